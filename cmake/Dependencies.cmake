@@ -1,0 +1,36 @@
+# Every library we use comes from the system (tools/setup.sh installs them); nothing is downloaded.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(PNG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+
+# CUDA's headers only: the driver, NVRTC and cuBLAS are opened at run time. A toolkit where there
+# is one, else the PyPI wheels that tools/setup.sh unpacked into .deps/cuda.
+find_path(TILESCOPE_CUDA_INCLUDE cuda.h
+  HINTS ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES include
+  PATHS "${CMAKE_SOURCE_DIR}/.deps/cuda/include" /usr/local/cuda/include
+  NO_DEFAULT_PATH)
+find_path(TILESCOPE_NVRTC_INCLUDE nvrtc.h HINTS "${TILESCOPE_CUDA_INCLUDE}" NO_DEFAULT_PATH)
+if(NOT TILESCOPE_CUDA_INCLUDE OR NOT TILESCOPE_NVRTC_INCLUDE)
+  message(FATAL_ERROR "cuda.h and nvrtc.h not found: run tools/setup.sh, or set CUDA_HOME")
+endif()
+
+# OpenBLAS: the shared library by default, the archive in a portable build.
+if(TILESCOPE_PORTABLE)
+  find_library(TILESCOPE_OPENBLAS NAMES libopenblas.a PATH_SUFFIXES openblas-pthread REQUIRED)
+else()
+  find_library(TILESCOPE_OPENBLAS NAMES openblas PATH_SUFFIXES openblas-pthread REQUIRED)
+endif()
+find_path(TILESCOPE_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-pthread
+  HINTS /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} REQUIRED)
+
+add_library(tilescope_dependencies INTERFACE)
+target_include_directories(tilescope_dependencies SYSTEM INTERFACE
+  "${TILESCOPE_CUDA_INCLUDE}" "${TILESCOPE_CBLAS_INCLUDE}")
+target_link_libraries(tilescope_dependencies INTERFACE
+  $<IF:$<BOOL:${TILESCOPE_PORTABLE}>,fmt::fmt-header-only,fmt::fmt>
+  CLI11::CLI11 nlohmann_json::nlohmann_json PNG::PNG PkgConfig::XXHASH
+  "${TILESCOPE_OPENBLAS}" Threads::Threads ${CMAKE_DL_LIBS})

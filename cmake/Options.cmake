@@ -1,0 +1,12 @@
+# Flags that every target of ours shares. Private to the build: nothing of it is installed.
+add_library(tilescope_options INTERFACE)
+target_compile_options(tilescope_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+  -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
+if(TILESCOPE_SANITIZE)
+  target_compile_options(tilescope_options INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  target_link_options(tilescope_options INTERFACE -fsanitize=address,undefined)
+endif()
+if(TILESCOPE_PORTABLE)
+  target_link_options(tilescope_options INTERFACE -static-libstdc++ -static-libgcc)
+endif()

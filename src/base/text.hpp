@@ -1,0 +1,20 @@
+// Small text helpers that several rooms need.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope {
+
+/// `text` without leading and trailing white space.
+std::string_view trim(std::string_view text);
+
+/// The pieces of `text` between `separator`s; an empty text gives one empty piece.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// The member of `names` that is nearest to `word` by edit distance, for "did you mean"; empty
+/// when nothing is near.
+std::string_view nearest(std::string_view word, const std::vector<std::string_view>& names);
+
+}  // namespace tilescope
