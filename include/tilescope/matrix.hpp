@@ -1,0 +1,60 @@
+// Views of matrices in host memory: any type, either storage order, any leading dimension.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tilescope/types.hpp"
+
+namespace tilescope {
+
+/// Which index runs fastest in memory. NumPy's "C" order is row_major, "Fortran" column_major.
+enum class Order { row_major, column_major };
+
+/// A matrix that somebody else owns. Element (i, j) lies at `data + i * leading + j` elements in
+/// row-major order, `data + i + j * leading` in column-major order.
+struct ConstMatrixView {
+  const void* data = nullptr;
+  DataType type = DataType::float32;
+  std::int64_t rows = 0, columns = 0;
+  Order order = Order::row_major;
+  std::int64_t leading = 0;  ///< elements between rows (row-major) or columns (column-major)
+
+  std::int64_t vectors() const { return order == Order::row_major ? rows : columns; }
+  std::int64_t vector_length() const { return order == Order::row_major ? columns : rows; }
+  bool empty() const { return rows == 0 || columns == 0; }
+};
+
+/// The same, writable.
+struct MatrixView : ConstMatrixView {
+  void* mutable_data() const { return const_cast<void*>(data); }
+};
+
+/// A dense view: the leading dimension is the length of one vector.
+ConstMatrixView dense_view(const void* data, DataType type, std::int64_t rows, std::int64_t columns,
+                           Order order = Order::row_major);
+MatrixView dense_view(void* data, DataType type, std::int64_t rows, std::int64_t columns,
+                      Order order = Order::row_major);
+
+/// The shape as "3 x 5".
+std::string shape_text(const ConstMatrixView& matrix);
+
+/// Throws Error(usage) for negative extents, a leading dimension shorter than a vector, missing
+/// data, or extents whose product does not fit in 63 bits. `name` is what the message calls it.
+void require_valid(const ConstMatrixView& matrix, const char* name);
+
+/// m, n, k of C(m x n) = A(m x k) * B(k x n).
+struct MatmulShape {
+  std::int64_t m = 0, n = 0, k = 0;
+
+  /// Multiplications and additions: 2 m n k.
+  double flops() const { return 2.0 * double(m) * double(n) * double(k); }
+  friend bool operator==(const MatmulShape&, const MatmulShape&) = default;
+};
+
+std::string shape_text(const MatmulShape& shape);
+
+/// The shape of A times B. Throws Error(usage) naming both shapes when the inner extents differ.
+MatmulShape product_shape(const ConstMatrixView& a, const ConstMatrixView& b);
+
+}  // namespace tilescope
