@@ -10,3 +10,7 @@ endif()
 if(TILESCOPE_PORTABLE)
   target_link_options(tilescope_options INTERFACE -static-libstdc++ -static-libgcc)
 endif()
+
+# Where tools/setup.sh puts CUDA's compiler and headers when no toolkit is installed.
+target_compile_definitions(tilescope_options INTERFACE
+  TILESCOPE_DEPS_DIRECTORY="${CMAKE_SOURCE_DIR}/.deps")

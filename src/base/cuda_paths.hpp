@@ -1,0 +1,22 @@
+// Where CUDA's files may lie on this machine.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tilescope {
+
+/// Folders that may hold `include/` and `lib/` or `lib64/` of a CUDA toolkit or of its PyPI wheels,
+/// best first: $CUDA_HOME, $CUDA_PATH, the folder that tools/setup.sh fills, beside the program,
+/// the user's data folder, /usr/local/cuda.
+std::vector<std::filesystem::path> cuda_roots();
+
+/// Paths to try for one library: in each root, then by its bare name. `file_names` are such as
+/// "libnvrtc.so.13", best first.
+std::vector<std::string> cuda_library_candidates(const std::vector<std::string>& file_names);
+
+/// The include folders of CUDA's device headers (runtime headers and libcu++), those that exist.
+std::vector<std::string> cuda_include_directories();
+
+}  // namespace tilescope

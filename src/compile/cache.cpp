@@ -1,0 +1,110 @@
+#include "compile/cache.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace tilescope::compile {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The number is the layout's version: a change of layout makes old entries unreadable, not wrong.
+constexpr std::string_view magic = "tilescope-cache-1\n";
+
+void append_text(std::string& out, std::string_view text) {
+  const std::uint64_t size = text.size();
+  out.append(reinterpret_cast<const char*>(&size), sizeof size);
+  out.append(text);
+}
+
+bool take_text(std::string_view& in, std::string& text) {
+  std::uint64_t size = 0;
+  if (in.size() < sizeof size) return false;
+  std::memcpy(&size, in.data(), sizeof size);
+  in.remove_prefix(sizeof size);
+  if (in.size() < size) return false;
+  text.assign(in.substr(0, size));
+  in.remove_prefix(size);
+  return true;
+}
+
+}  // namespace
+
+Cache Cache::standard() {
+  if (const char* own = std::getenv("TILESCOPE_CACHE")) return Cache(own);
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) {
+    return Cache(fs::path(xdg) / "tilescope");
+  }
+  if (const char* home = std::getenv("HOME"); home && *home) {
+    return Cache(fs::path(home) / ".cache/tilescope");
+  }
+  return Cache({});
+}
+
+fs::path Cache::path_of(std::string_view key) const {
+  const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
+  return directory_ / fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::optional<Program> Cache::find(std::string_view key) const {
+  if (directory_.empty()) return std::nullopt;
+  std::ifstream file(path_of(key), std::ios::binary);
+  if (!file) return std::nullopt;
+  const std::string entry{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::uint64_t checksum = 0;
+  if (entry.size() < magic.size() + sizeof checksum || !entry.starts_with(magic)) {
+    return std::nullopt;
+  }
+  std::string_view body = std::string_view(entry).substr(magic.size());
+  std::memcpy(&checksum, body.data(), sizeof checksum);
+  body.remove_prefix(sizeof checksum);
+  if (XXH3_64bits(body.data(), body.size()) != checksum) return std::nullopt;
+
+  std::string stored_key;
+  Program program;
+  if (!take_text(body, stored_key) || stored_key != key || !take_text(body, program.ptx) ||
+      !take_text(body, program.cubin) || !take_text(body, program.kernel_name) ||
+      !take_text(body, program.log) || !body.empty()) {
+    return std::nullopt;
+  }
+  program.from_cache = true;
+  return program;
+}
+
+void Cache::store(std::string_view key, const Program& program) const {
+  if (directory_.empty()) return;
+  std::error_code failed;
+  fs::create_directories(directory_, failed);
+
+  std::string body;
+  for (const std::string_view text :
+       {key, std::string_view(program.ptx), std::string_view(program.cubin),
+        std::string_view(program.kernel_name), std::string_view(program.log)}) {
+    append_text(body, text);
+  }
+  const std::uint64_t checksum = XXH3_64bits(body.data(), body.size());
+
+  static std::atomic<unsigned> counter{0};
+  const fs::path target = path_of(key);
+  const fs::path temporary =
+      fmt::format("{}.{}.{}.tmp", target.string(), getpid(), counter.fetch_add(1));
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  file.write(magic.data(), std::ssize(magic));
+  file.write(reinterpret_cast<const char*>(&checksum), sizeof checksum);
+  file.write(body.data(), std::ssize(body));
+  file.close();
+  if (file) {
+    fs::rename(temporary, target, failed);
+  }
+  if (!file || failed) fs::remove(temporary, failed);
+}
+
+}  // namespace tilescope::compile

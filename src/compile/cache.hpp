@@ -1,0 +1,35 @@
+// Compiled programs on disk, found by content. Safe with several processes at once (entries are
+// written beside and renamed), on a full or read-only disk (then nothing is kept), and with damaged
+// entries (a checksum finds them and they are made anew).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "compile/compiler.hpp"
+
+namespace tilescope::compile {
+
+class Cache {
+ public:
+  /// Entries lie in `directory`, which is made when the first one is stored.
+  explicit Cache(std::filesystem::path directory) : directory_(std::move(directory)) {}
+
+  /// $TILESCOPE_CACHE, else $XDG_CACHE_HOME/tilescope, else ~/.cache/tilescope. An empty
+  /// $TILESCOPE_CACHE turns the cache off.
+  static Cache standard();
+
+  /// The program stored for `key` (every byte that decides the result), if it is there and whole.
+  std::optional<Program> find(std::string_view key) const;
+  /// Keeps `program`; failure to write is not an error.
+  void store(std::string_view key, const Program& program) const;
+
+  std::filesystem::path path_of(std::string_view key) const;
+
+ private:
+  std::filesystem::path directory_;
+};
+
+}  // namespace tilescope::compile

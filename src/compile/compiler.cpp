@@ -1,0 +1,134 @@
+#include "compile/compiler.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <tilescope/error.hpp>
+
+#include "base/cuda_paths.hpp"
+#include "base/text.hpp"
+#include "compile/cache.hpp"
+#include "compile/includes.hpp"
+#include "compile/nvrtc.hpp"
+
+namespace tilescope::compile {
+namespace {
+
+std::vector<std::string> options_of(const Compilation& compilation) {
+  std::vector<std::string> options{"--gpu-architecture=" + compilation.architecture,
+                                   "--std=c++17", "--generate-line-info"};
+  for (const auto& [name, value] : compilation.defines) {
+    options.push_back(value.empty() ? "-D" + name : fmt::format("-D{}={}", name, value));
+  }
+  for (const std::string& directory : compilation.include_directories) {
+    options.push_back("-I" + directory);
+  }
+  for (const std::string& directory : cuda_include_directories()) {
+    options.push_back("-I" + directory);
+  }
+  options.insert(options.end(), compilation.extra_options.begin(), compilation.extra_options.end());
+  return options;
+}
+
+/// Everything that decides the result: compiler, options, source and the user's own headers. CUDA's
+/// headers go with the compiler's version and are not read again.
+std::string key_of(const Compilation& compilation, const std::vector<std::string>& options) {
+  const Nvrtc& nvrtc = Nvrtc::instance();
+  std::string key = fmt::format("nvrtc {}.{}\n{}\n{}\n", nvrtc.major, nvrtc.minor,
+                                compilation.source_name, compilation.kernel);
+  for (const std::string& option : options) key += option + '\n';
+  key += compilation.source;
+  for (const std::string& text : included_texts(compilation)) (key += '\0') += text;
+  return key;
+}
+
+class NvrtcProgram {
+ public:
+  explicit NvrtcProgram(const Compilation& compilation) : nvrtc_(Nvrtc::instance()) {
+    check(nvrtc_.create_program(&program_, compilation.source.c_str(),
+                                compilation.source_name.c_str(), 0, nullptr, nullptr),
+          "nvrtcCreateProgram");
+  }
+  ~NvrtcProgram() { nvrtc_.destroy_program(&program_); }
+  NvrtcProgram(const NvrtcProgram&) = delete;
+  NvrtcProgram& operator=(const NvrtcProgram&) = delete;
+
+  Program build(const Compilation& compilation, const std::vector<std::string>& options) {
+    if (!compilation.kernel.empty()) {
+      check(nvrtc_.add_name_expression(program_, compilation.kernel.c_str()),
+            "nvrtcAddNameExpression");
+    }
+    std::vector<const char*> texts;
+    for (const std::string& option : options) texts.push_back(option.c_str());
+    const nvrtcResult result =
+        nvrtc_.compile_program(program_, static_cast<int>(texts.size()), texts.data());
+    Program program;
+    program.log = text(nvrtc_.log_size, nvrtc_.log);
+    if (result == NVRTC_ERROR_INVALID_OPTION) {
+      throw Error(ErrorKind::usage, fmt::format("NVRTC {}.{} does not take the options: {}",
+                                                nvrtc_.major, nvrtc_.minor, trim(program.log)));
+    }
+    if (result != NVRTC_SUCCESS) {
+      const std::string_view log = trim(program.log);
+      throw Error(ErrorKind::bad_input,
+                  log.empty() ? fmt::format("{}: {}", compilation.source_name,
+                                            nvrtc_.error_string(result))
+                              : std::string(log));
+    }
+    program.ptx = text(nvrtc_.ptx_size, nvrtc_.ptx);
+    std::size_t size = 0;
+    check(nvrtc_.cubin_size(program_, &size), "nvrtcGetCUBINSize");
+    program.cubin.resize(size);
+    check(nvrtc_.cubin(program_, program.cubin.data()), "nvrtcGetCUBIN");
+    if (!compilation.kernel.empty()) {
+      const char* lowered = nullptr;
+      check(nvrtc_.lowered_name(program_, compilation.kernel.c_str(), &lowered),
+            "nvrtcGetLoweredName");
+      program.kernel_name = lowered;
+    }
+    return program;
+  }
+
+ private:
+  template <typename Size, typename Get>
+  std::string text(Size* get_size, Get* get) {
+    std::size_t size = 0;
+    check(get_size(program_, &size), "the size of NVRTC's output");
+    std::string text(size, '\0');
+    check(get(program_, text.data()), "NVRTC's output");
+    while (!text.empty() && text.back() == '\0') text.pop_back();
+    return text;
+  }
+
+  void check(nvrtcResult result, const char* call) const {
+    if (result == NVRTC_SUCCESS) return;
+    throw Error(ErrorKind::no_device,
+                fmt::format("{} failed: {}", call, nvrtc_.error_string(result)));
+  }
+
+  const Nvrtc& nvrtc_;
+  nvrtcProgram program_ = nullptr;
+};
+
+}  // namespace
+
+Program compile(const Compilation& compilation) {
+  const std::vector<std::string> options = options_of(compilation);
+  const std::string key = key_of(compilation, options);
+  const Cache cache = Cache::standard();
+  if (auto found = cache.find(key)) return *std::move(found);
+  Program program = NvrtcProgram(compilation).build(compilation, options);
+  cache.store(key, program);
+  return program;
+}
+
+std::string compiler_description() {
+  try {
+    const Nvrtc& nvrtc = Nvrtc::instance();
+    return fmt::format("{}.{} ({})", nvrtc.major, nvrtc.minor, nvrtc.library.path());
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace tilescope::compile

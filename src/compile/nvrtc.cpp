@@ -1,0 +1,55 @@
+#include "compile/nvrtc.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <tilescope/error.hpp>
+
+#include "base/cuda_paths.hpp"
+
+namespace tilescope::compile {
+namespace {
+
+Nvrtc open_nvrtc() {
+  Nvrtc nvrtc;
+  std::string failure;
+  nvrtc.library = DynamicLibrary::open(
+      cuda_library_candidates({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}), &failure);
+  if (!nvrtc.library) {
+    throw Error(ErrorKind::no_device,
+                fmt::format("NVRTC, CUDA's run-time compiler, was not found ({}); run "
+                            "tools/setup.sh, or set CUDA_HOME to a toolkit of series 12 or 13",
+                            failure));
+  }
+  const auto load = [&nvrtc](const char* symbol, auto*& function) {
+    if (!nvrtc.library.load(symbol, function)) {
+      throw Error(ErrorKind::no_device,
+                  fmt::format("{} lacks {}: it is older than CUDA 11.1; install CUDA 12 or 13",
+                              nvrtc.library.path(), symbol));
+    }
+  };
+  load("nvrtcVersion", nvrtc.version);
+  load("nvrtcGetErrorString", nvrtc.error_string);
+  load("nvrtcCreateProgram", nvrtc.create_program);
+  load("nvrtcDestroyProgram", nvrtc.destroy_program);
+  load("nvrtcAddNameExpression", nvrtc.add_name_expression);
+  load("nvrtcCompileProgram", nvrtc.compile_program);
+  load("nvrtcGetPTXSize", nvrtc.ptx_size);
+  load("nvrtcGetPTX", nvrtc.ptx);
+  load("nvrtcGetCUBINSize", nvrtc.cubin_size);
+  load("nvrtcGetCUBIN", nvrtc.cubin);
+  load("nvrtcGetLoweredName", nvrtc.lowered_name);
+  load("nvrtcGetProgramLogSize", nvrtc.log_size);
+  load("nvrtcGetProgramLog", nvrtc.log);
+  nvrtc.version(&nvrtc.major, &nvrtc.minor);
+  return nvrtc;
+}
+
+}  // namespace
+
+const Nvrtc& Nvrtc::instance() {
+  static const Nvrtc nvrtc = open_nvrtc();
+  return nvrtc;
+}
+
+}  // namespace tilescope::compile

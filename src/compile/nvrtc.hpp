@@ -1,0 +1,34 @@
+// The few functions of NVRTC that we call, opened at run time.
+#pragma once
+
+#include <nvrtc.h>
+
+#include <string>
+
+#include "base/dynamic_library.hpp"
+
+namespace tilescope::compile {
+
+struct Nvrtc {
+  DynamicLibrary library;
+  int major = 0, minor = 0;
+
+  decltype(nvrtcVersion)* version = nullptr;
+  decltype(nvrtcGetErrorString)* error_string = nullptr;
+  decltype(nvrtcCreateProgram)* create_program = nullptr;
+  decltype(nvrtcDestroyProgram)* destroy_program = nullptr;
+  decltype(nvrtcAddNameExpression)* add_name_expression = nullptr;
+  decltype(nvrtcCompileProgram)* compile_program = nullptr;
+  decltype(nvrtcGetPTXSize)* ptx_size = nullptr;
+  decltype(nvrtcGetPTX)* ptx = nullptr;
+  decltype(nvrtcGetCUBINSize)* cubin_size = nullptr;
+  decltype(nvrtcGetCUBIN)* cubin = nullptr;
+  decltype(nvrtcGetLoweredName)* lowered_name = nullptr;
+  decltype(nvrtcGetProgramLogSize)* log_size = nullptr;
+  decltype(nvrtcGetProgramLog)* log = nullptr;
+
+  /// Opens NVRTC once per process. Throws Error(no_device) saying what was tried.
+  static const Nvrtc& instance();
+};
+
+}  // namespace tilescope::compile
