@@ -1,5 +1,7 @@
 #include "base/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -51,6 +53,20 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
     }
   }
   return best;
+}
+
+std::string printable(std::string_view text, std::size_t limit) {
+  std::string line;
+  for (const char c : text.substr(0, limit)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      line += fmt::format("\\x{:02x}", byte);
+    } else {
+      line += c;
+    }
+  }
+  if (text.size() > limit) line += "...";
+  return line;
 }
 
 }  // namespace tilescope

@@ -17,4 +17,8 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 /// when nothing is near.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& names);
 
+/// `text` fit for one line of a message: control characters as \xNN, and cut with "..." after
+/// `limit` bytes. For names and values that come from outside.
+std::string printable(std::string_view text, std::size_t limit = 400);
+
 }  // namespace tilescope

@@ -1,0 +1,63 @@
+// The element types of matrices, lists and files.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tilescope {
+
+/// The type of one element as it lies in memory, little-endian.
+enum class DataType : std::uint8_t {
+  float16,   ///< IEEE 754 binary16: 11 significant bits, largest value 65,504
+  bfloat16,  ///< the upper half of a float32: 8 significant bits
+  float32,
+  float64,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  boolean,  ///< one byte, 0 or 1
+};
+
+/// Bytes of one element.
+constexpr std::size_t size_of(DataType type) {
+  switch (type) {
+    case DataType::int8:
+    case DataType::uint8:
+    case DataType::boolean:
+      return 1;
+    case DataType::float16:
+    case DataType::bfloat16:
+    case DataType::int16:
+    case DataType::uint16:
+      return 2;
+    case DataType::float32:
+    case DataType::int32:
+    case DataType::uint32:
+      return 4;
+    case DataType::float64:
+    case DataType::int64:
+    case DataType::uint64:
+      return 8;
+  }
+  return 0;
+}
+
+/// Whether elements of `type` are floating-point numbers.
+constexpr bool is_floating(DataType type) {
+  return type <= DataType::float64;
+}
+
+/// The name as NumPy writes it: "float32", "uint8"; "bool" for boolean.
+std::string_view name_of(DataType type);
+
+/// The type named `name`: the names of `name_of`, or the short ones of kernel code ("f32", "bf16",
+/// "i32", "u8"). Throws Error(usage), suggesting the nearest name, for any other text.
+DataType parse_data_type(std::string_view name);
+
+}  // namespace tilescope
