@@ -1,0 +1,365 @@
+// What the emulator tells about a run, and the interface through which observers listen.
+//
+// One `Observer` accompanies one launch. For every block that is in flight the emulator asks it for
+// a `BlockObserver`, which then receives the events of that block in the order in which they
+// happened, from one host thread at a time. Blocks run on several host threads at once, and a block
+// that spins on another one is set aside while others run: so a block's state belongs into its
+// BlockObserver, and only `begin_launch`, `make_block_observer` and `merge` may touch what blocks
+// share. Those are called by one host thread at a time (the emulator holds a lock).
+//
+// Life of an observer in one launch:
+//   begin_launch
+//     make_block_observer         as often as blocks are in flight; objects are used again
+//       begin_block, events..., end_block      once per block and object at a time
+//     merge                       once for each object made, after the last block
+//   end_launch
+//
+// Which events arrive is decided by `events()`, asked once per launch: what nobody listens to costs
+// nothing. Counting how often instructions ran needs no event at all: see InstructionCounts.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tilescope/launch.hpp"
+
+namespace tilescope::emulator {
+
+class Program;    // program.hpp: the instructions of a launch, by InstructionId
+class MemoryMap;  // memory_map.hpp: the device's allocations
+
+inline constexpr int kWarpSize = 32;
+
+/// One bit per lane of a warp, lane 0 lowest.
+using LaneMask = std::uint32_t;
+
+/// Index into Program::instructions(): dense over the kernel and all functions it may call.
+using InstructionId = std::uint32_t;
+
+/// A state space, after generic addresses have been resolved.
+enum class Space : std::uint8_t { global, shared, local, constant, parameter };
+
+std::string_view to_string(Space space);
+
+// --- memory accesses
+// ------------------------------------------------------------------------------
+
+enum class AccessKind : std::uint8_t {
+  load,
+  store,
+  atomic,        ///< reads, changes and returns the old value
+  reduction,     ///< an atomic change whose old value nobody uses (`red`, or `atom` without use)
+  async_load,    ///< the global side of cp.async
+  async_store,   ///< the shared side of cp.async; visible to the thread after its group is waited
+                 ///< for
+  matrix_load,   ///< ldmatrix: the lanes in `mask` name rows of 16 bytes (not what they receive)
+  matrix_store,  ///< stmatrix: likewise
+};
+
+/// How the participating lanes' addresses lie. Recognised cheaply by the emulator, so that
+/// observers need not look at 32 addresses for the two commonest patterns.
+enum class AccessShape : std::uint8_t {
+  uniform,      ///< every lane in `mask` has the address of the lowest one
+  consecutive,  ///< lane l has address[0] + l * bytes, for every l in `mask`
+  scattered,    ///< anything else (or not examined)
+};
+
+enum class MemoryOrder : std::uint8_t {
+  weak,
+  relaxed,
+  acquire,
+  release,
+  acquire_release,
+  volatile_
+};
+
+enum class Scope : std::uint8_t { none, block, cluster, gpu, system };
+
+/// One warp instruction's access to one space. A generic access whose lanes fall in several spaces
+/// gives one event per space. A lane whose access was faulty is not in `mask`: it comes as a Fault.
+/// The event describes the access before it happens; it never carries values.
+struct Access {
+  InstructionId instruction;
+  std::uint32_t warp;   ///< within the block
+  LaneMask mask;        ///< the lanes that access memory; never empty
+  std::uint16_t bytes;  ///< per lane: 1, 2, 4, 8, 16 or 32 (a vector counts as a whole)
+  Space space;
+  AccessKind kind;
+  AccessShape shape;
+  MemoryOrder order;
+  Scope scope;  ///< `none` where order is weak
+  /// One address per lane; lanes outside `mask` hold nothing meaningful.
+  /// global: device address. shared: byte offset in the block's shared memory. local: byte offset
+  /// in that thread's local memory. constant: device address in the constant bank. parameter: byte
+  /// offset in the parameter buffer.
+  const std::uint64_t* addresses;
+
+  std::uint64_t address(int lane) const { return addresses[lane]; }
+};
+
+// --- order between threads
+// ------------------------------------------------------------------------
+
+enum class BarrierOperation : std::uint8_t { sync, arrive, reduce };
+
+/// Lanes of a warp reach a barrier of the block (bar.*, barrier.cta.*). A warp may arrive in
+/// pieces.
+struct BarrierArrival {
+  InstructionId instruction;
+  std::uint32_t warp;
+  LaneMask mask;
+  std::uint8_t barrier;  ///< 0..15
+  BarrierOperation operation;
+  std::uint32_t expected_threads;  ///< 0: every thread of the block
+  std::uint64_t generation;        ///< how often this barrier has been completed before
+};
+
+/// A barrier of the block is complete: everything its participants did before happened before
+/// everything they do after it (`arrive` participants: only the former).
+struct BarrierCompletion {
+  std::uint8_t barrier;
+  std::uint64_t generation;
+  /// One entry per piece in which warps arrived, in order of arrival. Entries with different
+  /// instructions mean that threads met at different places.
+  std::span<const BarrierArrival> arrivals;
+  /// Per warp: the lanes that had left the kernel already and never reached this barrier.
+  std::span<const LaneMask> exited;
+};
+
+enum class WarpOperation : std::uint8_t { sync, shuffle, vote, match, reduce, elect, matrix };
+
+/// Lanes of a warp met at a warp-level instruction with a member mask. Each named lane's earlier
+/// accesses happened before each named lane's later ones.
+struct WarpSync {
+  InstructionId instruction;  ///< where the lanes in `arrived` are
+  std::uint32_t warp;
+  WarpOperation operation;
+  LaneMask members;  ///< the mask that the program names
+  LaneMask arrived;  ///< lanes that take part; lanes that met elsewhere come as events of their own
+};
+
+/// fence.*, membar.*: orders the earlier accesses of each lane before its later ones, at a scope.
+struct Fence {
+  InstructionId instruction;
+  std::uint32_t warp;
+  LaneMask mask;
+  Scope scope;
+  bool sequential;  ///< fence.sc and membar, against fence.acq_rel
+};
+
+/// cp.async.commit_group (pending == -1) or wait_group: after the latter at most `pending` of the
+/// youngest groups of each lane in `mask` may still be under way; all older copies have landed.
+struct AsyncGroup {
+  InstructionId instruction;
+  std::uint32_t warp;
+  LaneMask mask;
+  std::int32_t pending;
+};
+
+// --- control flow
+// ---------------------------------------------------------------------------------
+
+/// A conditional branch of a warp, or a brx. Divergent when lanes go different ways.
+struct Branch {
+  InstructionId instruction;
+  std::uint32_t warp;
+  LaneMask active;
+  LaneMask taken;  ///< subset of active; for brx.idx the lanes that follow the lowest active one
+  bool divergent() const { return taken != 0 && taken != active; }
+};
+
+/// Lanes entered a function (the kernel itself included): their local memory from `local_base` on,
+/// `local_bytes` long, is new and holds nothing defined.
+struct FrameEntry {
+  std::uint32_t warp;
+  LaneMask mask;
+  std::uint32_t function;  ///< index into Program::functions()
+  std::uint64_t local_base;
+  std::uint32_t local_bytes;
+};
+
+// --- defects that the emulator itself meets
+// -------------------------------------------------------
+
+enum class FaultKind : std::uint8_t {
+  out_of_bounds,  ///< outside every allocation or variable of its space
+  misaligned,     ///< address no multiple of the access width
+  null_pointer,   ///< global address below 4,096
+  freed,          ///< inside memory that was freed
+  wrong_space,    ///< a generic address of another space than the instruction can access
+  read_only,      ///< a store to constant or parameter space
+  absent_lanes,   ///< a warp-level member mask names lanes that cannot arrive (`lanes`)
+  not_a_member,   ///< a lane runs a warp-level instruction whose mask does not name it
+  bad_barrier,    ///< barrier number above 15, or a count that is no multiple of 32
+  bad_call,       ///< an indirect call to an address that is no function
+  integer_fault,  ///< operand outside the range the instruction defines
+};
+
+std::string_view to_string(FaultKind kind);
+
+/// What the emulator could not do as written. The run goes on: a faulty load gives 0, a faulty
+/// store or atomic is dropped, an absent lane is done without.
+struct Fault {
+  FaultKind kind;
+  InstructionId instruction;
+  std::uint32_t warp;
+  LaneMask lanes;  ///< the lanes concerned
+  Space space;
+  AccessKind access;
+  std::uint16_t bytes;    ///< per lane
+  std::uint64_t address;  ///< of the lowest lane in `lanes`, as Access::addresses has it
+  /// The allocation or variable that the lowest lane missed (the nearest one): its name, size and
+  /// how far off the access was: > 0 bytes past its end (1 is the first byte behind), < 0 bytes
+  /// before its start. Name empty where nothing is near.
+  std::string_view object;
+  std::uint64_t object_bytes;
+  std::int64_t distance;
+  const std::uint64_t* addresses;  ///< of all lanes, or null where there are none
+};
+
+/// Why lanes of a block cannot go on.
+enum class StuckReason : std::uint8_t { barrier, warp_sync, reconvergence };
+
+struct StuckLanes {
+  std::uint32_t warp;
+  LaneMask mask;
+  InstructionId instruction;  ///< where they wait
+  StuckReason reason;
+  std::uint8_t barrier;  ///< where reason is `barrier`
+};
+
+/// No thread of the block can go on: some wait at a barrier that others never reach. The block ends
+/// here (its later stores do not happen); the other blocks run on.
+struct Deadlock {
+  std::span<const StuckLanes> stuck;
+  std::span<const LaneMask> exited;  ///< per warp
+};
+
+// --- the interface
+// --------------------------------------------------------------------------------
+
+/// A named piece of shared memory. Dynamic shared memory has one entry too.
+struct SharedVariable {
+  std::string_view name;
+  std::uint32_t offset;
+  std::uint32_t bytes;
+  bool dynamic;
+};
+
+struct LaunchInfo {
+  const Program& program;
+  MemoryMap& memory;
+  std::string_view kernel;
+  Dim3 grid;
+  Dim3 block;
+  std::uint32_t threads_per_block;
+  std::uint32_t warps_per_block;
+  std::uint32_t shared_bytes;  ///< static and dynamic
+  std::span<const SharedVariable> shared_variables;
+  bool cooperative;
+};
+
+struct BlockInfo {
+  std::uint64_t linear;  ///< x + grid.x * (y + grid.y * z)
+  Dim3 index;
+};
+
+/// The name of what an address belongs to.
+struct Place {
+  std::string_view object;  ///< empty: nothing known
+  std::uint64_t object_bytes = 0;
+  std::uint64_t offset = 0;  ///< of the address from the object's start
+};
+
+/// Questions a BlockObserver may ask about its block, between begin_block and end_block.
+class BlockView {
+ public:
+  virtual ~BlockView() = default;
+  /// What lies at an address, as Access gives it. For local memory the frames of `lane` now.
+  virtual Place place(Space space, std::uint64_t address, std::uint32_t warp, int lane) const = 0;
+  /// The lanes of a warp that exist and have not left the kernel.
+  virtual LaneMask live(std::uint32_t warp) const = 0;
+};
+
+/// The events a BlockObserver wants; combine with |.
+enum EventSet : std::uint32_t {
+  kNoEvents = 0,
+  kGlobalAccess = 1u << 0,
+  kSharedAccess = 1u << 1,
+  kLocalAccess = 1u << 2,
+  kOtherAccess = 1u << 3,  ///< constant and parameter space
+  kBranches = 1u << 4,
+  kOrder = 1u << 5,  ///< barriers, warp syncs, fences, async groups
+  kFrames = 1u << 6,
+  kFaults = 1u << 7,  ///< faults and deadlocks
+  kAllAccess = kGlobalAccess | kSharedAccess | kLocalAccess | kOtherAccess,
+  kAllEvents = 0xff,
+};
+
+class BlockObserver {
+ public:
+  virtual ~BlockObserver() = default;
+
+  /// `view` stays valid until end_block.
+  virtual void begin_block(const BlockInfo& /*block*/, const BlockView& /*view*/) {}
+  /// `complete` is false where the run was stopped, trapped or the block deadlocked.
+  virtual void end_block(bool /*complete*/) {}
+
+  virtual void access(const Access&) {}
+  virtual void branch(const Branch&) {}
+  virtual void barrier_arrival(const BarrierArrival&) {}
+  virtual void barrier_completion(const BarrierCompletion&) {}
+  virtual void warp_sync(const WarpSync&) {}
+  virtual void fence(const Fence&) {}
+  virtual void async_group(const AsyncGroup&) {}
+  virtual void frame_entry(const FrameEntry&) {}
+  virtual void fault(const Fault&) {}
+  virtual void deadlock(const Deadlock&) {}
+};
+
+/// How often each instruction ran, by InstructionId.
+struct InstructionCounts {
+  std::span<const std::uint64_t> executed;  ///< by warps; predicated-off executions included
+  std::span<const std::uint64_t> active;    ///< sum over executions of the active lanes
+  std::span<const std::uint64_t> on;        ///< of those, the lanes whose guard predicate held
+};
+
+/// How a launch ended.
+enum class LaunchEnd : std::uint8_t { complete, trapped, budget_spent, cancelled };
+
+struct LaunchTotals {
+  LaunchEnd end;
+  std::uint64_t blocks_run;  ///< blocks that ran to their end
+  std::uint64_t warp_instructions;
+  std::uint64_t faults;  ///< lane accesses and operations that were faulty
+  std::uint64_t deadlocked_blocks;
+  InstructionCounts counts;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  /// The EventSet of interest; asked once, after begin_launch.
+  virtual std::uint32_t events() const = 0;
+  /// True: blocks run one after the other in linear order (on one host thread). Slower; only for
+  /// observers whose verdict depends on the order of blocks.
+  virtual bool wants_block_order() const { return false; }
+  /// True: the observer keeps MemoryMap's record of initialised bytes itself. Otherwise the machine
+  /// takes every allocation as initialised once a launch has run.
+  virtual bool tracks_initialisation() const { return false; }
+
+  virtual void begin_launch(const LaunchInfo&) {}
+  virtual std::unique_ptr<BlockObserver> make_block_observer() = 0;
+  /// Takes what a block observer gathered. How many there are and which blocks each has seen
+  /// depends on the number of host threads; the merged result must not.
+  virtual void merge(BlockObserver&) {}
+  virtual void end_launch(const LaunchTotals&) {}
+};
+
+}  // namespace tilescope::emulator
