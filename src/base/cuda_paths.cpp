@@ -7,7 +7,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool exists(const fs::path& path) {
+bool present(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
@@ -17,7 +17,7 @@ bool exists(const fs::path& path) {
 std::vector<fs::path> cuda_roots() {
   std::vector<fs::path> roots;
   const auto add = [&roots](const fs::path& root) {
-    if (exists(root)) roots.push_back(root);
+    if (present(root)) roots.push_back(root);
   };
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     if (const char* value = std::getenv(variable); value && *value) add(value);
@@ -42,7 +42,7 @@ std::vector<std::string> cuda_library_candidates(const std::vector<std::string>&
     for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib"}) {
       for (const std::string& name : file_names) {
         const fs::path path = root / folder / name;
-        if (exists(path)) candidates.push_back(path.string());
+        if (present(path)) candidates.push_back(path.string());
       }
     }
   }
@@ -52,9 +52,9 @@ std::vector<std::string> cuda_library_candidates(const std::vector<std::string>&
 
 std::vector<std::string> cuda_include_directories() {
   for (const fs::path& root : cuda_roots()) {
-    if (!exists(root / "include/cuda_fp16.h")) continue;
+    if (!present(root / "include/cuda_fp16.h")) continue;
     std::vector<std::string> directories{(root / "include").string()};
-    if (exists(root / "include/cccl")) directories.push_back((root / "include/cccl").string());
+    if (present(root / "include/cccl")) directories.push_back((root / "include/cccl").string());
     return directories;
   }
   return {};

@@ -1,0 +1,322 @@
+#include "device/cuda/cuda_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compile/compiler.hpp"
+#include "gpu/architecture.hpp"
+#include "gpu/launch_limits.hpp"
+
+namespace tilescope::device {
+namespace {
+
+CUstream native(const Stream& stream) {
+  return reinterpret_cast<CUstream>(stream.value());
+}
+CUevent native(const Event& event) {
+  return reinterpret_cast<CUevent>(event.value());
+}
+
+struct LoadedKernel final : Kernel::State {
+  LoadedKernel(const Driver& driver_, const compile::Program& program) : driver(driver_) {
+    driver.check(driver.module_load(&module, program.cubin.data(), 0, nullptr, nullptr),
+                 "cuModuleLoadDataEx");
+    driver.check(driver.module_function(&function, module, program.kernel_name.c_str()),
+                 "cuModuleGetFunction", program.kernel_name);
+  }
+  ~LoadedKernel() override { driver.module_unload(module); }
+
+  int attribute(CUfunction_attribute which) const {
+    int value = 0;
+    driver.check(driver.function_attribute(&value, which, function), "cuFuncGetAttribute");
+    return value;
+  }
+
+  const Driver& driver;
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  std::size_t allowed_dynamic_shared = 0;
+};
+
+// Without opting in, a block gets at most this much dynamic shared memory.
+constexpr std::size_t default_shared_limit = 48 * 1024;
+
+}  // namespace
+
+DeviceProperties query_properties(const Driver& driver, CUdevice device) {
+  const auto attribute = [&](CUdevice_attribute which) {
+    int value = 0;
+    driver.check(driver.device_attribute(&value, which, device), "cuDeviceGetAttribute");
+    return value;
+  };
+  const auto extent = [&](CUdevice_attribute x, CUdevice_attribute y, CUdevice_attribute z) {
+    return Dim3{static_cast<std::uint32_t>(attribute(x)), static_cast<std::uint32_t>(attribute(y)),
+                static_cast<std::uint32_t>(attribute(z))};
+  };
+  DeviceProperties p;
+  char name[256] = {};
+  driver.check(driver.device_name(name, sizeof name, device), "cuDeviceGetName");
+  p.name = name;
+  driver.check(driver.device_total_memory(&p.global_bytes, device), "cuDeviceTotalMem");
+  p.compute_major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  p.compute_minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  p.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  p.warp_size = attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  p.max_threads_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  p.max_block = extent(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+                       CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z);
+  p.max_grid = extent(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+                      CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+  p.max_threads_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  p.max_blocks_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  p.registers_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+  p.registers_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  const auto bytes = [&](CUdevice_attribute which) {
+    return static_cast<std::size_t>(attribute(which));
+  };
+  p.shared_bytes_per_block = bytes(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  p.shared_bytes_per_block_optin = bytes(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  p.shared_bytes_per_sm = bytes(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  p.reserved_shared_bytes_per_block = bytes(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+  p.constant_bytes = bytes(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
+  p.l2_bytes = bytes(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  p.core_clock_khz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  p.memory_clock_khz = attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+  p.memory_bus_bits = attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+  p.fp32_lanes_per_sm = gpu::fp32_lanes_per_sm(p.compute_major, p.compute_minor);
+  p.copy_engines = attribute(CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
+  p.concurrent_kernels = attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS) != 0;
+  return p;
+}
+
+CudaDevice::CudaDevice(int ordinal) : driver_(Driver::instance()), ordinal_(ordinal) {
+  int count = 0;
+  driver_.check(driver_.device_count(&count), "cuDeviceGetCount");
+  if (ordinal < 0 || ordinal >= count) {
+    throw Error(ErrorKind::no_device,
+                fmt::format("there is no device cuda:{}: this machine has {} CUDA device{}{}",
+                            ordinal, count, count == 1 ? "" : "s",
+                            count ? fmt::format(", cuda:0 to cuda:{}", count - 1) : ""));
+  }
+  driver_.check(driver_.device_get(&device_, ordinal), "cuDeviceGet");
+  driver_.check(driver_.primary_retain(&context_, device_), "cuDevicePrimaryCtxRetain");
+  make_current();
+  properties_ = query_properties(driver_, device_);
+}
+
+CudaDevice::~CudaDevice() {
+  driver_.primary_release(device_);
+}
+
+std::string CudaDevice::id() const {
+  return fmt::format("cuda:{}", ordinal_);
+}
+
+// The driver keeps the current context per thread; callers may use the device from any thread.
+void CudaDevice::make_current() const {
+  driver_.check(driver_.set_current(context_), "cuCtxSetCurrent");
+}
+
+std::uint64_t CudaDevice::allocate_bytes(std::size_t bytes, std::string_view name) {
+  make_current();
+  CUdeviceptr address = 0;
+  const CUresult result = driver_.mem_alloc(&address, std::max<std::size_t>(bytes, 1));
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+    std::size_t free = 0, total = 0;
+    driver_.memory_info(&free, &total);
+    driver_.check(result, "cuMemAlloc",
+                  fmt::format("of {} bytes for {} ({} of {} bytes free on {})", bytes, name, free,
+                              total, id()));
+  }
+  driver_.check(result, "cuMemAlloc");
+  return address;
+}
+
+void CudaDevice::free_bytes(std::uint64_t address) noexcept {
+  driver_.set_current(context_);
+  driver_.mem_free(address);
+}
+
+std::uint64_t CudaDevice::new_stream() {
+  make_current();
+  CUstream stream = nullptr;
+  driver_.check(driver_.stream_create(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  return reinterpret_cast<std::uint64_t>(stream);
+}
+
+void CudaDevice::free_stream(std::uint64_t stream) noexcept {
+  driver_.set_current(context_);
+  driver_.stream_destroy(reinterpret_cast<CUstream>(stream));
+}
+
+std::uint64_t CudaDevice::new_event() {
+  make_current();
+  CUevent event = nullptr;
+  driver_.check(driver_.event_create(&event, CU_EVENT_DEFAULT), "cuEventCreate");
+  return reinterpret_cast<std::uint64_t>(event);
+}
+
+void CudaDevice::free_event(std::uint64_t event) noexcept {
+  driver_.set_current(context_);
+  driver_.event_destroy(reinterpret_cast<CUevent>(event));
+}
+
+void CudaDevice::copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
+                                const Stream& stream) {
+  if (bytes == 0) return;
+  make_current();
+  driver_.check(stream.value() ? driver_.copy_to_device_async(to, from, bytes, native(stream))
+                               : driver_.copy_to_device(to, from, bytes),
+                "cuMemcpyHtoD");
+}
+
+void CudaDevice::copy_to_host(void* to, DeviceAddress from, std::size_t bytes,
+                              const Stream& stream) {
+  if (bytes == 0) return;
+  make_current();
+  driver_.check(stream.value() ? driver_.copy_to_host_async(to, from, bytes, native(stream))
+                               : driver_.copy_to_host(to, from, bytes),
+                "cuMemcpyDtoH");
+}
+
+void CudaDevice::copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
+                                const Stream& stream) {
+  if (bytes == 0) return;
+  make_current();
+  driver_.check(driver_.copy_on_device_async(to, from, bytes, native(stream)), "cuMemcpyDtoD");
+}
+
+void CudaDevice::fill(DeviceAddress to, std::uint8_t value, std::size_t bytes,
+                      const Stream& stream) {
+  if (bytes == 0) return;
+  make_current();
+  driver_.check(driver_.set_bytes_async(to, value, bytes, native(stream)), "cuMemsetD8");
+}
+
+void CudaDevice::copy_2d(const CUDA_MEMCPY2D& copy, const Stream& stream) {
+  if (copy.WidthInBytes == 0 || copy.Height == 0) return;
+  make_current();
+  driver_.check(
+      stream.value() ? driver_.copy_2d_async(&copy, native(stream)) : driver_.copy_2d(&copy),
+      "cuMemcpy2D");
+}
+
+void CudaDevice::copy_rows_to_device(DeviceAddress to, std::size_t to_pitch, const void* from,
+                                     std::size_t from_pitch, std::size_t row_bytes,
+                                     std::size_t rows, const Stream& stream) {
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = from;
+  copy.srcPitch = from_pitch;
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = to;
+  copy.dstPitch = to_pitch;
+  copy.WidthInBytes = row_bytes;
+  copy.Height = rows;
+  copy_2d(copy, stream);
+}
+
+void CudaDevice::copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress from,
+                                   std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
+                                   const Stream& stream) {
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = from;
+  copy.srcPitch = from_pitch;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = to;
+  copy.dstPitch = to_pitch;
+  copy.WidthInBytes = row_bytes;
+  copy.Height = rows;
+  copy_2d(copy, stream);
+}
+
+Kernel CudaDevice::load(const KernelRequest& request) {
+  const compile::Program program = compile::compile(
+      {.source_name = request.source_name,
+       .source = request.source,
+       .kernel = request.kernel,
+       .architecture = gpu::architecture_name(properties_.compute_major, properties_.compute_minor),
+       .defines = request.defines,
+       .include_directories = request.include_directories,
+       .extra_options = request.extra_options});
+  make_current();
+  auto kernel = std::make_shared<LoadedKernel>(driver_, program);
+  kernel->name = request.kernel;
+  KernelAttributes& a = kernel->attributes;
+  a.registers_per_thread = kernel->attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
+  a.static_shared_bytes =
+      static_cast<std::size_t>(kernel->attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+  a.local_bytes_per_thread =
+      static_cast<std::size_t>(kernel->attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES));
+  a.constant_bytes =
+      static_cast<std::size_t>(kernel->attribute(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES));
+  a.max_threads_per_block = kernel->attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  return Kernel(std::move(kernel));
+}
+
+void CudaDevice::launch(const Kernel& kernel, const Launch& launch,
+                        const KernelArguments& arguments, const Stream& stream) {
+  auto& loaded = static_cast<LoadedKernel&>(kernel.state());
+  gpu::require_launchable(kernel.name(), launch, properties_,
+                          {.static_shared_bytes = kernel.attributes().static_shared_bytes,
+                           .max_threads_per_block = kernel.attributes().max_threads_per_block});
+  make_current();
+  if (launch.shared_bytes + kernel.attributes().static_shared_bytes > default_shared_limit &&
+      launch.shared_bytes > loaded.allowed_dynamic_shared) {
+    driver_.check(driver_.set_function_attribute(loaded.function,
+                                                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                 static_cast<int>(launch.shared_bytes)),
+                  "cuFuncSetAttribute", "for dynamic shared memory");
+    loaded.allowed_dynamic_shared = launch.shared_bytes;
+  }
+  std::vector<void*> pointers;
+  for (const std::size_t offset : arguments.offsets()) {
+    pointers.push_back(const_cast<std::byte*>(arguments.bytes().data() + offset));
+  }
+  const Dim3& grid = launch.grid;
+  const Dim3& block = launch.block;
+  driver_.check(driver_.launch(loaded.function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                               static_cast<unsigned>(launch.shared_bytes), native(stream),
+                               pointers.data(), nullptr),
+                "cuLaunchKernel", kernel.name());
+}
+
+void CudaDevice::record(const Event& event, const Stream& stream) {
+  make_current();
+  driver_.check(driver_.event_record(native(event), native(stream)), "cuEventRecord");
+}
+
+void CudaDevice::wait(const Stream& stream, const Event& event) {
+  make_current();
+  driver_.check(driver_.stream_wait(native(stream), native(event), 0), "cuStreamWaitEvent");
+}
+
+bool CudaDevice::finished(const Event& event) {
+  make_current();
+  const CUresult result = driver_.event_query(native(event));
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  driver_.check(result, "cuEventQuery");
+  return true;
+}
+
+double CudaDevice::elapsed_ms(const Event& from, const Event& to) {
+  make_current();
+  driver_.check(driver_.event_synchronize(native(to)), "cuEventSynchronize");
+  float ms = 0.0F;
+  driver_.check(driver_.event_elapsed(&ms, native(from), native(to)), "cuEventElapsedTime");
+  return ms;
+}
+
+void CudaDevice::synchronize(const Stream& stream) {
+  make_current();
+  driver_.check(driver_.stream_synchronize(native(stream)), "cuStreamSynchronize");
+}
+
+void CudaDevice::synchronize() {
+  make_current();
+  driver_.check(driver_.context_synchronize(), "cuCtxSynchronize");
+}
+
+}  // namespace tilescope::device

@@ -1,0 +1,64 @@
+// A GPU through CUDA's driver API.
+#pragma once
+
+#include <memory>
+#include <tilescope/device.hpp>
+
+#include "device/cuda/driver.hpp"
+
+namespace tilescope::device {
+
+/// What the driver says of device `ordinal`.
+DeviceProperties query_properties(const Driver& driver, CUdevice device);
+
+class CudaDevice final : public Device {
+ public:
+  /// Opens device `ordinal`. Throws Error(no_device) when there is none of that number.
+  explicit CudaDevice(int ordinal);
+  ~CudaDevice() override;
+
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  std::string id() const override;
+  const DeviceProperties& properties() const override { return properties_; }
+
+  void copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
+                      const Stream& stream) override;
+  void copy_to_host(void* to, DeviceAddress from, std::size_t bytes, const Stream& stream) override;
+  void copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
+                      const Stream& stream) override;
+  void fill(DeviceAddress to, std::uint8_t value, std::size_t bytes, const Stream& stream) override;
+  void copy_rows_to_device(DeviceAddress to, std::size_t to_pitch, const void* from,
+                           std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
+                           const Stream& stream) override;
+  void copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress from, std::size_t from_pitch,
+                         std::size_t row_bytes, std::size_t rows, const Stream& stream) override;
+  Kernel load(const KernelRequest& request) override;
+  void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
+              const Stream& stream) override;
+  void record(const Event& event, const Stream& stream) override;
+  void wait(const Stream& stream, const Event& event) override;
+  bool finished(const Event& event) override;
+  double elapsed_ms(const Event& from, const Event& to) override;
+  void synchronize(const Stream& stream) override;
+  void synchronize() override;
+
+ protected:
+  std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) override;
+  std::uint64_t new_stream() override;
+  std::uint64_t new_event() override;
+  void free_bytes(std::uint64_t address) noexcept override;
+  void free_stream(std::uint64_t stream) noexcept override;
+  void free_event(std::uint64_t event) noexcept override;
+
+ private:
+  void make_current() const;
+  void copy_2d(const CUDA_MEMCPY2D& copy, const Stream& stream);
+
+  const Driver& driver_;
+  int ordinal_;
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  DeviceProperties properties_;
+};
+
+}  // namespace tilescope::device

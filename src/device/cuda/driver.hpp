@@ -1,0 +1,73 @@
+// The part of CUDA's driver API that we call, opened at run time.
+#pragma once
+
+#include <cuda.h>
+
+#include <string_view>
+
+#include "base/dynamic_library.hpp"
+
+namespace tilescope::device {
+
+/// One row per driver function: our member's name, the function (its type comes from cuda.h), and
+/// the symbol to look up, which carries the version suffix that cuda.h's macros hide.
+#define TILESCOPE_DRIVER_FUNCTIONS(X)                                           \
+  X(init, cuInit, "cuInit")                                                     \
+  X(driver_version, cuDriverGetVersion, "cuDriverGetVersion")                   \
+  X(error_name, cuGetErrorName, "cuGetErrorName")                               \
+  X(error_string, cuGetErrorString, "cuGetErrorString")                         \
+  X(device_count, cuDeviceGetCount, "cuDeviceGetCount")                         \
+  X(device_get, cuDeviceGet, "cuDeviceGet")                                     \
+  X(device_name, cuDeviceGetName, "cuDeviceGetName")                            \
+  X(device_attribute, cuDeviceGetAttribute, "cuDeviceGetAttribute")             \
+  X(device_total_memory, cuDeviceTotalMem, "cuDeviceTotalMem_v2")               \
+  X(primary_retain, cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain")       \
+  X(primary_release, cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2") \
+  X(set_current, cuCtxSetCurrent, "cuCtxSetCurrent")                            \
+  X(context_synchronize, cuCtxSynchronize, "cuCtxSynchronize")                  \
+  X(memory_info, cuMemGetInfo, "cuMemGetInfo_v2")                               \
+  X(mem_alloc, cuMemAlloc, "cuMemAlloc_v2")                                     \
+  X(mem_free, cuMemFree, "cuMemFree_v2")                                        \
+  X(copy_to_device, cuMemcpyHtoD, "cuMemcpyHtoD_v2")                            \
+  X(copy_to_host, cuMemcpyDtoH, "cuMemcpyDtoH_v2")                              \
+  X(copy_to_device_async, cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2")            \
+  X(copy_to_host_async, cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2")              \
+  X(copy_on_device_async, cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2")            \
+  X(copy_2d, cuMemcpy2DUnaligned, "cuMemcpy2DUnaligned_v2")                     \
+  X(copy_2d_async, cuMemcpy2DAsync, "cuMemcpy2DAsync_v2")                       \
+  X(set_bytes_async, cuMemsetD8Async, "cuMemsetD8Async")                        \
+  X(module_load, cuModuleLoadDataEx, "cuModuleLoadDataEx")                      \
+  X(module_unload, cuModuleUnload, "cuModuleUnload")                            \
+  X(module_function, cuModuleGetFunction, "cuModuleGetFunction")                \
+  X(function_attribute, cuFuncGetAttribute, "cuFuncGetAttribute")               \
+  X(set_function_attribute, cuFuncSetAttribute, "cuFuncSetAttribute")           \
+  X(launch, cuLaunchKernel, "cuLaunchKernel")                                   \
+  X(stream_create, cuStreamCreate, "cuStreamCreate")                            \
+  X(stream_destroy, cuStreamDestroy, "cuStreamDestroy_v2")                      \
+  X(stream_synchronize, cuStreamSynchronize, "cuStreamSynchronize")             \
+  X(stream_wait, cuStreamWaitEvent, "cuStreamWaitEvent")                        \
+  X(event_create, cuEventCreate, "cuEventCreate")                               \
+  X(event_destroy, cuEventDestroy, "cuEventDestroy_v2")                         \
+  X(event_record, cuEventRecord, "cuEventRecord")                               \
+  X(event_elapsed, cuEventElapsedTime, "cuEventElapsedTime")                    \
+  X(event_query, cuEventQuery, "cuEventQuery")                                  \
+  X(event_synchronize, cuEventSynchronize, "cuEventSynchronize")
+
+struct Driver {
+  DynamicLibrary library;
+  int version = 0;  ///< 1000 * major + 10 * minor
+
+#define TILESCOPE_MEMBER(member, function, symbol) decltype(::function)* member = nullptr;
+  TILESCOPE_DRIVER_FUNCTIONS(TILESCOPE_MEMBER)
+#undef TILESCOPE_MEMBER
+
+  /// Opens and initialises the driver once per process. Throws Error(no_device) with the reason:
+  /// no driver, a driver older than CUDA 12, or no device that it can use.
+  static const Driver& instance();
+
+  /// Throws Error unless `result` is success. `call` names the driver's function, `subject` what
+  /// it was about (may be empty).
+  void check(CUresult result, std::string_view call, std::string_view subject = {}) const;
+};
+
+}  // namespace tilescope::device

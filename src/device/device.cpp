@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <tilescope/device.hpp>
+
+#include "device/cpu_device.hpp"
+#include "device/cuda/cuda_device.hpp"
+
+namespace tilescope {
+namespace {
+
+int ordinal_of(std::string_view specification) {
+  const std::string_view digits = specification.substr(sizeof "cuda:" - 1);
+  int ordinal = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+  if (error != std::errc{} || end != digits.data() + digits.size() || ordinal < 0) {
+    throw Error(ErrorKind::usage, fmt::format("--device {}: \"{}\" is not a device number; use "
+                                              "cuda:0, cuda:1, ...",
+                                              specification, digits));
+  }
+  return ordinal;
+}
+
+std::shared_ptr<Device> open_auto(std::string* explain_choice) {
+  std::string why_none;
+  if (!cuda_devices(&why_none).empty()) {
+    if (explain_choice) *explain_choice = "a CUDA device was found";
+    return std::make_shared<device::CudaDevice>(0);
+  }
+  if (explain_choice) *explain_choice = why_none;
+  return std::make_shared<device::CpuDevice>();
+}
+
+}  // namespace
+
+std::shared_ptr<Device> Device::open(std::string_view specification, std::string* explain_choice) {
+  if (specification == "auto") return open_auto(explain_choice);
+  if (specification == "cpu") return std::make_shared<device::CpuDevice>();
+  if (specification == "cuda") return std::make_shared<device::CudaDevice>(0);
+  if (specification.starts_with("cuda:")) {
+    return std::make_shared<device::CudaDevice>(ordinal_of(specification));
+  }
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("--device {}: no such device; use auto, cuda, cuda:N or cpu", specification));
+}
+
+std::vector<DeviceProperties> cuda_devices(std::string* why_none) {
+  std::vector<DeviceProperties> devices;
+  try {
+    const device::Driver& driver = device::Driver::instance();
+    int count = 0;
+    driver.check(driver.device_count(&count), "cuDeviceGetCount");
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+      CUdevice handle = 0;
+      driver.check(driver.device_get(&handle, ordinal), "cuDeviceGet");
+      devices.push_back(device::query_properties(driver, handle));
+    }
+    if (devices.empty() && why_none) *why_none = "the CUDA driver sees no device";
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::no_device) throw;
+    if (why_none) *why_none = error.what();
+  }
+  return devices;
+}
+
+Buffer Device::allocate(std::size_t bytes, std::string_view name) {
+  const std::uint64_t address = allocate_bytes(bytes, name);
+  return Buffer(
+      detail::Handle(shared_from_this(), address,
+                     [](Device& device, std::uint64_t value) { device.free_bytes(value); }),
+      bytes);
+}
+
+Stream Device::create_stream() {
+  return Stream(
+      detail::Handle(shared_from_this(), new_stream(),
+                     [](Device& device, std::uint64_t value) { device.free_stream(value); }));
+}
+
+Event Device::create_event() {
+  return Event(
+      detail::Handle(shared_from_this(), new_event(),
+                     [](Device& device, std::uint64_t value) { device.free_event(value); }));
+}
+
+void Device::copy_rows_to_device(DeviceAddress to, std::size_t to_pitch, const void* from,
+                                 std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
+                                 const Stream& stream) {
+  const auto* source = static_cast<const std::byte*>(from);
+  for (std::size_t row = 0; row < rows; ++row) {
+    copy_to_device(to + row * to_pitch, source + row * from_pitch, row_bytes, stream);
+  }
+}
+
+void Device::copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress from,
+                               std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
+                               const Stream& stream) {
+  auto* target = static_cast<std::byte*>(to);
+  for (std::size_t row = 0; row < rows; ++row) {
+    copy_to_host(target + row * to_pitch, from + row * from_pitch, row_bytes, stream);
+  }
+}
+
+}  // namespace tilescope
