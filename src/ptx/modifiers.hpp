@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bitset>
+#include <cstddef>
 #include <cstdint>
 
 #include "ptx/types.hpp"
@@ -44,7 +45,7 @@ enum class Compare : std::uint8_t {
   gtu,
   geu,
   num,
-  nan,
+  nan
 };
 
 /// Joins a comparison with a predicate (set, setp, lop3), or the bits of a one-bit mma.
@@ -66,7 +67,7 @@ enum class Ordering : std::uint8_t {
   acquire,
   release,
   acq_rel,
-  sc,
+  sc
 };
 
 /// The function of atom, red, redux, bar.red, multimem and cp.reduce.
@@ -82,7 +83,7 @@ enum class ReduceOp : std::uint8_t {
   xor_,
   exch,
   cas,
-  popc,
+  popc
 };
 
 enum class ShuffleMode : std::uint8_t { none, up, down, bfly, idx };
@@ -97,7 +98,7 @@ enum class TestKind : std::uint8_t {
   number,
   notanumber,
   normal,
-  subnormal,
+  subnormal
 };
 enum class BarrierKind : std::uint8_t { none, sync, arrive, red, wait };
 
@@ -109,119 +110,39 @@ struct MatrixShape {
 enum class Layout : std::uint8_t { none, row, col };
 enum class Fragment : std::uint8_t { none, a, b, c, d };  ///< wmma.load.a
 
-enum class Geometry : std::uint8_t {
-  none,
-  d1,
-  d2,
-  d3,
-  d4,
-  d5,
-  a1d,
-  a2d,
-  cube,
-  acube,
-  d2ms,
-  a2dms,
-};
+enum class Geometry : std::uint8_t { none, d1, d2, d3, d4, d5, a1d, a2d, cube, acube, d2ms, a2dms };
 
-/// Modifiers that are there or not. Those of operations that only later chips have, or that no
-/// program in CUDA C++ meets, are kept so that nothing in the text is lost.
+/// Modifiers that are there or not. Those of operations that few programs meet (textures, tensor
+/// maps) are kept too, so that nothing in the text is lost.
+// clang-format off
 enum class Flag : std::uint8_t {
-  ftz,
-  sat,
-  satfinite,
-  relu,
-  approx,
-  full,
-  nan,
-  xorsign,
-  abs,
-  oob,
-  noftz,
-  cc,
-  shiftamt,
-  sync,
-  aligned,
-  uni,
-  nc,
-  mmio,
-  unified,
-  cache_hint,
-  to,     ///< cvta.to: generic to a space
-  trans,  ///< ldmatrix, stmatrix, movmatrix
-  pred,   ///< reserved for bar.red, whose .pred is also listed as a type
-  cta,    ///< bar.cta, barrier.cta
-  popc,   ///< the bit count of a one-bit mma
-  pack,   ///< reserved
-  parity,
-  expect_tx,
-  no_complete,
-  no_inc,
-  read,
-  launch_dependents,
-  wait,
-  increase,
-  decrease,
-  proxy,
-  proxy_alias,
-  proxy_async,
-  proxy_async_global,
-  proxy_async_shared,
-  proxy_tensormap,
-  mbarrier_init,
-  sync_restrict,
-  complete_tx_bytes,
-  multicast,
-  tile,
-  im2col,
-  no_offs,
-  tensormap,
-  level,
-  width,
-  height,
-  depth,
-  channel_data_type,
-  channel_order,
-  normalized_mode,
-  force_unnormalized,
-  filter_mode,
-  addr_mode_0,
-  addr_mode_1,
-  addr_mode_2,
-  array_size,
-  num_mipmap_levels,
-  num_samples,
-  memory_layout,
-  base,
-  red,
-  green,
-  blue,
-  alpha,
-  surface_bytes,
-  surface_pixels,
-  surface_trap,
-  surface_zero,
-  surface_clamp,
-  fractional,
-  range,
-  po,
-  shift7,
-  shift15,
-  weak_async,
-  texref,
-  samplerref,
-  surfref,
-  add,
-  min,
-  max,  ///< the second operation of a video instruction
-  acc_f16,
-  acc_f32,
-  release_remote,
-  scale_vec,
-  kind,
-  byte_mask,
+  // arithmetic
+  ftz, sat, satfinite, relu, approx, full, nan, xorsign, abs, oob, noftz, cc, shiftamt, scaled,
+  // warps, blocks, branches
+  sync, aligned, uni, cta, launch_dependents, wait, increase, decrease,
+  // memory
+  nc, mmio, unified, cache_hint, to /* cvta.to */,
+  // matrices
+  trans, popc /* one-bit mma */, acc_f16, acc_f32,
+  // mbarriers, fences, bulk copies
+  parity, expect_tx, no_complete, no_inc, read, proxy, alias, async, async_generic,
+  tensormap_generic, mbarrier_init, sync_restrict_cta, sync_restrict_cluster, complete_tx_bytes,
+  bulk_group, multicast, cp_mask, tile, im2col, im2col_no_offs, tensormap,
+  // fields of a tensor map
+  global_address, rank, box_dim, global_dim, global_stride, element_stride, elemtype,
+  interleave_layout, swizzle_mode, swizzle_atomicity, fill_mode, b1024,
+  // textures and surfaces
+  level, base, grad, red, green, blue, alpha, width, height, depth, channel_data_type,
+  channel_order, normalized_coords, force_unnormalized_coords, filter_mode, addr_mode_0,
+  addr_mode_1, addr_mode_2, array_size, num_mipmap_levels, num_samples, memory_layout,
+  surface_bytes, surface_pixels, surface_trap, surface_zero, texref, samplerref, surfref,
+  // video
+  po, shr7, shr15, op_add, op_min, op_max,
+  // performance monitor
+  mask,
   count_
 };
+// clang-format on
 
 struct Modifiers {
   /// In the order of the text: cvt.rn.f16.f32 has {f16, f32}; mma has {d, a, b, c}.

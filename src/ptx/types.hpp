@@ -7,54 +7,20 @@
 namespace tilescope::ptx {
 
 /// A type as PTX spells it (".f16x2" is f16x2). `none` where the text names no type.
+// clang-format off
 enum class Type : std::uint8_t {
   none,
-  b1,
-  b8,
-  b16,
-  b32,
-  b64,
-  b128,
-  u4,
-  u8,
-  u16,
-  u32,
-  u64,
-  s4,
-  s8,
-  s16,
-  s32,
-  s64,
-  f16,
-  f32,
-  f64,
-  bf16,
-  tf32,
-  f16x2,
-  bf16x2,
-  f32x2,
-  u16x2,
-  s16x2,
-  u8x4,
-  s8x4,
-  e4m3,
-  e5m2,
-  e3m2,
-  e2m3,
-  e2m1,
-  ue8m0,
-  ue4m3,  // eight bits and fewer: elements of mma
-  e4m3x2,
-  e5m2x2,
-  e3m2x2,
-  e2m3x2,
-  e2m1x2,
-  ue8m0x2,
+  b1, b8, b16, b32, b64, b128,
+  u4, u8, u16, u32, u64,
+  s4, s8, s16, s32, s64,
+  f16, f32, f64, bf16, tf32,
+  f16x2, bf16x2, f32x2, u16x2, s16x2,
+  e4m3, e5m2, e3m2, e2m3, e2m1, ue8m0,  // eight bits and fewer: elements of matrices
+  e4m3x2, e5m2x2, e3m2x2, e2m3x2, e2m1x2, ue8m0x2,
   pred,
-  texref,
-  samplerref,
-  surfref,  // opaque handles
+  texref, samplerref, surfref,  // opaque handles
 };
+// clang-format on
 
 /// Size in bits as a register or in memory; 0 for none, pred and opaque types.
 unsigned bit_width(Type type);
