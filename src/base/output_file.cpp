@@ -1,0 +1,179 @@
+#include "base/output_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <limits>
+#include <tilescope/error.hpp>
+
+#include "base/output_target.hpp"
+
+namespace tilescope {
+namespace {
+
+// Past the process's own limit the kernel would end it with SIGXFSZ instead of reporting.
+std::optional<std::uint64_t> file_size_limit() {
+  struct rlimit limit = {};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  return limit.rlim_cur;
+}
+
+// 0 or an errno. A write may be partial, or interrupted by a signal.
+int write_at(int file, std::uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    offset += static_cast<std::uint64_t>(written);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+// Zeros written one by one: the slow way, where the file system cannot allocate ahead.
+int write_zeros(int file, std::uint64_t size) {
+  static constexpr std::array<std::byte, 1 << 16> zeros{};
+  for (std::uint64_t offset = 0; offset < size; offset += zeros.size()) {
+    const auto piece =
+        static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), size - offset));
+    if (const int code = write_at(file, offset, {zeros.data(), piece})) return code;
+  }
+  return 0;
+}
+
+int allocate(int file, std::uint64_t size) {
+  for (;;) {
+    const int code = ::posix_fallocate(file, 0, static_cast<off_t>(size));
+    if (code == EINTR) continue;
+    return code == EOPNOTSUPP || code == EINVAL ? write_zeros(file, size) : code;
+  }
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path) : path_(path), owner_(::getpid()) {
+  const OutputTarget target = resolve_output_target(path);
+  target_ = target.path;
+  Temporary temporary = create_temporary(target, path);
+  file_ = std::move(temporary.file);
+  temporary_ = std::move(temporary.path);
+  registration_ = std::move(temporary.registration);
+  if (target.existing) {
+    // Giving a file away needs privileges; where it fails, the file is the writer's, as any new
+    // one would be. The permissions follow, because changing the owner clears some of them.
+    const struct stat& old = *target.existing;
+    if (::fchown(file_.get(), old.st_uid, old.st_gid) != 0) errno = 0;
+    if (::fchmod(file_.get(), old.st_mode & 0777) != 0) {
+      const int code = errno;
+      discard();
+      fail(fmt::format("its permissions cannot be kept: {}", system_error_text(code)));
+    }
+  }
+}
+
+OutputFile::~OutputFile() {
+  discard();
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept {
+  *this = std::move(other);
+}
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  if (this == &other) return *this;
+  discard();
+  path_ = other.path_;
+  target_ = std::move(other.target_);
+  temporary_ = std::exchange(other.temporary_, {});
+  owner_ = other.owner_;
+  file_ = std::move(other.file_);
+  registration_ = std::move(other.registration_);
+  mapping_registration_ = std::move(other.mapping_registration_);
+  mapping_ = std::exchange(other.mapping_, {});
+  reserved_ = other.reserved_;
+  appended_ = other.appended_;
+  return *this;
+}
+
+void OutputFile::discard() noexcept {
+  mapping_registration_.reset();
+  if (!mapping_.empty()) ::munmap(mapping_.data(), mapping_.size());
+  mapping_ = {};
+  file_.close();
+  if (!temporary_.empty() && owner_ == ::getpid()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+  registration_.reset();  // last: a signal in between removes the file again, which is harmless
+}
+
+void OutputFile::fail(const std::string& why) const {
+  throw Error(ErrorKind::bad_input, fmt::format("cannot write {}: {}", quoted(path_), why));
+}
+
+void OutputFile::reserve(std::uint64_t size) {
+  if (reserved_ != 0 || size == 0) return;
+  if (size > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) {
+    fail(fmt::format("{} bytes are more than a file can have", size));
+  }
+  if (const auto limit = file_size_limit(); limit && size > *limit) {
+    fail(fmt::format("it would have {} bytes, and this process may write at most {} (ulimit -f)",
+                     size, *limit));
+  }
+  if (const int code = allocate(file_.get(), size)) {
+    const std::string folder = std::filesystem::path(target_).parent_path().string();
+    fail(fmt::format("{} bytes are needed: {}", size, explain_write_failure(code, folder)));
+  }
+  reserved_ = size;
+}
+
+std::span<std::byte> OutputFile::map() {
+  if (!mapping_.empty() || reserved_ == 0) return mapping_;
+  const auto size = static_cast<std::size_t>(reserved_);
+  void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (begin == MAP_FAILED) {
+    fail(fmt::format("cannot map {} bytes into memory: {}", size, system_error_text(errno)));
+  }
+  mapping_ = {static_cast<std::byte*>(begin), size};
+  mapping_registration_ = std::make_unique<MappingRegistration>(begin, size, temporary_);
+  return mapping_;
+}
+
+void OutputFile::append(std::span<const std::byte> bytes) {
+  const std::uint64_t end = appended_ + bytes.size();
+  if (const auto limit = file_size_limit(); limit && end > *limit) {
+    fail(fmt::format("it would have {} bytes, and this process may write at most {} (ulimit -f)",
+                     end, *limit));
+  }
+  if (const int code = write_at(file_.get(), appended_, bytes)) {
+    const std::string folder = std::filesystem::path(target_).parent_path().string();
+    fail(explain_write_failure(code, folder));
+  }
+  appended_ = end;
+}
+
+void OutputFile::append(std::string_view text) {
+  append(std::as_bytes(std::span(text)));
+}
+
+void OutputFile::commit() {
+  mapping_registration_.reset();
+  if (!mapping_.empty()) ::munmap(mapping_.data(), mapping_.size());
+  mapping_ = {};
+  if (!file_.close()) fail(fmt::format("the system lost data: {}", system_error_text(errno)));
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
+    const int code = errno;
+    fail(fmt::format("the finished file cannot be renamed to it: {}", system_error_text(code)));
+  }
+  temporary_.clear();
+  registration_.reset();
+}
+
+}  // namespace tilescope

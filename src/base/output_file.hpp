@@ -1,0 +1,72 @@
+// A file that appears whole or not at all: written under a temporary name beside the target and
+// renamed when it is complete.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/cleanup.hpp"
+#include "base/file.hpp"
+
+namespace tilescope {
+
+/// Until `commit` returns, the target is untouched; without it the temporary is removed, by the
+/// destructor or by the signal handlers of base/signals.hpp. Two writers of one target do not mix:
+/// the last `commit` wins. A target that exists keeps its permissions, and its owner where the
+/// system allows; a symbolic link stays, and the file it points to is replaced.
+///
+/// Every failure is an Error(bad_input) of one line that names the target. What can fail before
+/// the work fails in the constructor and in `reserve`.
+class OutputFile {
+ public:
+  /// Creates the temporary. Fails when the target is a folder, device or pipe, is write-protected,
+  /// or when its folder is missing or cannot be written to; "-" is Error(usage).
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();
+  OutputFile(OutputFile&&) noexcept;
+  OutputFile& operator=(OutputFile&&) noexcept;
+
+  /// The target as it was given.
+  const std::string& path() const noexcept { return path_; }
+
+  /// Makes the file `size` bytes long, all zero, on storage that is really there: a full disk
+  /// fails here, and writing to `map` cannot fail later. Before the first `append`.
+  void reserve(std::uint64_t size);
+
+  /// The reserved bytes, to be written in place, in any order and by any thread. Valid until
+  /// `commit`. Empty when nothing was reserved.
+  std::span<std::byte> map();
+
+  /// Writes at the end of what was appended so far, starting at the file's beginning.
+  void append(std::span<const std::byte> bytes);
+  void append(std::string_view text);
+  /// Bytes appended so far.
+  std::uint64_t appended() const noexcept { return appended_; }
+
+  /// Gives the file its name. To be called once; nothing may be written afterwards.
+  void commit();
+
+ private:
+  void discard() noexcept;
+  [[noreturn]] void fail(const std::string& why) const;
+
+  std::string path_;       // as given, for messages
+  std::string target_;     // absolute, links resolved
+  std::string temporary_;  // absolute
+  pid_t owner_ = 0;        // a forked child must not remove its parent's file
+  FileDescriptor file_;
+  std::unique_ptr<TemporaryRegistration> registration_;
+  std::unique_ptr<MappingRegistration> mapping_registration_;
+  std::span<std::byte> mapping_;
+  std::uint64_t reserved_ = 0;
+  std::uint64_t appended_ = 0;
+};
+
+}  // namespace tilescope

@@ -1,0 +1,34 @@
+// Where an output file goes, judged before anything is written.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/cleanup.hpp"
+#include "base/file.hpp"
+
+namespace tilescope {
+
+struct OutputTarget {
+  std::string path;                     ///< absolute, all symbolic links of the last part followed
+  std::optional<struct stat> existing;  ///< the file that will be replaced
+};
+
+/// Throws one-line errors for every `path` that cannot become a regular file; see OutputFile.
+OutputTarget resolve_output_target(const std::string& path);
+
+/// A new, empty file beside `target`, named `.NAME.XXXXXX.tmp`, and known to the signal handlers.
+struct Temporary {
+  FileDescriptor file;
+  std::string path;
+  std::unique_ptr<TemporaryRegistration> registration;
+};
+Temporary create_temporary(const OutputTarget& target, const std::string& path);
+
+/// The line for errno `code` met while writing to `path`.
+std::string explain_write_failure(int code, const std::string& folder);
+
+}  // namespace tilescope

@@ -1,0 +1,81 @@
+#include "base/signals.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstring>
+
+#include "base/cleanup.hpp"
+#include "base/terminal.hpp"
+
+namespace tilescope {
+namespace {
+
+std::atomic<int> scopes{0};
+std::atomic<bool> cancel_flag{false};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+
+void say(const char* text) noexcept {
+  // Nothing can be done about a failure on the way out.
+  if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
+}
+
+extern "C" void end_on_signal(int signal) {
+  if (signal == SIGINT && scopes > 0 && !cancel_flag.exchange(true)) return;
+  remove_temporaries();
+  if (ProgressLine::is_shown()) say("\n");
+  ::_exit(128 + signal);
+}
+
+extern "C" void explain_bus_error(int signal, siginfo_t* info, void*) {
+  const char* const name = info != nullptr ? mapped_file_at(info->si_addr) : nullptr;
+  remove_temporaries();
+  if (name == nullptr) {  // a defect, not a file: end as the system would have
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+    return;
+  }
+  if (ProgressLine::is_shown()) say("\n");
+  say("tilescope: '");
+  say(name);
+  say("' was cut short while it was in use; run again when nothing writes to it\n");
+  ::_exit(4);
+}
+
+}  // namespace
+
+void install_signal_handlers() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action = {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = end_on_signal;
+    action.sa_flags = SA_RESTART;
+    // One at a time: a second signal waits, so that the removal is not cut in half.
+    ::sigfillset(&action.sa_mask);
+    ::sigaction(signal, &action, nullptr);
+  }
+  struct sigaction bus = {};
+  bus.sa_sigaction = explain_bus_error;
+  bus.sa_flags = SA_SIGINFO;
+  ::sigfillset(&bus.sa_mask);
+  ::sigdelset(&bus.sa_mask, SIGBUS);
+  ::sigaction(SIGBUS, &bus, nullptr);
+}
+
+CancelScope::CancelScope() {
+  if (scopes == 0) cancel_flag = false;
+  ++scopes;
+}
+
+CancelScope::~CancelScope() {
+  --scopes;
+}
+
+bool CancelScope::cancelled() noexcept {
+  return cancel_flag.load(std::memory_order_relaxed);
+}
+
+}  // namespace tilescope

@@ -1,0 +1,96 @@
+#include "base/terminal.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+
+namespace tilescope {
+namespace {
+
+std::atomic<int> shown_lines{0};
+
+void write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written <= 0) return;  // progress is not worth an error
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace
+
+bool is_terminal(int file) {
+  return ::isatty(file) == 1;
+}
+
+bool use_colour(int file) {
+  const char* const refused = std::getenv("NO_COLOR");
+  if (refused != nullptr && *refused != '\0') return false;
+  const char* const kind = std::getenv("TERM");
+  return kind != nullptr && std::string_view(kind) != "dumb" && is_terminal(file);
+}
+
+int terminal_width(int file) {
+  struct winsize size = {};
+  if (::ioctl(file, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+ProgressLine::ProgressLine(std::string label, std::uint64_t total)
+    : ProgressLine(std::move(label), total, STDERR_FILENO, std::chrono::steady_clock::now) {}
+
+ProgressLine::ProgressLine(std::string label, std::uint64_t total, int file, Clock clock)
+    : label_(printable(label)),
+      total_(total),
+      file_(file),
+      on_terminal_(is_terminal(file)),
+      clock_(std::move(clock)),
+      next_(clock_() + std::chrono::seconds(1)) {}
+
+ProgressLine::~ProgressLine() {
+  erase();
+}
+
+std::string ProgressLine::text(std::uint64_t done) const {
+  if (total_ == 0) return fmt::format("{}  {}", label_, format_count(done));
+  done = std::min(done, total_);
+  // Rounded down: 100% means finished.
+  const auto percent =
+      static_cast<int>(100.0L * static_cast<long double>(done) / static_cast<long double>(total_));
+  return fmt::format("{}  {}%  {} / {}", label_, percent, format_count(done), format_count(total_));
+}
+
+void ProgressLine::update(std::uint64_t done) {
+  if (!on_terminal_) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return;  // another thread is writing it
+  const auto now = clock_();
+  if (now < next_) return;
+  next_ = now + std::chrono::milliseconds(100);
+  // One column stays free: a full line would wrap on some terminals.
+  const auto width = static_cast<std::size_t>(std::max(terminal_width(file_) - 1, 1));
+  write_all(file_, "\r\x1b[K" + text(done).substr(0, width));
+  if (!std::exchange(shown_, true)) ++shown_lines;
+}
+
+void ProgressLine::erase() {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(shown_, false)) return;
+  write_all(file_, "\r\x1b[K");
+  --shown_lines;
+}
+
+bool ProgressLine::is_shown() noexcept {
+  return shown_lines > 0;
+}
+
+}  // namespace tilescope

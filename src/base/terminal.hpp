@@ -1,0 +1,58 @@
+// What the terminal is, and the one line of progress on it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+namespace tilescope {
+
+/// Whether file descriptor `file` is a terminal.
+bool is_terminal(int file);
+
+/// Whether to colour what is written to `file`: a terminal that is not "dumb", and no NO_COLOR in
+/// the environment (any value but the empty one).
+bool use_colour(int file);
+
+/// Columns of the terminal `file`; 80 when it is none or does not know.
+int terminal_width(int file);
+
+/// A line such as "verifying  42%  1,234 / 2,938" on standard error. It appears only on a
+/// terminal, only after a second of work, is rewritten at most ten times a second, and erases
+/// itself. `update` may be called from any thread and costs little when there is nothing to do.
+class ProgressLine {
+ public:
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+
+  /// `total`: the amount of work in units of the caller's choice; 0 when unknown.
+  explicit ProgressLine(std::string label, std::uint64_t total = 0);
+  /// For tests: another file than standard error, and another clock.
+  ProgressLine(std::string label, std::uint64_t total, int file, Clock clock);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// `done` of `total` is finished.
+  void update(std::uint64_t done);
+  /// Removes the line, until the next `update` that is due.
+  void erase();
+
+  /// Whether some line is on the terminal now. Safe in a signal handler.
+  static bool is_shown() noexcept;
+
+ private:
+  std::string text(std::uint64_t done) const;
+
+  std::string label_;
+  std::uint64_t total_;
+  int file_;
+  bool on_terminal_;
+  Clock clock_;
+  std::chrono::steady_clock::time_point next_;
+  std::mutex mutex_;
+  bool shown_ = false;
+};
+
+}  // namespace tilescope

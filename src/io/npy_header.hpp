@@ -1,0 +1,40 @@
+// The text at the front of a .npy file: a Python literal, read strictly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tilescope/npy.hpp>
+
+#include "base/file.hpp"
+
+namespace tilescope::io {
+
+/// A header and where the elements begin.
+struct NpyLayout {
+  NpyHeader header;
+  std::uint64_t data_offset = 0;
+};
+
+/// Reads and checks the front of an open file of `file_size` bytes, and that its size is the one
+/// the header announces. Throws Error(bad_input).
+NpyLayout read_npy_layout(const FileDescriptor& file, const std::string& path,
+                          std::uint64_t file_size);
+
+/// Parses the dictionary, the part after magic, version and length. Throws Error(bad_input) whose
+/// text begins with `path`.
+NpyHeader parse_npy_dictionary(std::string_view text, const std::string& path);
+
+/// Everything before the elements, byte for byte as numpy.save writes it: version 1.0, padded with
+/// spaces to a multiple of 64 bytes.
+std::string npy_front(const NpyHeader& header);
+
+/// Elements times the size of one; false when it does not fit in 63 bits.
+bool bytes_fit(const NpyHeader& header);
+
+/// What a file that begins with `front` looks like, for a message: "a PNG picture"; and what to do
+/// about it. Empty when unknown.
+std::string recognise(std::string_view front);
+
+}  // namespace tilescope::io
