@@ -103,6 +103,7 @@ struct KernelRequest {
   std::string kernel;                                          ///< "name" or "name<16>"
   std::vector<std::pair<std::string, std::string>> defines;    ///< -D NAME=VALUE
   std::vector<std::string> include_directories;                ///< -I
+  std::vector<std::pair<std::string, std::string>> headers;    ///< name and text, for #include
   std::vector<std::string> extra_options;                      ///< passed to NVRTC as they are
 };
 

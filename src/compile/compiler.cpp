@@ -15,8 +15,8 @@ namespace tilescope::compile {
 namespace {
 
 std::vector<std::string> options_of(const Compilation& compilation) {
-  std::vector<std::string> options{"--gpu-architecture=" + compilation.architecture,
-                                   "--std=c++17", "--generate-line-info"};
+  std::vector<std::string> options{"--gpu-architecture=" + compilation.architecture, "--std=c++17",
+                                   "--generate-line-info"};
   for (const auto& [name, value] : compilation.defines) {
     options.push_back(value.empty() ? "-D" + name : fmt::format("-D{}={}", name, value));
   }
@@ -38,6 +38,7 @@ std::string key_of(const Compilation& compilation, const std::vector<std::string
                                 compilation.source_name, compilation.kernel);
   for (const std::string& option : options) key += option + '\n';
   key += compilation.source;
+  for (const auto& [name, text] : compilation.headers) (key += '\0') += name + '\0' + text;
   for (const std::string& text : included_texts(compilation)) (key += '\0') += text;
   return key;
 }
@@ -45,8 +46,14 @@ std::string key_of(const Compilation& compilation, const std::vector<std::string
 class NvrtcProgram {
  public:
   explicit NvrtcProgram(const Compilation& compilation) : nvrtc_(Nvrtc::instance()) {
+    std::vector<const char*> names, texts;
+    for (const auto& [name, text] : compilation.headers) {
+      names.push_back(name.c_str());
+      texts.push_back(text.c_str());
+    }
     check(nvrtc_.create_program(&program_, compilation.source.c_str(),
-                                compilation.source_name.c_str(), 0, nullptr, nullptr),
+                                compilation.source_name.c_str(), static_cast<int>(names.size()),
+                                texts.data(), names.data()),
           "nvrtcCreateProgram");
   }
   ~NvrtcProgram() { nvrtc_.destroy_program(&program_); }
@@ -70,10 +77,9 @@ class NvrtcProgram {
     }
     if (result != NVRTC_SUCCESS) {
       const std::string_view log = trim(program.log);
-      throw Error(ErrorKind::bad_input,
-                  log.empty() ? fmt::format("{}: {}", compilation.source_name,
-                                            nvrtc_.error_string(result))
-                              : std::string(log));
+      throw Error(ErrorKind::bad_input, log.empty() ? fmt::format("{}: {}", compilation.source_name,
+                                                                  nvrtc_.error_string(result))
+                                                    : std::string(log));
     }
     program.ptx = text(nvrtc_.ptx_size, nvrtc_.ptx);
     std::size_t size = 0;

@@ -15,15 +15,16 @@ struct Compilation {
   std::string architecture;  ///< "sm_90", "sm_90a", ...
   std::vector<std::pair<std::string, std::string>> defines;
   std::vector<std::string> include_directories;
+  std::vector<std::pair<std::string, std::string>> headers;  ///< name and text, for #include
   std::vector<std::string> extra_options;
 };
 
 /// What NVRTC made of it.
 struct Program {
   std::string ptx;
-  std::string cubin;         ///< machine code, an ELF image
-  std::string kernel_name;   ///< the kernel's (mangled) name in both
-  std::string log;           ///< warnings
+  std::string cubin;        ///< machine code, an ELF image
+  std::string kernel_name;  ///< the kernel's (mangled) name in both
+  std::string log;          ///< warnings
   bool from_cache = false;
 };
 

@@ -240,6 +240,7 @@ Kernel CudaDevice::load(const KernelRequest& request) {
        .architecture = gpu::architecture_name(properties_.compute_major, properties_.compute_minor),
        .defines = request.defines,
        .include_directories = request.include_directories,
+       .headers = request.headers,
        .extra_options = request.extra_options});
   make_current();
   auto kernel = std::make_shared<LoadedKernel>(driver_, program);

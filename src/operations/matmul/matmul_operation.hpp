@@ -1,0 +1,37 @@
+// The matmul ladder's problem: one shape, random operands, all variants.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <tilescope/matrix.hpp>
+#include <vector>
+
+#include "operations/operation.hpp"
+
+namespace tilescope::operations {
+
+class MatmulOperation final : public Operation {
+ public:
+  /// A and B uniform in [-1, 1], the same for the same seed.
+  MatmulOperation(const MatmulShape& shape, std::uint64_t seed);
+
+  std::string_view name() const override { return "matmul"; }
+  std::string size_text() const override;
+  std::vector<VariantInfo> variants() const override;
+  Work work() const override;
+  std::optional<std::string> refusal(const VariantInfo& variant,
+                                     const Device& device) const override;
+  std::unique_ptr<Prepared> prepare(const VariantInfo& variant, Device& device) const override;
+  const Expected& expected(const VariantInfo& variant) const override;
+
+  const MatmulShape& shape() const { return shape_; }
+  const std::vector<float>& a() const { return a_; }
+  const std::vector<float>& b() const { return b_; }
+
+ private:
+  MatmulShape shape_;
+  std::vector<float> a_, b_;
+  mutable Expected float_sums_, double_sums_;  // made when first asked for: the products are large
+};
+
+}  // namespace tilescope::operations

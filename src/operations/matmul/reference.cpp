@@ -1,0 +1,93 @@
+#include "operations/matmul/reference.hpp"
+
+#include <cblas.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <thread>
+#include <tilescope/error.hpp>
+
+#include "base/parallel.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+CBLAS_TRANSPOSE transposed(const ConstMatrixView& operand, const MatrixView& result) {
+  return operand.order == result.order ? CblasNoTrans : CblasTrans;
+}
+
+int blas_integer(std::int64_t value, const char* what) {
+  if (value > std::numeric_limits<int>::max()) {
+    throw Error(ErrorKind::usage, fmt::format("{} is {}: BLAS takes at most {}", what, value,
+                                              std::numeric_limits<int>::max()));
+  }
+  return static_cast<int>(value);
+}
+
+// BLAS insists on leading dimensions of at least 1, also for empty operands.
+int leading(const ConstMatrixView& matrix, const char* what) {
+  return std::max(1, blas_integer(matrix.leading, what));
+}
+
+}  // namespace
+
+void reference_matmul(const MatmulShape& shape, const float* a, const float* b, float* c) {
+  const auto n = static_cast<std::size_t>(shape.n), k = static_cast<std::size_t>(shape.k);
+  parallel_for(static_cast<std::size_t>(shape.m), [&](std::size_t row) {
+    // A row of sums at once: the order of additions in each is that of the textbook's loop, but
+    // B is read along its rows.
+    std::vector<double> sums(n, 0.0);
+    for (std::size_t i = 0; i < k; ++i) {
+      const double factor = a[row * k + i];
+      const float* b_row = b + i * n;
+      for (std::size_t column = 0; column < n; ++column) sums[column] += factor * b_row[column];
+    }
+    std::transform(sums.begin(), sums.end(), c + row * n,
+                   [](double sum) { return static_cast<float>(sum); });
+  });
+}
+
+void blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
+                 bool accumulate) {
+  const MatmulShape shape = product_shape(a, b);
+  const int m = blas_integer(shape.m, "m"), n = blas_integer(shape.n, "n"),
+            k = blas_integer(shape.k, "k");
+  if (m == 0 || n == 0) return;
+  const CBLAS_ORDER order = c.order == Order::row_major ? CblasRowMajor : CblasColMajor;
+  const CBLAS_TRANSPOSE ta = transposed(a, c), tb = transposed(b, c);
+  const int lda = leading(a, "A's leading dimension"), ldb = leading(b, "B's leading dimension"),
+            ldc = leading(c, "C's leading dimension");
+  if (c.type == DataType::float64) {
+    cblas_dgemm(order, ta, tb, m, n, k, 1.0, static_cast<const double*>(a.data), lda,
+                static_cast<const double*>(b.data), ldb, accumulate ? 1.0 : 0.0,
+                static_cast<double*>(c.mutable_data()), ldc);
+  } else {
+    cblas_sgemm(order, ta, tb, m, n, k, 1.0F, static_cast<const float*>(a.data), lda,
+                static_cast<const float*>(b.data), ldb, accumulate ? 1.0F : 0.0F,
+                static_cast<float*>(c.mutable_data()), ldc);
+  }
+}
+
+ExactProduct exact_product(const MatmulShape& shape, const float* a, const float* b) {
+  const auto m = static_cast<std::size_t>(shape.m), n = static_cast<std::size_t>(shape.n),
+             k = static_cast<std::size_t>(shape.k);
+  std::vector<double> wide_a(a, a + m * k), wide_b(b, b + k * n);
+  ExactProduct product{.values = std::vector<double>(m * n),
+                       .magnitudes = std::vector<double>(m * n)};
+  const auto multiply = [&](std::vector<double>& c) {
+    blas_matmul(
+        dense_view(static_cast<const void*>(wide_a.data()), DataType::float64, shape.m, shape.k),
+        dense_view(static_cast<const void*>(wide_b.data()), DataType::float64, shape.k, shape.n),
+        dense_view(static_cast<void*>(c.data()), DataType::float64, shape.m, shape.n));
+  };
+  multiply(product.values);
+  const auto magnitude = [](double x) { return std::abs(x); };
+  std::transform(wide_a.begin(), wide_a.end(), wide_a.begin(), magnitude);
+  std::transform(wide_b.begin(), wide_b.end(), wide_b.begin(), magnitude);
+  multiply(product.magnitudes);
+  return product;
+}
+
+}  // namespace tilescope::operations

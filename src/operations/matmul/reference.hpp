@@ -1,0 +1,27 @@
+// Matrix products on the CPU: the reference that defines what is right, and BLAS.
+#pragma once
+
+#include <cstdint>
+#include <tilescope/matrix.hpp>
+#include <vector>
+
+namespace tilescope::operations {
+
+/// C = A * B for dense row-major operands, each element the sum of its k products in order, in
+/// double, rounded once. All cores share the rows. Sizes: m*k, k*n and m*n elements.
+void reference_matmul(const MatmulShape& shape, const float* a, const float* b, float* c);
+
+/// C = A * B through OpenBLAS: float32 or float64 (all three of one type), any order and leading
+/// dimension. With `accumulate`, C += A * B. Throws Error(usage) for extents beyond BLAS's 32-bit
+/// integers.
+void blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
+                 bool accumulate = false);
+
+/// A * B and |A| * |B| in double, for verification: m*n elements each.
+struct ExactProduct {
+  std::vector<double> values;
+  std::vector<double> magnitudes;
+};
+ExactProduct exact_product(const MatmulShape& shape, const float* a, const float* b);
+
+}  // namespace tilescope::operations

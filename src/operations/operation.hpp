@@ -1,0 +1,69 @@
+// What the ladder needs of an operation: a table of variants, a reference, and the means to run one
+// variant on one device. `measure/` verifies and times through this interface and knows no
+// operation.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tilescope/device.hpp>
+#include <vector>
+
+namespace tilescope::operations {
+
+/// One row of an operation's table of variants, as it is shown.
+struct VariantInfo {
+  std::string name;         ///< such as "tiled_16"
+  std::string_view idea;    ///< one line
+  std::string_view source;  ///< file below kernels/; empty for what is not a kernel of ours
+  bool is_peer = false;     ///< the vendor's library: what the others are compared with
+  bool needs_gpu = false;   ///< cannot run emulated (a vendor's library)
+  bool on_host = false;     ///< runs on the CPU whatever the device
+};
+
+/// What one run of a problem amounts to, whichever variant runs it.
+struct Work {
+  double flops = 0.0;  ///< useful floating-point operations
+  double bytes = 0.0;  ///< compulsory traffic: each input read once, each output written once
+};
+
+/// The right answer and how far from it a correct variant may lie, element by element.
+struct Expected {
+  std::vector<double> values;
+  std::vector<double> bounds;
+};
+
+/// One variant made ready on one device: kernel loaded, inputs there.
+class Prepared {
+ public:
+  virtual ~Prepared() = default;
+  /// Queues one run on the device's default stream (or runs it, for CPU variants). `input_set`
+  /// counts runs: implementations rotate through copies of the data that exceed the L2 cache.
+  virtual void run(int input_set) = 0;
+  /// Fills the output that run(`input_set`) writes with NaN.
+  virtual void poison(int input_set) = 0;
+  /// The output of run(`input_set`), in the order of Expected.
+  virtual std::vector<double> output(int input_set) = 0;
+  /// What the reader should know of this run, such as "padded to 1024 x 1024 x 1024"; may be empty.
+  virtual std::string note() const { return {}; }
+};
+
+/// A problem of an operation: shape and data are fixed, variants are to be compared.
+class Operation {
+ public:
+  virtual ~Operation() = default;
+  virtual std::string_view name() const = 0;
+  /// The problem's size in words, such as "1000 x 999 x 1001".
+  virtual std::string size_text() const = 0;
+  virtual std::vector<VariantInfo> variants() const = 0;
+  virtual Work work() const = 0;
+  /// Why the variant cannot run this problem on this device; nothing if it can.
+  virtual std::optional<std::string> refusal(const VariantInfo& variant,
+                                             const Device& device) const = 0;
+  virtual std::unique_ptr<Prepared> prepare(const VariantInfo& variant, Device& device) const = 0;
+  /// The answer that `variant` must give; variants of other precision have other bounds.
+  virtual const Expected& expected(const VariantInfo& variant) const = 0;
+};
+
+}  // namespace tilescope::operations
