@@ -6,23 +6,24 @@
 //          instructions a phase, and warps diverge in the edge tiles only.
 // Counter: divergent branches appear in the blocks at the right and lower edges.
 //
-// A is m x k, B is k x n, C is m x n, all row-major.
+// A is m x k, B is k x n, C is m x n, all row-major, of float or double (ELEMENT).
 // Launch: block (TILE, TILE), grid covers C.
-extern "C" __global__ void matmul(const float* A, const float* B, float* C, int m, int n, int k) {
-  __shared__ float a_tile[TILE][TILE];
-  __shared__ float b_tile[TILE][TILE];
+extern "C" __global__ void matmul(const ELEMENT* A, const ELEMENT* B, ELEMENT* C, int m, int n,
+                                  int k) {
+  __shared__ ELEMENT a_tile[TILE][TILE];
+  __shared__ ELEMENT b_tile[TILE][TILE];
 
   const int tx = threadIdx.x;
   const int ty = threadIdx.y;
   const int column = blockIdx.x * TILE + tx;
   const int row = blockIdx.y * TILE + ty;
 
-  float sum = 0.0f;
+  ELEMENT sum = 0;
   for (int start = 0; start < k; start += TILE) {
     const int a_column = start + tx;
     const int b_row = start + ty;
-    a_tile[ty][tx] = row < m && a_column < k ? A[row * k + a_column] : 0.0f;
-    b_tile[ty][tx] = b_row < k && column < n ? B[b_row * n + column] : 0.0f;
+    a_tile[ty][tx] = row < m && a_column < k ? A[row * k + a_column] : ELEMENT(0);
+    b_tile[ty][tx] = b_row < k && column < n ? B[b_row * n + column] : ELEMENT(0);
     __syncthreads();
 
     for (int i = 0; i < TILE; ++i) {

@@ -1,52 +1,49 @@
 #include "operations/matmul/kernel_product.hpp"
 
-#include <algorithm>
-
 #include "operations/kernel_source.hpp"
 
 namespace tilescope::operations {
-namespace {
-
-constexpr std::size_t element = sizeof(float);
-
-std::size_t bytes_of(std::int64_t rows, std::int64_t columns) {
-  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * element;
-}
-
-// The rows of storage of a matrix, whichever order it has.
-void upload_vectors(Device& device, DeviceAddress to, std::int64_t to_leading,
-                    const ConstMatrixView& from) {
-  device.copy_rows_to_device(to, bytes_of(1, to_leading), from.data, bytes_of(1, from.leading),
-                             bytes_of(1, from.vector_length()),
-                             static_cast<std::size_t>(from.vectors()));
-}
-
-}  // namespace
-
-KernelRequest matmul_request(const MatmulVariant& variant, const MatmulPlan& plan) {
+KernelRequest matmul_request(const MatmulVariant& variant, const MatmulPlan& plan,
+                             DataType element) {
   KernelRequest request = embedded_request(variant.row->source);
   request.kernel = "matmul";
   request.defines = plan.defines;
+  if (variant.row->any_element) {
+    request.defines.emplace_back("ELEMENT", element == DataType::float64 ? "double" : "float");
+  }
   return request;
 }
 
 DeviceOperands::DeviceOperands(Device& device, const MatmulShape& shape, const MatmulShape& padded,
-                               Order b_order)
+                               Order b_order, DataType element)
     : device_(device),
       shape_(shape),
       padded_(padded),
       b_order_(b_order),
+      element_bytes_(size_of(element)),
       a_(device.allocate(bytes_of(padded.m, padded.k), "A")),
       b_(device.allocate(bytes_of(padded.k, padded.n), "B")),
       c_(device.allocate(bytes_of(padded.m, padded.n), "C")) {}
+
+std::size_t DeviceOperands::bytes_of(std::int64_t rows, std::int64_t columns) const {
+  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * element_bytes_;
+}
+
+// The vectors of storage of a matrix, whichever order it has.
+void DeviceOperands::upload_vectors(DeviceAddress to, std::int64_t to_leading,
+                                    const ConstMatrixView& from) {
+  device_.copy_rows_to_device(to, bytes_of(1, to_leading), from.data, bytes_of(1, from.leading),
+                              bytes_of(1, from.vector_length()),
+                              static_cast<std::size_t>(from.vectors()));
+}
 
 void DeviceOperands::upload(const ConstMatrixView& a, const ConstMatrixView& b) {
   if (padded_ != shape_) {
     device_.fill(a_.address(), 0, a_.bytes());
     device_.fill(b_.address(), 0, b_.bytes());
   }
-  upload_vectors(device_, a_.address(), padded_.k, a);
-  upload_vectors(device_, b_.address(), b_order_ == Order::row_major ? padded_.n : padded_.k, b);
+  upload_vectors(a_.address(), padded_.k, a);
+  upload_vectors(b_.address(), b_order_ == Order::row_major ? padded_.n : padded_.k, b);
 }
 
 void DeviceOperands::fill_c(std::uint8_t byte) {
@@ -59,16 +56,18 @@ void DeviceOperands::download(const MatrixView& c) {
                             static_cast<std::size_t>(c.rows));
 }
 
-KernelProduct::KernelProduct(Device& device, const MatmulVariant& variant, const MatmulShape& shape)
+KernelProduct::KernelProduct(Device& device, const MatmulVariant& variant, const MatmulShape& shape,
+                             DataType element)
     : device_(device),
       variant_(variant),
       shape_(shape),
       padded_(variant.padded(shape)),
+      element_(element),
       plan_(variant.row->plan(padded_, variant.width, device.properties())),
-      kernel_(device.load(matmul_request(variant, plan_))) {}
+      kernel_(device.load(matmul_request(variant, plan_, element))) {}
 
 DeviceOperands KernelProduct::operands() const {
-  return DeviceOperands(device_, shape_, padded_, variant_.row->b_order);
+  return DeviceOperands(device_, shape_, padded_, variant_.row->b_order, element_);
 }
 
 void KernelProduct::run(const DeviceOperands& operands) const {

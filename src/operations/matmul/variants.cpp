@@ -78,7 +78,8 @@ const std::vector<MatmulRow>& rows() {
        .source = "matmul/10_tiled_checked.cu",
        .widths = {32},
        .granularity = any_shape,
-       .plan = tiles},
+       .plan = tiles,
+       .any_element = true},
       {.name = "tiled_dynamic",
        .idea = "tile width from the device at run time",
        .source = "matmul/11_tiled_dynamic.cu",
@@ -204,7 +205,8 @@ const MatmulVariant& matmul_variant(std::string_view name, int width) {
                           name, near.empty() ? "" : fmt::format(", did you mean {}?", near)));
 }
 
-std::string_view best_matmul_variant(const DeviceProperties& device) {
+std::string_view best_matmul_variant(const DeviceProperties& device, DataType element) {
+  if (element == DataType::float64) return "tiled_checked_32";
   // cp.async came with 8.0.
   return device.compute_major >= 8 ? "warp_tiles" : "vector_loads";
 }

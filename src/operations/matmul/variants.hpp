@@ -32,9 +32,10 @@ struct MatmulRow {
   MatmulShape (*granularity)(int width) = nullptr;
   /// Launch for a shape that is already a multiple of the granularity.
   MatmulPlan (*plan)(const MatmulShape& shape, int width, const DeviceProperties& device) = nullptr;
-  Order b_order = Order::row_major;     ///< the storage order in which the kernel wants B
-  bool double_accumulator = false;      ///< sums exactly, rounds once
-  bool wide_offsets = false;            ///< takes matrices of 2^31 elements and more
+  Order b_order = Order::row_major;  ///< the storage order in which the kernel wants B
+  bool double_accumulator = false;   ///< sums exactly, rounds once
+  bool any_element = false;   ///< compiled for float32 or float64, as the constant ELEMENT says
+  bool wide_offsets = false;  ///< takes matrices of 2^31 elements and more
   std::int64_t most_elements_of_c = 0;  ///< 0: no limit of its own
   int least_compute = 0;                ///< 10 * major + minor of the oldest GPU it runs on
 };
@@ -59,7 +60,8 @@ const std::vector<MatmulVariant>& matmul_variants();
 /// Throws Error(usage) that suggests the nearest name.
 const MatmulVariant& matmul_variant(std::string_view name, int width = 0);
 
-/// The rung that matmul() takes on a device when none is named.
-std::string_view best_matmul_variant(const DeviceProperties& device);
+/// The rung that matmul() takes on a device when none is named, for float32 or float64 sums.
+std::string_view best_matmul_variant(const DeviceProperties& device,
+                                     DataType element = DataType::float32);
 
 }  // namespace tilescope::operations

@@ -1,0 +1,46 @@
+// Every rung of an operation on one device: verified, timed, verified again.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <tilescope/device.hpp>
+#include <vector>
+
+#include "measure/timing.hpp"
+#include "operations/operation.hpp"
+
+namespace tilescope::measure {
+
+enum class Verdict { ok, wrong, skipped };
+
+/// The name used in tables and JSON: "ok", "wrong", "skipped".
+std::string_view name_of(Verdict verdict);
+
+/// What became of one rung. Figures are there for verified rungs only.
+struct RungResult {
+  operations::VariantInfo variant;
+  Verdict verdict = Verdict::skipped;
+  std::string reason;            ///< why skipped or wrong
+  std::string note;              ///< such as "padded to 1024 x 1024 x 1024"
+  std::optional<Timing> timing;  ///< absent where time means nothing (emulated)
+  std::optional<double> max_error;
+  double flops_per_second = 0.0;  ///< 0 without a time
+  double bytes_per_second = 0.0;  ///< compulsory bytes over time; 0 without a time
+};
+
+struct LadderOptions {
+  std::vector<std::string> only;  ///< names of the rungs to run; empty: all
+  TimingOptions timing;
+  std::function<void(const RungResult&)> on_result;  ///< called as each rung ends
+  std::function<void(const std::string&)> on_start;  ///< with the rung's name
+  std::function<bool()> cancelled;                   ///< asked between rungs; true ends the ladder
+};
+
+/// Climbs the ladder. Rungs that cannot run are skipped with the reason; a rung whose result is
+/// wrong, before or after timing, or whose rate exceeds the device's peak, is "wrong" and has no
+/// figures. Errors of one rung do not stop the others.
+std::vector<RungResult> climb(const operations::Operation& operation, Device& device,
+                              const LadderOptions& options = {});
+
+}  // namespace tilescope::measure

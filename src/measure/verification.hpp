@@ -1,0 +1,32 @@
+// Whether a result is right: every element against the reference, with a bound that error analysis
+// gives, and NaN or infinity only where the reference has them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace tilescope::measure {
+
+/// What checking found.
+struct Verification {
+  std::size_t elements = 0;
+  std::size_t wrong = 0;         ///< elements outside their bound
+  std::size_t first_wrong = 0;   ///< index of the first of them
+  double max_error = 0.0;        ///< largest |result - reference| of finite elements
+  double max_error_ratio = 0.0;  ///< largest error over its bound; at most 1 if nothing is wrong
+
+  bool ok() const { return wrong == 0; }
+};
+
+/// Compares result[i] with reference[i]: right if |difference| <= bounds[i]; NaN matches NaN alone,
+/// an infinity the same infinity. The three have the same length.
+Verification verify(std::span<const double> result, std::span<const double> reference,
+                    std::span<const double> bounds);
+
+/// One line on what is wrong, such as "3 of 100 elements are wrong, the first at 7: 1.5, not 2
+/// (bound 1e-06)".
+std::string describe(const Verification& verification, std::span<const double> result,
+                     std::span<const double> reference, std::span<const double> bounds);
+
+}  // namespace tilescope::measure

@@ -1,0 +1,169 @@
+#include "operations/matmul/convert.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "base/half.hpp"
+#include "base/parallel.hpp"
+#include "operations/matmul/reference.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+// A tile of this side is converted at once: when the orders differ, both its rows and its columns
+// stay in the L1 cache.
+constexpr std::int64_t tile = 64;
+
+const std::byte* address(const ConstMatrixView& matrix, std::int64_t row, std::int64_t column) {
+  const std::int64_t offset = matrix.order == Order::row_major ? row * matrix.leading + column
+                                                               : column * matrix.leading + row;
+  return static_cast<const std::byte*>(matrix.data) +
+         static_cast<std::size_t>(offset) * size_of(matrix.type);
+}
+
+double element(const ConstMatrixView& matrix, std::int64_t row, std::int64_t column) {
+  const std::byte* at = address(matrix, row, column);
+  const auto read = [at]<typename T>(T value) {
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  };
+  switch (matrix.type) {
+    case DataType::float16:
+      return float16_to_float32(read(std::uint16_t{}));
+    case DataType::float64:
+      return read(double{});
+    default:
+      return read(float{});
+  }
+}
+
+void set_element(const MatrixView& matrix, std::int64_t row, std::int64_t column, double value) {
+  auto* at = const_cast<std::byte*>(address(matrix, row, column));
+  const auto write = [at](const auto& converted) { std::memcpy(at, &converted, sizeof converted); };
+  switch (matrix.type) {
+    case DataType::float16:
+      return write(float64_to_float16(value));
+    case DataType::float64:
+      return write(value);
+    default:
+      return write(static_cast<float>(value));
+  }
+}
+
+/// Rows and columns [row, row + rows) x [column, column + columns) of a matrix.
+template <typename View>
+View part(View matrix, std::int64_t row, std::int64_t rows, std::int64_t column,
+          std::int64_t columns) {
+  matrix.data = address(matrix, row, column);
+  matrix.rows = rows;
+  matrix.columns = columns;
+  return matrix;
+}
+
+template <typename From, typename To>
+std::span<To> vector_of(const From& matrix, std::int64_t index, To*) {
+  const bool by_rows = matrix.order == Order::row_major;
+  auto* first = const_cast<std::byte*>(address(matrix, by_rows ? index : 0, by_rows ? 0 : index));
+  return {reinterpret_cast<To*>(first), static_cast<std::size_t>(matrix.vector_length())};
+}
+
+/// Half and single in the same order: whole vectors at memory speed. False if it is another case.
+bool convert_vectors(const ConstMatrixView& from, const MatrixView& to) {
+  if (from.order != to.order) return false;
+  const auto each_vector = [&](const auto& body) {
+    parallel_for(static_cast<std::size_t>(from.vectors()),
+                 [&](std::size_t i) { body(static_cast<std::int64_t>(i)); });
+    return true;
+  };
+  constexpr std::uint16_t* half = nullptr;
+  constexpr float* single = nullptr;
+  if (from.type == DataType::float16 && to.type == DataType::float32) {
+    return each_vector([&](std::int64_t i) {
+      float16_to_float32(vector_of(from, i, half), vector_of(to, i, single));
+    });
+  }
+  if (from.type == DataType::float32 && to.type == DataType::float16) {
+    return each_vector([&](std::int64_t i) {
+      float32_to_float16(vector_of(from, i, single), vector_of(to, i, half));
+    });
+  }
+  return false;
+}
+
+}  // namespace
+
+void convert_matrix(const ConstMatrixView& from, const MatrixView& to) {
+  if (from.empty() || convert_vectors(from, to)) return;
+  const std::int64_t tiles_across = (from.columns + tile - 1) / tile;
+  const std::int64_t tiles_down = (from.rows + tile - 1) / tile;
+  parallel_for(static_cast<std::size_t>(tiles_across * tiles_down), [&](std::size_t index) {
+    const std::int64_t row = static_cast<std::int64_t>(index) / tiles_across * tile;
+    const std::int64_t column = static_cast<std::int64_t>(index) % tiles_across * tile;
+    for (std::int64_t i = row; i < std::min(row + tile, from.rows); ++i) {
+      for (std::int64_t j = column; j < std::min(column + tile, from.columns); ++j) {
+        set_element(to, i, j, element(from, i, j));
+      }
+    }
+  });
+}
+
+ConvertedMatrix::ConvertedMatrix(const ConstMatrixView& matrix, DataType type, Order order)
+    : view_(matrix) {
+  if (matrix.type == type && matrix.order == order) return;
+  copy_.resize(static_cast<std::size_t>(matrix.rows * matrix.columns) * size_of(type));
+  const MatrixView copy =
+      dense_view(static_cast<void*>(copy_.data()), type, matrix.rows, matrix.columns, order);
+  convert_matrix(matrix, copy);
+  view_ = copy;
+}
+
+void converted_blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b,
+                           const MatrixView& c) {
+  const bool wide =
+      a.type == DataType::float64 || b.type == DataType::float64 || c.type == DataType::float64;
+  const DataType type = wide ? DataType::float64 : DataType::float32;
+  if (a.type == type && b.type == type && c.type == type) {
+    blas_matmul(a, b, c);
+    return;
+  }
+  // Panels of A and C by rows, of B by columns; k is never split, so every element of C is one
+  // BLAS sum whatever the panels.
+  constexpr std::int64_t panel_bytes = std::int64_t{256} << 20U;
+  const auto panel = [&](std::int64_t extent) {
+    const std::int64_t bytes =
+        std::max<std::int64_t>(a.columns, 1) * static_cast<std::int64_t>(size_of(type));
+    return std::clamp<std::int64_t>(panel_bytes / bytes, 1, std::max<std::int64_t>(extent, 1));
+  };
+  const std::int64_t row_step = panel(c.rows), column_step = panel(c.columns);
+  std::vector<std::byte> a_copy, b_copy, c_copy;
+  const auto converted = [&](const ConstMatrixView& view, std::vector<std::byte>& storage) {
+    if (view.type == type) return view;
+    storage.resize(static_cast<std::size_t>(view.rows * view.columns) * size_of(type));
+    const MatrixView copy =
+        dense_view(static_cast<void*>(storage.data()), type, view.rows, view.columns, view.order);
+    convert_matrix(view, copy);
+    return static_cast<ConstMatrixView>(copy);
+  };
+  for (std::int64_t column = 0; column < c.columns; column += column_step) {
+    const std::int64_t columns = std::min(column_step, c.columns - column);
+    const ConstMatrixView b_panel = converted(part(b, 0, b.rows, column, columns), b_copy);
+    for (std::int64_t row = 0; row < c.rows; row += row_step) {
+      const std::int64_t rows = std::min(row_step, c.rows - row);
+      const ConstMatrixView a_panel = converted(part(a, row, rows, 0, a.columns), a_copy);
+      const MatrixView c_panel = part(c, row, rows, column, columns);
+      if (c.type == type) {
+        blas_matmul(a_panel, b_panel, c_panel);
+        continue;
+      }
+      c_copy.resize(static_cast<std::size_t>(rows * columns) * size_of(type));
+      const MatrixView result =
+          dense_view(static_cast<void*>(c_copy.data()), type, rows, columns, c.order);
+      blas_matmul(a_panel, b_panel, result);
+      convert_matrix(result, c_panel);
+    }
+  }
+}
+
+}  // namespace tilescope::operations

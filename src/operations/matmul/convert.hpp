@@ -1,0 +1,30 @@
+// Between the types and orders that users have and those that kernels and BLAS compute in.
+#pragma once
+
+#include <cstddef>
+#include <tilescope/matrix.hpp>
+#include <vector>
+
+namespace tilescope::operations {
+
+/// Converts every element of `from` into `to`, which has the same shape; type, order and leading
+/// dimension may differ. Values are rounded to nearest even. Types: float16, float32, float64.
+void convert_matrix(const ConstMatrixView& from, const MatrixView& to);
+
+/// A matrix of a given type and order: the caller's own memory if it already is one, else a copy.
+class ConvertedMatrix {
+ public:
+  ConvertedMatrix(const ConstMatrixView& matrix, DataType type, Order order);
+  const ConstMatrixView& view() const { return view_; }
+
+ private:
+  std::vector<std::byte> copy_;
+  ConstMatrixView view_;
+};
+
+/// C = A * B through BLAS for any mix of the three types, with sums in float64 if any of the three
+/// is float64 and else in float32. Operands of other types are converted a panel at a time, so
+/// that the copies stay small against the operands.
+void converted_blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c);
+
+}  // namespace tilescope::operations
