@@ -1,0 +1,43 @@
+// What a subcommand is to the program: options to parse, then a function to run.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <tilescope/matrix.hpp>
+
+namespace tilescope::cli {
+
+/// Adds one subcommand to `app`. When it is the one that was asked for, `run` is set to what does
+/// the work and returns the exit code.
+using Register = void (*)(CLI::App& app, std::function<int()>& run);
+
+void register_matmul(CLI::App& app, std::function<int()>& run);
+void register_ladder(CLI::App& app, std::function<int()>& run);
+void register_devices(CLI::App& app, std::function<int()>& run);
+
+/// Adds --json FILE|- to a command.
+void add_json_option(CLI::App& command, std::string& target);
+
+/// Writes `json` to `target`: a file (complete or not at all) or, for "-", standard output. Does
+/// nothing for an empty target.
+void write_json(const nlohmann::json& json, const std::string& target);
+
+/// Writes to standard output; throws Error(bad_input) if that fails (a full disk).
+void print(const std::string& text);
+
+/// Writes a line to standard error.
+void note(const std::string& line);
+
+/// --size N, or --m, --n, --k, of a product.
+struct SizeOptions {
+  std::int64_t size = 0, m = 0, n = 0, k = 0;
+  CLI::Option *m_given = nullptr, *n_given = nullptr, *k_given = nullptr;
+
+  void add_to(CLI::App& command, std::int64_t default_size);
+  MatmulShape shape() const;
+};
+
+}  // namespace tilescope::cli
