@@ -4,8 +4,7 @@ find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PNG REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+find_path(TILESCOPE_XXHASH_INCLUDE xxhash.h REQUIRED)  # used header-only
 
 # CUDA's headers only: the driver, NVRTC and cuBLAS are opened at run time. A toolkit where there
 # is one, else the PyPI wheels that tools/setup.sh unpacked into .deps/cuda.
@@ -32,5 +31,5 @@ target_include_directories(tilescope_dependencies SYSTEM INTERFACE
   "${TILESCOPE_CUDA_INCLUDE}" "${TILESCOPE_CBLAS_INCLUDE}")
 target_link_libraries(tilescope_dependencies INTERFACE
   $<IF:$<BOOL:${TILESCOPE_PORTABLE}>,fmt::fmt-header-only,fmt::fmt>
-  CLI11::CLI11 nlohmann_json::nlohmann_json PNG::PNG PkgConfig::XXHASH
+  CLI11::CLI11 nlohmann_json::nlohmann_json PNG::PNG
   "${TILESCOPE_OPENBLAS}" Threads::Threads ${CMAKE_DL_LIBS})

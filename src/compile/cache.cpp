@@ -1,5 +1,6 @@
 #include "compile/cache.hpp"
 
+#define XXH_INLINE_ALL  // header-only: nothing to find at run time
 #include <fmt/format.h>
 #include <unistd.h>
 #include <xxhash.h>
