@@ -33,7 +33,7 @@ MatmulPlan register_plan(const MatmulShape& shape, const RegisterTile& tile) {
 
 // The configuration of 17_warp_tiles; docs/results has what others measured.
 struct WarpTile {
-  int bm = 128, bn = 128, bk = 16, wm = 64, wn = 64, stages = 3, blocks_per_sm = 2, group = 8;
+  int bm = 64, bn = 128, bk = 16, wm = 32, wn = 64, stages = 4, blocks_per_sm = 3, group = 8;
 
   int threads() const { return 32 * (bm / wm) * (bn / wn); }
   std::size_t tile_bytes() const {

@@ -114,7 +114,7 @@ const std::vector<MatmulRow>& rows() {
        .plan = register_2d,
        .least_compute = 80},
       {.name = "warp_tiles",
-       .idea = "warp tiles, 3 phases in flight",
+       .idea = "warp tiles, 4 phases in flight",
        .source = "matmul/17_warp_tiles.cu",
        .granularity = warp_tiles_granularity,
        .plan = warp_tiles,
