@@ -1,0 +1,272 @@
+#include "ptx/operand_parser.hpp"
+
+#include <algorithm>
+
+#include "ptx/expression.hpp"
+#include "ptx/special_registers.hpp"
+
+namespace tilescope::ptx {
+namespace {
+
+using Kind = Operand::Kind;
+
+/// wgmma names up to 128 registers at once; more is no program.
+constexpr std::size_t most_elements = 256;
+/// `[tensor, {x, y}]` holds a vector in an address; nothing goes deeper.
+constexpr int deepest = 2;
+
+bool begins_name(char c) {
+  return c == '%' || c == '_' || c == '$' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+Operand register_operand(std::uint32_t index) {
+  Operand operand;
+  operand.kind = Kind::reg;
+  operand.reg = index;
+  return operand;
+}
+
+Operand symbol_operand(SymbolKind kind, std::uint32_t index) {
+  Operand operand;
+  operand.kind = Kind::symbol;
+  operand.symbol = {kind, index};
+  return operand;
+}
+
+/// 0 to 3 for .x .y .z .w (or .r .g .b .a); 4 for anything else.
+unsigned component(std::string_view suffix) {
+  if (suffix.size() != 1) return 4;
+  const std::size_t at = std::string_view("xyzwrgba").find(suffix[0]);
+  return at == std::string_view::npos ? 4 : static_cast<unsigned>(at % 4);
+}
+
+Operand::Selector selector(std::string_view suffix) {
+  constexpr std::string_view names[] = {"b0", "b1", "b2", "b3", "h0", "h1"};
+  for (unsigned i = 0; i < 6; ++i) {
+    if (names[i] == suffix) return static_cast<Operand::Selector>(i + 1);
+  }
+  return Operand::Selector::none;
+}
+
+bool is_any(const Operand& operand, std::initializer_list<Kind> kinds) {
+  return std::find(kinds.begin(), kinds.end(), operand.kind) != kinds.end();
+}
+
+bool all_are(const std::vector<Operand>& operands, std::initializer_list<Kind> kinds) {
+  return std::all_of(operands.begin(), operands.end(),
+                     [&](const Operand& operand) { return is_any(operand, kinds); });
+}
+
+bool fits(char letter, const Operand& operand) {
+  switch (letter) {
+    case 'd':
+      if (is_any(operand, {Kind::vector, Kind::pair})) {
+        return all_are(operand.elements, {Kind::reg, Kind::sink});
+      }
+      return is_any(operand, {Kind::reg, Kind::sink}) && !operand.negated;
+    case 's':
+      if (operand.kind == Kind::vector) {
+        return all_are(operand.elements, {Kind::reg, Kind::immediate, Kind::special, Kind::symbol});
+      }
+      return is_any(operand, {Kind::reg, Kind::immediate, Kind::special, Kind::symbol});
+    case 'a':
+      return operand.kind == Kind::address;
+    default:
+      return operand.kind == Kind::label;
+  }
+}
+
+std::string_view wanted(char letter) {
+  switch (letter) {
+    case 'd':
+      return "a register to write";
+    case 's':
+      return "a value";
+    case 'a':
+      return "an address in brackets";
+    default:
+      return "a label";
+  }
+}
+
+}  // namespace
+
+Operand OperandParser::parse_constant_operand() {
+  const Number number = parse_constant(context_.lexer);
+  Operand operand;
+  operand.kind = Kind::immediate;
+  operand.literal = number.literal;
+  operand.bits = number.bits;
+  return operand;
+}
+
+std::uint64_t OperandParser::element_size(const Symbol& symbol) const {
+  if (symbol.kind != SymbolKind::variable) return 1;
+  const Variable& variable = context_.module.variables[symbol.index];
+  return std::uint64_t{byte_size(variable.type)} * variable.vector;
+}
+
+/// `+ constant` or `- constant` behind a base, or `[index]` behind an array.
+void OperandParser::parse_offset(Operand& operand) {
+  if (context_.accept('+')) {
+    operand.offset = static_cast<std::int64_t>(parse_integer_constant(context_.lexer));
+  } else if (context_.at('-')) {
+    operand.offset = static_cast<std::int64_t>(parse_integer_constant(context_.lexer));
+  } else if (operand.kind == Kind::symbol && context_.accept('[')) {
+    const std::uint64_t index = parse_integer_constant(context_.lexer);
+    operand.offset = static_cast<std::int64_t>(index * element_size(operand.symbol));
+    context_.expect(']', "after the index of an array");
+  }
+}
+
+Operand OperandParser::named(const NameEntry& entry, std::string_view suffix,
+                             const Token& token) const {
+  switch (entry.kind) {
+    case NameEntry::Kind::variable:
+      return symbol_operand(SymbolKind::local_variable, entry.index);
+    case NameEntry::Kind::parameter:
+      return symbol_operand(SymbolKind::parameter, entry.index);
+    case NameEntry::Kind::return_parameter:
+      return symbol_operand(SymbolKind::return_parameter, entry.index);
+    case NameEntry::Kind::reg:
+      break;
+    default:
+      fail(token.line, "{} cannot be an operand here", quoted(token.text));
+  }
+  if (entry.vector > 1 && suffix.empty()) {
+    Operand operand;
+    operand.kind = Kind::vector;
+    for (unsigned i = 0; i < entry.vector; ++i) {
+      operand.elements.push_back(register_operand(entry.index + i));
+    }
+    return operand;
+  }
+  if (entry.vector > 1) {
+    const unsigned which = component(suffix);
+    if (which < entry.vector) return register_operand(entry.index + which);
+  } else {
+    Operand operand = register_operand(entry.index);
+    operand.selector = selector(suffix);
+    if (suffix.empty() || operand.selector != Operand::Selector::none) return operand;
+  }
+  fail(token.line, "the register {} has no part '.{}'",
+       quoted(token.text.substr(0, token.text.find('.'))), suffix);
+}
+
+Operand OperandParser::parse_name() {
+  const Token token = context_.lexer.next();
+  const std::size_t dot = token.text.find('.');
+  const std::string_view base = token.text.substr(0, dot);
+  const std::string_view suffix =
+      dot == std::string_view::npos ? std::string_view() : token.text.substr(dot + 1);
+  if (const NameEntry* entry = scopes_.find(base)) return named(*entry, suffix, token);
+  if (auto special = special_register(token.text)) return *special;
+  const auto symbol = context_.symbols.find(token.text);
+  if (symbol == context_.symbols.end()) {
+    fail(token.line, "{} is not declared", quoted(token.text));
+  }
+  return symbol_operand(symbol->second.kind, symbol->second.index);
+}
+
+Operand OperandParser::parse_negated() {
+  const Token sign = context_.lexer.next();
+  Operand operand = parse_name();
+  if (operand.kind != Kind::reg) {
+    fail(sign.line, "'{}' must stand before a register or a constant", sign.text);
+  }
+  operand.negated = true;
+  return operand;
+}
+
+Operand OperandParser::parse_address(int depth) {
+  const std::uint32_t line = context_.token().line;
+  context_.lexer.next();
+  Operand operand;
+  if (context_.token().kind == Token::Kind::word && !context_.at("WARP_SZ")) {
+    operand = parse_name();
+    if (!is_any(operand, {Kind::reg, Kind::symbol})) {
+      fail(line, "an address must begin with a register, a variable or a number");
+    }
+    parse_offset(operand);
+  } else {
+    operand.offset = static_cast<std::int64_t>(parse_integer_constant(context_.lexer));
+  }
+  operand.kind = Kind::address;
+  while (context_.accept(',')) {
+    if (operand.elements.size() == most_elements) fail(line, "an address has too many parts");
+    operand.elements.push_back(parse(depth + 1));
+  }
+  context_.expect(']', "to close an address");
+  return operand;
+}
+
+Operand OperandParser::parse_vector(int depth) {
+  const std::uint32_t line = context_.token().line;
+  context_.lexer.next();
+  Operand operand;
+  operand.kind = Kind::vector;
+  do {
+    if (operand.elements.size() == most_elements) {
+      fail(line, "a vector has more than {} elements", most_elements);
+    }
+    operand.elements.push_back(parse(depth + 1));
+  } while (context_.accept(','));
+  context_.expect('}', "to close a vector");
+  return operand;
+}
+
+Operand OperandParser::parse(int depth) {
+  const Token& token = context_.token();
+  if (depth > deepest) fail(token.line, "operands are nested too deep");
+  if (context_.at('[')) return parse_address(depth);
+  if (context_.at('{')) return parse_vector(depth);
+  if ((context_.at('!') || context_.at('-')) && begins_name(context_.lexer.peek())) {
+    return parse_negated();
+  }
+  if (token.kind != Token::Kind::word || context_.at("WARP_SZ")) return parse_constant_operand();
+
+  Operand operand;
+  if (context_.at("_")) {
+    context_.lexer.next();
+  } else {
+    operand = parse_name();
+    if (operand.kind == Kind::symbol) parse_offset(operand);
+  }
+  if (!is_any(operand, {Kind::reg, Kind::sink}) || !context_.accept('|')) return operand;
+  Operand pair;
+  pair.kind = Kind::pair;
+  pair.elements.push_back(std::move(operand));
+  pair.elements.push_back(context_.accept("_") ? Operand{} : parse_name());
+  return pair;
+}
+
+std::uint32_t OperandParser::parse_guard() {
+  const std::uint32_t line = context_.token().line;
+  if (context_.token().kind != Token::Kind::word) context_.unexpected("a predicate after '@'");
+  const Operand operand = parse_name();
+  if (operand.kind != Kind::reg || operand.selector != Operand::Selector::none) {
+    fail(line, "what follows '@' must be a register of type .pred");
+  }
+  return operand.reg;
+}
+
+void check_operands(Opcode opcode, const std::vector<Operand>& operands, std::uint32_t line) {
+  const std::string_view pattern = info(opcode).operands;
+  const std::size_t optional = std::min(pattern.find('?'), pattern.size());
+  std::string letters(pattern);
+  letters.erase(std::remove(letters.begin(), letters.end(), '?'), letters.end());
+  if (operands.size() < optional || operands.size() > letters.size()) {
+    const std::string range = optional == letters.size()
+                                  ? fmt::format("{}", optional)
+                                  : fmt::format("{} to {}", optional, letters.size());
+    fail(line, "'{}' takes {} operand{}, this has {}", name(opcode), range, range == "1" ? "" : "s",
+         operands.size());
+  }
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!fits(letters[i], operands[i])) {
+      fail(line, "operand {} of '{}' must be {}", i + 1, name(opcode), wanted(letters[i]));
+    }
+  }
+}
+
+}  // namespace tilescope::ptx

@@ -1,0 +1,105 @@
+// Names inside one function while it is parsed: which register, variable or label a word means
+// where it stands, and which index it gets.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ptx/module.hpp"
+
+namespace tilescope::ptx {
+
+/// What a name of a function stands for. `index` is in the table of Function that `kind` names.
+struct NameEntry {
+  enum class Kind : std::uint8_t {
+    reg,
+    variable,
+    parameter,
+    return_parameter,
+    prototype,
+    branch_targets,
+    call_targets,
+  };
+  Kind kind = Kind::reg;
+  Type type = Type::none;          ///< of a register
+  std::uint8_t vector = 1;         ///< registers in a row: `.reg .v4 .f32 x`
+  std::uint32_t index = no_index;  ///< of a register: set when it is first named
+};
+
+class Scopes {
+ public:
+  /// Names given to `function` are kept apart from each other and from `outer_name`s.
+  Scopes(Function& function, std::function<bool(std::string_view)> outer_name);
+
+  void enter(std::uint32_t line);
+  /// False when there is no inner scope to leave.
+  bool leave();
+  std::uint32_t current() const { return current_; }
+
+  /// Throws Failure when this scope has the name already.
+  void declare(std::string_view name, NameEntry entry, std::uint32_t line);
+  /// `.reg .b32 %r<count>`: %r0 to %r(count-1), each made when it is named.
+  void declare_range(std::string_view prefix, std::uint64_t count, Type type, std::uint8_t vector,
+                     std::uint32_t line);
+  /// The innermost meaning of `name` here, or null. A register gets its index now.
+  const NameEntry* find(std::string_view name);
+
+  /// A label of this scope at `instruction`.
+  void define_label(std::string_view name, std::uint32_t instruction, std::uint32_t line);
+  /// A number for a label named here, which may be defined further down; see `resolve_labels`.
+  std::uint32_t refer_label(std::string_view name, std::uint32_t line);
+  /// For each number given out, the index in Function::labels. Throws Failure for one that no
+  /// scope around its use defines.
+  std::vector<std::uint32_t> resolve_labels() const;
+
+  /// `name`, with a suffix when the function or the module uses it already.
+  std::string unique(std::string_view name);
+
+ private:
+  struct Key {
+    std::uint32_t scope;
+    std::string_view name;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+      return std::hash<std::string_view>{}(key.name) ^ (key.scope * 0x9e3779b97f4a7c15ull);
+    }
+  };
+  struct Range {
+    std::uint64_t count;
+    Type type;
+    std::uint8_t vector;
+  };
+  struct Scope {
+    std::uint32_t parent;
+    bool has_names = false;
+  };
+  struct LabelUse {
+    std::uint32_t scope;
+    std::uint32_t line;
+    std::string_view name;
+  };
+
+  NameEntry* find_in(std::uint32_t scope, std::string_view name);
+  void materialize(std::string_view name, NameEntry& entry);
+
+  Function& function_;
+  std::function<bool(std::string_view)> outer_name_;
+  std::vector<Scope> scopes_;
+  std::uint32_t current_ = 0;
+  std::uint32_t depth_ = 0;
+  std::unordered_map<Key, NameEntry, KeyHash> names_;
+  std::unordered_map<Key, Range, KeyHash> ranges_;
+  std::unordered_map<Key, std::uint32_t, KeyHash> labels_;
+  std::vector<LabelUse> label_uses_;
+  std::unordered_set<std::string> used_;
+  std::unordered_map<std::string, std::uint32_t> next_suffix_;
+};
+
+}  // namespace tilescope::ptx
