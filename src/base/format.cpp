@@ -18,6 +18,10 @@ std::string grouped(std::string_view digits) {
   return text;
 }
 
+std::string with_sign(bool negative, const std::string& text) {
+  return fmt::format("{}{}", negative ? "-" : "", text);
+}
+
 std::string not_finite(double value) {
   if (std::isnan(value)) return "nan";
   return value < 0 ? "-inf" : "inf";
@@ -40,7 +44,8 @@ Scaled scale(double magnitude, int lowest, int highest) {
   if (magnitude == 0) return {"0", 0};
   if (before_point > 3 || before_point < 1) {
     // Beyond the prefixes: plain scientific notation in the outermost of them.
-    return {fmt::format("{:.2e}", magnitude / std::pow(10.0, prefix)), prefix};
+    return {.digits = fmt::format("{:.2e}", magnitude / std::pow(10.0, prefix)),
+            .exponent = prefix};
   }
   if (before_point < 3) digits.insert(static_cast<std::size_t>(before_point), ".");
   return {digits, prefix};
@@ -54,7 +59,7 @@ std::string format_count(std::uint64_t value) {
 
 std::string format_count(std::int64_t value) {
   const std::string text = fmt::format("{}", value);
-  return value < 0 ? "-" + grouped(std::string_view(text).substr(1)) : grouped(text);
+  return with_sign(value < 0, grouped(std::string_view(text).substr(value < 0 ? 1 : 0)));
 }
 
 std::string format_fixed(double value, int decimals) {
@@ -62,8 +67,8 @@ std::string format_fixed(double value, int decimals) {
   const std::string text = fmt::format("{:.{}f}", std::fabs(value), decimals);
   const std::size_t point = std::min(text.find('.'), text.size());
   const bool zero = text.find_first_not_of("0.") == std::string::npos;
-  return (value < 0 && !zero ? "-" : "") + grouped(std::string_view(text).substr(0, point)) +
-         text.substr(point);
+  return with_sign(value < 0 && !zero,
+                   grouped(std::string_view(text).substr(0, point)) + text.substr(point));
 }
 
 std::string format_bytes(std::uint64_t bytes) {
@@ -87,15 +92,15 @@ std::string format_bytes(std::uint64_t bytes) {
 }
 
 std::string format_duration(double seconds) {
-  if (!std::isfinite(seconds)) return not_finite(seconds) + " s";
+  if (!std::isfinite(seconds)) return fmt::format("{} s", not_finite(seconds));
   const std::string sign = seconds < 0 ? "-" : "";
   const double magnitude = std::fabs(seconds);
   const auto whole = static_cast<std::uint64_t>(std::llround(std::min(magnitude, 1e15)));
   if (magnitude < 59.95) {
     const Scaled scaled = scale(magnitude, -9, 0);
     constexpr std::array<std::string_view, 4> units = {"s", "ms", "us", "ns"};
-    return sign + scaled.digits + " " +
-           std::string(units[static_cast<std::size_t>(-scaled.exponent / 3)]);
+    return fmt::format("{}{} {}", sign, scaled.digits,
+                       units[static_cast<std::size_t>(-scaled.exponent / 3)]);
   }
   if (whole < 3600) return fmt::format("{}{} min {:02} s", sign, whole / 60, whole % 60);
   const std::uint64_t minutes = (whole + 30) / 60;

@@ -167,8 +167,7 @@ class DictionaryReader {
                 fmt::format("{}: the .npy header is malformed: {}", quoted(path_), why));
   }
 
-  [[noreturn]] void refuse_here(const std::string& why) {
-    skip_white();
+  [[noreturn]] void refuse_here(const std::string& why) const {
     if (position_ >= text_.size()) refuse(why + ", but the header ends");
     const auto byte = static_cast<unsigned char>(text_[position_]);
     const std::string found = byte > 0x20 && byte < 0x7f ? fmt::format("'{}'", text_[position_])

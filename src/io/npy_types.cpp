@@ -85,7 +85,7 @@ DataType type_of_descr(std::string_view descr, const std::string& path) {
 
 std::string descr_of(DataType type) {
   for (const Code& known : codes) {
-    if (known.type == type) return (size_of(type) == 1 ? "|" : "<") + std::string(known.code);
+    if (known.type == type) return fmt::format("{}{}", size_of(type) == 1 ? '|' : '<', known.code);
   }
   throw Error(ErrorKind::usage,
               fmt::format("NumPy has no type {}; write float32 instead", name_of(type)));
