@@ -35,13 +35,14 @@ __device__ inline void start_copies(Tiles& tiles, const float* a, const float* b
   constexpr int b_steps = threads / (BN / 4);    // rows of B one pass covers
   const int a_row = threadIdx.x / BK, a_step = threadIdx.x % BK;
   const int b_step = threadIdx.x / (BN / 4), b_column = threadIdx.x % (BN / 4) * 4;
+  // Pointers that advance cost one 64-bit addition a copy; a product r * k would cost more.
 #pragma unroll
-  for (int r = 0; r < BM; r += a_rows) {
-    copy_4_bytes(&tiles.a[a_step][a_row + r], a + static_cast<long long>(r) * k);
+  for (int r = 0; r < BM; r += a_rows, a += static_cast<long long>(a_rows) * k) {
+    copy_4_bytes(&tiles.a[a_step][a_row + r], a);
   }
 #pragma unroll
-  for (int s = 0; s < BK; s += b_steps) {
-    copy_16_bytes(&tiles.b[b_step + s][b_column], b + static_cast<long long>(s) * n);
+  for (int s = 0; s < BK; s += b_steps, b += static_cast<long long>(b_steps) * n) {
+    copy_16_bytes(&tiles.b[b_step + s][b_column], b);
   }
 }
 
