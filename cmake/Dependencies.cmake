@@ -1,4 +1,9 @@
 # Every library we use comes from the system (tools/setup.sh installs them); nothing is downloaded.
+# A portable build takes archives where there is a choice.
+if(TILESCOPE_PORTABLE)
+  find_library(PNG_LIBRARY_RELEASE NAMES libpng.a libpng16.a REQUIRED)
+  find_library(ZLIB_LIBRARY_RELEASE NAMES libz.a REQUIRED)
+endif()
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
@@ -8,9 +13,13 @@ find_path(TILESCOPE_XXHASH_INCLUDE xxhash.h REQUIRED)  # used header-only
 
 # CUDA's headers only: the driver, NVRTC and cuBLAS are opened at run time. A toolkit where there
 # is one, else the PyPI wheels that tools/setup.sh unpacked into .deps/cuda.
+set(toolkits ENV CUDA_HOME ENV CUDA_PATH)
+if("$ENV{TILESCOPE_CUDA}" STREQUAL "wheels")
+  set(toolkits)
+endif()
 find_path(TILESCOPE_CUDA_INCLUDE cuda.h
-  HINTS ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES include
-  PATHS "${CMAKE_SOURCE_DIR}/.deps/cuda/include" /usr/local/cuda/include
+  HINTS ${toolkits} PATH_SUFFIXES include
+  PATHS "${PROJECT_SOURCE_DIR}/.deps/cuda/include" /usr/local/cuda/include
   NO_DEFAULT_PATH)
 find_path(TILESCOPE_NVRTC_INCLUDE nvrtc.h HINTS "${TILESCOPE_CUDA_INCLUDE}" NO_DEFAULT_PATH)
 if(NOT TILESCOPE_CUDA_INCLUDE OR NOT TILESCOPE_NVRTC_INCLUDE)

@@ -2,12 +2,12 @@
 # program is one file. A new kernel file is picked up without a line here.
 function(embed_kernels directory out)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS "${directory}/*.cu" "${directory}/*.cuh")
-  set(generated "${CMAKE_BINARY_DIR}/generated/embedded_kernels.cpp")
+  set(generated "${PROJECT_BINARY_DIR}/generated/embedded_kernels.cpp")
   add_custom_command(
     OUTPUT "${generated}"
     COMMAND "${CMAKE_COMMAND}" -DDIRECTORY=${directory} -DOUTPUT=${generated}
-            -P "${CMAKE_SOURCE_DIR}/cmake/WriteKernelTable.cmake"
-    DEPENDS ${files} "${CMAKE_SOURCE_DIR}/cmake/WriteKernelTable.cmake"
+            -P "${PROJECT_SOURCE_DIR}/cmake/WriteKernelTable.cmake"
+    DEPENDS ${files} "${PROJECT_SOURCE_DIR}/cmake/WriteKernelTable.cmake"
     COMMENT "Embedding kernel sources" VERBATIM)
   set(${out} "${generated}" PARENT_SCOPE)
 endfunction()

@@ -15,6 +15,8 @@ if(TILESCOPE_PORTABLE)
   target_link_options(tilescope_options INTERFACE -static-libstdc++ -static-libgcc)
 endif()
 
-# Where tools/setup.sh puts CUDA's compiler and headers when no toolkit is installed.
+# Where tools/setup.sh puts CUDA's compiler and headers when no toolkit is installed, and where
+# cmake --install takes them.
 target_compile_definitions(tilescope_options INTERFACE
-  TILESCOPE_DEPS_DIRECTORY="${CMAKE_SOURCE_DIR}/.deps")
+  TILESCOPE_DEPS_DIRECTORY="${PROJECT_SOURCE_DIR}/.deps"
+  TILESCOPE_INSTALL_PREFIX="${CMAKE_INSTALL_PREFIX}")

@@ -1,6 +1,7 @@
 #include "base/cuda_paths.hpp"
 
 #include <cstdlib>
+#include <string_view>
 
 namespace tilescope {
 namespace {
@@ -19,8 +20,11 @@ std::vector<fs::path> cuda_roots() {
   const auto add = [&roots](const fs::path& root) {
     if (present(root)) roots.push_back(root);
   };
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* value = std::getenv(variable); value && *value) add(value);
+  const char* choice = std::getenv("TILESCOPE_CUDA");
+  if (!choice || std::string_view(choice) != "wheels") {
+    for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+      if (const char* value = std::getenv(variable); value && *value) add(value);
+    }
   }
   add(TILESCOPE_DEPS_DIRECTORY "/cuda");
   std::error_code failed;
@@ -32,6 +36,7 @@ std::vector<fs::path> cuda_roots() {
   if (const char* home = std::getenv("HOME"); home && *home) {
     add(fs::path(home) / ".local/share/tilescope/cuda");
   }
+  add(TILESCOPE_INSTALL_PREFIX "/lib/tilescope/cuda");
   add("/usr/local/cuda");
   return roots;
 }

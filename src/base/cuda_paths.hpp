@@ -9,7 +9,8 @@ namespace tilescope {
 
 /// Folders that may hold `include/` and `lib/` or `lib64/` of a CUDA toolkit or of its PyPI wheels,
 /// best first: $CUDA_HOME, $CUDA_PATH, the folder that tools/setup.sh fills, beside the program,
-/// the user's data folder, /usr/local/cuda.
+/// the user's data folder, where `cmake --install` puts it, /usr/local/cuda. With
+/// TILESCOPE_CUDA=wheels the first two are left out.
 std::vector<std::filesystem::path> cuda_roots();
 
 /// Paths to try for one library: in each root, then by its bare name. `file_names` are such as

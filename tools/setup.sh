@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# Installs what building and testing needs and this machine lacks: Debian packages, and CUDA's
+# run-time compiler with its headers. Silent and quick when everything is there. Asks nothing.
+#
+# Usage: tools/setup.sh
+#   TILESCOPE_CUDA=wheels   take CUDA from PyPI even where a toolkit is installed; set it for the
+#                           build and the program too, and they prefer it as well.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(g++ cmake ninja-build make pkg-config ccache clang-format-14 libcli11-dev libfmt-dev
+  nlohmann-json3-dev libopenblas-dev libpng-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libxxhash-dev python3 python3-venv python3-numpy)
+# Wheels of one series; the driver on the machine may be newer, never older.
+wheels=('nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-cccl==13.0.*'
+  'nvidia-cuda-crt==13.0.*')
+cuda=.deps/cuda
+cuda_files=(include/cuda.h include/nvrtc.h include/cuda_fp16.h include/cooperative_groups.h
+  include/crt/host_config.h include/cccl/cuda/std/atomic lib/libnvrtc.so.13
+  lib/libnvrtc-builtins.so.13.0)
+
+fail() {
+  echo "tools/setup.sh: $*" >&2
+  exit 1
+}
+
+# --- Debian packages ------------------------------------------------------------------------------
+missing_packages() {
+  local installed
+  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null |
+    awk '$2 == "installed" {print $1}') || true
+  comm -23 <(printf '%s\n' "${packages[@]}" | sort) <(sort -u <<< "$installed") | tr '\n' ' '
+}
+
+install_packages() {
+  command -v apt-get > /dev/null ||
+    fail "no apt-get here: install by hand what Debian calls ${packages[*]}"
+  local missing as_root=()
+  missing=$(missing_packages)
+  [ -n "$missing" ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    sudo -n true 2> /dev/null ||
+      fail "neither root nor sudo without a password; run: sudo apt-get install $missing"
+    as_root=(sudo -n)
+  fi
+  echo "tools/setup.sh: installing ${missing% }"
+  mkdir -p .deps
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq
+    -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
+  # shellcheck disable=SC2086  # one word per package
+  { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends $missing; } \
+    > .deps/apt.log 2>&1 < /dev/null ||
+    fail "apt-get failed ($(grep -m1 '^E: ' .deps/apt.log || tail -n1 .deps/apt.log)); all of it is" \
+      "in .deps/apt.log; by hand: apt-get install $missing"
+}
+
+# --- CUDA: the search of src/base/cuda_paths.cpp --------------------------------------------------
+complete_wheels() {  # FOLDER
+  local file
+  for file in "${cuda_files[@]}"; do [ -e "$1/$file" ] || return 1; done
+}
+
+# A toolkit of series 12 or 13 with the driver's and NVRTC's headers and NVRTC itself.
+usable_toolkit() {
+  local root=$1 library
+  [ -e "$root/include/nvrtc.h" ] && [ -e "$root/include/cuda_fp16.h" ] &&
+    grep -qE '^#define CUDA_VERSION 1[23][0-9]{3}' "$root/include/cuda.h" 2> /dev/null || return 1
+  for library in "$root"/{lib64,lib,targets/x86_64-linux/lib}/libnvrtc.so.1[23]; do
+    [ -e "$library" ] && return 0
+  done
+  return 1
+}
+
+find_cuda() {
+  local root
+  if [ "${TILESCOPE_CUDA:-}" != wheels ]; then
+    for root in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
+      if [ -n "$root" ] && usable_toolkit "$root"; then return 0; fi
+    done
+  fi
+  complete_wheels "$cuda"
+}
+
+unpack='
+import pathlib, sys, zipfile
+source, target = map(pathlib.Path, sys.argv[1:])
+for wheel in sorted(source.glob("*.whl")):
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            parts = pathlib.PurePosixPath(name).parts
+            if parts[-1] == "License.txt":
+                path = target / "licenses" / (wheel.name.split("-")[0] + ".txt")
+            elif parts[0] == "nvidia" and len(parts) > 3 and parts[2] in ("include", "lib"):
+                path = target.joinpath(*parts[2:])
+            else:
+                continue
+            # The variants of NVRTC and the run-time library are not used.
+            if name.endswith("/") or ".alt." in name or path.suffix == ".a" or "libcudart" in name:
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(archive.read(name))
+'
+
+install_wheels() {
+  echo "tools/setup.sh: no CUDA toolkit of series 12 or 13 with NVRTC is in use; fetching NVIDIA's" \
+    "wheels (95 MB)"
+  mkdir -p .deps
+  local work
+  work=$(mktemp -d .deps/new.XXXXXX)
+  # Whatever happens, .deps/cuda is complete or not there.
+  trap 'rm -rf "$work"' EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  local log=.deps/pip.log
+  {
+    python3 -m venv "$work/venv" &&
+      "$work/venv/bin/python" -m pip --quiet --no-input --disable-pip-version-check download \
+        --no-deps --only-binary=:all: --dest "$work/wheels" "${wheels[@]}"
+  } > "$log" 2>&1 < /dev/null ||
+    fail "fetching CUDA's wheels failed ($(grep -m1 -i error "$log" || tail -n1 "$log")); without a" \
+      "network, install a CUDA toolkit 12 or 13 and set CUDA_HOME to it"
+  python3 -c "$unpack" "$work/wheels" "$work/cuda"
+  complete_wheels "$work/cuda" || fail "CUDA's wheels lack one of: ${cuda_files[*]}"
+  rm -rf "$cuda"
+  mv "$work/cuda" "$cuda"
+  rm -rf "$work" "$log"
+  trap - EXIT INT TERM
+}
+
+install_packages
+find_cuda || install_wheels
