@@ -13,7 +13,8 @@ struct BasicBlock {
   std::uint32_t end = 0;                  ///< one past the last
   std::vector<std::uint32_t> successors;  ///< blocks, without duplicates; fall-through first
   /// The nearest block that every path from here to an exit passes; no_index when that is the end
-  /// of the function itself (lanes meet only by leaving), or when no path leaves (endless loop).
+  /// of the function itself: lanes meet only by leaving. A loop without an exit counts as left
+  /// from its last block, so that lanes which part inside it still meet.
   std::uint32_t immediate_post_dominator = no_index;
   bool exits = false;  ///< a lane may leave the function from here (ret, exit, trap, the end)
 };

@@ -51,9 +51,10 @@ void parse_dimensions(ParseContext& context, Variable& variable) {
     variable.dims.push_back(context.expect_integer("the size of an array", 0, largest_variable));
     context.expect(']', "after the size of an array");
   }
+  std::uint64_t extent = 1;  // as if no dimension were 0, so that strides cannot overflow either
   for (const std::uint64_t dim : variable.dims) {
-    variable.element_count =
-        checked_size(variable.element_count, dim, variable.name, variable.line);
+    extent = checked_size(extent, std::max<std::uint64_t>(dim, 1), variable.name, variable.line);
+    variable.element_count *= dim;
   }
 }
 
@@ -122,10 +123,11 @@ TypeSpecifier parse_type_specifier(ParseContext& context) {
   return result;
 }
 
-std::vector<Variable> parse_variables(ParseContext& context, Space space, Linkage linkage,
-                                      std::uint32_t function, std::uint32_t first_variable) {
+std::vector<DeclaredVariable> parse_variables(ParseContext& context, Space space, Linkage linkage,
+                                              std::uint32_t function,
+                                              std::uint32_t first_variable) {
   const TypeSpecifier specifier = parse_type_specifier(context);
-  std::vector<Variable> variables;
+  std::vector<DeclaredVariable> variables;
   do {
     const Token name = context.expect_name("the name of a variable");
     Variable variable;
@@ -149,7 +151,7 @@ std::vector<Variable> parse_variables(ParseContext& context, Space space, Linkag
       parse_initializer(context, variable, function, index);
     }
     variable.size = checked_size(variable.element_count, element, variable.name, name.line);
-    variables.push_back(std::move(variable));
+    variables.push_back({name.text, std::move(variable)});
   } while (context.accept(','));
   context.expect(';', "after a declaration");
   return variables;

@@ -20,11 +20,16 @@ struct TypeSpecifier {
 };
 TypeSpecifier parse_type_specifier(ParseContext& context);
 
+struct DeclaredVariable {
+  std::string_view name;  ///< in the text
+  Variable variable;
+};
+
 /// Variables of one declaration, from behind the space to the semicolon. Their initialisers'
 /// symbols are appended to `context.relocations`, with `function` and counting from
 /// `first_variable`.
-std::vector<Variable> parse_variables(ParseContext& context, Space space, Linkage linkage,
-                                      std::uint32_t function, std::uint32_t first_variable);
+std::vector<DeclaredVariable> parse_variables(ParseContext& context, Space space, Linkage linkage,
+                                              std::uint32_t function, std::uint32_t first_variable);
 
 /// A list of parameters in parentheses, the first of which is the current token.
 std::vector<Parameter> parse_parameters(ParseContext& context);

@@ -1,0 +1,44 @@
+// One instruction at a time, into the function under construction.
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ptx/operand_parser.hpp"
+#include "ptx/parse_context.hpp"
+#include "ptx/scopes.hpp"
+
+namespace tilescope::ptx {
+
+class InstructionParser {
+ public:
+  InstructionParser(ParseContext& context, Function& function, Scopes& scopes)
+      : context_(context), function_(function), scopes_(scopes), operands_(context, scopes) {}
+
+  /// From behind `word`, the first of the mnemonic, to the semicolon. Throws Failure.
+  void parse(const Token& word) { parse(word, Instruction{}); }
+  /// From `@`.
+  void parse_guarded();
+  /// After the body: puts the indices of labels where `parse` could only note their uses.
+  void resolve_labels();
+
+ private:
+  void parse(const Token& word, Instruction instruction);
+  const std::pair<const std::string_view, Mnemonic>& take_mnemonic(const Token& word);
+  void parse_operands(Instruction& instruction);
+  void parse_branch(Instruction& instruction);
+  void parse_indexed_branch(Instruction& instruction);
+  void parse_call(Instruction& instruction);
+  std::vector<Operand> parse_call_list();
+  void check_call(const Call& call, std::uint32_t line) const;
+  void take_unknown(std::string_view spelling, Instruction& instruction);
+  void finish(Instruction instruction);
+
+  ParseContext& context_;
+  Function& function_;
+  Scopes& scopes_;
+  OperandParser operands_;
+};
+
+}  // namespace tilescope::ptx

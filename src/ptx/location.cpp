@@ -1,0 +1,23 @@
+#include "ptx/location.hpp"
+
+namespace tilescope::ptx {
+namespace {
+
+/// A compiler inlines a few dozen levels; a text that chains its places without end is cut here.
+constexpr std::size_t deepest = 256;
+
+}  // namespace
+
+std::vector<InlinedLocation> inline_chain(const Module& module, const Instruction& instruction) {
+  std::vector<InlinedLocation> chain;
+  for (std::uint32_t index = instruction.location; index != no_index && chain.size() < deepest;
+       index = module.locations[index].inlined_at) {
+    const Location& location = module.locations[index];
+    const auto file = module.files.find(location.file);
+    chain.push_back({file == module.files.end() ? std::string_view() : file->second, location.line,
+                     location.column, location.function});
+  }
+  return chain;
+}
+
+}  // namespace tilescope::ptx
