@@ -26,11 +26,13 @@ if(NOT TILESCOPE_CUDA_INCLUDE OR NOT TILESCOPE_NVRTC_INCLUDE)
   message(FATAL_ERROR "cuda.h and nvrtc.h not found: run tools/setup.sh, or set CUDA_HOME")
 endif()
 
-# OpenBLAS: the shared library by default, the archive in a portable build.
+# OpenBLAS: opened at run time, so that its kernels can be chosen first; the archive in a portable
+# build.
+set(TILESCOPE_OPENBLAS "")
 if(TILESCOPE_PORTABLE)
-  find_library(TILESCOPE_OPENBLAS NAMES libopenblas.a PATH_SUFFIXES openblas-pthread REQUIRED)
-else()
-  find_library(TILESCOPE_OPENBLAS NAMES openblas PATH_SUFFIXES openblas-pthread REQUIRED)
+  find_library(TILESCOPE_OPENBLAS_ARCHIVE NAMES libopenblas.a PATH_SUFFIXES openblas-pthread
+    REQUIRED)
+  set(TILESCOPE_OPENBLAS "${TILESCOPE_OPENBLAS_ARCHIVE}")
 endif()
 find_path(TILESCOPE_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-pthread
   HINTS /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} REQUIRED)
@@ -41,4 +43,7 @@ target_include_directories(tilescope_dependencies SYSTEM INTERFACE
 target_link_libraries(tilescope_dependencies INTERFACE
   $<IF:$<BOOL:${TILESCOPE_PORTABLE}>,fmt::fmt-header-only,fmt::fmt>
   CLI11::CLI11 nlohmann_json::nlohmann_json PNG::PNG
-  "${TILESCOPE_OPENBLAS}" Threads::Threads ${CMAKE_DL_LIBS})
+  ${TILESCOPE_OPENBLAS} Threads::Threads ${CMAKE_DL_LIBS})
+if(TILESCOPE_PORTABLE)
+  target_compile_definitions(tilescope_dependencies INTERFACE TILESCOPE_STATIC_OPENBLAS)
+endif()

@@ -1,6 +1,5 @@
 #include "operations/matmul/reference.hpp"
 
-#include <cblas.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <thread>
 #include <tilescope/error.hpp>
 
+#include "base/openblas.hpp"
 #include "base/parallel.hpp"
 
 namespace tilescope::operations {
@@ -60,11 +60,11 @@ void blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const Matri
   const int lda = leading(a, "A's leading dimension"), ldb = leading(b, "B's leading dimension"),
             ldc = leading(c, "C's leading dimension");
   if (c.type == DataType::float64) {
-    cblas_dgemm(order, ta, tb, m, n, k, 1.0, static_cast<const double*>(a.data), lda,
+    OpenBlas::instance().dgemm(order, ta, tb, m, n, k, 1.0, static_cast<const double*>(a.data), lda,
                 static_cast<const double*>(b.data), ldb, accumulate ? 1.0 : 0.0,
                 static_cast<double*>(c.mutable_data()), ldc);
   } else {
-    cblas_sgemm(order, ta, tb, m, n, k, 1.0F, static_cast<const float*>(a.data), lda,
+    OpenBlas::instance().sgemm(order, ta, tb, m, n, k, 1.0F, static_cast<const float*>(a.data), lda,
                 static_cast<const float*>(b.data), ldb, accumulate ? 1.0F : 0.0F,
                 static_cast<float*>(c.mutable_data()), ldc);
   }

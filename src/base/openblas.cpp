@@ -1,0 +1,65 @@
+#include "base/openblas.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <tilescope/error.hpp>
+#include <vector>
+
+namespace tilescope {
+namespace {
+
+constexpr const char* core_variable = "OPENBLAS_CORETYPE";
+
+/// The OpenBLAS kernels that this processor can run, by its features. OpenBLAS itself goes by model
+/// numbers, and takes SSE kernels of 2004, four times slower, for a model younger than the library.
+const char* core_by_features() {
+#if defined(__x86_64__)
+  const auto avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512cd");
+  if (avx512 && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("intel")) {
+    return "SAPPHIRERAPIDS";
+  }
+  if (avx512) return "SKYLAKEX";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return __builtin_cpu_is("amd") ? "ZEN" : "HASWELL";
+  }
+#endif
+  return nullptr;
+}
+
+OpenBlas open_openblas() {
+  OpenBlas blas;
+#if defined(TILESCOPE_STATIC_OPENBLAS)
+  blas.sgemm = cblas_sgemm;
+  blas.dgemm = cblas_dgemm;
+  blas.core = openblas_get_corename();
+#else
+  const char* core = core_by_features();
+  const bool choose = core && !std::getenv(core_variable);
+  if (choose) setenv(core_variable, core, 0);
+  std::string failure;
+  blas.library = DynamicLibrary::open({"libopenblas.so.0", "libopenblas.so"}, &failure);
+  if (choose) unsetenv(core_variable);  // it is read once, at the library's start
+  if (!blas.library || !blas.library.load("cblas_sgemm", blas.sgemm) ||
+      !blas.library.load("cblas_dgemm", blas.dgemm)) {
+    throw Error(ErrorKind::no_device,
+                fmt::format("OpenBLAS, which computes on the CPU, was not found ({}); install it "
+                            "(Debian: libopenblas0)",
+                            failure));
+  }
+  char* (*core_name)() = nullptr;
+  if (blas.library.load("openblas_get_corename", core_name)) blas.core = core_name();
+#endif
+  return blas;
+}
+
+}  // namespace
+
+const OpenBlas& OpenBlas::instance() {
+  static const OpenBlas blas = open_openblas();
+  return blas;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,23 @@
+// OpenBLAS, opened when it is first needed: a program that multiplies nothing on the CPU does not
+// pay for its start (threads, buffers), and the kernels it uses can be chosen before it starts.
+#pragma once
+
+#include <cblas.h>
+
+#include <string>
+
+#include "base/dynamic_library.hpp"
+
+namespace tilescope {
+
+struct OpenBlas {
+  DynamicLibrary library;
+  decltype(cblas_sgemm)* sgemm = nullptr;
+  decltype(cblas_dgemm)* dgemm = nullptr;
+  std::string core;  ///< the processor its kernels are made for, such as "SkylakeX"
+
+  /// Throws Error(no_device) when the library is not installed.
+  static const OpenBlas& instance();
+};
+
+}  // namespace tilescope
