@@ -1,5 +1,7 @@
 #include "base/output_file.hpp"
 
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -215,6 +217,46 @@ TEST(OutputFile, FullDiskIsOneLineBeforeTheWork) {
                 HasSubstr("more than a file can have"));
   }
   EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+// A small file system of its own, in a child, where the machine permits that.
+TEST(OutputFile, FullAndReadOnlyFileSystems) {
+  const TemporaryFolder folder;
+  constexpr int not_permitted = 77;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", folder.path().c_str(), "tmpfs", 0, "size=64k") != 0) {
+      ::_exit(not_permitted);
+    }
+    int failures = 0;
+    const auto expect = [&failures](const std::string& text, const char* fragment) {
+      if (text.find(fragment) == std::string::npos) ++failures;
+    };
+    {
+      OutputFile file(folder / "a");
+      expect(error_of(ErrorKind::bad_input, [&] { file.reserve(1 << 20); }), "no space left");
+    }
+    {
+      OutputFile file(folder / "a");
+      expect(error_of(ErrorKind::bad_input, [&] { file.append(std::string(1 << 20, 'x')); }),
+             "no space left");
+    }
+    if (!folder.names().empty()) ++failures;
+    OutputFile(folder / "a").commit();
+    if (::mount(nullptr, folder.path().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) {
+      ::_exit(not_permitted);
+    }
+    expect(refusal(folder / "a"), "read-only file system");
+    expect(refusal(folder / "b"), "read-only file system");
+    ::_exit(failures);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == not_permitted) GTEST_SKIP() << "no mounts permitted";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(OutputFile, SizeLimitOfTheProcessIsAnErrorAndNotASignal) {
