@@ -34,7 +34,8 @@ namespace detail {
 class Handle {
  public:
   Handle() = default;
-  Handle(std::shared_ptr<Device> device, std::uint64_t value, void (*release)(Device&, std::uint64_t))
+  Handle(std::shared_ptr<Device> device, std::uint64_t value,
+         void (*release)(Device&, std::uint64_t))
       : device_(std::move(device)), value_(value), release_(release) {}
   Handle(Handle&& other) noexcept { swap(other); }
   Handle& operator=(Handle&& other) noexcept {
@@ -98,13 +99,13 @@ class Event {
 
 /// What to compile and which kernel of it to load.
 struct KernelRequest {
-  std::string source_name;                                     ///< for messages and line tables
-  std::string source;                                          ///< CUDA C++
-  std::string kernel;                                          ///< "name" or "name<16>"
-  std::vector<std::pair<std::string, std::string>> defines;    ///< -D NAME=VALUE
-  std::vector<std::string> include_directories;                ///< -I
-  std::vector<std::pair<std::string, std::string>> headers;    ///< name and text, for #include
-  std::vector<std::string> extra_options;                      ///< passed to NVRTC as they are
+  std::string source_name;                                   ///< for messages and line tables
+  std::string source;                                        ///< CUDA C++
+  std::string kernel;                                        ///< "name" or "name<16>"
+  std::vector<std::pair<std::string, std::string>> defines;  ///< -D NAME=VALUE
+  std::vector<std::string> include_directories;              ///< -I
+  std::vector<std::pair<std::string, std::string>> headers;  ///< name and text, for #include
+  std::vector<std::string> extra_options;                    ///< passed to NVRTC as they are
 };
 
 /// What the compiled code needs of the device.
@@ -184,6 +185,14 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Checks the launch against the device's limits, then queues it.
   virtual void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
                       const Stream& stream = {}) = 0;
+
+  /// Page-locked host memory for PinnedBuffer; nullptr, with the reason in `why_not`, where there
+  /// is none to be had.
+  virtual void* allocate_host(std::size_t bytes, std::string& why_not);
+  virtual void free_host(void*) noexcept {}
+  /// Locks the pages of memory that exists already, for PinnedRegion; false, with the reason.
+  virtual bool register_host(void* data, std::size_t bytes, std::string& why_not);
+  virtual void unregister_host(void*) noexcept {}
 
   virtual void record(const Event& event, const Stream& stream = {}) = 0;
   virtual void wait(const Stream& stream, const Event& event) = 0;

@@ -84,6 +84,16 @@ Event Device::create_event() {
                      [](Device& device, std::uint64_t value) { device.free_event(value); }));
 }
 
+void* Device::allocate_host(std::size_t, std::string& why_not) {
+  why_not = id() + " copies without a link: pinning gains nothing";
+  return nullptr;
+}
+
+bool Device::register_host(void*, std::size_t, std::string& why_not) {
+  why_not = id() + " copies without a link: pinning gains nothing";
+  return false;
+}
+
 void Device::copy_rows_to_device(DeviceAddress to, std::size_t to_pitch, const void* from,
                                  std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
                                  const Stream& stream) {

@@ -232,6 +232,35 @@ void CudaDevice::copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress
   copy_2d(copy, stream);
 }
 
+void* CudaDevice::allocate_host(std::size_t bytes, std::string& why_not) {
+  make_current();
+  void* data = nullptr;
+  // Portable: whichever device of the process copies it.
+  const CUresult result =
+      driver_.host_alloc(&data, std::max<std::size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE);
+  if (result == CUDA_SUCCESS) return data;
+  why_not = driver_.describe(result, "cuMemHostAlloc", fmt::format("of {} bytes", bytes));
+  return nullptr;
+}
+
+void CudaDevice::free_host(void* data) noexcept {
+  driver_.set_current(context_);
+  driver_.host_free(data);
+}
+
+bool CudaDevice::register_host(void* data, std::size_t bytes, std::string& why_not) {
+  make_current();
+  const CUresult result = driver_.host_register(data, bytes, CU_MEMHOSTREGISTER_PORTABLE);
+  if (result == CUDA_SUCCESS) return true;
+  why_not = driver_.describe(result, "cuMemHostRegister", fmt::format("of {} bytes", bytes));
+  return false;
+}
+
+void CudaDevice::unregister_host(void* data) noexcept {
+  driver_.set_current(context_);
+  driver_.host_unregister(data);
+}
+
 Kernel CudaDevice::load(const KernelRequest& request) {
   const compile::Program program = compile::compile(
       {.source_name = request.source_name,

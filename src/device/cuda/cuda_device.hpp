@@ -32,6 +32,10 @@ class CudaDevice final : public Device {
                            const Stream& stream) override;
   void copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress from, std::size_t from_pitch,
                          std::size_t row_bytes, std::size_t rows, const Stream& stream) override;
+  void* allocate_host(std::size_t bytes, std::string& why_not) override;
+  void free_host(void* data) noexcept override;
+  bool register_host(void* data, std::size_t bytes, std::string& why_not) override;
+  void unregister_host(void* data) noexcept override;
   Kernel load(const KernelRequest& request) override;
   void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
               const Stream& stream) override;

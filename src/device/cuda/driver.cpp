@@ -75,17 +75,21 @@ const Driver& Driver::instance() {
   return driver;
 }
 
-void Driver::check(CUresult result, std::string_view call, std::string_view subject) const {
-  if (result == CUDA_SUCCESS) return;
+std::string Driver::describe(CUresult result, std::string_view call,
+                             std::string_view subject) const {
   const char* name = nullptr;
   const char* meaning = nullptr;
   if (error_name) error_name(result, &name);
   if (error_string) error_string(result, &meaning);
-  const ErrorKind kind =
-      result == CUDA_ERROR_INVALID_VALUE ? ErrorKind::usage : ErrorKind::no_device;
-  throw Error(kind, fmt::format("{}{}{} failed: {} ({}): {}; {}", call, subject.empty() ? "" : " ",
-                                subject, name ? name : "unknown error", static_cast<int>(result),
-                                meaning ? meaning : "no description", advice(result)));
+  return fmt::format("{}{}{} failed: {} ({}): {}; {}", call, subject.empty() ? "" : " ", subject,
+                     name ? name : "unknown error", static_cast<int>(result),
+                     meaning ? meaning : "no description", advice(result));
+}
+
+void Driver::check(CUresult result, std::string_view call, std::string_view subject) const {
+  if (result == CUDA_SUCCESS) return;
+  throw Error(result == CUDA_ERROR_INVALID_VALUE ? ErrorKind::usage : ErrorKind::no_device,
+              describe(result, call, subject));
 }
 
 }  // namespace tilescope::device

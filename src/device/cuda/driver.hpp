@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 
+#include <string>
 #include <string_view>
 
 #include "base/dynamic_library.hpp"
@@ -28,6 +29,10 @@ namespace tilescope::device {
   X(memory_info, cuMemGetInfo, "cuMemGetInfo_v2")                               \
   X(mem_alloc, cuMemAlloc, "cuMemAlloc_v2")                                     \
   X(mem_free, cuMemFree, "cuMemFree_v2")                                        \
+  X(host_alloc, cuMemHostAlloc, "cuMemHostAlloc")                               \
+  X(host_free, cuMemFreeHost, "cuMemFreeHost")                                  \
+  X(host_register, cuMemHostRegister, "cuMemHostRegister_v2")                   \
+  X(host_unregister, cuMemHostUnregister, "cuMemHostUnregister")                \
   X(copy_to_device, cuMemcpyHtoD, "cuMemcpyHtoD_v2")                            \
   X(copy_to_host, cuMemcpyDtoH, "cuMemcpyDtoH_v2")                              \
   X(copy_to_device_async, cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2")            \
@@ -64,6 +69,9 @@ struct Driver {
   /// Opens and initialises the driver once per process. Throws Error(no_device) with the reason:
   /// no driver, a driver older than CUDA 12, or no device that it can use.
   static const Driver& instance();
+
+  /// One line on a failure: the call, the code, its meaning, what to do.
+  std::string describe(CUresult result, std::string_view call, std::string_view subject = {}) const;
 
   /// Throws Error unless `result` is success. `call` names the driver's function, `subject` what
   /// it was about (may be empty).
