@@ -1,0 +1,185 @@
+#include "transfer/pipeline.hpp"
+
+#include <algorithm>
+
+#include "operations/kernel_source.hpp"
+
+namespace tilescope::transfer {
+namespace {
+
+constexpr int operands = 3;
+constexpr std::uint32_t threads = 256;
+
+void add_inputs(std::vector<Task>& tasks, int segment, int stream) {
+  tasks.push_back({Engine::copy_in, segment, stream, 0});
+  tasks.push_back({Engine::copy_in, segment, stream, 1});
+}
+void add_kernel(std::vector<Task>& tasks, int segment, int stream) {
+  tasks.push_back({Engine::compute, segment, stream, 2});
+}
+void add_output(std::vector<Task>& tasks, int segment, int stream) {
+  tasks.push_back({Engine::copy_out, segment, stream, 2});
+}
+
+/// Everything of one segment, then everything of the next, streams in turn.
+std::vector<Task> depth_first(int segments, int streams) {
+  std::vector<Task> tasks;
+  for (int i = 0; i < segments; ++i) {
+    add_inputs(tasks, i, i % streams);
+    add_kernel(tasks, i, i % streams);
+    add_output(tasks, i, i % streams);
+  }
+  return tasks;
+}
+
+/// Two segments at a time: all inputs, both kernels, both outputs.
+std::vector<Task> breadth_first(int segments) {
+  std::vector<Task> tasks;
+  for (int first = 0; first < segments; first += 2) {
+    const int end = std::min(first + 2, segments);
+    for (int i = first; i < end; ++i) add_inputs(tasks, i, i % 2);
+    for (int i = first; i < end; ++i) add_kernel(tasks, i, i % 2);
+    for (int i = first; i < end; ++i) add_output(tasks, i, i % 2);
+  }
+  return tasks;
+}
+
+/// In step t: inputs of segment t, kernel of t - 1, output of t - 2, so that no queue ever has a
+/// task at its head that waits for one issued later.
+std::vector<Task> pipelined(int segments) {
+  std::vector<Task> tasks;
+  for (int step = 0; step < segments + 2; ++step) {
+    if (step < segments) add_inputs(tasks, step, step % 3);
+    if (step >= 1 && step - 1 < segments) add_kernel(tasks, step - 1, (step - 1) % 3);
+    if (step >= 2) add_output(tasks, step - 2, (step - 2) % 3);
+  }
+  return tasks;
+}
+
+}  // namespace
+
+std::string_view name_of(Form form) {
+  switch (form) {
+    case Form::serial:
+      return "serial";
+    case Form::simple:
+      return "simple";
+    case Form::better:
+      return "better";
+    case Form::three_buffers:
+      return "three_buffers";
+    case Form::many_streams:
+      break;
+  }
+  return "many_streams";
+}
+
+std::string_view idea_of(Form form) {
+  switch (form) {
+    case Form::serial:
+      return "one stream: nothing overlaps";
+    case Form::simple:
+      return "two streams, one segment after the other";
+    case Form::better:
+      return "two streams, both inputs before the kernels";
+    case Form::three_buffers:
+      return "three buffers: in, compute and out at once";
+    case Form::many_streams:
+      break;
+  }
+  return "eight streams, one segment after the other";
+}
+
+int stream_count(Form form) {
+  switch (form) {
+    case Form::serial:
+      return 1;
+    case Form::simple:
+    case Form::better:
+      return 2;
+    case Form::three_buffers:
+      return 3;
+    case Form::many_streams:
+      break;
+  }
+  return 8;
+}
+
+std::vector<Task> tasks_of(Form form, int segments) {
+  switch (form) {
+    case Form::better:
+      return breadth_first(segments);
+    case Form::three_buffers:
+      return pipelined(segments);
+    default:
+      return depth_first(segments, stream_count(form));
+  }
+}
+
+VectorAddPipeline::VectorAddPipeline(Device& device, Form form, std::size_t segment)
+    : device_(device), form_(form), segment_(segment) {
+  KernelRequest request = operations::embedded_request("transfer/vector_add.cu");
+  request.kernel = "vector_add";
+  kernel_ = device.load(request);
+  for (int i = 0; i < stream_count(form); ++i) {
+    streams_.push_back(device.create_stream());
+    for (const char* name : {"a", "b", "c"}) {
+      buffers_.push_back(device.allocate(segment * sizeof(float), name));
+    }
+  }
+}
+
+void VectorAddPipeline::issue(const Task& task, const HostVectors& vectors) {
+  const std::size_t first = static_cast<std::size_t>(task.segment) * segment_;
+  const std::size_t count = std::min(segment_, vectors.count - first);
+  const Stream& stream = streams_[static_cast<std::size_t>(task.stream)];
+  const auto buffer = [&](int operand) {
+    return buffers_[static_cast<std::size_t>(task.stream * operands + operand)].address();
+  };
+  switch (task.engine) {
+    case Engine::copy_in:
+      device_.copy_to_device(buffer(task.operand),
+                             (task.operand == 0 ? vectors.a : vectors.b) + first,
+                             count * sizeof(float), stream);
+      break;
+    case Engine::compute:
+      device_.launch(
+          kernel_,
+          {.grid = {static_cast<std::uint32_t>((count + threads - 1) / threads)},
+           .block = {threads}},
+          KernelArguments::of(buffer(0), buffer(1), buffer(2), static_cast<long long>(count)),
+          stream);
+      break;
+    case Engine::copy_out:
+      device_.copy_to_host(vectors.c + first, buffer(2), count * sizeof(float), stream);
+      break;
+  }
+}
+
+PipelineRun VectorAddPipeline::run(const HostVectors& vectors) {
+  PipelineRun result;
+  if (vectors.count == 0) return result;
+  const auto segments = static_cast<int>((vectors.count + segment_ - 1) / segment_);
+  result.tasks = tasks_of(form_, segments);
+  std::vector<Event> starts, ends;
+  for (std::size_t i = 0; i < result.tasks.size(); ++i) {
+    starts.push_back(device_.create_event());
+    ends.push_back(device_.create_event());
+  }
+  device_.synchronize();
+  for (std::size_t i = 0; i < result.tasks.size(); ++i) {
+    const Stream& stream = streams_[static_cast<std::size_t>(result.tasks[i].stream)];
+    device_.record(starts[i], stream);
+    issue(result.tasks[i], vectors);
+    device_.record(ends[i], stream);
+  }
+  device_.synchronize();
+  for (std::size_t i = 0; i < result.tasks.size(); ++i) {
+    result.intervals.push_back(
+        {device_.elapsed_ms(starts[0], starts[i]), device_.elapsed_ms(starts[0], ends[i])});
+  }
+  result.total_ms = makespan(result.intervals);
+  return result;
+}
+
+}  // namespace tilescope::transfer

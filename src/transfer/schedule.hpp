@@ -1,0 +1,47 @@
+// Work on a device as tasks in streams, and the order in which a device's engines would do them.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::transfer {
+
+/// The units that work at the same time: one direction of the link each, and the SMs.
+enum class Engine { copy_in, compute, copy_out };
+inline constexpr int engine_count = 3;
+
+std::string_view name_of(Engine engine);
+
+/// One copy or kernel, in the order in which the host issues them.
+struct Task {
+  Engine engine = Engine::copy_in;
+  int segment = 0;  ///< which part of the vectors
+  int stream = 0;   ///< tasks of one stream run in the order of issue
+  int operand = 0;  ///< which vector a copy moves: 0 = A, 1 = B, 2 = C
+};
+
+/// When a task ran, in the unit of the durations.
+struct Interval {
+  double start = 0.0;
+  double end = 0.0;
+};
+
+/// How a device feeds its engines.
+struct EngineModel {
+  /// True: one queue per engine, so a task that waits blocks those issued after it (the GPUs that
+  /// the lectures drew). False: a queue per stream, so an engine takes whatever is ready.
+  bool one_queue_per_engine = false;
+  /// True: one engine copies in both directions.
+  bool one_copy_engine = false;
+};
+
+/// Plays `tasks`, each of which takes durations[i], on an idle device. Returns when each runs.
+/// A task starts when its stream's previous task has ended and its engine is free.
+std::vector<Interval> play(const std::vector<Task>& tasks, const std::vector<double>& durations,
+                           const EngineModel& model);
+
+/// The end of the last interval; 0 for none.
+double makespan(const std::vector<Interval>& intervals);
+
+}  // namespace tilescope::transfer

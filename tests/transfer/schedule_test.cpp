@@ -1,0 +1,89 @@
+#include "transfer/schedule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "transfer/pipeline.hpp"
+
+namespace tilescope::transfer {
+namespace {
+
+// As the lectures draw it: every copy takes as long as a kernel.
+std::vector<Interval> played(Form form, int segments, const EngineModel& model) {
+  const std::vector<Task> tasks = tasks_of(form, segments);
+  return play(tasks, std::vector<double>(tasks.size(), 1.0), model);
+}
+
+double time(Form form, const EngineModel& model, int segments = 12) {
+  return makespan(played(form, segments, model));
+}
+
+constexpr EngineModel lecture{.one_queue_per_engine = true, .one_copy_engine = true};
+constexpr EngineModel one_queue{.one_queue_per_engine = true};
+constexpr EngineModel many_queues{};
+
+TEST(Schedule, EmptyWorkTakesNoTime) {
+  EXPECT_EQ(makespan(play({}, {}, many_queues)), 0.0);
+  EXPECT_TRUE(tasks_of(Form::three_buffers, 0).empty());
+}
+
+TEST(Schedule, SerialTimeIsTheSumOfAllTasks) {
+  for (const EngineModel& model : {lecture, one_queue, many_queues}) {
+    EXPECT_EQ(time(Form::serial, model, 5), 5 * 4.0);
+  }
+}
+
+TEST(Schedule, EveryFormDoesTheSameWork) {
+  for (const Form form : all_forms) {
+    std::map<std::pair<int, int>, int> count;
+    for (const Task& task : tasks_of(form, 7)) {
+      ++count[{static_cast<int>(task.engine), task.operand}];
+      EXPECT_LT(task.stream, stream_count(form));
+    }
+    EXPECT_EQ(count.size(), 4U) << name_of(form);
+    for (const auto& [what, times] : count) EXPECT_EQ(times, 7) << name_of(form);
+  }
+}
+
+TEST(Schedule, NoEngineAndNoStreamDoesTwoThingsAtOnce) {
+  for (const Form form : all_forms) {
+    const std::vector<Task> tasks = tasks_of(form, 9);
+    const std::vector<Interval> when = played(form, 9, many_queues);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (tasks[i].engine != tasks[j].engine && tasks[i].stream != tasks[j].stream) continue;
+        EXPECT_TRUE(when[i].end <= when[j].start || when[j].end <= when[i].start)
+            << name_of(form) << ": tasks " << j << " and " << i;
+      }
+    }
+  }
+}
+
+// The order that the lectures arrive at, on the GPUs they speak of: one copy queue for both
+// directions, in which C.0 holds up A.1 and B.1.
+TEST(Schedule, LecturesOrderOnTheLecturesHardware) {
+  EXPECT_GT(time(Form::serial, lecture), time(Form::better, lecture));
+  EXPECT_GE(time(Form::simple, lecture), time(Form::better, lecture));
+  EXPECT_GE(time(Form::better, lecture), time(Form::three_buffers, lecture));
+}
+
+TEST(Schedule, SimpleOrderGainsNothingInOneCopyQueue) {
+  // C.0 must wait for kernel 0, and everything behind it waits too: only kernel and the next
+  // inputs never overlap, so the time is the serial one.
+  EXPECT_EQ(time(Form::simple, lecture), time(Form::serial, lecture));
+}
+
+TEST(Schedule, ThreeBuffersReachTheLongestEngine) {
+  // Two inputs a segment: the copies in take 2 x 12; filling and draining adds one kernel and one
+  // copy out.
+  EXPECT_EQ(time(Form::three_buffers, many_queues), 2 * 12 + 2.0);
+  EXPECT_EQ(time(Form::three_buffers, one_queue), 2 * 12 + 2.0);
+}
+
+TEST(Schedule, QueuePerStreamMakesSimpleAndBetterEqual) {
+  EXPECT_EQ(time(Form::simple, many_queues), time(Form::better, many_queues));
+}
+
+}  // namespace
+}  // namespace tilescope::transfer
