@@ -42,9 +42,7 @@ struct DeviceProperties {
     return double(sm_count) * fp32_lanes_per_sm * 2.0 * core_clock_khz * 1e3;
   }
   /// Peak memory bandwidth in B/s: two transfers a clock on the whole bus. 0 when not known.
-  double peak_bandwidth() const {
-    return 2.0 * memory_clock_khz * 1e3 * (memory_bus_bits / 8.0);
-  }
+  double peak_bandwidth() const { return 2.0 * memory_clock_khz * 1e3 * (memory_bus_bits / 8.0); }
 };
 
 }  // namespace tilescope

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <tilescope/error.hpp>
 
 namespace tilescope::gpu {
@@ -9,6 +10,19 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& kernel, const std::string& reason) {
   throw Error(ErrorKind::usage, fmt::format("kernel {} cannot be launched: {}", kernel, reason));
+}
+
+bool is_empty(const Dim3& extent) {
+  return extent.x == 0 || extent.y == 0 || extent.z == 0;
+}
+
+// The product of three 32-bit extents may need 96 bits; past 64 it only has to stay large.
+std::uint64_t threads_of(const Dim3& block) {
+  std::uint64_t threads = 0;
+  if (__builtin_mul_overflow(std::uint64_t{block.x} * block.y, block.z, &threads)) {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
+  return threads;
 }
 
 std::string text(const Dim3& extent) {
@@ -19,12 +33,12 @@ std::string text(const Dim3& extent) {
 
 void require_launchable(const std::string& kernel, const Launch& launch,
                         const DeviceProperties& device, const KernelNeeds& needs) {
-  if (launch.grid.count() == 0 || launch.block.count() == 0) {
+  if (is_empty(launch.grid) || is_empty(launch.block)) {
     refuse(kernel, fmt::format("grid {} of blocks {} has no threads; every extent must be at "
                                "least 1",
                                text(launch.grid), text(launch.block)));
   }
-  const std::uint64_t threads = launch.block.count();
+  const std::uint64_t threads = threads_of(launch.block);
   if (threads > static_cast<std::uint64_t>(device.max_threads_per_block)) {
     refuse(kernel,
            fmt::format("{} threads per block ({}) exceed the {} that {} allows; use "
@@ -44,12 +58,13 @@ void require_launchable(const std::string& kernel, const Launch& launch,
                                "take several elements (a grid-stride loop)",
                                text(grid), text(widest), device.name));
   }
-  const std::size_t shared = launch.shared_bytes + needs.static_shared_bytes;
-  if (shared > device.shared_bytes_per_block_optin) {
-    refuse(kernel, fmt::format("{} bytes of shared memory per block ({} static + {} dynamic) "
-                               "exceed the {} of {}; use smaller tiles",
-                               shared, needs.static_shared_bytes, launch.shared_bytes,
-                               device.shared_bytes_per_block_optin, device.name));
+  const std::size_t most_shared = device.shared_bytes_per_block_optin;
+  if (needs.static_shared_bytes > most_shared ||
+      launch.shared_bytes > most_shared - needs.static_shared_bytes) {
+    refuse(kernel,
+           fmt::format("{} static + {} dynamic bytes of shared memory per block exceed "
+                       "the {} of {}; use smaller tiles",
+                       needs.static_shared_bytes, launch.shared_bytes, most_shared, device.name));
   }
   if (needs.max_threads_per_block > 0 &&
       threads > static_cast<std::uint64_t>(needs.max_threads_per_block)) {

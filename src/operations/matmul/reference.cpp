@@ -61,12 +61,12 @@ void blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const Matri
             ldc = leading(c, "C's leading dimension");
   if (c.type == DataType::float64) {
     OpenBlas::instance().dgemm(order, ta, tb, m, n, k, 1.0, static_cast<const double*>(a.data), lda,
-                static_cast<const double*>(b.data), ldb, accumulate ? 1.0 : 0.0,
-                static_cast<double*>(c.mutable_data()), ldc);
+                               static_cast<const double*>(b.data), ldb, accumulate ? 1.0 : 0.0,
+                               static_cast<double*>(c.mutable_data()), ldc);
   } else {
     OpenBlas::instance().sgemm(order, ta, tb, m, n, k, 1.0F, static_cast<const float*>(a.data), lda,
-                static_cast<const float*>(b.data), ldb, accumulate ? 1.0F : 0.0F,
-                static_cast<float*>(c.mutable_data()), ldc);
+                               static_cast<const float*>(b.data), ldb, accumulate ? 1.0F : 0.0F,
+                               static_cast<float*>(c.mutable_data()), ldc);
   }
 }
 

@@ -1,0 +1,53 @@
+# The commands of a day's work; `make help` lists them. CMake does the building.
+
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+jobs := $(shell nproc)
+ccache := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+# ctest's own summary is the last thing that a test run prints. Output of failed tests only.
+ctest = ctest --output-on-failure --no-tests=error --parallel $(jobs)
+
+# $(call build,PRESET,FOLDER): configures where that was not done yet, and builds. Ninja configures
+# again by itself when a CMake file changed.
+define build
+	@[ -f $(2)/build.ninja ] || cmake --preset $(1) $(ccache) --log-level=WARNING > $(2).log 2>&1 || \
+	  { cat $(2).log >&2; exit 1; }
+	@rm -f $(2).log
+	@ninja -C $(2) -j $(jobs) $(if $(MAKE_TERMOUT),,--quiet)
+endef
+
+.PHONY: help setup build demo test sanitize portable format check-format clean
+
+help: ## this list
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+setup: ## install what building needs and this machine lacks
+	@tools/setup.sh
+
+build: setup ## the command, as build/tilescope
+	$(call build,default,build)
+
+demo: build ## multiply two .npy files, climb the ladder
+	@tools/demo.sh build/tilescope
+
+test: build ## every test
+	@$(ctest) --test-dir build
+
+sanitize: setup ## the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	$(call build,sanitize,build-sanitize)
+	@$(ctest) --test-dir build-sanitize --label-regex unit
+
+portable: setup ## one binary to copy to other machines, as build-portable/tilescope
+	$(call build,portable,build-portable)
+	@ls -l build-portable/tilescope
+
+format: ## format every C++ file
+	@tools/format.sh
+
+check-format: ## say which files are not formatted
+	@tools/format.sh --check
+
+clean: ## remove everything that was built; .deps stays
+	@rm -rf build build-sanitize build-portable

@@ -1,0 +1,139 @@
+#include "compile/compiler.hpp"
+
+#include <stdlib.h>
+
+#include "base/cuda_paths.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace tilescope::compile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using testing::TemporaryFolder;
+
+class Compiler : public ::testing::Test {
+ protected:
+  Compiler() { ::setenv("TILESCOPE_CACHE", (folder_ / "cache").c_str(), 1); }
+
+  static Compilation of(std::string source, std::string kernel = "k") {
+    return {.source_name = "example.cu",
+            .source = std::move(source),
+            .kernel = std::move(kernel),
+            .architecture = "sm_90a"};
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Compiler, MakesPtxWithLinesAndMachineCode) {
+  const Program program =
+      compile::compile(of("extern \"C\" __global__ void k(float* x) {\n  x[threadIdx.x] = 1;\n}"));
+  EXPECT_THAT(program.ptx, HasSubstr(".visible .entry k("));
+  EXPECT_THAT(program.ptx, HasSubstr("example.cu"));
+  EXPECT_THAT(program.ptx, HasSubstr(".loc\t1 2 "));
+  EXPECT_THAT(program.cubin, StartsWith("\x7f"
+                                        "ELF"));
+  EXPECT_EQ(program.kernel_name, "k");
+  EXPECT_THAT(program.log, IsEmpty());
+}
+
+TEST_F(Compiler, AnInstantiationIsKnownByItsMangledName) {
+  const Program program =
+      compile::compile(of("template <int n> __global__ void fill(int* x) { *x = n; }", "fill<16>"));
+  EXPECT_EQ(program.kernel_name, "_Z4fillILi16EEvPi");
+  EXPECT_THAT(program.ptx, HasSubstr(".entry _Z4fillILi16EEvPi("));
+}
+
+TEST_F(Compiler, FindsTheHeadersOfCuda) {
+  const Program program = compile::compile(of(R"(
+#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+#include <cuda/std/atomic>
+extern "C" __global__ void k(__half* x, cuda::std::atomic<int>* counter) {
+  cooperative_groups::this_thread_block().sync();
+  x[threadIdx.x] = __hadd(x[threadIdx.x], __float2half(1.0f));
+  counter->fetch_add(1);
+})"));
+  EXPECT_THAT(program.ptx, HasSubstr(".entry k("));
+  EXPECT_THAT(program.log, IsEmpty());
+}
+
+// Opened by its path, with no help from LD_LIBRARY_PATH: the built-ins beside it must be found too,
+// or nothing would compile.
+TEST_F(Compiler, IsOpenedByItsPath) {
+  if (::getenv("LD_LIBRARY_PATH")) GTEST_SKIP() << "LD_LIBRARY_PATH is set, and would help";
+  EXPECT_THAT(compiler_description(), ::testing::MatchesRegex("1[23]\\.[0-9]+ \\(/.*/libnvrtc.*"));
+}
+
+TEST_F(Compiler, ADefineIsAConstant) {
+  Compilation with = of("extern \"C\" __global__ void k(int* x) { *x = TILE; }");
+  with.defines = {{"TILE", "4242"}, {"FLAG", ""}};
+  EXPECT_THAT(compile::compile(with).ptx, HasSubstr("4242"));
+}
+
+TEST_F(Compiler, CodeThatDoesNotCompileIsExplainedByNvrtc) {
+  try {
+    compile::compile(of("extern \"C\" __global__ void k() {\n  undeclared = 1;\n}"));
+    FAIL() << "no error was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bad_input);
+    EXPECT_THAT(error.what(),
+                StartsWith("example.cu(2): error: identifier \"undeclared\" is undefined"));
+  }
+}
+
+TEST_F(Compiler, AnUnknownOptionIsAUsageError) {
+  Compilation with = of("extern \"C\" __global__ void k() {}");
+  with.extra_options = {"--no-such-option"};
+  EXPECT_THAT(testing::error_of(ErrorKind::usage, [&] { compile::compile(with); }),
+              HasSubstr("--no-such-option"));
+}
+
+TEST_F(Compiler, TheSecondTimeComesFromTheCache) {
+  const Compilation same = of("extern \"C\" __global__ void k() {}");
+  const Program first = compile::compile(same), second = compile::compile(same);
+  EXPECT_FALSE(first.from_cache);
+  EXPECT_TRUE(second.from_cache);
+  EXPECT_EQ(first.ptx, second.ptx);
+  EXPECT_EQ(first.cubin, second.cubin);
+}
+
+TEST_F(Compiler, WhateverDecidesTheResultIsInTheKey) {
+  testing::write_file(folder_ / "own.cuh", "constexpr int value = 1;");
+  Compilation base =
+      of("#include \"own.cuh\"\n#include \"given.cuh\"\n"
+         "extern \"C\" __global__ void k(int* x) { *x = value + given; }");
+  base.include_directories = {folder_.path()};
+  base.headers = {{"given.cuh", "constexpr int given = 10;"}};
+  compile::compile(base);
+  EXPECT_TRUE(compile::compile(base).from_cache);
+
+  Compilation other = base;
+  other.architecture = "sm_80";
+  EXPECT_FALSE(compile::compile(other).from_cache) << "architecture";
+  other = base;
+  other.defines = {{"A", "1"}};
+  EXPECT_FALSE(compile::compile(other).from_cache) << "defines";
+  other = base;
+  other.source += "// more";
+  EXPECT_FALSE(compile::compile(other).from_cache) << "source";
+  other = base;
+  other.headers[0].second = "constexpr int given = 20;";
+  EXPECT_FALSE(compile::compile(other).from_cache) << "a header given as text";
+  other = base;
+  other.source_name = "renamed.cu";
+  EXPECT_FALSE(compile::compile(other).from_cache) << "the name in the line table";
+  testing::write_file(folder_ / "own.cuh", "constexpr int value = 2;");
+  EXPECT_FALSE(compile::compile(base).from_cache) << "a header on disk";
+}
+
+TEST_F(Compiler, IncludeFoldersOfCudaExist) {
+  const std::vector<std::string> folders = cuda_include_directories();
+  ASSERT_FALSE(folders.empty());
+  for (const std::string& folder : folders) EXPECT_TRUE(std::filesystem::is_directory(folder));
+}
+
+}  // namespace
+}  // namespace tilescope::compile

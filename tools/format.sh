@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Formats every C++ file of ours; with --check only names those that are not formatted, and fails.
+# One version of clang-format, for another lays out some lines differently.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+formatter=$(command -v clang-format-14) || {
+  echo "tools/format.sh: clang-format-14 not found; run tools/setup.sh" >&2
+  exit 1
+}
+mapfile -d '' files < <(find src include tests examples bench -name '*.?pp' -print0)
+if [ "${1:-}" != --check ]; then
+  "$formatter" -i "${files[@]}"
+  exit
+fi
+wrong=0
+for file in "${files[@]}"; do
+  if ! "$formatter" "$file" | cmp -s - "$file"; then
+    echo "not formatted: $file; run make format" >&2
+    wrong=1
+  fi
+done
+exit "$wrong"
