@@ -1,11 +1,9 @@
 #include "ptx/function_body.hpp"
 
-#include <limits>
-
 #include "ptx/declaration.hpp"
-#include "ptx/expression.hpp"
 #include "ptx/function_header.hpp"
 #include "ptx/instruction_parser.hpp"
+#include "ptx/literal.hpp"
 #include "ptx/scopes.hpp"
 
 namespace tilescope::ptx {
@@ -116,7 +114,7 @@ class BodyParser {
     if (context_.accept(".calltargets")) return parse_call_targets(word);
     if (context_.accept(".callprototype")) {
       declare(word, NameEntry::Kind::prototype, function_.prototypes.size());
-      function_.prototypes.push_back(parse_prototype(context_, word.text));
+      function_.prototypes.push_back(parse_prototype(context_, scopes_.unique(word.text)));
       return;
     }
     scopes_.define_label(word.text, static_cast<std::uint32_t>(function_.instructions.size()),
@@ -200,10 +198,14 @@ class BodyParser {
     do {
       const Token name = context_.expect_name("the name of a register");
       if (context_.accept('<')) {
-        const std::uint64_t count = context_.expect_integer(
-            "the number of registers", 0, std::numeric_limits<std::uint32_t>::max());
+        // Not an expression: the bracket that follows would read as a comparison.
+        const Token count = context_.lexer.next();
+        const auto number = parse_number(count.text);
+        if (count.kind != Token::Kind::number || !number || number->literal != Literal::integer) {
+          fail(count.line, "expected the number of registers, found {}", quoted(count.text));
+        }
         context_.expect('>', "after the number of registers");
-        scopes_.declare_range(name.text, count, specifier.type, specifier.vector, name.line);
+        scopes_.declare_range(name.text, number->bits, specifier.type, specifier.vector, name.line);
       } else {
         NameEntry entry;
         entry.type = specifier.type;

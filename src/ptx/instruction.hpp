@@ -39,8 +39,9 @@ enum class SpecialRegister : std::uint8_t {
   nclusterid_y, nclusterid_z, cluster_ctaid_x, cluster_ctaid_y, cluster_ctaid_z, cluster_nctaid_x,
   cluster_nctaid_y, cluster_nctaid_z, cluster_ctarank, cluster_nctarank, total_smem_size,
   aggr_smem_size, dynamic_smem_size, reserved_smem_offset_begin, reserved_smem_offset_end,
-  reserved_smem_offset_cap, reserved_smem_offset, current_graph_exec,
-  envreg,  ///< Operand::bits is the number
+  reserved_smem_offset_cap, current_graph_exec,
+  reserved_smem_offset,  ///< Operand::bits is the number, 0 or 1
+  envreg,  ///< Operand::bits is the number, 0 to 31
   pm,      ///< Operand::bits is the number, 0 to 7
   pm64,    ///< Operand::bits is the number, 0 to 7
 };

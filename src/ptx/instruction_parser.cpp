@@ -59,8 +59,9 @@ void InstructionParser::parse(const Token& word, Instruction instruction) {
       parse_operands(instruction);
       break;
   }
-  context_.expect(';', "after an instruction");
+  if (!context_.at(';')) context_.unexpected("';' after an instruction");
   check_operands(instruction.opcode, instruction.operands, word.line);
+  context_.lexer.next();  // only now: after an error, what follows the semicolon is still there
   finish(std::move(instruction));
 }
 

@@ -50,8 +50,9 @@ enum class Opcode : std::uint16_t {
 // clang-format on
 
 /// What an opcode takes. `operands` has one letter for each operand, in the order of the text:
-/// d destination (register, vector, pair, sink), s source, a address, l label; those after ? may
-/// be left out. Empty for call, whose operands are in Function::calls.
+/// d destination (register, vector, pair, sink), s source, a address, x address or source, l label;
+/// those after ? may be left out. The destination that bar.red alone has counts as a source. Empty
+/// for call, whose operands are in Function::calls.
 struct OpcodeInfo {
   std::string_view name;
   std::string_view operands;

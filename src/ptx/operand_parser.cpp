@@ -71,6 +71,8 @@ bool fits(char letter, const Operand& operand) {
       return is_any(operand, {Kind::reg, Kind::immediate, Kind::special, Kind::symbol});
     case 'a':
       return operand.kind == Kind::address;
+    case 'x':
+      return fits('a', operand) || fits('s', operand);
     default:
       return operand.kind == Kind::label;
   }
@@ -84,6 +86,8 @@ std::string_view wanted(char letter) {
       return "a value";
     case 'a':
       return "an address in brackets";
+    case 'x':
+      return "an address or a value";
     default:
       return "a label";
   }

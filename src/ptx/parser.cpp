@@ -1,11 +1,10 @@
 #include "ptx/parser.hpp"
 
-#include <optional>
+#include <charconv>
 
 #include "ptx/declaration.hpp"
 #include "ptx/function_body.hpp"
 #include "ptx/function_header.hpp"
-#include "ptx/literal.hpp"
 #include "ptx/parse_context.hpp"
 
 namespace tilescope::ptx {
@@ -79,17 +78,17 @@ class ModuleParser {
 
   void parse_version() {
     const Token number = context_.lexer.next();
-    const std::size_t dot = number.text.find('.');
-    const auto major = parse_number(number.text.substr(0, dot));
-    const auto minor =
-        dot == std::string_view::npos ? std::nullopt : parse_number(number.text.substr(dot + 1));
-    constexpr std::uint64_t largest = 1000;
-    if (number.kind != Token::Kind::number || !major || !minor || major->bits == 0 ||
-        major->bits > largest || minor->bits > largest) {
+    const char* end = number.text.data() + number.text.size();
+    unsigned major = 0;
+    unsigned minor = 0;
+    const auto first = std::from_chars(number.text.data(), end, major);
+    const bool dot = first.ec == std::errc{} && first.ptr != end && *first.ptr == '.';
+    const auto second = std::from_chars(dot ? first.ptr + 1 : end, end, minor);
+    if (!dot || second.ec != std::errc{} || second.ptr != end || major == 0) {
       fail(number.line, "the .version must be of the form 9.0, not {}", quoted(number.text));
     }
-    context_.module.version_major = static_cast<unsigned>(major->bits);
-    context_.module.version_minor = static_cast<unsigned>(minor->bits);
+    context_.module.version_major = major;
+    context_.module.version_minor = minor;
   }
 
   void parse_target() {

@@ -119,7 +119,8 @@ class InstructionPrinter {
 
   void print_special(const Operand& operand) {
     out_ += fmt::format("%{}", name(operand.special));
-    if (operand.special >= SpecialRegister::envreg) out_ += fmt::format("{}", operand.bits);
+    if (operand.special >= SpecialRegister::reserved_smem_offset)
+      out_ += fmt::format("{}", operand.bits);
     if (operand.special == SpecialRegister::pm64) out_ += "_64";
   }
 

@@ -205,14 +205,15 @@ class ModulePrinter {
   void print_function(const Function& function) {
     print_head(function);
     out_ += "\n{\n";
-    for (const Register& reg : function.registers) {
-      const bool parameter = std::any_of(
-          function.parameters.begin(), function.parameters.end(),
-          [&](const Parameter& each) { return each.in_register && each.name == reg.name; });
-      const bool result = std::any_of(
-          function.returns.begin(), function.returns.end(),
-          [&](const Parameter& each) { return each.in_register && each.name == reg.name; });
-      if (!parameter && !result) write("  .reg .{} {};\n", name(reg.type), reg.name);
+    std::vector<bool> declared(function.registers.size(), false);  // as a parameter
+    for (const auto* list : {&function.parameters, &function.returns}) {
+      for (const Parameter& each : *list) {
+        if (each.reg != no_index) declared[each.reg] = true;
+      }
+    }
+    for (std::size_t i = 0; i < function.registers.size(); ++i) {
+      const Register& reg = function.registers[i];
+      if (!declared[i]) write("  .reg .{} {};\n", name(reg.type), reg.name);
     }
     for (const Variable& variable : function.variables) {
       out_ += "  ";

@@ -7,7 +7,7 @@
 namespace tilescope::ptx {
 namespace {
 
-// By the value of SpecialRegister. envreg, pm and pm64 carry a number and are handled apart.
+// By the value of SpecialRegister. The last four carry a number and are handled apart.
 // clang-format off
 constexpr std::string_view names[] = {
     "", "tid.x", "tid.y", "tid.z", "ntid.x", "ntid.y", "ntid.z", "ctaid.x", "ctaid.y", "ctaid.z",
@@ -18,8 +18,8 @@ constexpr std::string_view names[] = {
     "cluster_ctaid.x", "cluster_ctaid.y", "cluster_ctaid.z", "cluster_nctaid.x",
     "cluster_nctaid.y", "cluster_nctaid.z", "cluster_ctarank", "cluster_nctarank",
     "total_smem_size", "aggr_smem_size", "dynamic_smem_size", "reserved_smem_offset_begin",
-    "reserved_smem_offset_end", "reserved_smem_offset_cap", "reserved_smem_offset",
-    "current_graph_exec", "envreg", "pm", "pm",
+    "reserved_smem_offset_end", "reserved_smem_offset_cap", "current_graph_exec",
+    "reserved_smem_offset_", "envreg", "pm", "pm",
 };
 // clang-format on
 static_assert(std::size(names) == static_cast<std::size_t>(SpecialRegister::pm64) + 1);
@@ -43,7 +43,11 @@ std::optional<std::uint64_t> small_number(std::string_view text, std::uint64_t l
 }
 
 std::optional<Operand> numbered(std::string_view text) {
-  if (text.starts_with("envreg")) {
+  constexpr std::string_view reserved = "reserved_smem_offset_";
+  if (text.starts_with(reserved)) {
+    const auto number = small_number(text.substr(reserved.size()), 2);
+    if (number) return special(SpecialRegister::reserved_smem_offset, *number);
+  } else if (text.starts_with("envreg")) {
     const auto number = small_number(text.substr(6), 32);
     if (number) return special(SpecialRegister::envreg, *number);
   } else if (text.starts_with("pm")) {
@@ -61,7 +65,8 @@ std::optional<Operand> special_register(std::string_view text) {
   text.remove_prefix(1);
   static const auto by_name = [] {
     std::unordered_map<std::string_view, SpecialRegister> built;
-    for (std::size_t i = 1; i < static_cast<std::size_t>(SpecialRegister::envreg); ++i) {
+    for (std::size_t i = 1; i < static_cast<std::size_t>(SpecialRegister::reserved_smem_offset);
+         ++i) {
       built.emplace(names[i], static_cast<SpecialRegister>(i));
     }
     return built;
