@@ -1,0 +1,127 @@
+// Small matrices for tests: values, in any type and storage.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <tilescope/matrix.hpp>
+#include <vector>
+
+#include "base/half.hpp"
+
+namespace tilescope::testing {
+
+/// A matrix that owns its elements. Between its vectors lie `gap` elements that belong to nobody:
+/// bytes of 0xAB, which must never change.
+class TestMatrix {
+ public:
+  TestMatrix(DataType type, std::int64_t rows, std::int64_t columns, Order order = Order::row_major,
+             std::int64_t gap = 0) {
+    view_.type = type;
+    view_.rows = rows;
+    view_.columns = columns;
+    view_.order = order;
+    view_.leading = view_.vector_length() + gap;
+    storage_.assign(static_cast<std::size_t>(view_.vectors() * view_.leading + 1) * size_of(type),
+                    std::byte{0xAB});
+    view_.data = storage_.data();
+  }
+  TestMatrix(const TestMatrix&) = delete;
+  TestMatrix& operator=(const TestMatrix&) = delete;
+
+  const MatrixView& view() const { return view_; }
+
+  void set(std::int64_t row, std::int64_t column, double value) {
+    std::byte* at = address(row, column);
+    if (view_.type == DataType::float16) {
+      const std::uint16_t bits = float64_to_float16(value);
+      std::memcpy(at, &bits, sizeof bits);
+    } else if (view_.type == DataType::float32) {
+      const auto single = static_cast<float>(value);
+      std::memcpy(at, &single, sizeof single);
+    } else {
+      std::memcpy(at, &value, sizeof value);
+    }
+  }
+
+  double get(std::int64_t row, std::int64_t column) const {
+    const std::byte* at = const_cast<TestMatrix*>(this)->address(row, column);
+    if (view_.type == DataType::float16) {
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, at, sizeof bits);
+      return float16_to_float32(bits);
+    }
+    if (view_.type == DataType::float32) {
+      float single = 0;
+      std::memcpy(&single, at, sizeof single);
+      return single;
+    }
+    double value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+
+  /// Uniform in [-1, 1], the same for the same seed.
+  TestMatrix& fill_random(unsigned seed) {
+    std::mt19937 generator(seed);
+    std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+    return fill([&](auto, auto) { return uniform(generator); });
+  }
+
+  /// Whole numbers from -3 to 3: products of a few hundred terms are exact in every type but
+  /// float16.
+  TestMatrix& fill_integers(unsigned seed) {
+    std::mt19937 generator(seed);
+    std::uniform_int_distribution<int> uniform(-3, 3);
+    return fill([&](auto, auto) { return uniform(generator); });
+  }
+
+  template <typename Value>
+  TestMatrix& fill(const Value& value) {
+    for (std::int64_t i = 0; i < view_.rows; ++i) {
+      for (std::int64_t j = 0; j < view_.columns; ++j) set(i, j, value(i, j));
+    }
+    return *this;
+  }
+
+  /// Whether the bytes between the vectors are as they were made.
+  bool gaps_are_untouched() const {
+    const std::size_t element = size_of(view_.type);
+    for (std::int64_t v = 0; v < view_.vectors(); ++v) {
+      for (std::int64_t i = view_.vector_length(); i < view_.leading; ++i) {
+        const auto at = static_cast<std::size_t>(v * view_.leading + i) * element;
+        for (std::size_t b = 0; b < element; ++b) {
+          if (storage_[at + b] != std::byte{0xAB}) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::byte* address(std::int64_t row, std::int64_t column) {
+    const std::int64_t offset = view_.order == Order::row_major ? row * view_.leading + column
+                                                                : column * view_.leading + row;
+    return storage_.data() + static_cast<std::size_t>(offset) * size_of(view_.type);
+  }
+
+  std::vector<std::byte> storage_;
+  MatrixView view_;
+};
+
+/// Element (i, j) of A * B and of |A| * |B|, summed in long double.
+struct ExactElement {
+  double value, magnitude;
+};
+inline ExactElement exact_element(const TestMatrix& a, const TestMatrix& b, std::int64_t i,
+                                  std::int64_t j) {
+  long double value = 0, magnitude = 0;
+  for (std::int64_t p = 0; p < a.view().columns; ++p) {
+    const auto product = static_cast<long double>(a.get(i, p)) * b.get(p, j);
+    value += product;
+    magnitude += std::abs(product);
+  }
+  return {static_cast<double>(value), static_cast<double>(magnitude)};
+}
+
+}  // namespace tilescope::testing
