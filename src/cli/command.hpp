@@ -17,6 +17,7 @@ using Register = void (*)(CLI::App& app, std::function<int()>& run);
 void register_matmul(CLI::App& app, std::function<int()>& run);
 void register_ladder(CLI::App& app, std::function<int()>& run);
 void register_devices(CLI::App& app, std::function<int()>& run);
+void register_transfer(CLI::App& app, std::function<int()>& run);
 
 /// Adds --json FILE|- to a command.
 void add_json_option(CLI::App& command, std::string& target);

@@ -16,7 +16,7 @@ using namespace tilescope;
 constexpr int usage_exit = static_cast<int>(ErrorKind::usage);
 
 constexpr cli::Register commands[] = {cli::register_matmul, cli::register_ladder,
-                                      cli::register_devices};
+                                      cli::register_devices, cli::register_transfer};
 
 }  // namespace
 

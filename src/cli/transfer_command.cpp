@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <tilescope/device.hpp>
+
+#include "base/format.hpp"
+#include "base/signals.hpp"
+#include "base/terminal.hpp"
+#include "cli/command.hpp"
+#include "measure/link.hpp"
+#include "measure/pipelines.hpp"
+#include "report/transfer_report.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+constexpr int timeline_width = 68;
+
+struct TransferCommand {
+  std::string device = "auto", json;
+  std::uint64_t largest = std::uint64_t{1} << 30U, total = std::uint64_t{768} << 20U, segment = 0;
+  int samples = 5;
+  bool play = false, one_queue = false, one_copy_engine = false;
+  double link_gbps = 55.0, memory_gbps = 4287.0;
+
+  int run() const {
+    const std::size_t count = std::max<std::size_t>(1, total / (3 * sizeof(float)));
+    const std::size_t part = segment ? std::max<std::size_t>(1, segment / sizeof(float))
+                                     : std::max<std::size_t>(1, (count + 15) / 16);
+    std::string why;
+    const std::shared_ptr<Device> opened = play ? nullptr : Device::open(device, &why);
+    const bool measured = opened && opened->kind() == DeviceKind::cuda;
+    if (opened && !measured && device != "auto") {
+      throw Error(ErrorKind::usage, fmt::format("--device {} has no link to measure; use a GPU, or "
+                                                "--play",
+                                                device));
+    }
+    std::vector<measure::LinkRate> rates;
+    std::vector<measure::PipelineResult> pipelines;
+    if (measured) {
+      rates = measure_sizes(*opened);
+      pipelines = measure::run_pipelines(*opened, count, part, samples);
+    } else {
+      if (!play) note("tilescope: " + why + "; the pipelines are played on a model");
+      pipelines = measure::play_pipelines(
+          {link_gbps * 1e9, memory_gbps * 1e9, {one_queue, one_copy_engine}}, count, part);
+    }
+    if (json != "-") print_text(measured ? opened->id() : model_text(), rates, pipelines);
+    nlohmann::json result{{"version", 1},
+                          {"command", "transfer"},
+                          {"measured", measured},
+                          {"device", measured ? nlohmann::json(opened->id()) : nlohmann::json()},
+                          {"link", report::link_json(rates)},
+                          {"pipelines", report::pipeline_json(pipelines)}};
+    write_json(result, json);
+    return 0;
+  }
+
+  std::vector<measure::LinkRate> measure_sizes(Device& on) const {
+    std::vector<measure::LinkRate> rates;
+    const CancelScope cancel;
+    ProgressLine progress("copying", largest);
+    for (std::uint64_t bytes = 4096; bytes <= largest && !CancelScope::cancelled(); bytes *= 4) {
+      const std::vector<measure::LinkRate> more = measure::measure_link(on, bytes, samples);
+      rates.insert(rates.end(), more.begin(), more.end());
+      progress.update(bytes);
+    }
+    return rates;
+  }
+
+  std::string model_text() const {
+    return fmt::format("played: link {:g} GB/s each way{}, memory {:g} GB/s, {}", link_gbps,
+                       one_copy_engine ? " (one copy engine)" : "", memory_gbps,
+                       one_queue ? "one queue per engine" : "a queue per stream");
+  }
+
+  void print_text(const std::string& where, const std::vector<measure::LinkRate>& rates,
+                  const std::vector<measure::PipelineResult>& pipelines) const {
+    std::string text;
+    if (!rates.empty()) {
+      text += fmt::format("Copies between host and {}, median of {}\n", where, samples);
+      text += report::link_table(rates) + '\n';
+    }
+    text += fmt::format("C = A + B over {}, {}\n", format_bytes(total), where);
+    text += report::pipeline_table(pipelines) + '\n';
+    for (const measure::PipelineResult& result : pipelines) {
+      text += fmt::format("{}, {} (digits: segments)\n{}", transfer::name_of(result.form),
+                          format_duration(result.total_ms * 1e-3),
+                          report::timeline(result, timeline_width));
+    }
+    print(text);
+  }
+};
+
+}  // namespace
+
+void register_transfer(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<TransferCommand>();
+  CLI::App* sub =
+      app.add_subcommand("transfer", "Host-device copies and their overlap with kernels");
+  sub->add_option("--device", command->device, "auto, cuda or cuda:N")
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  sub->add_option("--largest", command->largest, "Largest single copy, such as 1GiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  sub->add_option("--bytes", command->total, "Bytes of A, B and C together")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  sub->add_option("--segment", command->segment, "Bytes of one vector per segment (default: 1/16)")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  sub->add_option("--samples", command->samples, "Timed runs of each")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N")
+      ->capture_default_str();
+  sub->add_flag("--play", command->play, "Play the pipelines on a model instead of a GPU");
+  sub->add_option("--link", command->link_gbps, "Played: the link's GB/s, each way")
+      ->check(CLI::PositiveNumber)
+      ->type_name("GB/s")
+      ->capture_default_str();
+  sub->add_option("--memory", command->memory_gbps, "Played: the device memory's GB/s")
+      ->check(CLI::PositiveNumber)
+      ->type_name("GB/s")
+      ->capture_default_str();
+  sub->add_flag("--one-queue", command->one_queue,
+                "Played: one queue per engine, as GPUs had before 2012");
+  sub->add_flag("--one-copy-engine", command->one_copy_engine,
+                "Played: one engine copies in both directions");
+  add_json_option(*sub, command->json);
+  sub->footer(
+      "The vector-add pipeline in five forms: serial; two streams in simple and in better\n"
+      "order; three buffers; eight streams. \"x longest\" is the time over that of the\n"
+      "busiest engine alone: 1 is ideal. Without a GPU the forms are played on a model.\n"
+      "\n"
+      "Examples:\n"
+      "  tilescope transfer\n"
+      "  tilescope transfer --bytes 8GiB --segment 64MiB\n"
+      "  tilescope transfer --play --one-queue --one-copy-engine --link 6 --memory 100");
+  sub->callback([command, &run] { run = [command] { return command->run(); }; });
+}
+
+}  // namespace tilescope::cli
