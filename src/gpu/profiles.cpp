@@ -1,0 +1,125 @@
+// Sources. Limits of an architecture (threads, blocks, registers and shared memory of an SM):
+// CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability". SMs, boost
+// clocks, memory clocks, bus widths, L2 and memory sizes: NVIDIA's architecture white papers and
+// data sheets (Volta V100, Turing T4, Ampere A100, Ada RTX 4090 and L4, Hopper H100 and H200); the
+// SXM form where there are several. The H200's as its device query prints them, its bus width
+// included.
+#include "gpu/profiles.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <tilescope/error.hpp>
+#include <vector>
+
+#include "base/text.hpp"
+#include "gpu/architecture.hpp"
+
+namespace tilescope::gpu {
+namespace {
+
+constexpr std::size_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
+
+/// What GPUs of one compute capability have in common.
+struct Architecture {
+  int major, minor;
+  int threads_per_sm, blocks_per_sm;
+  std::size_t shared_per_sm, shared_optin, shared_reserved;
+};
+constexpr Architecture volta{7, 0, 2048, 32, 96 * KiB, 96 * KiB, 0};
+constexpr Architecture turing{7, 5, 1024, 16, 64 * KiB, 64 * KiB, 0};
+constexpr Architecture ampere{8, 0, 2048, 32, 164 * KiB, 163 * KiB, KiB};
+constexpr Architecture ada{8, 9, 1536, 24, 100 * KiB, 99 * KiB, KiB};
+constexpr Architecture hopper{9, 0, 2048, 32, 228 * KiB, 227 * KiB, KiB};
+
+/// What differs between GPUs of one architecture.
+struct Chip {
+  std::string_view name;
+  std::string_view full_name;
+  const Architecture& architecture;
+  int sm_count;
+  int core_mhz, memory_mhz, bus_bits;
+  std::size_t l2_bytes, global_bytes;
+  int copy_engines;
+};
+
+Profile profile_of(const Chip& chip) {
+  const Architecture& a = chip.architecture;
+  DeviceProperties p;
+  p.name = chip.full_name;
+  p.compute_major = a.major;
+  p.compute_minor = a.minor;
+  p.sm_count = chip.sm_count;
+  p.warp_size = 32;
+  p.max_threads_per_block = 1024;
+  p.max_block = {1024, 1024, 64};
+  p.max_grid = {0x7fffffff, 65535, 65535};
+  p.max_threads_per_sm = a.threads_per_sm;
+  p.max_blocks_per_sm = a.blocks_per_sm;
+  p.registers_per_block = 65536;
+  p.registers_per_sm = 65536;
+  p.shared_bytes_per_block = 48 * KiB;
+  p.shared_bytes_per_block_optin = a.shared_optin;
+  p.shared_bytes_per_sm = a.shared_per_sm;
+  p.reserved_shared_bytes_per_block = a.shared_reserved;
+  p.constant_bytes = 64 * KiB;
+  p.l2_bytes = chip.l2_bytes;
+  p.global_bytes = chip.global_bytes;
+  p.core_clock_khz = chip.core_mhz * 1000;
+  p.memory_clock_khz = chip.memory_mhz * 1000;
+  p.memory_bus_bits = chip.bus_bits;
+  p.fp32_lanes_per_sm = fp32_lanes_per_sm(a.major, a.minor);
+  p.copy_engines = chip.copy_engines;
+  p.concurrent_kernels = true;
+  return {chip.name, std::move(p)};
+}
+
+std::vector<Profile> make_profiles() {
+  const Chip chips[] = {
+      {"h200", "NVIDIA H200", hopper, 132, 1980, 3201, 6016, 60 * MiB, 139 * GiB, 3},
+      {"h100", "NVIDIA H100 SXM", hopper, 132, 1980, 2619, 5120, 50 * MiB, 79 * GiB, 3},
+      {"a100", "NVIDIA A100 SXM 40 GB", ampere, 108, 1410, 1215, 5120, 40 * MiB, 39 * GiB, 3},
+      {"l4", "NVIDIA L4", ada, 58, 2040, 6251, 192, 48 * MiB, 22 * GiB, 2},
+      {"t4", "NVIDIA T4", turing, 40, 1590, 5001, 256, 4 * MiB, 14 * GiB, 3},
+      {"v100", "NVIDIA V100 SXM 16 GB", volta, 80, 1530, 877, 4096, 6 * MiB, 15 * GiB, 3},
+      {"rtx4090", "NVIDIA GeForce RTX 4090", ada, 128, 2520, 10501, 384, 72 * MiB, 23 * GiB, 2},
+  };
+  std::vector<Profile> made;
+  for (const Chip& chip : chips) made.push_back(profile_of(chip));
+  return made;
+}
+
+}  // namespace
+
+std::span<const Profile> profiles() {
+  static const std::vector<Profile> made = make_profiles();
+  return made;
+}
+
+const DeviceProperties* find_profile(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const Profile& profile : profiles()) {
+    if (profile.name == lower) return &profile.properties;
+  }
+  return nullptr;
+}
+
+const DeviceProperties& require_profile(std::string_view name) {
+  if (const DeviceProperties* found = find_profile(name)) return *found;
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const Profile& profile : profiles()) {
+    names.push_back(profile.name);
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", profile.name);
+  }
+  const std::string_view near = nearest(name, names);
+  throw Error(ErrorKind::usage,
+              fmt::format("no GPU is known as \"{}\"{}; known are {}", printable(name),
+                          near.empty() ? "" : fmt::format(" (did you mean {}?)", near), list));
+}
+
+}  // namespace tilescope::gpu
