@@ -84,7 +84,7 @@ class InstructionPrinter {
   }
 
   void print_offset(std::int64_t offset) {
-    if (offset != 0) out_ += fmt::format("{:+}", offset);
+    if (offset != 0) out_ += fmt::format("+{}", offset);  // "+-4": "-4" is not in the grammar
   }
 
   void print_address(const Operand& operand) {

@@ -36,16 +36,7 @@ class ModulePrinter {
     for (const std::string& option : module_.target_options) write(", {}", option);
     write("\n.address_size {}\n", module_.address_size);
     for (const auto& [number, path] : module_.files) write(".file {} \"{}\"\n", number, path);
-    // Every function and variable is declared in its place in the tables, so that a second parse
-    // gives the same indices.
-    for (const Function& function : module_.functions) {
-      print_head(function);
-      out_ += ";\n";
-    }
-    for (const Variable& variable : module_.variables) print_variable(variable);
-    for (const Function& function : module_.functions) {
-      if (function.has_body) print_function(function);
-    }
+    print_functions();
     for (const Function& function : module_.functions) {
       if (function.alias_of == no_index) continue;
       write(".alias {}, {};\n", function.name, module_.functions[function.alias_of].name);
@@ -58,6 +49,24 @@ class ModulePrinter {
   template <typename... Args>
   void write(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+  }
+
+  /// In the order of the tables, so that a second parse gives the same indices. A kernel cannot be
+  /// declared ahead of its body; whatever it calls stands before it. A variable may hold the
+  /// address of a function.
+  void print_functions() {
+    const auto declare = [this](const Function& function) {
+      if (function.is_entry && function.has_body) return print_function(function);
+      print_head(function);
+      out_ += ";\n";
+    };
+    auto function = module_.functions.begin();
+    while (function != module_.functions.end() && !function->is_entry) declare(*function++);
+    for (const Variable& variable : module_.variables) print_variable(variable);
+    while (function != module_.functions.end()) declare(*function++);
+    for (const Function& each : module_.functions) {
+      if (each.has_body && !each.is_entry) print_function(each);
+    }
   }
 
   void print_parameter(const Parameter& parameter) {
@@ -179,7 +188,7 @@ class ModulePrinter {
     } else {
       out_ += symbol;
     }
-    if (relocation.addend != 0) write("{:+}", relocation.addend);
+    if (relocation.addend != 0) write("+{}", relocation.addend);
     if (masked) out_ += ')';
   }
 
