@@ -4,8 +4,9 @@
 // a `BlockObserver`, which then receives the events of that block in the order in which they
 // happened, from one host thread at a time. Blocks run on several host threads at once, and a block
 // that spins on another one is set aside while others run: so a block's state belongs into its
-// BlockObserver, and only `begin_launch`, `make_block_observer` and `merge` may touch what blocks
-// share. Those are called by one host thread at a time (the emulator holds a lock).
+// BlockObserver (which always stays with the same host thread), and only `begin_launch`,
+// `make_block_observer` and `merge` may touch what blocks share. Those are called by one host
+// thread at a time (the emulator holds a lock).
 //
 // Life of an observer in one launch:
 //   begin_launch
@@ -93,6 +94,10 @@ struct Access {
   AccessShape shape;
   MemoryOrder order;
   Scope scope;  ///< `none` where order is weak
+  /// Not 0: the same number as in an earlier event from the same instruction to the same
+  /// BlockObserver means the same mask and the same differences between the lanes' addresses. (What
+  /// depends on those alone, such as bank conflicts, need not be worked out again.)
+  std::uint32_t pattern;
   /// One address per lane; lanes outside `mask` hold nothing meaningful.
   /// global: device address. shared: byte offset in the block's shared memory. local: byte offset
   /// in that thread's local memory. constant: device address in the constant bank. parameter: byte
@@ -300,6 +305,14 @@ enum EventSet : std::uint32_t {
   kAllAccess = kGlobalAccess | kSharedAccess | kLocalAccess | kOtherAccess,
   kAllEvents = 0xff,
 };
+
+/// The event that accesses to a space come as.
+constexpr std::uint32_t access_event(Space space) {
+  return space == Space::global   ? kGlobalAccess
+         : space == Space::shared ? kSharedAccess
+         : space == Space::local  ? kLocalAccess
+                                  : kOtherAccess;
+}
 
 class BlockObserver {
  public:

@@ -61,7 +61,7 @@ class Allocation {
 /// allocation of its own); lookups during a launch are concurrent reads.
 class MemoryMap {
  public:
-  explicit MemoryMap(std::uint64_t capacity) : capacity_(capacity) {}
+  explicit MemoryMap(std::uint64_t capacity);
 
   /// Throws no_device when the capacity of the GPU is exceeded. 0 bytes give a valid address too.
   std::uint64_t allocate(std::uint64_t bytes, std::string_view name,
@@ -98,6 +98,7 @@ class MemoryMap {
   std::map<std::uint64_t, Allocation> allocations_;
   std::map<std::uint64_t, Freed> freed_;
   std::uint64_t next_ = kGlobalBase;
+  std::uint64_t next_constant_;
   std::uint64_t used_ = 0;
   std::uint64_t capacity_;
 };

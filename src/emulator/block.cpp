@@ -1,0 +1,307 @@
+#include "emulator/block.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "emulator/address_space.hpp"
+#include "emulator/fault_text.hpp"
+#include "emulator/launch_state.hpp"
+
+namespace tilescope::emulator {
+namespace {
+
+// Rounds in which every warp only spun before the block lets others run, and the warp instructions
+// after which it does so in any case.
+constexpr int kIdleRounds = 8;
+constexpr std::uint64_t kQuantum = 20'000'000;
+
+}  // namespace
+
+Block::Block(LaunchState& launch, Worker& worker)
+    : launch_(launch), worker_(worker), warps_(launch.info().warps_per_block) {
+  const LaunchInfo& info = launch.info();
+  registers_ = allocate_aligned(std::size_t{launch.frame_bytes()} * info.warps_per_block);
+  shared_ = allocate_aligned(std::size_t{info.shared_bytes} + 64);
+  local_stride_ = launch.local_stride();
+  local_ = allocate_aligned(local_stride_ * kWarpSize * info.warps_per_block);
+  for (BlockBarrier& barrier : barriers_) barrier.arrived.assign(info.warps_per_block, 0);
+  for (std::size_t i = 0; i < launch.observers().size(); ++i) {
+    owned_observers_.push_back(launch.make_observer(i));
+    if (owned_observers_.back()) {
+      observers_.push_back({owned_observers_.back().get(), launch.observer_events()[i]});
+    }
+  }
+}
+
+Block::~Block() {
+  for (std::size_t i = 0; i < owned_observers_.size(); ++i) {
+    if (owned_observers_[i]) launch_.merge_observer(i, *owned_observers_[i]);
+  }
+}
+
+void Block::start(std::uint64_t linear) {
+  const LaunchInfo& info = launch_.info();
+  linear_ = linear;
+  index_ = launch_.block_index(linear);
+  steps_ = completions_ = 0;
+  deadlocked_ = false;
+  printed_.clear();
+  // Memory that a kernel reads without having written it must not depend on what ran here before.
+  std::memset(shared_.get(), 0, info.shared_bytes);
+  std::memset(local_.get(), 0,
+              launch_.program().local_bytes_per_thread() == 0
+                  ? 0
+                  : local_stride_ * kWarpSize * info.warps_per_block);
+  for (BlockBarrier& barrier : barriers_) {
+    barrier.arrivals.clear();
+    std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
+    barrier.generation = barrier.expected = barrier.true_lanes = barrier.votes = 0;
+  }
+  const CodeFunction& kernel = launch_.program().functions()[0];
+  for (std::uint32_t i = 0; i < info.warps_per_block; ++i) {
+    std::uint8_t* registers = registers_.get() + std::size_t{i} * launch_.frame_bytes();
+    std::memcpy(registers, launch_.frame_image(i), launch_.frame_bytes());
+    launch_.fill_block_specials(kernel, registers, *this);
+    const std::uint32_t threads =
+        std::min<std::uint32_t>(kWarpSize, info.threads_per_block - i * kWarpSize);
+    warps_[i].start(*this, i, threads == kWarpSize ? kAllLanes : (1u << threads) - 1, registers);
+  }
+  running_ = info.warps_per_block;
+  const BlockInfo block{linear_, index_};
+  for (const auto& slot : observers_) {
+    slot.observer->begin_block(block, *this);
+    if ((slot.events & kFrames) == 0) continue;
+    for (const Warp& warp : warps_) {
+      slot.observer->frame_entry({warp.index(), warp.existing(), 0, 0, kernel.local_bytes});
+    }
+  }
+}
+
+BlockProgress Block::run() {
+  Context& w = worker_.context;
+  w.block = this;
+  w.shared = shared_.get();
+  w.shared_bytes = launch_.info().shared_bytes;
+  w.local_stride = local_stride_;
+  w.events = 0;
+  for (const auto& slot : observers_) w.events |= slot.events;
+  int idle_rounds = 0;
+  const std::uint64_t begin = steps_;
+  for (;;) {
+    const std::uint64_t completions = completions_;
+    bool idle = true;
+    for (Warp& warp : warps_) {
+      if (warp.live() == 0) continue;
+      const Stop stop = warp.run(worker_);
+      switch (stop) {
+        case Stop::finished:
+          --running_;
+          idle = false;
+          break;
+        case Stop::yielded:
+          idle = false;
+          break;
+        case Stop::aborted:
+          end(false);
+          return BlockProgress::aborted;
+        case Stop::blocked:
+        case Stop::spinning:
+          break;
+      }
+      const auto ran = static_cast<std::uint64_t>(warp.take_steps());
+      steps_ += ran;
+      worker_.unreported_steps += ran;
+    }
+    if (worker_.unreported_steps > 100'000) launch_.count(worker_);
+    if (launch_.stopped()) {
+      end(false);
+      return BlockProgress::aborted;
+    }
+    if (running_ == 0) {
+      end(true);
+      return BlockProgress::finished;
+    }
+    if (std::none_of(warps_.begin(), warps_.end(), [](const Warp& x) { return x.can_run(); })) {
+      if (unblock()) continue;
+      report_deadlock();
+      end(false);
+      return BlockProgress::finished;
+    }
+    idle_rounds = idle && completions == completions_ ? idle_rounds + 1 : 0;
+    if (idle_rounds >= kIdleRounds || steps_ - begin > kQuantum) return BlockProgress::yielded;
+  }
+}
+
+void Block::end(bool complete) {
+  for (const auto& slot : observers_) slot.observer->end_block(complete);
+}
+
+/// Nobody can go on: lanes that wait at a warp instruction go on without the absent ones.
+bool Block::unblock() {
+  return std::any_of(warps_.begin(), warps_.end(),
+                     [&](Warp& warp) { return warp.force_collective(worker_); });
+}
+
+void Block::report_deadlock() {
+  deadlocked_ = true;
+  std::vector<StuckLanes> stuck;
+  std::vector<LaneMask> exited;
+  for (const Warp& warp : warps_) {
+    warp.list_stuck(stuck);
+    exited.push_back(warp.existing() & ~warp.live());
+  }
+  const Deadlock event{stuck, exited};
+  for (const auto& slot : observers_) {
+    if ((slot.events & kFaults) != 0) slot.observer->deadlock(event);
+  }
+  launch_.record_deadlock(linear_, deadlock_text(*this, event));
+}
+
+void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lanes) {
+  BlockBarrier& barrier = barriers_[arrival.barrier];
+  BarrierArrival entry = arrival;
+  entry.generation = barrier.generation;
+  if (barrier.arrivals.empty()) barrier.expected = arrival.expected_threads;
+  barrier.arrivals.push_back(entry);
+  barrier.arrived[arrival.warp] |= arrival.mask;
+  if (arrival.operation == BarrierOperation::reduce) {
+    barrier.true_lanes += true_lanes;
+    barrier.votes += static_cast<std::uint32_t>(std::popcount(arrival.mask));
+  }
+  for (const auto& slot : observers_) {
+    if ((slot.events & kOrder) != 0) slot.observer->barrier_arrival(entry);
+  }
+  if (barrier_complete(barrier)) complete_barrier(arrival.barrier);
+}
+
+/// Without a count the barrier waits for every thread that has not left. With one, for so many
+/// threads; a warp whose live lanes are all there counts as a whole.
+bool Block::barrier_complete(const BlockBarrier& barrier) const {
+  if (barrier.expected == 0) {
+    for (const Warp& warp : warps_) {
+      if ((warp.live() & ~barrier.arrived[warp.index()]) != 0) return false;
+    }
+    return true;
+  }
+  std::uint32_t threads = 0;
+  for (const Warp& warp : warps_) {
+    const LaneMask arrived = barrier.arrived[warp.index()];
+    if (arrived == 0) continue;
+    threads += (warp.live() & ~arrived) == 0 ? kWarpSize
+                                             : static_cast<std::uint32_t>(std::popcount(arrived));
+  }
+  return threads >= barrier.expected;
+}
+
+void Block::complete_barrier(std::uint8_t number) {
+  BlockBarrier& barrier = barriers_[number];
+  ++completions_;
+  std::vector<LaneMask> exited;
+  const bool observed = (worker_.context.events & kOrder) != 0;
+  if (observed) {
+    for (const Warp& warp : warps_) {
+      exited.push_back(warp.existing() & ~warp.live() & ~barrier.arrived[warp.index()]);
+    }
+    const BarrierCompletion event{number, barrier.generation, barrier.arrivals, exited};
+    for (const auto& slot : observers_) {
+      if ((slot.events & kOrder) != 0) slot.observer->barrier_completion(event);
+    }
+  }
+  for (Warp& warp : warps_) {
+    if (barrier.arrived[warp.index()] == 0) continue;
+    for (Path& path : warp.paths()) {
+      if (path.state != PathState::barrier || path.barrier != number) continue;
+      path.state = PathState::ready;
+      const Code& code = *path.waiting_at;
+      if (static_cast<BarrierOperation>(code.access) != BarrierOperation::reduce) continue;
+      write_barrier_result(code, path, barrier);
+    }
+  }
+  barrier.arrivals.clear();
+  std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
+  ++barrier.generation;
+  barrier.expected = barrier.true_lanes = barrier.votes = 0;
+}
+
+/// aux of bar.red: the ptx::ReduceOp.
+void Block::write_barrier_result(const Code& code, const Path& path, const BlockBarrier& barrier) {
+  const auto operation = static_cast<ptx::ReduceOp>(code.aux);
+  std::uint8_t* at = path.frame->registers + code.dst;
+  if (operation == ptx::ReduceOp::popc) {
+    auto* lanes = reinterpret_cast<std::uint32_t*>(at);
+    for (LaneMask m = path.mask; m != 0; m &= m - 1) {
+      lanes[std::countr_zero(m)] = barrier.true_lanes;
+    }
+    return;
+  }
+  const bool holds = operation == ptx::ReduceOp::and_ ? barrier.true_lanes == barrier.votes
+                                                      : barrier.true_lanes != 0;
+  auto& bits = *reinterpret_cast<std::uint32_t*>(at);
+  bits = (bits & ~path.mask) | (holds ? path.mask : 0);
+}
+
+void Block::lanes_left() {
+  for (std::uint8_t i = 0; i < barriers_.size(); ++i) {
+    if (!barriers_[i].arrivals.empty() && barrier_complete(barriers_[i])) complete_barrier(i);
+  }
+}
+
+Place Block::place(Space space, std::uint64_t address, std::uint32_t warp, int lane) const {
+  const Program& program = launch_.program();
+  switch (space) {
+    case Space::global:
+    case Space::constant: {
+      const Allocation* found = launch_.setup().memory.find(address);
+      if (found == nullptr) return {};
+      return {found->name(), found->bytes(), address - found->address()};
+    }
+    case Space::shared:
+      for (const SharedVariable& variable : launch_.info().shared_variables) {
+        if (address - variable.offset < variable.bytes) {
+          return {variable.name, variable.bytes, address - variable.offset};
+        }
+      }
+      return {};
+    case Space::local:
+      for (const Frame* frame = warps_[warp].frame_of(lane); frame; frame = frame->caller) {
+        for (const LocalVariable& variable : frame->function->locals) {
+          const std::uint64_t offset = address - frame->local_base - variable.offset;
+          if (offset < variable.bytes) return {variable.name, variable.bytes, offset};
+        }
+      }
+      return {};
+    case Space::parameter:
+      for (const ptx::Parameter& parameter : program.functions()[0].source->parameters) {
+        if (address - parameter.offset < parameter.size) {
+          return {parameter.name, parameter.size, address - parameter.offset};
+        }
+      }
+      return {};
+  }
+  return {};
+}
+
+void Block::report(const Fault& fault) {
+  for (const auto& slot : observers_) {
+    if ((slot.events & kFaults) != 0) slot.observer->fault(fault);
+  }
+  FaultRecord record{fault.kind,
+                     fault.instruction,
+                     static_cast<std::uint64_t>(std::popcount(fault.lanes)),
+                     {},
+                     linear_};
+  if (launch_.wants_text(record)) record.text = fault_text(*this, fault);
+  launch_.record(record);
+}
+
+std::string Block::thread_name(std::uint32_t warp, int lane) const {
+  const Dim3& size = launch_.setup().block;
+  const std::uint32_t linear = warp * kWarpSize + static_cast<std::uint32_t>(lane);
+  return fmt::format("block ({},{},{}), thread ({},{},{})", index_.x, index_.y, index_.z,
+                     linear % size.x, linear / size.x % size.y, linear / size.x / size.y);
+}
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,90 @@
+// One block of threads on its way: its warps, shared memory and barriers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emulator/events.hpp"
+#include "emulator/launch_state.hpp"
+#include "emulator/warp.hpp"
+
+namespace tilescope::emulator {
+
+struct BlockBarrier {
+  std::vector<BarrierArrival> arrivals;
+  std::vector<LaneMask> arrived;  ///< by warp
+  std::uint64_t generation = 0;
+  std::uint32_t expected = 0;    ///< threads; 0: all of the block
+  std::uint32_t true_lanes = 0;  ///< bar.red: threads whose predicate held...
+  std::uint32_t votes = 0;       ///< ...of so many
+};
+
+enum class BlockProgress : std::uint8_t { finished, yielded, aborted };
+
+/// The text that a block printed is handed over when the block is done.
+class Block final : public BlockView {
+ public:
+  Block(LaunchState& launch, Worker& worker);
+  ~Block() override;
+
+  void start(std::uint64_t linear);
+  /// Runs until the block is done, or seems to wait for other blocks, or the launch ends.
+  BlockProgress run();
+
+  Place place(Space space, std::uint64_t address, std::uint32_t warp, int lane) const override;
+  LaneMask live(std::uint32_t warp) const override { return warps_[warp].live(); }
+
+  std::uint64_t linear() const { return linear_; }
+  Dim3 index() const { return index_; }
+  LaunchState& launch() const { return launch_; }
+  std::uint64_t steps() const { return steps_; }
+  std::vector<Warp>& warps() { return warps_; }
+  const BlockObserverSlots& observers() const { return observers_; }
+  std::uint8_t* shared() { return shared_.get(); }
+  std::uint8_t* local(std::uint32_t warp) {
+    return local_.get() + warp * local_stride_ * kWarpSize;
+  }
+  std::uint64_t local_stride() const { return local_stride_; }
+  std::string& printed() { return printed_; }
+  bool deadlocked() const { return deadlocked_; }
+
+  /// Lanes arrive; for bar.red with so many of them whose predicate holds.
+  void arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lanes);
+  /// After lanes left: completes barriers that waited for them.
+  void lanes_left();
+  /// Faults and defects: to the observers, and folded into the summary.
+  void report(const Fault& fault);
+  /// "block (1,0,0), thread (3,0,0)"
+  std::string thread_name(std::uint32_t warp, int lane) const;
+
+ private:
+  bool barrier_complete(const BlockBarrier& barrier) const;
+  void complete_barrier(std::uint8_t number);
+  static void write_barrier_result(const Code& code, const Path& path, const BlockBarrier& barrier);
+  bool unblock();
+  void report_deadlock();
+  void end(bool complete);
+
+  LaunchState& launch_;
+  Worker& worker_;
+  std::uint64_t linear_ = 0;
+  Dim3 index_;
+  std::vector<Warp> warps_;
+  std::uint32_t running_ = 0;  ///< warps that have not finished
+  AlignedBytes registers_;
+  AlignedBytes shared_;
+  AlignedBytes local_;
+  std::uint64_t local_stride_ = 0;
+  std::array<BlockBarrier, 16> barriers_;
+  std::uint64_t steps_ = 0;
+  std::uint64_t completions_ = 0;
+  bool deadlocked_ = false;
+  std::string printed_;
+  std::vector<std::unique_ptr<BlockObserver>> owned_observers_;
+  BlockObserverSlots observers_;
+};
+
+}  // namespace tilescope::emulator

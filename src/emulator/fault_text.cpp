@@ -1,0 +1,102 @@
+#include "emulator/fault_text.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "emulator/block.hpp"
+
+namespace tilescope::emulator {
+namespace {
+
+std::string_view verb(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::load:
+    case AccessKind::async_load:
+    case AccessKind::matrix_load:
+      return "load";
+    case AccessKind::store:
+    case AccessKind::async_store:
+    case AccessKind::matrix_store:
+      return "store";
+    case AccessKind::atomic:
+      return "atomic operation";
+    case AccessKind::reduction:
+      return "reduction";
+  }
+  return "";
+}
+
+std::string bytes_text(std::uint64_t count) {
+  return fmt::format("{} byte{}", count, count == 1 ? "" : "s");
+}
+
+std::string what(const Fault& fault) {
+  const std::string access = fmt::format("{} {} of {}", to_string(fault.space), verb(fault.access),
+                                         bytes_text(fault.bytes));
+  switch (fault.kind) {
+    case FaultKind::out_of_bounds:
+      if (fault.object.empty()) {
+        return fmt::format("{} at {:#x}, where nothing is", access, fault.address);
+      }
+      return fmt::format("{} {} {} of '{}' ({})", access,
+                         bytes_text(static_cast<std::uint64_t>(
+                             fault.distance < 0 ? -fault.distance : fault.distance)),
+                         fault.distance < 0 ? "before the start" : "past the end", fault.object,
+                         bytes_text(fault.object_bytes));
+    case FaultKind::misaligned:
+      return fmt::format("{} at {:#x}, which is no multiple of {}", access, fault.address,
+                         fault.bytes);
+    case FaultKind::null_pointer:
+      return fmt::format("{} through a null pointer (address {:#x})", access, fault.address);
+    case FaultKind::freed:
+      return fmt::format("{} at {:#x} in '{}', which was freed", access, fault.address,
+                         fault.object);
+    case FaultKind::wrong_space:
+      return fmt::format("{} cannot be made at {:#x}", access, fault.address);
+    case FaultKind::read_only:
+      return fmt::format("{} at {:#x}, which cannot be written", access, fault.address);
+    case FaultKind::absent_lanes:
+      return fmt::format("the mask {:#010x} names lanes {:#010x}, which cannot arrive",
+                         fault.address, fault.lanes);
+    case FaultKind::not_a_member:
+      return fmt::format("lanes {:#010x} use the mask {:#010x}, which does not name them",
+                         fault.lanes, fault.address);
+    case FaultKind::bad_barrier:
+      return fmt::format("barrier operand {} (numbers go to 15, counts are multiples of 32)",
+                         fault.address);
+    case FaultKind::bad_call:
+      return fmt::format("call of {:#x}, which is no function", fault.address);
+    case FaultKind::integer_fault:
+      return fmt::format("operand {} out of range", fault.address);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string fault_text(const Block& block, const Fault& fault) {
+  const int lane = fault.lanes == 0 ? 0 : std::countr_zero(fault.lanes);
+  return fmt::format("{}: {}; {}", block.launch().program().place(fault.instruction), what(fault),
+                     block.thread_name(fault.warp, lane));
+}
+
+std::string deadlock_text(const Block& block, const Deadlock& deadlock) {
+  const Program& program = block.launch().program();
+  const Dim3 index = block.index();
+  std::string text = fmt::format("block ({},{},{}) cannot go on:", index.x, index.y, index.z);
+  std::size_t listed = 0;
+  for (const StuckLanes& lanes : deadlock.stuck) {
+    if (++listed > 4) {
+      text += fmt::format(" and {} more", deadlock.stuck.size() - 4);
+      break;
+    }
+    text += fmt::format("{} warp {} lanes {:#010x} wait at {}", listed == 1 ? "" : ",", lanes.warp,
+                        lanes.mask, program.place(lanes.instruction));
+    if (lanes.reason == StuckReason::barrier) text += fmt::format(" (barrier {})", lanes.barrier);
+    if (lanes.reason == StuckReason::reconvergence) text += " (for the other lanes)";
+  }
+  return text;
+}
+
+}  // namespace tilescope::emulator

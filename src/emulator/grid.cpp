@@ -1,0 +1,123 @@
+// Distributes the blocks of a grid over host threads.
+//
+// A host thread runs one block until it is done. A block that gives way (its warps only spin, or it
+// has run very long) is set aside, and the thread starts the next block, as long as the GPU would
+// hold that many at once; then it returns to those set aside, in turn. So blocks that wait for each
+// other, as grid-wide synchronisation does, make progress, and a grid of any size needs memory only
+// for the blocks in flight.
+//
+// Where atomics of different blocks give results that depend on their order, one host thread runs
+// the blocks in linear order: the result is the same on every machine.
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <exception>
+#include <thread>
+
+#include "emulator/block.hpp"
+#include "emulator/launch_state.hpp"
+
+namespace tilescope::emulator {
+namespace {
+
+class BlockRunner {
+ public:
+  BlockRunner(LaunchState& launch, std::uint64_t most_resident)
+      : launch_(launch),
+        worker_(launch),
+        most_resident_(std::max<std::uint64_t>(1, most_resident)) {}
+
+  void run() {
+    while (!launch_.stopped()) {
+      if (waiting_.size() < most_resident_ && start_next()) {
+        step();
+      } else if (!waiting_.empty()) {
+        current_ = std::move(waiting_.front());
+        waiting_.pop_front();
+        step();
+      } else {
+        break;
+      }
+    }
+    launch_.count(worker_);
+    launch_.merge_counts(worker_);
+  }
+
+ private:
+  bool start_next() {
+    std::uint64_t linear = 0;
+    if (none_left_ || !launch_.take_block(linear)) {
+      none_left_ = true;
+      return false;
+    }
+    if (idle_.empty()) {
+      current_ = std::make_unique<Block>(launch_, worker_);
+    } else {
+      current_ = std::move(idle_.back());
+      idle_.pop_back();
+    }
+    current_->start(linear);
+    return true;
+  }
+
+  void step() {
+    const BlockProgress progress = current_->run();
+    if (progress == BlockProgress::yielded) {
+      waiting_.push_back(std::move(current_));
+      return;
+    }
+    const bool complete = progress == BlockProgress::finished && !current_->deadlocked();
+    launch_.block_done(current_->linear(), complete, std::move(current_->printed()));
+    idle_.push_back(std::move(current_));
+  }
+
+  LaunchState& launch_;
+  Worker worker_;
+  std::uint64_t most_resident_;
+  bool none_left_ = false;
+  std::unique_ptr<Block> current_;
+  std::deque<std::unique_ptr<Block>> waiting_;
+  std::vector<std::unique_ptr<Block>> idle_;
+};
+
+unsigned thread_count(const LaunchSetup& setup) {
+  if (setup.program.order_dependent()) return 1;
+  for (const Observer* observer : setup.options.observers) {
+    if (observer->wants_block_order()) return 1;
+  }
+  const unsigned wanted = setup.options.threads != 0
+                              ? setup.options.threads
+                              : std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<unsigned>(std::min<std::uint64_t>(wanted, setup.grid.count()));
+}
+
+}  // namespace
+
+LaunchSummary run_grid(const LaunchSetup& setup) {
+  const auto begin = std::chrono::steady_clock::now();
+  LaunchState launch(setup);
+  launch.begin();
+  const unsigned threads = std::max(1u, thread_count(setup));
+  const std::uint64_t resident = (setup.resident_blocks + threads - 1) / threads;
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+  const auto work = [&] {
+    try {
+      BlockRunner(launch, resident).run();
+    } catch (...) {
+      launch.stop(LaunchEnd::cancelled, "failed");
+      const std::lock_guard lock(failure_mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (unsigned i = 1; i < threads; ++i) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  return launch.finish(elapsed.count(), threads);
+}
+
+}  // namespace tilescope::emulator

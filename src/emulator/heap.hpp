@@ -1,0 +1,26 @@
+// malloc and free of kernels: first fit in one allocation of device memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+namespace tilescope::emulator {
+
+class KernelHeap {
+ public:
+  /// CUDA's default size of the heap.
+  static constexpr std::uint64_t kBytes = 8 * 1024 * 1024;
+
+  explicit KernelHeap(std::uint64_t address) : begin_(address) {}
+
+  /// Address of `bytes` (16-byte aligned), or 0 when there is no room.
+  std::uint64_t allocate(std::uint64_t bytes);
+  /// False when `address` is not the start of a living allocation. 0 is fine.
+  bool free(std::uint64_t address);
+
+ private:
+  std::uint64_t begin_;
+  std::map<std::uint64_t, std::uint64_t> used_;  ///< start -> bytes
+};
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,309 @@
+// Memory accesses lane by lane: what the lane kernels do not take, and where faults are found.
+#include <bit>
+#include <cstring>
+
+#include "emulator/block.hpp"
+#include "emulator/memory_access.hpp"
+
+namespace tilescope::emulator {
+namespace {
+
+struct Target {
+  std::uint8_t* host = nullptr;
+  Space space = Space::global;
+  std::uint64_t address = 0;
+  FaultKind fault = FaultKind::out_of_bounds;  ///< where host is null
+};
+
+bool writes(AccessKind kind) {
+  return kind != AccessKind::load && kind != AccessKind::async_load &&
+         kind != AccessKind::matrix_load;
+}
+
+Target find_global(Context& w, std::uint64_t address, unsigned bytes, AccessKind kind) {
+  Target target{nullptr, Space::global, address, FaultKind::out_of_bounds};
+  Allocation* found = w.block->launch().setup().memory.find(address, bytes);
+  if (found == nullptr) {
+    if (address < 4096) target.fault = FaultKind::null_pointer;
+    return target;
+  }
+  const bool constant = found->kind() == AllocationKind::constant_variable;
+  if (constant) target.space = Space::constant;
+  if (constant && writes(kind)) {
+    target.fault = FaultKind::read_only;
+    return target;
+  }
+  target.host = found->data() + (address - found->address());
+  return target;
+}
+
+Target find_target(Context& w, std::uint8_t space, std::uint64_t address, int lane, unsigned bytes,
+                   AccessKind kind) {
+  Target target{nullptr, static_cast<Space>(space), address, FaultKind::out_of_bounds};
+  if (space == kGenericSpace) {
+    const ResolvedAddress resolved = resolve_generic(address);
+    target.space = resolved.space;
+    target.address = resolved.address;
+  }
+  const auto inside = [&](std::uint64_t size) {
+    return target.address < size && bytes <= size - target.address;
+  };
+  switch (target.space) {
+    case Space::shared:
+      if (inside(w.shared_bytes)) target.host = w.shared + target.address;
+      return target;
+    case Space::local:
+      if (inside(w.warp->local_top())) {
+        target.host = w.local + static_cast<unsigned>(lane) * w.local_stride + target.address;
+      }
+      return target;
+    case Space::parameter:
+      if (writes(kind)) {
+        target.fault = FaultKind::read_only;
+      } else if (inside(w.parameter_bytes)) {
+        target.host = const_cast<std::uint8_t*>(w.parameters) + target.address;
+      }
+      return target;
+    case Space::global:
+    case Space::constant: {
+      const Space expected = target.space;
+      const ResolvedAddress actual = resolve_generic(address);
+      if (actual.space != expected && space != kGenericSpace) {
+        target.fault = address < 4096 ? FaultKind::null_pointer : FaultKind::wrong_space;
+        return target;
+      }
+      target = find_global(w, address, bytes, kind);
+      if (target.host == nullptr && target.fault == FaultKind::out_of_bounds)
+        target.space = expected;
+      return target;
+    }
+  }
+  return target;
+}
+
+/// Names what a faulty access missed.
+void describe(Context& w, Fault& fault, int lane) {
+  const auto near = [&](std::string_view name, std::uint64_t begin, std::uint64_t size) {
+    const auto end = static_cast<std::int64_t>(begin + size);
+    const auto first = static_cast<std::int64_t>(fault.address);
+    fault.object = name;
+    fault.object_bytes = size;
+    fault.distance = first < static_cast<std::int64_t>(begin)
+                         ? first - static_cast<std::int64_t>(begin)
+                         : first + fault.bytes - end;
+  };
+  switch (fault.space) {
+    case Space::global:
+    case Space::constant: {
+      const MemoryMap::Miss miss =
+          w.block->launch().setup().memory.nearest(fault.address, fault.bytes);
+      if (fault.kind == FaultKind::out_of_bounds && miss.freed) fault.kind = FaultKind::freed;
+      fault.object = miss.name;
+      fault.object_bytes = miss.bytes;
+      fault.distance = miss.distance;
+      return;
+    }
+    case Space::shared: {
+      const auto variables = w.block->launch().info().shared_variables;
+      if (!variables.empty()) {
+        const SharedVariable& last = variables.back();
+        near(last.name, last.offset, last.bytes);
+      }
+      return;
+    }
+    case Space::local: {
+      const Frame* frame = w.warp->frame_of(lane);
+      if (frame != nullptr && !frame->function->locals.empty()) {
+        const LocalVariable& last = frame->function->locals.back();
+        near(last.name, frame->local_base + last.offset, last.bytes);
+      }
+      return;
+    }
+    case Space::parameter:
+      near("parameters", 0, w.parameter_bytes);
+      return;
+  }
+}
+
+}  // namespace
+
+bool find_allocation(Context& w, AccessPattern& pattern, std::uint64_t low, std::uint64_t span,
+                     Space space) {
+  Allocation* found = w.block->launch().setup().memory.find(low, span);
+  if (found == nullptr) return false;
+  if ((found->kind() == AllocationKind::constant_variable) != (space == Space::constant))
+    return false;
+  pattern.begin = found->address();
+  pattern.end = found->address() + found->bytes();
+  pattern.host = found->data();
+  return true;
+}
+
+void emit_access(Context& w, const Code& c, const AccessPattern& pattern, Space space) {
+  const Access access{c.id,
+                      w.warp_index,
+                      w.mask,
+                      c.bytes,
+                      space,
+                      static_cast<AccessKind>(c.access),
+                      static_cast<AccessShape>(pattern.shape),
+                      static_cast<MemoryOrder>(c.order),
+                      static_cast<Scope>(c.scope),
+                      pattern.serial,
+                      w.addresses};
+  const std::uint32_t event = access_event(space);
+  for (const auto& slot : w.block->observers()) {
+    if ((slot.events & event) != 0) slot.observer->access(access);
+  }
+}
+
+void lane_addresses(Context& w, const Code& c, std::uint64_t* addresses) {
+  if ((c.aux & kAddress64) != 0) {
+    const std::uint64_t* a = r64(w, c.a);
+    for (int l = 0; l < kWarpSize; ++l) addresses[l] = a[l] + static_cast<std::uint64_t>(c.offset);
+  } else {
+    const std::uint32_t* a = r32(w, c.a);
+    for (int l = 0; l < kWarpSize; ++l) addresses[l] = a[l] + static_cast<std::uint32_t>(c.offset);
+  }
+}
+
+LaneTargets resolve_lanes(Context& w, const Code& c, const std::uint64_t* addresses,
+                          std::uint32_t mask, std::uint8_t space, unsigned bytes,
+                          unsigned alignment, AccessKind kind) {
+  LaneTargets result{};
+  Target targets[32];
+  LaneMask in_space[5] = {};
+  LaneMask faulty = 0;
+  for (LaneMask m = mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const LaneMask bit = LaneMask{1} << lane;
+    Target& target = targets[lane];
+    target = find_target(w, space, addresses[lane], lane, bytes, kind);
+    if (target.host != nullptr && target.address % alignment != 0) {
+      target.host = nullptr;
+      target.fault = FaultKind::misaligned;
+    }
+    if (target.host == nullptr) {
+      faulty |= bit;
+      continue;
+    }
+    result.host[lane] = target.host;
+    result.mask |= bit;
+    in_space[static_cast<int>(target.space)] |= bit;
+  }
+  while (faulty != 0) {  // lanes with the same kind of fault in the same space are one report
+    const int first = std::countr_zero(faulty);
+    LaneMask same = 0;
+    for (LaneMask m = faulty; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      w.addresses[lane] = targets[lane].address;
+      if (targets[lane].fault == targets[first].fault &&
+          targets[lane].space == targets[first].space) {
+        same |= LaneMask{1} << lane;
+      }
+    }
+    faulty &= ~same;
+    Fault fault{targets[first].fault,
+                c.id,
+                w.warp_index,
+                same,
+                targets[first].space,
+                kind,
+                static_cast<std::uint16_t>(bytes),
+                targets[first].address,
+                {},
+                0,
+                0,
+                w.addresses};
+    describe(w, fault, first);
+    w.block->report(fault);
+  }
+  for (int s = 0; s < 5; ++s) {
+    const auto where = static_cast<Space>(s);
+    if (in_space[s] == 0 || (w.events & access_event(where)) == 0) continue;
+    for (LaneMask m = in_space[s]; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      w.addresses[lane] = targets[lane].address;
+    }
+    const Access access{c.id,
+                        w.warp_index,
+                        in_space[s],
+                        static_cast<std::uint16_t>(bytes),
+                        where,
+                        kind,
+                        AccessShape::scattered,
+                        static_cast<MemoryOrder>(c.order),
+                        static_cast<Scope>(c.scope),
+                        0,
+                        w.addresses};
+    for (const auto& slot : w.block->observers()) {
+      if ((slot.events & access_event(where)) != 0) slot.observer->access(access);
+    }
+  }
+  return result;
+}
+
+namespace {
+
+/// A lane of a register: `bytes` wide, 128-bit ones in two halves.
+void write_lane(Context& w, std::uint32_t offset, unsigned bytes, int lane, std::uint64_t low,
+                std::uint64_t high) {
+  if (bytes == 4) {
+    r32(w, offset)[lane] = static_cast<std::uint32_t>(low);
+    return;
+  }
+  r64(w, offset)[lane] = low;
+  if (bytes == 16) r64(w, offset)[kWarpSize + lane] = high;
+}
+
+void read_lane(Context& w, std::uint32_t offset, unsigned bytes, int lane, std::uint64_t value[2]) {
+  value[1] = bytes == 16 ? r64(w, offset)[kWarpSize + lane] : 0;
+  value[0] = bytes == 4 ? r32(w, offset)[lane] : r64(w, offset)[lane];
+}
+
+}  // namespace
+
+void slow_load(Context& w, const Code& c) {
+  std::uint64_t addresses[32];
+  lane_addresses(w, c, addresses);
+  const LaneMask mask = w.mask;
+  const LaneTargets targets = resolve_lanes(w, c, addresses, mask, c.space, c.bytes, c.bytes,
+                                            static_cast<AccessKind>(c.access));
+  const unsigned element = c.aux & kElementBytes, slot = (c.aux >> kSlotBytesShift) & 63;
+  const unsigned count = (c.aux >> kElementCountShift) & 0xff;
+  for (LaneMask m = mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    for (unsigned i = 0; i < count; ++i) {
+      std::uint64_t value[2] = {0, 0};
+      if (targets.host[lane] != nullptr) {
+        std::memcpy(value, targets.host[lane] + i * element, element);
+      }
+      if ((c.aux & kSignExtend) != 0) {
+        const unsigned shift = 64 - element * 8;
+        value[0] =
+            static_cast<std::uint64_t>(static_cast<std::int64_t>(value[0] << shift) >> shift);
+      }
+      if ((c.aux & kNarrowRegister) != 0) value[0] &= 0xffff;
+      write_lane(w, count == 1 ? c.dst : c.list[i], slot, lane, value[0], value[1]);
+    }
+  }
+}
+
+void slow_store(Context& w, const Code& c) {
+  std::uint64_t addresses[32];
+  lane_addresses(w, c, addresses);
+  const LaneTargets targets = resolve_lanes(w, c, addresses, w.mask, c.space, c.bytes, c.bytes,
+                                            static_cast<AccessKind>(c.access));
+  const unsigned element = c.aux & kElementBytes, slot = (c.aux >> kSlotBytesShift) & 63;
+  const unsigned count = (c.aux >> kElementCountShift) & 0xff;
+  for (LaneMask m = targets.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    for (unsigned i = 0; i < count; ++i) {
+      std::uint64_t value[2];
+      read_lane(w, count == 1 ? c.b : c.list[i], slot, lane, value);
+      std::memcpy(targets.host[lane] + i * element, value, element);
+    }
+  }
+}
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,12 @@
+// The functions that CUDA's device runtime provides: vprintf, malloc, free, __assertfail.
+#pragma once
+
+#include "emulator/context.hpp"
+#include "emulator/program.hpp"
+
+namespace tilescope::emulator {
+
+/// False when the launch ends here (a failed assertion).
+bool run_builtin(Context& w, const Code& code, const CallCode& call, LaneMask mask);
+
+}  // namespace tilescope::emulator

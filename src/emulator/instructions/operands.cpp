@@ -1,0 +1,134 @@
+#include "emulator/instructions/operands.hpp"
+
+namespace tilescope::emulator {
+
+bool set_space(ptx::Space space, Code& code) {
+  switch (space) {
+    case ptx::Space::none:
+      code.space = kGenericSpace;
+      return true;
+    case ptx::Space::global:
+      code.space = static_cast<std::uint8_t>(Space::global);
+      return true;
+    // Without clusters, a block's own shared memory is all the shared memory it can name.
+    case ptx::Space::shared_cluster:
+    case ptx::Space::shared:
+      code.space = static_cast<std::uint8_t>(Space::shared);
+      return true;
+    case ptx::Space::local:
+      code.space = static_cast<std::uint8_t>(Space::local);
+      return true;
+    case ptx::Space::constant:
+      code.space = static_cast<std::uint8_t>(Space::constant);
+      return true;
+    case ptx::Space::param:
+    case ptx::Space::param_entry:
+      code.space = static_cast<std::uint8_t>(Space::parameter);
+      return true;
+    default:
+      return false;
+  }
+}
+
+Scope scope_of(ptx::Scope scope) {
+  switch (scope) {
+    case ptx::Scope::none:
+      return Scope::none;
+    case ptx::Scope::cta:
+      return Scope::block;
+    case ptx::Scope::cluster:
+      return Scope::cluster;
+    case ptx::Scope::gpu:
+      return Scope::gpu;
+    case ptx::Scope::sys:
+      return Scope::system;
+  }
+  return Scope::none;
+}
+
+void set_order(const ptx::Modifiers& modifiers, Code& code) {
+  MemoryOrder order = MemoryOrder::weak;
+  switch (modifiers.ordering) {
+    case ptx::Ordering::volatile_:
+      order = MemoryOrder::volatile_;
+      break;
+    case ptx::Ordering::relaxed:
+      order = MemoryOrder::relaxed;
+      break;
+    case ptx::Ordering::acquire:
+      order = MemoryOrder::acquire;
+      break;
+    case ptx::Ordering::release:
+      order = MemoryOrder::release;
+      break;
+    case ptx::Ordering::acq_rel:
+    case ptx::Ordering::sc:
+      order = MemoryOrder::acquire_release;
+      break;
+    default:
+      break;
+  }
+  Scope scope = scope_of(modifiers.scope);
+  if (order == MemoryOrder::volatile_) scope = Scope::system;
+  if (order != MemoryOrder::weak && scope == Scope::none) scope = Scope::gpu;
+  code.order = static_cast<std::uint8_t>(order);
+  code.scope = static_cast<std::uint8_t>(order == MemoryOrder::weak ? Scope::none : scope);
+}
+
+bool is_integer(ptx::Type type) {
+  switch (type) {
+    case ptx::Type::b8:
+    case ptx::Type::b16:
+    case ptx::Type::b32:
+    case ptx::Type::b64:
+    case ptx::Type::u8:
+    case ptx::Type::u16:
+    case ptx::Type::u32:
+    case ptx::Type::u64:
+    case ptx::Type::s8:
+    case ptx::Type::s16:
+    case ptx::Type::s32:
+    case ptx::Type::s64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_half(ptx::Type type) {
+  return type == ptx::Type::f16 || type == ptx::Type::f16x2 || type == ptx::Type::bf16 ||
+         type == ptx::Type::bf16x2;
+}
+
+LaneKey lane_key(const ptx::Instruction& in) {
+  using ptx::Flag;
+  const ptx::Modifiers& m = in.modifiers;
+  LaneKey key;
+  key.opcode = in.opcode;
+  key.type = m.type();
+  key.source = m.source_type();
+  key.part = m.part;
+  key.compare = m.compare;
+  key.bool_op = m.bool_op;
+  key.rounding = m.rounding;
+  key.shift_mode = m.shift_mode;
+  key.shift_direction = m.shift_direction;
+  key.test = m.test;
+  key.ftz = m.has(Flag::ftz);
+  key.sat = m.has(Flag::sat);
+  key.approx = m.has(Flag::approx);
+  key.nan = m.has(Flag::nan);
+  key.xorsign = m.has(Flag::xorsign);
+  key.abs = m.has(Flag::abs);
+  key.carry_out = m.has(Flag::cc);
+  key.relu = m.has(Flag::relu);
+  key.shift_amount = m.has(Flag::shiftamt);
+  return key;
+}
+
+std::uint64_t register_mask(ptx::Type type) {
+  const unsigned bits = ptx::bit_width(type);
+  return bits >= 64 || bits == 0 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+}
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,22 @@
+// Small conversions from PTX's vocabulary to the emulator's, shared by the decoders.
+#pragma once
+
+#include "emulator/decoder.hpp"
+#include "emulator/lanes/key.hpp"
+
+namespace tilescope::emulator {
+
+/// Sets Code::space; false for spaces that no access of ours has.
+bool set_space(ptx::Space space, Code& code);
+/// Sets Code::order and scope.
+void set_order(const ptx::Modifiers& modifiers, Code& code);
+Scope scope_of(ptx::Scope scope);
+
+bool is_integer(ptx::Type type);  ///< s, u or b of 8 to 64 bits
+bool is_half(ptx::Type type);     ///< f16, bf16 and the packed pairs
+/// The key of the instruction's modifiers, for looking up a lane kernel.
+LaneKey lane_key(const ptx::Instruction& instruction);
+/// The bits that a register of `type` has: a mask.
+std::uint64_t register_mask(ptx::Type type);
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,491 @@
+// Integer arithmetic.
+#include "emulator/lanes/lane_loop.hpp"
+
+namespace tilescope::emulator::TILESCOPE_LANES {
+namespace {
+
+// clang-format off
+template <class V> struct WideOf;
+template <> struct WideOf<std::uint16_t> { using type = std::uint32_t; };
+template <> struct WideOf<std::int16_t> { using type = std::int32_t; };
+template <> struct WideOf<std::uint32_t> { using type = std::uint64_t; };
+template <> struct WideOf<std::int32_t> { using type = std::int64_t; };
+__extension__ using uint128 = unsigned __int128;
+__extension__ using int128 = __int128;
+template <> struct WideOf<std::uint64_t> { using type = uint128; };
+template <> struct WideOf<std::int64_t> { using type = int128; };
+template <class V> using Wide = typename WideOf<V>::type;
+template <class V> constexpr bool is_signed = static_cast<V>(-1) < static_cast<V>(0);
+template <class V> struct UnsignedOf { using type = V; };
+template <> struct UnsignedOf<std::int16_t> { using type = std::uint16_t; };
+template <> struct UnsignedOf<std::int32_t> { using type = std::uint32_t; };
+template <> struct UnsignedOf<std::int64_t> { using type = std::uint64_t; };
+template <class V> using Unsigned = typename UnsignedOf<V>::type;
+// clang-format on
+
+// Signed overflow wraps on the GPU: the sums are formed in unsigned arithmetic. 16-bit operands are
+// promoted to int by the language, whose products could overflow; so those go through 32 bits.
+template <class V>
+using Ring = Slot<V>;  // unsigned, at least 32 bits
+
+struct Add {
+  template <class V>
+  static V f(V a, V b) {
+    return static_cast<V>(static_cast<Ring<V>>(a) + static_cast<Ring<V>>(b));
+  }
+};
+struct Sub {
+  template <class V>
+  static V f(V a, V b) {
+    return static_cast<V>(static_cast<Ring<V>>(a) - static_cast<Ring<V>>(b));
+  }
+};
+struct AddSat {
+  template <class V>
+  static V f(V a, V b) {
+    const std::int64_t s = std::int64_t{a} + std::int64_t{b};
+    return static_cast<V>(s < INT32_MIN ? INT32_MIN : s > INT32_MAX ? INT32_MAX : s);
+  }
+};
+struct SubSat {
+  template <class V>
+  static V f(V a, V b) {
+    const std::int64_t s = std::int64_t{a} - std::int64_t{b};
+    return static_cast<V>(s < INT32_MIN ? INT32_MIN : s > INT32_MAX ? INT32_MAX : s);
+  }
+};
+struct MulLo {
+  template <class V>
+  static V f(V a, V b) {
+    return static_cast<V>(static_cast<Ring<V>>(a) * static_cast<Ring<V>>(b));
+  }
+};
+struct MulHi {
+  template <class V>
+  static V f(V a, V b) {
+    return static_cast<V>((static_cast<Wide<V>>(a) * static_cast<Wide<V>>(b)) >> (sizeof(V) * 8));
+  }
+};
+// Division by zero gives all ones and a remainder of the dividend, as on the chip; the smallest
+// number divided by -1 wraps.
+struct Div {
+  template <class V>
+  static V f(V a, V b) {
+    if (b == 0) return static_cast<V>(-1);
+    if constexpr (is_signed<V>) {
+      if (b == static_cast<V>(-1)) return Sub::f<V>(0, a);
+    }
+    return static_cast<V>(a / b);
+  }
+};
+struct Rem {
+  template <class V>
+  static V f(V a, V b) {
+    if (b == 0) return a;
+    if constexpr (is_signed<V>) {
+      if (b == static_cast<V>(-1)) return 0;
+    }
+    return static_cast<V>(a % b);
+  }
+};
+struct Min {
+  template <class V>
+  static V f(V a, V b) {
+    return a < b ? a : b;
+  }
+};
+struct Max {
+  template <class V>
+  static V f(V a, V b) {
+    return a > b ? a : b;
+  }
+};
+struct Sad {
+  template <class V>
+  static V f(V a, V b, V c) {
+    return Add::f<V>(c, a < b ? Sub::f<V>(b, a) : Sub::f<V>(a, b));
+  }
+};
+struct MadLo {
+  template <class V>
+  static V f(V a, V b, V c) {
+    return Add::f<V>(MulLo::f<V>(a, b), c);
+  }
+};
+struct MadHi {
+  template <class V>
+  static V f(V a, V b, V c) {
+    return Add::f<V>(MulHi::f<V>(a, b), c);
+  }
+};
+struct MadHiSat {
+  template <class V>
+  static V f(V a, V b, V c) {
+    return AddSat::f<V>(MulHi::f<V>(a, b), c);
+  }
+};
+// 24-bit products: the low 24 bits of each operand, sign-extended from bit 23 if signed.
+template <class V>
+TILESCOPE_INLINE std::int64_t low24(V v) {
+  const std::uint32_t shifted = static_cast<std::uint32_t>(v) << 8;
+  return is_signed<V> ? std::int64_t{static_cast<std::int32_t>(shifted) >> 8}
+                      : std::int64_t{shifted >> 8};
+}
+struct Mul24Lo {
+  template <class V>
+  static V f(V a, V b) {
+    return static_cast<V>(low24(a) * low24(b));
+  }
+};
+struct Mul24Hi {
+  template <class V>
+  static V f(V a, V b) {
+    return static_cast<V>((low24(a) * low24(b)) >> 16);
+  }
+};
+struct Mad24Lo {
+  template <class V>
+  static V f(V a, V b, V c) {
+    return Add::f<V>(Mul24Lo::f<V>(a, b), c);
+  }
+};
+struct Mad24Hi {
+  template <class V>
+  static V f(V a, V b, V c) {
+    return Add::f<V>(Mul24Hi::f<V>(a, b), c);
+  }
+};
+struct Mad24HiSat {
+  template <class V>
+  static V f(V a, V b, V c) {
+    return AddSat::f<V>(Mul24Hi::f<V>(a, b), c);
+  }
+};
+struct Neg {
+  template <class V>
+  static V f(V a) {
+    return Sub::f<V>(0, a);
+  }
+};
+struct Abs {
+  template <class V>
+  static V f(V a) {
+    return a < 0 ? Sub::f<V>(0, a) : a;
+  }
+};
+
+template <class Op, class V>
+void unary(Context& w, const Code& c) {
+  const auto* a = slots<Slot<V>>(w, c.a);
+  each_lane<Slot<V>>(w, c.dst, [&](int l) { return put(Op::template f<V>(get<V>(a[l]))); });
+}
+template <class Op, class V>
+void binary(Context& w, const Code& c) {
+  const auto* a = slots<Slot<V>>(w, c.a);
+  const auto* b = slots<Slot<V>>(w, c.b);
+  each_lane<Slot<V>>(w, c.dst,
+                     [&](int l) { return put(Op::template f<V>(get<V>(a[l]), get<V>(b[l]))); });
+}
+template <class Op, class V>
+void ternary(Context& w, const Code& c) {
+  const auto* a = slots<Slot<V>>(w, c.a);
+  const auto* b = slots<Slot<V>>(w, c.b);
+  const auto* d = slots<Slot<V>>(w, c.c);
+  each_lane<Slot<V>>(w, c.dst, [&](int l) {
+    return put(Op::template f<V>(get<V>(a[l]), get<V>(b[l]), get<V>(d[l])));
+  });
+}
+template <class V>
+void mul_wide(Context& w, const Code& c) {
+  const auto* a = slots<Slot<V>>(w, c.a);
+  const auto* b = slots<Slot<V>>(w, c.b);
+  using W = Wide<V>;
+  each_lane<Slot<W>>(w, c.dst,
+                     [&](int l) { return put(static_cast<W>(W{get<V>(a[l])} * W{get<V>(b[l])})); });
+}
+template <class V>
+void mad_wide(Context& w, const Code& c) {
+  const auto* a = slots<Slot<V>>(w, c.a);
+  const auto* b = slots<Slot<V>>(w, c.b);
+  using W = Wide<V>;
+  const auto* d = slots<Slot<W>>(w, c.c);
+  each_lane<Slot<W>>(w, c.dst, [&](int l) {
+    return put(Add::f<W>(static_cast<W>(W{get<V>(a[l])} * W{get<V>(b[l])}), get<W>(d[l])));
+  });
+}
+
+// --- carry chains: the condition code is one predicate of the frame
+// --------------------------------
+
+/// d = x + y + carry-in and the carry-out, lane by lane. Subtraction adds the complement, with the
+/// carry meaning "no borrow" inside; PTX keeps the borrow, so `borrow` flips it at both ends.
+template <class U, class X, class Y>
+TILESCOPE_INLINE void add_chain(Context& w, const Code& c, bool use_in, bool set_out, bool borrow,
+                                X x, Y y) {
+  U* d = slots<U>(w, c.dst);
+  std::uint32_t carry_in = use_in ? predicate(w, kCarryOffset) : 0;
+  if (borrow) carry_in = ~carry_in;
+  std::uint32_t out = 0;
+  for (int l = 0; l < 32; ++l) {
+    const U a = x(l), b = y(l);
+    const U partial = a + b;
+    const U sum = partial + (carry_in >> l & 1);
+    const bool carry = partial < a || sum < partial;
+    out |= static_cast<std::uint32_t>(carry) << l;
+    if ((w.mask >> l & 1) != 0) d[l] = sum;
+  }
+  if (borrow) out = ~out;
+  if (set_out) set_predicate(w, kCarryOffset, out);
+}
+template <class U, bool use_in, bool set_out, bool subtract>
+void carry_sum(Context& w, const Code& c) {
+  const U* a = slots<U>(w, c.a);
+  const U* b = slots<U>(w, c.b);
+  add_chain<U>(
+      w, c, use_in, set_out, subtract, [&](int l) { return a[l]; },
+      [&](int l) { return subtract ? static_cast<U>(~b[l]) : b[l]; });
+}
+template <class V, bool high, bool use_in, bool set_out>
+void carry_mad(Context& w, const Code& c) {
+  using U = Slot<V>;
+  const U* a = slots<U>(w, c.a);
+  const U* b = slots<U>(w, c.b);
+  const U* d = slots<U>(w, c.c);
+  add_chain<U>(
+      w, c, use_in, set_out, false,
+      [&](int l) {
+        const V x = get<V>(a[l]), y = get<V>(b[l]);
+        return high ? put(MulHi::f<V>(x, y)) : put(MulLo::f<V>(x, y));
+      },
+      [&](int l) { return d[l]; });
+}
+
+// --- dot products of bytes and halves
+// -------------------------------------------------------------
+
+template <bool signed_a, bool signed_b>
+void dp4a(Context& w, const Code& c) {
+  const std::uint32_t* a = slots<std::uint32_t>(w, c.a);
+  const std::uint32_t* b = slots<std::uint32_t>(w, c.b);
+  const std::uint32_t* d = slots<std::uint32_t>(w, c.c);
+  each_lane<std::uint32_t>(w, c.dst, [&](int l) {
+    std::uint32_t sum = d[l];
+    for (int i = 0; i < 4; ++i) {
+      const std::uint32_t x = a[l] >> (8 * i), y = b[l] >> (8 * i);
+      const std::int32_t xs = signed_a ? std::int32_t{static_cast<std::int8_t>(x)} : (x & 0xff);
+      const std::int32_t ys = signed_b ? std::int32_t{static_cast<std::int8_t>(y)} : (y & 0xff);
+      sum += static_cast<std::uint32_t>(xs * ys);
+    }
+    return sum;
+  });
+}
+template <bool signed_a, bool signed_b, bool high>
+void dp2a(Context& w, const Code& c) {
+  const std::uint32_t* a = slots<std::uint32_t>(w, c.a);
+  const std::uint32_t* b = slots<std::uint32_t>(w, c.b);
+  const std::uint32_t* d = slots<std::uint32_t>(w, c.c);
+  each_lane<std::uint32_t>(w, c.dst, [&](int l) {
+    std::uint32_t sum = d[l];
+    for (int i = 0; i < 2; ++i) {
+      const std::uint32_t x = a[l] >> (16 * i), y = b[l] >> (8 * i + (high ? 16 : 0));
+      const std::int32_t xs = signed_a ? std::int32_t{static_cast<std::int16_t>(x)} : (x & 0xffff);
+      const std::int32_t ys = signed_b ? std::int32_t{static_cast<std::int8_t>(y)} : (y & 0xff);
+      sum += static_cast<std::uint32_t>(xs) * static_cast<std::uint32_t>(ys);
+    }
+    return sum;
+  });
+}
+
+template <class Op>
+Execute binary_of(ptx::Type t) {
+  switch (t) {
+    case ptx::Type::u16:
+      return binary<Op, std::uint16_t>;
+    case ptx::Type::s16:
+      return binary<Op, std::int16_t>;
+    case ptx::Type::u32:
+      return binary<Op, std::uint32_t>;
+    case ptx::Type::s32:
+      return binary<Op, std::int32_t>;
+    case ptx::Type::u64:
+      return binary<Op, std::uint64_t>;
+    case ptx::Type::s64:
+      return binary<Op, std::int64_t>;
+    default:
+      return nullptr;
+  }
+}
+template <class Op>
+Execute ternary_of(ptx::Type t) {
+  switch (t) {
+    case ptx::Type::u16:
+      return ternary<Op, std::uint16_t>;
+    case ptx::Type::s16:
+      return ternary<Op, std::int16_t>;
+    case ptx::Type::u32:
+      return ternary<Op, std::uint32_t>;
+    case ptx::Type::s32:
+      return ternary<Op, std::int32_t>;
+    case ptx::Type::u64:
+      return ternary<Op, std::uint64_t>;
+    case ptx::Type::s64:
+      return ternary<Op, std::int64_t>;
+    default:
+      return nullptr;
+  }
+}
+template <class Op>
+Execute unary_signed_of(ptx::Type t) {
+  switch (t) {
+    case ptx::Type::s16:
+      return unary<Op, std::int16_t>;
+    case ptx::Type::s32:
+      return unary<Op, std::int32_t>;
+    case ptx::Type::s64:
+      return unary<Op, std::int64_t>;
+    default:
+      return nullptr;
+  }
+}
+
+template <bool use_in, bool set_out, bool subtract>
+Execute carry_of(ptx::Type t) {
+  const bool wide = t == ptx::Type::u64 || t == ptx::Type::s64;
+  return wide ? carry_sum<std::uint64_t, use_in, set_out, subtract>
+              : carry_sum<std::uint32_t, use_in, set_out, subtract>;
+}
+template <bool high, bool use_in, bool set_out>
+Execute carry_mad_of(ptx::Type t) {
+  switch (t) {
+    case ptx::Type::u32:
+      return carry_mad<std::uint32_t, high, use_in, set_out>;
+    case ptx::Type::s32:
+      return carry_mad<std::int32_t, high, use_in, set_out>;
+    case ptx::Type::u64:
+      return carry_mad<std::uint64_t, high, use_in, set_out>;
+    case ptx::Type::s64:
+      return carry_mad<std::int64_t, high, use_in, set_out>;
+    default:
+      return nullptr;
+  }
+}
+Execute find_mad(const LaneKey& k) {
+  const bool high = k.part == ptx::Part::hi;
+  if (k.opcode == ptx::Opcode::madc) {
+    if (k.carry_out) {
+      return high ? carry_mad_of<true, true, true>(k.type)
+                  : carry_mad_of<false, true, true>(k.type);
+    }
+    return high ? carry_mad_of<true, true, false>(k.type)
+                : carry_mad_of<false, true, false>(k.type);
+  }
+  if (k.carry_out) {
+    return high ? carry_mad_of<true, false, true>(k.type)
+                : carry_mad_of<false, false, true>(k.type);
+  }
+  if (k.part == ptx::Part::wide) {
+    switch (k.type) {
+      case ptx::Type::u16:
+        return mad_wide<std::uint16_t>;
+      case ptx::Type::s16:
+        return mad_wide<std::int16_t>;
+      case ptx::Type::u32:
+        return mad_wide<std::uint32_t>;
+      case ptx::Type::s32:
+        return mad_wide<std::int32_t>;
+      default:
+        return nullptr;
+    }
+  }
+  if (high && k.sat) return k.type == ptx::Type::s32 ? ternary<MadHiSat, std::int32_t> : nullptr;
+  return high ? ternary_of<MadHi>(k.type) : ternary_of<MadLo>(k.type);
+}
+Execute find_mul(const LaneKey& k) {
+  if (k.part == ptx::Part::lo) return binary_of<MulLo>(k.type);
+  if (k.part == ptx::Part::hi) return binary_of<MulHi>(k.type);
+  switch (k.type) {
+    case ptx::Type::u16:
+      return mul_wide<std::uint16_t>;
+    case ptx::Type::s16:
+      return mul_wide<std::int16_t>;
+    case ptx::Type::u32:
+      return mul_wide<std::uint32_t>;
+    case ptx::Type::s32:
+      return mul_wide<std::int32_t>;
+    default:
+      return nullptr;
+  }
+}
+Execute find_24(const LaneKey& k) {
+  const bool s = k.type == ptx::Type::s32, high = k.part == ptx::Part::hi;
+  if (k.opcode == ptx::Opcode::mul24) {
+    if (high) return s ? binary<Mul24Hi, std::int32_t> : binary<Mul24Hi, std::uint32_t>;
+    return s ? binary<Mul24Lo, std::int32_t> : binary<Mul24Lo, std::uint32_t>;
+  }
+  if (high && k.sat) return s ? ternary<Mad24HiSat, std::int32_t> : nullptr;
+  if (high) return s ? ternary<Mad24Hi, std::int32_t> : ternary<Mad24Hi, std::uint32_t>;
+  return s ? ternary<Mad24Lo, std::int32_t> : ternary<Mad24Lo, std::uint32_t>;
+}
+Execute find_dot(const LaneKey& k) {
+  const bool a = k.type == ptx::Type::s32, b = k.source == ptx::Type::s32;
+  if (k.opcode == ptx::Opcode::dp4a) {
+    if (a) return b ? dp4a<true, true> : dp4a<true, false>;
+    return b ? dp4a<false, true> : dp4a<false, false>;
+  }
+  if (k.part == ptx::Part::hi) {
+    if (a) return b ? dp2a<true, true, true> : dp2a<true, false, true>;
+    return b ? dp2a<false, true, true> : dp2a<false, false, true>;
+  }
+  if (a) return b ? dp2a<true, true, false> : dp2a<true, false, false>;
+  return b ? dp2a<false, true, false> : dp2a<false, false, false>;
+}
+
+}  // namespace
+
+Execute find_integer(const LaneKey& k) {
+  using ptx::Opcode;
+  switch (k.opcode) {
+    case Opcode::add:
+      if (k.carry_out) return carry_of<false, true, false>(k.type);
+      if (k.sat) return k.type == ptx::Type::s32 ? binary<AddSat, std::int32_t> : nullptr;
+      return binary_of<Add>(k.type);
+    case Opcode::sub:
+      if (k.carry_out) return carry_of<false, true, true>(k.type);
+      if (k.sat) return k.type == ptx::Type::s32 ? binary<SubSat, std::int32_t> : nullptr;
+      return binary_of<Sub>(k.type);
+    case Opcode::addc:
+      return k.carry_out ? carry_of<true, true, false>(k.type)
+                         : carry_of<true, false, false>(k.type);
+    case Opcode::subc:
+      return k.carry_out ? carry_of<true, true, true>(k.type) : carry_of<true, false, true>(k.type);
+    case Opcode::mul:
+      return find_mul(k);
+    case Opcode::mad:
+    case Opcode::madc:
+      return find_mad(k);
+    case Opcode::mul24:
+    case Opcode::mad24:
+      return find_24(k);
+    case Opcode::sad:
+      return ternary_of<Sad>(k.type);
+    case Opcode::div:
+      return binary_of<Div>(k.type);
+    case Opcode::rem:
+      return binary_of<Rem>(k.type);
+    case Opcode::abs:
+      return unary_signed_of<Abs>(k.type);
+    case Opcode::neg:
+      return unary_signed_of<Neg>(k.type);
+    case Opcode::min:
+      return binary_of<Min>(k.type);
+    case Opcode::max:
+      return binary_of<Max>(k.type);
+    case Opcode::dp4a:
+    case Opcode::dp2a:
+      return find_dot(k);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace tilescope::emulator::TILESCOPE_LANES

@@ -1,0 +1,48 @@
+// How a launch is asked for and what it reports.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emulator/events.hpp"
+
+namespace tilescope::emulator {
+
+struct LaunchOptions {
+  unsigned threads = 0;                       ///< host threads; 0: one for each core
+  std::uint64_t max_instructions = 0;         ///< warp instructions; 0: no limit
+  std::vector<Observer*> observers;           ///< not owned
+  const std::atomic<bool>* cancel = nullptr;  ///< becoming true ends the launch soon
+  bool cooperative = false;                   ///< grid-wide synchronisation allowed
+  /// Receives what kernels print, in the order of blocks. Null: standard output.
+  std::function<void(std::string_view)> print;
+};
+
+/// The same fault of the same instruction, folded.
+struct FaultRecord {
+  FaultKind kind;
+  InstructionId instruction;
+  std::uint64_t count = 0;  ///< lanes
+  std::string text;         ///< of the first in block order: one line with place, block and thread
+  std::uint64_t block = 0;  ///< the block the text is about
+};
+
+struct LaunchSummary {
+  LaunchEnd end = LaunchEnd::complete;
+  double seconds = 0;
+  std::uint64_t blocks_run = 0;
+  std::uint64_t warp_instructions = 0;
+  std::uint64_t thread_instructions = 0;  ///< active lanes, guarded-off ones included
+  std::uint64_t deadlocked_blocks = 0;
+  std::uint64_t fault_count = 0;    ///< lanes
+  std::vector<FaultRecord> faults;  ///< by instruction
+  std::string message;   ///< where end is not `complete`, or a block deadlocked: what happened
+  unsigned threads = 1;  ///< host threads that ran it
+  bool complete() const { return end == LaunchEnd::complete && deadlocked_blocks == 0; }
+};
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,249 @@
+#include "emulator/launch_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "emulator/block.hpp"
+#include "emulator/special_registers.hpp"
+
+namespace tilescope::emulator {
+
+Worker::Worker(LaunchState& state)
+    : launch(state),
+      patterns(state.program().pattern_slots()),
+      counters(state.program().block_counters()),
+      lanes_on(state.program().instructions().size()) {
+  context.patterns = patterns.data();
+  context.lanes_on = lanes_on.data();
+  context.parameters = state.setup().parameters.data();
+  context.parameter_bytes = state.setup().parameters.size();
+}
+
+namespace {
+
+std::uint32_t shared_bytes(const LaunchSetup& setup) {
+  return setup.program.static_shared_bytes() + setup.dynamic_shared_bytes;
+}
+
+}  // namespace
+
+LaunchState::LaunchState(const LaunchSetup& setup)
+    : setup_(setup),
+      info_{setup.program,
+            setup.memory,
+            setup.program.kernel(),
+            setup.grid,
+            setup.block,
+            static_cast<std::uint32_t>(setup.block.count()),
+            static_cast<std::uint32_t>((setup.block.count() + kWarpSize - 1) / kWarpSize),
+            shared_bytes(setup),
+            {},
+            setup.options.cooperative} {
+  const auto variables = setup.program.shared_variables();
+  shared_variables_.assign(variables.begin(), variables.end());
+  for (SharedVariable& variable : shared_variables_) {
+    if (variable.dynamic) variable.bytes = setup.dynamic_shared_bytes;
+  }
+  info_.shared_variables = shared_variables_;
+  const CodeFunction& kernel = program().functions()[0];
+  frame_bytes_ = static_cast<std::uint32_t>(kernel.image.size());
+  // A recursive program gets a stack of fixed size; its pages come into being when touched.
+  constexpr std::uint64_t kRecursiveStack = 64 * 1024;
+  local_stride_ = program().recursive() ? kRecursiveStack : program().local_bytes_per_thread();
+  local_stride_ += program().uses_alloca() ? kRecursiveStack : 0;
+  images_.resize(std::size_t{frame_bytes_} * info_.warps_per_block + 64);
+  for (std::uint32_t warp = 0; warp < info_.warps_per_block; ++warp) {
+    std::uint8_t* image = images_.data() + std::size_t{warp} * frame_bytes_;
+    std::memcpy(image, kernel.image.data(), frame_bytes_);
+    for (const SpecialUse& use : kernel.specials) {
+      if (!depends_on_block(use.special)) fill_special(*this, use, image, warp, nullptr, 0);
+    }
+  }
+  executed_.assign(program().instructions().size(), 0);
+  active_ = on_ = executed_;
+}
+
+void LaunchState::fill_block_specials(const CodeFunction& kernel, std::uint8_t* registers,
+                                      const Block& block) const {
+  for (const SpecialUse& use : kernel.specials) {
+    if (depends_on_block(use.special)) fill_special(*this, use, registers, 0, &block, 0);
+  }
+}
+
+void LaunchState::fill_specials(const CodeFunction& function, std::uint8_t* registers,
+                                const Block& block, std::uint32_t warp,
+                                std::uint64_t local_base) const {
+  for (const SpecialUse& use : function.specials) {
+    fill_special(*this, use, registers, warp, &block, local_base);
+  }
+}
+
+Dim3 LaunchState::block_index(std::uint64_t linear) const {
+  const Dim3& grid = setup_.grid;
+  return {static_cast<std::uint32_t>(linear % grid.x),
+          static_cast<std::uint32_t>(linear / grid.x % grid.y),
+          static_cast<std::uint32_t>(linear / grid.x / grid.y)};
+}
+
+bool LaunchState::take_block(std::uint64_t& linear) {
+  if (stopped()) return false;
+  linear = next_block_.fetch_add(1, std::memory_order_relaxed);
+  return linear < block_count();
+}
+
+void LaunchState::count(Worker& worker) {
+  const std::uint64_t total =
+      instructions_.fetch_add(worker.unreported_steps) + worker.unreported_steps;
+  worker.unreported_steps = 0;
+  const std::uint64_t most = setup_.options.max_instructions;
+  if (most != 0 && total >= most) {
+    stop(LaunchEnd::budget_spent,
+         fmt::format("stopped after {} warp instructions (the limit is {})", total, most));
+  }
+  if (setup_.options.cancel != nullptr && setup_.options.cancel->load(std::memory_order_relaxed)) {
+    stop(LaunchEnd::cancelled, "interrupted");
+  }
+}
+
+void LaunchState::stop(LaunchEnd end, const std::string& message) {
+  const std::lock_guard lock(mutex_);
+  if (end_ == LaunchEnd::complete) {
+    end_ = end;
+    message_ = message;
+  }
+  stop_.store(true);
+}
+
+void LaunchState::trap(Block& block, std::uint32_t warp, int lane, InstructionId id,
+                       const std::string& what) {
+  const std::string text =
+      fmt::format("{}: {}; {}", program().place(id), what, block.thread_name(warp, lane));
+  const std::lock_guard lock(mutex_);
+  // Of several threads that trap, the one of the first block is told.
+  if (end_ == LaunchEnd::complete ||
+      (end_ == LaunchEnd::trapped && block.linear() < message_block_)) {
+    end_ = LaunchEnd::trapped;
+    message_ = text;
+    message_block_ = block.linear();
+  }
+  stop_.store(true);
+}
+
+bool LaunchState::wants_text(const FaultRecord& fault) {
+  const std::lock_guard lock(mutex_);
+  const auto found = faults_.find({fault.instruction, fault.kind});
+  return found == faults_.end() || fault.block < found->second.block;
+}
+
+void LaunchState::record(const FaultRecord& fault) {
+  const std::lock_guard lock(mutex_);
+  auto [found, fresh] = faults_.try_emplace({fault.instruction, fault.kind}, fault);
+  if (fresh) return;
+  found->second.count += fault.count;
+  if (fault.block < found->second.block && !fault.text.empty()) {
+    found->second.block = fault.block;
+    found->second.text = fault.text;
+  }
+}
+
+void LaunchState::record_deadlock(std::uint64_t block, const std::string& message) {
+  const std::lock_guard lock(mutex_);
+  ++deadlocked_;
+  if (end_ == LaunchEnd::complete && block < message_block_) {
+    message_ = message;
+    message_block_ = block;
+  }
+}
+
+void LaunchState::block_done(std::uint64_t linear, bool complete, std::string&& printed) {
+  const std::lock_guard lock(mutex_);
+  if (complete) ++blocks_run_;
+  if (!program().prints()) return;
+  prints_[linear] = std::move(printed);
+  flush_prints(false);
+}
+
+void LaunchState::flush_prints(bool all) {
+  while (!prints_.empty()) {
+    const auto first = prints_.begin();
+    if (!all && first->first != next_print_) return;
+    next_print_ = first->first + 1;
+    const std::string& text = first->second;
+    if (!text.empty()) {
+      if (setup_.options.print) {
+        setup_.options.print(text);
+      } else {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+      }
+    }
+    prints_.erase(first);
+  }
+}
+
+std::unique_ptr<BlockObserver> LaunchState::make_observer(std::size_t which) {
+  const std::lock_guard lock(mutex_);
+  return observers()[which]->make_block_observer();
+}
+
+void LaunchState::merge_observer(std::size_t which, BlockObserver& observer) {
+  const std::lock_guard lock(mutex_);
+  observers()[which]->merge(observer);
+}
+
+void LaunchState::merge_counts(const Worker& worker) {
+  const std::lock_guard lock(mutex_);
+  for (const CodeFunction& function : program().functions()) {
+    for (const CodeBlock& block : function.blocks) {
+      const BlockCounter& counter = worker.counters[block.counter];
+      for (std::uint32_t i = block.begin; i < block.begin + block.size; ++i) {
+        const Code& code = function.code[i];
+        executed_[code.id] += counter.executed;
+        active_[code.id] += counter.active;
+        on_[code.id] += code.guard == kNone ? counter.active : worker.lanes_on[code.id];
+      }
+    }
+  }
+}
+
+void LaunchState::begin() {
+  for (Observer* observer : observers()) {
+    observer->begin_launch(info_);
+    observer_events_.push_back(observer->events());
+  }
+}
+
+LaunchSummary LaunchState::finish(double seconds, unsigned threads) {
+  flush_prints(true);
+  LaunchSummary summary;
+  summary.end = end_;
+  summary.seconds = seconds;
+  summary.blocks_run = blocks_run_;
+  summary.deadlocked_blocks = deadlocked_;
+  summary.message = message_;
+  summary.threads = threads;
+  for (const auto& [key, fault] : faults_) {
+    summary.fault_count += fault.count;
+    summary.faults.push_back(fault);
+  }
+  for (const std::uint64_t n : executed_) summary.warp_instructions += n;
+  for (const std::uint64_t n : active_) summary.thread_instructions += n;
+  const LaunchTotals totals{end_,
+                            blocks_run_,
+                            summary.warp_instructions,
+                            summary.fault_count,
+                            deadlocked_,
+                            {executed_, active_, on_}};
+  bool tracked = false;
+  for (Observer* observer : observers()) {
+    tracked = tracked || observer->tracks_initialisation();
+    observer->end_launch(totals);
+  }
+  if (!tracked) setup_.memory.mark_all_initialised();
+  return summary;
+}
+
+}  // namespace tilescope::emulator

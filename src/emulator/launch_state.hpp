@@ -1,0 +1,143 @@
+// What the host threads of one launch share, and what each has for itself.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emulator/context.hpp"
+#include "emulator/launch.hpp"
+#include "emulator/memory_map.hpp"
+#include "emulator/program.hpp"
+
+namespace tilescope::emulator {
+
+class Block;
+
+struct BlockObserverSlot {
+  BlockObserver* observer;
+  std::uint32_t events;
+};
+using BlockObserverSlots = std::vector<BlockObserverSlot>;
+
+struct BlockCounter {
+  std::uint64_t executed = 0;
+  std::uint64_t active = 0;
+};
+
+class KernelHeap;
+class LaunchState;
+
+/// One host thread's own state.
+struct Worker {
+  explicit Worker(LaunchState& state);
+
+  LaunchState& launch;
+  Context context;
+  std::vector<AccessPattern> patterns;
+  std::vector<BlockCounter> counters;   ///< by CodeBlock::counter
+  std::vector<std::uint64_t> lanes_on;  ///< by InstructionId
+  std::uint64_t unreported_steps = 0;   ///< not yet added to the launch's count
+};
+
+/// What a launch needs to know of the machine it runs on.
+struct LaunchSetup {
+  const Program& program;
+  MemoryMap& memory;
+  Dim3 grid, block;
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::vector<std::uint8_t> parameters;
+  std::uint32_t sm_count = 1;
+  std::uint64_t resident_blocks = 1;  ///< blocks that the GPU would hold at once
+  std::uint64_t grid_workspace = 0;   ///< device address that cooperative groups synchronise with
+  std::uint64_t grid_id = 0;
+  KernelHeap* heap = nullptr;
+  const LaunchOptions& options;
+};
+
+class LaunchState {
+ public:
+  explicit LaunchState(const LaunchSetup& setup);
+
+  const LaunchSetup& setup() const { return setup_; }
+  const Program& program() const { return setup_.program; }
+  const LaunchInfo& info() const { return info_; }
+  std::uint64_t block_count() const { return setup_.grid.count(); }
+  Dim3 block_index(std::uint64_t linear) const;
+  std::uint32_t frame_bytes() const { return frame_bytes_; }
+  std::uint64_t local_stride() const { return local_stride_; }
+  /// What the kernel's registers of a warp begin as, but for the block's index.
+  const std::uint8_t* frame_image(std::uint32_t warp) const {
+    return images_.data() + std::size_t{warp} * frame_bytes_;
+  }
+  /// Fills the registers of the kernel's frame that depend on the block.
+  void fill_block_specials(const CodeFunction& kernel, std::uint8_t* registers,
+                           const Block& block) const;
+  /// Fills all special registers of a called function's frame.
+  void fill_specials(const CodeFunction& function, std::uint8_t* registers, const Block& block,
+                     std::uint32_t warp, std::uint64_t local_base) const;
+
+  // --- progress, safe from several threads ---
+  bool take_block(std::uint64_t& linear);
+  bool stopped() const { return stop_.load(std::memory_order_relaxed); }
+  /// Adds to the count of instructions; stops the launch when the budget is spent or it was
+  /// cancelled.
+  void count(Worker& worker);
+  void trap(Block& block, std::uint32_t warp, int lane, InstructionId id, const std::string& what);
+  void stop(LaunchEnd end, const std::string& message);
+  /// Will `record` keep the text of this one?
+  bool wants_text(const FaultRecord& fault);
+  void record(const FaultRecord& fault);
+  void record_deadlock(std::uint64_t block, const std::string& message);
+  void block_done(std::uint64_t linear, bool complete, std::string&& printed);
+  std::unique_ptr<BlockObserver> make_observer(std::size_t which);
+  void merge_observer(std::size_t which, BlockObserver& observer);
+  std::span<Observer* const> observers() const { return setup_.options.observers; }
+  const std::vector<std::uint32_t>& observer_events() const { return observer_events_; }
+  void merge_counts(const Worker& worker);
+  std::mutex& atomics_mutex() { return atomics_; }
+
+  void begin();
+  LaunchSummary finish(double seconds, unsigned threads);
+
+ private:
+  void fill(const SpecialUse& use, std::uint8_t* registers, std::uint32_t warp, const Block* block,
+            std::uint64_t local_base) const;
+  void flush_prints(bool all);
+
+  LaunchSetup setup_;
+  LaunchInfo info_;
+  std::vector<SharedVariable> shared_variables_;
+  std::vector<std::uint32_t> observer_events_;
+  std::uint32_t frame_bytes_ = 0;
+  std::uint64_t local_stride_ = 0;
+  std::vector<std::uint8_t> images_;
+
+  std::atomic<std::uint64_t> next_block_{0};
+  std::atomic<std::uint64_t> instructions_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::mutex atomics_;
+  LaunchEnd end_ = LaunchEnd::complete;
+  std::string message_;
+  std::uint64_t message_block_ = ~std::uint64_t{0};
+  std::uint64_t blocks_run_ = 0;
+  std::uint64_t deadlocked_ = 0;
+  std::map<std::pair<InstructionId, FaultKind>, FaultRecord> faults_;
+  std::map<std::uint64_t, std::string> prints_;  ///< of blocks that earlier ones keep waiting
+  std::map<std::uint64_t, bool> done_;           ///< blocks done ahead of their turn to print
+  std::uint64_t next_print_ = 0;
+  std::vector<std::uint64_t> executed_, active_, on_;
+};
+
+/// Runs the whole grid.
+LaunchSummary run_grid(const LaunchSetup& setup);
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,262 @@
+#include "emulator/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <tilescope/error.hpp>
+
+#include "emulator/address_space.hpp"
+#include "emulator/heap.hpp"
+#include "emulator/launch_state.hpp"
+
+namespace tilescope::emulator {
+
+std::vector<std::string> LoadedModule::kernels() const {
+  std::vector<std::string> names;
+  for (const ptx::Function& function : module_->functions) {
+    if (function.is_entry && function.has_body) names.push_back(function.name);
+  }
+  return names;
+}
+
+std::shared_ptr<const Program> LoadedModule::program(std::string_view kernel) {
+  if (const auto found = programs_.find(kernel); found != programs_.end()) return found->second;
+  const std::uint32_t index = module_->find_function(kernel);
+  if (index == ptx::no_index || !module_->functions[index].is_entry ||
+      !module_->functions[index].has_body) {
+    std::string list;
+    for (const std::string& name : kernels()) list += (list.empty() ? "" : ", ") + name;
+    throw Error(ErrorKind::bad_input, fmt::format("the module has no kernel '{}'; it has: {}",
+                                                  kernel, list.empty() ? "none" : list));
+  }
+  auto program = decode_program(module_, index, addresses_);
+  programs_.emplace(kernel, program);
+  return program;
+}
+
+Machine::Machine(DeviceProperties gpu) : gpu_(std::move(gpu)), memory_(gpu_.global_bytes) {}
+Machine::~Machine() = default;
+
+std::uint64_t Machine::allocate(std::uint64_t bytes, std::string_view name) {
+  return memory_.allocate(bytes, name);
+}
+void Machine::free(std::uint64_t address) {
+  memory_.free(address);
+}
+
+std::uint8_t* Machine::range(std::uint64_t address, std::size_t bytes,
+                             std::string_view what) const {
+  Allocation* found = memory_.find(address, bytes);
+  if (found != nullptr) return found->data() + (address - found->address());
+  const Allocation* start = memory_.find(address, 0);
+  throw Error(ErrorKind::usage,
+              start != nullptr
+                  ? fmt::format("{} of {} bytes at offset {} exceeds '{}' of {} bytes", what, bytes,
+                                address - start->address(), start->name(), start->bytes())
+                  : fmt::format("{} of {} bytes at {:#x}, where no device memory is allocated",
+                                what, bytes, address));
+}
+
+void Machine::copy_to_device(std::uint64_t to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  std::memcpy(range(to, bytes, "copy"), from, bytes);
+  Allocation& target = *memory_.find(to);
+  target.mark_initialised(to - target.address(), bytes);
+}
+
+void Machine::copy_to_host(void* to, std::uint64_t from, std::size_t bytes) const {
+  if (bytes != 0) std::memcpy(to, range(from, bytes, "copy"), bytes);
+}
+
+void Machine::copy_on_device(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
+  if (bytes == 0) return;
+  std::memmove(range(to, bytes, "copy"), range(from, bytes, "copy"), bytes);
+  // What was undefined stays so.
+  const Allocation& source = *memory_.find(from);
+  Allocation& target = *memory_.find(to);
+  const std::uint64_t begin = from - source.address(), end = begin + bytes;
+  const std::vector<ByteRange> ranges = source.initialised();
+  for (const ByteRange& range : ranges) {
+    const std::uint64_t low = std::max(begin, range.begin), high = std::min(end, range.end);
+    if (low < high) target.mark_initialised(to - target.address() + (low - begin), high - low);
+  }
+}
+
+void Machine::fill(std::uint64_t to, std::uint8_t value, std::size_t bytes) {
+  if (bytes == 0) return;
+  std::memset(range(to, bytes, "fill"), value, bytes);
+  Allocation& target = *memory_.find(to);
+  target.mark_initialised(to - target.address(), bytes);
+}
+
+void Machine::initialise(const ptx::Module& module, const ptx::Variable& variable,
+                         const SymbolAddresses& addresses, std::uint64_t address) {
+  Allocation& target = *memory_.find(address, variable.size);
+  // Statics without an initialiser are zero.
+  target.mark_initialised(0, variable.size);
+  std::copy(variable.initial.begin(), variable.initial.end(), target.data());
+  for (const ptx::Relocation& relocation : variable.relocations) {
+    std::uint64_t value = static_cast<std::uint64_t>(relocation.addend);
+    if (relocation.symbol.kind == ptx::SymbolKind::function) {
+      value += kFunctionBase + relocation.symbol.index * kFunctionStride;
+    } else {
+      value += addresses.variables[relocation.symbol.index];
+      const ptx::Space space = module.variables[relocation.symbol.index].space;
+      if (space == ptx::Space::shared && relocation.generic) value += kSharedWindow;
+    }
+    value >>= relocation.shift;
+    if (relocation.offset + relocation.width <= variable.size) {
+      std::memcpy(target.data() + relocation.offset, &value,
+                  std::min<std::size_t>(relocation.width, 8));
+    }
+  }
+}
+
+std::shared_ptr<LoadedModule> Machine::load(ptx::Module module) {
+  auto loaded = std::make_shared<LoadedModule>();
+  loaded->module_ = std::make_shared<const ptx::Module>(std::move(module));
+  const ptx::Module& text = *loaded->module_;
+  if (text.address_size != 64) {
+    throw Error(ErrorKind::bad_input, "the PTX has 32-bit addresses; compile for 64 bits");
+  }
+  std::vector<std::uint64_t>& addresses = loaded->addresses_.variables;
+  addresses.assign(text.variables.size(), 0);
+  std::uint64_t constant_bytes = 0;
+  for (std::size_t i = 0; i < text.variables.size(); ++i) {
+    const ptx::Variable& variable = text.variables[i];
+    if (variable.space == ptx::Space::constant) {
+      constant_bytes += variable.size;
+      addresses[i] =
+          memory_.allocate(variable.size, variable.name, AllocationKind::constant_variable);
+    } else if (variable.space == ptx::Space::global) {
+      addresses[i] =
+          memory_.allocate(variable.size, variable.name, AllocationKind::module_variable);
+    }
+  }
+  if (gpu_.constant_bytes != 0 && constant_bytes > gpu_.constant_bytes) {
+    unload(*loaded);
+    throw Error(ErrorKind::bad_input,
+                fmt::format("the module's constant variables take {} bytes; {} has {}",
+                            constant_bytes, gpu_.name, gpu_.constant_bytes));
+  }
+  for (std::size_t i = 0; i < text.variables.size(); ++i) {
+    if (addresses[i] != 0) initialise(text, text.variables[i], loaded->addresses_, addresses[i]);
+  }
+  return loaded;
+}
+
+void Machine::unload(LoadedModule& module) {
+  for (std::uint64_t& address : module.addresses_.variables) {
+    if (address != 0) memory_.free(address);
+    address = 0;
+  }
+}
+
+Variable Machine::variable(const LoadedModule& module, std::string_view name) const {
+  const std::uint32_t index = module.module().find_variable(name);
+  if (index == ptx::no_index || module.addresses_.variables[index] == 0) {
+    throw Error(ErrorKind::bad_input,
+                fmt::format("the module has no variable '{}' in global or constant memory", name));
+  }
+  return {module.addresses_.variables[index], module.module().variables[index].size};
+}
+
+std::uint64_t Machine::resident_blocks(const Program& program, Dim3 block,
+                                       std::uint32_t dynamic_shared_bytes) const {
+  const auto at_least_1 = [](std::uint64_t n) { return std::max<std::uint64_t>(n, 1); };
+  const std::uint64_t warps = (block.count() + kWarpSize - 1) / kWarpSize;
+  std::uint64_t per_sm = static_cast<std::uint64_t>(gpu_.max_blocks_per_sm);
+  per_sm = std::min(per_sm, static_cast<std::uint64_t>(gpu_.max_threads_per_sm) /
+                                (at_least_1(warps) * kWarpSize));
+  const std::uint64_t shared = std::uint64_t{program.static_shared_bytes()} + dynamic_shared_bytes +
+                               gpu_.reserved_shared_bytes_per_block;
+  if (shared != 0) per_sm = std::min(per_sm, std::uint64_t{gpu_.shared_bytes_per_sm} / shared);
+  return at_least_1(per_sm) * at_least_1(static_cast<std::uint64_t>(gpu_.sm_count));
+}
+
+void Machine::check_launch(const Program& program, Dim3 grid, Dim3 block,
+                           std::uint32_t dynamic_shared_bytes, std::size_t argument_bytes,
+                           bool cooperative) const {
+  const auto refuse = [&](const std::string& text) {
+    throw Error(ErrorKind::usage, fmt::format("kernel '{}': {}", program.kernel(), text));
+  };
+  if (grid.count() == 0 || block.count() == 0) {
+    refuse(fmt::format("a launch of {} x {} x {} blocks of {} x {} x {} threads has no thread",
+                       grid.x, grid.y, grid.z, block.x, block.y, block.z));
+  }
+  if (grid.x > gpu_.max_grid.x || grid.y > gpu_.max_grid.y || grid.z > gpu_.max_grid.z) {
+    refuse(fmt::format("a grid of {} x {} x {} blocks exceeds the limit of {} x {} x {}", grid.x,
+                       grid.y, grid.z, gpu_.max_grid.x, gpu_.max_grid.y, gpu_.max_grid.z));
+  }
+  if (block.x > gpu_.max_block.x || block.y > gpu_.max_block.y || block.z > gpu_.max_block.z ||
+      block.count() > static_cast<std::uint64_t>(gpu_.max_threads_per_block)) {
+    refuse(
+        fmt::format("a block of {} x {} x {} = {} threads exceeds the limit of {} ({} x {} x {})",
+                    block.x, block.y, block.z, block.count(), gpu_.max_threads_per_block,
+                    gpu_.max_block.x, gpu_.max_block.y, gpu_.max_block.z));
+  }
+  const ptx::LaunchBounds& bounds = program.functions()[0].source->bounds;
+  const auto product = [](const std::array<std::uint32_t, 3>& d) {
+    return std::uint64_t{d[0]} * std::max(d[1], 1u) * std::max(d[2], 1u);
+  };
+  if (const std::uint64_t most = product(bounds.maxntid); most != 0 && block.count() > most) {
+    refuse(
+        fmt::format("{} threads a block exceed the {} of its launch bounds", block.count(), most));
+  }
+  const auto& required = bounds.reqntid;
+  if (required[0] != 0 && (block.x != required[0] || block.y != std::max(required[1], 1u) ||
+                           block.z != std::max(required[2], 1u))) {
+    refuse(fmt::format("it requires blocks of {} x {} x {} threads", required[0],
+                       std::max(required[1], 1u), std::max(required[2], 1u)));
+  }
+  const std::uint64_t shared = std::uint64_t{program.static_shared_bytes()} + dynamic_shared_bytes;
+  if (shared > gpu_.shared_bytes_per_block_optin) {
+    refuse(fmt::format("{} bytes of shared memory a block exceed the limit of {}", shared,
+                       gpu_.shared_bytes_per_block_optin));
+  }
+  if (argument_bytes < program.parameter_bytes()) {
+    refuse(fmt::format("its parameters take {} bytes, but {} were given", program.parameter_bytes(),
+                       argument_bytes));
+  }
+  const std::uint64_t resident = resident_blocks(program, block, dynamic_shared_bytes);
+  if (cooperative && grid.count() > resident) {
+    refuse(fmt::format("a cooperative launch of {} blocks exceeds the {} that fit on {} at once",
+                       grid.count(), resident, gpu_.name));
+  }
+}
+
+LaunchSummary Machine::launch(LoadedModule& module, std::string_view kernel, Dim3 grid, Dim3 block,
+                              std::uint32_t dynamic_shared_bytes,
+                              std::span<const std::uint8_t> arguments,
+                              const LaunchOptions& options) {
+  const std::shared_ptr<const Program> program = module.program(kernel);
+  check_launch(*program, grid, block, dynamic_shared_bytes, arguments.size(), options.cooperative);
+  if (program->uses_heap() && !heap_) {
+    heap_ = std::make_unique<KernelHeap>(
+        memory_.allocate(KernelHeap::kBytes, "kernel heap", AllocationKind::device_heap));
+  }
+  if (options.cooperative) {
+    constexpr std::uint64_t kWorkspaceBytes = 4096;
+    if (grid_workspace_ == 0) {
+      grid_workspace_ =
+          memory_.allocate(kWorkspaceBytes, "grid workspace", AllocationKind::device_heap);
+    }
+    fill(grid_workspace_, 0, kWorkspaceBytes);
+  }
+  const LaunchSetup setup{.program = *program,
+                          .memory = memory_,
+                          .grid = grid,
+                          .block = block,
+                          .dynamic_shared_bytes = dynamic_shared_bytes,
+                          .parameters = {arguments.begin(), arguments.end()},
+                          .sm_count = static_cast<std::uint32_t>(std::max(1, gpu_.sm_count)),
+                          .resident_blocks = resident_blocks(*program, block, dynamic_shared_bytes),
+                          .grid_workspace = options.cooperative ? grid_workspace_ : 0,
+                          .grid_id = ++launches_,
+                          .heap = heap_.get(),
+                          .options = options};
+  return run_grid(setup);
+}
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,103 @@
+// The emulated GPU: device memory, loaded modules, launches.
+//
+//     Machine machine(profile);
+//     const std::uint64_t x = machine.allocate(n * 4, "x");
+//     machine.copy_to_device(x, host, n * 4);
+//     auto module = machine.load(ptx::parse(text, "k.ptx"));
+//     LaunchSummary summary = machine.launch(*module, "scale", {blocks}, {256}, 0, arguments, {});
+//
+// One thread at a time may use a machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emulator/launch.hpp"
+#include "emulator/memory_map.hpp"
+#include "emulator/program.hpp"
+#include "tilescope/device_properties.hpp"
+
+namespace tilescope::emulator {
+
+class KernelHeap;
+
+/// A module whose variables are in device memory. Lives as long as its machine.
+class LoadedModule {
+ public:
+  const ptx::Module& module() const { return *module_; }
+  /// A kernel, decoded on first use and kept. Throws bad_input when there is no such kernel (its
+  /// mangled name, as in the PTX) or it uses operations that the emulator does not execute.
+  std::shared_ptr<const Program> program(std::string_view kernel);
+  /// Names of the module's kernels.
+  std::vector<std::string> kernels() const;
+
+ private:
+  friend class Machine;
+  std::shared_ptr<const ptx::Module> module_;
+  SymbolAddresses addresses_;
+  std::map<std::string, std::shared_ptr<const Program>, std::less<>> programs_;
+};
+
+/// Where a module variable is.
+struct Variable {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+};
+
+class Machine {
+ public:
+  /// The limits of `gpu` hold for launches and memory.
+  explicit Machine(DeviceProperties gpu);
+  ~Machine();
+
+  const DeviceProperties& gpu() const { return gpu_; }
+  MemoryMap& memory() { return memory_; }
+
+  /// Device memory, zero-filled but counted as uninitialised. Throws no_device when it is used up.
+  std::uint64_t allocate(std::uint64_t bytes, std::string_view name);
+  void free(std::uint64_t address);
+  /// Each throws usage, naming the allocation and its size, when the range is not inside one.
+  void copy_to_device(std::uint64_t to, const void* from, std::size_t bytes);
+  void copy_to_host(void* to, std::uint64_t from, std::size_t bytes) const;
+  void copy_on_device(std::uint64_t to, std::uint64_t from, std::size_t bytes);
+  void fill(std::uint64_t to, std::uint8_t value, std::size_t bytes);
+
+  /// Allocates and initialises the module's global and constant variables.
+  std::shared_ptr<LoadedModule> load(ptx::Module module);
+  /// Frees the module's variables.
+  void unload(LoadedModule& module);
+  /// Throws bad_input when the module has no such variable in global or constant memory.
+  Variable variable(const LoadedModule& module, std::string_view name) const;
+
+  /// Runs `kernel` to its end. `arguments` is its parameter buffer, as KernelArguments packs it.
+  /// Throws usage when a limit of the GPU or of the kernel forbids the launch, bad_input when the
+  /// kernel cannot be decoded. What happens inside the kernel is told by the summary.
+  LaunchSummary launch(LoadedModule& module, std::string_view kernel, Dim3 grid, Dim3 block,
+                       std::uint32_t dynamic_shared_bytes, std::span<const std::uint8_t> arguments,
+                       const LaunchOptions& options);
+
+ private:
+  void check_launch(const Program& program, Dim3 grid, Dim3 block,
+                    std::uint32_t dynamic_shared_bytes, std::size_t argument_bytes,
+                    bool cooperative) const;
+  std::uint64_t resident_blocks(const Program& program, Dim3 block,
+                                std::uint32_t dynamic_shared_bytes) const;
+  std::uint8_t* range(std::uint64_t address, std::size_t bytes, std::string_view what) const;
+  void initialise(const ptx::Module& module, const ptx::Variable& variable,
+                  const SymbolAddresses& addresses, std::uint64_t address);
+
+  DeviceProperties gpu_;
+  mutable MemoryMap memory_;
+  std::unique_ptr<KernelHeap> heap_;
+  std::uint64_t grid_workspace_ = 0;
+  std::uint64_t launches_ = 0;
+};
+
+}  // namespace tilescope::emulator

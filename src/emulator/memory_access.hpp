@@ -1,0 +1,50 @@
+// The out-of-line half of memory accesses, called by the lane kernels.
+//
+// Declarations only, for the reason that lanes/key.hpp gives.
+#pragma once
+
+#include <cstdint>
+
+#include "emulator/address_space.hpp"
+#include "emulator/context.hpp"
+
+namespace tilescope::emulator {
+
+/// Finds the one allocation of global (or constant) space that holds [low, low + span) and keeps it
+/// in the pattern; false if there is none.
+bool find_allocation(Context& w, AccessPattern& pattern, std::uint64_t low, std::uint64_t span,
+                     Space space);
+
+/// Tells the observers of an access whose lanes are w.mask and whose addresses are w.addresses.
+void emit_access(Context& w, const Code& c, const AccessPattern& pattern, Space space);
+
+/// Lane by lane: resolves generic addresses, reports faults (faulty loads give 0, faulty stores are
+/// dropped), tells the observers. Take what the lane kernels do not.
+void slow_load(Context& w, const Code& c);
+void slow_store(Context& w, const Code& c);
+
+// Code::aux of a load or store, for the slow way.
+inline constexpr std::uint32_t kElementBytes = 0xff;    ///< bytes of an element in memory
+inline constexpr std::uint32_t kElementCountShift = 8;  ///< elements: 8 bits
+inline constexpr std::uint32_t kSignExtend = 1u << 16;
+inline constexpr std::uint32_t kNarrowRegister = 1u << 17;  ///< the register has 16 bits
+inline constexpr std::uint32_t kAddress64 = 1u << 18;       ///< the address register has 64 bits
+inline constexpr std::uint32_t kSlotBytesShift = 20;  ///< bytes per lane of the registers: 6 bits
+
+/// Where the lanes of an access are. Faulty lanes have been reported and are not in `mask`.
+struct LaneTargets {
+  std::uint32_t mask;
+  std::uint8_t* host[32];
+};
+
+/// One access of `bytes` per lane at `addresses` (of space `space`, or generic) by the lanes
+/// `mask`: resolves, checks, reports faults, tells the observers. `alignment` is what each address
+/// must be a multiple of.
+LaneTargets resolve_lanes(Context& w, const Code& c, const std::uint64_t* addresses,
+                          std::uint32_t mask, std::uint8_t space, unsigned bytes,
+                          unsigned alignment, AccessKind kind);
+
+/// The addresses that register c.a and c.offset give, for every lane.
+void lane_addresses(Context& w, const Code& c, std::uint64_t* addresses);
+
+}  // namespace tilescope::emulator

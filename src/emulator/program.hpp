@@ -1,0 +1,143 @@
+// A kernel and every function it may call, decoded for execution, with the table that leads from
+// instruction numbers back to PTX and source lines.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emulator/code.hpp"
+#include "emulator/events.hpp"
+#include "ptx/location.hpp"
+#include "ptx/module.hpp"
+
+namespace tilescope::emulator {
+
+/// One instruction, by InstructionId.
+struct InstructionInfo {
+  const ptx::Instruction* source = nullptr;
+  std::uint32_t function = 0;     ///< index into Program::functions()
+  std::uint32_t index = 0;        ///< in ptx::Function::instructions
+  std::uint32_t basic_block = 0;  ///< number of its straight-line run, unique in the program
+};
+
+/// A named piece of a thread's frame in local memory, or of its parameters.
+struct LocalVariable {
+  std::string_view name;
+  std::uint32_t offset = 0;  ///< from the frame's base
+  std::uint32_t bytes = 0;
+};
+
+/// Parameter storage of an activation: `bytes` per lane at frame offset `offset + lane * bytes`, or
+/// (in_register) a register at `offset`.
+struct ParameterSlot {
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;
+  bool in_register = false;
+};
+
+enum class Builtin : std::uint8_t { none, printf, malloc, free, assert_fail };
+
+struct CallCode {
+  std::uint32_t callee = kNone;  ///< index into Program::functions(); kNone: indirect
+  std::uint32_t target = kNone;  ///< register with the function's address, if indirect
+  Builtin builtin = Builtin::none;
+  std::vector<ParameterSlot> arguments;  ///< in the caller's frame
+  std::vector<ParameterSlot> returns;
+};
+
+/// A register that is filled when a frame is set up.
+struct SpecialUse {
+  ptx::SpecialRegister special;  ///< none: the base of the frame's local memory
+  std::uint32_t offset;          ///< the register
+  std::uint8_t bytes;            ///< 4 or 8 per lane
+  std::uint64_t addend;
+};
+
+struct CodeFunction {
+  const ptx::Function* source = nullptr;
+  std::vector<Code> code;
+  std::vector<CodeBlock> blocks;
+  std::vector<CallCode> calls;                          ///< by Code::aux of a call
+  std::vector<std::vector<std::uint32_t>> jump_tables;  ///< blocks, by Code::aux of a brx
+  std::vector<std::uint8_t> image;   ///< what a frame's registers begin as; its size is the frame's
+  std::vector<SpecialUse> specials;  ///< registers of the image to be filled per launch and warp
+  std::vector<ParameterSlot> parameters;  ///< of a function that is called
+  std::vector<ParameterSlot> returns;
+  std::vector<LocalVariable> locals;
+  std::uint32_t local_bytes = 0;
+  std::deque<std::vector<std::uint32_t>> lists;  ///< owns Code::list
+};
+
+/// How a register operand lies in the frame of its function.
+struct RegisterPlace {
+  std::uint32_t offset;
+  std::uint8_t width;  ///< bytes per lane: 4, 8, 16; 0 for a predicate
+};
+
+/// Immutable once decoded; launches share it.
+class Program {
+ public:
+  std::string_view kernel() const { return functions_.front().source->name; }
+  const ptx::Module& module() const { return *module_; }
+  std::span<const InstructionInfo> instructions() const { return instructions_; }
+  const InstructionInfo& instruction(InstructionId id) const { return instructions_[id]; }
+  /// The kernel is the first; the others are called, directly or through a pointer.
+  std::span<const CodeFunction> functions() const { return functions_; }
+  /// Where an instruction came from, innermost inlined function first; empty without line table.
+  std::vector<ptx::InlinedLocation> location(InstructionId id) const {
+    return ptx::inline_chain(*module_, *instructions_[id].source);
+  }
+  /// "kernel.cu:12", or "line 34 of the PTX" without line table.
+  std::string place(InstructionId id) const;
+
+  /// Static shared memory in order of offset; dynamic shared memory begins at static_shared_bytes.
+  std::span<const SharedVariable> shared_variables() const { return shared_; }
+  std::uint32_t static_shared_bytes() const { return static_shared_bytes_; }
+  std::uint32_t local_bytes_per_thread() const { return local_bytes_; }
+  std::uint32_t parameter_bytes() const;
+  /// Function index of an address that a program may call through, or kNone.
+  std::uint32_t function_at(std::uint64_t address) const;
+  bool recursive() const { return recursive_; }
+  bool uses_alloca() const { return uses_alloca_; }
+  bool prints() const { return prints_; }
+  bool uses_heap() const { return uses_heap_; }
+  /// True if atomics of different blocks give results that depend on the order of the blocks.
+  bool order_dependent() const { return order_dependent_; }
+  std::uint32_t pattern_slots() const { return pattern_slots_; }
+  std::uint32_t block_counters() const { return block_counters_; }
+
+ private:
+  friend class ProgramDecoder;
+  std::shared_ptr<const ptx::Module> module_;
+  std::vector<InstructionInfo> instructions_;
+  std::vector<CodeFunction> functions_;
+  std::vector<SharedVariable> shared_;
+  std::uint32_t static_shared_bytes_ = 0;
+  std::uint32_t local_bytes_ = 0;
+  std::uint32_t pattern_slots_ = 0;
+  std::uint32_t block_counters_ = 0;
+  std::vector<std::uint32_t> by_module_index_;  ///< module function -> program function
+  bool uses_heap_ = false;
+  bool recursive_ = false;
+  bool uses_alloca_ = false;
+  bool prints_ = false;
+  bool order_dependent_ = false;
+};
+
+/// Addresses of a loaded module's symbols, which decoding needs.
+struct SymbolAddresses {
+  std::vector<std::uint64_t> variables;  ///< by index in Module::variables; 0 where not in memory
+};
+
+/// Decodes `kernel` and what it calls. Throws bad_input naming every operation that has no
+/// implementation, with its source line.
+std::shared_ptr<const Program> decode_program(std::shared_ptr<const ptx::Module> module,
+                                              std::uint32_t kernel,
+                                              const SymbolAddresses& addresses);
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,506 @@
+#include "emulator/program_decoder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <tilescope/error.hpp>
+
+#include "emulator/address_space.hpp"
+#include "ptx/opcode_table.hpp"
+
+namespace tilescope::emulator {
+namespace {
+
+std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+BlockEnd end_kind(const ptx::Instruction& instruction) {
+  using ptx::Opcode;
+  switch (instruction.opcode) {
+    case Opcode::bra:
+      return BlockEnd::branch;
+    case Opcode::brx_idx:
+      return BlockEnd::branch_indexed;
+    case Opcode::call:
+      return BlockEnd::call;
+    case Opcode::ret:
+      return BlockEnd::ret;
+    case Opcode::exit:
+      return BlockEnd::exit;
+    case Opcode::bar:
+    case Opcode::barrier:
+      return BlockEnd::barrier;
+    case Opcode::shfl:
+    case Opcode::vote:
+    case Opcode::match:
+    case Opcode::redux:
+    case Opcode::elect:
+    case Opcode::bar_warp_sync:
+      return BlockEnd::collective;
+    case Opcode::trap:
+      return BlockEnd::trap;
+    case Opcode::nanosleep:
+      return BlockEnd::yield;
+    default:
+      return BlockEnd::fall_through;
+  }
+}
+
+}  // namespace
+
+std::uint32_t resolve_alias(const ptx::Module& module, std::uint32_t index) {
+  for (int hops = 0; hops < 16 && module.functions[index].alias_of != ptx::no_index; ++hops) {
+    index = module.functions[index].alias_of;
+  }
+  return index;
+}
+
+Builtin builtin_of(const ptx::Function& function) {
+  if (function.has_body) return Builtin::none;
+  if (function.name == "vprintf") return Builtin::printf;
+  if (function.name == "malloc") return Builtin::malloc;
+  if (function.name == "free") return Builtin::free;
+  if (function.name == "__assertfail") return Builtin::assert_fail;
+  return Builtin::none;
+}
+
+ProgramDecoder::ProgramDecoder(std::shared_ptr<const ptx::Module> module, std::uint32_t kernel,
+                               const SymbolAddresses& addresses)
+    : module_(std::move(module)), addresses_(addresses) {
+  program_->module_ = module_;
+  program_->by_module_index_.assign(module_->functions.size(), kNone);
+  mention(kernel);
+}
+
+void ProgramDecoder::mention(std::uint32_t function) {
+  function = resolve_alias(*module_, function);
+  if (!module_->functions[function].has_body) return;
+  std::uint32_t& index = program_->by_module_index_[function];
+  if (index != kNone) return;
+  index = static_cast<std::uint32_t>(reached_.size());
+  reached_.push_back(function);
+}
+
+void ProgramDecoder::mention_symbols(const ptx::Operand& operand) {
+  if (operand.symbol.kind == ptx::SymbolKind::function) mention(operand.symbol.index);
+  for (const ptx::Operand& element : operand.elements) mention_symbols(element);
+}
+
+void ProgramDecoder::find_functions() {
+  for (std::size_t i = 0; i < reached_.size(); ++i) {
+    const ptx::Function& function = module_->functions[reached_[i]];
+    for (const ptx::Instruction& instruction : function.instructions) {
+      for (const ptx::Operand& operand : instruction.operands) mention_symbols(operand);
+    }
+    for (const ptx::Call& call : function.calls) {
+      mention_symbols(call.callee);
+      if (call.callee.kind != ptx::Operand::Kind::reg || indirect_calls_) continue;
+      // A pointer may name any function whose address a variable holds (tables, virtual functions).
+      indirect_calls_ = true;
+      for (const ptx::Variable& variable : module_->variables) {
+        for (const ptx::Relocation& relocation : variable.relocations) {
+          if (relocation.symbol.kind == ptx::SymbolKind::function) mention(relocation.symbol.index);
+        }
+      }
+    }
+  }
+  // Aliases lead to the same code.
+  for (std::size_t i = 0; i < module_->functions.size(); ++i) {
+    program_->by_module_index_[i] =
+        program_->by_module_index_[resolve_alias(*module_, static_cast<std::uint32_t>(i))];
+  }
+}
+
+void ProgramDecoder::lay_out_shared() {
+  std::vector<bool> used(module_->variables.size(), false);
+  const std::function<void(const ptx::Operand&)> look = [&](const ptx::Operand& operand) {
+    if (operand.symbol.kind == ptx::SymbolKind::variable) used[operand.symbol.index] = true;
+    for (const ptx::Operand& element : operand.elements) look(element);
+  };
+  for (const std::uint32_t index : reached_) {
+    for (const auto& instruction : module_->functions[index].instructions) {
+      for (const auto& operand : instruction.operands) look(operand);
+    }
+    for (const ptx::Call& call : module_->functions[index].calls) {
+      for (const auto& operand : call.arguments) look(operand);
+    }
+  }
+  std::uint64_t end = 0, dynamic_alignment = 16;
+  const auto place = [&](const ptx::Variable& variable) {
+    end = align_up(end, variable.alignment);
+    program_->shared_.push_back({variable.name, static_cast<std::uint32_t>(end),
+                                 static_cast<std::uint32_t>(variable.size), false});
+    const std::uint64_t offset = end;
+    end += variable.size;
+    if (end > 0x7fffffff) {
+      throw Error(ErrorKind::bad_input,
+                  fmt::format("the shared variable '{}' of {} bytes exceeds every GPU's memory",
+                              variable.name, variable.size));
+    }
+    return offset;
+  };
+  shared_offsets_.assign(module_->variables.size(), 0);
+  std::vector<std::uint32_t> dynamic;
+  for (std::uint32_t i = 0; i < module_->variables.size(); ++i) {
+    const ptx::Variable& variable = module_->variables[i];
+    if (variable.space != ptx::Space::shared || !used[i]) continue;
+    if (variable.unsized) {
+      dynamic.push_back(i);
+      dynamic_alignment = std::max(dynamic_alignment, variable.alignment);
+    } else {
+      shared_offsets_[i] = place(variable);
+    }
+  }
+  function_offsets_.resize(reached_.size());
+  for (std::size_t f = 0; f < reached_.size(); ++f) {
+    const ptx::Function& function = module_->functions[reached_[f]];
+    function_offsets_[f].assign(function.variables.size(), 0);
+    for (std::size_t v = 0; v < function.variables.size(); ++v) {
+      if (function.variables[v].space == ptx::Space::shared) {
+        function_offsets_[f][v] = place(function.variables[v]);
+      }
+    }
+  }
+  // All unsized variables name the dynamic part, which begins where the static one ends.
+  if (!dynamic.empty()) end = align_up(end, dynamic_alignment);
+  for (const std::uint32_t i : dynamic) {
+    shared_offsets_[i] = end;
+    program_->shared_.push_back(
+        {module_->variables[i].name, static_cast<std::uint32_t>(end), 0, true});
+  }
+  program_->static_shared_bytes_ = static_cast<std::uint32_t>(end);
+}
+
+void ProgramDecoder::lay_out_variables(FunctionDecoder& decoder, std::uint32_t index) {
+  CodeFunction& result = decoder.result();
+  decoder.variable_offsets_ = function_offsets_[index];
+  std::uint64_t local = 0;
+  for (std::size_t v = 0; v < decoder.function().variables.size(); ++v) {
+    const ptx::Variable& variable = decoder.function().variables[v];
+    if (variable.space == ptx::Space::global || variable.space == ptx::Space::constant) {
+      throw Error(ErrorKind::bad_input,
+                  fmt::format("the variable '{}' in {} space is declared inside the function '{}', "
+                              "which the emulator does not take; declare it outside",
+                              variable.name, ptx::name(variable.space), decoder.function().name));
+    }
+    if (variable.space != ptx::Space::local) continue;
+    local = align_up(local, variable.alignment);
+    decoder.variable_offsets_[v] = local;
+    result.locals.push_back({variable.name, static_cast<std::uint32_t>(local),
+                             static_cast<std::uint32_t>(variable.size)});
+    local += variable.size;
+  }
+  if (local > 512 * 1024) {
+    throw Error(ErrorKind::bad_input,
+                fmt::format("the function '{}' needs {} bytes of local memory a thread; the limit "
+                            "is 512 KiB",
+                            decoder.function().name, local));
+  }
+  result.local_bytes = static_cast<std::uint32_t>(align_up(local, 16));
+}
+
+void ProgramDecoder::refuse(const ptx::Function& function, const ptx::Instruction& instruction,
+                            const std::string& reason) {
+  constexpr std::size_t kMost = 10;
+  if (refusals_.size() > kMost) return;
+  if (refusals_.size() == kMost) {
+    refusals_.push_back("and more");
+    return;
+  }
+  std::string place = fmt::format("line {} of the PTX", instruction.line);
+  for (const auto& level : ptx::inline_chain(*module_, instruction)) {
+    if (level.line == 0) continue;
+    place +=
+        fmt::format(", {}:{}", std::filesystem::path(level.file).filename().string(), level.line);
+    break;
+  }
+  const std::string text = instruction.opcode == ptx::Opcode::unknown
+                               ? function.unknown_texts[instruction.detail]
+                               : ptx::mnemonic(instruction.opcode, instruction.modifiers);
+  refusals_.push_back(fmt::format("{} ({}){}", text, place, reason.empty() ? "" : ": " + reason));
+}
+
+bool ProgramDecoder::decode_branch(FunctionDecoder& decoder, const ptx::Instruction& instruction,
+                                   Code& code) {
+  if (instruction.opcode == ptx::Opcode::brx_idx) {
+    code.a = decoder.source(instruction.operands[0], ptx::Type::u32);
+    code.aux = static_cast<std::uint32_t>(decoder.result().jump_tables.size());
+    decoder.result().jump_tables.push_back(
+        decoder.function().branch_targets[instruction.detail]);  // labels; blocks once linked
+  }
+  return true;
+}
+
+bool ProgramDecoder::decode_call(FunctionDecoder& decoder, const ptx::Instruction& instruction,
+                                 Code& code) {
+  const ptx::Call& call = decoder.function().calls[instruction.detail];
+  CallCode result;
+  const std::vector<ptx::Parameter>* formal_arguments = nullptr;
+  const std::vector<ptx::Parameter>* formal_returns = nullptr;
+  if (call.callee.kind == ptx::Operand::Kind::reg) {
+    result.target = decoder.register_offset(call.callee.reg);
+    if (call.prototype != ptx::no_index) {
+      formal_arguments = &decoder.function().prototypes[call.prototype].parameters;
+      formal_returns = &decoder.function().prototypes[call.prototype].returns;
+    }
+  } else {
+    const std::uint32_t index = resolve_alias(*module_, call.callee.symbol.index);
+    const ptx::Function& callee = module_->functions[index];
+    formal_arguments = &callee.parameters;
+    formal_returns = &callee.returns;
+    result.builtin = builtin_of(callee);
+    result.callee = program_->by_module_index_[index];
+    if (result.builtin == Builtin::malloc || result.builtin == Builtin::free) {
+      program_->uses_heap_ = program_->order_dependent_ = true;
+    }
+    if (result.builtin == Builtin::printf || result.builtin == Builtin::assert_fail) {
+      program_->prints_ = true;
+    }
+    if (result.callee == kNone && result.builtin == Builtin::none) {
+      decoder.refusal_ = fmt::format("the function '{}' is declared but not defined", callee.name);
+      return false;
+    }
+  }
+  const auto slot = [&](const ptx::Operand& operand, const std::vector<ptx::Parameter>* formals,
+                        std::size_t i) {
+    if (operand.kind == ptx::Operand::Kind::symbol) {
+      if (const ParameterSlot* found = decoder.parameter_slot(operand.symbol)) return *found;
+    }
+    const ptx::Type type =
+        formals != nullptr && i < formals->size() ? (*formals)[i].type : ptx::Type::b64;
+    const unsigned bytes = decoder.width(operand, type);
+    return ParameterSlot{decoder.source(operand, type), bytes, true};
+  };
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    result.arguments.push_back(slot(call.arguments[i], formal_arguments, i));
+  }
+  for (std::size_t i = 0; i < call.returns.size(); ++i) {
+    result.returns.push_back(slot(call.returns[i], formal_returns, i));
+  }
+  code.aux = static_cast<std::uint32_t>(decoder.result().calls.size());
+  decoder.result().calls.push_back(std::move(result));
+  return true;
+}
+
+bool ProgramDecoder::decode_one(FunctionDecoder& decoder, const ptx::Instruction& instruction,
+                                Code& code) {
+  switch (end_kind(instruction)) {
+    case BlockEnd::call:
+      return decode_call(decoder, instruction, code);
+    case BlockEnd::branch:
+    case BlockEnd::branch_indexed:
+      return decode_branch(decoder, instruction, code);
+    case BlockEnd::ret:
+    case BlockEnd::exit:
+    case BlockEnd::trap:
+    case BlockEnd::yield:
+      return true;
+    case BlockEnd::barrier:
+    case BlockEnd::collective:
+      return decode_warp(decoder, instruction, code);
+    case BlockEnd::fall_through:
+      break;
+  }
+  static constexpr DecodeStep kSteps[] = {
+      decode_memory, decode_arithmetic, decode_move,         decode_convert,    decode_half,
+      decode_atomic, decode_async,      decode_integer_rare, decode_float_rare, decode_warp,
+      decode_matrix, decode_video,      decode_hint};
+  for (const DecodeStep step : kSteps) {
+    const Code untouched = code;
+    if (step(decoder, instruction, code)) return true;
+    code = untouched;
+  }
+  return false;
+}
+
+void ProgramDecoder::decode_instructions(FunctionDecoder& decoder) {
+  const ptx::Function& function = decoder.function();
+  for (std::size_t i = 0; i < function.instructions.size(); ++i) {
+    const ptx::Instruction& instruction = function.instructions[i];
+    Code code;
+    code.id = static_cast<InstructionId>(program_->instructions_.size());
+    program_->instructions_.push_back(
+        {&instruction,
+         program_
+             ->by_module_index_[static_cast<std::size_t>(&function - module_->functions.data())],
+         static_cast<std::uint32_t>(i), 0});
+    if (instruction.guarded()) {
+      code.guard = decoder.register_offset(instruction.guard);
+      code.guard_flip = instruction.guard_negated ? ~0u : 0u;
+    }
+    if (instruction.opcode == ptx::Opcode::alloca) program_->uses_alloca_ = true;
+    decoder.refusal_.clear();
+    if (!decode_one(decoder, instruction, code)) refuse(function, instruction, decoder.refusal_);
+    decoder.result().code.push_back(code);
+  }
+  Code end;  // where control runs off the end
+  end.id = program_->instructions_.empty()
+               ? 0
+               : static_cast<InstructionId>(program_->instructions_.size() - 1);
+  decoder.result().code.push_back(end);
+}
+
+void ProgramDecoder::split_blocks(FunctionDecoder& decoder, const ptx::ControlFlow& flow) {
+  CodeFunction& result = decoder.result();
+  const ptx::Function& function = decoder.function();
+  const auto count = static_cast<std::uint32_t>(function.instructions.size());
+  std::vector<bool> leads(count + 1, false);
+  leads[0] = leads[count] = true;
+  for (const ptx::Label& label : function.labels) leads[label.instruction] = true;
+  for (const ptx::BasicBlock& block : flow.blocks) leads[block.begin] = true;
+  for (std::uint32_t i = 0; i < count; ++i) {  // a call through a pointer may have to be repeated
+    const ptx::Instruction& instruction = function.instructions[i];
+    if (instruction.opcode == ptx::Opcode::call &&
+        function.calls[instruction.detail].callee.kind == ptx::Operand::Kind::reg) {
+      leads[i] = true;
+    }
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (end_kind(function.instructions[i]) != BlockEnd::fall_through) leads[i + 1] = true;
+  }
+  std::vector<std::uint32_t> block_at(count + 1, kNone);
+  for (std::uint32_t i = 0; i <= count; ++i) {
+    if (leads[i]) {
+      CodeBlock block;
+      block.begin = i;
+      block.counter = program_->block_counters_++;
+      result.blocks.push_back(block);
+    }
+    block_at[i] = static_cast<std::uint32_t>(result.blocks.size() - 1);
+    if (i < count) {
+      program_->instructions_[result.code[i].id].basic_block = result.blocks.back().counter;
+    }
+  }
+  for (std::uint32_t b = 0; b < result.blocks.size(); ++b) link_block(decoder, flow, block_at, b);
+  for (std::vector<std::uint32_t>& table : result.jump_tables) {
+    for (std::uint32_t& entry : table) entry = block_at[function.labels[entry].instruction];
+  }
+  find_spins(result);
+}
+
+void ProgramDecoder::link_block(FunctionDecoder& decoder, const ptx::ControlFlow& flow,
+                                const std::vector<std::uint32_t>& block_at, std::uint32_t b) {
+  CodeFunction& result = decoder.result();
+  const ptx::Function& function = decoder.function();
+  CodeBlock& block = result.blocks[b];
+  const auto count = static_cast<std::uint32_t>(function.instructions.size());
+  if (block.begin == count) {  // the end of the text returns
+    block.body_end = count;
+    block.end = BlockEnd::ret;
+    return;
+  }
+  const std::uint32_t end = result.blocks[b + 1].begin;
+  const ptx::Instruction& last = function.instructions[end - 1];
+  block.size = end - block.begin;
+  block.next = b + 1;
+  block.end = end_kind(last);
+  block.body_end = block.end == BlockEnd::fall_through ? end : end - 1;
+  if (block.end == BlockEnd::branch) {
+    block.target = block_at[function.labels[last.operands[0].label].instruction];
+  }
+  if (block.end == BlockEnd::branch || block.end == BlockEnd::branch_indexed) {
+    const std::uint32_t meet = flow.reconvergence(end - 1);
+    if (meet != ptx::no_index) block.reconverge = block_at[meet];
+  }
+}
+
+void ProgramDecoder::find_spins(CodeFunction& function) const {
+  using ptx::Opcode;
+  using ptx::Ordering;
+  const auto waits = [](const ptx::Instruction& instruction) {
+    switch (instruction.opcode) {
+      case Opcode::atom:
+      case Opcode::nanosleep:
+      case Opcode::call:
+      case Opcode::bar_warp_sync:
+        return true;
+      case Opcode::ld: {
+        const Ordering order = instruction.modifiers.ordering;
+        return (order != Ordering::none && order != Ordering::weak) ||
+               instruction.modifiers.cache == ptx::CacheOp::cv ||
+               instruction.modifiers.cache == ptx::CacheOp::cg;
+      }
+      default:
+        return false;
+    }
+  };
+  const auto& text = function.source->instructions;
+  std::vector<std::uint32_t> waits_before(text.size() + 1, 0);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    waits_before[i + 1] = waits_before[i] + (waits(text[i]) ? 1 : 0);
+  }
+  for (CodeBlock& block : function.blocks) {
+    if (block.end != BlockEnd::branch || block.target == kNone) continue;
+    const std::uint32_t from = function.blocks[block.target].begin;
+    const std::uint32_t to = block.begin + block.size;
+    block.backward = from <= block.begin;
+    block.spin = block.backward && waits_before[to] > waits_before[from];
+  }
+}
+
+void ProgramDecoder::decode_function(std::uint32_t index) {
+  const ptx::Function& function = module_->functions[reached_[index]];
+  CodeFunction& result = program_->functions_[index];
+  FunctionDecoder decoder(*module_, function, result);
+  decoder.addresses_ = &addresses_;
+  decoder.shared_offsets_ = &shared_offsets_;
+  decoder.pattern_slots_ = &program_->pattern_slots_;
+  lay_out_variables(decoder, index);
+  decoder.lay_out();
+  decode_instructions(decoder);
+  split_blocks(decoder, ptx::build_control_flow(function));
+  result.image.resize(align_up(result.image.size(), 64), 0);
+  program_->order_dependent_ = program_->order_dependent_ || decoder.order_dependent_;
+}
+
+void ProgramDecoder::size_locals() {
+  // The deepest chain of calls decides; a cycle makes it unbounded.
+  constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
+  std::vector<int> state(program_->functions_.size(), 0);
+  std::vector<std::uint64_t> need(program_->functions_.size(), 0);
+  const std::function<std::uint64_t(std::uint32_t)> visit = [&](std::uint32_t f) -> std::uint64_t {
+    if (state[f] == 1) return kUnbounded;
+    if (state[f] == 2) return need[f];
+    state[f] = 1;
+    std::uint64_t deepest = 0;
+    const auto consider = [&](std::uint32_t callee) { deepest = std::max(deepest, visit(callee)); };
+    for (const CallCode& call : program_->functions_[f].calls) {
+      if (call.callee != kNone) consider(call.callee);
+      if (call.target == kNone) continue;
+      for (std::uint32_t g = 1; g < program_->functions_.size(); ++g) consider(g);
+    }
+    state[f] = 2;
+    return need[f] =
+               deepest == kUnbounded ? kUnbounded : deepest + program_->functions_[f].local_bytes;
+  };
+  const std::uint64_t bytes = visit(0);
+  program_->recursive_ = bytes == kUnbounded;
+  program_->local_bytes_ = bytes == kUnbounded ? 0 : static_cast<std::uint32_t>(bytes);
+}
+
+std::shared_ptr<const Program> ProgramDecoder::run() {
+  find_functions();
+  lay_out_shared();
+  program_->functions_.resize(reached_.size());
+  for (std::uint32_t i = 0; i < reached_.size(); ++i) decode_function(i);
+  if (!refusals_.empty()) {
+    std::string list;
+    for (const std::string& refusal : refusals_) list += (list.empty() ? "" : "; ") + refusal;
+    throw Error(ErrorKind::bad_input,
+                fmt::format("kernel '{}' uses what the emulator does not execute: {}",
+                            module_->functions[reached_[0]].name, list));
+  }
+  size_locals();
+  return program_;
+}
+
+std::shared_ptr<const Program> decode_program(std::shared_ptr<const ptx::Module> module,
+                                              std::uint32_t kernel,
+                                              const SymbolAddresses& addresses) {
+  return ProgramDecoder(std::move(module), kernel, addresses).run();
+}
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,52 @@
+// Decodes a kernel and everything it may call into a Program.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emulator/decoder.hpp"
+#include "ptx/control_flow.hpp"
+
+namespace tilescope::emulator {
+
+class ProgramDecoder {
+ public:
+  ProgramDecoder(std::shared_ptr<const ptx::Module> module, std::uint32_t kernel,
+                 const SymbolAddresses& addresses);
+  std::shared_ptr<const Program> run();
+
+ private:
+  void find_functions();
+  void mention(std::uint32_t function);
+  void mention_symbols(const ptx::Operand& operand);
+  void lay_out_shared();
+  void lay_out_variables(FunctionDecoder& decoder, std::uint32_t index);
+  void decode_function(std::uint32_t index);
+  void decode_instructions(FunctionDecoder& decoder);
+  bool decode_one(FunctionDecoder& decoder, const ptx::Instruction& instruction, Code& code);
+  bool decode_call(FunctionDecoder& decoder, const ptx::Instruction& instruction, Code& code);
+  bool decode_branch(FunctionDecoder& decoder, const ptx::Instruction& instruction, Code& code);
+  void split_blocks(FunctionDecoder& decoder, const ptx::ControlFlow& flow);
+  void link_block(FunctionDecoder& decoder, const ptx::ControlFlow& flow,
+                  const std::vector<std::uint32_t>& block_at, std::uint32_t block);
+  void find_spins(CodeFunction& function) const;
+  void refuse(const ptx::Function& function, const ptx::Instruction& instruction,
+              const std::string& reason);
+  void size_locals();
+
+  std::shared_ptr<const ptx::Module> module_;
+  const SymbolAddresses& addresses_;
+  std::shared_ptr<Program> program_ = std::make_shared<Program>();
+  std::vector<std::uint32_t> reached_;  ///< module indices of functions, in program order
+  bool indirect_calls_ = false;
+  std::vector<std::uint64_t> shared_offsets_;                 ///< by module variable
+  std::vector<std::vector<std::uint64_t>> function_offsets_;  ///< by program function, variable
+  std::vector<std::string> refusals_;
+};
+
+/// The function itself where `index` names an alias or a function with a body.
+std::uint32_t resolve_alias(const ptx::Module& module, std::uint32_t index);
+Builtin builtin_of(const ptx::Function& function);
+
+}  // namespace tilescope::emulator

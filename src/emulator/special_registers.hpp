@@ -1,0 +1,26 @@
+// The values of special registers.
+#pragma once
+
+#include <cstdint>
+
+#include "emulator/program.hpp"
+
+namespace tilescope::emulator {
+
+class Block;
+class LaunchState;
+
+/// Does the value differ between blocks? (Otherwise at most between warps.)
+bool depends_on_block(ptx::SpecialRegister special);
+
+/// Registers that change while a warp runs are read by an instruction of their own.
+bool is_counter(ptx::SpecialRegister special);
+
+/// Can the emulator give its value?
+bool is_known(ptx::SpecialRegister special);
+
+/// Writes the 32 lanes. `block` is only looked at where the value depends on it.
+void fill_special(const LaunchState& launch, const SpecialUse& use, std::uint8_t* registers,
+                  std::uint32_t warp, const Block* block, std::uint64_t local_base);
+
+}  // namespace tilescope::emulator

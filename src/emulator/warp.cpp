@@ -1,0 +1,281 @@
+#include "emulator/warp.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "emulator/block.hpp"
+#include "emulator/launch_state.hpp"
+
+namespace tilescope::emulator {
+namespace {
+
+// Warp instructions that a warp runs before the next one has its turn, and how often it may find
+// itself spinning before lanes that wait for it at a join are let go ahead.
+constexpr std::int64_t kTurn = 50'000;
+constexpr std::uint32_t kSpinsBeforeBreak = 64;
+
+}  // namespace
+
+void FreeAligned::operator()(std::uint8_t* p) const {
+  ::operator delete[](p, std::align_val_t{64});
+}
+
+AlignedBytes allocate_aligned(std::size_t bytes) {
+  return AlignedBytes(static_cast<std::uint8_t*>(
+      ::operator new[](std::max<std::size_t>(bytes, 64), std::align_val_t{64})));
+}
+
+void Warp::start(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers) {
+  block_ = &block;
+  index_ = index;
+  existing_ = live_ = existing;
+  paths_.clear();
+  frames_.clear();
+  free_joins_.clear();
+  for (const auto& join : joins_) free_joins_.push_back(join.get());
+  spins_ = 0;
+  current_ = 0;
+  const CodeFunction& kernel = block.launch().program().functions()[0];
+  root_.function = &kernel;
+  root_.index = 0;
+  root_.registers = registers;
+  root_.caller = nullptr;
+  root_.call = nullptr;
+  root_.local_base = 0;
+  root_.local_top = kernel.local_bytes;
+  root_.depth = 0;
+  Join* root = new_join({.expected = existing});
+  if (existing != 0) paths_.push_back({.mask = existing, .frame = &root_, .join = root});
+}
+
+Join* Warp::new_join(const Join& join) {
+  if (free_joins_.empty()) {
+    joins_.push_back(std::make_unique<Join>());
+    free_joins_.push_back(joins_.back().get());
+  }
+  Join* result = free_joins_.back();
+  free_joins_.pop_back();
+  *result = join;
+  return result;
+}
+
+void Warp::free_join(Join* join) {
+  free_joins_.push_back(join);
+}
+
+void Warp::free_frame(Frame* frame) {
+  for (std::size_t i = frames_.size(); i-- > 0;) {
+    if (frames_[i].get() != frame) continue;
+    frames_.erase(frames_.begin() + static_cast<std::ptrdiff_t>(i));
+    return;
+  }
+}
+
+void Warp::bind(Worker& worker, const Frame& frame) const {
+  worker.context.frame = frame.registers;
+}
+
+bool Warp::can_run() const {
+  return std::any_of(paths_.begin(), paths_.end(),
+                     [](const Path& path) { return path.state == PathState::ready; });
+}
+
+/// The current path if it can run, else the youngest that can.
+bool Warp::pick() {
+  if (current_ < paths_.size() && paths_[current_].state == PathState::ready) return true;
+  for (std::size_t i = paths_.size(); i-- > 0;) {
+    if (paths_[i].state != PathState::ready) continue;
+    current_ = i;
+    return true;
+  }
+  return false;
+}
+
+/// Gives the turn to another path that can run.
+void Warp::rotate() {
+  for (std::size_t i = 1; i < paths_.size(); ++i) {
+    const std::size_t next = (current_ + i) % paths_.size();
+    if (paths_[next].state != PathState::ready) continue;
+    current_ = next;
+    return;
+  }
+}
+
+const Frame* Warp::frame_of(int lane) const {
+  for (const Path& path : paths_) {
+    if ((path.mask >> lane & 1) != 0) return path.frame;
+  }
+  return nullptr;  // it waits at a join
+}
+
+Stop Warp::run(Worker& worker) {
+  Context& w = worker.context;
+  w.warp = this;
+  w.warp_index = index_;
+  w.local = block_->local(index_);
+  turn_ = kTurn;
+  for (;;) {
+    if (paths_.empty()) return Stop::finished;
+    if (!pick()) return Stop::blocked;
+    const std::int64_t before = turn_;
+    const Stop stop = run_path(worker);
+    steps_ += before - turn_;
+    if (stop == Stop::blocked) {  // this path only
+      if (turn_ < 0 && !paths_.empty()) return Stop::yielded;
+      continue;
+    }
+    if (stop == Stop::spinning && ++spins_ >= kSpinsBeforeBreak) {
+      spins_ = 0;
+      break_join();
+    }
+    if (stop != Stop::aborted) rotate();
+    return stop;
+  }
+}
+
+/// Runs the current path until it ends, waits or gives way (blocked: another path may run).
+Stop Warp::run_path(Worker& worker) {
+  Context& w = worker.context;
+  const CodeFunction* function = paths_[current_].frame->function;
+  bind(worker, *paths_[current_].frame);
+  w.live = live_;
+  std::uint32_t b = paths_[current_].block;
+  LaneMask mask = paths_[current_].mask;
+  // After anything that may have changed the path: what the loop keeps in registers.
+  const auto reload = [&] {
+    const Path& path = paths_[current_];
+    function = path.frame->function;
+    bind(worker, *path.frame);
+    w.live = live_;
+    b = path.block;
+    mask = path.mask;
+  };
+  for (;;) {
+    if (b == paths_[current_].join->block) [[unlikely]] {
+      paths_[current_].block = b;
+      arrive();
+      return Stop::blocked;
+    }
+    const CodeBlock& block = function->blocks[b];
+    BlockCounter& counter = worker.counters[block.counter];
+    ++counter.executed;
+    counter.active += static_cast<unsigned>(std::popcount(mask));
+    turn_ -= block.size;
+    w.active = mask;
+    const Code* code = function->code.data() + block.begin;
+    const Code* const end = function->code.data() + block.body_end;
+    for (; code != end; ++code) {
+      w.mask = mask;
+      if (code->guard != kNone) {
+        w.mask = mask & (predicate(w, code->guard) ^ code->guard_flip);
+        worker.lanes_on[code->id] += static_cast<unsigned>(std::popcount(w.mask));
+        if (w.mask == 0) continue;
+      }
+      code->execute(w, *code);
+    }
+    if (block.end == BlockEnd::fall_through) {
+      b = block.next;
+      continue;
+    }
+    LaneMask on = mask;
+    if (code->guard != kNone) {
+      on = mask & (predicate(w, code->guard) ^ code->guard_flip);
+      worker.lanes_on[code->id] += static_cast<unsigned>(std::popcount(on));
+    }
+    w.mask = on;
+    switch (block.end) {
+      case BlockEnd::branch: {
+        if (code->guard != kNone && (w.events & kBranches) != 0) {
+          const Branch event{code->id, index_, mask, on};
+          for (const auto& slot : block_->observers()) {
+            if ((slot.events & kBranches) != 0) slot.observer->branch(event);
+          }
+        }
+        if (on == mask) {
+          b = block.target;
+        } else if (on == 0) {
+          b = block.next;
+          continue;
+        } else {
+          branch(block, on);
+          reload();
+        }
+        if (block.backward && (block.spin || turn_ < 0)) {
+          paths_[current_].block = b;
+          return block.spin ? Stop::spinning : Stop::yielded;
+        }
+        continue;
+      }
+      case BlockEnd::branch_indexed:
+        if (on == 0) {
+          b = block.next;
+          continue;
+        }
+        part(on, block.next);
+        branch_indexed(worker, block, *code);
+        if (turn_ < 0) return Stop::yielded;
+        reload();
+        continue;
+      case BlockEnd::collective:
+        if (on == 0) {
+          b = block.next;
+          continue;
+        }
+        if (!collective(worker, block, *code, on)) return Stop::blocked;
+        reload();
+        continue;
+      case BlockEnd::barrier:
+        if (on == 0) {
+          b = block.next;
+          continue;
+        }
+        if (!barrier(worker, block, *code, on)) return Stop::blocked;
+        reload();
+        continue;
+      case BlockEnd::call:
+        if (on == 0) {
+          b = block.next;
+          continue;
+        }
+        if (!call(worker, block, *code, on)) return Stop::aborted;
+        if (turn_ < 0) return Stop::yielded;
+        reload();
+        continue;
+      case BlockEnd::ret:
+        if (paths_[current_].frame->caller != nullptr) {
+          if (on != mask) paths_[current_].block = block.next;
+          if (on == 0) {
+            b = block.next;
+            continue;
+          }
+          do_return(on, block.next);
+          if (on == mask) return Stop::blocked;
+          reload();
+          continue;
+        }
+        [[fallthrough]];
+      case BlockEnd::exit:
+        paths_[current_].block = block.next;
+        if (on != 0) leave(worker, on);
+        if (on == mask) return Stop::blocked;
+        reload();
+        continue;
+      case BlockEnd::trap:
+        if (on == 0) {
+          b = block.next;
+          continue;
+        }
+        block_->launch().trap(*block_, index_, std::countr_zero(on), code->id, "trap");
+        return Stop::aborted;
+      case BlockEnd::yield:
+        paths_[current_].block = block.next;
+        return Stop::spinning;
+      case BlockEnd::fall_through:
+        break;
+    }
+  }
+}
+
+}  // namespace tilescope::emulator

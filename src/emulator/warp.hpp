@@ -1,0 +1,148 @@
+// The state of one warp: which of its lanes are where.
+//
+// Lanes that are at the same place form a path. Where a branch splits a path, both sides become
+// paths of their own, and a join records where they are to meet (the immediate post-dominator) and
+// which lanes it expects. A path that reaches its join's block ends there; when the last expected
+// lane has arrived, one path goes on from the join. Joins nest, so this is the usual reconvergence
+// stack, except that both sides stay runnable: a path that spins gives way to the others, and if it
+// still spins, lanes that wait at a join are let go ahead of it (they may be what it waits for).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "emulator/context.hpp"
+#include "emulator/program.hpp"
+
+namespace tilescope::emulator {
+
+class Block;
+struct Worker;
+
+struct FreeAligned {
+  void operator()(std::uint8_t* p) const;
+};
+using AlignedBytes = std::unique_ptr<std::uint8_t[], FreeAligned>;
+/// 64-byte aligned, not initialised.
+AlignedBytes allocate_aligned(std::size_t bytes);
+
+/// An activation of a function.
+struct Frame {
+  const CodeFunction* function = nullptr;
+  std::uint32_t index = 0;  ///< of the function in the program
+  std::uint8_t* registers = nullptr;
+  AlignedBytes storage;  ///< of a called function; the kernel's belong to the block
+  Frame* caller = nullptr;
+  const CallCode* call = nullptr;
+  std::uint64_t local_base = 0;
+  std::uint64_t local_top = 0;
+  std::uint32_t depth = 0;
+};
+
+inline constexpr std::uint32_t kReturnBlock = 0xfffffffeu;
+
+/// Where lanes that parted meet again.
+struct Join {
+  Join* parent = nullptr;
+  Frame* frame = nullptr;              ///< in which the lanes go on
+  std::uint32_t block = kReturnBlock;  ///< kReturnBlock: lanes arrive by returning from `callee`
+  std::uint32_t resume = kNone;        ///< where they go on
+  LaneMask expected = 0;
+  LaneMask arrived = 0;
+  Frame* callee = nullptr;  ///< the activation that ends with this join
+};
+
+enum class PathState : std::uint8_t { ready, barrier, collective };
+
+struct Path {
+  LaneMask mask = 0;
+  std::uint32_t block = 0;  ///< where it is or, while it waits, where it will go on
+  Frame* frame = nullptr;
+  Join* join = nullptr;
+  PathState state = PathState::ready;
+  std::uint8_t barrier = 0;
+  const Code* waiting_at = nullptr;
+  LaneMask members = 0;  ///< of the collective
+};
+
+/// Why a warp stopped running.
+enum class Stop : std::uint8_t {
+  blocked,   ///< no path can go on by itself
+  spinning,  ///< it waits for something that another thread may bring about
+  yielded,   ///< it used up its turn
+  finished,  ///< all lanes have left
+  aborted,   ///< the launch is to end
+};
+
+class Warp {
+ public:
+  void start(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers);
+  Stop run(Worker& worker);
+
+  LaneMask existing() const { return existing_; }
+  LaneMask live() const { return live_; }
+  std::uint32_t index() const { return index_; }
+  const std::vector<Path>& paths() const { return paths_; }
+  std::vector<Path>& paths() { return paths_; }
+  bool can_run() const;
+  /// Warp instructions run since last asked.
+  std::int64_t take_steps() { return std::exchange(steps_, 0); }
+  /// Those run in this turn so far.
+  std::uint64_t steps_now() const { return static_cast<std::uint64_t>(steps_); }
+  /// The activation a lane is in, the innermost; null when it has left.
+  const Frame* frame_of(int lane) const;
+  /// One past the highest local address of the activation that runs.
+  std::uint64_t local_top() const { return paths_[current_].frame->local_top; }
+  Frame& running_frame() { return *paths_[current_].frame; }
+  /// Lets paths that wait at a collective go on with the lanes that are there, and reports the
+  /// absent ones. False when none waits.
+  bool force_collective(Worker& worker);
+  /// Where lanes wait, for reports.
+  void list_stuck(std::vector<StuckLanes>& stuck) const;
+
+ private:
+  Stop run_path(Worker& worker);
+  bool pick();
+  void rotate();
+  void end_path();
+  void arrive();
+  void resume(Join& join);
+  void settle(Join* join);
+  bool break_join();
+  void leave(Worker& worker, LaneMask mask);
+  void branch(const CodeBlock& block, LaneMask taken);
+  void branch_indexed(Worker& worker, const CodeBlock& block, const Code& code);
+  void part(LaneMask stays, std::uint32_t others);
+  bool call(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
+  bool enter(Worker& worker, const Code& code, const CallCode& call, std::uint32_t callee,
+             LaneMask mask, std::uint32_t next);
+  void do_return(LaneMask mask, std::uint32_t next);
+  bool barrier(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
+  bool collective(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
+  bool try_collective(Worker& worker, LaneMask members, bool force);
+  void exchange(Worker& worker, const Code& code, LaneMask mask, const Frame& frame);
+  void run_collective(Worker& worker, const Code& code, const Frame& frame, LaneMask mask,
+                      LaneMask members);
+  void merge_paths();
+  Join* new_join(const Join& join);
+  void free_join(Join* join);
+  void free_frame(Frame* frame);
+  void bind(Worker& worker, const Frame& frame) const;
+
+  Block* block_ = nullptr;
+  std::uint32_t index_ = 0;
+  LaneMask existing_ = 0, live_ = 0;
+  std::vector<Path> paths_;
+  std::size_t current_ = 0;
+  std::uint32_t spins_ = 0;
+  std::int64_t turn_ = 0;  ///< instructions left of it
+  std::int64_t steps_ = 0;
+  Frame root_;
+  std::vector<std::unique_ptr<Join>> joins_;  ///< all ever made; `free_joins_` are unused
+  std::vector<Join*> free_joins_;
+  std::vector<std::unique_ptr<Frame>> frames_;
+};
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,275 @@
+// Where lanes wait for each other: barriers of the block, and warp instructions with member masks.
+#include <algorithm>
+#include <bit>
+
+#include "emulator/block.hpp"
+#include "emulator/launch_state.hpp"
+#include "emulator/warp.hpp"
+
+namespace tilescope::emulator {
+namespace {
+
+WarpOperation operation_of(ptx::Opcode opcode) {
+  switch (opcode) {
+    case ptx::Opcode::shfl:
+      return WarpOperation::shuffle;
+    case ptx::Opcode::vote:
+      return WarpOperation::vote;
+    case ptx::Opcode::match:
+      return WarpOperation::match;
+    case ptx::Opcode::redux:
+      return WarpOperation::reduce;
+    case ptx::Opcode::elect:
+      return WarpOperation::elect;
+    default:
+      return WarpOperation::sync;
+  }
+}
+
+}  // namespace
+
+/// The lanes `mask` of the current path reach a barrier. True when they need not wait.
+bool Warp::barrier(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask) {
+  Context& w = worker.context;
+  part(mask, block.next);
+  const int first = std::countr_zero(mask);
+  const std::uint32_t number = r32(w, code.a)[first];
+  const std::uint32_t threads = code.b == kNone ? 0 : r32(w, code.b)[first];
+  Path& path = paths_[current_];
+  path.block = block.next;
+  if (number > 15 || (code.b != kNone && (threads == 0 || threads % kWarpSize != 0))) {
+    block_->report({.kind = FaultKind::bad_barrier,
+                    .instruction = code.id,
+                    .warp = index_,
+                    .lanes = mask,
+                    .space = Space::shared,
+                    .access = AccessKind::load,
+                    .bytes = 0,
+                    .address = number > 15 ? number : threads,
+                    .object = {},
+                    .object_bytes = 0,
+                    .distance = 0,
+                    .addresses = nullptr});
+    return true;
+  }
+  const auto operation = static_cast<BarrierOperation>(code.access);
+  spins_ = 0;
+  std::uint32_t true_lanes = 0;
+  if (operation == BarrierOperation::reduce) {
+    true_lanes =
+        static_cast<std::uint32_t>(std::popcount(mask & (predicate(w, code.c) ^ code.c_flip)));
+  }
+  if (operation != BarrierOperation::arrive) {
+    path.state = PathState::barrier;
+    path.barrier = static_cast<std::uint8_t>(number);
+    path.waiting_at = &code;
+  }
+  block_->arrive_barrier(
+      {code.id, index_, mask, static_cast<std::uint8_t>(number), operation, threads, 0},
+      true_lanes);
+  return paths_[current_].state == PathState::ready;
+}
+
+/// Lays what the lanes contribute into the exchange.
+void Warp::exchange(Worker& worker, const Code& code, LaneMask mask, const Frame& frame) {
+  Context& w = worker.context;
+  bind(worker, frame);
+  if (code.bytes == 0) {  // a predicate
+    const std::uint32_t p = predicate(w, code.a) ^ code.a_flip;
+    for (int l = 0; l < kWarpSize; ++l) {
+      if ((mask >> l & 1) != 0) w.exchange[l] = p >> l & 1;
+    }
+  } else if (code.bytes == 8) {
+    const std::uint64_t* a = r64(w, code.a);
+    for (int l = 0; l < kWarpSize; ++l) w.exchange[l] = (mask >> l & 1) != 0 ? a[l] : w.exchange[l];
+  } else {
+    const std::uint32_t* a = r32(w, code.a);
+    for (int l = 0; l < kWarpSize; ++l) w.exchange[l] = (mask >> l & 1) != 0 ? a[l] : w.exchange[l];
+  }
+}
+
+void Warp::run_collective(Worker& worker, const Code& code, const Frame& frame, LaneMask mask,
+                          LaneMask members) {
+  Context& w = worker.context;
+  if ((w.events & kOrder) != 0) {
+    const ptx::Opcode opcode = block_->launch().program().instruction(code.id).source->opcode;
+    const WarpSync event{code.id, index_, operation_of(opcode), members, mask};
+    for (const auto& slot : block_->observers()) {
+      if ((slot.events & kOrder) != 0) slot.observer->warp_sync(event);
+    }
+  }
+  bind(worker, frame);
+  w.mask = mask;
+  w.members = members;
+  code.execute(w, code);
+}
+
+/// The lanes `mask` of the current path run a warp instruction. True when they need not wait.
+bool Warp::collective(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask) {
+  Context& w = worker.context;
+  const std::uint32_t* named = code.c == kNone ? nullptr : r32(w, code.c);
+  LaneMask waiting = 0;
+  for (LaneMask rest = mask; rest != 0;) {
+    const int first = std::countr_zero(rest);
+    const LaneMask members = named != nullptr ? named[first] : mask;
+    LaneMask group = 0;
+    if (named == nullptr) {
+      group = rest;
+    } else {
+      for (LaneMask m = rest; m != 0; m &= m - 1) {
+        const int lane = std::countr_zero(m);
+        if (named[lane] == members) group |= LaneMask{1} << lane;
+      }
+    }
+    rest &= ~group;
+    if (const LaneMask strangers = group & ~members; strangers != 0) {
+      block_->report({.kind = FaultKind::not_a_member,
+                      .instruction = code.id,
+                      .warp = index_,
+                      .lanes = strangers,
+                      .space = Space::shared,
+                      .access = AccessKind::load,
+                      .bytes = 0,
+                      .address = members,
+                      .object = {},
+                      .object_bytes = 0,
+                      .distance = 0,
+                      .addresses = nullptr});
+    }
+    if ((members & live_ & ~group) == 0) {
+      const Frame& frame = *paths_[current_].frame;
+      exchange(worker, code, group, frame);
+      w.exchange_lanes = group;
+      run_collective(worker, code, frame, group, members);
+    } else {
+      waiting |= group;
+    }
+  }
+  // Lanes whose guard was off simply go on, and so do those that have been served.
+  Path& path = paths_[current_];
+  path.block = block.next;
+  if (waiting == 0) return true;
+  for (LaneMask rest = waiting; rest != 0;) {
+    const LaneMask members = named[std::countr_zero(rest)];
+    LaneMask group = 0;
+    for (LaneMask m = rest; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      if (named[lane] == members) group |= LaneMask{1} << lane;
+    }
+    rest &= ~group;
+    Path waiter = paths_[current_];
+    waiter.mask = group;
+    waiter.state = PathState::collective;
+    waiter.waiting_at = &code;
+    waiter.members = members;
+    if (group == paths_[current_].mask) {
+      paths_[current_] = waiter;
+    } else {
+      paths_[current_].mask &= ~group;
+      paths_.push_back(waiter);
+    }
+    try_collective(worker, members, false);
+  }
+  return current_ < paths_.size() && paths_[current_].state == PathState::ready;
+}
+
+/// Serves the paths that wait with this member mask when together they are all that can come (or
+/// `force`). They may have met at different instructions.
+bool Warp::try_collective(Worker& worker, LaneMask members, bool force) {
+  Context& w = worker.context;
+  LaneMask there = 0;
+  for (const Path& path : paths_) {
+    if (path.state == PathState::collective && path.members == members) there |= path.mask;
+  }
+  const LaneMask absent = members & live_ & ~there;
+  if (absent != 0 && !force) return false;
+  const std::uint8_t* const frame_before = w.frame;
+  for (const Path& path : paths_) {
+    if (path.state == PathState::collective && path.members == members) {
+      exchange(worker, *path.waiting_at, path.mask, *path.frame);
+    }
+  }
+  w.exchange_lanes = there;
+  for (Path& path : paths_) {
+    if (path.state != PathState::collective || path.members != members) continue;
+    run_collective(worker, *path.waiting_at, *path.frame, path.mask, members);
+    path.state = PathState::ready;
+  }
+  w.frame = const_cast<std::uint8_t*>(frame_before);
+  merge_paths();
+  return true;
+}
+
+/// Paths that are at the same place with the same future are one path.
+void Warp::merge_paths() {
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    if (paths_[i].state != PathState::ready) continue;
+    for (std::size_t j = i + 1; j < paths_.size();) {
+      const Path& a = paths_[i];
+      const Path& b = paths_[j];
+      if (b.state != PathState::ready || a.block != b.block || a.frame != b.frame ||
+          a.join != b.join) {
+        ++j;
+        continue;
+      }
+      paths_[i].mask |= b.mask;
+      paths_.erase(paths_.begin() + static_cast<std::ptrdiff_t>(j));
+      if (current_ == j) {
+        current_ = i;
+      } else if (current_ > j && current_ != paths_.size() + 1) {
+        --current_;
+      }
+    }
+  }
+}
+
+bool Warp::force_collective(Worker& worker) {
+  for (const Path& path : paths_) {
+    if (path.state != PathState::collective) continue;
+    const LaneMask members = path.members;
+    LaneMask there = 0;
+    for (const Path& other : paths_) {
+      if (other.state == PathState::collective && other.members == members) there |= other.mask;
+    }
+    block_->report({.kind = FaultKind::absent_lanes,
+                    .instruction = path.waiting_at->id,
+                    .warp = index_,
+                    .lanes = members & live_ & ~there,
+                    .space = Space::shared,
+                    .access = AccessKind::load,
+                    .bytes = 0,
+                    .address = members,
+                    .object = {},
+                    .object_bytes = 0,
+                    .distance = 0,
+                    .addresses = nullptr});
+    worker.context.warp = this;
+    worker.context.warp_index = index_;
+    try_collective(worker, members, true);
+    return true;
+  }
+  return false;
+}
+
+void Warp::list_stuck(std::vector<StuckLanes>& stuck) const {
+  LaneMask listed = 0;
+  for (const Path& path : paths_) {
+    if (path.state == PathState::ready) continue;
+    listed |= path.mask;
+    const StuckReason reason =
+        path.state == PathState::barrier ? StuckReason::barrier : StuckReason::warp_sync;
+    stuck.push_back({index_, path.mask, path.waiting_at->id, reason, path.barrier});
+  }
+  for (const Path& path : paths_) {
+    for (const Join* join = path.join; join != nullptr; join = join->parent) {
+      const LaneMask mask = join->arrived & ~listed;
+      if (mask == 0) continue;
+      listed |= mask;
+      const CodeFunction& function = *join->frame->function;
+      const CodeBlock& block = function.blocks[join->resume];
+      stuck.push_back({index_, mask, function.code[block.begin].id, StuckReason::reconvergence, 0});
+    }
+  }
+}
+
+}  // namespace tilescope::emulator
