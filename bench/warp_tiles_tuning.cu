@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
+#define ACCUMULATE 0
 #include "../kernels/matmul/17_warp_tiles.cu"
 
 #define CHECK(call)                                                                      \

@@ -197,6 +197,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual void record(const Event& event, const Stream& stream = {}) = 0;
   virtual void wait(const Stream& stream, const Event& event) = 0;
   virtual bool finished(const Event& event) = 0;
+  /// Holds up the host until the event has happened.
+  virtual void synchronize(const Event& event);
   /// Milliseconds between two recorded events; waits for the second.
   virtual double elapsed_ms(const Event& from, const Event& to) = 0;
   virtual void synchronize(const Stream& stream) = 0;

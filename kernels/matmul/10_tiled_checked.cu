@@ -6,7 +6,8 @@
 //          instructions a phase, and warps diverge in the edge tiles only.
 // Counter: divergent branches appear in the blocks at the right and lower edges.
 //
-// A is m x k, B is k x n, C is m x n, all row-major, of float or double (ELEMENT).
+// A is m x k, B is k x n, C is m x n, all row-major, of float or double (ELEMENT). With ACCUMULATE
+// the sum starts from C.
 // Launch: block (TILE, TILE), grid covers C.
 extern "C" __global__ void matmul(const ELEMENT* A, const ELEMENT* B, ELEMENT* C, int m, int n,
                                   int k) {
@@ -18,7 +19,7 @@ extern "C" __global__ void matmul(const ELEMENT* A, const ELEMENT* B, ELEMENT* C
   const int column = blockIdx.x * TILE + tx;
   const int row = blockIdx.y * TILE + ty;
 
-  ELEMENT sum = 0;
+  ELEMENT sum = ACCUMULATE && row < m && column < n ? C[row * n + column] : ELEMENT(0);
   for (int start = 0; start < k; start += TILE) {
     const int a_column = start + tx;
     const int b_row = start + ty;

@@ -10,7 +10,8 @@
 // Counter: the share of cycles with an FFMA issued; L2 hit rate.
 //
 // A is m x k, B is k x n, C is m x n, all row-major; m, n, k multiples of BM, BN, BK. Offsets are
-// 64-bit: the matrices may have more than 2^31 elements.
+// 64-bit: the matrices may have more than 2^31 elements. With ACCUMULATE the sums start from C, so
+// that a product cut along k adds up in the same order as one that is not.
 // Launch: block 32 * (BM / WM) * (BN / WN) threads, grid (m / BM) * (n / BN) in x,
 //         STAGES * sizeof(Tiles) dynamic bytes.
 #include "async_copy.cuh"
@@ -97,7 +98,19 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
     commit_copies();
   }
 
+  const auto c_row = [&](int r) {
+    return C + (first_row + my_row + r / 4 * 4 * lanes_down + r % 4) * n + first_column + my_column;
+  };
   float sum[rows][columns] = {};
+  if (ACCUMULATE) {
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+#pragma unroll
+      for (int j = 0; j < columns; j += 4) {
+        as_float4(sum[r][j]) = as_float4(c_row(r)[j * lanes_across]);
+      }
+    }
+  }
   Fragments fragments[2];
   int reading = 0, writing = STAGES - 1;
   for (int phase = 0; phase < phases; ++phase) {
@@ -130,11 +143,9 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
 
 #pragma unroll
   for (int r = 0; r < rows; ++r) {
-    const long long row = first_row + my_row + r / 4 * 4 * lanes_down + r % 4;
-    float* c = C + row * n + first_column + my_column;
 #pragma unroll
     for (int j = 0; j < columns; j += 4) {
-      as_float4(c[j * lanes_across]) = as_float4(sum[r][j]);
+      as_float4(c_row(r)[j * lanes_across]) = as_float4(sum[r][j]);
     }
   }
 }

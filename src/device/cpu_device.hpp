@@ -28,6 +28,7 @@ class CpuDevice final : public Device {
   void wait(const Stream&, const Event&) override {}
   bool finished(const Event&) override { return true; }
   double elapsed_ms(const Event& from, const Event& to) override;
+  using Device::synchronize;
   void synchronize(const Stream&) override {}
   void synchronize() override {}
 

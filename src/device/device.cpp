@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <thread>
 #include <tilescope/device.hpp>
 
 #include "device/cpu_device.hpp"
@@ -82,6 +83,10 @@ Event Device::create_event() {
   return Event(
       detail::Handle(shared_from_this(), new_event(),
                      [](Device& device, std::uint64_t value) { device.free_event(value); }));
+}
+
+void Device::synchronize(const Event& event) {
+  while (!finished(event)) std::this_thread::yield();
 }
 
 void* Device::allocate_host(std::size_t, std::string& why_not) {

@@ -333,10 +333,15 @@ bool CudaDevice::finished(const Event& event) {
 
 double CudaDevice::elapsed_ms(const Event& from, const Event& to) {
   make_current();
-  driver_.check(driver_.event_synchronize(native(to)), "cuEventSynchronize");
+  synchronize(to);
   float ms = 0.0F;
   driver_.check(driver_.event_elapsed(&ms, native(from), native(to)), "cuEventElapsedTime");
   return ms;
+}
+
+void CudaDevice::synchronize(const Event& event) {
+  make_current();
+  driver_.check(driver_.event_synchronize(native(event)), "cuEventSynchronize");
 }
 
 void CudaDevice::synchronize(const Stream& stream) {

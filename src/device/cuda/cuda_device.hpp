@@ -43,6 +43,7 @@ class CudaDevice final : public Device {
   void wait(const Stream& stream, const Event& event) override;
   bool finished(const Event& event) override;
   double elapsed_ms(const Event& from, const Event& to) override;
+  void synchronize(const Event& event) override;
   void synchronize(const Stream& stream) override;
   void synchronize() override;
 

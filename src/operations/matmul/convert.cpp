@@ -52,16 +52,6 @@ void set_element(const MatrixView& matrix, std::int64_t row, std::int64_t column
   }
 }
 
-/// Rows and columns [row, row + rows) x [column, column + columns) of a matrix.
-template <typename View>
-View part(View matrix, std::int64_t row, std::int64_t rows, std::int64_t column,
-          std::int64_t columns) {
-  matrix.data = address(matrix, row, column);
-  matrix.rows = rows;
-  matrix.columns = columns;
-  return matrix;
-}
-
 template <typename From, typename To>
 std::span<To> vector_of(const From& matrix, std::int64_t index, To*) {
   const bool by_rows = matrix.order == Order::row_major;
@@ -69,7 +59,8 @@ std::span<To> vector_of(const From& matrix, std::int64_t index, To*) {
   return {reinterpret_cast<To*>(first), static_cast<std::size_t>(matrix.vector_length())};
 }
 
-/// Half and single in the same order: whole vectors at memory speed. False if it is another case.
+/// Equal types, or half and single, in the same order: whole vectors at memory speed. False if it
+/// is another case.
 bool convert_vectors(const ConstMatrixView& from, const MatrixView& to) {
   if (from.order != to.order) return false;
   const auto each_vector = [&](const auto& body) {
@@ -77,6 +68,15 @@ bool convert_vectors(const ConstMatrixView& from, const MatrixView& to) {
                  [&](std::size_t i) { body(static_cast<std::int64_t>(i)); });
     return true;
   };
+  if (from.type == to.type) {
+    const std::size_t bytes = static_cast<std::size_t>(from.vector_length()) * size_of(from.type);
+    return each_vector([&](std::int64_t i) {
+      const bool by_rows = from.order == Order::row_major;
+      const std::int64_t row = by_rows ? i : 0, column = by_rows ? 0 : i;
+      std::memcpy(const_cast<std::byte*>(address(to, row, column)), address(from, row, column),
+                  bytes);
+    });
+  }
   constexpr std::uint16_t* half = nullptr;
   constexpr float* single = nullptr;
   if (from.type == DataType::float16 && to.type == DataType::float32) {
@@ -92,7 +92,26 @@ bool convert_vectors(const ConstMatrixView& from, const MatrixView& to) {
   return false;
 }
 
+template <typename View>
+View part_of(View matrix, std::int64_t row, std::int64_t rows, std::int64_t column,
+             std::int64_t columns) {
+  matrix.data = address(matrix, row, column);
+  matrix.rows = rows;
+  matrix.columns = columns;
+  return matrix;
+}
+
 }  // namespace
+
+ConstMatrixView part(ConstMatrixView matrix, std::int64_t row, std::int64_t rows,
+                     std::int64_t column, std::int64_t columns) {
+  return part_of(matrix, row, rows, column, columns);
+}
+
+MatrixView part(MatrixView matrix, std::int64_t row, std::int64_t rows, std::int64_t column,
+                std::int64_t columns) {
+  return part_of(matrix, row, rows, column, columns);
+}
 
 void convert_matrix(const ConstMatrixView& from, const MatrixView& to) {
   if (from.empty() || convert_vectors(from, to)) return;

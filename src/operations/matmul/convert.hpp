@@ -7,6 +7,12 @@
 
 namespace tilescope::operations {
 
+/// Rows [row, row + rows) and columns [column, column + columns) of a matrix.
+ConstMatrixView part(ConstMatrixView matrix, std::int64_t row, std::int64_t rows,
+                     std::int64_t column, std::int64_t columns);
+MatrixView part(MatrixView matrix, std::int64_t row, std::int64_t rows, std::int64_t column,
+                std::int64_t columns);
+
 /// Converts every element of `from` into `to`, which has the same shape; type, order and leading
 /// dimension may differ. Values are rounded to nearest even. Types: float16, float32, float64.
 void convert_matrix(const ConstMatrixView& from, const MatrixView& to);

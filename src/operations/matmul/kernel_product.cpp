@@ -3,13 +3,16 @@
 #include "operations/kernel_source.hpp"
 
 namespace tilescope::operations {
-KernelRequest matmul_request(const MatmulVariant& variant, const MatmulPlan& plan,
-                             DataType element) {
+KernelRequest matmul_request(const MatmulVariant& variant, const MatmulPlan& plan, DataType element,
+                             bool accumulate) {
   KernelRequest request = embedded_request(variant.row->source);
   request.kernel = "matmul";
   request.defines = plan.defines;
   if (variant.row->any_element) {
     request.defines.emplace_back("ELEMENT", element == DataType::float64 ? "double" : "float");
+  }
+  if (variant.row->can_accumulate) {
+    request.defines.emplace_back("ACCUMULATE", accumulate ? "1" : "0");
   }
   return request;
 }
@@ -57,24 +60,30 @@ void DeviceOperands::download(const MatrixView& c) {
 }
 
 KernelProduct::KernelProduct(Device& device, const MatmulVariant& variant, const MatmulShape& shape,
-                             DataType element)
+                             DataType element, bool accumulate)
     : device_(device),
       variant_(variant),
       shape_(shape),
       padded_(variant.padded(shape)),
       element_(element),
       plan_(variant.row->plan(padded_, variant.width, device.properties())),
-      kernel_(device.load(matmul_request(variant, plan_, element))) {}
+      kernel_(device.load(matmul_request(variant, plan_, element, accumulate))) {}
 
 DeviceOperands KernelProduct::operands() const {
   return DeviceOperands(device_, shape_, padded_, variant_.row->b_order, element_);
 }
 
 void KernelProduct::run(const DeviceOperands& operands) const {
+  run(operands.a(), operands.b(), operands.c());
+}
+
+void KernelProduct::run(DeviceAddress a, DeviceAddress b, DeviceAddress c,
+                        const Stream& stream) const {
   const auto extent = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-  device_.launch(kernel_, plan_.launch,
-                 KernelArguments::of(operands.a(), operands.b(), operands.c(), extent(padded_.m),
-                                     extent(padded_.n), extent(padded_.k)));
+  device_.launch(
+      kernel_, plan_.launch,
+      KernelArguments::of(a, b, c, extent(padded_.m), extent(padded_.n), extent(padded_.k)),
+      stream);
 }
 
 }  // namespace tilescope::operations

@@ -9,8 +9,8 @@
 namespace tilescope::operations {
 
 /// What to compile for one kernel of the table.
-KernelRequest matmul_request(const MatmulVariant& variant, const MatmulPlan& plan,
-                             DataType element);
+KernelRequest matmul_request(const MatmulVariant& variant, const MatmulPlan& plan, DataType element,
+                             bool accumulate = false);
 
 /// Operands of one product on the device, in the layout and padding of one variant.
 class DeviceOperands {
@@ -44,14 +44,17 @@ class DeviceOperands {
 /// Kernel and launch for one shape.
 class KernelProduct {
  public:
-  /// `element` is float32, or float64 for variants that take any element.
+  /// `element` is float32, or float64 for variants that take any element. With `accumulate`, for
+  /// variants that can: C += A * B.
   KernelProduct(Device& device, const MatmulVariant& variant, const MatmulShape& shape,
-                DataType element = DataType::float32);
+                DataType element = DataType::float32, bool accumulate = false);
 
   const MatmulShape& padded() const { return padded_; }
   DeviceOperands operands() const;
   /// Queues C = A * B on the default stream.
   void run(const DeviceOperands& operands) const;
+  /// The same for operands anywhere in device memory, dense in the padded shape, on a stream.
+  void run(DeviceAddress a, DeviceAddress b, DeviceAddress c, const Stream& stream = {}) const;
 
  private:
   Device& device_;

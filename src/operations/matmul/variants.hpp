@@ -34,8 +34,9 @@ struct MatmulRow {
   MatmulPlan (*plan)(const MatmulShape& shape, int width, const DeviceProperties& device) = nullptr;
   Order b_order = Order::row_major;  ///< the storage order in which the kernel wants B
   bool double_accumulator = false;   ///< sums exactly, rounds once
-  bool any_element = false;   ///< compiled for float32 or float64, as the constant ELEMENT says
-  bool wide_offsets = false;  ///< takes matrices of 2^31 elements and more
+  bool any_element = false;     ///< compiled for float32 or float64, as the constant ELEMENT says
+  bool can_accumulate = false;  ///< has the constant ACCUMULATE: C += A * B
+  bool wide_offsets = false;    ///< takes matrices of 2^31 elements and more
   std::int64_t most_elements_of_c = 0;  ///< 0: no limit of its own
   int least_compute = 0;                ///< 10 * major + minor of the oldest GPU it runs on
 };

@@ -1,0 +1,55 @@
+// Products of matrices that do not fit the device: tiles of C, with panels of A and B streamed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <tilescope/device.hpp>
+#include <tilescope/matrix.hpp>
+
+#include "operations/matmul/variants.hpp"
+
+namespace tilescope::transfer {
+
+/// How a product is cut. Each tile of C is computed once, from panels of A (tile.m x tile.k) and B
+/// (tile.k x tile.n) whose steps along k add up in order.
+struct OutOfCorePlan {
+  MatmulShape shape;  ///< of the whole product
+  MatmulShape tile;   ///< multiples of the kernel's granularity
+  std::int64_t tiles_down = 0, tiles_across = 0, steps = 0;
+  std::size_t device_bytes = 0;  ///< two buffers of each of the three
+  double bytes_to_device = 0.0;  ///< A once, B once per row of tiles (both per step if steps > 1)
+
+  std::int64_t tiles() const { return tiles_down * tiles_across; }
+};
+
+/// The plan whose device memory stays within `limit` bytes and whose tiles are largest. k is cut
+/// only if not even the smallest tile fits with all of it. Throws Error(usage) if the smallest
+/// possible tile does not fit, saying how much it needs.
+OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const operations::MatmulVariant& variant,
+                               DataType element, std::size_t limit);
+
+struct OutOfCoreOptions {
+  std::size_t device_bytes = 0;  ///< limit for operands and result on the device
+  std::string variant;           ///< a rung that can accumulate; empty: the device's best
+  std::function<bool(std::int64_t tile)> is_done;    ///< tiles to leave as they are (resumed work)
+  std::function<void(std::int64_t tile)> tile_done;  ///< a tile is complete in C's memory
+  std::function<bool()> cancelled;                   ///< asked before each step
+};
+
+struct OutOfCoreReport {
+  OutOfCorePlan plan;
+  std::string variant;
+  double seconds = 0.0;  ///< from the first upload to the last tile in place
+  bool cancelled = false;
+};
+
+/// C = A * B with at most `device_bytes` of device memory. Views as for matmul(); the result is
+/// bit-identical to the same variant's with everything in device memory. Tiles are numbered row by
+/// row. Errors: usage as matmul() and plan_out_of_core().
+OutOfCoreReport out_of_core_matmul(Device& device, const ConstMatrixView& a,
+                                   const ConstMatrixView& b, const MatrixView& c,
+                                   const OutOfCoreOptions& options);
+
+}  // namespace tilescope::transfer
