@@ -2,43 +2,32 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <tilescope/error.hpp>
+#include <tilescope/gpu/tiles.hpp>
 
 namespace tilescope::gpu {
 
 std::size_t tile_shared_bytes(int width) {
-  const auto side = static_cast<std::size_t>(width);
-  return 2 * side * side * sizeof(float);
+  return static_cast<std::size_t>(TileShape::square(width).shared_bytes());
 }
 
 int tile_blocks_per_sm(int width, const DeviceProperties& device) {
-  const int threads = width * width;
-  if (threads > device.max_threads_per_block) return 0;
-  if (tile_shared_bytes(width) > device.shared_bytes_per_block_optin) return 0;
-  const std::size_t shared = tile_shared_bytes(width) + device.reserved_shared_bytes_per_block;
-  return std::min({device.max_threads_per_sm / threads, device.max_blocks_per_sm,
-                   static_cast<int>(device.shared_bytes_per_sm / shared)});
+  const AllocationUnits units = allocation_units(device.compute_major, device.compute_minor);
+  return plan_tile(TileShape::square(width), device, units).occupancy.blocks_per_sm;
 }
 
-int best_tile_width(const DeviceProperties& device) {
-  int best = 0;
-  bool best_is_full = false;
-  for (const int width : {2, 4, 8, 16, 32}) {
-    const int blocks = tile_blocks_per_sm(width, device);
-    if (blocks == 0) continue;
-    const bool full = 2 * blocks * width * width >= device.max_threads_per_sm;
-    // Wider means more reuse; but not at the price of an SM that is mostly idle.
-    if (full || !best_is_full) {
-      best = width;
-      best_is_full = full;
-    }
+int best_tile_width(const DeviceProperties& device, const std::optional<MatmulShape>& problem) {
+  const AllocationUnits units = allocation_units(device.compute_major, device.compute_minor);
+  std::vector<TilePlan> plans;
+  for (const int width : tile_widths) {
+    plans.push_back(plan_tile(TileShape::square(width), device, units, 0, problem));
   }
-  if (best == 0) {
+  const std::optional<std::size_t> best = best_plan(plans, device);
+  if (!best) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} has no room for even a 2 x 2 tile kernel", device.name));
   }
-  return best;
+  return plans[*best].tile.rows;
 }
 
 }  // namespace tilescope::gpu

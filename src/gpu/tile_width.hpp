@@ -1,8 +1,10 @@
-// Which tile width suits a device: the rule that the run-time tile choice calls.
+// Which tile width suits a device and a problem: the rule that the run-time tile choice calls.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <tilescope/device_properties.hpp>
+#include <tilescope/matrix.hpp>
 
 namespace tilescope::gpu {
 
@@ -13,9 +15,10 @@ std::size_t tile_shared_bytes(int width);
 /// memory. 0 when even one does not fit.
 int tile_blocks_per_sm(int width, const DeviceProperties& device);
 
-/// The widest of 2, 4, 8, 16 and 32, for a tile kernel's operations per load equal its width, among
-/// those that keep at least half of the SM's threads resident; if none does, the widest that fits.
-/// Throws Error(usage) if not even 2 fits.
-int best_tile_width(const DeviceProperties& device);
+/// The best of 2, 4, 8, 16 and 32: for a problem the one that the planner (tiles.hpp) estimates to
+/// finish first; without one, the widest that keeps at least half of the SM's threads resident, or
+/// else the widest that fits. Throws Error(usage) if not even 2 fits.
+int best_tile_width(const DeviceProperties& device,
+                    const std::optional<MatmulShape>& problem = std::nullopt);
 
 }  // namespace tilescope::gpu
