@@ -29,9 +29,23 @@ const char* core_by_features() {
   return nullptr;
 }
 
+#if defined(TILESCOPE_STATIC_OPENBLAS)
+bool core_was_chosen = false;
+
+// The archive starts before main, in a constructor of default priority; this one comes first.
+[[gnu::constructor(101)]] void choose_core_before_openblas_starts() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+#endif
+  const char* core = core_by_features();
+  core_was_chosen = core && !std::getenv(core_variable) && setenv(core_variable, core, 0) == 0;
+}
+#endif
+
 OpenBlas open_openblas() {
   OpenBlas blas;
 #if defined(TILESCOPE_STATIC_OPENBLAS)
+  if (core_was_chosen) unsetenv(core_variable);  // it was read once, at OpenBLAS's start
   blas.sgemm = cblas_sgemm;
   blas.dgemm = cblas_dgemm;
   blas.core = openblas_get_corename();
