@@ -24,7 +24,7 @@ Block::Block(LaunchState& launch, Worker& worker)
     : launch_(launch), worker_(worker), warps_(launch.info().warps_per_block) {
   const LaunchInfo& info = launch.info();
   registers_ = allocate_aligned(std::size_t{launch.frame_bytes()} * info.warps_per_block);
-  shared_ = allocate_aligned(std::size_t{info.shared_bytes} + 64);
+  shared_ = allocate_aligned(std::size_t{info.shared_bytes} + 128);
   local_stride_ = launch.local_stride();
   local_ = allocate_aligned(local_stride_ * kWarpSize * info.warps_per_block);
   for (BlockBarrier& barrier : barriers_) barrier.arrived.assign(info.warps_per_block, 0);

@@ -16,6 +16,8 @@ namespace {
 struct Resolved {
   std::uint8_t* base;  ///< null: take the slow way
   AccessPattern* pattern;
+  /// 128 bytes from the lowest address may be read, though the access itself may need fewer.
+  bool readable;
 };
 
 /// Is the pattern of addresses the one of last time? `a` are the lanes' addresses less the offset.
@@ -23,6 +25,18 @@ template <class A>
 TILESCOPE_INLINE bool matches(const AccessPattern& p, const A* a, std::uint32_t mask) {
   if (p.mask != mask) return false;
   const A first = a[p.first];
+#ifdef TILESCOPE_GATHER
+  if constexpr (sizeof(A) == 8) {
+    const __m512i origin = _mm512_set1_epi64(static_cast<long long>(first));
+    unsigned differs = 0;
+    for (int h = 0; h < 32; h += 8) {
+      const __m512i d = _mm512_sub_epi64(_mm512_load_si512(a + h), origin);
+      const unsigned group = _mm512_cmpneq_epi64_mask(d, _mm512_load_si512(p.difference + h));
+      differs |= group & (mask >> h & 0xff);
+    }
+    return differs == 0;
+  }
+#endif
   A miss = 0;
   if (mask == kAllLanes) {
     for (int l = 0; l < 32; ++l) {
@@ -43,6 +57,15 @@ template <>
                                                           std::uint32_t mask) {
   if (p.mask != mask || !p.narrow) return false;
   const std::uint32_t first = a[p.first];
+#ifdef TILESCOPE_GATHER
+  const __m512i origin = _mm512_set1_epi32(static_cast<int>(first));
+  const __m512i low = _mm512_sub_epi32(_mm512_load_si512(a), origin);
+  const __m512i high = _mm512_sub_epi32(_mm512_load_si512(a + 16), origin);
+  const unsigned differs =
+      (_mm512_cmpneq_epi32_mask(low, _mm512_load_si512(p.index)) & mask) |
+      (_mm512_cmpneq_epi32_mask(high, _mm512_load_si512(p.index + 16)) & mask >> 16);
+  return differs == 0;
+#else
   std::uint32_t miss = 0;
   if (mask == kAllLanes) {
     for (int l = 0; l < 32; ++l) {
@@ -55,6 +78,7 @@ template <>
     }
   }
   return miss == 0;
+#endif
 }
 
 template <class A>
@@ -80,6 +104,10 @@ template <class A>
     }
     p.difference[l] = static_cast<std::uint64_t>(d);
     p.index[l] = static_cast<std::int32_t>(d);
+  }
+  p.window = p.high - p.low <= 124 && (p.alignment & 3) == 0;
+  for (int l = 0; l < 32; ++l) {
+    p.word[l] = static_cast<std::uint32_t>(p.index[l] - static_cast<std::int32_t>(p.low)) / 4 & 31;
   }
   p.narrow = p.low >= INT32_MIN && p.high <= INT32_MAX;
   p.shape = static_cast<std::uint32_t>(uniform       ? AccessShape::uniform
@@ -107,22 +135,22 @@ TILESCOPE_INLINE Resolved resolve(Context& w, const Code& c, unsigned bytes) {
   }
   const std::uint64_t first = static_cast<A>(a[p.first] + static_cast<A>(c.offset));
   if (((p.alignment | first) & (bytes - 1)) != 0) [[unlikely]] {
-    return {nullptr, &p};
+    return {nullptr, &p, false};
   }
   const std::uint64_t low = first + static_cast<std::uint64_t>(p.low);
   const std::uint64_t span = static_cast<std::uint64_t>(p.high - p.low) + bytes;
   if constexpr (space == Space::shared) {
     if (low >= w.shared_bytes || span > w.shared_bytes - low) [[unlikely]] {
-      return {nullptr, &p};
+      return {nullptr, &p, false};
     }
     announce(w, c, p, first, kSharedAccess, Space::shared);
-    return {w.shared + first, &p};
+    return {w.shared + first, &p, true};
   } else {
     if (low < p.begin || low >= p.end || span > p.end - low) [[unlikely]] {
-      if (!find_allocation(w, p, low, span, space)) return {nullptr, &p};
+      if (!find_allocation(w, p, low, span, space)) return {nullptr, &p, false};
     }
     announce(w, c, p, first, space == Space::global ? kGlobalAccess : kOtherAccess, space);
-    return {p.host + (first - p.begin), &p};
+    return {p.host + (first - p.begin), &p, p.end - low >= 128};
   }
 }
 
@@ -135,21 +163,21 @@ TILESCOPE_INLINE Resolved resolve_any(Context& w, const Code& c, unsigned bytes)
   }
   std::uint64_t first = a[p.first] + static_cast<std::uint64_t>(c.offset);
   if (((p.alignment | first) & (bytes - 1)) != 0) [[unlikely]] {
-    return {nullptr, &p};
+    return {nullptr, &p, false};
   }
   std::uint64_t low = first + static_cast<std::uint64_t>(p.low);
   const std::uint64_t span = static_cast<std::uint64_t>(p.high - p.low) + bytes;
   if (low - kSharedWindow < kWindowBytes) {
     first -= kSharedWindow, low -= kSharedWindow;
-    if (low >= w.shared_bytes || span > w.shared_bytes - low) return {nullptr, &p};
+    if (low >= w.shared_bytes || span > w.shared_bytes - low) return {nullptr, &p, false};
     announce(w, c, p, first, kSharedAccess, Space::shared);
-    return {w.shared + first, &p};
+    return {w.shared + first, &p, true};
   }
   if (low < p.begin || low >= p.end || span > p.end - low) [[unlikely]] {
-    if (!find_allocation(w, p, low, span, Space::global)) return {nullptr, &p};
+    if (!find_allocation(w, p, low, span, Space::global)) return {nullptr, &p, false};
   }
   announce(w, c, p, first, kGlobalAccess, Space::global);
-  return {p.host + (first - p.begin), &p};
+  return {p.host + (first - p.begin), &p, p.end - low >= 128};
 }
 
 struct Shared32 {
@@ -228,6 +256,23 @@ TILESCOPE_INLINE void gather(Context& w, std::uint32_t dst, const std::uint8_t* 
   }
 }
 
+#ifdef TILESCOPE_GATHER
+/// Rows of tiles and broadcasts: all lanes within 32 words. Two loads and a permutation are several
+/// times as fast as a gather.
+TILESCOPE_INLINE void load_window(Context& w, std::uint32_t dst, const std::uint8_t* lowest,
+                                  const AccessPattern& p) {
+  std::uint32_t* d = slots<std::uint32_t>(w, dst);
+  const __m512i head = _mm512_loadu_si512(lowest);
+  const __m512i tail = _mm512_loadu_si512(lowest + 64);
+  for (int h = 0; h < 32; h += 16) {
+    const auto active = static_cast<__mmask16>(w.mask >> h);
+    const __m512i index = _mm512_load_si512(p.word + h);
+    const __m512i picked = _mm512_permutex2var_epi32(head, index, tail);
+    _mm512_mask_store_epi32(d + h, active, picked);
+  }
+}
+#endif
+
 template <class T, class S, int n, class Where, class X>
 TILESCOPE_INLINE void load_elements(Context& w, const Code& c, X extend) {
   const Resolved r = Where::find(w, c, sizeof(T) * n);
@@ -250,6 +295,14 @@ TILESCOPE_INLINE void load_elements(Context& w, const Code& c, X extend) {
         return;
       }
     }
+#ifdef TILESCOPE_GATHER
+    if constexpr (sizeof(T) == 4 && sizeof(S) == 4) {
+      if (r.pattern->window && r.readable) {
+        load_window(w, c.dst, r.base + r.pattern->low, *r.pattern);
+        return;
+      }
+    }
+#endif
     gather<T, S>(w, c.dst, r.base, *r.pattern, 0, extend);
   } else {
     for (int i = 0; i < n; ++i) {
