@@ -12,6 +12,7 @@
 
 #include "operations/matmul/convert.hpp"
 #include "operations/matmul/kernel_product.hpp"
+#include "operations/matmul/variants.hpp"
 #include "transfer/staging.hpp"
 
 namespace tilescope::transfer {
@@ -221,32 +222,89 @@ class OutOfCore {
       products_;
 };
 
+DataType element_of(const ConstMatrixView& a, const ConstMatrixView& b, DataType c) {
+  return product_type(product_type(a.type, b.type), c) == DataType::float64 ? DataType::float64
+                                                                            : DataType::float32;
+}
+
+/// The rung that `options` names, if it can multiply in pieces.
+const MatmulVariant& variant_of(const Device& device, DataType element,
+                                const OutOfCoreOptions& options) {
+  const std::string_view best = operations::best_matmul_variant(device.properties(), element);
+  const MatmulVariant& variant =
+      operations::matmul_variant(options.variant.empty() ? best : options.variant);
+  if (!variant.row->can_accumulate || (element == DataType::float64 && !variant.row->any_element)) {
+    throw Error(ErrorKind::usage, fmt::format("variant {} does not multiply {} in pieces; use {}",
+                                              variant.name, name_of(element), best));
+  }
+  return variant;
+}
+
+/// The cpu device's form: BLAS, tile by tile.
+OutOfCoreReport multiply_on_cpu(const ConstMatrixView& a, const ConstMatrixView& b,
+                                const MatrixView& c, const OutOfCorePlan& plan,
+                                const OutOfCoreOptions& options) {
+  const MatmulShape& shape = plan.shape;
+  OutOfCoreReport report{.plan = plan, .variant = "cpu_blas"};
+  const MatmulShape& t = report.plan.tile;
+  for (const Step& s : steps_of(report.plan, options)) {
+    if (options.cancelled && options.cancelled()) {
+      report.cancelled = true;
+      break;
+    }
+    const std::int64_t rows = std::min(t.m, shape.m - s.row * t.m);
+    const std::int64_t columns = std::min(t.n, shape.n - s.column * t.n);
+    operations::converted_blas_matmul(
+        operations::part(a, s.row * t.m, rows, 0, shape.k),
+        operations::part(b, 0, shape.k, s.column * t.n, columns),
+        operations::part(c, s.row * t.m, rows, s.column * t.n, columns));
+    if (options.tile_done) options.tile_done(s.row * report.plan.tiles_across + s.column);
+  }
+  return report;
+}
+
 }  // namespace
+
+OutOfCorePlan plan_of(const Device& device, const ConstMatrixView& a, const ConstMatrixView& b,
+                      DataType c, const OutOfCoreOptions& options) {
+  const MatmulShape shape = product_shape(a, b);
+  const DataType element = element_of(a, b, c);
+  if (device.kind() == DeviceKind::cpu) {
+    if (!options.variant.empty() && options.variant != "cpu_blas") {
+      throw Error(ErrorKind::usage, fmt::format("variant {} does not run on the cpu device, which "
+                                                "has cpu_blas",
+                                                options.variant));
+    }
+    // k is never cut: BLAS would add up in another order. Tiles are multiples of what its inner
+    // kernels take at once (4 to 64 rows or columns, 12 and 24 among them), so that an element is
+    // summed in the same way wherever it lies in its tile.
+    constexpr std::int64_t granularity = 192;
+    return plan_out_of_core(shape, {granularity, granularity, std::max<std::int64_t>(shape.k, 1)},
+                            element, options.device_bytes, 1);
+  }
+  const MatmulVariant& variant = variant_of(device, element, options);
+  const OutOfCorePlan plan = plan_out_of_core(shape, variant.row->granularity(variant.width),
+                                              element, options.device_bytes, 2);
+  if (const auto why = variant.refusal(plan.tile, device.properties())) {
+    throw Error(ErrorKind::usage, fmt::format("variant {}: {}", variant.name, *why));
+  }
+  return plan;
+}
 
 OutOfCoreReport out_of_core_matmul(Device& device, const ConstMatrixView& a,
                                    const ConstMatrixView& b, const MatrixView& c,
                                    const OutOfCoreOptions& options) {
-  const MatmulShape shape = product_shape(a, b);
-  const bool wide = product_type(product_type(a.type, b.type), c.type) == DataType::float64;
-  const DataType element = wide ? DataType::float64 : DataType::float32;
-  const std::string name =
-      options.variant.empty()
-          ? std::string(operations::best_matmul_variant(device.properties(), element))
-          : options.variant;
-  const MatmulVariant& variant = operations::matmul_variant(name);
-  if (!variant.row->can_accumulate || (wide && !variant.row->any_element)) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("variant {} does not multiply {} in pieces; use {}", name, name_of(element),
-                    operations::best_matmul_variant(device.properties(), element)));
-  }
-  OutOfCoreReport report{.plan = plan_out_of_core(shape, variant, element, options.device_bytes),
-                         .variant = name};
-  if (const auto why = variant.refusal(report.plan.tile, device.properties())) {
-    throw Error(ErrorKind::usage, fmt::format("variant {}: {}", name, *why));
-  }
+  const OutOfCorePlan plan = plan_of(device, a, b, c.type, options);
   const auto start = std::chrono::steady_clock::now();
-  report.cancelled = !OutOfCore(device, a, b, c, report.plan, variant, element).run(options);
+  OutOfCoreReport report;
+  if (device.kind() == DeviceKind::cpu) {
+    report = multiply_on_cpu(a, b, c, plan, options);
+  } else {
+    const DataType element = element_of(a, b, c.type);
+    const MatmulVariant& variant = variant_of(device, element, options);
+    OutOfCore run(device, a, b, c, plan, variant, element);
+    report = {.plan = plan, .variant = variant.name, .cancelled = !run.run(options)};
+  }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

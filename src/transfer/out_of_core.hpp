@@ -8,8 +8,6 @@
 #include <tilescope/device.hpp>
 #include <tilescope/matrix.hpp>
 
-#include "operations/matmul/variants.hpp"
-
 namespace tilescope::transfer {
 
 /// How a product is cut. Each tile of C is computed once, from panels of A (tile.m x tile.k) and B
@@ -18,17 +16,18 @@ struct OutOfCorePlan {
   MatmulShape shape;  ///< of the whole product
   MatmulShape tile;   ///< multiples of the kernel's granularity
   std::int64_t tiles_down = 0, tiles_across = 0, steps = 0;
-  std::size_t device_bytes = 0;  ///< two buffers of each of the three
+  std::size_t device_bytes = 0;  ///< all buffers of the three
   double bytes_to_device = 0.0;  ///< A once, B once per row of tiles (both per step if steps > 1)
 
   std::int64_t tiles() const { return tiles_down * tiles_across; }
 };
 
-/// The plan whose device memory stays within `limit` bytes and whose tiles are largest. k is cut
-/// only if not even the smallest tile fits with all of it. Throws Error(usage) if the smallest
-/// possible tile does not fit, saying how much it needs.
-OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const operations::MatmulVariant& variant,
-                               DataType element, std::size_t limit);
+/// The plan whose memory stays within `limit` bytes, with `buffers` of each matrix (2 where the
+/// next is on its way while one is used), and whose tiles are largest; their extents are multiples
+/// of `granularity`. k is cut only if not even the smallest tile fits with all of it. Throws
+/// Error(usage) if the smallest possible tile does not fit, saying how much it needs.
+OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const MatmulShape& granularity,
+                               DataType element, std::size_t limit, int buffers);
 
 struct OutOfCoreOptions {
   std::size_t device_bytes = 0;  ///< limit for operands and result on the device
@@ -45,8 +44,13 @@ struct OutOfCoreReport {
   bool cancelled = false;
 };
 
-/// C = A * B with at most `device_bytes` of device memory. Views as for matmul(); the result is
-/// bit-identical to the same variant's with everything in device memory. Tiles are numbered row by
+/// The plan that out_of_core_matmul() follows for these operands, C being of type `c`.
+OutOfCorePlan plan_of(const Device& device, const ConstMatrixView& a, const ConstMatrixView& b,
+                      DataType c, const OutOfCoreOptions& options);
+
+/// C = A * B with at most `device_bytes` of device memory (on the cpu device: for one tile and its
+/// panels). Views as for matmul(); a kernel's result is bit-identical to the same variant's with
+/// everything in device memory. Tiles are numbered row by
 /// row. Errors: usage as matmul() and plan_out_of_core().
 OutOfCoreReport out_of_core_matmul(Device& device, const ConstMatrixView& a,
                                    const ConstMatrixView& b, const MatrixView& c,

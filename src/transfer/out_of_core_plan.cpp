@@ -9,13 +9,11 @@
 namespace tilescope::transfer {
 namespace {
 
-constexpr std::int64_t buffers = 2;  // of each matrix: one in use, one on its way
-
 std::int64_t round_up(std::int64_t value, std::int64_t step) {
   return (value + step - 1) / step * step;
 }
 
-double bytes_of(const MatmulShape& tile, std::size_t element) {
+double bytes_of(const MatmulShape& tile, std::size_t element, int buffers) {
   const auto area = [](std::int64_t x, std::int64_t y) {
     return static_cast<double>(x) * static_cast<double>(y);
   };
@@ -40,21 +38,22 @@ std::int64_t largest(std::int64_t extent, std::int64_t step, const Fits& fits) {
 
 }  // namespace
 
-OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const operations::MatmulVariant& variant,
-                               DataType element, std::size_t limit) {
-  const MatmulShape step = variant.row->granularity(variant.width);
-  const MatmulShape whole = variant.padded(shape);
+OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const MatmulShape& step, DataType element,
+                               std::size_t limit, int buffers) {
+  const MatmulShape whole{round_up(shape.m, step.m), round_up(shape.n, step.n),
+                          round_up(shape.k, step.k)};
   const auto fits = [&](const MatmulShape& tile) {
-    return bytes_of(tile, size_of(element)) <= static_cast<double>(limit);
+    return bytes_of(tile, size_of(element), buffers) <= static_cast<double>(limit);
   };
   if (!fits(step)) {
     throw Error(
         ErrorKind::usage,
-        fmt::format("a device-memory limit of {} is below the {} that the smallest tile "
-                    "({}) of {} takes; raise the limit",
-                    format_bytes(limit),
-                    format_bytes(static_cast<std::uint64_t>(bytes_of(step, size_of(element)))),
-                    shape_text(step), variant.name));
+        fmt::format(
+            "a device-memory limit of {} is below the {} that the smallest tile "
+            "({}) takes; raise the limit",
+            format_bytes(limit),
+            format_bytes(static_cast<std::uint64_t>(bytes_of(step, size_of(element), buffers))),
+            shape_text(step)));
   }
   // Square tiles reuse most: grow both extents together, each up to its whole.
   const auto square = [&](std::int64_t side, std::int64_t k) {
@@ -86,7 +85,7 @@ OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const operations::Matmu
   plan.tiles_down = parts(shape.m, tile.m);
   plan.tiles_across = parts(shape.n, tile.n);
   plan.steps = std::max<std::int64_t>(1, parts(shape.k, tile.k));
-  plan.device_bytes = static_cast<std::size_t>(bytes_of(tile, size_of(element)));
+  plan.device_bytes = static_cast<std::size_t>(bytes_of(tile, size_of(element), buffers));
   const auto matrix_bytes = [&](std::int64_t x, std::int64_t y) {
     return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(size_of(element));
   };

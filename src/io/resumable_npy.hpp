@@ -1,0 +1,57 @@
+// A .npy file that is written in tiles and survives being killed: a partial file and a journal
+// beside the target, which becomes the target when all tiles are there.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <tilescope/matrix.hpp>
+#include <tilescope/npy.hpp>
+#include <vector>
+
+#include "base/file.hpp"
+
+namespace tilescope::io {
+
+/// The journal lists the tiles that are complete on disk. A line is added only after the tile's
+/// bytes are; a line without its end does not count. `purpose` says what is being computed (inputs,
+/// their states, shape, tiles): a journal of another purpose is refused. One process at a time.
+class ResumableNpy {
+ public:
+  /// Continues `path`'s partial file if there is one, else begins it and reserves its space.
+  /// Errors: bad_input as OutputFile; usage for a journal of another purpose or in use by another
+  /// process.
+  ResumableNpy(const std::string& path, const NpyHeader& header, const std::string& purpose,
+               std::int64_t tiles);
+  ~ResumableNpy();
+  ResumableNpy(const ResumableNpy&) = delete;
+  ResumableNpy& operator=(const ResumableNpy&) = delete;
+
+  MatrixView matrix();
+  bool is_done(std::int64_t tile) const { return done_.at(static_cast<std::size_t>(tile)); }
+  std::int64_t done_count() const { return done_count_; }
+  /// The tile's elements are in matrix(). About twice a second what is marked goes to disk, and
+  /// then into the journal: a process that is killed loses at most that much work.
+  void mark_done(std::int64_t tile);
+  /// Brings what is marked to disk and into the journal now.
+  void flush();
+  /// Gives the file its name and removes the journal. Throws Error(usage) if a tile is missing.
+  void commit();
+
+ private:
+  void read_journal(const std::string& purpose);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::string target_, partial_path_, journal_path_;
+  NpyHeader header_;
+  FileDescriptor partial_, journal_;
+  std::span<std::byte> mapping_;
+  std::size_t data_offset_ = 0;
+  std::vector<bool> done_;
+  std::int64_t done_count_ = 0;
+  std::string unwritten_;  ///< journal lines of tiles that may not be on disk yet
+  std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace tilescope::io
