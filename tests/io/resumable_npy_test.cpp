@@ -1,0 +1,87 @@
+#include "io/resumable_npy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <tilescope/error.hpp>
+
+#include "support/temporary_folder.hpp"
+
+namespace tilescope::io {
+namespace {
+
+using testing::error_of;
+using testing::read_file;
+using testing::TemporaryFolder;
+using testing::write_file;
+
+class ResumableNpyTest : public ::testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  std::string path_ = folder_ / "c.npy";
+  NpyHeader header_ = npy_matrix_header(DataType::float32, 2, 3);
+
+  static float* values(ResumableNpy& file) {
+    return static_cast<float*>(file.matrix().mutable_data());
+  }
+};
+
+TEST_F(ResumableNpyTest, AppearsOnlyWhenComplete) {
+  {
+    ResumableNpy file(path_, header_, "x", 2);
+    values(file)[0] = 7.0F;
+    file.mark_done(0);
+    EXPECT_THROW(file.commit(), Error);
+    EXPECT_FALSE(std::filesystem::exists(path_));
+    file.mark_done(1);
+    file.commit();
+  }
+  const NpyFile read(path_);
+  EXPECT_EQ(read.header(), header_);
+  EXPECT_EQ(reinterpret_cast<const float*>(read.data().data())[0], 7.0F);
+  EXPECT_EQ(folder_.names().size(), 1U) << "journal or partial file left behind";
+}
+
+TEST_F(ResumableNpyTest, GoesOnFromFlushedTiles) {
+  {
+    ResumableNpy file(path_, header_, "x", 3);
+    values(file)[4] = 9.0F;
+    file.mark_done(1);
+    file.flush();
+    file.mark_done(2);  // never flushed: as if killed
+  }
+  ResumableNpy file(path_, header_, "x", 3);
+  EXPECT_FALSE(file.is_done(0));
+  EXPECT_TRUE(file.is_done(1));
+  EXPECT_FALSE(file.is_done(2));
+  EXPECT_EQ(values(file)[4], 9.0F);
+}
+
+TEST_F(ResumableNpyTest, UnfinishedLineDoesNotCount) {
+  { ResumableNpy(path_, header_, "x", 30).flush(); }
+  const std::string journal = folder_ / ".c.npy.journal";
+  std::string text = read_file(journal);
+  text += "4\n2";  // was to become 23
+  write_file(journal, text);
+  ResumableNpy file(path_, header_, "x", 30);
+  EXPECT_TRUE(file.is_done(4));
+  EXPECT_FALSE(file.is_done(2));
+  EXPECT_EQ(file.done_count(), 1);
+}
+
+TEST_F(ResumableNpyTest, AnotherPurposeIsRefused) {
+  { ResumableNpy(path_, header_, "x", 3).flush(); }
+  const std::string what =
+      error_of(ErrorKind::usage, [&] { ResumableNpy(path_, header_, "y", 3); });
+  EXPECT_NE(what.find("another product"), std::string::npos) << what;
+}
+
+TEST_F(ResumableNpyTest, OneProcessAtATime) {
+  ResumableNpy first(path_, header_, "x", 3);
+  const std::string what =
+      error_of(ErrorKind::usage, [&] { ResumableNpy(path_, header_, "x", 3); });
+  EXPECT_NE(what.find("another process"), std::string::npos) << what;
+}
+
+}  // namespace
+}  // namespace tilescope::io
