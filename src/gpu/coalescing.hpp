@@ -1,0 +1,36 @@
+// Global and local memory: from the addresses of one warp instruction to its sectors.
+//
+// One warp instruction with at least one participating lane is one request. The request fetches the
+// 32-byte blocks ("sectors") that its lanes touch, each once.
+#pragma once
+
+#include <cstdint>
+
+namespace tilescope::gpu {
+
+inline constexpr int kSectorBytes = 32;
+inline constexpr int kLineBytes = 128;
+
+struct Sectors {
+  std::uint32_t sectors = 0;
+  /// The fewest that could hold as many different bytes as the lanes touch: what the same data
+  /// would take if they lay side by side from a sector's start.
+  std::uint32_t ideal = 0;
+  friend bool operator==(const Sectors&, const Sectors&) = default;
+};
+
+/// `addresses` of 32 lanes, of which those in `mask` count, `bytes` a lane (1 to 32).
+/// `block_bytes`: a power of two; 32 for sectors, 128 for lines.
+Sectors coalesce(const std::uint64_t* addresses, std::uint32_t mask, int bytes,
+                 int block_bytes = kSectorBytes);
+
+/// Where byte `offset` of a lane's local memory lies: the words of the 32 lanes of a warp are
+/// interleaved, so that lanes which access the same offset touch one line.
+constexpr std::uint64_t local_address(std::uint64_t offset, int lane) {
+  return offset / 4 * 128 + static_cast<std::uint64_t>(lane) * 4 + offset % 4;
+}
+
+/// Sectors of an access to local memory, `offsets` in bytes.
+Sectors coalesce_local(const std::uint64_t* offsets, std::uint32_t mask, int bytes);
+
+}  // namespace tilescope::gpu

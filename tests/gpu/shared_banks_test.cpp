@@ -1,0 +1,108 @@
+#include "gpu/shared_banks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+
+namespace tilescope::gpu {
+namespace {
+
+constexpr std::uint32_t kAll = 0xffffffffu;
+
+std::array<std::uint64_t, 32> lanes(const std::function<std::uint64_t(int)>& address) {
+  std::array<std::uint64_t, 32> result{};
+  for (int l = 0; l < 32; ++l) result[static_cast<std::size_t>(l)] = address(l);
+  return result;
+}
+std::uint64_t u(int value) {
+  return static_cast<std::uint64_t>(value);
+}
+
+SharedWavefronts access(int bytes, const std::function<std::uint64_t(int)>& address,
+                        std::uint32_t mask = kAll, bool atomic = false) {
+  return shared_wavefronts(lanes(address).data(), mask, bytes, atomic);
+}
+SharedWavefronts expect(std::uint32_t wavefronts, std::uint32_t ideal, std::uint32_t ways) {
+  return {wavefronts, ideal, ways};
+}
+
+TEST(SharedBanks, ConsecutiveWordsTakeOneWavefront) {
+  EXPECT_EQ(access(4, [](int l) { return u(l) * 4; }), expect(1, 1, 1));
+  EXPECT_EQ(access(4, [](int l) { return 4000 + u(31 - l) * 4; }), expect(1, 1, 1));
+}
+TEST(SharedBanks, OneWordForAllIsABroadcast) {
+  EXPECT_EQ(access(4, [](int) { return 64; }), expect(1, 1, 1));
+}
+TEST(SharedBanks, StridesOfWordsConflictByTheirPowerOfTwo) {
+  for (int stride = 1; stride <= 64; ++stride) {
+    const auto ways = static_cast<std::uint32_t>(std::min(32, stride & -stride));
+    EXPECT_EQ(access(4, [&](int l) { return u(l * stride) * 4; }), expect(ways, 1, ways)) << stride;
+  }
+}
+TEST(SharedBanks, BytesOfOneWordAreOneWord) {
+  EXPECT_EQ(access(1, [](int l) { return u(l); }), expect(1, 1, 1));
+  EXPECT_EQ(access(2, [](int l) { return u(l) * 2; }), expect(1, 1, 1));
+  EXPECT_EQ(access(1, [](int l) { return u(l) * 128; }), expect(32, 1, 32));
+}
+TEST(SharedBanks, TwoRowsOfATileReadTheSameWords) {
+  EXPECT_EQ(access(4, [](int l) { return u(l % 16) * 4; }), expect(1, 1, 1));
+}
+TEST(SharedBanks, EightBytesTakeTwoPassesUnlessLanesPairUp) {
+  EXPECT_EQ(access(8, [](int l) { return u(l) * 8; }), expect(2, 2, 1));
+  EXPECT_EQ(access(8, [](int l) { return u(l / 2) * 8; }), expect(1, 1, 1));
+  EXPECT_EQ(access(8, [](int l) { return u((l & 1) | (l >> 2 << 1)) * 8; }), expect(1, 1, 1));
+  EXPECT_EQ(access(8, [](int l) { return u(l % 16) * 8; }), expect(2, 2, 1));
+  EXPECT_EQ(access(8, [](int) { return 0; }), expect(1, 1, 1));
+  EXPECT_EQ(access(8, [](int l) { return u(l) * 16; }), expect(4, 2, 2));
+}
+TEST(SharedBanks, SixteenBytesAsMeasured) {
+  EXPECT_EQ(access(16, [](int l) { return u(l) * 16; }), expect(4, 4, 1));
+  EXPECT_EQ(access(16, [](int l) { return u(l / 16) * 64; }), expect(2, 2, 1));  // 16-wide tile
+  EXPECT_EQ(access(16, [](int) { return 256; }), expect(2, 2, 1));               // 32-wide tile
+  EXPECT_EQ(access(16, [](int l) { return u(l) * 128; }), expect(32, 4, 8));     // conflicts
+  EXPECT_EQ(access(16, [](int l) { return u(l / 8) * 32; }), expect(2, 2, 1));   // 8-wide tile
+  EXPECT_EQ(access(
+                16, [](int l) { return u(l / 4) * 16; }, 0xffffu),
+            expect(1, 1, 1));
+}
+TEST(SharedBanks, PassesWithoutLanesDoNotHappen) {
+  EXPECT_EQ(access(
+                16, [](int l) { return u(l) * 16; }, 0x000000ffu),
+            expect(1, 1, 1));
+  EXPECT_EQ(access(
+                8, [](int l) { return u(l) * 8; }, 0xffff0000u),
+            expect(1, 1, 1));
+  EXPECT_EQ(access(
+                4, [](int l) { return u(l) * 128; }, 0x80000001u),
+            expect(2, 1, 2));
+}
+TEST(SharedBanks, AtomicsOnOneWordTakeTurns) {
+  EXPECT_EQ(access(
+                4, [](int) { return 8; }, kAll, true),
+            expect(32, 1, 32));
+  EXPECT_EQ(access(
+                4, [](int l) { return u(l) * 4; }, kAll, true),
+            expect(1, 1, 1));
+  EXPECT_EQ(access(
+                4, [](int l) { return u(l / 2) * 4; }, kAll, true),
+            expect(2, 1, 2));
+}
+TEST(SharedBanks, EightBanksOfTheTeachingPicture) {
+  const BankLayout eight{.banks = 8, .word_bytes = 4};
+  const auto row = lanes([](int l) { return u(l) * 4; });
+  const auto column = lanes([](int l) { return u(l) * 8 * 4; });
+  const auto padded = lanes([](int l) { return u(l) * 9 * 4; });
+  EXPECT_EQ(shared_wavefronts(row.data(), 0xff, 4, false, eight), expect(1, 1, 1));
+  EXPECT_EQ(shared_wavefronts(column.data(), 0xff, 4, false, eight), expect(8, 1, 8));
+  EXPECT_EQ(shared_wavefronts(padded.data(), 0xff, 4, false, eight), expect(1, 1, 1));
+}
+TEST(SharedBanks, MatrixRows) {
+  const auto dense = lanes([](int l) { return u(l) * 16; });
+  const auto strided = lanes([](int l) { return u(l) * 128; });
+  EXPECT_EQ(matrix_wavefronts(dense.data(), kAll), expect(4, 4, 1));
+  EXPECT_EQ(matrix_wavefronts(strided.data(), 0xff), expect(8, 1, 8));
+}
+
+}  // namespace
+}  // namespace tilescope::gpu
