@@ -13,7 +13,6 @@ bool ends_block(const Instruction& instruction) {
     case Opcode::brx_idx:
     case Opcode::exit:
     case Opcode::ret:
-    case Opcode::trap:
       return true;
     default:
       return false;
@@ -21,7 +20,7 @@ bool ends_block(const Instruction& instruction) {
 }
 
 bool leaves(Opcode opcode) {
-  return opcode == Opcode::exit || opcode == Opcode::ret || opcode == Opcode::trap;
+  return opcode == Opcode::exit || opcode == Opcode::ret;
 }
 
 void for_each_target(const Function& function, const Instruction& instruction, auto use) {

@@ -16,7 +16,7 @@ struct BasicBlock {
   /// of the function itself: lanes meet only by leaving. A loop without an exit counts as left
   /// from its last block, so that lanes which part inside it still meet.
   std::uint32_t immediate_post_dominator = no_index;
-  bool exits = false;  ///< a lane may leave the function from here (ret, exit, trap, the end)
+  bool exits = false;  ///< a lane may leave the function from here (ret, exit, the end)
 };
 
 struct ControlFlow {
@@ -31,7 +31,8 @@ struct ControlFlow {
 };
 
 /// Of a function with a body. A call falls through; a guarded exit or ret both leaves and falls
-/// through; brx.idx goes to every label of its table.
+/// through; brx.idx goes to every label of its table. A trap counts as going on: it ends the whole
+/// launch, so it must not keep the lanes that pass an assertion from meeting behind it.
 ControlFlow build_control_flow(const Function& function);
 
 }  // namespace tilescope::ptx

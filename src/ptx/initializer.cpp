@@ -86,7 +86,7 @@ class Initializer {
     const unsigned width = byte_size(variable_.type);
     const std::uint64_t offset = scalar * width;
     if (first.kind == Token::Kind::word && !context_.at("WARP_SZ")) {
-      return parse_symbol(offset, width, 0);
+      return parse_symbol(offset, 0, false);
     }
     const Number number = parse_constant(context_.lexer);
     if (context_.at('(')) return parse_masked(offset, number);
@@ -118,14 +118,15 @@ class Initializer {
       fail(line, "the mask of an address in an initialiser must select one byte");
     }
     context_.lexer.next();
-    parse_symbol(offset, 1, static_cast<std::uint8_t>(shift));
+    parse_symbol(offset, static_cast<std::uint8_t>(shift), true);
     context_.expect(')', "after a masked address");
   }
 
-  void parse_symbol(std::uint64_t offset, unsigned width, std::uint8_t shift) {
+  void parse_symbol(std::uint64_t offset, std::uint8_t shift, bool masked) {
+    const unsigned element = byte_size(variable_.type);
     Relocation relocation;
     relocation.offset = offset;
-    relocation.width = static_cast<std::uint8_t>(width);
+    relocation.width = static_cast<std::uint8_t>(element);
     relocation.shift = shift;
     Token symbol = context_.expect_name("a symbol");
     if (symbol.is("generic") && context_.accept('(')) {
@@ -135,11 +136,10 @@ class Initializer {
       context_.expect(')', "after generic(symbol");
     }
     parse_addend(relocation);
-    const unsigned element = byte_size(variable_.type);
-    if (width == 1 ? element != 1 : (element != 4 && element != 8) || is_float(variable_.type)) {
+    const bool fits = masked ? element == 1 : element == 4 || element == 8;
+    if (!fits || is_float(variable_.type)) {
       fail(symbol.line, "an address does not fit in an element of type .{}", name(variable_.type));
     }
-    if (width == 1 && shift > 56) fail(symbol.line, "an address has only eight bytes");
     context_.relocations.push_back(
         {function_, variable_index_, variable_.relocations.size(), symbol.text, symbol.line});
     variable_.relocations.push_back(relocation);

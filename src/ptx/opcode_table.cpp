@@ -33,7 +33,7 @@ struct Row {
 constexpr Row rows[] = {
     {"unknown", "", {}},
     {"abs", "ds", {Flag::ftz, type}},
-    {"add", "dss?s", {rounding, Flag::ftz, Flag::sat, Flag::cc, type, optional_type}},
+    {"add", "dss", {rounding, Flag::ftz, Flag::sat, Flag::cc, type, optional_type}},
     {"addc", "dss", {Flag::cc, type}},
     {"bfe", "dsss", {type}},
     {"bfi", "dssss", {type}},
@@ -54,8 +54,8 @@ constexpr Row rows[] = {
     {"mad", "dsss", {rounding, part, Flag::ftz, Flag::sat, Flag::cc, type}},
     {"mad24", "dsss", {part, Flag::sat, type}},
     {"madc", "dsss", {part, Flag::cc, type}},
-    {"max", "dss?s", {Flag::ftz, Flag::nan, Flag::xorsign, Flag::abs, Flag::relu, type}},
-    {"min", "dss?s", {Flag::ftz, Flag::nan, Flag::xorsign, Flag::abs, Flag::relu, type}},
+    {"max", "dss", {Flag::ftz, Flag::nan, Flag::xorsign, Flag::abs, Flag::relu, type}},
+    {"min", "dss", {Flag::ftz, Flag::nan, Flag::xorsign, Flag::abs, Flag::relu, type}},
     {"mul", "dss", {rounding, part, Flag::ftz, Flag::sat, type}},
     {"mul24", "dss", {part, type}},
     {"neg", "ds", {Flag::ftz, type}},
@@ -87,7 +87,7 @@ constexpr Row rows[] = {
     {"createpolicy.cvt", "ds", {cache_level, type}},
     {"createpolicy.fractional", "d?s", {l2_eviction, l2_second_eviction, type}},
     {"createpolicy.range", "dass", {space, l2_eviction, l2_second_eviction, type}},
-    {"cvt", "ds?ss", {rounding, Flag::ftz, Flag::sat, Flag::satfinite, Flag::relu,
+    {"cvt", "ds?s", {rounding, Flag::ftz, Flag::sat, Flag::satfinite, Flag::relu,
      Flag::scaled, type, type}},
     {"cvt.pack", "dss?s", {Flag::sat, type, type, optional_type}},
     {"cvta", "ds", {Flag::to, space, type}},
@@ -259,6 +259,8 @@ const std::unordered_map<std::string_view, Opcode>& by_name() {
 
 /// The longest beginning of `text`, ending at a dot or at the end, that names an operation.
 Opcode longest_operation(std::string_view text, std::size_t& length) {
+  constexpr std::size_t longest = 40;  // no name of an operation is longer
+  text = text.substr(0, longest);
   Opcode found = Opcode::unknown;
   for (std::size_t end = text.find('.');; end = text.find('.', end + 1)) {
     const auto entry = by_name().find(text.substr(0, end));

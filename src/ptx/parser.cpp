@@ -46,7 +46,11 @@ class ModuleParser {
       const Token token = context_.lexer.next();
       if (token.is('{')) ++depth;
       if (token.is('}')) --depth;
-      if (depth <= 0 && (token.is(';') || token.is('}'))) return;
+      if (depth > 0) continue;
+      // The brace of an initialiser is followed by the rest of its declaration.
+      const bool body =
+          token.is('}') && !context_.at(';') && !context_.at(',') && !context_.at('}');
+      if (body || token.is(';')) return;
     }
   }
 

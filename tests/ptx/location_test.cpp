@@ -1,0 +1,101 @@
+#include "ptx/location.hpp"
+
+#include "parse_text.hpp"
+
+namespace tilescope::ptx {
+namespace {
+
+constexpr const char* nested = R"(
+.file 1 "kernel.cu"
+.file 2 "include/helper.h"
+.entry k() {
+  .loc 1 10 3
+  exit;
+  .loc 2 20 5, function_name $name0, inlined_at 1 10 3
+  exit;
+  .loc 2 30 7, function_name $name1, inlined_at 2 20 5
+  exit;
+  .loc 1 11 1
+  exit;
+  .loc 2 20 5, function_name $name0, inlined_at 1 11 1
+  .loc 2 30 7, function_name $name0+6, inlined_at 2 20 5
+  exit;
+}
+.section .debug_str
+{
+$name0:
+.b8 111,117,116,101,114,0
+$name1:
+.b8 105,110,110,101,114,0
+}
+.section .debug_info
+{
+.b32 12, 13
+.b64 $name0
+}
+)";
+
+TEST(Location, ChainsOfInlinedCalls) {
+  const Module module = parse_text(nested);
+  const auto& code = module.functions[0].instructions;
+  EXPECT_EQ(inline_chain(module, code[0]).size(), 1u);
+
+  const auto one = inline_chain(module, code[1]);
+  ASSERT_EQ(one.size(), 2u);
+  EXPECT_EQ(one[0].file, "include/helper.h");
+  EXPECT_EQ(one[0].line, 20u);
+  EXPECT_EQ(one[0].column, 5u);
+  EXPECT_EQ(one[0].function, "outer");
+  EXPECT_EQ(one[1].file, "kernel.cu");
+  EXPECT_EQ(one[1].line, 10u);
+  EXPECT_EQ(one[1].function, "");
+
+  const auto two = inline_chain(module, code[2]);
+  ASSERT_EQ(two.size(), 3u);
+  EXPECT_EQ(two[0].line, 30u);
+  EXPECT_EQ(two[0].function, "inner");
+  EXPECT_EQ(two[1].function, "outer");
+  EXPECT_EQ(two[2].line, 10u);
+}
+
+TEST(Location, AnInlinedPlaceRefersToTheLatestCall) {
+  const Module module = parse_text(nested);
+  const auto& code = module.functions[0].instructions;
+  const auto chain = inline_chain(module, code[4]);
+  ASSERT_EQ(chain.size(), 3u);
+  EXPECT_EQ(chain[2].line, 11u) << "20:5 was last inlined at line 11";
+  EXPECT_EQ(chain[0].function, "inner") << "six bytes behind $name0";
+}
+
+TEST(Location, WithoutALineTableThereIsNone) {
+  const Module module = parse_kernel("exit;");
+  EXPECT_EQ(module.functions[0].instructions[0].location, no_index);
+  EXPECT_TRUE(inline_chain(module, module.functions[0].instructions[0]).empty());
+  EXPECT_EQ(module.functions[0].instructions[0].line, 10u) << "in the text of the PTX";
+}
+
+TEST(Location, DoesNotReachFromOneFunctionIntoTheNext) {
+  const Module module = parse_text(".entry a() { .loc 1 5 5\n exit; }\n.entry b() { exit; }");
+  EXPECT_NE(module.functions[0].instructions[0].location, no_index);
+  EXPECT_EQ(module.functions[1].instructions[0].location, no_index);
+}
+
+TEST(Location, ACallNeverSeenStandsForItself) {
+  const Module module =
+      parse_text(".entry a() {\n.loc 1 5 5, function_name nowhere, inlined_at 1 7 7\nexit; }");
+  const auto chain = inline_chain(module, module.functions[0].instructions[0]);
+  ASSERT_EQ(chain.size(), 2u);
+  EXPECT_EQ(chain[0].file, "") << "no .file 1";
+  EXPECT_EQ(chain[0].function, "");
+  EXPECT_EQ(chain[1].line, 7u);
+}
+
+TEST(Location, EndlessChainsAreCut) {
+  std::string text = ".entry a() {\n.loc 1 1 1\n";
+  for (int i = 0; i < 5000; ++i) text += ".loc 1 1 1, function_name x, inlined_at 1 1 1\n";
+  const Module module = parse_text(text + "exit; }");
+  EXPECT_EQ(inline_chain(module, module.functions[0].instructions[0]).size(), 256u);
+}
+
+}  // namespace
+}  // namespace tilescope::ptx

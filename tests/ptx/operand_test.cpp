@@ -1,0 +1,157 @@
+#include "parse_text.hpp"
+#include "ptx/print.hpp"
+
+namespace tilescope::ptx {
+namespace {
+
+using Kind = Operand::Kind;
+
+/// The instructions of a kernel, as printed.
+std::vector<std::string> printed(std::string_view body) {
+  const Module module = parse_kernel(body);
+  std::vector<std::string> lines;
+  for (const Instruction& each : module.functions[0].instructions) {
+    lines.push_back(print(module, module.functions[0], each));
+  }
+  return lines;
+}
+
+std::string one(std::string_view body) {
+  return printed(body).at(0);
+}
+
+TEST(Operand, Registers) {
+  const Module module = parse_kernel("add.s32 %r7, %r3, %r7;");
+  const Function& function = module.functions[0];
+  const auto& operands = function.instructions[0].operands;
+  ASSERT_EQ(function.registers.size(), 2u) << "only those that are named";
+  EXPECT_EQ(function.registers[0], (Register{"%r7", Type::b32}));
+  EXPECT_EQ(operands[0].reg, 0u);
+  EXPECT_EQ(operands[1].reg, 1u);
+  EXPECT_EQ(operands[0], operands[2]);
+}
+
+TEST(Operand, Addresses) {
+  EXPECT_EQ(one("ld.global.u32 %r1, [%rd1];"), "ld.global.u32 %r1, [%rd1]");
+  EXPECT_EQ(one("ld.global.u32 %r1, [%rd1+-8];"), "ld.global.u32 %r1, [%rd1+-8]");
+  EXPECT_EQ(one("ld.global.u32 %r1, [%rd1-8+4];"), "ld.global.u32 %r1, [%rd1+-4]");
+  EXPECT_EQ(one("ld.param.u64 %rd1, [k_param_0+0];"), "ld.param.u64 %rd1, [k_param_0]");
+  EXPECT_EQ(one("ld.global.u32 %r1, [0x10];"), "ld.global.u32 %r1, [16]");
+  EXPECT_EQ(one(".shared .u16 x[8]; ld.shared.u16 %rs1, [x+4];"), "ld.shared.u16 %rs1, [x+4]");
+  EXPECT_EQ(one("tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5, %r6}];"),
+            "tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5, %r6}]");
+}
+
+TEST(Operand, AddressFields) {
+  const Module module = parse_kernel(".local .b8 d[40]; st.local.u32 [d+12], -3;");
+  const auto& operands = module.functions[0].instructions[0].operands;
+  EXPECT_EQ(operands[0].kind, Kind::address);
+  EXPECT_EQ(operands[0].reg, no_index);
+  EXPECT_EQ(operands[0].symbol, (Symbol{SymbolKind::local_variable, 0}));
+  EXPECT_EQ(operands[0].offset, 12);
+  EXPECT_EQ(operands[1].kind, Kind::immediate);
+  EXPECT_EQ(operands[1].bits, static_cast<std::uint64_t>(-3));
+}
+
+TEST(Operand, AnIndexBehindAModuleArrayCountsElements) {
+  const Module module = parse_text(
+      ".global .v2 .f32 x[9];\n.entry k() { .reg .b64 a; mov.u64 a, x[3]; ld.global.u64 a, [x+8]; "
+      "}");
+  EXPECT_EQ(module.functions[0].instructions[0].operands[1].offset, 24);
+  EXPECT_EQ(module.functions[0].instructions[1].operands[1].offset, 8);
+}
+
+TEST(Operand, VectorsPairsSinksAndNegation) {
+  EXPECT_EQ(one("mov.b64 {%r1, _}, %rd1;"), "mov.b64 {%r1, _}, %rd1");
+  EXPECT_EQ(one("setp.lt.s32 %p1|%p2, %r1, 5;"), "setp.lt.s32 %p1|%p2, %r1, 5");
+  EXPECT_EQ(one("elect.sync _|%p1, -1;"), "elect.sync _|%p1, -1");
+  EXPECT_EQ(one("setp.lt.and.s32 %p1, %r1, 5, !%p2;"), "setp.lt.and.s32 %p1, %r1, 5, !%p2");
+  EXPECT_EQ(one("vadd.s32.u32.s32.sat %r1, %r2.b0, %r3.h1;"),
+            "vadd.s32.u32.s32.sat %r1, %r2.b0, %r3.h1");
+  EXPECT_EQ(one("atom.shared.exch.b32 _, [%r1], 3;"), "atom.shared.exch.b32 _, [%r1], 3");
+}
+
+TEST(Operand, ConstantsInEveryForm) {
+  EXPECT_EQ(one("mov.f32 %f1, 0f3F800000;"), "mov.f32 %f1, 0f3F800000");
+  EXPECT_EQ(one("mov.f64 %fd1, 1.5;"), "mov.f64 %fd1, 0d3FF8000000000000");
+  EXPECT_EQ(one("mov.u32 %r1, (1 << 4) | 0b11;"), "mov.u32 %r1, 19");
+  EXPECT_EQ(one("mov.u32 %r1, WARP_SZ;"), "mov.u32 %r1, 32");
+  EXPECT_EQ(one("mov.u64 %rd1, 0xFFFFFFFFFFFFFFFF;"), "mov.u64 %rd1, -1");
+}
+
+TEST(Operand, SpecialRegisters) {
+  for (const char* name : {"%tid.x",
+                           "%ntid.y",
+                           "%ctaid.z",
+                           "%nctaid.x",
+                           "%laneid",
+                           "%warpid",
+                           "%nwarpid",
+                           "%smid",
+                           "%nsmid",
+                           "%gridid",
+                           "%lanemask_lt",
+                           "%lanemask_ge",
+                           "%clock",
+                           "%clock64",
+                           "%clock_hi",
+                           "%globaltimer_lo",
+                           "%dynamic_smem_size",
+                           "%total_smem_size",
+                           "%envreg0",
+                           "%envreg31",
+                           "%pm7",
+                           "%pm3_64",
+                           "%cluster_ctarank",
+                           "%cluster_nctaid.z",
+                           "%clusterid.x",
+                           "%is_explicit_cluster",
+                           "%reserved_smem_offset_1",
+                           "%reserved_smem_offset_cap"}) {
+    EXPECT_EQ(one("mov.u32 %r1, " + std::string(name) + ";"), "mov.u32 %r1, " + std::string(name));
+  }
+  const Module module = parse_kernel("mov.u32 %r1, %tid.y; mov.u32 %r1, %envreg7;");
+  const auto& code = module.functions[0].instructions;
+  EXPECT_EQ(code[0].operands[1].special, SpecialRegister::tid_y);
+  EXPECT_EQ(code[1].operands[1].special, SpecialRegister::envreg);
+  EXPECT_EQ(code[1].operands[1].bits, 7u);
+  for (const char* name : {"%tid.w", "%tid", "%envreg32", "%pm8", "%envreg07", "%nothing"}) {
+    EXPECT_THAT(error_of(kernel("mov.u32 %r1, " + std::string(name) + ";")),
+                testing::HasSubstr("is not declared"))
+        << name;
+  }
+}
+
+TEST(Operand, RegistersOfVectorTypeBecomeScalars) {
+  const auto lines = printed(
+      ".reg .v4 .f32 v; ld.global.v4.f32 v, [%rd1]; add.f32 %f1, v.x, v.w; mov.f32 v.g, %f1;");
+  EXPECT_EQ(lines[0], "ld.global.v4.f32 {v_x, v_y, v_z, v_w}, [%rd1]");
+  EXPECT_EQ(lines[1], "add.f32 %f1, v_x, v_w");
+  EXPECT_EQ(lines[2], "mov.f32 v_y, %f1");
+}
+
+TEST(Operand, GuardsAndSpacesInsideAMnemonic) {
+  EXPECT_EQ(one("@%p1 add .s32 %r1, %r2, %r3;"), "@%p1 add.s32 %r1, %r2, %r3");
+  EXPECT_EQ(one("@!%p1 exit;"), "@!%p1 exit");
+  EXPECT_EQ(one("ld.global.u32 %r1, [%rd1].unified;"), "ld.global.unified.u32 %r1, [%rd1]");
+}
+
+TEST(Operand, NumberAndKindAreChecked) {
+  const auto error = [](std::string_view body) { return error_of(kernel(body)); };
+  EXPECT_EQ(error("add.s32 %r1, %r2;"), "t.ptx:10: 'add' takes 3 operands, this has 2");
+  EXPECT_EQ(error("ret 3;"), "t.ptx:10: 'ret' takes 0 operands, this has 1");
+  EXPECT_EQ(error("ld.global.u32 %r1, %rd1;"),
+            "t.ptx:10: operand 2 of 'ld' must be an address in brackets");
+  EXPECT_EQ(error("add.s32 3, %r1, %r2;"),
+            "t.ptx:10: operand 1 of 'add' must be a register to write");
+  EXPECT_EQ(error("add.s32 %r1, [%r2], 1;"), "t.ptx:10: operand 2 of 'add' must be a value");
+  EXPECT_EQ(error("mov.b64 {{%r1}}, %rd1;"),
+            "t.ptx:10: operand 1 of 'mov' must be a register to write");
+  EXPECT_EQ(error("mov.u32 %r1, k_param_0 + nothing;"),
+            "t.ptx:10: expected a constant, found 'nothing'");
+  EXPECT_EQ(error("add %r1, %r2, %r3;"), "t.ptx:10: 'add' needs 1 type, this has 0");
+  EXPECT_EQ(error("mov.u32 %r1, %r2.q;"), "t.ptx:10: the register '%r2' has no part '.q'");
+}
+
+}  // namespace
+}  // namespace tilescope::ptx
