@@ -88,7 +88,7 @@ bool decode_convert(FunctionDecoder&, const ptx::Instruction&, Code&);
 bool decode_move(FunctionDecoder&, const ptx::Instruction&, Code&);
 bool decode_memory(FunctionDecoder&, const ptx::Instruction&, Code&);
 bool decode_atomic(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_half(FunctionDecoder&, const ptx::Instruction&, Code&);
+bool decode_convert_rare(FunctionDecoder&, const ptx::Instruction&, Code&);
 bool decode_integer_rare(FunctionDecoder&, const ptx::Instruction&, Code&);
 bool decode_float_rare(FunctionDecoder&, const ptx::Instruction&, Code&);
 bool decode_warp(FunctionDecoder&, const ptx::Instruction&, Code&);

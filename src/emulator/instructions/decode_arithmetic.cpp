@@ -151,12 +151,18 @@ bool decode_arithmetic(FunctionDecoder& d, const ptx::Instruction& in, Code& cod
     case Opcode::max:
       if (in.operands.size() != 3) return false;  // three sources
       break;
+    case Opcode::fma:
+      if (in.modifiers.has(ptx::Flag::oob)) return false;
+      break;
     case Opcode::set:
       if (key.type != Type::f32 && key.type != Type::u32 && key.type != Type::s32) return false;
       break;
     default:
       break;
   }
+  const bool two_types = in.opcode == Opcode::set || in.opcode == Opcode::slct ||
+                         in.opcode == Opcode::dp2a || in.opcode == Opcode::dp4a;
+  if (in.modifiers.type_count > 1 && !two_types) return false;  // operands of mixed types
   key.width = static_cast<std::uint8_t>(d.width(result, key.type));
   if (result.kind != Operand::Kind::reg && in.opcode != Opcode::setp) {
     key.width = static_cast<std::uint8_t>(d.width(Operand{}, key.type));

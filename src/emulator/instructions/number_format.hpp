@@ -1,0 +1,31 @@
+// Binary floating-point formats narrower than double, and rounding into them.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/modifiers.hpp"
+#include "ptx/types.hpp"
+
+namespace tilescope::emulator {
+
+struct NumberFormat {
+  int precision;            ///< explicit bits of the significand
+  int lowest_exponent;      ///< of normal numbers
+  double largest;           ///< finite value
+  bool has_infinity;
+  int sign_bit;             ///< position
+  int shift;                ///< position of the significand's lowest bit
+  std::uint32_t nan;
+};
+
+/// The format of one element of `type` (f16x2 gives that of f16), or null: integers, f64, and the
+/// formats of fewer than eight bits.
+const NumberFormat* number_format(ptx::Type type);
+
+/// `value` in `format` as bits. `satfinite` clamps what is too large, infinities included.
+std::uint32_t encode(double value, const NumberFormat& format, ptx::Rounding rounding,
+                     bool satfinite);
+/// Exact.
+double decode(std::uint32_t bits, const NumberFormat& format);
+
+}  // namespace tilescope::emulator
