@@ -50,6 +50,7 @@ std::string device_text(const std::string& id, const DeviceProperties& d) {
        d.peak_bandwidth() > 0 ? format_rate(d.peak_bandwidth(), "B/s") : "not known");
   line("Copy engines", format_count(d.copy_engines));
   line("Concurrent kernels", d.concurrent_kernels ? "yes" : "no");
+  line("Copies overlap kernels", d.copy_engines > 0 ? "yes" : "no");
   return text;
 }
 
@@ -79,7 +80,8 @@ nlohmann::json device_json(const std::string& id, const DeviceProperties& d) {
           {"peak_fp32_flops_per_second", d.peak_fp32()},
           {"peak_bandwidth_bytes_per_second", d.peak_bandwidth()},
           {"copy_engines", d.copy_engines},
-          {"concurrent_kernels", d.concurrent_kernels}};
+          {"concurrent_kernels", d.concurrent_kernels},
+          {"copies_overlap_kernels", d.copy_engines > 0}};
 }
 
 }  // namespace tilescope::report

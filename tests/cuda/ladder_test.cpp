@@ -1,0 +1,58 @@
+// Every rung on the GPU: awkward extents, and a size that every tile divides.
+#include "measure/ladder.hpp"
+
+#include "cuda/real_gpu.hpp"
+#include "operations/matmul/matmul_operation.hpp"
+
+namespace tilescope {
+namespace {
+
+using LadderOnGpu = testing::RealGpu;
+
+void expect_every_rung_verified(Device& gpu, const MatmulShape& shape) {
+  const operations::MatmulOperation operation(shape, 1);
+  const auto results = measure::climb(operation, gpu, {.timing = {.most_samples = 9}});
+  EXPECT_EQ(results.size(), operation.variants().size());
+  int ok = 0;
+  for (const measure::RungResult& result : results) {
+    SCOPED_TRACE(result.variant.name + ": " + result.reason);
+    if (operation.refusal(result.variant, gpu)) {
+      EXPECT_EQ(result.verdict, measure::Verdict::skipped);
+      continue;
+    }
+    EXPECT_EQ(result.verdict, measure::Verdict::ok);
+    EXPECT_TRUE(result.timing);
+    ++ok;
+  }
+  EXPECT_GE(ok, 15) << "most rungs must run on any GPU";
+}
+
+TEST_F(LadderOnGpu, EveryRungIsVerifiedOnAwkwardExtents) {
+  expect_every_rung_verified(*gpu_, {1000, 999, 1001});
+}
+
+TEST_F(LadderOnGpu, EveryRungIsVerifiedOnWholeTiles) {
+  expect_every_rung_verified(*gpu_, {256, 256, 256});
+}
+
+TEST_F(LadderOnGpu, TheOneBlockKernelRunsWhereItFits) {
+  const operations::MatmulOperation operation({32, 31, 100}, 1);
+  const auto results = measure::climb(operation, *gpu_, {.only = {"one_block"}});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].verdict, measure::Verdict::ok) << results[0].reason;
+}
+
+TEST_F(LadderOnGpu, TinyExtents) {
+  for (const MatmulShape& shape : {MatmulShape{1, 1, 1}, MatmulShape{1, 257, 3},
+                                   MatmulShape{257, 1, 3}, MatmulShape{3, 5, 0}}) {
+    const operations::MatmulOperation operation(shape, 1);
+    for (const auto& result :
+         measure::climb(operation, *gpu_, {.timing = {.least_samples = 1, .most_samples = 1}})) {
+      EXPECT_NE(result.verdict, measure::Verdict::wrong)
+          << shape_text(shape) << ' ' << result.variant.name << ": " << result.reason;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilescope
