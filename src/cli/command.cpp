@@ -41,30 +41,4 @@ void note(const std::string& line) {
   fmt::print(stderr, "{}\n", line);
 }
 
-void SizeOptions::add_to(CLI::App& command, std::int64_t default_size) {
-  size = default_size;
-  constexpr std::int64_t most = std::int64_t{1} << 31U;
-  const CLI::Range range(std::int64_t{0}, most);
-  command.add_option("--size", size, "m = n = k")
-      ->check(range)
-      ->type_name("N")
-      ->capture_default_str();
-  m_given = command.add_option("-m,--rows", m, "Rows of A and C (default: --size)")
-                ->check(range)
-                ->type_name("M");
-  n_given = command.add_option("-n,--columns", n, "Columns of B and C (default: --size)")
-                ->check(range)
-                ->type_name("N");
-  k_given = command.add_option("-k,--inner", k, "Columns of A, rows of B (default: --size)")
-                ->check(range)
-                ->type_name("K");
-}
-
-MatmulShape SizeOptions::shape() const {
-  const auto value = [this](const CLI::Option* option, std::int64_t given) {
-    return option->count() > 0 ? given : size;
-  };
-  return {value(m_given, m), value(n_given, n), value(k_given, k)};
-}
-
 }  // namespace tilescope::cli

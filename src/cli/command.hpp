@@ -6,7 +6,6 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <tilescope/matrix.hpp>
 
 namespace tilescope::cli {
 
@@ -31,14 +30,5 @@ void print(const std::string& text);
 
 /// Writes a line to standard error.
 void note(const std::string& line);
-
-/// --size N, or --m, --n, --k, of a product.
-struct SizeOptions {
-  std::int64_t size = 0, m = 0, n = 0, k = 0;
-  CLI::Option *m_given = nullptr, *n_given = nullptr, *k_given = nullptr;
-
-  void add_to(CLI::App& command, std::int64_t default_size);
-  MatmulShape shape() const;
-};
 
 }  // namespace tilescope::cli

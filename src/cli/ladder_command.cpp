@@ -6,11 +6,10 @@
 
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
-#include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/problem_arguments.hpp"
 #include "measure/ladder.hpp"
-#include "operations/matmul/matmul_operation.hpp"
-#include "operations/matmul/variants.hpp"
+#include "operations/registry.hpp"
 #include "report/ladder_report.hpp"
 
 namespace tilescope::cli {
@@ -19,40 +18,42 @@ namespace {
 struct LadderCommand {
   std::string operation, device = "auto", json;
   std::vector<std::string> variants;
-  SizeOptions size;
-  std::uint64_t seed = 1;
+  operations::ProblemOptions problem;
   int samples = 9;
   bool list = false;
 
   int run() const {
-    if (list) return print_list();
-    for (const std::string& name : variants) operations::matmul_variant(name);
+    const auto made = operations::make_operation(operation, list ? smallest() : problem);
+    if (list) return print_list(*made);
+    std::vector<std::string> names;
+    for (const std::string& name : variants) names.push_back(made->variant_name(name));
     std::string why;
     const std::shared_ptr<Device> opened = Device::open(device, &why);
     if (device == "auto" && opened->kind() == DeviceKind::cpu) {
       note("tilescope: " + why);
     }
-    const operations::MatmulOperation problem(size.shape(), seed);
     const report::LadderContext context{.operation = operation,
-                                        .size = problem.size_text(),
+                                        .size = made->size_text(),
                                         .device_id = opened->id(),
                                         .device = opened->properties(),
-                                        .work = problem.work(),
-                                        .seed = seed};
+                                        .work = made->work(),
+                                        .seed = problem.seed};
     const CancelScope cancel;
     ProgressLine progress("climbing");
     std::uint64_t done = 0;
     const std::vector<measure::RungResult> results =
-        measure::climb(problem, *opened,
-                       {.only = canonical_names(),
+        measure::climb(*made, *opened,
+                       {.only = names,
                         .timing = {.least_samples = samples},
                         .on_result = [&](const measure::RungResult&) { progress.update(++done); },
                         .cancelled = CancelScope::cancelled});
     progress.erase();
     if (json != "-") {
-      const double peer = report::peer_ms(results);
+      const report::Yardsticks sticks = report::yardsticks(results);
       std::string text = report::ladder_head(context);
-      for (const measure::RungResult& result : results) text += report::ladder_row(result, peer);
+      for (const measure::RungResult& result : results) {
+        text += report::ladder_row(result, context.work, sticks);
+      }
       print(text + report::ladder_foot(results));
     }
     write_json(report::ladder_json(context, results), json);
@@ -66,17 +67,13 @@ struct LadderCommand {
     return wrong ? static_cast<int>(ErrorKind::wrong_result) : 0;
   }
 
-  std::vector<std::string> canonical_names() const {
-    std::vector<std::string> names;
-    for (const std::string& name : variants) names.push_back(operations::matmul_variant(name).name);
-    return names;
-  }
+  // The names of the rungs do not depend on the problem, and this one is made at once.
+  static operations::ProblemOptions smallest() { return {.size = 1}; }
 
-  int print_list() const {
+  static int print_list(const operations::Operation& made) {
     std::string text;
-    for (const operations::MatmulVariant& variant : operations::matmul_variants()) {
-      text +=
-          fmt::format("{:<24} {:<44} {}\n", variant.name, variant.row->idea, variant.row->source);
+    for (const operations::VariantInfo& variant : made.variants()) {
+      text += fmt::format("{:<24} {:<44} {}\n", variant.name, variant.idea, variant.source);
     }
     print(text);
     return 0;
@@ -89,19 +86,17 @@ void register_ladder(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<LadderCommand>();
   CLI::App* sub =
       app.add_subcommand("ladder", "Verify, time and compare every rung of an operation");
-  sub->add_option("OPERATION", command->operation, "matmul")
+  std::vector<std::string_view> names;
+  for (const auto& operation : operations::registered_operations()) names.push_back(operation.name);
+  sub->add_option("OPERATION", command->operation, fmt::format("{}", fmt::join(names, ", ")))
       ->required()
-      ->check(CLI::IsMember({"matmul"}))
       ->type_name("OPERATION");
-  command->size.add_to(*sub, 1024);
+  add_problem_options(*sub, command->problem);
   sub->add_option("--device", command->device, "auto, cuda, cuda:N, emulated or cpu")
       ->type_name("DEVICE")
       ->capture_default_str();
   sub->add_option("--variant", command->variants, "Only this rung (may be given several times)")
       ->type_name("NAME");
-  sub->add_option("--seed", command->seed, "Seed of the random operands")
-      ->type_name("N")
-      ->capture_default_str();
   sub->add_option("--samples", command->samples, "Timed runs per rung, at least")
       ->check(CLI::Range(1, 10000))
       ->type_name("N")
@@ -110,12 +105,14 @@ void register_ladder(CLI::App& app, std::function<int()>& run) {
   add_json_option(*sub, command->json);
   sub->footer(
       "Every element is compared with a float64 reference before and after timing; operands\n"
-      "are random in [-1, 1] and rotate through twice the L2 cache. Time is the median of\n"
-      "at least 9 runs; \"x peer\" is the vendor's time over the rung's.\n"
+      "are random and rotate through twice the L2 cache. Time is the median of at least 9\n"
+      "runs; \"x peer\" is the vendor's time over the rung's, \"x copy\" that of the device's\n"
+      "own copy of as many bytes.\n"
       "\n"
       "Examples:\n"
       "  tilescope ladder matmul --size 1024\n"
       "  tilescope ladder matmul -m 1000 -n 999 -k 1001 --json -\n"
+      "  tilescope ladder saxpb --size 268435456\n"
       "  tilescope ladder matmul --variant tiled_16 --variant tiled_32");
   sub->callback([command, &run] { run = [command] { return command->run(); }; });
 }

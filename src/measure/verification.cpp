@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
+#include <vector>
+
+#include "base/parallel.hpp"
 
 namespace tilescope::measure {
 
@@ -28,13 +32,44 @@ Verification verify(std::span<const double> result, std::span<const double> refe
   return v;
 }
 
-std::string describe(const Verification& v, std::span<const double> result,
-                     std::span<const double> reference, std::span<const double> bounds) {
+Verification verify(const operations::HostArray& result, const operations::Expected& expected) {
+  Verification all{.elements = expected.size()};
+  if (result.count() != expected.size()) {
+    all.wrong = std::max<std::size_t>(1, all.elements);
+    return all;
+  }
+  constexpr std::size_t chunk = 1 << 15;
+  std::mutex mutex;
+  parallel_for((all.elements + chunk - 1) / chunk, [&](std::size_t c) {
+    const std::size_t first = c * chunk, count = std::min(chunk, all.elements - first);
+    std::vector<double> got(count), want(count), bounds(count);
+    operations::widen(result.view(), first, got);
+    expected.get(first, want, bounds);
+    const Verification part = verify(got, want, bounds);
+    const std::lock_guard lock(mutex);
+    if (part.wrong) {
+      const std::size_t at = first + part.first_wrong;
+      all.first_wrong = all.wrong ? std::min(all.first_wrong, at) : at;
+    }
+    all.wrong += part.wrong;
+    all.max_error = std::max(all.max_error, part.max_error);
+    all.max_error_ratio = std::max(all.max_error_ratio, part.max_error_ratio);
+  });
+  return all;
+}
+
+std::string describe(const Verification& v, const operations::HostArray& result,
+                     const operations::Expected& expected) {
   if (v.ok()) return fmt::format("all {} elements are right", v.elements);
-  const std::size_t i = v.first_wrong;
+  if (result.count() != expected.size()) {
+    return fmt::format("{} elements, not {}", result.count(), expected.size());
+  }
+  double got = 0.0, want = 0.0, bound = 0.0;
+  operations::widen(result.view(), v.first_wrong, {&got, 1});
+  expected.get(v.first_wrong, {&want, 1}, {&bound, 1});
   return fmt::format(
       "{} of {} elements are wrong, the first at {}: {:.9g}, not {:.9g} (bound {:.3g})", v.wrong,
-      v.elements, i, result[i], reference[i], bounds[i]);
+      v.elements, v.first_wrong, got, want, bound);
 }
 
 }  // namespace tilescope::measure

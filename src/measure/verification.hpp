@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "operations/expected.hpp"
+
 namespace tilescope::measure {
 
 /// What checking found.
@@ -24,9 +26,12 @@ struct Verification {
 Verification verify(std::span<const double> result, std::span<const double> reference,
                     std::span<const double> bounds);
 
+/// The same for a result of any type, on all cores. A result of another length is all wrong.
+Verification verify(const operations::HostArray& result, const operations::Expected& expected);
+
 /// One line on what is wrong, such as "3 of 100 elements are wrong, the first at 7: 1.5, not 2
 /// (bound 1e-06)".
-std::string describe(const Verification& verification, std::span<const double> result,
-                     std::span<const double> reference, std::span<const double> bounds);
+std::string describe(const Verification& verification, const operations::HostArray& result,
+                     const operations::Expected& expected);
 
 }  // namespace tilescope::measure

@@ -10,6 +10,9 @@
 #include <tilescope/device.hpp>
 #include <vector>
 
+#include "operations/expected.hpp"
+#include "operations/host_array.hpp"
+
 namespace tilescope::operations {
 
 /// One row of an operation's table of variants, as it is shown.
@@ -20,18 +23,14 @@ struct VariantInfo {
   bool is_peer = false;     ///< the vendor's library: what the others are compared with
   bool needs_gpu = false;   ///< cannot run emulated (a vendor's library)
   bool on_host = false;     ///< runs on the CPU whatever the device
+  bool is_copy = false;     ///< no variant: the device's copy of as many bytes, the yardstick
 };
 
 /// What one run of a problem amounts to, whichever variant runs it.
 struct Work {
   double flops = 0.0;  ///< useful floating-point operations
   double bytes = 0.0;  ///< compulsory traffic: each input read once, each output written once
-};
-
-/// The right answer and how far from it a correct variant may lie, element by element.
-struct Expected {
-  std::vector<double> values;
-  std::vector<double> bounds;
+  bool memory_bound = false;  ///< the rate to look at is that of the bytes
 };
 
 /// One variant made ready on one device: kernel loaded, inputs there.
@@ -41,10 +40,11 @@ class Prepared {
   /// Queues one run on the device's default stream (or runs it, for CPU variants). `input_set`
   /// counts runs: implementations rotate through copies of the data that exceed the L2 cache.
   virtual void run(int input_set) = 0;
-  /// Fills the output that run(`input_set`) writes with NaN.
+  /// Fills the output that run(`input_set`) writes with bytes of 0xFF: NaN where elements are
+  /// floating-point. A variant that works in place gets its input there instead.
   virtual void poison(int input_set) = 0;
   /// The output of run(`input_set`), in the order of Expected.
-  virtual std::vector<double> output(int input_set) = 0;
+  virtual HostArray output(int input_set) = 0;
   /// What the reader should know of this run, such as "padded to 1024 x 1024 x 1024"; may be empty.
   virtual std::string note() const { return {}; }
 };
@@ -57,6 +57,8 @@ class Operation {
   /// The problem's size in words, such as "1000 x 999 x 1001".
   virtual std::string size_text() const = 0;
   virtual std::vector<VariantInfo> variants() const = 0;
+  /// The full name of the variant that a user calls `name`. Throws Error(usage) for none.
+  virtual std::string variant_name(std::string_view name) const = 0;
   virtual Work work() const = 0;
   /// Why the variant cannot run this problem on this device; nothing if it can.
   virtual std::optional<std::string> refusal(const VariantInfo& variant,
@@ -65,5 +67,9 @@ class Operation {
   /// The answer that `variant` must give; variants of other precision have other bounds.
   virtual const Expected& expected(const VariantInfo& variant) const = 0;
 };
+
+/// How many copies of a problem's data, at `bytes` each, exceed twice the L2 cache, so that runs in
+/// turn find nothing of theirs there; one where no GPU's cache is timed.
+std::size_t input_sets(const Device& device, std::size_t bytes);
 
 }  // namespace tilescope::operations

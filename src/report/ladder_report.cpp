@@ -16,38 +16,52 @@ using measure::RungResult;
 using measure::Verdict;
 
 constexpr std::size_t name_width = 23;
+constexpr std::size_t rate_width = 15;
 constexpr std::size_t text_width = 80 - name_width - 11;
+
+// Yardstick over time, such as "0.973"; "-" without one of them.
+std::string ratio(double yardstick_ms, const RungResult& result) {
+  if (yardstick_ms <= 0.0 || !result.timing) return "-";
+  return fmt::format("{:.3f}", yardstick_ms / result.timing->median_ms());
+}
 
 }  // namespace
 
-double peer_ms(const std::vector<RungResult>& results) {
+Yardsticks yardsticks(const std::vector<RungResult>& results) {
+  Yardsticks found;
   for (const RungResult& result : results) {
-    if (result.variant.is_peer && result.timing) return result.timing->median_ms();
+    if (!result.timing) continue;
+    if (result.variant.is_peer && found.peer_ms == 0.0) found.peer_ms = result.timing->median_ms();
+    if (result.variant.is_copy) found.copy_ms = result.timing->median_ms();
   }
-  return 0.0;
+  return found;
 }
 
 std::string ladder_head(const LadderContext& context) {
-  std::string text = fmt::format("{} {} on {} ({})\n", context.operation, context.size,
-                                 context.device_id, context.device.name);
-  text += fmt::format("{:<{}} {:<8} {:>10} {:>15} {:>8} {:>9}\n", "rung", name_width, "verdict",
-                      "time", "rate", "x peer", "max error");
-  return text;
+  const bool memory = context.work.memory_bound;
+  return fmt::format("{} {} on {} ({})\n{:<{}} {:<8} {:>10} {:>{}} {:>8} {:>9}\n",
+                     context.operation, context.size, context.device_id, context.device.name,
+                     "rung", name_width, "verdict", "time", "rate", rate_width, "x peer",
+                     memory ? "x copy" : "max error");
 }
 
-std::string ladder_row(const RungResult& result, double peer) {
-  std::string row = fmt::format("{:<{}} {:<8} ", result.variant.name, name_width,
-                                measure::name_of(result.verdict));
+std::string ladder_row(const RungResult& result, const operations::Work& work,
+                       const Yardsticks& yardsticks) {
+  const std::string row = fmt::format("{:<{}} {:<8} ", result.variant.name, name_width,
+                                      measure::name_of(result.verdict));
   if (result.verdict != Verdict::ok) {
     return row + hang(result.reason, name_width + 10, text_width) + '\n';
   }
-  const bool timed = result.timing.has_value();
-  row += fmt::format(
-      "{:>10} {:>15} {:>8} {:>9}", timed ? format_duration(result.timing->median_ms() * 1e-3) : "-",
-      timed ? format_rate(result.flops_per_second, "FLOP/s") : "-",
-      timed && peer > 0.0 ? fmt::format("{:.3f}", peer / result.timing->median_ms()) : "-",
-      result.max_error ? fmt::format("{:.2e}", *result.max_error) : "-");
-  return row + '\n';
+  std::string time = "-", rate = "-";
+  if (result.timing) {
+    time = format_duration(result.timing->median_ms() * 1e-3);
+    rate = work.memory_bound ? format_fixed(result.bytes_per_second * 1e-9, 1) + " GB/s"
+                             : format_rate(result.flops_per_second, "FLOP/s");
+  }
+  std::string last = result.max_error ? fmt::format("{:.2e}", *result.max_error) : "-";
+  if (work.memory_bound) last = ratio(yardsticks.copy_ms, result);
+  return row + fmt::format("{:>10} {:>{}} {:>8} {:>9}\n", time, rate, rate_width,
+                           ratio(yardsticks.peer_ms, result), last);
 }
 
 std::string ladder_foot(const std::vector<RungResult>& results) {
@@ -66,13 +80,14 @@ std::string ladder_foot(const std::vector<RungResult>& results) {
 }
 
 nlohmann::json ladder_json(const LadderContext& context, const std::vector<RungResult>& results) {
-  const double peer = peer_ms(results);
+  const Yardsticks sticks = yardsticks(results);
   nlohmann::json rungs = nlohmann::json::array();
   for (const RungResult& result : results) {
     nlohmann::json rung{{"name", result.variant.name},
                         {"idea", result.variant.idea},
                         {"source", result.variant.source},
                         {"is_peer", result.variant.is_peer},
+                        {"is_copy", result.variant.is_copy},
                         {"verdict", measure::name_of(result.verdict)},
                         {"reason", result.reason},
                         {"note", result.note},
@@ -86,7 +101,9 @@ nlohmann::json ladder_json(const LadderContext& context, const std::vector<RungR
       rung["samples"] = result.timing->samples_ms.size();
       rung["flops_per_second"] = result.flops_per_second;
       rung["bytes_per_second"] = result.bytes_per_second;
-      if (peer > 0.0) rung["speed_over_peer"] = peer / result.timing->median_ms();
+      const double ms = result.timing->median_ms();
+      if (sticks.peer_ms > 0.0) rung["speed_over_peer"] = sticks.peer_ms / ms;
+      if (sticks.copy_ms > 0.0) rung["speed_over_copy"] = sticks.copy_ms / ms;
     }
     rungs.push_back(std::move(rung));
   }

@@ -19,18 +19,24 @@ struct LadderContext {
   std::uint64_t seed = 0;
 };
 
+/// What the rungs are compared with: median times, 0 where there is none.
+struct Yardsticks {
+  double peer_ms = 0.0;  ///< the vendor's library
+  double copy_ms = 0.0;  ///< the device's copy of as many bytes
+};
+Yardsticks yardsticks(const std::vector<measure::RungResult>& results);
+
 /// The lines above the rows.
 std::string ladder_head(const LadderContext& context);
-/// One row. `peer_ms` is the vendor's time, 0 if there is none (yet).
-std::string ladder_row(const measure::RungResult& result, double peer_ms);
+/// One row: the rate in FLOP/s and the largest error, or for memory-bound work in B/s and against
+/// the copy.
+std::string ladder_row(const measure::RungResult& result, const operations::Work& work,
+                       const Yardsticks& yardsticks);
 /// What follows the rows: how many are ok, and the notes.
 std::string ladder_foot(const std::vector<measure::RungResult>& results);
 
 /// Version 1: {"version", "command", "operation", "size", "device", "rungs": [...]}.
 nlohmann::json ladder_json(const LadderContext& context,
                            const std::vector<measure::RungResult>& results);
-
-/// The median time of the ladder's peer, 0 if it was not measured.
-double peer_ms(const std::vector<measure::RungResult>& results);
 
 }  // namespace tilescope::report

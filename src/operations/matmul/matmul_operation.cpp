@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include "base/parallel.hpp"
 #include "device/cuda/cublas.hpp"
 #include "operations/matmul/kernel_product.hpp"
 #include "operations/matmul/reference.hpp"
 #include "operations/matmul/variants.hpp"
+#include "operations/random.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -19,27 +19,9 @@ namespace {
 // The reference takes about a second per 4e9 operations and core; past this it would take minutes.
 constexpr double most_reference_flops = 1e12;
 
-std::vector<float> random_values(std::int64_t count, std::uint64_t seed) {
-  std::vector<float> values(static_cast<std::size_t>(count));
-  constexpr std::size_t chunk = 1 << 16;  // one generator a chunk: the same on any number of cores
-  parallel_for((values.size() + chunk - 1) / chunk, [&](std::size_t i) {
-    std::mt19937_64 generator(seed * 0x9E3779B97F4A7C15U + i);
-    const std::size_t end = std::min(values.size(), (i + 1) * chunk);
-    for (std::size_t j = i * chunk; j < end; ++j) {
-      // 24 random bits make every float in [-1, 1) with this spacing equally likely.
-      values[j] = static_cast<float>(generator() >> 40U) * 0x1p-23F - 1.0F;
-    }
-  });
-  return values;
-}
-
 ConstMatrixView host_view(const std::vector<float>& values, std::int64_t rows,
                           std::int64_t columns) {
   return dense_view(static_cast<const void*>(values.data()), DataType::float32, rows, columns);
-}
-
-MatrixView host_view(std::vector<float>& values, std::int64_t rows, std::int64_t columns) {
-  return dense_view(static_cast<void*>(values.data()), DataType::float32, rows, columns);
 }
 
 std::vector<float> transposed(const std::vector<float>& matrix, std::int64_t rows,
@@ -52,16 +34,8 @@ std::vector<float> transposed(const std::vector<float>& matrix, std::int64_t row
   return result;
 }
 
-std::vector<double> widen(const std::vector<float>& values) {
-  return std::vector<double>(values.begin(), values.end());
-}
-
-// How many copies of the operands exceed twice the L2 cache; one where no GPU's cache is timed.
-std::size_t input_sets(const Device& device, const MatmulShape& s) {
-  if (device.kind() != DeviceKind::cuda) return 1;
-  const auto bytes = sizeof(float) * static_cast<std::size_t>(s.m * s.k + s.k * s.n + s.m * s.n);
-  constexpr std::size_t most_sets = 64;
-  return std::min(most_sets, 2 * device.properties().l2_bytes / bytes + 1);
+std::size_t operand_bytes(const MatmulShape& s) {
+  return sizeof(float) * static_cast<std::size_t>(s.m * s.k + s.k * s.n + s.m * s.n);
 }
 
 // A product on the host: cpu_reference and cpu_blas.
@@ -70,26 +44,31 @@ class HostProduct final : public Prepared {
   HostProduct(const MatmulOperation& problem, MatmulForm form)
       : problem_(problem),
         form_(form),
-        c_(static_cast<std::size_t>(problem.shape().m * problem.shape().n)) {}
+        c_(DataType::float32, static_cast<std::size_t>(problem.shape().m * problem.shape().n)) {}
 
   void run(int) override {
     const MatmulShape& s = problem_.shape();
     if (form_ == MatmulForm::cpu_reference) {
-      reference_matmul(s, problem_.a().data(), problem_.b().data(), c_.data());
+      reference_matmul(s, problem_.a().data(), problem_.b().data(), c_.as<float>().data());
     } else {
       blas_matmul(host_view(problem_.a(), s.m, s.k), host_view(problem_.b(), s.k, s.n),
-                  host_view(c_, s.m, s.n));
+                  dense_view(c_.data(), DataType::float32, s.m, s.n));
     }
   }
   void poison(int) override {
-    std::fill(c_.begin(), c_.end(), std::numeric_limits<float>::quiet_NaN());
+    std::fill(c_.as<float>().begin(), c_.as<float>().end(),
+              std::numeric_limits<float>::quiet_NaN());
   }
-  std::vector<double> output(int) override { return widen(c_); }
+  HostArray output(int) override {
+    HostArray copy(c_.type(), c_.count());
+    std::copy_n(c_.as<float>().begin(), c_.count(), copy.as<float>().begin());
+    return copy;
+  }
 
  private:
   const MatmulOperation& problem_;
   MatmulForm form_;
-  std::vector<float> c_;
+  HostArray c_;
 };
 
 // A product on a device. The same operands lie at several addresses, so that runs in turn find
@@ -106,7 +85,7 @@ class DeviceProduct : public Prepared {
     if (b_order == Order::column_major) {
       b = dense_view(static_cast<const void*>(turned.data()), DataType::float32, s.k, s.n, b_order);
     }
-    for (std::size_t set = 0; set < input_sets(device, padded); ++set) {
+    for (std::size_t set = 0; set < input_sets(device, operand_bytes(padded)); ++set) {
       operands_.emplace_back(device, s, padded, b_order);
       operands_.back().upload(host_view(problem.a(), s.m, s.k), b);
     }
@@ -116,11 +95,11 @@ class DeviceProduct : public Prepared {
     constexpr std::uint8_t nan_byte = 0xFF;
     operands(input_set).fill_c(nan_byte);
   }
-  std::vector<double> output(int input_set) override {
+  HostArray output(int input_set) override {
     const MatmulShape& s = problem_.shape();
-    std::vector<float> c(static_cast<std::size_t>(s.m * s.n));
-    operands(input_set).download(host_view(c, s.m, s.n));
-    return widen(c);
+    HostArray c(DataType::float32, static_cast<std::size_t>(s.m * s.n));
+    operands(input_set).download(dense_view(c.data(), c.type(), s.m, s.n));
+    return c;
   }
   std::string note() const override {
     if (padded_ == problem_.shape()) return {};
@@ -189,6 +168,10 @@ std::vector<VariantInfo> MatmulOperation::variants() const {
   return infos;
 }
 
+std::string MatmulOperation::variant_name(std::string_view name) const {
+  return matmul_variant(name).name;
+}
+
 Work MatmulOperation::work() const {
   const auto bytes = [](std::int64_t x, std::int64_t y) {
     return static_cast<double>(x) * static_cast<double>(y) * sizeof(float);
@@ -235,20 +218,19 @@ std::unique_ptr<Prepared> MatmulOperation::prepare(const VariantInfo& info, Devi
 }
 
 const Expected& MatmulOperation::expected(const VariantInfo& info) const {
-  if (float_sums_.values.empty()) {
-    ExactProduct exact = exact_product(shape_, a_.data(), b_.data());
+  if (float_sums_.size() == 0) {
+    const ExactProduct exact = exact_product(shape_, a_.data(), b_.data());
     constexpr double u = 0x1p-24;  // unit roundoff of float32
-    float_sums_.bounds.resize(exact.values.size());
-    double_sums_.bounds.resize(exact.values.size());
+    std::vector<double> float_bounds(exact.values.size()), double_bounds(exact.values.size());
     for (std::size_t i = 0; i < exact.values.size(); ++i) {
-      float_sums_.bounds[i] = (static_cast<double>(shape_.k) + 2.0) * u * exact.magnitudes[i];
+      float_bounds[i] = (static_cast<double>(shape_.k) + 2.0) * u * exact.magnitudes[i];
       // The sum is exact but for double's own rounding; what remains is one rounding to float.
-      double_sums_.bounds[i] =
-          u * std::abs(exact.values[i]) +
-          (static_cast<double>(shape_.k) + 2.0) * 0x1p-52 * exact.magnitudes[i] + 0x1p-149;
+      double_bounds[i] = u * std::abs(exact.values[i]) +
+                         (static_cast<double>(shape_.k) + 2.0) * 0x1p-52 * exact.magnitudes[i] +
+                         0x1p-149;
     }
-    double_sums_.values = exact.values;
-    float_sums_.values = std::move(exact.values);
+    float_sums_ = StoredExpected(exact.values, std::move(float_bounds));
+    double_sums_ = StoredExpected(exact.values, std::move(double_bounds));
   }
   return matmul_variant(info.name).row->double_accumulator ? double_sums_ : float_sums_;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <tilescope/matrix.hpp>
 #include <vector>
 
@@ -18,6 +17,7 @@ class MatmulOperation final : public Operation {
   std::string_view name() const override { return "matmul"; }
   std::string size_text() const override;
   std::vector<VariantInfo> variants() const override;
+  std::string variant_name(std::string_view name) const override;
   Work work() const override;
   std::optional<std::string> refusal(const VariantInfo& variant,
                                      const Device& device) const override;
@@ -31,7 +31,8 @@ class MatmulOperation final : public Operation {
  private:
   MatmulShape shape_;
   std::vector<float> a_, b_;
-  mutable Expected float_sums_, double_sums_;  // made when first asked for: the products are large
+  // Made when first asked for: the products are large.
+  mutable StoredExpected float_sums_, double_sums_;
 };
 
 }  // namespace tilescope::operations

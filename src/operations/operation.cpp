@@ -1,0 +1,13 @@
+#include "operations/operation.hpp"
+
+#include <algorithm>
+
+namespace tilescope::operations {
+
+std::size_t input_sets(const Device& device, std::size_t bytes) {
+  if (device.kind() != DeviceKind::cuda || bytes == 0) return 1;
+  constexpr std::size_t most_sets = 64;
+  return std::min(most_sets, 2 * device.properties().l2_bytes / bytes + 1);
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,76 @@
+#include "operations/registry.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "operations/matmul/matmul_operation.hpp"
+#include "operations/problem_options.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+std::unique_ptr<Operation> make_matmul(const ProblemOptions& options) {
+  constexpr std::int64_t most = std::int64_t{1} << 31U;
+  const std::int64_t size = option_in_range("--size", options.size, 1024, 0, most);
+  return std::make_unique<MatmulOperation>(
+      MatmulShape{option_in_range("--rows", options.rows, size, 0, most),
+                  option_in_range("--columns", options.columns, size, 0, most),
+                  option_in_range("--inner", options.inner, size, 0, most)},
+      options.seed);
+}
+
+// The options that were given, by the names that users know.
+std::vector<std::string_view> given(const ProblemOptions& options) {
+  std::vector<std::string_view> names;
+  const auto add = [&](std::string_view name, bool is_given) {
+    if (is_given) names.push_back(name);
+  };
+  add("--size", options.size.has_value());
+  add("--rows", options.rows.has_value());
+  add("--columns", options.columns.has_value());
+  add("--inner", options.inner.has_value());
+  add("--radius", options.radius.has_value());
+  add("--channels", options.channels.has_value());
+  add("--iterations", options.iterations.has_value());
+  add("--bins", options.bins.has_value());
+  add("--type", options.type.has_value());
+  add("--data", options.data.has_value());
+  add("--op", options.reduction.has_value());
+  return names;
+}
+
+}  // namespace
+
+const std::vector<RegisteredOperation>& registered_operations() {
+  static const std::vector<RegisteredOperation> all{
+      {"matmul", "C = A * B", {"--size", "--rows", "--columns", "--inner"}, make_matmul},
+  };
+  return all;
+}
+
+const RegisteredOperation& registered_operation(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const RegisteredOperation& operation : registered_operations()) {
+    if (operation.name == name) return operation;
+    names.push_back(operation.name);
+  }
+  const std::string_view near = nearest(name, names);
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no operation \"{}\"{}", printable(name),
+                          near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
+                                       : fmt::format(", did you mean {}?", near)));
+}
+
+std::unique_ptr<Operation> make_operation(std::string_view name, const ProblemOptions& options) {
+  const RegisteredOperation& operation = registered_operation(name);
+  for (const std::string_view option : given(options)) {
+    if (std::find(operation.options.begin(), operation.options.end(), option) ==
+        operation.options.end()) {
+      throw Error(ErrorKind::usage, fmt::format("{} takes no {}; it takes {}", name, option,
+                                                fmt::join(operation.options, ", ")));
+    }
+  }
+  return operation.make(options);
+}
+
+}  // namespace tilescope::operations
