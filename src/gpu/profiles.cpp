@@ -1,9 +1,9 @@
 // Sources. Limits of an architecture (threads, blocks, registers and shared memory of an SM):
 // CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability". SMs, boost
 // clocks, memory clocks, bus widths, L2 and memory sizes: NVIDIA's architecture white papers and
-// data sheets (Volta V100, Turing T4, Ampere A100, Ada RTX 4090 and L4, Hopper H100 and H200); the
-// SXM form where there are several. The H200's as its device query prints them, its bus width
-// included.
+// data sheets (Volta V100, Turing T4, Ampere A100, Ada RTX 4090 and L4, Hopper H100 and H200;
+// Blackwell B200); the SXM form where there are several. The H200's as its device query prints
+// them, its bus width included.
 #include "gpu/profiles.hpp"
 
 #include <fmt/format.h>
@@ -33,6 +33,7 @@ constexpr Architecture turing{7, 5, 1024, 16, 64 * KiB, 64 * KiB, 0};
 constexpr Architecture ampere{8, 0, 2048, 32, 164 * KiB, 163 * KiB, KiB};
 constexpr Architecture ada{8, 9, 1536, 24, 100 * KiB, 99 * KiB, KiB};
 constexpr Architecture hopper{9, 0, 2048, 32, 228 * KiB, 227 * KiB, KiB};
+constexpr Architecture blackwell{10, 0, 2048, 32, 228 * KiB, 227 * KiB, KiB};
 
 /// What differs between GPUs of one architecture.
 struct Chip {
@@ -85,6 +86,8 @@ std::vector<Profile> make_profiles() {
       {"t4", "NVIDIA T4", turing, 40, 1590, 5001, 256, 4 * MiB, 14 * GiB, 3},
       {"v100", "NVIDIA V100 SXM 16 GB", volta, 80, 1530, 877, 4096, 6 * MiB, 15 * GiB, 3},
       {"rtx4090", "NVIDIA GeForce RTX 4090", ada, 128, 2520, 10501, 384, 72 * MiB, 23 * GiB, 2},
+      // 75 TFLOP/s and 8 TB/s of the HGX B200 data sheet; copy engines as on its predecessors.
+      {"b200", "NVIDIA B200", blackwell, 148, 1965, 3906, 8192, 126 * MiB, 178 * GiB, 3},
   };
   std::vector<Profile> made;
   for (const Chip& chip : chips) made.push_back(profile_of(chip));

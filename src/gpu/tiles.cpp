@@ -17,18 +17,17 @@ std::int64_t divide_up(std::int64_t value, std::int64_t by) {
 //
 // The pipe that serves loads and stores is what a tile kernel waits for, one wavefront a cycle. In
 // a phase every warp makes, for each of the `depth` steps, thread_columns reads of B's tile, and
-// thread_rows / 4 of A's (the compiler reads four steps at once, 128 bits wide; the lanes of a warp
-// want one row of A's tile for each of their rows, up to the four that such a read serves at a
-// time), and it moves its share of both tiles from global to shared memory, two accesses an
-// element. Arithmetic needs depth * thread_rows * thread_columns FMAs on the FP32 units. A phase
-// cannot be shorter than the way to memory and back, which other blocks on the SM hide.
+// thread_rows / 4 reads of A's (the compiler reads four steps at once, 128 bits wide, which takes
+// two wavefronts, one for each half-warp: shared_banks.hpp), and it moves its share of both tiles
+// from global to shared memory, two accesses an element. Arithmetic needs depth * thread_rows *
+// thread_columns FMAs on the FP32 units. A phase cannot be shorter than the way to memory and back,
+// which other blocks on the SM hide.
 double estimate_cycles(const TilePlan& plan, const DeviceProperties& device) {
   constexpr double memory_latency = 600.0;  // DRAM, and the two barriers around it
   const TileShape& t = plan.tile;
   const double warps = plan.occupancy.warps_per_block;
-  const double threads_across = double(t.columns) / t.thread_columns;
-  const double rows_in_a_warp = std::clamp(device.warp_size / threads_across, 1.0, 4.0);
-  const double shared_reads = t.depth * (t.thread_columns + t.thread_rows * rows_in_a_warp / 4.0);
+  const double half_warps = t.threads() <= device.warp_size / 2 ? 1.0 : 2.0;
+  const double shared_reads = t.depth * (t.thread_columns + t.thread_rows * half_warps / 4.0);
   const double copies =
       2.0 * double(plan.loads_per_phase) / double(std::max<std::int64_t>(1, t.threads()));
   const double pipe = warps * (shared_reads + copies);

@@ -1,0 +1,77 @@
+// Named GPUs, from a GeForce of 2008 to today's, with the machines that textbooks calculate with:
+// limits, rates, latencies, and where each figure is from.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tilescope/device_properties.hpp>
+#include <tilescope/gpu/occupancy.hpp>
+#include <tilescope/gpu/roofline.hpp>
+#include <vector>
+
+namespace tilescope::gpu {
+
+/// A ceiling of arithmetic: "fp32", "tf32_tensor", "bf16_tensor", ... dense, in FLOP/s.
+struct MathRate {
+  std::string name;
+  double flops_per_second = 0.0;
+  std::string source;
+};
+
+enum class MemoryLevel { registers, shared, constant_cache, l1, l2, dram };
+/// "registers", "shared", "constant_cache", "l1", "l2", "dram".
+std::string_view name_of(MemoryLevel level);
+std::optional<MemoryLevel> memory_level(std::string_view name);
+
+/// What a dependent access to a level takes.
+struct LevelLatency {
+  MemoryLevel level = MemoryLevel::dram;
+  double cycles = 0.0;
+  std::string source;
+};
+
+struct Source {
+  std::string what, where;
+};
+
+struct Gpu {
+  std::string name;  ///< as commands take it: "h200"
+  DeviceProperties properties;
+  AllocationUnits units;
+  int shared_banks = 32;
+  int sector_bytes = 32;  ///< the portion in which global memory is fetched
+  int line_bytes = 128;
+  double stated_bandwidth = 0.0;  ///< B/s, where it is not that of clock and bus
+  std::vector<MathRate> rates;    ///< "fp32" first where known
+  std::vector<LevelLatency> latencies;
+  std::vector<Source> sources;
+
+  double bandwidth() const {
+    return stated_bandwidth > 0.0 ? stated_bandwidth : properties.peak_bandwidth();
+  }
+  /// The rate called `name`, or null.
+  const MathRate* rate(std::string_view rate_name) const;
+  const LevelLatency* latency(MemoryLevel level) const;
+  /// Memory against one ceiling. Throws Error(usage), listing the rates there are, if this one or
+  /// the bandwidth is not known.
+  Roofline roofline(std::string_view rate_name = "fp32") const;
+};
+
+/// All named GPUs, the default one (h200) first.
+std::span<const Gpu> gpu_table();
+
+/// The GPU called `name` (letter case does not matter), or described in the JSON file of that name
+/// (it ends in ".json"; docs/reasoning.md lists the keys). Throws Error(usage) that suggests the
+/// nearest name; Error(bad_input) for a file that is no such description.
+Gpu find_gpu(const std::string& name);
+
+/// A description in JSON. `origin`: what messages call it.
+Gpu parse_gpu(std::string_view json, const std::string& origin);
+
+/// What is known of a device that is at hand: its own limits, with the units and rates of the
+/// table.
+Gpu gpu_of_device(const DeviceProperties& device);
+
+}  // namespace tilescope::gpu
