@@ -104,10 +104,10 @@ void register_ladder(CLI::App& app, std::function<int()>& run) {
   sub->add_flag("--list", command->list, "List the rungs and exit");
   add_json_option(*sub, command->json);
   sub->footer(
-      "Every element is compared with a float64 reference before and after timing; operands\n"
-      "are random and rotate through twice the L2 cache. Time is the median of at least 9\n"
-      "runs; \"x peer\" is the vendor's time over the rung's, \"x copy\" that of the device's\n"
-      "own copy of as many bytes.\n"
+      "Every element is compared with a float64 reference before and after timing;\n"
+      "operands are random and rotate through twice the L2 cache. Time is the median of\n"
+      "at least 9 runs; \"x peer\" is the vendor's time over the rung's, \"x copy\" that of\n"
+      "the device's own copy of as many bytes.\n"
       "\n"
       "Examples:\n"
       "  tilescope ladder matmul --size 1024\n"

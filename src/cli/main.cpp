@@ -4,10 +4,15 @@
 #include <exception>
 #include <functional>
 #include <new>
+#include <string>
+#include <string_view>
 #include <tilescope/error.hpp>
+#include <vector>
 
 #include "base/signals.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
+#include "report/wrap.hpp"
 
 namespace {
 
@@ -18,11 +23,37 @@ constexpr int usage_exit = static_cast<int>(ErrorKind::usage);
 constexpr cli::Register commands[] = {cli::register_matmul, cli::register_ladder,
                                       cli::register_devices, cli::register_transfer};
 
+// Breaks what CLI11 would write on one line of any length.
+class Formatter final : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    constexpr std::size_t columns = 80;
+    return report::hang(CLI::Formatter::make_option_desc(option), 0, columns - get_column_width());
+  }
+};
+
+// CLI11 says of a command that does not exist only that one is required.
+void require_known_command(const CLI::App& app, int argc, char** argv) {
+  const std::string_view given = argc > 1 ? argv[1] : "-";
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == given) return;
+    names.push_back(command->get_name());
+  }
+  if (given.starts_with('-')) return;
+  const std::string_view near = nearest(given, {names.begin(), names.end()});
+  throw Error(ErrorKind::usage,
+              "there is no command \"" + printable(given, 100) + '"' +
+                  (near.empty() ? "" : ", did you mean " + std::string(near) + '?') +
+                  "; see tilescope --help");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   install_signal_handlers();
-  CLI::App app{"GPU kernels you can see through: compute, see, measure."};
+  CLI::App app{"GPU kernels you can see through: compute, see, measure.", "tilescope"};
+  app.formatter(std::make_shared<Formatter>());  // before the commands, which inherit it
   app.set_version_flag("--version", "tilescope " TILESCOPE_VERSION);
   app.require_subcommand(1);
   app.fallthrough(false);
@@ -38,14 +69,15 @@ int main(int argc, char** argv) {
   for (const cli::Register add : commands) add(app, run);
 
   try {
+    require_known_command(app, argc, argv);
     app.parse(argc, argv);
+    return run();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
-    cli::note(std::string("tilescope: ") + error.what() + "; see tilescope --help");
+    std::string help = "tilescope";
+    for (const CLI::App* command : app.get_subcommands()) help += ' ' + command->get_name();
+    cli::note(std::string("tilescope: ") + error.what() + "; see " + help + " --help");
     return usage_exit;
-  }
-  try {
-    return run();
   } catch (const Error& error) {
     cli::note(std::string("tilescope: ") + error.what());
     return error.exit_code();
