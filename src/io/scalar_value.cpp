@@ -1,0 +1,150 @@
+#include "io/scalar_value.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <tilescope/error.hpp>
+
+#include "base/half.hpp"
+#include "base/text.hpp"
+
+namespace tilescope::io {
+namespace {
+
+[[noreturn]] void refuse(std::string_view text, DataType type, std::string_view why) {
+  throw Error(ErrorKind::usage, fmt::format("\"{}\" is no value of {}: {}", printable(text, 60),
+                                            short_name_of(type), why));
+}
+
+template <typename T>
+std::vector<std::byte> bytes_of(T value) {
+  std::vector<std::byte> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+/// Strips "+", "-" and "0x".
+struct Number {
+  explicit Number(std::string_view text) : digits(text) {
+    if (digits.starts_with('-') || digits.starts_with('+')) {
+      negative = digits.front() == '-';
+      digits.remove_prefix(1);
+    }
+    if (digits.starts_with("0x") || digits.starts_with("0X")) {
+      hexadecimal = true;
+      digits.remove_prefix(2);
+    }
+  }
+  std::string_view digits;
+  bool negative = false, hexadecimal = false;
+};
+
+template <typename T>
+std::vector<std::byte> parse_integer(std::string_view text, DataType type) {
+  const Number number(text);
+  std::uint64_t magnitude = 0;
+  const char* const end = number.digits.data() + number.digits.size();
+  const auto [stop, error] =
+      std::from_chars(number.digits.data(), end, magnitude, number.hexadecimal ? 16 : 10);
+  if (error == std::errc::invalid_argument || stop != end) {
+    refuse(text, type, "an integer such as 256, -1 or 0xff is wanted");
+  }
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+  constexpr std::uint64_t least = std::is_signed_v<T> ? most + 1 : 0;
+  if (error != std::errc{} || magnitude > (number.negative ? least : most)) {
+    refuse(text, type,
+           fmt::format("it holds {} to {}", std::numeric_limits<T>::min(),
+                       std::numeric_limits<T>::max()));
+  }
+  return bytes_of(static_cast<T>(number.negative ? 0 - magnitude : magnitude));
+}
+
+template <typename T>
+T parse_real(std::string_view text, DataType type) {
+  const Number number(text);
+  T value{};
+  const char* const end = number.digits.data() + number.digits.size();
+  // A second sign would be taken by from_chars.
+  const bool signed_twice = number.digits.starts_with('-');
+  const auto [stop, error] =
+      std::from_chars(number.digits.data(), end, value,
+                      number.hexadecimal ? std::chars_format::hex : std::chars_format::general);
+  if (error == std::errc::invalid_argument || stop != end || signed_twice) {
+    refuse(text, type, "a number such as 2.5, 1e-3, inf or nan is wanted");
+  }
+  if (error == std::errc::result_out_of_range) {
+    // Too small or too large: from_chars does not say which, but the exponent's sign does.
+    const std::size_t exponent = number.digits.find_first_of(number.hexadecimal ? "pP" : "eE");
+    const bool small = (exponent != std::string_view::npos && exponent + 1 < number.digits.size() &&
+                        number.digits[exponent + 1] == '-') ||
+                       number.digits.starts_with("0.") || number.digits.starts_with(".");
+    if (!small) refuse(text, type, "it exceeds the largest finite value");
+    value = T{0};
+  }
+  return number.negative ? -value : value;
+}
+
+std::vector<std::byte> parse_half(std::string_view text, DataType type) {
+  const double value = parse_real<double>(text, type);
+  const bool is_float16 = type == DataType::float16;
+  const std::uint16_t bits = is_float16 ? float64_to_float16(value) : float64_to_bfloat16(value);
+  const float rounded = is_float16 ? float16_to_float32(bits) : bfloat16_to_float32(bits);
+  if (std::isinf(rounded) && std::isfinite(value)) {
+    refuse(text, type,
+           fmt::format("its largest finite value is {}", is_float16 ? 65504.0 : 3.3895e38));
+  }
+  return bytes_of(bits);
+}
+
+std::vector<std::byte> parse_boolean(std::string_view text, DataType type) {
+  if (text == "1" || text == "true") return bytes_of(std::uint8_t{1});
+  if (text == "0" || text == "false") return bytes_of(std::uint8_t{0});
+  refuse(text, type, "it holds 0 (false) and 1 (true)");
+}
+
+}  // namespace
+
+std::string_view short_name_of(DataType type) {
+  constexpr std::string_view names[] = {"f16", "bf16", "f32", "f64", "i8",  "i16", "i32",
+                                        "i64", "u8",   "u16", "u32", "u64", "bool"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+std::vector<std::byte> parse_scalar(std::string_view text, DataType type) {
+  switch (type) {
+    case DataType::float16:
+    case DataType::bfloat16:
+      return parse_half(text, type);
+    case DataType::float32:
+      return bytes_of(parse_real<float>(text, type));
+    case DataType::float64:
+      return bytes_of(parse_real<double>(text, type));
+    case DataType::int8:
+      return parse_integer<std::int8_t>(text, type);
+    case DataType::int16:
+      return parse_integer<std::int16_t>(text, type);
+    case DataType::int32:
+      return parse_integer<std::int32_t>(text, type);
+    case DataType::int64:
+      return parse_integer<std::int64_t>(text, type);
+    case DataType::uint8:
+      return parse_integer<std::uint8_t>(text, type);
+    case DataType::uint16:
+      return parse_integer<std::uint16_t>(text, type);
+    case DataType::uint32:
+      return parse_integer<std::uint32_t>(text, type);
+    case DataType::uint64:
+      return parse_integer<std::uint64_t>(text, type);
+    case DataType::boolean:
+      break;
+  }
+  return parse_boolean(text, type);
+}
+
+}  // namespace tilescope::io

@@ -1,0 +1,115 @@
+#include "io/launch_description.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <tilescope/error.hpp>
+
+#include "support/temporary_folder.hpp"
+
+namespace tilescope::io {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+template <typename Function>
+std::string failure(ErrorKind kind, Function&& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind);
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return {};
+}
+
+TEST(Extents, OneToThree) {
+  EXPECT_EQ(parse_extents("256", "block"), (Dim3{256, 1, 1}));
+  EXPECT_EQ(parse_extents("16, 8", "block"), (Dim3{16, 8, 1}));
+  EXPECT_EQ(parse_extents("1,2,3", "grid"), (Dim3{1, 2, 3}));
+  EXPECT_EQ(parse_extents("4294967295", "grid").x, 4294967295U);
+}
+
+TEST(Extents, Refused) {
+  const auto refused = [](const char* text) {
+    return failure(ErrorKind::usage, [&] { parse_extents(text, "grid"); });
+  };
+  EXPECT_EQ(refused("0"), "--grid 0: every extent must be at least 1");
+  EXPECT_THAT(refused("4,0"), HasSubstr("at least 1"));
+  EXPECT_THAT(refused("1,2,3,4"), HasSubstr("at most three"));
+  EXPECT_THAT(refused("4294967296"), HasSubstr("at most 4294967295"));
+  for (const char* text : {"", "x", "-1", "4,", ",4", "4x4", "1.5"}) {
+    EXPECT_THAT(refused(text), HasSubstr("one to three numbers")) << text;
+  }
+}
+
+TEST(Define, NameAndValue) {
+  EXPECT_THAT(parse_define("TILE=16"), Pair("TILE", "16"));
+  EXPECT_THAT(parse_define("_a1=x=y"), Pair("_a1", "x=y"));
+  EXPECT_THAT(parse_define("FAST"), Pair("FAST", "1"));
+  EXPECT_THAT(parse_define("EMPTY="), Pair("EMPTY", ""));
+  for (const char* text : {"", "=1", "1A=2", "a b=1", "f(x)=x"}) {
+    EXPECT_THAT(failure(ErrorKind::usage, [&] { parse_define(text); }), HasSubstr("NAME=VALUE"));
+  }
+}
+
+class LaunchFile : public ::testing::Test {
+ protected:
+  std::string write(const std::string& text) {
+    const std::string path = folder_ / "launch.json";
+    std::ofstream(path) << text;
+    return path;
+  }
+  LaunchDescription read(const std::string& text) { return read_launch_file(write(text)); }
+  std::string refused(const std::string& text) {
+    return failure(ErrorKind::bad_input, [&] { read(text); });
+  }
+  tilescope::testing::TemporaryFolder folder_;
+};
+
+TEST_F(LaunchFile, Everything) {
+  const LaunchDescription d = read(R"({
+    "kernel": "scale<4>", "grid": [4, 2], "block": 64, "shared": 1024, "cooperative": true,
+    "defines": {"TILE": 16, "NAME": "x"}, "include": ["headers"],
+    "args": ["x=f32[]=@x.npy>/tmp/y.npy", "i32:4"]})");
+  EXPECT_EQ(d.kernel, "scale<4>");
+  EXPECT_EQ(d.grid, (Dim3{4, 2, 1}));
+  EXPECT_EQ(d.block, (Dim3{64, 1, 1}));
+  EXPECT_EQ(d.shared_bytes, 1024U);
+  EXPECT_TRUE(d.cooperative);
+  EXPECT_THAT(d.defines, ElementsAre(Pair("NAME", "x"), Pair("TILE", "16")));
+  EXPECT_THAT(d.include_directories, ElementsAre(folder_ / "headers"));
+  ASSERT_EQ(d.arguments.size(), 2U);
+  EXPECT_EQ(d.arguments[0].load_from, folder_ / "x.npy");
+  EXPECT_EQ(d.arguments[0].save_to, "/tmp/y.npy");
+  EXPECT_EQ(read(R"({"block": "8,8"})").block, (Dim3{8, 8, 1}));
+  EXPECT_FALSE(read("{}").grid.has_value());
+}
+
+TEST_F(LaunchFile, RefusedWithFileAndKey) {
+  EXPECT_THAT(refused("{"), HasSubstr("launch.json': no JSON"));
+  EXPECT_THAT(refused("[]"), HasSubstr("an object is wanted"));
+  EXPECT_THAT(refused(R"({"gird": 4})"), HasSubstr("unknown key \"gird\"; the keys are kernel"));
+  EXPECT_THAT(refused(R"({"grid": 0})"), HasSubstr("\"grid\": --grid 0: every extent"));
+  EXPECT_THAT(refused(R"({"grid": -1})"), HasSubstr("\"grid\": a number"));
+  EXPECT_THAT(refused(R"({"grid": [1,2,3,4]})"), HasSubstr("at most three"));
+  EXPECT_THAT(refused(R"({"grid": []})"), HasSubstr("one to three numbers"));
+  EXPECT_THAT(refused(R"({"block": {}})"), HasSubstr("\"block\": a number"));
+  EXPECT_THAT(refused(R"({"shared": "1"})"), HasSubstr("\"shared\": a number of bytes"));
+  EXPECT_THAT(refused(R"({"kernel": 1})"), HasSubstr("\"kernel\": text"));
+  EXPECT_THAT(refused(R"({"cooperative": 1})"), HasSubstr("true or false"));
+  EXPECT_THAT(refused(R"({"defines": ["A"]})"), HasSubstr("\"defines\": an object"));
+  EXPECT_THAT(refused(R"({"defines": {"A": []}})"), HasSubstr("text or a number"));
+  EXPECT_THAT(refused(R"({"defines": {"1": 1}})"), HasSubstr("NAME=VALUE"));
+  EXPECT_THAT(refused(R"({"include": "a"})"), HasSubstr("\"include\": a list"));
+  EXPECT_THAT(refused(R"({"args": [5]})"), HasSubstr("\"args\": text"));
+  EXPECT_THAT(refused(R"({"args": ["i32"]})"), HasSubstr("\"args\": --arg i32: write TYPE:VALUE"));
+  EXPECT_THAT(failure(ErrorKind::bad_input, [&] { read_launch_file("/nonexistent/l.json"); }),
+              HasSubstr("/nonexistent/l.json"));
+}
+
+}  // namespace
+}  // namespace tilescope::io
