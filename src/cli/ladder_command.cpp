@@ -85,7 +85,7 @@ struct LadderCommand {
 void register_ladder(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<LadderCommand>();
   CLI::App* sub =
-      app.add_subcommand("ladder", "Verify, time and compare every rung of an operation");
+      app.add_subcommand("ladder", "Verify, time and compare all rungs of an operation");
   std::vector<std::string_view> names;
   for (const auto& operation : operations::registered_operations()) names.push_back(operation.name);
   sub->add_option("OPERATION", command->operation, fmt::format("{}", fmt::join(names, ", ")))

@@ -6,6 +6,7 @@
 #include <tilescope/matmul.hpp>
 #include <tilescope/npy.hpp>
 
+#include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
@@ -143,8 +144,9 @@ struct MatmulCommand {
             const std::string& device_id) const {
     const double seconds = report.compute_ms * 1e-3;
     if (json != "-") {
-      print(fmt::format("{} = {} x {}: {} x {} {}, {} on {} in {}{}\n", output, a, b, shape.m,
-                        shape.n, name_of(type), report.variant, device_id, format_duration(seconds),
+      print(fmt::format("{} = {} x {}: {} x {} {}, {} on {} in {}{}\n", printable(output),
+                        printable(a), printable(b), shape.m, shape.n, name_of(type), report.variant,
+                        device_id, format_duration(seconds),
                         seconds > 0.0 && shape.flops() > 0.0
                             ? ", " + format_rate(shape.flops() / seconds, "FLOP/s")
                             : ""));
@@ -165,11 +167,11 @@ struct MatmulCommand {
   // The files' names say more than "A" and "B".
   MatmulShape named_shape(const ConstMatrixView& a_view, const ConstMatrixView& b_view) const {
     if (a_view.columns != b_view.rows) {
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("{} is {} and {} is {}: the first's {} columns must equal the "
-                      "second's {} rows",
-                      a, shape_text(a_view), b, shape_text(b_view), a_view.columns, b_view.rows));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} is {} and {} is {}: the first's {} columns must equal the "
+                              "second's {} rows",
+                              quoted(a), shape_text(a_view), quoted(b), shape_text(b_view),
+                              a_view.columns, b_view.rows));
     }
     return product_shape(a_view, b_view);
   }
@@ -182,7 +184,7 @@ struct MatmulCommand {
     throw Error(ErrorKind::bad_input,
                 fmt::format("{}: its elements are {}; matmul takes float16, float32 and float64 "
                             "(in NumPy: a.astype('<f4'))",
-                            path, name_of(view.type)));
+                            quoted(path), name_of(view.type)));
   }
 };
 

@@ -1,0 +1,285 @@
+"""What the command says, in one line, and the exit code, when something is wrong."""
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+import numpy as np
+
+import program
+
+USAGE, NO_DEVICE, BAD_INPUT = 2, 3, 4
+
+
+class BadInput(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save("a.npy", np.ones((2, 3), np.float32))
+        self.save("b.npy", np.ones((3, 4), np.float32))
+        with open(self.path("a.npy"), "rb") as file:
+            self.whole = file.read()
+
+    def write(self, contents):
+        with open(self.path("x.npy"), "wb") as file:
+            file.write(contents)
+
+    def assert_refused(self, message):
+        """As the left operand and as the right one; nothing is written."""
+        for operands in (("x.npy", "b.npy"), ("a.npy", "x.npy")):
+            self.assert_fails(BAD_INPUT, message, "matmul", *operands, "-o", "c.npy")
+        self.assertNotIn("c.npy", self.files())
+
+    def test_truncated_data(self):
+        self.write(self.whole[:-1])
+        self.assert_refused("'x.npy': the file is truncated: shape (2, 3) of float32 needs 24 "
+                            "bytes of data, and the file has 23; copy it again")
+
+    def test_truncated_header(self):
+        self.write(self.whole[:20])
+        self.assert_refused("'x.npy': the .npy header is truncated: it needs 128 bytes, and the "
+                            "file has 20; copy it again")
+
+    def test_empty_file(self):
+        self.write(b"")
+        self.assert_refused("'x.npy': the file is empty, and a .npy file is needed")
+
+    def test_wrong_magic(self):
+        self.write(b"\x93NUMPX" + self.whole[6:])
+        self.assert_refused("'x.npy': not a .npy file; save the array with numpy.save")
+
+    def test_header_that_claims_more(self):
+        self.write(self.whole.replace(b"(2, 3)", b"(2, 9)"))
+        self.assert_refused("'x.npy': the file is truncated: shape (2, 9) of float32 needs 72 "
+                            "bytes of data, and the file has 24; copy it again")
+
+    def test_header_that_claims_less(self):
+        self.write(self.whole.replace(b"(2, 3)", b"(2, 2)"))
+        self.assert_refused("'x.npy': the file is longer than its header says: shape (2, 2) of "
+                            "float32 needs 16 bytes of data, and the file has 24; save it with "
+                            "numpy.save")
+
+    def test_shape_beyond_any_memory(self):
+        self.write(self.whole.replace(b"(2, 3), }            ", b"(3037000500, 3037000500), }"[:21]))
+        result = self.run_program("matmul", "x.npy", "b.npy", "-o", "c.npy")
+        self.assertEqual(result.code, BAD_INPUT)
+        self.assertEqual(result.err.count("\n"), 1)
+
+    def test_big_endian(self):
+        self.save("x.npy", np.ones((3, 3), ">f4"))
+        self.assert_refused("'x.npy': the element type '>f4' is big-endian, and little-endian is "
+                            "needed; save a.astype('<f4')")
+
+    def test_objects(self):
+        self.save("x.npy", np.array([[1, "x"]], dtype=object))
+        self.assert_refused("'x.npy': the element type '|O' holds Python objects; save numbers, "
+                            "a.astype('<f4')")
+
+    def test_integers(self):
+        self.save("x.npy", np.ones((3, 3), np.int32))
+        self.assert_refused("'x.npy': its elements are int32; matmul takes float16, float32 and "
+                            "float64 (in NumPy: a.astype('<f4'))")
+
+    def test_three_dimensions(self):
+        self.save("x.npy", np.ones((2, 3, 4), np.float32))
+        self.assert_refused("'x.npy': a matrix is needed, with 2 dimensions, and shape (2, 3, 4) "
+                            "has 3")
+
+    def test_one_dimension(self):
+        self.save("x.npy", np.ones(3, np.float32))
+        self.assert_refused("'x.npy': a matrix is needed, with 2 dimensions, and shape (3,) has 1; "
+                            "save a.reshape(1, -1) for a row or a.reshape(-1, 1) for a column")
+
+    def test_missing_file(self):
+        self.assert_refused("cannot read 'x.npy': no such file; check the name and the current "
+                            "folder")
+
+    def test_folder(self):
+        os.mkdir(self.path("x.npy"))
+        self.assert_refused("cannot read 'x.npy': it is a folder; name a file in it")
+
+    def test_a_name_with_a_line_break_stays_on_one_line(self):
+        self.save("two\nlines.npy", np.ones((3, 3), np.int32))
+        self.assert_fails(BAD_INPUT, "'two\\x0alines.npy': its elements are int32; matmul takes "
+                          "float16, float32 and float64 (in NumPy: a.astype('<f4'))",
+                          "matmul", "two\nlines.npy", "b.npy", "-o", "c.npy")
+
+
+class Usage(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save("a.npy", np.ones((2, 3), np.float32))
+        self.save("b.npy", np.ones((3, 4), np.float32))
+
+    def assert_matmul_fails(self, code, message, *options):
+        self.assert_fails(code, message, "matmul", "a.npy", "b.npy", "-o", "c.npy", *options)
+        self.assertEqual(self.files(), ["a.npy", "b.npy"])
+
+    def test_shapes_that_do_not_multiply(self):
+        self.assert_fails(USAGE, "'b.npy' is 3 x 4 and 'a.npy' is 2 x 3: the first's 4 columns "
+                          "must equal the second's 2 rows",
+                          "matmul", "b.npy", "a.npy", "-o", "c.npy")
+        self.assertEqual(self.files(), ["a.npy", "b.npy"])
+
+    def test_unknown_variant(self):
+        self.assert_matmul_fails(USAGE, 'matmul has no variant "tield_16", did you mean tiled_16?; '
+                                 "see tilescope ladder matmul --list", "--variant", "tield_16")
+
+    def test_a_variant_that_the_device_does_not_have(self):
+        self.assert_matmul_fails(
+            USAGE, "variant tiled_16 does not run on the cpu device, which has cpu_blas; use "
+            "--device cuda or emulated", "--variant", "tiled_16", "--device", "cpu")
+
+    def test_unknown_device(self):
+        result = self.run_program("matmul", "a.npy", "b.npy", "-o", "c.npy", "--device", "gpu")
+        self.assertEqual(result.code, USAGE)
+        self.assertRegex(result.err, r"^tilescope: --device gpu: no such device; use [^\n]+\n$")
+
+    def test_device_numbers(self):
+        self.assert_matmul_fails(USAGE, '--device cuda:x: "x" is not a device number; use cuda:0, '
+                                 "cuda:1, ...", "--device", "cuda:x")
+
+    def test_no_gpu(self):
+        if program.has_gpu():
+            self.skipTest("this machine has a GPU")
+        for command in (("matmul", "a.npy", "b.npy", "-o", "c.npy"), ("ladder", "matmul")):
+            result = self.run_program(*command, "--device", "cuda")
+            self.assertEqual(result.code, NO_DEVICE)
+            self.assertEqual(result.out, "")
+            self.assertRegex(result.err, r"^tilescope: [^\n]+--device cpu\n$")
+        self.assertEqual(self.files(), ["a.npy", "b.npy"])
+
+    def test_arguments(self):
+        for arguments, named in (
+                (("matmul", "a.npy", "b.npy", "-o", "c.npy", "--bogus"), "--bogus"),
+                (("matmul", "a.npy", "b.npy", "-o", "c.npy", "extra"), "extra"),
+                (("matmul", "a.npy", "b.npy", "-o", "c.npy", "--order", "X"), "--order"),
+                (("matmul", "a.npy", "b.npy", "-o", "c.npy", "--precision", "x"), "--precision"),
+                (("matmul", "a.npy", "b.npy"), "--output"),
+                (("matmul", "a.npy"), "required"),
+                (("ladder",), "required"),
+                (("ladder", "matmul", "--size", "-1"), "--size"),
+                (("ladder", "matmul", "--size", "ten"), "--size"),
+                (("ladder", "matmul", "--size", "8", "--samples", "0"), "--samples"),
+                (("ladder", "matmul", "--variant", "none"), '"none"'),
+                (("ladder", "none"), "none"),
+                ((), "required"),
+                (("--bogus",), "required")):
+            with self.subTest(arguments=arguments):
+                result = self.run_program(*arguments)
+                self.assertEqual(result.code, USAGE)
+                self.assertEqual(result.out, "")
+                self.assertRegex(result.err, r"^tilescope: [^\n]+\n$")
+                self.assertIn(named, result.err)
+        self.assertEqual(self.files(), ["a.npy", "b.npy"])
+
+    def test_unknown_command(self):
+        self.assert_fails(USAGE, 'there is no command "mamtul", did you mean matmul?; see '
+                          "tilescope --help", "mamtul")
+        self.assert_fails(USAGE, 'there is no command "xyzzy"; see tilescope --help', "xyzzy")
+
+
+class Output(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.save("a.npy", np.ones((2, 2), np.float32))
+
+    def assert_target_fails(self, code, message, target):
+        before = self.files()
+        self.assert_fails(code, message, "matmul", "a.npy", "a.npy", "-o", target)
+        self.assertEqual(self.files(), before)
+
+    def test_missing_folder(self):
+        self.assert_target_fails(BAD_INPUT, "cannot write 'no/c.npy': the folder "
+                                 f"'{self.path('no')}' does not exist; create it first", "no/c.npy")
+
+    def test_folder(self):
+        os.mkdir(self.path("c.npy"))
+        self.assert_target_fails(BAD_INPUT, "cannot write 'c.npy': it is a folder; name a file in "
+                                 "it", "c.npy")
+
+    def test_device(self):
+        self.assert_target_fails(BAD_INPUT, "cannot write '/dev/null': it is a device or pipe, and "
+                                 "a regular file is needed", "/dev/null")
+
+    def test_standard_output(self):
+        self.assert_target_fails(USAGE, "cannot write '-': a file is needed, not standard output; "
+                                 "name one ('./-' for one named '-')", "-")
+
+    def test_read_only_folder(self):
+        target = "/sys/c.npy"  # not even root may create files there
+        if os.geteuid() != 0:
+            os.mkdir(self.path("closed"), 0o500)
+            target = self.path("closed/c.npy")
+        result = self.run_program("matmul", "a.npy", "a.npy", "-o", target)
+        self.assertEqual(result.code, BAD_INPUT)
+        self.assertRegex(result.err, f"^tilescope: cannot write '{target}': (no permission to "
+                                     "create files in|.* is on a read-only file system)[^\n]*; "
+                                     "choose another folder\n$")
+
+    def test_an_error_keeps_the_old_output(self):
+        self.save("c.npy", np.zeros((2, 2), np.float32))
+        result = self.run_program("matmul", "a.npy", "missing.npy", "-o", "c.npy")
+        self.assertEqual(result.code, BAD_INPUT)
+        self.assertTrue(np.array_equal(self.load("c.npy"), np.zeros((2, 2))))
+
+    def test_full_standard_output(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            for arguments in (("matmul", "a.npy", "a.npy", "-o", "c.npy"), ("devices",),
+                              ("ladder", "matmul", "--list"), ("devices", "--json", "-")):
+                with self.subTest(arguments=arguments):
+                    result = self.run_program(*arguments, stdout=full)
+                    self.assertEqual(result.err, "tilescope: cannot write to standard output: No "
+                                                 "space left on device\n")
+                    self.assertEqual(result.code, BAD_INPUT)
+
+    def test_a_reader_that_went_away(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        with os.fdopen(writing, "w") as closed:
+            result = self.run_program("matmul", "a.npy", "a.npy", "-o", "c.npy", stdout=closed)
+        self.assertIn(result.code, (-signal.SIGPIPE, BAD_INPUT))
+        self.assertTrue(np.array_equal(self.load("c.npy"), np.full((2, 2), 2)))
+
+    def test_json_file_that_cannot_be_written(self):
+        result = self.run_program("devices", "--json", "no/x.json")
+        self.assertEqual(result.code, BAD_INPUT)
+        self.assertIn("cannot write 'no/x.json'", result.err)
+
+
+class Interrupted(program.ProgramTest):
+    def wait_for_temporary(self, process):
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and process.poll() is None:
+            if any(name.endswith(".tmp") for name in self.files()):
+                return
+            time.sleep(0.001)
+        self.fail(f"no temporary file was seen; the command ended with {process.returncode}")
+
+    def test_signals_leave_nothing(self):
+        rng = np.random.default_rng(1)
+        self.save("a.npy", rng.uniform(-1, 1, (5000, 5000)))
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            with self.subTest(signal=number):
+                process = self.start_program("matmul", "a.npy", "a.npy", "-o", "c.npy", "--device",
+                                             "cpu")
+                self.wait_for_temporary(process)
+                process.send_signal(number)
+                process.communicate(timeout=30)
+                self.assertEqual(process.returncode, code)
+                self.assertEqual(self.files(), ["a.npy"])
+
+    def test_the_ladder_stops_in_order(self):
+        process = self.start_program("ladder", "matmul", "--size", "1500", "--device", "cpu",
+                                     "--samples", "500")
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)  # the second one ends it at once
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+
+
+if __name__ == "__main__":
+    program.main()

@@ -1,0 +1,71 @@
+"""The command under test, in a folder of its own. Shared by the tests in this folder."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+TILESCOPE = os.environ.get("TILESCOPE", "build/tilescope")
+NO_GPU = "no GPU here"
+
+
+class Result:
+    def __init__(self, completed):
+        self.code = completed.returncode
+        self.out = completed.stdout
+        self.err = completed.stderr
+
+
+class ProgramTest(unittest.TestCase):
+    """Each test runs in a fresh folder; whatever the command leaves there is seen."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tilescope.")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def files(self):
+        return sorted(os.listdir(self.folder))
+
+    def run_program(self, *arguments, **options):
+        environment = dict(os.environ, **options.pop("env", {}))
+        options.setdefault("stdout", subprocess.PIPE)
+        return Result(subprocess.run(
+            [os.path.abspath(TILESCOPE), *arguments], cwd=self.folder, env=environment, text=True,
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120, **options))
+
+    def start_program(self, *arguments):
+        return subprocess.Popen(
+            [os.path.abspath(TILESCOPE), *arguments], cwd=self.folder, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def save(self, name, array):
+        np.save(self.path(name), array)
+
+    def load(self, name):
+        return np.load(self.path(name))
+
+    def assert_fails(self, code, message, *arguments, **options):
+        """The command fails with `code`, nothing on stdout, and exactly this line on stderr."""
+        result = self.run_program(*arguments, **options)
+        self.assertEqual(result.err, "tilescope: " + message + "\n")
+        self.assertEqual(result.code, code)
+        self.assertEqual(result.out, "")
+
+
+def has_gpu():
+    """Whether this machine has a GPU that the command sees."""
+    completed = subprocess.run([os.path.abspath(TILESCOPE), "devices"], text=True,
+                               stdout=subprocess.PIPE, check=True)
+    return "\ncuda:0: " in "\n" + completed.stdout
+
+
+def main():
+    sys.dont_write_bytecode = True
+    unittest.main()
