@@ -113,8 +113,10 @@ class BodyParser {
     if (context_.accept(".branchtargets")) return parse_branch_targets(word);
     if (context_.accept(".calltargets")) return parse_call_targets(word);
     if (context_.accept(".callprototype")) {
+      // Parsed first: a name must not stand for what an error kept from being made.
+      Prototype prototype = parse_prototype(context_, scopes_.unique(word.text));
       declare(word, NameEntry::Kind::prototype, function_.prototypes.size());
-      function_.prototypes.push_back(parse_prototype(context_, scopes_.unique(word.text)));
+      function_.prototypes.push_back(std::move(prototype));
       return;
     }
     scopes_.define_label(word.text, static_cast<std::uint32_t>(function_.instructions.size()),
@@ -194,7 +196,9 @@ class BodyParser {
   }
 
   void parse_registers() {
+    const std::uint32_t line = context_.token().line;
     const TypeSpecifier specifier = parse_type_specifier(context_);
+    if (specifier.vector > 4) fail(line, "a register has at most four components");
     do {
       const Token name = context_.expect_name("the name of a register");
       if (context_.accept('<')) {

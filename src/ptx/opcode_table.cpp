@@ -25,6 +25,9 @@ struct SlotList {
 struct Row {
   OpcodeInfo info;
   SlotList slots;
+
+  constexpr Row(std::string_view operation, std::string_view operands, SlotList list)
+      : info{operation, operands}, slots(list) {}
 };
 
 // In the order of Opcode. Modifiers are accepted in any order, since real programs vary it

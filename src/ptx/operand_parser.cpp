@@ -123,8 +123,8 @@ void OperandParser::parse_offset(Operand& operand) {
   }
 }
 
-Operand OperandParser::named(const NameEntry& entry, std::string_view suffix,
-                             const Token& token) const {
+Operand OperandParser::named(NameEntry& entry, std::string_view base, std::string_view suffix,
+                             const Token& token) {
   switch (entry.kind) {
     case NameEntry::Kind::variable:
       return symbol_operand(SymbolKind::local_variable, entry.index);
@@ -141,20 +141,19 @@ Operand OperandParser::named(const NameEntry& entry, std::string_view suffix,
     Operand operand;
     operand.kind = Kind::vector;
     for (unsigned i = 0; i < entry.vector; ++i) {
-      operand.elements.push_back(register_operand(entry.index + i));
+      operand.elements.push_back(register_operand(scopes_.component(base, entry, i)));
     }
     return operand;
   }
   if (entry.vector > 1) {
     const unsigned which = component(suffix);
-    if (which < entry.vector) return register_operand(entry.index + which);
+    if (which < entry.vector) return register_operand(scopes_.component(base, entry, which));
   } else {
     Operand operand = register_operand(entry.index);
     operand.selector = selector(suffix);
     if (suffix.empty() || operand.selector != Operand::Selector::none) return operand;
   }
-  fail(token.line, "the register {} has no part '.{}'",
-       quoted(token.text.substr(0, token.text.find('.'))), suffix);
+  fail(token.line, "the register {} has no part '.{}'", quoted(base), suffix);
 }
 
 Operand OperandParser::parse_name() {
@@ -163,7 +162,7 @@ Operand OperandParser::parse_name() {
   const std::string_view base = token.text.substr(0, dot);
   const std::string_view suffix =
       dot == std::string_view::npos ? std::string_view() : token.text.substr(dot + 1);
-  if (const NameEntry* entry = scopes_.find(base)) return named(*entry, suffix, token);
+  if (NameEntry* entry = scopes_.find(base)) return named(*entry, base, suffix, token);
   if (auto special = special_register(token.text)) return *special;
   const auto symbol = context_.symbols.find(token.text);
   if (symbol == context_.symbols.end()) {

@@ -25,7 +25,8 @@ class OperandParser {
   Operand parse_name();
   Operand parse_negated();
   Operand parse_constant_operand();
-  Operand named(const NameEntry& entry, std::string_view suffix, const Token& token) const;
+  Operand named(NameEntry& entry, std::string_view base, std::string_view suffix,
+                const Token& token);
   void parse_offset(Operand& operand);
   std::uint64_t element_size(const Symbol& symbol) const;
 

@@ -63,23 +63,26 @@ NameEntry* Scopes::find_in(std::uint32_t scope, std::string_view name) {
   return &names_.emplace(Key{scope, name}, entry).first->second;
 }
 
-void Scopes::materialize(std::string_view name, NameEntry& entry) {
-  entry.index = static_cast<std::uint32_t>(function_.registers.size());
-  if (entry.vector == 1) {
-    function_.registers.push_back({unique(name), entry.type});
-    return;
-  }
-  for (unsigned i = 0; i < entry.vector; ++i) {
-    function_.registers.push_back({unique(fmt::format("{}_{}", name, "xyzw"[i])), entry.type});
-  }
+std::uint32_t Scopes::add_register(std::string_view name, Type type) {
+  function_.registers.push_back({unique(name), type});
+  return static_cast<std::uint32_t>(function_.registers.size() - 1);
 }
 
-const NameEntry* Scopes::find(std::string_view name) {
+std::uint32_t Scopes::component(std::string_view name, NameEntry& entry, unsigned which) {
+  std::uint32_t& index = entry.components[which];
+  if (index == no_index) {
+    index = add_register(fmt::format("{}_{}", name, "xyzw"[which]), entry.type);
+  }
+  return index;
+}
+
+NameEntry* Scopes::find(std::string_view name) {
   for (std::uint32_t scope = current_; scope != no_index; scope = scopes_[scope].parent) {
     if (!scopes_[scope].has_names) continue;
     NameEntry* entry = find_in(scope, name);
     if (entry == nullptr) continue;
-    if (entry->kind == NameEntry::Kind::reg && entry->index == no_index) materialize(name, *entry);
+    const bool scalar = entry->kind == NameEntry::Kind::reg && entry->vector == 1;
+    if (scalar && entry->index == no_index) entry->index = add_register(name, entry->type);
     return entry;
   }
   return nullptr;

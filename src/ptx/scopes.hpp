@@ -2,6 +2,7 @@
 // where it stands, and which index it gets.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -27,8 +28,10 @@ struct NameEntry {
   };
   Kind kind = Kind::reg;
   Type type = Type::none;          ///< of a register
-  std::uint8_t vector = 1;         ///< registers in a row: `.reg .v4 .f32 x`
-  std::uint32_t index = no_index;  ///< of a register: set when it is first named
+  std::uint8_t vector = 1;         ///< registers under one name: `.reg .v4 .f32 x`
+  std::uint32_t index = no_index;  ///< of a scalar register: set when it is first named
+  /// Of a vector of registers: each set when it is first named.
+  std::array<std::uint32_t, 4> components{no_index, no_index, no_index, no_index};
 };
 
 class Scopes {
@@ -46,8 +49,10 @@ class Scopes {
   /// `.reg .b32 %r<count>`: %r0 to %r(count-1), each made when it is named.
   void declare_range(std::string_view prefix, std::uint64_t count, Type type, std::uint8_t vector,
                      std::uint32_t line);
-  /// The innermost meaning of `name` here, or null. A register gets its index now.
-  const NameEntry* find(std::string_view name);
+  /// The innermost meaning of `name` here, or null. A scalar register gets its index now.
+  NameEntry* find(std::string_view name);
+  /// The index of one component of a vector of registers.
+  std::uint32_t component(std::string_view name, NameEntry& entry, unsigned which);
 
   /// A label of this scope at `instruction`.
   void define_label(std::string_view name, std::uint32_t instruction, std::uint32_t line);
@@ -87,7 +92,7 @@ class Scopes {
   };
 
   NameEntry* find_in(std::uint32_t scope, std::string_view name);
-  void materialize(std::string_view name, NameEntry& entry);
+  std::uint32_t add_register(std::string_view name, Type type);
 
   Function& function_;
   std::function<bool(std::string_view)> outer_name_;
