@@ -1,0 +1,60 @@
+// Which bytes of global memory a launch reads and writes, each counted once: the traffic that no
+// cache could avoid.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emulator/memory_map.hpp"
+
+namespace tilescope::observe {
+
+/// Bytes of one allocation that a launch touched.
+struct FootprintOf {
+  std::string name;
+  std::uint64_t bytes = 0;    ///< size of the allocation
+  std::uint64_t read = 0;     ///< different bytes read (atomics read and write)
+  std::uint64_t written = 0;  ///< different bytes written
+};
+
+/// One bit a byte and direction. Blocks on several host threads mark the same bits; setting a bit
+/// twice is no matter, so the result does not depend on who came first.
+class Footprint {
+ public:
+  explicit Footprint(const emulator::MemoryMap& memory);
+
+  /// Index of the allocation that holds `address`; `hint` is tried first. kNowhere if none does.
+  static constexpr std::uint32_t kNowhere = 0xffffffffu;
+  std::uint32_t find(std::uint64_t address, std::uint32_t hint) const {
+    if (hint < regions_.size() && address - regions_[hint].begin < regions_[hint].bytes) {
+      return hint;
+    }
+    return search(address);
+  }
+  void mark(std::uint32_t region, std::uint64_t address, std::uint64_t bytes, bool write) {
+    Region& r = regions_[region];
+    mark_bits(write ? r.written.get() : r.read.get(), address - r.begin, bytes);
+  }
+  /// In order of address; allocations that nobody touched are left out.
+  std::vector<FootprintOf> result() const;
+
+ private:
+  using Word = std::atomic<std::uint64_t>;
+  struct Release {
+    void operator()(Word* p) const;
+  };
+  struct Region {
+    std::uint64_t begin, bytes;
+    std::string name;
+    std::unique_ptr<Word[], Release> read, written;
+  };
+  std::uint32_t search(std::uint64_t address) const;
+  static void mark_bits(Word* bits, std::uint64_t offset, std::uint64_t bytes);
+
+  std::vector<Region> regions_;
+};
+
+}  // namespace tilescope::observe

@@ -1,0 +1,52 @@
+#include "observe/source_place.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace tilescope::observe {
+
+bool is_toolkit_header(std::string_view path) {
+  static constexpr std::array<std::string_view, 7> kFolders = {
+      "/cooperative_groups/", "/cuda/std/", "/cuda/", "/cub/", "/thrust/", "/crt/", "/cccl/"};
+  static constexpr std::array<std::string_view, 10> kPrefixes = {
+      "cuda_",          "sm_",           "device_functions",   "device_atomic_",
+      "math_functions", "vector_functi", "cooperative_groups", "common_functions",
+      "mma.h",          "curand"};
+  for (const std::string_view folder : kFolders) {
+    if (path.find(folder) != std::string_view::npos && path.find("include") != path.npos) {
+      return true;
+    }
+  }
+  const std::size_t slash = path.rfind('/');
+  const std::string_view name = slash == path.npos ? path : path.substr(slash + 1);
+  const bool header = name.ends_with(".h") || name.ends_with(".hpp");
+  return header && std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                               [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+SourcePlace source_place(const emulator::Program& program, emulator::InstructionId id) {
+  SourcePlace innermost;
+  for (const ptx::InlinedLocation& level : program.location(id)) {
+    if (level.line == 0 || level.file.empty()) continue;
+    if (innermost.line == 0) innermost = {std::string(level.file), level.line};
+    if (!is_toolkit_header(level.file)) return {std::string(level.file), level.line};
+  }
+  return innermost;
+}
+
+PlaceTable::PlaceTable(const emulator::Program& program) {
+  const auto count = static_cast<std::uint32_t>(program.instructions().size());
+  std::vector<SourcePlace> of(count);
+  for (std::uint32_t id = 0; id < count; ++id) of[id] = source_place(program, id);
+  places_ = of;
+  std::sort(places_.begin(), places_.end());
+  places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
+  index_.resize(count);
+  for (std::uint32_t id = 0; id < count; ++id) {
+    index_[id] = static_cast<std::uint32_t>(
+        std::lower_bound(places_.begin(), places_.end(), of[id]) - places_.begin());
+  }
+}
+
+}  // namespace tilescope::observe

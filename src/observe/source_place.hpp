@@ -1,0 +1,45 @@
+// Where in the source an instruction belongs.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "emulator/program.hpp"
+
+namespace tilescope::observe {
+
+/// A line of a source file, as the line table names it. Line 0: the PTX has no line table; `file`
+/// is then empty and nothing is known.
+struct SourcePlace {
+  std::string file;
+  std::uint32_t line = 0;
+
+  friend bool operator==(const SourcePlace&, const SourcePlace&) = default;
+  friend auto operator<=>(const SourcePlace&, const SourcePlace&) = default;
+};
+
+/// Is the file one of those that come with the CUDA toolkit (cooperative groups, half precision,
+/// libcu++, CUB)? Its lines are credited to the line that called it.
+bool is_toolkit_header(std::string_view path);
+
+/// The innermost line that does not lie in a toolkit header; when all do, the innermost.
+SourcePlace source_place(const emulator::Program& program, emulator::InstructionId id);
+
+/// The same for all instructions of a program, as indices into a sorted table of lines.
+class PlaceTable {
+ public:
+  PlaceTable() = default;
+  explicit PlaceTable(const emulator::Program& program);
+
+  const std::vector<SourcePlace>& places() const { return places_; }
+  std::uint32_t index(emulator::InstructionId id) const { return index_[id]; }
+  const SourcePlace& place(emulator::InstructionId id) const { return places_[index_[id]]; }
+
+ private:
+  std::vector<SourcePlace> places_;
+  std::vector<std::uint32_t> index_;
+};
+
+}  // namespace tilescope::observe
