@@ -8,7 +8,7 @@
 
 #include "ptx/control_flow.hpp"
 #include "ptx/parser.hpp"
-#include "../ptx/same_module.hpp"
+#include "ptx/same_module.hpp"
 
 namespace {
 
