@@ -1,0 +1,151 @@
+"""The house rules that a compiler does not check: which room may include which, how long a file may
+get, how many files a new rung takes, and that nothing in the tree names somebody's machine."""
+
+import os
+import re
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# From the bottom up; rooms on one line do not know each other. docs/architecture.md explains.
+FLOORS = [
+    ["base"],
+    ["expression"],
+    ["gpu"],
+    ["ptx", "compile"],
+    ["emulator"],
+    ["observe"],
+    ["device"],
+    ["operations"],
+    ["transfer"],
+    ["measure", "io"],
+    ["report"],
+    ["cli"],
+]
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+LONGEST_FILE = 450
+OWN_SOURCES = ("src", "include", "kernels", "tests", "cmake", "tools", "examples", "bench")
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def files(folder, endings):
+    """Paths below `folder`, relative to the root, sorted."""
+    found = []
+    for where, _, names in os.walk(os.path.join(ROOT, folder)):
+        found += [os.path.relpath(os.path.join(where, name), ROOT) for name in names
+                  if name.endswith(endings)]
+    return sorted(found)
+
+
+def upward(path, text):
+    """The #includes of a source file in src/ that point up or sideways."""
+    room = path.split("/")[1]
+    wrong = []
+    for target in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.M):
+        other = target.split("/")[0]
+        if other == "tilescope" or other == room:
+            continue
+        if other not in FLOOR_OF:
+            wrong.append(f"{path}: {target} is in no room")
+        elif FLOOR_OF[other] >= FLOOR_OF[room]:
+            wrong.append(f"{path}: {room} may not include {target}")
+    return wrong
+
+
+class Layers(unittest.TestCase):
+    def test_every_room_has_a_floor(self):
+        rooms = [name for name in os.listdir(os.path.join(ROOT, "src"))
+                 if os.path.isdir(os.path.join(ROOT, "src", name))]
+        self.assertEqual(sorted(rooms), sorted(FLOOR_OF))
+
+    def test_arrows_point_down(self):
+        wrong = []
+        for path in files("src", (".hpp", ".cpp")):
+            wrong += upward(path, read(path))
+        self.assertEqual(wrong, [])
+
+    def test_the_public_interface_stands_alone(self):
+        for path in files("include", ".hpp"):
+            for target in re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', read(path), re.M):
+                self.assertTrue("/" not in target and "." not in target
+                                or target.startswith("tilescope/"), f"{path} includes {target}")
+
+    def test_the_check_finds_what_it_is_for(self):
+        self.assertEqual(upward("src/ptx/a.cpp", '#include "base/b.hpp"\n#include "ptx/c.hpp"\n'
+                                                 '#include <tilescope/error.hpp>\n'), [])
+        self.assertEqual(upward("src/ptx/a.cpp", ' # include "device/b.hpp"\n'),
+                         ["src/ptx/a.cpp: ptx may not include device/b.hpp"])
+        self.assertEqual(upward("src/ptx/a.cpp", '#include "compile/b.hpp"'),
+                         ["src/ptx/a.cpp: ptx may not include compile/b.hpp"])
+        self.assertEqual(upward("src/emulator/a.cpp", '#include "nowhere/b.hpp"'),
+                         ["src/emulator/a.cpp: nowhere/b.hpp is in no room"])
+
+
+class Files(unittest.TestCase):
+    def test_none_is_too_long(self):
+        for folder in OWN_SOURCES:
+            for path in files(folder, (".hpp", ".cpp", ".cu", ".cuh", ".py", ".cmake", ".sh")):
+                with self.subTest(path=path):
+                    self.assertLessEqual(read(path).count("\n"), LONGEST_FILE)
+
+    def test_none_names_a_machine(self):
+        # In pieces, so that this file passes.
+        patterns = ["/" + "work/", "/" + "root/", "/" + "home/[a-z]", "py" + "env", "/opt/" + "wheels",
+                    r"build-" + "pkg", "/tmp/" + "brief", "/tmp/" + "mine"]
+        machine = re.compile("|".join(patterns))
+        text_files = ["README.md", "Makefile", "CMakeLists.txt", "CMakePresets.json", ".ci/run"]
+        for folder in OWN_SOURCES + ("docs",):
+            text_files += [path for path in files(folder, "")
+                           if not path.endswith((".npy", ".png", ".pyc"))]
+        for path in text_files:
+            if not os.path.exists(os.path.join(ROOT, path)):
+                continue
+            for number, line in enumerate(read(path).splitlines(), 1):
+                self.assertIsNone(machine.search(line), f"{path}:{number}: {line[:100]}")
+
+
+class Rungs(unittest.TestCase):
+    """One kernel file and one row of the table make a rung: nothing else knows its name."""
+
+    TABLE = "src/operations/matmul/variants.cpp"
+
+    def rungs(self):
+        rows = re.findall(r'\{\.name = "(\w+)",(.*?)(?=\n      \{\.name|\n  \};)', read(self.TABLE),
+                          re.S)
+        kernels = {}
+        for name, row in rows:
+            source = re.search(r'\.source = "([^"]+)"', row)
+            if source:
+                kernels[name] = source.group(1)
+        return kernels
+
+    def test_the_table_is_read_right(self):
+        kernels = self.rungs()
+        self.assertEqual(kernels["tiled"], "matmul/06_tiled.cu")
+        on_disk = {path[len("kernels/"):] for path in files("kernels/matmul", ".cu")}
+        self.assertEqual(set(kernels.values()), on_disk)
+
+    def test_a_rung_takes_one_kernel_file_and_one_row(self):
+        sources = {path: read(path) for path in files("src", (".hpp", ".cpp")) +
+                   files("cmake", "") + ["CMakeLists.txt"]}
+        for name, kernel in self.rungs().items():
+            knows_file = [path for path, text in sources.items() if kernel in text]
+            self.assertEqual(knows_file, [self.TABLE], f"files that know {kernel}")
+            literal = re.compile(r'"' + name + r'(_\d+)?"')
+            knows_name = [path for path, text in sources.items() if literal.search(text)]
+            self.assertEqual(knows_name, [self.TABLE], f"files that know \"{name}\"")
+
+    def test_every_kernel_opens_with_its_idea(self):
+        for path in files("kernels/matmul", ".cu"):
+            head = read(path).split("extern", 1)[0]
+            self.assertTrue(head.startswith("// "), path)
+            for part in ("// Idea: ", "// Changes: ", "// Counter: ", " Launch: "):
+                self.assertIn(part, head, f"{path} lacks {part}")
+
+
+if __name__ == "__main__":
+    unittest.main()
