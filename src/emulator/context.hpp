@@ -25,12 +25,12 @@ struct alignas(64) AccessPattern {
   std::int64_t high = 0;     ///< largest
   std::uint64_t alignment = 0;  ///< OR of all differences
   bool narrow = false;          ///< every difference fits 32 bits: `index` holds
-  bool window = false;  ///< all lanes lie in 32 words from the lowest address: `word` holds
+  bool window = false;          ///< all lanes lie in 32 words from the lowest address: `word` holds
   /// The allocation that the last access fell into: [begin, end) and where it lies on the host.
   std::uint64_t begin = 0, end = 0;
   std::uint8_t* host = nullptr;
   alignas(64) std::int32_t index[32];
-  alignas(64) std::uint32_t word[32];           ///< 4-byte words from the lowest address
+  alignas(64) std::uint32_t word[32];        ///< 4-byte words from the lowest address
   alignas(64) std::uint64_t difference[32];  ///< to the first lane; 0 outside mask
 };
 

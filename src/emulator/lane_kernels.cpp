@@ -34,17 +34,26 @@ const LaneKernels* lane_kernels(const char* name) {
   return nullptr;
 }
 
-const LaneKernels& lane_kernels() {
-  static const LaneKernels& chosen = [&]() -> const LaneKernels& {
-    if (const char* wanted = std::getenv("TILESCOPE_LANES")) {
-      if (const LaneKernels* found = lane_kernels(wanted)) return *found;
-    }
-    for (const char* name : {"v4", "v3"}) {
-      if (const LaneKernels* found = lane_kernels(name)) return *found;
-    }
-    return baseline::kernels;
-  }();
-  return chosen;
+namespace {
+
+const LaneKernels* best() {
+  if (const char* wanted = std::getenv("TILESCOPE_LANES")) {
+    if (const LaneKernels* found = lane_kernels(wanted)) return found;
+  }
+  for (const char* name : {"v4", "v3"}) {
+    if (const LaneKernels* found = lane_kernels(name)) return found;
+  }
+  return &baseline::kernels;
 }
+
+const LaneKernels*& chosen() {
+  static const LaneKernels* kernels = best();
+  return kernels;
+}
+
+}  // namespace
+
+const LaneKernels& lane_kernels() { return *chosen(); }
+void use_lane_kernels(const LaneKernels& kernels) { chosen() = &kernels; }
 
 }  // namespace tilescope::emulator

@@ -37,7 +37,8 @@ Conversion unpacked(std::uint32_t aux) {
 }
 
 bool is_packed(Type type) {
-  return type == Type::f16x2 || type == Type::bf16x2 || type == Type::e4m3x2 || type == Type::e5m2x2;
+  return type == Type::f16x2 || type == Type::bf16x2 || type == Type::e4m3x2 ||
+         type == Type::e5m2x2;
 }
 unsigned element_bits(Type type) {
   return is_packed(type) ? ptx::bit_width(type) / 2 : ptx::bit_width(type);
@@ -75,11 +76,16 @@ double value_of(std::uint64_t bits, Type type) {
 
 double integral(double v, Rounding rounding) {
   switch (rounding) {
-    case Rounding::rni: return std::nearbyint(v);
-    case Rounding::rzi: return std::trunc(v);
-    case Rounding::rmi: return std::floor(v);
-    case Rounding::rpi: return std::ceil(v);
-    default: return v;
+    case Rounding::rni:
+      return std::nearbyint(v);
+    case Rounding::rzi:
+      return std::trunc(v);
+    case Rounding::rmi:
+      return std::floor(v);
+    case Rounding::rpi:
+      return std::ceil(v);
+    default:
+      return v;
   }
 }
 
@@ -91,7 +97,8 @@ std::uint64_t to_integer(double v, const Conversion& c) {
   v = integral(v, c.rounding);
   const double limit = is_signed ? static_cast<double>(high) : 2.0 * static_cast<double>(high);
   if (v >= limit) return is_signed ? high - 1 : ~std::uint64_t{0} >> (64 - width);
-  if (is_signed) return v < -limit ? ~(high - 1) : static_cast<std::uint64_t>(static_cast<std::int64_t>(v));
+  if (is_signed)
+    return v < -limit ? ~(high - 1) : static_cast<std::uint64_t>(static_cast<std::int64_t>(v));
   return v < 0 ? 0 : static_cast<std::uint64_t>(v);
 }
 
@@ -154,8 +161,7 @@ void convert_pair(Context& w, const Code& c) {
     const int lane = std::countr_zero(m);
     const std::uint64_t both = read(w, c.a, 2 * from, lane);
     const std::uint64_t low = both & ((std::uint64_t{1} << from) - 1);
-    write(w, c, lane,
-          convert_one(both >> from, conversion) << to | convert_one(low, conversion));
+    write(w, c, lane, convert_one(both >> from, conversion) << to | convert_one(low, conversion));
   }
 }
 

@@ -70,12 +70,18 @@ void bit_mask(Context& w, const Code& c) {
 std::uint32_t permuted_byte(ptx::PermuteMode mode, std::uint32_t selector, std::uint32_t i) {
   const std::uint32_t s = selector & 3;
   switch (mode) {
-    case ptx::PermuteMode::f4e: return s + i;
-    case ptx::PermuteMode::b4e: return (s + 8 - i) & 7;
-    case ptx::PermuteMode::rc8: return s;
-    case ptx::PermuteMode::ecl: return std::max(s, i);
-    case ptx::PermuteMode::ecr: return std::min(s, i);
-    default: return ((s & 1) << 1) + (i & 1);  // rc16
+    case ptx::PermuteMode::f4e:
+      return s + i;
+    case ptx::PermuteMode::b4e:
+      return (s + 8 - i) & 7;
+    case ptx::PermuteMode::rc8:
+      return s;
+    case ptx::PermuteMode::ecl:
+      return std::max(s, i);
+    case ptx::PermuteMode::ecr:
+      return std::min(s, i);
+    default:
+      return ((s & 1) << 1) + (i & 1);  // rc16
   }
 }
 void permute(Context& w, const Code& c) {
@@ -121,7 +127,8 @@ void packed(Context& w, const Code& c) {
   const bool is_signed = (c.aux >> 16 & 1) != 0, relu = (c.aux >> 17 & 1) != 0;
   const auto one = [=](std::uint32_t x, std::uint32_t y) {
     const auto value = [=](std::uint32_t v) {
-      return is_signed ? std::int32_t{static_cast<std::int16_t>(v)} : static_cast<std::int32_t>(v & 0xffff);
+      return is_signed ? std::int32_t{static_cast<std::int16_t>(v)}
+                       : static_cast<std::int32_t>(v & 0xffff);
     };
     std::int32_t r = opcode == Opcode::add   ? value(x) + value(y)
                      : opcode == Opcode::min ? std::min(value(x), value(y))
@@ -156,8 +163,7 @@ void pack_saturated(Context& w, const Code& c) {
   };
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const std::uint32_t pair =
-        saturated(r32(w, c.a)[lane]) << bits | saturated(r32(w, c.b)[lane]);
+    const std::uint32_t pair = saturated(r32(w, c.a)[lane]) << bits | saturated(r32(w, c.b)[lane]);
     const std::uint32_t above = has_third && bits < 16 ? r32(w, c.c)[lane] << 2 * bits : 0;
     r32(w, c.dst)[lane] = above | pair;
   }
@@ -212,7 +218,9 @@ bool decode_integer_rare(FunctionDecoder& d, const ptx::Instruction& in, Code& c
   const ptx::Modifiers& m = in.modifiers;
   const std::uint32_t clamp = m.shift_mode == ptx::ShiftMode::clamp ? 1 : 0;
   switch (in.opcode) {
-    case Opcode::fns: code.execute = fns; return operands(d, in, Type::b32, code);
+    case Opcode::fns:
+      code.execute = fns;
+      return operands(d, in, Type::b32, code);
     case Opcode::szext:
       code.aux = clamp | (m.type() == Type::s32 ? 2u : 0u);
       code.execute = sign_extend;
@@ -237,9 +245,12 @@ bool decode_integer_rare(FunctionDecoder& d, const ptx::Instruction& in, Code& c
     }
     case Opcode::add:
     case Opcode::min:
-    case Opcode::max: return decode_extremum(d, in, code);
-    case Opcode::cvt_pack: return decode_pack(d, in, code);
-    default: return false;
+    case Opcode::max:
+      return decode_extremum(d, in, code);
+    case Opcode::cvt_pack:
+      return decode_pack(d, in, code);
+    default:
+      return false;
   }
 }
 

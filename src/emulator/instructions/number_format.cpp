@@ -17,10 +17,14 @@ double round_integral(double m, bool negative, ptx::Rounding rounding) {
   const double down = std::floor(m);
   const double rest = m - down;  // exact
   switch (rounding) {
-    case ptx::Rounding::rz: return down;
-    case ptx::Rounding::rm: return negative && rest > 0 ? down + 1 : down;
-    case ptx::Rounding::rp: return !negative && rest > 0 ? down + 1 : down;
-    case ptx::Rounding::rna: return rest >= 0.5 ? down + 1 : down;
+    case ptx::Rounding::rz:
+      return down;
+    case ptx::Rounding::rm:
+      return negative && rest > 0 ? down + 1 : down;
+    case ptx::Rounding::rp:
+      return !negative && rest > 0 ? down + 1 : down;
+    case ptx::Rounding::rna:
+      return rest >= 0.5 ? down + 1 : down;
     default:
       if (rest != 0.5) return rest > 0.5 ? down + 1 : down;
       return std::fmod(down, 2.0) == 0 ? down : down + 1;
@@ -33,16 +37,23 @@ const NumberFormat* number_format(ptx::Type type) {
   using ptx::Type;
   switch (type) {
     case Type::f16:
-    case Type::f16x2: return &kF16;
+    case Type::f16x2:
+      return &kF16;
     case Type::bf16:
-    case Type::bf16x2: return &kBf16;
-    case Type::tf32: return &kTf32;
-    case Type::f32: return &kF32;
+    case Type::bf16x2:
+      return &kBf16;
+    case Type::tf32:
+      return &kTf32;
+    case Type::f32:
+      return &kF32;
     case Type::e4m3:
-    case Type::e4m3x2: return &kE4m3;
+    case Type::e4m3x2:
+      return &kE4m3;
     case Type::e5m2:
-    case Type::e5m2x2: return &kE5m2;
-    default: return nullptr;
+    case Type::e5m2x2:
+      return &kE5m2;
+    default:
+      return nullptr;
   }
 }
 
@@ -55,7 +66,8 @@ std::uint32_t encode(double value, const NumberFormat& format, ptx::Rounding rou
   const int p = format.precision;
   // The value in units of its last place.
   int exponent = format.lowest_exponent;
-  if (magnitude >= std::ldexp(1.0, exponent) && !std::isinf(magnitude)) exponent = std::ilogb(magnitude);
+  if (magnitude >= std::ldexp(1.0, exponent) && !std::isinf(magnitude))
+    exponent = std::ilogb(magnitude);
   double m = magnitude;
   if (!std::isinf(magnitude)) {
     m = round_integral(std::ldexp(magnitude, p - exponent), negative, rounding);
@@ -101,7 +113,8 @@ double decode(std::uint32_t bits, const NumberFormat& format) {
   } else if (field == 0) {
     magnitude = std::ldexp(fraction, format.lowest_exponent - p);
   } else {
-    magnitude = std::ldexp(fraction + (std::uint32_t{1} << p), field - 1 + format.lowest_exponent - p);
+    magnitude =
+        std::ldexp(fraction + (std::uint32_t{1} << p), field - 1 + format.lowest_exponent - p);
   }
   return negative ? -magnitude : magnitude;
 }

@@ -9,12 +9,12 @@
 namespace tilescope::emulator {
 
 struct NumberFormat {
-  int precision;            ///< explicit bits of the significand
-  int lowest_exponent;      ///< of normal numbers
-  double largest;           ///< finite value
+  int precision;        ///< explicit bits of the significand
+  int lowest_exponent;  ///< of normal numbers
+  double largest;       ///< finite value
   bool has_infinity;
-  int sign_bit;             ///< position
-  int shift;                ///< position of the significand's lowest bit
+  int sign_bit;  ///< position
+  int shift;     ///< position of the significand's lowest bit
   std::uint32_t nan;
 };
 

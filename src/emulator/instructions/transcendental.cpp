@@ -22,11 +22,16 @@ using ptx::Type;
 
 double evaluate(Opcode opcode, double x) {
   switch (opcode) {
-    case Opcode::sin: return std::sin(x);
-    case Opcode::cos: return std::cos(x);
-    case Opcode::lg2: return std::log2(x);
-    case Opcode::ex2: return std::exp2(x);
-    default: return std::tanh(x);
+    case Opcode::sin:
+      return std::sin(x);
+    case Opcode::cos:
+      return std::cos(x);
+    case Opcode::lg2:
+      return std::log2(x);
+    case Opcode::ex2:
+      return std::exp2(x);
+    default:
+      return std::tanh(x);
   }
 }
 
@@ -60,12 +65,18 @@ void approximate(Context& w, const Code& c) {
 
 bool test(ptx::TestKind kind, double v) {
   switch (kind) {
-    case ptx::TestKind::finite: return std::isfinite(v);
-    case ptx::TestKind::infinite: return std::isinf(v);
-    case ptx::TestKind::number: return !std::isnan(v);
-    case ptx::TestKind::notanumber: return std::isnan(v);
-    case ptx::TestKind::normal: return std::isnormal(v);
-    default: return std::fpclassify(v) == FP_SUBNORMAL;
+    case ptx::TestKind::finite:
+      return std::isfinite(v);
+    case ptx::TestKind::infinite:
+      return std::isinf(v);
+    case ptx::TestKind::number:
+      return !std::isnan(v);
+    case ptx::TestKind::notanumber:
+      return std::isnan(v);
+    case ptx::TestKind::normal:
+      return std::isnormal(v);
+    default:
+      return std::fpclassify(v) == FP_SUBNORMAL;
   }
 }
 bool test(ptx::TestKind kind, float v) {
@@ -87,26 +98,41 @@ void classify(Context& w, const Code& c) {
   p = (p & ~w.mask) | result;
 }
 
-// --- comparisons of 16-bit floats -----------------------------------------------------------------
+// --- comparisons of 16-bit floats
+// -----------------------------------------------------------------
 
 bool compare(ptx::Compare how, double a, double b) {
   using ptx::Compare;
   const bool unordered = std::isnan(a) || std::isnan(b);
   switch (how) {
-    case Compare::eq: return a == b;
-    case Compare::ne: return !unordered && a != b;
-    case Compare::lt: return a < b;
-    case Compare::le: return a <= b;
-    case Compare::gt: return a > b;
-    case Compare::ge: return a >= b;
-    case Compare::equ: return unordered || a == b;
-    case Compare::neu: return unordered || a != b;
-    case Compare::ltu: return unordered || a < b;
-    case Compare::leu: return unordered || a <= b;
-    case Compare::gtu: return unordered || a > b;
-    case Compare::geu: return unordered || a >= b;
-    case Compare::num: return !unordered;
-    default: return unordered;
+    case Compare::eq:
+      return a == b;
+    case Compare::ne:
+      return !unordered && a != b;
+    case Compare::lt:
+      return a < b;
+    case Compare::le:
+      return a <= b;
+    case Compare::gt:
+      return a > b;
+    case Compare::ge:
+      return a >= b;
+    case Compare::equ:
+      return unordered || a == b;
+    case Compare::neu:
+      return unordered || a != b;
+    case Compare::ltu:
+      return unordered || a < b;
+    case Compare::leu:
+      return unordered || a <= b;
+    case Compare::gtu:
+      return unordered || a > b;
+    case Compare::geu:
+      return unordered || a >= b;
+    case Compare::num:
+      return !unordered;
+    default:
+      return unordered;
   }
 }
 
@@ -157,9 +183,10 @@ void compare_half(Context& w, const Code& c) {
   const bool real = ptx::is_float(to);
   const bool two = to == Type::f16x2 || to == Type::bf16x2;
   const std::uint32_t ones = ptx::bit_width(to) == 16 ? 0xffffu : 0xffffffffu;
-  const std::uint32_t yes = !real              ? ones
-                            : to == Type::f32 ? 0x3f800000u
-                                              : encode(1.0, *number_format(to), ptx::Rounding::rn, false);
+  const std::uint32_t yes = !real ? ones
+                            : to == Type::f32
+                                ? 0x3f800000u
+                                : encode(1.0, *number_format(to), ptx::Rounding::rn, false);
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const bool x = (first >> lane & 1) != 0, y = pair && (second >> lane & 1) != 0;
@@ -190,10 +217,10 @@ bool decode_comparison(FunctionDecoder& d, const ptx::Instruction& in, Code& cod
     code.c = d.source(in.operands[3], Type::pred);
     code.c_flip = in.operands[3].negated ? ~0u : 0u;
   }
-  code.aux = static_cast<std::uint32_t>(in.modifiers.compare) |
-             static_cast<std::uint32_t>(type) << 8 |
-             static_cast<std::uint32_t>(in.modifiers.bool_op) << 16 |
-             (in.modifiers.has(ptx::Flag::ftz) ? 1u << 20 : 0) | static_cast<std::uint32_t>(to) << 24;
+  code.aux =
+      static_cast<std::uint32_t>(in.modifiers.compare) | static_cast<std::uint32_t>(type) << 8 |
+      static_cast<std::uint32_t>(in.modifiers.bool_op) << 16 |
+      (in.modifiers.has(ptx::Flag::ftz) ? 1u << 20 : 0) | static_cast<std::uint32_t>(to) << 24;
   code.execute = compare_half;
   return true;
 }
@@ -221,8 +248,10 @@ bool decode_float_rare(FunctionDecoder& d, const ptx::Instruction& in, Code& cod
       code.execute = classify;
       return true;
     case Opcode::set:
-    case Opcode::setp: return decode_comparison(d, in, code);
-    default: return false;
+    case Opcode::setp:
+      return decode_comparison(d, in, code);
+    default:
+      return false;
   }
   code.dst = d.destination(in.operands[0]);
   code.a = d.source(in.operands[1], type);

@@ -56,6 +56,8 @@ struct LaneKernels {
 /// The best for this CPU; or the one that the environment variable TILESCOPE_LANES names
 /// ("baseline", "v3", "v4"), if this CPU has it.
 const LaneKernels& lane_kernels();
+/// Makes later decoding use another set, for tests and benchmarks.
+void use_lane_kernels(const LaneKernels& kernels);
 /// By name; null when it is not built in or this CPU lacks it.
 const LaneKernels* lane_kernels(const char* name);
 

@@ -1,0 +1,134 @@
+// cp.async and its groups. The copy is made at once: that is one of the moments at which the chip
+// may make it, and observers learn when it may be relied on.
+#include <bit>
+#include <cstring>
+
+#include "emulator/block.hpp"
+#include "emulator/decoder.hpp"
+#include "emulator/instructions/operands.hpp"
+#include "emulator/memory_access.hpp"
+
+namespace tilescope::emulator {
+namespace {
+
+using ptx::Opcode;
+using ptx::Operand;
+using ptx::Type;
+
+void addresses_of(Context& w, std::uint32_t reg, bool wide, std::int64_t offset,
+                  std::uint64_t* addresses) {
+  Code code;
+  code.a = reg;
+  code.offset = offset;
+  code.aux = wide ? kAddress64 : 0;
+  lane_addresses(w, code, addresses);
+}
+
+// c.a and c.offset: the destination; list: source register, low and high half of its offset, source
+// size register (kNone: all), ignore-source predicate (kNone: never). aux: bit 0 destination
+// address of 64 bits, bit 1 source address of 64 bits. c.bytes: size.
+void copy(Context& w, const Code& c) {
+  std::uint64_t to[32], from[32];
+  addresses_of(w, c.a, (c.aux & 1) != 0, c.offset, to);
+  const auto offset =
+      static_cast<std::int64_t>(std::uint64_t{c.list[1]} | std::uint64_t{c.list[2]} << 32);
+  addresses_of(w, c.list[0], (c.aux & 2) != 0, offset, from);
+  const LaneMask ignored = c.list[4] == kNone ? 0 : predicate(w, c.list[4]) ^ c.c_flip;
+  LaneMask reading = 0;
+  unsigned sizes[32];
+  for (int lane = 0; lane < kWarpSize; ++lane) {
+    const std::uint32_t wanted = c.list[3] == kNone ? c.bytes : r32(w, c.list[3])[lane];
+    sizes[lane] = wanted < c.bytes ? wanted : c.bytes;
+    if ((ignored >> lane & 1) != 0) sizes[lane] = 0;
+    if (sizes[lane] != 0) reading |= LaneMask{1} << lane;
+  }
+  reading &= w.mask;
+  // Lanes with a shorter source read less of it.
+  LaneTargets sources{};
+  for (LaneMask rest = reading; rest != 0;) {
+    const unsigned size = sizes[std::countr_zero(rest)];
+    LaneMask same = 0;
+    for (LaneMask m = rest; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      if (sizes[lane] == size) same |= LaneMask{1} << lane;
+    }
+    rest &= ~same;
+    const LaneTargets found =
+        resolve_lanes(w, c, from, same, static_cast<std::uint8_t>(Space::global), size, c.bytes,
+                      AccessKind::async_load);
+    for (LaneMask m = same; m != 0; m &= m - 1) {
+      sources.host[std::countr_zero(m)] = found.host[std::countr_zero(m)];
+    }
+  }
+  const LaneTargets targets =
+      resolve_lanes(w, c, to, w.mask, static_cast<std::uint8_t>(Space::shared), c.bytes, c.bytes,
+                    AccessKind::async_store);
+  for (LaneMask m = targets.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    std::uint8_t data[16] = {};
+    if (sources.host[lane] != nullptr) std::memcpy(data, sources.host[lane], sizes[lane]);
+    std::memcpy(targets.host[lane], data, c.bytes);
+  }
+}
+
+void group(Context& w, const Code& c) {
+  if ((w.events & kOrder) == 0) return;
+  const AsyncGroup event{c.id, w.warp_index, w.mask, static_cast<std::int32_t>(c.offset)};
+  for (const auto& slot : w.block->observers()) {
+    if ((slot.events & kOrder) != 0) slot.observer->async_group(event);
+  }
+}
+
+bool decode_copy(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const ptx::Modifiers& m = in.modifiers;
+  if (m.space != ptx::Space::shared || m.source_space != ptx::Space::global) return false;
+  if (in.operands.size() < 3 || in.operands[2].kind != Operand::Kind::immediate) return false;
+  code.bytes = static_cast<std::uint16_t>(in.operands[2].bits);
+  if (code.bytes != 4 && code.bytes != 8 && code.bytes != 16) return false;
+  Code source;
+  unsigned to_bytes = 8, from_bytes = 8;
+  d.address(in.operands[0], false, code, to_bytes);
+  d.address(in.operands[1], false, source, from_bytes);
+  std::uint32_t size = kNone, ignore = kNone;
+  if (in.operands.size() > 3) {
+    const Operand& fourth = in.operands[3];
+    if (d.width(fourth, Type::b32) == 0) {
+      ignore = d.source(fourth, Type::pred);
+      code.c_flip = fourth.negated ? ~0u : 0u;
+    } else if (d.width(fourth, Type::b32) == 4) {
+      size = d.source(fourth, Type::b32);
+    }  // 64 bits: a cache policy
+  }
+  const auto offset = static_cast<std::uint64_t>(source.offset);
+  d.set_list(code, {source.a, static_cast<std::uint32_t>(offset),
+                    static_cast<std::uint32_t>(offset >> 32), size, ignore});
+  code.aux = (to_bytes == 8 ? 1u : 0u) | (from_bytes == 8 ? 2u : 0u);
+  code.execute = copy;
+  return true;
+}
+
+}  // namespace
+
+bool decode_async(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  switch (in.opcode) {
+    case Opcode::cp_async:
+      return decode_copy(d, in, code);
+    case Opcode::cp_async_commit_group:
+      code.offset = -1;
+      code.execute = group;
+      return true;
+    case Opcode::cp_async_wait_group:
+      if (in.operands.empty() || in.operands[0].kind != Operand::Kind::immediate) return false;
+      code.offset = static_cast<std::int64_t>(in.operands[0].bits);
+      code.execute = group;
+      return true;
+    case Opcode::cp_async_wait_all:
+      code.offset = 0;
+      code.execute = group;
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,206 @@
+// Video operations: arithmetic on bytes and halves selected from registers, and on two or four of
+// them at a time.
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "emulator/context.hpp"
+#include "emulator/decoder.hpp"
+
+namespace tilescope::emulator {
+namespace {
+
+using ptx::Opcode;
+using ptx::Operand;
+using ptx::Type;
+
+enum class Form : std::uint8_t { add, sub, absdiff, min, max, average, set };
+
+/// What one operation does; kept in Code::list as plain numbers.
+struct Video {
+  Form form;
+  unsigned parts;  ///< 1, 2 or 4 in a register
+  bool signed_d, signed_a, signed_b;
+  bool saturate;
+  ptx::Compare compare;
+  int second;  ///< 0 none, 1 add, 2 min, 3 max (of SIMD forms: 1 sums the parts)
+  std::uint32_t select_a, select_b;  ///< Operand::Selector
+};
+
+std::int64_t part(std::uint32_t v, unsigned at, unsigned bits, bool is_signed) {
+  const unsigned shift = 64 - bits;
+  const std::uint64_t moved = static_cast<std::uint64_t>(v >> at) << shift;
+  return is_signed ? static_cast<std::int64_t>(moved) >> shift
+                   : static_cast<std::int64_t>(moved >> shift);
+}
+
+std::int64_t selected(std::uint32_t v, std::uint32_t selector, bool is_signed) {
+  using Selector = Operand::Selector;
+  switch (static_cast<Selector>(selector)) {
+    case Selector::b0:
+      return part(v, 0, 8, is_signed);
+    case Selector::b1:
+      return part(v, 8, 8, is_signed);
+    case Selector::b2:
+      return part(v, 16, 8, is_signed);
+    case Selector::b3:
+      return part(v, 24, 8, is_signed);
+    case Selector::h0:
+      return part(v, 0, 16, is_signed);
+    case Selector::h1:
+      return part(v, 16, 16, is_signed);
+    default:
+      return part(v, 0, 32, is_signed);
+  }
+}
+
+bool holds(ptx::Compare compare, std::int64_t a, std::int64_t b) {
+  switch (compare) {
+    case ptx::Compare::eq:
+      return a == b;
+    case ptx::Compare::ne:
+      return a != b;
+    case ptx::Compare::lt:
+      return a < b;
+    case ptx::Compare::le:
+      return a <= b;
+    case ptx::Compare::gt:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+std::int64_t evaluate(const Video& v, std::int64_t a, std::int64_t b) {
+  switch (v.form) {
+    case Form::add:
+      return a + b;
+    case Form::sub:
+      return a - b;
+    case Form::absdiff:
+      return a < b ? b - a : a - b;
+    case Form::min:
+      return std::min(a, b);
+    case Form::max:
+      return std::max(a, b);
+    case Form::average:
+      return (a + b + (a + b >= 0 ? 1 : 0)) >> 1;  // halves away from zero
+    case Form::set:
+      return holds(v.compare, a, b) ? 1 : 0;
+  }
+  return 0;
+}
+
+std::int64_t clamped(std::int64_t v, unsigned bits, bool is_signed) {
+  const std::int64_t high = (std::int64_t{1} << (bits - (is_signed ? 1 : 0))) - 1;
+  return std::clamp<std::int64_t>(v, is_signed ? -high - 1 : 0, high);
+}
+
+std::uint32_t scalar(const Video& v, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  std::int64_t r =
+      evaluate(v, selected(a, v.select_a, v.signed_a), selected(b, v.select_b, v.signed_b));
+  if (v.saturate) r = clamped(r, 32, v.signed_d);
+  const auto bits = static_cast<std::uint32_t>(r);
+  const auto less = [&](std::uint32_t x, std::uint32_t y) {
+    return v.signed_d ? static_cast<std::int32_t>(x) < static_cast<std::int32_t>(y) : x < y;
+  };
+  switch (v.second) {
+    case 1:
+      return bits + c;
+    case 2:
+      return less(bits, c) ? bits : c;
+    case 3:
+      return less(bits, c) ? c : bits;
+    default:
+      return bits;
+  }
+}
+
+std::uint32_t parallel(const Video& v, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  const unsigned bits = 32 / v.parts;
+  std::uint32_t sum = c, packed = 0;
+  for (unsigned i = 0; i < v.parts; ++i) {
+    std::int64_t r =
+        evaluate(v, part(a, i * bits, bits, v.signed_a), part(b, i * bits, bits, v.signed_b));
+    if (v.saturate) r = clamped(r, bits, v.signed_d);
+    const std::uint32_t keep = (1u << bits) - 1;
+    sum += static_cast<std::uint32_t>(r);
+    packed |= (static_cast<std::uint32_t>(r) & keep) << i * bits;
+  }
+  return v.second == 1 ? sum : packed;
+}
+
+// list: the fields of Video; c.a, c.b, c.c the operands.
+void video(Context& w, const Code& code) {
+  const std::uint32_t* l = code.list;
+  const Video v{static_cast<Form>(l[0]),
+                l[1],
+                l[2] != 0,
+                l[3] != 0,
+                l[4] != 0,
+                l[5] != 0,
+                static_cast<ptx::Compare>(l[6]),
+                static_cast<int>(l[7]),
+                l[8],
+                l[9]};
+  for (LaneMask m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint32_t a = r32(w, code.a)[lane], b = r32(w, code.b)[lane],
+                        c = r32(w, code.c)[lane];
+    r32(w, code.dst)[lane] = v.parts == 1 ? scalar(v, a, b, c) : parallel(v, a, b, c);
+  }
+}
+
+struct Row {
+  Opcode opcode;
+  Form form;
+  unsigned parts;
+};
+constexpr Row kRows[] = {
+    {Opcode::vadd, Form::add, 1},          {Opcode::vadd2, Form::add, 2},
+    {Opcode::vadd4, Form::add, 4},         {Opcode::vsub, Form::sub, 1},
+    {Opcode::vsub2, Form::sub, 2},         {Opcode::vsub4, Form::sub, 4},
+    {Opcode::vabsdiff, Form::absdiff, 1},  {Opcode::vabsdiff2, Form::absdiff, 2},
+    {Opcode::vabsdiff4, Form::absdiff, 4}, {Opcode::vmin, Form::min, 1},
+    {Opcode::vmin2, Form::min, 2},         {Opcode::vmin4, Form::min, 4},
+    {Opcode::vmax, Form::max, 1},          {Opcode::vmax2, Form::max, 2},
+    {Opcode::vmax4, Form::max, 4},         {Opcode::vavrg2, Form::average, 2},
+    {Opcode::vavrg4, Form::average, 4},    {Opcode::vset, Form::set, 1},
+    {Opcode::vset2, Form::set, 2},         {Opcode::vset4, Form::set, 4}};
+
+}  // namespace
+
+bool decode_video(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
+                                 [&](const Row& r) { return r.opcode == in.opcode; });
+  if (row == std::end(kRows)) return false;
+  const ptx::Modifiers& m = in.modifiers;
+  const bool set = row->form == Form::set;
+  // The comparison has no destination type.
+  const Type to = set ? Type::u32 : m.types[0];
+  const Type a = set ? m.types[0] : m.types[1], b = set ? m.types[1] : m.types[2];
+  if (row->parts > 1) {  // of the SIMD forms only those on whole registers
+    for (const Operand& operand : in.operands) {
+      if (operand.selector != Operand::Selector::none) return false;
+    }
+  } else if (in.operands[0].selector != Operand::Selector::none) {
+    return false;
+  }
+  const std::uint32_t second = m.has(ptx::Flag::op_add)   ? 1
+                               : m.has(ptx::Flag::op_min) ? 2
+                               : m.has(ptx::Flag::op_max) ? 3
+                                                          : 0;
+  code.dst = d.destination(in.operands[0]);
+  code.a = d.source(in.operands[1], Type::b32);
+  code.b = d.source(in.operands[2], Type::b32);
+  code.c = in.operands.size() > 3 ? d.source(in.operands[3], Type::b32) : d.constant(0, 4);
+  d.set_list(code, {static_cast<std::uint32_t>(row->form), row->parts, ptx::is_signed(to),
+                    ptx::is_signed(a), ptx::is_signed(b), m.has(ptx::Flag::sat),
+                    static_cast<std::uint32_t>(m.compare), second,
+                    static_cast<std::uint32_t>(in.operands[1].selector),
+                    static_cast<std::uint32_t>(in.operands[2].selector)});
+  code.execute = video;
+  return true;
+}
+
+}  // namespace tilescope::emulator
