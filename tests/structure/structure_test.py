@@ -130,8 +130,10 @@ class Rungs(unittest.TestCase):
         self.assertEqual(set(kernels.values()), on_disk)
 
     def test_a_rung_takes_one_kernel_file_and_one_row(self):
-        sources = {path: read(path) for path in files("src", (".hpp", ".cpp")) +
-                   files("cmake", "") + ["CMakeLists.txt"]}
+        # Another operation may have a rung of the same name in its own table.
+        sources = {path: re.sub(r"//.*", "", read(path)) for path in files("src", (".hpp", ".cpp")) +
+                   files("cmake", "") + ["CMakeLists.txt"]
+                   if not path.startswith("src/operations/") or "/matmul/" in path}
         for name, kernel in self.rungs().items():
             knows_file = [path for path, text in sources.items() if kernel in text]
             self.assertEqual(knows_file, [self.TABLE], f"files that know {kernel}")
