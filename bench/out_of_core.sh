@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The out-of-core product on a GPU machine: an N x N matrix times itself under a device-memory limit.
+# Needs PyTorch (to make the matrix on the GPU) and room for two matrices in FOLDER.
+# Usage: bench/out_of_core.sh TILESCOPE_BINARY FOLDER [N] [LIMIT]
+set -eu
+tilescope=$1 folder=$2 n=${3:-65536} limit=${4:-24GiB}
+python3 - "$folder/A.npy" "$n" <<'PYTHON'
+import sys
+import numpy as np
+import torch
+
+path, n = sys.argv[1], int(sys.argv[2])
+torch.manual_seed(1)
+matrix = np.lib.format.open_memmap(path, mode="w+", dtype="f4", shape=(n, n))
+for row in range(0, n, 4096):
+    part = torch.rand(min(4096, n - row), n, device="cuda") * 2 - 1
+    matrix[row : row + 4096] = part.cpu().numpy()
+PYTHON
+multiply() { "$tilescope" matmul "$folder/A.npy" "$folder/A.npy" -o "$folder/C.npy" --device cuda "$@"; }
+multiply
+multiply --device-memory "$limit"
+multiply --device-memory "$limit"
+python3 "$(dirname "$0")/freivalds.py" "$folder/A.npy" "$folder/A.npy" "$folder/C.npy" 4
