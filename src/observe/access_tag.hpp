@@ -1,0 +1,51 @@
+// Who accessed a cell of memory, in 32 bits, and the cell's record of its recent accesses.
+#pragma once
+
+#include <cstdint>
+
+#include "emulator/events.hpp"
+
+namespace tilescope::observe {
+
+/// How an access takes part in a race. Two strong accesses never race: the hardware does one after
+/// the other, whole.
+enum class Strength : std::uint8_t {
+  plain,
+  strong,  ///< volatile, relaxed, acquire, release
+  atomic,
+  pending,  ///< the write of a cp.async that nobody has waited for
+};
+
+/// Instruction, thread of the block, strength.
+struct AccessTag {
+  static constexpr std::uint32_t kMostInstructions = 1u << 20;
+  std::uint32_t bits = 0;
+
+  static AccessTag of(std::uint32_t instruction, std::uint32_t warp, int lane, Strength strength) {
+    const std::uint32_t id = instruction < kMostInstructions ? instruction : kMostInstructions - 1;
+    return {id << 12 | (warp & 31) << 7 | static_cast<std::uint32_t>(lane) << 2 |
+            static_cast<std::uint32_t>(strength)};
+  }
+  std::uint32_t instruction() const { return bits >> 12; }
+  std::uint32_t thread() const { return bits >> 2 & 1023; }
+  std::uint32_t warp() const { return bits >> 7 & 31; }
+  int lane() const { return static_cast<int>(bits >> 2 & 31); }
+  Strength strength() const { return static_cast<Strength>(bits & 3); }
+};
+
+/// An access and when it happened (BlockOrder's time).
+struct Event {
+  std::uint32_t time = 0;
+  AccessTag tag;
+};
+
+/// What is remembered of a word (or, where a block accesses single bytes, of a byte). Two readers
+/// are enough: whoever writes later differs from at least one of them, and the second is of
+/// another warp than the first where there is one.
+struct alignas(32) Cell {
+  Event write;   ///< the last plain, strong or pending write
+  Event atomic;  ///< the last atomic
+  Event reader[2];
+};
+
+}  // namespace tilescope::observe

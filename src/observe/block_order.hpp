@@ -1,0 +1,82 @@
+// Which accesses of a block's threads happened before which: by what the program ordered, not by
+// the sequence in which the emulator happens to run it.
+//
+// Time is one counter for the block; it advances at every event that orders something. A barrier of
+// all threads orders everything before it, so one number (the epoch) tells whether an access still
+// matters. Below that, lanes of a warp are ordered by warp-level operations, and warps by partial
+// barriers and by flags. A thread's own accesses are in its program's order.
+//
+// Flags: what a warp did before a fence is published by its next atomic or strong store, and known
+// to the warp that reads the same address by an atomic or a strong load afterwards. The reader
+// needs no fence of its own here: too many correct programs put a barrier in its place. Knowledge
+// is kept for warps, not for lanes. Both err on the side of silence.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/events.hpp"
+#include "observe/access_tag.hpp"
+
+namespace tilescope::observe {
+
+inline constexpr std::uint32_t kMostWarps = 32;
+/// By warp: accesses earlier than this are meant.
+using WarpTimes = std::array<std::uint32_t, kMostWarps>;
+
+class BlockOrder {
+ public:
+  explicit BlockOrder(std::uint32_t warps);
+
+  /// True when the clock had to start again: whatever holds older times must be cleared.
+  bool begin_block();
+  std::uint32_t time() const { return time_; }
+  /// Accesses before it happened before everything that comes now.
+  std::uint32_t epoch() const { return epoch_; }
+  /// Accesses before it belong to other blocks.
+  std::uint32_t block_start() const { return block_start_; }
+
+  /// Did `earlier` happen before what this lane does now?
+  bool ordered(const Event& earlier, std::uint32_t warp, int lane) const {
+    if (earlier.time < epoch_) return true;
+    const std::uint32_t other = earlier.tag.warp();
+    if (other != warp) return earlier.time < known_[warp][other];
+    const int other_lane = earlier.tag.lane();
+    return other_lane == lane || earlier.time < whole_warp_[warp] ||
+           (pairs_[warp] && earlier.time < (*pairs_[warp])[static_cast<std::size_t>(lane)]
+                                                          [static_cast<std::size_t>(other_lane)]);
+  }
+
+  void barrier(const emulator::BarrierCompletion& completion, const emulator::BlockView& view);
+  void warp_sync(std::uint32_t warp, emulator::LaneMask members, emulator::LaneMask live);
+  void fence(std::uint32_t warp, emulator::Scope scope);
+  /// An atomic or strong store publishes; an atomic or strong load learns. `variable` names the
+  /// address.
+  void release(std::uint32_t warp, std::uint64_t variable);
+  void acquire(std::uint32_t warp, std::uint64_t variable);
+  /// What a warp has made visible to the whole GPU by fences; null when nothing.
+  const WarpTimes* published(std::uint32_t warp) const {
+    return gpu_fences_ ? &fenced_gpu_[warp] : nullptr;
+  }
+
+ private:
+  using Pairs = std::array<std::array<std::uint32_t, 32>, 32>;
+  Pairs& pairs(std::uint32_t warp);
+  void order_lanes(std::uint32_t warp, emulator::LaneMask lanes);
+  void join_fences(std::span<const std::uint32_t> warps);
+
+  std::uint32_t warps_;
+  std::uint32_t time_ = 0, epoch_ = 0, block_start_ = 0;
+  std::vector<WarpTimes> known_;  ///< [warp][other warp]
+  std::vector<std::uint32_t> whole_warp_;
+  std::vector<std::unique_ptr<Pairs>> pairs_;  ///< [lane][other lane], where parts of a warp synced
+  std::vector<WarpTimes> fenced_, fenced_gpu_;  ///< what each warp published at its last fence
+  bool fences_ = false, gpu_fences_ = false;
+  std::unordered_map<std::uint64_t, WarpTimes> variables_;
+};
+
+}  // namespace tilescope::observe

@@ -1,0 +1,46 @@
+// The observer that finds defects.
+//
+//     CheckObserver checker;
+//     options.observers = {&checker};
+//     machine.launch(...);
+//     for (const Finding& finding : checker.findings()) ...
+//
+// Findings are the same for any number of host threads.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emulator/events.hpp"
+#include "observe/findings.hpp"
+
+namespace tilescope::observe {
+
+struct LaunchChecks;
+
+class CheckObserver : public emulator::Observer {
+ public:
+  CheckObserver();
+  ~CheckObserver() override;
+
+  std::uint32_t events() const override;
+  bool wants_block_order() const override;
+  bool tracks_initialisation() const override { return true; }
+  void begin_launch(const emulator::LaunchInfo& launch) override;
+  std::unique_ptr<emulator::BlockObserver> make_block_observer() override;
+  void merge(emulator::BlockObserver& block) override;
+  void end_launch(const emulator::LaunchTotals& totals) override;
+
+  /// Of the last launch that has ended; folded and sorted.
+  const std::vector<Finding>& findings() const { return findings_; }
+  /// Not empty: what could not be checked to the end, and why.
+  const std::string& limitation() const { return limitation_; }
+
+ private:
+  std::unique_ptr<LaunchChecks> launch_;
+  std::vector<Finding> findings_;
+  std::string limitation_;
+};
+
+}  // namespace tilescope::observe

@@ -1,0 +1,69 @@
+// What the emulator itself could not do as written, and barriers: from events to findings.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "emulator/events.hpp"
+#include "observe/describe.hpp"
+#include "observe/findings.hpp"
+
+namespace tilescope::observe {
+
+/// Folded by instruction and kind, with the first example in block order.
+class FaultLog {
+ public:
+  void fault(const emulator::Fault& fault, std::uint64_t block);
+  void deadlock(const emulator::Deadlock& deadlock, std::uint64_t block);
+  /// Reports threads that met at different __syncthreads(). (Barriers with a count may well be
+  /// reached from several places: producers and consumers do.)
+  void barrier(const emulator::BarrierCompletion& completion, std::uint64_t block,
+               const PlaceTable& places);
+  void merge(const FaultLog& other);
+  void describe(const Describer& describer, std::vector<Finding>& findings) const;
+
+ private:
+  struct FaultKey {
+    emulator::FaultKind kind;
+    emulator::InstructionId instruction;
+    emulator::Space space;
+    friend auto operator<=>(const FaultKey&, const FaultKey&) = default;
+  };
+  struct FaultExample {
+    std::uint64_t count = 0, block = 0;
+    std::uint32_t thread = 0;
+    emulator::LaneMask lanes = 0;
+    emulator::AccessKind access{};
+    std::uint32_t bytes = 0;
+    std::uint64_t address = 0;
+    std::string object;
+    std::uint64_t object_bytes = 0;
+    std::int64_t distance = 0;
+  };
+  /// Two places where threads wait or met; equal where one side is known only.
+  struct MeetingKey {
+    FindingKind kind;
+    emulator::InstructionId first, second;
+    friend auto operator<=>(const MeetingKey&, const MeetingKey&) = default;
+  };
+  struct MeetingExample {
+    std::uint64_t count = 0, block = 0;
+    std::uint32_t first_thread = 0, second_thread = 0;
+    std::uint32_t exited = 0;  ///< threads that had left
+    emulator::StuckReason reason = emulator::StuckReason::barrier;
+  };
+  template <class Key, class Example>
+  static void add(std::map<Key, Example>& log, const Key& key, const Example& example);
+  static Finding describe_fault(const FaultKey& key, const FaultExample& example,
+                                const Describer& describer);
+  static Finding describe_meeting(const MeetingKey& key, const MeetingExample& example,
+                                  const Describer& describer);
+
+  std::map<FaultKey, FaultExample> faults_;
+  std::map<MeetingKey, MeetingExample> meetings_;
+};
+
+}  // namespace tilescope::observe

@@ -1,0 +1,14 @@
+// Races in words: what is not ordered, and what would order it.
+#pragma once
+
+#include <vector>
+
+#include "observe/describe.hpp"
+#include "observe/findings.hpp"
+#include "observe/race_log.hpp"
+
+namespace tilescope::observe {
+
+void describe_races(const RaceLog& log, const Describer& describer, std::vector<Finding>& findings);
+
+}  // namespace tilescope::observe
