@@ -129,9 +129,10 @@ void register_transfer(CLI::App& app, std::function<int()>& run) {
                 "Played: one engine copies in both directions");
   add_json_option(*sub, command->json);
   sub->footer(
-      "The vector-add pipeline in five forms: serial; two streams in simple and in better\n"
-      "order; three buffers; eight streams. \"x longest\" is the time over that of the\n"
-      "busiest engine alone: 1 is ideal. Without a GPU the forms are played on a model.\n"
+      "The vector-add pipeline in five forms: serial; two streams in simple and in\n"
+      "better order; three buffers; eight streams. \"x longest\" is the time over that of\n"
+      "the busiest engine alone: 1 is ideal. Without a GPU the forms are played on a\n"
+      "model.\n"
       "\n"
       "Examples:\n"
       "  tilescope transfer\n"
