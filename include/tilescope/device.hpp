@@ -97,11 +97,17 @@ class Event {
   detail::Handle handle_;
 };
 
-/// What to compile and which kernel of it to load.
+/// What a kernel's source is written in.
+enum class SourceLanguage { cuda, ptx };
+
+/// What to compile and which kernel of it to load. Of a PTX source only the name, the text and
+/// the kernel count; `kernel` is then the name in the PTX or its demangled form, or empty: the only
+/// one.
 struct KernelRequest {
-  std::string source_name;                                   ///< for messages and line tables
-  std::string source;                                        ///< CUDA C++
-  std::string kernel;                                        ///< "name" or "name<16>"
+  std::string source_name;  ///< for messages and line tables
+  std::string source;       ///< CUDA C++ or PTX
+  std::string kernel;       ///< "name" or "name<16>"
+  SourceLanguage language = SourceLanguage::cuda;
   std::vector<std::pair<std::string, std::string>> defines;  ///< -D NAME=VALUE
   std::vector<std::string> include_directories;              ///< -I
   std::vector<std::pair<std::string, std::string>> headers;  ///< name and text, for #include
@@ -117,11 +123,20 @@ struct KernelAttributes {
   int max_threads_per_block = 0;  ///< of this kernel on this device, given its registers
 };
 
+/// A parameter of a kernel, as its compiled code declares it.
+struct KernelParameter {
+  enum class Kind { integer, floating, pointer, bytes };  ///< `bytes`: a structure, or not known
+  Kind kind = Kind::bytes;
+  std::size_t bytes = 0;
+  std::size_t alignment = 1;
+};
+
 /// A kernel that is ready to be launched on the device that loaded it. Cheap to copy.
 class Kernel {
  public:
   struct State {
     virtual ~State() = default;
+    virtual std::vector<KernelParameter> parameters() const = 0;
     std::string name;
     KernelAttributes attributes;
   };
@@ -131,6 +146,8 @@ class Kernel {
 
   const std::string& name() const { return state_->name; }
   const KernelAttributes& attributes() const { return state_->attributes; }
+  /// In order. Works the text of the compiled code over: ask once.
+  std::vector<KernelParameter> parameters() const { return state_->parameters(); }
   State& state() const { return *state_; }
 
  private:

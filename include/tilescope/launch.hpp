@@ -23,6 +23,7 @@ struct Launch {
   Dim3 grid;                     ///< blocks
   Dim3 block;                    ///< threads per block
   std::size_t shared_bytes = 0;  ///< dynamic shared memory per block, bytes
+  bool cooperative = false;      ///< all blocks resident at once, so that the grid can synchronise
 };
 
 /// The parameters of one launch, packed as the kernel's parameter space holds them: each value at

@@ -78,4 +78,8 @@ bool CancelScope::cancelled() noexcept {
   return cancel_flag.load(std::memory_order_relaxed);
 }
 
+const std::atomic<bool>* CancelScope::flag() noexcept {
+  return &cancel_flag;
+}
+
 }  // namespace tilescope

@@ -1,6 +1,8 @@
 // Ctrl-C and its relatives: nothing half-written stays, and a long job may finish in order.
 #pragma once
 
+#include <atomic>
+
 namespace tilescope {
 
 /// To be called once, at the start of a program that writes files.
@@ -21,6 +23,8 @@ class CancelScope {
 
   /// Whether Ctrl-C was pressed since the outermost scope began. Cheap, from any thread.
   static bool cancelled() noexcept;
+  /// The flag itself, for those who take one; it lives as long as the process.
+  static const std::atomic<bool>* flag() noexcept;
 };
 
 }  // namespace tilescope

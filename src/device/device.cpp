@@ -6,6 +6,7 @@
 
 #include "device/cpu_device.hpp"
 #include "device/cuda/cuda_device.hpp"
+#include "device/emulated_device.hpp"
 
 namespace tilescope {
 namespace {
@@ -41,9 +42,14 @@ std::shared_ptr<Device> Device::open(std::string_view specification, std::string
   if (specification.starts_with("cuda:")) {
     return std::make_shared<device::CudaDevice>(ordinal_of(specification));
   }
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("--device {}: no such device; use auto, cuda, cuda:N or cpu", specification));
+  if (specification == "emulated") return std::make_shared<device::EmulatedDevice>();
+  if (specification.starts_with("emulated:")) {
+    return std::make_shared<device::EmulatedDevice>(specification.substr(sizeof "emulated:" - 1));
+  }
+  throw Error(ErrorKind::usage,
+              fmt::format("--device {}: no such device; use auto, cuda, cuda:N, emulated, "
+                          "emulated:GPU or cpu",
+                          specification));
 }
 
 std::vector<DeviceProperties> cuda_devices(std::string* why_none) {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
-#include "compile/compiler.hpp"
+#include "base/text.hpp"
+#include "device/ptx_kernel.hpp"
 #include "gpu/architecture.hpp"
 #include "gpu/launch_limits.hpp"
+#include "ptx/parser.hpp"
 
 namespace tilescope::device {
 namespace {
@@ -19,13 +21,36 @@ CUevent native(const Event& event) {
 }
 
 struct LoadedKernel final : Kernel::State {
-  LoadedKernel(const Driver& driver_, const compile::Program& program) : driver(driver_) {
-    driver.check(driver.module_load(&module, program.cubin.data(), 0, nullptr, nullptr),
-                 "cuModuleLoadDataEx");
+  LoadedKernel(const Driver& driver_, compile::Program program_, std::string source_name)
+      : driver(driver_), program(std::move(program_)), file(std::move(source_name)) {
+    if (program.cubin.empty()) {
+      load_ptx();
+    } else {
+      driver.check(driver.module_load(&module, program.cubin.data(), 0, nullptr, nullptr),
+                   "cuModuleLoadDataEx");
+    }
     driver.check(driver.module_function(&function, module, program.kernel_name.c_str()),
                  "cuModuleGetFunction", program.kernel_name);
   }
   ~LoadedKernel() override { driver.module_unload(module); }
+
+  std::vector<KernelParameter> parameters() const override {
+    return parameters_of(find_ptx_kernel(ptx::parse(program.ptx, file), program.kernel_name, file));
+  }
+
+  /// The driver compiles PTX; what it has to say about the text is in its log.
+  void load_ptx() {
+    std::string log(8192, '\0');
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+    const CUresult result = driver.module_load(&module, program.ptx.c_str(), 2, options, values);
+    if (result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {
+      log.resize(std::min(log.find('\0'), log.size()));
+      throw Error(ErrorKind::bad_input,
+                  fmt::format("{}: the driver refuses the PTX: {}", file, printable(trim(log))));
+    }
+    driver.check(result, "cuModuleLoadDataEx", file);
+  }
 
   int attribute(CUfunction_attribute which) const {
     int value = 0;
@@ -34,6 +59,8 @@ struct LoadedKernel final : Kernel::State {
   }
 
   const Driver& driver;
+  compile::Program program;
+  std::string file;
   CUmodule module = nullptr;
   CUfunction function = nullptr;
   std::size_t allowed_dynamic_shared = 0;
@@ -262,18 +289,10 @@ void CudaDevice::unregister_host(void* data) noexcept {
 }
 
 Kernel CudaDevice::load(const KernelRequest& request) {
-  const compile::Program program = compile::compile(
-      {.source_name = request.source_name,
-       .source = request.source,
-       .kernel = request.kernel,
-       .architecture = gpu::architecture_name(properties_.compute_major, properties_.compute_minor),
-       .defines = request.defines,
-       .include_directories = request.include_directories,
-       .headers = request.headers,
-       .extra_options = request.extra_options});
+  compile::Program program = program_of(request, properties_);
   make_current();
-  auto kernel = std::make_shared<LoadedKernel>(driver_, program);
-  kernel->name = request.kernel;
+  auto kernel = std::make_shared<LoadedKernel>(driver_, std::move(program), request.source_name);
+  kernel->name = request.kernel.empty() ? demangled(kernel->program.kernel_name) : request.kernel;
   KernelAttributes& a = kernel->attributes;
   a.registers_per_thread = kernel->attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
   a.static_shared_bytes =
@@ -307,6 +326,13 @@ void CudaDevice::launch(const Kernel& kernel, const Launch& launch,
   }
   const Dim3& grid = launch.grid;
   const Dim3& block = launch.block;
+  if (launch.cooperative) {
+    driver_.check(driver_.launch_cooperative(
+                      loaded.function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                      static_cast<unsigned>(launch.shared_bytes), native(stream), pointers.data()),
+                  "cuLaunchCooperativeKernel", kernel.name());
+    return;
+  }
   driver_.check(driver_.launch(loaded.function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
                                static_cast<unsigned>(launch.shared_bytes), native(stream),
                                pointers.data(), nullptr),

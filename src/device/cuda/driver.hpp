@@ -47,6 +47,7 @@ namespace tilescope::device {
   X(function_attribute, cuFuncGetAttribute, "cuFuncGetAttribute")               \
   X(set_function_attribute, cuFuncSetAttribute, "cuFuncSetAttribute")           \
   X(launch, cuLaunchKernel, "cuLaunchKernel")                                   \
+  X(launch_cooperative, cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel") \
   X(stream_create, cuStreamCreate, "cuStreamCreate")                            \
   X(stream_destroy, cuStreamDestroy, "cuStreamDestroy_v2")                      \
   X(stream_synchronize, cuStreamSynchronize, "cuStreamSynchronize")             \

@@ -1,0 +1,75 @@
+#include "cli/launch_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <tilescope/error.hpp>
+
+#include "base/file.hpp"
+
+namespace tilescope::cli {
+
+void LaunchArguments::add_to(CLI::App& command) {
+  constexpr const char* group = "Launch";
+  command.add_option("--kernel", kernel, "Which kernel: scale, lib::scale or 'scale<16>'")
+      ->type_name("NAME")
+      ->group(group);
+  command.add_option("--grid", grid, "Blocks")->type_name("X[,Y[,Z]]")->group(group);
+  command.add_option("--block", block, "Threads per block")->type_name("X[,Y[,Z]]")->group(group);
+  shared_given = command.add_option("--shared", shared, "Dynamic shared memory per block, bytes")
+                     ->type_name("BYTES")
+                     ->group(group);
+  command
+      .add_option(
+          "--arg", arguments,
+          "One per parameter, in order: TYPE:VALUE (i32:256, f32:2.5) or "
+          "[NAME=]TYPE[COUNT]=INIT[>SAVE.npy], INIT being zeros, ones, iota, random[:SEED], "
+          "uninitialised, a number or @FILE.npy; TYPE i8 to i64, u8 to u64, f16, bf16, "
+          "f32, f64, bool")
+      ->type_name("ARG")
+      ->allow_extra_args(false)
+      ->group(group);
+  command.add_option("-D", defines, "Define a macro")
+      ->type_name("NAME[=VALUE]")
+      ->allow_extra_args(false)
+      ->group(group);
+  command.add_option("-I", includes, "Folder of headers")
+      ->type_name("DIR")
+      ->allow_extra_args(false)
+      ->group(group);
+  command.add_flag("--cooperative", cooperative, "The kernel synchronises the whole grid")
+      ->group(group);
+  command.add_option("--launch", file, "All of the above from a JSON file")
+      ->type_name("FILE.json")
+      ->group(group);
+}
+
+bool LaunchArguments::any() const {
+  return !file.empty() || !kernel.empty() || !grid.empty() || !block.empty() ||
+         shared_given->count() > 0 || cooperative || !defines.empty() || !includes.empty() ||
+         !arguments.empty();
+}
+
+io::LaunchDescription LaunchArguments::description() const {
+  io::LaunchDescription d;
+  if (!file.empty()) d = io::read_launch_file(file);
+  if (!kernel.empty()) d.kernel = kernel;
+  if (!grid.empty()) d.grid = io::parse_extents(grid, "grid");
+  if (!block.empty()) d.block = io::parse_extents(block, "block");
+  if (shared_given->count() > 0) d.shared_bytes = shared;
+  d.cooperative = d.cooperative || cooperative;
+  for (const std::string& text : defines) d.defines.push_back(io::parse_define(text));
+  d.include_directories.insert(d.include_directories.end(), includes.begin(), includes.end());
+  if (!arguments.empty() && !d.arguments.empty()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--arg and the \"args\" of {} exclude each other", quoted(file)));
+  }
+  for (const std::string& text : arguments) d.arguments.push_back(io::parse_argument(text));
+  if (!d.grid || !d.block) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--{} is missing: how many {}", d.grid ? "block" : "grid",
+                            d.grid ? "threads a block has" : "blocks to launch"));
+  }
+  return d;
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,28 @@
+// The LAUNCH options of run, check and explain.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/launch_description.hpp"
+
+namespace tilescope::cli {
+
+struct LaunchArguments {
+  std::string file, kernel, grid, block;
+  std::uint64_t shared = 0;
+  bool cooperative = false;
+  std::vector<std::string> defines, includes, arguments;
+  CLI::Option* shared_given = nullptr;
+
+  void add_to(CLI::App& command);
+  /// Whether any of the options was given.
+  bool any() const;
+  /// The launch: --launch FILE.json, then the options over it. Throws Error(usage) when the grid or
+  /// the block is missing, or arguments come from both.
+  io::LaunchDescription description() const;
+};
+
+}  // namespace tilescope::cli

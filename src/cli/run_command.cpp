@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/format.hpp"
+#include "base/signals.hpp"
+#include "cli/command.hpp"
+#include "cli/launch_arguments.hpp"
+#include "cli/user_kernel.hpp"
+#include "device/emulated_device.hpp"
+#include "report/run_report.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+struct RunCommand {
+  std::string file, device = "auto", json;
+  LaunchArguments launch;
+  std::size_t show = 8;
+  std::uint64_t max_instructions = 0;
+
+  int run() const {
+    if (!is_kernel_file(file)) {
+      throw Error(ErrorKind::usage, fmt::format("run takes a .cu or .ptx file, not \"{}\"", file));
+    }
+    const io::LaunchDescription description = launch.description();
+    std::string why;
+    const std::shared_ptr<Device> opened = open_for_kernels(device, &why);
+    if (opened->kind() == DeviceKind::cpu) {
+      throw Error(ErrorKind::usage, "the cpu device runs no kernels; use --device emulated");
+    }
+    const CancelScope cancel;
+    if (auto* emulated = dynamic_cast<device::EmulatedDevice*>(opened.get())) {
+      emulated->set_options({.max_instructions = max_instructions,
+                             .cancel = CancelScope::flag(),
+                             .print = [this](std::string_view text) { show_print(text); }});
+    }
+    UserKernel kernel(*opened, file, description);
+    const double ms = kernel.run();
+    const bool on_gpu = opened->kind() == DeviceKind::cuda;
+    const report::RunContext context{.kernel = kernel.kernel().name(),
+                                     .launch = kernel.launch(),
+                                     .device_id = opened->id(),
+                                     .device = opened->properties(),
+                                     .time_ms = on_gpu ? std::optional(ms) : std::nullopt};
+    const std::vector<io::ArraySummary> arrays = kernel.arrays().summaries(show);
+    kernel.arrays().save();
+    if (json != "-") print(report::run_text(context, arrays));
+    write_json(report::run_json(context, arrays), json);
+    return 0;
+  }
+
+  // What kernels print is data, but so is JSON on standard output.
+  void show_print(std::string_view text) const {
+    if (json == "-") {
+      fmt::print(stderr, "{}", text);
+    } else {
+      print(std::string(text));
+    }
+  }
+};
+
+}  // namespace
+
+void register_run(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<RunCommand>();
+  CLI::App* sub = app.add_subcommand("run", "Run a kernel of your own, with or without a GPU");
+  sub->add_option("FILE", command->file, "CUDA C++ (.cu) or PTX (.ptx)")
+      ->required()
+      ->type_name("FILE");
+  command->launch.add_to(*sub);
+  sub->add_option("--device", command->device,
+                  "auto (a GPU, else emulated), cuda[:N] or emulated[:GPU]")
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  sub->add_option("--show", command->show, "Elements to print of each array")
+      ->check(CLI::Range(0, 1000000))
+      ->type_name("N")
+      ->capture_default_str();
+  sub->add_option("--max-instructions", command->max_instructions,
+                  "End an emulated run after so many warp instructions")
+      ->type_name("N");
+  add_json_option(*sub, command->json);
+  sub->footer(
+      "Examples:\n"
+      "  tilescope run scale.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota>y.npy'\n"
+      "      --arg f32:2.5 --arg i32:1000\n"
+      "  tilescope run tile.cu --kernel 'matmul<16>' --launch launch.json");
+  sub->callback([command, &run] { run = [command] { return command->run(); }; });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,110 @@
+#include "cli/user_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <tilescope/error.hpp>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "compile/kernel_list.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+using compile::KernelDeclaration;
+
+std::string names_of(const std::vector<KernelDeclaration>& kernels) {
+  std::string list;
+  for (const KernelDeclaration& kernel : kernels) {
+    list += fmt::format("{}{}{}", list.empty() ? "" : ", ", kernel.name,
+                        kernel.is_template ? "<...>" : "");
+  }
+  return printable(list, 300);
+}
+
+/// The kernel to compile, as the compiler is to be asked for it.
+std::string chosen_kernel(const std::string& wanted, const std::vector<KernelDeclaration>& kernels,
+                          const std::string& path) {
+  if (wanted.empty()) {
+    if (kernels.empty()) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} shows no __global__ function; name the kernel with --kernel",
+                              quoted(path)));
+    }
+    if (kernels.size() > 1) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} has several kernels; name one with --kernel: {}", quoted(path),
+                              names_of(kernels)));
+    }
+  }
+  const KernelDeclaration* found =
+      wanted.empty() ? &kernels.front() : compile::find_kernel(kernels, wanted);
+  if (found == nullptr) return wanted;  // a macro may have made it: the compiler decides
+  if (found->is_template && wanted.find('<') == std::string::npos) {
+    throw Error(ErrorKind::usage,
+                fmt::format("kernel {} is a template; name an instance, such as --kernel '{}<16>'",
+                            found->name, found->name));
+  }
+  const std::size_t arguments = wanted.find('<');
+  return found->name + (arguments == std::string::npos ? "" : wanted.substr(arguments));
+}
+
+}  // namespace
+
+bool is_kernel_file(const std::string& path) {
+  return path.ends_with(".cu") || path.ends_with(".cuh") || path.ends_with(".ptx");
+}
+
+UserKernel::UserKernel(Device& device, const std::string& path,
+                       const io::LaunchDescription& description)
+    : device_(device), source_(read_text_file(path)) {
+  KernelRequest request{.source_name = path,
+                        .source = source_,
+                        .kernel = description.kernel,
+                        .defines = description.defines,
+                        .include_directories = description.include_directories};
+  std::vector<std::string> parameter_names;
+  if (path.ends_with(".ptx")) {
+    request.language = SourceLanguage::ptx;
+    kernel_ = device.load(request);
+  } else {
+    const std::vector<KernelDeclaration> kernels = compile::kernels_in(source_);
+    request.kernel = chosen_kernel(description.kernel, kernels, path);
+    // As compilers do, headers are looked for beside the file first.
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    request.include_directories.insert(request.include_directories.begin(),
+                                       folder.empty() ? "." : folder.string());
+    const KernelDeclaration* declaration = compile::find_kernel(kernels, request.kernel);
+    try {
+      kernel_ = device.load(request);
+    } catch (const Error& error) {
+      if (declaration != nullptr || kernels.empty() || error.kind() != ErrorKind::bad_input) throw;
+      throw Error(ErrorKind::usage, fmt::format("{} has no kernel \"{}\"; it has: {}", quoted(path),
+                                                printable(request.kernel, 80), names_of(kernels)));
+    }
+    if (declaration != nullptr) parameter_names = declaration->parameters;
+  }
+  launch_ = {.grid = *description.grid,
+             .block = *description.block,
+             .shared_bytes = description.shared_bytes,
+             .cooperative = description.cooperative};
+  arrays_ = std::make_unique<io::LaunchArrays>(device, kernel_, description, parameter_names);
+}
+
+double UserKernel::run() {
+  const Event before = device_.create_event(), after = device_.create_event();
+  device_.record(before);
+  device_.launch(kernel_, launch_, arrays_->arguments());
+  device_.record(after);
+  device_.synchronize();
+  return device_.elapsed_ms(before, after);
+}
+
+std::shared_ptr<Device> open_for_kernels(const std::string& specification, std::string* why) {
+  if (specification != "auto") return Device::open(specification);
+  if (cuda_devices(why).empty()) return Device::open("emulated");
+  return Device::open("cuda");
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,222 @@
+#include "compile/kernel_list.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace tilescope::compile {
+namespace {
+
+bool starts_word(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
+}
+bool in_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+/// Words and single punctuation marks of C++ text.
+class Tokens {
+ public:
+  explicit Tokens(std::string_view text) : text_(text) {}
+
+  std::vector<std::string_view> all() {
+    std::vector<std::string_view> tokens;
+    while (position_ < text_.size()) {
+      const char c = text_[position_];
+      if (skip_blank(c)) continue;
+      const std::size_t begin = position_++;
+      if (starts_word(c)) {
+        while (position_ < text_.size() && in_word(text_[position_])) ++position_;
+      } else if (c == '"' || c == '\'') {
+        skip_quoted(c);
+      } else if (std::isdigit(static_cast<unsigned char>(c))) {
+        // A ' in a number separates digits and opens no character.
+        while (position_ < text_.size() &&
+               (in_word(text_[position_]) || text_[position_] == '\'' || text_[position_] == '.')) {
+          ++position_;
+        }
+      }
+      line_start_ = false;
+      tokens.push_back(text_.substr(begin, position_ - begin));
+    }
+    return tokens;
+  }
+
+ private:
+  bool skip_blank(char c) {
+    if (std::isspace(static_cast<unsigned char>(c))) {
+      line_start_ = line_start_ || c == '\n';
+      ++position_;
+      return true;
+    }
+    const std::string_view rest = text_.substr(position_);
+    if (rest.starts_with("//") || (c == '#' && line_start_)) {
+      to_end_of_line();
+      return true;
+    }
+    if (rest.starts_with("/*")) {
+      const std::size_t end = rest.find("*/", 2);
+      position_ = end == std::string_view::npos ? text_.size() : position_ + end + 2;
+      return true;
+    }
+    return false;
+  }
+
+  void to_end_of_line() {
+    while (position_ < text_.size() && text_[position_] != '\n') {
+      position_ += text_[position_] == '\\' ? 2U : 1U;  // a continued line goes on
+    }
+    position_ = std::min(position_, text_.size());
+  }
+
+  void skip_quoted(char quote) {
+    while (position_ < text_.size() && text_[position_] != quote && text_[position_] != '\n') {
+      position_ += text_[position_] == '\\' ? 2U : 1U;
+    }
+    position_ = std::min(position_ + 1, text_.size());
+  }
+
+  std::string_view text_;
+  std::size_t position_ = 0;
+  bool line_start_ = true;
+};
+
+class Finder {
+ public:
+  explicit Finder(std::vector<std::string_view> tokens) : tokens_(std::move(tokens)) {}
+
+  std::vector<KernelDeclaration> find() {
+    for (at_ = 0; at_ < tokens_.size(); ++at_) {
+      const std::string_view token = tokens_[at_];
+      if (token == "template") {
+        template_ = true;
+      } else if (token == ";") {
+        template_ = false;
+      } else if (token == "namespace") {
+        name_namespace();
+      } else if (token == "{") {
+        scopes_.push_back(std::exchange(pending_namespace_, {}));
+        template_ = false;
+      } else if (token == "}") {
+        if (!scopes_.empty()) scopes_.pop_back();
+        template_ = false;
+      } else if (token == "__global__") {
+        kernel();
+      }
+    }
+    return std::move(kernels_);
+  }
+
+ private:
+  void name_namespace() {
+    pending_namespace_.clear();
+    // namespace a::b {   but not   using namespace a;
+    while (at_ + 1 < tokens_.size() &&
+           (starts_word(tokens_[at_ + 1].front()) || tokens_[at_ + 1] == ":")) {
+      pending_namespace_ += tokens_[++at_];
+    }
+    if (at_ + 1 >= tokens_.size() || tokens_[at_ + 1] != "{") pending_namespace_.clear();
+  }
+
+  /// The index of the bracket that closes the one at `open`.
+  std::size_t closing(std::size_t open) const {
+    std::size_t depth = 0;
+    for (std::size_t i = open; i < tokens_.size(); ++i) {
+      if (tokens_[i] == "(") ++depth;
+      if (tokens_[i] == ")" && --depth == 0) return i;
+    }
+    return tokens_.size();
+  }
+
+  void kernel() {
+    std::string_view name;
+    for (++at_; at_ < tokens_.size(); ++at_) {
+      const std::string_view token = tokens_[at_];
+      if (token == ";" || token == "{") return;
+      if (token != "(") {
+        if (starts_word(token.front())) name = token;
+        continue;
+      }
+      const std::size_t end = closing(at_);
+      if (name != "__launch_bounds__" && name != "__attribute__" && name != "__block_size__" &&
+          name != "__cluster_dims__") {
+        add(name, at_ + 1, end);
+        at_ = std::min(end, tokens_.size());
+        return;
+      }
+      at_ = end;
+    }
+  }
+
+  void add(std::string_view name, std::size_t begin, std::size_t end) {
+    if (name.empty()) return;
+    KernelDeclaration kernel;
+    for (const std::string& scope : scopes_) {
+      if (!scope.empty()) kernel.name += scope + "::";
+    }
+    kernel.name += name;
+    kernel.is_template = std::exchange(template_, false);
+    kernel.parameters = parameters(begin, end);
+    const auto same = [&](const KernelDeclaration& k) { return k.name == kernel.name; };
+    if (std::none_of(kernels_.begin(), kernels_.end(), same)) kernels_.push_back(std::move(kernel));
+  }
+
+  std::vector<std::string> parameters(std::size_t begin, std::size_t end) const {
+    std::vector<std::string> names;
+    if (begin >= end || (begin + 1 == end && tokens_[begin] == "void")) return names;
+    int depth = 0;
+    std::size_t words = 0;
+    std::string_view last;
+    bool in_default = false;
+    const auto finish = [&] {
+      names.emplace_back(words > 1 ? last : std::string_view());
+      words = 0;
+      last = {};
+      in_default = false;
+    };
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::string_view token = tokens_[i];
+      if (token == "<" || token == "[") ++depth;
+      if (token == ">" || token == "]") --depth;
+      if (depth > 0) continue;
+      if (token == ",") {
+        finish();
+      } else if (token == "=") {
+        in_default = true;
+      } else if (!in_default && (starts_word(token.front()) || token == "*" || token == "&")) {
+        ++words;
+        if (starts_word(token.front())) last = token;
+      }
+    }
+    finish();
+    return names;
+  }
+
+  std::vector<std::string_view> tokens_;
+  std::size_t at_ = 0;
+  bool template_ = false;
+  std::string pending_namespace_;
+  std::vector<std::string> scopes_;  ///< names of open namespaces; empty for any other brace
+  std::vector<KernelDeclaration> kernels_;
+};
+
+}  // namespace
+
+std::vector<KernelDeclaration> kernels_in(std::string_view source) {
+  return Finder(Tokens(source).all()).find();
+}
+
+const KernelDeclaration* find_kernel(const std::vector<KernelDeclaration>& kernels,
+                                     std::string_view wanted) {
+  const std::string_view base = trim(wanted.substr(0, wanted.find('<')));
+  for (const KernelDeclaration& kernel : kernels) {
+    if (kernel.name == base || std::string_view(kernel.name).ends_with("::" + std::string(base))) {
+      return &kernel;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace tilescope::compile

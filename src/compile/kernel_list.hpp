@@ -1,0 +1,26 @@
+// The kernels that a source defines, found without compiling it: for "which kernel?" messages and
+// for the names of parameters, which PTX does not keep.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::compile {
+
+struct KernelDeclaration {
+  std::string name;  ///< with its namespaces: "lib::scale"
+  bool is_template = false;
+  std::vector<std::string> parameters;  ///< names, in order; empty where one has none
+};
+
+/// Every `__global__` function in `source` once, in order. Comments, strings and preprocessor
+/// lines are passed over; conditions are not evaluated and macros not expanded, so what macros
+/// generate is not found. Takes any text without failing.
+std::vector<KernelDeclaration> kernels_in(std::string_view source);
+
+/// The declaration that `wanted` ("scale", "lib::scale", "scale<16>") means, or null.
+const KernelDeclaration* find_kernel(const std::vector<KernelDeclaration>& kernels,
+                                     std::string_view wanted);
+
+}  // namespace tilescope::compile

@@ -1,0 +1,86 @@
+// A GPU that is emulated on the CPU: kernels are compiled to PTX and executed warp by warp. Work is
+// done when a call returns, so that streams and events only have to remember when that was.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tilescope/device.hpp>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/launch.hpp"
+#include "emulator/machine.hpp"
+
+namespace tilescope::device {
+
+/// How launches run from now on.
+struct EmulationOptions {
+  std::vector<emulator::Observer*> observers;   ///< not owned; they hear of every launch
+  std::uint64_t max_instructions = 0;           ///< warp instructions of one launch; 0: no limit
+  const std::atomic<bool>* cancel = nullptr;    ///< becoming true ends a launch soon
+  unsigned threads = 0;                         ///< host threads; 0: one for each core
+  std::function<void(std::string_view)> print;  ///< what kernels print; null: standard output
+  /// False: a launch in which something went wrong is an Error(wrong_result), as a GPU reports it.
+  /// True: it is left to the observers and to `last_launch`.
+  bool tolerant = false;
+};
+
+class EmulatedDevice final : public Device {
+ public:
+  /// `gpu` is the name of a profile, such as "h200"; empty: the default.
+  explicit EmulatedDevice(std::string_view gpu = {});
+  ~EmulatedDevice() override;
+
+  DeviceKind kind() const override { return DeviceKind::emulated; }
+  std::string id() const override { return "emulated:" + gpu_; }
+  const DeviceProperties& properties() const override { return machine_->gpu(); }
+
+  void set_options(EmulationOptions options);
+  /// How the last launch went; empty before the first.
+  emulator::LaunchSummary last_launch() const;
+
+  void copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
+                      const Stream& stream) override;
+  void copy_to_host(void* to, DeviceAddress from, std::size_t bytes, const Stream& stream) override;
+  void copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
+                      const Stream& stream) override;
+  void fill(DeviceAddress to, std::uint8_t value, std::size_t bytes, const Stream& stream) override;
+  Kernel load(const KernelRequest& request) override;
+  void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
+              const Stream& stream) override;
+  void record(const Event& event, const Stream& stream) override;
+  void wait(const Stream&, const Event&) override {}
+  bool finished(const Event&) override { return true; }
+  double elapsed_ms(const Event& from, const Event& to) override;
+  void synchronize(const Event&) override {}
+  void synchronize(const Stream&) override {}
+  void synchronize() override {}
+
+ protected:
+  std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) override;
+  std::uint64_t new_stream() override { return 1; }
+  std::uint64_t new_event() override;
+  void free_bytes(std::uint64_t address) noexcept override;
+  void free_stream(std::uint64_t) noexcept override {}
+  void free_event(std::uint64_t event) noexcept override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string gpu_;
+  // Kernels keep the machine alive: their modules' variables are in its memory.
+  std::shared_ptr<emulator::Machine> machine_;
+  std::shared_ptr<std::mutex> mutex_;  ///< a machine serves one thread at a time
+  EmulationOptions options_;
+  emulator::LaunchSummary last_;
+  std::unordered_map<std::uint64_t, Clock::time_point> events_;
+  std::uint64_t next_event_ = 1;
+};
+
+}  // namespace tilescope::device

@@ -1,0 +1,30 @@
+// Kernels of a PTX module, as the devices need them: found by name, with their parameters.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tilescope/device.hpp>
+#include <vector>
+
+#include "compile/compiler.hpp"
+#include "ptx/module.hpp"
+
+namespace tilescope::device {
+
+/// The kernel that `wanted` names: its name in the PTX, its demangled name with or without the
+/// parameter list, or, when `wanted` is empty, the only kernel. Throws Error(usage) that lists the
+/// kernels of `file` when there is none or more than one.
+const ptx::Function& find_ptx_kernel(const ptx::Module& module, std::string_view wanted,
+                                     std::string_view file);
+
+/// The C++ name that a symbol was mangled from, without parameter list: "scale<16>"; the symbol
+/// itself when it is none.
+std::string demangled(const std::string& symbol);
+
+std::vector<KernelParameter> parameters_of(const ptx::Function& kernel);
+
+/// What is to be loaded for `request` on a GPU: CUDA C++ compiled (PTX and machine code), or the
+/// PTX that the request is, without machine code. `kernel_name` is the name in the PTX.
+compile::Program program_of(const KernelRequest& request, const DeviceProperties& gpu);
+
+}  // namespace tilescope::device

@@ -1,0 +1,220 @@
+#include "io/launch_arrays.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <tilescope/error.hpp>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "io/array_values.hpp"
+#include "io/scalar_value.hpp"
+
+namespace tilescope::io {
+namespace {
+
+constexpr std::size_t piece_bytes = values_per_piece * 8;
+
+std::string kind_text(const KernelParameter& parameter) {
+  switch (parameter.kind) {
+    case KernelParameter::Kind::pointer:
+      return "a pointer";
+    case KernelParameter::Kind::floating:
+      return fmt::format("f{}", 8 * parameter.bytes);
+    case KernelParameter::Kind::integer:
+      return fmt::format("an integer of {} byte{}", parameter.bytes,
+                         parameter.bytes == 1 ? "" : "s");
+    case KernelParameter::Kind::bytes:
+      break;
+  }
+  return fmt::format("{} bytes", parameter.bytes);
+}
+
+}  // namespace
+
+struct LaunchArrays::Array {
+  LaunchArgument argument;
+  std::string name;
+  std::uint64_t count = 0;
+  std::optional<NpyFile> input;
+  std::optional<NpyWriter> output;
+  Buffer buffer;
+
+  std::size_t bytes() const { return count * size_of(argument.type); }
+};
+
+LaunchArrays::LaunchArrays(Device& device, const Kernel& kernel,
+                           const LaunchDescription& description,
+                           const std::vector<std::string>& names)
+    : device_(device), kernel_(kernel.name()), names_(names) {
+  const std::vector<KernelParameter> parameters = kernel.parameters();
+  const std::vector<LaunchArgument>& given = description.arguments;
+  if (names_.size() != parameters.size()) names_.assign(parameters.size(), "");
+  if (given.size() != parameters.size()) {
+    std::string list;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      list += fmt::format("{}{}{}", i ? ", " : "", names_[i].empty() ? "" : names_[i] + ": ",
+                          kind_text(parameters[i]));
+    }
+    throw Error(ErrorKind::usage,
+                fmt::format("kernel {} has {} parameter{}{}, but {} --arg {} given", kernel_,
+                            parameters.size(), parameters.size() == 1 ? "" : "s",
+                            list.empty() ? "" : " (" + printable(list, 300) + ")", given.size(),
+                            given.size() == 1 ? "was" : "were"));
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i].is_array) {
+      add_array(given[i], i, parameters[i]);
+    } else {
+      add_scalar(given[i], i, parameters[i]);
+    }
+  }
+}
+
+LaunchArrays::~LaunchArrays() = default;
+
+std::string LaunchArrays::name_of_argument(const LaunchArgument& argument,
+                                           std::size_t index) const {
+  if (!argument.name.empty()) return argument.name;
+  if (!names_[index].empty()) return names_[index];
+  return fmt::format("argument {}", index + 1);
+}
+
+void LaunchArrays::add_scalar(const LaunchArgument& argument, std::size_t index,
+                              const KernelParameter& parameter) {
+  using Kind = KernelParameter::Kind;
+  const auto refuse = [&](std::string_view advice) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--arg {}: parameter {} of kernel {}{} is {}; {}",
+                            printable(argument.text, 120), index + 1, kernel_,
+                            names_[index].empty() ? "" : ", " + names_[index] + ",",
+                            kind_text(parameter), advice));
+  };
+  const bool address_sized = !is_floating(argument.type) && argument.value.size() == 8;
+  if (parameter.kind == Kind::pointer && !address_sized) {
+    refuse("give an array, such as f32[1024]=zeros (or u64:0 for a null pointer)");
+  }
+  if (argument.value.size() != parameter.bytes) {
+    refuse(fmt::format("{} {} bytes were given",
+                       argument.value.size() < parameter.bytes ? "only" : "but",
+                       argument.value.size()));
+  }
+  const bool one = argument.value.size() == size_of(argument.type);
+  if (one && parameter.kind == Kind::floating && !is_floating(argument.type)) {
+    refuse(fmt::format("{} would be read as another number", short_name_of(argument.type)));
+  }
+  if (one && parameter.kind == Kind::integer && is_floating(argument.type)) {
+    refuse(fmt::format("{} would be read as another number", short_name_of(argument.type)));
+  }
+  arguments_.push_bytes(argument.value.data(), argument.value.size(),
+                        std::max<std::size_t>(parameter.alignment, 1));
+}
+
+void LaunchArrays::add_array(const LaunchArgument& argument, std::size_t index,
+                             const KernelParameter& parameter) {
+  using Kind = KernelParameter::Kind;
+  if (parameter.bytes != sizeof(DeviceAddress) || parameter.kind == Kind::floating) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--arg {}: parameter {} of kernel {}{} is {}, not a pointer; give a "
+                    "value, such as i32:256",
+                    printable(argument.text, 120), index + 1, kernel_,
+                    names_[index].empty() ? "" : ", " + names_[index] + ",", kind_text(parameter)));
+  }
+  auto array = std::make_unique<Array>();
+  array->argument = argument;
+  array->name = name_of_argument(argument, index);
+  NpyHeader header;
+  if (argument.initial == Initial::file) {
+    header = array->input.emplace(argument.load_from).header();
+    if (header.type != argument.type) {
+      throw Error(
+          ErrorKind::bad_input,
+          fmt::format("{}: its elements are {}, but --arg {} says {}", quoted(argument.load_from),
+                      name_of(header.type), printable(argument.text, 120), name_of(argument.type)));
+    }
+    if (argument.count && *argument.count != header.count()) {
+      throw Error(
+          ErrorKind::bad_input,
+          fmt::format("{}: it has {} elements, but --arg {} says {}", quoted(argument.load_from),
+                      header.count(), printable(argument.text, 120), *argument.count));
+    }
+  } else {
+    header = {.type = argument.type, .shape = {*argument.count}};
+  }
+  array->count = header.count();
+  if (!argument.save_to.empty()) array->output.emplace(argument.save_to, header);
+  array->buffer = device_.allocate(array->bytes(), array->name);
+  fill(*array);
+  const DeviceAddress address = array->buffer.address();
+  arguments_.push(address);
+  arrays_.push_back(std::move(array));
+}
+
+void LaunchArrays::fill(const Array& array) {
+  const DeviceAddress to = array.buffer.address();
+  if (array.input) {
+    const std::span<const std::byte> data = array.input->data();
+    device_.copy_to_device(to, data.data(), data.size());
+    array.input->require_unchanged();
+    return;
+  }
+  if (array.argument.initial == Initial::uninitialised) return;
+  if (array.argument.initial == Initial::zeros) {
+    device_.fill(to, 0, array.bytes());
+    return;
+  }
+  std::vector<std::byte> piece(std::min(array.bytes(), piece_bytes));
+  const std::size_t step = std::min(
+      piece_bytes, static_cast<std::size_t>(values_per_piece) * size_of(array.argument.type));
+  for (std::size_t offset = 0; offset < array.bytes(); offset += step) {
+    const std::span<std::byte> part(piece.data(), std::min(step, array.bytes() - offset));
+    fill_elements(array.argument, offset / size_of(array.argument.type), part);
+    device_.copy_to_device(to + offset, part.data(), part.size());
+  }
+}
+
+std::vector<ArraySummary> LaunchArrays::summaries(std::size_t show) const {
+  std::vector<ArraySummary> summaries;
+  std::vector<std::byte> piece;
+  for (const auto& array : arrays_) {
+    ArraySummary summary{.name = array->name,
+                         .type = array->argument.type,
+                         .count = array->count,
+                         .least = INFINITY,
+                         .most = -INFINITY,
+                         .saved_to = array->argument.save_to};
+    const std::size_t size = size_of(summary.type);
+    for (std::size_t offset = 0; offset < array->bytes(); offset += piece_bytes) {
+      piece.resize(std::min(piece_bytes, array->bytes() - offset));
+      device_.copy_to_host(piece.data(), array->buffer.address() + offset, piece.size());
+      for (std::size_t at = 0; at < piece.size(); at += size) {
+        if (summary.first.size() < show) {
+          summary.first.push_back(element_text(summary.type, piece.data() + at));
+        }
+        const double value = element_value(summary.type, piece.data() + at);
+        if (std::isnan(value)) {
+          ++summary.nans;
+        } else {
+          summary.least = std::min(summary.least, value);
+          summary.most = std::max(summary.most, value);
+        }
+      }
+    }
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+void LaunchArrays::save() {
+  for (const auto& array : arrays_) {
+    if (!array->output) continue;
+    const std::span<std::byte> data = array->output->data();
+    device_.copy_to_host(data.data(), array->buffer.address(), data.size());
+    array->output->commit();
+  }
+}
+
+}  // namespace tilescope::io

@@ -1,0 +1,72 @@
+#include "report/source_text.hpp"
+
+#include <tilescope/error.hpp>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+
+namespace tilescope::report {
+namespace {
+
+/// One line as it can stand in a column: tabs widened, control characters gone.
+std::string plain(std::string_view line) {
+  constexpr std::size_t tab = 4;
+  std::string text;
+  for (const char c : line) {
+    if (c == '\t') {
+      text.append(tab - text.size() % tab, ' ');
+    } else if (static_cast<unsigned char>(c) >= ' ') {
+      text += c;
+    }
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+std::vector<std::string> plain_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(text, '\n')) lines.push_back(plain(line));
+  return lines;
+}
+
+}  // namespace
+
+void SourceTexts::add(const std::string& file, std::string_view text) {
+  files_[file] = plain_lines(text);
+}
+
+const std::vector<std::string>& SourceTexts::lines(const std::string& file) {
+  const auto found = files_.find(file);
+  if (found != files_.end()) return found->second;
+  std::vector<std::string> read;
+  try {
+    if (!file.empty()) read = plain_lines(read_text_file(file));
+  } catch (const Error&) {
+    // A report without quotations is still a report.
+  }
+  return files_[file] = std::move(read);
+}
+
+std::string SourceTexts::line(const std::string& file, std::uint32_t number) {
+  const std::vector<std::string>& all = lines(file);
+  return number >= 1 && number <= all.size() ? all[number - 1] : std::string();
+}
+
+std::uint32_t SourceTexts::line_count(const std::string& file) {
+  return static_cast<std::uint32_t>(lines(file).size());
+}
+
+std::string clipped(std::string_view text, std::size_t width) {
+  if (text.size() <= width) return std::string(text);
+  std::size_t end = width - 2;
+  // Never through the middle of a UTF-8 character.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return std::string(text.substr(0, end)) + "..";
+}
+
+std::string_view file_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace tilescope::report

@@ -1,0 +1,32 @@
+// The lines of the sources that a report quotes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::report {
+
+/// Sources by the names that line tables give them. Those not given are read from disk when they
+/// are first asked for; a file that cannot be read has no lines.
+class SourceTexts {
+ public:
+  void add(const std::string& file, std::string_view text);
+  /// Line `number` (from 1) without its end, tabs as spaces; empty where there is none.
+  std::string line(const std::string& file, std::uint32_t number);
+  std::uint32_t line_count(const std::string& file);
+
+ private:
+  const std::vector<std::string>& lines(const std::string& file);
+  std::map<std::string, std::vector<std::string>> files_;
+};
+
+/// `text` cut to `width` columns, with ".." where something is missing.
+std::string clipped(std::string_view text, std::size_t width);
+
+/// The last part of a path, for columns too narrow for the whole.
+std::string_view file_name(std::string_view path);
+
+}  // namespace tilescope::report
