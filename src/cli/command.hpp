@@ -18,6 +18,14 @@ void register_ladder(CLI::App& app, std::function<int()>& run);
 void register_run(CLI::App& app, std::function<int()>& run);
 void register_devices(CLI::App& app, std::function<int()>& run);
 void register_transfer(CLI::App& app, std::function<int()>& run);
+void register_occupancy(CLI::App& app, std::function<int()>& run);
+void register_roofline(CLI::App& app, std::function<int()>& run);
+void register_tiles(CLI::App& app, std::function<int()>& run);
+void register_warps(CLI::App& app, std::function<int()>& run);
+void register_banks(CLI::App& app, std::function<int()>& run);
+void register_coalesce(CLI::App& app, std::function<int()>& run);
+void register_dram(CLI::App& app, std::function<int()>& run);
+void register_memories(CLI::App& app, std::function<int()>& run);
 
 /// Adds --json FILE|- to a command.
 void add_json_option(CLI::App& command, std::string& target);

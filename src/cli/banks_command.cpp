@@ -1,0 +1,74 @@
+#include <nlohmann/json.hpp>
+#include <tilescope/gpu/banks.hpp>
+
+#include "cli/access_options.hpp"
+#include "cli/command.hpp"
+#include "cli/reasoning_options.hpp"
+#include "report/access_report.hpp"
+#include "report/banks_report.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+struct BanksCommand {
+  AccessOptions access;
+  ReasoningOptions options;
+  gpu::BankMatrix matrix;
+
+  int run() const {
+    gpu::BankMatrix asked = matrix;
+    asked.element_bytes = access.element_bytes;
+    if (access.columns > 0) {
+      asked.columns = static_cast<int>(std::min<std::int64_t>(access.columns, 1 << 21));
+    }
+    gpu::require_bank_matrix(asked);
+    if (access.expression.empty()) {
+      options.finish("banks", report::banks_text(asked), report::banks_steps(asked),
+                     report::banks_json(asked));
+      return 0;
+    }
+    gpu::AccessQuestion question = access.question(matrix.banks);
+    if (question.columns > 0) question.columns += matrix.padding;
+    const gpu::AccessAnswer answer = gpu::analyse_access(question);
+    options.finish("banks", report::bank_access_text(question, answer),
+                   report::access_steps(question, answer, true),
+                   report::access_json(question, answer));
+    return 0;
+  }
+};
+
+}  // namespace
+
+void register_banks(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<BanksCommand>();
+  CLI::App* sub = app.add_subcommand("banks", "Shared-memory banks: picture, conflicts, padding");
+  command->access.add_to(*sub, false);
+  sub->add_option("--banks", command->matrix.banks, "Banks: 1, 2, 4, ... 64")
+      ->type_name("N")
+      ->capture_default_str();
+  sub->add_option("--word-bytes", command->matrix.word_bytes, "Width of a bank, 4 or 8")
+      ->type_name("N")
+      ->capture_default_str();
+  sub->add_option("--rows", command->matrix.rows, "Rows of the matrix")
+      ->type_name("N")
+      ->capture_default_str();
+  sub->add_option("--padding", command->matrix.padding, "Unused elements at the end of each row")
+      ->type_name("N")
+      ->capture_default_str();
+  sub->add_option("--lanes", command->matrix.lanes,
+                  "Lanes of an access (default: as many as banks, at most 32)")
+      ->type_name("N");
+  command->options.add_to(*sub, false);
+  sub->footer(
+      "Without ACCESS: the bank of every element of a matrix (32 x 32 by default), and what it\n"
+      "costs to read it along rows and down columns. With ACCESS: what one warp's access costs.\n"
+      "\n"
+      "Examples:\n"
+      "  tilescope banks --banks 8 --rows 8 --columns 8\n"
+      "  tilescope banks --banks 8 --rows 8 --columns 8 --padding 1\n"
+      "  tilescope banks --element-bytes 8 --show\n"
+      "  tilescope banks 'tile[tx][k]' --columns 32 --block 32,32");
+  sub->callback([command, &run] { run = [command] { return command->run(); }; });
+}
+
+}  // namespace tilescope::cli

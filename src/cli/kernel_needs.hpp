@@ -1,0 +1,32 @@
+// What a kernel takes of an SM: compiled for a GPU, without running.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <tilescope/gpu/gpu_table.hpp>
+#include <tilescope/gpu/occupancy.hpp>
+#include <utility>
+#include <vector>
+
+namespace tilescope::cli {
+
+struct KernelQuestion {
+  std::string what;    ///< "matmul/tiled_16", or a .cu file
+  std::string kernel;  ///< of a file with several; may be an instantiation, "name<16>"
+  std::vector<std::string> defines;  ///< NAME=VALUE
+  std::int64_t threads = 0;          ///< of a file; 0: not given
+  std::int64_t dynamic_shared_bytes = 0;
+  std::int64_t size = 1024;  ///< of an operation's problem
+};
+
+struct KernelNeedsFound {
+  gpu::BlockNeeds needs;
+  std::string kernel;  ///< its name
+  std::string note;    ///< what the reader should know; may be empty
+};
+
+/// Throws Error(usage) for an unknown operation, variant or kernel, Error(bad_input) for code that
+/// does not compile, Error(no_device) without NVRTC.
+KernelNeedsFound kernel_needs(const KernelQuestion& question, const gpu::Gpu& gpu);
+
+}  // namespace tilescope::cli

@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <tilescope/error.hpp>
+#include <tilescope/gpu/occupancy.hpp>
+
+#include "cli/command.hpp"
+#include "cli/kernel_needs.hpp"
+#include "cli/reasoning_options.hpp"
+#include "report/occupancy_report.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+struct OccupancyCommand {
+  ReasoningOptions options;
+  KernelQuestion question;
+  std::int64_t registers = 0, shared = 0;
+  bool no_curves = false;
+  CLI::Option* threads_given = nullptr;
+
+  int run() const {
+    const gpu::Gpu gpu = options.gpu();
+    gpu::BlockNeeds needs;
+    std::string what, note;
+    if (question.what.empty()) {
+      if (threads_given->count() == 0) {
+        throw Error(ErrorKind::usage,
+                    "say what: --threads N [--registers N] [--shared BYTES], OPERATION/VARIANT or "
+                    "a .cu file");
+      }
+      needs = {
+          .threads = question.threads, .registers_per_thread = registers, .shared_bytes = shared};
+    } else {
+      KernelQuestion asked = question;
+      asked.dynamic_shared_bytes = shared;
+      const KernelNeedsFound found = kernel_needs(asked, gpu);
+      needs = found.needs;
+      note = found.note;
+      what = question.what.ends_with(".cu") ? question.what + ", " + found.kernel : question.what;
+    }
+    const gpu::Occupancy result = gpu::occupancy(needs, gpu.properties, gpu.units);
+    if (result.blocks_per_sm == 0) throw Error(ErrorKind::usage, result.impossible);
+    std::string text = report::occupancy_text(what, needs, result, gpu);
+    if (!note.empty()) text += fmt::format("  Note: {}\n", note);
+    if (!no_curves) text += report::occupancy_curves(needs, gpu);
+    nlohmann::json json = report::occupancy_json(what, needs, result, gpu);
+    json["note"] = note;
+    options.finish("occupancy", text, report::occupancy_steps(needs, result, gpu), std::move(json));
+    return 0;
+  }
+};
+
+}  // namespace
+
+void register_occupancy(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<OccupancyCommand>();
+  CLI::App* sub =
+      app.add_subcommand("occupancy", "How many blocks an SM holds, and what limits them");
+  sub->add_option("KERNEL", command->question.what,
+                  "OPERATION/VARIANT or a .cu file: registers and static shared memory are read "
+                  "from the compiled code")
+      ->type_name("KERNEL");
+  command->threads_given =
+      sub->add_option("--threads", command->question.threads, "Threads per block")->type_name("N");
+  sub->add_option("--registers", command->registers,
+                  "Registers per thread (0: not counted; read from a KERNEL's code)")
+      ->type_name("N");
+  sub->add_option("--shared", command->shared,
+                  "Shared memory per block in bytes (of a .cu file: the dynamic part)")
+      ->type_name("BYTES");
+  sub->add_option("--kernel", command->question.kernel, "Which kernel of the .cu file")
+      ->type_name("NAME");
+  sub->add_option("-D", command->question.defines, "Define NAME[=VALUE] for the compiler")
+      ->type_name("NAME[=VALUE]");
+  sub->add_flag("--no-curves", command->no_curves, "Leave the three plots out");
+  command->options.add_to(*sub);
+  sub->footer(
+      "Examples:\n"
+      "  tilescope occupancy --threads 256 --registers 40 --shared 8192\n"
+      "  tilescope occupancy matmul/tiled_16 --gpu a100 --show\n"
+      "  tilescope occupancy my.cu --kernel 'blur<3>' --threads 128 --gpu rtx4090\n"
+      "  tilescope occupancy --threads 512 --registers 11 --gpu s0 --json -");
+  sub->callback([command, &run] { run = [command] { return command->run(); }; });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,86 @@
+#include "cli/reasoning_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <tilescope/error.hpp>
+
+#include "base/text.hpp"
+#include "cli/command.hpp"
+
+namespace tilescope::cli {
+
+void ReasoningOptions::add_to(CLI::App& command, bool with_gpu) {
+  if (with_gpu) {
+    command
+        .add_option("--gpu", gpu_name,
+                    "A GPU of the table (tilescope devices --all) or your own as FILE.json")
+        ->type_name("NAME|FILE.json")
+        ->capture_default_str();
+  }
+  command.add_flag("--show", show, "Show the arithmetic step by step");
+  add_json_option(command, json);
+}
+
+void ReasoningOptions::finish(std::string_view command, const std::string& text,
+                              const report::Steps& steps, nlohmann::json body) const {
+  if (json != "-") {
+    print(text + (show ? "\nStep by step:\n" + steps.text() : std::string()));
+  }
+  body["version"] = 1;
+  body["command"] = command;
+  if (show) body["steps"] = steps.lines();
+  write_json(body, json);
+}
+
+std::vector<std::int64_t> parse_numbers(const std::string& text, std::string_view option) {
+  std::string commas = text;
+  std::replace(commas.begin(), commas.end(), 'x', ',');
+  std::vector<std::int64_t> numbers;
+  for (const std::string_view part : split(commas, ',')) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size()) {
+      throw Error(ErrorKind::usage, fmt::format("{} {}: whole numbers are wanted, such as 16,16",
+                                                option, printable(text, 60)));
+    }
+    numbers.push_back(value);
+  }
+  return numbers;
+}
+
+Dim3 parse_extents(const std::string& text, std::string_view option) {
+  const std::vector<std::int64_t> numbers = parse_numbers(text, option);
+  const bool fits = numbers.size() <= 3 && std::all_of(numbers.begin(), numbers.end(), [](auto n) {
+                      return n >= 1 && n <= 0x7fffffff;
+                    });
+  if (!fits) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} {}: one to three extents from 1 to 2,147,483,647 are allowed",
+                            option, printable(text, 60)));
+  }
+  Dim3 extents;
+  extents.x = static_cast<std::uint32_t>(numbers[0]);
+  if (numbers.size() > 1) extents.y = static_cast<std::uint32_t>(numbers[1]);
+  if (numbers.size() > 2) extents.z = static_cast<std::uint32_t>(numbers[2]);
+  return extents;
+}
+
+std::map<std::string, std::string> parse_definitions(const std::vector<std::string>& pairs) {
+  std::map<std::string, std::string> result;
+  for (const std::string& pair : pairs) {
+    const std::size_t equals = pair.find('=');
+    const std::string name(trim(pair.substr(0, std::min(equals, pair.size()))));
+    if (equals == std::string::npos || name.empty() || equals + 1 == pair.size()) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("--let {}: write it as NAME=EXPRESSION, such as n=1024",
+                              printable(pair, 60)));
+    }
+    result[name] = pair.substr(equals + 1);
+  }
+  return result;
+}
+
+}  // namespace tilescope::cli

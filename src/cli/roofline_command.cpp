@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tilescope/error.hpp>
+#include <tilescope/gpu/roofline.hpp>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/problem_arguments.hpp"
+#include "cli/reasoning_options.hpp"
+#include "operations/registry.hpp"
+#include "report/roofline_report.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+using nlohmann::json;
+using report::RooflinePoint;
+
+struct RooflineCommand {
+  ReasoningOptions options;
+  std::string operation, results, rate = "fp32";
+  operations::ProblemOptions problem;
+  double flops = 0, bytes = 0, flop_per_byte = 0, peak_gflops = 0, bandwidth_gb = 0;
+  CLI::Option *flops_given = nullptr, *bytes_given = nullptr;
+
+  int run() const {
+    report::RooflineContext context = machine();
+    if (flops_given->count() + bytes_given->count() == 1) {
+      throw Error(ErrorKind::usage, "--flops and --bytes belong together");
+    }
+    if (flops_given->count() > 0) {
+      context.points.push_back({.name = "given",
+                                .flops = flops,
+                                .bytes = bytes,
+                                .intensity = gpu::intensity(flops, bytes)});
+    }
+    if (flop_per_byte > 0.0) {
+      context.points.push_back({.name = "given", .intensity = flop_per_byte});
+    }
+    if (!operation.empty()) add_operation(context.points);
+    if (!results.empty()) add_results(context.points);
+    if (context.points.empty()) {
+      throw Error(
+          ErrorKind::usage,
+          "say what: OPERATION, --flops N --bytes N, --intensity X, or --results FILE.json");
+    }
+    options.finish("roofline", report::roofline_text(context), report::roofline_steps(context),
+                   report::roofline_json(context));
+    return 0;
+  }
+
+  report::RooflineContext machine() const {
+    const gpu::Gpu gpu = options.gpu();
+    report::RooflineContext context{
+        .machine = gpu.properties.name,
+        .bytes_per_second = bandwidth_gb > 0 ? bandwidth_gb * 1e9 : gpu.bandwidth(),
+        .ceilings = {},
+        .points = {}};
+    if (peak_gflops > 0) {
+      context.ceilings.push_back({"given peak", peak_gflops * 1e9});
+      context.machine = "the given machine";
+    } else {
+      context.ceilings.push_back({rate, gpu.roofline(rate).flops_per_second});
+      for (const gpu::MathRate& other : gpu.rates) {
+        // Two ceilings at a time can be told apart in a terminal.
+        if (other.name != rate && other.name == "tf32_tensor") {
+          context.ceilings.push_back({other.name, other.flops_per_second});
+        }
+      }
+    }
+    gpu::make_roofline(context.bytes_per_second, context.ceilings.front().flops_per_second);
+    return context;
+  }
+
+  // The operation with ideal reuse (every byte moved once), and for a product what its tiles leave.
+  void add_operation(std::vector<RooflinePoint>& points) const {
+    const auto made = operations::make_operation(operation, problem);
+    const operations::Work work = made->work();
+    if (operation == "matmul") {
+      points.push_back({.name = "untiled inner product", .intensity = gpu::tile_intensity(1, 1)});
+      for (const int width : {8, 16, 32, 128}) {
+        points.push_back({.name = fmt::format("tiles of {} x {}", width, width),
+                          .intensity = gpu::tile_intensity(width, width)});
+      }
+    }
+    points.push_back({.name = fmt::format("{} {}, ideal", operation, made->size_text()),
+                      .flops = work.flops,
+                      .bytes = work.bytes,
+                      .intensity = gpu::intensity(work.flops, work.bytes)});
+  }
+
+  // What `ladder --json` or `explain --json` wrote.
+  void add_results(std::vector<RooflinePoint>& points) const {
+    const json document = json::parse(read_text_file(results), nullptr, false);
+    const auto refuse = [this](std::string_view why) {
+      throw Error(ErrorKind::bad_input, fmt::format("{}: {}", results, why));
+    };
+    if (document.is_discarded() || !document.is_object()) refuse("not a JSON object");
+    const std::string command = document.value("command", "");
+    if (command == "ladder") {
+      const double all_flops = document.value("flops", 0.0);
+      const double all_bytes = document.value("compulsory_bytes", 0.0);
+      if (!(all_flops > 0.0) || !(all_bytes > 0.0) || !document.contains("rungs")) {
+        refuse("no flops, compulsory_bytes and rungs, as tilescope ladder --json writes them");
+      }
+      for (const json& rung : document["rungs"]) {
+        if (rung.value("verdict", "") != "ok" || !rung.contains("flops_per_second")) continue;
+        points.push_back({.name = rung.value("name", "?"),
+                          .flops = all_flops,
+                          .bytes = all_bytes,
+                          .intensity = gpu::intensity(all_flops, all_bytes),
+                          .measured_flops_per_second = rung.value("flops_per_second", 0.0)});
+      }
+      return;
+    }
+    if (command == "explain" && document.contains("totals")) {
+      const json& totals = document["totals"];
+      const double sectors = totals.value("global_load_sectors", 0.0) +
+                             totals.value("global_store_sectors", 0.0) +
+                             totals.value("global_reduction_sectors", 0.0);
+      const double fma = totals.value("ffma", 0.0);
+      points.push_back({.name = "counted by explain",
+                        .flops = 2.0 * fma,
+                        .bytes = 32.0 * sectors,
+                        .intensity = gpu::intensity(2.0 * fma, 32.0 * sectors)});
+      return;
+    }
+    refuse("neither of tilescope ladder --json nor of tilescope explain --json");
+  }
+};
+
+}  // namespace
+
+void register_roofline(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<RooflineCommand>();
+  CLI::App* sub = app.add_subcommand("roofline", "Arithmetic intensity, and the rate it allows");
+  sub->add_option("OPERATION", command->operation, "An operation, such as matmul")
+      ->type_name("OPERATION");
+  add_problem_options(*sub, command->problem);
+  command->flops_given =
+      sub->add_option("--flops", command->flops, "Floating-point operations")->type_name("N");
+  command->bytes_given =
+      sub->add_option("--bytes", command->bytes, "Bytes from and to memory")->type_name("N");
+  sub->add_option("--intensity", command->flop_per_byte, "FLOP per byte")
+      ->type_name("X")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--results", command->results,
+                  "Points from what tilescope ladder --json or explain --json wrote")
+      ->type_name("FILE.json");
+  sub->add_option("--rate", command->rate, "The ceiling: fp32, tf32_tensor, bf16_tensor, ...")
+      ->type_name("NAME")
+      ->capture_default_str();
+  sub->add_option("--peak-gflops", command->peak_gflops, "A ceiling of your own, GFLOP/s")
+      ->type_name("X")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--bandwidth-gb", command->bandwidth_gb, "A bandwidth of your own, GB/s")
+      ->type_name("X")
+      ->check(CLI::PositiveNumber);
+  command->options.add_to(*sub);
+  sub->footer(
+      "Examples:\n"
+      "  tilescope roofline matmul --size 4096\n"
+      "  tilescope roofline --flops 2 --bytes 8 --gpu h100 --rate tf32_tensor --show\n"
+      "  tilescope roofline --intensity 0.25 --peak-gflops 1500 --bandwidth-gb 200\n"
+      "  tilescope ladder matmul --json l.json; tilescope roofline --results l.json");
+  sub->callback([command, &run] { run = [command] { return command->run(); }; });
+}
+
+}  // namespace tilescope::cli
