@@ -10,6 +10,16 @@
 namespace tilescope::compile {
 namespace {
 
+// NVRTC opens its built-ins by their plain name, which the loader finds only in folders it knows,
+// or if a library of that name is open already. So the one beside NVRTC is opened first. Where
+// there is none, the loader has its way.
+void open_builtins(const Nvrtc& nvrtc) {
+  const std::filesystem::path folder = std::filesystem::path(nvrtc.library.path()).parent_path();
+  if (folder.empty()) return;
+  const std::string name = fmt::format("libnvrtc-builtins.so.{}.{}", nvrtc.major, nvrtc.minor);
+  DynamicLibrary::open({(folder / name).string()});  // libraries stay open
+}
+
 Nvrtc open_nvrtc() {
   Nvrtc nvrtc;
   std::string failure;
@@ -42,6 +52,7 @@ Nvrtc open_nvrtc() {
   load("nvrtcGetProgramLogSize", nvrtc.log_size);
   load("nvrtcGetProgramLog", nvrtc.log);
   nvrtc.version(&nvrtc.major, &nvrtc.minor);
+  open_builtins(nvrtc);
   return nvrtc;
 }
 
