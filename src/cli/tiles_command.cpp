@@ -87,9 +87,9 @@ void register_tiles(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::Range(0, 255));
   command->options.add_to(*sub);
   sub->footer(
-      "pending: loads that an SM's blocks have under way at the start of a phase. The estimate\n"
-      "orders the tiles; it is no measurement. The kernel that chooses its width at run time\n"
-      "(matmul/tiled_dynamic) asks this planner.\n"
+      "pending: loads that an SM's blocks have under way at the start of a phase. The\n"
+      "estimate orders the tiles; it is no measurement. The kernel that chooses its width\n"
+      "at run time (matmul/tiled_dynamic) asks this planner.\n"
       "\n"
       "Examples:\n"
       "  tilescope tiles --size 1024 --gpu h200\n"

@@ -178,8 +178,9 @@ class Finder {
     };
     for (std::size_t i = begin; i < end; ++i) {
       const std::string_view token = tokens_[i];
-      if (token == "<" || token == "[") ++depth;
-      if (token == ">" || token == "]") --depth;
+      // Round brackets nest in a default value; elsewhere they belong to the parameter's own form.
+      if (token == "<" || token == "[" || (in_default && token == "(")) ++depth;
+      if (token == ">" || token == "]" || (in_default && token == ")")) --depth;
       if (depth > 0) continue;
       if (token == ",") {
         finish();

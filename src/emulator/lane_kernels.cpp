@@ -53,7 +53,11 @@ const LaneKernels*& chosen() {
 
 }  // namespace
 
-const LaneKernels& lane_kernels() { return *chosen(); }
-void use_lane_kernels(const LaneKernels& kernels) { chosen() = &kernels; }
+const LaneKernels& lane_kernels() {
+  return *chosen();
+}
+void use_lane_kernels(const LaneKernels& kernels) {
+  chosen() = &kernels;
+}
 
 }  // namespace tilescope::emulator

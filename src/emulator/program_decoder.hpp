@@ -45,6 +45,9 @@ class ProgramDecoder {
   std::vector<std::string> refusals_;
 };
 
+/// How a basic block ends with this instruction; fall_through if it does not end one.
+BlockEnd end_kind(const ptx::Instruction& instruction);
+
 /// The function itself where `index` names an alias or a function with a body.
 std::uint32_t resolve_alias(const ptx::Module& module, std::uint32_t index);
 Builtin builtin_of(const ptx::Function& function);

@@ -39,8 +39,8 @@ TEST(Occupancy, AgreesWithNvidiasCalculatorOn10000Configurations) {
     const DeviceProperties& p = gpu.properties;
     const std::int64_t optin = static_cast<std::int64_t>(p.shared_bytes_per_block_optin);
     // Beyond the limits too, and at the small sizes where units matter most.
-    const BlockNeeds needs{.threads = pick(1, 1100),
-                           .registers_per_thread = pick(0, 255),
+    const BlockNeeds needs{.threads = pick(0, 1) == 0 ? pick(1, 96) : pick(1, 1100),
+                           .registers_per_thread = pick(0, 1) == 0 ? pick(0, 32) : pick(0, 255),
                            .shared_bytes = pick(0, 1) == 0 ? pick(0, 4096) : pick(0, optin + 2048)};
     const Occupancy ours = occupancy(needs, p, gpu.units);
 

@@ -1,0 +1,151 @@
+// Code into basic blocks: where they end and where diverged lanes meet again.
+#include <algorithm>
+#include <functional>
+
+#include "emulator/program_decoder.hpp"
+#include "ptx/opcode_table.hpp"
+
+namespace tilescope::emulator {
+namespace {
+
+bool only_leaves(const ptx::Function& kernel, std::uint32_t instruction) {
+  const ptx::Instruction& first = kernel.instructions[instruction];
+  return kernel.is_entry && !first.guarded() &&
+         (first.opcode == ptx::Opcode::ret || first.opcode == ptx::Opcode::exit);
+}
+
+}  // namespace
+
+BlockEnd end_kind(const ptx::Instruction& instruction) {
+  using ptx::Opcode;
+  switch (instruction.opcode) {
+    case Opcode::bra:
+      return BlockEnd::branch;
+    case Opcode::brx_idx:
+      return BlockEnd::branch_indexed;
+    case Opcode::call:
+      return BlockEnd::call;
+    case Opcode::ret:
+      return BlockEnd::ret;
+    case Opcode::exit:
+      return BlockEnd::exit;
+    case Opcode::bar:
+    case Opcode::barrier:
+      return BlockEnd::barrier;
+    case Opcode::shfl:
+    case Opcode::vote:
+    case Opcode::match:
+    case Opcode::redux:
+    case Opcode::elect:
+    case Opcode::bar_warp_sync:
+      return BlockEnd::collective;
+    case Opcode::trap:
+      return BlockEnd::trap;
+    case Opcode::nanosleep:
+      return BlockEnd::yield;
+    default:
+      return BlockEnd::fall_through;
+  }
+}
+
+void ProgramDecoder::split_blocks(FunctionDecoder& decoder, const ptx::ControlFlow& flow) {
+  CodeFunction& result = decoder.result();
+  const ptx::Function& function = decoder.function();
+  const auto count = static_cast<std::uint32_t>(function.instructions.size());
+  std::vector<bool> leads(count + 1, false);
+  leads[0] = leads[count] = true;
+  for (const ptx::Label& label : function.labels) leads[label.instruction] = true;
+  for (const ptx::BasicBlock& block : flow.blocks) leads[block.begin] = true;
+  for (std::uint32_t i = 0; i < count; ++i) {  // a call through a pointer may have to be repeated
+    const ptx::Instruction& instruction = function.instructions[i];
+    if (instruction.opcode == ptx::Opcode::call &&
+        function.calls[instruction.detail].callee.kind == ptx::Operand::Kind::reg) {
+      leads[i] = true;
+    }
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (end_kind(function.instructions[i]) != BlockEnd::fall_through) leads[i + 1] = true;
+  }
+  std::vector<std::uint32_t> block_at(count + 1, kNone);
+  for (std::uint32_t i = 0; i <= count; ++i) {
+    if (leads[i]) {
+      CodeBlock block;
+      block.begin = i;
+      block.counter = program_->block_counters_++;
+      result.blocks.push_back(block);
+    }
+    block_at[i] = static_cast<std::uint32_t>(result.blocks.size() - 1);
+    if (i < count) {
+      program_->instructions_[result.code[i].id].basic_block = result.blocks.back().counter;
+    }
+  }
+  for (std::uint32_t b = 0; b < result.blocks.size(); ++b) link_block(decoder, flow, block_at, b);
+  for (std::vector<std::uint32_t>& table : result.jump_tables) {
+    for (std::uint32_t& entry : table) entry = block_at[function.labels[entry].instruction];
+  }
+  find_spins(result);
+}
+
+void ProgramDecoder::link_block(FunctionDecoder& decoder, const ptx::ControlFlow& flow,
+                                const std::vector<std::uint32_t>& block_at, std::uint32_t b) {
+  CodeFunction& result = decoder.result();
+  const ptx::Function& function = decoder.function();
+  CodeBlock& block = result.blocks[b];
+  const auto count = static_cast<std::uint32_t>(function.instructions.size());
+  if (block.begin == count) {  // the end of the text returns
+    block.body_end = count;
+    block.end = BlockEnd::ret;
+    return;
+  }
+  const std::uint32_t end = result.blocks[b + 1].begin;
+  const ptx::Instruction& last = function.instructions[end - 1];
+  block.size = end - block.begin;
+  block.next = b + 1;
+  block.end = end_kind(last);
+  block.body_end = block.end == BlockEnd::fall_through ? end : end - 1;
+  if (block.end == BlockEnd::branch) {
+    block.target = block_at[function.labels[last.operands[0].label].instruction];
+  }
+  if (block.end == BlockEnd::branch || block.end == BlockEnd::branch_indexed) {
+    // A meeting point where a kernel only ends is none: lanes leave as they come (ptxas turns a
+    // branch there into an exit), and barriers do not wait for them.
+    const std::uint32_t meet = flow.reconvergence(end - 1);
+    if (meet != ptx::no_index && !only_leaves(function, meet)) block.reconverge = block_at[meet];
+  }
+}
+
+void ProgramDecoder::find_spins(CodeFunction& function) const {
+  using ptx::Opcode;
+  using ptx::Ordering;
+  const auto waits = [](const ptx::Instruction& instruction) {
+    switch (instruction.opcode) {
+      case Opcode::atom:
+      case Opcode::nanosleep:
+      case Opcode::call:
+      case Opcode::bar_warp_sync:
+        return true;
+      case Opcode::ld: {
+        const Ordering order = instruction.modifiers.ordering;
+        return (order != Ordering::none && order != Ordering::weak) ||
+               instruction.modifiers.cache == ptx::CacheOp::cv ||
+               instruction.modifiers.cache == ptx::CacheOp::cg;
+      }
+      default:
+        return false;
+    }
+  };
+  const auto& text = function.source->instructions;
+  std::vector<std::uint32_t> waits_before(text.size() + 1, 0);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    waits_before[i + 1] = waits_before[i] + (waits(text[i]) ? 1 : 0);
+  }
+  for (CodeBlock& block : function.blocks) {
+    if (block.end != BlockEnd::branch || block.target == kNone) continue;
+    const std::uint32_t from = function.blocks[block.target].begin;
+    const std::uint32_t to = block.begin + block.size;
+    block.backward = from <= block.begin;
+    block.spin = block.backward && waits_before[to] > waits_before[from];
+  }
+}
+
+}  // namespace tilescope::emulator
