@@ -88,8 +88,8 @@ void register_tiles(CLI::App& app, std::function<int()>& run) {
   command->options.add_to(*sub);
   sub->footer(
       "pending: loads that an SM's blocks have under way at the start of a phase. The\n"
-      "estimate orders the tiles; it is no measurement. The kernel that chooses its width\n"
-      "at run time (matmul/tiled_dynamic) asks this planner.\n"
+      "estimate orders the tiles; it is no measurement. The kernel that chooses its\n"
+      "width at run time (matmul/tiled_dynamic) asks this planner.\n"
       "\n"
       "Examples:\n"
       "  tilescope tiles --size 1024 --gpu h200\n"
