@@ -60,8 +60,9 @@ void register_banks(CLI::App& app, std::function<int()>& run) {
       ->type_name("N");
   command->options.add_to(*sub, false);
   sub->footer(
-      "Without ACCESS: the bank of every element of a matrix (32 x 32 by default), and what it\n"
-      "costs to read it along rows and down columns. With ACCESS: what one warp's access costs.\n"
+      "Without ACCESS: the bank of every element of a matrix (32 x 32 by default), and\n"
+      "what it costs to read it along rows and down columns. With ACCESS: what one\n"
+      "warp's access costs.\n"
       "\n"
       "Examples:\n"
       "  tilescope banks --banks 8 --rows 8 --columns 8\n"

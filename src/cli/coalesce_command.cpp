@@ -58,9 +58,9 @@ void register_coalesce(CLI::App& app, std::function<int()>& run) {
   command->options.add_to(*sub, false);
   sub->footer(
       "An index is coalesced when it is a part free of threadIdx.x, plus threadIdx.x.\n"
-      "Known names: threadIdx, blockIdx, blockDim, gridDim (.x .y .z), and as lectures use them\n"
-      "tx, ty, bx, by, row, col, i, j. Other names get a value with --let; without one, 1,024\n"
-      "if they multiply something, else 0.\n"
+      "Known names: threadIdx, blockIdx, blockDim, gridDim (.x .y .z), and as lectures\n"
+      "use them tx, ty, bx, by, row, col, i, j. Other names get a value with --let;\n"
+      "without one, 1,024 if they multiply something, else 0.\n"
       "\n"
       "Examples:\n"
       "  tilescope coalesce 'A[row*n + k]'\n"

@@ -213,16 +213,16 @@ void register_warps(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   command->options.add_to(*sub, false);
   sub->footer(
-      "In a condition: threadIdx, blockIdx, blockDim, gridDim (.x .y .z), warpSize, and the short\n"
-      "names tx, ty, bx, by, row, col, i, j (--let changes them). Arithmetic is that of signed\n"
-      "64-bit integers.\n"
+      "In a condition: threadIdx, blockIdx, blockDim, gridDim (.x .y .z), warpSize,\n"
+      "and the short names tx, ty, bx, by, row, col, i, j (--let changes them).\n"
+      "Arithmetic is that of signed 64-bit integers.\n"
       "\n"
       "Examples:\n"
       "  tilescope warps --block 16,16\n"
       "  tilescope warps 'threadIdx.x > 2' --block 256 --grid 8\n"
       "  tilescope warps --vector 1000 --block 256 --show\n"
       "  tilescope warps --matrix 100x100 --tile 16 --show\n"
-      "  tilescope warps 'row < 100 && ph * 16 + tx < 100' --grid 7,7 --block 16,16 --for ph=0:7");
+      "  tilescope warps 'row < 100' --grid 7,7 --block 16,16");
   sub->callback([command, &run] { run = [command] { return command->run(); }; });
 }
 
