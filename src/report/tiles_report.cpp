@@ -81,7 +81,8 @@ std::string tiles_text(const TilesContext& context) {
                                           "resident");
     if (rate > 0.0) {
       text += fmt::format(
-          "  If every load came from memory: at most {} of {} ({}).\n", format_rate(rate, "FLOP/s"),
+          "  If every load came from memory, at most {} of {} ({}-bound).\n",
+          format_rate(rate, "FLOP/s"),
           format_rate(context.gpu.roofline().flops_per_second, "FLOP/s"),
           context.gpu.roofline().memory_bound(context.plans[i].intensity) ? "memory" : "compute");
     }
