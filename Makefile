@@ -7,6 +7,7 @@ SHELL := /bin/bash
 jobs := $(shell nproc)
 ccache := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 # ctest's own summary is the last thing that a test run prints. Output of failed tests only.
+space := $(subst ,, )
 ctest = ctest --output-on-failure --no-tests=error --parallel $(jobs)
 
 # $(call build,PRESET,FOLDER): configures where that was not done yet, and builds. Ninja configures
@@ -35,9 +36,12 @@ demo: build ## multiply two .npy files, climb the ladder
 test: build ## every test
 	@$(ctest) --test-dir build
 
+# ROOMS="base io": only the tests of these rooms.
 sanitize: setup ## the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
-	$(call build,sanitize,build-sanitize)
-	@$(ctest) --test-dir build-sanitize --label-regex unit
+	@[ -f build-sanitize/build.ninja ] || cmake --preset sanitize $(ccache) --log-level=WARNING
+	@ninja -C build-sanitize -j $(jobs) $(if $(MAKE_TERMOUT),,--quiet) $(addprefix test_,$(ROOMS))
+	@$(ctest) --test-dir build-sanitize --label-regex unit \
+	  $(if $(ROOMS),--tests-regex '^($(subst $(space),|,$(strip $(ROOMS))))\.')
 
 portable: setup ## one binary to copy to other machines, as build-portable/tilescope
 	$(call build,portable,build-portable)
