@@ -16,6 +16,8 @@ using Register = void (*)(CLI::App& app, std::function<int()>& run);
 void register_matmul(CLI::App& app, std::function<int()>& run);
 void register_ladder(CLI::App& app, std::function<int()>& run);
 void register_run(CLI::App& app, std::function<int()>& run);
+void register_check(CLI::App& app, std::function<int()>& run);
+void register_explain(CLI::App& app, std::function<int()>& run);
 void register_devices(CLI::App& app, std::function<int()>& run);
 void register_transfer(CLI::App& app, std::function<int()>& run);
 void register_occupancy(CLI::App& app, std::function<int()>& run);

@@ -163,6 +163,7 @@ void EmulatedDevice::launch(const Kernel& kernel, const Launch& launch,
   last_ = machine_->launch(*loaded.module, loaded.entry, launch.grid, launch.block,
                            static_cast<std::uint32_t>(launch.shared_bytes),
                            {bytes, arguments.bytes().size()}, options);
+  if (options_.after_launch) options_.after_launch(last_);
   if (options_.tolerant) return;
   if (const std::string failure = failure_of(last_); !failure.empty()) {
     throw Error(ErrorKind::wrong_result,

@@ -26,6 +26,8 @@ struct EmulationOptions {
   const std::atomic<bool>* cancel = nullptr;    ///< becoming true ends a launch soon
   unsigned threads = 0;                         ///< host threads; 0: one for each core
   std::function<void(std::string_view)> print;  ///< what kernels print; null: standard output
+  /// Called after each launch, whatever became of it; observers have been told before.
+  std::function<void(const emulator::LaunchSummary&)> after_launch;
   /// False: a launch in which something went wrong is an Error(wrong_result), as a GPU reports it.
   /// True: it is left to the observers and to `last_launch`.
   bool tolerant = false;

@@ -35,6 +35,7 @@ bool BlockOrder::begin_block() {
   epoch_ = block_start_ = ++time_;
   fences_ = gpu_fences_ = false;
   variables_.clear();
+  for (auto& arrivals : arrivals_) arrivals.clear();
   return restart;
 }
 
@@ -69,6 +70,12 @@ void BlockOrder::warp_sync(std::uint32_t warp, emulator::LaneMask members,
   }
 }
 
+void BlockOrder::arrive(const emulator::BarrierArrival& arrival) {
+  if (arrival.operation != emulator::BarrierOperation::arrive) return;
+  ++time_;
+  arrivals_[arrival.barrier].push_back({arrival.warp, time_, known_[arrival.warp]});
+}
+
 void BlockOrder::barrier(const emulator::BarrierCompletion& completion,
                          const emulator::BlockView& view) {
   std::array<emulator::LaneMask, kMostWarps> waited{}, came{};
@@ -94,8 +101,13 @@ void BlockOrder::barrier(const emulator::BarrierCompletion& completion,
     return;
   }
   WarpTimes joined{};
-  for (const std::uint32_t w : participants) raise(joined, known_[w]);
-  for (const std::uint32_t w : participants) joined[w] = time_;
+  for (const std::uint32_t w : waiting) raise(joined, known_[w]);
+  for (const Arrival& arrival : arrivals_[completion.barrier]) {
+    raise(joined, arrival.known);
+    joined[arrival.warp] = std::max(joined[arrival.warp], arrival.time);
+  }
+  arrivals_[completion.barrier].clear();
+  for (const std::uint32_t w : waiting) joined[w] = time_;
   for (const std::uint32_t w : waiting) {
     const std::uint32_t own = known_[w][w];
     raise(known_[w], joined);

@@ -51,6 +51,8 @@ class BlockOrder {
                                                           [static_cast<std::size_t>(other_lane)]);
   }
 
+  /// Lanes reach a barrier; who only arrives goes on at once.
+  void arrive(const emulator::BarrierArrival& arrival);
   void barrier(const emulator::BarrierCompletion& completion, const emulator::BlockView& view);
   void warp_sync(std::uint32_t warp, emulator::LaneMask members, emulator::LaneMask live);
   void fence(std::uint32_t warp, emulator::Scope scope);
@@ -64,6 +66,11 @@ class BlockOrder {
   }
 
  private:
+  /// What a warp that did not wait had done when it arrived.
+  struct Arrival {
+    std::uint32_t warp, time;
+    WarpTimes known;
+  };
   using Pairs = std::array<std::array<std::uint32_t, 32>, 32>;
   Pairs& pairs(std::uint32_t warp);
   void order_lanes(std::uint32_t warp, emulator::LaneMask lanes);
@@ -74,7 +81,8 @@ class BlockOrder {
   std::vector<WarpTimes> known_;  ///< [warp][other warp]
   std::vector<std::uint32_t> whole_warp_;
   std::vector<std::unique_ptr<Pairs>> pairs_;  ///< [lane][other lane], where parts of a warp synced
-  std::vector<WarpTimes> fenced_, fenced_gpu_;  ///< what each warp published at its last fence
+  std::vector<WarpTimes> fenced_, fenced_gpu_;     ///< what each warp published at its last fence
+  std::array<std::vector<Arrival>, 16> arrivals_;  ///< by barrier, until it is complete
   bool fences_ = false, gpu_fences_ = false;
   std::unordered_map<std::uint64_t, WarpTimes> variables_;
 };

@@ -228,6 +228,10 @@ void CheckBlock::synchronise(const Access& access) {
   }
 }
 
+void CheckBlock::barrier_arrival(const emulator::BarrierArrival& arrival) {
+  order_.arrive(arrival);
+}
+
 void CheckBlock::barrier_completion(const emulator::BarrierCompletion& completion) {
   if (completion.arrivals.empty()) return;
   faults_.barrier(completion, block_, launch_.places);

@@ -46,6 +46,7 @@ class CheckBlock : public emulator::BlockObserver {
   void begin_block(const emulator::BlockInfo& block, const emulator::BlockView& view) override;
   void end_block(bool complete) override;
   void access(const emulator::Access& access) override;
+  void barrier_arrival(const emulator::BarrierArrival& arrival) override;
   void barrier_completion(const emulator::BarrierCompletion& completion) override;
   void warp_sync(const emulator::WarpSync& sync) override;
   void fence(const emulator::Fence& fence) override;

@@ -81,7 +81,8 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
   launch.races.merge(launch.grid_order ? launch.grid_order->log()
                                        : launch.summary.races(launch.values));
   describe_races(launch.races, launch.describer, findings_);
-  launch.undefined.describe(launch.describer, overflowed ? nullptr : &launch.summary, findings_);
+  launch.undefined.describe(launch.describer, launch.races, overflowed ? nullptr : &launch.summary,
+                            findings_);
   launch.faults.describe(launch.describer, findings_);
   const bool complete = totals.end == emulator::LaunchEnd::complete;
   if (complete && totals.blocks_run != 0 && totals.faults == 0 && totals.deadlocked_blocks == 0 &&

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace tilescope::observe {
 namespace {
 
@@ -68,6 +70,11 @@ void describe_races(const RaceLog& log, const Describer& describer,
                                example.earlier_block, example.earlier.thread());
     f.second = describer.access(key.later, describer.action(key.later, key.later_verb),
                                 example.later_block, example.later.thread());
+    // One pair of lines is one finding, whichever side came first: a write leads.
+    const bool read_first = key.earlier_verb == AccessVerb::read;
+    const bool both_write = !read_first && key.later_verb != AccessVerb::read;
+    if (read_first || (both_write && f.second->place < f.first.place))
+      std::swap(f.first, *f.second);
     f.address = describer.address(key.space, example.address, key.later);
     f.message = message(key, f.address);
     f.cure = cure(key);

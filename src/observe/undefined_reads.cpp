@@ -53,8 +53,14 @@ void UndefinedReads::merge(const UndefinedReads& other) {
   }
 }
 
-void UndefinedReads::describe(const Describer& describer, const GridSummary* summary,
-                              std::vector<Finding>& findings) const {
+void UndefinedReads::describe(const Describer& describer, const RaceLog& races,
+                              const GridSummary* summary, std::vector<Finding>& findings) const {
+  std::set<emulator::InstructionId> racing;
+  for (const auto& [key, example] : races.races()) {
+    if (key.space != emulator::Space::shared) continue;
+    if (key.earlier_verb != AccessVerb::write) racing.insert(key.earlier);
+    if (key.later_verb != AccessVerb::write) racing.insert(key.later);
+  }
   for (const auto& [key, reads] : reads_) {
     const auto& [id, space] = key;
     std::vector<Example> confirmed(reads.examples.begin(), reads.examples.end());
@@ -64,6 +70,7 @@ void UndefinedReads::describe(const Describer& describer, const GridSummary* sum
         return summary->written_by_other(example.address, example.block);
       });
     }
+    if (space == emulator::Space::shared && racing.contains(id)) continue;
     if (confirmed.empty()) continue;
     const Example& first = confirmed.front();
     Finding f;

@@ -56,8 +56,10 @@ class UndefinedReads {
   void add(emulator::InstructionId id, emulator::Space space, const Example& example,
            const std::string& variable = {});
   void merge(const UndefinedReads& other);
-  /// `summary` null: nothing is known of other blocks' writes, reads of global memory are left out.
-  void describe(const Describer& describer, const GridSummary* summary,
+  /// Reads of shared memory that race with a write are left out: the race is the cause, and is
+  /// reported. `summary` null: nothing is known of other blocks' writes, reads of global memory are
+  /// left out.
+  void describe(const Describer& describer, const RaceLog& races, const GridSummary* summary,
                 std::vector<Finding>& findings) const;
 
  private:

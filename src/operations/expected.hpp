@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -44,6 +45,22 @@ class ArrayExpected final : public Expected {
  private:
   HostArray values_;
   double bound_;
+};
+
+/// Values and bounds worked out from the inputs, piece by piece.
+class ComputedExpected final : public Expected {
+ public:
+  using Compute =
+      std::function<void(std::size_t first, std::span<double> values, std::span<double> bounds)>;
+  ComputedExpected(std::size_t size, Compute compute) : size_(size), compute_(std::move(compute)) {}
+  std::size_t size() const override { return size_; }
+  void get(std::size_t first, std::span<double> values, std::span<double> bounds) const override {
+    compute_(first, values, bounds);
+  }
+
+ private:
+  std::size_t size_;
+  Compute compute_;
 };
 
 }  // namespace tilescope::operations

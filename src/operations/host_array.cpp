@@ -9,7 +9,7 @@ namespace tilescope::operations {
 namespace {
 
 template <typename T>
-void widen_as(const ArrayView& array, std::size_t first, std::span<double> values) {
+void widen_as(const ConstArrayView& array, std::size_t first, std::span<double> values) {
   const T* from = static_cast<const T*>(array.data) + first;
   std::transform(from, from + values.size(), values.begin(),
                  [](T value) { return static_cast<double>(value); });
@@ -22,7 +22,7 @@ HostArray::HostArray(DataType type, std::size_t count)
       count_(count),
       data_(std::make_unique_for_overwrite<std::byte[]>(count * size_of(type))) {}
 
-void widen(const ArrayView& array, std::size_t first, std::span<double> values) {
+void widen(const ConstArrayView& array, std::size_t first, std::span<double> values) {
   const auto* bits = static_cast<const std::uint16_t*>(array.data);
   switch (array.type) {
     case DataType::float16:

@@ -4,18 +4,9 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <tilescope/types.hpp>
+#include <tilescope/array.hpp>
 
 namespace tilescope::operations {
-
-/// Elements that somebody else owns.
-struct ArrayView {
-  DataType type = DataType::float32;
-  std::size_t count = 0;
-  const void* data = nullptr;
-
-  std::size_t bytes() const { return count * size_of(type); }
-};
 
 /// Elements that this object owns; not initialised, for they are gigabytes that will be
 /// overwritten.
@@ -29,7 +20,7 @@ class HostArray {
   std::size_t bytes() const { return count_ * size_of(type_); }
   void* data() { return data_.get(); }
   const void* data() const { return data_.get(); }
-  ArrayView view() const { return {type_, count_, data_.get()}; }
+  ConstArrayView view() const { return {type_, count_, data_.get()}; }
 
   /// The elements as `T`, which must have the size of the element type.
   template <typename T>
@@ -49,6 +40,6 @@ class HostArray {
 
 /// Elements [first, first + values.size()) as doubles: exact for every type but 64-bit integers
 /// beyond 2^53.
-void widen(const ArrayView& array, std::size_t first, std::span<double> values);
+void widen(const ConstArrayView& array, std::size_t first, std::span<double> values);
 
 }  // namespace tilescope::operations

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "operations/elementwise/elementwise.hpp"
 #include "operations/matmul/matmul_operation.hpp"
 #include "operations/problem_options.hpp"
 
@@ -44,6 +45,12 @@ std::vector<std::string_view> given(const ProblemOptions& options) {
 const std::vector<RegisteredOperation>& registered_operations() {
   static const std::vector<RegisteredOperation> all{
       {"matmul", "C = A * B", {"--size", "--rows", "--columns", "--inner"}, make_matmul},
+      {"saxpb", "y = a * x + b", {"--size", "--type"}, make_saxpb},
+      {"vector_add", "C = A + B", {"--size", "--type"}, make_vector_add},
+      {"scale",
+       "a picture times a number",
+       {"--size", "--rows", "--columns", "--type"},
+       make_scale},
   };
   return all;
 }

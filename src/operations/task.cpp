@@ -26,6 +26,24 @@ Rung cpu_rung() {
   return {.name = "cpu", .idea = "all cores of the CPU", .form = RungForm::cpu};
 }
 
+device::PeerCall peer_call(const ConstArrayView& input) {
+  device::PeerCall call;
+  call.count = static_cast<std::int64_t>(input.count);
+  const std::string_view type = name_of(input.type);
+  type.copy(call.type, sizeof call.type - 1);
+  return call;
+}
+
+ConstArrayView dense_elements(const ConstMatrixView& matrix, const char* name) {
+  require_valid(matrix, name);
+  if (matrix.leading != matrix.vector_length() && !matrix.empty()) {
+    throw Error(ErrorKind::usage, fmt::format("{} must be dense: its rows are {} elements long and "
+                                              "{} apart",
+                                              name, matrix.vector_length(), matrix.leading));
+  }
+  return {matrix.type, static_cast<std::size_t>(matrix.rows * matrix.columns), matrix.data};
+}
+
 const Rung& find_rung(const Task& task, std::string_view name) {
   std::vector<std::string_view> names;
   for (const Rung& rung : task.rungs) {
@@ -57,6 +75,7 @@ std::optional<std::string> refusal(const Rung& rung, const Device& device) {
 }
 
 RunReport run_task(Device& device, const Task& task, const std::string& variant, void* output) {
+  if (task.output_count == 0) return {.variant = "none (nothing to compute)", .compute_ms = 0.0};
   const bool on_cpu = device.kind() == DeviceKind::cpu;
   const std::string name =
       !variant.empty() ? variant : std::string(on_cpu ? cpu_rung().name : task.best);
@@ -73,7 +92,7 @@ RunReport run_task(Device& device, const Task& task, const std::string& variant,
   const KernelProgram program(device, rung.source, rung.plan(device.properties()));
   std::vector<Buffer> inputs;
   std::vector<DeviceAddress> addresses;
-  for (const ArrayView& input : task.inputs) {
+  for (const ConstArrayView& input : task.inputs) {
     inputs.push_back(device.allocate(input.bytes(), "input"));
     addresses.push_back(inputs.back().address());
     device.copy_to_device(addresses.back(), input.data, input.bytes());

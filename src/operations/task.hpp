@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tilescope/device.hpp>
+#include <tilescope/matrix.hpp>
 #include <tilescope/run_report.hpp>
 #include <vector>
 
@@ -35,7 +36,7 @@ struct Rung {
 /// A problem of an operation. It refers to the inputs, which must outlive it.
 struct Task {
   std::string_view operation;
-  std::vector<ArrayView> inputs;
+  std::vector<ConstArrayView> inputs;
   DataType output_type = DataType::float32;
   std::size_t output_count = 0;
   std::vector<Rung> rungs;
@@ -49,6 +50,12 @@ struct Task {
 
 /// The row that a task's operation has for the CPU.
 Rung cpu_rung();
+
+/// What a peer is told of an input: how many elements of which type.
+device::PeerCall peer_call(const ConstArrayView& input);
+
+/// The elements of a matrix as a list. Throws Error(usage) unless it is dense.
+ConstArrayView dense_elements(const ConstMatrixView& matrix, const char* name);
 
 /// Throws Error(usage) that suggests the nearest name.
 const Rung& find_rung(const Task& task, std::string_view name);

@@ -31,14 +31,14 @@ class HostRun final : public Prepared {
 // Inputs and an output on the device, at enough addresses to exceed its cache.
 class DeviceRun : public Prepared {
  public:
-  DeviceRun(Device& device, const std::vector<ArrayView>& inputs, DataType output_type,
+  DeviceRun(Device& device, const std::vector<ConstArrayView>& inputs, DataType output_type,
             std::size_t output_count, bool in_place = false)
       : device_(device), type_(output_type), count_(output_count), in_place_(in_place) {
     std::size_t bytes = output_count * size_of(output_type);
-    for (const ArrayView& input : inputs) bytes += input.bytes();
+    for (const ConstArrayView& input : inputs) bytes += input.bytes();
     for (std::size_t i = 0; i < input_sets(device, bytes); ++i) {
       Set set;
-      for (const ArrayView& input : inputs) {
+      for (const ConstArrayView& input : inputs) {
         set.buffers.push_back(device.allocate(input.bytes(), "input"));
         set.inputs.push_back(set.buffers.back().address());
         device.copy_to_device(set.inputs.back(), input.data, input.bytes());
@@ -116,7 +116,7 @@ class PeerRun final : public DeviceRun {
 
 class CopyRun final : public DeviceRun {
  public:
-  CopyRun(Device& device, const ArrayView& from)
+  CopyRun(Device& device, const ConstArrayView& from)
       : DeviceRun(device, {from}, from.type, from.count) {}
   void run(int input_set) override {
     device().copy_on_device(at(input_set).output.address(), at(input_set).inputs[0],
@@ -126,8 +126,8 @@ class CopyRun final : public DeviceRun {
 
 }  // namespace
 
-std::vector<ArrayView> views(const std::vector<HostArray>& arrays) {
-  std::vector<ArrayView> all;
+std::vector<ConstArrayView> views(const std::vector<HostArray>& arrays) {
+  std::vector<ConstArrayView> all;
   for (const HostArray& array : arrays) all.push_back(array.view());
   return all;
 }

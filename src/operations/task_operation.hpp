@@ -38,6 +38,6 @@ class TaskOperation final : public Operation {
 };
 
 /// The inputs as a task wants them.
-std::vector<ArrayView> views(const std::vector<HostArray>& arrays);
+std::vector<ConstArrayView> views(const std::vector<HostArray>& arrays);
 
 }  // namespace tilescope::operations

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
+#include "report/wrap.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -50,7 +51,7 @@ std::string timeline(const gpu::BurstTiming& timing, int banks) {
 
 std::string dram_text(const DramContext& c) {
   const auto line = [](std::string_view name, const std::string& value) {
-    return fmt::format("  {:<26} {}\n", name, value);
+    return fmt::format("  {:<24} {}\n", name, hang(value, 27, 53));
   };
   std::string text = fmt::format("DRAM of {}\n", c.machine);
   text += line("Bandwidth", fmt::format("{} ({:.0f} MHz, {:g} transfers a clock, {} bits)",

@@ -47,9 +47,8 @@ std::string memories_text(const std::string& machine, const std::vector<LevelCos
   }
   const bool measured =
       std::any_of(costs.begin(), costs.end(), [](const LevelCost& c) { return c.measured; });
-  text += fmt::format("\n{:<15} {:>8} {:>9} {:>14} {:>11}   ({})\n", "level", "cycles", "ns",
-                      "bandwidth", "size",
-                      measured ? "measured" : "published figures, not measured here");
+  text += fmt::format("\n{:<15} {:>8} {:>9} {:>14} {:>11}  ({})\n", "level", "cycles", "ns",
+                      "bandwidth", "size", measured ? "measured" : "published");
   for (const LevelCost& cost : costs) {
     text += fmt::format(
         "{:<15} {:>8} {:>9} {:>14} {:>11}\n", words(cost.level),

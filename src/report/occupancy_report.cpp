@@ -39,7 +39,7 @@ std::string percent(double share) {
 
 std::string occupancy_text(const std::string& what, const BlockNeeds& needs,
                            const Occupancy& result, const Gpu& gpu) {
-  std::string text = fmt::format("{}{} threads a block, {}, {} B of shared memory, on {}\n",
+  std::string text = fmt::format("{}{} threads a block, {}, {} B of shared memory\non {}\n",
                                  what.empty() ? "" : what + ": ", format_count(needs.threads),
                                  needs.registers_per_thread == 0
                                      ? "registers not counted"

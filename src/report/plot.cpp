@@ -11,7 +11,7 @@ namespace tilescope::report {
 namespace {
 
 constexpr int columns = 64;  // of the drawing itself
-constexpr int margin = 12;   // for the numbers of the y axis
+constexpr int margin = 15;   // for the numbers of the y axis
 
 // A grid of characters, row 0 at the bottom.
 class Canvas {

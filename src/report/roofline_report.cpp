@@ -29,7 +29,7 @@ char label_of(std::size_t index) {
 std::string roofline_text(const RooflineContext& context) {
   const gpu::Roofline roof = roof_of(context);
   std::string text =
-      fmt::format("Roofline of {}: {}, {} {}; ridge at {:.4g} FLOP/B\n\n", context.machine,
+      fmt::format("Roofline of {}: {}, {} {};\nridge at {:.4g} FLOP/B\n\n", context.machine,
                   format_rate(roof.bytes_per_second, "B/s"), context.ceilings.front().name,
                   format_rate(roof.flops_per_second, "FLOP/s"), roof.ridge());
   RooflinePlot plot{.bytes_per_second = context.bytes_per_second, .ceilings = {}, .points = {}};
@@ -44,13 +44,13 @@ std::string roofline_text(const RooflineContext& context) {
                                : roof.attainable(point.intensity)});
   }
   text += draw(plot) + '\n';
-  text += fmt::format("    {:<24} {:>8} {:>14} {:>8}  {:<8}{}\n", "", "FLOP/B", "attainable",
-                      "of peak", "bound by", "      measured");
+  text += fmt::format("    {:<25} {:>7} {:>12} {:>7} {:<8} {:>12}\n", "", "FLOP/B", "attainable",
+                      "of peak", "bound by", "measured");
   for (std::size_t i = 0; i < context.points.size(); ++i) {
     const RooflinePoint& point = context.points[i];
     const double rate = roof.attainable(point.intensity);
-    text += fmt::format("  {} {:<24} {:>8.4g} {:>14} {:>8}  {:<8} {:>13}\n", label_of(i),
-                        point.name.substr(0, 24), point.intensity, format_rate(rate, "FLOP/s"),
+    text += fmt::format("  {} {:<25} {:>7.4g} {:>12} {:>7} {:<8} {:>12}\n", label_of(i),
+                        point.name.substr(0, 25), point.intensity, format_rate(rate, "FLOP/s"),
                         percent(rate / roof.flops_per_second),
                         roof.memory_bound(point.intensity) ? "memory" : "compute",
                         point.measured_flops_per_second > 0.0

@@ -40,7 +40,7 @@ std::string tiles_text(const TilesContext& context) {
                         format_count(context.problem->m), format_count(context.problem->k),
                         format_count(context.problem->k), format_count(context.problem->n));
   }
-  text += fmt::format("  {:<15} {:>7} {:>9} {:>6} {:<9} {:>8} {:>9} {:>9}\n", "tile", "threads",
+  text += fmt::format("  {:<15} {:>7} {:>9} {:>6} {:<9} {:>7} {:>9} {:>8}\n", "tile", "threads",
                       "shared B", "blocks", "limit", "op/load", "pending", "FLOP/B");
   for (std::size_t i = 0; i < context.plans.size(); ++i) {
     const TilePlan& plan = context.plans[i];
@@ -50,7 +50,7 @@ std::string tiles_text(const TilesContext& context) {
           fmt::format("  {:<15} {}\n", plan.tile.text(), hang(plan.occupancy.impossible, 18, 62));
       continue;
     }
-    text += fmt::format("{} {:<15} {:>7} {:>9} {:>6} {:<9} {:>8.4g} {:>9} {:>9.4g}\n",
+    text += fmt::format("{} {:<15} {:>7} {:>9} {:>6} {:<9} {:>7.4g} {:>9} {:>8.4g}\n",
                         best ? '*' : ' ', plan.tile.text(), format_count(plan.needs.threads),
                         format_count(plan.needs.shared_bytes), plan.occupancy.blocks_per_sm,
                         limiter_text(plan.occupancy), plan.operations_per_load,
@@ -81,8 +81,7 @@ std::string tiles_text(const TilesContext& context) {
                                           "resident");
     if (rate > 0.0) {
       text += fmt::format(
-          "  If every load came from memory, at most {} of {} ({}-bound).\n",
-          format_rate(rate, "FLOP/s"),
+          "  If every load came from memory: {} of {} ({}).\n", format_rate(rate, "FLOP/s"),
           format_rate(context.gpu.roofline().flops_per_second, "FLOP/s"),
           context.gpu.roofline().memory_bound(context.plans[i].intensity) ? "memory" : "compute");
     }

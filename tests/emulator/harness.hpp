@@ -2,6 +2,7 @@
 // computed.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -46,7 +47,7 @@ inline constexpr std::string_view kHeader = ".version 8.6\n.target sm_90\n.addre
 template <class... T>
 std::vector<std::uint8_t> pack(const T&... values) {
   std::vector<std::uint8_t> bytes;
-  const auto add = [&](const auto& value) {
+  [[maybe_unused]] const auto add = [&](const auto& value) {
     const std::size_t at = (bytes.size() + sizeof value - 1) / sizeof value * sizeof value;
     bytes.resize(at + sizeof value);
     std::memcpy(bytes.data() + at, &value, sizeof value);

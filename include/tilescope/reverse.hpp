@@ -1,0 +1,14 @@
+// A list backwards.
+#pragma once
+
+#include "tilescope/array.hpp"
+#include "tilescope/device.hpp"
+#include "tilescope/run_report.hpp"
+
+namespace tilescope {
+
+/// y[i] = x[n - 1 - i], for elements of any type; x and y must not overlap. Errors as saxpb's.
+RunReport reverse(Device& device, const ConstArrayView& x, const ArrayView& y,
+                  const RunOptions& options = {});
+
+}  // namespace tilescope

@@ -1,0 +1,15 @@
+// A picture or matrix times a number.
+#pragma once
+
+#include "tilescope/device.hpp"
+#include "tilescope/matrix.hpp"
+#include "tilescope/run_report.hpp"
+
+namespace tilescope {
+
+/// out = factor * in, float32 or float64, dense, of one type, shape and order; `factor` is rounded
+/// to their type. Errors as saxpb's.
+RunReport scale(Device& device, double factor, const ConstMatrixView& in, const MatrixView& out,
+                const RunOptions& options = {});
+
+}  // namespace tilescope

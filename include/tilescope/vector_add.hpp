@@ -1,0 +1,14 @@
+// C = A + B, element by element.
+#pragma once
+
+#include "tilescope/array.hpp"
+#include "tilescope/device.hpp"
+#include "tilescope/run_report.hpp"
+
+namespace tilescope {
+
+/// c = a + b for float32 or float64 lists of one type and length. Errors as saxpb's.
+RunReport vector_add(Device& device, const ConstArrayView& a, const ConstArrayView& b,
+                     const ArrayView& c, const RunOptions& options = {});
+
+}  // namespace tilescope

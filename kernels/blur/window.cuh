@@ -1,0 +1,17 @@
+// The box around a sample, as far as it lies within the picture.
+#pragma once
+
+constexpr int diameter = 2 * RADIUS + 1;
+
+/// How many of the positions at - RADIUS ... at + RADIUS lie in [0, extent).
+__device__ inline int window_length(int at, int extent) {
+  return min(at + RADIUS, extent - 1) - max(at - RADIUS, 0) + 1;
+}
+
+/// The mean, rounded down, of a box with this sum around row, column.
+__device__ inline unsigned char box_mean(unsigned sum, int row, int column, int width, int height) {
+  const int rows = window_length(row, height), columns = window_length(column, width);
+  // Most boxes are whole, and division by a constant is a multiplication.
+  if (rows == diameter && columns == diameter) return sum / (diameter * diameter);
+  return sum / static_cast<unsigned>(rows * columns);
+}

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.hpp"
+#include "base/signals.hpp"
+#include "cli/command.hpp"
+#include "cli/emulated_target.hpp"
+#include "observe/check_observer.hpp"
+#include "report/device_report.hpp"
+#include "report/findings_report.hpp"
+#include "report/wrap.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+constexpr int interrupted_exit = 130;
+
+/// What the launches of a run gave.
+struct Checked {
+  std::vector<observe::Finding> findings;
+  std::string limitation;
+  RunEnd end;
+  std::string refused;  ///< why the launch cannot be made; empty: it could
+};
+
+struct CheckCommand {
+  TargetArguments arguments;
+  std::string json;
+
+  int run() const {
+    EmulatedTarget target(arguments);
+    const CancelScope cancel;
+    const Checked checked = check(target);
+    if (json != "-") print(text(target, checked));
+    write_json(as_json(target, checked), json);
+    if (checked.end.end == emulator::LaunchEnd::cancelled) return interrupted_exit;
+    const bool failed =
+        report::has_errors(checked.findings) || !checked.end.complete() || !checked.refused.empty();
+    return failed ? static_cast<int>(ErrorKind::wrong_result) : 0;
+  }
+
+  Checked check(EmulatedTarget& target) const {
+    Checked checked;
+    try {
+      target.require_launchable();
+    } catch (const Error& error) {
+      checked.refused = error.what();
+      return checked;
+    }
+    observe::CheckObserver checker;
+    target.run({.observers = {&checker},
+                .print = [](std::string_view printed) { fmt::print(stderr, "{}", printed); },
+                .after_launch =
+                    [&](const emulator::LaunchSummary& summary) {
+                      checked.end.add(summary);
+                      checked.findings.insert(checked.findings.end(), checker.findings().begin(),
+                                              checker.findings().end());
+                      if (checked.limitation.empty()) checked.limitation = checker.limitation();
+                    }});
+    observe::fold(checked.findings);
+    return checked;
+  }
+
+  static std::string text(EmulatedTarget& target, const Checked& checked) {
+    std::string text = fmt::format("check {} on {}\n", target.title(), target.device().id());
+    const auto add = [&text](std::string_view kind, const std::string& message) {
+      text += fmt::format("error: {}\n  {}\n\n", kind, report::hang(message, 2, 78));
+    };
+    if (!checked.refused.empty()) {
+      add("illegal-launch", checked.refused);
+      return text + "1 error\n";
+    }
+    for (const observe::Finding& finding : checked.findings) {
+      text += report::finding_text(finding, target.sources()) + '\n';
+    }
+    if (!checked.end.complete()) add(checked.end.kind(), checked.end.message);
+    if (!checked.limitation.empty()) text += report::hang(checked.limitation, 0, 80) + '\n';
+    const bool only_the_end = checked.findings.empty() && !checked.end.complete();
+    text +=
+        fmt::format("{}; {} blocks, {} warp instructions{}\n",
+                    only_the_end ? "1 error" : report::findings_foot(checked.findings),
+                    format_count(checked.end.blocks), format_count(checked.end.warp_instructions),
+                    checked.end.complete() ? "" : " (a part of the run)");
+    return text;
+  }
+
+  static nlohmann::json as_json(EmulatedTarget& target, const Checked& checked) {
+    nlohmann::json reports = report::findings_json(checked.findings, target.sources());
+    const auto add = [&reports](std::string_view kind, const std::string& message) {
+      reports.push_back({{"kind", kind},
+                         {"severity", "error"},
+                         {"file", ""},
+                         {"line", 0},
+                         {"message", message},
+                         {"count", 1}});
+    };
+    if (!checked.refused.empty()) add("illegal-launch", checked.refused);
+    if (!checked.end.complete()) add(checked.end.kind(), checked.end.message);
+    return {{"version", 1},
+            {"command", "check"},
+            {"target", target.title()},
+            {"device", target.device().id()},
+            {"complete", checked.end.complete() && checked.refused.empty()},
+            {"limitation", checked.limitation},
+            {"launches", checked.end.launches},
+            {"blocks", checked.end.blocks},
+            {"warp_instructions", checked.end.warp_instructions},
+            {"reports", std::move(reports)}};
+  }
+};
+
+}  // namespace
+
+void register_check(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<CheckCommand>();
+  CLI::App* sub = app.add_subcommand("check", "Find races, bad accesses, hanging barriers");
+  command->arguments.add_to(*sub);
+  add_json_option(*sub, command->json);
+  sub->footer(
+      "The kernel is emulated, no GPU is needed; what it prints goes to standard error.\n"
+      "Exit code 1 when an error is found.\n"
+      "\n"
+      "Examples:\n"
+      "  tilescope check matmul/tiled --tile 16 --size 100\n"
+      "  tilescope check mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
+      "      --arg i32:1000");
+  sub->callback([command, &run] { run = [command] { return command->run(); }; });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,166 @@
+#include "cli/emulated_target.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tilescope/error.hpp>
+
+#include "base/file.hpp"
+#include "base/signals.hpp"
+#include "base/text.hpp"
+#include "cli/problem_arguments.hpp"
+#include "compile/embedded_kernels.hpp"
+#include "gpu/launch_limits.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+std::shared_ptr<device::EmulatedDevice> open_emulated(const std::string& specification) {
+  if (specification == "auto") return std::make_shared<device::EmulatedDevice>();
+  auto opened = std::dynamic_pointer_cast<device::EmulatedDevice>(Device::open(specification));
+  if (!opened) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--device {}: only the emulated device can be looked into; use "
+                            "emulated or emulated:GPU",
+                            specification));
+  }
+  return opened;
+}
+
+}  // namespace
+
+void TargetArguments::add_to(CLI::App& command) {
+  command
+      .add_option("TARGET", target,
+                  "OPERATION/VARIANT, such as matmul/tiled_16, or a .cu or .ptx file")
+      ->required()
+      ->type_name("TARGET");
+  command.add_option("--tile", tile, "Tile width of the variant: matmul/tiled --tile 16")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("W")
+      ->group("Problem");
+  add_problem_options(command, problem);
+  launch.add_to(command);
+  command.add_option("--device", device, "emulated or emulated:GPU, such as emulated:t4")
+      ->type_name("DEVICE");
+  command
+      .add_option("--max-instructions", max_instructions,
+                  "Stop a launch after so many warp instructions and report what there is")
+      ->type_name("N");
+}
+
+operations::ProblemOptions emulated_size(std::string_view operation,
+                                         operations::ProblemOptions options) {
+  const bool given = options.size || options.rows || options.columns || options.inner;
+  if (given) return options;
+  const auto& takes = operations::registered_operation(operation).options;
+  const bool is_matrix = std::find(takes.begin(), takes.end(), "--rows") != takes.end();
+  constexpr std::int64_t matrix_extent = 128, list_elements = 65536;
+  options.size = is_matrix ? matrix_extent : list_elements;
+  return options;
+}
+
+EmulatedTarget::EmulatedTarget(const TargetArguments& arguments)
+    : max_instructions_(arguments.max_instructions), device_(open_emulated(arguments.device)) {
+  if (!is_kernel_file(arguments.target)) {
+    open_operation(arguments);
+    return;
+  }
+  if (arguments.tile != 0) {
+    throw Error(ErrorKind::usage, "--tile is for OPERATION/VARIANT; give a file's kernel -D");
+  }
+  kernel_ =
+      std::make_unique<UserKernel>(*device_, arguments.target, arguments.launch.description());
+  sources_.add(arguments.target, kernel_->source());
+  title_ = fmt::format("{}: {}", arguments.target, kernel_->kernel().name());
+}
+
+EmulatedTarget::~EmulatedTarget() = default;
+
+void EmulatedTarget::open_operation(const TargetArguments& arguments) {
+  const std::string& target = arguments.target;
+  const std::size_t slash = target.find('/');
+  if (slash == std::string::npos || target.find('/', slash + 1) != std::string::npos) {
+    throw Error(ErrorKind::usage,
+                fmt::format("\"{}\" is neither a .cu or .ptx file nor OPERATION/VARIANT, such as "
+                            "matmul/tiled_16",
+                            printable(target, 120)));
+  }
+  if (arguments.launch.any()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} brings its own launch; --kernel, --grid, --arg and the like are "
+                            "for files",
+                            target));
+  }
+  const std::string name = target.substr(0, slash);
+  operation_ = operations::make_operation(name, emulated_size(name, arguments.problem));
+  std::string variant = target.substr(slash + 1);
+  if (arguments.tile != 0) variant += fmt::format("_{}", arguments.tile);
+  variant = operation_->variant_name(variant);
+  const std::vector<operations::VariantInfo> variants = operation_->variants();
+  const auto info = std::find_if(variants.begin(), variants.end(),
+                                 [&](const auto& v) { return v.name == variant; });
+  if (info == variants.end() || info->source.empty()) {
+    throw Error(ErrorKind::usage, fmt::format("{}/{} is no kernel of ours: there is nothing to "
+                                              "look into",
+                                              name, variant));
+  }
+  if (const auto why = operation_->refusal(*info, *device_)) {
+    throw Error(ErrorKind::usage, fmt::format("{}/{}: {}", name, variant, *why));
+  }
+  for (const compile::EmbeddedKernel& file : compile::embedded_kernels()) {
+    sources_.add(fmt::format("kernels/{}", file.name), file.text);
+    if (file.name.ends_with(".cuh")) {  // included by its plain name
+      sources_.add(std::string(report::file_name(file.name)), file.text);
+    }
+  }
+  prepared_ = operation_->prepare(*info, *device_);
+  prepared_->poison(0);
+  title_ = fmt::format("{}/{}, {}", name, variant, operation_->size_text());
+}
+
+void EmulatedTarget::require_launchable() const {
+  if (!kernel_) return;
+  const KernelAttributes& a = kernel_->kernel().attributes();
+  gpu::require_launchable(kernel_->kernel().name(), kernel_->launch(), device_->properties(),
+                          {.static_shared_bytes = a.static_shared_bytes,
+                           .max_threads_per_block = a.max_threads_per_block});
+}
+
+void EmulatedTarget::run(device::EmulationOptions options) {
+  options.max_instructions = max_instructions_;
+  options.cancel = CancelScope::flag();
+  options.tolerant = true;
+  device_->set_options(std::move(options));
+  if (kernel_) {
+    kernel_->run();
+  } else {
+    prepared_->run(0);
+  }
+}
+
+void RunEnd::add(const emulator::LaunchSummary& summary) {
+  ++launches;
+  blocks += summary.blocks_run;
+  warp_instructions += summary.warp_instructions;
+  faults += summary.fault_count;
+  deadlocked_blocks += summary.deadlocked_blocks;
+  if (complete()) end = summary.end;
+  if (message.empty()) message = summary.message;
+}
+
+std::string_view RunEnd::kind() const {
+  switch (end) {
+    case emulator::LaunchEnd::complete:
+      return "";
+    case emulator::LaunchEnd::trapped:
+      return "trap";
+    case emulator::LaunchEnd::budget_spent:
+      return "unfinished";
+    case emulator::LaunchEnd::cancelled:
+      break;
+  }
+  return "interrupted";
+}
+
+}  // namespace tilescope::cli

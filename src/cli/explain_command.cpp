@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/signals.hpp"
+#include "cli/command.hpp"
+#include "cli/emulated_target.hpp"
+#include "observe/count_observer.hpp"
+#include "observe/lane_samples.hpp"
+#include "report/advice.hpp"
+#include "report/annotated_source.hpp"
+#include "report/counts_report.hpp"
+#include "report/device_report.hpp"
+#include "report/lanes_report.hpp"
+#include "report/wrap.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+constexpr int interrupted_exit = 130;
+
+/// What the launches of a run gave.
+struct Explained {
+  observe::LaunchCounts counts;
+  std::vector<observe::LaneSample> samples;
+  Dim3 block;
+  std::vector<report::Advice> advice;
+  RunEnd end;
+};
+
+struct ExplainCommand {
+  TargetArguments arguments;
+  std::string json;
+  std::uint32_t lanes = 0;
+
+  int run() const {
+    EmulatedTarget target(arguments);
+    target.require_launchable();
+    const CancelScope cancel;
+    const Explained explained = explain(target);
+    const std::string drawn = lanes == 0 ? std::string()
+                                         : report::lanes_report(explained.samples, explained.block,
+                                                                lanes, target.sources());
+    if (json != "-") print(lanes == 0 ? text(target, explained) : drawn);
+    write_json(as_json(target, explained), json);
+    const RunEnd& end = explained.end;
+    if (end.end == emulator::LaunchEnd::cancelled) return interrupted_exit;
+    const bool failed = !end.complete() || end.faults > 0 || end.deadlocked_blocks > 0;
+    return failed ? static_cast<int>(ErrorKind::wrong_result) : 0;
+  }
+
+  static Explained explain(EmulatedTarget& target) {
+    Explained explained;
+    observe::CountObserver counter;
+    observe::LaneSamples sampler;
+    target.run({.observers = {&counter, &sampler},
+                .print = [](std::string_view printed) { fmt::print(stderr, "{}", printed); },
+                .after_launch =
+                    [&](const emulator::LaunchSummary& summary) {
+                      explained.end.add(summary);
+                      take(explained, counter, sampler, target.sources());
+                    }});
+    return explained;
+  }
+
+  static void take(Explained& explained, const observe::CountObserver& counter,
+                   const observe::LaneSamples& sampler, report::SourceTexts& sources) {
+    report::add_launch(explained.counts, counter.result());
+    explained.block = sampler.block();
+    explained.samples.insert(explained.samples.end(), sampler.result().begin(),
+                             sampler.result().end());
+    for (report::Advice& advice :
+         report::advise(counter.result(), sampler.result(), sampler.block(), sources)) {
+      const bool known = std::any_of(
+          explained.advice.begin(), explained.advice.end(),
+          [&](const auto& a) { return a.kind == advice.kind && a.place == advice.place; });
+      if (!known) explained.advice.push_back(std::move(advice));
+    }
+  }
+
+  static std::string text(EmulatedTarget& target, const Explained& explained) {
+    std::string text = fmt::format("explain {} on {}\n\n", target.title(), target.device().id());
+    text += report::annotated_source(explained.counts, target.sources());
+    text += "\ntotals\n" + report::totals_text(explained.counts);
+    if (!explained.advice.empty()) text += "\nfindings\n";
+    for (const report::Advice& advice : explained.advice) {
+      const std::string place =
+          fmt::format("{}:{}: ", report::file_name(advice.place.file), advice.place.line);
+      text += "  " + report::hang(place + advice.message, 4, 76) + '\n';
+    }
+    return text + remarks(explained.end);
+  }
+
+  static std::string remarks(const RunEnd& end) {
+    std::string text;
+    if (!end.complete() || end.deadlocked_blocks > 0) {
+      text +=
+          "\n" +
+          report::hang(fmt::format("The counts are of a part of the run: {}", end.message), 0, 80) +
+          '\n';
+    }
+    if (end.faults > 0) {
+      text +=
+          fmt::format("\n{} accesses were faulty and left out; see tilescope check\n", end.faults);
+    }
+    return text;
+  }
+
+  nlohmann::json as_json(EmulatedTarget& target, const Explained& explained) const {
+    nlohmann::json lines = nlohmann::json::array();
+    for (const observe::LineCounts& line : explained.counts.lines) {
+      nlohmann::json entry = report::counts_json(line.counts);
+      entry["file"] = line.place.file;
+      entry["line"] = line.place.line;
+      entry["source"] = target.sources().line(line.place.file, line.place.line);
+      lines.push_back(std::move(entry));
+    }
+    nlohmann::json findings = nlohmann::json::array();
+    for (const report::Advice& advice : explained.advice) {
+      findings.push_back({{"kind", to_string(advice.kind)},
+                          {"file", advice.place.file},
+                          {"line", advice.place.line},
+                          {"message", advice.message}});
+    }
+    nlohmann::json json_text{
+        {"version", 1},
+        {"command", "explain"},
+        {"target", target.title()},
+        {"device", report::device_json(target.device().id(), target.device().properties())},
+        {"complete", explained.end.complete()},
+        {"launches", explained.end.launches},
+        {"blocks", explained.end.blocks},
+        {"faults", explained.end.faults},
+        {"unique_bytes_read", explained.counts.unique_bytes_read()},
+        {"unique_bytes_written", explained.counts.unique_bytes_written()},
+        {"totals", report::counts_json(explained.counts.totals)},
+        {"lines", std::move(lines)},
+        {"findings", std::move(findings)}};
+    if (lanes != 0) json_text["lanes"] = report::lanes_json(explained.samples, lanes);
+    return json_text;
+  }
+};
+
+}  // namespace
+
+void register_explain(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<ExplainCommand>();
+  CLI::App* sub = app.add_subcommand(
+      "explain", "Count sectors, conflicts and divergence by line");
+  command->arguments.add_to(*sub);
+  sub->add_option("--lanes", command->lanes,
+                  "Draw one warp's access in this line: lanes to sectors or banks")
+      ->check(CLI::Range(1, 10000000))
+      ->type_name("LINE");
+  add_json_option(*sub, command->json);
+  sub->footer(
+      "The kernel is emulated, no GPU is needed. The listing begins the hottest lines\n"
+      "with '>'. \"ways\" is the worst bank conflict, 1 being none.\n"
+      "\n"
+      "Examples:\n"
+      "  tilescope explain matmul/tiled_conflicts --tile 32\n"
+      "  tilescope explain mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
+      "      --arg i32:1000 --lanes 12");
+  sub->callback([command, &run] { run = [command] { return command->run(); }; });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,195 @@
+#include "operations/blur/blur.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tilescope/blur.hpp>
+#include <tilescope/error.hpp>
+
+#include "operations/moves.hpp"
+#include "operations/problem_options.hpp"
+#include "operations/random.hpp"
+#include "operations/task_operation.hpp"
+
+namespace tilescope {
+namespace operations {
+namespace {
+
+// Constants of the kernels that march, to be measured with bench/companions_tuning.sh.
+constexpr int packed_threads = 128;
+constexpr int packed_samples = 16;        // of a row, a thread
+constexpr std::int64_t packed_rows = 64;  // the most a thread marches
+constexpr int threads_per_sm = 512;       // enough to hide the latency of memory
+constexpr int running_pixels = 8;         // a lane
+
+Plan with_constants(std::vector<Step> steps, const BlurProblem& p) {
+  for (Step& step : steps) {
+    step.arguments.emplace_back(static_cast<std::int32_t>(p.width));
+    step.arguments.emplace_back(static_cast<std::int32_t>(p.height));
+  }
+  Plan plan;
+  plan.steps = std::move(steps);
+  plan.defines = {define("RADIUS", p.radius), define("CHANNELS", p.channels)};
+  return plan;
+}
+
+std::vector<Argument> in_to_out() {
+  return {Memory::input(), Memory::output()};
+}
+
+// Blocks of (32, 8) threads over `across` and `down` things, in groups of 32 and `rows`.
+Launch blocks_32_8(std::int64_t across, std::int64_t down, int rows) {
+  Launch launch = flat_launch(groups_of(across, 32), 32);
+  launch.grid.y = static_cast<std::uint32_t>(groups_of(down, rows));
+  launch.block.y = 8;
+  return launch;
+}
+
+Plan plain(const BlurProblem& p) {
+  return with_constants({{.kernel = "blur",
+                          .launch = blocks_32_8(p.width * p.channels, p.height, 8),
+                          .arguments = in_to_out()}},
+                        p);
+}
+
+Plan tiled(const BlurProblem& p) {
+  Launch launch = blocks_32_8(p.width, p.height, 32);
+  const auto side = static_cast<std::size_t>(32 + 2 * p.radius);
+  launch.shared_bytes = side * side * static_cast<std::size_t>(p.channels);
+  return with_constants({{.kernel = "blur", .launch = launch, .arguments = in_to_out()}}, p);
+}
+
+Plan separable(const BlurProblem& p) {
+  const Launch launch = blocks_32_8(p.width * p.channels, p.height, 8);
+  Plan plan = with_constants(
+      {{.kernel = "blur_rows", .launch = launch, .arguments = {Memory::input(), Memory::scratch()}},
+       {.kernel = "blur_columns",
+        .launch = launch,
+        .arguments = {Memory::scratch(), Memory::output()}}},
+      p);
+  plan.scratch = {sizeof(std::uint16_t) * static_cast<std::size_t>(p.width * p.channels) *
+                  static_cast<std::size_t>(p.height)};
+  return plan;
+}
+
+Plan running_sums(const BlurProblem& p) {
+  const std::int64_t halo = groups_of(p.radius, 4) * 4;  // HALO of the kernel
+  // Each strip first adds up 2 radius rows: it must be long beside that.
+  const std::int64_t rows = std::max<std::int64_t>(64, std::int64_t{4} * p.radius);
+  Launch launch = flat_launch(groups_of(p.width, 32 * running_pixels - 2 * halo), 32);
+  launch.grid.y = static_cast<std::uint32_t>(groups_of(p.height, rows));
+  Plan plan = with_constants({{.kernel = "blur", .launch = launch, .arguments = in_to_out()}}, p);
+  plan.defines.push_back(define("PIXELS", running_pixels));
+  plan.defines.push_back(define("ROWS", rows));
+  plan.defines.push_back(define("ALIGNED", p.width * p.channels % 4 == 0));
+  return plan;
+}
+
+Plan packed(const BlurProblem& p, const DeviceProperties& device) {
+  const std::int64_t pitch = p.width * p.channels;
+  const std::int64_t across = groups_of(pitch, packed_samples);
+  // As many strips as fill the device once, within reason.
+  const std::int64_t threads = std::int64_t{std::max(1, device.sm_count)} * threads_per_sm;
+  const std::int64_t rows = std::clamp<std::int64_t>(across * p.height / threads, 8, packed_rows);
+  Launch launch = flat_launch(groups_of(across, packed_threads), packed_threads);
+  launch.grid.y = static_cast<std::uint32_t>(groups_of(p.height, rows));
+  Plan plan = with_constants({{.kernel = "blur", .launch = launch, .arguments = in_to_out()}}, p);
+  plan.defines.push_back(define("THREADS", packed_threads));
+  plan.defines.push_back(define("ROWS", rows));
+  plan.defines.push_back(define("ALIGNMENT", pitch % 16 == 0 ? 16 : pitch % 4 == 0 ? 4 : 1));
+  return plan;
+}
+
+bool fits_packed(const BlurProblem& p) {
+  return p.radius <= 7 && p.radius * p.channels <= 8;
+}
+
+}  // namespace
+
+Task blur_task(const ConstArrayView& in, const BlurProblem& p) {
+  Task task{.operation = "blur",
+            .inputs = {in},
+            .output_type = DataType::uint8,
+            .output_count = in.count,
+            .best = fits_packed(p) ? "packed" : "running_sums"};
+  task.compute = [=](void* output) {
+    blur_on_cpu(static_cast<const std::uint8_t*>(in.data), static_cast<std::uint8_t*>(output), p);
+  };
+  task.rungs = {cpu_rung(),
+                {.name = "plain",
+                 .idea = "every thread reads its whole box",
+                 .source = "blur/01_plain.cu",
+                 .plan = [p](const DeviceProperties&) { return plain(p); }},
+                {.name = "tiled",
+                 .idea = "a tile and its halo in shared memory",
+                 .source = "blur/02_tiled.cu",
+                 .plan = [p](const DeviceProperties&) { return tiled(p); }},
+                {.name = "separable",
+                 .idea = "rows first, then columns",
+                 .source = "blur/03_separable.cu",
+                 .plan = [p](const DeviceProperties&) { return separable(p); }},
+                {.name = "running_sums",
+                 .idea = "warps march, windows from prefix sums",
+                 .source = "blur/04_running_sums.cu",
+                 .plan = [p](const DeviceProperties&) { return running_sums(p); }},
+                {.name = "packed",
+                 .idea = "two sums a register, no exchange",
+                 .source = "blur/05_packed.cu",
+                 .plan = [p](const DeviceProperties& device) { return packed(p, device); }}};
+  if (!fits_packed(p)) {
+    task.rungs.back().refusal = "for radii up to 7, and up to 2 with three samples a pixel";
+  }
+  return task;
+}
+
+std::unique_ptr<Operation> make_blur(const ProblemOptions& options) {
+  const Extents e = extents(options, 1024);
+  const BlurProblem problem{
+      .height = e.rows,
+      .width = e.columns,
+      .channels = static_cast<int>(option_in_range("--channels", options.channels, 1, 1, 3)),
+      .radius =
+          static_cast<int>(option_in_range("--radius", options.radius, 1, 0, most_blur_radius))};
+  std::vector<HostArray> inputs;
+  inputs.push_back(random_array(DataType::uint8,
+                                static_cast<std::size_t>(e.rows * e.columns * problem.channels),
+                                options.seed));
+  const ConstArrayView in = inputs[0].view();
+  return std::make_unique<TaskOperation>(TaskOperation::Parts{
+      .inputs = std::move(inputs),
+      .task = blur_task(in, problem),
+      .size_text = fmt::format("of {} x {} pixels of {} sample{}, radius {}", e.rows, e.columns,
+                               problem.channels, problem.channels == 1 ? "" : "s", problem.radius),
+      .work = moving(in),
+      .make_expected = [=]() -> std::unique_ptr<Expected> {
+        // The tests compare this form with the definition, which takes minutes for a large radius.
+        HostArray result(DataType::uint8, in.count);
+        blur_on_cpu(static_cast<const std::uint8_t*>(in.data), result.as<std::uint8_t>().data(),
+                    problem);
+        return std::make_unique<ArrayExpected>(std::move(result));
+      }});
+}
+
+}  // namespace operations
+
+RunReport blur(Device& device, const std::uint8_t* in, std::uint8_t* out, std::int64_t height,
+               std::int64_t width, int channels, const BlurOptions& options) {
+  if (options.radius < 0 || options.radius > operations::most_blur_radius) {
+    throw Error(ErrorKind::usage, fmt::format("blur: radius {}; from 0 to {}", options.radius,
+                                              operations::most_blur_radius));
+  }
+  constexpr std::int64_t most_extent = std::int64_t{1} << 28U;
+  if (height < 0 || width < 0 || height > most_extent || width > most_extent || channels < 1 ||
+      channels > 4) {
+    throw Error(ErrorKind::usage, fmt::format("blur: {} x {} pixels of {} samples; up to 2^28 "
+                                              "pixels a side and 1 to 4 samples",
+                                              height, width, channels));
+  }
+  const ConstArrayView from{DataType::uint8, static_cast<std::size_t>(height * width * channels),
+                            in};
+  const operations::BlurProblem problem{
+      .height = height, .width = width, .channels = channels, .radius = options.radius};
+  return operations::run_task(device, operations::blur_task(from, problem), options.variant, out);
+}
+
+}  // namespace tilescope

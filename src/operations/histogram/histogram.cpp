@@ -1,0 +1,305 @@
+#include "operations/histogram/histogram.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <tilescope/error.hpp>
+
+#include "base/format.hpp"
+#include "operations/elementwise/plans.hpp"
+#include "operations/problem_options.hpp"
+#include "operations/random.hpp"
+#include "operations/task_operation.hpp"
+
+namespace tilescope {
+namespace operations {
+namespace {
+
+// Constants of the kernels that read in packs, to be measured with bench/companions_tuning.sh.
+constexpr int column_threads = 512, column_unroll = 2;
+constexpr std::size_t column_bytes = 52 * 1024;  // of shared memory, for four blocks an SM
+constexpr int most_copies = 32;                  // one for each lane
+constexpr int copies_of_04 = 8;
+
+std::string_view element_text(DataType type) {
+  switch (type) {
+    case DataType::int8:
+      return "signed char";
+    case DataType::int16:
+      return "short";
+    case DataType::uint16:
+      return "unsigned short";
+    case DataType::int32:
+      return "int";
+    case DataType::uint32:
+      return "unsigned int";
+    case DataType::float32:
+      return "float";
+    case DataType::float64:
+      return "double";
+    default:
+      return "unsigned char";
+  }
+}
+
+// Hexadecimal: every digit arrives.
+std::string literal(double value, DataType type) {
+  return fmt::format("({:a}{})", value, type == DataType::float32 ? "f" : "");
+}
+
+struct Problem {
+  ConstArrayView x;
+  Binning b;
+
+  std::int64_t count() const { return static_cast<std::int64_t>(x.count); }
+  std::size_t bin_bytes(std::int64_t bins, int copies = 1) const {
+    return sizeof(std::uint32_t) * static_cast<std::size_t>(bins) *
+           static_cast<std::size_t>(copies);
+  }
+  Defines defines() const {
+    Defines all{{"ELEMENT", std::string(element_text(b.type))},
+                {"COUNTER",
+                 counter_type(x.count) == DataType::uint64 ? "unsigned long long" : "unsigned int"},
+                define("BINS", b.bins)};
+    if (b.letters) {
+      all.emplace_back("LETTERS", "1");
+    } else if (is_floating(b.type)) {
+      all.emplace_back("LOWER", literal(b.lower, b.type));
+      all.emplace_back("UPPER", literal(b.upper, b.type));
+      all.emplace_back("SCALE", literal(b.scale, b.type));
+    } else {
+      all.emplace_back("LOWER", fmt::format("({:.0f}LL)", b.lower));
+      all.emplace_back("RANGE", fmt::format("({:.0f}LL)", b.upper - b.lower));
+    }
+    return all;
+  }
+  // The result zeroed, then the launches.
+  Plan plan(std::vector<Step> launches) const {
+    Plan plan{.steps = {zero(Memory::output(),
+                             static_cast<std::size_t>(b.bins) * size_of(counter_type(x.count)))},
+              .defines = defines(),
+              .scratch = {}};
+    for (Step& step : launches) {
+      step.kernel = "histogram";
+      step.arguments = {Memory::input(), count(), Memory::output()};
+      plan.steps.push_back(std::move(step));
+    }
+    return plan;
+  }
+};
+
+// As many blocks as the device holds at once, where each needs `shared` bytes; no more than there
+// is work for, and so many that no block's 32-bit counters can overflow.
+std::int64_t resident_blocks(const Problem& p, const DeviceProperties& device, int threads,
+                             std::size_t shared) {
+  const std::size_t per_sm = device.shared_bytes_per_sm;
+  const std::size_t of_block = shared + device.reserved_shared_bytes_per_block;
+  const auto by_shared = of_block ? static_cast<std::int64_t>(per_sm / of_block) : 32;
+  const std::int64_t by_threads = std::max(1, device.max_threads_per_sm / threads);
+  const std::int64_t fit = std::clamp<std::int64_t>(by_shared, 1, by_threads);
+  const std::int64_t most = std::min(fit * std::max(1, device.sm_count),
+                                     std::max<std::int64_t>(1, groups_of(p.count(), threads)));
+  return std::max(most, groups_of(p.count(), std::int64_t{1} << 31U));
+}
+
+Plan one_launch(const Problem& p, const DeviceProperties& device, std::size_t shared,
+                Defines defines = {}, int threads = block_threads) {
+  return p.plan(
+      {{.launch = flat_launch(resident_blocks(p, device, threads, shared), threads, shared),
+        .defines = std::move(defines)}});
+}
+
+// Bins that a launch counts, and copies of each.
+struct Columns {
+  std::int64_t span;
+  int copies;
+};
+
+Columns columns_for(std::int64_t bins, const DeviceProperties& device) {
+  const std::size_t optin = std::max(device.shared_bytes_per_block_optin, std::size_t{48} << 10U);
+  const auto most_span = static_cast<std::int64_t>(optin / sizeof(std::uint32_t));
+  // In as few launches as possible, of about the same size.
+  const std::int64_t launches = groups_of(bins, most_span);
+  const std::int64_t span = groups_of(bins, launches);
+  const std::size_t copy_bytes = sizeof(std::uint32_t) * static_cast<std::size_t>(span);
+  const std::size_t fit = std::max<std::size_t>(1, std::min(column_bytes, optin) / copy_bytes);
+  return {span, static_cast<int>(std::min<std::size_t>(std::bit_floor(fit), most_copies))};
+}
+
+Plan lane_columns(const Problem& p, const DeviceProperties& device) {
+  const Columns columns = columns_for(p.b.bins, device);
+  std::vector<Step> launches;
+  for (std::int64_t first = 0; first < p.b.bins; first += columns.span) {
+    const std::int64_t span = std::min(columns.span, p.b.bins - first);
+    const std::size_t shared = p.bin_bytes(span, columns.copies);
+    // A histogram that fills most of an SM's shared memory leaves room for one block: a large one.
+    const int threads = shared > column_bytes ? 2 * column_threads : column_threads;
+    launches.push_back(
+        {.launch = flat_launch(resident_blocks(p, device, threads, shared), threads, shared),
+         .defines = {define("FIRST", first), define("SPAN", span), define("THREADS", threads),
+                     define("COPIES", columns.copies), define("UNROLL", column_unroll)}});
+  }
+  return p.plan(std::move(launches));
+}
+
+using Planner = Plan (*)(const Problem&, const DeviceProperties&);
+
+Rung rung(const Problem& p, std::string_view name, std::string_view idea, std::string_view source,
+          Planner planner) {
+  return {.name = name,
+          .idea = idea,
+          .source = source,
+          .plan = [p, planner](const DeviceProperties& device) { return planner(p, device); }};
+}
+
+// Values from 0 to range - 1.
+HostArray make_data(DataType type, std::size_t count, std::int64_t range, std::string_view kind,
+                    std::uint64_t seed) {
+  HostArray array(type, count);
+  const auto fill = [&](auto elements, double unit) {
+    using T = typename decltype(elements)::value_type;
+    const auto set = [&](std::size_t i, double value) {
+      elements[i] = static_cast<T>(value * unit);
+    };
+    const double values = static_cast<double>(range);
+    generate(count, seed, [&](std::mt19937_64& generator, std::size_t i) {
+      const double uniform = static_cast<double>(generator() >> 11U) * 0x1p-53;
+      if (kind == "constant") {
+        set(i, std::floor(values / 3.0));
+      } else if (kind == "zipf") {
+        // The k-th value has a share of about 1 / k.
+        set(i, std::floor(std::pow(values, uniform)) - 1.0);
+      } else if (kind == "sorted") {
+        set(i, std::floor(static_cast<double>(i) / static_cast<double>(count) * values));
+      } else {
+        set(i, std::floor(uniform * values));
+      }
+    });
+  };
+  switch (type) {
+    case DataType::uint8:
+      fill(array.as<std::uint8_t>(), 1.0);
+      break;
+    case DataType::uint16:
+      fill(array.as<std::uint16_t>(), 1.0);
+      break;
+    case DataType::int32:
+      fill(array.as<std::int32_t>(), 1.0);
+      break;
+    default:
+      fill(array.as<float>(), 1.0 / static_cast<double>(range));
+      break;
+  }
+  return array;
+}
+
+}  // namespace
+
+Task histogram_task(const ConstArrayView& x, const Binning& binning) {
+  const Problem p{x, binning};
+  Task task{.operation = "histogram",
+            .inputs = {x},
+            .output_type = counter_type(x.count),
+            .output_count = static_cast<std::size_t>(binning.bins),
+            .best = "lane_columns"};
+  task.compute = [p](void* output) { histogram_on_cpu(p.x, p.b, output); };
+  task.rungs = {
+      cpu_rung(),
+      rung(p, "sectioned", "a section for every thread", "histogram/01_sectioned.cu",
+           [](const Problem& q, const DeviceProperties& d) { return one_launch(q, d, 0); }),
+      rung(p, "interleaved", "neighbouring elements, global atomics", "histogram/02_interleaved.cu",
+           [](const Problem& q, const DeviceProperties& d) { return one_launch(q, d, 0); }),
+      rung(p, "block_private", "a histogram a block, shared memory",
+           "histogram/03_block_private.cu",
+           [](const Problem& q, const DeviceProperties& d) {
+             return one_launch(q, d, q.bin_bytes(q.b.bins));
+           }),
+      rung(p, "copies", "several histograms a block", "histogram/04_copies.cu",
+           [](const Problem& q, const DeviceProperties& d) {
+             return one_launch(q, d, q.bin_bytes(q.b.bins, copies_of_04),
+                               {define("COPIES", copies_of_04)});
+           }),
+      rung(p, "vector", "128-bit loads", "histogram/05_vector.cu",
+           [](const Problem& q, const DeviceProperties& d) {
+             return one_launch(q, d, q.bin_bytes(q.b.bins),
+                               {define("THREADS", column_threads), define("UNROLL", column_unroll)},
+                               column_threads);
+           }),
+      rung(p, "lane_columns", "a bank for every lane: no conflicts", "histogram/06_lane_columns.cu",
+           lane_columns),
+      {.name = "cub_histogram",
+       .idea = "the vendor's library",
+       .form = RungForm::peer,
+       .peer = "histogram"}};
+  if (binning.letters || counter_type(x.count) == DataType::uint64) {
+    task.rungs.back().refusal = "CUB has no such bins, or no such counters";
+  }
+  task.peer_call = peer_call(x);
+  task.peer_call.numbers = {binning.lower, binning.upper, static_cast<double>(binning.bins)};
+  return task;
+}
+
+std::unique_ptr<Operation> make_histogram(const ProblemOptions& options) {
+  const std::int64_t count =
+      option_in_range("--size", options.size, std::int64_t{1} << 20U, 1, most_elements);
+  const std::int64_t bins = option_in_range("--bins", options.bins, 256, 1, 65536);
+  constexpr std::int64_t byte_values = 256;
+  const DataType type =
+      !options.type && bins > byte_values
+          ? DataType::uint16
+          : type_among("histogram", options.type,
+                       {DataType::uint8, DataType::uint16, DataType::int32, DataType::float32});
+  if (type == DataType::uint8 && bins > byte_values) {
+    throw Error(ErrorKind::usage,
+                fmt::format("uint8 has {} values, not {}; use --type uint16", byte_values, bins));
+  }
+  const std::string kind = options.data.value_or("random");
+  if (kind != "random" && kind != "constant" && kind != "zipf" && kind != "sorted") {
+    throw Error(ErrorKind::usage, fmt::format("--data {}: random, constant, zipf or sorted", kind));
+  }
+  const std::int64_t range = type == DataType::uint8 ? byte_values : bins;
+  const Binning binning =
+      make_binning(type, {.count = bins,
+                          .lower = 0.0,
+                          .upper = type == DataType::float32 ? 1.0 : static_cast<double>(range)});
+  std::vector<HostArray> inputs;
+  inputs.push_back(make_data(type, static_cast<std::size_t>(count), range, kind, options.seed));
+  const ConstArrayView x = inputs[0].view();
+  return std::make_unique<TaskOperation>(TaskOperation::Parts{
+      .inputs = std::move(inputs),
+      .task = histogram_task(x, binning),
+      .size_text = fmt::format("of {} {} {}, {} bins", format_count(count), kind, name_of(type),
+                               format_count(bins)),
+      .work = {.bytes = static_cast<double>(x.bytes()), .memory_bound = true},
+      .make_expected = [=]() -> std::unique_ptr<Expected> {
+        HostArray counts(counter_type(x.count), static_cast<std::size_t>(bins));
+        histogram_on_cpu(x, binning, counts.data());
+        return std::make_unique<ArrayExpected>(std::move(counts));
+      }});
+}
+
+}  // namespace operations
+
+HistogramResult histogram(Device& device, const ConstArrayView& x, const Bins& bins,
+                          const RunOptions& options) {
+  const operations::Binning binning = operations::make_binning(x.type, bins);
+  HistogramResult result{
+      .counts = std::vector<std::uint64_t>(static_cast<std::size_t>(binning.bins)),
+      .lower = binning.lower,
+      .upper = binning.upper,
+      .report = {.variant = "none (nothing to count)"}};
+  if (x.count == 0) return result;
+  operations::HostArray counts(operations::counter_type(x.count), result.counts.size());
+  result.report = operations::run_task(device, operations::histogram_task(x, binning),
+                                       options.variant, counts.data());
+  if (counts.type() == DataType::uint64) {
+    std::ranges::copy(counts.as<std::uint64_t>(), result.counts.begin());
+  } else {
+    std::ranges::copy(counts.as<std::uint32_t>(), result.counts.begin());
+  }
+  return result;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,15 @@
+// Matrices with rows and columns exchanged.
+#pragma once
+
+#include <memory>
+
+#include "operations/registry.hpp"
+#include "operations/task.hpp"
+
+namespace tilescope::operations {
+
+/// `in` has rows * columns elements, row by row.
+Task transpose_task(const ConstArrayView& in, std::int64_t rows, std::int64_t columns);
+std::unique_ptr<Operation> make_transpose(const ProblemOptions& options);
+
+}  // namespace tilescope::operations

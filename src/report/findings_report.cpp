@@ -1,0 +1,122 @@
+#include "report/findings_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/format.hpp"
+#include "report/wrap.hpp"
+
+namespace tilescope::report {
+namespace {
+
+using observe::Finding;
+using observe::FindingAccess;
+using observe::Severity;
+
+constexpr std::size_t columns = 80;
+
+std::string place_text(const FindingAccess& access) {
+  if (access.place.line == 0) return fmt::format("line {} of the PTX", access.ptx_line);
+  return fmt::format("{}:{}", access.place.file, access.place.line);
+}
+
+/// "   12 | source text" and below it who did what.
+std::string access_text(const FindingAccess& access, SourceTexts& sources) {
+  std::string text;
+  const std::string quoted = sources.line(access.place.file, access.place.line);
+  if (!quoted.empty()) {
+    constexpr std::size_t margin = 8;
+    text += fmt::format("{:>5} | {}\n", access.place.line, clipped(quoted, columns - margin));
+  }
+  const std::string who = to_string(access.thread);
+  text += fmt::format("        {}\n", access.action.empty() ? who : access.action + ": " + who);
+  return text;
+}
+
+std::string paragraph(std::string_view text) {
+  return "  " + hang(text, 2, columns - 2) + '\n';
+}
+
+std::string sentence(std::string text) {
+  if (!text.empty() && text.back() != '.' && text.back() != '?') text += '.';
+  return text;
+}
+
+nlohmann::json thread_json(const observe::ThreadName& name) {
+  return {{"block", {name.block.x, name.block.y, name.block.z}},
+          {"thread", {name.thread.x, name.thread.y, name.thread.z}}};
+}
+
+nlohmann::json access_json(const FindingAccess& access, SourceTexts& sources) {
+  return {
+      {"file", access.place.file},   {"line", access.place.line},
+      {"ptx_line", access.ptx_line}, {"source", sources.line(access.place.file, access.place.line)},
+      {"action", access.action},     {"thread", thread_json(access.thread)}};
+}
+
+}  // namespace
+
+std::string finding_text(const Finding& finding, SourceTexts& sources) {
+  const bool error = finding.severity == Severity::error;
+  std::string text = fmt::format("{}: {} at {}", error ? "error" : "warning",
+                                 to_string(finding.kind), place_text(finding.first));
+  const bool other_place = finding.second && finding.second->place != finding.first.place;
+  if (other_place) text += " and " + place_text(*finding.second);
+  text += '\n';
+  text += access_text(finding.first, sources);
+  if (finding.second) {
+    if (other_place) {
+      text += access_text(*finding.second, sources);
+    } else {  // the same line is not quoted twice
+      const std::string who = to_string(finding.second->thread);
+      text +=
+          fmt::format("        {}\n",
+                      finding.second->action.empty() ? who : finding.second->action + ": " + who);
+    }
+  }
+  std::string what = sentence(finding.message);
+  if (!finding.address.empty()) what = fmt::format("At {}: {}", finding.address, what);
+  if (finding.count > 1) what += fmt::format(" {} times in all.", format_count(finding.count));
+  text += paragraph(what);
+  if (!finding.cure.empty()) text += paragraph("Cure: " + sentence(finding.cure));
+  return text;
+}
+
+bool has_errors(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& f) { return f.severity == Severity::error; });
+}
+
+std::string findings_foot(const std::vector<Finding>& findings) {
+  if (findings.empty()) return "no defects found";
+  const auto errors = static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(),
+                    [](const Finding& f) { return f.severity == Severity::error; }));
+  const std::size_t warnings = findings.size() - errors;
+  const auto text = [](std::size_t n, std::string_view what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+  };
+  if (warnings == 0) return text(errors, "error");
+  if (errors == 0) return text(warnings, "warning");
+  return text(errors, "error") + ", " + text(warnings, "warning");
+}
+
+nlohmann::json findings_json(const std::vector<Finding>& findings, SourceTexts& sources) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Finding& finding : findings) {
+    nlohmann::json report = access_json(finding.first, sources);
+    report["kind"] = to_string(finding.kind);
+    report["severity"] = finding.severity == Severity::error ? "error" : "warning";
+    report["address"] = finding.address;
+    report["message"] = finding.message;
+    report["cure"] = finding.cure;
+    report["count"] = finding.count;
+    report["other"] = finding.second ? access_json(*finding.second, sources) : nlohmann::json();
+    list.push_back(std::move(report));
+  }
+  return list;
+}
+
+}  // namespace tilescope::report

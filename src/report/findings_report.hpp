@@ -1,0 +1,25 @@
+// What `check` prints: each finding with its source lines, its threads and what would cure it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "observe/findings.hpp"
+#include "report/source_text.hpp"
+
+namespace tilescope::report {
+
+/// One finding, several lines of at most 80 columns (source quotations are cut to fit).
+std::string finding_text(const observe::Finding& finding, SourceTexts& sources);
+
+/// "2 errors, 1 warning", or "no defects found".
+std::string findings_foot(const std::vector<observe::Finding>& findings);
+
+/// The elements of `reports` in JSON.
+nlohmann::json findings_json(const std::vector<observe::Finding>& findings, SourceTexts& sources);
+
+/// Whether any finding is an error.
+bool has_errors(const std::vector<observe::Finding>& findings);
+
+}  // namespace tilescope::report

@@ -1,0 +1,9 @@
+// The copy to shared memory has landed when it is read.
+__global__ void copy(const int* x, int* y) {
+  __shared__ int tile[32];
+  unsigned to = __cvta_generic_to_shared(&tile[threadIdx.x]);
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(x + threadIdx.x) : "memory");
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  asm volatile("cp.async.wait_group 0;" ::: "memory");
+  y[threadIdx.x] = tile[threadIdx.x];
+}

@@ -1,0 +1,8 @@
+// Half of the threads wait for the other half, which never comes.
+__global__ void halves(const int* x, int* y) {
+  __shared__ int tile[64];
+  int t = threadIdx.x;
+  tile[t] = x[t];
+  if (t < 32) __syncthreads();
+  y[t] = tile[t];
+}

@@ -1,0 +1,74 @@
+"""Small faulty kernels and their cured twins: what `tilescope check` says of each.
+
+A folder here is one test:
+  faulty.cu     the kernel with one mistake
+  cured.cu      the same without it
+  launch.json   how both are launched
+  cured.json    the cured launch, where the mistake is in the launch
+  options.txt   further options of the command, for both
+  expected.txt  what the command prints for faulty.cu, and how it exits
+
+`cli_kernels_test.py --update` writes the expected.txt anew; read the difference before keeping it.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAM = os.environ.get("TILESCOPE", "tilescope")
+
+
+def check(folder, source, launch):
+    options = folder / "options.txt"
+    extra = options.read_text().split() if options.exists() else []
+    done = subprocess.run(
+        [PROGRAM, "check", source, "--launch", launch, *extra],
+        cwd=folder, capture_output=True, text=True, timeout=120)
+    return done
+
+
+def report(folder):
+    done = check(folder, "faulty.cu", "launch.json")
+    return f"{done.stdout}{done.stderr}exit {done.returncode}\n"
+
+
+def folders():
+    return sorted(path.parent for path in HERE.glob("*/faulty.cu"))
+
+
+class Kernels(unittest.TestCase):
+    maxDiff = None
+
+    def test_there_are_enough(self):
+        self.assertGreaterEqual(len(folders()), 40)
+
+
+def add(folder):
+    def faulty(self):
+        expected = (folder / "expected.txt").read_text()
+        self.assertEqual(report(folder), expected)
+        self.assertTrue(expected.endswith("exit 1\n"), "a mistake must make check fail")
+        self.assertLessEqual(max(map(len, expected.splitlines())), 80)
+
+    def cured(self):
+        launch = "cured.json" if (folder / "cured.json").exists() else "launch.json"
+        done = check(folder, "cured.cu", launch)
+        self.assertIn("no defects found", done.stdout, done.stdout + done.stderr)
+        self.assertEqual(done.returncode, 0)
+
+    setattr(Kernels, f"test_{folder.name}", faulty)
+    setattr(Kernels, f"test_{folder.name}_cured", cured)
+
+
+for each in folders():
+    add(each)
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--update"]:
+        for each in folders():
+            (each / "expected.txt").write_text(report(each))
+    else:
+        unittest.main()

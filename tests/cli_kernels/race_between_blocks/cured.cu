@@ -1,0 +1,8 @@
+// Every block adds its part to one sum, and nobody comes between reading and writing it.
+__global__ void total(const float* x, float* sum) {
+  if (threadIdx.x == 0) {
+    float part = 0.0f;
+    for (int i = 0; i < 32; ++i) part += x[blockIdx.x * 32 + i];
+    atomicAdd(sum, part);
+  }
+}

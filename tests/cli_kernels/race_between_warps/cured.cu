@@ -1,0 +1,8 @@
+// The reversed element was written by another warp.
+__global__ void reverse(const float* x, float* y) {
+  __shared__ float tile[128];
+  int t = threadIdx.x;
+  tile[t] = x[t];
+  __syncthreads();
+  y[t] = tile[127 - t];
+}

@@ -1,0 +1,7 @@
+// Each thread takes its right neighbour's value: lanes of a warp may run apart.
+__global__ void rotate(float* x) {
+  __shared__ float tile[32];
+  int t = threadIdx.x;
+  tile[t] = x[t];
+  x[t] = tile[(t + 1) % 32];
+}

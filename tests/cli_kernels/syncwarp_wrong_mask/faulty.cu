@@ -1,0 +1,13 @@
+// The mask names 32 lanes, of which 16 are there.
+__global__ void exchange(int* x) {
+  __shared__ int tile[32];
+  int t = threadIdx.x;
+  if (t < 16) {
+    tile[t] = x[t];
+    __syncwarp(0xffffffff);
+    x[t] = tile[15 - t];
+  } else {
+    x[t] = 0;
+    return;
+  }
+}

@@ -1,0 +1,22 @@
+// No rung of the matmul ladder has a defect.
+#include <gtest/gtest.h>
+
+#include "matmul_rungs.hpp"
+#include "observe/check_observer.hpp"
+
+namespace tilescope::observe {
+namespace {
+
+TEST(MatmulCheck, NoRungIsReported) {
+  if (!testing::has_compiler()) GTEST_SKIP() << "no NVRTC";
+  for (const testing::Rung& rung : testing::rungs(128)) {
+    SCOPED_TRACE(rung.name);
+    CheckObserver checker;
+    testing::run_rung(rung, 128, {&checker});
+    for (const Finding& finding : checker.findings()) ADD_FAILURE() << finding.message;
+    EXPECT_EQ(checker.limitation(), "");
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::observe
