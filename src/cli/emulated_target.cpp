@@ -110,9 +110,6 @@ void EmulatedTarget::open_operation(const TargetArguments& arguments) {
   }
   for (const compile::EmbeddedKernel& file : compile::embedded_kernels()) {
     sources_.add(fmt::format("kernels/{}", file.name), file.text);
-    if (file.name.ends_with(".cuh")) {  // included by its plain name
-      sources_.add(std::string(report::file_name(file.name)), file.text);
-    }
   }
   prepared_ = operation_->prepare(*info, *device_);
   prepared_->poison(0);

@@ -17,8 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The number is the layout's version: a change of layout makes old entries unreadable, not wrong.
-constexpr std::string_view magic = "tilescope-cache-1\n";
+// The number is the version of the layout and of what the compiler's output is made into: entries of
+// another version are unreadable, not wrong.
+constexpr std::string_view magic = "tilescope-cache-2\n";
 
 void append_text(std::string& out, std::string_view text) {
   const std::uint64_t size = text.size();

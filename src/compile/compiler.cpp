@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <tilescope/error.hpp>
 
 #include "base/cuda_paths.hpp"
 #include "base/text.hpp"
 #include "compile/cache.hpp"
+#include "compile/file_names.hpp"
 #include "compile/includes.hpp"
 #include "compile/nvrtc.hpp"
 
@@ -124,6 +126,9 @@ Program compile(const Compilation& compilation) {
   const Cache cache = Cache::standard();
   if (auto found = cache.find(key)) return *std::move(found);
   Program program = NvrtcProgram(compilation).build(compilation, options);
+  std::error_code none;
+  program.ptx = with_stable_file_names(program.ptx, compilation,
+                                       std::filesystem::current_path(none).string());
   cache.store(key, program);
   return program;
 }

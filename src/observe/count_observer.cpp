@@ -229,7 +229,7 @@ void CountObserver::merge(emulator::BlockObserver& block) {
 }
 
 void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
-  const PlaceTable places(*program_);
+  const PlaceTable places(*program_, counted_place);
   std::vector<Counts> lines(places.places().size());
   for (std::uint32_t id = 0; id < tallies_.size(); ++id) {
     const ptx::Instruction& source = *program_->instruction(id).source;

@@ -122,7 +122,7 @@ void LaneSamples::merge(emulator::BlockObserver& block) {
       continue;
     }
     const auto added = samples_.insert(at, kept.sample);
-    added->place = source_place(*program_, added->instruction);
+    added->place = counted_place(*program_, added->instruction);
     added->ptx_line = program_->instruction(added->instruction).source->line;
   }
 }

@@ -35,10 +35,26 @@ SourcePlace source_place(const emulator::Program& program, emulator::Instruction
   return innermost;
 }
 
-PlaceTable::PlaceTable(const emulator::Program& program) {
+SourcePlace counted_place(const emulator::Program& program, emulator::InstructionId id) {
+  SourcePlace place = source_place(program, id);
+  if (place.line != 0) return place;
+  const emulator::InstructionInfo& info = program.instruction(id);
+  // The first instruction with a line fetches the parameters, which is the declaration.
+  const ptx::Module& module = program.module();
+  for (const ptx::Instruction& in : program.functions()[info.function].source->instructions) {
+    if (in.location == ptx::no_index) continue;
+    const ptx::Location& at = module.locations[in.location];
+    const auto file = module.files.find(at.file);
+    if (at.line == 0 || at.inlined_at != ptx::no_index || file == module.files.end()) continue;
+    return {file->second, at.line};
+  }
+  return {"", info.source->line};
+}
+
+PlaceTable::PlaceTable(const emulator::Program& program, PlaceOf place_of) {
   const auto count = static_cast<std::uint32_t>(program.instructions().size());
   std::vector<SourcePlace> of(count);
-  for (std::uint32_t id = 0; id < count; ++id) of[id] = source_place(program, id);
+  for (std::uint32_t id = 0; id < count; ++id) of[id] = place_of(program, id);
   places_ = of;
   std::sort(places_.begin(), places_.end());
   places_.erase(std::unique(places_.begin(), places_.end()), places_.end());

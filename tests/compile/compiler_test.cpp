@@ -2,7 +2,11 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
+
 #include "base/cuda_paths.hpp"
+#include "compile/embedded_kernels.hpp"
+#include "compile/file_names.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tilescope::compile {
@@ -138,6 +142,32 @@ TEST_F(Compiler, IncludeFoldersOfCudaExist) {
   const std::vector<std::string> folders = cuda_include_directories();
   ASSERT_FALSE(folders.empty());
   for (const std::string& folder : folders) EXPECT_TRUE(std::filesystem::is_directory(folder));
+}
+
+TEST_F(Compiler, NamesFilesFreeOfTheFolderThatCompiled) {
+  Compilation c =
+      of("#include \"twice.cuh\"\nextern \"C\" __global__ void k(int* p)"
+         "{ *p = twice(*p); }\n");
+  c.headers.emplace_back("twice.cuh", "__device__ inline int twice(int x) { return 2 * x; }\n");
+  const std::string ptx = compile(c).ptx;
+  EXPECT_THAT(ptx, HasSubstr("\"example.cu\""));
+  EXPECT_THAT(ptx, HasSubstr("\"twice.cuh\""));
+}
+
+TEST_F(Compiler, NamesEmbeddedHeadersBySourceTree) {
+  const auto files = embedded_kernels();
+  const auto header = std::find_if(files.begin(), files.end(), [](const EmbeddedKernel& file) {
+    return file.name == "matmul/float4.cuh";
+  });
+  ASSERT_NE(header, files.end());
+  Compilation c = of("");
+  c.headers.emplace_back("float4.cuh", header->text);
+  EXPECT_EQ(
+      with_stable_file_names(".file 1 \"/somewhere/float4.cuh\"\n.loc 1 2 3\n", c, "/somewhere"),
+      ".file 1 \"kernels/matmul/float4.cuh\"\n.loc 1 2 3\n");
+  // What only looks like it stays.
+  EXPECT_EQ(with_stable_file_names("\t.file\t2 \"/elsewhere/a.h\"\n", c, "/some"),
+            "\t.file\t2 \"/elsewhere/a.h\"\n");
 }
 
 }  // namespace
