@@ -33,9 +33,9 @@ struct Reduced {
 ///    t * 2^-24 * sum |x| from the exact sum. Of int32 an int64, exact. Of nothing 0. A NaN makes
 ///    it NaN; infinities do as IEEE 754 says.
 ///  - min, max: in the type of the elements (float32 is given as a float64, which is exact); NaN if
-///    any element is NaN.
-///  - argmax: the index, an int64, of the first largest element, or of the first NaN if there is
-///    one, as NumPy's.
+///    any element is NaN. Zeros of either sign are equal, and a result that is zero is +0.
+///  - argmax: the index, an int64, of the first largest element (-0 and +0 are equal), or of the
+///    first NaN if there is one, as NumPy's.
 ///
 /// Errors: usage for min, max and argmax of nothing, other types, or a variant that does not exist;
 /// no_device as Device says.

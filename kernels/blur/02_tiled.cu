@@ -7,7 +7,7 @@
 //
 // in, out: height rows of width pixels of CHANNELS samples. Launch: block (32, 8) for 32 x 32
 // pixels, (32 + 2 RADIUS)^2 * CHANNELS bytes of dynamic shared memory.
-#include "blur/window.cuh"
+#include "window.cuh"
 
 constexpr int tile = 32, side = tile + 2 * RADIUS;
 

@@ -8,7 +8,7 @@
 //
 // in, out: height rows of width pixels of CHANNELS samples. Launch: block (32, 8), grid over the
 // samples of a row and the rows.
-#include "blur/window.cuh"
+#include "window.cuh"
 
 extern "C" __global__ void blur_rows(const unsigned char* in, unsigned short* sums, int width,
                                      int height) {

@@ -9,7 +9,7 @@
 // in, out: height rows of width pixels of CHANNELS samples. PIXELS: of a lane. ALIGNED is 1 if a
 // row has a multiple of 4 bytes. Launch: blocks of 32, one per strip of 32 PIXELS - 2 HALO columns
 // (x) and ROWS rows (y).
-#include "blur/window.cuh"
+#include "window.cuh"
 
 constexpr int HALO = (RADIUS + 3) / 4 * 4;          // pixels; strips begin at multiples of 4
 constexpr int samples = PIXELS * CHANNELS;          // of a lane

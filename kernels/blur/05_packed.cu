@@ -10,7 +10,7 @@
 // in, out: height rows of `pitch` = width * CHANNELS samples. RADIUS <= 7, RADIUS * CHANNELS <= 8.
 // ALIGNMENT: 16, 4 or 1, of which pitch is a multiple. Launch: blocks of THREADS over the 16-sample
 // columns (x) and the strips of ROWS rows (y).
-#include "blur/window.cuh"
+#include "window.cuh"
 
 constexpr int outputs = 16;                                 // samples a thread writes in a row
 constexpr int reach = RADIUS * CHANNELS;                    // samples

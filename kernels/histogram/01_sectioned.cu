@@ -7,16 +7,16 @@
 // Counter: 32 sectors per load request; atomic operations in global memory: one an element.
 //
 // bins: BINS counters, zero before the launch. Launch: any.
-#include "histogram/bins.cuh"
+#include "bins.cuh"
 
-extern "C" __global__ void histogram(const ELEMENT* x, long long n, unsigned long long* bins) {
+extern "C" __global__ void histogram(const ELEMENT* x, long long n, COUNTER* bins) {
   const long long threads = static_cast<long long>(blockDim.x) * gridDim.x;
   const long long section = (n - 1) / threads + 1;
   const long long start = (blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x) * section;
   for (long long k = 0; k < section; ++k) {
     if (start + k < n) {
       const int bin = bin_of(x[start + k]);
-      if (bin >= 0) atomicAdd(bins + bin, 1ULL);
+      if (bin >= 0) atomicAdd(bins + bin, static_cast<COUNTER>(1));
     }
   }
 }

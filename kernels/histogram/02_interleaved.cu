@@ -5,13 +5,13 @@
 // Counter: sectors per load request fall to what the elements need; as many atomics as in 01.
 //
 // bins: BINS counters, zero before the launch. Launch: any.
-#include "histogram/bins.cuh"
+#include "bins.cuh"
 
-extern "C" __global__ void histogram(const ELEMENT* x, long long n, unsigned long long* bins) {
+extern "C" __global__ void histogram(const ELEMENT* x, long long n, COUNTER* bins) {
   const long long threads = static_cast<long long>(blockDim.x) * gridDim.x;
   for (long long i = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x; i < n;
        i += threads) {
     const int bin = bin_of(x[i]);
-    if (bin >= 0) atomicAdd(bins + bin, 1ULL);
+    if (bin >= 0) atomicAdd(bins + bin, static_cast<COUNTER>(1));
   }
 }

@@ -7,9 +7,9 @@
 //
 // bins: BINS counters, zero before the launch; the number of bins need not be that of threads.
 // Launch: any number of blocks; 4 BINS bytes of dynamic shared memory.
-#include "histogram/bins.cuh"
+#include "bins.cuh"
 
-extern "C" __global__ void histogram(const ELEMENT* x, long long n, unsigned long long* bins) {
+extern "C" __global__ void histogram(const ELEMENT* x, long long n, COUNTER* bins) {
   extern __shared__ unsigned counts[];
   for (int b = threadIdx.x; b < BINS; b += blockDim.x) counts[b] = 0;
   __syncthreads();
@@ -21,6 +21,6 @@ extern "C" __global__ void histogram(const ELEMENT* x, long long n, unsigned lon
   }
   __syncthreads();
   for (int b = threadIdx.x; b < BINS; b += blockDim.x) {
-    if (counts[b]) atomicAdd(bins + b, static_cast<unsigned long long>(counts[b]));
+    if (counts[b]) atomicAdd(bins + b, static_cast<COUNTER>(counts[b]));
   }
 }

@@ -7,9 +7,9 @@
 //
 // bins: BINS counters, zero before the launch. Launch: any number of blocks; 4 BINS * COPIES bytes
 // of dynamic shared memory.
-#include "histogram/bins.cuh"
+#include "bins.cuh"
 
-extern "C" __global__ void histogram(const ELEMENT* x, long long n, unsigned long long* bins) {
+extern "C" __global__ void histogram(const ELEMENT* x, long long n, COUNTER* bins) {
   extern __shared__ unsigned counts[];
   for (int b = threadIdx.x; b < BINS * COPIES; b += blockDim.x) counts[b] = 0;
   __syncthreads();
@@ -22,7 +22,7 @@ extern "C" __global__ void histogram(const ELEMENT* x, long long n, unsigned lon
   }
   __syncthreads();
   for (int b = threadIdx.x; b < BINS; b += blockDim.x) {
-    unsigned long long sum = 0;
+    COUNTER sum = 0;
     for (int c = 0; c < COPIES; ++c) sum += counts[c * BINS + b];
     if (sum) atomicAdd(bins + b, sum);
   }

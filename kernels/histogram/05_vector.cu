@@ -8,10 +8,10 @@
 //
 // x at a multiple of 16 bytes; bins: BINS counters, zero before the launch. Launch: any number of
 // blocks of THREADS; 4 BINS bytes of dynamic shared memory.
-#include "histogram/share.cuh"
+#include "share.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    histogram(const ELEMENT* x, long long n, unsigned long long* bins) {
+    histogram(const ELEMENT* x, long long n, COUNTER* bins) {
   extern __shared__ unsigned counts[];
   for (int b = threadIdx.x; b < BINS; b += THREADS) counts[b] = 0;
   __syncthreads();
@@ -21,6 +21,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   });
   __syncthreads();
   for (int b = threadIdx.x; b < BINS; b += THREADS) {
-    if (counts[b]) atomicAdd(bins + b, static_cast<unsigned long long>(counts[b]));
+    if (counts[b]) atomicAdd(bins + b, static_cast<COUNTER>(counts[b]));
   }
 }

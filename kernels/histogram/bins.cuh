@@ -1,47 +1,39 @@
 // Which bin an element belongs to; a negative number for none. The constants say how:
-//   BINS             how many bins there are
-//   LETTERS          text: four letters a bin, a-d, e-h, ..., y-z, capital or small
-//   LOWER, WIDTH     integers: element x belongs to bin (x - LOWER) / WIDTH, if there is one
-//   LOWER, UPPER, SCALE  numbers: to bin floor((x - LOWER) * SCALE) where LOWER <= x < UPPER, and
-//                    x = UPPER to the last; each operation is rounded, so that every device agrees
+//   BINS                 how many bins there are
+//   LETTERS              text: four letters a bin, a-d, e-h, ..., y-z, capital or small
+//   LOWER, RANGE         integers: to bin floor((x - LOWER) * BINS / RANGE) where
+//                        LOWER <= x < LOWER + RANGE
+//   LOWER, UPPER, SCALE  numbers: to bin floor((x - LOWER) * SCALE) where LOWER <= x <= UPPER, and
+//                        x = UPPER to the last; each operation is rounded by itself, so that every
+//                        device agrees
 #pragma once
-
-// An integer type that holds every difference of two elements.
-template <typename E>
-struct Difference {
-  using type = int;
-  using natural = unsigned;
-};
-template <>
-struct Difference<int> {
-  using type = long long;
-  using natural = unsigned long long;
-};
-template <>
-struct Difference<unsigned> {
-  using type = long long;
-  using natural = unsigned long long;
-};
 
 #if defined(LETTERS)
 __device__ inline int bin_of(ELEMENT x) {
   const int letter = (static_cast<int>(x) | 32) - 'a';  // 32 is what sets small letters apart
-  return letter >= 0 && letter < 26 && x < 128 ? letter / 4 : -1;
+  return letter >= 0 && letter < 26 ? letter / 4 : -1;
 }
 #elif defined(SCALE)
+__device__ inline float above_in_bins(float x) {
+  return __fmul_rn(__fsub_rn(x, LOWER), SCALE);
+}
+__device__ inline double above_in_bins(double x) {
+  return __dmul_rn(__dsub_rn(x, LOWER), SCALE);
+}
 __device__ inline int bin_of(ELEMENT x) {
-  const float upper = UPPER, lower = LOWER;
-  if (!(x >= lower && x <= upper)) return -1;  // NaN too
-  const int bin = static_cast<int>(__fmul_rn(__fsub_rn(x, lower), SCALE));
+  if (!(x >= LOWER && x <= UPPER)) return -1;  // NaN too
+  const int bin = static_cast<int>(above_in_bins(x));
   return bin < BINS ? bin : BINS - 1;
 }
 #else
 __device__ inline int bin_of(ELEMENT x) {
-  using D = typename Difference<ELEMENT>::type;
-  using N = typename Difference<ELEMENT>::natural;
-  const D above = static_cast<D>(x) - static_cast<D>(LOWER);
-  // As a natural number what lies below LOWER lies beyond every bin.
-  const N bin = static_cast<N>(above) / static_cast<N>(WIDTH);
-  return above >= 0 && bin < BINS ? static_cast<int>(bin) : -1;
+  constexpr long long lower = LOWER, range = RANGE;
+  const long long above = static_cast<long long>(x) - lower;
+  if (above < 0 || above >= range) return -1;
+  // Divisions by constants, which are multiplications; mostly not even those.
+  const unsigned natural = static_cast<unsigned>(above);
+  if constexpr (range == BINS) return static_cast<int>(natural);
+  if constexpr (range % BINS == 0) return static_cast<int>(natural / (range / BINS));
+  return static_cast<int>(above * BINS / range);
 }
 #endif

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/pack.cuh"
-#include "histogram/bins.cuh"
+#include "bins.cuh"
 
 /// Calls count(element) for the elements of this thread; all threads of the grid together see each
 /// element once. x at a multiple of 16 bytes, blocks of `threads` threads.

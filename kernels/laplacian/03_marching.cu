@@ -8,7 +8,7 @@
 //
 // in, out: rows x columns. ALIGNED is 1 if columns is a multiple of 4. Launch: blocks of THREADS,
 // grid over the 128-column strips, THREADS / 32 a block (x), and the strips of ROWS rows (y).
-#include "laplacian/strip.cuh"
+#include "strip.cuh"
 
 constexpr int rows_under_way = UNROLL;
 

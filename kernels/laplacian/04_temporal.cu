@@ -9,7 +9,7 @@
 //
 // in, out: rows x columns. ALIGNED is 1 if columns is a multiple of 4. Launch: blocks of THREADS,
 // grid over strips of 128 - 2 HALO columns, THREADS / 32 a block (x), and strips of ROWS rows (y).
-#include "laplacian/strip.cuh"
+#include "strip.cuh"
 
 constexpr int HALO = (STEPS + N - 1) / N * N;
 constexpr int outputs = 32 * N - 2 * HALO;  // columns a warp stores

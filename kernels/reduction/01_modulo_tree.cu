@@ -8,7 +8,7 @@
 // Counter: divergent branches; instructions executed per element.
 //
 // Launch: blocks of THREADS, one per THREADS elements; shared memory is static.
-#include "reduction/operators.cuh"
+#include "operators.cuh"
 
 template <typename List>
 __device__ void reduce_block(const List& list, long long n, Value* blocks) {
@@ -24,4 +24,4 @@ __device__ void reduce_block(const List& list, long long n, Value* blocks) {
   if (t == 0) blocks[blockIdx.x] = values[0];
 }
 
-#include "reduction/passes.cuh"
+#include "passes.cuh"

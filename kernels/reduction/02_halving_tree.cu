@@ -6,7 +6,7 @@
 // Counter: divergent branches and instructions fall.
 //
 // Launch: blocks of THREADS (a power of two), one per THREADS elements.
-#include "reduction/operators.cuh"
+#include "operators.cuh"
 
 template <typename List>
 __device__ void reduce_block(const List& list, long long n, Value* blocks) {
@@ -22,4 +22,4 @@ __device__ void reduce_block(const List& list, long long n, Value* blocks) {
   if (t == 0) blocks[blockIdx.x] = values[0];
 }
 
-#include "reduction/passes.cuh"
+#include "passes.cuh"

@@ -5,7 +5,7 @@
 // Counter: barriers and instructions per element halve.
 //
 // Launch: blocks of THREADS (a power of two), one per 2 THREADS elements.
-#include "reduction/operators.cuh"
+#include "operators.cuh"
 
 template <typename List>
 __device__ void reduce_block(const List& list, long long n, Value* blocks) {
@@ -26,4 +26,4 @@ __device__ void reduce_block(const List& list, long long n, Value* blocks) {
   if (t == 0) blocks[blockIdx.x] = mine;
 }
 
-#include "reduction/passes.cuh"
+#include "passes.cuh"

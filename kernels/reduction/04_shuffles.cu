@@ -7,7 +7,7 @@
 // Counter: shared memory traffic all but vanishes; barriers too.
 //
 // Launch: reduce: any number of blocks of THREADS; reduce_blocks: one block of THREADS.
-#include "reduction/block_reduce.cuh"
+#include "block_reduce.cuh"
 
 template <typename List>
 __device__ Value reduce_list(const List& list, long long n) {

@@ -7,8 +7,8 @@
 // Counter: a quarter of the load requests, 16 sectors each; DRAM throughput.
 //
 // x at a multiple of 16 bytes. Launch: reduce: any number of blocks of THREADS; reduce_blocks: one.
-#include "reduction/block_reduce.cuh"
-#include "reduction/in_flight.cuh"
+#include "block_reduce.cuh"
+#include "in_flight.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     reduce(const ELEMENT* x, long long n, Wide::Type* blocks) {

@@ -8,8 +8,8 @@
 //
 // x at a multiple of 16 bytes; *tickets is 0 before the launch and after it. Launch: any number of
 // blocks of THREADS.
-#include "reduction/block_reduce.cuh"
-#include "reduction/in_flight.cuh"
+#include "block_reduce.cuh"
+#include "in_flight.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     reduce(const ELEMENT* x, long long n, Wide::Type* blocks, unsigned* tickets,

@@ -1,7 +1,7 @@
 // The values of a block's threads as one, through shuffles.
 #pragma once
 
-#include "reduction/operators.cuh"
+#include "operators.cuh"
 
 template <typename Combine, typename T>
 __device__ inline T warp_reduce(T value, const Combine& both) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/pack.cuh"
-#include "reduction/operators.cuh"
+#include "operators.cuh"
 
 // A sum goes on in the result's type as soon as it leaves the thread: floats are summed in double
 // across threads, at no cost that could be seen.

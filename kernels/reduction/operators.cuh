@@ -1,6 +1,7 @@
 // What a reduction combines. An operator says how an element becomes a value, how two values become
 // one, and what the last value tells. NaN is never lost: a sum with a NaN is NaN, so is a minimum
-// or maximum, and argmax gives the first NaN's index, as NumPy does.
+// or maximum, and argmax gives the first NaN's index, as NumPy does. Zeros of either sign are equal:
+// argmax takes the first of them, and a result that is zero is +0, whichever was met first.
 #pragma once
 
 // The type in which elements are summed, and that of the result.
@@ -55,7 +56,7 @@ struct Min {
   static __device__ Value nothing() { return Limits<E>::most(); }
   static __device__ Value of(E x, long long) { return x; }
   static __device__ Value both(Value a, Value b) { return b < a || is_nan(b) ? b : a; }
-  static __device__ Result result(Value v) { return v; }
+  static __device__ Result result(Value v) { return v + Value{0}; }
 };
 
 template <typename E>
@@ -65,7 +66,7 @@ struct Max {
   static __device__ Value nothing() { return Limits<E>::least(); }
   static __device__ Value of(E x, long long) { return x; }
   static __device__ Value both(Value a, Value b) { return b > a || is_nan(b) ? b : a; }
-  static __device__ Result result(Value v) { return v; }
+  static __device__ Result result(Value v) { return v + Value{0}; }
 };
 
 template <typename E>

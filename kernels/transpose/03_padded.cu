@@ -5,7 +5,7 @@
 // Counter: shared load bank conflicts: 0 (elements of 4 bytes).
 //
 // in: rows x columns, row-major. Launch: block (32, 8), grid of the 32 x 32 tiles in one dimension.
-#include "transpose/tile_copy.cuh"
+#include "tile_copy.cuh"
 
 extern "C" __global__ void transpose(const ELEMENT* in, ELEMENT* out, long long rows,
                                      long long columns) {

@@ -3,9 +3,15 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "operations/blur/blur.hpp"
 #include "operations/elementwise/elementwise.hpp"
+#include "operations/histogram/histogram.hpp"
+#include "operations/laplacian/laplacian.hpp"
 #include "operations/matmul/matmul_operation.hpp"
 #include "operations/problem_options.hpp"
+#include "operations/reduction/reduction.hpp"
+#include "operations/reverse/reverse.hpp"
+#include "operations/transpose/transpose.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -51,6 +57,27 @@ const std::vector<RegisteredOperation>& registered_operations() {
        "a picture times a number",
        {"--size", "--rows", "--columns", "--type"},
        make_scale},
+      {"reverse", "a list backwards", {"--size", "--type"}, make_reverse},
+      {"transpose",
+       "rows and columns exchanged",
+       {"--size", "--rows", "--columns", "--type"},
+       make_transpose},
+      {"blur",
+       "means over boxes of a picture",
+       {"--size", "--rows", "--columns", "--radius", "--channels"},
+       make_blur},
+      {"laplacian",
+       "steps of a five-point stencil",
+       {"--size", "--rows", "--columns", "--iterations", "--type"},
+       make_laplacian},
+      {"histogram",
+       "how often elements fall into bins",
+       {"--size", "--bins", "--type", "--data"},
+       make_histogram},
+      {"reduction",
+       "sum, min, max or argmax of a list",
+       {"--size", "--type", "--op"},
+       make_reduction},
   };
   return all;
 }

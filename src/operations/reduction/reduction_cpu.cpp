@@ -66,10 +66,10 @@ void reduce_type(const T* x, std::size_t count, Reduction reduction, void* resul
       *static_cast<Sum*>(result) = sum_of<T, Sum>(x, count);
       return;
     case Reduction::min:
-      *static_cast<T*>(result) = x[find_best(x, count, below)];
+      *static_cast<T*>(result) = x[find_best(x, count, below)] + T{};  // never -0
       return;
     case Reduction::max:
-      *static_cast<T*>(result) = x[find_best(x, count, above)];
+      *static_cast<T*>(result) = x[find_best(x, count, above)] + T{};
       return;
     case Reduction::argmax:
       *static_cast<std::int64_t*>(result) = static_cast<std::int64_t>(find_best(x, count, above));
