@@ -60,6 +60,22 @@ operations::ProblemOptions emulated_size(std::string_view operation,
   return options;
 }
 
+std::string chosen_variant(const operations::Operation& operation, const std::string& name,
+                           int tile) {
+  if (tile != 0) return operation.variant_name(fmt::format("{}_{}", name, tile));
+  std::string widest;
+  for (const operations::VariantInfo& variant : operation.variants()) {
+    if (variant.name == name) return name;
+    const bool is_width =
+        variant.name.starts_with(name + '_') &&
+        variant.name.find_first_not_of("0123456789", name.size() + 1) == std::string::npos;
+    if (!is_width) continue;
+    widest = variant.name;
+    if (widest == name + "_16") break;
+  }
+  return widest.empty() ? operation.variant_name(name) : widest;
+}
+
 EmulatedTarget::EmulatedTarget(const TargetArguments& arguments)
     : max_instructions_(arguments.max_instructions), device_(open_emulated(arguments.device)) {
   if (!is_kernel_file(arguments.target)) {
@@ -72,6 +88,7 @@ EmulatedTarget::EmulatedTarget(const TargetArguments& arguments)
   kernel_ =
       std::make_unique<UserKernel>(*device_, arguments.target, arguments.launch.description());
   sources_.add(arguments.target, kernel_->source());
+  if (arguments.target.ends_with(".ptx")) sources_.add("", kernel_->source());
   title_ = fmt::format("{}: {}", arguments.target, kernel_->kernel().name());
 }
 
@@ -94,9 +111,7 @@ void EmulatedTarget::open_operation(const TargetArguments& arguments) {
   }
   const std::string name = target.substr(0, slash);
   operation_ = operations::make_operation(name, emulated_size(name, arguments.problem));
-  std::string variant = target.substr(slash + 1);
-  if (arguments.tile != 0) variant += fmt::format("_{}", arguments.tile);
-  variant = operation_->variant_name(variant);
+  const std::string variant = chosen_variant(*operation_, target.substr(slash + 1), arguments.tile);
   const std::vector<operations::VariantInfo> variants = operation_->variants();
   const auto info = std::find_if(variants.begin(), variants.end(),
                                  [&](const auto& v) { return v.name == variant; });
@@ -114,6 +129,7 @@ void EmulatedTarget::open_operation(const TargetArguments& arguments) {
   prepared_ = operation_->prepare(*info, *device_);
   prepared_->poison(0);
   title_ = fmt::format("{}/{}, {}", name, variant, operation_->size_text());
+  note_ = prepared_->note();
 }
 
 void EmulatedTarget::require_launchable() const {

@@ -44,6 +44,8 @@ class EmulatedTarget {
   device::EmulatedDevice& device() { return *device_; }
   /// "matmul/tiled_16, 128 x 128 x 128", or the file and kernel.
   const std::string& title() const { return title_; }
+  /// What the reader should know of the run, such as "padded to 16 x 16 x 16"; may be empty.
+  const std::string& note() const { return note_; }
   report::SourceTexts& sources() { return sources_; }
 
  private:
@@ -51,12 +53,17 @@ class EmulatedTarget {
 
   std::uint64_t max_instructions_;
   std::shared_ptr<device::EmulatedDevice> device_;
-  std::string title_;
+  std::string title_, note_;
   report::SourceTexts sources_;
   std::unique_ptr<operations::Operation> operation_;
   std::unique_ptr<operations::Prepared> prepared_;
   std::unique_ptr<UserKernel> kernel_;
 };
+
+/// The variant that a user calls `name`. One that comes in widths and is named without gets `tile`,
+/// or where that is 0 a width of 16, else its widest.
+std::string chosen_variant(const operations::Operation& operation, const std::string& name,
+                           int tile);
 
 /// The options with a size that is emulated in no time, where none was given.
 operations::ProblemOptions emulated_size(std::string_view operation,

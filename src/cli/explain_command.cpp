@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/signals.hpp"
+#include "base/terminal.hpp"
 #include "cli/command.hpp"
 #include "cli/emulated_target.hpp"
 #include "observe/count_observer.hpp"
@@ -70,23 +71,40 @@ struct ExplainCommand {
     explained.block = sampler.block();
     explained.samples.insert(explained.samples.end(), sampler.result().begin(),
                              sampler.result().end());
+    // Launches of one run say the same of the same line, with other figures: the first one counts.
+    const auto known = static_cast<std::ptrdiff_t>(explained.advice.size());
     for (report::Advice& advice :
          report::advise(counter.result(), sampler.result(), sampler.block(), sources)) {
-      const bool known = std::any_of(
-          explained.advice.begin(), explained.advice.end(),
-          [&](const auto& a) { return a.kind == advice.kind && a.place == advice.place; });
-      if (!known) explained.advice.push_back(std::move(advice));
+      const auto end = explained.advice.begin() + known;
+      const bool is_known = std::any_of(explained.advice.begin(), end, [&](const auto& a) {
+        return a.kind == advice.kind && a.place == advice.place;
+      });
+      if (!is_known) explained.advice.push_back(std::move(advice));
     }
   }
 
+  static report::PageStyle style() {
+    constexpr int widest = 160;  // a longer line of source is no pleasure to read
+    return {.columns = static_cast<std::size_t>(std::clamp(terminal_width(1), 80, widest)),
+            .colour = use_colour(1)};
+  }
+
   static std::string text(EmulatedTarget& target, const Explained& explained) {
-    std::string text = fmt::format("explain {} on {}\n\n", target.title(), target.device().id());
-    text += report::annotated_source(explained.counts, target.sources());
+    std::string text = fmt::format("explain {} on {}\n", target.title(), target.device().id());
+    if (!target.note().empty()) text += fmt::format("({})\n", target.note());
+    text += '\n' + report::annotated_source(explained.counts, target.sources(), style());
     text += "\ntotals\n" + report::totals_text(explained.counts);
-    if (!explained.advice.empty()) text += "\nfindings\n";
+    text += "\nfindings\n";
+    if (explained.advice.empty()) {
+      text += "  " + report::hang(report::no_advice(explained.counts), 4, 76) + '\n';
+    }
     for (const report::Advice& advice : explained.advice) {
+      const observe::SourcePlace& at = advice.place;
       const std::string place =
-          fmt::format("{}:{}: ", report::file_name(advice.place.file), advice.place.line);
+          at.line == 0
+              ? std::string()
+              : fmt::format("{}:{}: ", at.file.empty() ? "PTX" : report::file_name(at.file),
+                            at.line);
       text += "  " + report::hang(place + advice.message, 4, 76) + '\n';
     }
     return text + remarks(explained.end);
@@ -146,8 +164,7 @@ struct ExplainCommand {
 
 void register_explain(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<ExplainCommand>();
-  CLI::App* sub = app.add_subcommand(
-      "explain", "Count sectors, conflicts and divergence by line");
+  CLI::App* sub = app.add_subcommand("explain", "Count sectors, conflicts and divergence by line");
   command->arguments.add_to(*sub);
   sub->add_option("--lanes", command->lanes,
                   "Draw one warp's access in this line: lanes to sectors or banks")

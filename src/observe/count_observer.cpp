@@ -55,7 +55,15 @@ AccessTally& tally_of(std::vector<AccessTally>& tallies, Space space, AccessKind
 class BlockCounts : public emulator::BlockObserver {
  public:
   BlockCounts(std::size_t instructions, const MergePlan& plan, Footprint& footprint)
-      : slots_(instructions), divergent_(instructions), plan_(plan), footprint_(footprint) {}
+      : slots_(instructions),
+        divergent_(instructions),
+        diverged_(instructions),
+        plan_(plan),
+        footprint_(footprint) {}
+
+  void begin_block(const emulator::BlockInfo& block, const emulator::BlockView&) override {
+    block_ = block.linear;
+  }
 
   void access(const Access& a) override {
     Slot& slot = slots_[a.instruction];
@@ -71,7 +79,12 @@ class BlockCounts : public emulator::BlockObserver {
   }
 
   void branch(const emulator::Branch& b) override {
-    divergent_[b.instruction] += b.divergent() ? 1 : 0;
+    if (!b.divergent()) return;
+    ++divergent_[b.instruction];
+    std::optional<DivergedWarp>& kept = diverged_[b.instruction];
+    const bool first =
+        !kept || block_ < kept->block || (block_ == kept->block && b.warp < kept->warp);
+    if (first) kept = {block_, b.warp, b.active, b.taken, false};
   }
 
   void flush() {
@@ -79,6 +92,7 @@ class BlockCounts : public emulator::BlockObserver {
   }
   std::vector<Slot> slots_;
   std::vector<std::uint64_t> divergent_;
+  std::vector<std::optional<DivergedWarp>> diverged_;
 
  private:
   static void flush(Slot& slot) {
@@ -145,6 +159,7 @@ class BlockCounts : public emulator::BlockObserver {
 
   const MergePlan& plan_;
   Footprint& footprint_;
+  std::uint64_t block_ = 0;
 };
 
 void add_tally(Counts& counts, const AccessTally& tally) {
@@ -190,6 +205,14 @@ void add_tally(Counts& counts, const AccessTally& tally) {
   }
 }
 
+bool jumps_back(const emulator::Program& program, emulator::InstructionId id) {
+  const emulator::InstructionInfo& info = program.instruction(id);
+  if (info.source->opcode != ptx::Opcode::bra || info.source->operands.empty()) return false;
+  const std::uint32_t label = info.source->operands[0].label;
+  const auto& labels = program.functions()[info.function].source->labels;
+  return label < labels.size() && labels[label].instruction <= info.index;
+}
+
 }  // namespace
 
 CountObserver::CountObserver(std::optional<MergePlan> plan) : given_plan_(std::move(plan)) {}
@@ -207,6 +230,7 @@ void CountObserver::begin_launch(const emulator::LaunchInfo& launch) {
   const std::size_t count = launch.program.instructions().size();
   tallies_.assign(count, {});
   divergent_.assign(count, 0);
+  diverged_.assign(count, std::nullopt);
   result_ = {};
   result_.kernel = launch.kernel;
 }
@@ -225,6 +249,8 @@ void CountObserver::merge(emulator::BlockObserver& block) {
       sum.wavefronts += tally.wavefronts;
     }
     divergent_[id] += counts.divergent_[id];
+    const std::optional<DivergedWarp>& other = counts.diverged_[id];
+    if (other && (!diverged_[id] || other->block < diverged_[id]->block)) diverged_[id] = other;
   }
 }
 
@@ -242,13 +268,14 @@ void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
     const bool jump = source.opcode == ptx::Opcode::bra && source.guarded();
     if (jump || source.opcode == ptx::Opcode::brx_idx) counts.branches = counts.instructions;
     counts.divergent_branches = divergent_[id];
+    if (diverged_[id]) diverged_[id]->backward = jumps_back(*program_, id);
     if (source.opcode == ptx::Opcode::bar || source.opcode == ptx::Opcode::barrier) {
       counts.barriers = counts.instructions;
     }
     counts.operations = operations_of(source, counts.guarded_on, counts.instructions);
     lines[places.index(id)] += counts;
     result_.totals += counts;
-    result_.instructions.push_back({id, places.place(id), counts});
+    result_.instructions.push_back({id, places.place(id), counts, diverged_[id]});
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].instructions != 0) result_.lines.push_back({places.places()[i], lines[i]});

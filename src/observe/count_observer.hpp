@@ -46,6 +46,7 @@ class CountObserver : public emulator::Observer {
   std::unique_ptr<Footprint> footprint_;
   std::vector<std::vector<AccessTally>> tallies_;  ///< by instruction; one for each space it meets
   std::vector<std::uint64_t> divergent_;
+  std::vector<std::optional<DivergedWarp>> diverged_;
   LaunchCounts result_;
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,10 +68,20 @@ struct Counts {
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
+/// A warp whose lanes went different ways at a branch.
+struct DivergedWarp {
+  std::uint64_t block = 0;  ///< linear
+  std::uint32_t warp = 0;
+  emulator::LaneMask active = 0;
+  emulator::LaneMask taken = 0;
+  bool backward = false;  ///< the branch closes a loop
+};
+
 struct InstructionCount {
   emulator::InstructionId id = 0;
   SourcePlace place;
   Counts counts;
+  std::optional<DivergedWarp> diverged;  ///< the lowest block's lowest warp that did, first time
 };
 
 struct LineCounts {

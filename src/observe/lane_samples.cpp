@@ -5,6 +5,7 @@
 
 #include "gpu/coalescing.hpp"
 #include "gpu/shared_banks.hpp"
+#include "observe/describe.hpp"
 
 namespace tilescope::observe {
 namespace {
@@ -75,7 +76,7 @@ class BlockSamples final : public emulator::BlockObserver {
     const int lane = std::countr_zero(access.mask);
     const emulator::Place place =
         view_->place(access.space, access.address(lane), access.warp, lane);
-    sample.object = place.object;
+    sample.object = variable_name(place.object);
     sample.object_base = access.address(lane) - place.offset;
     kept.sample = std::move(sample);
     kept.known = true;

@@ -3,203 +3,44 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 
 #include "base/format.hpp"
-#include "report/lane_pattern.hpp"
+#include "report/advice_rules.hpp"
 
 namespace tilescope::report {
 namespace {
 
 using emulator::AccessKind;
 using emulator::Space;
-using observe::Counts;
-using observe::InstructionCount;
 using observe::LaneSample;
-using observe::LaunchCounts;
 
-constexpr double least_share = 0.02;
-
-bool is_load(AccessKind kind) {
-  return kind == AccessKind::load || kind == AccessKind::async_load ||
-         kind == AccessKind::matrix_load;
+const LaneSample* sample_of(const std::vector<LaneSample>& samples, emulator::InstructionId id) {
+  const auto at = std::lower_bound(
+      samples.begin(), samples.end(), id,
+      [](const LaneSample& s, emulator::InstructionId wanted) { return s.instruction < wanted; });
+  return at != samples.end() && at->instruction == id ? &*at : nullptr;
 }
 
-std::string_view verb(AccessKind kind) {
-  if (is_load(kind)) return "load";
-  return kind == AccessKind::atomic || kind == AccessKind::reduction ? "atomic" : "store";
+/// Unrolled copies of one access are one.
+std::vector<AccessGroup> groups_of(const AdviceInput& input) {
+  std::vector<AccessGroup> groups;
+  for (const observe::InstructionCount& instruction : input.counts.instructions) {
+    const LaneSample* sample = sample_of(input.samples, instruction.id);
+    if (sample == nullptr) continue;
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const AccessGroup& g) {
+      return g.place == instruction.place && g.sample->space == sample->space &&
+             g.sample->object == sample->object &&
+             access_verb(g.sample->kind) == access_verb(sample->kind);
+    });
+    if (same == groups.end()) {
+      groups.push_back({instruction.place, sample, instruction.counts});
+      continue;
+    }
+    same->counts += instruction.counts;
+    if (sample->cost > same->sample->cost) same->sample = sample;
+  }
+  return groups;
 }
-
-observe::SectorCounts global_sectors(const Counts& c) {
-  observe::SectorCounts sum = c.global_load;
-  sum += c.global_store;
-  sum += c.global_atomic;
-  sum += c.global_reduction;
-  return sum;
-}
-
-observe::WavefrontCounts wavefronts(const Counts& c) {
-  observe::WavefrontCounts sum = c.shared_load;
-  sum += c.shared_store;
-  sum += c.shared_atomic;
-  sum += c.shared_async;
-  return sum;
-}
-
-std::string bytes_text(std::int64_t bytes) {
-  return fmt::format("{} byte{}", format_count(bytes), bytes == 1 ? "" : "s");
-}
-
-class Adviser {
- public:
-  Adviser(const LaunchCounts& counts, const std::vector<LaneSample>& samples, const Dim3& block,
-          SourceTexts& sources)
-      : counts_(counts), samples_(samples), block_(block), sources_(sources) {}
-
-  std::vector<Advice> advise() {
-    for (const InstructionCount& instruction : counts_.instructions) {
-      const LaneSample* sample = sample_of(instruction.id);
-      if (sample == nullptr) continue;
-      if (sample->space == Space::shared) {
-        conflict(instruction, *sample);
-      } else if (sample->space == Space::global) {
-        sectors(instruction, *sample);
-      }
-    }
-    for (const observe::LineCounts& line : counts_.lines) divergence(line);
-    std::stable_sort(advice_.begin(), advice_.end(),
-                     [](const Advice& a, const Advice& b) { return a.weight > b.weight; });
-    // Unrolled copies of one line say the same thing.
-    std::vector<Advice> different;
-    for (Advice& a : advice_) {
-      const auto same = std::find_if(different.begin(), different.end(), [&](const Advice& d) {
-        return d.kind == a.kind && d.place == a.place;
-      });
-      if (same == different.end()) different.push_back(std::move(a));
-    }
-    return different;
-  }
-
- private:
-  const LaneSample* sample_of(emulator::InstructionId id) const {
-    const auto at = std::lower_bound(
-        samples_.begin(), samples_.end(), id,
-        [](const LaneSample& s, emulator::InstructionId wanted) { return s.instruction < wanted; });
-    return at != samples_.end() && at->instruction == id ? &*at : nullptr;
-  }
-
-  /// "the load of A[row * k + i]", or as much of it as is known.
-  std::string access_name(const LaneSample& sample) const {
-    const std::string written =
-        quoted_access(sources_.line(sample.place.file, sample.place.line), sample.object);
-    if (!written.empty()) return fmt::format("the {} of {}", verb(sample.kind), written);
-    if (!sample.object.empty())
-      return fmt::format("the {} of {}", verb(sample.kind), sample.object);
-    return fmt::format("the {}", verb(sample.kind));
-  }
-
-  /// Which component of threadIdx moves the address by how much.
-  static std::string steps_text(const LanePattern& pattern) {
-    constexpr char names[] = {'x', 'y', 'z'};
-    std::string text;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      if (!pattern.step[axis]) continue;
-      text += fmt::format("{}threadIdx.{} moves the address by {}", text.empty() ? "" : ", ",
-                          names[axis], bytes_text(*pattern.step[axis]));
-    }
-    return text;
-  }
-
-  void sectors(const InstructionCount& instruction, const LaneSample& sample) {
-    const observe::SectorCounts own = global_sectors(instruction.counts);
-    const observe::SectorCounts all = global_sectors(counts_.totals);
-    if (own.requests == 0 || own.excessive() == 0) return;
-    const double share = double(own.excessive()) / double(all.sectors);
-    if (share < least_share || own.sectors * 4 < own.ideal_sectors * 5) return;
-    const std::string figures =
-        fmt::format("{:.1f} sectors a request where {:.1f} would do", own.per_request(),
-                    double(own.ideal_sectors) / double(own.requests));
-    const std::optional<LanePattern> pattern = lane_pattern(sample, block_);
-    std::string message = fmt::format("{} takes {}", access_name(sample), figures);
-    AdviceKind kind = AdviceKind::uncoalesced;
-    if (!pattern) {
-      message +=
-          ": the addresses of a warp follow no fixed step (a gather); sort the accesses, or "
-          "stage the data in shared memory";
-    } else {
-      const auto width = static_cast<std::int64_t>(sample.bytes);
-      const std::int64_t x = pattern->step[0].value_or(0);
-      message += fmt::format(": {}", steps_text(*pattern));
-      if (pattern->step[0] && std::abs(x) > width) {
-        message += fmt::format(
-            ", so that neighbouring threads lie {} apart; let threadIdx.x be the index with factor "
-            "1, or stage the data in shared memory",
-            bytes_text(std::abs(x)));
-      } else if (std::abs(x) == width) {
-        kind = AdviceKind::misaligned_rows;
-        message +=
-            "; the threads of a row are neighbours, but a row begins off the start of a "
-            "32-byte sector or is shorter than one: use wider blocks, or align the rows";
-      }
-    }
-    add(kind, instruction.place, std::move(message), share);
-  }
-
-  void conflict(const InstructionCount& instruction, const LaneSample& sample) {
-    const observe::WavefrontCounts own = wavefronts(instruction.counts);
-    const observe::WavefrontCounts all = wavefronts(counts_.totals);
-    if (own.conflicts() == 0 || all.wavefronts == 0) return;
-    const double share = double(own.conflicts()) / double(all.wavefronts);
-    if (share < least_share) return;
-    std::string message =
-        fmt::format("{} has {}-way bank conflicts ({} of {} wavefronts)", access_name(sample),
-                    own.ways, format_count(own.conflicts()), format_count(own.wavefronts));
-    if (verb(sample.kind) == "atomic") {
-      message +=
-          ": threads of a warp that change the same word take turns; give each warp, or each "
-          "thread, a copy of its own";
-    } else if (const auto pattern = lane_pattern(sample, block_)) {
-      message += ": " + steps_text(*pattern);
-      if (const auto padding = curing_padding(sample, block_, *pattern)) {
-        message += fmt::format(
-            "; rows of {} elements instead of {} (one column{} of padding) are "
-            "free of them",
-            padding->row_elements + padding->elements, padding->row_elements,
-            padding->elements == 1 ? "" : "s");
-      }
-    } else {
-      message += ": the words that a warp wants lie in few of the 32 banks";
-    }
-    add(AdviceKind::bank_conflict, instruction.place, std::move(message), share);
-  }
-
-  void divergence(const observe::LineCounts& line) {
-    const Counts& c = line.counts;
-    if (c.divergent_branches == 0 || c.branches == 0) return;
-    add(AdviceKind::divergence, line.place,
-        fmt::format("{} of {} branches of warps diverge here ({:.1f}%): both ways run one after "
-                    "the other",
-                    format_count(c.divergent_branches), format_count(c.branches),
-                    100.0 * double(c.divergent_branches) / double(c.branches)),
-        double(c.instructions) / double(std::max<std::uint64_t>(counts_.totals.instructions, 1)) *
-            double(c.divergent_branches) / double(c.branches));
-  }
-
-  void add(AdviceKind kind, const observe::SourcePlace& place, std::string message, double weight) {
-    if (!message.empty()) {
-      message.front() =
-          static_cast<char>(std::toupper(static_cast<unsigned char>(message.front())));
-    }
-    advice_.push_back({kind, place, std::move(message), weight});
-  }
-
-  const LaunchCounts& counts_;
-  const std::vector<LaneSample>& samples_;
-  Dim3 block_;
-  SourceTexts& sources_;
-  std::vector<Advice> advice_;
-};
 
 }  // namespace
 
@@ -207,44 +48,108 @@ std::string_view to_string(AdviceKind kind) {
   switch (kind) {
     case AdviceKind::uncoalesced:
       return "uncoalesced";
-    case AdviceKind::misaligned_rows:
-      return "misaligned-rows";
+    case AdviceKind::split_rows:
+      return "split-rows";
+    case AdviceKind::misaligned:
+      return "misaligned";
+    case AdviceKind::narrow:
+      return "narrow";
+    case AdviceKind::contended_atomic:
+      return "contended-atomic";
     case AdviceKind::bank_conflict:
       return "bank-conflict";
+    case AdviceKind::local_memory:
+      return "local-memory";
     case AdviceKind::divergence:
+      return "divergence";
+    case AdviceKind::partial_warps:
       break;
   }
-  return "divergence";
+  return "partial-warps";
 }
 
-std::string quoted_access(const std::string& line, const std::string& object) {
-  if (object.empty()) return {};
-  const auto in_word = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  for (std::size_t at = line.find(object); at != std::string::npos;
-       at = line.find(object, at + 1)) {
-    if (at > 0 && in_word(line[at - 1])) continue;
-    std::size_t end = at + object.size();
-    if (end >= line.size() || line[end] != '[') continue;
-    // A[i][j]: brackets one after the other.
-    while (end < line.size() && line[end] == '[') {
-      int depth = 0;
-      do {
-        if (line[end] == '[') ++depth;
-        if (line[end] == ']') --depth;
-        ++end;
-      } while (end < line.size() && depth > 0);
-      if (depth > 0) return {};
-    }
-    return line.substr(at, end - at);
+observe::SectorCounts global_sectors(const observe::Counts& c) {
+  observe::SectorCounts sum = c.global_load;
+  sum += c.global_store;
+  sum += c.global_atomic;
+  sum += c.global_reduction;
+  return sum;
+}
+
+observe::WavefrontCounts shared_wavefronts(const observe::Counts& c) {
+  observe::WavefrontCounts sum = c.shared_load;
+  sum += c.shared_store;
+  sum += c.shared_atomic;
+  sum += c.shared_async;
+  return sum;
+}
+
+std::string_view access_verb(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::load:
+    case AccessKind::async_load:
+    case AccessKind::matrix_load:
+      return "load";
+    case AccessKind::atomic:
+    case AccessKind::reduction:
+      return "atomic";
+    default:
+      return "store";
   }
-  return {};
 }
 
-std::vector<Advice> advise(const LaunchCounts& counts, const std::vector<LaneSample>& samples,
-                           const Dim3& block, SourceTexts& sources) {
-  return Adviser(counts, samples, block, sources).advise();
+WrittenAccess written(const AdviceInput& input, const AccessGroup& group) {
+  return written_access(input.sources.line(group.place.file, group.place.line),
+                        group.sample->object, input.objects);
+}
+
+std::string access_name(const AdviceInput& input, const AccessGroup& group) {
+  const LaneSample& sample = *group.sample;
+  const std::string source = written(input, group).text;
+  const std::string& what = source.empty() ? sample.object : source;
+  return fmt::format(
+      "The {}{}{}", access_verb(sample.kind), access_verb(sample.kind) == "atomic" ? " on" : " of",
+      what.empty() ? fmt::format(" {} memory", to_string(sample.space)) : fmt::format(" {}", what));
+}
+
+std::vector<Advice> advise(const observe::LaunchCounts& counts,
+                           const std::vector<LaneSample>& samples, const Dim3& block,
+                           SourceTexts& sources) {
+  AdviceInput input{counts, samples, block, sources, {}};
+  for (const LaneSample& sample : samples) input.objects.insert(sample.object);
+  std::vector<Advice> advice;
+  for (const AccessGroup& group : groups_of(input)) {
+    if (group.sample->space == Space::global) advise_on_sectors(input, group, advice);
+    if (group.sample->space == Space::shared) advise_on_conflicts(input, group, advice);
+  }
+  advise_on_flow(input, advice);
+  std::stable_sort(advice.begin(), advice.end(),
+                   [](const Advice& a, const Advice& b) { return a.weight > b.weight; });
+  return advice;
+}
+
+std::string no_advice(const observe::LaunchCounts& counts) {
+  const observe::SectorCounts sectors = global_sectors(counts.totals);
+  const observe::WavefrontCounts waves = shared_wavefronts(counts.totals);
+  std::string text = "none";
+  const auto add = [&](const std::string& clause) {
+    text += (text == "none" ? ": " : ", ") + clause;
+  };
+  if (sectors.requests > 0) {
+    add(fmt::format("{:.0f}% of the global sectors are needed",
+                    100.0 * double(sectors.ideal_sectors) / double(sectors.sectors)));
+  }
+  if (waves.requests > 0) {
+    add(waves.conflicts() == 0
+            ? std::string("shared memory has no bank conflict")
+            : fmt::format("{:.1f}% of the shared wavefronts are conflicts",
+                          100.0 * double(waves.conflicts()) / double(waves.wavefronts)));
+  }
+  const std::uint64_t diverged = counts.totals.divergent_branches;
+  add(diverged == 0 ? std::string("no warp diverges")
+                    : fmt::format("{} of {} branches diverge", format_count(diverged),
+                                  format_count(counts.totals.branches)));
+  return text;
 }
 
 }  // namespace tilescope::report

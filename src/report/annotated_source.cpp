@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "report/counts_report.hpp"
 
@@ -14,8 +15,6 @@ using observe::Counts;
 using observe::LaunchCounts;
 using observe::LineCounts;
 
-constexpr std::size_t columns = 80;
-constexpr std::size_t source_column = 38;
 /// Lines without counts between counted ones that are still shown.
 constexpr std::uint32_t longest_gap = 6;
 /// A line is hot when it has this share of all instructions, sectors or wavefronts.
@@ -42,38 +41,57 @@ bool share_is_hot(std::uint64_t part, std::uint64_t all) {
   return part > 0 && static_cast<double>(part) >= hot_share * static_cast<double>(all);
 }
 
-std::string row(char mark, std::uint32_t line, const std::string& figures,
-                const std::string& source) {
-  std::string text = fmt::format("{}{:>4} {:<31} {}", mark, line, figures,
-                                 clipped(source, columns - source_column));
-  while (text.back() == ' ') text.pop_back();
-  return text + '\n';
-}
+constexpr std::string_view bold = "\033[1m", faint = "\033[2m", plain = "\033[0m";
 
-std::string figures_of(const Counts& c, const Counts& totals) {
-  const auto or_blank = [](std::uint64_t value, std::string text) {
-    return value == 0 ? std::string() : std::move(text);
-  };
-  const double share = totals.instructions == 0 ? 0.0
-                                                : 100.0 * static_cast<double>(c.instructions) /
-                                                      static_cast<double>(totals.instructions);
-  const std::uint64_t requests = sector_requests(c), waves = wavefronts(c);
-  return fmt::format(
-      "{:>5} {:>7} {:>5} {:>6} {:>4}", or_blank(c.instructions, fmt::format("{:.1f}", share)),
-      or_blank(requests, short_count(sectors(c))),
-      or_blank(requests, fmt::format("{:.1f}", requests == 0 ? 0.0
-                                                             : static_cast<double>(sectors(c)) /
-                                                                   static_cast<double>(requests))),
-      or_blank(waves, short_count(waves)), or_blank(waves, fmt::format("{}", ways(c))));
-}
+/// The columns that a launch fills.
+struct Columns {
+  explicit Columns(const Counts& totals)
+      : memory(sector_requests(totals) > 0),
+        shared(wavefronts(totals) > 0),
+        divergence(totals.divergent_branches > 0) {}
+
+  std::string head() const {
+    return std::string(" line inst%") + (memory ? " sectors /req" : "") +
+           (shared ? " waves ways" : "") + (divergence ? " div%" : "");
+  }
+  std::string figures(const Counts& c, const Counts& totals) const {
+    std::string text = c.instructions == 0
+                           ? fmt::format(" {:>5}", "")
+                           : fmt::format(" {:>5.1f}", 100.0 * static_cast<double>(c.instructions) /
+                                                          static_cast<double>(totals.instructions));
+    if (memory) {
+      const std::uint64_t requests = sector_requests(c);
+      text += requests == 0
+                  ? fmt::format(" {:>7} {:>4}", "", "")
+                  : fmt::format(" {:>7} {:>4.1f}", short_count(sectors(c)),
+                                static_cast<double>(sectors(c)) / static_cast<double>(requests));
+    }
+    if (shared) {
+      text += wavefronts(c) == 0 ? fmt::format(" {:>5} {:>4}", "", "")
+                                 : fmt::format(" {:>5} {:>4}", short_count(wavefronts(c)), ways(c));
+    }
+    if (divergence) {
+      text += c.divergent_branches == 0
+                  ? fmt::format(" {:>4}", "")
+                  : fmt::format(" {:>4.0f}", 100.0 * static_cast<double>(c.divergent_branches) /
+                                                 static_cast<double>(c.branches));
+    }
+    return text;
+  }
+  bool memory, shared, divergence;
+};
 
 class Listing {
  public:
-  Listing(const Counts& totals, SourceTexts& sources) : totals_(totals), sources_(sources) {}
+  Listing(const Counts& totals, SourceTexts& sources, const PageStyle& style)
+      : totals_(totals), sources_(sources), style_(style), columns_(totals) {}
 
   std::string file(const std::string& name, const std::vector<const LineCounts*>& lines) {
-    std::string text = fmt::format("{}\n{}\n", name.empty() ? "(PTX without line table)" : name,
-                                   " line inst% sectors /req. waves. ways  source");
+    const std::string head = columns_.head();
+    std::string text =
+        fmt::format("{}\n{}\n", name.empty() ? "the PTX itself, which has no line table" : name,
+                    coloured(faint, head + "  source"));
+    blank_ = std::string(head.size() - 5, ' ');
     constexpr std::uint32_t before = 2;  // what leads to the first counted line, such as the head
     std::uint32_t next =
         lines.front()->place.line > before ? lines.front()->place.line - before : 1;
@@ -83,28 +101,43 @@ class Listing {
         text += fmt::format("{:>5}\n", "...");
         next = line - std::min(before, line - 1);
       }
-      for (; next < line; ++next) text += row(' ', next, "", sources_.line(name, next));
+      for (; next < line; ++next) text += row(' ', next, blank_, sources_.line(name, next));
       const Counts& c = counted->counts;
       const bool hot = share_is_hot(c.instructions, totals_.instructions) ||
                        share_is_hot(sectors(c), sectors(totals_)) ||
                        share_is_hot(wavefronts(c), wavefronts(totals_));
-      text += row(hot ? '>' : ' ', line, figures_of(c, totals_), sources_.line(name, line));
+      text += row(hot ? '>' : ' ', line, columns_.figures(c, totals_), sources_.line(name, line));
       next = line + 1;
     }
     return text;
   }
 
  private:
+  std::string coloured(std::string_view colour, const std::string& text) const {
+    return style_.colour ? fmt::format("{}{}{}", colour, text, plain) : text;
+  }
+  std::string row(char mark, std::uint32_t line, const std::string& figures,
+                  const std::string& source) const {
+    const std::string left = fmt::format("{}{:>4}{}  ", mark, line, figures);
+    std::string text = left + clipped(source, style_.columns - left.size());
+    while (text.back() == ' ') text.pop_back();
+    return (mark == '>' ? coloured(bold, text) : text) + '\n';
+  }
+
   const Counts& totals_;
   SourceTexts& sources_;
+  PageStyle style_;
+  Columns columns_;
+  std::string blank_;
 };
 
 }  // namespace
 
-std::string annotated_source(const LaunchCounts& counts, SourceTexts& sources) {
+std::string annotated_source(const LaunchCounts& counts, SourceTexts& sources,
+                             const PageStyle& style) {
   std::map<std::string, std::vector<const LineCounts*>> files;
   for (const LineCounts& line : counts.lines) files[line.place.file].push_back(&line);
-  Listing listing(counts.totals, sources);
+  Listing listing(counts.totals, sources, style);
   std::string text;
   for (auto& [name, lines] : files) {
     std::sort(lines.begin(), lines.end(), [](const LineCounts* a, const LineCounts* b) {

@@ -1,0 +1,117 @@
+// Advice on divergence, on warps that are not full, and on local memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/format.hpp"
+#include "report/advice_rules.hpp"
+#include "report/lanes_report.hpp"
+
+namespace tilescope::report {
+namespace {
+
+using observe::Counts;
+using observe::DivergedWarp;
+using observe::InstructionCount;
+
+/// Which lanes go which way.
+std::string ways_text(const DivergedWarp& w) {
+  constexpr emulator::LaneMask even = 0x55555555;
+  const emulator::LaneMask others = w.active & ~w.taken;
+  if (w.taken == (w.active & even) || others == (w.active & even)) {
+    return "the even threads go one way, the odd ones the other";
+  }
+  const auto is_first_lanes = [&](emulator::LaneMask mask) {
+    const int end = 32 - std::countl_zero(mask);
+    return (w.active & ((end == 32 ? ~0U : (1U << unsigned(end)) - 1))) == mask;
+  };
+  for (const emulator::LaneMask mask : {w.taken, others}) {
+    if (is_first_lanes(mask)) {
+      const int count = std::popcount(mask);
+      return fmt::format("the first {}of its {} active threads {} one way, the rest the other",
+                         count == 1 ? "" : fmt::format("{} ", count), std::popcount(w.active),
+                         count == 1 ? "goes" : "go");
+    }
+  }
+  const emulator::LaneMask fewer =
+      std::popcount(w.taken) <= std::popcount(others) ? w.taken : others;
+  return fmt::format("lanes {} go one way, the rest the other", lanes_text(fewer));
+}
+
+void divergence(const AdviceInput& input, const observe::LineCounts& line,
+                std::vector<Advice>& advice) {
+  const Counts& c = line.counts;
+  if (c.divergent_branches == 0 || c.branches == 0) return;
+  const double part = double(c.divergent_branches) / double(c.branches);
+  if (part < least_share) return;
+  const InstructionCount* worst = nullptr;
+  for (const InstructionCount& i : input.counts.instructions) {
+    if (i.place != line.place || !i.diverged) continue;
+    if (!worst || i.counts.divergent_branches > worst->counts.divergent_branches) worst = &i;
+  }
+  std::string message =
+      fmt::format("{} of {} branches of warps diverge here ({:.1f}%)",
+                  format_count(c.divergent_branches), format_count(c.branches), 100.0 * part);
+  if (worst != nullptr) {
+    const DivergedWarp& w = *worst->diverged;
+    message += fmt::format(": in warp {} of block {}, {}. ", w.warp, w.block, ways_text(w));
+    message += w.backward ? "Those that leave the loop early wait for the others"
+                          : "Each way runs alone while the other's threads wait; a condition that "
+                            "is the same for 32 neighbours does not diverge";
+  }
+  const Counts& all = input.counts.totals;
+  const double idle = 1.0 - double(all.thread_instructions) /
+                                (32.0 * double(std::max<std::uint64_t>(all.instructions, 1)));
+  advice.push_back({AdviceKind::divergence, line.place, std::move(message),
+                    idle * double(c.divergent_branches) / double(all.divergent_branches)});
+}
+
+void local_memory(const AdviceInput& input, const observe::LineCounts& line,
+                  std::vector<Advice>& advice) {
+  observe::SectorCounts own = line.counts.local_load, all = global_sectors(input.counts.totals);
+  own += line.counts.local_store;
+  all += input.counts.totals.local_load;
+  all += input.counts.totals.local_store;
+  if (own.requests == 0) return;
+  const double share = double(own.sectors) / double(all.sectors);
+  if (share < least_share) return;
+  advice.push_back(
+      {AdviceKind::local_memory, line.place,
+       fmt::format("{} requests and {} sectors to local memory, which lies in the global one: an "
+                   "array whose index is known only at run time (unrolling the loop may put it "
+                   "into registers), or the frame of a call",
+                   format_count(own.requests), format_count(own.sectors)),
+       share});
+}
+
+void partial_warps(const AdviceInput& input, std::vector<Advice>& advice) {
+  const std::uint64_t threads =
+      std::uint64_t{input.block.x} * input.block.y * std::max(input.block.z, 1U);
+  const std::uint64_t rest = threads % emulator::kWarpSize;
+  if (rest == 0) return;
+  const std::uint64_t warps = (threads + emulator::kWarpSize - 1) / emulator::kWarpSize;
+  const double idle = 1.0 - double(threads) / double(warps * emulator::kWarpSize);
+  if (idle < least_share) return;
+  Advice whole;
+  whole.kind = AdviceKind::partial_warps;
+  whole.weight = idle;
+  whole.message = fmt::format(
+      "A block of {} threads is {} warp{}, {} {} of 32 threads: {:.0f}% of the lanes "
+      "have no thread. Multiples of 32 fill them",
+      threads, warps, warps == 1 ? "" : "s", warps == 1 ? "which has" : "the last of which has",
+      rest, 100.0 * idle);
+  advice.push_back(std::move(whole));
+}
+
+}  // namespace
+
+void advise_on_flow(const AdviceInput& input, std::vector<Advice>& advice) {
+  for (const observe::LineCounts& line : input.counts.lines) {
+    divergence(input, line, advice);
+    local_memory(input, line, advice);
+  }
+  partial_warps(input, advice);
+}
+
+}  // namespace tilescope::report

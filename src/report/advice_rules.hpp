@@ -1,0 +1,47 @@
+// The rules behind advise(), by what they look at.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/access_words.hpp"
+#include "report/advice.hpp"
+
+namespace tilescope::report {
+
+/// All accesses of one line to one object, unrolled copies together, with the costliest of them.
+struct AccessGroup {
+  observe::SourcePlace place;
+  const observe::LaneSample* sample = nullptr;
+  observe::Counts counts;
+};
+
+struct AdviceInput {
+  const observe::LaunchCounts& counts;
+  const std::vector<observe::LaneSample>& samples;
+  Dim3 block;
+  SourceTexts& sources;
+  std::set<std::string> objects;  ///< names of all buffers and variables that are accessed
+};
+
+/// Nothing below this share of its kind is worth a word.
+constexpr double least_share = 0.02;
+
+observe::SectorCounts global_sectors(const observe::Counts& counts);
+observe::WavefrontCounts shared_wavefronts(const observe::Counts& counts);
+
+std::string_view access_verb(emulator::AccessKind kind);
+/// "The load of A[row * k + i]", or as much of it as is known.
+std::string access_name(const AdviceInput& input, const AccessGroup& group);
+/// The access as the source writes it.
+WrittenAccess written(const AdviceInput& input, const AccessGroup& group);
+
+void advise_on_sectors(const AdviceInput& input, const AccessGroup& group,
+                       std::vector<Advice>& advice);
+void advise_on_conflicts(const AdviceInput& input, const AccessGroup& group,
+                         std::vector<Advice>& advice);
+void advise_on_flow(const AdviceInput& input, std::vector<Advice>& advice);
+
+}  // namespace tilescope::report

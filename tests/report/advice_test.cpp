@@ -1,0 +1,189 @@
+// Advice on small kernels with one defect each, and on their cured twins.
+#include "report/advice.hpp"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "observe/count_observer.hpp"
+#include "observe/kernel_run.hpp"
+
+namespace tilescope::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// Runs `source` on (const int* in, int* out, int n): 65,536 elements each, in[i] = i.
+class AdviceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!testing::has_compiler()) GTEST_SKIP() << "no NVRTC";
+  }
+  std::vector<Advice> advice(const std::string& source, const Launch& launch,
+                             std::int32_t n = 16384) {
+    testing::KernelRun run(compile::compile(testing::compilation(source)));
+    std::vector<std::int32_t> values(65536);
+    std::iota(values.begin(), values.end(), 0);
+    const std::uint64_t in = run.array("in", values), out = run.array("out", values);
+    observe::CountObserver counter;
+    observe::LaneSamples sampler;
+    EXPECT_TRUE(run.launch(launch, {&counter, &sampler}, in, out, n).complete());
+    SourceTexts sources;
+    sources.add("kernel.cu", source);
+    silent_ = no_advice(counter.result());
+    return advise(counter.result(), sampler.result(), sampler.block(), sources);
+  }
+  static std::string kernel(const std::string& body) {
+    return "extern \"C\" __global__ void k(const int* in, int* out, int n) {\n"
+           "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+           body + "\n}\n";
+  }
+  static auto says(AdviceKind kind, const std::string& words) {
+    return Contains(AllOf(Field(&Advice::kind, kind), Field(&Advice::message, HasSubstr(words))));
+  }
+  const Launch line_{{16}, {256}}, plane_{{4, 4}, {32, 8}};
+  std::string silent_;
+};
+
+TEST_F(AdviceTest, CoalescedCodeGetsNone) {
+  EXPECT_THAT(advice(kernel("out[i] = 2 * in[i];"), line_), IsEmpty());
+  EXPECT_EQ(silent_, "none: 100% of the global sectors are needed, no warp diverges");
+}
+
+TEST_F(AdviceTest, ColumnWiseNamesTheTermAndTheStride) {
+  const auto found =
+      advice(kernel("  const int row = i;\n  int sum = 0;\n"
+                    "  for (int c = 0; c < 16; ++c) sum += in[row * 16 + c];\n  out[row] = sum;"),
+             {{4}, {128}});
+  EXPECT_THAT(found, says(AdviceKind::uncoalesced,
+                          "The load of in[row * 16 + c] takes 32.0 sectors a request where 4.0"));
+  EXPECT_THAT(found, says(AdviceKind::uncoalesced,
+                          "its term row * 16 carries threadIdx.x, times 16, so that neighbouring "
+                          "threads lie 64 bytes apart"));
+  EXPECT_EQ(found.front().place, (observe::SourcePlace{"kernel.cu", 5}));
+}
+
+TEST_F(AdviceTest, RowWiseIsItsCure) {
+  EXPECT_THAT(advice(kernel("  int sum = 0;\n  for (int r = 0; r < 16; ++r) sum += in[r * 512 + i];"
+                            "\n  out[i] = sum;"),
+                     {{4}, {128}}),
+              IsEmpty());
+}
+
+TEST_F(AdviceTest, StructuresAreNamedAsSuch) {
+  const std::string head = "struct Body { int x, y, z, w; };\n";
+  const auto body = [&](const std::string& statement) {
+    return head +
+           "extern \"C\" __global__ void k(const Body* in, Body* out, int n) {\n"
+           "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+           statement + "\n}\n";
+  };
+  EXPECT_THAT(advice(body("  out[i].x = in[i].y;"), line_),
+              says(AdviceKind::uncoalesced, "the structures lie 16 bytes apart"));
+}
+
+TEST_F(AdviceTest, NarrowBlocksSplitRows) {
+  const std::string source =
+      kernel("  const int y = threadIdx.y;\n  out[y * 512 + threadIdx.x] = in[y * 512];");
+  EXPECT_THAT(advice(source, {{1}, {16, 16}}),
+              says(AdviceKind::split_rows,
+                   "a warp spans 2 rows of it, and its term y * 512 carries"
+                   " threadIdx.y, times 512"));
+  EXPECT_THAT(advice(source, {{1}, {32, 8}}), IsEmpty());
+}
+
+TEST_F(AdviceTest, ShiftedRowsAreMisaligned) {
+  EXPECT_THAT(advice(kernel("out[i] = in[i + 1];"), line_),
+              says(AdviceKind::misaligned, "begin 4 bytes behind the start of a 32-byte sector"));
+  EXPECT_THAT(advice(kernel("out[i] = in[i + 8];"), line_), IsEmpty());
+}
+
+TEST_F(AdviceTest, GathersHaveNoStep) {
+  EXPECT_THAT(advice(kernel("out[i] = in[(i * i) % n];"), line_),
+              says(AdviceKind::uncoalesced, "follow no fixed step"));
+}
+
+TEST_F(AdviceTest, BytesOneByOne) {
+  const std::string source =
+      "extern \"C\" __global__ void k(const unsigned char* in, unsigned char* out, int n) {\n"
+      "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  out[i] = in[i];\n}\n";
+  EXPECT_THAT(advice(source, line_), says(AdviceKind::narrow, "1 byte a thread"));
+}
+
+TEST_F(AdviceTest, PaddingCuresATransposedTile) {
+  const auto source = [&](const std::string& pad) {
+    return "extern \"C\" __global__ void k(const int* in, int* out, int n) {\n"
+           "  __shared__ int tile[32][32" +
+           pad +
+           "];\n"
+           "  const int x = threadIdx.x, y = threadIdx.y;\n"
+           "  for (int j = 0; j < 32; j += 8) tile[y + j][x] = in[(y + j) * 128 + x];\n"
+           "  __syncthreads();\n"
+           "  for (int j = 0; j < 32; j += 8)\n"
+           "    out[(y + j) * 128 + x] = tile[x][y + j];\n}\n";
+  };
+  EXPECT_THAT(
+      advice(source(""), {{1}, {32, 8}}),
+      says(AdviceKind::bank_conflict, "The load of tile[x][y + j] has 32-way bank conflicts"));
+  EXPECT_THAT(advice(source(""), {{1}, {32, 8}}),
+              says(AdviceKind::bank_conflict, "Rows of 33 elements instead of 32"));
+  EXPECT_THAT(advice(source(" + 1"), {{1}, {32, 8}}), IsEmpty());
+}
+
+TEST_F(AdviceTest, JoinedLoadsAreExplained) {
+  const std::string source =
+      "extern \"C\" __global__ void k(const int* in, int* out, int n) {\n"
+      "  __shared__ int tile[32][32];\n"
+      "  const int x = threadIdx.x;\n"
+      "  for (int j = 0; j < 32; ++j) tile[j][x] = in[j * 128 + x];\n"
+      "  __syncthreads();\n  int sum = 0;\n"
+      "  for (int j = 0; j < 32; ++j) sum += tile[x][j];\n  out[x] = sum;\n}\n";
+  EXPECT_THAT(advice(source, {{1}, {32}}),
+              says(AdviceKind::bank_conflict, "joins 4 neighbouring loads into one of 16 bytes"));
+}
+
+TEST_F(AdviceTest, DivergenceSaysWhichThreads) {
+  const auto source = [&](const std::string& condition) {
+    return kernel("  int v = in[i];\n  if (" + condition +
+                  ") {\n    for (int j = 0; j < n; ++j) v = v * v + j;\n  }\n  out[i] = v;");
+  };
+  EXPECT_THAT(advice(source("threadIdx.x % 2 == 0"), {{1}, {64}}, 20),
+              says(AdviceKind::divergence, "the even threads go one way, the odd ones the other"));
+  EXPECT_THAT(advice(source("threadIdx.x < 40"), {{1}, {64}}, 20),
+              says(AdviceKind::divergence, "in warp 1 of block 0, the first 8 of its 32"));
+  EXPECT_THAT(advice(source("threadIdx.x / 32 % 2 == 0"), {{1}, {64}}, 20), IsEmpty());
+}
+
+TEST_F(AdviceTest, LoopsOfDifferentLength) {
+  EXPECT_THAT(
+      advice(kernel("  int v = 1;\n  for (int j = 0; j < (in[i] & 31); ++j) v = v * v + n;\n"
+                    "  out[i] = v;"),
+             {{1}, {32}}),
+      says(AdviceKind::divergence, "leave the loop early wait for the others"));
+}
+
+TEST_F(AdviceTest, AtomicsOnOneWord) {
+  EXPECT_THAT(advice(kernel("atomicAdd(out, in[i]);"), line_),
+              says(AdviceKind::contended_atomic, "32 of a warp's 32 threads change the same word"));
+  EXPECT_THAT(advice(kernel("atomicAdd(out + i, in[i]);"), line_), IsEmpty());
+}
+
+TEST_F(AdviceTest, LocalArrays) {
+  EXPECT_THAT(advice(kernel("  int bins[16] = {};\n"
+                            "  for (int j = 0; j < 16; ++j) bins[in[i + 32 * j] & 15] += j;\n"
+                            "  out[i] = bins[n & 15];"),
+                     {{1}, {32}}),
+              says(AdviceKind::local_memory, "array whose index is known only at run time"));
+}
+
+TEST_F(AdviceTest, PartialWarps) {
+  const auto found = advice(kernel("out[i] = in[i];"), {{4}, {40}});
+  EXPECT_THAT(found, says(AdviceKind::partial_warps, "A block of 40 threads is 2 warps, the last"));
+}
+
+}  // namespace
+}  // namespace tilescope::report
