@@ -87,6 +87,18 @@ TEST(Convert, IntegersToIntegers) {
   }
 }
 
+TEST(Convert, LowerPartsOf64BitRegisters) {
+  for (const std::string& from : kIntegers) {
+    for (const std::string& to : kIntegers) {
+      const unsigned result = reg(to) == "b16" ? 16 : reg(to) == "b64" ? 64 : 32;
+      expect_rows("cvt." + to + "." + from + " %r, %a;", {"b64", reg(to)},
+                  rows_of(integer_edges(64), 1, 64), [&](const Row& r) {
+                    return low(read(static_cast<std::uint64_t>(read(r[0], from)), to), result);
+                  });
+    }
+  }
+}
+
 TEST(Convert, IntegersSaturate) {
   const auto rows = rows_of(integer_edges(64), 1, 64);
   expect_rows("cvt.sat.s8.s64 %r, %a;", {"b64", "b32"}, rows, [](const Row& r) {

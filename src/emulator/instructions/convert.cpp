@@ -165,6 +165,23 @@ void convert_pair(Context& w, const Code& c) {
   }
 }
 
+// An integer that is the lower part of a 64-bit register: cvt takes a register that is wider than
+// the type it names, and chops it.
+void convert_lower_part(Context& w, const Code& c) {
+  const Conversion conversion = unpacked(c.aux);
+  const auto value_in = [](std::uint64_t bits, Type type) {
+    const unsigned shift = 64 - ptx::bit_width(type);
+    return ptx::is_signed(type)
+               ? static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift)
+               : bits << shift >> shift;
+  };
+  for (LaneMask m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t value = value_in(r64(w, c.a)[lane], conversion.from);
+    write(w, c, lane, value_in(value, conversion.to));
+  }
+}
+
 bool is_known(Type type) {
   return type == Type::f64 || number_format(type) != nullptr ||
          (is_integer(type) && !ptx::is_untyped(type));
@@ -186,16 +203,22 @@ bool decode_convert_rare(FunctionDecoder& d, const ptx::Instruction& in, Code& c
   if (m.has(ptx::Flag::scaled)) return false;
   const bool two = in.operands.size() == 3;
   if (in.operands.size() > 3 || is_packed(c.from) != (is_packed(c.to) && !two)) return false;
+  bool chopped = false;
   for (std::size_t i = 1; i < in.operands.size(); ++i) {
-    if (d.width(in.operands[i], c.from) != d.width(ptx::Operand{}, c.from)) return false;
+    chopped = chopped || d.width(in.operands[i], c.from) != d.width(ptx::Operand{}, c.from);
   }
+  const bool integers = is_integer(c.to) && is_integer(c.from) && !c.sat;
+  if (chopped && (!integers || d.width(in.operands[1], c.from) != 8)) return false;
   code.dst = d.destination(in.operands[0]);
   code.a = d.source(in.operands[1], c.from);
   if (two) code.b = d.source(in.operands[2], c.from);
   code.bytes = static_cast<std::uint16_t>(d.width(in.operands[0], c.to));
   code.offset = static_cast<std::int64_t>(register_mask(d.declared(in.operands[0], c.to)));
   code.aux = packed(c);
-  code.execute = two ? convert_two : is_packed(c.to) ? convert_pair : convert;
+  code.execute = chopped           ? convert_lower_part
+                 : two             ? convert_two
+                 : is_packed(c.to) ? convert_pair
+                                   : convert;
   return code.bytes == 4 || code.bytes == 8;
 }
 
