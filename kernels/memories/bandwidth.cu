@@ -33,7 +33,8 @@ extern "C" __global__ void read_shared(unsigned repeats, float* sink) {
     for (int j = 0; j < 4; ++j) {
       const unsigned at = base + 16 * ((threadIdx.x + 256 * j) & 1023);
       float4 v;
-      asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+      // volatile: the assembler takes an ordinary load of the same address out of the loop
+      asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                    : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
                    : "r"(at));
       sum += v.x + v.y + v.z + v.w;

@@ -12,7 +12,7 @@
 #include "compile/cubin.hpp"
 #include "gpu/architecture.hpp"
 #include "operations/kernel_source.hpp"
-#include "operations/matmul/variants.hpp"
+#include "operations/registry.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -95,26 +95,47 @@ KernelNeedsFound of_file(const KernelQuestion& question, const gpu::Gpu& gpu) {
   return found;
 }
 
-KernelNeedsFound of_matmul(const std::string& variant_name, const KernelQuestion& question,
-                           const gpu::Gpu& gpu) {
-  const operations::MatmulVariant& variant = operations::matmul_variant(variant_name);
-  if (variant.row->form != operations::MatmulForm::kernel) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} is no kernel of ours: it has no block to count", question.what));
+// The step that is meant: the only one, the one that is named, or else the first.
+const operations::Step& choose(const operations::Plan& plan, const KernelQuestion& question,
+                               std::string& note) {
+  const operations::Step* chosen = nullptr;
+  std::vector<std::string> names;
+  for (const operations::Step& step : plan.steps) {
+    if (step.kernel.empty()) continue;  // a fill
+    if (std::find(names.begin(), names.end(), step.kernel) == names.end()) {
+      names.push_back(step.kernel);
+    }
+    if (!chosen && (question.kernel.empty() || question.kernel == step.kernel)) chosen = &step;
   }
-  const MatmulShape shape = variant.padded({question.size, question.size, question.size});
-  const operations::MatmulPlan plan = variant.row->plan(shape, variant.width, gpu.properties);
-  const KernelRequest request = operations::embedded_request(variant.row->source);
+  if (!chosen) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} has no kernel {}; there are {}", question.what,
+                            printable(question.kernel, 60), fmt::join(names, ", ")));
+  }
+  if (names.size() > 1 && question.kernel.empty()) {
+    note =
+        fmt::format("{} launches {}; choose with --kernel", question.what, fmt::join(names, ", "));
+  }
+  return *chosen;
+}
+
+KernelNeedsFound of_operation(const operations::Operation& operation,
+                              const operations::VariantInfo& variant,
+                              const KernelQuestion& question, const gpu::Gpu& gpu) {
+  const operations::Plan plan = operation.plan(variant, gpu.properties);
   std::string note;
-  const compile::Compilation compilation{.source_name = request.source_name,
-                                         .source = request.source,
-                                         .kernel = "matmul",
-                                         .architecture = architecture_for(gpu, note),
-                                         .defines = plan.defines,
-                                         .headers = request.headers};
+  const operations::Step& step = choose(plan, question, note);
+  const KernelRequest request = operations::embedded_request(variant.source);
+  compile::Compilation compilation{.source_name = request.source_name,
+                                   .source = request.source,
+                                   .kernel = step.kernel,
+                                   .architecture = architecture_for(gpu, note),
+                                   .defines = plan.defines,
+                                   .headers = request.headers};
+  compilation.defines.insert(compilation.defines.end(), step.defines.begin(), step.defines.end());
   KernelQuestion asked = question;
-  asked.threads = static_cast<std::int64_t>(plan.launch.block.count());
-  asked.dynamic_shared_bytes = static_cast<std::int64_t>(plan.launch.shared_bytes);
+  asked.threads = static_cast<std::int64_t>(step.launch.block.count());
+  asked.dynamic_shared_bytes = static_cast<std::int64_t>(step.launch.shared_bytes);
   KernelNeedsFound found = of_compilation(compilation, asked);
   if (!note.empty()) found.note = note + (found.note.empty() ? "" : "; " + found.note);
   return found;
@@ -131,12 +152,13 @@ KernelNeedsFound kernel_needs(const KernelQuestion& question, const gpu::Gpu& gp
                             ".cu file",
                             printable(question.what, 60)));
   }
-  const std::string operation = question.what.substr(0, slash);
-  if (operation != "matmul") {
-    throw Error(ErrorKind::usage, fmt::format("no operation {} is known here; there is matmul",
-                                              printable(operation, 60)));
+  const auto operation =
+      operations::make_operation(question.what.substr(0, slash), question.problem);
+  const std::string name = operation->variant_name(question.what.substr(slash + 1));
+  for (const operations::VariantInfo& variant : operation->variants()) {
+    if (variant.name == name) return of_operation(*operation, variant, question, gpu);
   }
-  return of_matmul(question.what.substr(slash + 1), question, gpu);
+  throw Error(ErrorKind::usage, fmt::format("{} has no variant {}", operation->name(), name));
 }
 
 }  // namespace tilescope::cli

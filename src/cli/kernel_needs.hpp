@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "operations/registry.hpp"
+
 namespace tilescope::cli {
 
 struct KernelQuestion {
@@ -16,7 +18,7 @@ struct KernelQuestion {
   std::vector<std::string> defines;  ///< NAME=VALUE
   std::int64_t threads = 0;          ///< of a file; 0: not given
   std::int64_t dynamic_shared_bytes = 0;
-  std::int64_t size = 1024;  ///< of an operation's problem
+  operations::ProblemOptions problem;  ///< of an operation
 };
 
 struct KernelNeedsFound {

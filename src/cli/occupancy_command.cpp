@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/kernel_needs.hpp"
+#include "cli/problem_arguments.hpp"
 #include "cli/reasoning_options.hpp"
 #include "report/occupancy_report.hpp"
 
@@ -69,16 +70,19 @@ void register_occupancy(CLI::App& app, std::function<int()>& run) {
   sub->add_option("--shared", command->shared,
                   "Shared memory per block in bytes (of a .cu file: the dynamic part)")
       ->type_name("BYTES");
-  sub->add_option("--kernel", command->question.kernel, "Which kernel of the .cu file")
+  sub->add_option("--kernel", command->question.kernel,
+                  "Which kernel of the .cu file, or of a variant with several")
       ->type_name("NAME");
   sub->add_option("-D", command->question.defines, "Define NAME[=VALUE] for the compiler")
       ->type_name("NAME[=VALUE]");
+  add_problem_options(*sub, command->question.problem);
   sub->add_flag("--no-curves", command->no_curves, "Leave the three plots out");
   command->options.add_to(*sub);
   sub->footer(
       "Examples:\n"
       "  tilescope occupancy --threads 256 --registers 40 --shared 8192\n"
       "  tilescope occupancy matmul/tiled_16 --gpu a100 --show\n"
+      "  tilescope occupancy histogram/block_private --bins 4096\n"
       "  tilescope occupancy my.cu --kernel 'blur<3>' --threads 128 --gpu rtx4090\n"
       "  tilescope occupancy --threads 512 --registers 11 --gpu s0 --json -");
   sub->callback([command, &run] { run = [command] { return command->run(); }; });

@@ -1,7 +1,9 @@
 // The format: an ELF file with the kernel's code in .text.NAME and its static shared memory as the
-// (empty) section .nv.shared.NAME. The section .nv.info is a list of records {format, attribute,
-// size or value}; where the format is 4, `size` bytes follow: for the two attributes below the
-// index of the kernel's symbol and the value, 4 bytes each. Compared with cuobjdump
+// (empty) section .nv.shared.NAME; where there is a section .nv.shared.reserved.0 (from 9.0 on)
+// that size counts the kilobyte too which the system keeps of every block's. The section .nv.info
+// is a list of records {format, attribute, size or value}; where the format is 4, `size` bytes
+// follow: for the two attributes below the index of the kernel's symbol and the value, 4 bytes
+// each. Compared with cuobjdump
 // --dump-resource-usage.
 #include "compile/cubin.hpp"
 
@@ -18,6 +20,7 @@ namespace {
 constexpr unsigned char format_with_size = 4;
 constexpr unsigned char attribute_frame_size = 0x11;
 constexpr unsigned char attribute_register_count = 0x2f;
+constexpr std::size_t reserved_shared_bytes = 1024;
 
 class Image {
  public:
@@ -78,10 +81,12 @@ class Image {
 std::vector<KernelResources> kernel_resources(std::string_view cubin) {
   const Image image(cubin);
   std::map<std::string, KernelResources> kernels;
+  std::size_t reserved = 0;
   for (std::size_t i = 0; i < image.section_count(); ++i) {
     const std::string name = image.section_name(image.section(i));
     constexpr std::string_view text = ".text.";
     if (name.starts_with(text)) kernels[name.substr(text.size())].name = name.substr(text.size());
+    if (name == ".nv.shared.reserved.0") reserved = reserved_shared_bytes;
   }
   for (std::size_t i = 0; i < image.section_count(); ++i) {
     const Elf64_Shdr section = image.section(i);
@@ -89,7 +94,10 @@ std::vector<KernelResources> kernel_resources(std::string_view cubin) {
     constexpr std::string_view shared = ".nv.shared.";
     if (name.starts_with(shared)) {
       const auto found = kernels.find(name.substr(shared.size()));
-      if (found != kernels.end()) found->second.shared_bytes = section.sh_size;
+      if (found != kernels.end()) {
+        found->second.shared_bytes =
+            section.sh_size - std::min<std::size_t>(section.sh_size, reserved);
+      }
     }
     if (name != ".nv.info") continue;
     for (std::size_t at = 0; at + 4 <= section.sh_size;) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <tilescope/error.hpp>
+#include <utility>
 
 #include "measure/timing.hpp"
 #include "operations/kernel_source.hpp"
@@ -35,15 +36,15 @@ class Meter {
     constexpr std::uint32_t steps = 8 * 2048;
     return latency("chase_constant", "", steps, KernelArguments::of(steps, out()));
   }
-  /// A ring of one address a line in `bytes` of global memory. A ring that is larger than every
+  /// A ring of one index a line in `bytes` of global memory. A ring that is larger than every
   /// cache is followed once, cold; another is brought into its cache first.
   double global(std::size_t bytes, std::string_view cache, bool cold) {
     const auto links = static_cast<std::uint32_t>(bytes / line);
     const Buffer ring = device_.allocate(bytes, "ring");
-    std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t));
-    constexpr std::size_t words_per_line = line / sizeof(std::uint64_t);
-    for (std::size_t i = 0; i < links; ++i) {
-      words[i * words_per_line] = ring.address() + (i + 1) % links * line;
+    std::vector<std::uint32_t> words(bytes / sizeof(std::uint32_t));
+    constexpr std::uint32_t words_per_line = line / sizeof(std::uint32_t);
+    for (std::uint32_t i = 0; i < links; ++i) {
+      words[i * words_per_line] = (i + 1) % links * words_per_line;
     }
     device_.copy_to_device(ring.address(), words.data(), bytes);
     const std::uint32_t warm = cold ? 0 : links;
@@ -124,9 +125,9 @@ std::vector<LevelCost> measure_levels(Device& device) {
   const std::size_t large = std::min(GiB, p.global_bytes / 8);
   for (LevelCost& cost : costs) {
     cost.measured = true;
-    cost.latency_source = "measured: one thread follows a chain";
+    cost.latency_source = "measured: one thread follows a chain of indices";
     cost.bandwidth_source = "measured: all SMs read 16 B a thread";
-    cost.bytes_per_second = 0.0;
+    const double ceiling = std::exchange(cost.bytes_per_second, 0.0);
     switch (cost.level) {
       case MemoryLevel::registers:
         cost.latency_cycles = meter.registers();
@@ -141,7 +142,7 @@ std::vector<LevelCost> measure_levels(Device& device) {
         break;
       case MemoryLevel::l1:
         cost.latency_cycles = meter.global(16 * KiB, "ca", false);
-        cost.bytes_per_second = meter.read(sms, 64 * KiB, 500, "ca");
+        cost.bytes_per_second = meter.read(2 * sms, 64 * KiB, 500, "ca");
         break;
       case MemoryLevel::l2:
         cost.latency_cycles = meter.global(2 * MiB, "cg", false);
@@ -154,6 +155,12 @@ std::vector<LevelCost> measure_levels(Device& device) {
         break;
     }
     if (cost.bytes_per_second == 0.0) cost.bandwidth_source.clear();
+    if (ceiling > 0.0 && cost.bytes_per_second > 1.02 * ceiling) {
+      throw Error(ErrorKind::wrong_result,
+                  fmt::format("{}: {:.4g} B/s measured, above the {:.4g} B/s that it can give: the "
+                              "measurement is wrong",
+                              gpu::name_of(cost.level), cost.bytes_per_second, ceiling));
+    }
     if (p.core_clock_khz > 0) cost.latency_ns = cost.latency_cycles / (p.core_clock_khz * 1e-6);
   }
   return costs;

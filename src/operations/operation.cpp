@@ -1,8 +1,16 @@
 #include "operations/operation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tilescope::operations {
+
+Error no_kernel_of_ours(std::string_view operation, const VariantInfo& variant) {
+  return {ErrorKind::usage,
+          fmt::format("{}/{} is no kernel of ours: there is nothing to compile or count", operation,
+                      variant.name)};
+}
 
 std::size_t input_sets(const Device& device, std::size_t bytes) {
   if (device.kind() != DeviceKind::cuda || bytes == 0) return 1;

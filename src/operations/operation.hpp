@@ -8,10 +8,12 @@
 #include <string>
 #include <string_view>
 #include <tilescope/device.hpp>
+#include <tilescope/error.hpp>
 #include <vector>
 
 #include "operations/expected.hpp"
 #include "operations/host_array.hpp"
+#include "operations/kernel_plan.hpp"
 
 namespace tilescope::operations {
 
@@ -63,10 +65,16 @@ class Operation {
   /// Why the variant cannot run this problem on this device; nothing if it can.
   virtual std::optional<std::string> refusal(const VariantInfo& variant,
                                              const Device& device) const = 0;
+  /// What the variant launches on such a device, without running it. Throws Error(usage) for a
+  /// variant that is no kernel of ours.
+  virtual Plan plan(const VariantInfo& variant, const DeviceProperties& device) const = 0;
   virtual std::unique_ptr<Prepared> prepare(const VariantInfo& variant, Device& device) const = 0;
   /// The answer that `variant` must give; variants of other precision have other bounds.
   virtual const Expected& expected(const VariantInfo& variant) const = 0;
 };
+
+/// The error for a variant that launches no kernel of ours: the CPU's, a vendor's, a plain copy.
+Error no_kernel_of_ours(std::string_view operation, const VariantInfo& variant);
 
 /// How many copies of a problem's data, at `bytes` each, exceed twice the L2 cache, so that runs in
 /// turn find nothing of theirs there; one where no GPU's cache is timed.

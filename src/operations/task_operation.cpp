@@ -162,6 +162,11 @@ std::optional<std::string> TaskOperation::refusal(const VariantInfo& variant,
   return std::nullopt;
 }
 
+Plan TaskOperation::plan(const VariantInfo& variant, const DeviceProperties& device) const {
+  if (variant.source.empty()) throw no_kernel_of_ours(name(), variant);
+  return find_rung(parts_.task, variant.name).plan(device);
+}
+
 std::unique_ptr<Prepared> TaskOperation::prepare(const VariantInfo& variant, Device& device) const {
   if (variant.is_copy) {
     // Half of the bytes are read, half are written.

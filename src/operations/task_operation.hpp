@@ -29,6 +29,7 @@ class TaskOperation final : public Operation {
   Work work() const override { return parts_.work; }
   std::optional<std::string> refusal(const VariantInfo& variant,
                                      const Device& device) const override;
+  Plan plan(const VariantInfo& variant, const DeviceProperties& device) const override;
   std::unique_ptr<Prepared> prepare(const VariantInfo& variant, Device& device) const override;
   const Expected& expected(const VariantInfo& variant) const override;
 

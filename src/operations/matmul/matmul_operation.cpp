@@ -203,6 +203,14 @@ std::optional<std::string> MatmulOperation::refusal(const VariantInfo& info,
   return std::nullopt;
 }
 
+Plan MatmulOperation::plan(const VariantInfo& info, const DeviceProperties& device) const {
+  const MatmulVariant variant = matmul_variant(info.name);
+  if (variant.row->form != MatmulForm::kernel) throw no_kernel_of_ours(name(), info);
+  MatmulPlan plan = variant.row->plan(variant.padded(shape_), variant.width, device);
+  if (variant.row->can_accumulate) plan.defines.emplace_back("ACCUMULATE", "0");
+  return {.steps = {{.kernel = "matmul", .launch = plan.launch}}, .defines = plan.defines};
+}
+
 std::unique_ptr<Prepared> MatmulOperation::prepare(const VariantInfo& info, Device& device) const {
   const MatmulVariant& variant = matmul_variant(info.name);
   switch (variant.row->form) {

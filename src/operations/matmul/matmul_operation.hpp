@@ -21,6 +21,7 @@ class MatmulOperation final : public Operation {
   Work work() const override;
   std::optional<std::string> refusal(const VariantInfo& variant,
                                      const Device& device) const override;
+  Plan plan(const VariantInfo& variant, const DeviceProperties& device) const override;
   std::unique_ptr<Prepared> prepare(const VariantInfo& variant, Device& device) const override;
   const Expected& expected(const VariantInfo& variant) const override;
 

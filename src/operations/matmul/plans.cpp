@@ -93,7 +93,7 @@ MatmulPlan exchanged_tiles(const MatmulShape& shape, int width, const DeviceProp
 }
 
 MatmulPlan dynamic_tiles(const MatmulShape& shape, int, const DeviceProperties& device) {
-  const int width = gpu::best_tile_width(device);
+  const int width = gpu::best_tile_width(device, shape);
   MatmulPlan plan = wide_blocks(shape, width, device);
   plan.launch.shared_bytes = gpu::tile_shared_bytes(width);
   return plan;
