@@ -36,7 +36,7 @@ struct CheckCommand {
     write_json(as_json(target, checked), json);
     if (checked.end.end == emulator::LaunchEnd::cancelled) return interrupted_exit;
     const bool failed =
-        report::has_errors(checked.findings) || !checked.end.complete() || !checked.refused.empty();
+        !checked.findings.empty() || !checked.end.complete() || !checked.refused.empty();
     return failed ? static_cast<int>(ErrorKind::wrong_result) : 0;
   }
 
@@ -74,13 +74,13 @@ struct CheckCommand {
     for (const observe::Finding& finding : checked.findings) {
       text += report::finding_text(finding, target.sources()) + '\n';
     }
-    if (!checked.end.complete()) add(checked.end.kind(), checked.end.message);
     if (!checked.limitation.empty()) text += report::hang(checked.limitation, 0, 80) + '\n';
-    const bool only_the_end = checked.findings.empty() && !checked.end.complete();
+    const bool interrupted = checked.end.end == emulator::LaunchEnd::cancelled;
+    if (interrupted) text += "interrupted: what was found until then\n";
     text +=
-        fmt::format("{}; {} blocks, {} warp instructions{}\n",
-                    only_the_end ? "1 error" : report::findings_foot(checked.findings),
-                    format_count(checked.end.blocks), format_count(checked.end.warp_instructions),
+        fmt::format("{}; {} block{}, {} warp instructions{}\n",
+                    report::findings_foot(checked.findings), format_count(checked.end.blocks),
+                    checked.end.blocks == 1 ? "" : "s", format_count(checked.end.warp_instructions),
                     checked.end.complete() ? "" : " (a part of the run)");
     return text;
   }
@@ -96,7 +96,6 @@ struct CheckCommand {
                          {"count", 1}});
     };
     if (!checked.refused.empty()) add("illegal-launch", checked.refused);
-    if (!checked.end.complete()) add(checked.end.kind(), checked.end.message);
     return {{"version", 1},
             {"command", "check"},
             {"target", target.title()},
@@ -119,7 +118,7 @@ void register_check(CLI::App& app, std::function<int()>& run) {
   add_json_option(*sub, command->json);
   sub->footer(
       "The kernel is emulated, no GPU is needed; what it prints goes to standard error.\n"
-      "Exit code 1 when an error is found.\n"
+      "Exit code 1 when anything is found.\n"
       "\n"
       "Examples:\n"
       "  tilescope check matmul/tiled --tile 16 --size 100\n"

@@ -345,6 +345,14 @@ struct InstructionCounts {
 /// How a launch ended.
 enum class LaunchEnd : std::uint8_t { complete, trapped, budget_spent, cancelled };
 
+/// Where a launch was given up, and why: a trap, a failed assertion, calls nested too deep.
+struct TrapPlace {
+  std::string what;
+  InstructionId instruction = 0;
+  std::uint64_t block = 0;   ///< linear
+  std::uint32_t thread = 0;  ///< linear, in the block
+};
+
 struct LaunchTotals {
   LaunchEnd end;
   std::uint64_t blocks_run;  ///< blocks that ran to their end
@@ -352,6 +360,7 @@ struct LaunchTotals {
   std::uint64_t faults;  ///< lane accesses and operations that were faulty
   std::uint64_t deadlocked_blocks;
   InstructionCounts counts;
+  TrapPlace trap{};  ///< where end is `trapped`
 };
 
 class Observer {

@@ -26,7 +26,9 @@ Worker::Worker(LaunchState& state)
 namespace {
 
 std::uint32_t shared_bytes(const LaunchSetup& setup) {
-  return setup.program.static_shared_bytes() + setup.dynamic_shared_bytes;
+  const std::uint32_t declared = setup.program.static_shared_bytes() + setup.dynamic_shared_bytes;
+  if (!setup.program.uses_reserved_shared()) return declared;
+  return (declared + 15) / 16 * 16 + kReservedSharedBytes;
 }
 
 }  // namespace
@@ -47,6 +49,11 @@ LaunchState::LaunchState(const LaunchSetup& setup)
   shared_variables_.assign(variables.begin(), variables.end());
   for (SharedVariable& variable : shared_variables_) {
     if (variable.dynamic) variable.bytes = setup.dynamic_shared_bytes;
+  }
+  if (setup.program.uses_reserved_shared()) {
+    shared_variables_.push_back({"reserved shared memory",
+                                 info_.shared_bytes - kReservedSharedBytes, kReservedSharedBytes,
+                                 false});
   }
   info_.shared_variables = shared_variables_;
   const CodeFunction& kernel = program().functions()[0];
@@ -129,6 +136,7 @@ void LaunchState::trap(Block& block, std::uint32_t warp, int lane, InstructionId
     end_ = LaunchEnd::trapped;
     message_ = text;
     message_block_ = block.linear();
+    trap_ = {what, id, block.linear(), warp * kWarpSize + static_cast<std::uint32_t>(lane)};
   }
   stop_.store(true);
 }
@@ -236,7 +244,8 @@ LaunchSummary LaunchState::finish(double seconds, unsigned threads) {
                             summary.warp_instructions,
                             summary.fault_count,
                             deadlocked_,
-                            {executed_, active_, on_}};
+                            {executed_, active_, on_},
+                            trap_};
   bool tracked = false;
   for (Observer* observer : observers()) {
     tracked = tracked || observer->tracks_initialisation();

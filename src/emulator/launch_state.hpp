@@ -128,6 +128,7 @@ class LaunchState {
   LaunchEnd end_ = LaunchEnd::complete;
   std::string message_;
   std::uint64_t message_block_ = ~std::uint64_t{0};
+  TrapPlace trap_;
   std::uint64_t blocks_run_ = 0;
   std::uint64_t deadlocked_ = 0;
   std::map<std::pair<InstructionId, FaultKind>, FaultRecord> faults_;

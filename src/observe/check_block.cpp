@@ -18,6 +18,12 @@ bool writes(AccessKind kind) {
   return verb_of(kind) != AccessVerb::read;
 }
 
+/// The lanes that a warp begins with.
+LaneMask initial_lanes(const emulator::LaunchInfo& launch, std::uint32_t warp) {
+  const std::uint32_t threads = launch.threads_per_block - warp * emulator::kWarpSize;
+  return threads >= emulator::kWarpSize ? ~LaneMask{0} : (LaneMask{1} << threads) - 1;
+}
+
 /// Names a variable for BlockOrder and GridOrder: words of shared and of global memory.
 std::uint64_t variable_at(Space space, std::uint64_t address) {
   return (address & ~std::uint64_t{3}) | (space == Space::shared ? 1 : 0);
@@ -71,6 +77,7 @@ void CheckBlock::end_block(bool) {
     }
     copies_[w] = {};
   }
+  pending_reads_.finish(block_, undefined_);
   launch_.summary.add(block_, global_, order_.block_start());
   overflowed_ = overflowed_ || global_.overflowed();
   global_.clear();
@@ -107,12 +114,18 @@ void CheckBlock::shared_access(const Access& access, const LaneCells& cells) {
         const int lane = std::countr_zero(m);
         if (reads_undefined(shared_contents_, access.addresses[lane], bytes,
                             launch_.read_rules[access.instruction])) {
-          undefined(access, lane);
+          pending_reads_.add({order_.time(), AccessTag::of(access.instruction, access.warp, lane,
+                                                           strength_of(access))},
+                             access.addresses[lane], bytes);
         }
       }
     }
   }
   if (writes(access.kind)) {
+    // An atomic builds on what it read; only a plain write gives the element a beginning.
+    if (!pending_reads_.empty() && verb_of(access.kind) == AccessVerb::write) {
+      pending_reads_.write(order_, access.warp, cells, base, block_, undefined_);
+    }
     for (const Run& run : cells.runs) shared_contents_.set(at(run), run.bytes);
   }
   races_.access(access, cells, shared_);
@@ -239,7 +252,11 @@ void CheckBlock::barrier_completion(const emulator::BarrierCompletion& completio
 }
 
 void CheckBlock::warp_sync(const emulator::WarpSync& sync) {
-  order_.warp_sync(sync.warp, sync.members | sync.arrived, view_->live(sync.warp));
+  const LaneMask live = view_->live(sync.warp);
+  if (const LaneMask exited = initial_lanes(launch_.info, sync.warp) & ~live; exited != 0) {
+    faults_.warp_sync(sync, exited, block_);
+  }
+  order_.warp_sync(sync.warp, sync.members | sync.arrived, live);
 }
 
 void CheckBlock::fence(const emulator::Fence& fence) {

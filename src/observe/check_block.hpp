@@ -86,6 +86,7 @@ class CheckBlock : public emulator::BlockObserver {
   std::vector<std::array<ByteFlags, emulator::kWarpSize>> local_contents_;  ///< by warp
   std::vector<LaneCells> cells_;                                            ///< by instruction
   std::vector<WarpCopies> copies_;
+  PendingReads pending_reads_;
   UndefinedReads undefined_;
   FaultLog faults_;
   bool overflowed_ = false;

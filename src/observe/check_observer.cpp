@@ -1,7 +1,12 @@
 #include "observe/check_observer.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/format.hpp"
 #include "observe/check_block.hpp"
 #include "observe/race_findings.hpp"
 
@@ -46,6 +51,58 @@ bool speaks(const emulator::Program& program) {
                      });
 }
 
+/// The source line that ran most often, and its share of all instructions in percent.
+std::pair<emulator::InstructionId, double> busiest_line(const emulator::LaunchTotals& totals,
+                                                        const PlaceTable& places) {
+  std::map<std::uint32_t, std::uint64_t> by_place;
+  for (std::uint32_t id = 0; id < totals.counts.executed.size(); ++id) {
+    by_place[places.index(id)] += totals.counts.executed[id];
+  }
+  const auto most =
+      std::max_element(by_place.begin(), by_place.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  emulator::InstructionId busiest = 0;
+  for (std::uint32_t id = 0; id < totals.counts.executed.size(); ++id) {
+    if (places.index(id) == most->first &&
+        totals.counts.executed[id] > totals.counts.executed[busiest]) {
+      busiest = id;
+    }
+  }
+  return {busiest, 100.0 * static_cast<double>(most->second) /
+                       static_cast<double>(std::max<std::uint64_t>(1, totals.warp_instructions))};
+}
+
+/// A launch that did not come to its end by itself.
+void describe_end(const emulator::LaunchTotals& totals, const LaunchChecks& launch,
+                  std::vector<Finding>& findings) {
+  Finding f;
+  if (totals.end == emulator::LaunchEnd::trapped) {
+    f.kind = FindingKind::trap;
+    f.first =
+        launch.describer.access(totals.trap.instruction, "", totals.trap.block, totals.trap.thread);
+    const std::string& what = totals.trap.what;
+    f.message = what == "trap" ? "the kernel ended the whole launch here, by a trap" : what;
+    f.cure = what.starts_with("assertion")
+                 ? "make the asserted condition hold for this thread, or correct the assertion"
+             : what.starts_with("calls nested")
+                 ? "recurse less deeply, or turn the recursion into a loop"
+                 : "find out what led this thread here";
+  } else if (totals.end == emulator::LaunchEnd::budget_spent && totals.warp_instructions != 0) {
+    const auto [instruction, percent] = busiest_line(totals, launch.places);
+    f.kind = FindingKind::unfinished;
+    f.first = launch.describer.access(instruction, "", 0, 0);
+    f.first.thread.reset();
+    f.message = fmt::format(
+        "the launch was stopped after {} warp instructions, its limit; {:.0f}% of them ran in this "
+        "line",
+        format_count(totals.warp_instructions), percent);
+    f.cure = "make sure that the loop ends for every thread, or raise --max-instructions";
+  } else {
+    return;
+  }
+  findings.push_back(std::move(f));
+}
+
 }  // namespace
 
 CheckObserver::CheckObserver() = default;
@@ -80,10 +137,10 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
                           (launch.grid_order && launch.grid_order->overflowed());
   launch.races.merge(launch.grid_order ? launch.grid_order->log()
                                        : launch.summary.races(launch.values));
-  describe_races(launch.races, launch.describer, findings_);
-  launch.undefined.describe(launch.describer, launch.races, overflowed ? nullptr : &launch.summary,
-                            findings_);
+  describe_races(launch.races, launch.describer, launch.grid_order.has_value(), findings_);
+  launch.undefined.describe(launch.describer, overflowed ? nullptr : &launch.summary, findings_);
   launch.faults.describe(launch.describer, findings_);
+  describe_end(totals, launch, findings_);
   const bool complete = totals.end == emulator::LaunchEnd::complete;
   if (complete && totals.blocks_run != 0 && totals.faults == 0 && totals.deadlocked_blocks == 0 &&
       !overflowed && !launch.summary.anything_written() && !speaks(launch.info.program)) {
@@ -91,8 +148,11 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
     f.kind = FindingKind::wrote_nothing;
     f.severity = Severity::warning;
     f.first = launch.describer.access(0, "", 0, 0);
-    f.message = "the kernel wrote nothing to global memory";
-    f.cure = "check the condition that guards the stores, and the launch's extents";
+    f.first.thread.reset();
+    f.message = "the kernel wrote nothing to global memory: the launch has no result";
+    f.cure =
+        "check the conditions that guard the stores, the extents of the launch (--grid, --block) "
+        "and the values of its arguments";
     findings_.push_back(std::move(f));
   }
   if (overflowed) {

@@ -7,12 +7,21 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/format.hpp"
 #include "emulator/memory_map.hpp"
 
 namespace tilescope::observe {
 namespace {
 
 std::uint32_t element_bytes(const ptx::Instruction& instruction) {
+  // These move bits without a type: copies of one element, of several floats, of halves.
+  if (instruction.opcode == ptx::Opcode::cp_async && instruction.operands.size() > 2) {
+    const auto bytes = static_cast<std::uint32_t>(instruction.operands[2].bits);
+    return bytes == 8 ? 8 : 4;
+  }
+  if (instruction.opcode == ptx::Opcode::ldmatrix || instruction.opcode == ptx::Opcode::stmatrix) {
+    return 2;
+  }
   return std::max(1u, ptx::byte_size(instruction.modifiers.type()));
 }
 
@@ -30,7 +39,13 @@ std::string_view verb_text(AccessVerb verb) {
 
 }  // namespace
 
+std::string bytes_text(std::uint64_t bytes) {
+  return fmt::format("{} byte{}", format_count(bytes), bytes == 1 ? "" : "s");
+}
+
 std::string variable_name(std::string_view mangled) {
+  // PTX lays all local variables of a function into one frame; their own names are gone.
+  if (mangled.starts_with("__local_depot")) return "local memory";
   if (!mangled.starts_with("_Z")) return std::string(mangled);
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> plain(
@@ -70,14 +85,26 @@ std::uint32_t Describer::bytes(emulator::InstructionId id) const {
 }
 
 std::string Describer::action(emulator::InstructionId id, AccessVerb verb) const {
-  const std::uint32_t size = bytes(id);
-  return fmt::format("{} of {} byte{}", verb_text(verb), size, size == 1 ? "" : "s");
+  return fmt::format("{} of {}", verb_text(verb), bytes_text(bytes(id)));
 }
 
 FindingAccess Describer::access(emulator::InstructionId id, const std::string& action,
                                 std::uint64_t block, std::uint32_t linear_thread) const {
   return {source_place(launch_.program, id), id, launch_.program.instruction(id).source->line,
           action, thread(block, linear_thread)};
+}
+
+std::string Describer::extent(std::uint64_t object_bytes, emulator::InstructionId id) const {
+  const std::uint32_t size = element_bytes(*launch_.program.instruction(id).source);
+  const std::uint64_t count = object_bytes / size;
+  if (object_bytes % size != 0 || count == 0) return bytes_text(object_bytes);
+  return fmt::format("{} element{} of {}", format_count(count), count == 1 ? "" : "s",
+                     bytes_text(size));
+}
+
+bool Describer::is_dynamic_shared(std::string_view object) const {
+  return std::any_of(launch_.shared_variables.begin(), launch_.shared_variables.end(),
+                     [&](const auto& v) { return v.dynamic && v.name == object; });
 }
 
 std::string Describer::element(std::string_view object, std::int64_t offset,

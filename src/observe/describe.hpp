@@ -12,8 +12,12 @@
 
 namespace tilescope::observe {
 
-/// "tile" for the mangled name of a variable ("_ZZ6matmulE4tile"); other names as they are.
+/// "tile" for the mangled name of a variable ("_ZZ6matmulE4tile"); "local memory" for the
+/// compiler's own name of a thread's stack frame; other names as they are.
 std::string variable_name(std::string_view mangled);
+
+/// "1,024 bytes"
+std::string bytes_text(std::uint64_t bytes);
 
 /// What is known of a launch when findings are written down. Until the launch has ended.
 class Describer {
@@ -34,6 +38,10 @@ class Describer {
                       emulator::InstructionId id) const;
   /// Bytes per lane of a memory instruction.
   std::uint32_t bytes(emulator::InstructionId id) const;
+  /// "256 elements of 4 bytes", for an object that the instruction accesses.
+  std::string extent(std::uint64_t object_bytes, emulator::InstructionId id) const;
+  /// Is the address in the dynamic shared memory of the launch?
+  bool is_dynamic_shared(std::string_view object) const;
   const emulator::LaunchInfo& launch() const { return launch_; }
 
  private:

@@ -18,10 +18,13 @@ class FaultLog {
  public:
   void fault(const emulator::Fault& fault, std::uint64_t block);
   void deadlock(const emulator::Deadlock& deadlock, std::uint64_t block);
-  /// Reports threads that met at different __syncthreads(). (Barriers with a count may well be
-  /// reached from several places: producers and consumers do.)
+  /// Reports threads that met at different __syncthreads(), and those that had left the kernel
+  /// before it. (Barriers with a count may well be reached from several places: producers and
+  /// consumers do.)
   void barrier(const emulator::BarrierCompletion& completion, std::uint64_t block,
                const PlaceTable& places);
+  /// Reports a shuffle whose mask names lanes that have left the kernel.
+  void warp_sync(const emulator::WarpSync& sync, emulator::LaneMask exited, std::uint64_t block);
   void merge(const FaultLog& other);
   void describe(const Describer& describer, std::vector<Finding>& findings) const;
 
@@ -42,6 +45,8 @@ class FaultLog {
     std::string object;
     std::uint64_t object_bytes = 0;
     std::int64_t distance = 0;
+    std::int64_t farthest = 0;  ///< the largest distance of all
+    bool exited = false;        ///< of absent lanes: they have left the kernel
   };
   /// Two places where threads wait or met; equal where one side is known only.
   struct MeetingKey {
@@ -54,6 +59,7 @@ class FaultLog {
     std::uint32_t first_thread = 0, second_thread = 0;
     std::uint32_t exited = 0;  ///< threads that had left
     emulator::StuckReason reason = emulator::StuckReason::barrier;
+    bool went_on = false;  ///< the barrier did without those that had left
   };
   template <class Key, class Example>
   static void add(std::map<Key, Example>& log, const Key& key, const Example& example);
@@ -62,6 +68,8 @@ class FaultLog {
   static Finding describe_meeting(const MeetingKey& key, const MeetingExample& example,
                                   const Describer& describer);
 
+  std::uint64_t exited_block_ = 0;  ///< the block that `exited_seen_` is about
+  std::uint32_t exited_seen_ = 0;   ///< threads whose leaving has been reported
   std::map<FaultKey, FaultExample> faults_;
   std::map<MeetingKey, MeetingExample> meetings_;
 };

@@ -51,6 +51,10 @@ std::string_view to_string(FindingKind kind) {
       return "bad-call";
     case FindingKind::bad_operand:
       return "bad-operand";
+    case FindingKind::trap:
+      return "trap";
+    case FindingKind::unfinished:
+      return "unfinished";
     case FindingKind::wrote_nothing:
       return "wrote-nothing";
   }
@@ -63,8 +67,10 @@ std::string to_string(const ThreadName& name) {
 }
 
 void fold(std::vector<Finding>& findings) {
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return key(a) < key(b); });
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    if (key(a) != key(b)) return key(a) < key(b);
+    return a.weight > b.weight;
+  });
   std::vector<Finding> folded;
   for (Finding& finding : findings) {
     if (!folded.empty() && key(folded.back()) == key(finding)) {

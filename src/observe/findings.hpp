@@ -28,13 +28,15 @@ enum class FindingKind : std::uint8_t {
   warp_mask,  ///< a member mask names lanes that do not come, or not the lane itself
   bad_call,
   bad_operand,
+  trap,        ///< the kernel gave up: a trap, a failed assertion, calls nested too deep
+  unfinished,  ///< the limit of instructions was reached before the end
   wrote_nothing,
 };
 
 /// "out-of-bounds", "race", ...: what reports and JSON call it.
 std::string_view to_string(FindingKind kind);
 
-/// Errors make `check` fail. Warnings are worth a look: the results may still be right.
+/// Warnings are worth a look: the results may still be right. Both make `check` fail.
 enum class Severity : std::uint8_t { error, warning };
 
 struct ThreadName {
@@ -47,10 +49,10 @@ std::string to_string(const ThreadName& name);
 /// One side of a finding.
 struct FindingAccess {
   SourcePlace place;
-  std::uint32_t instruction = 0;  ///< InstructionId
-  std::uint32_t ptx_line = 0;     ///< in the text of the PTX
-  std::string action;             ///< "write of 4 bytes"
-  ThreadName thread;
+  std::uint32_t instruction = 0;     ///< InstructionId
+  std::uint32_t ptx_line = 0;        ///< in the text of the PTX
+  std::string action;                ///< "write of 4 bytes"
+  std::optional<ThreadName> thread;  ///< nothing: the finding is about no thread in particular
 };
 
 struct Finding {
@@ -62,6 +64,8 @@ struct Finding {
   std::string message;                  ///< one sentence, without place
   std::string cure;                     ///< what to do about it
   std::uint64_t count = 1;              ///< how often; the rest is about the first in block order
+  /// Of findings that become one the heaviest speaks for all: its cure cures the others too.
+  std::uint8_t weight = 0;
 };
 
 /// Findings of the same kind with the same pair of source lines become one, with the counts added;

@@ -9,6 +9,8 @@
 
 namespace tilescope::observe {
 
-void describe_races(const RaceLog& log, const Describer& describer, std::vector<Finding>& findings);
+/// `fences`: the program orders its blocks by fences (orders_blocks).
+void describe_races(const RaceLog& log, const Describer& describer, bool fences,
+                    std::vector<Finding>& findings);
 
 }  // namespace tilescope::observe

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace tilescope::observe {
 
@@ -53,14 +54,40 @@ void UndefinedReads::merge(const UndefinedReads& other) {
   }
 }
 
-void UndefinedReads::describe(const Describer& describer, const RaceLog& races,
-                              const GridSummary* summary, std::vector<Finding>& findings) const {
-  std::set<emulator::InstructionId> racing;
-  for (const auto& [key, example] : races.races()) {
-    if (key.space != emulator::Space::shared) continue;
-    if (key.earlier_verb != AccessVerb::write) racing.insert(key.earlier);
-    if (key.later_verb != AccessVerb::write) racing.insert(key.later);
+void PendingReads::add(const Event& read, std::uint64_t address, std::uint32_t bytes) {
+  // One word stands for the access: the others are written with it, or tell no more.
+  if (reads_.size() < kMost && bytes != 0) reads_.emplace(address / 4, Read{read, address});
+}
+
+void PendingReads::confirm(const Read& read, std::uint64_t block, UndefinedReads& undefined) {
+  undefined.add(read.event.tag.instruction(), emulator::Space::shared,
+                {block, read.address, read.event.tag.thread()});
+}
+
+void PendingReads::write(const BlockOrder& order, std::uint32_t warp, const LaneCells& cells,
+                         std::uint64_t base, std::uint64_t block, UndefinedReads& undefined) {
+  for (const TouchedCell& touched : cells.cells) {
+    const std::uint64_t address = base + static_cast<std::uint64_t>(touched.offset);
+    const auto [first, last] = reads_.equal_range(address / 4);
+    for (auto at = first; at != last;) {
+      const Read& read = at->second;
+      bool ordered = true;
+      for (emulator::LaneMask m = touched.lanes; m != 0; m &= m - 1) {
+        ordered = ordered && order.ordered(read.event, warp, std::countr_zero(m));
+      }
+      if (ordered) confirm(read, block, undefined);
+      at = reads_.erase(at);
+    }
   }
+}
+
+void PendingReads::finish(std::uint64_t block, UndefinedReads& undefined) {
+  for (const auto& [word, read] : reads_) confirm(read, block, undefined);
+  reads_.clear();
+}
+
+void UndefinedReads::describe(const Describer& describer, const GridSummary* summary,
+                              std::vector<Finding>& findings) const {
   for (const auto& [key, reads] : reads_) {
     const auto& [id, space] = key;
     std::vector<Example> confirmed(reads.examples.begin(), reads.examples.end());
@@ -70,7 +97,6 @@ void UndefinedReads::describe(const Describer& describer, const RaceLog& races,
         return summary->written_by_other(example.address, example.block);
       });
     }
-    if (space == emulator::Space::shared && racing.contains(id)) continue;
     if (confirmed.empty()) continue;
     const Example& first = confirmed.front();
     Finding f;
@@ -81,13 +107,18 @@ void UndefinedReads::describe(const Describer& describer, const RaceLog& races,
                     ? describer.element(reads.variable.empty() ? "local memory" : reads.variable,
                                         static_cast<std::int64_t>(first.address), id)
                     : describer.address(space, first.address, id);
-    f.message = fmt::format("{} in {} memory is read before anything was written to it", f.address,
-                            emulator::to_string(space));
-    f.cure = space == emulator::Space::shared
-                 ? "write the element first; if another thread does, put __syncthreads() between"
-             : space == emulator::Space::global
-                 ? "fill the buffer before the launch, or write the element first"
-                 : "give the variable a value before it is read";
+    f.message = space == emulator::Space::local
+                    ? fmt::format("{} is read before anything was written to it", f.address)
+                    : fmt::format("{} in {} memory is read before anything was written to it",
+                                  f.address, emulator::to_string(space));
+    f.cure =
+        space == emulator::Space::shared
+            ? "give every element that is read a value first, and put __syncthreads() between "
+              "writing and reading where another thread writes it"
+        : space == emulator::Space::global
+            ? "fill the buffer before the launch (cudaMemset, cudaMemcpy; --arg ...=zeros), or "
+              "write the element first"
+            : "give the variable a value before it is read";
     f.count = confirmed.size() == reads.examples.size() ? reads.count : confirmed.size();
     findings.push_back(std::move(f));
   }

@@ -22,6 +22,13 @@ std::string place_text(const FindingAccess& access) {
   return fmt::format("{}:{}", access.place.file, access.place.line);
 }
 
+/// "        write of 4 bytes: block (0,0,0), thread (1,0,0)"; nothing to say: empty.
+std::string actor_text(const FindingAccess& access) {
+  if (!access.thread) return {};
+  const std::string who = to_string(*access.thread);
+  return fmt::format("        {}\n", access.action.empty() ? who : access.action + ": " + who);
+}
+
 /// "   12 | source text" and below it who did what.
 std::string access_text(const FindingAccess& access, SourceTexts& sources) {
   std::string text;
@@ -30,9 +37,7 @@ std::string access_text(const FindingAccess& access, SourceTexts& sources) {
     constexpr std::size_t margin = 8;
     text += fmt::format("{:>5} | {}\n", access.place.line, clipped(quoted, columns - margin));
   }
-  const std::string who = to_string(access.thread);
-  text += fmt::format("        {}\n", access.action.empty() ? who : access.action + ": " + who);
-  return text;
+  return text + actor_text(access);
 }
 
 std::string paragraph(std::string_view text) {
@@ -44,9 +49,10 @@ std::string sentence(std::string text) {
   return text;
 }
 
-nlohmann::json thread_json(const observe::ThreadName& name) {
-  return {{"block", {name.block.x, name.block.y, name.block.z}},
-          {"thread", {name.thread.x, name.thread.y, name.thread.z}}};
+nlohmann::json thread_json(const std::optional<observe::ThreadName>& name) {
+  if (!name) return nullptr;
+  return {{"block", {name->block.x, name->block.y, name->block.z}},
+          {"thread", {name->thread.x, name->thread.y, name->thread.z}}};
 }
 
 nlohmann::json access_json(const FindingAccess& access, SourceTexts& sources) {
@@ -60,33 +66,26 @@ nlohmann::json access_json(const FindingAccess& access, SourceTexts& sources) {
 
 std::string finding_text(const Finding& finding, SourceTexts& sources) {
   const bool error = finding.severity == Severity::error;
-  std::string text = fmt::format("{}: {} at {}", error ? "error" : "warning",
-                                 to_string(finding.kind), place_text(finding.first));
+  std::string place = place_text(finding.first);
   const bool other_place = finding.second && finding.second->place != finding.first.place;
-  if (other_place) text += " and " + place_text(*finding.second);
-  text += '\n';
+  if (other_place) {
+    const bool same_file = finding.second->place.file == finding.first.place.file;
+    place += " and " + (same_file && finding.second->place.line != 0
+                            ? std::to_string(finding.second->place.line)
+                            : place_text(*finding.second));
+  }
+  std::string text =
+      fmt::format("{}: {} at {}\n", error ? "error" : "warning", to_string(finding.kind), place);
   text += access_text(finding.first, sources);
+  // The same line is not quoted twice.
   if (finding.second) {
-    if (other_place) {
-      text += access_text(*finding.second, sources);
-    } else {  // the same line is not quoted twice
-      const std::string who = to_string(finding.second->thread);
-      text +=
-          fmt::format("        {}\n",
-                      finding.second->action.empty() ? who : finding.second->action + ": " + who);
-    }
+    text += other_place ? access_text(*finding.second, sources) : actor_text(*finding.second);
   }
   std::string what = sentence(finding.message);
-  if (!finding.address.empty()) what = fmt::format("At {}: {}", finding.address, what);
   if (finding.count > 1) what += fmt::format(" {} times in all.", format_count(finding.count));
   text += paragraph(what);
   if (!finding.cure.empty()) text += paragraph("Cure: " + sentence(finding.cure));
   return text;
-}
-
-bool has_errors(const std::vector<Finding>& findings) {
-  return std::any_of(findings.begin(), findings.end(),
-                     [](const Finding& f) { return f.severity == Severity::error; });
 }
 
 std::string findings_foot(const std::vector<Finding>& findings) {

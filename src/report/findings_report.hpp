@@ -19,7 +19,4 @@ std::string findings_foot(const std::vector<observe::Finding>& findings);
 /// The elements of `reports` in JSON.
 nlohmann::json findings_json(const std::vector<observe::Finding>& findings, SourceTexts& sources);
 
-/// Whether any finding is an error.
-bool has_errors(const std::vector<observe::Finding>& findings);
-
 }  // namespace tilescope::report

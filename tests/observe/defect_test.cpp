@@ -31,8 +31,10 @@ TEST_F(Defects, OffByOne) {
   const auto faulty = check({source("<="), {{3}, {64}}, 100});
   EXPECT_THAT(faulty.brief(), ElementsAre("out-of-bounds 3 in", "out-of-bounds 3 out"));
   EXPECT_EQ(faulty.findings[0].address, "in[100]");
-  EXPECT_THAT(faulty.findings[0].message, HasSubstr("misses 'in' (400 bytes) by 4 bytes"));
-  EXPECT_EQ(to_string(faulty.findings[0].first.thread), "block (1,0,0), thread (36,0,0)");
+  EXPECT_THAT(
+      faulty.findings[0].message,
+      HasSubstr("in[100] misses in, which has 100 elements of 4 bytes: 4 bytes past its end"));
+  EXPECT_EQ(to_string(*faulty.findings[0].first.thread), "block (1,0,0), thread (36,0,0)");
   EXPECT_THAT(check({source("<"), {{3}, {64}}, 100}).brief(), IsEmpty());
 }
 
@@ -57,7 +59,7 @@ TEST_F(Defects, Misaligned) {
   EXPECT_THAT(check({kernel("  int2 v = *reinterpret_cast<int2*>(in + 2 * threadIdx.x + 1);\n"
                             "  out[threadIdx.x] = v.x + v.y;")})
                   .brief(),
-              ElementsAre("misaligned 2"));
+              ElementsAre("misaligned 2 in"));
   EXPECT_THAT(check({kernel("  int2 v = *reinterpret_cast<int2*>(in + 2 * threadIdx.x);\n"
                             "  out[threadIdx.x] = v.x + v.y;")})
                   .brief(),
@@ -176,14 +178,38 @@ TEST_F(Defects, DifferentBarriersOfTwoBranches) {
               ElementsAre("barrier-mismatch 4/7"));
 }
 
-TEST_F(Defects, ThreadsThatHaveLeftAreNotWaitedFor) {
-  EXPECT_THAT(check({kernel("  __shared__ int tile[64];\n"
-                            "  if (threadIdx.x >= 48) return;\n"
-                            "  tile[threadIdx.x] = in[threadIdx.x];\n"
-                            "  __syncthreads();\n"
-                            "  out[threadIdx.x] = tile[47 - threadIdx.x];")})
+TEST_F(Defects, ThreadsThatHaveLeftBeforeABarrierAreAWarning) {
+  const std::string body =
+      "  tile[threadIdx.x] = in[threadIdx.x];\n"
+      "  __syncthreads();\n"
+      "  out[threadIdx.x] = tile[47 - threadIdx.x];\n"
+      "  __syncthreads();";
+  const auto left =
+      check({kernel("  __shared__ int tile[64];\n  if (threadIdx.x >= 48) return;\n" + body)});
+  // Once: the second barrier misses the same threads.
+  EXPECT_THAT(left.brief(), ElementsAre("barrier-unreached 5/5"));
+  EXPECT_EQ(left.findings[0].severity, Severity::warning);
+  EXPECT_TRUE(left.summary.complete());
+  // Whole blocks may leave.
+  EXPECT_THAT(check({kernel("  __shared__ int tile[64];\n  if (blockIdx.x > 0) return;\n"
+                            "  tile[threadIdx.x % 48] = 1;\n" +
+                            body.substr(body.find('\n') + 1)),
+                     {{3}, {48}}})
                   .brief(),
               IsEmpty());
+}
+
+TEST_F(Defects, ShufflesFromLanesThatHaveLeft) {
+  const auto source = [](const char* mask) {
+    return kernel(std::string("  if (threadIdx.x >= 20) return;\n"
+                              "  __syncwarp();\n"
+                              "  out[threadIdx.x] = __shfl_down_sync(") +
+                  mask + ", in[threadIdx.x], 1);");
+  };
+  EXPECT_THAT(check({source("0xffffffffu"), {{1}, {32}}}).brief(), ElementsAre("warp-mask 4"));
+  EXPECT_THAT(check({source("0x000fffffu"), {{1}, {32}}}).brief(), IsEmpty());
+  // Lanes that never were are no concern of the mask.
+  EXPECT_THAT(check({source("0xffffffffu"), {{1}, {20}}}).brief(), IsEmpty());
 }
 
 TEST_F(Defects, MasksThatNameAbsentLanes) {

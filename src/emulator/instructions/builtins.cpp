@@ -176,12 +176,9 @@ std::string format(Context& w, const Code& code, const std::string& text, std::u
 
 bool assert_fail(Context& w, const Code& code, const CallCode& call, int lane) {
   const std::string message = read_string(w, code, argument(w, call, 0, lane), lane);
-  const std::string file = read_string(w, code, argument(w, call, 1, lane), lane);
-  const std::uint64_t line = argument(w, call, 2, lane);
   const std::string function = read_string(w, code, argument(w, call, 3, lane), lane);
-  w.block->launch().trap(
-      *w.block, w.warp_index, lane, code.id,
-      fmt::format("{}:{}: {}: assertion `{}` failed", file, line & 0xffffffff, function, message));
+  w.block->launch().trap(*w.block, w.warp_index, lane, code.id,
+                         fmt::format("assertion `{}` failed in {}", message, function));
   return false;
 }
 

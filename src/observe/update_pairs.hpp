@@ -1,0 +1,34 @@
+// Which loads and stores are the two halves of an update, `bins[i]++` or `sum += x`: they have the
+// same address, and the load feeds the store. A race of such halves is cured by an atomic, any
+// other by a barrier.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "emulator/program.hpp"
+#include "observe/address_values.hpp"
+
+namespace tilescope::observe {
+
+class UpdatePairs {
+ public:
+  explicit UpdatePairs(const emulator::Program& program);
+
+  /// Are the two one load and one store of an update, or the same store of one?
+  bool one_update(emulator::InstructionId a, emulator::InstructionId b) const;
+
+ private:
+  struct Site {
+    bool load = false, store = false;
+    AddressValue address;
+  };
+  bool same_address(const Site& x, const Site& y) const;
+  /// Is the store the second half of some update?
+  bool has_load(emulator::InstructionId store) const;
+
+  std::vector<Site> sites_;               ///< by instruction
+  std::vector<std::uint32_t> functions_;  ///< by instruction
+};
+
+}  // namespace tilescope::observe
