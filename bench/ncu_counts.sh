@@ -5,6 +5,7 @@ set -u
 tilescope=$1
 out=$2
 metrics=$(tr -d ' \n' <<'LIST'
+launch__block_size,
 smsp__inst_executed.sum,
 smsp__thread_inst_executed.sum,
 smsp__sass_thread_inst_executed_op_ffma_pred_on.sum,
