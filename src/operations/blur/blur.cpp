@@ -15,7 +15,7 @@ namespace tilescope {
 namespace operations {
 namespace {
 
-// Constants of the kernels that march, to be measured with bench/companions_tuning.sh.
+// Constants of the kernels that march.
 constexpr int packed_threads = 128;
 constexpr int packed_samples = 16;        // of a row, a thread
 constexpr std::int64_t packed_rows = 64;  // the most a thread marches

@@ -23,7 +23,7 @@ Plan resident_grid(Step step, const DeviceProperties& device);
 /// One thread for a whole 16-byte pack of elements, and one for each element left over.
 Plan one_thread_a_pack(Step step, std::int64_t count, DataType type);
 
-/// Tiles of common/map.cuh. The tuning script in bench/ measures others.
+/// Tiles of common/map.cuh.
 struct MapTile {
   int threads = 256, unroll = 4;
 };

@@ -17,7 +17,7 @@ namespace tilescope {
 namespace operations {
 namespace {
 
-// Constants of the kernels that read in packs, to be measured with bench/companions_tuning.sh.
+// Constants of the kernels that read in packs.
 constexpr int column_threads = 512, column_unroll = 2;
 constexpr std::size_t column_bytes = 52 * 1024;  // of shared memory, for four blocks an SM
 constexpr int most_copies = 32;                  // one for each lane
@@ -242,8 +242,7 @@ Task histogram_task(const ConstArrayView& x, const Binning& binning) {
 }
 
 std::unique_ptr<Operation> make_histogram(const ProblemOptions& options) {
-  const std::int64_t count =
-      option_in_range("--size", options.size, std::int64_t{1} << 20U, 1, most_elements);
+  const std::int64_t count = list_size(options, std::int64_t{1} << 20U);
   const std::int64_t bins = option_in_range("--bins", options.bins, 256, 1, 65536);
   constexpr std::int64_t byte_values = 256;
   const DataType type =

@@ -19,7 +19,7 @@ namespace tilescope {
 namespace operations {
 namespace {
 
-// How a warp marches: the kernels' constants, to be measured with bench/companions_tuning.sh.
+// How a warp marches: the kernels' constants.
 struct March {
   int threads = 128, rows = 64, unroll = 4;
 };

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int tree_threads = 256;
 
-// Constants of the kernels that read in packs, to be measured with bench/companions_tuning.sh.
+// Constants of the kernels that read in packs.
 struct Tile {
   int threads = 512, unroll = 4, blocks_per_sm = 4;
 };
@@ -45,6 +45,11 @@ struct Problem {
   }
 };
 
+// One block even for nothing, whose sum is 0.
+std::int64_t blocks_of(std::int64_t count, std::int64_t per_block) {
+  return std::max<std::int64_t>(1, groups_of(count, per_block));
+}
+
 // The elements in blocks of `per_block`, then the blocks' values, until one is left.
 Plan tree(const Problem& p, int per_block) {
   Plan plan{.steps = {}, .defines = p.defines(), .scratch = {}};
@@ -53,7 +58,7 @@ Plan tree(const Problem& p, int per_block) {
   std::int64_t left = p.count();
   bool first = true;
   while (first || left > 1) {
-    const std::int64_t blocks = groups_of(left, per_block);
+    const std::int64_t blocks = blocks_of(left, per_block);
     const Memory to = Memory::scratch(plan.scratch.size());
     plan.scratch.push_back(static_cast<std::size_t>(blocks) * p.partial_bytes());
     plan.steps.push_back({.kernel = first ? "reduce" : "reduce_again",
@@ -85,7 +90,7 @@ Plan two_launches(const Problem& p, std::int64_t blocks, int threads) {
 Plan shuffles(const Problem& p, const DeviceProperties& device) {
   const std::int64_t most = std::int64_t{std::max(1, device.sm_count)} *
                             std::max(1, device.max_threads_per_sm / tree_threads);
-  return two_launches(p, std::min(most, groups_of(p.count(), tree_threads)), tree_threads);
+  return two_launches(p, std::min(most, blocks_of(p.count(), tree_threads)), tree_threads);
 }
 
 const Tile& tile_of(const Problem& p) {
@@ -97,7 +102,7 @@ const Tile& tile_of(const Problem& p) {
 std::int64_t blocks_for(const Problem& p, const DeviceProperties& device) {
   const Tile& tile = tile_of(p);
   const auto pack = static_cast<std::int64_t>(16 / size_of(p.x.type));
-  const std::int64_t tiles = groups_of(p.count(), pack * tile.unroll * tile.threads);
+  const std::int64_t tiles = blocks_of(p.count(), pack * tile.unroll * tile.threads);
   const int fit =
       std::min(tile.blocks_per_sm, std::max(1, device.max_threads_per_sm / tile.threads));
   const std::int64_t most = std::int64_t{std::max(1, device.sm_count)} * fit;
@@ -130,6 +135,12 @@ Plan one_pass(const Problem& p, const DeviceProperties& device) {
 template <Plan (*make)(const Problem&, const DeviceProperties&)>
 std::function<Plan(const DeviceProperties&)> planned(const Problem& p) {
   return [p](const DeviceProperties& device) { return make(p, device); };
+}
+
+// Of a list of no elements, only the sum exists.
+void require_something(Reduction reduction) {
+  if (reduction == Reduction::sum) return;
+  throw Error(ErrorKind::usage, fmt::format("nothing has no {}", name_of(reduction)));
 }
 
 // Sums must come out exact in any order, so that an element that is left out shows: multiples of
@@ -205,11 +216,11 @@ Task reduction_task(const ConstArrayView& x, Reduction reduction) {
 }
 
 std::unique_ptr<Operation> make_reduction(const ProblemOptions& options) {
-  const std::int64_t count =
-      option_in_range("--size", options.size, std::int64_t{1} << 20U, 1, most_elements);
+  const std::int64_t count = list_size(options, std::int64_t{1} << 20U);
   const DataType type = type_among("reduction", options.type,
                                    {DataType::float32, DataType::float64, DataType::int32});
   const Reduction reduction = parse_reduction(options.reduction.value_or("sum"));
+  if (count == 0) require_something(reduction);
   const auto elements = static_cast<std::size_t>(count);
   std::vector<HostArray> inputs;
   inputs.push_back(reduction == Reduction::sum && is_floating(type)
@@ -253,16 +264,10 @@ Reduced reduce(Device& device, const ConstArrayView& x, Reduction reduction,
     throw Error(ErrorKind::usage,
                 fmt::format("reduce takes float32, float64 and int32, not {}", name_of(x.type)));
   }
-  if (x.count == 0 && reduction != Reduction::sum) {
-    throw Error(ErrorKind::usage, fmt::format("nothing has no {}", name_of(reduction)));
-  }
+  if (x.count == 0) operations::require_something(reduction);
   Reduced reduced;
   const DataType type = operations::result_type(x.type, reduction);
   reduced.type = is_floating(type) ? DataType::float64 : DataType::int64;
-  if (x.count == 0) {
-    reduced.report.variant = "none (nothing to sum)";
-    return reduced;
-  }
   operations::HostArray result(type, 1);
   reduced.report = operations::run_task(device, operations::reduction_task(x, reduction),
                                         options.variant, result.data());
