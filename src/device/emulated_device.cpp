@@ -16,6 +16,7 @@ using Lock = std::lock_guard<std::mutex>;
 
 struct EmulatedKernel final : Kernel::State {
   ~EmulatedKernel() override {
+    if (!module) return;
     const Lock lock(*mutex);
     machine->unload(*module);
   }
@@ -122,8 +123,9 @@ Kernel EmulatedDevice::load(const KernelRequest& request) {
                                ? request.source_name
                                : fmt::format("PTX of {}", request.source_name);
   ptx::Module parsed = ptx::parse(program.ptx, file);
-  const Lock lock(*mutex_);
+  // Before the lock, so that a kernel which is refused below is destroyed after it.
   auto kernel = std::make_shared<EmulatedKernel>();
+  const Lock lock(*mutex_);
   kernel->machine = machine_;
   kernel->mutex = mutex_;
   kernel->entry = program.kernel_name;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emulator/address_space.hpp"
+#include "emulator/special_registers.hpp"
 
 namespace tilescope::emulator {
 namespace {
@@ -128,6 +129,7 @@ std::uint32_t FunctionDecoder::temporary(unsigned bytes) {
 
 std::uint32_t FunctionDecoder::special_use(ptx::SpecialRegister special, unsigned bytes,
                                            std::uint64_t addend) {
+  if (names_reserved_shared(special)) uses_reserved_shared_ = true;
   for (const SpecialUse& use : result_.specials) {
     if (use.special == special && use.bytes == bytes && use.addend == addend) return use.offset;
   }
@@ -145,7 +147,8 @@ std::uint32_t FunctionDecoder::source(const ptx::Operand& operand, ptx::Type typ
       if (type == ptx::Type::pred) return constant_predicate(operand.bits != 0);
       return constant(ptx::immediate_bits(operand, type), bytes);
     case ptx::Operand::Kind::special: {
-      const bool number = operand.special == ptx::SpecialRegister::envreg;
+      const bool number = operand.special == ptx::SpecialRegister::envreg ||
+                          operand.special == ptx::SpecialRegister::reserved_smem_offset;
       return special_use(operand.special, bytes, number ? operand.bits : 0);
     }
     case ptx::Operand::Kind::symbol:

@@ -62,6 +62,7 @@ class FunctionDecoder {
   std::uint32_t* pattern_slots_ = nullptr;
   bool order_dependent_ = false;
   bool uses_heap_ = false;
+  bool uses_reserved_shared_ = false;
   std::string refusal_;  ///< why the last instruction was refused, if there is more to say
   std::vector<RegisterPlace> places_;
   std::vector<ParameterSlot> param_variables_;  ///< by Function::variables

@@ -105,6 +105,8 @@ class Program {
   bool recursive() const { return recursive_; }
   bool uses_alloca() const { return uses_alloca_; }
   bool prints() const { return prints_; }
+  /// True if it reads where the system's part of shared memory is.
+  bool uses_reserved_shared() const { return uses_reserved_shared_; }
   bool uses_heap() const { return uses_heap_; }
   /// True if atomics of different blocks give results that depend on the order of the blocks.
   bool order_dependent() const { return order_dependent_; }
@@ -126,6 +128,7 @@ class Program {
   bool recursive_ = false;
   bool uses_alloca_ = false;
   bool prints_ = false;
+  bool uses_reserved_shared_ = false;
   bool order_dependent_ = false;
 };
 

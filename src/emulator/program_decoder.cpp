@@ -324,6 +324,8 @@ void ProgramDecoder::decode_function(std::uint32_t index) {
   split_blocks(decoder, ptx::build_control_flow(function));
   result.image.resize(align_up(result.image.size(), 64), 0);
   program_->order_dependent_ = program_->order_dependent_ || decoder.order_dependent_;
+  program_->uses_reserved_shared_ =
+      program_->uses_reserved_shared_ || decoder.uses_reserved_shared_;
 }
 
 void ProgramDecoder::size_locals() {

@@ -42,14 +42,22 @@ bool is_counter(SpecialRegister special) {
 
 bool is_known(SpecialRegister special) {
   switch (special) {
-    case SpecialRegister::reserved_smem_offset_begin:
-    case SpecialRegister::reserved_smem_offset_end:
-    case SpecialRegister::reserved_smem_offset_cap:
-    case SpecialRegister::reserved_smem_offset:
     case SpecialRegister::current_graph_exec:
       return false;
     default:
       return true;
+  }
+}
+
+bool names_reserved_shared(SpecialRegister special) {
+  switch (special) {
+    case SpecialRegister::reserved_smem_offset_begin:
+    case SpecialRegister::reserved_smem_offset_end:
+    case SpecialRegister::reserved_smem_offset_cap:
+    case SpecialRegister::reserved_smem_offset:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -125,6 +133,15 @@ std::uint64_t value(const LaunchState& launch, SpecialRegister special, std::uin
     case SpecialRegister::total_smem_size:
     case SpecialRegister::aggr_smem_size:
       return launch.info().shared_bytes;
+    case SpecialRegister::reserved_smem_offset_begin:
+      return launch.info().shared_bytes - kReservedSharedBytes;
+    case SpecialRegister::reserved_smem_offset_end:
+      return launch.info().shared_bytes;
+    case SpecialRegister::reserved_smem_offset_cap:
+      return kReservedSharedBytes;
+    // Two parts; the second is what cooperative groups wider than a warp meet in.
+    case SpecialRegister::reserved_smem_offset:
+      return launch.info().shared_bytes - kReservedSharedBytes / (number == 0 ? 1 : 2);
     case SpecialRegister::dynamic_smem_size:
       return setup.dynamic_shared_bytes;
     // The address of the workspace of grid-wide synchronisation: high half, low half.

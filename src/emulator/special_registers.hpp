@@ -16,6 +16,11 @@ bool depends_on_block(ptx::SpecialRegister special);
 /// Registers that change while a warp runs are read by an instruction of their own.
 bool is_counter(ptx::SpecialRegister special);
 
+/// The system's part of a block's shared memory, behind all that the program declares. A block has
+/// it only if its program asks where it is.
+inline constexpr std::uint32_t kReservedSharedBytes = 1024;
+bool names_reserved_shared(ptx::SpecialRegister special);
+
 /// Can the emulator give its value?
 bool is_known(ptx::SpecialRegister special);
 
