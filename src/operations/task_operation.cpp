@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "operations/guarded_buffer.hpp"
 #include "operations/kernel_program.hpp"
 #include "operations/random.hpp"
 
@@ -43,7 +44,7 @@ class DeviceRun : public Prepared {
         set.inputs.push_back(set.buffers.back().address());
         device.copy_to_device(set.inputs.back(), input.data, input.bytes());
       }
-      set.output = device.allocate(output_bytes(), "output");
+      set.output = GuardedBuffer(device, output_bytes(), "output");
       sets_.push_back(std::move(set));
     }
   }
@@ -57,6 +58,7 @@ class DeviceRun : public Prepared {
     }
   }
   HostArray output(int input_set) override {
+    at(input_set).output.require_intact();
     HostArray result(type_, count_);
     device_.copy_to_host(result.data(), at(input_set).output.address(), result.bytes());
     return result;
@@ -66,7 +68,7 @@ class DeviceRun : public Prepared {
   struct Set {
     std::vector<Buffer> buffers;
     std::vector<DeviceAddress> inputs;
-    Buffer output;
+    GuardedBuffer output;
   };
   const Set& at(int input_set) const {
     return sets_[static_cast<std::size_t>(input_set) % sets_.size()];

@@ -21,7 +21,7 @@ namespace {
 constexpr int column_threads = 512, column_unroll = 2;
 constexpr std::size_t column_bytes = 52 * 1024;  // of shared memory, for four blocks an SM
 constexpr int most_copies = 32;                  // one for each lane
-constexpr int copies_of_04 = 8;
+constexpr std::size_t copies_of_04 = 8;          // where they fit
 
 std::string_view element_text(DataType type) {
   switch (type) {
@@ -111,6 +111,11 @@ Plan one_launch(const Problem& p, const DeviceProperties& device, std::size_t sh
         .defines = std::move(defines)}});
 }
 
+// The shared memory that a block can have.
+std::size_t optin_bytes(const DeviceProperties& device) {
+  return std::max(device.shared_bytes_per_block_optin, std::size_t{48} << 10U);
+}
+
 // Bins that a launch counts, and copies of each.
 struct Columns {
   std::int64_t span;
@@ -118,7 +123,7 @@ struct Columns {
 };
 
 Columns columns_for(std::int64_t bins, const DeviceProperties& device) {
-  const std::size_t optin = std::max(device.shared_bytes_per_block_optin, std::size_t{48} << 10U);
+  const std::size_t optin = optin_bytes(device);
   const auto most_span = static_cast<std::int64_t>(optin / sizeof(std::uint32_t));
   // In as few launches as possible, of about the same size.
   const std::int64_t launches = groups_of(bins, most_span);
@@ -218,8 +223,9 @@ Task histogram_task(const ConstArrayView& x, const Binning& binning) {
            }),
       rung(p, "copies", "several histograms a block", "histogram/04_copies.cu",
            [](const Problem& q, const DeviceProperties& d) {
-             return one_launch(q, d, q.bin_bytes(q.b.bins, copies_of_04),
-                               {define("COPIES", copies_of_04)});
+             const std::size_t fit = optin_bytes(d) / q.bin_bytes(q.b.bins);
+             const auto copies = static_cast<int>(std::clamp(fit, std::size_t{1}, copies_of_04));
+             return one_launch(q, d, q.bin_bytes(q.b.bins, copies), {define("COPIES", copies)});
            }),
       rung(p, "vector", "128-bit loads", "histogram/05_vector.cu",
            [](const Problem& q, const DeviceProperties& d) {
