@@ -30,7 +30,7 @@ setup: ## install what building needs and this machine lacks
 build: setup ## the command, as build/tilescope
 	$(call build,default,build)
 
-demo: build ## multiply two .npy files, climb the ladder
+demo: build ## multiply, climb the ladder, explain a kernel, find a mistake
 	@tools/demo.sh build/tilescope
 
 test: build ## every test

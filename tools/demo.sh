@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What `make demo` shows: a product of two files, and the ladder on the best device there is.
+# What `make demo` shows, on any machine: a product of two files, the ladder on the best device there
+# is, one kernel explained, and one with a mistake found out.
 # Usage: tools/demo.sh TILESCOPE_BINARY
 set -euo pipefail
 tilescope=$(realpath "$1")
@@ -8,15 +9,20 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
+say() { printf '\n== %s\n' "$1"; }
+show() {  # prints the command, then runs it
+  printf '\n$ tilescope %s\n' "$*"
+  "$tilescope" "$@"
+}
+
+say "1. Multiply two matrices of any shape"
 "$python" - <<'PYTHON'
 import numpy as np
 rng = np.random.default_rng(1)
 np.save("A.npy", rng.uniform(-1, 1, (1000, 999)).astype(np.float32))
 np.save("B.npy", rng.uniform(-1, 1, (999, 1001)).astype(np.float32))
 PYTHON
-
-echo "\$ tilescope matmul A.npy B.npy -o C.npy"
-"$tilescope" matmul A.npy B.npy -o C.npy
+show matmul A.npy B.npy -o C.npy
 "$python" - <<'PYTHON'
 import numpy as np
 a, b, c = (np.load(name).astype(np.float64) for name in ("A.npy", "B.npy", "C.npy"))
@@ -26,6 +32,28 @@ assert np.all(error <= bound), "C.npy is not the product"
 print(f"NumPy agrees: the largest error is {error.max():.1e}, each within its bound")
 PYTHON
 
-echo
-echo "\$ tilescope ladder matmul"
-"$tilescope" ladder matmul
+say "2. The same product as a ladder of kernels, every element of every rung verified"
+show ladder matmul
+
+say "3. Why one rung is slow: its source, with what a profiler would count on each line"
+show explain matmul/tiled_conflicts
+
+say "4. A kernel with a mistake: is the sum of a block ready when thread 0 reads it?"
+cat > sums.cu <<'CUDA'
+__global__ void sums(const float* in, float* out) {
+  __shared__ float part[256];
+  const int t = threadIdx.x;
+  part[t] = in[blockIdx.x * 256 + t];
+  __syncthreads();
+  for (int half = 128; half > 0; half /= 2) {
+    if (t < half) part[t] += part[t + half];
+  }
+  if (t == 0) out[blockIdx.x] = part[0];
+}
+CUDA
+if show check sums.cu --grid 4 --block 256 --arg in=f32[1024]=iota --arg out=f32[4]=zeros; then
+  echo "demo: check should have found the missing barrier" >&2
+  exit 1
+fi
+
+say "Next: tilescope --help, README.md, docs/explain.md"

@@ -7,7 +7,9 @@
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
+#include "cli/emulated_target.hpp"
 #include "cli/problem_arguments.hpp"
+#include "cli/user_kernel.hpp"
 #include "measure/ladder.hpp"
 #include "operations/registry.hpp"
 #include "report/ladder_report.hpp"
@@ -23,21 +25,24 @@ struct LadderCommand {
   bool list = false;
 
   int run() const {
-    const auto made = operations::make_operation(operation, list ? smallest() : problem);
-    if (list) return print_list(*made);
+    if (list) return print_list(*operations::make_operation(operation, smallest()));
+    const std::shared_ptr<Device> opened = open_for_kernels(device, nullptr);
+    const bool counted = opened->kind() == DeviceKind::emulated;
+    const auto made = operations::make_operation(
+        operation, counted ? emulated_size(operation, problem) : problem);
     std::vector<std::string> names;
     for (const std::string& name : variants) names.push_back(made->variant_name(name));
-    std::string why;
-    const std::shared_ptr<Device> opened = Device::open(device, &why);
-    if (device == "auto" && opened->kind() == DeviceKind::cpu) {
-      note("tilescope: " + why);
+    if (device == "auto" && counted) {
+      note(fmt::format("tilescope: no GPU found; {} counts instead (--device cuda says why)",
+                       opened->id()));
     }
     const report::LadderContext context{.operation = operation,
                                         .size = made->size_text(),
                                         .device_id = opened->id(),
                                         .device = opened->properties(),
                                         .work = made->work(),
-                                        .seed = problem.seed};
+                                        .seed = problem.seed,
+                                        .counted = counted};
     const CancelScope cancel;
     ProgressLine progress("climbing");
     std::uint64_t done = 0;
@@ -52,9 +57,9 @@ struct LadderCommand {
       const report::Yardsticks sticks = report::yardsticks(results);
       std::string text = report::ladder_head(context);
       for (const measure::RungResult& result : results) {
-        text += report::ladder_row(result, context.work, sticks);
+        text += report::ladder_row(result, context, sticks);
       }
-      print(text + report::ladder_foot(results));
+      print(text + report::ladder_foot(results, context));
     }
     write_json(report::ladder_json(context, results), json);
     if (CancelScope::cancelled()) {
@@ -84,8 +89,7 @@ struct LadderCommand {
 
 void register_ladder(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<LadderCommand>();
-  CLI::App* sub =
-      app.add_subcommand("ladder", "Verify, time and compare all rungs of an operation");
+  CLI::App* sub = app.add_subcommand("ladder", "Verify and time (or count) an operation's rungs");
   std::vector<std::string_view> names;
   for (const auto& operation : operations::registered_operations()) names.push_back(operation.name);
   sub->add_option("OPERATION", command->operation, fmt::format("{}", fmt::join(names, ", ")))
@@ -107,7 +111,8 @@ void register_ladder(CLI::App& app, std::function<int()>& run) {
       "Every element is compared with a float64 reference before and after timing;\n"
       "operands are random and rotate through twice the L2 cache. Time is the median of\n"
       "at least 9 runs; \"x peer\" is the vendor's time over the rung's, \"x copy\" that of\n"
-      "the device's own copy of as many bytes.\n"
+      "the device's own copy of as many bytes. Without a GPU kernels are emulated, at a\n"
+      "small size unless one is given, and the table shows what a profiler counts.\n"
       "\n"
       "Examples:\n"
       "  tilescope ladder matmul --size 1024\n"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "measure/counting.hpp"
 #include "measure/verification.hpp"
 
 namespace tilescope::measure {
@@ -64,7 +65,11 @@ class Climber {
                 std::string_view when) {
     const operations::Expected& expected = operation_.expected(result.variant);
     prepared.poison(input_set);
-    prepared.run(input_set);
+    {
+      const LaunchCounter counter(device_);
+      prepared.run(input_set);
+      result.counts = counter.result();
+    }
     const operations::HostArray output = prepared.output(input_set);
     const Verification v = verify(output, expected);
     if (!v.ok()) {
@@ -80,6 +85,7 @@ class Climber {
     result.verdict = Verdict::wrong;
     result.reason = std::move(reason);
     result.timing.reset();
+    result.counts.reset();
     result.max_error.reset();
     result.flops_per_second = result.bytes_per_second = 0.0;
     return result;

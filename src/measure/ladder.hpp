@@ -1,4 +1,5 @@
-// Every rung of an operation on one device: verified, timed, verified again.
+// Every rung of an operation on one device: verified, timed (or, emulated, counted), verified
+// again.
 #pragma once
 
 #include <functional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "measure/timing.hpp"
+#include "observe/counts.hpp"
 #include "operations/operation.hpp"
 
 namespace tilescope::measure {
@@ -25,8 +27,9 @@ struct RungResult {
   std::string note;              ///< such as "padded to 1024 x 1024 x 1024"
   std::optional<Timing> timing;  ///< absent where time means nothing (emulated)
   std::optional<double> max_error;
-  double flops_per_second = 0.0;  ///< 0 without a time
-  double bytes_per_second = 0.0;  ///< compulsory bytes over time; 0 without a time
+  double flops_per_second = 0.0;          ///< 0 without a time
+  double bytes_per_second = 0.0;          ///< compulsory bytes over time; 0 without a time
+  std::optional<observe::Counts> counts;  ///< of one run's kernels; where they were emulated
 };
 
 struct LadderOptions {

@@ -21,6 +21,29 @@ WavefrontCounts& WavefrontCounts::operator+=(const WavefrontCounts& other) {
   return *this;
 }
 
+SectorCounts Counts::global() const {
+  SectorCounts sum = global_load;
+  sum += global_store;
+  sum += global_atomic;
+  sum += global_reduction;
+  return sum;
+}
+
+WavefrontCounts Counts::shared() const {
+  WavefrontCounts sum = shared_load;
+  sum += shared_store;
+  sum += shared_atomic;
+  sum += shared_async;
+  return sum;
+}
+
+double Counts::requested_intensity() const {
+  const std::uint64_t sectors = global().sectors;
+  return sectors == 0 ? 0
+                      : static_cast<double>(operations.flops()) /
+                            static_cast<double>(sectors * gpu::kSectorBytes);
+}
+
 Counts& Counts::operator+=(const Counts& other) {
   instructions += other.instructions;
   thread_instructions += other.thread_instructions;
@@ -58,14 +81,6 @@ double LaunchCounts::compulsory_intensity() const {
   const std::uint64_t bytes = unique_bytes_read() + unique_bytes_written();
   return bytes == 0 ? 0
                     : static_cast<double>(totals.operations.flops()) / static_cast<double>(bytes);
-}
-
-double LaunchCounts::requested_intensity() const {
-  const std::uint64_t sectors = totals.global_load.sectors + totals.global_store.sectors +
-                                totals.global_atomic.sectors + totals.global_reduction.sectors;
-  return sectors == 0 ? 0
-                      : static_cast<double>(totals.operations.flops()) /
-                            static_cast<double>(sectors * gpu::kSectorBytes);
 }
 
 }  // namespace tilescope::observe

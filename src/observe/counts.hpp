@@ -64,6 +64,12 @@ struct Counts {
   std::uint64_t barriers = 0;  ///< bar.*, executed by warps
   OperationCounts operations;
 
+  /// Everything that went to global memory, or to shared memory.
+  SectorCounts global() const;
+  WavefrontCounts shared() const;
+  /// Floating point operations per byte of the global sectors that were requested; 0 without any.
+  double requested_intensity() const;
+
   Counts& operator+=(const Counts& other);
   friend bool operator==(const Counts&, const Counts&) = default;
 };
@@ -101,8 +107,6 @@ struct LaunchCounts {
   std::uint64_t unique_bytes_written() const;
   /// Floating point operations per byte that had to move, each byte once; 0 without traffic.
   double compulsory_intensity() const;
-  /// Floating point operations per byte of the sectors that were requested; 0 without traffic.
-  double requested_intensity() const;
 };
 
 }  // namespace tilescope::observe

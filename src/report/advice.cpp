@@ -68,22 +68,6 @@ std::string_view to_string(AdviceKind kind) {
   return "partial-warps";
 }
 
-observe::SectorCounts global_sectors(const observe::Counts& c) {
-  observe::SectorCounts sum = c.global_load;
-  sum += c.global_store;
-  sum += c.global_atomic;
-  sum += c.global_reduction;
-  return sum;
-}
-
-observe::WavefrontCounts shared_wavefronts(const observe::Counts& c) {
-  observe::WavefrontCounts sum = c.shared_load;
-  sum += c.shared_store;
-  sum += c.shared_atomic;
-  sum += c.shared_async;
-  return sum;
-}
-
 std::string_view access_verb(AccessKind kind) {
   switch (kind) {
     case AccessKind::load:
@@ -129,8 +113,8 @@ std::vector<Advice> advise(const observe::LaunchCounts& counts,
 }
 
 std::string no_advice(const observe::LaunchCounts& counts) {
-  const observe::SectorCounts sectors = global_sectors(counts.totals);
-  const observe::WavefrontCounts waves = shared_wavefronts(counts.totals);
+  const observe::SectorCounts sectors = counts.totals.global();
+  const observe::WavefrontCounts waves = counts.totals.shared();
   std::string text = "none";
   const auto add = [&](const std::string& clause) {
     text += (text == "none" ? ": " : ", ") + clause;

@@ -69,7 +69,7 @@ void divergence(const AdviceInput& input, const observe::LineCounts& line,
 
 void local_memory(const AdviceInput& input, const observe::LineCounts& line,
                   std::vector<Advice>& advice) {
-  observe::SectorCounts own = line.counts.local_load, all = global_sectors(input.counts.totals);
+  observe::SectorCounts own = line.counts.local_load, all = input.counts.totals.global();
   own += line.counts.local_store;
   all += input.counts.totals.local_load;
   all += input.counts.totals.local_store;

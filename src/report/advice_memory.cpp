@@ -80,9 +80,8 @@ void advise_on_atomics(const AdviceInput& input, const AccessGroup& group,
   }
   constexpr int many = 8;
   if (most < many) return;
-  const double share =
-      double(global_sectors(group.counts).requests) /
-      double(std::max<std::uint64_t>(global_sectors(input.counts.totals).requests, 1));
+  const double share = double(group.counts.global().requests) /
+                       double(std::max<std::uint64_t>(input.counts.totals.global().requests, 1));
   if (share < least_share) return;
   advice.push_back(
       {AdviceKind::contended_atomic, group.place,
@@ -97,8 +96,8 @@ void advise_on_atomics(const AdviceInput& input, const AccessGroup& group,
 void advise_on_width(const AdviceInput& input, const AccessGroup& group, const LanePattern& pattern,
                      std::vector<Advice>& advice) {
   const std::uint32_t width = group.sample->bytes;
-  const observe::SectorCounts own = global_sectors(group.counts);
-  const observe::SectorCounts all = global_sectors(input.counts.totals);
+  const observe::SectorCounts own = group.counts.global();
+  const observe::SectorCounts all = input.counts.totals.global();
   if (width >= 4 || pattern.step[0].value_or(0) != std::int64_t{width}) return;
   constexpr double most_requests = 0.1;
   const double share = double(own.requests) / double(all.requests);
@@ -119,8 +118,8 @@ void advise_on_sectors(const AdviceInput& input, const AccessGroup& group,
   if (access_verb(sample.kind) == "atomic") advise_on_atomics(input, group, advice);
   const std::optional<LanePattern> pattern = lane_pattern(sample, input.block);
   if (pattern) advise_on_width(input, group, *pattern, advice);
-  const observe::SectorCounts own = global_sectors(group.counts);
-  const observe::SectorCounts all = global_sectors(input.counts.totals);
+  const observe::SectorCounts own = group.counts.global();
+  const observe::SectorCounts all = input.counts.totals.global();
   if (own.requests == 0 || own.excessive() == 0) return;
   const double share = double(own.excessive()) / double(all.sectors);
   if (share < least_share || own.sectors * 10 < own.ideal_sectors * 11) return;
@@ -199,8 +198,8 @@ std::string cure_text(const AdviceInput& input, const AccessGroup& group) {
 void advise_on_conflicts(const AdviceInput& input, const AccessGroup& group,
                          std::vector<Advice>& advice) {
   const LaneSample& sample = *group.sample;
-  const observe::WavefrontCounts own = shared_wavefronts(group.counts);
-  const observe::WavefrontCounts all = shared_wavefronts(input.counts.totals);
+  const observe::WavefrontCounts own = group.counts.shared();
+  const observe::WavefrontCounts all = input.counts.totals.shared();
   if (own.conflicts() == 0 || all.wavefronts == 0) return;
   const double share = double(own.conflicts()) / double(all.wavefronts);
   if (share < least_share) return;

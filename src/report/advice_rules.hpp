@@ -29,9 +29,6 @@ struct AdviceInput {
 /// Nothing below this share of its kind is worth a word.
 constexpr double least_share = 0.02;
 
-observe::SectorCounts global_sectors(const observe::Counts& counts);
-observe::WavefrontCounts shared_wavefronts(const observe::Counts& counts);
-
 std::string_view access_verb(emulator::AccessKind kind);
 /// "The load of A[row * k + i]", or as much of it as is known.
 std::string access_name(const AdviceInput& input, const AccessGroup& group);

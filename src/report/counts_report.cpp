@@ -99,7 +99,7 @@ std::string totals_text(const observe::LaunchCounts& counts) {
                         format_count(counts.unique_bytes_written()));
     if (t.operations.flops() > 0) {
       text += fmt::format("; FLOP/B {:.2f} (sectors: {:.2f})", counts.compulsory_intensity(),
-                          counts.requested_intensity());
+                          t.requested_intensity());
     }
     text += '\n';
   }

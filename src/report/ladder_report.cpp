@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
+#include "report/counts_report.hpp"
 #include "report/device_report.hpp"
 #include "report/wrap.hpp"
 
@@ -25,6 +26,26 @@ std::string ratio(double yardstick_ms, const RungResult& result) {
   return fmt::format("{:.3f}", yardstick_ms / result.timing->median_ms());
 }
 
+std::string counted_columns(const RungResult& result) {
+  if (!result.counts) {
+    return result.timing
+               ? fmt::format("{:>43}\n",
+                             "on the CPU, " + format_duration(result.timing->median_ms() * 1e-3))
+               : std::string("-\n");
+  }
+  const observe::Counts& c = *result.counts;
+  const observe::SectorCounts global = c.global();
+  const observe::WavefrontCounts shared = c.shared();
+  const auto or_dash = [](std::uint64_t value) {
+    return value == 0 ? std::string("-") : short_count(value);
+  };
+  return fmt::format(
+      "{:>8} {:>5.1f} {:>6} {:>6} {:>6} {:>7}\n", short_count(global.requests),
+      global.per_request(), or_dash(shared.wavefronts),
+      shared.wavefronts == 0 ? "-" : short_count(shared.conflicts()), or_dash(c.operations.ffma),
+      c.operations.flops() == 0 ? "-" : fmt::format("{:.2f}", c.requested_intensity()));
+}
+
 }  // namespace
 
 Yardsticks yardsticks(const std::vector<RungResult>& results) {
@@ -39,19 +60,26 @@ Yardsticks yardsticks(const std::vector<RungResult>& results) {
 
 std::string ladder_head(const LadderContext& context) {
   const bool memory = context.work.memory_bound;
-  return fmt::format("{} {} on {} ({})\n{:<{}} {:<8} {:>10} {:>{}} {:>8} {:>9}\n",
-                     context.operation, context.size, context.device_id, context.device.name,
-                     "rung", name_width, "verdict", "time", "rate", rate_width, "x peer",
-                     memory ? "x copy" : "max error");
+  const std::string first =
+      fmt::format("{} {} on {} ({})\n{:<{}} {:<8}", context.operation, context.size,
+                  context.device_id, context.device.name, "rung", name_width, "verdict");
+  if (context.counted) {
+    return first + fmt::format(" {:>8} {:>5} {:>6} {:>6} {:>6} {:>7}\n", "requests", "/req",
+                               "waves", "confl.", "FFMA", "FLOP/B");
+  }
+  return first + fmt::format(" {:>10} {:>{}} {:>8} {:>9}\n", "time", "rate", rate_width, "x peer",
+                             memory ? "x copy" : "max error");
 }
 
-std::string ladder_row(const RungResult& result, const operations::Work& work,
+std::string ladder_row(const RungResult& result, const LadderContext& context,
                        const Yardsticks& yardsticks) {
+  const operations::Work& work = context.work;
   const std::string row = fmt::format("{:<{}} {:<8} ", result.variant.name, name_width,
                                       measure::name_of(result.verdict));
   if (result.verdict != Verdict::ok) {
     return row + hang(result.reason, name_width + 10, text_width) + '\n';
   }
+  if (context.counted) return row + counted_columns(result);
   std::string time = "-", rate = "-";
   if (result.timing) {
     time = format_duration(result.timing->median_ms() * 1e-3);
@@ -64,7 +92,7 @@ std::string ladder_row(const RungResult& result, const operations::Work& work,
                            ratio(yardsticks.peer_ms, result), last);
 }
 
-std::string ladder_foot(const std::vector<RungResult>& results) {
+std::string ladder_foot(const std::vector<RungResult>& results, const LadderContext& context) {
   const auto count = [&](Verdict verdict) {
     return std::count_if(results.begin(), results.end(),
                          [verdict](const RungResult& r) { return r.verdict == verdict; });
@@ -75,6 +103,12 @@ std::string ladder_foot(const std::vector<RungResult>& results) {
     if (!result.note.empty() && result.verdict == Verdict::ok) {
       text += fmt::format("  {}: {}\n", result.variant.name, result.note);
     }
+  }
+  if (context.counted) {
+    text +=
+        "These are counts of an emulated GPU, no times. requests: to global memory; /req:\n"
+        "32-byte sectors each; waves: turns of shared memory, confl.: those lost to bank\n"
+        "conflicts; FLOP/B: operations a byte requested of global memory.\n";
   }
   return text;
 }
@@ -94,6 +128,10 @@ nlohmann::json ladder_json(const LadderContext& context, const std::vector<RungR
                         {"time_ms", nullptr},
                         {"max_error", nullptr}};
     if (result.max_error) rung["max_error"] = *result.max_error;
+    if (result.counts) {
+      rung["counts"] = counts_json(*result.counts);
+      rung["flops_per_requested_byte"] = result.counts->requested_intensity();
+    }
     if (result.timing) {
       rung["time_ms"] = result.timing->median_ms();
       rung["fastest_ms"] = result.timing->fastest_ms();

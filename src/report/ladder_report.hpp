@@ -17,6 +17,7 @@ struct LadderContext {
   DeviceProperties device;
   operations::Work work;
   std::uint64_t seed = 0;
+  bool counted = false;  ///< an emulated device: counts instead of times
 };
 
 /// What the rungs are compared with: median times, 0 where there is none.
@@ -29,11 +30,13 @@ Yardsticks yardsticks(const std::vector<measure::RungResult>& results);
 /// The lines above the rows.
 std::string ladder_head(const LadderContext& context);
 /// One row: the rate in FLOP/s and the largest error, or for memory-bound work in B/s and against
-/// the copy.
-std::string ladder_row(const measure::RungResult& result, const operations::Work& work,
+/// the copy. On an emulated device: requests to global memory and sectors a request, wavefronts and
+/// conflicts of shared memory, FFMA, and floating-point operations a requested byte.
+std::string ladder_row(const measure::RungResult& result, const LadderContext& context,
                        const Yardsticks& yardsticks);
 /// What follows the rows: how many are ok, and the notes.
-std::string ladder_foot(const std::vector<measure::RungResult>& results);
+std::string ladder_foot(const std::vector<measure::RungResult>& results,
+                        const LadderContext& context);
 
 /// Version 1: {"version", "command", "operation", "size", "device", "rungs": [...]}.
 nlohmann::json ladder_json(const LadderContext& context,

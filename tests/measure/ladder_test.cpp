@@ -57,6 +57,9 @@ class FakeOperation final : public operations::Operation {
     if (behaviour.on_prepare) behaviour.on_prepare();
     return std::make_unique<Run>(device_, behaviour);
   }
+  operations::Plan plan(const operations::VariantInfo&, const DeviceProperties&) const override {
+    return {};  // the ladder only runs what was prepared
+  }
   const operations::Expected& expected(const operations::VariantInfo&) const override {
     return expected_;
   }

@@ -55,8 +55,8 @@ LadderContext context() {
 
 std::string table(const LadderContext& of, const std::vector<RungResult>& rows) {
   std::string text = ladder_head(of);
-  for (const RungResult& row : rows) text += ladder_row(row, of.work, yardsticks(rows));
-  return text + ladder_foot(rows);
+  for (const RungResult& row : rows) text += ladder_row(row, of, yardsticks(rows));
+  return text + ladder_foot(rows, of);
 }
 
 constexpr const char* golden =
@@ -95,6 +95,55 @@ TEST(LadderTable, WithoutTimes) {  // emulated
   EXPECT_THAT(table(context(), rows),
               ::testing::HasSubstr("tiled_16                ok                -               -"
                                    "        -  2.50e-05\n"));
+}
+
+// An emulated device: a CPU rung with its time, kernels with counts.
+std::vector<RungResult> counted_results() {
+  std::vector<RungResult> rows = results();
+  for (const std::size_t i : {1, 4}) {
+    rows[i].timing.reset();
+    observe::Counts& c = rows[i].counts.emplace();
+    c.global_load = {65536, 262144, 262144};
+    c.global_store = {2048, 8192, 8192};
+    if (i == 1) c.shared_load = {655360, 786432, 700000, 2};
+    c.operations.ffma = 16777216;
+    c.operations.fp32_flops = 33554432;
+  }
+  rows[4].counts->operations = {};
+  return rows;
+}
+
+TEST(LadderTable, CountsOfAnEmulatedDevice) {
+  LadderContext counted = context();
+  counted.counted = true;
+  counted.device_id = "emulated:h200";
+  const std::string text = table(counted, counted_results());
+  EXPECT_EQ(text, R"(matmul 1000 x 1000 x 1000 on emulated:h200 (NVIDIA H200)
+rung                    verdict  requests  /req  waves confl.   FFMA  FLOP/B
+register_accumulator_32 ok                                on the CPU, 350 us
+tiled_16                ok          67584   4.0   786k  86432  16.8M    3.88
+wrong_one               wrong    3 of 1000000 elements are wrong, the first at
+                                 7: nan, not 2 (bound 1e-06)
+one_block               skipped  at most 1024 elements of C fit in one block;
+                                 1000 x 1000 has 1000000
+cublas                  ok          67584   4.0      -      -      -       -
+3 rungs ok, 1 wrong, 1 skipped
+  tiled_16: padded to 1008 x 1008 x 1008
+These are counts of an emulated GPU, no times. requests: to global memory; /req:
+32-byte sectors each; waves: turns of shared memory, confl.: those lost to bank
+conflicts; FLOP/B: operations a byte requested of global memory.
+)");
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST(LadderJson, HasTheCountsOfAnEmulatedDevice) {
+  const nlohmann::json json = ladder_json(context(), counted_results());
+  const nlohmann::json& row = json.at("rungs")[1];
+  EXPECT_EQ(row.at("counts").at("global_load_requests"), 65536);
+  EXPECT_EQ(row.at("counts").at("shared_load_conflicts"), 86432);
+  EXPECT_DOUBLE_EQ(row.at("flops_per_requested_byte"), 33554432.0 / (270336 * 32));
+  EXPECT_FALSE(json.at("rungs")[0].contains("counts"));
 }
 
 TEST(LadderTable, MemoryBoundWorkIsComparedWithTheCopy) {

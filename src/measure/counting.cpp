@@ -1,0 +1,19 @@
+#include "measure/counting.hpp"
+
+namespace tilescope::measure {
+
+LaunchCounter::LaunchCounter(Device& device)
+    : device_(dynamic_cast<device::EmulatedDevice*>(&device)) {
+  if (device_ == nullptr) return;
+  device_->set_options(
+      {.observers = {&observer_}, .after_launch = [this](const emulator::LaunchSummary&) {
+         if (!counts_) counts_.emplace();
+         *counts_ += observer_.result().totals;
+       }});
+}
+
+LaunchCounter::~LaunchCounter() {
+  if (device_ != nullptr) device_->set_options({});
+}
+
+}  // namespace tilescope::measure

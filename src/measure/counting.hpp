@@ -1,0 +1,30 @@
+// What a run of a rung adds up to on an emulated device, where there is no time to take.
+#pragma once
+
+#include <optional>
+#include <tilescope/device.hpp>
+
+#include "device/emulated_device.hpp"
+#include "observe/count_observer.hpp"
+
+namespace tilescope::measure {
+
+/// Counts every launch on `device` from its making until `result`. On other devices it does
+/// nothing. `device` must outlive it.
+class LaunchCounter {
+ public:
+  explicit LaunchCounter(Device& device);
+  ~LaunchCounter();
+  LaunchCounter(const LaunchCounter&) = delete;
+  LaunchCounter& operator=(const LaunchCounter&) = delete;
+
+  /// The launches so far, added up; nothing where none was counted.
+  const std::optional<observe::Counts>& result() const { return counts_; }
+
+ private:
+  device::EmulatedDevice* device_;
+  observe::CountObserver observer_;
+  std::optional<observe::Counts> counts_;
+};
+
+}  // namespace tilescope::measure
