@@ -14,6 +14,15 @@ namespace tilescope::cli {
 using Register = void (*)(CLI::App& app, std::function<int()>& run);
 
 void register_matmul(CLI::App& app, std::function<int()>& run);
+void register_saxpb(CLI::App& app, std::function<int()>& run);
+void register_vector_add(CLI::App& app, std::function<int()>& run);
+void register_scale(CLI::App& app, std::function<int()>& run);
+void register_reverse(CLI::App& app, std::function<int()>& run);
+void register_transpose(CLI::App& app, std::function<int()>& run);
+void register_blur(CLI::App& app, std::function<int()>& run);
+void register_laplacian(CLI::App& app, std::function<int()>& run);
+void register_histogram(CLI::App& app, std::function<int()>& run);
+void register_reduce(CLI::App& app, std::function<int()>& run);
 void register_ladder(CLI::App& app, std::function<int()>& run);
 void register_run(CLI::App& app, std::function<int()>& run);
 void register_check(CLI::App& app, std::function<int()>& run);

@@ -21,10 +21,14 @@ using namespace tilescope;
 constexpr int usage_exit = static_cast<int>(ErrorKind::usage);
 
 constexpr cli::Register commands[] = {
-    cli::register_matmul,   cli::register_ladder,  cli::register_run,      cli::register_check,
-    cli::register_explain,  cli::register_devices, cli::register_transfer, cli::register_occupancy,
-    cli::register_roofline, cli::register_tiles,   cli::register_warps,    cli::register_banks,
-    cli::register_coalesce, cli::register_dram,    cli::register_memories};
+    cli::register_matmul,   cli::register_saxpb,     cli::register_vector_add,
+    cli::register_scale,    cli::register_reverse,   cli::register_transpose,
+    cli::register_blur,     cli::register_laplacian, cli::register_histogram,
+    cli::register_reduce,   cli::register_ladder,    cli::register_run,
+    cli::register_check,    cli::register_explain,   cli::register_devices,
+    cli::register_transfer, cli::register_occupancy, cli::register_roofline,
+    cli::register_tiles,    cli::register_warps,     cli::register_banks,
+    cli::register_coalesce, cli::register_dram,      cli::register_memories};
 
 // Breaks what CLI11 would write on one line of any length.
 class Formatter final : public CLI::Formatter {

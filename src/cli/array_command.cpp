@@ -1,0 +1,127 @@
+#include "cli/array_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <tilescope/error.hpp>
+
+#include "base/file.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+
+namespace tilescope::cli {
+
+void add_output_option(CLI::App& command, ArrayOptions& options, const char* type_name) {
+  command.add_option("-o,--output", options.output, "Where to write the result")
+      ->required()
+      ->type_name(type_name);
+}
+
+void add_run_options(CLI::App& command, ArrayOptions& options, const char* operation) {
+  command.add_option("--device", options.device, "auto, cuda, cuda:N, emulated or cpu")
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--variant", options.variant,
+          fmt::format("A rung of tilescope ladder {} (default: the device's best)", operation))
+      ->type_name("NAME");
+  add_json_option(command, options.json);
+}
+
+void show(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
+          const Device& device) {
+  const double seconds = report.compute_ms * 1e-3;
+  if (options.json != "-") {
+    std::string rate;
+    // The emulated device's time says nothing of any memory.
+    if (seconds > 0.0 && outcome.bytes > 0.0 && device.kind() != DeviceKind::emulated) {
+      rate = ", " + format_rate(outcome.bytes / seconds, "B/s");
+    }
+    print(fmt::format("{}: {}, {} on {} in {}{}\n", outcome.text, outcome.size, report.variant,
+                      device.id(), format_duration(seconds), rate));
+  }
+  nlohmann::json json{{"version", 1},
+                      {"command", outcome.command},
+                      {"device", device.id()},
+                      {"variant", report.variant},
+                      {"time_ms", report.compute_ms}};
+  if (!options.output.empty()) json["output"] = options.output;
+  json.update(outcome.details);
+  write_json(json, options.json);
+}
+
+void compute_npy(const ArrayOptions& options, const Outcome& outcome,
+                 std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
+                 const ComputeArray& compute) {
+  const std::shared_ptr<Device> device = Device::open(options.device);
+  NpyWriter writer(options.output, header);
+  const RunReport report = compute(*device, writer.data().data());
+  for (const NpyFile* input : inputs) input->require_unchanged();
+  writer.commit();
+  Outcome said = outcome;
+  said.size = size_text(header);
+  said.bytes = traffic(inputs, header);
+  said.details["shape"] = header.shape;
+  said.details["type"] = name_of(header.type);
+  show(options, said, report, *device);
+}
+
+void require_type(const NpyFile& file, std::string_view command,
+                  std::initializer_list<DataType> types) {
+  const DataType type = file.header().type;
+  if (std::find(types.begin(), types.end(), type) != types.end()) return;
+  std::vector<std::string_view> names;
+  for (const DataType allowed : types) names.push_back(name_of(allowed));
+  throw Error(ErrorKind::bad_input,
+              fmt::format("{}: its elements are {}; {} takes {} (in NumPy: x.astype('{}'))",
+                          quoted(file.path()), name_of(type), command, fmt::join(names, ", "),
+                          names.front()));
+}
+
+void require_alike(const NpyFile& a, const NpyFile& b) {
+  if (a.header() == b.header()) return;
+  const auto text = [](const NpyHeader& header) {
+    return size_text(header) + (header.fortran_order ? " in Fortran order" : "");
+  };
+  throw Error(ErrorKind::bad_input,
+              fmt::format("{} is {} and {} is {}: the two must be alike", quoted(a.path()),
+                          text(a.header()), quoted(b.path()), text(b.header())));
+}
+
+ConstArrayView elements_of(const NpyFile& file) {
+  return {file.header().type, static_cast<std::size_t>(file.header().count()), file.data().data()};
+}
+
+ConstMatrixView rows_of(const NpyFile& file) {
+  const NpyHeader& header = file.header();
+  const auto count = static_cast<std::int64_t>(header.count());
+  std::int64_t columns = 1;
+  if (!header.shape.empty()) {
+    columns = static_cast<std::int64_t>(header.fortran_order ? header.shape.front()
+                                                             : header.shape.back());
+  }
+  return dense_view(file.data().data(), header.type, columns ? count / columns : 0, columns);
+}
+
+std::string size_text(const NpyHeader& header) {
+  return fmt::format("{} {}", shape_text(header), name_of(header.type));
+}
+
+double traffic(std::initializer_list<const NpyFile*> inputs, const NpyHeader& output) {
+  double bytes = static_cast<double>(output.bytes());
+  for (const NpyFile* input : inputs) bytes += static_cast<double>(input->header().bytes());
+  return bytes;
+}
+
+bool has_extension(std::string_view path, std::string_view extension) {
+  if (path.size() < extension.size()) return false;
+  const std::string_view end = path.substr(path.size() - extension.size());
+  return std::equal(end.begin(), end.end(), extension.begin(), [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == b;
+  });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,64 @@
+// What the commands share that run one operation on arrays in files: options, opening and checking
+// inputs, writing the output whole or not at all, and saying what was done.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <tilescope/array.hpp>
+#include <tilescope/device.hpp>
+#include <tilescope/matrix.hpp>
+#include <tilescope/npy.hpp>
+#include <tilescope/run_report.hpp>
+#include <vector>
+
+namespace tilescope::cli {
+
+struct ArrayOptions {
+  std::string output, device = "auto", variant, json;
+};
+
+/// Adds -o/--output FILE, required.
+void add_output_option(CLI::App& command, ArrayOptions& options, const char* type_name = "Y.npy");
+/// Adds --device, --variant and --json; `operation` is the ladder whose rungs are the variants.
+void add_run_options(CLI::App& command, ArrayOptions& options, const char* operation);
+
+/// What is said of a run: a line for people and, with --json, an object.
+struct Outcome {
+  std::string_view command;
+  std::string text;             ///< what was computed: "y.npy = 2 * x.npy + 1"
+  std::string size;             ///< "(1000,) float32"
+  double bytes = 0.0;           ///< compulsory traffic, for the rate; 0: none is given
+  nlohmann::json details = {};  ///< keys of --json beside those that all commands have
+};
+void show(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
+          const Device& device);
+
+/// Computes the array `header` describes into --output: opens the device, calls `compute` with
+/// room for the elements, checks that `inputs` were left alone meanwhile, and shows the outcome.
+using ComputeArray = std::function<RunReport(Device& device, void* elements)>;
+void compute_npy(const ArrayOptions& options, const Outcome& outcome,
+                 std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
+                 const ComputeArray& compute);
+
+/// Throws Error(bad_input) unless the elements are of one of `types`.
+void require_type(const NpyFile& file, std::string_view command,
+                  std::initializer_list<DataType> types);
+/// Throws Error(bad_input) unless the two have one shape, type and storage order.
+void require_alike(const NpyFile& a, const NpyFile& b);
+
+/// All elements, in the order in which they are stored.
+ConstArrayView elements_of(const NpyFile& file);
+/// The array as rows of its fastest dimension, whatever its number of dimensions.
+ConstMatrixView rows_of(const NpyFile& file);
+/// "(1000, 3) float32".
+std::string size_text(const NpyHeader& header);
+/// Bytes read and written when each input is read once and the output written once.
+double traffic(std::initializer_list<const NpyFile*> inputs, const NpyHeader& output);
+
+bool has_extension(std::string_view path, std::string_view extension);
+
+}  // namespace tilescope::cli

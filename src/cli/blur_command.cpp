@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <tilescope/blur.hpp>
+#include <tilescope/error.hpp>
+
+#include "base/file.hpp"
+#include "base/output_target.hpp"
+#include "base/text.hpp"
+#include "cli/array_command.hpp"
+#include "cli/command.hpp"
+#include "io/png.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+struct BlurCommand {
+  std::string in;
+  int radius = 1;
+  ArrayOptions options;
+
+  int run() const {
+    const Outcome outcome{.command = "blur",
+                          .text = fmt::format("{} = {} blurred, radius {}",
+                                              printable(options.output), printable(in), radius),
+                          .details = {{"radius", radius}}};
+    const bool from_npy = has_extension(in, ".npy");
+    if (from_npy != has_extension(options.output, ".npy")) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} and {} must both be PNG pictures or both .npy arrays", quoted(in),
+                              quoted(options.output)));
+    }
+    if (from_npy) {
+      blur_npy(outcome);
+    } else {
+      blur_png(outcome);
+    }
+    return 0;
+  }
+
+  BlurOptions named() const {
+    BlurOptions all{.radius = radius};
+    all.variant = options.variant;
+    return all;
+  }
+
+  void blur_png(Outcome outcome) const {
+    const io::Picture picture = io::read_png(in);
+    resolve_output_target(options.output);  // what is wrong with it shows before the work
+    io::Picture result = picture;
+    const std::shared_ptr<Device> device = Device::open(options.device);
+    const RunReport report =
+        blur(*device, picture.samples.data(), result.samples.data(), picture.height, picture.width,
+             static_cast<int>(picture.channels), named());
+    io::write_png(options.output, result);
+    outcome.size = fmt::format("{} x {} pixels, {}", picture.width, picture.height,
+                               picture.channels == 1 ? "grey" : "RGB");
+    outcome.bytes = 2.0 * static_cast<double>(picture.samples.size());
+    outcome.details["width"] = picture.width;
+    outcome.details["height"] = picture.height;
+    outcome.details["channels"] = picture.channels;
+    show(options, outcome, report, *device);
+  }
+
+  void blur_npy(const Outcome& outcome) const {
+    const NpyFile file(in);
+    require_type(file, "blur", {DataType::uint8});
+    const NpyHeader& header = file.header();
+    const std::size_t dimensions = header.shape.size();
+    const std::uint64_t channels = dimensions == 3 ? header.shape[2] : 1;
+    if (dimensions < 2 || dimensions > 3 || channels < 1 || channels > 4 || header.fortran_order) {
+      throw Error(ErrorKind::bad_input,
+                  fmt::format("{} is {}{}; a picture is (height, width) or (height, width, 1 to 4 "
+                              "samples), in C order",
+                              quoted(in), size_text(header),
+                              header.fortran_order ? " in Fortran order" : ""));
+    }
+    compute_npy(options, outcome, {&file}, header, [&](Device& device, void* out) {
+      return blur(device, reinterpret_cast<const std::uint8_t*>(file.data().data()),
+                  static_cast<std::uint8_t*>(out), static_cast<std::int64_t>(header.shape[0]),
+                  static_cast<std::int64_t>(header.shape[1]), static_cast<int>(channels), named());
+    });
+  }
+};
+
+}  // namespace
+
+void register_blur(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<BlurCommand>();
+  CLI::App* sub = app.add_subcommand("blur", "Blur a picture: means over boxes");
+  sub->add_option("IN", command->in, "A picture of 8 bits a sample, grey or RGB: PNG or .npy")
+      ->required()
+      ->type_name("IN.png");
+  add_output_option(*sub, command->options, "OUT.png");
+  sub->add_option("--radius", command->radius, "Of the box: 2 RADIUS + 1 pixels a side")
+      ->check(CLI::Range(0, 64))
+      ->type_name("N")
+      ->capture_default_str();
+  add_run_options(*sub, command->options, "blur");
+  sub->footer(
+      "At the border the box shrinks to what lies in the picture. Means are rounded\n"
+      "down.\n"
+      "\n"
+      "Examples:\n"
+      "  tilescope blur in.png -o out.png --radius 5\n"
+      "  tilescope blur in.npy -o out.npy --variant separable --device emulated");
+  sub->callback([command, &run] { run = [command] { return command->run(); }; });
+}
+
+}  // namespace tilescope::cli

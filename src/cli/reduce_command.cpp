@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <tilescope/error.hpp>
+#include <tilescope/reduction.hpp>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "cli/array_command.hpp"
+#include "cli/command.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+struct ReduceCommand {
+  std::string x, operation = "sum";
+  ArrayOptions options;
+
+  int run() const {
+    const NpyFile file(x);
+    require_type(file, "reduce", {DataType::float32, DataType::float64, DataType::int32});
+    const Reduction reduction = parse_reduction(operation);
+    const NpyHeader& header = file.header();
+    if (reduction == Reduction::argmax && header.fortran_order && header.shape.size() > 1) {
+      throw Error(ErrorKind::bad_input,
+                  fmt::format("{}: argmax counts in C order, and the array is in Fortran order (in "
+                              "NumPy: np.ascontiguousarray(x))",
+                              quoted(x)));
+    }
+    const std::shared_ptr<Device> device = Device::open(options.device);
+    const Reduced result =
+        reduce(*device, elements_of(file), reduction, {.variant = options.variant});
+    file.require_unchanged();
+    const bool real = result.type == DataType::float64;
+    const std::string value =
+        real ? value_text(result.real, header.type) : fmt::format("{}", result.integer);
+    nlohmann::json details{{"op", operation},
+                           {"shape", header.shape},
+                           {"type", name_of(header.type)},
+                           {"value_text", value},
+                           {"value", nullptr}};
+    if (!real) details["value"] = result.integer;
+    if (real && std::isfinite(result.real)) details["value"] = result.real;
+    show(options,
+         {.command = "reduce",
+          .text = fmt::format("{} of {} = {}", operation, printable(x), value),
+          .size = size_text(header),
+          .bytes = static_cast<double>(header.bytes()),
+          .details = std::move(details)},
+         result.report, *device);
+    return 0;
+  }
+
+  // As few digits as tell it from every other value: of a float where it is an element.
+  std::string value_text(double value, DataType element) const {
+    if (std::isnan(value)) return "nan";  // whatever its sign
+    if (element == DataType::float32 && operation != "sum") {
+      return fmt::format("{}", static_cast<float>(value));
+    }
+    return fmt::format("{}", value);
+  }
+};
+
+}  // namespace
+
+void register_reduce(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<ReduceCommand>();
+  CLI::App* sub = app.add_subcommand("reduce", "Reduce an array to one value");
+  sub->add_option("X", command->x, "float32, float64 or int32, of any shape")
+      ->required()
+      ->type_name("X.npy");
+  sub->add_option("--op", command->operation, "sum, min, max or argmax")
+      ->check(CLI::IsMember({"sum", "min", "max", "argmax"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_run_options(*sub, command->options, "reduction");
+  sub->footer(
+      "The same data give the same result in every run on one device. Sums of int32 are\n"
+      "exact. A NaN makes a sum, minimum or maximum NaN; argmax is the first NaN, if\n"
+      "there is one, as in NumPy; a zero is +0. In JSON, a value that is not finite is\n"
+      "null; value_text has it.\n"
+      "\n"
+      "Examples:\n"
+      "  tilescope reduce x.npy\n"
+      "  tilescope reduce x.npy --op argmax --json -");
+  sub->callback([command, &run] { run = [command] { return command->run(); }; });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tilescope/error.hpp>
+#include <tilescope/saxpb.hpp>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "cli/array_command.hpp"
+#include "cli/command.hpp"
+#include "operations/random.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+struct SaxpbCommand {
+  std::string x;
+  double a = 1.0, b = 0.0;
+  std::optional<std::int64_t> values;
+  SaxpbOptions launch;
+  ArrayOptions options;
+
+  int run() const {
+    if (values.has_value() == !x.empty()) {
+      throw Error(ErrorKind::usage, "saxpb takes either a file or --nvals; see saxpb --help");
+    }
+    if (values) return compare();
+    if (options.output.empty()) {
+      throw Error(ErrorKind::usage, "saxpb of a file needs -o/--output");
+    }
+    const NpyFile file(x);
+    require_type(file, "saxpb", {DataType::float32, DataType::float64});
+    const ConstArrayView from = elements_of(file);
+    compute_npy(options,
+                {.command = "saxpb",
+                 .text = fmt::format("{} = {:g} * {} + {:g}", printable(options.output), a,
+                                     printable(x), b),
+                 .details = {{"a", a}, {"b", b}, {"iterations", launch.iterations}}},
+                {&file}, file.header(), [&](Device& device, void* y) {
+                  return saxpb(device, a, from, b, {{from.type, from.count, y}}, named());
+                });
+    return 0;
+  }
+
+  /// --nblocks is the grid of many_blocks.
+  SaxpbOptions named() const {
+    SaxpbOptions all = launch;
+    all.variant = options.variant;
+    if (all.variant.empty() && all.blocks > 0) all.variant = "many_blocks";
+    return all;
+  }
+
+  /// The lecture's program: random values, the CPU's time, the device's, and how far apart the
+  /// results are.
+  int compare() const {
+    const std::shared_ptr<Device> device = Device::open(options.device), cpu = Device::open("cpu");
+    const auto count = static_cast<std::size_t>(*values);
+    const operations::HostArray from = operations::random_array(DataType::float32, count, 1);
+    operations::HostArray here(DataType::float32, count), there(DataType::float32, count);
+    const auto into = [](operations::HostArray& y) {
+      return ArrayView{{y.type(), y.count(), y.data()}};
+    };
+    const bool on_cpu = device->kind() == DeviceKind::cpu;
+    const RunReport of_device =
+        saxpb(*device, a, from.view(), b, into(there), on_cpu ? SaxpbOptions{} : named());
+    double cpu_ms = 0.0;
+    for (std::int64_t i = 0; i < launch.iterations; ++i) {
+      cpu_ms += saxpb(*cpu, a, from.view(), b, into(here)).compute_ms;
+    }
+    double difference = 0.0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double apart = std::abs(double{here.as<float>()[i]} - double{there.as<float>()[i]});
+      difference = std::isnan(apart) ? apart : std::max(difference, apart);
+    }
+    if (options.json != "-") {
+      print(fmt::format("CPU time: {}\n{} time: {} ({})\nresults differ by {:.3g}\n",
+                        format_duration(cpu_ms * 1e-3), device->id(),
+                        format_duration(of_device.compute_ms * 1e-3), of_device.variant,
+                        difference));
+    }
+    write_json({{"version", 1},
+                {"command", "saxpb"},
+                {"device", device->id()},
+                {"variant", of_device.variant},
+                {"values", *values},
+                {"blocks", launch.blocks},
+                {"iterations", launch.iterations},
+                {"cpu_time_ms", cpu_ms},
+                {"time_ms", of_device.compute_ms},
+                {"difference", difference}},
+               options.json);
+    // One rounding of a product and one of a sum, each of at most |a| + |b|, on either side.
+    const double bound = 4.0 * 0x1p-24 * (2.0 * std::abs(a) + std::abs(b));
+    return difference <= bound ? 0 : static_cast<int>(ErrorKind::wrong_result);
+  }
+};
+
+}  // namespace
+
+void register_saxpb(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<SaxpbCommand>();
+  CLI::App* sub = app.add_subcommand("saxpb", "Compute y = a * x + b");
+  sub->add_option("X", command->x, "float32 or float64, of any shape")->type_name("X.npy");
+  sub->add_option("-a", command->a, "Factor, rounded to the elements' type")
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  sub->add_option("-b", command->b, "Summand")->type_name("NUMBER")->capture_default_str();
+  sub->add_option("-o,--output", command->options.output, "Where to write the result")
+      ->type_name("Y.npy");
+  sub->add_option("--nvals", command->values,
+                  "Instead of X: this many random values, computed on the CPU and on the device")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 33))
+      ->type_name("N");
+  sub->add_option("--nblocks", command->launch.blocks,
+                  "Blocks of the kernel many_blocks (default: of 256 threads)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
+      ->type_name("N");
+  sub->add_option("--niters", command->launch.iterations, "Launches, timed together")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N")
+      ->capture_default_str();
+  add_run_options(*sub, command->options, "saxpb");
+  sub->footer(
+      "With --nvals, a difference beyond rounding is exit code 1. A block has at most\n"
+      "1,024 threads: --nblocks 1 --nvals 2048 cannot be launched.\n"
+      "\n"
+      "Examples:\n"
+      "  tilescope saxpb x.npy -a 2 -b 1 -o y.npy\n"
+      "  tilescope saxpb --nblocks 8 --nvals 8192 --niters 100 --device emulated");
+  sub->callback([command, &run] { run = [command] { return command->run(); }; });
+}
+
+}  // namespace tilescope::cli
