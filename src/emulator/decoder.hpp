@@ -94,6 +94,7 @@ bool decode_integer_rare(FunctionDecoder&, const ptx::Instruction&, Code&);
 bool decode_float_rare(FunctionDecoder&, const ptx::Instruction&, Code&);
 bool decode_warp(FunctionDecoder&, const ptx::Instruction&, Code&);
 bool decode_async(FunctionDecoder&, const ptx::Instruction&, Code&);
+bool decode_mbarrier(FunctionDecoder&, const ptx::Instruction&, Code&);
 bool decode_matrix(FunctionDecoder&, const ptx::Instruction&, Code&);
 bool decode_stack(FunctionDecoder&, const ptx::Instruction&, Code&);
 bool decode_video(FunctionDecoder&, const ptx::Instruction&, Code&);

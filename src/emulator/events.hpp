@@ -267,6 +267,8 @@ struct LaunchInfo {
   std::uint32_t shared_bytes;  ///< static and dynamic
   std::span<const SharedVariable> shared_variables;
   bool cooperative;
+  /// Where the system's part of shared memory begins; there is none unless the program uses it.
+  std::uint64_t reserved_shared_begin = ~std::uint64_t{0};
 };
 
 struct BlockInfo {

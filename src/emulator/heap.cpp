@@ -2,17 +2,26 @@
 
 namespace tilescope::emulator {
 
+/// Behind the allocation before, and only at the end of the heap from its start again: what was
+/// freed comes back late, so that threads which follow each other there are not taken for racing.
 std::uint64_t KernelHeap::allocate(std::uint64_t bytes) {
   if (bytes > kBytes) return 0;
   const std::uint64_t size = bytes == 0 ? 16 : (bytes + 15) / 16 * 16;
-  std::uint64_t at = begin_;
-  for (const auto& [start, used] : used_) {
-    if (start - at >= size) break;
-    at = start + used;
-  }
-  if (at + size > begin_ + kBytes) return 0;
+  std::uint64_t at = room(next_, size);
+  if (at == 0) at = room(begin_, size);
+  if (at == 0) return 0;
   used_[at] = size;
+  next_ = at + size;
   return at;
+}
+
+/// The first gap of `size` bytes at or behind `from`, which is in no allocation; 0: none.
+std::uint64_t KernelHeap::room(std::uint64_t from, std::uint64_t size) const {
+  for (auto used = used_.lower_bound(from); used != used_.end(); ++used) {
+    if (used->first - from >= size) return from;
+    from = used->first + used->second;
+  }
+  return from + size <= begin_ + kBytes ? from : 0;
 }
 
 bool KernelHeap::free(std::uint64_t address) {

@@ -1,4 +1,4 @@
-// malloc and free of kernels: first fit in one allocation of device memory.
+// malloc and free of kernels: next fit in one allocation of device memory.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ class KernelHeap {
   /// CUDA's default size of the heap.
   static constexpr std::uint64_t kBytes = 8 * 1024 * 1024;
 
-  explicit KernelHeap(std::uint64_t address) : begin_(address) {}
+  explicit KernelHeap(std::uint64_t address) : begin_(address), next_(address) {}
 
   /// Address of `bytes` (16-byte aligned), or 0 when there is no room.
   std::uint64_t allocate(std::uint64_t bytes);
@@ -19,7 +19,10 @@ class KernelHeap {
   bool free(std::uint64_t address);
 
  private:
+  std::uint64_t room(std::uint64_t from, std::uint64_t size) const;
+
   std::uint64_t begin_;
+  std::uint64_t next_;                           ///< behind the latest allocation
   std::map<std::uint64_t, std::uint64_t> used_;  ///< start -> bytes
 };
 

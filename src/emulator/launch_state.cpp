@@ -54,6 +54,7 @@ LaunchState::LaunchState(const LaunchSetup& setup)
     shared_variables_.push_back({"reserved shared memory",
                                  info_.shared_bytes - kReservedSharedBytes, kReservedSharedBytes,
                                  false});
+    info_.reserved_shared_begin = info_.shared_bytes - kReservedSharedBytes;
   }
   info_.shared_variables = shared_variables_;
   const CodeFunction& kernel = program().functions()[0];

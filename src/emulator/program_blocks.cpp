@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "emulator/program_decoder.hpp"
+#include "emulator/special_registers.hpp"
 #include "ptx/opcode_table.hpp"
 
 namespace tilescope::emulator {
@@ -12,6 +13,12 @@ bool only_leaves(const ptx::Function& kernel, std::uint32_t instruction) {
   const ptx::Instruction& first = kernel.instructions[instruction];
   return kernel.is_entry && !first.guarded() &&
          (first.opcode == ptx::Opcode::ret || first.opcode == ptx::Opcode::exit);
+}
+
+bool reads_counter(const ptx::Instruction& instruction) {
+  return instruction.opcode == ptx::Opcode::mov && instruction.operands.size() == 2 &&
+         instruction.operands[1].kind == ptx::Operand::Kind::special &&
+         is_counter(instruction.operands[1].special);
 }
 
 }  // namespace
@@ -79,7 +86,13 @@ void ProgramDecoder::split_blocks(FunctionDecoder& decoder, const ptx::ControlFl
       program_->instructions_[result.code[i].id].basic_block = result.blocks.back().counter;
     }
   }
-  for (std::uint32_t b = 0; b < result.blocks.size(); ++b) link_block(decoder, flow, block_at, b);
+  for (std::uint32_t b = 0; b < result.blocks.size(); ++b) {
+    link_block(decoder, flow, block_at, b);
+    const std::uint32_t end = result.blocks[b].begin + result.blocks[b].size;
+    for (std::uint32_t i = result.blocks[b].begin; i < end; ++i) {
+      if (reads_counter(function.instructions[i])) result.code[i].b = end - i - 1;
+    }
+  }
   for (std::vector<std::uint32_t>& table : result.jump_tables) {
     for (std::uint32_t& entry : table) entry = block_at[function.labels[entry].instruction];
   }
@@ -123,6 +136,8 @@ void ProgramDecoder::find_spins(CodeFunction& function) const {
       case Opcode::nanosleep:
       case Opcode::call:
       case Opcode::bar_warp_sync:
+      case Opcode::mbarrier_test_wait:
+      case Opcode::mbarrier_try_wait:
         return true;
       case Opcode::ld: {
         const Ordering order = instruction.modifiers.ordering;

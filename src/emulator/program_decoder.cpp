@@ -273,9 +273,9 @@ bool ProgramDecoder::decode_one(FunctionDecoder& decoder, const ptx::Instruction
       break;
   }
   static constexpr DecodeStep kSteps[] = {
-      decode_memory, decode_arithmetic, decode_move,         decode_convert,    decode_convert_rare,
-      decode_atomic, decode_async,      decode_integer_rare, decode_float_rare, decode_warp,
-      decode_matrix, decode_video,      decode_stack,        decode_hint};
+      decode_memory, decode_arithmetic, decode_move,     decode_convert,      decode_convert_rare,
+      decode_atomic, decode_async,      decode_mbarrier, decode_integer_rare, decode_float_rare,
+      decode_warp,   decode_matrix,     decode_video,    decode_stack,        decode_hint};
   for (const DecodeStep step : kSteps) {
     const Code untouched = code;
     if (step(decoder, instruction, code)) return true;

@@ -119,9 +119,10 @@ Stop Warp::run(Worker& worker) {
   for (;;) {
     if (paths_.empty()) return Stop::finished;
     if (!pick()) return Stop::blocked;
-    const std::int64_t before = turn_;
+    path_turn_ = turn_;
     const Stop stop = run_path(worker);
-    steps_ += before - turn_;
+    steps_ += path_turn_ - turn_;
+    path_turn_ = turn_;
     if (stop == Stop::blocked) {  // this path only
       if (turn_ < 0 && !paths_.empty()) return Stop::yielded;
       continue;

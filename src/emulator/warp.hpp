@@ -90,7 +90,9 @@ class Warp {
   /// Warp instructions run since last asked.
   std::int64_t take_steps() { return std::exchange(steps_, 0); }
   /// Those run in this turn so far.
-  std::uint64_t steps_now() const { return static_cast<std::uint64_t>(steps_); }
+  std::uint64_t steps_now() const {
+    return static_cast<std::uint64_t>(steps_ + (path_turn_ - turn_));
+  }
   /// The activation a lane is in, the innermost; null when it has left.
   const Frame* frame_of(int lane) const;
   /// One past the highest local address of the activation that runs.
@@ -137,7 +139,8 @@ class Warp {
   std::vector<Path> paths_;
   std::size_t current_ = 0;
   std::uint32_t spins_ = 0;
-  std::int64_t turn_ = 0;  ///< instructions left of it
+  std::int64_t turn_ = 0;       ///< instructions left of it
+  std::int64_t path_turn_ = 0;  ///< what it was when the path that runs was picked
   std::int64_t steps_ = 0;
   Frame root_;
   std::vector<std::unique_ptr<Join>> joins_;  ///< all ever made; `free_joins_` are unused

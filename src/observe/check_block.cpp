@@ -44,6 +44,8 @@ LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch)
     const ptx::Opcode opcode = instruction.source->opcode;
     const ptx::Ordering ordering = instruction.source->modifiers.ordering;
     has_fences = has_fences || opcode == ptx::Opcode::fence || opcode == ptx::Opcode::membar ||
+                 opcode == ptx::Opcode::mbarrier_arrive ||
+                 opcode == ptx::Opcode::cp_async_mbarrier_arrive ||
                  ordering == ptx::Ordering::release || ordering == ptx::Ordering::acq_rel ||
                  ordering == ptx::Ordering::sc;
   }
@@ -93,10 +95,14 @@ void CheckBlock::access(const Access& access) {
   if (access.space != Space::shared && access.space != Space::global) return;
   LaneCells& cells = cells_[access.instruction];
   cells.update(access);
-  if (access.space == Space::shared) {
-    shared_access(access, cells);
-  } else {
+  // What the vendor's library does in the system's part of shared memory only orders threads.
+  const bool reserved =
+      access.space == Space::shared && access.mask != 0 &&
+      access.addresses[std::countr_zero(access.mask)] >= launch_.info.reserved_shared_begin;
+  if (access.space == Space::global) {
     global_access(access, cells);
+  } else if (!reserved) {
+    shared_access(access, cells);
   }
   if (launch_.has_fences && strength_of(access) != Strength::plain) synchronise(access);
 }
@@ -271,9 +277,10 @@ void CheckBlock::async_group(const emulator::AsyncGroup& group) {
     }
     return;
   }
-  // cp.async.wait_all waits for copies without a group, too.
-  const bool everything = launch_.info.program.instruction(group.instruction).source->opcode ==
-                          ptx::Opcode::cp_async_wait_all;
+  // These are about copies without a group, too.
+  const ptx::Opcode opcode = launch_.info.program.instruction(group.instruction).source->opcode;
+  const bool everything =
+      opcode == ptx::Opcode::cp_async_wait_all || opcode == ptx::Opcode::cp_async_mbarrier_arrive;
   const auto done = [&](const Copy& copy) {
     if ((group.mask >> copy.lane & 1) == 0) return false;
     return everything ||

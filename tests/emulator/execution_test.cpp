@@ -355,7 +355,7 @@ void expect_unsupported(const std::string& instruction, const std::string& text)
 }
 
 TEST(Load, WhatIsNotImplementedIsRefusedByName) {
-  expect_unsupported("mbarrier.init.shared.b64 [%rd1], 1;", "mbarrier.init.shared.b64");
+  expect_unsupported("cp.async.bulk.commit_group;", "cp.async.bulk.commit_group");
   expect_unsupported("wgmma.fence.sync.aligned;", "wgmma.fence.sync.aligned");
   expect_unsupported("mapa.u64 %rd1, %rd2, %r1;", "mapa.u64");
   expect_unsupported("barrier.cluster.arrive;", "barrier.cluster.arrive");
@@ -364,14 +364,14 @@ TEST(Load, WhatIsNotImplementedIsRefusedByName) {
 
 TEST(Load, AllOfThemAreListed) {
   Bench bench(std::string(kHeader) +
-              ".func helper() { mbarrier.inval.shared.b64 [0]; ret; }\n"
+              ".func helper() { barrier.cluster.arrive; ret; }\n"
               ".visible .entry k() { wgmma.fence.sync.aligned; call helper; ret; }\n");
   try {
     bench.module->program("k");
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("wgmma.fence"));
-    EXPECT_THAT(error.what(), HasSubstr("mbarrier.inval"));
+    EXPECT_THAT(error.what(), HasSubstr("barrier.cluster.arrive"));
   }
 }
 

@@ -65,8 +65,9 @@ void move_128(Context& w, const Code& c) {
 }
 
 // Time is counted in warp instructions of the block: the same in every run. aux: bits to shift by.
+// c.b: instructions behind this one in its run of straight-line code, which count as run already.
 void read_clock(Context& w, const Code& c) {
-  const std::uint64_t now = (w.block->steps() + w.warp->steps_now()) >> c.aux;
+  const std::uint64_t now = (w.block->steps() + w.warp->steps_now() - c.b) >> c.aux;
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     if (c.bytes == 8) {
