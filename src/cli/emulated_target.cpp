@@ -88,6 +88,7 @@ EmulatedTarget::EmulatedTarget(const TargetArguments& arguments)
   kernel_ =
       std::make_unique<UserKernel>(*device_, arguments.target, arguments.launch.description());
   sources_.add(arguments.target, kernel_->source());
+  for (const auto& [name, text] : kernel_->host_code().headers) sources_.add(name, text);
   if (arguments.target.ends_with(".ptx")) sources_.add("", kernel_->source());
   title_ = fmt::format("{}: {}", arguments.target, kernel_->kernel().name());
 }

@@ -1,6 +1,7 @@
 #include "cli/user_kernel.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <tilescope/error.hpp>
@@ -8,6 +9,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "compile/kernel_list.hpp"
+#include "compile/user_source.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -50,6 +52,18 @@ std::string chosen_kernel(const std::string& wanted, const std::vector<KernelDec
   return found->name + (arguments == std::string::npos ? "" : wanted.substr(arguments));
 }
 
+/// For compiler errors about functions that were taken for host code.
+std::string host_call_note(std::string_view log, const std::vector<std::string>& left_out) {
+  for (const std::string& name : left_out) {
+    if (log.find(fmt::format("identifier \"{}\" is undefined", name)) == log.npos) continue;
+    return fmt::format(
+        "\n\n{} has no __device__, so it is host code and was left out; mark it __device__ if "
+        "kernels call it",
+        name);
+  }
+  return {};
+}
+
 }  // namespace
 
 bool is_kernel_file(const std::string& path) {
@@ -76,14 +90,23 @@ UserKernel::UserKernel(Device& device, const std::string& path,
     request.include_directories.insert(request.include_directories.begin(),
                                        folder.empty() ? "." : folder.string());
     const KernelDeclaration* declaration = compile::find_kernel(kernels, request.kernel);
+    host_code_ = compile::prepare_user_source(request);
     try {
       kernel_ = device.load(request);
     } catch (const Error& error) {
+      if (const std::string note = host_call_note(error.what(), host_code_.left_out);
+          !note.empty()) {
+        throw Error(error.kind(), error.what() + note);
+      }
       if (declaration != nullptr || kernels.empty() || error.kind() != ErrorKind::bad_input) throw;
       throw Error(ErrorKind::usage, fmt::format("{} has no kernel \"{}\"; it has: {}", quoted(path),
                                                 printable(request.kernel, 80), names_of(kernels)));
     }
     if (declaration != nullptr) parameter_names = declaration->parameters;
+    if (!host_code_.left_out.empty()) {
+      fmt::print(stderr, "tilescope: note: host code is left out ({}); only the kernel runs\n",
+                 printable(fmt::format("{}", fmt::join(host_code_.left_out, ", ")), 120));
+    }
   }
   launch_ = {.grid = *description.grid,
              .block = *description.block,

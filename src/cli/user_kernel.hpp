@@ -5,6 +5,7 @@
 #include <string>
 #include <tilescope/device.hpp>
 
+#include "compile/user_source.hpp"
 #include "io/launch_arrays.hpp"
 #include "io/launch_description.hpp"
 
@@ -24,6 +25,8 @@ class UserKernel {
   const Kernel& kernel() const { return kernel_; }
   const Launch& launch() const { return launch_; }
   const std::string& source() const { return source_; }
+  /// What was left out as host code, and the headers that it was cut from.
+  const compile::UserSource& host_code() const { return host_code_; }
   io::LaunchArrays& arrays() { return *arrays_; }
 
   /// Launches once and waits. Returns the milliseconds between two events around the launch.
@@ -32,6 +35,7 @@ class UserKernel {
  private:
   Device& device_;
   std::string source_;
+  compile::UserSource host_code_;
   Kernel kernel_;
   Launch launch_;
   std::unique_ptr<io::LaunchArrays> arrays_;

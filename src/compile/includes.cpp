@@ -61,6 +61,14 @@ class Collector {
 
 }  // namespace
 
+std::vector<std::string> included_names(std::string_view text) {
+  std::vector<std::string> names;
+  for (const std::string_view line : split(text, '\n')) {
+    if (const auto name = included_name(line)) names.emplace_back(*name);
+  }
+  return names;
+}
+
 std::vector<std::string> included_texts(const Compilation& compilation) {
   Collector collector(compilation.include_directories);
   collector.scan(compilation.source, fs::path(compilation.source_name).parent_path());

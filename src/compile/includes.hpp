@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compile/compiler.hpp"
@@ -12,5 +13,8 @@ namespace tilescope::compile {
 /// another, in the compilation's own include directories (not in CUDA's). Conditions are not
 /// evaluated: a header too many in the key costs a compilation, one too few a wrong result.
 std::vector<std::string> included_texts(const Compilation& compilation);
+
+/// The names in the `#include` directives of `text`, in order.
+std::vector<std::string> included_names(std::string_view text);
 
 }  // namespace tilescope::compile

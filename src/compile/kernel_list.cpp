@@ -1,87 +1,13 @@
 #include "compile/kernel_list.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "base/text.hpp"
+#include "compile/cpp_tokens.hpp"
 
 namespace tilescope::compile {
 namespace {
-
-bool starts_word(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
-}
-bool in_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
-
-/// Words and single punctuation marks of C++ text.
-class Tokens {
- public:
-  explicit Tokens(std::string_view text) : text_(text) {}
-
-  std::vector<std::string_view> all() {
-    std::vector<std::string_view> tokens;
-    while (position_ < text_.size()) {
-      const char c = text_[position_];
-      if (skip_blank(c)) continue;
-      const std::size_t begin = position_++;
-      if (starts_word(c)) {
-        while (position_ < text_.size() && in_word(text_[position_])) ++position_;
-      } else if (c == '"' || c == '\'') {
-        skip_quoted(c);
-      } else if (std::isdigit(static_cast<unsigned char>(c))) {
-        // A ' in a number separates digits and opens no character.
-        while (position_ < text_.size() &&
-               (in_word(text_[position_]) || text_[position_] == '\'' || text_[position_] == '.')) {
-          ++position_;
-        }
-      }
-      line_start_ = false;
-      tokens.push_back(text_.substr(begin, position_ - begin));
-    }
-    return tokens;
-  }
-
- private:
-  bool skip_blank(char c) {
-    if (std::isspace(static_cast<unsigned char>(c))) {
-      line_start_ = line_start_ || c == '\n';
-      ++position_;
-      return true;
-    }
-    const std::string_view rest = text_.substr(position_);
-    if (rest.starts_with("//") || (c == '#' && line_start_)) {
-      to_end_of_line();
-      return true;
-    }
-    if (rest.starts_with("/*")) {
-      const std::size_t end = rest.find("*/", 2);
-      position_ = end == std::string_view::npos ? text_.size() : position_ + end + 2;
-      return true;
-    }
-    return false;
-  }
-
-  void to_end_of_line() {
-    while (position_ < text_.size() && text_[position_] != '\n') {
-      position_ += text_[position_] == '\\' ? 2U : 1U;  // a continued line goes on
-    }
-    position_ = std::min(position_, text_.size());
-  }
-
-  void skip_quoted(char quote) {
-    while (position_ < text_.size() && text_[position_] != quote && text_[position_] != '\n') {
-      position_ += text_[position_] == '\\' ? 2U : 1U;
-    }
-    position_ = std::min(position_ + 1, text_.size());
-  }
-
-  std::string_view text_;
-  std::size_t position_ = 0;
-  bool line_start_ = true;
-};
 
 class Finder {
  public:
@@ -113,8 +39,7 @@ class Finder {
   void name_namespace() {
     pending_namespace_.clear();
     // namespace a::b {   but not   using namespace a;
-    while (at_ + 1 < tokens_.size() &&
-           (starts_word(tokens_[at_ + 1].front()) || tokens_[at_ + 1] == ":")) {
+    while (at_ + 1 < tokens_.size() && (is_word(tokens_[at_ + 1]) || tokens_[at_ + 1] == ":")) {
       pending_namespace_ += tokens_[++at_];
     }
     if (at_ + 1 >= tokens_.size() || tokens_[at_ + 1] != "{") pending_namespace_.clear();
@@ -136,7 +61,7 @@ class Finder {
       const std::string_view token = tokens_[at_];
       if (token == ";" || token == "{") return;
       if (token != "(") {
-        if (starts_word(token.front())) name = token;
+        if (is_word(token)) name = token;
         continue;
       }
       const std::size_t end = closing(at_);
@@ -186,9 +111,9 @@ class Finder {
         finish();
       } else if (token == "=") {
         in_default = true;
-      } else if (!in_default && (starts_word(token.front()) || token == "*" || token == "&")) {
+      } else if (!in_default && (is_word(token) || token == "*" || token == "&")) {
         ++words;
-        if (starts_word(token.front())) last = token;
+        if (is_word(token)) last = token;
       }
     }
     finish();
@@ -206,7 +131,7 @@ class Finder {
 }  // namespace
 
 std::vector<KernelDeclaration> kernels_in(std::string_view source) {
-  return Finder(Tokens(source).all()).find();
+  return Finder(cpp_tokens(source)).find();
 }
 
 const KernelDeclaration* find_kernel(const std::vector<KernelDeclaration>& kernels,

@@ -1,3 +1,4 @@
+#include <cassert>
 // The promise that every value is positive.
 __global__ void check(const int* x, int* y) {
   assert(x[threadIdx.x] >= 0);
