@@ -9,11 +9,13 @@
 #include "cli/emulated_target.hpp"
 #include "observe/count_observer.hpp"
 #include "observe/lane_samples.hpp"
+#include "observe/phase_trace.hpp"
 #include "report/advice.hpp"
 #include "report/annotated_source.hpp"
 #include "report/counts_report.hpp"
 #include "report/device_report.hpp"
 #include "report/lanes_report.hpp"
+#include "report/phases_report.hpp"
 #include "report/wrap.hpp"
 
 namespace tilescope::cli {
@@ -27,6 +29,7 @@ struct Explained {
   std::vector<observe::LaneSample> samples;
   Dim3 block;
   std::vector<report::Advice> advice;
+  observe::PhaseTrace trace;
   RunEnd end;
 };
 
@@ -34,16 +37,16 @@ struct ExplainCommand {
   TargetArguments arguments;
   std::string json;
   std::uint32_t lanes = 0;
+  bool phases = false;
 
   int run() const {
     EmulatedTarget target(arguments);
     target.require_launchable();
     const CancelScope cancel;
-    const Explained explained = explain(target);
-    const std::string drawn = lanes == 0 ? std::string()
-                                         : report::lanes_report(explained.samples, explained.block,
-                                                                lanes, target.sources());
-    if (json != "-") print(lanes == 0 ? text(target, explained) : drawn);
+    Explained explained;
+    explain(target, explained);
+    const std::string drawn = drawing(target, explained);
+    if (json != "-") print(drawn.empty() ? text(target, explained) : drawn);
     write_json(as_json(target, explained), json);
     const RunEnd& end = explained.end;
     if (end.end == emulator::LaunchEnd::cancelled) return interrupted_exit;
@@ -51,18 +54,31 @@ struct ExplainCommand {
     return failed ? static_cast<int>(ErrorKind::wrong_result) : 0;
   }
 
-  static Explained explain(EmulatedTarget& target) {
-    Explained explained;
+  void explain(EmulatedTarget& target, Explained& explained) const {
     observe::CountObserver counter;
     observe::LaneSamples sampler;
-    target.run({.observers = {&counter, &sampler},
+    std::vector<emulator::Observer*> observers{&counter, &sampler};
+    if (phases) observers.push_back(&explained.trace);
+    target.run({.observers = std::move(observers),
                 .print = [](std::string_view printed) { fmt::print(stderr, "{}", printed); },
                 .after_launch =
                     [&](const emulator::LaunchSummary& summary) {
                       explained.end.add(summary);
                       take(explained, counter, sampler, target.sources());
                     }});
-    return explained;
+  }
+
+  /// The one thing asked for instead of the page; empty without.
+  std::string drawing(EmulatedTarget& target, const Explained& explained) const {
+    std::string text;
+    if (lanes != 0) {
+      text = report::lanes_report(explained.samples, explained.block, lanes, target.sources());
+    }
+    if (phases) {
+      text += fmt::format("{}{}, ", text.empty() ? "" : "\n", target.title()) +
+              report::phases_report(explained.trace);
+    }
+    return text;
   }
 
   static void take(Explained& explained, const observe::CountObserver& counter,
@@ -155,6 +171,7 @@ struct ExplainCommand {
         {"totals", report::counts_json(explained.counts.totals)},
         {"lines", std::move(lines)},
         {"findings", std::move(findings)}};
+    if (phases) json_text["phases"] = report::phases_json(explained.trace);
     if (lanes != 0) json_text["lanes"] = report::lanes_json(explained.samples, lanes);
     return json_text;
   }
@@ -170,6 +187,8 @@ void register_explain(CLI::App& app, std::function<int()>& run) {
                   "Draw one warp's access in this line: lanes to sectors or banks")
       ->check(CLI::Range(1, 10000000))
       ->type_name("LINE");
+  sub->add_flag("--phases", command->phases,
+                "The table of execution phases: who loads and computes what");
   add_json_option(*sub, command->json);
   sub->footer(
       "The kernel is emulated, no GPU is needed. The listing begins the hottest lines\n"
@@ -177,6 +196,7 @@ void register_explain(CLI::App& app, std::function<int()>& run) {
       "\n"
       "Examples:\n"
       "  tilescope explain matmul/tiled_conflicts --tile 32\n"
+      "  tilescope explain matmul/tiled --size 4 --tile 2 --phases\n"
       "  tilescope explain mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
       "      --arg i32:1000 --lanes 12");
   sub->callback([command, &run] { run = [command] { return command->run(); }; });

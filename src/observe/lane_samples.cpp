@@ -46,7 +46,8 @@ void judge(LaneSample& sample) {
 bool rather(const LaneSample& a, const LaneSample& b) {
   if (a.cost != b.cost) return a.cost > b.cost;
   const int lanes = std::popcount(a.mask) - std::popcount(b.mask);
-  return lanes != 0 ? lanes > 0 : a.block < b.block;
+  if (lanes != 0) return lanes > 0;
+  return a.block != b.block ? a.block < b.block : a.warp < b.warp;
 }
 
 class BlockSamples final : public emulator::BlockObserver {
@@ -60,7 +61,9 @@ class BlockSamples final : public emulator::BlockObserver {
 
   void access(const Access& access) override {
     Kept& kept = kept_[access.instruction];
-    if (kept.known && access.pattern != 0 && access.pattern == kept.pattern) return;
+    // What was judged already is judged again only to find it in an earlier warp of the block.
+    const bool earlier = block_.linear == kept.sample.block && access.warp < kept.sample.warp;
+    if (kept.known && access.pattern != 0 && access.pattern == kept.pattern && !earlier) return;
     kept.pattern = access.pattern;
     LaneSample sample{.instruction = access.instruction,
                       .space = access.space,

@@ -1,7 +1,7 @@
 // One warp's access for every memory instruction: the costliest that was met, to show and explain.
 //
 // Which one is kept does not depend on the number of host threads: the highest cost, and among
-// equals the first of the lowest block.
+// equals the lowest warp of the lowest block.
 #pragma once
 
 #include <array>

@@ -80,33 +80,59 @@ std::map<int, std::map<std::uint64_t, std::uint32_t>> banks_of(const LaneSample&
   return result;
 }
 
+constexpr std::string_view lane_tens = "0         1         2         3";
+constexpr std::string_view lane_ones = "01234567890123456789012345678901";
+
+std::string lane_ruler(std::string_view left) {
+  return fmt::format("{:<32}lane {}\n{:<37}{}\n", "", lane_tens, left, lane_ones);
+}
+
 std::string draw_sectors(const LaneSample& sample) {
-  std::string text = fmt::format("  {:>12} {:<22} lanes\n", "sector", "bytes from the start");
+  std::string text = lane_ruler("    sector  bytes");
   for (const auto& [sector, mask] : sectors_of(sample)) {
     const std::int64_t begin = sector * gpu::kSectorBytes;
-    text += fmt::format("  {:>12} {:<22} {}\n", sector,
-                        fmt::format("{} to {}", begin, begin + gpu::kSectorBytes - 1),
-                        hang(lanes_text(mask), 38, columns - 38));
+    std::string marks(emulator::kWarpSize, '.');
+    for (std::uint32_t lane = 0; lane < marks.size(); ++lane) {
+      if ((mask >> lane & 1U) != 0) marks[lane] = '#';
+    }
+    text += fmt::format("{:>10}  {:<25}{}\n", sector,
+                        fmt::format("{} to {}", begin, begin + gpu::kSectorBytes - 1), marks);
   }
   return text;
 }
 
+/// Each lane under its bank, marked with which of the bank's different words it wants.
 std::string draw_banks(const LaneSample& sample) {
-  std::string text = fmt::format("  {:>4} {:>6}  {}\n", "bank", "words", "word: lanes");
+  constexpr std::string_view words_of_bank = "0123456789abcdefghijklmnopqrstuv";
+  std::string text = lane_ruler("  bank  words  (a mark for each word)");
   for (const auto& [bank, words] : banks_of(sample)) {
-    std::string list;
-    constexpr std::size_t most_words = 4;
-    std::size_t listed = 0;
+    std::string marks(emulator::kWarpSize, '.');
+    std::size_t number = 0;
     for (const auto& [word, mask] : words) {
-      if (++listed > most_words) {
-        list += " ...";
-        break;
+      for (std::uint32_t lane = 0; lane < marks.size(); ++lane) {
+        if ((mask >> lane & 1U) != 0) marks[lane] = words_of_bank[number % words_of_bank.size()];
       }
-      list += fmt::format("{}{}:{}", list.empty() ? "" : "  ", word, lanes_text(mask));
+      ++number;
     }
-    text += fmt::format("  {:>4} {:>6}  {}\n", bank, words.size(), clipped(list, columns - 15));
+    text += fmt::format("{:>6} {:>6}  {:<22}{}\n", bank, words.size(), "", marks);
   }
   return text;
+}
+
+/// Do the lanes of both lie alike, maybe further on in the same object, at the same cost?
+bool same_shape(const LaneSample& a, const LaneSample& b) {
+  if (a.space != b.space || a.kind != b.kind || a.object != b.object || a.bytes != b.bytes ||
+      a.mask != b.mask || a.cost != b.cost) {
+    return false;
+  }
+  const auto first = static_cast<std::size_t>(std::countr_zero(a.mask));
+  for (std::size_t lane = first; lane < a.addresses.size(); ++lane) {
+    if ((a.mask >> lane & 1U) == 0) continue;
+    if (a.addresses[lane] - a.addresses[first] != b.addresses[lane] - b.addresses[first]) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::string draw(const LaneSample& sample, const Dim3& block) {
@@ -155,17 +181,23 @@ std::string lanes_report(const std::vector<LaneSample>& samples, const Dim3& blo
                          std::uint32_t line, SourceTexts& sources) {
   std::string text;
   std::set<std::uint32_t> known;
-  std::set<std::string> drawn;  // unrolled copies of one access look alike
+  const std::string* file = nullptr;
+  std::vector<const LaneSample*> drawn;
   for (const LaneSample& sample : samples) {
     known.insert(sample.place.line);
     if (sample.place.line != line) continue;
-    if (text.empty()) {
-      text = fmt::format("{}:{}: {}\n", sample.place.file, line,
-                         clipped(sources.line(sample.place.file, line), columns));
+    if (file == nullptr || *file != sample.place.file) {  // a header may have such a line, too
+      file = &sample.place.file;
+      text += text.empty() ? "" : "\n";
+      text += fmt::format("{}:{}: {}\n", sample.place.file, line,
+                          clipped(sources.line(sample.place.file, line), columns));
     }
-    std::string drawing = draw(sample, block);
-    if (!drawn.insert(drawing).second) continue;
-    text += drawing;
+    // Unrolled copies of one access look alike.
+    const bool known_shape = std::any_of(
+        drawn.begin(), drawn.end(), [&](const LaneSample* d) { return same_shape(*d, sample); });
+    if (known_shape) continue;
+    drawn.push_back(&sample);
+    text += '\n' + draw(sample, block);
   }
   if (!text.empty()) return text;
   throw Error(ErrorKind::usage,

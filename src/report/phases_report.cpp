@@ -1,0 +1,150 @@
+#include "report/phases_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tilescope/error.hpp>
+
+#include "report/wrap.hpp"
+
+namespace tilescope::report {
+namespace {
+
+using observe::Phase;
+using observe::PhaseTable;
+using observe::PhaseTrace;
+using observe::TracedElement;
+
+constexpr std::size_t columns = 80;
+constexpr std::size_t thread_width = 10;  // "  (0,0)   "
+
+const PhaseTable& table_of(const PhaseTrace& trace) {
+  if (trace.threads() > PhaseTrace::kMostThreads) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--phases: a block of {} threads makes no table to read; take one of "
+                            "at most {}, such as --tile 2",
+                            trace.threads(), PhaseTrace::kMostThreads));
+  }
+  if (trace.result().phases.empty()) {
+    throw Error(ErrorKind::usage,
+                "--phases: block 0 moves nothing into shared memory and multiplies no loaded "
+                "elements");
+  }
+  return trace.result();
+}
+
+class Names {
+ public:
+  explicit Names(const PhaseTable& table) : table_(table) {}
+
+  /// "A[0,2]" where the length of a row is known, else "A[2]".
+  std::string element(const TracedElement& e) const {
+    const std::string object = e.object.empty() ? "?" : e.object;
+    const auto row = table_.row_bytes.find(e.object);
+    if (row == table_.row_bytes.end()) return fmt::format("{}[{}]", object, e.offset / e.bytes);
+    return fmt::format("{}[{},{}]", object, e.offset / row->second,
+                       e.offset % row->second / e.bytes);
+  }
+  /// threadIdx.y,threadIdx.x, as documents write it: the row first.
+  std::string thread(std::uint32_t linear) const {
+    const std::uint32_t x = std::max(table_.block.x, 1U), y = std::max(table_.block.y, 1U);
+    if (table_.block.z > 1) {
+      return fmt::format("({},{},{})", linear / x / y, linear / x % y, linear % x);
+    }
+    return table_.block.y > 1 ? fmt::format("({},{})", linear / x, linear % x)
+                              : fmt::format("({})", linear);
+  }
+  /// What a thread's sum ends up in, if it stores one element.
+  std::string sum(std::uint32_t thread) const {
+    std::string name;
+    for (const observe::TracedResult& result : table_.results) {
+      if (result.thread != thread) continue;
+      const std::string stored = element(result.to);
+      if (!name.empty() && name != stored) return "sum";
+      name = stored;
+    }
+    return name.empty() ? "sum" : name;
+  }
+
+ private:
+  const PhaseTable& table_;
+};
+
+std::map<std::uint32_t, std::string> moves_by_thread(const Phase& phase, const Names& names) {
+  std::map<std::uint32_t, std::string> texts;
+  for (const observe::TracedMove& move : phase.moves) {
+    std::string& text = texts[move.thread];
+    text += fmt::format("{}{} -> {}", text.empty() ? "" : ", ", names.element(move.from),
+                        names.element(move.to));
+  }
+  return texts;
+}
+
+std::map<std::uint32_t, std::string> products_by_thread(const Phase& phase, const Names& names) {
+  std::map<std::uint32_t, std::string> texts;
+  for (const observe::TracedProduct& p : phase.products) {
+    std::string& text = texts[p.thread];
+    text += text.empty() ? names.sum(p.thread) + " += " : " + ";
+    text += names.element(p.left) + "*" + names.element(p.right);
+  }
+  return texts;
+}
+
+std::string rows(std::string_view heading, const std::map<std::uint32_t, std::string>& texts,
+                 const Names& names) {
+  if (texts.empty()) return {};
+  std::string text = fmt::format("  {:<8}{}\n", "thread", heading);
+  for (const auto& [thread, what] : texts) {
+    text += fmt::format("  {:<8}{}\n", names.thread(thread),
+                        hang(what, thread_width + 2, columns - thread_width));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string phases_report(const PhaseTrace& trace, std::size_t most_phases) {
+  const PhaseTable& table = table_of(trace);
+  const Names names(table);
+  std::string text = fmt::format("block (0,0): {} phase{}; threads as {}\n", table.phases.size(),
+                                 table.phases.size() == 1 ? "" : "s",
+                                 table.block.z > 1   ? "(z,y,x)"
+                                 : table.block.y > 1 ? "(y,x): row, column"
+                                                     : "(x)");
+  for (std::size_t i = 0; i < std::min(table.phases.size(), most_phases); ++i) {
+    text += fmt::format("\nphase {}\n", i);
+    text += rows("loads", moves_by_thread(table.phases[i], names), names);
+    text += rows("computes", products_by_thread(table.phases[i], names), names);
+  }
+  if (table.phases.size() > most_phases) {
+    text += fmt::format("\n... and {} phases more (--json has all)\n",
+                        table.phases.size() - most_phases);
+  }
+  return text;
+}
+
+nlohmann::json phases_json(const PhaseTrace& trace) {
+  const PhaseTable& table = table_of(trace);
+  const Names names(table);
+  nlohmann::json phases = nlohmann::json::array();
+  for (const Phase& phase : table.phases) {
+    nlohmann::json loads = nlohmann::json::array(), products = nlohmann::json::array();
+    for (const observe::TracedMove& move : phase.moves) {
+      loads.push_back({{"thread", move.thread},
+                       {"from", names.element(move.from)},
+                       {"to", names.element(move.to)}});
+    }
+    for (const observe::TracedProduct& p : phase.products) {
+      products.push_back({{"thread", p.thread},
+                          {"sum", names.sum(p.thread)},
+                          {"left", names.element(p.left)},
+                          {"right", names.element(p.right)}});
+    }
+    phases.push_back({{"loads", std::move(loads)}, {"products", std::move(products)}});
+  }
+  return phases;
+}
+
+}  // namespace tilescope::report
