@@ -25,7 +25,7 @@ Plan one_thread_a_pack(Step step, std::int64_t count, DataType type);
 
 /// Tiles of common/map.cuh.
 struct MapTile {
-  int threads = 256, unroll = 4;
+  int threads = 128, unroll = 2;
 };
 Plan map_tiles(Step step, std::int64_t count, std::size_t element_bytes, MapTile tile = {});
 

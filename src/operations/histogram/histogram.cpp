@@ -18,10 +18,14 @@ namespace operations {
 namespace {
 
 // Constants of the kernels that read in packs.
-constexpr int column_threads = 512, column_unroll = 2;
-constexpr std::size_t column_bytes = 52 * 1024;  // of shared memory, for four blocks an SM
-constexpr int most_copies = 32;                  // one for each lane
-constexpr std::size_t copies_of_04 = 8;          // where they fit
+constexpr int vector_threads = 512, vector_unroll = 2;
+constexpr int column_threads = 1024, column_unroll = 8;
+constexpr std::size_t column_bytes = 104 * 1024;  // of shared memory, for two blocks an SM
+constexpr int byte_unroll = 4;
+constexpr std::int64_t byte_bins = 256;
+constexpr std::size_t byte_columns_bytes = 64 * 1024;
+constexpr int most_copies = 32;          // one for each lane
+constexpr std::size_t copies_of_04 = 8;  // where they fit
 
 std::string_view element_text(DataType type) {
   switch (type) {
@@ -139,14 +143,31 @@ Plan lane_columns(const Problem& p, const DeviceProperties& device) {
   for (std::int64_t first = 0; first < p.b.bins; first += columns.span) {
     const std::int64_t span = std::min(columns.span, p.b.bins - first);
     const std::size_t shared = p.bin_bytes(span, columns.copies);
-    // A histogram that fills most of an SM's shared memory leaves room for one block: a large one.
-    const int threads = shared > column_bytes ? 2 * column_threads : column_threads;
     launches.push_back(
-        {.launch = flat_launch(resident_blocks(p, device, threads, shared), threads, shared),
-         .defines = {define("FIRST", first), define("SPAN", span), define("THREADS", threads),
-                     define("COPIES", columns.copies), define("UNROLL", column_unroll)}});
+        {.launch = flat_launch(resident_blocks(p, device, column_threads, shared), column_threads,
+                               shared),
+         .defines = {define("FIRST", first), define("SPAN", span),
+                     define("THREADS", column_threads), define("COPIES", columns.copies),
+                     define("UNROLL", column_unroll)}});
   }
   return p.plan(std::move(launches));
+}
+
+Plan byte_columns(const Problem& p, const DeviceProperties& device) {
+  if (optin_bytes(device) < byte_columns_bytes) {
+    throw Error(ErrorKind::usage,
+                fmt::format("histogram/byte_columns needs {} B of shared memory a block; {} has {}",
+                            byte_columns_bytes, device.name, optin_bytes(device)));
+  }
+  return one_launch(p, device, byte_columns_bytes,
+                    {define("THREADS", column_threads), define("UNROLL", byte_unroll)},
+                    column_threads);
+}
+
+// A bin for each value of an unsigned byte.
+bool counts_bytes(const Binning& b) {
+  return b.type == DataType::uint8 && !b.letters && b.bins == byte_bins && b.lower == 0.0 &&
+         b.upper == static_cast<double>(byte_bins);
 }
 
 using Planner = Plan (*)(const Problem&, const DeviceProperties&);
@@ -208,7 +229,7 @@ Task histogram_task(const ConstArrayView& x, const Binning& binning) {
             .inputs = {x},
             .output_type = counter_type(x.count),
             .output_count = static_cast<std::size_t>(binning.bins),
-            .best = "lane_columns"};
+            .best = counts_bytes(binning) ? "byte_columns" : "lane_columns"};
   task.compute = [p](void* output) { histogram_on_cpu(p.x, p.b, output); };
   task.rungs = {
       cpu_rung(),
@@ -230,15 +251,20 @@ Task histogram_task(const ConstArrayView& x, const Binning& binning) {
       rung(p, "vector", "128-bit loads", "histogram/05_vector.cu",
            [](const Problem& q, const DeviceProperties& d) {
              return one_launch(q, d, q.bin_bytes(q.b.bins),
-                               {define("THREADS", column_threads), define("UNROLL", column_unroll)},
-                               column_threads);
+                               {define("THREADS", vector_threads), define("UNROLL", vector_unroll)},
+                               vector_threads);
            }),
       rung(p, "lane_columns", "a bank for every lane: no conflicts", "histogram/06_lane_columns.cu",
            lane_columns),
+      rung(p, "byte_columns", "a byte's counter by one permutation", "histogram/07_byte_columns.cu",
+           byte_columns),
       {.name = "cub_histogram",
        .idea = "the vendor's library",
        .form = RungForm::peer,
        .peer = "histogram"}};
+  if (!counts_bytes(binning)) {
+    task.rungs[task.rungs.size() - 2].refusal = "for the 256 bins of unsigned bytes";
+  }
   if (binning.letters || counter_type(x.count) == DataType::uint64) {
     task.rungs.back().refusal = "CUB has no such bins, or no such counters";
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <tilescope/error.hpp>
 #include <vector>
@@ -23,7 +24,7 @@ auto integer_bins(const Binning& b) {
   return [=, bins = b.bins](T x) -> std::int64_t {
     const std::int64_t above = static_cast<std::int64_t>(x) - lower;
     if (above < 0 || above >= range) return -1;
-    return above * bins / range;
+    return range == bins ? above : above * bins / range;
   };
 }
 
@@ -38,31 +39,55 @@ auto real_bins(const Binning& b) {
   };
 }
 
-template <typename T, typename BinOf>
-void count(const ConstArrayView& x, std::int64_t bins, void* counts, const BinOf& bin_of) {
+using Counts = std::vector<std::uint64_t>;
+
+// Counts elements by key(element), a number below `keys` or negative for none, on all cores.
+template <typename T, typename Key>
+Counts count_keys(const ConstArrayView& x, std::size_t keys, const Key& key) {
+  // Neighbouring elements count in different copies where those are small: a counter that was just
+  // written is slow to read again.
+  constexpr std::size_t small = 1024;
+  const std::size_t copies = keys <= small ? 4 : 1;
   const T* const elements = static_cast<const T*>(x.data);
-  const std::size_t counters = static_cast<std::size_t>(bins);
-  std::vector<std::uint64_t> all(counters);
+  Counts all(keys);
   std::mutex mutex;
-  // Pieces so large that adding up their counts is no work beside counting.
-  const std::size_t chunk = std::max<std::size_t>(std::size_t{1} << 20U, 64 * counters);
+  // Pieces so large that adding up their counts is no work beside counting, and within 32 bits.
+  const std::size_t chunk = std::max<std::size_t>(std::size_t{1} << 20U, 64 * keys);
   for_chunks(
       x.count,
       [&](std::size_t first, std::size_t end) {
-        std::vector<std::uint64_t> mine(counters);
+        std::vector<std::uint32_t> mine(copies * keys);
+        std::uint32_t* const counters = mine.data();
+        const Key key_of = key;
+        const std::size_t mask = copies - 1;
         for (std::size_t i = first; i < end; ++i) {
-          const std::int64_t bin = bin_of(elements[i]);
-          if (bin >= 0) ++mine[static_cast<std::size_t>(bin)];
+          const std::int64_t k = key_of(elements[i]);
+          if (k >= 0) ++counters[(i & mask) * keys + static_cast<std::size_t>(k)];
         }
         const std::lock_guard lock(mutex);
-        for (std::size_t b = 0; b < counters; ++b) all[b] += mine[b];
+        for (std::size_t k = 0; k < mine.size(); ++k) all[k % keys] += mine[k];
       },
       chunk);
-  if (counter_type(x.count) == DataType::uint64) {
-    std::copy(all.begin(), all.end(), static_cast<std::uint64_t*>(counts));
+  return all;
+}
+
+template <typename T, typename BinOf>
+Counts count(const ConstArrayView& x, std::int64_t bins, const BinOf& bin_of) {
+  const auto bin_count = static_cast<std::size_t>(bins);
+  if constexpr (sizeof(T) > 2) {
+    return count_keys<T>(x, bin_count, bin_of);
   } else {
-    std::transform(all.begin(), all.end(), static_cast<std::uint32_t*>(counts),
-                   [](std::uint64_t value) { return static_cast<std::uint32_t>(value); });
+    // Few values: they are counted, and then each is put into its bin once.
+    constexpr std::size_t values = std::size_t{1} << 8U * sizeof(T);
+    constexpr std::int64_t least = std::numeric_limits<T>::min();
+    const Counts of_value =
+        count_keys<T>(x, values, [](T element) { return std::int64_t{element} - least; });
+    Counts all(bin_count);
+    for (std::size_t v = 0; v < values; ++v) {
+      const std::int64_t bin = bin_of(static_cast<T>(static_cast<std::int64_t>(v) + least));
+      if (bin >= 0) all[static_cast<std::size_t>(bin)] += of_value[v];
+    }
+    return all;
   }
 }
 
@@ -72,11 +97,13 @@ DataType counter_type(std::size_t elements) {
   return elements >> 32U ? DataType::uint64 : DataType::uint32;
 }
 
-void histogram_on_cpu(const ConstArrayView& x, const Binning& b, void* counts) {
-  if (b.letters) return count<std::uint8_t>(x, b.bins, counts, letter_bin);
+namespace {
+
+Counts count_on_cpu(const ConstArrayView& x, const Binning& b) {
+  if (b.letters) return count<std::uint8_t>(x, b.bins, letter_bin);
   const auto integers = [&](auto zero) {
     using T = decltype(zero);
-    count<T>(x, b.bins, counts, integer_bins<T>(b));
+    return count<T>(x, b.bins, integer_bins<T>(b));
   };
   switch (b.type) {
     case DataType::int8:
@@ -93,9 +120,21 @@ void histogram_on_cpu(const ConstArrayView& x, const Binning& b, void* counts) {
     case DataType::uint32:
       return integers(std::uint32_t{});
     case DataType::float64:
-      return count<double>(x, b.bins, counts, real_bins<double>(b));
+      return count<double>(x, b.bins, real_bins<double>(b));
     default:
-      return count<float>(x, b.bins, counts, real_bins<float>(b));
+      return count<float>(x, b.bins, real_bins<float>(b));
+  }
+}
+
+}  // namespace
+
+void histogram_on_cpu(const ConstArrayView& x, const Binning& b, void* counts) {
+  const Counts all = count_on_cpu(x, b);
+  if (counter_type(x.count) == DataType::uint64) {
+    std::copy(all.begin(), all.end(), static_cast<std::uint64_t*>(counts));
+  } else {
+    std::transform(all.begin(), all.end(), static_cast<std::uint32_t*>(counts),
+                   [](std::uint64_t value) { return static_cast<std::uint32_t>(value); });
   }
 }
 

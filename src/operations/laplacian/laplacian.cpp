@@ -21,10 +21,10 @@ namespace {
 
 // How a warp marches: the kernels' constants.
 struct March {
-  int threads = 128, rows = 64, unroll = 4;
+  int threads = 128, rows = 64;
 };
-constexpr March one_step_march{.threads = 128, .rows = 32, .unroll = 4};
-constexpr March temporal_march{.threads = 128, .rows = 128, .unroll = 2};
+constexpr March one_step_march{.threads = 128, .rows = 4};
+constexpr March temporal_march{.threads = 128, .rows = 128};
 constexpr int temporal_steps = 8;  // a launch
 constexpr int warp_columns = 128;
 
@@ -162,38 +162,38 @@ Task laplacian_task(const ConstArrayView& in, const LaplacianProblem& problem) {
       iterate_on_cpu(static_cast<const T*>(in.data), static_cast<T*>(output), problem);
     });
   };
-  task.rungs = {cpu_rung(),
-                {.name = "plain",
-                 .idea = "a thread per cell, five loads",
-                 .source = "laplacian/01_plain.cu",
-                 .plan =
-                     [=](const DeviceProperties&) {
-                       return step_by_step(in, problem, {.launch = tiles_32_8(problem)});
-                     }},
-                {.name = "tiled",
-                 .idea = "a tile and its halo in shared memory",
-                 .source = "laplacian/02_tiled.cu",
-                 .plan =
-                     [=](const DeviceProperties&) {
-                       return step_by_step(in, problem, {.launch = tiles_32_8(problem)});
-                     }},
-                {.name = "marching",
-                 .idea = "warps march down, rows in registers",
-                 .source = "laplacian/03_marching.cu",
-                 .plan =
-                     [=](const DeviceProperties&) {
-                       const March& march = one_step_march;
-                       return step_by_step(
-                           in, problem,
-                           {.launch = strips(problem, march, warp_columns),
-                            .defines = {define("THREADS", march.threads),
-                                        define("ROWS", march.rows), define("UNROLL", march.unroll),
-                                        define("ALIGNED", problem.columns % 4 == 0)}});
-                     }},
-                {.name = "temporal",
-                 .idea = "up to 8 steps for every load",
-                 .source = "laplacian/04_temporal.cu",
-                 .plan = [=](const DeviceProperties&) { return temporal(in, problem); }}};
+  task.rungs = {
+      cpu_rung(),
+      {.name = "plain",
+       .idea = "a thread per cell, five loads",
+       .source = "laplacian/01_plain.cu",
+       .plan =
+           [=](const DeviceProperties&) {
+             return step_by_step(in, problem, {.launch = tiles_32_8(problem)});
+           }},
+      {.name = "tiled",
+       .idea = "a tile and its halo in shared memory",
+       .source = "laplacian/02_tiled.cu",
+       .plan =
+           [=](const DeviceProperties&) {
+             return step_by_step(in, problem, {.launch = tiles_32_8(problem)});
+           }},
+      {.name = "marching",
+       .idea = "warps march down, rows in registers",
+       .source = "laplacian/03_marching.cu",
+       .plan =
+           [=](const DeviceProperties&) {
+             const March& march = one_step_march;
+             return step_by_step(
+                 in, problem,
+                 {.launch = strips(problem, march, warp_columns),
+                  .defines = {define("THREADS", march.threads), define("ROWS", march.rows),
+                              define("ALIGNED", problem.columns % 4 == 0)}});
+           }},
+      {.name = "temporal",
+       .idea = "up to 8 steps for every load",
+       .source = "laplacian/04_temporal.cu",
+       .plan = [=](const DeviceProperties&) { return temporal(in, problem); }}};
   if (std::max(problem.rows, problem.columns) > std::numeric_limits<std::int32_t>::max() / 2) {
     for (Rung& rung : task.rungs) {
       if (rung.form == RungForm::kernel) rung.refusal = "extents beyond 2^30";

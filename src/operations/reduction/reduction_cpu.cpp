@@ -1,4 +1,4 @@
-#include <cmath>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -8,50 +8,103 @@
 namespace tilescope::operations {
 namespace {
 
+// What a core takes at a time; the results of the chunks are combined in their order.
+constexpr std::size_t chunk = 1 << 16;
+// Values of its own for each of so many neighbouring elements: no operation waits for the one
+// before, and the compiler makes vectors of them.
+constexpr std::size_t lanes = 16;
+
 template <typename T>
 bool is_nan(T x) {
   return x != x;  // never, for integers
 }
 
-// The index of the first element of [first, end) that no other comes before; `before(a, b)` says
-// whether a is to be taken over b.
-template <typename T, typename Before>
-std::size_t first_best(const T* x, std::size_t first, std::size_t end, const Before& before) {
-  std::size_t best = first;
-  for (std::size_t i = first + 1; i < end; ++i) {
-    if (before(x[i], x[best])) best = i;
-  }
-  return best;
+// The largest of a piece of the list (the least, with `sign` -1), apart from NaN.
+template <typename T>
+struct Extreme {
+  T value{};
+  bool any_nan = false;
+};
+
+template <typename T, int sign>
+bool beyond(T a, T b) {
+  return sign > 0 ? a > b : a < b;
 }
 
-template <typename T, typename Before>
-std::size_t find_best(const T* x, std::size_t count, const Before& before) {
-  constexpr std::size_t chunk = 1 << 16;
-  std::vector<std::size_t> found((count + chunk - 1) / chunk);
+template <typename T, int sign>
+Extreme<T> extreme_of(const T* x, std::size_t first, std::size_t end) {
+  using Limits = std::numeric_limits<T>;
+  constexpr T worst = Limits::has_infinity ? (sign > 0 ? -Limits::infinity() : Limits::infinity())
+                                           : (sign > 0 ? Limits::lowest() : Limits::max());
+  std::array<T, lanes> best;
+  std::array<std::int32_t, lanes> nans{};
+  best.fill(worst);
+  std::size_t i = first;
+  for (; i + lanes <= end; i += lanes) {
+    for (std::size_t l = 0; l < lanes; ++l) {
+      best[l] = beyond<T, sign>(x[i + l], best[l]) ? x[i + l] : best[l];
+      nans[l] += is_nan(x[i + l]) ? 1 : 0;
+    }
+  }
+  for (; i < end; ++i) {
+    best[0] = beyond<T, sign>(x[i], best[0]) ? x[i] : best[0];
+    nans[0] += is_nan(x[i]) ? 1 : 0;
+  }
+  Extreme<T> all{.value = worst};
+  std::size_t nan_count = 0;
+  for (std::size_t l = 0; l < lanes; ++l) {
+    if (beyond<T, sign>(best[l], all.value)) all.value = best[l];
+    nan_count += static_cast<std::size_t>(nans[l]);
+  }
+  all.any_nan = nan_count > 0;
+  return all;
+}
+
+// The index of the first element that no other is beyond, or of the first NaN.
+template <typename T, int sign>
+std::size_t find_extreme(const T* x, std::size_t count) {
+  std::vector<Extreme<T>> found((count + chunk - 1) / chunk);
   for_chunks(
       count,
       [&](std::size_t first, std::size_t end) {
-        found[first / chunk] = first_best(x, first, end, before);
+        found[first / chunk] = extreme_of<T, sign>(x, first, end);
       },
       chunk);
-  std::size_t best = found[0];
-  for (const std::size_t i : found) {
-    if (before(x[i], x[best])) best = i;
+  std::size_t best = 0;
+  for (std::size_t c = 0; c < found.size(); ++c) {
+    if (found[c].any_nan) {
+      best = c;
+      break;
+    }
+    if (beyond<T, sign>(found[c].value, found[best].value)) best = c;
   }
-  return best;
+  const Extreme<T>& here = found[best];
+  std::size_t i = best * chunk;
+  while (here.any_nan ? !is_nan(x[i]) : x[i] != here.value) ++i;
+  return i;
 }
 
 template <typename T, typename Sum>
 Sum sum_of(const T* x, std::size_t count) {
-  constexpr std::size_t chunk = 1 << 12;  // short pieces keep the error of a sum of doubles small
-  std::vector<Sum> sums((count + chunk - 1) / chunk);
-  for_chunks(count, [&](std::size_t first, std::size_t end) {
-    for (std::size_t start = first; start < end; start += chunk) {
-      Sum sum{};
-      for (std::size_t i = start; i < std::min(end, start + chunk); ++i) sum += x[i];
-      sums[start / chunk] = sum;
-    }
-  });
+  constexpr std::size_t piece = 1 << 12;  // short pieces keep the error of a sum of doubles small
+  std::vector<Sum> sums((count + piece - 1) / piece);
+  for_chunks(
+      count,
+      [&](std::size_t first, std::size_t end) {
+        for (std::size_t start = first; start < end; start += piece) {
+          const std::size_t stop = std::min(end, start + piece);
+          std::array<Sum, lanes> sum{};
+          std::size_t i = start;
+          for (; i + lanes <= stop; i += lanes) {
+            for (std::size_t l = 0; l < lanes; ++l) sum[l] += x[i + l];
+          }
+          for (; i < stop; ++i) sum[0] += x[i];
+          Sum all{};
+          for (const Sum lane : sum) all += lane;
+          sums[start / piece] = all;
+        }
+      },
+      chunk);
   Sum all{};
   for (const Sum sum : sums) all += sum;
   return all;
@@ -59,20 +112,18 @@ Sum sum_of(const T* x, std::size_t count) {
 
 template <typename T, typename Sum>
 void reduce_type(const T* x, std::size_t count, Reduction reduction, void* result) {
-  const auto above = [](T a, T b) { return a > b || (is_nan(a) && !is_nan(b)); };
-  const auto below = [](T a, T b) { return a < b || (is_nan(a) && !is_nan(b)); };
   switch (reduction) {
     case Reduction::sum:
       *static_cast<Sum*>(result) = sum_of<T, Sum>(x, count);
       return;
     case Reduction::min:
-      *static_cast<T*>(result) = x[find_best(x, count, below)] + T{};  // never -0
+      *static_cast<T*>(result) = x[find_extreme<T, -1>(x, count)] + T{};  // never -0
       return;
     case Reduction::max:
-      *static_cast<T*>(result) = x[find_best(x, count, above)] + T{};
+      *static_cast<T*>(result) = x[find_extreme<T, 1>(x, count)] + T{};
       return;
     case Reduction::argmax:
-      *static_cast<std::int64_t*>(result) = static_cast<std::int64_t>(find_best(x, count, above));
+      *static_cast<std::int64_t*>(result) = static_cast<std::int64_t>(find_extreme<T, 1>(x, count));
       return;
   }
 }

@@ -31,15 +31,23 @@ Rung tiled_rung(std::string_view name, std::string_view idea, std::string_view s
           }};
 }
 
-// On the CPU: blocks that fit in the first-level cache, one at a time.
+// On the CPU: blocks that fit in the first-level cache, one at a time, turned in a buffer of their
+// own: the rows of a matrix whose extents are powers of two would all fall into the same few lines
+// of the cache.
 template <typename T>
 void transpose_on_cpu(const T* in, T* out, std::size_t rows, std::size_t columns) {
-  constexpr std::size_t side = 32;
-  parallel_for((rows + side - 1) / side, [&](std::size_t band) {
-    const std::size_t first = band * side, end = std::min(rows, first + side);
+  constexpr std::size_t side = sizeof(T) <= 2 ? 64 : 32;
+  parallel_for((rows + side - 1) / side, [=](std::size_t band) {
+    T block[side][side];
+    const std::size_t first = band * side, height = std::min(side, rows - first);
     for (std::size_t start = 0; start < columns; start += side) {
-      for (std::size_t c = start; c < std::min(columns, start + side); ++c) {
-        for (std::size_t r = first; r < end; ++r) out[c * rows + r] = in[r * columns + c];
+      const std::size_t width = std::min(side, columns - start);
+      for (std::size_t r = 0; r < height; ++r) {
+        const T* const from = in + (first + r) * columns + start;
+        for (std::size_t c = 0; c < width; ++c) block[c][r] = from[c];
+      }
+      for (std::size_t c = 0; c < width; ++c) {
+        std::copy_n(block[c], height, out + (start + c) * rows + first);
       }
     }
   });
