@@ -16,7 +16,7 @@ using observe::WavefrontCounts;
 
 std::string sectors_line(std::string_view name, const SectorCounts& c) {
   if (c.requests == 0) return {};
-  return fmt::format("  {:<18} {:>13} {:>13} {:>9.2f} {:>13} {:>9}\n", name,
+  return fmt::format("  {:<17} {:>13} {:>13} {:>9.2f} {:>12} {:>9}\n", name,
                      format_count(c.requests), format_count(c.sectors), c.per_request(),
                      format_count(c.ideal_sectors),
                      fmt::format("{:.0f}%", 100.0 * double(c.ideal_sectors) / double(c.sectors)));
@@ -24,7 +24,7 @@ std::string sectors_line(std::string_view name, const SectorCounts& c) {
 
 std::string wavefronts_line(std::string_view name, const WavefrontCounts& c) {
   if (c.requests == 0) return {};
-  return fmt::format("  {:<18} {:>13} {:>13} {:>9.2f} {:>13} {:>9}\n", name,
+  return fmt::format("  {:<17} {:>13} {:>13} {:>9.2f} {:>12} {:>9}\n", name,
                      format_count(c.requests), format_count(c.wavefronts),
                      double(c.wavefronts) / double(c.requests), format_count(c.conflicts()),
                      c.ways);
@@ -80,7 +80,7 @@ std::string totals_text(const observe::LaunchCounts& counts) {
       sectors_line("global reductions", t.global_reduction) +
       sectors_line("local loads", t.local_load) + sectors_line("local stores", t.local_store);
   if (!sectors.empty()) {
-    text += fmt::format("\n  {:<18} {:>13} {:>13} {:>9} {:>13} {:>9}\n", "", "requests", "sectors",
+    text += fmt::format("\n  {:<17} {:>13} {:>13} {:>9} {:>12} {:>9}\n", "", "requests", "sectors",
                         "per req.", "ideal", "efficient") +
             sectors;
   }
@@ -89,7 +89,7 @@ std::string totals_text(const observe::LaunchCounts& counts) {
                       wavefronts_line("shared atomics", t.shared_atomic) +
                       wavefronts_line("cp.async writes", t.shared_async);
   if (!waves.empty()) {
-    text += fmt::format("\n  {:<18} {:>13} {:>13} {:>9} {:>13} {:>9}\n", "", "requests",
+    text += fmt::format("\n  {:<17} {:>13} {:>13} {:>9} {:>12} {:>9}\n", "", "requests",
                         "wavefronts", "per req.", "conflicts", "worst way") +
             waves;
   }

@@ -1,0 +1,151 @@
+"""`tilescope explain`: the page, its JSON, and what it says of kernels that are not ours."""
+
+import json
+import os
+import unittest
+
+import program
+
+STRIDED = """\
+__device__ float twice(float x) { return 2.0f * x; }
+
+__global__ void strided(const float* in, float* out, int n) {
+  __shared__ float part[64][32];
+  const int i = threadIdx.x;
+  part[i][0] = in[4 * i];
+  __syncthreads();
+  if (i % 2 == 0) {
+    for (int k = 0; k < n; ++k) out[i] += twice(part[63 - i][0]);
+  }
+}
+"""
+LAUNCH = ("--grid", "1", "--block", "64", "--arg", "in=f32[256]=iota", "--arg",
+          "out=f32[64]=zeros", "--arg", "i32:3")
+COUNTERS = ("instructions", "thread_instructions", "global_load_requests", "global_load_sectors",
+            "global_store_requests", "global_store_sectors", "global_reduction_sectors",
+            "shared_load_wavefronts", "shared_store_wavefronts", "shared_atomic_wavefronts",
+            "shared_load_conflicts", "shared_store_conflicts", "divergent_branches", "ffma")
+
+
+class Explain(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        with open(self.path("strided.cu"), "w", encoding="utf-8") as file:
+            file.write(STRIDED)
+
+    def explain(self, *arguments, code=0):
+        result = self.run_program("explain", *arguments)
+        self.assertEqual(result.code, code, result.err)
+        return result.out
+
+    def json_of(self, *arguments):
+        return json.loads(self.explain(*arguments, "--json", "-"))
+
+    def test_json_of_a_users_kernel(self):
+        report = self.json_of("strided.cu", *LAUNCH)
+        self.assertEqual(report["version"], 1)
+        self.assertEqual(report["command"], "explain")
+        self.assertTrue(report["complete"])
+        lines = {line["line"]: line for line in report["lines"]}
+        for counts in [report["totals"], *report["lines"]]:
+            for key in COUNTERS:
+                self.assertIsInstance(counts[key], int, key)
+        for line in report["lines"]:
+            self.assertEqual(line["file"], "strided.cu")
+            self.assertEqual(line["source"], STRIDED.splitlines()[line["line"] - 1])
+        for key in COUNTERS:
+            self.assertEqual(sum(line[key] for line in report["lines"]), report["totals"][key],
+                             key)
+        # Two warps load 32 floats 16 bytes apart, and store a column of a tile.
+        self.assertEqual(lines[6]["global_load_requests"], 2)
+        self.assertEqual(lines[6]["global_load_sectors"], 32)
+        self.assertEqual(lines[6]["shared_store_wavefronts"], 64)
+        self.assertEqual(lines[6]["shared_store_conflicts"], 62)
+        kinds = {(finding["kind"], finding["line"]) for finding in report["findings"]}
+        self.assertIn(("uncoalesced", 6), kinds)
+        self.assertIn(("bank-conflict", 6), kinds)
+
+    def test_json_in_a_file_is_the_same(self):
+        page = self.explain("strided.cu", *LAUNCH, "--json", "counts.json")
+        self.assertIn("findings", page)
+        with open(self.path("counts.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file), self.json_of("strided.cu", *LAUNCH))
+
+    def test_the_page_fits_and_says_why(self):
+        page = self.explain("strided.cu", *LAUNCH)
+        for line in page.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        self.assertNotIn("\033", page, "colours are for terminals")
+        words = " ".join(page.split())
+        self.assertIn("The load of in[4 * i] takes 16.0 sectors a request where 4.0 would do: its "
+                      "term 4 * i carries threadIdx.x, times 4", words)
+        self.assertIn("Rows of 33 elements instead of 32 (one column of padding) cure it", words)
+        self.assertIn("the even threads go one way, the odd ones the other", words)
+
+    def test_our_own_sources_come_from_the_program(self):
+        # Twice from different folders: the second finds the PTX of the first in the cache.
+        for folder in ("one", "two"):
+            os.mkdir(self.path(folder))
+            result = self.run_program("explain", "matmul/tiled", "--size", "32", "--json",
+                                      f"{folder}/counts.json")
+            self.assertEqual(result.code, 0, result.err)
+            self.assertIn("\nkernels/matmul/06_tiled.cu\n", result.out)
+            self.assertIn("a_tile[ty][tx] = A[", result.out)
+            with open(self.path(f"{folder}/counts.json"), encoding="utf-8") as file:
+                files = {line["file"] for line in json.load(file)["lines"]}
+            self.assertEqual(files, {"kernels/matmul/06_tiled.cu"})
+
+    def test_every_line_of_headers_is_named(self):
+        files = {line["file"] for line in
+                 self.json_of("matmul/double_buffered", "--size", "128")["lines"]}
+        self.assertEqual(files, {"kernels/matmul/16_double_buffered.cu",
+                                 "kernels/matmul/async_copy.cuh"})
+
+    def test_a_width_need_not_be_named(self):
+        self.assertIn("matmul/tiled_16, 4 x 4 x 4", self.explain("matmul/tiled", "--size", "4"))
+        self.assertIn("matmul/tiled_4,",
+                      self.explain("matmul/tiled", "--size", "4", "--tile", "4"))
+        result = self.run_program("explain", "matmul/tiled", "--tile", "5")
+        self.assertEqual(result.code, 2)
+        self.assertIn("tiled_5", result.err)
+
+    def test_lanes(self):
+        drawn = self.explain("strided.cu", *LAUNCH, "--lanes", "6")
+        self.assertIn("16 sectors, ideal 4", drawn)
+        self.assertIn("32 wavefronts, ideal 1, 32-way", drawn)
+        self.assertIn("0123456789abcdefghijklmnopqrstuv", drawn)
+
+    def test_phases(self):
+        drawn = self.explain("matmul/tiled", "--size", "4", "--tile", "2", "--phases")
+        self.assertIn("(1,0)   A[1,2] -> a_tile[1,0], B[3,0] -> b_tile[1,0]", drawn)
+        phases = self.json_of("matmul/tiled", "--size", "4", "--tile", "2", "--phases")["phases"]
+        self.assertEqual(len(phases), 2)
+        self.assertEqual(phases[1]["products"][0],
+                         {"thread": 0, "sum": "C[0,0]", "left": "a_tile[0,0]",
+                          "right": "b_tile[0,0]"})
+
+    def test_ptx_without_lines_is_its_own_source(self):
+        with open(self.path("store.ptx"), "w", encoding="utf-8") as file:
+            file.write(".version 8.0\n.target sm_80\n.address_size 64\n"
+                       ".visible .entry store(.param .u64 out)\n{\n"
+                       ".reg .b64 %rd<3>;\n"
+                       "ld.param.u64 %rd1, [out];\n"
+                       "cvta.to.global.u64 %rd2, %rd1;\n"
+                       "st.global.u32 [%rd2], 7;\n"
+                       "ret;\n}\n")
+        page = self.explain("store.ptx", "--grid", "1", "--block", "32", "--arg",
+                            "out=i32[1]=zeros")
+        self.assertRegex(page, r"> +9 .* st\.global\.u32 \[%rd2\], 7;")
+
+    def test_a_clean_kernel_has_no_findings(self):
+        with open(self.path("copy.cu"), "w", encoding="utf-8") as file:
+            file.write("__global__ void copy(const float* in, float* out) {\n"
+                       "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                       "  out[i] = in[i];\n}\n")
+        page = self.explain("copy.cu", "--grid", "2", "--block", "64", "--arg",
+                            "in=f32[128]=iota", "--arg", "out=f32[128]=zeros")
+        self.assertIn("findings\n  none: 100% of the global sectors are needed", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
