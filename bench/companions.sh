@@ -6,14 +6,14 @@
 #   saxpb, vector_add, scale, 2^28 floats    in_flight     0.97 of the copy, never under CUB
 #   reduction, 2^28 and 2^30 floats          one_pass      1.0 x CUB
 #   reduction, 2^24 and fewer                one_pass      1.2 x CUB
-#   histogram, 2^30 bytes, 256 bins          lane_columns  1.5 x CUB on random data,
+#   histogram, 2^30 bytes, 256 bins          byte_columns  1.5 x CUB on random data,
 #                                                          1.0 x on constant, zipf, sorted
 #   histogram, 512 to 8,192 bins             lane_columns  2.0 x CUB
 #   transpose, 16,384^2                      vector        0.92 of the copy
 #   reverse, 2^28 floats                     vector        0.95 of the copy
 #   laplacian, 16,384^2, one step            marching      0.95 of the copy
 #   laplacian, 8,192^2, 64 steps             temporal      2.5 x marching, one step at a time
-#   blur, 8,192^2 grey, radius 1 and 5       packed        0.8 of the copy
+#   blur, 8,192^2 grey, radius 1 and 5       ring          0.8 of the copy
 #
 # Usage: bench/companions.sh TILESCOPE FOLDER [PATTERN]
 #   PATTERN: a grep expression for the names below, such as '^histogram'; all of them without.
@@ -51,14 +51,14 @@ climb transpose_16384 transpose --size 16384 \
   $(rungs naive tiled padded swizzled vector device_copy)
 for radius in 1 5; do
   climb blur_8192_radius_$radius blur --size 8192 --radius $radius \
-    $(rungs plain tiled separable running_sums packed device_copy)
+    $(rungs plain tiled separable running_sums packed ring device_copy)
 done
 climb laplacian_16384 laplacian --size 16384 $(rungs plain tiled marching device_copy)
 climb laplacian_8192_64_steps laplacian --size 8192 --iterations 64 \
   $(rungs plain tiled marching temporal device_copy)
 for data in random constant zipf sorted; do
   climb histogram_2p30_$data histogram --size $p30 --data $data \
-    $(rungs block_private copies vector lane_columns cub_histogram device_copy)
+    $(rungs block_private copies vector lane_columns byte_columns cub_histogram device_copy)
 done
 for bins in 512 1024 2048 4096 8192; do
   climb histogram_${bins}_bins histogram --size $p29 --bins $bins \

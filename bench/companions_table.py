@@ -12,14 +12,14 @@ BARS = [
     (r"(saxpb|vector_add)_2p28|scale_16384", "in_flight", {"peer": 1.0, "copy": 0.97}),
     (r"reduction_2p(28|30)", "one_pass", {"peer": 1.0}),
     (r"reduction_2p(16|20|24)", "one_pass", {"peer": 1.2}),
-    (r"histogram_2p30_random", "lane_columns", {"peer": 1.5}),
-    (r"histogram_2p30_(constant|zipf|sorted)", "lane_columns", {"peer": 1.0}),
+    (r"histogram_2p30_random", "byte_columns", {"peer": 1.5}),
+    (r"histogram_2p30_(constant|zipf|sorted)", "byte_columns", {"peer": 1.0}),
     (r"histogram_\d+_bins", "lane_columns", {"peer": 2.0}),
     (r"transpose_16384", "vector", {"copy": 0.92}),
     (r"reverse_2p28", "vector", {"copy": 0.95}),
     (r"laplacian_16384", "marching", {"copy": 0.95}),
     (r"laplacian_8192_64_steps", "temporal", {"marching": 2.5}),
-    (r"blur_8192_radius_[15]", "packed", {"copy": 0.8}),
+    (r"blur_8192_radius_[15]", "ring", {"copy": 0.8}),
 ]
 
 

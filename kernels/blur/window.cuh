@@ -15,3 +15,17 @@ __device__ inline unsigned char box_mean(unsigned sum, int row, int column, int 
   if (rows == diameter && columns == diameter) return sum / (diameter * diameter);
   return sum / static_cast<unsigned>(rows * columns);
 }
+
+/// The sum of one row of the box around sample `sample`; 0 for a row outside the picture.
+__device__ inline unsigned row_sum(const unsigned char* in, int row, int sample, int width,
+                                   int height) {
+  if (row < 0 || row >= height) return 0;
+  const int column = sample / CHANNELS;
+  const unsigned char* const line = in + row * static_cast<long long>(width * CHANNELS) + sample;
+  unsigned sum = 0;
+#pragma unroll
+  for (int k = -RADIUS; k <= RADIUS; ++k) {
+    if (column + k >= 0 && column + k < width) sum += line[k * CHANNELS];
+  }
+  return sum;
+}
