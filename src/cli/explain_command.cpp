@@ -28,7 +28,9 @@ struct Explained {
   observe::LaunchCounts counts;
   std::vector<observe::LaneSample> samples;
   Dim3 block;
-  std::vector<report::Advice> advice;
+  /// Of each launch, with its warp instructions.
+  std::vector<std::pair<std::uint64_t, std::vector<report::Advice>>> advice_of;
+  std::vector<report::Advice> advice;  ///< of the run
   observe::PhaseTrace trace;
   RunEnd end;
 };
@@ -45,6 +47,7 @@ struct ExplainCommand {
     const CancelScope cancel;
     Explained explained;
     explain(target, explained);
+    explained.advice = merged(explained);
     const std::string drawn = drawing(target, explained);
     if (json != "-") print(drawn.empty() ? text(target, explained) : drawn);
     write_json(as_json(target, explained), json);
@@ -87,16 +90,28 @@ struct ExplainCommand {
     explained.block = sampler.block();
     explained.samples.insert(explained.samples.end(), sampler.result().begin(),
                              sampler.result().end());
-    // Launches of one run say the same of the same line, with other figures: the first one counts.
-    const auto known = static_cast<std::ptrdiff_t>(explained.advice.size());
-    for (report::Advice& advice :
-         report::advise(counter.result(), sampler.result(), sampler.block(), sources)) {
-      const auto end = explained.advice.begin() + known;
-      const bool is_known = std::any_of(explained.advice.begin(), end, [&](const auto& a) {
-        return a.kind == advice.kind && a.place == advice.place;
-      });
-      if (!is_known) explained.advice.push_back(std::move(advice));
+    explained.advice_of.push_back(
+        {counter.result().totals.instructions,
+         report::advise(counter.result(), sampler.result(), sampler.block(), sources)});
+  }
+
+  /// What launches say of the same line is said once, with the figures of the first; launches that
+  /// are a small part of the run have no say.
+  static std::vector<report::Advice> merged(const Explained& explained) {
+    constexpr double least_share = 0.02;
+    std::vector<report::Advice> all;
+    for (const auto& [instructions, advice] : explained.advice_of) {
+      const auto total = static_cast<double>(explained.counts.totals.instructions);
+      if (static_cast<double>(instructions) < least_share * total) continue;
+      const std::size_t known = all.size();
+      for (const report::Advice& a : advice) {
+        const bool is_known =
+            std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(known),
+                        [&](const auto& k) { return k.kind == a.kind && k.place == a.place; });
+        if (!is_known) all.push_back(a);
+      }
     }
+    return all;
   }
 
   static report::PageStyle style() {

@@ -5,6 +5,7 @@
 
 #include "gpu/coalescing.hpp"
 #include "gpu/shared_banks.hpp"
+#include "observe/divergence_cost.hpp"
 #include "observe/lane_runs.hpp"
 
 namespace tilescope::observe {
@@ -84,7 +85,7 @@ class BlockCounts : public emulator::BlockObserver {
     std::optional<DivergedWarp>& kept = diverged_[b.instruction];
     const bool first =
         !kept || block_ < kept->block || (block_ == kept->block && b.warp < kept->warp);
-    if (first) kept = {block_, b.warp, b.active, b.taken, false};
+    if (first) kept = {block_, b.warp, b.active, b.taken, false, 0};
   }
 
   void flush() {
@@ -256,6 +257,7 @@ void CountObserver::merge(emulator::BlockObserver& block) {
 
 void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
   const PlaceTable places(*program_, counted_place);
+  DivergenceCost cost(*program_, totals.counts);
   std::vector<Counts> lines(places.places().size());
   for (std::uint32_t id = 0; id < tallies_.size(); ++id) {
     const ptx::Instruction& source = *program_->instruction(id).source;
@@ -268,7 +270,10 @@ void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
     const bool jump = source.opcode == ptx::Opcode::bra && source.guarded();
     if (jump || source.opcode == ptx::Opcode::brx_idx) counts.branches = counts.instructions;
     counts.divergent_branches = divergent_[id];
-    if (diverged_[id]) diverged_[id]->backward = jumps_back(*program_, id);
+    if (diverged_[id]) {
+      diverged_[id]->backward = jumps_back(*program_, id);
+      diverged_[id]->idle_lanes = cost.idle_lanes(id);
+    }
     if (source.opcode == ptx::Opcode::bar || source.opcode == ptx::Opcode::barrier) {
       counts.barriers = counts.instructions;
     }

@@ -80,7 +80,8 @@ struct DivergedWarp {
   std::uint32_t warp = 0;
   emulator::LaneMask active = 0;
   emulator::LaneMask taken = 0;
-  bool backward = false;  ///< the branch closes a loop
+  bool backward = false;         ///< the branch closes a loop
+  std::uint64_t idle_lanes = 0;  ///< of all warps, by DivergenceCost
 };
 
 struct InstructionCount {

@@ -44,6 +44,8 @@ void judge(LaneSample& sample) {
 
 /// Is `a` to be kept rather than `b`?
 bool rather(const LaneSample& a, const LaneSample& b) {
+  const std::uint32_t waste_a = a.cost - a.ideal, waste_b = b.cost - b.ideal;
+  if (waste_a != waste_b) return waste_a > waste_b;
   if (a.cost != b.cost) return a.cost > b.cost;
   const int lanes = std::popcount(a.mask) - std::popcount(b.mask);
   if (lanes != 0) return lanes > 0;

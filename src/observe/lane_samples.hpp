@@ -1,6 +1,8 @@
-// One warp's access for every memory instruction: the costliest that was met, to show and explain.
+// One warp's access for every memory instruction: the most wasteful that was met, to show and
+// explain.
 //
-// Which one is kept does not depend on the number of host threads: the highest cost, and among
+// Which one is kept does not depend on the number of host threads: the most
+// sectors or wavefronts beyond the ideal, then in all, and among
 // equals the lowest warp of the lowest block.
 #pragma once
 

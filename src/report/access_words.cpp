@@ -51,6 +51,20 @@ std::vector<WrittenAccess> accesses_in(std::string_view line) {
   return found;
 }
 
+/// Where a line assigns, with = or with += and the like; npos when it does not.
+std::size_t assignment_in(std::string_view line) {
+  for (std::size_t at = line.find('='); at != line.npos; at = line.find('=', at + 1)) {
+    const char before = at > 0 ? line[at - 1] : ' ';
+    const char after = at + 1 < line.size() ? line[at + 1] : ' ';
+    if (after == '=') {
+      ++at;
+    } else if (before != '<' && before != '>' && before != '!') {
+      return at;
+    }
+  }
+  return line.npos;
+}
+
 /// `static_cast<long long>(i)` as `(i)`: a cast changes nothing here.
 std::string without_casts(std::string text) {
   constexpr std::string_view cast = "static_cast<";
@@ -126,16 +140,22 @@ void add_terms(const Expression& sum, std::size_t node, std::vector<Expression>&
 
 }  // namespace
 
-WrittenAccess written_access(const std::string& line, const std::string& object,
+WrittenAccess written_access(const std::string& line, const std::string& object, bool is_store,
                              const std::set<std::string>& others) {
-  const std::vector<WrittenAccess> all = accesses_in(line);
-  for (const WrittenAccess& access : all) {
+  for (const WrittenAccess& access : accesses_in(line)) {
     if (!object.empty() && access.text.starts_with(object + '[')) return access;
   }
-  if (all.size() != 1 || others.contains(all.front().text.substr(0, all.front().text.find('[')))) {
-    return {};
+  // Left of an assignment is what it stores, right of it what it loads.
+  const std::size_t assignment = assignment_in(line);
+  std::vector<WrittenAccess> candidates;
+  if (assignment == line.npos) {
+    if (!is_store) candidates = accesses_in(line);
+  } else {
+    candidates = accesses_in(is_store ? line.substr(0, assignment) : line.substr(assignment));
   }
-  return all.front();
+  if (candidates.size() != 1) return {};
+  const std::string& text = candidates.front().text;
+  return others.contains(text.substr(0, text.find('['))) ? WrittenAccess{} : candidates.front();
 }
 
 std::optional<CarryingTerm> carrying_term(const std::string& access, std::size_t axis,

@@ -84,7 +84,8 @@ std::string_view access_verb(AccessKind kind) {
 
 WrittenAccess written(const AdviceInput& input, const AccessGroup& group) {
   return written_access(input.sources.line(group.place.file, group.place.line),
-                        group.sample->object, input.objects);
+                        group.sample->object, access_verb(group.sample->kind) == "store",
+                        input.objects);
 }
 
 std::string access_name(const AdviceInput& input, const AccessGroup& group) {

@@ -36,35 +36,39 @@ std::string ways_text(const DivergedWarp& w) {
   }
   const emulator::LaneMask fewer =
       std::popcount(w.taken) <= std::popcount(others) ? w.taken : others;
-  return fmt::format("lanes {} go one way, the rest the other", lanes_text(fewer));
+  return fmt::format("lane{} one way, the rest the other",
+                     std::popcount(fewer) == 1 ? fmt::format(" {} goes", lanes_text(fewer))
+                                               : fmt::format("s {} go", lanes_text(fewer)));
 }
 
 void divergence(const AdviceInput& input, const observe::LineCounts& line,
                 std::vector<Advice>& advice) {
   const Counts& c = line.counts;
   if (c.divergent_branches == 0 || c.branches == 0) return;
-  const double part = double(c.divergent_branches) / double(c.branches);
-  if (part < least_share) return;
   const InstructionCount* worst = nullptr;
+  std::uint64_t idle = 0;
   for (const InstructionCount& i : input.counts.instructions) {
     if (i.place != line.place || !i.diverged) continue;
+    idle = std::max(idle, i.diverged->idle_lanes);  // branches of one line are mostly nested
     if (!worst || i.counts.divergent_branches > worst->counts.divergent_branches) worst = &i;
   }
-  std::string message =
-      fmt::format("{} of {} branches of warps diverge here ({:.1f}%)",
-                  format_count(c.divergent_branches), format_count(c.branches), 100.0 * part);
-  if (worst != nullptr) {
-    const DivergedWarp& w = *worst->diverged;
-    message += fmt::format(": in warp {} of block {}, {}. ", w.warp, w.block, ways_text(w));
-    message += w.backward ? "Those that leave the loop early wait for the others"
-                          : "Each way runs alone while the other's threads wait; a condition that "
-                            "is the same for 32 neighbours does not diverge";
-  }
   const Counts& all = input.counts.totals;
-  const double idle = 1.0 - double(all.thread_instructions) /
-                                (32.0 * double(std::max<std::uint64_t>(all.instructions, 1)));
-  advice.push_back({AdviceKind::divergence, line.place, std::move(message),
-                    idle * double(c.divergent_branches) / double(all.divergent_branches)});
+  const std::uint64_t slots = std::uint64_t{emulator::kWarpSize} * all.instructions;
+  if (worst == nullptr || slots == 0) return;
+  const double share = double(std::min(idle, slots - all.thread_instructions)) / double(slots);
+  if (share < least_share) return;
+  const DivergedWarp& w = *worst->diverged;
+  advice.push_back(
+      {AdviceKind::divergence, line.place,
+       fmt::format("{} of {} branches of warps diverge here ({:.1f}%): in warp {} of block {}, {}. "
+                   "{}, which costs {:.0f}% of the kernel's lanes",
+                   format_count(c.divergent_branches), format_count(c.branches),
+                   100.0 * double(c.divergent_branches) / double(c.branches), w.warp, w.block,
+                   ways_text(w),
+                   w.backward ? "Those that leave the loop early wait for the others"
+                              : "Each way runs while the other's threads wait",
+                   100.0 * share),
+       share});
 }
 
 void local_memory(const AdviceInput& input, const observe::LineCounts& line,

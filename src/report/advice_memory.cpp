@@ -70,6 +70,28 @@ bool has_gaps(emulator::LaneMask mask) {
   return std::popcount(mask) != 32 - std::countl_zero(mask) - std::countr_zero(mask);
 }
 
+/// Addresses that are no sum of steps: a few runs side by side, or a gather.
+std::string scattered_text(const LaneSample& sample) {
+  int runs = 0;
+  std::uint64_t next = 0;
+  for (std::uint32_t m = sample.mask; m != 0; m &= m - 1) {
+    const std::uint64_t address = sample.addresses[static_cast<std::size_t>(std::countr_zero(m))];
+    if (runs == 0 || address != next) ++runs;
+    next = address + sample.bytes;
+  }
+  constexpr int few = 4;
+  if (runs <= few) {
+    return fmt::format(
+        "a warp takes {} runs of neighbouring elements, such as the ends of a tile's rows, and "
+        "each "
+        "begins and ends somewhere within a sector",
+        runs);
+  }
+  return "the addresses of a warp follow no fixed step. If the data decide them, sort the "
+         "accesses, "
+         "or gather from shared memory";
+}
+
 void advise_on_atomics(const AdviceInput& input, const AccessGroup& group,
                        std::vector<Advice>& advice) {
   std::map<std::uint64_t, int> lanes;
@@ -129,9 +151,7 @@ void advise_on_sectors(const AdviceInput& input, const AccessGroup& group,
   AdviceKind kind = AdviceKind::uncoalesced;
   const auto width = static_cast<std::int64_t>(sample.bytes);
   if (!pattern) {
-    message +=
-        "the addresses of a warp follow no fixed step. If the data decide them, sort the accesses "
-        "or gather from shared memory";
+    message += scattered_text(sample);
   } else if (const std::int64_t x = pattern->step[0].value_or(0); std::abs(x) > width) {
     message += uncoalesced_text(input, group, x);
   } else if (has_gaps(sample.mask)) {
@@ -148,10 +168,13 @@ void advise_on_sectors(const AdviceInput& input, const AccessGroup& group,
     kind = AdviceKind::misaligned;
     const auto lane = static_cast<std::size_t>(std::countr_zero(sample.mask));
     const auto off = static_cast<std::int64_t>(sample.addresses[lane] % gpu::kSectorBytes);
-    message += fmt::format(
-        "neighbouring threads take neighbouring elements, but begin {} behind the start of a "
-        "32-byte sector, so that one more is touched. Start rows at multiples of 32 bytes",
-        bytes_text(off));
+    message += "neighbouring threads take neighbouring elements, but ";
+    message += off == 0 ? std::string("what a warp takes ends within a 32-byte sector")
+                        : fmt::format(
+                              "begin {} behind the start of a 32-byte sector, so that one "
+                              "more is touched",
+                              bytes_text(off));
+    message += ". Start rows at multiples of 32 bytes; in a stencil the cache has the rest";
   }
   advice.push_back({kind, group.place, std::move(message), share});
 }
@@ -215,7 +238,7 @@ void advise_on_conflicts(const AdviceInput& input, const AccessGroup& group,
     // A wide access is done in parts of a warp, so the n of n-way is smaller than for one word.
     if (own.ideal_wavefronts > own.requests && sample.bytes <= 4) {
       message += fmt::format(
-          " (the chip joins {} neighbouring loads into one of {} bytes, so that {} threads "
+          " (the chip joins {} neighbouring accesses into one of {} bytes, so that {} threads "
           "take part in each turn)",
           own.ideal_wavefronts / own.requests, 4 * (own.ideal_wavefronts / own.requests),
           32 * own.requests / own.ideal_wavefronts);

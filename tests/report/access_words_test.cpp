@@ -7,20 +7,23 @@ namespace {
 
 TEST(WrittenAccess, FindsTheObject) {
   const std::string line = "sum += A[row * k + i] * B[index[i] * n];  // C[0]";
-  EXPECT_EQ(written_access(line, "A").text, "A[row * k + i]");
-  EXPECT_EQ(written_access(line, "B").text, "B[index[i] * n]");
-  EXPECT_EQ(written_access(line, "index").text, "index[i]");
-  EXPECT_EQ(written_access(line, "C").text, "") << "a comment";
-  EXPECT_EQ(written_access("tile[ty][tx + 1] = 0;", "tile").text, "tile[ty][tx + 1]");
-  EXPECT_FALSE(written_access("tile[ty][tx] = 0.5f;", "tile").member);
-  EXPECT_TRUE(written_access("p[i].x = 0;", "p").member);
+  EXPECT_EQ(written_access(line, "A", false).text, "A[row * k + i]");
+  EXPECT_EQ(written_access(line, "B", false).text, "B[index[i] * n]");
+  EXPECT_EQ(written_access(line, "index", false).text, "index[i]");
+  EXPECT_EQ(written_access(line, "C", false).text, "") << "a comment";
+  EXPECT_EQ(written_access("tile[ty][tx + 1] = 0;", "tile", false).text, "tile[ty][tx + 1]");
+  EXPECT_FALSE(written_access("tile[ty][tx] = 0.5f;", "tile", false).member);
+  EXPECT_TRUE(written_access("p[i].x = 0;", "p", false).member);
 }
 
 TEST(WrittenAccess, TakesTheOnlyOneOfAnUnknownPointer) {
-  EXPECT_EQ(written_access("x = a[i];", "A").text, "a[i]");
-  EXPECT_EQ(written_access("x = a[i] + b[i];", "A").text, "");
-  EXPECT_EQ(written_access("atomicAdd(total, in[i]);", "total", {"in", "total"}).text, "");
-  EXPECT_EQ(written_access("x = a[i", "a").text, "") << "unfinished";
+  EXPECT_EQ(written_access("x = a[i];", "A", false).text, "a[i]");
+  EXPECT_EQ(written_access("x = a[i] + b[i];", "A", false).text, "");
+  EXPECT_EQ(written_access("atomicAdd(total, in[i]);", "total", false, {"in", "total"}).text, "");
+  EXPECT_EQ(written_access("x = a[i", "a", false).text, "") << "unfinished";
+  EXPECT_EQ(written_access("out[i] = tile(x, y);", "tile", false).text, "") << "that is a store";
+  EXPECT_EQ(written_access("out[i] = tile(x, y);", "tile", true).text, "out[i]");
+  EXPECT_EQ(written_access("if (i <= n && i != m) y += a[i];", "A", false).text, "a[i]");
 }
 
 class Carrying : public ::testing::Test {

@@ -9,6 +9,11 @@
 #include "observe/kernel_run.hpp"
 
 namespace tilescope::report {
+
+void PrintTo(const Advice& advice, std::ostream* out) {
+  *out << to_string(advice.kind) << " at line " << advice.place.line << ": " << advice.message;
+}
+
 namespace {
 
 using ::testing::AllOf;
@@ -142,8 +147,9 @@ TEST_F(AdviceTest, JoinedLoadsAreExplained) {
       "  for (int j = 0; j < 32; ++j) tile[j][x] = in[j * 128 + x];\n"
       "  __syncthreads();\n  int sum = 0;\n"
       "  for (int j = 0; j < 32; ++j) sum += tile[x][j];\n  out[x] = sum;\n}\n";
-  EXPECT_THAT(advice(source, {{1}, {32}}),
-              says(AdviceKind::bank_conflict, "joins 4 neighbouring loads into one of 16 bytes"));
+  EXPECT_THAT(
+      advice(source, {{1}, {32}}),
+      says(AdviceKind::bank_conflict, "joins 4 neighbouring accesses into one of 16 bytes"));
 }
 
 TEST_F(AdviceTest, DivergenceSaysWhichThreads) {
@@ -156,6 +162,13 @@ TEST_F(AdviceTest, DivergenceSaysWhichThreads) {
   EXPECT_THAT(advice(source("threadIdx.x < 40"), {{1}, {64}}, 20),
               says(AdviceKind::divergence, "in warp 1 of block 0, the first 8 of its 32"));
   EXPECT_THAT(advice(source("threadIdx.x / 32 % 2 == 0"), {{1}, {64}}, 20), IsEmpty());
+}
+
+TEST_F(AdviceTest, WhatOneThreadDoesForAWarpIsNotWorthAWord) {
+  EXPECT_THAT(advice(kernel("  int v = in[i];\n  for (int j = 0; j < 50; ++j) v = v * v + n;\n"
+                            "  if (threadIdx.x == 0) out[blockIdx.x] = v;\n  out[i] = v;"),
+                     line_),
+              IsEmpty());
 }
 
 TEST_F(AdviceTest, LoopsOfDifferentLength) {
