@@ -1,6 +1,7 @@
 #include "emulator/block.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
@@ -17,6 +18,24 @@ namespace {
 // after which it does so in any case.
 constexpr int kIdleRounds = 8;
 constexpr std::uint64_t kQuantum = 20'000'000;
+
+/// Zeros. Large memory is given back to the system, which gives zeros where it is touched again: a
+/// stack is mostly untouched.
+void clear(std::uint8_t* begin, std::size_t bytes) {
+  constexpr std::size_t kLarge = 1 << 20, kPage = 4096;
+  std::uint8_t* const end = begin + bytes;
+  if (bytes >= kLarge) {
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    std::uint8_t* const low = begin + (kPage - address % kPage) % kPage;
+    const std::size_t pages = static_cast<std::size_t>(end - low) / kPage * kPage;
+    if (madvise(low, pages, MADV_DONTNEED) == 0) {
+      std::memset(begin, 0, static_cast<std::size_t>(low - begin));
+      std::memset(low + pages, 0, static_cast<std::size_t>(end - (low + pages)));
+      return;
+    }
+  }
+  std::memset(begin, 0, bytes);
+}
 
 }  // namespace
 
@@ -48,13 +67,11 @@ void Block::start(std::uint64_t linear) {
   index_ = launch_.block_index(linear);
   steps_ = completions_ = 0;
   deadlocked_ = false;
+  activation_bytes_ = 0;
   printed_.clear();
   // Memory that a kernel reads without having written it must not depend on what ran here before.
   std::memset(shared_.get(), 0, info.shared_bytes);
-  std::memset(local_.get(), 0,
-              launch_.program().local_bytes_per_thread() == 0
-                  ? 0
-                  : local_stride_ * kWarpSize * info.warps_per_block);
+  clear(local_.get(), local_stride_ * kWarpSize * info.warps_per_block);
   for (BlockBarrier& barrier : barriers_) {
     barrier.arrivals.clear();
     std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);

@@ -57,6 +57,14 @@ class Block final : public BlockView {
   void lanes_left();
   /// Faults and defects: to the observers, and folded into the summary.
   void report(const Fault& fault);
+  /// Registers of an activation: false when those of the block take too much memory already.
+  bool take_frame(std::size_t bytes) {
+    constexpr std::size_t kMost = 256 << 20;
+    if (activation_bytes_ + bytes > kMost) return false;
+    activation_bytes_ += bytes;
+    return true;
+  }
+  void give_frame(std::size_t bytes) { activation_bytes_ -= bytes; }
   /// "block (1,0,0), thread (3,0,0)"
   std::string thread_name(std::uint32_t warp, int lane) const;
 
@@ -82,6 +90,7 @@ class Block final : public BlockView {
   std::uint64_t steps_ = 0;
   std::uint64_t completions_ = 0;
   bool deadlocked_ = false;
+  std::size_t activation_bytes_ = 0;  ///< registers of functions that were called
   std::string printed_;
   std::vector<std::unique_ptr<BlockObserver>> owned_observers_;
   BlockObserverSlots observers_;

@@ -1,7 +1,10 @@
 #include "emulator/decoder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+#include <tilescope/error.hpp>
 
 #include "emulator/address_space.hpp"
 #include "emulator/special_registers.hpp"
@@ -48,6 +51,12 @@ void FunctionDecoder::count_mentions() {
 std::uint32_t FunctionDecoder::allocate(unsigned bytes, unsigned alignment) {
   std::size_t at = result_.image.size();
   at = (at + alignment - 1) / alignment * alignment;
+  constexpr std::size_t kMost = std::size_t{1} << 30;  // offsets in a frame have 32 bits
+  if (at + bytes > kMost) {
+    throw Error(ErrorKind::bad_input,
+                fmt::format("the registers of the function '{}' take more than 1 GiB a warp",
+                            function_.name));
+  }
   result_.image.resize(at + bytes, 0);
   return static_cast<std::uint32_t>(at);
 }
@@ -63,12 +72,22 @@ void FunctionDecoder::lay_out() {
                     static_cast<std::uint8_t>(bytes)};
     }
   }
+  const auto parameter_bytes = [&](std::uint64_t bytes, std::string_view name) {
+    constexpr std::uint64_t kMost = 64 * 1024;
+    if (bytes > kMost) {
+      throw Error(
+          ErrorKind::bad_input,
+          fmt::format("the parameter '{}' of the function '{}' has {} bytes; the limit is {}", name,
+                      function_.name, bytes, kMost));
+    }
+    return static_cast<std::uint32_t>(bytes);
+  };
   const auto slot = [&](const ptx::Parameter& parameter) {
     if (parameter.in_register) {
       const RegisterPlace place = places_[parameter.reg];
       return ParameterSlot{place.offset, place.width, true};
     }
-    const auto bytes = static_cast<std::uint32_t>(parameter.size);
+    const std::uint32_t bytes = parameter_bytes(parameter.size, parameter.name);
     return ParameterSlot{allocate(bytes * 32, 64), bytes, false};
   };
   if (!function_.is_entry) {
@@ -80,7 +99,7 @@ void FunctionDecoder::lay_out() {
   for (std::size_t i = 0; i < function_.variables.size(); ++i) {
     const ptx::Variable& variable = function_.variables[i];
     if (variable.space != ptx::Space::param) continue;
-    const auto bytes = static_cast<std::uint32_t>(variable.size);
+    const std::uint32_t bytes = parameter_bytes(variable.size, variable.name);
     param_variables_[i] = {allocate(bytes * 32, 64), bytes, false};
   }
 }

@@ -7,9 +7,13 @@ namespace tilescope::emulator {
 std::uint64_t KernelHeap::allocate(std::uint64_t bytes) {
   if (bytes > kBytes) return 0;
   const std::uint64_t size = bytes == 0 ? 16 : (bytes + 15) / 16 * 16;
+  if (size >= hopeless_) return 0;
   std::uint64_t at = room(next_, size);
   if (at == 0) at = room(begin_, size);
-  if (at == 0) return 0;
+  if (at == 0) {
+    hopeless_ = size;
+    return 0;
+  }
   used_[at] = size;
   next_ = at + size;
   return at;
@@ -25,7 +29,9 @@ std::uint64_t KernelHeap::room(std::uint64_t from, std::uint64_t size) const {
 }
 
 bool KernelHeap::free(std::uint64_t address) {
-  return address == 0 || used_.erase(address) == 1;
+  if (address == 0) return true;
+  hopeless_ = ~std::uint64_t{0};
+  return used_.erase(address) == 1;
 }
 
 }  // namespace tilescope::emulator

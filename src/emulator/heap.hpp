@@ -23,6 +23,7 @@ class KernelHeap {
 
   std::uint64_t begin_;
   std::uint64_t next_;                           ///< behind the latest allocation
+  std::uint64_t hopeless_ = ~std::uint64_t{0};   ///< no room for as much since the last free
   std::map<std::uint64_t, std::uint64_t> used_;  ///< start -> bytes
 };
 

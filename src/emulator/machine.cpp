@@ -196,6 +196,16 @@ void Machine::check_launch(const Program& program, Dim3 grid, Dim3 block,
                     block.x, block.y, block.z, block.count(), gpu_.max_threads_per_block,
                     gpu_.max_block.x, gpu_.max_block.y, gpu_.max_block.z));
   }
+  // What the host keeps for a block; a GPU would have spilled most of it.
+  constexpr std::uint64_t kMostRegisterBytes = 256 << 20;
+  const std::uint64_t warps = (block.count() + kWarpSize - 1) / kWarpSize;
+  const std::uint64_t frames = warps * program.functions()[0].image.size();
+  if (frames > kMostRegisterBytes) {
+    refuse(
+        fmt::format("the PTX registers of a block of {} threads take {} bytes; the emulator's "
+                    "limit is {}",
+                    block.count(), frames, kMostRegisterBytes));
+  }
   const ptx::LaunchBounds& bounds = program.functions()[0].source->bounds;
   const auto product = [](const std::array<std::uint32_t, 3>& d) {
     return std::uint64_t{d[0]} * std::max(d[1], 1u) * std::max(d[2], 1u);

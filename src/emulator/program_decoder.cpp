@@ -13,6 +13,9 @@
 namespace tilescope::emulator {
 namespace {
 
+/// Of a thread, as on every GPU.
+constexpr std::uint64_t kMostLocalBytes = 512 * 1024;
+
 std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
@@ -161,7 +164,7 @@ void ProgramDecoder::lay_out_variables(FunctionDecoder& decoder, std::uint32_t i
                              static_cast<std::uint32_t>(variable.size)});
     local += variable.size;
   }
-  if (local > 512 * 1024) {
+  if (local > kMostLocalBytes) {
     throw Error(ErrorKind::bad_input,
                 fmt::format("the function '{}' needs {} bytes of local memory a thread; the limit "
                             "is 512 KiB",
@@ -329,28 +332,60 @@ void ProgramDecoder::decode_function(std::uint32_t index) {
 }
 
 void ProgramDecoder::size_locals() {
-  // The deepest chain of calls decides; a cycle makes it unbounded.
-  constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
-  std::vector<int> state(program_->functions_.size(), 0);
-  std::vector<std::uint64_t> need(program_->functions_.size(), 0);
-  const std::function<std::uint64_t(std::uint32_t)> visit = [&](std::uint32_t f) -> std::uint64_t {
-    if (state[f] == 1) return kUnbounded;
-    if (state[f] == 2) return need[f];
-    state[f] = 1;
-    std::uint64_t deepest = 0;
-    const auto consider = [&](std::uint32_t callee) { deepest = std::max(deepest, visit(callee)); };
-    for (const CallCode& call : program_->functions_[f].calls) {
-      if (call.callee != kNone) consider(call.callee);
-      if (call.target == kNone) continue;
-      for (std::uint32_t g = 1; g < program_->functions_.size(); ++g) consider(g);
-    }
-    state[f] = 2;
-    return need[f] =
-               deepest == kUnbounded ? kUnbounded : deepest + program_->functions_[f].local_bytes;
+  // The deepest chain of calls decides; a cycle makes it unbounded. Functions in order of being
+  // finished, with a stack of our own: a chain may be as long as the text.
+  const auto count = static_cast<std::uint32_t>(program_->functions_.size());
+  enum class State : std::uint8_t { fresh, open, done };
+  struct Visit {
+    std::uint32_t function;
+    std::size_t call = 0;
+    std::uint32_t callee = 1;  ///< of a call through a pointer: the next to look at
   };
-  const std::uint64_t bytes = visit(0);
-  program_->recursive_ = bytes == kUnbounded;
-  program_->local_bytes_ = bytes == kUnbounded ? 0 : static_cast<std::uint32_t>(bytes);
+  std::vector<State> state(count, State::fresh);
+  std::vector<std::uint64_t> need(count, 0);
+  std::vector<Visit> open{{0}};
+  state[0] = State::open;
+  while (!open.empty()) {
+    Visit& visit = open.back();
+    const CodeFunction& function = program_->functions_[visit.function];
+    std::uint32_t callee = kNone;
+    while (visit.call < function.calls.size() && callee == kNone) {
+      const CallCode& call = function.calls[visit.call];
+      if (call.target != kNone && visit.callee < count) {
+        callee = visit.callee++;
+        continue;
+      }
+      if (call.target == kNone) callee = call.callee;
+      ++visit.call;
+      visit.callee = 1;
+    }
+    if (callee != kNone) {
+      if (state[callee] == State::open) program_->recursive_ = true;
+      if (state[callee] == State::done) {
+        need[visit.function] = std::max(need[visit.function], need[callee]);
+      }
+      if (state[callee] == State::fresh) {
+        state[callee] = State::open;
+        open.push_back({callee});
+      }
+      continue;
+    }
+    const std::uint32_t finished = visit.function;
+    need[finished] += function.local_bytes;
+    state[finished] = State::done;
+    open.pop_back();
+    if (open.empty()) break;
+    std::uint64_t& above = need[open.back().function];
+    above = std::max(above, need[finished]);
+  }
+  if (program_->recursive_) return;
+  if (need[0] > kMostLocalBytes) {
+    throw Error(ErrorKind::bad_input,
+                fmt::format("kernel '{}' and what it calls need {} bytes of local memory a thread; "
+                            "the limit is 512 KiB",
+                            program_->kernel(), need[0]));
+  }
+  program_->local_bytes_ = static_cast<std::uint32_t>(need[0]);
 }
 
 std::shared_ptr<const Program> ProgramDecoder::run() {

@@ -68,6 +68,7 @@ void Warp::free_join(Join* join) {
 void Warp::free_frame(Frame* frame) {
   for (std::size_t i = frames_.size(); i-- > 0;) {
     if (frames_[i].get() != frame) continue;
+    block_->give_frame(frame->function->image.size());
     frames_.erase(frames_.begin() + static_cast<std::ptrdiff_t>(i));
     return;
   }

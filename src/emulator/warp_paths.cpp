@@ -264,7 +264,8 @@ bool Warp::enter(Worker& worker, const Code& code, const CallCode& call, std::ui
   frame->local_base = path.frame->local_top;
   frame->local_top = frame->local_base + function.local_bytes;
   frame->depth = path.frame->depth + 1;
-  if (frame->depth > kMostActivations || frame->local_top > block_->local_stride()) {
+  if (frame->depth > kMostActivations || frame->local_top > block_->local_stride() ||
+      !block_->take_frame(function.image.size())) {
     launch.trap(*block_, index_, std::countr_zero(mask), code.id,
                 "calls nested too deep (the limit is 2,048 activations and the thread's stack)");
     return false;

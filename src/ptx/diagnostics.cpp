@@ -22,7 +22,7 @@ std::string quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text.substr(0, longest)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
+    if (byte < 0x20 || byte >= 0x7f) {
       result += fmt::format("\\x{:02x}", byte);
     } else {
       result += c;

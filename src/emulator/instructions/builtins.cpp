@@ -174,6 +174,14 @@ std::string format(Context& w, const Code& code, const std::string& text, std::u
   return out;
 }
 
+/// A kernel may print for ever: what a block prints is kept up to a limit.
+void append_print(std::string& printed, const std::string& text) {
+  constexpr std::size_t kMost = 16 << 20;
+  if (printed.size() >= kMost) return;
+  printed += text;
+  if (printed.size() >= kMost) printed += "\n(what the block printed after this is left out)\n";
+}
+
 bool assert_fail(Context& w, const Code& code, const CallCode& call, int lane) {
   const std::string message = read_string(w, code, argument(w, call, 0, lane), lane);
   const std::string function = read_string(w, code, argument(w, call, 3, lane), lane);
@@ -192,7 +200,7 @@ bool run_builtin(Context& w, const Code& code, const CallCode& call, LaneMask ma
     switch (call.builtin) {
       case Builtin::printf: {
         const std::string text = read_string(w, code, first, lane);
-        w.block->printed() += format(w, code, text, argument(w, call, 1, lane), lane);
+        append_print(w.block->printed(), format(w, code, text, argument(w, call, 1, lane), lane));
         set_result(w, call, lane, 0);
         break;
       }

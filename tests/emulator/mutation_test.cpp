@@ -1,0 +1,135 @@
+// The fuzzer's corpus and the PTX of the tests, and 2,000 mutations of them, through parser,
+// decoder and a short run: each is either refused with Error, or runs to an end. What libFuzzer
+// looks for with coverage (tests/fuzz), this looks for on every machine.
+#include <algorithm>
+#include <filesystem>
+#include <random>
+#include <tilescope/error.hpp>
+
+#include "emulator/harness.hpp"
+
+namespace tilescope::emulator::test {
+namespace {
+
+constexpr std::size_t kMutations = 2000;
+
+std::vector<std::string> corpus() {
+  std::vector<std::filesystem::path> paths;
+  for (const std::string folder : {"/tests/fuzz/ptx_corpus", "/tests/data/ptx"}) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::string(TILESCOPE_SOURCE_DIR) + folder)) {
+      if (entry.path().extension() == ".ptx") paths.push_back(entry.path());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> texts;
+  for (const auto& path : paths) {
+    std::ifstream file(path, std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    texts.push_back(text.str());
+  }
+  return texts;
+}
+
+/// Every kernel of the text, on a few threads, for a few instructions.
+void run_all(const std::string& text) {
+  DeviceProperties small = gpu();
+  small.global_bytes = std::size_t{64} << 20;
+  Machine machine(small);
+  const std::shared_ptr<LoadedModule> module = machine.load(ptx::parse(text, "m.ptx"));
+  for (const std::string& kernel : module->kernels()) {
+    try {
+      const std::shared_ptr<const Program> program = module->program(kernel);
+      if (program->parameter_bytes() > 4096) continue;
+      // Pointers into a buffer, so that loads and stores find something.
+      const std::uint64_t buffer = machine.allocate(1 << 16, "buffer");
+      std::vector<std::uint64_t> arguments(program->parameter_bytes() / 8 + 1, buffer);
+      std::vector<std::uint8_t> bytes(arguments.size() * 8);
+      std::memcpy(bytes.data(), arguments.data(), bytes.size());
+      const LaunchOptions options{
+          .threads = 1, .max_instructions = 2000, .print = [](std::string_view) {}};
+      const LaunchSummary summary = machine.launch(*module, kernel, {2}, {48}, 256, bytes, options);
+      EXPECT_LE(summary.blocks_run, 2u);
+    } catch (const Error&) {
+    }
+  }
+}
+
+void attempt(const std::string& text) {
+  try {
+    run_all(text);
+  } catch (const Error&) {
+  }
+}
+
+/// Bytes changed, pieces cut, copied or taken from another text; numbers made extreme.
+std::string mutated(const std::vector<std::string>& texts, std::mt19937& generator) {
+  const auto below = [&](std::size_t n) {
+    return std::uniform_int_distribution<std::size_t>(0, n == 0 ? 0 : n - 1)(generator);
+  };
+  std::string text = texts[below(texts.size())];
+  for (std::size_t round = below(3) + 1; round > 0 && !text.empty(); --round) {
+    const std::size_t at = below(text.size()),
+                      length = below(std::min<std::size_t>(80, text.size()));
+    switch (below(7)) {
+      case 0:
+        text[at] = static_cast<char>(below(256));
+        break;
+      case 1:
+        text.erase(at, length);
+        break;
+      case 2:
+        text.insert(at, text.substr(below(text.size()), length));
+        break;
+      case 3: {
+        const std::string& other = texts[below(texts.size())];
+        if (!other.empty()) text.insert(at, other.substr(below(other.size()), length));
+        break;
+      }
+      case 4: {  // a whole line elsewhere
+        const std::size_t begin = text.find('\n', at);
+        const std::size_t end = begin == std::string::npos ? begin : text.find('\n', begin + 1);
+        if (end == std::string::npos) break;
+        const std::string line = text.substr(begin, end - begin);
+        const std::size_t to = text.find('\n', below(text.size()));
+        text.insert(to == std::string::npos ? 0 : to, line);
+        break;
+      }
+      case 5: {  // a number
+        const std::size_t digit = text.find_first_of("0123456789", at);
+        if (digit == std::string::npos) break;
+        static constexpr const char* kNumbers[] = {
+            "0", "1", "32", "-1", "4294967295", "2147483648", "18446744073709551615", "65536"};
+        std::size_t last = text.find_first_not_of("0123456789", digit);
+        if (last == std::string::npos) last = text.size();
+        text.replace(digit, last - digit, kNumbers[below(std::size(kNumbers))]);
+        break;
+      }
+      default: {  // two words change places
+        const std::size_t other = below(text.size());
+        const std::size_t size = std::min({length, text.size() - std::max(at, other)});
+        for (std::size_t i = 0; i < size; ++i) std::swap(text[at + i], text[other + i]);
+      }
+    }
+  }
+  return text;
+}
+
+TEST(Mutations, TheCorpusItself) {
+  const std::vector<std::string> texts = corpus();
+  ASSERT_GE(texts.size(), 10u);
+  for (const std::string& text : texts) attempt(text);
+}
+
+TEST(Mutations, AreRefusedOrRun) {
+  const std::vector<std::string> texts = corpus();
+  std::mt19937 generator(20240607);
+  for (std::size_t i = 0; i < kMutations; ++i) {
+    SCOPED_TRACE(i);
+    attempt(mutated(texts, generator));
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::emulator::test
