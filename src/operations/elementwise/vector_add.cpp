@@ -60,7 +60,7 @@ Task vector_add_task(const ConstArrayView& a, const ConstArrayView& b) {
        .source = "vector_add/03_in_flight.cu",
        .plan =
            [=](const DeviceProperties&) {
-             return map_tiles(step, count, size_of(type), {.threads = 256, .unroll = 2});
+             return map_tiles(step, count, size_of(type), {.threads = 1024, .unroll = 1});
            }},
       {.name = "cub_transform",
        .idea = "the vendor's library",

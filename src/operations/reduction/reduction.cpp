@@ -21,10 +21,13 @@ constexpr int tree_threads = 256;
 
 // Constants of the kernels that read in packs.
 struct Tile {
-  int threads = 512, unroll = 4, blocks_per_sm = 4;
+  int threads, unroll, blocks_per_sm;
 };
-constexpr Tile value_tile;
-constexpr Tile place_tile{.threads = 512, .unroll = 2, .blocks_per_sm = 2};  // more registers
+constexpr Tile value_tile{.threads = 512, .unroll = 8, .blocks_per_sm = 2};
+constexpr Tile place_tile{.threads = 512, .unroll = 8, .blocks_per_sm = 3};
+// Short lists: blocks that are small begin, and end, sooner.
+constexpr Tile short_tile{.threads = 128, .unroll = 8, .blocks_per_sm = 8};
+constexpr std::int64_t short_count = std::int64_t{1} << 22U;
 
 struct Problem {
   ConstArrayView x;
@@ -94,6 +97,7 @@ Plan shuffles(const Problem& p, const DeviceProperties& device) {
 }
 
 const Tile& tile_of(const Problem& p) {
+  if (p.count() <= short_count) return short_tile;
   return p.reduction == Reduction::argmax ? place_tile : value_tile;
 }
 
@@ -144,16 +148,17 @@ void require_something(Reduction reduction) {
 }
 
 // Sums must come out exact in any order, so that an element that is left out shows: multiples of
-// 2^-7 in [-1, 1), whose sums of up to 2^30 stay far below 2^17 (their spread is 2^14) and so
-// within the 24 bits of a float. Beyond that, multiples of 2^-5.
+// 2^-7 in (-1, 1), as many of either sign, whose sums of up to 2^30 stay far below 2^17 (their
+// spread is 2^14) and so within the 24 bits of a float. Beyond that, multiples of 2^-5.
 HostArray summable(DataType type, std::size_t count, std::uint64_t seed) {
   const double grid = count <= (std::size_t{1} << 30U) ? 0x1p-7 : 0x1p-5;
-  const auto steps = static_cast<std::uint64_t>(2.0 / grid);
+  const auto steps = static_cast<std::uint64_t>(2.0 / grid) - 1;
   HostArray array(type, count);
   const auto fill = [&](auto elements) {
     using T = typename decltype(elements)::value_type;
     generate(count, seed, [&](std::mt19937_64& generator, std::size_t i) {
-      elements[i] = static_cast<T>(static_cast<double>((generator() >> 32U) % steps) * grid - 1.0);
+      elements[i] =
+          static_cast<T>(static_cast<double>((generator() >> 32U) % steps + 1) * grid - 1.0);
     });
   };
   if (type == DataType::float64) {
