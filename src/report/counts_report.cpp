@@ -36,9 +36,12 @@ std::string plain_line(std::string_view name, std::uint64_t value) {
 }
 
 std::string operations_text(const observe::OperationCounts& o) {
-  return plain_line("FFMA / FADD / FMUL (32-bit), threads", o.ffma + o.fadd + o.fmul) +
-         plain_line("DFMA / DADD / DMUL (64-bit), threads", o.dfma + o.dadd + o.dmul) +
-         plain_line("HFMA / HADD / HMUL (16-bit), threads", o.hfma + o.hadd + o.hmul) +
+  return plain_line("FFMA (32-bit), threads", o.ffma) +
+         plain_line("FADD and FMUL (32-bit), threads", o.fadd + o.fmul) +
+         plain_line("DFMA (64-bit), threads", o.dfma) +
+         plain_line("DADD and DMUL (64-bit), threads", o.dadd + o.dmul) +
+         plain_line("HFMA (16-bit), threads", o.hfma) +
+         plain_line("HADD and HMUL (16-bit), threads", o.hadd + o.hmul) +
          plain_line("special functions, threads", o.special) +
          plain_line("integer operations, threads", o.integer) +
          plain_line("floating-point operations", o.flops());
