@@ -25,6 +25,8 @@ run("${CMAKE_COMMAND}" -S "${SOURCE}/examples/consumer" -B "${WORK}/build"
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
 run("${WORK}/build/consumer")
 require_match("^cpu_blas on cpu: right\n$")
+run("${WORK}/build/companions")
+require_match("^nine operations on cpu: right\n$")
 
 run("${prefix}/bin/tilescope" --version)
 require_match("^tilescope [0-9]+\\.[0-9]+\\.[0-9]+\n$")

@@ -1,0 +1,207 @@
+// Every rung of every companion operation on the emulated device, at sizes that are awkward, and
+// what the verification says of rungs that are wrong.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "measure/ladder.hpp"
+#include "operations/elementwise/elementwise.hpp"
+#include "operations/random.hpp"
+#include "operations/registry.hpp"
+#include "operations/task_operation.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+using measure::RungResult;
+using measure::Verdict;
+using ::testing::MatchesRegex;
+
+struct Case {
+  std::string_view operation;
+  ProblemOptions options;
+  std::string text;
+};
+
+// gtest prints it in messages.
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.operation << ' ' << c.text;
+}
+
+class Cases {
+ public:
+  void add(std::string_view operation, const std::string& text, ProblemOptions options) {
+    all.push_back({operation, std::move(options), text});
+  }
+  std::vector<Case> all;
+};
+
+struct Plane {
+  std::int64_t rows, columns;
+};
+
+std::vector<Case> cases() {
+  Cases c;
+  for (const std::int64_t size : {1, 31, 33, 1000, 1009, 4099}) {
+    const std::string text = fmt::format("{}", size);
+    for (const char* list : {"saxpb", "vector_add", "reverse"}) c.add(list, text, {.size = size});
+    c.add("reverse", text + " uint8", {.size = size, .type = "uint8"});
+    c.add("saxpb", text + " float64", {.size = size, .type = "float64"});
+    for (const char* data : {"random", "constant", "zipf", "sorted"}) {
+      c.add("histogram", text + data, {.size = size, .data = data});
+    }
+    for (const char* op : {"sum", "min", "max", "argmax"}) {
+      for (const char* type : {"float32", "float64", "int32"}) {
+        c.add("reduction", fmt::format("{} {} {}", op, size, type),
+              {.size = size, .type = type, .reduction = op});
+      }
+    }
+  }
+  c.add("reduction", "sum of nothing", {.size = 0});
+  c.add("histogram", "of nothing", {.size = 0});
+  for (const auto& [rows, columns] :
+       {Plane{1, 1}, {1, 97}, {97, 1}, {62, 76}, {31, 33}, {64, 128}, {67, 140}}) {
+    const std::string text = fmt::format("{}x{}", rows, columns);
+    const ProblemOptions plane{.rows = rows, .columns = columns};
+    for (const char* operation : {"scale", "transpose", "laplacian", "blur"}) {
+      c.add(operation, text, plane);
+    }
+    for (const char* type : {"uint8", "int16", "float64"}) {
+      ProblemOptions typed = plane;
+      typed.type = type;
+      c.add("transpose", text + type, typed);
+    }
+    for (const std::int64_t iterations : {5, 8, 19}) {
+      ProblemOptions many = plane;
+      many.iterations = iterations;
+      c.add("laplacian", fmt::format("{} {} steps", text, iterations), many);
+    }
+    if (std::min(rows, columns) == 64) continue;
+    for (const std::int64_t radius : {0, 5, 64}) {
+      for (const std::int64_t channels : {1, 3}) {
+        ProblemOptions far = plane;
+        far.radius = radius;
+        far.channels = channels;
+        c.add("blur", fmt::format("{} radius {} channels {}", text, radius, channels), far);
+      }
+    }
+  }
+  for (const std::int64_t bins : {1, 7, 257, 8192, 65536}) {
+    for (const char* type : {"uint16", "int32", "float32"}) {
+      c.add("histogram", fmt::format("{} bins {}", bins, type),
+            {.size = 5003, .bins = bins, .type = type});
+    }
+  }
+  return c.all;
+}
+
+class CompanionLadder : public ::testing::TestWithParam<Case> {};
+
+// Whether a limit of the rung or of the device, which it names, keeps it from this problem.
+bool is_limit(const Operation& operation, const Device& device, const RungResult& rung) {
+  return operation.refusal(rung.variant, device).has_value() ||
+         rung.reason.find("cannot be launched") != std::string::npos;
+}
+
+TEST_P(CompanionLadder, EveryRungIsRight) {
+  const auto operation = make_operation(GetParam().operation, GetParam().options);
+  const std::shared_ptr<Device> device = Device::open("emulated");
+  int kernels = 0;
+  for (const RungResult& rung : measure::climb(*operation, *device, {.timing = {1, 1, 0.0}})) {
+    if (rung.variant.needs_gpu) continue;
+    if (rung.verdict == Verdict::skipped && is_limit(*operation, *device, rung)) continue;
+    EXPECT_EQ(rung.verdict, Verdict::ok) << rung.variant.name << ": " << rung.reason;
+    if (!rung.variant.on_host) ++kernels;
+  }
+  EXPECT_GE(kernels, 2) << "kernels that ran";
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, CompanionLadder, ::testing::ValuesIn(cases()),
+                         [](const auto& of) { return fmt::format("{:03}", of.index); });
+
+TEST(CompanionLadders, HaveTheRungsOfTheLectures) {
+  const auto names = [](std::string_view operation) {
+    std::vector<std::string> all;
+    for (const VariantInfo& v : make_operation(operation, {.size = 1})->variants()) {
+      if (!v.source.empty()) all.push_back(v.name);
+    }
+    return all;
+  };
+  using ::testing::IsSupersetOf;
+  EXPECT_THAT(names("saxpb"), IsSupersetOf({"one_block", "many_blocks", "strided_32", "grid_stride",
+                                            "vector", "in_flight"}));
+  EXPECT_THAT(names("reverse"), IsSupersetOf({"plain", "shared", "in_place", "vector"}));
+  EXPECT_THAT(names("transpose"), IsSupersetOf({"naive", "tiled", "padded", "swizzled", "vector"}));
+  EXPECT_THAT(names("blur"), IsSupersetOf({"plain", "tiled", "separable", "running_sums"}));
+  EXPECT_THAT(names("laplacian"), IsSupersetOf({"plain", "tiled", "marching", "temporal"}));
+  EXPECT_THAT(names("histogram"), IsSupersetOf({"sectioned", "interleaved", "block_private",
+                                                "copies", "vector", "lane_columns"}));
+  EXPECT_THAT(names("reduction"), IsSupersetOf({"modulo_tree", "halving_tree", "first_add",
+                                                "shuffles", "vector", "one_pass"}));
+}
+
+// Nothing to compute is no failure, and no rung claims to have done it.
+TEST(CompanionLadders, SkipWhatHasNoElements) {
+  const std::shared_ptr<Device> device = Device::open("emulated");
+  for (const char* operation : {"saxpb", "vector_add", "reverse"}) {
+    const auto made = make_operation(operation, {.size = 0});
+    for (const RungResult& rung : measure::climb(*made, *device)) {
+      EXPECT_EQ(rung.verdict, Verdict::skipped) << operation << ' ' << rung.variant.name;
+    }
+  }
+}
+
+TEST(CompanionLadders, RefuseMinimaOfNothing) {
+  EXPECT_THROW(make_operation("reduction", {.size = 0, .reduction = "min"}), Error);
+}
+
+// One rung over 100 floats, whose kernel is told another length.
+RungResult climb_with_length(std::int64_t length, double factor = 0.75) {
+  std::vector<HostArray> inputs;
+  inputs.push_back(random_array(DataType::float32, 100, 1));
+  const ConstArrayView x = inputs[0].view();
+  Task task = saxpb_task(x, {.a = 0.75, .b = -0.5});
+  std::erase_if(task.rungs, [](const Rung& rung) { return rung.name != "many_blocks"; });
+  task.rungs[0].plan = [=, make = task.rungs[0].plan](const DeviceProperties& device) {
+    Plan plan = make(device);
+    plan.steps[0].arguments[1] = static_cast<float>(factor);
+    plan.steps[0].arguments.back() = length;
+    return plan;
+  };
+  const TaskOperation operation({.inputs = std::move(inputs),
+                                 .task = std::move(task),
+                                 .size_text = "of 100",
+                                 .work = {},
+                                 .make_expected = [x] {
+                                   HostArray right(DataType::float32, x.count);
+                                   const auto* from = static_cast<const float*>(x.data);
+                                   for (std::size_t i = 0; i < x.count; ++i) {
+                                     right.as<float>()[i] = 0.75F * from[i] - 0.5F;
+                                   }
+                                   return std::make_unique<ArrayExpected>(std::move(right), 1e-6);
+                                 }});
+  const std::shared_ptr<Device> device = Device::open("emulated");
+  return measure::climb(operation, *device).at(0);
+}
+
+TEST(CompanionVerification, IsSilentOnARightKernel) {
+  EXPECT_EQ(climb_with_length(100).verdict, Verdict::ok);
+}
+
+TEST(CompanionVerification, SeesAnElementThatWasNotWritten) {
+  const RungResult rung = climb_with_length(99);
+  EXPECT_EQ(rung.verdict, Verdict::wrong);
+  EXPECT_THAT(rung.reason, MatchesRegex("1 of 100 elements are wrong, the first at 99: -?nan, not .*"));
+  EXPECT_FALSE(rung.max_error.has_value());
+}
+
+TEST(CompanionVerification, SeesAWrongFactor) {
+  EXPECT_EQ(climb_with_length(100, 0.7501).verdict, Verdict::wrong);
+}
+
+TEST(CompanionVerification, SeesAWriteBeyondTheOutput) {
+  EXPECT_EQ(climb_with_length(101).verdict, Verdict::wrong);
+}
+
+}  // namespace
+}  // namespace tilescope::operations
