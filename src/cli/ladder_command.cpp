@@ -13,6 +13,7 @@
 #include "measure/ladder.hpp"
 #include "operations/registry.hpp"
 #include "report/ladder_report.hpp"
+#include "report/profile_report.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -22,7 +23,7 @@ struct LadderCommand {
   std::vector<std::string> variants;
   operations::ProblemOptions problem;
   int samples = 9;
-  bool list = false;
+  bool list = false, profile = false;
 
   int run() const {
     if (list) return print_list(*operations::make_operation(operation, smallest()));
@@ -46,12 +47,13 @@ struct LadderCommand {
     const CancelScope cancel;
     ProgressLine progress("climbing");
     std::uint64_t done = 0;
-    const std::vector<measure::RungResult> results =
+    std::vector<measure::RungResult> results =
         measure::climb(*made, *opened,
                        {.only = names,
                         .timing = {.least_samples = samples},
                         .on_result = [&](const measure::RungResult&) { progress.update(++done); },
                         .cancelled = CancelScope::cancelled});
+    if (profile && !counted) add_counts(*made, names, results);
     progress.erase();
     if (json != "-") {
       const report::Yardsticks sticks = report::yardsticks(results);
@@ -59,7 +61,8 @@ struct LadderCommand {
       for (const measure::RungResult& result : results) {
         text += report::ladder_row(result, context, sticks);
       }
-      print(text + report::ladder_foot(results, context));
+      text += report::ladder_foot(results, context);
+      print(profile ? text + report::profile_table(results) : text);
     }
     write_json(report::ladder_json(context, results), json);
     if (CancelScope::cancelled()) {
@@ -70,6 +73,19 @@ struct LadderCommand {
       return result.verdict == measure::Verdict::wrong;
     });
     return wrong ? static_cast<int>(ErrorKind::wrong_result) : 0;
+  }
+
+  // Emulates what a GPU has timed, for the counts; larger problems would take minutes.
+  static void add_counts(const operations::Operation& made, const std::vector<std::string>& names,
+                         std::vector<measure::RungResult>& results) {
+    constexpr double most_flops = 5e8, most_bytes = 1 << 28;
+    if (made.work().flops > most_flops || made.work().bytes > most_bytes) return;
+    const std::shared_ptr<Device> emulated = Device::open("emulated");
+    const std::vector<measure::RungResult> counted =
+        measure::climb(made, *emulated, {.only = names, .cancelled = CancelScope::cancelled});
+    for (std::size_t i = 0; i < std::min(results.size(), counted.size()); ++i) {
+      if (counted[i].verdict == measure::Verdict::ok) results[i].counts = counted[i].counts;
+    }
   }
 
   // The names of the rungs do not depend on the problem, and this one is made at once.
@@ -106,6 +122,9 @@ void register_ladder(CLI::App& app, std::function<int()>& run) {
       ->type_name("N")
       ->capture_default_str();
   sub->add_flag("--list", command->list, "List the rungs and exit");
+  sub->add_flag("--profile", command->profile,
+                "Add a profiler's table: calls, time and its share, traffic, efficiency, "
+                "serialised warps");
   add_json_option(*sub, command->json);
   sub->footer(
       "Every element is compared with a float64 reference before and after timing;\n"
@@ -118,7 +137,8 @@ void register_ladder(CLI::App& app, std::function<int()>& run) {
       "  tilescope ladder matmul --size 1024\n"
       "  tilescope ladder matmul -m 1000 -n 999 -k 1001 --json -\n"
       "  tilescope ladder saxpb --size 268435456\n"
-      "  tilescope ladder matmul --variant tiled_16 --variant tiled_32");
+      "  tilescope ladder matmul --variant tiled_16 --variant tiled_32\n"
+      "  tilescope ladder saxpb --size 65536 --profile");
   sub->callback([command, &run] { run = [command] { return command->run(); }; });
 }
 

@@ -1,0 +1,17 @@
+// The table that a command-line profiler prints of a program: one row a method, its calls, time and
+// memory figures. Here the methods are the rungs of a ladder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure/ladder.hpp"
+
+namespace tilescope::report {
+
+/// `results` with times (a GPU), counts (emulated) or both; rungs that were not verified are left
+/// out. Where there are times, shares are of the time of one run of each; else of the warp
+/// instructions.
+std::string profile_table(const std::vector<measure::RungResult>& results);
+
+}  // namespace tilescope::report
