@@ -23,27 +23,36 @@ bool reads(AccessKind kind) {
          kind == AccessKind::reduction;
 }
 
-/// Sectors depend on the addresses within a sector, wavefronts (on words) within a word.
-std::uint64_t significant_bits(Space space) {
-  return space == Space::shared ? 3 : 31;
-}
+/// What one execution of a pattern adds, and how often it did. Sectors depend on where in a sector
+/// the first lane's address lies, so that there is one for each of its words; wavefronts do not.
+struct Cost {
+  std::uint64_t hits = 0;
+  std::uint32_t units = 0;  ///< sectors, or wavefronts in shared memory
+  std::uint32_t ideal = 0;
+};
 
-/// The last pattern of an instruction and what one execution of it adds. Most executions find their
-/// pattern here and only count a hit.
+/// The last pattern of an instruction. Most executions find theirs here and only count a hit.
 struct Slot {
   std::uint32_t pattern = 0;
   Space space = Space::global;
   AccessKind kind = AccessKind::load;
-  std::uint64_t base = 0;  ///< low bits of the first lane's address
-  std::uint64_t hits = 0;
-  SectorCounts sectors;        ///< of one execution
-  WavefrontCounts wavefronts;  ///< of one execution
+  bool counted = true;     ///< false: a part of a joined access that another instruction stands for
+  std::uint8_t known = 0;  ///< one bit for each of `costs`
+  std::uint32_t low_bits = 0;  ///< of the first lane's address, below a word
+  std::uint32_t ways = 0;
+  std::array<Cost, 8> costs;
   std::vector<AccessTally> tallies;
   // global memory only
   std::vector<Run> runs;
   std::uint64_t last_base = 0;
   std::uint32_t region = Footprint::kNowhere;
 };
+
+constexpr std::uint32_t word_bytes = 4;
+
+std::size_t cost_index(Space space, std::uint64_t base) {
+  return space == Space::shared ? 0 : base / word_bytes % 8;
+}
 
 AccessTally& tally_of(std::vector<AccessTally>& tallies, Space space, AccessKind kind) {
   for (AccessTally& tally : tallies) {
@@ -69,14 +78,14 @@ class BlockCounts : public emulator::BlockObserver {
   void access(const Access& a) override {
     Slot& slot = slots_[a.instruction];
     const std::uint64_t base = base_address(a);
-    if (a.pattern != 0 && a.pattern == slot.pattern && a.space == slot.space &&
-        (base & significant_bits(a.space)) == slot.base) [[likely]] {
-      ++slot.hits;
-      if (a.space != Space::global || base == slot.last_base) return;
-    } else {
-      learn(a, base, slot);
-    }
-    if (a.space == Space::global) mark(a, base, slot);
+    const bool same = a.pattern != 0 && a.pattern == slot.pattern && a.space == slot.space &&
+                      base % word_bytes == slot.low_bits;
+    if (!same) begin_pattern(a, base, slot);
+    const std::size_t index = cost_index(a.space, base);
+    if ((slot.known >> index & 1U) == 0) learn(a, index, slot);
+    ++slot.costs[index].hits;
+    if (a.space != Space::global || (same && base == slot.last_base)) return;
+    mark(a, base, slot);
   }
 
   void branch(const emulator::Branch& b) override {
@@ -97,40 +106,52 @@ class BlockCounts : public emulator::BlockObserver {
 
  private:
   static void flush(Slot& slot) {
-    if (slot.hits == 0) return;
-    AccessTally& tally = tally_of(slot.tallies, slot.space, slot.kind);
-    const std::uint64_t n = slot.hits;
-    tally.sectors +=
-        {slot.sectors.requests * n, slot.sectors.sectors * n, slot.sectors.ideal_sectors * n};
-    tally.wavefronts += {slot.wavefronts.requests * n, slot.wavefronts.wavefronts * n,
-                         slot.wavefronts.ideal_wavefronts * n, slot.wavefronts.ways};
-    slot.hits = 0;
+    if (slot.known == 0) return;
+    if (slot.counted) {
+      AccessTally& tally = tally_of(slot.tallies, slot.space, slot.kind);
+      for (const Cost& cost : slot.costs) {
+        const std::uint64_t n = cost.hits;
+        if (n == 0) continue;
+        if (slot.space == Space::shared) {
+          tally.wavefronts += {n, cost.units * n, cost.ideal * n, slot.ways};
+        } else {
+          tally.sectors += {n, cost.units * n, cost.ideal * n};
+        }
+      }
+    }
+    slot.costs = {};
+    slot.known = 0;
   }
 
-  void learn(const Access& a, std::uint64_t base, Slot& slot) {
+  void begin_pattern(const Access& a, std::uint64_t base, Slot& slot) {
     flush(slot);
     slot.pattern = a.pattern;
     slot.space = a.space;
     slot.kind = a.kind;
-    slot.base = base & significant_bits(a.space);
-    slot.hits = 1;
-    slot.sectors = {};
-    slot.wavefronts = {};
-    if (a.space == Space::global) {
-      const gpu::Sectors s = gpu::coalesce(a.addresses, a.mask, a.bytes);
-      slot.sectors = {1, s.sectors, s.ideal};
-      find_runs(a, slot.runs);
-    } else if (a.space == Space::local) {
-      const gpu::Sectors s = gpu::coalesce_local(a.addresses, a.mask, a.bytes);
-      slot.sectors = {1, s.sectors, s.ideal};
-    } else if (a.space == Space::shared) {
-      slot.wavefronts = shared(a);
+    slot.low_bits = static_cast<std::uint32_t>(base % word_bytes);
+    slot.counted = true;
+    slot.ways = 0;
+    if (a.space == Space::global) find_runs(a, slot.runs);
+  }
+
+  void learn(const Access& a, std::size_t index, Slot& slot) {
+    slot.known |= static_cast<std::uint8_t>(1U << index);
+    Cost& cost = slot.costs[index];
+    if (a.space == Space::shared) {
+      learn_shared(a, cost, slot);
+    } else if (a.space == Space::global || a.space == Space::local) {
+      const gpu::Sectors s = a.space == Space::global
+                                 ? gpu::coalesce(a.addresses, a.mask, a.bytes)
+                                 : gpu::coalesce_local(a.addresses, a.mask, a.bytes);
+      cost.units = s.sectors;
+      cost.ideal = s.ideal;
     }
   }
 
-  WavefrontCounts shared(const Access& a) const {
+  void learn_shared(const Access& a, Cost& cost, Slot& slot) const {
     const MergedAccess merged = plan_.empty() ? MergedAccess{} : plan_[a.instruction];
-    if (merged.role == MergeRole::member) return {};
+    slot.counted = merged.role != MergeRole::member;
+    if (!slot.counted) return;
     gpu::SharedWavefronts w;
     if (a.kind == AccessKind::matrix_load || a.kind == AccessKind::matrix_store) {
       w = gpu::matrix_wavefronts(a.addresses, a.mask);
@@ -144,7 +165,9 @@ class BlockCounts : public emulator::BlockObserver {
       const bool atomic = a.kind == AccessKind::atomic || a.kind == AccessKind::reduction;
       w = gpu::shared_wavefronts(a.addresses, a.mask, a.bytes, atomic);
     }
-    return {1, w.wavefronts, w.ideal, w.ways};
+    cost.units = w.wavefronts;
+    cost.ideal = w.ideal;
+    slot.ways = w.ways;
   }
 
   void mark(const Access& a, std::uint64_t base, Slot& slot) {

@@ -36,7 +36,14 @@ class Footprint {
   }
   void mark(std::uint32_t region, std::uint64_t address, std::uint64_t bytes, bool write) {
     Region& r = regions_[region];
-    mark_bits(write ? r.written.get() : r.read.get(), address - r.begin, bytes);
+    Word* bits = write ? r.written.get() : r.read.get();
+    const std::uint64_t offset = address - r.begin, first = offset % 64;
+    if (first + bytes > 64) return mark_bits(bits, offset, bytes);
+    const std::uint64_t mask = (~std::uint64_t{0} >> (64 - bytes)) << first;
+    Word& word = bits[offset / 64];
+    if ((word.load(std::memory_order_relaxed) & mask) != mask) {
+      word.fetch_or(mask, std::memory_order_relaxed);
+    }
   }
   /// In order of address; allocations that nobody touched are left out.
   std::vector<FootprintOf> result() const;

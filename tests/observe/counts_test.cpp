@@ -1,0 +1,146 @@
+// Counts of small kernels whose figures can be worked out on paper.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "kernel_run.hpp"
+#include "observe/count_observer.hpp"
+
+namespace tilescope::observe {
+namespace {
+
+class CountsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!testing::has_compiler()) GTEST_SKIP() << "no NVRTC";
+  }
+  /// `body` with int* in, int* out (4,096 elements each, in[i] = i), int n and int i, the thread.
+  LaunchCounts count(const std::string& body, const Launch& launch, std::int32_t n = 0,
+                     unsigned threads = 2) {
+    testing::KernelRun run(compile::compile(
+        testing::compilation("extern \"C\" __global__ void k(const int* in, int* out, int n) {\n"
+                             "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+                             body + "\n}\n")));
+    run.threads = threads;
+    std::vector<std::int32_t> values(4096);
+    std::iota(values.begin(), values.end(), 0);
+    const std::uint64_t in = run.array("in", values), out = run.array("out", values);
+    CountObserver counter;
+    EXPECT_TRUE(run.launch(launch, {&counter}, in, out, n).complete());
+    return counter.result();
+  }
+  const Launch one_warp_{{1}, {32}};
+};
+
+TEST_F(CountsTest, SectorsDependOnWhereARowBegins) {
+  // 32 words from word k on: 4 sectors, and one more unless k is a multiple of 8.
+  const Counts counts =
+      count("#pragma unroll 1\n  for (int k = 0; k < n; ++k) out[i] += in[i + k];", one_warp_, 16)
+          .totals;
+  // The sum stays in a register, so that out is loaded once.
+  EXPECT_EQ(counts.global_load, (SectorCounts{1 + 16, 4 + 2 * 4 + 14 * 5, 17 * 4}));
+}
+
+TEST_F(CountsTest, BytesBeginAnywhere) {
+  const Counts counts = count(
+                            "#pragma unroll 1\n  for (int k = 0; k < n; ++k)\n"
+                            "    out[i] = reinterpret_cast<const char*>(in)[i + k];",
+                            one_warp_, 32)
+                            .totals;
+  EXPECT_EQ(counts.global_load.sectors, 1u + 31 * 2);
+  EXPECT_EQ(counts.global_load.ideal_sectors, 32u);
+}
+
+TEST_F(CountsTest, AtomicsAndReductionsAreApart) {
+  const Counts counts = count(
+                            "out[i] = atomicAdd(out + 64, in[i]);\n  atomicMax(out + 65, in[i]);\n"
+                            "  atomicAdd(out + 128 + i, 1);",
+                            one_warp_)
+                            .totals;
+  EXPECT_EQ(counts.global_atomic, (SectorCounts{1, 1, 1}));
+  EXPECT_EQ(counts.global_reduction, (SectorCounts{2, 1 + 4, 1 + 4}));
+}
+
+TEST_F(CountsTest, SharedColumnsConflict) {
+  const Counts counts = count(
+                            "  __shared__ int tile[32][32], padded[32][33];\n"
+                            "  tile[i][0] = padded[i][0] = in[i];\n  __syncthreads();\n"
+                            "  out[i] = tile[i ^ n][0] + padded[i ^ n][0];",
+                            one_warp_, 1)
+                            .totals;
+  EXPECT_EQ(counts.shared_store, (WavefrontCounts{2, 32 + 1, 2, 32}));
+  EXPECT_EQ(counts.shared_load, (WavefrontCounts{2, 32 + 1, 2, 32}));
+  EXPECT_EQ(counts.barriers, 1u);
+}
+
+TEST_F(CountsTest, SharedAtomicsOnOneWordTakeTurns) {
+  const Counts counts = count(
+                            "  __shared__ int sum;\n  sum = 0;\n  __syncthreads();\n"
+                            "  atomicAdd(&sum, in[i]);\n  __syncthreads();\n  out[i] = sum;",
+                            one_warp_)
+                            .totals;
+  EXPECT_EQ(counts.shared_atomic.requests, 1u);
+  EXPECT_EQ(counts.shared_atomic.wavefronts, 32u);
+}
+
+TEST_F(CountsTest, LocalWordsLieSideBySide) {
+  const Counts counts =
+      count("  volatile int bins[8];\n  bins[n] = i;\n  out[i] = bins[n];", one_warp_, 3).totals;
+  EXPECT_EQ(counts.local_store, (SectorCounts{1, 4, 4}));
+  EXPECT_EQ(counts.local_load, (SectorCounts{1, 4, 4}));
+}
+
+TEST_F(CountsTest, DivergenceNamesTheFirstWarp) {
+  const LaunchCounts counts = count(
+      "  int v = in[i];\n  if (i % 64 >= 40)\n"
+      "    for (int k = 0; k < n; ++k) v = v * v + k;\n  out[i] = v;",
+      {{4}, {64}}, 9);
+  EXPECT_EQ(counts.totals.divergent_branches, 4u);
+  for (const InstructionCount& instruction : counts.instructions) {
+    if (!instruction.diverged) continue;
+    EXPECT_EQ(instruction.diverged->block, 0u);
+    EXPECT_EQ(instruction.diverged->warp, 1u);
+    EXPECT_EQ(instruction.diverged->active, 0xffffffffu);
+    EXPECT_TRUE(instruction.diverged->taken == 0xffu || instruction.diverged->taken == 0xffffff00u);
+    // 8 lanes wait for every instruction that the other 24 of the 4 warps run alone.
+    EXPECT_GE(instruction.diverged->idle_lanes, 4u * 8 * 9);
+  }
+}
+
+TEST_F(CountsTest, UniqueBytesAreCountedOnce) {
+  const LaunchCounts counts = count("out[i] = in[i] + in[i + 1] + in[0];", {{4}, {64}});
+  EXPECT_EQ(counts.unique_bytes_read(), 257u * 4);
+  EXPECT_EQ(counts.unique_bytes_written(), 256u * 4);
+}
+
+TEST_F(CountsTest, NoInstructionIsWithoutALine) {
+  const LaunchCounts counts =
+      count("  for (int k = 0; k < n; ++k) out[i * n + k] = in[i * k];", {{4}, {64}}, 5);
+  Counts sum;
+  for (const LineCounts& line : counts.lines) {
+    EXPECT_GE(line.place.line, 1u);
+    EXPECT_EQ(line.place.file, "kernel.cu");
+    sum += line.counts;
+  }
+  EXPECT_EQ(sum, counts.totals);
+}
+
+TEST_F(CountsTest, DoNotDependOnTheNumberOfHostThreads) {
+  const std::string body =
+      "  __shared__ int part[64];\n  part[threadIdx.x] = in[(i * 7) & 4095];\n  __syncthreads();\n"
+      "  if (part[threadIdx.x ^ 5] % 3 == 0) atomicAdd(out + (i & 31), part[threadIdx.x]);";
+  const LaunchCounts one = count(body, {{64}, {64}}, 0, 1), four = count(body, {{64}, {64}}, 0, 4);
+  EXPECT_EQ(one.totals, four.totals);
+  ASSERT_EQ(one.instructions.size(), four.instructions.size());
+  for (std::size_t i = 0; i < one.instructions.size(); ++i) {
+    EXPECT_EQ(one.instructions[i].counts, four.instructions[i].counts);
+    ASSERT_EQ(one.instructions[i].diverged.has_value(), four.instructions[i].diverged.has_value());
+    if (one.instructions[i].diverged) {
+      EXPECT_EQ(one.instructions[i].diverged->block, four.instructions[i].diverged->block);
+      EXPECT_EQ(one.instructions[i].diverged->taken, four.instructions[i].diverged->taken);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::observe
