@@ -59,6 +59,12 @@ struct CheckCommand {
                       if (checked.limitation.empty()) checked.limitation = checker.limitation();
                     }});
     observe::fold(checked.findings);
+    if (!is_kernel_file(arguments.target)) {
+      // Ours write nothing where there is nothing to write: a list of one element backwards.
+      std::erase_if(checked.findings, [](const observe::Finding& finding) {
+        return finding.kind == observe::FindingKind::wrote_nothing;
+      });
+    }
     return checked;
   }
 
@@ -71,9 +77,7 @@ struct CheckCommand {
       add("illegal-launch", checked.refused);
       return text + "1 error\n";
     }
-    for (const observe::Finding& finding : checked.findings) {
-      text += report::finding_text(finding, target.sources()) + '\n';
-    }
+    text += report::findings_text(checked.findings, target.sources());
     if (!checked.limitation.empty()) text += report::hang(checked.limitation, 0, 80) + '\n';
     const bool interrupted = checked.end.end == emulator::LaunchEnd::cancelled;
     if (interrupted) text += "interrupted: what was found until then\n";

@@ -46,6 +46,7 @@ void TargetArguments::add_to(CLI::App& command) {
   command
       .add_option("--max-instructions", max_instructions,
                   "Stop a launch after so many warp instructions and report what there is")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62U).description(""))
       ->type_name("N");
 }
 
@@ -80,6 +81,7 @@ EmulatedTarget::EmulatedTarget(const TargetArguments& arguments)
     : max_instructions_(arguments.max_instructions), device_(open_emulated(arguments.device)) {
   if (!is_kernel_file(arguments.target)) {
     open_operation(arguments);
+    tell_cache_failure();
     return;
   }
   if (arguments.tile != 0) {

@@ -16,6 +16,7 @@ void LaunchArguments::add_to(CLI::App& command) {
   command.add_option("--grid", grid, "Blocks")->type_name("X[,Y[,Z]]")->group(group);
   command.add_option("--block", block, "Threads per block")->type_name("X[,Y[,Z]]")->group(group);
   shared_given = command.add_option("--shared", shared, "Dynamic shared memory per block, bytes")
+                     ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40U).description(""))
                      ->type_name("BYTES")
                      ->group(group);
   command

@@ -14,6 +14,8 @@
 namespace tilescope::cli {
 namespace {
 
+constexpr int interrupted_exit = 130;
+
 struct RunCommand {
   std::string file, device = "auto", json;
   LaunchArguments launch;
@@ -37,18 +39,41 @@ struct RunCommand {
                              .print = [this](std::string_view text) { show_print(text); }});
     }
     UserKernel kernel(*opened, file, description);
-    const double ms = kernel.run();
-    const bool on_gpu = opened->kind() == DeviceKind::cuda;
+    double ms = 0.0;
+    std::string failure;
+    try {
+      ms = kernel.run();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::wrong_result || on_gpu(*opened)) throw;
+      failure = error.what();
+    }
     const report::RunContext context{.kernel = kernel.kernel().name(),
                                      .launch = kernel.launch(),
                                      .device_id = opened->id(),
                                      .device = opened->properties(),
-                                     .time_ms = on_gpu ? std::optional(ms) : std::nullopt};
-    const std::vector<io::ArraySummary> arrays = kernel.arrays().summaries(show);
-    kernel.arrays().save();
+                                     .time_ms = on_gpu(*opened) ? std::optional(ms) : std::nullopt};
+    std::vector<io::ArraySummary> arrays = kernel.arrays().summaries(show);
+    if (failure.empty()) {
+      kernel.arrays().save();
+    } else {
+      for (io::ArraySummary& array : arrays) array.saved_to.clear();
+    }
     if (json != "-") print(report::run_text(context, arrays));
-    write_json(report::run_json(context, arrays), json);
-    return 0;
+    nlohmann::json result = report::run_json(context, arrays);
+    result["complete"] = failure.empty();
+    if (!failure.empty()) result["failure"] = failure;
+    write_json(result, json);
+    return failure.empty() ? 0 : failed(failure);
+  }
+
+  static bool on_gpu(const Device& device) { return device.kind() == DeviceKind::cuda; }
+
+  /// Says what the arrays are that have been shown. What was run until then is not saved.
+  int failed(const std::string& failure) const {
+    const bool interrupted = CancelScope::flag()->load();
+    fmt::print(stderr, "tilescope: {}; the arrays are as it left them, and no file was written{}\n",
+               failure, interrupted ? "" : fmt::format("; tilescope check {} says more", file));
+    return interrupted ? interrupted_exit : static_cast<int>(ErrorKind::wrong_result);
   }
 
   // What kernels print is data, but so is JSON on standard output.
@@ -80,6 +105,7 @@ void register_run(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   sub->add_option("--max-instructions", command->max_instructions,
                   "End an emulated run after so many warp instructions")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62U).description(""))
       ->type_name("N");
   add_json_option(*sub, command->json);
   sub->footer(

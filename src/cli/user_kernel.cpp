@@ -8,6 +8,7 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "compile/cache.hpp"
 #include "compile/kernel_list.hpp"
 #include "compile/user_source.hpp"
 
@@ -30,8 +31,9 @@ std::string chosen_kernel(const std::string& wanted, const std::vector<KernelDec
                           const std::string& path) {
   if (wanted.empty()) {
     if (kernels.empty()) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} shows no __global__ function; name the kernel with --kernel",
+      throw Error(ErrorKind::bad_input,
+                  fmt::format("{} has no kernel: there is no __global__ function in it (one that a "
+                              "macro makes is named with --kernel)",
                               quoted(path)));
     }
     if (kernels.size() > 1) {
@@ -48,8 +50,44 @@ std::string chosen_kernel(const std::string& wanted, const std::vector<KernelDec
                 fmt::format("kernel {} is a template; name an instance, such as --kernel '{}<16>'",
                             found->name, found->name));
   }
-  const std::size_t arguments = wanted.find('<');
-  return found->name + (arguments == std::string::npos ? "" : wanted.substr(arguments));
+  const std::size_t arguments = wanted.find_first_of("<(");
+  if (arguments == std::string::npos) return found->name;
+  // One of several of a name: the compiler is given a cast to the type that is meant.
+  if (wanted[arguments] == '(') {
+    return fmt::format("(void(*){})({})", wanted.substr(arguments), found->name);
+  }
+  return found->name + wanted.substr(arguments);
+}
+
+/// What to say instead of the compiler's words about a name that it was asked for, not about the
+/// source; empty where they are about the source.
+std::string name_error(std::string_view log, const std::string& wanted,
+                       const KernelDeclaration* declaration) {
+  if (log.find("cannot determine which instance of overloaded function") != log.npos &&
+      declaration != nullptr) {
+    std::string list;
+    for (const std::string& signature : declaration->signatures) {
+      list += fmt::format("{}{}({})", list.empty() ? "" : ", ", declaration->name, signature);
+    }
+    return fmt::format(
+        "kernel {} is overloaded; give the types of the parameters, such as "
+        "--kernel '{}(float*)'; there are {}",
+        declaration->name, declaration->name, printable(list, 300));
+  }
+  constexpr std::string_view place = "__nv_name_map(", mark = "error: ";
+  if (!log.starts_with(place)) return {};
+  const std::size_t at = log.find(mark);
+  if (at == log.npos) return {};
+  const std::string_view text = log.substr(at + mark.size());
+  return fmt::format("--kernel {}: {}", printable(wanted, 80), text.substr(0, text.find('\n')));
+}
+
+/// Text of a program, not some other file under its name.
+void require_text(const std::string& path, std::string_view source) {
+  const std::size_t zero = source.find('\0');
+  if (zero == source.npos) return;
+  throw Error(ErrorKind::bad_input,
+              fmt::format("{} is not text: byte {} is zero", quoted(path), zero));
 }
 
 /// For compiler errors about functions that were taken for host code.
@@ -73,6 +111,7 @@ bool is_kernel_file(const std::string& path) {
 UserKernel::UserKernel(Device& device, const std::string& path,
                        const io::LaunchDescription& description)
     : device_(device), source_(read_text_file(path)) {
+  require_text(path, source_);
   KernelRequest request{.source_name = path,
                         .source = source_,
                         .kernel = description.kernel,
@@ -89,11 +128,16 @@ UserKernel::UserKernel(Device& device, const std::string& path,
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     request.include_directories.insert(request.include_directories.begin(),
                                        folder.empty() ? "." : folder.string());
-    const KernelDeclaration* declaration = compile::find_kernel(kernels, request.kernel);
+    const KernelDeclaration* declaration = compile::find_kernel(
+        kernels, description.kernel.empty() ? request.kernel : description.kernel);
     host_code_ = compile::prepare_user_source(request);
     try {
       kernel_ = device.load(request);
     } catch (const Error& error) {
+      if (const std::string why = name_error(error.what(), description.kernel, declaration);
+          !why.empty() && (declaration != nullptr || kernels.empty())) {
+        throw Error(ErrorKind::usage, why);
+      }
       if (const std::string note = host_call_note(error.what(), host_code_.left_out);
           !note.empty()) {
         throw Error(error.kind(), error.what() + note);
@@ -108,6 +152,7 @@ UserKernel::UserKernel(Device& device, const std::string& path,
                  printable(fmt::format("{}", fmt::join(host_code_.left_out, ", ")), 120));
     }
   }
+  tell_cache_failure();
   launch_ = {.grid = *description.grid,
              .block = *description.block,
              .shared_bytes = description.shared_bytes,
@@ -122,6 +167,11 @@ double UserKernel::run() {
   device_.record(after);
   device_.synchronize();
   return device_.elapsed_ms(before, after);
+}
+
+void tell_cache_failure() {
+  const std::string failure = compile::Cache::store_failure();
+  if (!failure.empty()) fmt::print(stderr, "tilescope: note: {}\n", failure);
 }
 
 std::shared_ptr<Device> open_for_kernels(const std::string& specification, std::string* why) {

@@ -7,18 +7,22 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <mutex>
+
+#include "base/file.hpp"
 
 namespace tilescope::compile {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The number is the version of the layout and of what the compiler's output is made into: entries of
-// another version are unreadable, not wrong.
+// The number is the version of the layout and of what the compiler's output is made into: entries
+// of another version are unreadable, not wrong.
 constexpr std::string_view magic = "tilescope-cache-2\n";
 
 void append_text(std::string& out, std::string_view text) {
@@ -26,6 +30,9 @@ void append_text(std::string& out, std::string_view text) {
   out.append(reinterpret_cast<const char*>(&size), sizeof size);
   out.append(text);
 }
+
+std::mutex failure_mutex;
+std::string failure_text;
 
 bool take_text(std::string_view& in, std::string& text) {
   std::uint64_t size = 0;
@@ -98,6 +105,7 @@ void Cache::store(std::string_view key, const Program& program) const {
   const fs::path target = path_of(key);
   const fs::path temporary =
       fmt::format("{}.{}.{}.tmp", target.string(), getpid(), counter.fetch_add(1));
+  errno = 0;
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
   file.write(magic.data(), std::ssize(magic));
   file.write(reinterpret_cast<const char*>(&checksum), sizeof checksum);
@@ -106,7 +114,23 @@ void Cache::store(std::string_view key, const Program& program) const {
   if (file) {
     fs::rename(temporary, target, failed);
   }
-  if (!file || failed) fs::remove(temporary, failed);
+  if (file && !failed) return;
+  const int reason = failed ? failed.value() : errno;
+  {
+    const std::lock_guard lock(failure_mutex);
+    if (failure_text.empty()) {
+      failure_text = fmt::format(
+          "compiled kernels are not kept: cannot write to {} ({}); set TILESCOPE_CACHE to a folder "
+          "that can be written",
+          quoted(directory_.string()), reason == 0 ? "error" : system_error_text(reason));
+    }
+  }
+  fs::remove(temporary, failed);
+}
+
+std::string Cache::store_failure() {
+  const std::lock_guard lock(failure_mutex);
+  return failure_text;
 }
 
 }  // namespace tilescope::compile

@@ -23,8 +23,11 @@ class Cache {
 
   /// The program stored for `key` (every byte that decides the result), if it is there and whole.
   std::optional<Program> find(std::string_view key) const;
-  /// Keeps `program`; failure to write is not an error.
+  /// Keeps `program`; failure to write is not an error, but `store_failure` tells of it.
   void store(std::string_view key, const Program& program) const;
+
+  /// The first failure of this process to keep something, as a line for the user; empty: none.
+  static std::string store_failure();
 
   std::filesystem::path path_of(std::string_view key) const;
 

@@ -84,8 +84,28 @@ class Finder {
     kernel.name += name;
     kernel.is_template = std::exchange(template_, false);
     kernel.parameters = parameters(begin, end);
-    const auto same = [&](const KernelDeclaration& k) { return k.name == kernel.name; };
-    if (std::none_of(kernels_.begin(), kernels_.end(), same)) kernels_.push_back(std::move(kernel));
+    std::string signature = text_of(begin, end);
+    const auto known =
+        std::find_if(kernels_.begin(), kernels_.end(),
+                     [&](const KernelDeclaration& k) { return k.name == kernel.name; });
+    if (known == kernels_.end()) {
+      kernel.signatures.push_back(std::move(signature));
+      kernels_.push_back(std::move(kernel));
+    } else if (std::find(known->signatures.begin(), known->signatures.end(), signature) ==
+               known->signatures.end()) {
+      known->signatures.push_back(std::move(signature));
+    }
+  }
+
+  /// The tokens as they are written, on one line.
+  std::string text_of(std::size_t begin, std::size_t end) const {
+    std::string text;
+    for (std::size_t i = begin; i < end; ++i) {
+      const bool apart =
+          i > begin && tokens_[i].data() != tokens_[i - 1].data() + tokens_[i - 1].size();
+      text += (apart ? " " : "") + std::string(tokens_[i]);
+    }
+    return text;
   }
 
   std::vector<std::string> parameters(std::size_t begin, std::size_t end) const {
@@ -136,7 +156,7 @@ std::vector<KernelDeclaration> kernels_in(std::string_view source) {
 
 const KernelDeclaration* find_kernel(const std::vector<KernelDeclaration>& kernels,
                                      std::string_view wanted) {
-  const std::string_view base = trim(wanted.substr(0, wanted.find('<')));
+  const std::string_view base = trim(wanted.substr(0, wanted.find_first_of("<(")));
   for (const KernelDeclaration& kernel : kernels) {
     if (kernel.name == base || std::string_view(kernel.name).ends_with("::" + std::string(base))) {
       return &kernel;

@@ -12,6 +12,9 @@ struct KernelDeclaration {
   std::string name;  ///< with its namespaces: "lib::scale"
   bool is_template = false;
   std::vector<std::string> parameters;  ///< names, in order; empty where one has none
+  /// The parameter lists with which it is declared, "float* x, int n": several when overloaded (or
+  /// when a declaration in front differs in its words).
+  std::vector<std::string> signatures;
 };
 
 /// Every `__global__` function in `source` once, in order. Comments, strings and preprocessor
@@ -19,7 +22,8 @@ struct KernelDeclaration {
 /// generate is not found. Takes any text without failing.
 std::vector<KernelDeclaration> kernels_in(std::string_view source);
 
-/// The declaration that `wanted` ("scale", "lib::scale", "scale<16>") means, or null.
+/// The declaration that `wanted` ("scale", "lib::scale", "scale<16>", "scale(float*, int)") means,
+/// or null.
 const KernelDeclaration* find_kernel(const std::vector<KernelDeclaration>& kernels,
                                      std::string_view wanted);
 

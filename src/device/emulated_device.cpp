@@ -131,7 +131,9 @@ Kernel EmulatedDevice::load(const KernelRequest& request) {
   kernel->entry = program.kernel_name;
   kernel->module = machine_->load(std::move(parsed));
   kernel->program = kernel->module->program(kernel->entry);
-  kernel->name = request.kernel.empty() ? demangled(kernel->entry) : request.kernel;
+  kernel->name = request.kernel.empty() || request.kernel.front() == '('  // a cast: an overload
+                     ? demangled(kernel->entry)
+                     : request.kernel;
   KernelAttributes& a = kernel->attributes;
   a.static_shared_bytes = kernel->program->static_shared_bytes();
   a.local_bytes_per_thread = kernel->program->local_bytes_per_thread();

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -50,13 +51,46 @@ KernelParameter::Kind kind_of(const ptx::Parameter& parameter) {
   }
 }
 
-}  // namespace
-
-std::string demangled(const std::string& symbol) {
+std::string demangled_whole(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && text ? without_signature(text.get()) : symbol;
+  return status == 0 && text ? text.get() : std::string();
+}
+
+/// The types of the parameters that a C++ name carries: "void scale<16>(float*, long)" has two.
+std::vector<std::string> types_in_name(const std::string& symbol) {
+  const std::string text = demangled_whole(symbol);
+  std::vector<std::string> types;
+  if (text.empty() || text.back() != ')') return types;
+  // From the end, for brackets may stand in the arguments of a template.
+  int depth = 0;
+  std::size_t end = text.size() - 1;
+  for (std::size_t i = end; i-- > 0;) {
+    const char c = text[i];
+    if (c == ')' || c == '>' || c == ']') ++depth;
+    if (c == '<' || c == '[') --depth;
+    const bool opens = c == '(' && depth == 0;
+    if (c == '(' && depth > 0) --depth;
+    if (!opens && !(c == ',' && depth == 0)) continue;
+    types.emplace_back(trim(std::string_view(text).substr(i + 1, end - i - 1)));
+    end = i;
+    if (opens) break;
+  }
+  std::reverse(types.begin(), types.end());
+  return types;
+}
+
+bool is_wide_integer(std::string_view type) {
+  return type == "long" || type == "unsigned long" || type == "long long" ||
+         type == "unsigned long long";
+}
+
+}  // namespace
+
+std::string demangled(const std::string& symbol) {
+  const std::string text = demangled_whole(symbol);
+  return text.empty() ? symbol : without_signature(text);
 }
 
 const ptx::Function& find_ptx_kernel(const ptx::Module& module, std::string_view wanted,
@@ -89,8 +123,20 @@ const ptx::Function& find_ptx_kernel(const ptx::Module& module, std::string_view
 
 std::vector<KernelParameter> parameters_of(const ptx::Function& kernel) {
   std::vector<KernelParameter> parameters;
+  const std::vector<std::string> types = types_in_name(kernel.name);
   for (const ptx::Parameter& p : kernel.parameters) {
-    parameters.push_back({kind_of(p), p.size, p.alignment});
+    KernelParameter parameter{kind_of(p), p.size, p.alignment};
+    // PTX does not tell pointers from integers of 8 bytes; a C++ name does.
+    if (parameter.kind == KernelParameter::Kind::bytes && parameter.bytes == 8 && !p.is_array &&
+        types.size() == kernel.parameters.size()) {
+      const std::string_view type = types[parameters.size()];
+      if (type.ends_with('*') || type.ends_with("* const") || type.ends_with("*__restrict")) {
+        parameter.kind = KernelParameter::Kind::pointer;
+      } else if (is_wide_integer(type)) {
+        parameter.kind = KernelParameter::Kind::integer;
+      }
+    }
+    parameters.push_back(parameter);
   }
   return parameters;
 }

@@ -115,7 +115,8 @@ void LaunchArrays::add_scalar(const LaunchArgument& argument, std::size_t index,
 void LaunchArrays::add_array(const LaunchArgument& argument, std::size_t index,
                              const KernelParameter& parameter) {
   using Kind = KernelParameter::Kind;
-  if (parameter.bytes != sizeof(DeviceAddress) || parameter.kind == Kind::floating) {
+  if (parameter.bytes != sizeof(DeviceAddress) || parameter.kind == Kind::floating ||
+      parameter.kind == Kind::integer) {
     throw Error(
         ErrorKind::usage,
         fmt::format("--arg {}: parameter {} of kernel {}{} is {}, not a pointer; give a "

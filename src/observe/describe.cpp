@@ -121,6 +121,9 @@ std::string Describer::address(emulator::Space space, std::uint64_t address,
   if (space == emulator::Space::shared) {
     for (const emulator::SharedVariable& variable : launch_.shared_variables) {
       if (address - variable.offset < variable.bytes) {
+        if (variable.bytes == element_bytes(*launch_.program.instruction(id).source)) {
+          return variable_name(variable.name);
+        }
         return element(variable.name, static_cast<std::int64_t>(address - variable.offset), id);
       }
     }
@@ -128,6 +131,10 @@ std::string Describer::address(emulator::Space space, std::uint64_t address,
   }
   const emulator::Allocation* of = launch_.memory.find(address);
   if (of == nullptr) return fmt::format("{:#x}", address);
+  if (of->kind() == emulator::AllocationKind::module_variable &&
+      of->bytes() == element_bytes(*launch_.program.instruction(id).source)) {
+    return variable_name(of->name());
+  }
   return element(of->name(), static_cast<std::int64_t>(address - of->address()), id);
 }
 

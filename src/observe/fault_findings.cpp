@@ -102,6 +102,7 @@ std::string bounds_cure(const FaultPlace& place, const Describer& describer) {
       return place.past ? "keep the index in bounds, or declare the array larger"
                         : "keep the index from going below 0";
     case emulator::Space::local:
+    case emulator::Space::constant:
       return place.past ? "keep the index in bounds, or declare the array larger"
                         : "keep the index from going below 0";
     default:
@@ -157,6 +158,7 @@ void FaultLog::deadlock(const emulator::Deadlock& deadlock, std::uint64_t block)
   MeetingKey key{FindingKind::barrier_unreached, first.instruction, first.instruction};
   MeetingExample example{1, block, thread_of(first.warp, first.mask), 0, 0};
   example.reason = first.reason;
+  example.barrier = first.barrier;
   for (const emulator::LaneMask exited : deadlock.exited) {
     example.exited += static_cast<std::uint32_t>(std::popcount(exited));
   }
@@ -258,7 +260,9 @@ Finding FaultLog::describe_fault(const FaultKey& key, const FaultExample& e,
       if (e.object.empty()) {
         f.message =
             fmt::format("{} of {} memory at {:#x}, where nothing is", action, space, e.address);
-        f.cure = "check the pointer and the arithmetic of the index";
+        f.cure =
+            "check the pointer and the arithmetic of the index (unsigned values below 0 wrap "
+            "around)";
         break;
       }
       {
@@ -381,6 +385,12 @@ Finding FaultLog::describe_meeting(const MeetingKey& key, const MeetingExample& 
                           e.exited == 0 ? ""
                                         : fmt::format(" ({} thread{} had left the kernel)",
                                                       e.exited, e.exited == 1 ? "" : "s"));
+  if (at_barrier && e.barrier != 0) {
+    f.cure = fmt::format(
+        "let as many threads come to barrier {} as its count says, arrivals and waits in turn",
+        e.barrier);
+    return f;
+  }
   f.cure = at_barrier
                ? "move the barrier out of the condition, so that all threads of the block reach it"
                : "let every lane that the mask names reach the instruction";

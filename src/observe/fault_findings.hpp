@@ -59,6 +59,7 @@ class FaultLog {
     std::uint32_t first_thread = 0, second_thread = 0;
     std::uint32_t exited = 0;  ///< threads that had left
     emulator::StuckReason reason = emulator::StuckReason::barrier;
+    std::uint8_t barrier = 0;
     bool went_on = false;  ///< the barrier did without those that had left
   };
   template <class Key, class Example>

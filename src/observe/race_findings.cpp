@@ -12,7 +12,7 @@ namespace {
 
 using emulator::Space;
 
-std::string message(const RaceKey& key, const std::string& address) {
+std::string message(const RaceKey& key, const RaceExample& example, const std::string& address) {
   switch (key.relation) {
     case RaceRelation::same_instruction:
       return fmt::format(
@@ -20,8 +20,12 @@ std::string message(const RaceKey& key, const std::string& address) {
           address);
     case RaceRelation::same_warp:
       return fmt::format(
-          "two lanes of a warp access {}, and nothing orders them: lanes need not run in step",
-          address);
+          "two lanes of a warp access {}, and nothing orders them: lanes need not run in step{}",
+          address,
+          example.earlier.strength() == Strength::strong &&
+                  example.later.strength() == Strength::strong
+              ? ", and volatile does not make them"
+              : "");
     case RaceRelation::same_block:
       return fmt::format("threads of two warps access {}, and no barrier orders them", address);
     case RaceRelation::two_blocks:
@@ -59,8 +63,11 @@ struct Circumstances {
 
 std::string between_blocks(const RaceKey& key, const Circumstances& c) {
   if (c.update) {
-    return "use an atomic (atomicAdd and its kin), or give each block its own element and add "
-           "those up afterwards";
+    return c.announces && !c.fences
+               ? "use an atomic (atomicAdd and its kin); or, if a lock guards the update, put "
+                 "__threadfence() before the lock is given back"
+               : "use an atomic (atomicAdd and its kin), or give each block its own element and "
+                 "add those up afterwards";
   }
   if (key.earlier_verb == AccessVerb::atomic || key.later_verb == AccessVerb::atomic) {
     return "make both accesses atomic, or move one of them to a launch of its own";
@@ -68,7 +75,7 @@ std::string between_blocks(const RaceKey& key, const Circumstances& c) {
   if (key.earlier_verb != AccessVerb::read && key.later_verb != AccessVerb::read) {
     return "give each block its own elements (is blockIdx in the index?), or use an atomic";
   }
-  if (c.announces) {
+  if (c.announces || c.fences) {
     return c.fences ? "read it only after an atomic (or a volatile flag) has told that it is "
                       "there, and publish it in this order: write, __threadfence(), atomic"
                     : "if an atomic or a flag tells the other block that the data is there, put "
@@ -86,20 +93,19 @@ std::string within_block(const RaceKey& key, const Circumstances& c) {
                : "use an atomic (atomicAdd and its kin), or give each thread its own element and "
                  "add those up afterwards";
   }
-  std::string barrier = "__syncthreads()";
-  if (one_warp) {
-    barrier = c.several_warps ? "__syncthreads() (or __syncwarp(), if only lanes of one warp share "
-                                "the element)"
-                              : "__syncwarp()";
-  }
+  const std::string_view barrier =
+      !one_warp ? "__syncthreads()"
+      : c.several_warps
+          ? "__syncthreads(), or __syncwarp() where one warp alone shares the element,"
+          : "__syncwarp()";
   if (key.earlier_verb == AccessVerb::atomic || key.later_verb == AccessVerb::atomic) {
     return fmt::format("put {} between the two accesses, or make both atomic", barrier);
   }
   if (!c.same_line) return fmt::format("put {} between the two accesses", barrier);
   return fmt::format(
-      "let all threads read before any writes: read into a variable, {}, write; and in a loop "
-      "once more before the next round",
-      barrier);
+      "let all threads read before any writes: read into a variable, {}, write; and in a loop the "
+      "same once more before the next round",
+      one_warp && !c.several_warps ? "__syncwarp()" : "__syncthreads()");
 }
 
 std::string cure(const RaceKey& key, const Circumstances& c) {
@@ -157,7 +163,7 @@ void describe_races(const RaceLog& log, const Describer& describer, bool fences,
     if (read_first || (both_write && f.second->place < f.first.place))
       std::swap(f.first, *f.second);
     f.address = describer.address(key.space, example.address, key.later);
-    f.message = message(key, f.address);
+    f.message = message(key, example, f.address);
     f.cure = cure(key, {.update = updates.one_update(key.earlier, key.later),
                         .same_line = same_line,
                         .several_warps = launch.warps_per_block > 1,

@@ -1,14 +1,15 @@
 #include "observe/update_pairs.hpp"
 
+#include <algorithm>
+
 #include "ptx/control_flow.hpp"
 
 namespace tilescope::observe {
 
 UpdatePairs::UpdatePairs(const emulator::Program& program)
-    : sites_(program.instructions().size()), functions_(sites_.size()) {
+    : program_(program), sites_(program.instructions().size()) {
   const auto instructions = program.instructions();
   for (std::uint32_t first = 0; first < instructions.size(); ++first) {
-    functions_[first] = instructions[first].function;
     if (instructions[first].index != 0) continue;
     const ptx::Function* function = program.functions()[instructions[first].function].source;
     if (function == nullptr) continue;
@@ -29,26 +30,57 @@ UpdatePairs::UpdatePairs(const emulator::Program& program)
   }
 }
 
-bool UpdatePairs::same_address(const Site& x, const Site& y) const {
+bool UpdatePairs::same_address(const Site& x, const Site& y) {
   return x.address.root == y.address.root && x.address.version == y.address.version &&
          x.address.offset == y.address.offset;
 }
 
-bool UpdatePairs::has_load(emulator::InstructionId store) const {
-  for (std::uint32_t id = 0; id < sites_.size(); ++id) {
-    if (functions_[id] == functions_[store] && sites_[id].load &&
-        same_address(sites_[id], sites_[store])) {
-      return true;
+bool UpdatePairs::feeds(emulator::InstructionId load, emulator::InstructionId store) const {
+  const auto instructions = program_.instructions();
+  const ptx::Function& function = *program_.functions()[instructions[load].function].source;
+  // Registers that the loaded value reaches, until no more are found.
+  std::vector<bool> reached(function.registers.size());
+  const auto mark = [&](std::uint32_t reg) { reached[reg] = true; };
+  for_each_written(*instructions[load].source, function, mark);
+  const auto reads_reached = [&](const ptx::Operand& operand) {
+    if (operand.kind == ptx::Operand::Kind::reg && operand.reg != ptx::no_index) {
+      return static_cast<bool>(reached[operand.reg]);
+    }
+    return std::any_of(operand.elements.begin(), operand.elements.end(), [&](const auto& e) {
+      return e.kind == ptx::Operand::Kind::reg && reached[e.reg];
+    });
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const ptx::Instruction& instruction : function.instructions) {
+      if (!ptx::info(instruction.opcode).has_destination() || instruction.operands.size() < 2) {
+        continue;
+      }
+      if (!std::any_of(instruction.operands.begin() + 1, instruction.operands.end(),
+                       reads_reached)) {
+        continue;
+      }
+      for_each_written(instruction, function, [&](std::uint32_t reg) {
+        changed = changed || !reached[reg];
+        reached[reg] = true;
+      });
     }
   }
-  return false;
+  return reads_reached(instructions[store].source->operands[1]);
+}
+
+bool UpdatePairs::is_update(emulator::InstructionId load, emulator::InstructionId store) const {
+  return program_.instruction(load).function == program_.instruction(store).function &&
+         sites_[load].load && sites_[store].store && same_address(sites_[load], sites_[store]) &&
+         feeds(load, store);
 }
 
 bool UpdatePairs::one_update(emulator::InstructionId a, emulator::InstructionId b) const {
-  if (functions_[a] != functions_[b]) return false;
-  if (a == b) return sites_[a].store && has_load(a);
-  const bool pair = (sites_[a].load && sites_[b].store) || (sites_[a].store && sites_[b].load);
-  return pair && same_address(sites_[a], sites_[b]);
+  if (a != b) return is_update(a, b) || is_update(b, a);
+  for (std::uint32_t id = 0; id < sites_.size(); ++id) {
+    if (is_update(id, a)) return true;
+  }
+  return false;
 }
 
 }  // namespace tilescope::observe

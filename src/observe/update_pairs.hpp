@@ -23,12 +23,13 @@ class UpdatePairs {
     bool load = false, store = false;
     AddressValue address;
   };
-  bool same_address(const Site& x, const Site& y) const;
-  /// Is the store the second half of some update?
-  bool has_load(emulator::InstructionId store) const;
+  static bool same_address(const Site& x, const Site& y);
+  /// Is the stored value worked out from the loaded one?
+  bool feeds(emulator::InstructionId load, emulator::InstructionId store) const;
+  bool is_update(emulator::InstructionId load, emulator::InstructionId store) const;
 
-  std::vector<Site> sites_;               ///< by instruction
-  std::vector<std::uint32_t> functions_;  ///< by instruction
+  const emulator::Program& program_;
+  std::vector<Site> sites_;  ///< by instruction
 };
 
 }  // namespace tilescope::observe

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/format.hpp"
 #include "report/wrap.hpp"
@@ -85,6 +87,36 @@ std::string finding_text(const Finding& finding, SourceTexts& sources) {
   if (finding.count > 1) what += fmt::format(" {} times in all.", format_count(finding.count));
   text += paragraph(what);
   if (!finding.cure.empty()) text += paragraph("Cure: " + sentence(finding.cure));
+  return text;
+}
+
+std::string findings_text(const std::vector<Finding>& findings, SourceTexts& sources) {
+  constexpr std::size_t most = 3;  // of a kind and variable
+  std::map<std::pair<observe::FindingKind, std::string>, std::vector<const Finding*>> groups;
+  const auto key = [](const Finding& f) {
+    return std::pair(f.kind, f.address.substr(0, f.address.find_first_of("[ ")));
+  };
+  for (const Finding& finding : findings) groups[key(finding)].push_back(&finding);
+  std::string text;
+  for (const Finding& finding : findings) {
+    const auto& group = groups[key(finding)];
+    // A group of one more than is shown is shown whole.
+    const std::size_t shown = group.size() <= most + 1 ? group.size() : most;
+    const auto at =
+        static_cast<std::size_t>(std::find(group.begin(), group.end(), &finding) - group.begin());
+    if (at < shown) text += finding_text(finding, sources) + '\n';
+    if (at != shown || finding.address.empty()) continue;
+    std::string lines;
+    for (std::size_t i = shown; i < group.size(); ++i) {
+      lines += (i == shown ? "" : ", ") + std::to_string(group[i]->first.place.line);
+      if (group[i]->second) lines += " and " + std::to_string(group[i]->second->place.line);
+    }
+    text +=
+        hang(fmt::format("{} more of kind {} about {}, in lines {} (--json has all)",
+                         group.size() - shown, to_string(finding.kind), key(finding).second, lines),
+             0, columns) +
+        "\n\n";
+  }
   return text;
 }
 

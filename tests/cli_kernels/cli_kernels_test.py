@@ -44,7 +44,7 @@ class Kernels(unittest.TestCase):
     maxDiff = None
 
     def test_there_are_enough(self):
-        self.assertGreaterEqual(len(folders()), 54)
+        self.assertGreaterEqual(len(folders()), 75)
 
 
 def add(folder):

@@ -292,7 +292,9 @@ Kernel CudaDevice::load(const KernelRequest& request) {
   compile::Program program = program_of(request, properties_);
   make_current();
   auto kernel = std::make_shared<LoadedKernel>(driver_, std::move(program), request.source_name);
-  kernel->name = request.kernel.empty() ? demangled(kernel->program.kernel_name) : request.kernel;
+  kernel->name = request.kernel.empty() || request.kernel.front() == '('  // a cast: an overload
+                     ? demangled(kernel->program.kernel_name)
+                     : request.kernel;
   KernelAttributes& a = kernel->attributes;
   a.registers_per_thread = kernel->attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
   a.static_shared_bytes =
