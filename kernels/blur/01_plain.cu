@@ -7,10 +7,12 @@
 //
 // in, out: height rows of width pixels of CHANNELS samples. Launch: block (32, 8), grid over the
 // samples of a row and the rows.
+#include "common/rows.cuh"
+
 extern "C" __global__ void blur(const unsigned char* in, unsigned char* out, int width,
                                 int height) {
   const int sample = blockIdx.x * blockDim.x + threadIdx.x;  // of the row
-  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  const int row = block_row() * blockDim.y + threadIdx.y;
   if (sample >= width * CHANNELS || row >= height) return;
   const int column = sample / CHANNELS, channel = sample % CHANNELS;
   unsigned sum = 0, count = 0;

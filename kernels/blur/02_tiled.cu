@@ -7,6 +7,7 @@
 //
 // in, out: height rows of width pixels of CHANNELS samples. Launch: block (32, 8) for 32 x 32
 // pixels, (32 + 2 RADIUS)^2 * CHANNELS bytes of dynamic shared memory.
+#include "common/rows.cuh"
 #include "window.cuh"
 
 constexpr int tile = 32, side = tile + 2 * RADIUS;
@@ -14,7 +15,7 @@ constexpr int tile = 32, side = tile + 2 * RADIUS;
 extern "C" __global__ void blur(const unsigned char* in, unsigned char* out, int width,
                                 int height) {
   extern __shared__ unsigned char samples[];  // [side][side * CHANNELS]
-  const int first_row = blockIdx.y * tile, first_column = blockIdx.x * tile;
+  const int first_row = block_row() * tile, first_column = blockIdx.x * tile;
   for (int r = threadIdx.y; r < side; r += 8) {
     const int row = first_row + r - RADIUS;
     for (int s = threadIdx.x; s < side * CHANNELS; s += 32) {

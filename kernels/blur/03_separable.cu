@@ -8,12 +8,13 @@
 //
 // in, out: height rows of width pixels of CHANNELS samples. Launch: block (32, 8), grid over the
 // samples of a row and the rows.
+#include "common/rows.cuh"
 #include "window.cuh"
 
 extern "C" __global__ void blur_rows(const unsigned char* in, unsigned short* sums, int width,
                                      int height) {
   const int sample = blockIdx.x * blockDim.x + threadIdx.x;
-  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  const int row = block_row() * blockDim.y + threadIdx.y;
   if (sample >= width * CHANNELS || row >= height) return;
   const unsigned char* line = in + row * static_cast<long long>(width) * CHANNELS;
   const int end = min(sample + RADIUS * CHANNELS, width * CHANNELS - 1);
@@ -27,7 +28,7 @@ extern "C" __global__ void blur_rows(const unsigned char* in, unsigned short* su
 extern "C" __global__ void blur_columns(const unsigned short* sums, unsigned char* out, int width,
                                         int height) {
   const int sample = blockIdx.x * blockDim.x + threadIdx.x;
-  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  const int row = block_row() * blockDim.y + threadIdx.y;
   if (sample >= width * CHANNELS || row >= height) return;
   const long long pitch = static_cast<long long>(width) * CHANNELS;
   unsigned sum = 0;

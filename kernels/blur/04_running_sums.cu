@@ -9,6 +9,7 @@
 // in, out: height rows of width pixels of CHANNELS samples. PIXELS: of a lane. ALIGNED is 1 if a
 // row has a multiple of 4 bytes. Launch: blocks of 32, one per strip of 32 PIXELS - 2 HALO columns
 // (x) and ROWS rows (y).
+#include "common/rows.cuh"
 #include "window.cuh"
 
 constexpr int HALO = (RADIUS + 3) / 4 * 4;          // pixels; strips begin at multiples of 4
@@ -54,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(32)
   const int pitch = width * CHANNELS;
   const int first_pixel = blockIdx.x * outputs - HALO;
   const int first = first_pixel * CHANNELS + lane * samples;
-  const int first_row = blockIdx.y * ROWS, end_row = min(first_row + ROWS, height);
+  const int first_row = block_row() * ROWS, end_row = min(first_row + ROWS, height);
   if (lane < CHANNELS) prefix[lane] = 0;
 
   unsigned column_sum[samples] = {};

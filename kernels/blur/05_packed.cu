@@ -10,6 +10,7 @@
 // in, out: height rows of `pitch` = width * CHANNELS samples. RADIUS <= 7, RADIUS * CHANNELS <= 8.
 // ALIGNMENT: 16, 4 or 1, of which pitch is a multiple. Launch: blocks of THREADS over the 16-sample
 // columns (x) and the strips of ROWS rows (y).
+#include "common/rows.cuh"
 #include "window.cuh"
 
 constexpr int outputs = 16;                                 // samples a thread writes in a row
@@ -73,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   const int pitch = width * CHANNELS;
   const int first = (blockIdx.x * THREADS + threadIdx.x) * outputs;
   if (first >= pitch) return;
-  const int first_row = blockIdx.y * ROWS, end_row = min(first_row + ROWS, height);
+  const int first_row = block_row() * ROWS, end_row = min(first_row + ROWS, height);
 
   unsigned column_sums[pairs] = {};
 #pragma unroll 4

@@ -6,10 +6,12 @@
 // Counter: five load requests per output, most of them served by L1.
 //
 // in, out: rows x columns. Launch: block (32, 8), grid over columns (x) and rows (y).
+#include "common/rows.cuh"
+
 extern "C" __global__ void laplacian(const ELEMENT* in, ELEMENT* out, int rows, int columns,
                                      ELEMENT center, ELEMENT side) {
   const int column = blockIdx.x * blockDim.x + threadIdx.x;
-  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  const int row = block_row() * blockDim.y + threadIdx.y;
   if (row >= rows || column >= columns) return;
   const ELEMENT* const at = in + static_cast<long long>(row) * columns + column;
   const ELEMENT north = row > 0 ? at[-columns] : 0;

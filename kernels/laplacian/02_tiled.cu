@@ -6,11 +6,13 @@
 // Counter: global load requests fall; shared load wavefronts take their place.
 //
 // in, out: rows x columns. Launch: block (32, 8), grid over columns (x) and rows (y).
+#include "common/rows.cuh"
+
 extern "C" __global__ void laplacian(const ELEMENT* in, ELEMENT* out, int rows, int columns,
                                      ELEMENT center, ELEMENT side) {
   constexpr int width = 32 + 2, height = 8 + 2;
   __shared__ ELEMENT cells[height][width];
-  const int first_column = blockIdx.x * 32 - 1, first_row = blockIdx.y * 8 - 1;
+  const int first_column = blockIdx.x * 32 - 1, first_row = block_row() * 8 - 1;
   for (int i = threadIdx.y * 32 + threadIdx.x; i < width * height; i += 256) {
     const int r = first_row + i / width, c = first_column + i % width;
     const bool inside = r >= 0 && r < rows && c >= 0 && c < columns;

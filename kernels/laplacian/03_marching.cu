@@ -9,6 +9,7 @@
 //
 // in, out: rows x columns. ALIGNED is 1 if columns is a multiple of 4. Launch: blocks of THREADS,
 // grid over the 128-column strips, THREADS / 32 a block (x), and the strips of ROWS rows (y).
+#include "common/rows.cuh"
 #include "strip.cuh"
 
 // A lane's cells of a row; `outer`, for the lanes at the edges of the warp, is the cell beside them.
@@ -24,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   const int warp = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
   const int column = warp * 128 + lane * N;
   if (warp * 128 >= columns) return;  // the whole warp
-  const int first_row = blockIdx.y * ROWS;
+  const int first_row = block_row() * ROWS;
   const int beside = lane == 0 ? column - 1 : column + N;
   const bool has_outer = (lane == 0 || lane == 31) && beside >= 0 && beside < columns;
   const auto load = [&](int row) {

@@ -9,6 +9,7 @@
 //
 // in, out: rows x columns. ALIGNED is 1 if columns is a multiple of 4. Launch: blocks of THREADS,
 // grid over strips of 128 - 2 HALO columns, THREADS / 32 a block (x), and strips of ROWS rows (y).
+#include "common/rows.cuh"
 #include "strip.cuh"
 
 constexpr int HALO = (STEPS + N - 1) / N * N;
@@ -60,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   if (warp * outputs >= columns) return;  // the whole warp
   const int first_column = warp * outputs - HALO;
   const int column = first_column + lane * N;
-  const int first_row = blockIdx.y * ROWS, end_row = min(first_row + ROWS, rows);
+  const int first_row = block_row() * ROWS, end_row = min(first_row + ROWS, rows);
   const bool inside = first_row >= STEPS && end_row + STEPS <= rows && first_column >= 0 &&
                       first_column + 32 * N <= columns;
   if (inside) {

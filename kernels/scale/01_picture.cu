@@ -1,8 +1,8 @@
 // A picture in 16 x 16 blocks: the lecture's mapping of threads to two dimensions.
 //
 // Idea:    thread and block index have an x for the column and a y for the row.
-// Changes: blocks at the right and lower edge reach beyond the picture, and their warps diverge:
-//          in a picture of 62 x 76 those of 20 blocks.
+// Changes: blocks at the right and lower edge reach beyond the picture, and warps that reach over
+//          the right one diverge: 31 of the 160 of a picture of 62 rows and 76 columns.
 // Counter: divergent branches; half-warps read 64-byte pieces of two rows.
 //
 // out = factor * in, m rows of n columns. Launch: block (16, 16), grid (n / 16, m / 16), rounded up.

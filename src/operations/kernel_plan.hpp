@@ -57,6 +57,9 @@ constexpr std::int64_t groups_of(std::int64_t count, std::int64_t size) {
 /// beyond it, so that the launch is refused with the limit's name, not wrapped around.
 Launch flat_launch(std::int64_t blocks, int threads, std::size_t shared_bytes = 0);
 
+/// Gives the grid `rows` rows of blocks, for kernels that ask common/rows.cuh for theirs.
+void set_block_rows(Launch& launch, std::int64_t rows);
+
 /// ELEMENT for a kernel that only moves elements of `bytes` bytes.
 std::string_view element_of_size(std::size_t bytes);
 

@@ -155,6 +155,29 @@ TEST(CompanionLadders, RefuseMinimaOfNothing) {
   EXPECT_THROW(make_operation("reduction", {.size = 0, .reduction = "min"}), Error);
 }
 
+// Taller than the 65,535 rows of blocks that a grid has in y: they go on in z.
+TEST(CompanionLadders, TakeTallPlanes) {
+  const std::shared_ptr<Device> device = Device::open("emulated");
+  for (const char* operation : {"blur", "laplacian"}) {
+    const auto made = make_operation(operation, {.rows = 8 * 65'535 + 9, .columns = 1});
+    for (const RungResult& rung : measure::climb(*made, *device, {.only = {"plain"}})) {
+      EXPECT_EQ(rung.verdict, Verdict::ok) << operation << ": " << rung.reason;
+    }
+  }
+}
+
+TEST(KernelPlan, RowsOfBlocksFillLayersEvenly) {
+  for (const std::int64_t rows : {1L, 65'535L, 65'536L, 131'070L, 131'071L, 134'217'728L}) {
+    Launch launch;
+    set_block_rows(launch, rows);
+    EXPECT_LE(launch.grid.y, 65'535U);
+    EXPECT_LE(launch.grid.z, 65'535U);
+    const std::int64_t there = std::int64_t{launch.grid.y} * launch.grid.z;
+    EXPECT_GE(there, rows);
+    EXPECT_LT(there - rows, std::int64_t{launch.grid.z}) << "blocks with nothing to do";
+  }
+}
+
 // One rung over 100 floats, whose kernel is told another length.
 RungResult climb_with_length(std::int64_t length, double factor = 0.75) {
   std::vector<HostArray> inputs;
@@ -191,7 +214,8 @@ TEST(CompanionVerification, IsSilentOnARightKernel) {
 TEST(CompanionVerification, SeesAnElementThatWasNotWritten) {
   const RungResult rung = climb_with_length(99);
   EXPECT_EQ(rung.verdict, Verdict::wrong);
-  EXPECT_THAT(rung.reason, MatchesRegex("1 of 100 elements are wrong, the first at 99: -?nan, not .*"));
+  EXPECT_THAT(rung.reason,
+              MatchesRegex("1 of 100 elements are wrong, the first at 99: -?nan, not .*"));
   EXPECT_FALSE(rung.max_error.has_value());
 }
 

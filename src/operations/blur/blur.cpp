@@ -44,7 +44,7 @@ std::vector<Argument> in_to_out() {
 // Blocks of (32, 8) threads over `across` and `down` things, in groups of 32 and `rows`.
 Launch blocks_32_8(std::int64_t across, std::int64_t down, int rows) {
   Launch launch = flat_launch(groups_of(across, 32), 32);
-  launch.grid.y = static_cast<std::uint32_t>(groups_of(down, rows));
+  set_block_rows(launch, groups_of(down, rows));
   launch.block.y = 8;
   return launch;
 }
@@ -81,7 +81,7 @@ Plan running_sums(const BlurProblem& p) {
   // Each strip first adds up 2 radius rows: it must be long beside that.
   const std::int64_t rows = std::max<std::int64_t>(64, std::int64_t{4} * p.radius);
   Launch launch = flat_launch(groups_of(p.width, 32 * running_pixels - 2 * halo), 32);
-  launch.grid.y = static_cast<std::uint32_t>(groups_of(p.height, rows));
+  set_block_rows(launch, groups_of(p.height, rows));
   Plan plan = with_constants({{.kernel = "blur", .launch = launch, .arguments = in_to_out()}}, p);
   plan.defines.push_back(define("PIXELS", running_pixels));
   plan.defines.push_back(define("ROWS", rows));
@@ -100,7 +100,7 @@ Plan packed(const BlurProblem& p, const DeviceProperties& device) {
   const std::int64_t threads = std::int64_t{std::max(1, device.sm_count)} * threads_per_sm;
   const std::int64_t rows = std::clamp<std::int64_t>(across * p.height / threads, 8, packed_rows);
   Launch launch = flat_launch(groups_of(across, packed_threads), packed_threads);
-  launch.grid.y = static_cast<std::uint32_t>(groups_of(p.height, rows));
+  set_block_rows(launch, groups_of(p.height, rows));
   Plan plan = with_constants({{.kernel = "blur", .launch = launch, .arguments = in_to_out()}}, p);
   plan.defines.push_back(define("THREADS", packed_threads));
   plan.defines.push_back(define("ROWS", rows));

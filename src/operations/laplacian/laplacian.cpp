@@ -32,13 +32,13 @@ constexpr int warp_columns = 128;
 Launch strips(const LaplacianProblem& p, const March& march, std::int64_t outputs) {
   const std::int64_t warps = groups_of(p.columns, outputs);
   Launch launch = flat_launch(groups_of(warps, march.threads / 32), march.threads);
-  launch.grid.y = static_cast<std::uint32_t>(groups_of(p.rows, march.rows));
+  set_block_rows(launch, groups_of(p.rows, march.rows));
   return launch;
 }
 
 Launch tiles_32_8(const LaplacianProblem& p) {
   Launch launch = flat_launch(groups_of(p.columns, 32), 32);
-  launch.grid.y = static_cast<std::uint32_t>(groups_of(p.rows, 8));
+  set_block_rows(launch, groups_of(p.rows, 8));
   launch.block.y = 8;
   return launch;
 }
