@@ -27,6 +27,23 @@ std::shared_ptr<device::EmulatedDevice> open_emulated(const std::string& specifi
   return opened;
 }
 
+bool gives_size(const operations::ProblemOptions& options) {
+  return options.size || options.rows || options.columns || options.inner;
+}
+
+bool is_of_matrices(std::string_view operation) {
+  const auto& takes = operations::registered_operation(operation).options;
+  return std::find(takes.begin(), takes.end(), "--rows") != takes.end();
+}
+
+/// As much as one block of threads can do.
+operations::ProblemOptions one_block_size(std::string_view operation,
+                                          operations::ProblemOptions options) {
+  constexpr std::int64_t matrix_extent = 32, list_elements = 1024;
+  options.size = is_of_matrices(operation) ? matrix_extent : list_elements;
+  return options;
+}
+
 }  // namespace
 
 void TargetArguments::add_to(CLI::App& command) {
@@ -52,12 +69,9 @@ void TargetArguments::add_to(CLI::App& command) {
 
 operations::ProblemOptions emulated_size(std::string_view operation,
                                          operations::ProblemOptions options) {
-  const bool given = options.size || options.rows || options.columns || options.inner;
-  if (given) return options;
-  const auto& takes = operations::registered_operation(operation).options;
-  const bool is_matrix = std::find(takes.begin(), takes.end(), "--rows") != takes.end();
+  if (gives_size(options)) return options;
   constexpr std::int64_t matrix_extent = 128, list_elements = 65536;
-  options.size = is_matrix ? matrix_extent : list_elements;
+  options.size = is_of_matrices(operation) ? matrix_extent : list_elements;
   return options;
 }
 
@@ -97,6 +111,36 @@ EmulatedTarget::EmulatedTarget(const TargetArguments& arguments)
 
 EmulatedTarget::~EmulatedTarget() = default;
 
+namespace {
+
+operations::VariantInfo variant_info(const operations::Operation& operation,
+                                     const std::string& name) {
+  for (operations::VariantInfo& variant : operation.variants()) {
+    if (variant.name == name && !variant.source.empty()) return std::move(variant);
+  }
+  throw Error(ErrorKind::usage, fmt::format("{}/{} is no kernel of ours: there is nothing to look "
+                                            "into",
+                                            operation.name(), name));
+}
+
+/// Why the variant cannot run, by its own rules or by the device's limits on launches.
+std::optional<std::string> refusal(const operations::Operation& operation,
+                                   const operations::VariantInfo& variant, const Device& device) {
+  if (auto why = operation.refusal(variant, device)) return why;
+  try {
+    for (const operations::Step& step : operation.plan(variant, device.properties()).steps) {
+      if (!step.kernel.empty()) {
+        gpu::require_launchable(step.kernel, step.launch, device.properties(), {});
+      }
+    }
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 void EmulatedTarget::open_operation(const TargetArguments& arguments) {
   const std::string& target = arguments.target;
   const std::size_t slash = target.find('/');
@@ -115,21 +159,18 @@ void EmulatedTarget::open_operation(const TargetArguments& arguments) {
   const std::string name = target.substr(0, slash);
   operation_ = operations::make_operation(name, emulated_size(name, arguments.problem));
   const std::string variant = chosen_variant(*operation_, target.substr(slash + 1), arguments.tile);
-  const std::vector<operations::VariantInfo> variants = operation_->variants();
-  const auto info = std::find_if(variants.begin(), variants.end(),
-                                 [&](const auto& v) { return v.name == variant; });
-  if (info == variants.end() || info->source.empty()) {
-    throw Error(ErrorKind::usage, fmt::format("{}/{} is no kernel of ours: there is nothing to "
-                                              "look into",
-                                              name, variant));
+  operations::VariantInfo info = variant_info(*operation_, variant);
+  std::optional<std::string> why = refusal(*operation_, info, *device_);
+  if (why && !gives_size(arguments.problem)) {  // a rung of one block takes only little
+    operation_ = operations::make_operation(name, one_block_size(name, arguments.problem));
+    info = variant_info(*operation_, variant);
+    why = refusal(*operation_, info, *device_);
   }
-  if (const auto why = operation_->refusal(*info, *device_)) {
-    throw Error(ErrorKind::usage, fmt::format("{}/{}: {}", name, variant, *why));
-  }
+  if (why) throw Error(ErrorKind::usage, fmt::format("{}/{}: {}", name, variant, *why));
   for (const compile::EmbeddedKernel& file : compile::embedded_kernels()) {
     sources_.add(fmt::format("kernels/{}", file.name), file.text);
   }
-  prepared_ = operation_->prepare(*info, *device_);
+  prepared_ = operation_->prepare(info, *device_);
   prepared_->poison(0);
   title_ = fmt::format("{}/{}, {}", name, variant, operation_->size_text());
   note_ = prepared_->note();

@@ -123,6 +123,9 @@ struct ExplainCommand {
   static std::string text(EmulatedTarget& target, const Explained& explained) {
     std::string text = fmt::format("explain {} on {}\n", target.title(), target.device().id());
     if (!target.note().empty()) text += fmt::format("({})\n", target.note());
+    if (explained.end.launches > 1) {
+      text += fmt::format("(counts of {} launches)\n", explained.end.launches);
+    }
     text += '\n' + report::annotated_source(explained.counts, target.sources(), style());
     text += "\ntotals\n" + report::totals_text(explained.counts);
     text += "\nfindings\n";

@@ -131,11 +131,20 @@ class Listing {
   std::string blank_;
 };
 
+bool is_header(std::string_view name) {
+  return name.ends_with(".cuh") || name.ends_with(".h") || name.ends_with(".hpp");
+}
+
 }  // namespace
 
 std::string annotated_source(const LaunchCounts& counts, SourceTexts& sources,
                              const PageStyle& style) {
-  std::map<std::string, std::vector<const LineCounts*>> files;
+  // Kernels before the headers they use.
+  const auto by_kind = [](const std::string& a, const std::string& b) {
+    const bool header_a = is_header(a), header_b = is_header(b);
+    return header_a != header_b ? header_b : a < b;
+  };
+  std::map<std::string, std::vector<const LineCounts*>, decltype(by_kind)> files(by_kind);
   for (const LineCounts& line : counts.lines) files[line.place.file].push_back(&line);
   Listing listing(counts.totals, sources, style);
   std::string text;

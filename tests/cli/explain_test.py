@@ -109,6 +109,13 @@ class Explain(program.ProgramTest):
         self.assertEqual(result.code, 2)
         self.assertIn("tiled_5", result.err)
 
+    def test_a_rung_of_one_block_gets_a_size_that_it_can_do(self):
+        self.assertIn("matmul/one_block, 32 x 32 x 32", self.explain("matmul/one_block"))
+        self.assertIn("saxpb/one_block, of 1,024", self.explain("saxpb/one_block"))
+        result = self.run_program("explain", "matmul/one_block", "--size", "33")
+        self.assertEqual(result.code, 2)
+        self.assertIn("1024 elements", result.err)
+
     def test_lanes(self):
         drawn = self.explain("strided.cu", *LAUNCH, "--lanes", "6")
         self.assertIn("16 sectors, ideal 4", drawn)
