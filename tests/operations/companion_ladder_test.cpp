@@ -9,6 +9,7 @@
 #include "operations/random.hpp"
 #include "operations/registry.hpp"
 #include "operations/task_operation.hpp"
+#include "support/companion_cases.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -17,106 +18,13 @@ using measure::RungResult;
 using measure::Verdict;
 using ::testing::MatchesRegex;
 
-struct Case {
-  std::string_view operation;
-  ProblemOptions options;
-  std::string text;
-};
-
-// gtest prints it in messages.
-void PrintTo(const Case& c, std::ostream* out) {
-  *out << c.operation << ' ' << c.text;
-}
-
-class Cases {
- public:
-  void add(std::string_view operation, const std::string& text, ProblemOptions options) {
-    all.push_back({operation, std::move(options), text});
-  }
-  std::vector<Case> all;
-};
-
-struct Plane {
-  std::int64_t rows, columns;
-};
-
-std::vector<Case> cases() {
-  Cases c;
-  for (const std::int64_t size : {1, 31, 33, 1000, 1009, 4099}) {
-    const std::string text = fmt::format("{}", size);
-    for (const char* list : {"saxpb", "vector_add", "reverse"}) c.add(list, text, {.size = size});
-    c.add("reverse", text + " uint8", {.size = size, .type = "uint8"});
-    c.add("saxpb", text + " float64", {.size = size, .type = "float64"});
-    for (const char* data : {"random", "constant", "zipf", "sorted"}) {
-      c.add("histogram", text + data, {.size = size, .data = data});
-    }
-    for (const char* op : {"sum", "min", "max", "argmax"}) {
-      for (const char* type : {"float32", "float64", "int32"}) {
-        c.add("reduction", fmt::format("{} {} {}", op, size, type),
-              {.size = size, .type = type, .reduction = op});
-      }
-    }
-  }
-  c.add("reduction", "sum of nothing", {.size = 0});
-  c.add("histogram", "of nothing", {.size = 0});
-  for (const auto& [rows, columns] :
-       {Plane{1, 1}, {1, 97}, {97, 1}, {62, 76}, {31, 33}, {64, 128}, {67, 140}}) {
-    const std::string text = fmt::format("{}x{}", rows, columns);
-    const ProblemOptions plane{.rows = rows, .columns = columns};
-    for (const char* operation : {"scale", "transpose", "laplacian", "blur"}) {
-      c.add(operation, text, plane);
-    }
-    for (const char* type : {"uint8", "int16", "float64"}) {
-      ProblemOptions typed = plane;
-      typed.type = type;
-      c.add("transpose", text + type, typed);
-    }
-    for (const std::int64_t iterations : {5, 8, 19}) {
-      ProblemOptions many = plane;
-      many.iterations = iterations;
-      c.add("laplacian", fmt::format("{} {} steps", text, iterations), many);
-    }
-    if (std::min(rows, columns) == 64) continue;
-    for (const std::int64_t radius : {0, 5, 64}) {
-      for (const std::int64_t channels : {1, 3}) {
-        ProblemOptions far = plane;
-        far.radius = radius;
-        far.channels = channels;
-        c.add("blur", fmt::format("{} radius {} channels {}", text, radius, channels), far);
-      }
-    }
-  }
-  for (const std::int64_t bins : {1, 7, 257, 8192, 65536}) {
-    for (const char* type : {"uint16", "int32", "float32"}) {
-      c.add("histogram", fmt::format("{} bins {}", bins, type),
-            {.size = 5003, .bins = bins, .type = type});
-    }
-  }
-  return c.all;
-}
-
-class CompanionLadder : public ::testing::TestWithParam<Case> {};
-
-// Whether a limit of the rung or of the device, which it names, keeps it from this problem.
-bool is_limit(const Operation& operation, const Device& device, const RungResult& rung) {
-  return operation.refusal(rung.variant, device).has_value() ||
-         rung.reason.find("cannot be launched") != std::string::npos;
-}
+class CompanionLadder : public ::testing::TestWithParam<testing::CompanionCase> {};
 
 TEST_P(CompanionLadder, EveryRungIsRight) {
-  const auto operation = make_operation(GetParam().operation, GetParam().options);
-  const std::shared_ptr<Device> device = Device::open("emulated");
-  int kernels = 0;
-  for (const RungResult& rung : measure::climb(*operation, *device, {.timing = {1, 1, 0.0}})) {
-    if (rung.variant.needs_gpu) continue;
-    if (rung.verdict == Verdict::skipped && is_limit(*operation, *device, rung)) continue;
-    EXPECT_EQ(rung.verdict, Verdict::ok) << rung.variant.name << ": " << rung.reason;
-    if (!rung.variant.on_host) ++kernels;
-  }
-  EXPECT_GE(kernels, 2) << "kernels that ran";
+  testing::expect_every_rung_right(GetParam(), *Device::open("emulated"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, CompanionLadder, ::testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Sizes, CompanionLadder, ::testing::ValuesIn(testing::companion_cases()),
                          [](const auto& of) { return fmt::format("{:03}", of.index); });
 
 TEST(CompanionLadders, HaveTheRungsOfTheLectures) {
