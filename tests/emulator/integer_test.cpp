@@ -236,5 +236,25 @@ TEST(Integer, VideoOperations) {
   });
 }
 
+TEST(Integer, VideoMultiplyAdd) {
+  const auto rows = rows_of(integer_edges(32), 3, 32, 200);
+  const auto wide = [](std::uint64_t v) {
+    return static_cast<std::int64_t>(static_cast<std::int32_t>(v));
+  };
+  const std::vector<std::string> types{"b32", "b32", "b32", "b32"};
+  expect_rows("vmad.s32.s32.s32 %r, %a, %b.h0, %c;", types, rows, [&](const Row& r) {
+    const std::int64_t half = static_cast<std::int16_t>(r[1]);
+    return static_cast<std::uint32_t>(wide(r[0]) * half + wide(r[2]));
+  });
+  expect_rows("vmad.s32.s32.s32.shr7 %r, %a, %b.b1, -%c;", types, rows, [&](const Row& r) {
+    const std::int64_t byte = static_cast<std::int8_t>(r[1] >> 8);
+    return static_cast<std::uint32_t>((wide(r[0]) * byte - wide(r[2])) >> 7);
+  });
+  expect_rows("vmad.u32.u32.u32.po.sat %r, %a.h1, %b.h0, %c;", types, rows, [](const Row& r) {
+    const std::uint64_t v = (r[0] >> 16 & 0xffff) * (r[1] & 0xffff) + r[2] + 1;
+    return v > 0xffffffffu ? 0xffffffffu : v;
+  });
+}
+
 }  // namespace
 }  // namespace tilescope::emulator::test

@@ -14,6 +14,8 @@ using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
+__extension__ using Wide = __int128;  // holds every product and sum of a vmad
+
 enum class Form : std::uint8_t { add, sub, absdiff, min, max, average, set };
 
 /// What one operation does; kept in Code::list as plain numbers.
@@ -151,6 +153,50 @@ void video(Context& w, const Code& code) {
   }
 }
 
+/// list: signs of a and b, signed result, saturate, bits to shift, negated product, negated c, one
+/// more, selectors of a and b.
+void multiply_add(Context& w, const Code& code) {
+  const std::uint32_t* l = code.list;
+  const bool is_signed = l[2] != 0;
+  for (LaneMask m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint32_t c = r32(w, code.c)[lane];
+    const Wide product = static_cast<Wide>(selected(r32(w, code.a)[lane], l[8], l[0] != 0)) *
+                         selected(r32(w, code.b)[lane], l[9], l[1] != 0);
+    const Wide addend = part(c, 0, 32, is_signed);
+    Wide r = (l[5] != 0 ? -product : product) + (l[6] != 0 ? -addend : addend) + l[7];
+    r >>= l[4];
+    if (l[3] != 0) {
+      const Wide low = is_signed ? -(std::int64_t{1} << 31) : 0;
+      const Wide high = (std::int64_t{1} << (is_signed ? 31 : 32)) - 1;
+      r = std::clamp(r, low, high);
+    }
+    r32(w, code.dst)[lane] = static_cast<std::uint32_t>(r);
+  }
+}
+
+bool decode_multiply_add(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const ptx::Modifiers& m = in.modifiers;
+  const Operand &a = in.operands[1], &b = in.operands[2], &c = in.operands[3];
+  if (in.operands[0].selector != Operand::Selector::none) return false;
+  const bool minus = a.negated != b.negated;
+  const bool is_signed =
+      ptx::is_signed(m.types[1]) || ptx::is_signed(m.types[2]) || minus || c.negated;
+  code.dst = d.destination(in.operands[0]);
+  code.a = d.source(a, Type::b32);
+  code.b = d.source(b, Type::b32);
+  code.c = d.source(c, Type::b32);
+  d.set_list(code, {ptx::is_signed(m.types[1]), ptx::is_signed(m.types[2]), is_signed,
+                    m.has(ptx::Flag::sat),
+                    m.has(ptx::Flag::shr7)    ? 7u
+                    : m.has(ptx::Flag::shr15) ? 15u
+                                              : 0u,
+                    minus, c.negated, m.has(ptx::Flag::po), static_cast<std::uint32_t>(a.selector),
+                    static_cast<std::uint32_t>(b.selector)});
+  code.execute = multiply_add;
+  return true;
+}
+
 struct Row {
   Opcode opcode;
   Form form;
@@ -171,6 +217,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 bool decode_video(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  if (in.opcode == Opcode::vmad) return decode_multiply_add(d, in, code);
   const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
                                  [&](const Row& r) { return r.opcode == in.opcode; });
   if (row == std::end(kRows)) return false;
