@@ -207,6 +207,7 @@ Plan MatmulOperation::plan(const VariantInfo& info, const DeviceProperties& devi
   const MatmulVariant variant = matmul_variant(info.name);
   if (variant.row->form != MatmulForm::kernel) throw no_kernel_of_ours(name(), info);
   MatmulPlan plan = variant.row->plan(variant.padded(shape_), variant.width, device);
+  if (variant.row->any_element) plan.defines.emplace_back("ELEMENT", "float");
   if (variant.row->can_accumulate) plan.defines.emplace_back("ACCUMULATE", "0");
   return {.steps = {{.kernel = "matmul", .launch = plan.launch}}, .defines = plan.defines};
 }

@@ -1,0 +1,107 @@
+// The widths of accesses to shared memory that merge_by_rule foresees against the machine code that
+// ptxas really makes, for every rung of every ladder. Needs no GPU: NVRTC gives the machine code.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "device/emulated_device.hpp"
+#include "device/ptx_kernel.hpp"
+#include "kernel_run.hpp"
+#include "observe/merge_plan.hpp"
+#include "operations/kernel_program.hpp"
+#include "operations/registry.hpp"
+
+namespace tilescope::observe {
+namespace {
+
+/// "LDS.128" -> how many of them stand in a kernel's code.
+using Widths = std::map<std::string, int>;
+
+/// Rungs with a loop that the PTX leaves and ptxas unrolls: its code has more instructions than the
+/// PTX, so that the two cannot be compared one to one. (Nor is that needed for the matmul ones:
+/// their counts are compared with the chip's.)
+const std::set<std::string> unrolled{"matmul/tiled_dynamic",   "matmul/register_tile_1d",
+                                     "matmul/vector_loads",    "matmul/double_buffered",
+                                     "matmul/warp_tiles",      "histogram/vector",
+                                     "histogram/lane_columns", "histogram/byte_columns"};
+
+template <class T>
+T at(const std::string& image, std::size_t offset) {
+  T value{};
+  std::memcpy(&value, image.data() + offset, sizeof value);
+  return value;
+}
+
+/// Instructions are 16 bytes; the low 12 bits are the operation, and bits 9 to 11 of the upper half
+/// the width of an access.
+Widths machine_widths(const std::string& cubin, const std::string& kernel) {
+  constexpr std::size_t header_bytes = 64, instruction_bytes = 16;
+  const auto headers = at<std::uint64_t>(cubin, 0x28);
+  const auto header = [&](std::size_t i) { return headers + header_bytes * i; };
+  const auto names = at<std::uint64_t>(cubin, header(at<std::uint16_t>(cubin, 0x3e)) + 0x18);
+  Widths widths;
+  for (std::size_t i = 0; i < at<std::uint16_t>(cubin, 0x3c); ++i) {
+    if (cubin.data() + names + at<std::uint32_t>(cubin, header(i)) != ".text." + kernel) continue;
+    const auto begin = at<std::uint64_t>(cubin, header(i) + 0x18);
+    const auto bytes = at<std::uint64_t>(cubin, header(i) + 0x20);
+    for (std::uint64_t o = begin; o + instruction_bytes <= begin + bytes; o += instruction_bytes) {
+      const std::uint64_t operation = at<std::uint64_t>(cubin, o) & 0xfff;
+      const bool load = operation == 0x984;
+      if (!load && operation != 0x388 && operation != 0x988) continue;
+      constexpr int bits[] = {8, 8, 16, 16, 32, 64, 128, 0};
+      ++widths[fmt::format("{}.{}", load ? "LDS" : "STS",
+                           bits[at<std::uint64_t>(cubin, o + 8) >> 9 & 7])];
+    }
+  }
+  return widths;
+}
+
+Widths foreseen_widths(const emulator::Program& program) {
+  const MergePlan plan = merge_by_rule(program);
+  Widths widths;
+  for (std::uint32_t id = 0; id < program.instructions().size(); ++id) {
+    const ptx::Instruction& in = *program.instruction(id).source;
+    const bool load = in.opcode == ptx::Opcode::ld;
+    if ((!load && in.opcode != ptx::Opcode::st) || in.modifiers.space != ptx::Space::shared) {
+      continue;
+    }
+    if (plan[id].role == MergeRole::member) continue;
+    const unsigned bytes = plan[id].role == MergeRole::leader
+                               ? plan[id].bytes
+                               : ptx::byte_size(in.modifiers.type()) * in.modifiers.vector;
+    ++widths[fmt::format("{}.{}", load ? "LDS" : "STS", 8 * bytes)];
+  }
+  return widths;
+}
+
+TEST(MergeRule, ForeseesWhatPtxasJoins) {
+  if (!testing::has_compiler()) GTEST_SKIP() << "no NVRTC";
+  const DeviceProperties gpu = testing::h200();
+  int compared = 0;
+  for (const operations::RegisteredOperation& registered : operations::registered_operations()) {
+    const auto operation = operations::make_operation(registered.name, {.size = 256});
+    for (const operations::VariantInfo& variant : operation->variants()) {
+      const std::string name = fmt::format("{}/{}", registered.name, variant.name);
+      if (variant.source.empty() || unrolled.contains(name)) continue;
+      SCOPED_TRACE(name);
+      const operations::Plan plan = operation->plan(variant, gpu);
+      for (const operations::Step& step : plan.steps) {
+        if (step.kernel.empty()) continue;
+        const compile::Program program =
+            device::program_of(operations::step_request(variant.source, plan, step), gpu);
+        emulator::Machine machine(gpu);
+        const auto module = machine.load(ptx::parse(program.ptx, "kernel.ptx"));
+        const Widths foreseen = foreseen_widths(*module->program(program.kernel_name));
+        EXPECT_EQ(foreseen, machine_widths(program.cubin, program.kernel_name)) << step.kernel;
+        compared += foreseen.empty() ? 0 : 1;
+      }
+    }
+  }
+  EXPECT_GE(compared, 25);
+}
+
+}  // namespace
+}  // namespace tilescope::observe
