@@ -37,7 +37,7 @@ LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch)
       places(launch.program),
       values(launch.program),
       contents(launch.memory),
-      summary(launch.memory) {
+      summary(launch.memory, launch.program) {
   if (orders_blocks(launch.program)) grid_order.emplace(values);
   for (const emulator::InstructionInfo& instruction : launch.program.instructions()) {
     read_rules.push_back(read_rule(*instruction.source));
@@ -49,6 +49,12 @@ LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch)
                  ordering == ptx::Ordering::release || ordering == ptx::Ordering::acq_rel ||
                  ordering == ptx::Ordering::sc;
   }
+}
+
+bool LaunchChecks::only_stores(const Access& access) const {
+  return access.kind == AccessKind::reduction &&
+         info.program.instruction(access.instruction).source->modifiers.reduce ==
+             ptx::ReduceOp::exch;
 }
 
 CheckBlock::CheckBlock(LaunchChecks& launch)
@@ -110,7 +116,7 @@ void CheckBlock::access(const Access& access) {
 void CheckBlock::shared_access(const Access& access, const LaneCells& cells) {
   const std::uint64_t base = base_address(access);
   const auto at = [&](const Run& run) { return base + static_cast<std::uint64_t>(run.offset); };
-  if (reads(access.kind)) {
+  if (reads(access.kind) && !launch_.only_stores(access)) {
     const bool all = std::all_of(cells.runs.begin(), cells.runs.end(), [&](const Run& run) {
       return shared_contents_.all(at(run), run.bytes);
     });
@@ -147,7 +153,9 @@ void CheckBlock::shared_access(const Access& access, const LaneCells& cells) {
 }
 
 void CheckBlock::global_access(const Access& access, const LaneCells& cells) {
-  if (reads(access.kind) && !launch_.contents.all_full()) check_global_contents(access, cells);
+  if (reads(access.kind) && !launch_.contents.all_full() && !launch_.only_stores(access)) {
+    check_global_contents(access, cells);
+  }
   races_.access(access, cells, global_);
   if (launch_.grid_order) launch_.grid_order->access(block_, order_.time(), access, cells);
 }

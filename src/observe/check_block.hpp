@@ -21,6 +21,8 @@ namespace tilescope::observe {
 /// `grid_order`, with which blocks run on one host thread.
 struct LaunchChecks {
   explicit LaunchChecks(const emulator::LaunchInfo& info);
+  /// An exchange whose old value nobody uses.
+  bool only_stores(const emulator::Access& access) const;
 
   emulator::LaunchInfo info;
   Describer describer;

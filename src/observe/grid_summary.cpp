@@ -4,7 +4,10 @@
 
 namespace tilescope::observe {
 
-GridSummary::GridSummary(const emulator::MemoryMap& memory) {
+GridSummary::GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program) {
+  for (const emulator::InstructionInfo& info : program.instructions()) {
+    exchanges_.push_back(info.source->modifiers.reduce == ptx::ReduceOp::exch);
+  }
   for (const auto& [address, allocation] : memory.allocations()) {
     if (allocation.kind() == emulator::AllocationKind::device_heap || allocation.bytes() == 0) {
       continue;
@@ -67,7 +70,8 @@ void GridSummary::add_page(std::uint32_t block, const ShadowPage& shadow, std::u
         if (!note(page, plain ? plain_write : strong_write, to, block, cell.write.tag)) return;
       }
       if (cell.atomic.time >= block_start &&
-          !note(page, strong_write, to, block, cell.atomic.tag)) {
+          !note(page, exchanges_[cell.atomic.tag.instruction()] ? strong_write : atomic_write, to,
+                block, cell.atomic.tag)) {
         return;
       }
       for (const Event& reader : cell.reader) {
@@ -142,6 +146,8 @@ void GridSummary::add_races(const Page& page, std::uint32_t cell, std::uint64_t 
   pair(plain_write, strong_write);
   pair(plain_write, strong_read);
   pair(strong_write, plain_read);
+  pair(plain_write, atomic_write);
+  pair(atomic_write, plain_read);
 }
 
 RaceLog GridSummary::races(const StoreValues& values) const {
@@ -150,7 +156,8 @@ RaceLog GridSummary::races(const StoreValues& values) const {
     const std::uint64_t start = region.begin / ShadowPage::kBytes * ShadowPage::kBytes;
     for (std::size_t p = 0; p < region.pages.size(); ++p) {
       const Page* page = region.pages[p].get();
-      if (page == nullptr || (!page->touches[plain_write] && !page->touches[strong_write])) {
+      if (page == nullptr || (!page->touches[plain_write] && !page->touches[strong_write] &&
+                              !page->touches[atomic_write])) {
         continue;
       }
       const std::uint32_t unit = ShadowPage::kBytes / page->cells();
@@ -162,15 +169,15 @@ RaceLog GridSummary::races(const StoreValues& values) const {
   return log;
 }
 
-bool GridSummary::written_by_other(std::uint64_t address, std::uint64_t block) const {
+bool GridSummary::written_by_other(std::uint64_t address, std::uint64_t block, bool stored) const {
   const Region* of = region(address);
   if (of == nullptr) return true;
   const Page* page = of->pages[address / ShadowPage::kBytes - of->begin / ShadowPage::kBytes].get();
   if (page == nullptr) return false;
   const std::uint64_t offset = address % ShadowPage::kBytes;
   const std::uint64_t cell = page->by_bytes ? offset : offset / 4;
-  for (const Way way : {plain_write, strong_write}) {
-    if (!page->touches[way]) continue;
+  for (const Way way : {plain_write, strong_write, atomic_write}) {
+    if (!page->touches[way] || (stored && way == atomic_write)) continue;
     const Touch& touch = page->touches[way][cell];
     if (touch.lowest != kNobody && (touch.lowest != block || touch.highest != block)) return true;
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "emulator/memory_map.hpp"
+#include "emulator/program.hpp"
 #include "observe/race_log.hpp"
 #include "observe/shadow_page.hpp"
 #include "observe/store_values.hpp"
@@ -26,7 +27,7 @@ namespace tilescope::observe {
 class GridSummary {
  public:
   /// Of these allocations. The kernel heap is left out: its pieces change hands.
-  explicit GridSummary(const emulator::MemoryMap& memory);
+  GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program);
   ~GridSummary();
 
   /// Adds what a block did. Safe from several host threads.
@@ -34,8 +35,9 @@ class GridSummary {
 
   /// Races between blocks, by address. Not while blocks run.
   RaceLog races(const StoreValues& values) const;
-  /// Was the byte written by a block other than `block`?
-  bool written_by_other(std::uint64_t address, std::uint64_t block) const;
+  /// Was the byte written by a block other than `block`? `stored`: by something else than atomics,
+  /// which build on what is there.
+  bool written_by_other(std::uint64_t address, std::uint64_t block, bool stored) const;
   /// Has any block written anything?
   bool anything_written() const;
   /// Calls visit(first address, bytes) for every stretch that was written, ascending.
@@ -45,7 +47,14 @@ class GridSummary {
   bool overflowed() const { return overflowed_; }
 
  private:
-  enum Way : std::uint8_t { plain_write, plain_read, strong_write, strong_read, ways };
+  enum Way : std::uint8_t {
+    plain_write,
+    plain_read,
+    strong_write,
+    strong_read,
+    atomic_write,
+    ways
+  };
   struct Touch {
     std::uint32_t lowest = kNobody, highest = 0;  ///< blocks
     AccessTag of_lowest, of_highest;
@@ -73,6 +82,7 @@ class GridSummary {
   static void add_races(const Page& page, std::uint32_t cell, std::uint64_t address,
                         const StoreValues& values, RaceLog& log);
 
+  std::vector<bool> exchanges_;  ///< by instruction: atomics that do not build on what is there
   std::vector<Region> regions_;
   std::array<std::mutex, 64> locks_;  ///< by page
   std::atomic<std::uint64_t> bytes_used_{0};
@@ -90,7 +100,7 @@ void GridSummary::for_written(Visit visit) const {
         const auto written = [&](Way way) {
           return page->touches[way] && page->touches[way][c].lowest != kNobody;
         };
-        if (!written(plain_write) && !written(strong_write)) continue;
+        if (!written(plain_write) && !written(strong_write) && !written(atomic_write)) continue;
         visit((region.begin / ShadowPage::kBytes + p) * ShadowPage::kBytes + c * unit, unit);
       }
     }

@@ -93,8 +93,11 @@ void UndefinedReads::describe(const Describer& describer, const GridSummary* sum
     std::vector<Example> confirmed(reads.examples.begin(), reads.examples.end());
     if (space == emulator::Space::global) {
       if (summary == nullptr) continue;
+      // Atomics of other blocks found nothing either; a store may have come in time.
+      const ptx::Opcode opcode = describer.launch().program.instruction(id).source->opcode;
+      const bool atomic = opcode == ptx::Opcode::atom || opcode == ptx::Opcode::red;
       std::erase_if(confirmed, [&](const Example& example) {
-        return summary->written_by_other(example.address, example.block);
+        return summary->written_by_other(example.address, example.block, atomic);
       });
     }
     if (confirmed.empty()) continue;

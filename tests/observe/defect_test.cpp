@@ -23,6 +23,11 @@ std::string kernel(const std::string& body) {
   return "extern \"C\" __global__ void k(int* out, int* in, int n) {\n" + body + "\n}\n";
 }
 
+/// With declarations in front, all on line 1.
+std::string kernel_with(const std::string& before, const std::string& body) {
+  return before + " " + kernel(body);
+}
+
 TEST_F(Defects, OffByOne) {
   const auto source = [](const char* compare) {
     return kernel(std::string("  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i ") +
@@ -112,6 +117,19 @@ TEST_F(Defects, AtomicsOnABufferThatHoldsNothing) {
   EXPECT_THAT(check(sum).brief(), IsEmpty());
   sum.out_is_initialised = false;
   EXPECT_THAT(check(sum).brief(), ElementsAre("uninitialised-read 2 out"));
+  sum.launch = {{5}, {64}};  // what other blocks add to is no beginning
+  EXPECT_THAT(check(sum).brief(), ElementsAre("uninitialised-read 2 out"));
+  // An exchange is one, and a store that comes before by a fence and a flag.
+  sum.source = kernel("  atomicExch(out + blockIdx.x * 64 + threadIdx.x, 1);");
+  EXPECT_THAT(check(sum).brief(), IsEmpty());
+  sum.source = kernel_with("__device__ int ready;",
+                           "  if (threadIdx.x != 0) return;\n"
+                           "  if (blockIdx.x == 0) { *out = 0; __threadfence();"
+                           " atomicExch(&ready, 1); }\n"
+                           "  while (atomicAdd(&ready, 0) == 0) {}\n"
+                           "  __threadfence();\n"
+                           "  atomicAdd(out, 1);");
+  EXPECT_THAT(check(sum).brief(), IsEmpty());
 }
 
 TEST_F(Defects, LocalArrays) {
