@@ -52,7 +52,7 @@ struct LadderCommand {
                        {.only = names,
                         .timing = {.least_samples = samples},
                         .on_result = [&](const measure::RungResult&) { progress.update(++done); },
-                        .cancelled = CancelScope::cancelled});
+                        .cancel = CancelScope::flag()});
     if (profile && !counted) add_counts(*made, names, results);
     progress.erase();
     if (json != "-") {
@@ -82,7 +82,7 @@ struct LadderCommand {
     if (made.work().flops > most_flops || made.work().bytes > most_bytes) return;
     const std::shared_ptr<Device> emulated = Device::open("emulated");
     const std::vector<measure::RungResult> counted =
-        measure::climb(made, *emulated, {.only = names, .cancelled = CancelScope::cancelled});
+        measure::climb(made, *emulated, {.only = names, .cancel = CancelScope::flag()});
     for (std::size_t i = 0; i < std::min(results.size(), counted.size()); ++i) {
       if (counted[i].verdict == measure::Verdict::ok) results[i].counts = counted[i].counts;
     }

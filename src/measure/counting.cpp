@@ -2,14 +2,15 @@
 
 namespace tilescope::measure {
 
-LaunchCounter::LaunchCounter(Device& device)
+LaunchCounter::LaunchCounter(Device& device, const std::atomic<bool>* cancel)
     : device_(dynamic_cast<device::EmulatedDevice*>(&device)) {
   if (device_ == nullptr) return;
-  device_->set_options(
-      {.observers = {&observer_}, .after_launch = [this](const emulator::LaunchSummary&) {
-         if (!counts_) counts_.emplace();
-         *counts_ += observer_.result().totals;
-       }});
+  device_->set_options({.observers = {&observer_},
+                        .cancel = cancel,
+                        .after_launch = [this](const emulator::LaunchSummary&) {
+                          if (!counts_) counts_.emplace();
+                          *counts_ += observer_.result().totals;
+                        }});
 }
 
 LaunchCounter::~LaunchCounter() {

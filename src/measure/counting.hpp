@@ -1,6 +1,7 @@
 // What a run of a rung adds up to on an emulated device, where there is no time to take.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <tilescope/device.hpp>
 
@@ -9,11 +10,11 @@
 
 namespace tilescope::measure {
 
-/// Counts every launch on `device` from its making until `result`. On other devices it does
-/// nothing. `device` must outlive it.
+/// Counts every launch on an emulated `device` while it lives; `cancel` becoming true ends a launch
+/// soon, with an error. On other devices it does nothing. `device` must outlive it.
 class LaunchCounter {
  public:
-  explicit LaunchCounter(Device& device);
+  explicit LaunchCounter(Device& device, const std::atomic<bool>* cancel = nullptr);
   ~LaunchCounter();
   LaunchCounter(const LaunchCounter&) = delete;
   LaunchCounter& operator=(const LaunchCounter&) = delete;

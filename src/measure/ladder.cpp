@@ -66,7 +66,7 @@ class Climber {
     const operations::Expected& expected = operation_.expected(result.variant);
     prepared.poison(input_set);
     {
-      const LaunchCounter counter(device_);
+      const LaunchCounter counter(device_, options_.cancel);
       prepared.run(input_set);
       result.counts = counter.result();
     }
@@ -114,8 +114,11 @@ std::vector<RungResult> climb(const operations::Operation& operation, Device& de
                               const LadderOptions& options) {
   std::vector<RungResult> results;
   Climber climber(operation, device, options);
+  const auto cancelled = [&] {
+    return options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed);
+  };
   for (const operations::VariantInfo& variant : operation.variants()) {
-    if (options.cancelled && options.cancelled()) break;
+    if (cancelled()) break;
     if (!options.only.empty() &&
         std::find(options.only.begin(), options.only.end(), variant.name) == options.only.end()) {
       continue;
@@ -125,6 +128,7 @@ std::vector<RungResult> climb(const operations::Operation& operation, Device& de
     try {
       result = climber.run(variant);
     } catch (const Error& error) {
+      if (cancelled()) break;  // the rung was stopped in the middle: nothing is known of it
       // A missing compiler or too little memory is the machine's state, not a wrong result.
       result = {.variant = variant, .verdict = Verdict::skipped, .reason = error.what()};
       if (error.kind() == ErrorKind::wrong_result || error.kind() == ErrorKind::bad_input) {

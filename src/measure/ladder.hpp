@@ -2,6 +2,7 @@
 // again.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -37,7 +38,9 @@ struct LadderOptions {
   TimingOptions timing;
   std::function<void(const RungResult&)> on_result;  ///< called as each rung ends
   std::function<void(const std::string&)> on_start;  ///< with the rung's name
-  std::function<bool()> cancelled;                   ///< asked between rungs; true ends the ladder
+  /// Becoming true ends the ladder before the next rung, and an emulated launch at once. Null:
+  /// never.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 /// Climbs the ladder. Rungs that cannot run are skipped with the reason; a rung whose result is

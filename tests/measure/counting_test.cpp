@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "compile/compiler.hpp"
 #include "measure/ladder.hpp"
 #include "operations/registry.hpp"
@@ -36,6 +39,25 @@ TEST(Counting, AllLaunchesOfARunAreAdded) {
             *device, {.only = {"plain"}});
   ASSERT_TRUE(one[0].counts && four[0].counts) << one[0].reason << four[0].reason;
   EXPECT_EQ(four[0].counts->global_store.requests, 4 * one[0].counts->global_store.requests);
+}
+
+TEST(Counting, AStoppedRungIsNoResult) {
+  if (compile::compiler_description().empty()) GTEST_SKIP() << "no NVRTC";
+  const auto device = std::make_shared<device::EmulatedDevice>();
+  const auto operation = operations::make_operation("matmul", {.size = 512});
+  std::atomic<bool> stop = false;
+  const auto results = climb(*operation, *device,
+                             {.only = {"tiled_2", "tiled_16"},
+                              .on_start =
+                                  [&](const std::string&) {
+                                    std::thread([&stop] {
+                                      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+                                      stop = true;
+                                    }).detach();
+                                  },
+                              .cancel = &stop});
+  EXPECT_TRUE(results.empty());
+  while (!stop) std::this_thread::yield();
 }
 
 TEST(Counting, LeavesOtherDevicesAlone) {

@@ -233,9 +233,10 @@ TEST_F(Ladder, OnlyTheNamedRungs) {
 TEST_F(Ladder, CancellingKeepsWhatIsComplete) {
   const FakeOperation operation(*device_, {{"a", {}}, {"b", {}}, {"c", {}}});
   int done = 0;
-  const auto results = climb(
-      operation, *device_,
-      {.on_result = [&](const RungResult&) { ++done; }, .cancelled = [&] { return done == 2; }});
+  std::atomic<bool> stop = false;
+  const auto results =
+      climb(operation, *device_,
+            {.on_result = [&](const RungResult&) { stop = ++done == 2; }, .cancel = &stop});
   EXPECT_EQ(results.size(), 2u);
 }
 
