@@ -59,6 +59,12 @@ struct CheckCommand {
                       if (checked.limitation.empty()) checked.limitation = checker.limitation();
                     }});
     observe::fold(checked.findings);
+    if (arguments.target.ends_with(".ptx")) {
+      for (observe::Finding& finding : checked.findings) {
+        place_in_ptx(finding.first);
+        if (finding.second) place_in_ptx(*finding.second);
+      }
+    }
     if (!is_kernel_file(arguments.target)) {
       // Ours write nothing where there is nothing to write: a list of one element backwards.
       std::erase_if(checked.findings, [](const observe::Finding& finding) {
@@ -66,6 +72,11 @@ struct CheckCommand {
       });
     }
     return checked;
+  }
+
+  /// PTX without a line table is its own source.
+  void place_in_ptx(observe::FindingAccess& access) const {
+    if (access.place.line == 0) access.place = {arguments.target, access.ptx_line};
   }
 
   static std::string text(EmulatedTarget& target, const Checked& checked) {

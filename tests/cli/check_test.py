@@ -108,7 +108,8 @@ class Check(program.ProgramTest):
                               code=1)
         found = report["reports"][0]
         self.assertEqual((found["kind"], found["file"], found["line"], found["ptx_line"],
-                          found["address"]), ("out-of-bounds", "", 0, 10, "p[4]"))
+                          found["address"]), ("out-of-bounds", "k.ptx", 10, 10, "p[4]"))
+        self.assertEqual(found["source"], "  st.global.u32 [%rd2+16], %r1;")
 
 
 if __name__ == "__main__":
