@@ -90,8 +90,13 @@ inline std::vector<CompanionCase> companion_cases() {
       }
     }
   }
+  for (const std::int64_t bins : {1, 7, 100, 256}) {
+    c.add("histogram", fmt::format("{} bins int8", bins),
+          {.size = 5003, .bins = bins, .type = "int8"});
+    c.add("histogram", fmt::format("{} bins uint8", bins), {.size = 5003, .bins = bins});
+  }
   for (const std::int64_t bins : {1, 7, 257, 8192, 65536}) {
-    for (const char* type : {"uint16", "int32", "float32"}) {
+    for (const char* type : {"uint16", "int16", "uint32", "int32", "float32", "float64"}) {
       c.add("histogram", fmt::format("{} bins {}", bins, type),
             {.size = 5003, .bins = bins, .type = type});
     }

@@ -4,14 +4,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <tilescope/error.hpp>
 
-#include "base/format.hpp"
 #include "operations/elementwise/plans.hpp"
-#include "operations/problem_options.hpp"
-#include "operations/random.hpp"
-#include "operations/task_operation.hpp"
 
 namespace tilescope {
 namespace operations {
@@ -180,47 +175,6 @@ Rung rung(const Problem& p, std::string_view name, std::string_view idea, std::s
           .plan = [p, planner](const DeviceProperties& device) { return planner(p, device); }};
 }
 
-// Values from 0 to range - 1.
-HostArray make_data(DataType type, std::size_t count, std::int64_t range, std::string_view kind,
-                    std::uint64_t seed) {
-  HostArray array(type, count);
-  const auto fill = [&](auto elements, double unit) {
-    using T = typename decltype(elements)::value_type;
-    const auto set = [&](std::size_t i, double value) {
-      elements[i] = static_cast<T>(value * unit);
-    };
-    const double values = static_cast<double>(range);
-    generate(count, seed, [&](std::mt19937_64& generator, std::size_t i) {
-      const double uniform = static_cast<double>(generator() >> 11U) * 0x1p-53;
-      if (kind == "constant") {
-        set(i, std::floor(values / 3.0));
-      } else if (kind == "zipf") {
-        // The k-th value has a share of about 1 / k.
-        set(i, std::floor(std::pow(values, uniform)) - 1.0);
-      } else if (kind == "sorted") {
-        set(i, std::floor(static_cast<double>(i) / static_cast<double>(count) * values));
-      } else {
-        set(i, std::floor(uniform * values));
-      }
-    });
-  };
-  switch (type) {
-    case DataType::uint8:
-      fill(array.as<std::uint8_t>(), 1.0);
-      break;
-    case DataType::uint16:
-      fill(array.as<std::uint16_t>(), 1.0);
-      break;
-    case DataType::int32:
-      fill(array.as<std::int32_t>(), 1.0);
-      break;
-    default:
-      fill(array.as<float>(), 1.0 / static_cast<double>(range));
-      break;
-  }
-  return array;
-}
-
 }  // namespace
 
 Task histogram_task(const ConstArrayView& x, const Binning& binning) {
@@ -271,44 +225,6 @@ Task histogram_task(const ConstArrayView& x, const Binning& binning) {
   task.peer_call = peer_call(x);
   task.peer_call.numbers = {binning.lower, binning.upper, static_cast<double>(binning.bins)};
   return task;
-}
-
-std::unique_ptr<Operation> make_histogram(const ProblemOptions& options) {
-  const std::int64_t count = list_size(options, std::int64_t{1} << 20U);
-  const std::int64_t bins = option_in_range("--bins", options.bins, 256, 1, 65536);
-  constexpr std::int64_t byte_values = 256;
-  const DataType type =
-      !options.type && bins > byte_values
-          ? DataType::uint16
-          : type_among("histogram", options.type,
-                       {DataType::uint8, DataType::uint16, DataType::int32, DataType::float32});
-  if (type == DataType::uint8 && bins > byte_values) {
-    throw Error(ErrorKind::usage,
-                fmt::format("uint8 has {} values, not {}; use --type uint16", byte_values, bins));
-  }
-  const std::string kind = options.data.value_or("random");
-  if (kind != "random" && kind != "constant" && kind != "zipf" && kind != "sorted") {
-    throw Error(ErrorKind::usage, fmt::format("--data {}: random, constant, zipf or sorted", kind));
-  }
-  const std::int64_t range = type == DataType::uint8 ? byte_values : bins;
-  const Binning binning =
-      make_binning(type, {.count = bins,
-                          .lower = 0.0,
-                          .upper = type == DataType::float32 ? 1.0 : static_cast<double>(range)});
-  std::vector<HostArray> inputs;
-  inputs.push_back(make_data(type, static_cast<std::size_t>(count), range, kind, options.seed));
-  const ConstArrayView x = inputs[0].view();
-  return std::make_unique<TaskOperation>(TaskOperation::Parts{
-      .inputs = std::move(inputs),
-      .task = histogram_task(x, binning),
-      .size_text = fmt::format("of {} {} {}, {} bins", format_count(count), kind, name_of(type),
-                               format_count(bins)),
-      .work = {.bytes = static_cast<double>(x.bytes()), .memory_bound = true},
-      .make_expected = [=]() -> std::unique_ptr<Expected> {
-        HostArray counts(counter_type(x.count), static_cast<std::size_t>(bins));
-        histogram_on_cpu(x, binning, counts.data());
-        return std::make_unique<ArrayExpected>(std::move(counts));
-      }});
 }
 
 }  // namespace operations
