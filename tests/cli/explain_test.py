@@ -131,6 +131,30 @@ class Explain(program.ProgramTest):
                          {"thread": 0, "sum": "C[0,0]", "left": "a_tile[0,0]",
                           "right": "b_tile[0,0]"})
 
+    def test_findings_on_the_matmul_ladder(self):
+        expected = {
+            "one_block": set(),
+            "global_accumulator": {("split-rows", 16)},
+            "exchanged_16": {("uncoalesced", 17)},
+            "exchanged_32": {("uncoalesced", 17)},
+            "register_accumulator_32": set(),
+            "tiled_conflicts_32": {("bank-conflict", 20), ("bank-conflict", 21),
+                                   ("bank-conflict", 25), ("uncoalesced", 20),
+                                   ("uncoalesced", 21), ("uncoalesced", 29)},
+            "tiled_padded_32": {("uncoalesced", 22), ("uncoalesced", 23), ("uncoalesced", 31)},
+            "tiled_2": {("partial-warps", 0), ("split-rows", 22), ("split-rows", 23)},
+            "tiled_16": set(),
+            "tiled_32": set(),
+            "tiled_checked_32": set(),
+            "corner_turning_32": set(),
+            "register_tile_2d": {("bank-conflict", 38)},
+            "vector_loads": set(),
+        }
+        for rung, kinds in expected.items():
+            with self.subTest(rung):
+                report = self.json_of(f"matmul/{rung}")
+                self.assertEqual({(f["kind"], f["line"]) for f in report["findings"]}, kinds)
+
     def test_ptx_without_lines_is_its_own_source(self):
         with open(self.path("store.ptx"), "w", encoding="utf-8") as file:
             file.write(".version 8.0\n.target sm_80\n.address_size 64\n"
