@@ -49,6 +49,8 @@ OpenBlas open_openblas() {
   blas.sgemm = cblas_sgemm;
   blas.dgemm = cblas_dgemm;
   blas.core = openblas_get_corename();
+  blas.threads = openblas_get_num_threads;
+  blas.set_threads = openblas_set_num_threads;
 #else
   const char* core = core_by_features();
   const bool choose = core && !std::getenv(core_variable);
@@ -65,6 +67,8 @@ OpenBlas open_openblas() {
   }
   char* (*core_name)() = nullptr;
   if (blas.library.load("openblas_get_corename", core_name)) blas.core = core_name();
+  blas.library.load("openblas_get_num_threads", blas.threads);
+  blas.library.load("openblas_set_num_threads", blas.set_threads);
 #endif
   return blas;
 }
@@ -74,6 +78,18 @@ OpenBlas open_openblas() {
 const OpenBlas& OpenBlas::instance() {
   static const OpenBlas blas = open_openblas();
   return blas;
+}
+
+OpenBlas::OneThread::OneThread() {
+  const OpenBlas& blas = instance();
+  if (blas.threads && blas.set_threads) {
+    before_ = blas.threads();
+    blas.set_threads(1);
+  }
+}
+
+OpenBlas::OneThread::~OneThread() {
+  if (before_ > 0) instance().set_threads(before_);
 }
 
 }  // namespace tilescope

@@ -14,10 +14,24 @@ struct OpenBlas {
   DynamicLibrary library;
   decltype(cblas_sgemm)* sgemm = nullptr;
   decltype(cblas_dgemm)* dgemm = nullptr;
+  int (*threads)() = nullptr;  ///< these two may be absent
+  void (*set_threads)(int) = nullptr;
   std::string core;  ///< the processor its kernels are made for, such as "SkylakeX"
 
   /// Throws Error(no_device) when the library is not installed.
   static const OpenBlas& instance();
+
+  /// While it lives, each call runs on the core that makes it; calls may then come from several.
+  class OneThread {
+   public:
+    OneThread();
+    ~OneThread();
+    OneThread(const OneThread&) = delete;
+    OneThread& operator=(const OneThread&) = delete;
+
+   private:
+    int before_ = 0;
+  };
 };
 
 }  // namespace tilescope

@@ -12,6 +12,7 @@
 
 #include "operations/matmul/convert.hpp"
 #include "operations/matmul/kernel_product.hpp"
+#include "operations/matmul/reference.hpp"
 #include "operations/matmul/variants.hpp"
 #include "transfer/staging.hpp"
 
@@ -240,14 +241,16 @@ const MatmulVariant& variant_of(const Device& device, DataType element,
   return variant;
 }
 
-/// The cpu device's form: BLAS, tile by tile.
+/// The cpu device's form: BLAS, tile by tile, and in a tile cell by cell on all cores.
 OutOfCoreReport multiply_on_cpu(const ConstMatrixView& a, const ConstMatrixView& b,
                                 const MatrixView& c, const OutOfCorePlan& plan,
                                 const OutOfCoreOptions& options) {
   const MatmulShape& shape = plan.shape;
   OutOfCoreReport report{.plan = plan, .variant = "cpu_blas"};
   const MatmulShape& t = report.plan.tile;
+  const MatmulShape cell = operations::blas_cell(shape);
   for (const Step& s : steps_of(report.plan, options)) {
+    if (s.step > 0) continue;  // the operands are in memory already, all of their steps
     if (options.cancelled && options.cancelled()) {
       report.cancelled = true;
       break;
@@ -257,7 +260,7 @@ OutOfCoreReport multiply_on_cpu(const ConstMatrixView& a, const ConstMatrixView&
     operations::converted_blas_matmul(
         operations::part(a, s.row * t.m, rows, 0, shape.k),
         operations::part(b, 0, shape.k, s.column * t.n, columns),
-        operations::part(c, s.row * t.m, rows, s.column * t.n, columns));
+        operations::part(c, s.row * t.m, rows, s.column * t.n, columns), cell);
     if (options.tile_done) options.tile_done(s.row * report.plan.tiles_across + s.column);
   }
   return report;
@@ -275,12 +278,7 @@ OutOfCorePlan plan_of(const Device& device, const ConstMatrixView& a, const Cons
                                                 "has cpu_blas",
                                                 options.variant));
     }
-    // k is never cut: BLAS would add up in another order. Tiles are multiples of what its inner
-    // kernels take at once (4 to 64 rows or columns, 12 and 24 among them), so that an element is
-    // summed in the same way wherever it lies in its tile.
-    constexpr std::int64_t granularity = 192;
-    return plan_out_of_core(shape, {granularity, granularity, std::max<std::int64_t>(shape.k, 1)},
-                            element, options.device_bytes, 1);
+    return plan_out_of_core(shape, operations::blas_cell(shape), element, options.device_bytes, 1);
   }
   const MatmulVariant& variant = variant_of(device, element, options);
   const OutOfCorePlan plan = plan_out_of_core(shape, variant.row->granularity(variant.width),

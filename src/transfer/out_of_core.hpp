@@ -49,9 +49,9 @@ OutOfCorePlan plan_of(const Device& device, const ConstMatrixView& a, const Cons
                       DataType c, const OutOfCoreOptions& options);
 
 /// C = A * B with at most `device_bytes` of device memory (on the cpu device: for one tile and its
-/// panels). Views as for matmul(); a kernel's result is bit-identical to the same variant's with
-/// everything in device memory. Tiles are numbered row by
-/// row. Errors: usage as matmul() and plan_out_of_core().
+/// panels). Views as for matmul(); the result does not depend on the limit, to the last bit: it
+/// is that of the same variant, or on the cpu device of matmul(), without one. Tiles are numbered
+/// row by row. Errors: usage as matmul() and plan_out_of_core().
 OutOfCoreReport out_of_core_matmul(Device& device, const ConstMatrixView& a,
                                    const ConstMatrixView& b, const MatrixView& c,
                                    const OutOfCoreOptions& options);

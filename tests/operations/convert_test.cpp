@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "operations/matmul/reference.hpp"
 #include "support/matrices.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -75,7 +76,8 @@ TEST(ConvertedBlas, MixedTypesAreSummedInTheWiderOne) {
             c(c_type, 33, 17, Order::column_major, 2);
         a.fill_random(1);
         b.fill_random(2);
-        converted_blas_matmul(a.view(), b.view(), c.view());
+        converted_blas_matmul(a.view(), b.view(), c.view(),
+                              blas_cell(product_shape(a.view(), b.view())));
         const bool wide = a_type == DataType::float64 || b_type == DataType::float64 ||
                           c_type == DataType::float64;
         const double sum_u = wide ? 0x1p-53 : 0x1p-24;

@@ -84,9 +84,25 @@ TEST(OutOfCore, CpuTilesGiveTheWholeProduct) {
       {.device_bytes = 700'000, .tile_done = [&](std::int64_t tile) { done.insert(tile); }});
   EXPECT_GT(report.plan.tiles(), 1);
   EXPECT_EQ(static_cast<std::int64_t>(done.size()), report.plan.tiles());
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    EXPECT_NEAR(whole[i], tiled[i], 300 * 2 * 0x1p-24 * 300) << i;
+  EXPECT_EQ(whole, tiled) << "to the last bit";
+}
+
+TEST(OutOfCore, TheLimitDoesNotChangeABit) {
+  const auto device = Device::open("cpu");
+  const MatmulShape s{1111, 900, 1300};
+  const std::vector<float> a = random_values(s.m * s.k, 3), b = random_values(s.k * s.n, 4);
+  std::vector<float> whole(static_cast<std::size_t>(s.m * s.n));
+  matmul(*device, view(a, s.m, s.k), view(b, s.k, s.n), view(whole, s.m, s.n));
+  std::set<std::int64_t> tiles;
+  for (const std::size_t limit : {700'000, 1'500'000, 4'000'000, 1'000'000'000}) {
+    std::vector<float> tiled(whole.size());
+    const OutOfCoreReport report =
+        out_of_core_matmul(*device, view(a, s.m, s.k), view(b, s.k, s.n), view(tiled, s.m, s.n),
+                           {.device_bytes = limit});
+    EXPECT_EQ(whole, tiled) << limit;
+    tiles.insert(report.plan.tiles());
   }
+  EXPECT_GE(tiles.size(), 3U) << "the limits must cut differently";
 }
 
 TEST(OutOfCore, TilesThatAreDoneAreLeftAlone) {
@@ -96,7 +112,7 @@ TEST(OutOfCore, TilesThatAreDoneAreLeftAlone) {
   std::vector<float> c(static_cast<std::size_t>(s.m * s.n), 42.0F);
   const OutOfCoreReport report = out_of_core_matmul(
       *device, view(a, s.m, s.k), view(b, s.k, s.n), view(c, s.m, s.n),
-      {.device_bytes = 400'000, .is_done = [](std::int64_t tile) { return tile == 0; }});
+      {.device_bytes = 100'000, .is_done = [](std::int64_t tile) { return tile == 0; }});
   ASSERT_GT(report.plan.tiles(), 1);
   EXPECT_EQ(c[0], 42.0F);
   EXPECT_NE(c.back(), 42.0F);

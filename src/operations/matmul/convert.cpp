@@ -138,24 +138,23 @@ ConvertedMatrix::ConvertedMatrix(const ConstMatrixView& matrix, DataType type, O
   view_ = copy;
 }
 
-void converted_blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b,
-                           const MatrixView& c) {
+void converted_blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
+                           const MatmulShape& cell) {
   const bool wide =
       a.type == DataType::float64 || b.type == DataType::float64 || c.type == DataType::float64;
   const DataType type = wide ? DataType::float64 : DataType::float32;
   if (a.type == type && b.type == type && c.type == type) {
-    blas_matmul(a, b, c);
+    blas_cells(a, b, c, cell);
     return;
   }
-  // Panels of A and C by rows, of B by columns; k is never split, so every element of C is one
-  // BLAS sum whatever the panels.
+  // Panels of A and C by rows, of B by columns, in whole cells.
   constexpr std::int64_t panel_bytes = std::int64_t{256} << 20U;
-  const auto panel = [&](std::int64_t extent) {
+  const auto panel = [&](std::int64_t cell_extent) {
     const std::int64_t bytes =
         std::max<std::int64_t>(a.columns, 1) * static_cast<std::int64_t>(size_of(type));
-    return std::clamp<std::int64_t>(panel_bytes / bytes, 1, std::max<std::int64_t>(extent, 1));
+    return std::max<std::int64_t>(panel_bytes / bytes / cell_extent, 1) * cell_extent;
   };
-  const std::int64_t row_step = panel(c.rows), column_step = panel(c.columns);
+  const std::int64_t row_step = panel(cell.m), column_step = panel(cell.n);
   std::vector<std::byte> a_copy, b_copy, c_copy;
   const auto converted = [&](const ConstMatrixView& view, std::vector<std::byte>& storage) {
     if (view.type == type) return view;
@@ -173,13 +172,13 @@ void converted_blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b,
       const ConstMatrixView a_panel = converted(part(a, row, rows, 0, a.columns), a_copy);
       const MatrixView c_panel = part(c, row, rows, column, columns);
       if (c.type == type) {
-        blas_matmul(a_panel, b_panel, c_panel);
+        blas_cells(a_panel, b_panel, c_panel, cell);
         continue;
       }
       c_copy.resize(static_cast<std::size_t>(rows * columns) * size_of(type));
       const MatrixView result =
           dense_view(static_cast<void*>(c_copy.data()), type, rows, columns, c.order);
-      blas_matmul(a_panel, b_panel, result);
+      blas_cells(a_panel, b_panel, result, cell);
       convert_matrix(result, c_panel);
     }
   }

@@ -51,7 +51,7 @@ MatmulReport multiply_on_cpu(const ConstMatrixView& a, const ConstMatrixView& b,
   }
   OpenBlas::instance();  // opening the library is no part of the product's time
   const auto start = std::chrono::steady_clock::now();
-  converted_blas_matmul(a, b, c);
+  converted_blas_matmul(a, b, c, blas_cell(product_shape(a, b)));
   return {.variant = "cpu_blas", .compute_ms = milliseconds_since(start)};
 }
 

@@ -51,8 +51,8 @@ class HostProduct final : public Prepared {
     if (form_ == MatmulForm::cpu_reference) {
       reference_matmul(s, problem_.a().data(), problem_.b().data(), c_.as<float>().data());
     } else {
-      blas_matmul(host_view(problem_.a(), s.m, s.k), host_view(problem_.b(), s.k, s.n),
-                  dense_view(c_.data(), DataType::float32, s.m, s.n));
+      blas_cells(host_view(problem_.a(), s.m, s.k), host_view(problem_.b(), s.k, s.n),
+                 dense_view(c_.data(), DataType::float32, s.m, s.n), blas_cell(s));
     }
   }
   void poison(int) override {

@@ -10,6 +10,7 @@
 
 #include "base/openblas.hpp"
 #include "base/parallel.hpp"
+#include "operations/matmul/convert.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -46,6 +47,36 @@ void reference_matmul(const MatmulShape& shape, const float* a, const float* b, 
     }
     std::transform(sums.begin(), sums.end(), c + row * n,
                    [](double sum) { return static_cast<float>(sum); });
+  });
+}
+
+MatmulShape blas_cell(const MatmulShape& product) {
+  // Large cells lose little to BLAS's copying of operands (4% of the whole product's speed); small
+  // products need small ones, or there would be too few for the cores.
+  constexpr std::int64_t enough = 32, steps = 512;
+  std::int64_t side = 384;
+  while (side > 96 && product.m * product.n < enough * side * side) side /= 2;
+  return {side, side, steps};
+}
+
+void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
+                const MatmulShape& cell) {
+  const MatmulShape shape = product_shape(a, b);
+  const std::int64_t across = (shape.n + cell.n - 1) / cell.n;
+  const std::int64_t cells = (shape.m + cell.m - 1) / cell.m * across;
+  const OpenBlas::OneThread alone;
+  parallel_for(static_cast<std::size_t>(cells), [&](std::size_t index) {
+    const std::int64_t row = static_cast<std::int64_t>(index) / across * cell.m;
+    const std::int64_t column = static_cast<std::int64_t>(index) % across * cell.n;
+    const std::int64_t rows = std::min(cell.m, shape.m - row);
+    const std::int64_t columns = std::min(cell.n, shape.n - column);
+    std::int64_t k = 0;
+    do {  // once for k = 0 too: the product is zero
+      const std::int64_t steps = std::min(cell.k, shape.k - k);
+      blas_matmul(part(a, row, rows, k, steps), part(b, k, steps, column, columns),
+                  part(c, row, rows, column, columns), k > 0);
+      k += steps;
+    } while (k < shape.k);
   });
 }
 

@@ -17,6 +17,16 @@ void reference_matmul(const MatmulShape& shape, const float* a, const float* b, 
 void blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
                  bool accumulate = false);
 
+/// What blas_cells() multiplies at once, for a product of this shape: m x n elements of C, k of
+/// each sum. It depends on nothing else, so that an element's bits depend neither on the cores nor
+/// on what part of the product is computed at a time.
+MatmulShape blas_cell(const MatmulShape& product);
+
+/// C = A * B as blas_matmul(), cell by cell on all cores; the steps along k add up in order. C is
+/// the whole product that `cell` is for, or a part of it that begins and ends between cells.
+void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
+                const MatmulShape& cell);
+
 /// A * B and |A| * |B| in double, for verification: m*n elements each.
 struct ExactProduct {
   std::vector<double> values;
