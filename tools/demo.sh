@@ -11,7 +11,8 @@ cd "$work"
 
 say() { printf '\n== %s\n' "$1"; }
 show() {  # prints the command, then runs it
-  printf '\n$ tilescope %s\n' "$*"
+  echo
+  echo "\$ tilescope $*" | fold -sw 76 | sed '$!s/$/\\/; 2,$s/^/    /'
   "$tilescope" "$@"
 }
 
@@ -32,13 +33,13 @@ assert np.all(error <= bound), "C.npy is not the product"
 print(f"NumPy agrees: the largest error is {error.max():.1e}, each within its bound")
 PYTHON
 
-say "2. The same product as a ladder of kernels, every element of every rung verified"
+say "2. The same product as a ladder of kernels, every element of each verified"
 show ladder matmul
 
-say "3. Why one rung is slow: its source, with what a profiler would count on each line"
+say "3. Why a rung is slow: its source, with what a profiler counts on each line"
 show explain matmul/tiled_conflicts
 
-say "4. A kernel with a mistake: is the sum of a block ready when thread 0 reads it?"
+say "4. A kernel with a mistake: is part[t + half] there when it is read?"
 cat > sums.cu <<'CUDA'
 __global__ void sums(const float* in, float* out) {
   __shared__ float part[256];
