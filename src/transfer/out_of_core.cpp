@@ -278,7 +278,9 @@ OutOfCorePlan plan_of(const Device& device, const ConstMatrixView& a, const Cons
                                                 "has cpu_blas",
                                                 options.variant));
     }
-    return plan_out_of_core(shape, operations::blas_cell(shape), element, options.device_bytes, 1);
+    MatmulShape cell = operations::blas_cell(shape);
+    cell.k = std::clamp<std::int64_t>(shape.k, 1, cell.k);
+    return plan_out_of_core(shape, cell, element, options.device_bytes, 1);
   }
   const MatmulVariant& variant = variant_of(device, element, options);
   const OutOfCorePlan plan = plan_out_of_core(shape, variant.row->granularity(variant.width),

@@ -112,7 +112,7 @@ TEST(OutOfCore, TilesThatAreDoneAreLeftAlone) {
   std::vector<float> c(static_cast<std::size_t>(s.m * s.n), 42.0F);
   const OutOfCoreReport report = out_of_core_matmul(
       *device, view(a, s.m, s.k), view(b, s.k, s.n), view(c, s.m, s.n),
-      {.device_bytes = 100'000, .is_done = [](std::int64_t tile) { return tile == 0; }});
+      {.device_bytes = 400'000, .is_done = [](std::int64_t tile) { return tile == 0; }});
   ASSERT_GT(report.plan.tiles(), 1);
   EXPECT_EQ(c[0], 42.0F);
   EXPECT_NE(c.back(), 42.0F);
