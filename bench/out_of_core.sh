@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The out-of-core product on a GPU machine: an N x N matrix times itself under a device-memory limit.
-# Needs PyTorch (to make the matrix on the GPU) and room for two matrices in FOLDER.
+# Beside it cublasXt, where nvcc can build it. Needs PyTorch (to make the matrix on the GPU) and room for two matrices in FOLDER.
 # Usage: bench/out_of_core.sh TILESCOPE_BINARY FOLDER [N] [LIMIT]
 set -eu
 tilescope=$1 folder=$2 n=${3:-65536} limit=${4:-24GiB}
@@ -21,3 +21,8 @@ multiply
 multiply --device-memory "$limit"
 multiply --device-memory "$limit"
 python3 "$(dirname "$0")/freivalds.py" "$folder/A.npy" "$folder/A.npy" "$folder/C.npy" 4
+# The peer, in the same run: cublasXt on matrices of the same size in pinned memory.
+if command -v nvcc > /dev/null; then
+  nvcc -O3 -o "$folder/cublasxt_peer" "$(dirname "$0")/cublasxt_peer.cu" -lcublas
+  "$folder/cublasxt_peer" "$n"
+fi
