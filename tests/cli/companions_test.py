@@ -1,14 +1,11 @@
 """The companion operations as commands, against NumPy: on the CPU and on the emulated GPU."""
 
-import json
-import os
-import stat
 import struct
-import unittest
 import zlib
 
 import numpy as np
 
+import companions
 import program
 
 DEVICES = ["cpu", "emulated"]
@@ -62,22 +59,7 @@ def write_png(path, picture):
                    + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
-class Companions(program.ProgramTest):
-    def succeed(self, *arguments):
-        result = self.run_program(*arguments)
-        self.assertEqual((result.code, result.err), (0, ""), arguments)
-        return result.out
-
-    def report(self, *arguments):
-        return json.loads(self.succeed(*arguments, "--json", "-"))
-
-    def assert_near(self, result, exact, bound):
-        self.assertEqual(result.shape, exact.shape)
-        error = np.abs(result.astype(np.float64) - exact)
-        self.assertTrue((error <= bound).all(), f"{error.max(initial=0)} beyond {np.max(bound)}")
-
-
-class Lists(Companions):
+class Lists(companions.Companions):
     def test_saxpb(self):
         for device in DEVICES:
             for dtype in REAL:
@@ -142,7 +124,7 @@ class Lists(Companions):
         self.assertEqual(result.err.count("\n"), 1)
 
 
-class Grids(Companions):
+class Grids(companions.Companions):
     SHAPES = [(1, 1), (1, 97), (97, 1), (62, 76), (0, 5), (5, 0), (31, 33), (127, 131)]
 
     def test_transpose(self):
@@ -188,7 +170,7 @@ class Grids(Companions):
                                  6 * steps * UNIT[np.float32])
 
 
-class Pictures(Companions):
+class Pictures(companions.Companions):
     def test_blur_of_arrays(self):
         random = np.random.default_rng(5)
         for device in DEVICES:
@@ -218,7 +200,7 @@ class Pictures(Companions):
                           "blur", "in.npy", "-o", "out.png")
 
 
-class Histograms(Companions):
+class Histograms(companions.Companions):
     def test_bytes_of_any_file(self):
         data = np.random.default_rng(7).integers(0, 256, 5003).astype(np.uint8)
         with open(self.path("file"), "wb") as file:
@@ -299,7 +281,7 @@ class Histograms(Companions):
         self.assertRegex(table, r"\n +y-z +1 ")
 
 
-class Reductions(Companions):
+class Reductions(companions.Companions):
     def test_against_numpy(self):
         random = np.random.default_rng(11)
         for device in DEVICES:
@@ -357,163 +339,6 @@ class Reductions(Companions):
         values = {self.report("reduce", "x.npy", "--device", device)["value"]
                   for device in DEVICES for _ in range(3)}
         self.assertLessEqual(len(values), len(DEVICES))
-
-
-class Counts(Companions):
-    """What the rungs of the lectures are there to show."""
-
-    def totals(self, rung, *options):
-        return self.report("explain", rung, *options)["totals"]
-
-    def per_request(self, rung, *options):
-        totals = self.totals(rung, *options)
-        return totals["global_load_sectors"] / totals["global_load_requests"]
-
-    def test_strides_cost_sectors(self):
-        self.assertEqual(self.per_request("saxpb/many_blocks", "--size", "4096"), 4)
-        self.assertEqual(self.per_request("saxpb/strided_2", "--size", "4096"), 8)
-        self.assertEqual(self.per_request("saxpb/strided_8", "--size", "4096"), 32)
-        self.assertEqual(self.per_request("saxpb/strided_32", "--size", "4096"), 32)
-        self.assertEqual(self.per_request("saxpb/vector", "--size", "4096"), 16)
-
-    def test_a_warp_of_1000_elements_diverges(self):
-        totals = self.totals("vector_add/one_thread_each", "--size", "1000")
-        self.assertEqual((totals["branches"], totals["divergent_branches"]), (32, 1))
-
-    def test_the_picture_s_right_edge_diverges(self):
-        # 4 x 5 blocks of 8 warps; 12 of 16 columns at the right, where one warp has no row left.
-        totals = self.totals("scale/picture", "-m", "62", "-n", "76")
-        self.assertEqual((totals["branches"], totals["divergent_branches"]), (160, 31))
-        self.assertEqual(self.per_request("scale/picture", "--size", "64"), 4)
-        self.assertEqual(self.per_request("scale/exchanged", "--size", "64"), 16)
-
-    def test_banks_of_a_transposed_tile(self):
-        for rung, conflicts in (("tiled", 31), ("padded", 0), ("swizzled", 0), ("vector", 0)):
-            totals = self.totals("transpose/" + rung, "--size", "64")
-            self.assertEqual(totals["shared_load_conflicts"],
-                             conflicts * totals["shared_load_requests"], rung)
-            self.assertEqual(totals["shared_store_conflicts"], 0, rung)
-        naive = self.totals("transpose/naive", "--size", "64")
-        self.assertEqual(naive["global_store_sectors"], 32 * naive["global_store_requests"])
-
-    def test_trees_diverge_less_and_less(self):
-        divergent = [self.totals("reduction/" + rung, "--size", "100000")["divergent_branches"]
-                     for rung in ("modulo_tree", "halving_tree", "first_add")]
-        self.assertEqual(divergent, sorted(divergent, reverse=True))
-        self.assertGreater(divergent[0], 5 * divergent[1])
-
-    def test_histograms_of_equal_bytes(self):
-        options = ("--size", "100000", "--data", "constant")
-        for rung in ("block_private", "vector"):
-            totals = self.totals("histogram/" + rung, *options)
-            self.assertGreater(totals["shared_atomic_wavefronts"], 0, rung)
-        columns = self.totals("histogram/lane_columns", *options)
-        self.assertEqual(columns["shared_atomic_conflicts"], 0)
-        self.assertEqual(columns["shared_atomic_wavefronts"], columns["shared_atomic_requests"])
-        # Global atomics: one an element, then a few a block.
-        interleaved = self.totals("histogram/interleaved", *options)
-        self.assertGreaterEqual(interleaved["global_reduction_requests"], 100000 // 32)
-
-    def test_steps_share_their_loads(self):
-        options = ("--size", "256", "--iterations", "8")
-        single = self.totals("laplacian/marching", *options)["global_load_sectors"]
-        shared = self.totals("laplacian/temporal", *options)["global_load_sectors"]
-        self.assertLess(4 * shared, single)
-
-    def test_checks_are_silent(self):
-        for rung, options in (("saxpb/many_blocks", ["--size", "1000"]),
-                              ("reverse/shared", ["--size", "1000"]),
-                              ("reverse/in_place", ["--size", "1001"]),
-                              ("transpose/vector", ["-m", "62", "-n", "76"]),
-                              ("blur/tiled", ["-m", "62", "-n", "76", "--radius", "5"]),
-                              ("blur/ring", ["-m", "62", "-n", "76", "--radius", "5"]),
-                              ("laplacian/temporal", ["-m", "62", "-n", "76", "--iterations", "10"]),
-                              ("histogram/byte_columns", ["--size", "5000"]),
-                              ("histogram/lane_columns", ["--size", "5000", "--bins", "1000"]),
-                              ("reduction/modulo_tree", ["--size", "1000"]),
-                              ("reduction/one_pass", ["--size", "50000"])):
-            result = self.run_program("check", rung, *options)
-            self.assertEqual((result.code, result.err), (0, ""), result.out)
-
-
-class BadInput(Companions):
-    COMMANDS = [("saxpb",), ("scale",), ("reverse",), ("transpose",), ("laplacian",), ("reduce",),
-                ("histogram",), ("blur",)]
-
-    def output(self, command):
-        return [] if command in ("reduce", "histogram") else ["-o", "out.npy"]
-
-    def fails(self, code, *arguments):
-        result = self.run_program(*arguments)
-        self.assertEqual(result.code, code, (arguments, result.err))
-        self.assertEqual((result.err.count("\n"), result.out), (1, ""), arguments)
-        self.assertTrue(result.err.startswith("tilescope: "), result.err)
-        self.assertNotIn("internal", result.err)
-        return result.err
-
-    def test_files_that_are_none(self):
-        self.save("whole.npy", uniform((5, 5), np.float32))
-        with open(self.path("whole.npy"), "rb") as file:
-            whole = file.read()
-        with open(self.path("short.npy"), "wb") as file:
-            file.write(whole[:-1])
-        os.mkdir(self.path("folder.npy"))
-        for (command,) in self.COMMANDS:
-            for name in ("short.npy", "missing.npy", "folder.npy"):
-                message = self.fails(4, command, name, *self.output(command))
-                self.assertIn(name, message)
-        self.assertEqual(self.files(), ["folder.npy", "short.npy", "whole.npy"])
-
-    def test_types_that_do_not_fit(self):
-        self.save("x.npy", np.zeros((4, 4), np.complex64))
-        for (command,) in self.COMMANDS:
-            self.fails(4, command, "x.npy", *self.output(command))
-        self.save("x.npy", np.zeros((4, 4), np.int64))
-        for command in ("saxpb", "scale", "laplacian", "reduce", "histogram", "blur"):
-            self.assertIn("int64", self.fails(4, command, "x.npy", *self.output(command)))
-
-    def test_shapes_that_do_not_fit(self):
-        self.save("list.npy", uniform(7, np.float32))
-        self.save("grid.npy", uniform((3, 4), np.float32))
-        for command in ("transpose", "laplacian"):
-            self.fails(4, command, "list.npy", "-o", "out.npy")
-        self.fails(4, "reverse", "grid.npy", "-o", "out.npy")
-        self.assertIn("alike", self.fails(4, "vector_add", "list.npy", "grid.npy", "-o", "out.npy"))
-        self.save("picture.npy", np.zeros((3, 4, 5), np.uint8))
-        self.fails(4, "blur", "picture.npy", "-o", "out.npy")
-        self.assertNotIn("out.npy", self.files())
-
-    def test_outputs_that_cannot_be_written(self):
-        self.save("x.npy", uniform(7, np.float32))
-        os.mkdir(self.path("folder"))
-        self.fails(4, "reverse", "x.npy", "-o", "folder")
-        self.fails(4, "reverse", "x.npy", "-o", "no/such/folder/y.npy")
-        if os.geteuid() == 0:
-            return  # root may write everywhere
-        os.chmod(self.path("folder"), stat.S_IRUSR | stat.S_IXUSR)
-        self.fails(4, "reverse", "x.npy", "-o", "folder/y.npy")
-        os.chmod(self.path("folder"), stat.S_IRWXU)
-
-    def test_options_that_do_not_fit(self):
-        self.save("x.npy", uniform((4, 4), np.float32))
-        self.save("p.npy", np.zeros((4, 4), np.uint8))
-        for arguments in [("blur", "p.npy", "-o", "o.npy", "--radius", "65"),
-                          ("blur", "p.npy", "-o", "o.npy", "--radius", "-1"),
-                          ("histogram", "p.npy", "--bins", "0"),
-                          ("histogram", "p.npy", "--bins", "65537"),
-                          ("histogram", "p.npy", "--range", "5,5"),
-                          ("histogram", "p.npy", "--range", "0.5,5"),
-                          ("histogram", "x.npy", "--range", "1,-1"),
-                          ("histogram", "x.npy", "--text"),
-                          ("laplacian", "x.npy", "-o", "o.npy", "--iterations", "0"),
-                          ("reduce", "x.npy", "--op", "product"),
-                          ("reduce", "x.npy", "--variant", "no_such"),
-                          ("reduce", "x.npy", "--device", "cpu", "--variant", "one_pass"),
-                          ("saxpb",), ("saxpb", "x.npy"),
-                          ("saxpb", "x.npy", "--nvals", "5", "-o", "o.npy"),
-                          ("scale", "x.npy"), ("vector_add", "x.npy", "-o", "o.npy")]:
-            self.fails(2, *arguments)
-        self.assertEqual(self.files(), ["p.npy", "x.npy"])
 
 
 if __name__ == "__main__":
