@@ -209,9 +209,13 @@ std::string cure_text(const AdviceInput& input, const AccessGroup& group) {
   }
   if (text.empty()) return example_of_conflict(sample);
   if (const auto padding = curing_padding(sample, input.block, *pattern)) {
-    text += fmt::format(". Rows of {} elements instead of {} ({} of padding) cure it",
-                        padding->row_elements + padding->elements, padding->row_elements,
-                        padding->elements == 1 ? "one column" : "a few columns");
+    const std::int64_t now = padding->row_elements, cured = now + padding->elements;
+    const std::string access = written(input, group).text;
+    constexpr std::int64_t shortest_row = 8;  // of what the source does not write as rows
+    const bool rows = access.empty() ? now >= shortest_row : access.find("][") != access.npos;
+    text += rows ? fmt::format(". Rows of {} elements instead of {} ({} of padding) cure it", cured,
+                               now, padding->elements == 1 ? "one column" : "a few columns")
+                 : fmt::format(". A step of {} elements instead of {} cures it", cured, now);
   }
   return text;
 }

@@ -178,5 +178,29 @@ class Explain(program.ProgramTest):
         self.assertIn("findings\n  none: 100% of the global sectors are needed", page)
 
 
+class EmulatedLadder(program.ProgramTest):
+    def test_counts_instead_of_times(self):
+        result = self.run_program("ladder", "matmul", "--device", "emulated", "--size", "64",
+                                  "--variant", "tiled_16", "--variant", "register_accumulator_16",
+                                  "--json", "rungs.json")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertIn("These are counts of an emulated GPU, no times", result.out)
+        with open(self.path("rungs.json"), encoding="utf-8") as file:
+            naive, tiled = json.load(file)["rungs"]
+        for rung in (naive, tiled):
+            self.assertEqual(rung["verdict"], "ok")
+            self.assertIsNone(rung["time_ms"])
+            self.assertEqual(rung["counts"]["ffma"], 64 ** 3)
+        self.assertEqual(naive["counts"]["global_load_requests"],
+                         16 * tiled["counts"]["global_load_requests"])
+        self.assertGreater(tiled["flops_per_requested_byte"],
+                           7 * naive["flops_per_requested_byte"])
+
+    def test_without_a_size_it_is_small(self):
+        result = self.run_program("ladder", "matmul", "--device", "emulated", "--variant",
+                                  "tiled_32")
+        self.assertIn("matmul 128 x 128 x 128 on emulated:h200", result.out)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -139,6 +139,16 @@ TEST_F(AdviceTest, PaddingCuresATransposedTile) {
   EXPECT_THAT(advice(source(" + 1"), {{1}, {32, 8}}), IsEmpty());
 }
 
+TEST_F(AdviceTest, AStepOfOneDimensionIsNoRow) {
+  const auto source = [&](const std::string& step) {
+    return kernel("  __shared__ int tile[96];\n  tile[" + step +
+                  " * i] = in[i];\n  __syncthreads();\n  out[i] = tile[i];");
+  };
+  EXPECT_THAT(advice(source("2"), {{1}, {32}}),
+              says(AdviceKind::bank_conflict, "A step of 3 elements instead of 2 cures it"));
+  EXPECT_THAT(advice(source("3"), {{1}, {32}}), IsEmpty());
+}
+
 TEST_F(AdviceTest, JoinedLoadsAreExplained) {
   const std::string source =
       "extern \"C\" __global__ void k(const int* in, int* out, int n) {\n"
