@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <thread>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -99,7 +100,11 @@ constexpr std::array<MeanRow, 4> mean_rows{mean_row<1>, mean_row<2>, mean_row<3>
 void blur_on_cpu(const std::uint8_t* in, std::uint8_t* out, const BlurProblem& p) {
   const std::int64_t pitch = p.width * p.channels;
   const MeanRow mean = mean_rows.at(static_cast<std::size_t>(p.channels - 1));
-  constexpr std::int64_t strip = 256;  // rows that one core marches down
+  // Rows that one core marches down: some strips for each, but long beside the rows that a strip
+  // adds up before its first.
+  const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  const std::int64_t strip = std::max<std::int64_t>(
+      std::min<std::int64_t>(256, p.height / (4 * cores)), 16 + std::int64_t{4} * p.radius);
   parallel_for(static_cast<std::size_t>((p.height + strip - 1) / strip), [&](std::size_t index) {
     const std::int64_t first = static_cast<std::int64_t>(index) * strip;
     const std::int64_t end = std::min(p.height, first + strip);

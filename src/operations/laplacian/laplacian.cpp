@@ -92,7 +92,7 @@ void step_on_cpu(const T* in, T* out, const LaplacianProblem& p) {
   const auto columns = static_cast<std::size_t>(p.columns);
   const auto rows = static_cast<std::size_t>(p.rows);
   const T center = static_cast<T>(p.center), side = static_cast<T>(p.side);
-  parallel_for(rows, [&](std::size_t r) {
+  const auto one_row = [&](std::size_t r) {
     const T* const middle = in + r * columns;
     const T* const north = r > 0 ? middle - columns : nullptr;
     const T* const south = r + 1 < rows ? middle + columns : nullptr;
@@ -112,7 +112,15 @@ void step_on_cpu(const T* in, T* out, const LaplacianProblem& p) {
       for (std::size_t c = 1; c + 1 < columns; ++c) cell(c, middle[c - 1], middle[c + 1]);
     }
     cell(columns - 1, middle[columns - 2], T{});
-  });
+  };
+  // Rows in pieces that are worth a core's while; a small grid is one piece, and starts no threads.
+  constexpr std::size_t cells = 1 << 14;
+  for_chunks(
+      rows,
+      [&](std::size_t first, std::size_t end) {
+        for (std::size_t r = first; r < end; ++r) one_row(r);
+      },
+      std::max<std::size_t>(1, cells / columns));
 }
 
 template <typename T>
