@@ -19,9 +19,9 @@ struct WrittenAccess {
   bool member = false;  ///< of a structure: "points[i].x"
 };
 
-/// The access to `object` in `line`: NAME[...] by the object's name. If the line does not name it (a
-/// pointer with another name was used), the only access of its direction that the line has, unless
-/// that is to one of `others`. Empty when there is none.
+/// The access to `object` in `line`: NAME[...] by the object's name. If the line does not name it
+/// (a pointer with another name was used), the only access of its direction that the line has,
+/// unless that is to one of `others`. Empty when there is none.
 WrittenAccess written_access(const std::string& line, const std::string& object, bool is_store,
                              const std::set<std::string>& others = {});
 
