@@ -54,7 +54,9 @@ struct SaxpbCommand {
   /// The lecture's program: random values, the CPU's time, the device's, and how far apart the
   /// results are.
   int compare() const {
-    const std::shared_ptr<Device> device = Device::open(options.device), cpu = Device::open("cpu");
+    std::string why;
+    const std::shared_ptr<Device> device = Device::open(options.device, &why);
+    const std::shared_ptr<Device> cpu = Device::open("cpu");
     const auto count = static_cast<std::size_t>(*values);
     const operations::HostArray from = operations::random_array(DataType::float32, count, 1);
     operations::HostArray here(DataType::float32, count), there(DataType::float32, count);
@@ -62,6 +64,7 @@ struct SaxpbCommand {
       return ArrayView{{y.type(), y.count(), y.data()}};
     };
     const bool on_cpu = device->kind() == DeviceKind::cpu;
+    if (on_cpu && options.device == "auto") note("tilescope: " + why);
     const RunReport of_device =
         saxpb(*device, a, from.view(), b, into(there), on_cpu ? SaxpbOptions{} : named());
     double cpu_ms = 0.0;

@@ -103,8 +103,7 @@ void blur_on_cpu(const std::uint8_t* in, std::uint8_t* out, const BlurProblem& p
   // Rows that one core marches down: some strips for each, but long beside the rows that a strip
   // adds up before its first.
   const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
-  const std::int64_t strip = std::max<std::int64_t>(
-      std::min<std::int64_t>(256, p.height / (4 * cores)), 16 + std::int64_t{4} * p.radius);
+  const std::int64_t strip = std::max(p.height / (4 * cores), 16 + std::int64_t{4} * p.radius);
   parallel_for(static_cast<std::size_t>((p.height + strip - 1) / strip), [&](std::size_t index) {
     const std::int64_t first = static_cast<std::int64_t>(index) * strip;
     const std::int64_t end = std::min(p.height, first + strip);
