@@ -61,6 +61,10 @@ def rows(name, report):
         if rung["verdict"] != "ok":
             yield f"| {size} | {rung['name']} | {rung['verdict']}: {rung['reason']} | | | | |"
             continue
+        if rung["time_ms"] is None:  # emulated: verified and counted
+            yield f"| {size} | {rung['name']} | no time | | | | |"
+            size = ""
+            continue
         yield (
             f"| {size} | {rung['name']} | {rung['time_ms'] * 1e3:.4g} "
             f"| {rung['bytes_per_second'] * 1e-9:.0f} | {figure(rung.get('speed_over_peer'))} "
