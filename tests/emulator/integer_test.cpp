@@ -52,11 +52,16 @@ TEST_P(EachType, Sums) {
 }
 
 TEST_P(EachType, Products) {
+  __extension__ using uint128 = unsigned __int128;
   const unsigned width = bits_of(GetParam());
-  check("mul.lo", 2, [](int128 a, int128 b, int128) { return a * b; });
-  check("mad.lo", 3, [](int128 a, int128 b, int128 c) { return a * b + c; });
+  const auto low = [](int128 a, int128 b) {  // of u64 the product may exceed an int128
+    return static_cast<int128>(static_cast<uint128>(a) * static_cast<uint128>(b));
+  };
+  check("mul.lo", 2, [&](int128 a, int128 b, int128) { return low(a, b); });
+  check("mad.lo", 3, [&](int128 a, int128 b, int128 c) {
+    return static_cast<int128>(static_cast<uint128>(low(a, b)) + static_cast<uint128>(c));
+  });
   check("mul.hi", 2, [&](int128 a, int128 b, int128) {
-    __extension__ using uint128 = unsigned __int128;
     if (is_signed(GetParam())) return a * b >> width;
     return static_cast<int128>(static_cast<uint128>(a) * static_cast<uint128>(b) >> width);
   });
