@@ -34,19 +34,29 @@ using ::uint32_t;
 using ::uint64_t;
 using ::intptr_t;
 using ::uintptr_t;
+using ::abs; using ::fabs; using ::sqrt; using ::cbrt; using ::hypot; using ::pow;
+using ::exp; using ::exp2; using ::expm1; using ::log; using ::log2; using ::log10; using ::log1p;
+using ::sin; using ::cos; using ::tan; using ::asin; using ::acos; using ::atan; using ::atan2;
+using ::sinh; using ::cosh; using ::tanh; using ::asinh; using ::acosh; using ::atanh;
+using ::floor; using ::ceil; using ::round; using ::trunc; using ::rint; using ::nearbyint;
+using ::fmod; using ::remainder; using ::fmin; using ::fmax; using ::fdim; using ::fma;
+using ::copysign; using ::erf; using ::erfc; using ::tgamma; using ::lgamma; using ::ldexp;
+using ::isnan; using ::isinf; using ::isfinite; using ::signbit;
+using ::min;
+using ::max;
 }
 #ifndef NULL
 #define NULL 0
 #endif
 #ifndef INFINITY
-#define INFINITY (__builtin_huge_valf())
+#define INFINITY (__int_as_float(0x7f800000))
 #endif
 #ifndef NAN
-#define NAN (__builtin_nanf(""))
+#define NAN (__int_as_float(0x7fffffff))
 #endif
 #ifndef HUGE_VALF
-#define HUGE_VALF (__builtin_huge_valf())
-#define HUGE_VAL (__builtin_huge_val())
+#define HUGE_VALF (__int_as_float(0x7f800000))
+#define HUGE_VAL (__longlong_as_double(0x7ff0000000000000LL))
 #endif
 #ifndef M_PI
 #define M_E 2.7182818284590452354
@@ -72,41 +82,42 @@ using ::uintptr_t;
 
 constexpr std::string_view limits_text = R"(#pragma once
 #include <cuda/std/climits>
-#include <cuda/std/cfloat>
+#ifndef FLT_MAX
+#define FLT_RADIX 2
+#define FLT_MANT_DIG 24
+#define FLT_DIG 6
+#define FLT_MIN_EXP (-125)
+#define FLT_MAX_EXP 128
+#define FLT_MIN 1.17549435082228750797e-38f
+#define FLT_MAX 3.40282346638528859812e+38f
+#define FLT_EPSILON 1.1920928955078125e-7f
+#define DBL_MANT_DIG 53
+#define DBL_DIG 15
+#define DBL_MIN_EXP (-1021)
+#define DBL_MAX_EXP 1024
+#define DBL_MIN 2.2250738585072013831e-308
+#define DBL_MAX 1.79769313486231570815e+308
+#define DBL_EPSILON 2.2204460492503130808e-16
+#endif
 #ifndef INT_MAX
+#define CHAR_BIT 8
+#define SCHAR_MIN (-128)
 #define SCHAR_MAX 127
 #define UCHAR_MAX 255
+#define SHRT_MIN (-32768)
 #define SHRT_MAX 32767
 #define USHRT_MAX 65535
 #define INT_MIN (-2147483647 - 1)
 #define INT_MAX 2147483647
 #define UINT_MAX 4294967295U
+#define LLONG_MIN (-9223372036854775807LL - 1)
+#define LLONG_MAX 9223372036854775807LL
+#define ULLONG_MAX 18446744073709551615ULL
 #endif
 )";
 
 constexpr std::string_view integer_text = R"(#pragma once
 #include <cuda/std/cstdint>
-)";
-
-/// The functions that have the same name in std as in the global namespace.
-constexpr std::string_view mathematics_text = R"(#pragma once
-namespace std {
-using ::abs; using ::fabs; using ::sqrt; using ::cbrt; using ::hypot; using ::pow;
-using ::exp; using ::exp2; using ::expm1; using ::log; using ::log2; using ::log10; using ::log1p;
-using ::sin; using ::cos; using ::tan; using ::asin; using ::acos; using ::atan; using ::atan2;
-using ::sinh; using ::cosh; using ::tanh; using ::asinh; using ::acosh; using ::atanh;
-using ::floor; using ::ceil; using ::round; using ::trunc; using ::rint; using ::nearbyint;
-using ::fmod; using ::remainder; using ::fmin; using ::fmax; using ::fdim; using ::fma;
-using ::copysign; using ::erf; using ::erfc; using ::tgamma; using ::lgamma; using ::ldexp;
-using ::isnan; using ::isinf; using ::isfinite; using ::signbit;
-}
-)";
-
-constexpr std::string_view algorithm_text = R"(#pragma once
-namespace std {
-using ::min;
-using ::max;
-}
 )";
 
 /// Headers whose contents CUDA's own library has for device code, in cuda::std.
@@ -199,6 +210,7 @@ const std::set<std::string_view>& host_only() {
                                                    "typeindex",
                                                    "new",
                                                    "valarray",
+                                                   "cuda.h",
                                                    "cuda_profiler_api.h",
                                                    "cublas_v2.h",
                                                    "cublas.h",
@@ -206,7 +218,6 @@ const std::set<std::string_view>& host_only() {
                                                    "cufft.h",
                                                    "cusparse.h",
                                                    "cusolverDn.h",
-                                                   "curand.h",
                                                    "cudnn.h",
                                                    "nvml.h",
                                                    "nvToolsExt.h",
@@ -253,8 +264,7 @@ std::optional<std::string> host_header(std::string_view name) {
   if (name == "limits.h" || name == "climits" || name == "float.h" || name == "cfloat") {
     return std::string(limits_text);
   }
-  if (name == "math.h" || name == "cmath") return std::string(mathematics_text);
-  if (name == "algorithm") return std::string(algorithm_text);
+  if (name == "math.h" || name == "cmath" || name == "algorithm") return std::string(nothing);
   if (std::find(twins.begin(), twins.end(), name) != twins.end()) {
     return fmt::format(
         "#pragma once\n#include <cuda/std/{}>\nnamespace std {{\n"

@@ -11,7 +11,7 @@ namespace tilescope::compile {
 /// The text that stands in for `#include <name>`; nothing for headers that must be found on disk.
 std::optional<std::string> host_header(std::string_view name);
 
-/// What nvcc includes before the first line: integer types, limits and constants of mathematics.
+/// What nvcc includes before the first line: integer types, constants and functions of mathematics.
 /// The name by which sources find it, and its text.
 inline constexpr std::string_view prelude_name = "tilescope_prelude.h";
 std::string_view prelude();

@@ -52,6 +52,8 @@ class Preparation {
     }
     if (unannotated_) request_.extra_options.emplace_back("-default-device");
     request_.headers.emplace_back(prelude_name, prelude());
+    // The libraries of CUDA define INFINITY and NAN in their own words.
+    request_.extra_options.emplace_back("--diag-suppress=47");
     request_.extra_options.push_back("--pre-include=" + std::string(prelude_name));
     return std::move(result_);
   }

@@ -102,6 +102,97 @@ class HostCode(program.ProgramTest):
         self.assertTrue(result.err.startswith(
             'tilescope: mine.cu(2): error: identifier "z" is undefined\n'), result.err)
 
+    def test_headers_of_the_host(self):
+        self.write("mine.cu", r"""#include <cuda.h>
+#include <cstring>
+#include <float.h>
+#include <limits.h>
+#include <utility>
+#include <array>
+#include <limits>
+#include <map>
+#include <curand_kernel.h>
+#include <curand.h>
+#include <cublas_v2.h>
+#include <thrust/device_vector.h>
+#include <helper_cuda.h>
+template <typename T> __device__ void exchange(T& a, T& b) {
+  T c = std::move(a); a = std::move(b); b = c;
+}
+__global__ void k(float* x, size_t n) {
+  if (threadIdx.x >= n) return;
+  std::array<float, 4> a{1, 2, 3, 4};
+  float b = x[threadIdx.x];
+  exchange(a[0], b);
+  char c[4];
+  memset(c, 1, 4);
+  memcpy(&x[threadIdx.x], &a[0], sizeof(float));
+  x[threadIdx.x] += c[2] + std::fabs(-2.0f) + fmaxf(b, -INFINITY) + std::abs(-1) +
+                    (INT_MAX > 0) + (std::numeric_limits<float>::max() == FLT_MAX);
+}
+cublasHandle_t handle;
+std::map<std::string, int> table = {{"a", 1}, {"b", 2}};
+int main() { cublasCreate(&handle); thrust::device_vector<float> v(4); return 0; }
+""")
+        result = self.run_program("run", "mine.cu", "--grid", "1", "--block", "2",
+                                  "--arg", "f32[2]=iota", "--arg", "u64:2")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertIn("\n    7 8\n", result.out)
+
+    def test_all_kinds_of_declarations(self):
+        self.write("mine.cu", r"""#include <stdio.h>
+#include <memory>
+#include <vector>
+#if defined(USE_DOUBLE)
+typedef double real;
+#else
+typedef float real;
+#endif
+template <typename T>
+void require(T status, char const* const call, int const line) {
+  if (status) { fprintf(stderr, "%s {\n", call); exit(1); }
+}
+#define REQUIRE(call) require((call), #call, __LINE__)
+typedef void (*Function)(const float*, float*, int);
+extern "C" void launch(float* p, int n);
+extern "C" { void plain(int); int variable; }
+__device__ __host__ inline int up(int a, int b) { return (a % b != 0) ? (a / b + 1) : (a / b); }
+template <class T, int N> struct __align__(16) Array {
+  T v[N];
+  __host__ __device__ T& operator[](int i) { return v[i]; }
+};
+struct Parameters { int w, h; float k[4]; };
+class Base { public: virtual ~Base() {} virtual void run() = 0; };
+class Job : public Base { public: void run() override; std::vector<int> queue; static int count; };
+int Job::count = 0;
+void Job::run() { printf("run {\n"); }
+template <typename F> __global__ void apply(F f, real* x, int n) {
+  int i = threadIdx.x;
+  if (i < n) x[i] = f(x[i]);
+}
+struct Twice { __device__ real operator()(real v) const { return 2 * v; } };
+__global__ void weigh(Parameters p, real* out) { out[threadIdx.x] = p.k[threadIdx.x % 4] * p.w; }
+__global__ void fill(Array<float, 4>* a) { (*a)[threadIdx.x] = up(threadIdx.x, 3); }
+template <class T> T sum(T* d, int n) { T s = d[0]; for (int i = 1; i < n; i++) s += d[i]; return s; }
+template float sum<float>(float*, int);
+auto release = [](float* p) { cudaFree(p); };
+using Pointer = std::unique_ptr<float, decltype(release)>;
+int main(void) {
+  auto next = [=] __device__(real v) { return v + 1; };
+  apply<<<1, 32, 0, 0>>>(next, (real*)0, 3);
+  REQUIRE(cudaDeviceSynchronize());
+}
+""")
+        for kernel, arguments, values in (
+                ("apply<Twice>", ("i8:0", "f32[3]=iota", "i32:3"), "0 2 4"),
+                ("weigh", ("i32:2,0,0,1065353216,0,0", "f32[3]=zeros"), "0 2 0"),
+                ("fill", ("f32[4]=zeros",), "0 1 1 0")):
+            given = [word for argument in arguments for word in ("--arg", argument)]
+            result = self.run_program("run", "mine.cu", "--kernel", kernel, "--grid", "1", "--block",
+                                      "3", *given)
+            self.assertEqual(result.code, 0, result.err)
+            self.assertIn(f"    {values}\n", result.out)
+
 
 if __name__ == "__main__":
     program.main()
