@@ -23,7 +23,7 @@ constexpr int tree_threads = 256;
 struct Tile {
   int threads, unroll, blocks_per_sm;
 };
-constexpr Tile value_tile{.threads = 512, .unroll = 8, .blocks_per_sm = 2};
+constexpr Tile value_tile{.threads = 512, .unroll = 4, .blocks_per_sm = 3};
 constexpr Tile place_tile{.threads = 512, .unroll = 8, .blocks_per_sm = 3};
 // Short lists: blocks that are small begin, and end, sooner.
 constexpr Tile short_tile{.threads = 128, .unroll = 8, .blocks_per_sm = 8};
