@@ -18,13 +18,6 @@
 namespace tilescope {
 namespace {
 
-// Past the process's own limit the kernel would end it with SIGXFSZ instead of reporting.
-std::optional<std::uint64_t> file_size_limit() {
-  struct rlimit limit = {};
-  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
-  return limit.rlim_cur;
-}
-
 // 0 or an errno. A write may be partial, or interrupted by a signal.
 int write_at(int file, std::uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -50,15 +43,30 @@ int write_zeros(int file, std::uint64_t size) {
   return 0;
 }
 
-int allocate(int file, std::uint64_t size) {
-  for (;;) {
-    const int code = ::posix_fallocate(file, 0, static_cast<off_t>(size));
-    if (code == EINTR) continue;
-    return code == EOPNOTSUPP || code == EINVAL ? write_zeros(file, size) : code;
-  }
+}  // namespace
+
+// Past the process's own limit the kernel would end it with SIGXFSZ instead of reporting.
+std::optional<std::uint64_t> file_size_limit() {
+  struct rlimit limit = {};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  return limit.rlim_cur;
 }
 
-}  // namespace
+std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
+                            const std::string& folder) {
+  if (size > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) {
+    return fmt::format("{} bytes are more than a file can have", size);
+  }
+  if (const auto limit = file_size_limit(); limit && size > *limit) {
+    return fmt::format("it would have {} bytes, and this process may write at most {} (ulimit -f)",
+                       size, *limit);
+  }
+  int code = EINTR;
+  while (code == EINTR) code = ::posix_fallocate(file.get(), 0, static_cast<off_t>(size));
+  if (code == EOPNOTSUPP || code == EINVAL) code = write_zeros(file.get(), size);
+  if (code == 0) return {};
+  return fmt::format("{} bytes are needed: {}", size, explain_write_failure(code, folder));
+}
 
 OutputFile::OutputFile(const std::string& path) : path_(path), owner_(::getpid()) {
   const OutputTarget target = resolve_output_target(path);
@@ -120,17 +128,8 @@ void OutputFile::fail(const std::string& why) const {
 
 void OutputFile::reserve(std::uint64_t size) {
   if (reserved_ != 0 || size == 0) return;
-  if (size > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) {
-    fail(fmt::format("{} bytes are more than a file can have", size));
-  }
-  if (const auto limit = file_size_limit(); limit && size > *limit) {
-    fail(fmt::format("it would have {} bytes, and this process may write at most {} (ulimit -f)",
-                     size, *limit));
-  }
-  if (const int code = allocate(file_.get(), size)) {
-    const std::string folder = std::filesystem::path(target_).parent_path().string();
-    fail(fmt::format("{} bytes are needed: {}", size, explain_write_failure(code, folder)));
-  }
+  const std::string folder = std::filesystem::path(target_).parent_path().string();
+  if (const std::string why = reserve_storage(file_, size, folder); !why.empty()) fail(why);
   reserved_ = size;
 }
 

@@ -69,4 +69,12 @@ class OutputFile {
   std::uint64_t appended_ = 0;
 };
 
+/// The most bytes that this process may give a file, if there is a limit.
+std::optional<std::uint64_t> file_size_limit();
+
+/// Makes an empty file `size` bytes long, all zero, on storage that is really there. Returns why
+/// not; empty on success. `folder` is where it lies, for the message.
+std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
+                            const std::string& folder);
+
 }  // namespace tilescope

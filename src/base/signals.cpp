@@ -15,6 +15,7 @@ namespace {
 
 std::atomic<int> scopes{0};
 std::atomic<bool> cancel_flag{false};
+std::atomic<bool> bus_error{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 void say(const char* text) noexcept {
@@ -30,6 +31,10 @@ extern "C" void end_on_signal(int signal) {
 }
 
 extern "C" void explain_bus_error(int signal, siginfo_t* info, void*) {
+  // Several threads may meet the end of the file at the same moment: one of them reports.
+  if (bus_error.exchange(true)) {
+    for (;;) ::pause();
+  }
   const char* const name = info != nullptr ? mapped_file_at(info->si_addr) : nullptr;
   remove_temporaries();
   if (name == nullptr) {  // a defect, not a file: end as the system would have

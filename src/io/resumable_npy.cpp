@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <tilescope/error.hpp>
 
+#include "base/output_file.hpp"
+#include "base/output_target.hpp"
 #include "base/text.hpp"
 #include "io/npy_header.hpp"
 
@@ -22,75 +24,111 @@ namespace {
 
 constexpr std::string_view magic = "tilescope-journal 1 ";
 
-std::string beside(const std::string& target, const char* ending) {
-  const std::filesystem::path path(target);
-  return (path.parent_path() / ("." + path.filename().string() + ending)).string();
+constexpr mode_t mode = 0666;
+
+/// Whether `path` still names the file that is open.
+bool is_still_named(const FileDescriptor& file, const std::string& path) {
+  struct stat opened = {}, named = {};
+  return fstat(file.get(), &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
 }  // namespace
 
-void ResumableNpy::fail(const std::string& what) const {
+void ResumableNpy::fail(const std::string& why) const {
   throw Error(ErrorKind::bad_input,
-              fmt::format("cannot write {}: {}: {}", tilescope::quoted(target_), what,
-                          system_error_text(errno)));
+              fmt::format("cannot write {}: {}", tilescope::quoted(path_), why));
 }
 
 ResumableNpy::ResumableNpy(const std::string& path, const NpyHeader& header,
                            const std::string& purpose, std::int64_t tiles)
-    : target_(path),
-      partial_path_(beside(path, ".partial")),
-      journal_path_(beside(path, ".journal")),
+    : path_(path),
+      target_(resolve_output_target(path).path),
       header_(header),
       done_(static_cast<std::size_t>(tiles), false) {
-  if (std::filesystem::is_directory(path)) {
-    throw Error(ErrorKind::bad_input, fmt::format("cannot write {}: it is a folder; name a file",
-                                                  tilescope::quoted(path)));
-  }
-  constexpr mode_t mode = 0666;
-  journal_ = FileDescriptor(open(journal_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
-  if (!journal_.is_open()) fail("its journal " + tilescope::quoted(journal_path_));
-  if (flock(journal_.get(), LOCK_EX | LOCK_NB) != 0) {
-    throw Error(ErrorKind::usage, fmt::format("{} is being written by another process; wait for it",
-                                              tilescope::quoted(target_)));
-  }
-  read_journal(purpose);
-
-  const std::string front = npy_front(header);
+  const std::filesystem::path target(target_);
+  folder_ = target.parent_path().string();
+  const std::string stem = (target.parent_path() / ("." + target.filename().string())).string();
+  partial_path_ = stem + ".partial";
+  journal_path_ = stem + ".journal";
+  const std::string front = npy_front(header), head = std::string(magic) + purpose;
   data_offset_ = front.size();
   const std::size_t size = front.size() + header.bytes();
-  partial_ = FileDescriptor(open(partial_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
-  if (!partial_.is_open()) fail("its partial file " + tilescope::quoted(partial_path_));
-  if (const int failed = posix_fallocate(partial_.get(), 0, static_cast<off_t>(size))) {
-    errno = failed;
-    fail(fmt::format("{} bytes on disk", size));
+
+  open_journal();
+  read_journal(head);
+  struct stat partial = {};
+  if (done_count_ > 0 && (stat(partial_path_.c_str(), &partial) != 0 ||
+                          static_cast<std::size_t>(partial.st_size) != size)) {
+    // The tiles that the journal lists are gone.
+    done_.assign(done_.size(), false);
+    done_count_ = 0;
   }
-  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, partial_.get(), 0);
-  if (memory == MAP_FAILED) fail("mapping it");
-  mapping_ = {static_cast<std::byte*>(memory), size};
+  try {
+    if (done_count_ == 0) begin_journal(head);
+    open_partial(size);
+  } catch (...) {
+    if (done_count_ == 0) {
+      unlink(partial_path_.c_str());
+      unlink(journal_path_.c_str());
+    }
+    throw;
+  }
   std::memcpy(mapping_.data(), front.data(), front.size());
 }
 
 ResumableNpy::~ResumableNpy() {
+  registration_.reset();
   if (!mapping_.empty()) munmap(mapping_.data(), mapping_.size());
 }
 
-void ResumableNpy::read_journal(const std::string& purpose) {
-  const std::string head = std::string(magic) + purpose;
+void ResumableNpy::open_journal() {
+  do {
+    journal_ = FileDescriptor(open(journal_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
+    if (!journal_.is_open()) fail(explain_write_failure(errno, folder_));
+    if (flock(journal_.get(), LOCK_EX | LOCK_NB) != 0) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} is being written by another process; wait for it",
+                              tilescope::quoted(path_)));
+    }
+    // A process that finished in between has removed what was opened: its journal, not ours.
+  } while (!is_still_named(journal_, journal_path_));
+}
+
+void ResumableNpy::open_partial(std::size_t size) {
+  partial_ = FileDescriptor(open(partial_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
+  if (!partial_.is_open()) fail(explain_write_failure(errno, folder_));
+  if (done_count_ == 0) {
+    if (const std::string why = reserve_storage(partial_, size, folder_); !why.empty()) fail(why);
+  }
+  void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, partial_.get(), 0);
+  if (memory == MAP_FAILED) {
+    fail(fmt::format("cannot map {} bytes into memory: {}", size, system_error_text(errno)));
+  }
+  mapping_ = {static_cast<std::byte*>(memory), size};
+  registration_ = std::make_unique<MappingRegistration>(memory, size, partial_path_);
+}
+
+void ResumableNpy::begin_journal(const std::string& head) {
+  // What an older attempt left is of unknown origin.
+  unlink(partial_path_.c_str());
+  const std::string line = head + '\n';
+  if (const auto limit = file_size_limit(); limit && line.size() > *limit) {
+    fail(fmt::format("this process may write at most {} bytes (ulimit -f)", *limit));
+  }
+  if (ftruncate(journal_.get(), 0) != 0 ||
+      pwrite(journal_.get(), line.data(), line.size(), 0) != static_cast<ssize_t>(line.size()) ||
+      fsync(journal_.get()) != 0) {
+    fail(explain_write_failure(errno, folder_));
+  }
+  lseek(journal_.get(), 0, SEEK_END);
+}
+
+void ResumableNpy::read_journal(const std::string& head) {
   const std::string text = read_text_file(journal_path_);
   // A line whose end is missing was being written when the process died.
   const std::string_view complete = std::string_view(text).substr(0, text.rfind('\n') + 1);
-  if (complete.empty()) {
-    const std::string line = head + '\n';
-    if (ftruncate(journal_.get(), 0) != 0 ||
-        pwrite(journal_.get(), line.data(), line.size(), 0) != static_cast<ssize_t>(line.size()) ||
-        fsync(journal_.get()) != 0) {
-      fail("its journal " + tilescope::quoted(journal_path_));
-    }
-    // What an older attempt left is of unknown origin.
-    unlink(partial_path_.c_str());
-    lseek(journal_.get(), 0, SEEK_END);
-    return;
-  }
+  if (complete.empty()) return;
   const std::vector<std::string_view> lines = split(complete, '\n');
   if (lines[0] != head) {
     throw Error(
@@ -108,7 +146,7 @@ void ResumableNpy::read_journal(const std::string& purpose) {
     }
   }
   if (ftruncate(journal_.get(), static_cast<off_t>(complete.size())) != 0) {
-    fail("its journal " + tilescope::quoted(journal_path_));
+    fail(explain_write_failure(errno, folder_));
   }
   lseek(journal_.get(), 0, SEEK_END);
 }
@@ -129,11 +167,13 @@ void ResumableNpy::mark_done(std::int64_t tile) {
 }
 
 void ResumableNpy::flush() {
-  if (msync(mapping_.data(), mapping_.size(), MS_SYNC) != 0) fail("its contents");
+  if (msync(mapping_.data(), mapping_.size(), MS_SYNC) != 0) {
+    fail(explain_write_failure(errno, folder_));
+  }
   const auto size = static_cast<ssize_t>(unwritten_.size());
   if (write(journal_.get(), unwritten_.data(), unwritten_.size()) != size ||
       fdatasync(journal_.get()) != 0) {
-    fail("its journal " + tilescope::quoted(journal_path_));
+    fail(explain_write_failure(errno, folder_));
   }
   unwritten_.clear();
   flushed_ = std::chrono::steady_clock::now();
@@ -143,10 +183,13 @@ void ResumableNpy::commit() {
   if (done_count_ != static_cast<std::int64_t>(done_.size())) {
     throw Error(ErrorKind::usage, fmt::format("{} of {} tiles of {} are missing",
                                               done_.size() - static_cast<std::size_t>(done_count_),
-                                              done_.size(), tilescope::quoted(target_)));
+                                              done_.size(), tilescope::quoted(path_)));
   }
   flush();
-  if (std::rename(partial_path_.c_str(), target_.c_str()) != 0) fail("giving it its name");
+  if (std::rename(partial_path_.c_str(), target_.c_str()) != 0) {
+    const int code = errno;
+    fail(fmt::format("the finished file cannot be renamed to it: {}", system_error_text(code)));
+  }
   unlink(journal_path_.c_str());
 }
 

@@ -4,12 +4,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <tilescope/matrix.hpp>
 #include <tilescope/npy.hpp>
 #include <vector>
 
+#include "base/cleanup.hpp"
 #include "base/file.hpp"
 
 namespace tilescope::io {
@@ -19,9 +21,9 @@ namespace tilescope::io {
 /// their states, shape, tiles): a journal of another purpose is refused. One process at a time.
 class ResumableNpy {
  public:
-  /// Continues `path`'s partial file if there is one, else begins it and reserves its space.
-  /// Errors: bad_input as OutputFile; usage for a journal of another purpose or in use by another
-  /// process.
+  /// Continues `path`'s partial file if there is one, else begins it and reserves its space; where
+  /// that fails, nothing is left. Errors: bad_input as OutputFile; usage for a journal of another
+  /// purpose or in use by another process.
   ResumableNpy(const std::string& path, const NpyHeader& header, const std::string& purpose,
                std::int64_t tiles);
   ~ResumableNpy();
@@ -40,13 +42,18 @@ class ResumableNpy {
   void commit();
 
  private:
-  void read_journal(const std::string& purpose);
-  [[noreturn]] void fail(const std::string& what) const;
+  void open_journal();
+  void read_journal(const std::string& head);
+  void begin_journal(const std::string& head);
+  void open_partial(std::size_t size);
+  [[noreturn]] void fail(const std::string& why) const;
 
-  std::string target_, partial_path_, journal_path_;
+  std::string path_;  ///< as given, for messages
+  std::string target_, folder_, partial_path_, journal_path_;
   NpyHeader header_;
   FileDescriptor partial_, journal_;
   std::span<std::byte> mapping_;
+  std::unique_ptr<MappingRegistration> registration_;
   std::size_t data_offset_ = 0;
   std::vector<bool> done_;
   std::int64_t done_count_ = 0;

@@ -83,5 +83,46 @@ TEST_F(ResumableNpyTest, OneProcessAtATime) {
   EXPECT_NE(what.find("another process"), std::string::npos) << what;
 }
 
+TEST_F(ResumableNpyTest, TilesWhosePartialFileIsGoneAreComputedAgain) {
+  {
+    ResumableNpy file(path_, header_, "x", 3);
+    file.mark_done(1);
+    file.flush();
+  }
+  const std::string partial = folder_ / ".c.npy.partial";
+  std::filesystem::resize_file(partial, 10);
+  {
+    ResumableNpy file(path_, header_, "x", 3);
+    EXPECT_EQ(file.done_count(), 0) << "cut short";
+    file.mark_done(2);
+    file.flush();
+  }
+  std::filesystem::remove(partial);
+  ResumableNpy file(path_, header_, "x", 3);
+  EXPECT_EQ(file.done_count(), 0) << "removed";
+  EXPECT_EQ(read_file(folder_ / ".c.npy.journal").find('2'), std::string::npos);
+}
+
+TEST_F(ResumableNpyTest, AnOutputThatCannotBeLeavesNothing) {
+  const std::string why =
+      error_of(ErrorKind::bad_input, [&] { ResumableNpy(folder_ / "no/c.npy", header_, "x", 3); });
+  EXPECT_NE(why.find("create it first"), std::string::npos) << why;
+  const NpyHeader endless =
+      npy_matrix_header(DataType::float32, std::int64_t{1} << 31U, std::int64_t{1} << 29U);
+  error_of(ErrorKind::bad_input, [&] { ResumableNpy(path_, endless, "x", 3); });
+  EXPECT_TRUE(folder_.names().empty());
+}
+
+TEST_F(ResumableNpyTest, ALinkIsFollowed) {
+  std::filesystem::create_symlink("real.npy", path_);
+  {
+    ResumableNpy file(path_, header_, "x", 1);
+    file.mark_done(0);
+    file.commit();
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+  EXPECT_EQ(NpyFile(folder_ / "real.npy").header(), header_);
+}
+
 }  // namespace
 }  // namespace tilescope::io
