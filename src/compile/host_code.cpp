@@ -246,7 +246,8 @@ class Scanner {
       return begin;
     }
     const std::size_t stop = behind(i);
-    scope(i + 1, stop - 1);
+    if (++depth_ <= deepest) scope(i + 1, stop - 1);
+    --depth_;
     return stop;
   }
 
@@ -263,7 +264,10 @@ class Scanner {
       type_was_cut_ = true;
       return last + 1;
     }
-    for (std::size_t i = open + 1; i < stop - 1;) i = declaration(i, stop - 1, true);
+    if (++depth_ <= deepest) {
+      for (std::size_t i = open + 1; i < stop - 1;) i = declaration(i, stop - 1, true);
+    }
+    --depth_;
     type_was_cut_ = false;
     return stop;
   }
@@ -320,6 +324,8 @@ class Scanner {
   const std::set<std::string>& macros_;
   DeviceCode code_;
   bool type_was_cut_ = false;
+  int depth_ = 0;
+  static constexpr int deepest = 100;  ///< classes and namespaces in one another; below, all stays
 };
 
 }  // namespace

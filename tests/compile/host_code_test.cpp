@@ -118,6 +118,27 @@ TEST(HostCode, BracketsThatDoNotMatchAreTheCompilersBusiness) {
   EXPECT_THAT(cut("template <").left_out, IsEmpty());
 }
 
+TEST(HostCode, DeepNestingAndOddTextEndSoon) {
+  std::string deep;
+  for (int i = 0; i < 20'000; ++i) deep += i % 2 == 0 ? "struct A {\n" : "namespace b {\n";
+  for (int i = 0; i < 20'000; ++i) deep += "}\n";
+  cut(deep);
+  std::uint32_t state = 1;
+  const std::string_view pieces[] = {
+      "{",       "}",  "(", ")",          ";",        ":",         "=",
+      "struct ", "A ", "<", ">",          "operator", "template<", "__device__ ",
+      "int ",    "::", ",", "namespace ", "\n",       "\"",        "extern \"C\" ",
+      "enum ",   "[",  "]"};
+  for (int round = 0; round < 2'000; ++round) {
+    std::string text;
+    for (int i = 0; i < 60; ++i) {
+      state = state * 1'664'525 + 1'013'904'223;
+      text += pieces[(state >> 16) % std::size(pieces)];
+    }
+    cut(text);
+  }
+}
+
 TEST(HostCode, DirectivesStay) {
   const DeviceCode code =
       cut("#define TILE 16\nint main() {\n#ifdef X\n  a();\n#else\n  b();\n#endif\n}\n"
