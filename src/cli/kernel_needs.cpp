@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "compile/compiler.hpp"
 #include "compile/cubin.hpp"
+#include "compile/user_source.hpp"
 #include "gpu/architecture.hpp"
 #include "operations/kernel_source.hpp"
 #include "operations/registry.hpp"
@@ -79,17 +80,25 @@ KernelNeedsFound of_file(const KernelQuestion& question, const gpu::Gpu& gpu) {
                 fmt::format("{}: give the block size with --threads N", question.what));
   }
   std::string note;
-  compile::Compilation compilation{.source_name = question.what,
-                                   .source = read_text_file(question.what),
-                                   .kernel = question.kernel,
-                                   .architecture = architecture_for(gpu, note)};
+  KernelRequest request{.source_name = question.what,
+                        .source = read_text_file(question.what),
+                        .kernel = question.kernel};
   const std::filesystem::path folder = std::filesystem::path(question.what).parent_path();
-  compilation.include_directories.push_back(folder.empty() ? "." : folder.string());
+  request.include_directories.push_back(folder.empty() ? "." : folder.string());
   for (const std::string& define : question.defines) {
     const std::size_t equals = define.find('=');
-    compilation.defines.emplace_back(define.substr(0, equals),
-                                     equals == std::string::npos ? "" : define.substr(equals + 1));
+    request.defines.emplace_back(define.substr(0, equals),
+                                 equals == std::string::npos ? "" : define.substr(equals + 1));
   }
+  compile::prepare_user_source(request);
+  const compile::Compilation compilation{.source_name = request.source_name,
+                                         .source = request.source,
+                                         .kernel = request.kernel,
+                                         .architecture = architecture_for(gpu, note),
+                                         .defines = request.defines,
+                                         .include_directories = request.include_directories,
+                                         .headers = request.headers,
+                                         .extra_options = request.extra_options};
   KernelNeedsFound found = of_compilation(compilation, question);
   if (!note.empty()) found.note = note + (found.note.empty() ? "" : "; " + found.note);
   return found;
