@@ -52,7 +52,7 @@ class Climber {
       if (!verified(*prepared, result, 1, " after timing")) return result;
       const operations::Work work = operation_.work();
       const double seconds = result.timing->median_ms() * 1e-3;
-      result.flops_per_second = work.flops / seconds;
+      result.flops_per_second = variant.is_copy ? 0.0 : work.flops / seconds;
       result.bytes_per_second = work.bytes / seconds;
       if (auto why = above_peak(result, work, device_)) return wrong(result, std::move(*why));
     }
