@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "operations/task.hpp"
 
 namespace tilescope::cli {
 
@@ -29,6 +30,23 @@ void add_run_options(CLI::App& command, ArrayOptions& options, const char* opera
           fmt::format("A rung of tilescope ladder {} (default: the device's best)", operation))
       ->type_name("NAME");
   add_json_option(command, options.json);
+}
+
+void add_memory_option(CLI::App& command, ArrayOptions& options) {
+  command
+      .add_option("--device-memory", options.device_memory,
+                  "Use at most this much of a GPU's memory: chunks are streamed (default: what "
+                  "does not fit is; the cpu device has no such limit)")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+}
+
+transfer::StreamOptions streaming(const ArrayOptions& options, const Device& device, double bytes) {
+  if (options.variant == operations::cpu_rung().name) return {};
+  if (options.device_memory > 0) return {.device_bytes = options.device_memory};
+  // Room for the context, other processes and scratch memory.
+  const double room = 0.85 * static_cast<double>(device.properties().global_bytes);
+  return {.device_bytes = bytes > room ? static_cast<std::size_t>(room) : 0};
 }
 
 void show(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,

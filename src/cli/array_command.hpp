@@ -15,16 +15,25 @@
 #include <tilescope/run_report.hpp>
 #include <vector>
 
+#include "transfer/streamed.hpp"
+
 namespace tilescope::cli {
 
 struct ArrayOptions {
   std::string output, device = "auto", variant, json;
+  std::uint64_t device_memory = 0;
 };
 
 /// Adds -o/--output FILE, required.
 void add_output_option(CLI::App& command, ArrayOptions& options, const char* type_name = "Y.npy");
 /// Adds --device, --variant and --json; `operation` is the ladder whose rungs are the variants.
 void add_run_options(CLI::App& command, ArrayOptions& options, const char* operation);
+
+/// Adds --device-memory.
+void add_memory_option(CLI::App& command, ArrayOptions& options);
+/// How the operation is streamed over the device: within --device-memory or, where `bytes` of
+/// arrays do not fit a GPU, within most of its memory; not at all by --variant cpu.
+transfer::StreamOptions streaming(const ArrayOptions& options, const Device& device, double bytes);
 
 /// What is said of a run: a line for people and, with --json, an object.
 struct Outcome {

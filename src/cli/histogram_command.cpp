@@ -15,6 +15,7 @@
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
 #include "io/png.hpp"
+#include "transfer/streamed_operations.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -50,7 +51,8 @@ struct HistogramCommand {
       set_range(*device, source.elements, wanted);
     }
     const HistogramResult result =
-        histogram(*device, source.elements, wanted, {.variant = options.variant});
+        transfer::histogram(*device, source.elements, wanted, {.variant = options.variant},
+                            streaming(options, *device, bytes_of(source.elements)));
     if (!options.output.empty()) {
       NpyWriter writer(options.output, {.type = DataType::uint64, .shape = {result.counts.size()}});
       std::memcpy(writer.data().data(), result.counts.data(), writer.data().size());
@@ -100,13 +102,19 @@ struct HistogramCommand {
     return source;
   }
 
+  static double bytes_of(const ConstArrayView& elements) {
+    return static_cast<double>(elements.bytes());
+  }
+
   // From the least to the greatest element, as NumPy does it.
   void set_range(Device& device, const ConstArrayView& elements, Bins& wanted) const {
     wanted.lower = 0.0;
     wanted.upper = 1.0;
     if (elements.count == 0) return;
-    const double least = reduce(device, elements, Reduction::min).real;
-    const double most = reduce(device, elements, Reduction::max).real;
+    const transfer::StreamOptions stream =
+        streaming({.device_memory = options.device_memory}, device, bytes_of(elements));
+    const double least = transfer::reduce(device, elements, Reduction::min, {}, stream).real;
+    const double most = transfer::reduce(device, elements, Reduction::max, {}, stream).real;
     if (!std::isfinite(least) || !std::isfinite(most)) {
       throw Error(ErrorKind::bad_input,
                   fmt::format("{}: its elements reach from {} to {}; give a --range LO,HI",
@@ -187,6 +195,7 @@ void register_histogram(CLI::App& app, std::function<int()>& run) {
   sub->add_option("-o,--output", command->options.output, "Write the counts, uint64")
       ->type_name("COUNTS.npy");
   add_run_options(*sub, command->options, "histogram");
+  add_memory_option(*sub, command->options);
   sub->footer(
       "Elements outside the range, and NaN, are in no bin.\n"
       "\n"

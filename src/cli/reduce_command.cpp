@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
+#include "transfer/streamed_operations.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -29,7 +30,8 @@ struct ReduceCommand {
     }
     const std::shared_ptr<Device> device = Device::open(options.device);
     const Reduced result =
-        reduce(*device, elements_of(file), reduction, {.variant = options.variant});
+        transfer::reduce(*device, elements_of(file), reduction, {.variant = options.variant},
+                         streaming(options, *device, static_cast<double>(header.bytes())));
     file.require_unchanged();
     const bool real = result.type == DataType::float64;
     const std::string value =
@@ -74,6 +76,7 @@ void register_reduce(CLI::App& app, std::function<int()>& run) {
       ->type_name("NAME")
       ->capture_default_str();
   add_run_options(*sub, command->options, "reduction");
+  add_memory_option(*sub, command->options);
   sub->footer(
       "The same data give the same result in every run on one device. Sums of int32 are\n"
       "exact. A NaN makes a sum, minimum or maximum NaN; argmax is the first NaN, if\n"

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
+#include "transfer/streamed_operations.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -21,8 +22,9 @@ struct ReverseCommand {
                 {.command = "reverse",
                  .text = fmt::format("{} = {} backwards", printable(options.output), printable(x))},
                 {&file}, file.header(), [&](Device& device, void* out) {
-                  return reverse(device, from, {{from.type, from.count, out}},
-                                 {.variant = options.variant});
+                  return transfer::reverse(
+                      device, from, {{from.type, from.count, out}}, {.variant = options.variant},
+                      streaming(options, device, traffic({&file}, file.header())));
                 });
     return 0;
   }
@@ -36,6 +38,7 @@ void register_reverse(CLI::App& app, std::function<int()>& run) {
   sub->add_option("X", command->x, "A list, of any type")->required()->type_name("X.npy");
   add_output_option(*sub, command->options);
   add_run_options(*sub, command->options, "reverse");
+  add_memory_option(*sub, command->options);
   sub->footer(
       "Examples:\n"
       "  tilescope reverse x.npy -o y.npy\n"

@@ -10,6 +10,7 @@
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
 #include "operations/random.hpp"
+#include "transfer/streamed_operations.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -25,21 +26,28 @@ struct SaxpbCommand {
     if (values.has_value() == !x.empty()) {
       throw Error(ErrorKind::usage, "saxpb takes either a file or --nvals; see saxpb --help");
     }
-    if (values) return compare();
+    if (values) {
+      if (options.device_memory > 0) {
+        throw Error(ErrorKind::usage, "--device-memory is for a file, not for --nvals");
+      }
+      return compare();
+    }
     if (options.output.empty()) {
       throw Error(ErrorKind::usage, "saxpb of a file needs -o/--output");
     }
     const NpyFile file(x);
     require_type(file, "saxpb", {DataType::float32, DataType::float64});
     const ConstArrayView from = elements_of(file);
-    compute_npy(options,
-                {.command = "saxpb",
-                 .text = fmt::format("{} = {:g} * {} + {:g}", printable(options.output), a,
-                                     printable(x), b),
-                 .details = {{"a", a}, {"b", b}, {"iterations", launch.iterations}}},
-                {&file}, file.header(), [&](Device& device, void* y) {
-                  return saxpb(device, a, from, b, {{from.type, from.count, y}}, named());
-                });
+    compute_npy(
+        options,
+        {.command = "saxpb",
+         .text =
+             fmt::format("{} = {:g} * {} + {:g}", printable(options.output), a, printable(x), b),
+         .details = {{"a", a}, {"b", b}, {"iterations", launch.iterations}}},
+        {&file}, file.header(), [&](Device& device, void* y) {
+          return transfer::saxpb(device, a, from, b, {{from.type, from.count, y}}, named(),
+                                 streaming(options, device, traffic({&file}, file.header())));
+        });
     return 0;
   }
 
@@ -124,6 +132,7 @@ void register_saxpb(CLI::App& app, std::function<int()>& run) {
       ->type_name("N")
       ->capture_default_str();
   add_run_options(*sub, command->options, "saxpb");
+  add_memory_option(*sub, command->options);
   sub->footer(
       "With --nvals, a difference beyond rounding is exit code 1. A block has at most\n"
       "1,024 threads: --nblocks 1 --nvals 2048 cannot be launched.\n"

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
+#include "transfer/streamed_operations.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -24,8 +25,9 @@ struct ScaleCommand {
          .text = fmt::format("{} = {:g} * {}", printable(options.output), factor, printable(x)),
          .details = {{"factor", factor}}},
         {&file}, file.header(), [&](Device& device, void* out) {
-          return scale(device, factor, in, dense_view(out, in.type, in.rows, in.columns),
-                       {.variant = options.variant});
+          return transfer::scale(device, factor, in, dense_view(out, in.type, in.rows, in.columns),
+                                 {.variant = options.variant},
+                                 streaming(options, device, traffic({&file}, file.header())));
         });
     return 0;
   }
@@ -44,6 +46,7 @@ void register_scale(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   add_output_option(*sub, command->options);
   add_run_options(*sub, command->options, "scale");
+  add_memory_option(*sub, command->options);
   sub->footer(
       "Examples:\n"
       "  tilescope scale picture.npy -o bright.npy\n"

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
+#include "transfer/streamed_operations.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -18,14 +19,16 @@ struct VectorAddCommand {
     require_type(a_file, "vector_add", {DataType::float32, DataType::float64});
     require_alike(a_file, b_file);
     const ConstArrayView left = elements_of(a_file), right = elements_of(b_file);
-    compute_npy(options,
-                {.command = "vector_add",
-                 .text = fmt::format("{} = {} + {}", printable(options.output), printable(a),
-                                     printable(b))},
-                {&a_file, &b_file}, a_file.header(), [&](Device& device, void* sum) {
-                  return vector_add(device, left, right, {{left.type, left.count, sum}},
-                                    {.variant = options.variant});
-                });
+    compute_npy(
+        options,
+        {.command = "vector_add",
+         .text =
+             fmt::format("{} = {} + {}", printable(options.output), printable(a), printable(b))},
+        {&a_file, &b_file}, a_file.header(), [&](Device& device, void* sum) {
+          return transfer::vector_add(
+              device, left, right, {{left.type, left.count, sum}}, {.variant = options.variant},
+              streaming(options, device, traffic({&a_file, &b_file}, a_file.header())));
+        });
     return 0;
   }
 };
@@ -41,6 +44,7 @@ void register_vector_add(CLI::App& app, std::function<int()>& run) {
   sub->add_option("B", command->b, "As A")->required()->type_name("B.npy");
   add_output_option(*sub, command->options, "C.npy");
   add_run_options(*sub, command->options, "vector_add");
+  add_memory_option(*sub, command->options);
   sub->footer(
       "Examples:\n"
       "  tilescope vector_add A.npy B.npy -o C.npy\n"

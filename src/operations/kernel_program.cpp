@@ -46,12 +46,13 @@ DeviceAddress KernelProgram::address(const Memory& memory, std::span<const Devic
   return output;
 }
 
-void KernelProgram::run(std::span<const DeviceAddress> inputs, DeviceAddress output) const {
+void KernelProgram::run(std::span<const DeviceAddress> inputs, DeviceAddress output,
+                        const Stream& stream) const {
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     const Step& step = plan_.steps[i];
     if (step.kernel.empty()) {
-      device_.fill(address(std::get<Memory>(step.arguments[0]), inputs, output), 0,
-                   step.fill_bytes);
+      device_.fill(address(std::get<Memory>(step.arguments[0]), inputs, output), 0, step.fill_bytes,
+                   stream);
       continue;
     }
     KernelArguments arguments;
@@ -66,7 +67,7 @@ void KernelProgram::run(std::span<const DeviceAddress> inputs, DeviceAddress out
           },
           argument);
     }
-    device_.launch(kernels_[i], step.launch, arguments);
+    device_.launch(kernels_[i], step.launch, arguments, stream);
   }
 }
 

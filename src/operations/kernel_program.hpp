@@ -18,8 +18,9 @@ class KernelProgram {
   /// `source` is the file below kernels/ with all kernels of the plan.
   KernelProgram(Device& device, std::string_view source, Plan plan);
 
-  /// Queues the steps on the default stream.
-  void run(std::span<const DeviceAddress> inputs, DeviceAddress output) const;
+  /// Queues the steps. Runs that may overlap need a program each where the plan has scratch memory.
+  void run(std::span<const DeviceAddress> inputs, DeviceAddress output,
+           const Stream& stream = {}) const;
 
  private:
   DeviceAddress address(const Memory& memory, std::span<const DeviceAddress> inputs,
