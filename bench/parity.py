@@ -58,9 +58,8 @@ def launch_of(rung, size, chip):
     """The arguments of `tilescope explain` for the launch that was measured."""
     if rung != "tiled_dynamic":
         return [f"matmul/{rung}", "--size", str(size)]
-    # This rung asks the planner for its width, and planners change: take the width of the data. The
-    # stored data tell it by their requests: 32.
-    width = math.isqrt(int(chip.get(BLOCK_SIZE, 1024)))
+    # This rung asks the planner for its width, and planners change: take the width of the data.
+    width = math.isqrt(int(chip[BLOCK_SIZE]))
     blocks = -(-size // width)
     array = f"f32[{size * size}]"
     return [os.path.join(ROOT, "kernels/matmul/11_tiled_dynamic.cu"), "--grid",
