@@ -69,6 +69,7 @@ def launch_of(rung, size, chip):
 
 
 def explain(tilescope, arguments):
+    """The totals of `tilescope explain`, all launches of a run together, and how many those were."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "counts.json")
         done = subprocess.run([tilescope, "explain", *arguments, "--json", path],
@@ -76,7 +77,8 @@ def explain(tilescope, arguments):
         if done.returncode != 0:
             sys.exit(f"tilescope explain {' '.join(arguments)}: {done.stderr.strip()}")
         with open(path, encoding="utf-8") as file:
-            return json.load(file)["totals"]
+            counted = json.load(file)
+    return {"launches": counted["launches"], "blocks": counted["blocks"], **counted["totals"]}
 
 
 def cell(ours, chip):
@@ -103,6 +105,18 @@ def compare(tilescope, counts):
     return rows, broken
 
 
+def put_between(path, begin, end, text):
+    """Replaces what the document has between two marks."""
+    with open(path, encoding="utf-8") as file:
+        document = file.read()
+    head, begun, rest = document.partition(begin)
+    _, ended, tail = rest.partition(end)
+    if not begun or not ended:
+        sys.exit(f"{path}: the marks {begin} and {end} are not there")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(head + begin + "\n" + text + end + tail)
+
+
 def tables(rows):
     text = ""
     for size in sorted({size for size, _ in rows}, reverse=True):
@@ -125,12 +139,7 @@ def main():
     rows, broken = compare(arguments.tilescope, read_counts(arguments.counts))
     text = tables(rows)
     if arguments.update:
-        with open(arguments.update, encoding="utf-8") as file:
-            document = file.read()
-        head, _, rest = document.partition(BEGIN)
-        _, _, tail = rest.partition(END)
-        with open(arguments.update, "w", encoding="utf-8") as file:
-            file.write(head + BEGIN + "\n" + text + END + tail)
+        put_between(arguments.update, BEGIN, END, text)
     else:
         print(text)
     equal = sum("/" not in cell for _, cells in rows for cell in cells[1:])
