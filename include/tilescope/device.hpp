@@ -75,7 +75,12 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
-/// A queue of work in order. A default-constructed Stream is the device's default stream.
+/// A queue of work, done in order. Streams wait for each other only where wait() says so; that
+/// includes the default stream, which a default-constructed Stream is: no implicit order holds
+/// between it and the others. Errors of work in a stream are thrown when somebody waits for it.
+///
+/// The emulated device puts work in streams off until somebody waits for it, so that a forgotten
+/// event or synchronize shows in every run; in its default stream all is done at once.
 class Stream {
  public:
   Stream() = default;
@@ -177,8 +182,9 @@ class Device : public std::enable_shared_from_this<Device> {
   Stream create_stream();
   Event create_event();
 
-  /// Copies are asynchronous to the host only from and to pinned memory; without a stream they
-  /// have happened when the call returns.
+  /// Copies are asynchronous to the host only from and to pinned memory: pageable memory is the
+  /// caller's again when the call returns, and what it was to receive is there. Without a stream a
+  /// copy has happened when the call returns.
   virtual void copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
                               const Stream& stream = {}) = 0;
   virtual void copy_to_host(void* to, DeviceAddress from, std::size_t bytes,
@@ -211,12 +217,15 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual bool register_host(void* data, std::size_t bytes, std::string& why_not);
   virtual void unregister_host(void*) noexcept {}
 
+  /// The event becomes what is queued in `stream` so far, instead of what it was before.
   virtual void record(const Event& event, const Stream& stream = {}) = 0;
+  /// What is queued in `stream` from now on comes after the event as last recorded; an event that
+  /// was never recorded holds up nothing, and has happened.
   virtual void wait(const Stream& stream, const Event& event) = 0;
   virtual bool finished(const Event& event) = 0;
   /// Holds up the host until the event has happened.
   virtual void synchronize(const Event& event);
-  /// Milliseconds between two recorded events; waits for the second.
+  /// Milliseconds between two recorded events (else an Error); waits for the second.
   virtual double elapsed_ms(const Event& from, const Event& to) = 0;
   virtual void synchronize(const Stream& stream) = 0;
   virtual void synchronize() = 0;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 #include "device/ptx_kernel.hpp"
 #include "gpu/launch_limits.hpp"
@@ -12,7 +14,7 @@
 namespace tilescope::device {
 namespace {
 
-using Lock = std::lock_guard<std::mutex>;
+using Lock = std::lock_guard<std::recursive_mutex>;
 
 struct EmulatedKernel final : Kernel::State {
   ~EmulatedKernel() override {
@@ -25,7 +27,7 @@ struct EmulatedKernel final : Kernel::State {
   }
 
   std::shared_ptr<emulator::Machine> machine;
-  std::shared_ptr<std::mutex> mutex;
+  std::shared_ptr<std::recursive_mutex> mutex;
   std::shared_ptr<emulator::LoadedModule> module;
   std::shared_ptr<const emulator::Program> program;
   std::string entry;  ///< the kernel's name in the PTX
@@ -62,7 +64,7 @@ std::string failure_of(const emulator::LaunchSummary& summary) {
 EmulatedDevice::EmulatedDevice(std::string_view gpu)
     : gpu_(gpu.empty() ? gpu::profiles().front().name : gpu),
       machine_(std::make_shared<emulator::Machine>(gpu::require_profile(gpu_))),
-      mutex_(std::make_shared<std::mutex>()) {}
+      mutex_(std::make_shared<std::recursive_mutex>()) {}
 
 EmulatedDevice::~EmulatedDevice() = default;
 
@@ -83,37 +85,101 @@ std::uint64_t EmulatedDevice::allocate_bytes(std::size_t bytes, std::string_view
 
 void EmulatedDevice::free_bytes(std::uint64_t address) noexcept {
   const Lock lock(*mutex_);
+  queues_.finish_all_quietly();  // as a GPU does: what is under way may use it
   machine_->free(address);
+}
+
+std::uint64_t EmulatedDevice::new_stream() {
+  const Lock lock(*mutex_);
+  return queues_.create();
+}
+
+void EmulatedDevice::free_stream(std::uint64_t stream) noexcept {
+  const Lock lock(*mutex_);
+  queues_.destroy(stream);
 }
 
 std::uint64_t EmulatedDevice::new_event() {
   const Lock lock(*mutex_);
-  events_.emplace(next_event_, Clock::now());
-  return next_event_++;
+  return queues_.create_event();
 }
 
 void EmulatedDevice::free_event(std::uint64_t event) noexcept {
   const Lock lock(*mutex_);
-  events_.erase(event);
+  queues_.destroy_event(event);
+}
+
+void* EmulatedDevice::allocate_host(std::size_t bytes, std::string& why_not) {
+  constexpr std::size_t page = 4096;
+  void* const data = std::aligned_alloc(page, std::max(page, (bytes + page - 1) / page * page));
+  if (data == nullptr) {
+    why_not = fmt::format("out of host memory for {} bytes", bytes);
+    return nullptr;
+  }
+  std::string unused;
+  register_host(data, bytes, unused);
+  return data;
+}
+
+void EmulatedDevice::free_host(void* data) noexcept {
+  unregister_host(data);
+  std::free(data);
+}
+
+bool EmulatedDevice::register_host(void* data, std::size_t bytes, std::string&) {
+  const Lock lock(*mutex_);
+  pinned_[static_cast<const std::byte*>(data)] = bytes;
+  return true;
+}
+
+void EmulatedDevice::unregister_host(void* data) noexcept {
+  const Lock lock(*mutex_);
+  queues_.finish_all_quietly();
+  pinned_.erase(static_cast<const std::byte*>(data));
+}
+
+bool EmulatedDevice::is_pinned(const void* data, std::size_t bytes) const {
+  const auto* const first = static_cast<const std::byte*>(data);
+  auto after = pinned_.upper_bound(first);
+  if (after == pinned_.begin()) return false;
+  const auto& [begin, size] = *--after;
+  const auto offset = static_cast<std::size_t>(first - begin);
+  return offset <= size && bytes <= size - offset;
 }
 
 void EmulatedDevice::copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
-                                    const Stream&) {
+                                    const Stream& stream) {
   const Lock lock(*mutex_);
-  machine_->copy_to_device(to, from, bytes);
+  if (stream.value() == 0) return machine_->copy_to_device(to, from, bytes);
+  if (is_pinned(from, bytes)) {
+    return queues_.enqueue(stream.value(),
+                           [=, this] { machine_->copy_to_device(to, from, bytes); });
+  }
+  // Pageable memory is the caller's again at once, though what was read arrives later.
+  std::vector<std::byte> staged(bytes);
+  if (bytes > 0) std::memcpy(staged.data(), from, bytes);
+  queues_.enqueue(stream.value(), [this, to, staged = std::move(staged)] {
+    machine_->copy_to_device(to, staged.data(), staged.size());
+  });
 }
-void EmulatedDevice::copy_to_host(void* to, DeviceAddress from, std::size_t bytes, const Stream&) {
+
+void EmulatedDevice::copy_to_host(void* to, DeviceAddress from, std::size_t bytes,
+                                  const Stream& stream) {
   const Lock lock(*mutex_);
-  machine_->copy_to_host(to, from, bytes);
+  queues_.enqueue(stream.value(), [=, this] { machine_->copy_to_host(to, from, bytes); });
+  if (!is_pinned(to, bytes)) queues_.finish_stream(stream.value());
 }
+
 void EmulatedDevice::copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
-                                    const Stream&) {
+                                    const Stream& stream) {
   const Lock lock(*mutex_);
-  machine_->copy_on_device(to, from, bytes);
+  queues_.enqueue(stream.value(), [=, this] { machine_->copy_on_device(to, from, bytes); });
 }
-void EmulatedDevice::fill(DeviceAddress to, std::uint8_t value, std::size_t bytes, const Stream&) {
+
+void EmulatedDevice::fill(DeviceAddress to, std::uint8_t value, std::size_t bytes,
+                          const Stream& stream) {
   const Lock lock(*mutex_);
-  machine_->fill(to, value, bytes);
+  queues_.enqueue(stream.value(), [=, this] { machine_->fill(to, value, bytes); });
 }
 
 Kernel EmulatedDevice::load(const KernelRequest& request) {
@@ -151,12 +217,18 @@ Kernel EmulatedDevice::load(const KernelRequest& request) {
 }
 
 void EmulatedDevice::launch(const Kernel& kernel, const Launch& launch,
-                            const KernelArguments& arguments, const Stream&) {
-  auto& loaded = static_cast<EmulatedKernel&>(kernel.state());
+                            const KernelArguments& arguments, const Stream& stream) {
   gpu::require_launchable(kernel.name(), launch, properties(),
                           {.static_shared_bytes = kernel.attributes().static_shared_bytes,
                            .max_threads_per_block = kernel.attributes().max_threads_per_block});
   const Lock lock(*mutex_);
+  if (stream.value() == 0) return run(kernel, launch, arguments);
+  queues_.enqueue(stream.value(), [=, this] { run(kernel, launch, arguments); });
+}
+
+void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
+                         const KernelArguments& arguments) {
+  auto& loaded = static_cast<EmulatedKernel&>(kernel.state());
   const emulator::LaunchOptions options{.threads = options_.threads,
                                         .max_instructions = options_.max_instructions,
                                         .observers = options_.observers,
@@ -175,16 +247,39 @@ void EmulatedDevice::launch(const Kernel& kernel, const Launch& launch,
   }
 }
 
-void EmulatedDevice::record(const Event& event, const Stream&) {
+void EmulatedDevice::record(const Event& event, const Stream& stream) {
   const Lock lock(*mutex_);
-  events_[event.value()] = Clock::now();
+  queues_.record(event.value(), stream.value());
+}
+
+void EmulatedDevice::wait(const Stream& stream, const Event& event) {
+  const Lock lock(*mutex_);
+  queues_.wait(stream.value(), event.value());
+}
+
+bool EmulatedDevice::finished(const Event& event) {
+  const Lock lock(*mutex_);
+  return queues_.finished(event.value());
 }
 
 double EmulatedDevice::elapsed_ms(const Event& from, const Event& to) {
   const Lock lock(*mutex_);
-  return std::chrono::duration<double, std::milli>(events_.at(to.value()) -
-                                                   events_.at(from.value()))
-      .count();
+  return queues_.elapsed_ms(from.value(), to.value());
+}
+
+void EmulatedDevice::synchronize(const Event& event) {
+  const Lock lock(*mutex_);
+  queues_.finish_event(event.value());
+}
+
+void EmulatedDevice::synchronize(const Stream& stream) {
+  const Lock lock(*mutex_);
+  queues_.finish_stream(stream.value());
+}
+
+void EmulatedDevice::synchronize() {
+  const Lock lock(*mutex_);
+  queues_.finish_all();
 }
 
 }  // namespace tilescope::device

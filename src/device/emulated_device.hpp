@@ -1,19 +1,19 @@
-// A GPU that is emulated on the CPU: kernels are compiled to PTX and executed warp by warp. Work is
-// done when a call returns, so that streams and events only have to remember when that was.
+// A GPU that is emulated on the CPU: kernels are compiled to PTX and executed warp by warp. In the
+// default stream work is done when a call returns; in other streams when somebody waits for it.
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <tilescope/device.hpp>
-#include <unordered_map>
 #include <vector>
 
+#include "device/stream_queues.hpp"
 #include "emulator/launch.hpp"
 #include "emulator/machine.hpp"
 
@@ -56,33 +56,43 @@ class EmulatedDevice final : public Device {
   Kernel load(const KernelRequest& request) override;
   void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
               const Stream& stream) override;
+  void* allocate_host(std::size_t bytes, std::string& why_not) override;
+  void free_host(void* data) noexcept override;
+  bool register_host(void* data, std::size_t bytes, std::string& why_not) override;
+  void unregister_host(void* data) noexcept override;
+
   void record(const Event& event, const Stream& stream) override;
-  void wait(const Stream&, const Event&) override {}
-  bool finished(const Event&) override { return true; }
+  void wait(const Stream& stream, const Event& event) override;
+  bool finished(const Event& event) override;
   double elapsed_ms(const Event& from, const Event& to) override;
-  void synchronize(const Event&) override {}
-  void synchronize(const Stream&) override {}
-  void synchronize() override {}
+  void synchronize(const Event& event) override;
+  void synchronize(const Stream& stream) override;
+  void synchronize() override;
 
  protected:
   std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) override;
-  std::uint64_t new_stream() override { return 1; }
+  std::uint64_t new_stream() override;
   std::uint64_t new_event() override;
   void free_bytes(std::uint64_t address) noexcept override;
-  void free_stream(std::uint64_t) noexcept override {}
+  void free_stream(std::uint64_t stream) noexcept override;
   void free_event(std::uint64_t event) noexcept override;
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Lock = std::lock_guard<std::recursive_mutex>;
+
+  bool is_pinned(const void* data, std::size_t bytes) const;
+  void run(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments);
 
   std::string gpu_;
   // Kernels keep the machine alive: their modules' variables are in its memory.
   std::shared_ptr<emulator::Machine> machine_;
-  std::shared_ptr<std::mutex> mutex_;  ///< a machine serves one thread at a time
+  // A machine serves one thread at a time. Recursive: what is done may be the last owner of a
+  // kernel, which then leaves the machine.
+  std::shared_ptr<std::recursive_mutex> mutex_;
   EmulationOptions options_;
   emulator::LaunchSummary last_;
-  std::unordered_map<std::uint64_t, Clock::time_point> events_;
-  std::uint64_t next_event_ = 1;
+  StreamQueues queues_;
+  std::map<const std::byte*, std::size_t> pinned_;  ///< host memory and its size
 };
 
 }  // namespace tilescope::device

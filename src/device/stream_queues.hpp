@@ -1,0 +1,88 @@
+// Streams and events without a GPU: queues of work that is put off for as long as the rules allow.
+// What a program has not waited for has not happened. So a program that forgot to wait shows it
+// every time, where a GPU would show it now and then.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+namespace tilescope::device {
+
+/// Not for several threads at once. Stream 0 is the default stream, whose work is done at once; no
+/// other stream waits for it, nor it for them, unless told by wait().
+///
+/// Work that throws ends all that is queued anywhere; the exception is thrown by the call that made
+/// the work run, or by the next finish...() where that call must not throw.
+class StreamQueues {
+ public:
+  using Work = std::function<void()>;
+
+  std::uint64_t create();
+  /// What is queued in it will still be done.
+  void destroy(std::uint64_t stream);
+  std::uint64_t create_event();
+  void destroy_event(std::uint64_t event);
+
+  void enqueue(std::uint64_t stream, Work work);
+  /// The event is what has been queued in `stream` so far; an earlier record() is forgotten, but
+  /// not by those who wait for it already.
+  void record(std::uint64_t event, std::uint64_t stream);
+  /// What is queued in `stream` from now on comes after the event's last record(); nothing, if
+  /// there was none.
+  void wait(std::uint64_t stream, std::uint64_t event);
+
+  /// Whether the event has happened (one that was not recorded has). If not, some of what it waits
+  /// for is done, so that asking again and again ends.
+  bool finished(std::uint64_t event);
+  void finish_stream(std::uint64_t stream);
+  void finish_event(std::uint64_t event);
+  /// The stream created last comes first.
+  void finish_all();
+  /// As finish_all(); an exception waits for the next call that may throw.
+  void finish_all_quietly() noexcept;
+
+  /// Does what both wait for. Throws Error(usage) for an event that was not recorded.
+  double elapsed_ms(std::uint64_t from, std::uint64_t to);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Queue;
+  /// One record() of an event.
+  struct Moment {
+    std::weak_ptr<Queue> queue;  ///< where it is queued, until it has happened
+    bool happened = false;
+    Clock::time_point time;
+  };
+  struct Item {
+    Work work;                       ///< or
+    std::shared_ptr<Moment> reach;   ///< a record(), or
+    std::shared_ptr<Moment> awaits;  ///< a wait()
+  };
+  struct Queue {
+    std::deque<Item> items;
+    bool destroyed = false;
+  };
+
+  const std::shared_ptr<Queue>& queue(std::uint64_t stream) { return queues_.at(stream); }
+  /// Does the first item, or some item that it waits for.
+  void step(const std::shared_ptr<Queue>& queue);
+  void advance(const Moment& moment);
+  void finish(const Moment& moment);
+  void finish(const std::shared_ptr<Queue>& queue);
+  static void happen(Moment& moment);
+  void drop_everything();
+  void throw_pending();
+
+  std::map<std::uint64_t, std::shared_ptr<Queue>> queues_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Moment>> events_;  ///< null: not recorded
+  std::uint64_t next_ = 1;
+  std::exception_ptr pending_;
+};
+
+}  // namespace tilescope::device
