@@ -69,9 +69,10 @@ struct TransferCommand {
   }
 
   std::string model_text() const {
-    return fmt::format("played: link {:g} GB/s each way{}, memory {:g} GB/s, {}", link_gbps,
-                       one_copy_engine ? " (one copy engine)" : "", memory_gbps,
-                       one_queue ? "one queue per engine" : "a queue per stream");
+    return fmt::format(
+        "played: link {:g} GB/s each way, memory {:g} GB/s,\n{}, {}", link_gbps, memory_gbps,
+        one_queue ? "one queue per engine" : "a queue per stream",
+        one_copy_engine ? "one copy engine for both directions" : "a copy engine each way");
   }
 
   void print_text(const std::string& where, const std::vector<measure::LinkRate>& rates,
@@ -82,10 +83,11 @@ struct TransferCommand {
       text += report::link_table(rates) + '\n';
     }
     text += fmt::format("C = A + B over {}, {}\n", format_bytes(total), where);
-    text += report::pipeline_table(pipelines) + '\n';
+    text += report::pipeline_table(pipelines) +
+            "\nWhich engine was busy with which segment (its number's last digit):\n";
     for (const measure::PipelineResult& result : pipelines) {
-      text += fmt::format("{}, {} (digits: segments)\n{}", transfer::name_of(result.form),
-                          format_duration(result.total_ms * 1e-3),
+      text += fmt::format("{}: {}, {}\n{}", transfer::name_of(result.form),
+                          transfer::idea_of(result.form), format_duration(result.total_ms * 1e-3),
                           report::timeline(result, timeline_width));
     }
     print(text);

@@ -71,13 +71,12 @@ nlohmann::json link_json(const std::vector<LinkRate>& rates) {
 }
 
 std::string pipeline_table(const std::vector<PipelineResult>& results) {
-  std::string text = fmt::format("{:<14} {:>10} {:>9} {:>8} {:>9}  {}\n", "form", "time",
-                                 "x longest", "overlap", "link GB/s", "idea");
+  std::string text = fmt::format("{:<14} {:>10} {:>9} {:>8} {:>9}\n", "form", "time", "x longest",
+                                 "overlap", "link GB/s");
   for (const PipelineResult& r : results) {
-    text += fmt::format("{:<14} {:>10} {:>9.3f} {:>7.0f}% {:>9.1f}  {}\n",
-                        transfer::name_of(r.form), format_duration(r.total_ms * 1e-3),
-                        r.total_ms / r.longest_engine_ms(), 100.0 * r.overlap(),
-                        (r.bytes_in + r.bytes_out) / r.total_ms * 1e-6, transfer::idea_of(r.form));
+    text += fmt::format("{:<14} {:>10} {:>9.3f} {:>7.0f}% {:>9.1f}\n", transfer::name_of(r.form),
+                        format_duration(r.total_ms * 1e-3), r.total_ms / r.longest_engine_ms(),
+                        100.0 * r.overlap(), (r.bytes_in + r.bytes_out) / r.total_ms * 1e-6);
   }
   return text;
 }
