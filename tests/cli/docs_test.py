@@ -41,8 +41,14 @@ def pattern(lines):
 
 class Documents(program.ProgramTest):
     def test_explain(self):
-        found = blocks(os.path.join(DOCUMENTS, "explain.md"))
-        self.assertGreaterEqual(len(found), 4)
+        self.compare("explain.md", 4)
+
+    def test_transfer(self):
+        self.compare("transfer.md", 1)
+
+    def compare(self, name, least):
+        found = blocks(os.path.join(DOCUMENTS, name))
+        self.assertGreaterEqual(len(found), least)
         for arguments, lines in found:
             with self.subTest(" ".join(arguments)):
                 result = self.run_program(*arguments)
