@@ -29,7 +29,7 @@ double copy_seconds(Device& device, const PinnedBuffer& from, const Buffer& to, 
 
 LinkModel measure_link_model(Device& device) {
   if (device.kind() != DeviceKind::cuda) return {};
-  constexpr std::size_t small = 4096, large = std::size_t{16} << 20U;
+  constexpr std::size_t small = 4096, large = link_probe_bytes;
   const PinnedBuffer from(device, large);
   std::memset(from.data(), 0, large);
   const Buffer to = device.allocate(large, "link");

@@ -12,6 +12,9 @@ struct LinkModel {
   double latency_s = 10e-6;
 };
 
+/// Device memory that measure_link_model() takes meanwhile.
+inline constexpr std::size_t link_probe_bytes = std::size_t{16} << 20U;
+
 /// The model of a GPU's link, from two sizes of pinned copies (a few ms in all); of other devices,
 /// which have no link, the numbers above, so that nothing there depends on a clock.
 LinkModel measure_link_model(Device& device);

@@ -194,14 +194,19 @@ StreamedPlan plan_streamed(Device& device, const StreamedJob& job, const std::st
   if (count == 0) return plan;
   std::size_t element_bytes = 0;
   for (const ConstArrayView& input : job.inputs) element_bytes += size_of(input.type);
-  const LinkModel link = options.link ? *options.link : measure_link_model(device);
+  const std::size_t limit = options.device_bytes;
+  LinkModel link;
+  if (options.link) {
+    link = *options.link;
+  } else if (limit >= link_probe_bytes) {  // else the limit decides
+    link = measure_link_model(device);
+  }
   const double all = static_cast<double>(count) * static_cast<double>(element_bytes);
   const std::size_t best =
       best_chunk_bytes(link, all, static_cast<int>(job.inputs.size())) / element_bytes;
   const auto bytes = [&](std::size_t elements) {
     return set_count * Piece(device, job, variant, elements).bytes();
   };
-  const std::size_t limit = options.device_bytes;
   if (const std::size_t least = bytes(1); least > limit) {
     throw Error(ErrorKind::usage, fmt::format("a device-memory limit of {} is below the {} that "
                                               "chunks of one element take; raise the limit",

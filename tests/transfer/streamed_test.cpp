@@ -1,15 +1,13 @@
 // Operations in chunks, on the emulated device: the same results as in one piece, within the limit.
 #include "transfer/streamed.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
-#include <random>
 #include <tilescope/error.hpp>
 #include <tilescope/reverse.hpp>
 #include <tilescope/scale.hpp>
@@ -18,6 +16,7 @@
 #include "operations/elementwise/elementwise.hpp"
 #include "operations/host_array.hpp"
 #include "operations/random.hpp"
+#include "support/fake_device.hpp"
 #include "support/temporary_folder.hpp"
 #include "transfer/streamed_operations.hpp"
 
@@ -184,6 +183,32 @@ TEST_F(StreamedTest, ASumOfFloatsIsThatOfItsChunksInOrder) {
   EXPECT_EQ(sum, reduce(*device_, x.view(), Reduction::sum, {}, stream).real) << "another run";
 }
 
+TEST_F(StreamedTest, ThreeChunksAreUnderWayAtOnce) {
+  const HostArray x = operations::random_array(DataType::float32, 5000, 1);
+  const float* const first = x.as<float>().data();
+  bool planned = false;
+  std::string order;  // which chunk begins (+) and which is taken (-)
+  StreamedJob job{.inputs = {x.view()},
+                  .task =
+                      [&](const auto& part) {
+                        if (planned && part[0].data != first) {
+                          const auto at = static_cast<const float*>(part[0].data) - first;
+                          order += fmt::format("+{} ", at / 1000);
+                        }
+                        return operations::saxpb_task(part[0], {});
+                      },
+                  .take =
+                      [&](std::size_t at, std::size_t count, const void*) {
+                        EXPECT_EQ(count, 1000U);
+                        order += fmt::format("-{} ", at / 1000);
+                      }};
+  const StreamOptions options{.device_bytes = 3 * 2 * 4 * 1000};
+  ASSERT_EQ(plan_streamed(*device_, job, "", options).chunk, 1000U);
+  planned = true;
+  run_streamed(*device_, job, "", options);
+  EXPECT_EQ(order, "+1 +2 -0 +3 -1 +4 -2 -3 -4 ") << "the first begins unseen";
+}
+
 TEST_F(StreamedTest, AllOfItStaysWithinTheLimit) {
   const HostArray x = operations::random_array(DataType::float32, 100'003, 1);
   const StreamedJob job{
@@ -241,6 +266,14 @@ TEST(ChunkSize, IsTheLeastOfItsFormula) {
     }
   }
   EXPECT_EQ(best_chunk_bytes({55e9, 0.0}, 1e9, 1), least_chunk_bytes) << "a link without latency";
+}
+
+TEST(LinkModel, OfALinkWithoutTimeIsStillOne) {
+  const auto fake = std::make_shared<testing::FakeDevice>(DeviceProperties{});
+  const LinkModel link = measure_link_model(*fake);
+  EXPECT_GT(link.bytes_per_second, 0.0);
+  EXPECT_GE(link.latency_s, 0.0);
+  EXPECT_GE(best_chunk_bytes(link, 1e9, 1), least_chunk_bytes);
 }
 
 }  // namespace
