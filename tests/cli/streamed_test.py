@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+import time
 import unittest
 
 import numpy
@@ -58,6 +60,23 @@ class Streamed(ProgramTest):
                            "--device-memory", "1")
         self.assertEqual(said["value"], float(self.x.max()))
         self.assertEqual(said["variant"], "cpu")
+
+    def test_an_input_cut_short_and_an_interruption_leave_nothing(self):
+        for happen, code, words in ((lambda p: os.truncate(self.path("long.npy"), 5000), 4,
+                                     "'long.npy' was cut short"),
+                                    (lambda p: p.send_signal(signal.SIGINT), 130, "")):
+            self.save("long.npy", numpy.zeros(1 << 22, numpy.float32))
+            before = self.files()
+            process = self.start_program("saxpb", "long.npy", "-o", "out.npy", "--device",
+                                         "emulated", "--device-memory", "4KiB")
+            while not any(name.endswith(".tmp") for name in self.files()):
+                self.assertIsNone(process.poll())
+                time.sleep(0.005)
+            happen(process)
+            errors = process.communicate(timeout=100)[1]
+            self.assertEqual(process.returncode, code, errors)
+            self.assertIn(words, errors)
+            self.assertEqual(self.files(), before)
 
     def test_limits_that_cannot_be(self):
         for options, words in (
