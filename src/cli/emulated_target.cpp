@@ -101,8 +101,8 @@ EmulatedTarget::EmulatedTarget(const TargetArguments& arguments)
   if (arguments.tile != 0) {
     throw Error(ErrorKind::usage, "--tile is for OPERATION/VARIANT; give a file's kernel -D");
   }
-  kernel_ =
-      std::make_unique<UserKernel>(*device_, arguments.target, arguments.launch.description());
+  kernel_ = std::make_unique<UserKernel>(*device_, arguments.target, arguments.launch.description(),
+                                         arguments.launch.command);
   sources_.add(arguments.target, kernel_->source());
   for (const auto& [name, text] : kernel_->host_code().headers) sources_.add(name, text);
   if (arguments.target.ends_with(".ptx")) sources_.add("", kernel_->source());

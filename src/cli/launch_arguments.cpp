@@ -8,38 +8,37 @@
 
 namespace tilescope::cli {
 
-void LaunchArguments::add_to(CLI::App& command) {
+void LaunchArguments::add_to(CLI::App& app) {
   constexpr const char* group = "Launch";
-  command.add_option("--kernel", kernel, "Which kernel: scale, lib::scale or 'scale<16>'")
+  command = app.get_name();
+  app.add_option("--kernel", kernel, "Which kernel: scale, lib::scale or 'scale<16>'")
       ->type_name("NAME")
       ->group(group);
-  command.add_option("--grid", grid, "Blocks")->type_name("X[,Y[,Z]]")->group(group);
-  command.add_option("--block", block, "Threads per block")->type_name("X[,Y[,Z]]")->group(group);
-  shared_given = command.add_option("--shared", shared, "Dynamic shared memory per block, bytes")
+  app.add_option("--grid", grid, "Blocks")->type_name("X[,Y[,Z]]")->group(group);
+  app.add_option("--block", block, "Threads per block")->type_name("X[,Y[,Z]]")->group(group);
+  shared_given = app.add_option("--shared", shared, "Dynamic shared memory per block, bytes")
                      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40U).description(""))
                      ->type_name("BYTES")
                      ->group(group);
-  command
-      .add_option(
-          "--arg", arguments,
-          "One per parameter, in order: TYPE:VALUE (i32:256, f32:2.5) or "
-          "[NAME=]TYPE[COUNT]=INIT[>SAVE.npy], INIT being zeros, ones, iota, random[:SEED], "
-          "uninitialised, a number or @FILE.npy; TYPE i8 to i64, u8 to u64, f16, bf16, "
-          "f32, f64, bool")
+  app.add_option("--arg", arguments,
+                 "One per parameter, in order: TYPE:VALUE (i32:256, f32:2.5) or "
+                 "[NAME=]TYPE[COUNT]=INIT[>SAVE.npy], INIT being zeros, ones, iota, random[:SEED], "
+                 "uninitialised, a number or @FILE.npy; TYPE i8 to i64, u8 to u64, f16, bf16, "
+                 "f32, f64, bool")
       ->type_name("ARG")
       ->allow_extra_args(false)
       ->group(group);
-  command.add_option("-D", defines, "Define a macro")
+  app.add_option("-D", defines, "Define a macro")
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false)
       ->group(group);
-  command.add_option("-I", includes, "Folder of headers")
+  app.add_option("-I", includes, "Folder of headers")
       ->type_name("DIR")
       ->allow_extra_args(false)
       ->group(group);
-  command.add_flag("--cooperative", cooperative, "The kernel synchronises the whole grid")
+  app.add_flag("--cooperative", cooperative, "The kernel synchronises the whole grid")
       ->group(group);
-  command.add_option("--launch", file, "All of the above from a JSON file")
+  app.add_option("--launch", file, "All of the above from a JSON file")
       ->type_name("FILE.json")
       ->group(group);
 }
@@ -65,11 +64,6 @@ io::LaunchDescription LaunchArguments::description() const {
                 fmt::format("--arg and the \"args\" of {} exclude each other", quoted(file)));
   }
   for (const std::string& text : arguments) d.arguments.push_back(io::parse_argument(text));
-  if (!d.grid || !d.block) {
-    throw Error(ErrorKind::usage,
-                fmt::format("--{} is missing: how many {}", d.grid ? "block" : "grid",
-                            d.grid ? "threads a block has" : "blocks to launch"));
-  }
   return d;
 }
 

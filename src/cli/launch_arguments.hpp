@@ -12,16 +12,17 @@ namespace tilescope::cli {
 
 struct LaunchArguments {
   std::string file, kernel, grid, block;
+  std::string command;  ///< of which these are options: "run"
   std::uint64_t shared = 0;
   bool cooperative = false;
   std::vector<std::string> defines, includes, arguments;
   CLI::Option* shared_given = nullptr;
 
-  void add_to(CLI::App& command);
+  void add_to(CLI::App& app);
   /// Whether any of the options was given.
   bool any() const;
-  /// The launch: --launch FILE.json, then the options over it. Throws Error(usage) when the grid or
-  /// the block is missing, or arguments come from both.
+  /// The launch: --launch FILE.json, then the options over it. Throws Error(usage) when
+  /// arguments come from both.
   io::LaunchDescription description() const;
 };
 

@@ -32,13 +32,13 @@ struct RunCommand {
     if (opened->kind() == DeviceKind::cpu) {
       throw Error(ErrorKind::usage, "the cpu device runs no kernels; use --device emulated");
     }
-    const CancelScope cancel;
     if (auto* emulated = dynamic_cast<device::EmulatedDevice*>(opened.get())) {
       emulated->set_options({.max_instructions = max_instructions,
                              .cancel = CancelScope::flag(),
                              .print = [this](std::string_view text) { show_print(text); }});
     }
-    UserKernel kernel(*opened, file, description);
+    UserKernel kernel(*opened, file, description, launch.command);
+    const CancelScope cancel;  // from here on: the compiler does not look at the flag
     double ms = 0.0;
     std::string failure;
     try {

@@ -8,6 +8,7 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "cli/launch_example.hpp"
 #include "compile/cache.hpp"
 #include "compile/kernel_list.hpp"
 #include "compile/user_source.hpp"
@@ -28,7 +29,7 @@ std::string names_of(const std::vector<KernelDeclaration>& kernels) {
 
 /// The kernel to compile, as the compiler is to be asked for it.
 std::string chosen_kernel(const std::string& wanted, const std::vector<KernelDeclaration>& kernels,
-                          const std::string& path) {
+                          const std::string& path, std::string_view source) {
   if (wanted.empty()) {
     if (kernels.empty()) {
       throw Error(ErrorKind::bad_input,
@@ -47,8 +48,8 @@ std::string chosen_kernel(const std::string& wanted, const std::vector<KernelDec
   if (found == nullptr) return wanted;  // a macro may have made it: the compiler decides
   if (found->is_template && wanted.find('<') == std::string::npos) {
     throw Error(ErrorKind::usage,
-                fmt::format("kernel {} is a template; name an instance, such as --kernel '{}<16>'",
-                            found->name, found->name));
+                fmt::format("kernel {} is a template; name an instance, such as --kernel '{}'",
+                            found->name, template_instance(source, *found)));
   }
   const std::size_t arguments = wanted.find_first_of("<(");
   if (arguments == std::string::npos) return found->name;
@@ -102,6 +103,13 @@ std::string host_call_note(std::string_view log, const std::vector<std::string>&
   return {};
 }
 
+void require_extents(const io::LaunchDescription& description, const std::string& example) {
+  if (description.grid && description.block) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("--{} is missing: how many {}{}", description.grid ? "block" : "grid",
+                          description.grid ? "threads a block has" : "blocks to launch", example));
+}
+
 }  // namespace
 
 bool is_kernel_file(const std::string& path) {
@@ -109,7 +117,7 @@ bool is_kernel_file(const std::string& path) {
 }
 
 UserKernel::UserKernel(Device& device, const std::string& path,
-                       const io::LaunchDescription& description)
+                       const io::LaunchDescription& description, const std::string& command)
     : device_(device), source_(read_text_file(path)) {
   require_text(path, source_);
   KernelRequest request{.source_name = path,
@@ -118,18 +126,24 @@ UserKernel::UserKernel(Device& device, const std::string& path,
                         .defines = description.defines,
                         .include_directories = description.include_directories};
   std::vector<std::string> parameter_names;
+  std::string example;
   if (path.ends_with(".ptx")) {
+    require_extents(description, example);
     request.language = SourceLanguage::ptx;
     kernel_ = device.load(request);
   } else {
     const std::vector<KernelDeclaration> kernels = compile::kernels_in(source_);
-    request.kernel = chosen_kernel(description.kernel, kernels, path);
+    request.kernel = chosen_kernel(description.kernel, kernels, path, source_);
     // As compilers do, headers are looked for beside the file first.
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     request.include_directories.insert(request.include_directories.begin(),
                                        folder.empty() ? "." : folder.string());
     const KernelDeclaration* declaration = compile::find_kernel(
         kernels, description.kernel.empty() ? request.kernel : description.kernel);
+    if (declaration != nullptr) {
+      example = launch_example(command, path, source_, *declaration, description);
+    }
+    require_extents(description, example);
     host_code_ = compile::prepare_user_source(request);
     try {
       kernel_ = device.load(request);
@@ -157,7 +171,12 @@ UserKernel::UserKernel(Device& device, const std::string& path,
              .block = *description.block,
              .shared_bytes = description.shared_bytes,
              .cooperative = description.cooperative};
-  arrays_ = std::make_unique<io::LaunchArrays>(device, kernel_, description, parameter_names);
+  try {
+    arrays_ = std::make_unique<io::LaunchArrays>(device, kernel_, description, parameter_names);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    throw Error(ErrorKind::usage, error.what() + example);
+  }
 }
 
 double UserKernel::run() {

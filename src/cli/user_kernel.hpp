@@ -19,8 +19,10 @@ class UserKernel {
   /// Reads and compiles `path`, finds the kernel, allocates and fills its arrays.
   /// Errors: bad_input for the file, with the compiler's own words for code that does not compile;
   /// usage for a kernel that is not there or ambiguous (with a list of those that are), for
-  /// arguments that do not fit, and for launches that the device forbids.
-  UserKernel(Device& device, const std::string& path, const io::LaunchDescription& description);
+  /// a grid, a block or arguments that are missing or do not fit (with an example for `command`),
+  /// and for launches that the device forbids.
+  UserKernel(Device& device, const std::string& path, const io::LaunchDescription& description,
+             const std::string& command);
 
   const Kernel& kernel() const { return kernel_; }
   const Launch& launch() const { return launch_; }

@@ -1,6 +1,7 @@
 """Kernels of the user's own and how they are launched: what is refused, and in which words."""
 
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -45,9 +46,93 @@ class LaunchTest(program.ProgramTest):
             file.write(text)
 
     def refused(self, code, message, *arguments):
+        """An example of a command may follow the message."""
         for command in ("run", "check"):
             with self.subTest(command=command):
-                self.assert_fails(code, message, command, *arguments)
+                result = self.run_program(command, *arguments)
+                first, *example = result.err.removesuffix("\n").split("\n")
+                self.assertEqual(first, "tilescope: " + message)
+                self.assertEqual(result.code, code)
+                self.assertEqual(result.out, "")
+                if example:
+                    self.assertEqual(example[1], "  for example:")
+
+
+PROGRAM = """#include <vector>
+#define BLOCK 64
+struct Pixel { unsigned char r, g, b; };
+__global__ void add(const float* a, Pixel* out, float by, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i].r = a[i] + by;
+}
+template <typename T, int N> __global__ void fill(T* x, T value) { x[threadIdx.x % N] = value; }
+__global__ void bare(double* x, unsigned long long n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
+int main() {
+  int n = 100;
+  float* d_a;
+  Pixel* d_out;
+  cudaMalloc(&d_a, n * sizeof(float));
+  cudaMalloc((void**)&d_out, 3 * n);
+  add<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(d_a, d_out, 0.5f, n);
+  fill<float, 8><<<1, 8>>>(d_a, 1.0f);
+}
+"""
+
+
+class Example(LaunchTest):
+    """When something is missing, the message ends with a command that works."""
+
+    def example(self, message, *arguments):
+        self.write("program.cu", PROGRAM)
+        result = self.run_program(*arguments)
+        self.assertEqual(result.code, 2)
+        lines = [line for line in result.err.splitlines() if ": note: " not in line]
+        self.assertEqual(lines[0], "tilescope: " + message)
+        self.assertLessEqual(max(len(line) for line in lines[1:]), 80)
+        at = lines.index("  for example:")
+        return " ".join(lines[1:at]), "\n".join(lines[at + 1:])
+
+    def assert_works(self, text):
+        words = shlex.split(text.replace("\\\n", " "))
+        self.assertEqual(words[0], "tilescope")
+        result = self.run_program(*words[1:])
+        self.assertEqual((result.code, result.err),
+                         (0, "tilescope: note: host code is left out (main); only the kernel "
+                             "runs\n"))
+
+    def test_from_the_launch_in_the_file(self):
+        signature, text = self.example("--grid is missing: how many blocks to launch",
+                                       "check", "program.cu", "--kernel", "add")
+        self.assertEqual(signature, "  add(const float* a, Pixel* out, float by, int n)")
+        self.assertEqual(text, "    tilescope check program.cu --kernel add --grid 2 --block 64 \\\n"
+                               "        --arg 'f32[100]=random' --arg 'u8[300]=zeros' --arg f32:1 \\\n"
+                               "        --arg i32:100")
+        self.assert_works(text)
+
+    def test_what_was_given_stays(self):
+        _, text = self.example("--block is missing: how many threads a block has",
+                               "run", "program.cu", "--kernel", "bare", "--grid", "3")
+        self.assertEqual(text, "    tilescope run program.cu --kernel bare --grid 3 --block 256 \\\n"
+                               "        --arg 'f64[768]=zeros' --arg u64:768")
+        self.assert_works(text)
+
+    def test_arguments_that_do_not_fit(self):
+        _, text = self.example(
+            "kernel add has 4 parameters (a: a pointer, out: a pointer, by: f32, n: an integer "
+            "of 4 bytes), but 0 --arg were given",
+            "explain", "program.cu", "--kernel", "add", "--grid", "1", "--block", "32")
+        self.assertIn("--grid 1 --block 32", text)
+        self.assert_works(text)
+
+    def test_an_instance_of_a_template(self):
+        self.write("program.cu", PROGRAM)
+        self.assert_fails(2, "kernel fill is a template; name an instance, such as --kernel "
+                             "'fill<float, 8>'", "check", "program.cu", "--kernel", "fill")
+        _, text = self.example("--grid is missing: how many blocks to launch",
+                               "run", "program.cu", "--kernel", "fill<float, 8>")
+        self.assertIn("--kernel 'fill<float, 8>' --grid 1 --block 8", text)
+        self.assertIn("--arg 'f32[100]=zeros' --arg f32:1", text)
+        self.assert_works(text)
 
 
 class Arguments(LaunchTest):
