@@ -62,6 +62,8 @@ void install_signal_handlers() {
     ::sigfillset(&action.sa_mask);
     ::sigaction(signal, &action, nullptr);
   }
+  // Past ulimit -f a write then fails, and is reported like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   struct sigaction bus = {};
   bus.sa_sigaction = explain_bus_error;
   bus.sa_flags = SA_SIGINFO;

@@ -20,7 +20,9 @@ void add_json_option(CLI::App& command, std::string& target) {
 
 void write_json(const nlohmann::json& json, const std::string& target) {
   if (target.empty()) return;
-  const std::string text = json.dump(2) + '\n';
+  // Names of files and lines of sources may hold any bytes, JSON only UTF-8.
+  const std::string text =
+      json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
   if (target == "-") {
     print(text);
     return;

@@ -20,15 +20,22 @@ using namespace tilescope;
 
 constexpr int usage_exit = static_cast<int>(ErrorKind::usage);
 
-constexpr cli::Register commands[] = {
-    cli::register_matmul,   cli::register_saxpb,     cli::register_vector_add,
-    cli::register_scale,    cli::register_reverse,   cli::register_transpose,
-    cli::register_blur,     cli::register_laplacian, cli::register_histogram,
-    cli::register_reduce,   cli::register_ladder,    cli::register_run,
-    cli::register_check,    cli::register_explain,   cli::register_devices,
-    cli::register_transfer, cli::register_occupancy, cli::register_roofline,
-    cli::register_tiles,    cli::register_warps,     cli::register_banks,
-    cli::register_coalesce, cli::register_dram,      cli::register_memories};
+/// Commands under one heading of --help.
+struct Group {
+  const char* heading;
+  std::vector<cli::Register> commands;
+};
+
+const Group groups[] = {
+    {"Your own kernel", {cli::register_check, cli::register_explain, cli::register_run}},
+    {"Compute",
+     {cli::register_matmul, cli::register_saxpb, cli::register_vector_add, cli::register_scale,
+      cli::register_reverse, cli::register_transpose, cli::register_blur, cli::register_laplacian,
+      cli::register_histogram, cli::register_reduce}},
+    {"Measure", {cli::register_ladder, cli::register_transfer, cli::register_devices}},
+    {"Reason",
+     {cli::register_occupancy, cli::register_roofline, cli::register_tiles, cli::register_warps,
+      cli::register_banks, cli::register_coalesce, cli::register_dram, cli::register_memories}}};
 
 // Breaks what CLI11 would write on one line of any length.
 class Formatter final : public CLI::Formatter {
@@ -41,13 +48,20 @@ class Formatter final : public CLI::Formatter {
 
 // CLI11 says of a command that does not exist only that one is required.
 void require_known_command(const CLI::App& app, int argc, char** argv) {
-  const std::string_view given = argc > 1 ? argv[1] : "-";
+  if (argc < 2) throw Error(ErrorKind::usage, "which command? tilescope --help lists them");
+  const std::string_view given = argv[1];
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_name() == given) return;
     names.push_back(command->get_name());
   }
-  if (given.starts_with('-')) return;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->check_name(std::string(given))) return;
+  }
+  if (given.starts_with('-')) {
+    throw Error(ErrorKind::usage, "a command comes first, not " + printable(given, 100) +
+                                      "; tilescope --help lists them");
+  }
   const std::string_view near = nearest(given, {names.begin(), names.end()});
   throw Error(ErrorKind::usage,
               "there is no command \"" + printable(given, 100) + '"' +
@@ -73,7 +87,12 @@ int main(int argc, char** argv) {
       "  tilescope ladder matmul --size 1024\n"
       "  tilescope COMMAND --help");
   std::function<int()> run;
-  for (const cli::Register add : commands) add(app, run);
+  for (const Group& group : groups) {
+    for (const cli::Register add : group.commands) {
+      add(app, run);
+      app.get_subcommands({}).back()->group(group.heading);
+    }
+  }
 
   try {
     require_known_command(app, argc, argv);

@@ -72,6 +72,14 @@ std::pair<emulator::InstructionId, double> busiest_line(const emulator::LaunchTo
                        static_cast<double>(std::max<std::uint64_t>(1, totals.warp_instructions))};
 }
 
+/// Does the instruction belong to CUDA's cooperative groups?
+bool in_cooperative_groups(const emulator::Program& program, emulator::InstructionId id) {
+  const auto levels = program.location(id);
+  return std::any_of(levels.begin(), levels.end(), [](const ptx::InlinedLocation& level) {
+    return level.file.find("cooperative_groups") != level.file.npos;
+  });
+}
+
 /// A launch that did not come to its end by itself.
 void describe_end(const emulator::LaunchTotals& totals, const LaunchChecks& launch,
                   std::vector<Finding>& findings) {
@@ -86,6 +94,10 @@ void describe_end(const emulator::LaunchTotals& totals, const LaunchChecks& laun
                  ? "make the asserted condition hold for this thread, or correct the assertion"
              : what.starts_with("calls nested")
                  ? "recurse less deeply, or turn the recursion into a loop"
+             : !launch.info.cooperative &&
+                     in_cooperative_groups(launch.info.program, totals.trap.instruction)
+                 ? "launch it with --cooperative (in a program, with "
+                   "cudaLaunchCooperativeKernel): a whole grid synchronises only then"
                  : "find out what led this thread here";
   } else if (totals.end == emulator::LaunchEnd::budget_spent && totals.warp_instructions != 0) {
     const auto [instruction, percent] = busiest_line(totals, launch.places);

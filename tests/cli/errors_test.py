@@ -1,6 +1,8 @@
 """What the command says, in one line, and the exit code, when something is wrong."""
 
+import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -164,8 +166,8 @@ class Usage(program.ProgramTest):
                 (("ladder", "matmul", "--size", "8", "--samples", "0"), "--samples"),
                 (("ladder", "matmul", "--variant", "none"), '"none"'),
                 (("ladder", "none"), "none"),
-                ((), "required"),
-                (("--bogus",), "required")):
+                ((), "which command?"),
+                (("--bogus",), "--bogus")):
             with self.subTest(arguments=arguments):
                 result = self.run_program(*arguments)
                 self.assertEqual(result.code, USAGE)
@@ -246,6 +248,22 @@ class Output(program.ProgramTest):
         result = self.run_program("devices", "--json", "no/x.json")
         self.assertEqual(result.code, BAD_INPUT)
         self.assertIn("cannot write 'no/x.json'", result.err)
+
+    def test_past_the_limit_of_file_sizes(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        result = self.run_program("devices", "--json", "x.json", preexec_fn=limit)
+        self.assertEqual(result.code, BAD_INPUT)
+        self.assertIn("cannot write 'x.json'", result.err)
+        self.assertNotIn("x.json", self.files())
+
+    def test_json_of_names_that_are_no_text(self):
+        name = os.fsencode(self.folder) + b"/k\xff.cu"
+        with open(name, "w", encoding="utf-8") as file:
+            file.write("__global__ void k(int* x) { x[0] = 1; }\n")
+        result = self.run_program("check", b"k\xff.cu", "--grid", "1", "--block", "1", "--arg",
+                                  "i32[1]=zeros", "--json", "-")
+        self.assertEqual((result.code, result.err), (0, ""))
+        self.assertEqual(json.loads(result.out)["target"], "k\ufffd.cu: k")
 
 
 class Interrupted(program.ProgramTest):
