@@ -106,6 +106,16 @@ class Streamed {
   }
 
   const std::string& name() const { return name_; }
+  /// Why the buffers on the host are not pinned; empty if they are.
+  std::string pinning_note() const {
+    for (const Set& set : sets_) {
+      for (const PinnedBuffer& memory : set.staged) {
+        if (!memory.pinned()) return memory.note();
+      }
+      if (!set.staged_result.pinned()) return set.staged_result.note();
+    }
+    return {};
+  }
 
   void run(const StreamOptions& options) {
     const std::size_t count = length_of(job_);
@@ -238,8 +248,10 @@ RunReport run_streamed(Device& device, const StreamedJob& job, const std::string
   run.run(options);
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - start;
-  return {.variant =
-              fmt::format("{} in {} chunk{}", run.name(), plan.chunks, plan.chunks == 1 ? "" : "s"),
+  const std::string note = run.pinning_note();
+  return {.variant = fmt::format("{} in {} chunk{}{}", run.name(), plan.chunks,
+                                 plan.chunks == 1 ? "" : "s",
+                                 note.empty() ? "" : fmt::format(" (not pinned: {})", note)),
           .compute_ms = elapsed.count()};
 }
 
