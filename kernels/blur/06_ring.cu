@@ -9,7 +9,8 @@
 //
 // in, out: height rows of `pitch` = width * CHANNELS samples. RADIUS <= 7, RADIUS * CHANNELS <= 8.
 // ALIGNMENT: 16, 4 or 1, of which pitch is a multiple. Launch: blocks of THREADS: END_BLOCKS for
-// what the border cuts, and the others a warp for every 480 samples of ROWS rows.
+// the ends of the rows, and the others for 480 samples of THREADS / 32 * ROWS rows, ROWS a warp: what
+// two warps of a block both read, L1 reads once.
 #include "packed.cuh"
 #include "window.cuh"
 
@@ -113,9 +114,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   const int pitch = width * CHANNELS;
   const int lane = threadIdx.x % 32;
   const int across = (pitch + warp_samples - 1) / warp_samples;
-  const int warp = (blockIdx.x - END_BLOCKS) * (THREADS / 32) + threadIdx.x / 32;
-  const int first = warp % across * warp_samples + (lane - 1) * lane_samples;
-  const int first_row = warp / across * ROWS;
+  const int block = blockIdx.x - END_BLOCKS;
+  const int first = block % across * warp_samples + (lane - 1) * lane_samples;
+  const int first_row = (block / across * (THREADS / 32) + threadIdx.x / 32) * ROWS;
   if (first_row >= height) return;  // the whole warp
   const bool inside = first >= 0 && first < pitch;
   const bool stores =

@@ -22,7 +22,7 @@ constexpr std::int64_t packed_rows = 64;  // the most a thread marches
 constexpr int threads_per_sm = 512;       // enough to hide the latency of memory
 constexpr int running_pixels = 8;         // a lane
 constexpr int ring_threads = 128;
-constexpr int ring_ahead = 2;                 // rows under way
+constexpr int ring_ahead = 1;                 // rows under way
 constexpr std::int64_t ring_samples = 480;    // of a row, a warp
 constexpr int end_lanes = 64, end_rows = 16;  // of a block's threads at the ends of the rows
 
@@ -112,10 +112,11 @@ Plan ring(const BlurProblem& p) {
   const std::int64_t pitch = p.width * p.channels;
   // One round of the ring: longer strips would load fewer rows twice, but sweep memory worse.
   const std::int64_t rows = 2 * p.radius + 2 + ring_ahead;
-  const std::int64_t warps = groups_of(pitch, ring_samples) * groups_of(p.height, rows);
+  const std::int64_t blocks =
+      groups_of(pitch, ring_samples) * groups_of(p.height, rows * (ring_threads / 32));
   const std::int64_t ends =
       groups_of(p.height, std::int64_t{end_rows} * (ring_threads / end_lanes));
-  const Launch launch = flat_launch(ends + groups_of(warps, ring_threads / 32), ring_threads);
+  const Launch launch = flat_launch(ends + blocks, ring_threads);
   Plan plan = with_constants({{.kernel = "blur", .launch = launch, .arguments = in_to_out()}}, p);
   plan.defines.push_back(define("THREADS", ring_threads));
   plan.defines.push_back(define("ROWS", rows));
