@@ -24,7 +24,11 @@ void say(const char* text) noexcept {
 }
 
 extern "C" void end_on_signal(int signal) {
-  if (signal == SIGINT && scopes > 0 && !cancel_flag.exchange(true)) return;
+  if (signal == SIGINT && scopes > 0 && !cancel_flag.exchange(true)) {
+    // A step that does not look at the flag, such as a reference on the CPU, may take a while.
+    if (::isatty(STDERR_FILENO) != 0) say("\ntilescope: stopping; Ctrl-C again ends it at once\n");
+    return;
+  }
   remove_temporaries();
   if (ProgressLine::is_shown()) say("\n");
   ::_exit(128 + signal);

@@ -37,7 +37,7 @@ void add_memory_option(CLI::App& command, ArrayOptions& options) {
       .add_option("--device-memory", options.device_memory,
                   "Use at most this much of a GPU's memory: chunks are streamed (default: what "
                   "does not fit is; the cpu device has no such limit)")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(byte_size())
       ->type_name("BYTES");
 }
 

@@ -18,6 +18,15 @@ void add_json_option(CLI::App& command, std::string& target) {
       ->type_name("FILE|-");
 }
 
+CLI::Validator byte_size() {
+  const CLI::AsSizeValue size(false);
+  return {[size](std::string& text) -> std::string {
+            if (text.starts_with('-')) return "bytes cannot be negative: " + text;
+            return size(text);
+          },
+          size.get_description()};
+}
+
 void write_json(const nlohmann::json& json, const std::string& target) {
   if (target.empty()) return;
   // Names of files and lines of sources may hold any bytes, JSON only UTF-8.

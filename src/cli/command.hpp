@@ -41,6 +41,10 @@ void register_memories(CLI::App& app, std::function<int()>& run);
 /// Adds --json FILE|- to a command.
 void add_json_option(CLI::App& command, std::string& target);
 
+/// For options of bytes: takes "1024", "64 MiB" or "2gb" and refuses negative numbers, which would
+/// wrap around.
+CLI::Validator byte_size();
+
 /// Writes `json` to `target`: a file (complete or not at all) or, for "-", standard output. Does
 /// nothing for an empty target.
 void write_json(const nlohmann::json& json, const std::string& target);

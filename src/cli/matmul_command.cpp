@@ -214,7 +214,7 @@ void register_matmul(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   sub->add_option("--device-memory", command->device_memory,
                   "Use at most this much device memory: tiles are streamed (default: all of it)")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(byte_size())
       ->type_name("BYTES");
   sub->add_flag("--resume", command->resume,
                 "Keep finished tiles on disk and go on from them after an interruption");

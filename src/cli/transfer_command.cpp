@@ -104,13 +104,13 @@ void register_transfer(CLI::App& app, std::function<int()>& run) {
       ->type_name("DEVICE")
       ->capture_default_str();
   sub->add_option("--largest", command->largest, "Largest single copy, such as 1GiB")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(byte_size())
       ->type_name("BYTES");
   sub->add_option("--bytes", command->total, "Bytes of A, B and C together")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(byte_size())
       ->type_name("BYTES");
   sub->add_option("--segment", command->segment, "Bytes of one vector per segment (default: 1/16)")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(byte_size())
       ->type_name("BYTES");
   sub->add_option("--samples", command->samples, "Timed runs of each")
       ->check(CLI::Range(1, 1000))

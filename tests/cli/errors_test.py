@@ -166,6 +166,7 @@ class Usage(program.ProgramTest):
                 (("ladder", "matmul", "--size", "8", "--samples", "0"), "--samples"),
                 (("ladder", "matmul", "--variant", "none"), '"none"'),
                 (("ladder", "none"), "none"),
+                (("transfer", "--play", "--bytes", "-5"), "negative"),
                 ((), "which command?"),
                 (("--bogus",), "--bogus")):
             with self.subTest(arguments=arguments):
