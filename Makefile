@@ -8,6 +8,7 @@ jobs := $(shell nproc)
 ccache := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 # ctest's own summary is the last thing that a test run prints. Output of failed tests only.
 space := $(subst ,, )
+sanitized := build-sanitize$(if $(ROOMS),-rooms)
 ctest = ctest --output-on-failure --no-tests=error --parallel $(jobs)
 
 # $(call build,PRESET,FOLDER): configures where that was not done yet, and builds. Ninja configures
@@ -36,12 +37,12 @@ demo: build ## multiply, climb the ladder, explain a kernel, find a mistake
 test: build ## every test
 	@$(ctest) --test-dir build
 
-# ROOMS="base io": only the tests of these rooms.
+# ROOMS="base io": only these folders of src/, which need no others, and their tests; in minutes.
 sanitize: setup ## the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
-	@[ -f build-sanitize/build.ninja ] || cmake --preset sanitize $(ccache) --log-level=WARNING
-	@ninja -C build-sanitize -j $(jobs) $(if $(MAKE_TERMOUT),,--quiet) $(addprefix test_,$(ROOMS))
-	@$(ctest) --test-dir build-sanitize --label-regex unit \
-	  $(if $(ROOMS),--tests-regex '^($(subst $(space),|,$(strip $(ROOMS))))\.')
+	@cmake --preset sanitize -B $(sanitized) $(ccache) --log-level=WARNING \
+	  -DTILESCOPE_ROOMS='$(subst $(space),;,$(strip $(ROOMS)))' > /dev/null
+	@ninja -C $(sanitized) -j $(jobs) $(if $(MAKE_TERMOUT),,--quiet)
+	@$(ctest) --test-dir $(sanitized) --label-regex unit
 
 portable: setup ## one binary to copy to other machines, as build-portable/tilescope
 	$(call build,portable,build-portable)
@@ -54,4 +55,4 @@ check-format: ## say which files are not formatted
 	@tools/format.sh --check
 
 clean: ## remove everything that was built; .deps stays
-	@rm -rf build build-sanitize build-portable
+	@rm -rf build build-sanitize build-sanitize-rooms build-portable
