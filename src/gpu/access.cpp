@@ -99,7 +99,7 @@ void count_global(const AccessQuestion& question, AccessAnswer& answer) {
   const std::set<std::int64_t> distinct(answer.indices.begin(), answer.indices.end());
   answer.used_bytes = static_cast<std::int64_t>(distinct.size()) * question.element_bytes;
   const SharedWavefronts banks =
-      shared_wavefronts(addresses.data(), mask, question.element_bytes, false,
+      shared_wavefronts(addresses.data(), mask, question.element_bytes, SharedUse::load,
                         {.banks = question.shared_banks, .word_bytes = 4});
   answer.wavefronts = static_cast<int>(banks.wavefronts);
   answer.ideal_wavefronts = static_cast<int>(banks.ideal);

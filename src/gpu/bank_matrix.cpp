@@ -27,7 +27,7 @@ BankAccess access(const BankMatrix& matrix, const Place& place) {
     mask |= std::uint32_t{1} << lane;
   }
   const SharedWavefronts result =
-      shared_wavefronts(addresses.data(), mask, matrix.element_bytes, false,
+      shared_wavefronts(addresses.data(), mask, matrix.element_bytes, SharedUse::load,
                         {.banks = matrix.banks, .word_bytes = matrix.word_bytes});
   return {.wavefronts = static_cast<int>(result.wavefronts),
           .ideal = static_cast<int>(result.ideal),

@@ -56,39 +56,39 @@ bool pairs_up(const std::uint64_t* addresses, std::uint32_t mask, int distance) 
 }
 
 void add_pass(SharedWavefronts& result, const std::uint64_t* addresses, std::uint32_t mask,
-              int bytes, bool atomic, const BankLayout& layout) {
+              int bytes, SharedUse use, const BankLayout& layout) {
   if (mask == 0) return;
-  Pass pass(layout, atomic);
+  Pass pass(layout, use == SharedUse::atomic);
   for (std::uint32_t m = mask; m != 0; m &= m - 1) pass.add(addresses[std::countr_zero(m)], bytes);
   result.wavefronts += pass.wavefronts();
   result.ideal += 1;
   result.ways = std::max(result.ways, pass.wavefronts());
 }
 
-/// Both halves of `mask` (lanes up to `split` and from there on), as one pass if they pair up.
+/// The lanes of `mask` in `low_lanes` and the others: one pass if they are loads that pair up.
 void add_two(SharedWavefronts& result, const std::uint64_t* addresses, std::uint32_t mask,
-             std::uint32_t low_lanes, int bytes, bool atomic, const BankLayout& layout) {
-  if (!atomic && (pairs_up(addresses, mask, 1) || pairs_up(addresses, mask, 2))) {
-    add_pass(result, addresses, mask, bytes, atomic, layout);
+             std::uint32_t low_lanes, int bytes, SharedUse use, const BankLayout& layout) {
+  if (use == SharedUse::load && (pairs_up(addresses, mask, 1) || pairs_up(addresses, mask, 2))) {
+    add_pass(result, addresses, mask, bytes, use, layout);
     return;
   }
-  add_pass(result, addresses, mask & low_lanes, bytes, atomic, layout);
-  add_pass(result, addresses, mask & ~low_lanes, bytes, atomic, layout);
+  add_pass(result, addresses, mask & low_lanes, bytes, use, layout);
+  add_pass(result, addresses, mask & ~low_lanes, bytes, use, layout);
 }
 
 }  // namespace
 
 SharedWavefronts shared_wavefronts(const std::uint64_t* addresses, std::uint32_t mask, int bytes,
-                                   bool atomic, const BankLayout& layout) {
+                                   SharedUse use, const BankLayout& layout) {
   SharedWavefronts result;
   const int words = bytes / layout.word_bytes;
   if (words <= 1) {
-    add_pass(result, addresses, mask, bytes, atomic, layout);
+    add_pass(result, addresses, mask, bytes, use, layout);
   } else if (words == 2) {
-    add_two(result, addresses, mask, 0x0000ffffu, bytes, atomic, layout);
+    add_two(result, addresses, mask, 0x0000ffffu, bytes, use, layout);
   } else {
-    add_two(result, addresses, mask & 0x0000ffffu, 0x000000ffu, bytes, atomic, layout);
-    add_two(result, addresses, mask & 0xffff0000u, 0x00ff0000u, bytes, atomic, layout);
+    add_two(result, addresses, mask & 0x0000ffffu, 0x000000ffu, bytes, use, layout);
+    add_two(result, addresses, mask & 0xffff0000u, 0x00ff0000u, bytes, use, layout);
   }
   return result;
 }
@@ -97,7 +97,7 @@ SharedWavefronts matrix_wavefronts(const std::uint64_t* addresses, std::uint32_t
                                    const BankLayout& layout) {
   SharedWavefronts result;
   for (int row = 0; row < 32; row += 8) {
-    add_pass(result, addresses, mask & (0xffu << row), 16, false, layout);
+    add_pass(result, addresses, mask & (0xffu << row), 16, SharedUse::load, layout);
   }
   return result;
 }

@@ -25,7 +25,13 @@
 // "Ideal" is the number of passes: 1, 2 and 4 for full warps of different addresses. Wavefronts
 // beyond it are conflicts, which is how the chip counts: 3,670,016 for the 4,718,592 above.
 //
-// Atomics of several lanes on the same word cannot share it: each lane takes a turn of its own.
+// Stores are cut into the same passes, of which none become one: a 16-byte store of lanes 0, 4, 8,
+// ... takes 4 (a tree of 16-byte values, 41 blocks: 6,191 passes; 4,223 if half-warps were joined).
+//
+// Atomics of several lanes on the same word cannot share it: each lane takes a turn of its own. The
+// exception is adding 1 where nobody wants the old value, of which a histogram consists: the chip
+// counts the lanes of a word, so that they share it as the lanes of a store do (1,979 wavefronts
+// where the lanes of 626 requests go to any of 256 words; 2,206 if each took a turn).
 #pragma once
 
 #include <cstdint>
@@ -36,6 +42,14 @@ namespace tilescope::gpu {
 struct BankLayout {
   int banks = 32;      ///< a power of two, at most 64
   int word_bytes = 4;  ///< a power of two
+};
+
+/// What the lanes of an access do to the words, as far as it matters here; see above.
+enum class SharedUse : std::uint8_t {
+  load,
+  store,
+  atomic,
+  increment,  ///< an atomic that adds 1 and whose old value nobody uses
 };
 
 struct SharedWavefronts {
@@ -49,9 +63,9 @@ struct SharedWavefronts {
 };
 
 /// `addresses`: byte offsets of 32 lanes in shared memory, of which those in `mask` count. `bytes`
-/// a lane: 1, 2, 4, 8 or 16, to which the addresses are aligned. `atomic`: see above.
+/// a lane: 1, 2, 4, 8 or 16, to which the addresses are aligned.
 SharedWavefronts shared_wavefronts(const std::uint64_t* addresses, std::uint32_t mask, int bytes,
-                                   bool atomic = false, const BankLayout& layout = {});
+                                   SharedUse use = SharedUse::load, const BankLayout& layout = {});
 
 /// ldmatrix and stmatrix: each participating lane names a row of 16 bytes; every 8 rows are one
 /// matrix, and a pass.

@@ -7,6 +7,7 @@
 #include "gpu/shared_banks.hpp"
 #include "observe/divergence_cost.hpp"
 #include "observe/lane_runs.hpp"
+#include "observe/shared_use.hpp"
 
 namespace tilescope::observe {
 namespace {
@@ -64,10 +65,11 @@ AccessTally& tally_of(std::vector<AccessTally>& tallies, Space space, AccessKind
 
 class BlockCounts : public emulator::BlockObserver {
  public:
-  BlockCounts(std::size_t instructions, const MergePlan& plan, Footprint& footprint)
-      : slots_(instructions),
-        divergent_(instructions),
-        diverged_(instructions),
+  BlockCounts(const emulator::Program& program, const MergePlan& plan, Footprint& footprint)
+      : slots_(program.instructions().size()),
+        divergent_(slots_.size()),
+        diverged_(slots_.size()),
+        program_(program),
         plan_(plan),
         footprint_(footprint) {}
 
@@ -152,6 +154,7 @@ class BlockCounts : public emulator::BlockObserver {
     const MergedAccess merged = plan_.empty() ? MergedAccess{} : plan_[a.instruction];
     slot.counted = merged.role != MergeRole::member;
     if (!slot.counted) return;
+    const gpu::SharedUse use = shared_use(*program_.instruction(a.instruction).source, a.kind);
     gpu::SharedWavefronts w;
     if (a.kind == AccessKind::matrix_load || a.kind == AccessKind::matrix_store) {
       w = gpu::matrix_wavefronts(a.addresses, a.mask);
@@ -160,10 +163,9 @@ class BlockCounts : public emulator::BlockObserver {
       for (std::size_t l = 0; l < lowest.size(); ++l) {
         lowest[l] = a.addresses[l] + static_cast<std::uint64_t>(std::int64_t{merged.shift});
       }
-      w = gpu::shared_wavefronts(lowest.data(), a.mask, merged.bytes);
+      w = gpu::shared_wavefronts(lowest.data(), a.mask, merged.bytes, use);
     } else {
-      const bool atomic = a.kind == AccessKind::atomic || a.kind == AccessKind::reduction;
-      w = gpu::shared_wavefronts(a.addresses, a.mask, a.bytes, atomic);
+      w = gpu::shared_wavefronts(a.addresses, a.mask, a.bytes, use);
     }
     cost.units = w.wavefronts;
     cost.ideal = w.ideal;
@@ -181,6 +183,7 @@ class BlockCounts : public emulator::BlockObserver {
     }
   }
 
+  const emulator::Program& program_;
   const MergePlan& plan_;
   Footprint& footprint_;
   std::uint64_t block_ = 0;
@@ -260,7 +263,7 @@ void CountObserver::begin_launch(const emulator::LaunchInfo& launch) {
 }
 
 std::unique_ptr<emulator::BlockObserver> CountObserver::make_block_observer() {
-  return std::make_unique<BlockCounts>(tallies_.size(), plan_, *footprint_);
+  return std::make_unique<BlockCounts>(*program_, plan_, *footprint_);
 }
 
 void CountObserver::merge(emulator::BlockObserver& block) {

@@ -6,6 +6,7 @@
 #include "gpu/coalescing.hpp"
 #include "gpu/shared_banks.hpp"
 #include "observe/describe.hpp"
+#include "observe/shared_use.hpp"
 
 namespace tilescope::observe {
 namespace {
@@ -20,16 +21,16 @@ struct Kept {
   std::uint32_t pattern = 0;  ///< of the access that was judged last
 };
 
-void judge(LaneSample& sample) {
+void judge(LaneSample& sample, const ptx::Instruction& instruction) {
   const auto* addresses = sample.addresses.data();
   const int bytes = static_cast<int>(sample.bytes);
   if (sample.space == Space::shared) {
     const bool rows =
         sample.kind == AccessKind::matrix_load || sample.kind == AccessKind::matrix_store;
-    const bool atomic = sample.kind == AccessKind::atomic || sample.kind == AccessKind::reduction;
     const gpu::SharedWavefronts waves =
         rows ? gpu::matrix_wavefronts(addresses, sample.mask)
-             : gpu::shared_wavefronts(addresses, sample.mask, std::min(bytes, 16), atomic);
+             : gpu::shared_wavefronts(addresses, sample.mask, std::min(bytes, 16),
+                                      shared_use(instruction, sample.kind));
     sample.cost = waves.wavefronts;
     sample.ideal = waves.ideal;
     sample.ways = waves.ways;
@@ -54,7 +55,8 @@ bool rather(const LaneSample& a, const LaneSample& b) {
 
 class BlockSamples final : public emulator::BlockObserver {
  public:
-  explicit BlockSamples(std::size_t instructions) : kept_(instructions) {}
+  explicit BlockSamples(const emulator::Program& program)
+      : program_(program), kept_(program.instructions().size()) {}
 
   void begin_block(const emulator::BlockInfo& block, const emulator::BlockView& view) override {
     block_ = block;
@@ -76,7 +78,7 @@ class BlockSamples final : public emulator::BlockObserver {
                       .block_index = block_.index,
                       .warp = access.warp};
     std::copy_n(access.addresses, emulator::kWarpSize, sample.addresses.begin());
-    judge(sample);
+    judge(sample, *program_.instruction(access.instruction).source);
     if (kept.known && !rather(sample, kept.sample)) return;
     const int lane = std::countr_zero(access.mask);
     const emulator::Place place =
@@ -90,6 +92,7 @@ class BlockSamples final : public emulator::BlockObserver {
   const std::vector<Kept>& kept() const { return kept_; }
 
  private:
+  const emulator::Program& program_;
   std::vector<Kept> kept_;  ///< by instruction
   emulator::BlockInfo block_{};
   const emulator::BlockView* view_ = nullptr;
@@ -108,7 +111,7 @@ void LaneSamples::begin_launch(const emulator::LaunchInfo& launch) {
 }
 
 std::unique_ptr<emulator::BlockObserver> LaneSamples::make_block_observer() {
-  return std::make_unique<BlockSamples>(program_->instructions().size());
+  return std::make_unique<BlockSamples>(*program_);
 }
 
 void LaneSamples::merge(emulator::BlockObserver& block) {

@@ -20,8 +20,8 @@ std::uint64_t u(int value) {
 }
 
 SharedWavefronts access(int bytes, const std::function<std::uint64_t(int)>& address,
-                        std::uint32_t mask = kAll, bool atomic = false) {
-  return shared_wavefronts(lanes(address).data(), mask, bytes, atomic);
+                        std::uint32_t mask = kAll, SharedUse use = SharedUse::load) {
+  return shared_wavefronts(lanes(address).data(), mask, bytes, use);
 }
 SharedWavefronts expect(std::uint32_t wavefronts, std::uint32_t ideal, std::uint32_t ways) {
   return {wavefronts, ideal, ways};
@@ -79,23 +79,40 @@ TEST(SharedBanks, PassesWithoutLanesDoNotHappen) {
 }
 TEST(SharedBanks, AtomicsOnOneWordTakeTurns) {
   EXPECT_EQ(access(
-                4, [](int) { return 8; }, kAll, true),
+                4, [](int) { return 8; }, kAll, SharedUse::atomic),
             expect(32, 1, 32));
   EXPECT_EQ(access(
-                4, [](int l) { return u(l) * 4; }, kAll, true),
+                4, [](int l) { return u(l) * 4; }, kAll, SharedUse::atomic),
             expect(1, 1, 1));
   EXPECT_EQ(access(
-                4, [](int l) { return u(l / 2) * 4; }, kAll, true),
+                4, [](int l) { return u(l / 2) * 4; }, kAll, SharedUse::atomic),
             expect(2, 1, 2));
+}
+TEST(SharedBanks, AddingOneToOneWordIsShared) {
+  EXPECT_EQ(access(
+                4, [](int) { return 8; }, kAll, SharedUse::increment),
+            expect(1, 1, 1));
+  EXPECT_EQ(access(
+                4, [](int l) { return u(l % 4) * 128; }, kAll, SharedUse::increment),
+            expect(4, 1, 4));
+}
+TEST(SharedBanks, PassesOfStoresStayApart) {
+  // Every fourth lane: each quarter-warp has two, whose partners do not participate.
+  const auto every_fourth = [](SharedUse use) {
+    return access(
+        16, [](int l) { return u(l) * 16; }, 0x11111111u, use);
+  };
+  EXPECT_EQ(every_fourth(SharedUse::load), expect(4, 2, 2));
+  EXPECT_EQ(every_fourth(SharedUse::store), expect(4, 4, 1));
 }
 TEST(SharedBanks, EightBanksOfTheTeachingPicture) {
   const BankLayout eight{.banks = 8, .word_bytes = 4};
   const auto row = lanes([](int l) { return u(l) * 4; });
   const auto column = lanes([](int l) { return u(l) * 8 * 4; });
   const auto padded = lanes([](int l) { return u(l) * 9 * 4; });
-  EXPECT_EQ(shared_wavefronts(row.data(), 0xff, 4, false, eight), expect(1, 1, 1));
-  EXPECT_EQ(shared_wavefronts(column.data(), 0xff, 4, false, eight), expect(8, 1, 8));
-  EXPECT_EQ(shared_wavefronts(padded.data(), 0xff, 4, false, eight), expect(1, 1, 1));
+  EXPECT_EQ(shared_wavefronts(row.data(), 0xff, 4, SharedUse::load, eight), expect(1, 1, 1));
+  EXPECT_EQ(shared_wavefronts(column.data(), 0xff, 4, SharedUse::load, eight), expect(8, 1, 8));
+  EXPECT_EQ(shared_wavefronts(padded.data(), 0xff, 4, SharedUse::load, eight), expect(1, 1, 1));
 }
 TEST(SharedBanks, MatrixRows) {
   const auto dense = lanes([](int l) { return u(l) * 16; });
