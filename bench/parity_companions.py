@@ -55,9 +55,6 @@ COUNTERS = [
 
 # What docs/parity.md explains: (operation/rung, the options begin with) and keys.
 EXPLAINED = {
-    ("blur/ring", "-m 61 -n 77 --radius 1"): ("blocks", "global_load_requests",
-                                              "global_load_sectors"),
-    ("blur/ring", "-m 61 -n 77 --radius 5"): ("global_load_sectors",),
     ("blur/separable", "-m 61 -n 77 --radius 5"): ("global_load_requests", "global_load_sectors"),
     ("laplacian/temporal", ""): ("ffma", "fmul"),
     ("histogram/sectioned", ""): ("global_reduction_sectors",),

@@ -17,7 +17,7 @@ import numpy
 from program import TILESCOPE
 
 # Enough tiles and seconds for something to happen in between.
-M, N, K = 700, 600, 500
+M, N, K = 1400, 1200, 500
 MEMORY = "256KiB"
 
 

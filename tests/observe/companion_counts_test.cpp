@@ -81,9 +81,7 @@ bool explained(const Measured& chip, const std::string& metric) {
   const auto is = [&](const char* of, const char* part) {
     return run.starts_with(of) && metric.find(part) != std::string::npos;
   };
-  return is("blur/ring -m 61 -n 77 --radius 1", "global_op_ld") ||
-         is("blur/ring -m 61 -n 77 --radius 5", "t_sectors_pipe_lsu_mem_global_op_ld") ||
-         is("blur/separable -m 61 -n 77 --radius 5", "global_op_ld") ||
+  return is("blur/separable -m 61 -n 77 --radius 5", "global_op_ld") ||
          is("laplacian/temporal ", "op_ffma") || is("laplacian/temporal ", "op_fmul") ||
          is("histogram/sectioned ", "t_sectors_pipe_lsu_mem_global_op_red") ||
          is("histogram/interleaved ", "t_sectors_pipe_lsu_mem_global_op_red") ||
