@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,6 +61,13 @@ std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
   if (const auto limit = file_size_limit(); limit && size > *limit) {
     return fmt::format("it would have {} bytes, and this process may write at most {} (ulimit -f)",
                        size, *limit);
+  }
+  // Asked first: a file system that cannot hold so much would be filled before it says so, and
+  // other processes would find it full meanwhile.
+  struct statvfs volume {};
+  if (::fstatvfs(file.get(), &volume) == 0 && volume.f_bavail > 0 &&
+      size / volume.f_frsize > volume.f_bavail) {
+    return fmt::format("{} bytes are needed: {}", size, explain_write_failure(ENOSPC, folder));
   }
   int code = EINTR;
   while (code == EINTR) code = ::posix_fallocate(file.get(), 0, static_cast<off_t>(size));
