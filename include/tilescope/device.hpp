@@ -18,6 +18,7 @@
 #include "tilescope/device_properties.hpp"
 #include "tilescope/error.hpp"
 #include "tilescope/launch.hpp"
+#include "tilescope/tensor_map.hpp"
 
 namespace tilescope {
 
@@ -208,6 +209,9 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Checks the launch against the device's limits, then queues it.
   virtual void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
                       const Stream& stream = {}) = 0;
+
+  /// Describes a matrix for bulk tensor copies. Throws Error(usage) on a device without them.
+  virtual TensorMap tensor_map(const TensorMapRequest& request);
 
   /// Page-locked host memory for PinnedBuffer; nullptr, with the reason in `why_not`, where there
   /// is none to be had.

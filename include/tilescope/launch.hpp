@@ -24,6 +24,11 @@ struct Launch {
   Dim3 block;                    ///< threads per block
   std::size_t shared_bytes = 0;  ///< dynamic shared memory per block, bytes
   bool cooperative = false;      ///< all blocks resident at once, so that the grid can synchronise
+  Dim3 cluster;                  ///< blocks per cluster; the grid is a multiple of it
+  /// May start while the kernel before it in the stream still runs; it waits for that kernel's
+  /// results itself (cudaGridDependencySynchronize). On devices without that it does not start
+  /// early, which is always right.
+  bool overlaps_previous = false;
 };
 
 /// The parameters of one launch, packed as the kernel's parameter space holds them: each value at

@@ -8,6 +8,24 @@
 
 namespace tilescope {
 
+/// In what arithmetic products are formed and summed.
+enum class Precision {
+  automatic,  ///< fp64 if an operand is float64, else fp32
+  fp32,       ///< IEEE float32: fused multiply-add, one rounding each
+  fp32_fast,  ///< tensor cores on operands cut in parts; errors no larger than those of fp32
+  tf32,       ///< operands cut to 11 significant bits; sums in float32
+  bf16,       ///< operands rounded to bfloat16; sums in float32
+  fp16,       ///< operands rounded to float16; sums in float32
+  fp64,
+};
+
+/// What is applied to each element before it is stored.
+enum class Activation {
+  none,
+  relu,  ///< max(x, 0); NaN stays NaN
+  gelu,  ///< x/2 (1 + erf(x / sqrt(2)))
+};
+
 /// How to multiply.
 struct MatmulOptions {
   std::string variant;  ///< a rung of the ladder, such as "tiled_16"; empty: the device's best

@@ -35,6 +35,13 @@ std::shared_ptr<Device> open_auto(std::string* explain_choice) {
 
 }  // namespace
 
+TensorMap Device::tensor_map(const TensorMapRequest&) {
+  throw Error(ErrorKind::usage,
+              fmt::format("{} has no bulk tensor copies: they need a GPU of compute capability 9.0 "
+                          "or newer",
+                          id()));
+}
+
 std::shared_ptr<Device> Device::open(std::string_view specification, std::string* explain_choice) {
   if (specification == "auto") return open_auto(explain_choice);
   if (specification == "cpu") return std::make_shared<device::CpuDevice>();

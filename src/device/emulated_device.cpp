@@ -228,6 +228,11 @@ void EmulatedDevice::launch(const Kernel& kernel, const Launch& launch,
 
 void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
                          const KernelArguments& arguments) {
+  if (launch.cluster.count() > 1) {
+    throw Error(ErrorKind::usage,
+                fmt::format("kernel {} cannot be launched: clusters of blocks are not emulated",
+                            kernel.name()));
+  }
   auto& loaded = static_cast<EmulatedKernel&>(kernel.state());
   const emulator::LaunchOptions options{.threads = options_.threads,
                                         .max_instructions = options_.max_instructions,

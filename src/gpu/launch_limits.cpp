@@ -58,6 +58,20 @@ void require_launchable(const std::string& kernel, const Launch& launch,
                                "take several elements (a grid-stride loop)",
                                text(grid), text(widest), device.name));
   }
+  const Dim3& cluster = launch.cluster;
+  constexpr std::uint64_t most_blocks_of_cluster = 8;  // more than this is not portable
+  if (is_empty(cluster) || cluster.count() > most_blocks_of_cluster) {
+    refuse(kernel, fmt::format("clusters of {} blocks; 1 to {} are possible", text(cluster),
+                               most_blocks_of_cluster));
+  }
+  if (cluster.count() > 1 && device.compute_major < 9) {
+    refuse(kernel, fmt::format("clusters need compute capability 9.0; {} has {}.{}", device.name,
+                               device.compute_major, device.compute_minor));
+  }
+  if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
+    refuse(kernel, fmt::format("grid {} is not a multiple of its clusters of {}", text(grid),
+                               text(cluster)));
+  }
   const std::size_t most_shared = device.shared_bytes_per_block_optin;
   if (needs.static_shared_bytes > most_shared ||
       launch.shared_bytes > most_shared - needs.static_shared_bytes) {

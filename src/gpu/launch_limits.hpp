@@ -15,8 +15,8 @@ struct KernelNeeds {
 };
 
 /// Throws Error(usage) that names the limit, the value and a cure, if `launch` breaks a limit of
-/// the device: zero extents, threads per block (in all and per dimension), grid extents, shared
-/// memory per block, or the threads that the kernel's registers allow.
+/// the device: zero extents, threads per block (in all and per dimension), grid extents, clusters,
+/// shared memory per block, or the threads that the kernel's registers allow.
 void require_launchable(const std::string& kernel, const Launch& launch,
                         const DeviceProperties& device, const KernelNeeds& needs = {});
 

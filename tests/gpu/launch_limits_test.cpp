@@ -54,6 +54,24 @@ TEST(LaunchLimits, BlockExtents) {
             "1024 x 64 of NVIDIA H200");
 }
 
+TEST(LaunchLimits, Clusters) {
+  DeviceProperties older = h200();
+  older.name = "an older GPU";
+  older.compute_major = 8;
+  older.compute_minor = 6;
+  const Launch pairs{.grid = {6}, .block = {32}, .cluster = {2}};
+  EXPECT_NO_THROW(require_launchable("k", pairs, h200()));
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { require_launchable("k", pairs, older); }),
+              ::testing::HasSubstr("clusters need compute capability 9.0; an older GPU has 8.6"));
+  EXPECT_THAT(
+      refusal({.grid = {7}, .block = {32}, .cluster = {2}}),
+      ::testing::HasSubstr("grid 7 x 1 x 1 is not a multiple of its clusters of 2 x 1 x 1"));
+  EXPECT_THAT(refusal({.grid = {16}, .block = {32}, .cluster = {16}}),
+              ::testing::HasSubstr("clusters of 16 x 1 x 1 blocks; 1 to 8 are possible"));
+  EXPECT_THAT(refusal({.grid = {16}, .block = {32}, .cluster = {2, 0}}),
+              ::testing::HasSubstr("clusters of 2 x 0 x 1 blocks; 1 to 8 are possible"));
+}
+
 TEST(LaunchLimits, GridExtents) {
   EXPECT_THAT(refusal({.grid = {1, 65536}, .block = {1}}),
               ::testing::HasSubstr("grid 1 x 65536 x 1 exceeds the largest extents 2147483647 x "

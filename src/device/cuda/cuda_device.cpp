@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "base/text.hpp"
 #include "device/ptx_kernel.hpp"
@@ -18,6 +20,33 @@ CUstream native(const Stream& stream) {
 }
 CUevent native(const Event& event) {
   return reinterpret_cast<CUevent>(event.value());
+}
+
+CUtensorMapSwizzle native(Swizzle swizzle) {
+  switch (swizzle) {
+    case Swizzle::none:
+      return CU_TENSOR_MAP_SWIZZLE_NONE;
+    case Swizzle::bytes_32:
+      return CU_TENSOR_MAP_SWIZZLE_32B;
+    case Swizzle::bytes_64:
+      return CU_TENSOR_MAP_SWIZZLE_64B;
+    case Swizzle::bytes_128:
+      return CU_TENSOR_MAP_SWIZZLE_128B;
+  }
+  return CU_TENSOR_MAP_SWIZZLE_NONE;
+}
+// Copies move bits: of an element's type only its size counts.
+CUtensorMapDataType native(DataType type) {
+  switch (size_of(type)) {
+    case 1:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case 2:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    case 4:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT32;
+    default:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT64;
+  }
 }
 
 struct LoadedKernel final : Kernel::State {
@@ -326,19 +355,59 @@ void CudaDevice::launch(const Kernel& kernel, const Launch& launch,
   for (const std::size_t offset : arguments.offsets()) {
     pointers.push_back(const_cast<std::byte*>(arguments.bytes().data() + offset));
   }
-  const Dim3& grid = launch.grid;
-  const Dim3& block = launch.block;
+  CUlaunchAttribute attributes[3];
+  CUlaunchConfig config{};
+  config.gridDimX = launch.grid.x;
+  config.gridDimY = launch.grid.y;
+  config.gridDimZ = launch.grid.z;
+  config.blockDimX = launch.block.x;
+  config.blockDimY = launch.block.y;
+  config.blockDimZ = launch.block.z;
+  config.sharedMemBytes = static_cast<unsigned>(launch.shared_bytes);
+  config.hStream = native(stream);
+  config.attrs = attributes;
   if (launch.cooperative) {
-    driver_.check(driver_.launch_cooperative(
-                      loaded.function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                      static_cast<unsigned>(launch.shared_bytes), native(stream), pointers.data()),
-                  "cuLaunchCooperativeKernel", kernel.name());
-    return;
+    CUlaunchAttribute& cooperative = attributes[config.numAttrs++];
+    cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    cooperative.value.cooperative = 1;
   }
-  driver_.check(driver_.launch(loaded.function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                               static_cast<unsigned>(launch.shared_bytes), native(stream),
-                               pointers.data(), nullptr),
-                "cuLaunchKernel", kernel.name());
+  if (launch.cluster.count() > 1) {
+    CUlaunchAttribute& cluster = attributes[config.numAttrs++];
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim = {launch.cluster.x, launch.cluster.y, launch.cluster.z};
+  }
+  if (launch.overlaps_previous && properties_.compute_major >= 9) {
+    CUlaunchAttribute& overlap = attributes[config.numAttrs++];
+    overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    overlap.value.programmaticStreamSerializationAllowed = 1;
+  }
+  driver_.check(driver_.launch_extended(&config, loaded.function, pointers.data(), nullptr),
+                "cuLaunchKernelEx", kernel.name());
+}
+
+TensorMap CudaDevice::tensor_map(const TensorMapRequest& request) {
+  if (properties_.compute_major < 9) return Device::tensor_map(request);
+  make_current();
+  constexpr cuuint32_t dimensions = 3;
+  const std::array<cuuint64_t, 3> extents{request.extents[0], request.extents[1],
+                                          request.extents[2]};
+  const std::array<cuuint64_t, 2> pitches{request.pitches[0], request.pitches[1]};
+  const std::array<cuuint32_t, 3> box{request.box[0], request.box[1], request.box[2]};
+  constexpr std::array<cuuint32_t, 3> every_element{1, 1, 1};
+  static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
+  alignas(64) CUtensorMap map;
+  driver_.check(
+      driver_.encode_tensor_map(
+          &map, native(request.type), dimensions, reinterpret_cast<void*>(request.address),
+          extents.data(), pitches.data(), box.data(), every_element.data(),
+          CU_TENSOR_MAP_INTERLEAVE_NONE, native(request.swizzle),
+          CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+      "cuTensorMapEncodeTiled",
+      fmt::format("of {} x {} x {} elements, pitches {} and {} bytes, box {} x {} x {}", extents[0],
+                  extents[1], extents[2], pitches[0], pitches[1], box[0], box[1], box[2]));
+  TensorMap result;
+  std::memcpy(result.bytes.data(), &map, sizeof map);
+  return result;
 }
 
 void CudaDevice::record(const Event& event, const Stream& stream) {

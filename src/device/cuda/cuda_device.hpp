@@ -37,6 +37,7 @@ class CudaDevice final : public Device {
   bool register_host(void* data, std::size_t bytes, std::string& why_not) override;
   void unregister_host(void* data) noexcept override;
   Kernel load(const KernelRequest& request) override;
+  TensorMap tensor_map(const TensorMapRequest& request) override;
   void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
               const Stream& stream) override;
   void record(const Event& event, const Stream& stream) override;

@@ -46,8 +46,8 @@ namespace tilescope::device {
   X(module_function, cuModuleGetFunction, "cuModuleGetFunction")                \
   X(function_attribute, cuFuncGetAttribute, "cuFuncGetAttribute")               \
   X(set_function_attribute, cuFuncSetAttribute, "cuFuncSetAttribute")           \
-  X(launch, cuLaunchKernel, "cuLaunchKernel")                                   \
-  X(launch_cooperative, cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel") \
+  X(launch_extended, cuLaunchKernelEx, "cuLaunchKernelEx")                      \
+  X(encode_tensor_map, cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled")        \
   X(stream_create, cuStreamCreate, "cuStreamCreate")                            \
   X(stream_destroy, cuStreamDestroy, "cuStreamDestroy_v2")                      \
   X(stream_synchronize, cuStreamSynchronize, "cuStreamSynchronize")             \

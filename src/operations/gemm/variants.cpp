@@ -1,0 +1,37 @@
+#include "operations/gemm/variants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tilescope/error.hpp>
+
+#include "base/text.hpp"
+
+namespace tilescope::operations {
+
+const std::vector<GemmVariant>& gemm_variants() {
+  static const std::vector<GemmVariant> variants;
+  return variants;
+}
+
+const GemmVariant& gemm_variant(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const GemmVariant& variant : gemm_variants()) {
+    if (variant.name == name) return variant;
+    names.push_back(variant.name);
+  }
+  const std::string_view near = nearest(name, names);
+  throw Error(ErrorKind::usage,
+              fmt::format("matmul has no variant \"{}\"{}", name,
+                          near.empty() ? "" : fmt::format(", did you mean {}?", near)));
+}
+
+const GemmVariant& best_gemm_variant(const GemmProblem& problem, const DeviceProperties& device) {
+  const auto& all = gemm_variants();
+  const auto best = std::find_if(all.rbegin(), all.rend(), [&](const GemmVariant& variant) {
+    return !variant.refusal(problem, device);
+  });
+  return best == all.rend() ? all.front() : *best;
+}
+
+}  // namespace tilescope::operations

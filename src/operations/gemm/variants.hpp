@@ -1,0 +1,33 @@
+// The kernels that compute a GemmProblem, as a table: in the order in which the ladder climbs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "operations/gemm/problem.hpp"
+
+namespace tilescope::operations {
+
+struct GemmVariant {
+  std::string_view name;
+  std::string_view idea;    ///< what is new, in a few words
+  std::string_view source;  ///< file below kernels/
+  /// Why it cannot compute the problem on such a device; nothing if it can.
+  std::optional<std::string> (*refusal)(const GemmProblem& problem, const DeviceProperties& device);
+  std::unique_ptr<GemmRun> (*prepare)(Device& device, const GemmProblem& problem);
+};
+
+/// All of them. The last that does not refuse a problem is the one that the dispatcher prefers.
+const std::vector<GemmVariant>& gemm_variants();
+
+/// The variant called `name`. Throws Error(usage) that suggests the nearest name.
+const GemmVariant& gemm_variant(std::string_view name);
+
+/// The variant that the library takes for a problem on a device when none is named. `general` takes
+/// every problem, so there always is one.
+const GemmVariant& best_gemm_variant(const GemmProblem& problem, const DeviceProperties& device);
+
+}  // namespace tilescope::operations
