@@ -56,19 +56,19 @@ OpenBlas open_openblas() {
   const bool choose = core && !std::getenv(core_variable);
   if (choose) setenv(core_variable, core, 0);
   std::string failure;
-  blas.library = DynamicLibrary::open({"libopenblas.so.0", "libopenblas.so"}, &failure);
+  blas.shared_object = DynamicLibrary::open({"libopenblas.so.0", "libopenblas.so"}, &failure);
   if (choose) unsetenv(core_variable);  // it is read once, at the library's start
-  if (!blas.library || !blas.library.load("cblas_sgemm", blas.sgemm) ||
-      !blas.library.load("cblas_dgemm", blas.dgemm)) {
+  if (!blas.shared_object || !blas.shared_object.load("cblas_sgemm", blas.sgemm) ||
+      !blas.shared_object.load("cblas_dgemm", blas.dgemm)) {
     throw Error(ErrorKind::no_device,
                 fmt::format("OpenBLAS, which computes on the CPU, was not found ({}); install it "
                             "(Debian: libopenblas0)",
                             failure));
   }
   char* (*core_name)() = nullptr;
-  if (blas.library.load("openblas_get_corename", core_name)) blas.core = core_name();
-  blas.library.load("openblas_get_num_threads", blas.threads);
-  blas.library.load("openblas_set_num_threads", blas.set_threads);
+  if (blas.shared_object.load("openblas_get_corename", core_name)) blas.core = core_name();
+  blas.shared_object.load("openblas_get_num_threads", blas.threads);
+  blas.shared_object.load("openblas_set_num_threads", blas.set_threads);
 #endif
   return blas;
 }

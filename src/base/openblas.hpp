@@ -11,7 +11,7 @@
 namespace tilescope {
 
 struct OpenBlas {
-  DynamicLibrary library;
+  DynamicLibrary shared_object;
   decltype(cblas_sgemm)* sgemm = nullptr;
   decltype(cblas_dgemm)* dgemm = nullptr;
   int (*threads)() = nullptr;  ///< these two may be absent

@@ -136,7 +136,7 @@ Program compile(const Compilation& compilation) {
 std::string compiler_description() {
   try {
     const Nvrtc& nvrtc = Nvrtc::instance();
-    return fmt::format("{}.{} ({})", nvrtc.major, nvrtc.minor, nvrtc.library.path());
+    return fmt::format("{}.{} ({})", nvrtc.major, nvrtc.minor, nvrtc.shared_object.path());
   } catch (const Error&) {
     return {};
   }

@@ -14,7 +14,8 @@ namespace {
 // or if a library of that name is open already. So the one beside NVRTC is opened first. Where
 // there is none, the loader has its way.
 void open_builtins(const Nvrtc& nvrtc) {
-  const std::filesystem::path folder = std::filesystem::path(nvrtc.library.path()).parent_path();
+  const std::filesystem::path folder =
+      std::filesystem::path(nvrtc.shared_object.path()).parent_path();
   if (folder.empty()) return;
   const std::string name = fmt::format("libnvrtc-builtins.so.{}.{}", nvrtc.major, nvrtc.minor);
   DynamicLibrary::open({(folder / name).string()});  // libraries stay open
@@ -23,19 +24,19 @@ void open_builtins(const Nvrtc& nvrtc) {
 Nvrtc open_nvrtc() {
   Nvrtc nvrtc;
   std::string failure;
-  nvrtc.library = DynamicLibrary::open(
+  nvrtc.shared_object = DynamicLibrary::open(
       cuda_library_candidates({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}), &failure);
-  if (!nvrtc.library) {
+  if (!nvrtc.shared_object) {
     throw Error(ErrorKind::no_device,
                 fmt::format("NVRTC, CUDA's run-time compiler, was not found ({}); run "
                             "tools/setup.sh, or set CUDA_HOME to a toolkit of series 12 or 13",
                             failure));
   }
   const auto load = [&nvrtc](const char* symbol, auto*& function) {
-    if (!nvrtc.library.load(symbol, function)) {
+    if (!nvrtc.shared_object.load(symbol, function)) {
       throw Error(ErrorKind::no_device,
                   fmt::format("{} lacks {}: it is older than CUDA 11.1; install CUDA 12 or 13",
-                              nvrtc.library.path(), symbol));
+                              nvrtc.shared_object.path(), symbol));
     }
   };
   load("nvrtcVersion", nvrtc.version);

@@ -10,7 +10,7 @@
 namespace tilescope::compile {
 
 struct Nvrtc {
-  DynamicLibrary library;
+  DynamicLibrary shared_object;
   int major = 0, minor = 0;
 
   decltype(nvrtcVersion)* version = nullptr;

@@ -17,7 +17,7 @@ constexpr Status success = 0;
 constexpr int no_transpose = 0;
 
 struct Library {
-  DynamicLibrary library;
+  DynamicLibrary shared_object;
   std::string failure;
   Status (*create)(Handle*) = nullptr;
   Status (*destroy)(Handle) = nullptr;
@@ -28,14 +28,14 @@ struct Library {
   static const Library& instance() {
     static const Library opened = [] {
       Library l;
-      l.library = DynamicLibrary::open(
+      l.shared_object = DynamicLibrary::open(
           cuda_library_candidates({"libcublas.so.13", "libcublas.so.12", "libcublas.so"}),
           &l.failure);
-      if (l.library && !(l.library.load("cublasCreate_v2", l.create) &&
-                         l.library.load("cublasDestroy_v2", l.destroy) &&
-                         l.library.load("cublasSgemm_v2", l.sgemm) &&
-                         l.library.load("cublasGetStatusString", l.status_string))) {
-        l.failure = l.library.path() + " is older than CUDA 12";
+      if (l.shared_object && !(l.shared_object.load("cublasCreate_v2", l.create) &&
+                               l.shared_object.load("cublasDestroy_v2", l.destroy) &&
+                               l.shared_object.load("cublasSgemm_v2", l.sgemm) &&
+                               l.shared_object.load("cublasGetStatusString", l.status_string))) {
+        l.failure = l.shared_object.path() + " is older than CUDA 12";
       }
       return l;
     }();

@@ -41,19 +41,19 @@ std::string_view advice(CUresult result) {
 Driver open_driver() {
   Driver driver;
   std::string failure;
-  driver.library = DynamicLibrary::open({"libcuda.so.1", "libcuda.so"}, &failure);
-  if (!driver.library) {
+  driver.shared_object = DynamicLibrary::open({"libcuda.so.1", "libcuda.so"}, &failure);
+  if (!driver.shared_object) {
     throw Error(ErrorKind::no_device,
                 fmt::format("no CUDA driver on this machine ({}); install NVIDIA's driver, or use "
                             "--device cpu",
                             failure));
   }
 #define TILESCOPE_LOAD(member, function, symbol)                                              \
-  if (!driver.library.load(symbol, driver.member)) {                                          \
+  if (!driver.shared_object.load(symbol, driver.member)) {                                    \
     throw Error(ErrorKind::no_device,                                                         \
                 fmt::format("{} lacks {}: the driver is too old; update it to series 525 or " \
                             "newer (CUDA 12)",                                                \
-                            driver.library.path(), symbol));                                  \
+                            driver.shared_object.path(), symbol));                            \
   }
   TILESCOPE_DRIVER_FUNCTIONS(TILESCOPE_LOAD)
 #undef TILESCOPE_LOAD

@@ -60,7 +60,7 @@ namespace tilescope::device {
   X(event_synchronize, cuEventSynchronize, "cuEventSynchronize")
 
 struct Driver {
-  DynamicLibrary library;
+  DynamicLibrary shared_object;
   int version = 0;  ///< 1000 * major + 10 * minor
 
 #define TILESCOPE_MEMBER(member, function, symbol) decltype(::function)* member = nullptr;

@@ -16,7 +16,7 @@ using Function = const char*(const PeerCall*);
 
 // $TILESCOPE_PEERS, else the library beside the program.
 struct Library {
-  DynamicLibrary library;
+  DynamicLibrary shared_object;
   std::string failure;
 
   static const Library& instance() {
@@ -27,7 +27,7 @@ struct Library {
       const char* named = std::getenv("TILESCOPE_PEERS");
       const std::string path =
           named && *named ? named : (program.parent_path() / file_name).string();
-      l.library = DynamicLibrary::open({path}, &l.failure);
+      l.shared_object = DynamicLibrary::open({path}, &l.failure);
       return l;
     }();
     return opened;
@@ -36,7 +36,7 @@ struct Library {
 
 Function* find(std::string_view function) {
   Function* found = nullptr;
-  Library::instance().library.load(fmt::format("tilescope_peer_{}", function).c_str(), found);
+  Library::instance().shared_object.load(fmt::format("tilescope_peer_{}", function).c_str(), found);
   return found;
 }
 
@@ -44,13 +44,13 @@ Function* find(std::string_view function) {
 
 std::string Peers::missing(std::string_view function) {
   const Library& l = Library::instance();
-  if (!l.library) {
+  if (!l.shared_object) {
     return fmt::format(
         "the vendor's algorithms were not found: build {} with "
         "bench/build_peers.sh and name it in $TILESCOPE_PEERS",
         file_name);
   }
-  if (!find(function)) return fmt::format("{} has no {}", l.library.path(), function);
+  if (!find(function)) return fmt::format("{} has no {}", l.shared_object.path(), function);
   return {};
 }
 
