@@ -1,0 +1,83 @@
+// The element types of A, B and C under the names that the host has for them: how each is widened
+// for arithmetic, and how a result is rounded to it.
+//
+// The 16-bit types are bits in a structure, so that no arithmetic happens in them by accident and
+// no header of the toolkit is needed, which may not be there at run time.
+#pragma once
+
+struct float16 {
+  unsigned short bits;
+};
+struct bfloat16 {
+  unsigned short bits;
+};
+using float32 = float;
+using float64 = double;
+
+// Widening is exact.
+__device__ inline float widen(float16 x) {
+  float wide;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
+  return wide;
+}
+__device__ inline float widen(bfloat16 x) {
+  return __uint_as_float(static_cast<unsigned>(x.bits) << 16);
+}
+__device__ inline float widen(float x) { return x; }
+__device__ inline double widen(double x) { return x; }
+
+// narrow<To>(x): x rounded to the nearest To, ties to even, once; NaN stays NaN, overflow is
+// infinity.
+template <typename To>
+struct Narrow;
+
+template <>
+struct Narrow<double> {
+  __device__ static double from(double x) { return x; }
+};
+
+template <>
+struct Narrow<float> {
+  __device__ static float from(float x) { return x; }
+  __device__ static float from(double x) { return static_cast<float>(x); }
+};
+
+// Rounded to odd: cut, but with the last bit set if anything was cut off. It cannot be taken for a
+// tie afterwards, so rounding it to a type of 22 bits or fewer gives what rounding x gives.
+__device__ inline float rounded_to_odd(double x) {
+  const float cut = __double2float_rz(x);
+  return static_cast<double>(cut) == x ? cut : __uint_as_float(__float_as_uint(cut) | 1U);
+}
+
+template <>
+struct Narrow<float16> {
+  __device__ static float16 from(float x) {
+    float16 narrow;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(narrow.bits) : "f"(x));
+    return narrow;
+  }
+  __device__ static float16 from(double x) { return from(rounded_to_odd(x)); }
+};
+
+template <>
+struct Narrow<bfloat16> {
+  __device__ static bfloat16 from(float x) {
+    bfloat16 narrow;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(narrow.bits) : "f"(x));
+#else
+    // Half a unit of the upper half, less one if that is even. A NaN's payload might carry into
+    // infinity: it gets a bit that stays.
+    const unsigned bits = __float_as_uint(x);
+    const unsigned rounded = bits + 0x7FFFU + (bits >> 16 & 1U);
+    narrow.bits = static_cast<unsigned short>((x != x ? bits | 0x400000U : rounded) >> 16);
+#endif
+    return narrow;
+  }
+  __device__ static bfloat16 from(double x) { return from(rounded_to_odd(x)); }
+};
+
+template <typename To, typename From>
+__device__ inline To narrow(From x) {
+  return Narrow<To>::from(x);
+}
