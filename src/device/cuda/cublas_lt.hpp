@@ -1,0 +1,62 @@
+// cublasLt as a peer, opened at run time: for one product, every algorithm that its heuristics
+// propose, so that what we compare with is its best and not only its first.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tilescope/device.hpp>
+#include <tilescope/matmul.hpp>
+#include <tilescope/matrix.hpp>
+
+namespace tilescope::device {
+
+/// How one operand lies: element (i, j) of matrix b of the batch at b * batch_stride + i * leading
+/// + j (row-major) or + i + j * leading (column-major).
+struct LtOperand {
+  DataType type = DataType::float32;  ///< float16, bfloat16, float32 or float64
+  Order order = Order::row_major;
+  std::int64_t leading = 0;
+  std::int64_t batch_stride = 0;
+};
+
+/// C = alpha * A * B + beta * C, A being m x k, B k x n, C m x n.
+struct LtProduct {
+  MatmulShape shape;
+  std::int64_t batch = 1;
+  /// fp64: sums in float64. tf32: float32 operands may be cut to TF32. All others: sums in float32
+  /// of the operands as they are; of float32 operands in IEEE arithmetic.
+  Precision precision = Precision::fp32;
+  LtOperand a, b, c;
+  double alpha = 1.0, beta = 0.0;
+};
+
+class CublasLt {
+ public:
+  /// Why cublasLt cannot be used on this machine; empty if it can.
+  static std::string missing();
+
+  /// Asks for the algorithms that compute `product` on `device`, which must be a CUDA device and
+  /// stay while this does. Throws Error(no_device) if cublasLt cannot be used or has none, and
+  /// Error(usage) for a column-major C or an operand that is no floating-point matrix.
+  CublasLt(Device& device, const LtProduct& product);
+  ~CublasLt();
+  CublasLt(const CublasLt&) = delete;
+  CublasLt& operator=(const CublasLt&) = delete;
+
+  /// How many algorithms there are: at least 1, best first by cublasLt's own estimate. The first is
+  /// what its default call takes.
+  int algorithms() const;
+
+  /// Queues one run of algorithm `index`. The addresses are multiples of 256 bytes, as allocate()
+  /// returns them. Runs share a workspace: those that may overlap need an object each. Throws
+  /// Error(no_device) when the algorithm refuses to run.
+  void run(int index, DeviceAddress a, DeviceAddress b, DeviceAddress c,
+           const Stream& stream = {}) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tilescope::device
