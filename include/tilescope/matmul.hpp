@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "tilescope/device.hpp"
 #include "tilescope/matrix.hpp"
@@ -18,6 +19,13 @@ enum class Precision {
   fp16,       ///< operands rounded to float16; sums in float32
   fp64,
 };
+
+/// "auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64".
+std::string_view name_of(Precision precision);
+
+/// The precision of that name. Throws Error(usage), suggesting the nearest name, for any other
+/// text.
+Precision parse_precision(std::string_view name);
 
 /// What is applied to each element before it is stored.
 enum class Activation {

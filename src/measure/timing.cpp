@@ -39,6 +39,7 @@ Timing time_on_device(Device& device, const std::function<void(int)>& run,
   const int count = samples_for(one_ms, options);
   std::vector<Event> events;
   for (int i = 0; i < 2 * count; ++i) events.push_back(device.create_event());
+  if (options.head_start) options.head_start();
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(2 * i);
     device.record(events[at]);

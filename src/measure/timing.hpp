@@ -21,6 +21,9 @@ struct TimingOptions {
   int least_samples = 9;
   int most_samples = 200;
   double budget_ms = 300.0;  ///< stop asking for samples beyond the least after about this long
+  /// Queues work that keeps the device busy while the host queues the runs, for runs that take the
+  /// device less time than the host; may be empty.
+  std::function<void()> head_start;
 };
 
 /// Times `run(i)`, i = 0, 1, ..., each of which queues one run on `device`'s default stream: with

@@ -1,0 +1,132 @@
+#include "operands.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <tilescope/error.hpp>
+
+#include "base/half.hpp"
+#include "base/text.hpp"
+#include "operations/operation.hpp"
+#include "operations/random.hpp"
+
+namespace tilescope::products {
+namespace {
+
+using operations::HostArray;
+
+constexpr int widest_exponent = 40;
+
+// 53 random bits; float32 operands keep 24 of them.
+double uniform(std::mt19937_64& generator) {
+  return static_cast<double>(generator() >> 11U) * 0x1p-52 - 1.0;
+}
+
+int exponent(std::uint64_t bits) {
+  constexpr std::uint64_t choices = 2 * widest_exponent + 1;
+  return static_cast<int>(bits % choices) - widest_exponent;
+}
+
+// Exponents of whole rows or columns: the same for each of their elements.
+int exponent_of(std::size_t vector) {
+  std::mt19937_64 generator(vector);
+  return exponent(generator() >> 8U);
+}
+
+void store(HostArray& array, std::size_t i, double value) {
+  switch (array.type()) {
+    case DataType::float16:
+      array.as<std::uint16_t>()[i] = float32_to_float16(static_cast<float>(value));
+      return;
+    case DataType::bfloat16:
+      array.as<std::uint16_t>()[i] = float32_to_bfloat16(static_cast<float>(value));
+      return;
+    case DataType::float64:
+      array.as<double>()[i] = value;
+      return;
+    default:
+      array.as<float>()[i] = static_cast<float>(value);
+      return;
+  }
+}
+
+// `vector_of(i)`: the row or column of element i, for data that is scaled by it.
+template <typename VectorOf>
+HostArray random_matrix(DataType type, std::int64_t rows, std::int64_t columns,
+                        const std::vector<int>& exponents, Data data, std::uint64_t seed,
+                        const VectorOf& vector_of) {
+  HostArray matrix(type, static_cast<std::size_t>(rows * columns));
+  operations::generate(matrix.count(), seed, [&](std::mt19937_64& generator, std::size_t i) {
+    double value = uniform(generator);
+    if (data == Data::positive) value = (value + 1.0) / 2.0;
+    if (data == Data::exponents) value = std::ldexp(value, exponent(generator() >> 8U));
+    if (data == Data::scaled) value = std::ldexp(value, exponents[vector_of(i)]);
+    store(matrix, i, value);
+  });
+  return matrix;
+}
+
+std::vector<int> exponents_of(std::int64_t vectors, Data data) {
+  std::vector<int> all;
+  if (data != Data::scaled) return all;
+  for (std::int64_t v = 0; v < vectors; ++v) {
+    all.push_back(exponent_of(static_cast<std::size_t>(v)));
+  }
+  return all;
+}
+
+}  // namespace
+
+Data parse_data(std::string_view name) {
+  if (name == "uniform") return Data::uniform;
+  if (name == "positive") return Data::positive;
+  if (name == "exponents") return Data::exponents;
+  if (name == "scaled") return Data::scaled;
+  throw Error(ErrorKind::usage,
+              fmt::format("--data {}: there are uniform, positive, exponents, scaled",
+                          printable(name, 40)));
+}
+
+HostOperands random_operands(const operations::GemmProblem& problem, Data data,
+                             std::uint64_t seed) {
+  if (size_of(problem.a.type) < 4 && (data == Data::exponents || data == Data::scaled)) {
+    throw Error(ErrorKind::usage, "--data exponents and scaled are for operands of 32 bits");
+  }
+  const MatmulShape& s = problem.shape;
+  const auto k = static_cast<std::size_t>(s.k), n = static_cast<std::size_t>(s.n);
+  return {random_matrix(problem.a.type, s.m, s.k, exponents_of(s.m, data), data, 2 * seed,
+                        [k](std::size_t i) { return i / k; }),
+          random_matrix(problem.b.type, s.k, s.n, exponents_of(s.n, data), data, 2 * seed + 1,
+                        [n](std::size_t i) { return i % n; })};
+}
+
+DeviceSets::DeviceSets(Device& device, const operations::GemmProblem& problem,
+                       const HostOperands& host)
+    : device_(device),
+      c_bytes_(static_cast<std::size_t>(problem.shape.m * problem.shape.n) *
+               size_of(problem.c.type)) {
+  const std::size_t bytes = host.a.bytes() + host.b.bytes() + c_bytes_;
+  for (std::size_t set = 0; set < operations::input_sets(device, bytes); ++set) {
+    const auto put = [&](const HostArray& array, std::string_view name, DeviceAddress first) {
+      buffers_.push_back(device.allocate(array.bytes(), name));
+      const DeviceAddress to = buffers_.back().address();
+      if (set == 0) {
+        device.copy_to_device(to, array.data(), array.bytes());
+      } else {
+        device.copy_on_device(to, first, array.bytes());
+      }
+      return to;
+    };
+    const DeviceAddress a = put(host.a, "A", set == 0 ? 0 : addresses_[0].a);
+    const DeviceAddress b = put(host.b, "B", set == 0 ? 0 : addresses_[0].b);
+    buffers_.push_back(device.allocate(c_bytes_, "C"));
+    addresses_.push_back({.a = a, .b = b, .c = buffers_.back().address()});
+  }
+}
+
+void DeviceSets::poison(int i) {
+  constexpr std::uint8_t nan_byte = 0xFF;
+  device_.fill(at(i).c, nan_byte, c_bytes_);
+}
+
+}  // namespace tilescope::products

@@ -1,0 +1,51 @@
+// Random operands of a product: on the host, and at several addresses of a device.
+#pragma once
+
+#include <string_view>
+#include <tilescope/device.hpp>
+#include <vector>
+
+#include "operations/gemm/problem.hpp"
+#include "operations/host_array.hpp"
+
+namespace tilescope::products {
+
+/// How operands are distributed.
+enum class Data {
+  uniform,    ///< in [-1, 1)
+  positive,   ///< in [0, 1)
+  exponents,  ///< uniform, times a power of two from 2^-40 to 2^40 for each element
+  scaled,     ///< uniform, times one for each row of A and each column of B
+};
+Data parse_data(std::string_view name);
+
+struct HostOperands {
+  operations::HostArray a, b;
+};
+
+/// Dense row-major operands for `problem`, of its types. Throws Error(usage) for data that 16-bit
+/// types cannot hold.
+HostOperands random_operands(const operations::GemmProblem& problem, Data data, std::uint64_t seed);
+
+/// The operands on a device, as often as exceeds twice its L2 cache, each time with a C.
+class DeviceSets {
+ public:
+  DeviceSets(Device& device, const operations::GemmProblem& problem, const HostOperands& host);
+
+  const std::vector<operations::GemmAddresses>& addresses() const { return addresses_; }
+  /// Addresses of run `i`.
+  const operations::GemmAddresses& at(int i) const {
+    return addresses_[static_cast<std::size_t>(i) % addresses_.size()];
+  }
+  /// Fills C of run `i` with bytes of 0xFF: every element is a NaN.
+  void poison(int i);
+  std::size_t c_bytes() const { return c_bytes_; }
+
+ private:
+  Device& device_;
+  std::size_t c_bytes_;
+  std::vector<Buffer> buffers_;
+  std::vector<operations::GemmAddresses> addresses_;
+};
+
+}  // namespace tilescope::products

@@ -1,0 +1,47 @@
+// Whole rows and columns of a product, worked out in float64: what results are checked against
+// where the whole of it would take a CPU minutes.
+#pragma once
+
+#include <string>
+#include <tilescope/array.hpp>
+#include <vector>
+
+#include "operands.hpp"
+
+namespace tilescope::products {
+
+/// What a check found. Errors are relative to the sum of |a||b| of their element.
+struct Accuracy {
+  std::size_t checked = 0;
+  std::size_t wrong = 0;       ///< elements outside their bound
+  std::size_t not_finite = 0;  ///< in all of C; the operands are finite
+  double largest = 0.0, mean = 0.0;
+  std::string first_wrong;  ///< one line on it
+
+  bool ok() const { return wrong == 0 && not_finite == 0; }
+};
+
+class SampledProduct {
+ public:
+  /// 32 random rows and 32 random columns of A * B, or all where there are fewer, from operands as
+  /// `problem`'s precision multiplies them.
+  SampledProduct(const operations::GemmProblem& problem, const HostOperands& operands,
+                 std::uint64_t seed);
+
+  /// Checks the sampled elements of a dense row-major C, and that all others are finite.
+  Accuracy check(const ConstArrayView& c) const;
+
+ private:
+  static constexpr std::size_t most = 32;
+  // Element (output o, sample s) of the exact products and of the sums of magnitudes.
+  struct Side {
+    std::vector<std::int64_t> samples;  ///< rows or columns of C
+    std::vector<double> values, magnitudes;
+  };
+  void check_side(const ConstArrayView& c, const Side& side, bool rows, Accuracy& found) const;
+
+  operations::GemmProblem problem_;
+  Side rows_, columns_;
+};
+
+}  // namespace tilescope::products
