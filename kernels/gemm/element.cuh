@@ -81,3 +81,38 @@ template <typename To, typename From>
 __device__ inline To narrow(From x) {
   return Narrow<To>::from(x);
 }
+
+// operand<kind>(x): x as the arithmetic of a precision takes it, widened to the type of its sums.
+// The values of the constants are the host's.
+enum OperandKind {
+  as_float64 = 0,
+  as_float32 = 1,
+  as_tf32 = 2,  // a float32 without its lower 13 bits
+  as_bfloat16 = 3,
+  as_float16 = 4,
+};
+
+template <int kind>
+struct Operand {
+  template <typename From>
+  __device__ static float of(From x) {
+    if (kind == as_bfloat16) return widen(narrow<bfloat16>(widen(x)));
+    if (kind == as_float16) return widen(narrow<float16>(widen(x)));
+    const float single = narrow<float>(widen(x));
+    if (kind != as_tf32 || single != single) return single;
+    return __uint_as_float(__float_as_uint(single) & 0xFFFFE000U);
+  }
+};
+
+template <>
+struct Operand<as_float64> {
+  template <typename From>
+  __device__ static double of(From x) {
+    return widen(x);
+  }
+};
+
+template <int kind, typename From>
+__device__ inline auto operand(From x) {
+  return Operand<kind>::of(x);
+}

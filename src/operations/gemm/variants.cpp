@@ -6,11 +6,18 @@
 #include <tilescope/error.hpp>
 
 #include "base/text.hpp"
+#include "operations/gemm/general.hpp"
 
 namespace tilescope::operations {
 
 const std::vector<GemmVariant>& gemm_variants() {
-  static const std::vector<GemmVariant> variants;
+  static const std::vector<GemmVariant> variants{
+      {.name = "general",
+       .idea = "any shape, type, order and epilogue",
+       .source = "gemm/general.cu",
+       .refusal = general_refusal,
+       .prepare = prepare_general},
+  };
   return variants;
 }
 

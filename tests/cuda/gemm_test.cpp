@@ -1,0 +1,37 @@
+// Every GEMM kernel on the GPU, at the same random problems as on the emulated device: each as long
+// as it does not refuse a problem, twice, with the same bits.
+#include "cuda/real_gpu.hpp"
+#include "support/gemm_runs.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+class GemmOnGpu : public testing::RealGpu, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(GemmOnGpu, RandomProblems) {
+  const GemmVariant& variant = gemm_variant(GetParam());
+  const bool tensor_cores = variant.name != "general";
+  int run = 0;
+  for (const testing::GemmCase& of : testing::random_gemms()) {
+    if (variant.refusal(of.problem, gpu_->properties())) continue;
+    const testing::GemmMatrices c = run_gemm(*gpu_, variant, of);
+    EXPECT_EQ(testing::defects(of, c, tensor_cores), "");
+    EXPECT_EQ(c.image(), run_gemm(*gpu_, variant, of).image())
+        << of.text << ": another run, other bits";
+    ++run;
+  }
+  RecordProperty("problems", run);
+  if (run == 0) GTEST_SKIP() << variant.name << " refuses all problems on this GPU";
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const GemmVariant& variant : gemm_variants()) all.emplace_back(variant.name);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GemmOnGpu, ::testing::ValuesIn(names()),
+                         [](const auto& of) { return of.param; });
+
+}  // namespace
+}  // namespace tilescope::operations
