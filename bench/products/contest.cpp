@@ -152,8 +152,11 @@ class Contest {
       Result& result = contender.result;
       result.accuracy = expected_.check(c);
       if (!result.accuracy.ok() && result.is_peer && problem_.precision == Precision::tf32) {
-        result.note += "; outside the bound for operands cut to TF32";
-        return;
+        // The vendor does not say how it makes TF32 of float32. Rounding to nearest moves an
+        // operand by up to 2^-10 of itself from where cutting does, a product by twice that.
+        constexpr double slack = 0x1.01p-9;
+        result.accuracy = expected_.check(c, slack);
+        if (when.empty()) result.note += "; rounds operands to TF32";
       }
       if (result.accuracy.ok()) return;
       result.wrong = true;

@@ -164,7 +164,7 @@ SampledProduct::SampledProduct(const GemmProblem& problem, const HostOperands& o
   multiply(a, gather(b, columns_.samples), columns_.values, columns_.magnitudes);
 }
 
-void SampledProduct::check_side(const ConstArrayView& c, const Side& side, bool rows,
+void SampledProduct::check_side(const ConstArrayView& c, const Side& side, bool rows, double slack,
                                 Accuracy& found) const {
   const MatmulShape& shape = problem_.shape;
   const std::size_t outputs = side.values.size() / lanes;
@@ -183,7 +183,8 @@ void SampledProduct::check_side(const ConstArrayView& c, const Side& side, bool 
         const double value = side.values[o * lanes + sample];
         const double magnitude = side.magnitudes[o * lanes + sample];
         const double bound = operations::product_bound(problem_.precision, problem_.c.type, shape.k,
-                                                       value, magnitude);
+                                                       value, magnitude) +
+                             slack * magnitude;
         const double error = std::abs(got - value);
         ++part.checked;
         if (!(error <= bound) && part.wrong++ == 0) {
@@ -204,10 +205,10 @@ void SampledProduct::check_side(const ConstArrayView& c, const Side& side, bool 
   });
 }
 
-Accuracy SampledProduct::check(const ConstArrayView& c) const {
+Accuracy SampledProduct::check(const ConstArrayView& c, double slack) const {
   Accuracy found;
-  check_side(c, rows_, true, found);
-  check_side(c, columns_, false, found);
+  check_side(c, rows_, true, slack, found);
+  check_side(c, columns_, false, slack, found);
   if (found.checked) found.mean /= static_cast<double>(found.checked);
   found.not_finite = count_not_finite(c);
   return found;

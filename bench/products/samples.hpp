@@ -28,8 +28,10 @@ class SampledProduct {
   SampledProduct(const operations::GemmProblem& problem, const HostOperands& operands,
                  std::uint64_t seed);
 
-  /// Checks the sampled elements of a dense row-major C, and that all others are finite.
-  Accuracy check(const ConstArrayView& c) const;
+  /// Checks the sampled elements of a dense row-major C, and that all others are finite. To the
+  /// bounds `slack` times the sum of |a||b| is added, for products that are known to be of
+  /// operands that were rounded otherwise.
+  Accuracy check(const ConstArrayView& c, double slack = 0.0) const;
 
  private:
   static constexpr std::size_t most = 32;
@@ -38,7 +40,8 @@ class SampledProduct {
     std::vector<std::int64_t> samples;  ///< rows or columns of C
     std::vector<double> values, magnitudes;
   };
-  void check_side(const ConstArrayView& c, const Side& side, bool rows, Accuracy& found) const;
+  void check_side(const ConstArrayView& c, const Side& side, bool rows, double slack,
+                  Accuracy& found) const;
 
   operations::GemmProblem problem_;
   Side rows_, columns_;

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <tilescope/matmul.hpp>
 #include <tilescope/types.hpp>
 
 #include "support/temporary_folder.hpp"
@@ -46,6 +47,21 @@ TEST(Types, UnknownNameSuggestsTheNearest) {
   EXPECT_THAT(error_of(ErrorKind::usage, [] { parse_data_type("flaot32"); }),
               HasSubstr("did you mean 'float32'"));
   EXPECT_THAT(error_of(ErrorKind::usage, [] { parse_data_type("\n"); }), HasSubstr("use one of"));
+}
+
+TEST(Precisions, NamesAndParsingAreInverse) {
+  for (const Precision precision :
+       {Precision::automatic, Precision::fp32, Precision::fp32_fast, Precision::tf32,
+        Precision::bf16, Precision::fp16, Precision::fp64}) {
+    EXPECT_EQ(parse_precision(name_of(precision)), precision) << name_of(precision);
+  }
+}
+
+TEST(Precisions, OtherNamesAreErrorsThatSuggest) {
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { parse_precision("fp32_fats"); }),
+              HasSubstr("did you mean fp32_fast?"));
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { parse_precision("quadruple"); }),
+              HasSubstr("there are auto, fp32"));
 }
 
 }  // namespace
