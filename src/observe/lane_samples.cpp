@@ -27,10 +27,10 @@ void judge(LaneSample& sample, const ptx::Instruction& instruction) {
   if (sample.space == Space::shared) {
     const bool rows =
         sample.kind == AccessKind::matrix_load || sample.kind == AccessKind::matrix_store;
+    sample.use = shared_use(instruction, sample.kind);
     const gpu::SharedWavefronts waves =
         rows ? gpu::matrix_wavefronts(addresses, sample.mask)
-             : gpu::shared_wavefronts(addresses, sample.mask, std::min(bytes, 16),
-                                      shared_use(instruction, sample.kind));
+             : gpu::shared_wavefronts(addresses, sample.mask, std::min(bytes, 16), sample.use);
     sample.cost = waves.wavefronts;
     sample.ideal = waves.ideal;
     sample.ways = waves.ways;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "emulator/events.hpp"
+#include "gpu/shared_banks.hpp"
 #include "observe/source_place.hpp"
 
 namespace tilescope::observe {
@@ -32,7 +33,8 @@ struct LaneSample {
   std::uint64_t object_base = 0;  ///< its address
   std::uint32_t cost = 0;         ///< sectors, or wavefronts in shared memory
   std::uint32_t ideal = 0;
-  std::uint32_t ways = 0;  ///< in shared memory: n of an n-way conflict
+  std::uint32_t ways = 0;                     ///< in shared memory: n of an n-way conflict
+  gpu::SharedUse use = gpu::SharedUse::load;  ///< in shared memory
 };
 
 /// Listens to global, shared and local memory.

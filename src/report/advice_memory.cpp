@@ -220,6 +220,17 @@ std::string cure_text(const AdviceInput& input, const AccessGroup& group) {
   return text;
 }
 
+/// Adding 1 is counted for all lanes of a word at once; see gpu/shared_banks.hpp.
+std::string conflicting_atomics_text(const LaneSample& sample) {
+  if (sample.use == gpu::SharedUse::increment) {
+    return "threads of a warp that add 1 to the same word share a turn, those that want different "
+           "words of one bank take turns. A copy for each lane, such that lane l's words lie in "
+           "bank l, cures it";
+  }
+  return "threads of a warp that change words of one bank, or the same word, take turns. Give each "
+         "warp, or each lane, a copy of its own, or add up within the warp first";
+}
+
 }  // namespace
 
 void advise_on_conflicts(const AdviceInput& input, const AccessGroup& group,
@@ -234,9 +245,7 @@ void advise_on_conflicts(const AdviceInput& input, const AccessGroup& group,
       "{} has {}-way bank conflicts, {} of its {} wavefronts: ", access_name(input, group),
       own.ways, format_count(own.conflicts()), format_count(own.wavefronts));
   if (access_verb(sample.kind) == "atomic") {
-    message +=
-        "threads of a warp that change words of one bank, or the same word, take turns. Give each "
-        "warp, or each lane, a copy of its own";
+    message += conflicting_atomics_text(sample);
   } else {
     message += cure_text(input, group);
     // A wide access is done in parts of a warp, so the n of n-way is smaller than for one word.

@@ -195,6 +195,23 @@ TEST_F(AdviceTest, AtomicsOnOneWord) {
   EXPECT_THAT(advice(kernel("atomicAdd(out + i, in[i]);"), line_), IsEmpty());
 }
 
+TEST_F(AdviceTest, SharedAtomicsOnOneWordTakeTurnsUnlessTheyAddOne) {
+  const auto source = [&](const std::string& update) {
+    return kernel("  __shared__ int bins[1024];\n  bins[threadIdx.x] = 0;\n  __syncthreads();\n  " +
+                  update + ";\n  __syncthreads();\n  out[i] = bins[threadIdx.x];");
+  };
+  const std::string same = "change words of one bank, or the same word, take turns";
+  EXPECT_THAT(advice(source("atomicAdd(&bins[5], n)"), {{1}, {32}}),
+              says(AdviceKind::bank_conflict, same));
+  EXPECT_THAT(advice(source("out[i] = atomicAdd(&bins[5], 1)"), {{1}, {32}}),
+              says(AdviceKind::bank_conflict, same));
+  EXPECT_THAT(advice(source("atomicAdd(&bins[5], 1)"), {{1}, {32}}), IsEmpty());
+  EXPECT_THAT(advice(source("atomicAdd(&bins[32 * threadIdx.x], 1)"), {{1}, {32}}),
+              says(AdviceKind::bank_conflict,
+                   "add 1 to the same word share a turn, those that want"
+                   " different words of one bank take turns"));
+}
+
 TEST_F(AdviceTest, LocalArrays) {
   EXPECT_THAT(advice(kernel("  int bins[16] = {};\n"
                             "  for (int j = 0; j < 16; ++j) bins[in[i + 32 * j] & 15] += j;\n"
