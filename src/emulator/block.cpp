@@ -131,11 +131,11 @@ BlockProgress Block::run() {
       const auto ran = static_cast<std::uint64_t>(warp.take_steps());
       steps_ += ran;
       worker_.unreported_steps += ran;
-    }
-    if (worker_.unreported_steps > 100'000) launch_.count(worker_);
-    if (launch_.stopped()) {
-      end(false);
-      return BlockProgress::aborted;
+      if (worker_.unreported_steps > launch_.report_after()) launch_.count(worker_);
+      if (launch_.stopped()) {
+        end(false);
+        return BlockProgress::aborted;
+      }
     }
     if (running_ == 0) {
       end(true);

@@ -96,8 +96,8 @@ unsigned thread_count(const LaunchSetup& setup) {
 LaunchSummary run_grid(const LaunchSetup& setup) {
   const auto begin = std::chrono::steady_clock::now();
   LaunchState launch(setup);
-  launch.begin();
   const unsigned threads = std::max(1u, thread_count(setup));
+  launch.begin(threads);
   const std::uint64_t resident = (setup.resident_blocks + threads - 1) / threads;
   std::exception_ptr failure;
   std::mutex failure_mutex;
@@ -117,7 +117,7 @@ LaunchSummary run_grid(const LaunchSetup& setup) {
   }
   if (failure) std::rethrow_exception(failure);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  return launch.finish(elapsed.count(), threads);
+  return launch.finish(elapsed.count());
 }
 
 }  // namespace tilescope::emulator

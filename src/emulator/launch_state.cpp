@@ -103,12 +103,25 @@ bool LaunchState::take_block(std::uint64_t& linear) {
   return linear < block_count();
 }
 
+std::int64_t LaunchState::turn(const Worker& worker) const {
+  constexpr std::uint64_t longest = 50'000;
+  // What the other host threads are about to run is not known yet: nobody may take much of the
+  // rest.
+  constexpr std::uint64_t turns_left = 16;
+  const std::uint64_t most = setup_.options.max_instructions;
+  if (most == 0) return longest;
+  const std::uint64_t spent =
+      instructions_.load(std::memory_order_relaxed) + worker.unreported_steps;
+  return static_cast<std::int64_t>(
+      std::min(longest, spent < most ? (most - spent) / (turns_left * threads_) : 0));
+}
+
 void LaunchState::count(Worker& worker) {
   const std::uint64_t total =
       instructions_.fetch_add(worker.unreported_steps) + worker.unreported_steps;
   worker.unreported_steps = 0;
   const std::uint64_t most = setup_.options.max_instructions;
-  if (most != 0 && total >= most) {
+  if (most != 0 && total > most) {
     stop(LaunchEnd::budget_spent,
          fmt::format("stopped after {} warp instructions (the limit is {})", total, most));
   }
@@ -218,14 +231,19 @@ void LaunchState::merge_counts(const Worker& worker) {
   }
 }
 
-void LaunchState::begin() {
+void LaunchState::begin(unsigned threads) {
+  threads_ = threads;
+  report_after_ = 100'000;
+  if (const std::uint64_t most = setup_.options.max_instructions; most != 0) {
+    report_after_ = std::min(report_after_, most / (64 * std::uint64_t{threads}));
+  }
   for (Observer* observer : observers()) {
     observer->begin_launch(info_);
     observer_events_.push_back(observer->events());
   }
 }
 
-LaunchSummary LaunchState::finish(double seconds, unsigned threads) {
+LaunchSummary LaunchState::finish(double seconds) {
   flush_prints(true);
   LaunchSummary summary;
   summary.end = end_;
@@ -233,7 +251,7 @@ LaunchSummary LaunchState::finish(double seconds, unsigned threads) {
   summary.blocks_run = blocks_run_;
   summary.deadlocked_blocks = deadlocked_;
   summary.message = message_;
-  summary.threads = threads;
+  summary.threads = threads_;
   for (const auto& [key, fault] : faults_) {
     summary.fault_count += fault.count;
     summary.faults.push_back(fault);

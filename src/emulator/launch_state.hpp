@@ -87,6 +87,10 @@ class LaunchState {
   // --- progress, safe from several threads ---
   bool take_block(std::uint64_t& linear);
   bool stopped() const { return stop_.load(std::memory_order_relaxed); }
+  /// Warp instructions that a warp may run before the next one has its turn: fewer near the limit.
+  std::int64_t turn(const Worker& worker) const;
+  /// A host thread that has run more than so many reports them with `count`.
+  std::uint64_t report_after() const { return report_after_; }
   /// Adds to the count of instructions; stops the launch when the budget is spent or it was
   /// cancelled.
   void count(Worker& worker);
@@ -104,8 +108,9 @@ class LaunchState {
   void merge_counts(const Worker& worker);
   std::mutex& atomics_mutex() { return atomics_; }
 
-  void begin();
-  LaunchSummary finish(double seconds, unsigned threads);
+  /// `threads`: host threads that are about to run blocks.
+  void begin(unsigned threads);
+  LaunchSummary finish(double seconds);
 
  private:
   void fill(const SpecialUse& use, std::uint8_t* registers, std::uint32_t warp, const Block* block,
@@ -120,6 +125,8 @@ class LaunchState {
   std::uint64_t local_stride_ = 0;
   std::vector<std::uint8_t> images_;
 
+  unsigned threads_ = 1;
+  std::uint64_t report_after_ = 0;
   std::atomic<std::uint64_t> next_block_{0};
   std::atomic<std::uint64_t> instructions_{0};
   std::atomic<bool> stop_{false};

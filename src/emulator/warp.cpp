@@ -11,9 +11,8 @@
 namespace tilescope::emulator {
 namespace {
 
-// Warp instructions that a warp runs before the next one has its turn, and how often it may find
-// itself spinning before lanes that wait for it at a join are let go ahead.
-constexpr std::int64_t kTurn = 50'000;
+// How often a warp may find itself spinning before lanes that wait for it at a join are let go
+// ahead.
 constexpr std::uint32_t kSpinsBeforeBreak = 64;
 
 }  // namespace
@@ -116,7 +115,7 @@ Stop Warp::run(Worker& worker) {
   w.warp = this;
   w.warp_index = index_;
   w.local = block_->local(index_);
-  turn_ = kTurn;
+  turn_ = worker.launch.turn(worker);
   for (;;) {
     if (paths_.empty()) return Stop::finished;
     if (!pick()) return Stop::blocked;

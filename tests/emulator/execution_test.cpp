@@ -8,7 +8,7 @@
 namespace tilescope::emulator::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// A kernel `k(out)` with registers; %r1 is tid.x, %rd1 out, %rd2 the thread's own word of it.
 std::string kernel(const std::string& body, const std::string& before = "") {
@@ -289,6 +289,30 @@ TEST(Limits, TheBudgetEndsAnEndlessLoop) {
   EXPECT_THAT(r.summary.message, HasSubstr("the limit is 500000"));
   EXPECT_GE(r.summary.warp_instructions, 500'000u);
   EXPECT_LT(r.summary.warp_instructions, 5'000'000u);
+}
+
+TEST(Limits, ALaunchStopsCloseToItsBudget) {
+  for (const unsigned threads : {1U, 4U}) {
+    for (const std::uint64_t most : {100U, 10'000U, 300'000U}) {
+      for (const std::uint32_t block : {32U, 1024U}) {
+        const Result r =
+            run(kernel(kEndless), block, {.threads = threads, .max_instructions = most}, {1000});
+        EXPECT_EQ(r.summary.end, LaunchEnd::budget_spent);
+        EXPECT_GE(r.summary.warp_instructions, most);
+        EXPECT_LE(r.summary.warp_instructions, most + most / 10 + 20);
+      }
+    }
+  }
+}
+
+TEST(Limits, AKernelMayUseItsWholeBudget) {
+  const LaunchOptions options{.threads = 1};
+  const Result free = run(kernel("add.u32 %r2, %r2, 1;"), 64, options, {5});
+  const auto with = [&](std::uint64_t most) {
+    return run(kernel("add.u32 %r2, %r2, 1;"), 64, {.threads = 1, .max_instructions = most}, {5});
+  };
+  EXPECT_EQ(with(free.summary.warp_instructions).summary.end, LaunchEnd::complete);
+  EXPECT_EQ(with(free.summary.warp_instructions - 1).summary.end, LaunchEnd::budget_spent);
 }
 
 TEST(Limits, CancellingEndsAnEndlessLoop) {
