@@ -6,8 +6,8 @@
 namespace tilescope::emulator::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 /// Writes every event down as a line; blocks in their linear order.
 class Recorder : public Observer {
@@ -188,10 +188,10 @@ TEST(Events, OrderBetweenThreads) {
   Recorder recorder(kOrder);
   bench.run("k", {1}, {64}, {.observers = {&recorder}}, std::uint64_t{0});
   const auto got = lines(recorder.blocks.at(0));
-  EXPECT_THAT(
-      got, testing::IsSupersetOf({"fence 8 3 1", "fence 9 1 0", "arrive 10 0 32 0 0",
-                                  "arrive 10 1 8 0 0", "complete 10 0 2 0", "warp 12 1 32 32",
-                                  "warp 12 1 8 8", "warp 13 0 8 8", "group 14 -1", "group 15 2"}));
+  EXPECT_THAT(got, ::testing::IsSupersetOf({"fence 8 3 1", "fence 9 1 0", "arrive 10 0 32 0 0",
+                                            "arrive 10 1 8 0 0", "complete 10 0 2 0",
+                                            "warp 12 1 32 32", "warp 12 1 8 8", "warp 13 0 8 8",
+                                            "group 14 -1", "group 15 2"}));
   EXPECT_EQ(std::count(got.begin(), got.end(), "fence 8 3 1"), 2);
 }
 

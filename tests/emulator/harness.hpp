@@ -19,28 +19,9 @@
 #include "emulator/lanes/key.hpp"
 #include "emulator/machine.hpp"
 #include "ptx/parser.hpp"
+#include "support/gpus.hpp"
 
 namespace tilescope::emulator::test {
-
-/// The limits of an H200, as its device query gives them.
-inline DeviceProperties gpu() {
-  DeviceProperties p;
-  p.name = "H200";
-  p.compute_major = 9;
-  p.sm_count = 132;
-  p.max_threads_per_block = 1024;
-  p.max_block = {1024, 1024, 64};
-  p.max_grid = {2147483647u, 65535, 65535};
-  p.max_threads_per_sm = 2048;
-  p.max_blocks_per_sm = 32;
-  p.shared_bytes_per_block = 49152;
-  p.shared_bytes_per_block_optin = 232448;
-  p.shared_bytes_per_sm = 233472;
-  p.reserved_shared_bytes_per_block = 1024;
-  p.constant_bytes = 65536;
-  p.global_bytes = std::size_t{140} << 30;
-  return p;
-}
 
 inline constexpr std::string_view kHeader = ".version 8.6\n.target sm_90\n.address_size 64\n";
 
@@ -60,7 +41,7 @@ std::vector<std::uint8_t> pack(const T&... values) {
 class Bench {
  public:
   explicit Bench(const std::string& text)
-      : machine(gpu()), module(machine.load(ptx::parse(text, "test.ptx"))) {}
+      : machine(tilescope::testing::h200()), module(machine.load(ptx::parse(text, "test.ptx"))) {}
 
   template <class T>
   std::uint64_t upload(const std::vector<T>& values, std::string_view name) {

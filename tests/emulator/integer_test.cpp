@@ -30,7 +30,7 @@ int128 value(std::uint64_t bits, const std::string& type) {
 
 const std::vector<std::string> kTypes = {"u16", "s16", "u32", "s32", "u64", "s64"};
 
-class EachType : public testing::TestWithParam<std::string> {
+class EachType : public ::testing::TestWithParam<std::string> {
  protected:
   template <class F>
   void check(const std::string& operation, unsigned operands, F f) {
@@ -82,7 +82,7 @@ TEST_P(EachType, OrderAndDistance) {
   check("abs", 1, [](int128 a, int128, int128) { return a < 0 ? -a : a; });
 }
 
-INSTANTIATE_TEST_SUITE_P(Integer, EachType, testing::ValuesIn(kTypes),
+INSTANTIATE_TEST_SUITE_P(Integer, EachType, ::testing::ValuesIn(kTypes),
                          [](const auto& type) { return type.param; });
 
 TEST(Integer, WideProducts) {

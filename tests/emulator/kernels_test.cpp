@@ -9,7 +9,7 @@
 namespace tilescope::emulator::test {
 namespace {
 
-class Kernels : public testing::Test {
+class Kernels : public ::testing::Test {
  protected:
   Bench bench{data_file("kernels.ptx")};
 
@@ -113,7 +113,7 @@ TEST_F(Kernels, EndlessRecursionIsAnError) {
   const auto x = bench.upload(std::vector<int>{0}, "x");
   const LaunchSummary result = bench.run("endless_recursion", {1}, {1}, {}, x);
   EXPECT_EQ(result.end, LaunchEnd::trapped);
-  EXPECT_THAT(result.message, testing::HasSubstr("nested too deep"));
+  EXPECT_THAT(result.message, ::testing::HasSubstr("nested too deep"));
 }
 
 TEST_F(Kernels, CallsThroughPointers) {
@@ -239,12 +239,12 @@ TEST_F(Kernels, AssertionsAndTrapsNameTheirThread) {
   const auto dx = bench.upload(x, "x");
   LaunchSummary result = bench.run("check_positive", {1}, {64}, {}, dx);
   EXPECT_EQ(result.end, LaunchEnd::trapped);
-  EXPECT_THAT(result.message, testing::HasSubstr("x[threadIdx.x] > 0"));
-  EXPECT_THAT(result.message, testing::HasSubstr("block (0,0,0), thread (37,0,0)"));
+  EXPECT_THAT(result.message, ::testing::HasSubstr("x[threadIdx.x] > 0"));
+  EXPECT_THAT(result.message, ::testing::HasSubstr("block (0,0,0), thread (37,0,0)"));
   result = bench.run("give_up", {2}, {32}, {.threads = 1});
   EXPECT_EQ(result.end, LaunchEnd::trapped);
-  EXPECT_THAT(result.message, testing::HasSubstr("kernels.cu:"));
-  EXPECT_THAT(result.message, testing::HasSubstr("thread (5,0,0)"));
+  EXPECT_THAT(result.message, ::testing::HasSubstr("kernels.cu:"));
+  EXPECT_THAT(result.message, ::testing::HasSubstr("thread (5,0,0)"));
 }
 
 TEST_F(Kernels, TheHeap) {

@@ -6,7 +6,7 @@
 namespace tilescope::emulator::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string kernel(const std::string& body, const std::string& before = "") {
   return std::string(kHeader) + before +
@@ -242,7 +242,7 @@ TEST(Faults, OfSomeLanesLeaveTheOthersAlone) {
 }
 
 TEST(Faults, HostCopiesAreChecked) {
-  Machine machine(gpu());
+  Machine machine(tilescope::testing::h200());
   const auto a = machine.allocate(100, "a");
   std::vector<char> data(200);
   EXPECT_THROW(machine.copy_to_device(a, data.data(), 101), Error);

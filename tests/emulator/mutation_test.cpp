@@ -34,7 +34,7 @@ std::vector<std::string> corpus() {
 
 /// Every kernel of the text, on a few threads, for a few instructions.
 void run_all(const std::string& text) {
-  DeviceProperties small = gpu();
+  DeviceProperties small = tilescope::testing::h200();
   small.global_bytes = std::size_t{64} << 20;
   Machine machine(small);
   const std::shared_ptr<LoadedModule> module = machine.load(ptx::parse(text, "m.ptx"));

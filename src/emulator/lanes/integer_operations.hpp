@@ -107,24 +107,6 @@ struct Sad {
     return Add::f<V>(c, a < b ? Sub::f<V>(b, a) : Sub::f<V>(a, b));
   }
 };
-struct MadLo {
-  template <class V>
-  static V f(V a, V b, V c) {
-    return Add::f<V>(MulLo::f<V>(a, b), c);
-  }
-};
-struct MadHi {
-  template <class V>
-  static V f(V a, V b, V c) {
-    return Add::f<V>(MulHi::f<V>(a, b), c);
-  }
-};
-struct MadHiSat {
-  template <class V>
-  static V f(V a, V b, V c) {
-    return AddSat::f<V>(MulHi::f<V>(a, b), c);
-  }
-};
 // 24-bit products: the low 24 bits of each operand, sign-extended from bit 23 if signed.
 template <class V>
 TILESCOPE_INLINE std::int64_t low24(V v) {
@@ -144,24 +126,20 @@ struct Mul24Hi {
     return static_cast<V>((low24(a) * low24(b)) >> 16);
   }
 };
-struct Mad24Lo {
+// A product and a sum.
+template <class Product, class Sum = Add>
+struct Mad {
   template <class V>
   static V f(V a, V b, V c) {
-    return Add::f<V>(Mul24Lo::f<V>(a, b), c);
+    return Sum::template f<V>(Product::template f<V>(a, b), c);
   }
 };
-struct Mad24Hi {
-  template <class V>
-  static V f(V a, V b, V c) {
-    return Add::f<V>(Mul24Hi::f<V>(a, b), c);
-  }
-};
-struct Mad24HiSat {
-  template <class V>
-  static V f(V a, V b, V c) {
-    return AddSat::f<V>(Mul24Hi::f<V>(a, b), c);
-  }
-};
+using MadLo = Mad<MulLo>;
+using MadHi = Mad<MulHi>;
+using MadHiSat = Mad<MulHi, AddSat>;
+using Mad24Lo = Mad<Mul24Lo>;
+using Mad24Hi = Mad<Mul24Hi>;
+using Mad24HiSat = Mad<Mul24Hi, AddSat>;
 struct Neg {
   template <class V>
   static V f(V a) {
