@@ -9,7 +9,8 @@
 namespace tilescope::compile {
 namespace {
 
-/// Types are those of CUDA's own headers under the run-time compiler, so that both can be there.
+/// Types are those of CUDA's own headers under the run-time compiler, so that both can be there;
+/// uint and its like are those of the C library, which nvcc's headers bring along.
 constexpr std::string_view prelude_text = R"(#pragma once
 typedef signed char int8_t;
 typedef signed short int16_t;
@@ -21,6 +22,9 @@ typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 typedef int64_t intptr_t;
 typedef uint64_t uintptr_t;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
 namespace std {
 using ::size_t;
 using ::ptrdiff_t;
@@ -44,6 +48,17 @@ using ::copysign; using ::erf; using ::erfc; using ::tgamma; using ::lgamma; usi
 using ::isnan; using ::isinf; using ::isfinite; using ::signbit;
 using ::min;
 using ::max;
+// For min<int>(a, b). The pack, which must be empty, lets cuda::std's own win where both are seen.
+template <class T, class... None>
+__host__ __device__ constexpr const T& min(const T& a, const T& b, None...) {
+  static_assert(sizeof...(None) == 0, "std::min with a comparison is in <cuda/std/algorithm>");
+  return b < a ? b : a;
+}
+template <class T, class... None>
+__host__ __device__ constexpr const T& max(const T& a, const T& b, None...) {
+  static_assert(sizeof...(None) == 0, "std::max with a comparison is in <cuda/std/algorithm>");
+  return a < b ? b : a;
+}
 }
 #ifndef NULL
 #define NULL 0

@@ -139,6 +139,25 @@ int main() { cublasCreate(&handle); thrust::device_vector<float> v(4); return 0;
         self.assertEqual(result.code, 0, result.err)
         self.assertIn("\n    7 8\n", result.out)
 
+    def test_short_names_of_integers_and_min_and_max_of_std(self):
+        self.write("mine.cu", r"""#include <algorithm>
+#include <functional>
+using namespace std;
+typedef unsigned int uint;
+__global__ void k(float* x, uint n, ushort low, ulong high) {
+  const uint i = threadIdx.x;
+  const size_t last = std::min(size_t{n}, size_t{blockDim.x}) - 1;
+  x[i] = std::min(std::max(float(i), float(low)), float(high)) +
+         10 * std::min<int>(i, 3u) + 100 * max<uint>(i, 2) + 1000 * std::min(i, uint(last)) +
+         10000 * min(i, 1u);
+}
+""")
+        result = self.run_program("run", "mine.cu", "--grid", "1", "--block", "4", "--arg",
+                                  "f32[4]=zeros", "--arg", "u32:3", "--arg", "u16:1",
+                                  "--arg", "u64:2")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertIn("\n    201 11211 12222 12332\n", result.out)
+
     def test_all_kinds_of_declarations(self):
         self.write("mine.cu", r"""#include <stdio.h>
 #include <memory>
