@@ -49,6 +49,9 @@ std::string explain_write_failure(int code, const std::string& folder) {
   const std::string where = quoted(folder);
   switch (code) {
     case ENOENT:
+      if (std::error_code failed; fs::is_directory(folder, failed)) {  // /proc
+        return fmt::format("{} takes no new files; choose another folder", where);
+      }
       return fmt::format("the folder {} does not exist; create it first", where);
     case ENOTDIR:
       return fmt::format("{} is not a folder", where);

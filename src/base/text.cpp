@@ -52,7 +52,15 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
       best = name;
     }
   }
-  return best;
+  if (!best.empty()) return best;
+  // "reduce" for "reduction", "hist" for "histogram".
+  constexpr std::size_t shortest_stem = 3;
+  if (word.size() < shortest_stem) return {};
+  const std::string_view stem = word.substr(0, std::max(shortest_stem, word.size() - 1));
+  for (const std::string_view name : names) {
+    if (name.starts_with(stem)) return name;
+  }
+  return {};
 }
 
 std::string printable(std::string_view text, std::size_t limit) {

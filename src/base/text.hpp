@@ -13,8 +13,8 @@ std::string_view trim(std::string_view text);
 /// The pieces of `text` between `separator`s; an empty text gives one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// The member of `names` that is nearest to `word` by edit distance, for "did you mean"; empty
-/// when nothing is near.
+/// The member of `names` that is nearest to `word` by edit distance, or else begins like it, for
+/// "did you mean"; empty when nothing is near.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& names);
 
 /// `text` fit for one line of a message: control characters as \xNN, and cut with "..." after

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "io/resumable_npy.hpp"
+#include "report/wrap.hpp"
 #include "transfer/out_of_core.hpp"
 
 namespace tilescope::cli {
@@ -144,12 +145,14 @@ struct MatmulCommand {
             const std::string& device_id) const {
     const double seconds = report.compute_ms * 1e-3;
     if (json != "-") {
-      print(fmt::format("{} = {} x {}: {} x {} {}, {} on {} in {}{}\n", printable(output),
-                        printable(a), printable(b), shape.m, shape.n, name_of(type), report.variant,
-                        device_id, format_duration(seconds),
-                        seconds > 0.0 && shape.flops() > 0.0
-                            ? ", " + format_rate(shape.flops() / seconds, "FLOP/s")
-                            : ""));
+      const std::string line =
+          fmt::format("{} = {} x {}: {} x {} {}, {} on {} in {}{}", printable(output), printable(a),
+                      printable(b), shape.m, shape.n, name_of(type), report.variant, device_id,
+                      format_duration(seconds),
+                      seconds > 0.0 && shape.flops() > 0.0
+                          ? ", " + format_rate(shape.flops() / seconds, "FLOP/s")
+                          : "");
+      print((line.size() > 80 ? report::hang(line, 2, 78) : line) + '\n');
     }
     write_json({{"version", 1},
                 {"command", "matmul"},

@@ -97,7 +97,8 @@ std::string ladder_foot(const std::vector<RungResult>& results, const LadderCont
     return std::count_if(results.begin(), results.end(),
                          [verdict](const RungResult& r) { return r.verdict == verdict; });
   };
-  std::string text = fmt::format("{} rungs ok, {} wrong, {} skipped\n", count(Verdict::ok),
+  const auto ok = count(Verdict::ok);
+  std::string text = fmt::format("{} rung{} ok, {} wrong, {} skipped\n", ok, ok == 1 ? "" : "s",
                                  count(Verdict::wrong), count(Verdict::skipped));
   for (const RungResult& result : results) {
     if (!result.note.empty() && result.verdict == Verdict::ok) {

@@ -8,7 +8,7 @@
 namespace tilescope::report {
 
 /// `text` broken between words into lines of at most `width` columns; lines after the first are
-/// indented by `indent`. A word longer than `width` stays whole.
+/// indented by `indent`, which comes on top. A word longer than `width` stays whole.
 std::string hang(std::string_view text, std::size_t indent, std::size_t width);
 
 }  // namespace tilescope::report

@@ -105,6 +105,7 @@ TEST(OutputFile, RefusesTargetsThatCannotBeFiles) {
   EXPECT_THAT(refusal(folder.path()), HasSubstr("it is a folder"));
   EXPECT_THAT(refusal(folder / "new/"), HasSubstr("names a folder"));
   EXPECT_THAT(refusal(folder / "none/a"), HasSubstr("does not exist; create it first"));
+  EXPECT_THAT(refusal("/proc/a"), HasSubstr("'/proc' takes no new files; choose another folder"));
   EXPECT_THAT(refusal("/dev/null"), HasSubstr("device"));
   EXPECT_THAT(refusal(folder / std::string(256, 'n')), HasSubstr("too long"));
   write_file(folder / "file", "");

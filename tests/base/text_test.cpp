@@ -23,7 +23,11 @@ TEST(Text, SplitKeepsEmptyPieces) {
 TEST(Text, NearestSuggestsWhatIsLikely) {
   EXPECT_EQ(nearest("matmull", {"ladder", "matmul"}), "matmul");
   EXPECT_EQ(nearest("mtamul", {"ladder", "matmul"}), "matmul");
+  EXPECT_EQ(nearest("reduce", {"reverse", "reduction"}), "reduction");
+  EXPECT_EQ(nearest("hist", {"matmul", "histogram"}), "histogram");
   EXPECT_EQ(nearest("x", {"ladder", "matmul"}), "");
+  EXPECT_EQ(nearest("", {"ladder", "matmul"}), "");
+  EXPECT_EQ(nearest("lamps", {"ladder", "matmul"}), "");
   EXPECT_EQ(nearest("matmul", {}), "");
 }
 
