@@ -1,6 +1,8 @@
-// C = A * B for matrices in host memory, on any device.
+// Matrix products as BLAS's GEMM has them, for matrices in host memory, on any device.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,13 +13,13 @@ namespace tilescope {
 
 /// In what arithmetic products are formed and summed.
 enum class Precision {
-  automatic,  ///< fp64 if an operand is float64, else fp32
+  automatic,  ///< fp64 if A, B or C is float64, else fp32
   fp32,       ///< IEEE float32: fused multiply-add, one rounding each
   fp32_fast,  ///< tensor cores on operands cut in parts; errors no larger than those of fp32
   tf32,       ///< operands cut to 11 significant bits; sums in float32
   bf16,       ///< operands rounded to bfloat16; sums in float32
   fp16,       ///< operands rounded to float16; sums in float32
-  fp64,
+  fp64,       ///< IEEE float64
 };
 
 /// "auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64".
@@ -34,26 +36,58 @@ enum class Activation {
   gelu,  ///< x/2 (1 + erf(x / sqrt(2)))
 };
 
-/// How to multiply.
+/// How to multiply: C = activation(alpha * A * B + beta * C + bias).
 struct MatmulOptions {
-  std::string variant;  ///< a rung of the ladder, such as "tiled_16"; empty: the device's best
+  /// The kernel: a rung of the ladder, such as "tiled_16", or a kernel that takes every option,
+  /// such as "general"; empty: the best that the device has for the product.
+  std::string variant;
+  Precision precision = Precision::automatic;
+  double alpha = 1.0;
+  double beta = 0.0;            ///< 0: C is not read, and may hold anything
+  std::span<const float> bias;  ///< one value for each column of C; empty: none
+  Activation activation = Activation::none;
 };
 
 /// What the multiplication did.
 struct MatmulReport {
-  std::string variant;      ///< the rung that ran
+  std::string variant;      ///< what ran
   double compute_ms = 0.0;  ///< the product alone: without copies, compilation or conversion
+  Precision precision = Precision::fp32;  ///< in which it was computed; never `automatic`
+  std::string note;  ///< what one should know, such as "computed as fp32"; may be empty
 };
 
-/// Multiplies A (m x k) by B (k x n) into C (m x n). Types may differ: the product is computed in
-/// float64 if any operand is float64, else in float32 with float32 accumulation, and rounded to
-/// C's type once. Empty operands give zeros. NaN and infinity propagate as IEEE 754 says.
+/// Multiplies A (m x k) by B (k x n) into C (m x n). Types may differ, and are any of the four
+/// floating-point ones: operands are rounded as the precision says, and each element of C is
+/// rounded to its type once, at the end. Where k is 0 the product is 0, and the rest is done all
+/// the same. NaN and infinity propagate as IEEE 754 says; also alpha = 0 is a factor as any other.
+/// C must not overlap A or B.
 ///
-/// Errors: usage for shapes, types or a variant that do not fit; no_device as Device says.
+/// Errors: usage for shapes, types, a bias or a variant that do not fit; no_device as Device says.
 MatmulReport matmul(Device& device, const ConstMatrixView& a, const ConstMatrixView& b,
                     const MatrixView& c, const MatmulOptions& options = {});
 
-/// The type NumPy gives the product of two floating-point types: the wider one.
+/// `count` matrices of one shape; element (i, j) of each lies `stride` elements behind that of the
+/// one before it.
+struct ConstMatrixBatch {
+  ConstMatrixView first;
+  std::int64_t count = 1;
+  std::int64_t stride = 0;  ///< at least 0; 0: the same matrix `count` times
+};
+
+/// The same, writable; the matrices must not overlap.
+struct MatrixBatch {
+  MatrixView first;
+  std::int64_t count = 1;
+  std::int64_t stride = 0;
+};
+
+/// matmul() for each matrix of a batch, at once; all of them have the bias. Errors: as matmul(),
+/// and usage for counts that differ or strides that do not fit.
+MatmulReport matmul_batched(Device& device, const ConstMatrixBatch& a, const ConstMatrixBatch& b,
+                            const MatrixBatch& c, const MatmulOptions& options = {});
+
+/// The type of the product of two floating-point types, as NumPy has it: the wider one; float32 for
+/// the two 16-bit types, since neither holds the other.
 DataType product_type(DataType a, DataType b);
 
 }  // namespace tilescope

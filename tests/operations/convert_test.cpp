@@ -11,7 +11,8 @@ namespace {
 
 using testing::TestMatrix;
 
-constexpr DataType types[] = {DataType::float16, DataType::float32, DataType::float64};
+constexpr DataType types[] = {DataType::float16, DataType::bfloat16, DataType::float32,
+                              DataType::float64};
 constexpr Order orders[] = {Order::row_major, Order::column_major};
 
 // 70 x 130 is more than one tile in each direction and a multiple of none.
@@ -56,6 +57,10 @@ TEST(Convert, DoesNotRoundTwice) {
   from.set(0, 0, 1 + 0x1p-11 + 0x1p-40);
   convert_matrix(from.view(), to.view());
   EXPECT_EQ(to.get(0, 0), 1 + 0x1p-10);
+  TestMatrix brain(DataType::bfloat16, 1, 1);
+  from.set(0, 0, 1 + 0x1p-8 + 0x1p-40);
+  convert_matrix(from.view(), brain.view());
+  EXPECT_EQ(brain.get(0, 0), 1 + 0x1p-7);
 }
 
 TEST(ConvertedMatrix, TakesTheCallersMemoryWhereItCan) {
@@ -81,9 +86,10 @@ TEST(ConvertedBlas, MixedTypesAreSummedInTheWiderOne) {
         const bool wide = a_type == DataType::float64 || b_type == DataType::float64 ||
                           c_type == DataType::float64;
         const double sum_u = wide ? 0x1p-53 : 0x1p-24;
-        const double c_u = c_type == DataType::float16   ? 0x1p-11
-                           : c_type == DataType::float32 ? 0x1p-24
-                                                         : 0x1p-53;
+        const double c_u = c_type == DataType::float16    ? 0x1p-11
+                           : c_type == DataType::bfloat16 ? 0x1p-8
+                           : c_type == DataType::float32  ? 0x1p-24
+                                                          : 0x1p-53;
         for (std::int64_t i = 0; i < 33; ++i) {
           for (std::int64_t j = 0; j < 17; ++j) {
             const auto exact = exact_element(a, b, i, j);

@@ -18,7 +18,8 @@ class Matmul : public ::testing::Test {
 };
 
 TEST_F(Matmul, SmallIntegersAreExactInEveryTypeAndOrder) {
-  constexpr DataType types[] = {DataType::float16, DataType::float32, DataType::float64};
+  constexpr DataType types[] = {DataType::float16, DataType::bfloat16, DataType::float32,
+                                DataType::float64};
   constexpr Order orders[] = {Order::row_major, Order::column_major};
   for (const DataType a_type : types) {
     for (const DataType b_type : types) {
@@ -97,7 +98,7 @@ TEST_F(Matmul, InvalidViews) {
   MatrixView integers = c.view();
   integers.type = DataType::int32;
   EXPECT_EQ(error_of(ErrorKind::usage, [&] { matmul(*cpu_, a.view(), b.view(), integers); }),
-            "C is int32: matmul takes float16, float32 and float64");
+            "C is int32: matmul takes float16, bfloat16, float32 and float64");
 }
 
 TEST_F(Matmul, VariantsOfTheCpu) {
@@ -120,6 +121,8 @@ TEST(ProductType, IsTheWiderOne) {
   EXPECT_EQ(product_type(DataType::float16, DataType::float16), DataType::float16);
   EXPECT_EQ(product_type(DataType::float16, DataType::float32), DataType::float32);
   EXPECT_EQ(product_type(DataType::float64, DataType::float32), DataType::float64);
+  EXPECT_EQ(product_type(DataType::bfloat16, DataType::bfloat16), DataType::bfloat16);
+  EXPECT_EQ(product_type(DataType::bfloat16, DataType::float16), DataType::float32);
 }
 
 }  // namespace

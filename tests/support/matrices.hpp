@@ -36,6 +36,9 @@ class TestMatrix {
     if (view_.type == DataType::float16) {
       const std::uint16_t bits = float64_to_float16(value);
       std::memcpy(at, &bits, sizeof bits);
+    } else if (view_.type == DataType::bfloat16) {
+      const std::uint16_t bits = float64_to_bfloat16(value);
+      std::memcpy(at, &bits, sizeof bits);
     } else if (view_.type == DataType::float32) {
       const auto single = static_cast<float>(value);
       std::memcpy(at, &single, sizeof single);
@@ -46,10 +49,10 @@ class TestMatrix {
 
   double get(std::int64_t row, std::int64_t column) const {
     const std::byte* at = const_cast<TestMatrix*>(this)->address(row, column);
-    if (view_.type == DataType::float16) {
+    if (size_of(view_.type) == sizeof(std::uint16_t)) {
       std::uint16_t bits = 0;
       std::memcpy(&bits, at, sizeof bits);
-      return float16_to_float32(bits);
+      return view_.type == DataType::float16 ? float16_to_float32(bits) : bfloat16_to_float32(bits);
     }
     if (view_.type == DataType::float32) {
       float single = 0;

@@ -21,12 +21,17 @@ const std::vector<GemmVariant>& gemm_variants() {
   return variants;
 }
 
+const GemmVariant* find_gemm_variant(std::string_view name) {
+  const auto& all = gemm_variants();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const GemmVariant& variant) { return variant.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
 const GemmVariant& gemm_variant(std::string_view name) {
+  if (const GemmVariant* found = find_gemm_variant(name)) return *found;
   std::vector<std::string_view> names;
-  for (const GemmVariant& variant : gemm_variants()) {
-    if (variant.name == name) return variant;
-    names.push_back(variant.name);
-  }
+  for (const GemmVariant& variant : gemm_variants()) names.push_back(variant.name);
   const std::string_view near = nearest(name, names);
   throw Error(ErrorKind::usage,
               fmt::format("matmul has no variant \"{}\"{}", name,

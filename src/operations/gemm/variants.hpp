@@ -23,7 +23,10 @@ struct GemmVariant {
 /// All of them. The last that does not refuse a problem is the one that the dispatcher prefers.
 const std::vector<GemmVariant>& gemm_variants();
 
-/// The variant called `name`. Throws Error(usage) that suggests the nearest name.
+/// The variant called `name`; null if there is none.
+const GemmVariant* find_gemm_variant(std::string_view name);
+
+/// The same. Throws Error(usage) that suggests the nearest name.
 const GemmVariant& gemm_variant(std::string_view name);
 
 /// The variant that the library takes for a problem on a device when none is named. `general` takes

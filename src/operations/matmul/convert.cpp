@@ -32,6 +32,8 @@ double element(const ConstMatrixView& matrix, std::int64_t row, std::int64_t col
   switch (matrix.type) {
     case DataType::float16:
       return float16_to_float32(read(std::uint16_t{}));
+    case DataType::bfloat16:
+      return bfloat16_to_float32(read(std::uint16_t{}));
     case DataType::float64:
       return read(double{});
     default:
@@ -45,6 +47,8 @@ void set_element(const MatrixView& matrix, std::int64_t row, std::int64_t column
   switch (matrix.type) {
     case DataType::float16:
       return write(float64_to_float16(value));
+    case DataType::bfloat16:
+      return write(float64_to_bfloat16(value));
     case DataType::float64:
       return write(value);
     default:
@@ -59,7 +63,7 @@ std::span<To> vector_of(const From& matrix, std::int64_t index, To*) {
   return {reinterpret_cast<To*>(first), static_cast<std::size_t>(matrix.vector_length())};
 }
 
-/// Equal types, or half and single, in the same order: whole vectors at memory speed. False if it
+/// Equal types, or 16-bit and single, in the same order: whole vectors at memory speed. False if it
 /// is another case.
 bool convert_vectors(const ConstMatrixView& from, const MatrixView& to) {
   if (from.order != to.order) return false;
@@ -79,14 +83,19 @@ bool convert_vectors(const ConstMatrixView& from, const MatrixView& to) {
   }
   constexpr std::uint16_t* half = nullptr;
   constexpr float* single = nullptr;
-  if (from.type == DataType::float16 && to.type == DataType::float32) {
+  const bool brain = from.type == DataType::bfloat16 || to.type == DataType::bfloat16;
+  if (size_of(from.type) == sizeof *half && to.type == DataType::float32) {
     return each_vector([&](std::int64_t i) {
-      float16_to_float32(vector_of(from, i, half), vector_of(to, i, single));
+      const std::span<const std::uint16_t> narrow = vector_of(from, i, half);
+      const std::span<float> wide = vector_of(to, i, single);
+      brain ? bfloat16_to_float32(narrow, wide) : float16_to_float32(narrow, wide);
     });
   }
-  if (from.type == DataType::float32 && to.type == DataType::float16) {
+  if (from.type == DataType::float32 && size_of(to.type) == sizeof *half) {
     return each_vector([&](std::int64_t i) {
-      float32_to_float16(vector_of(from, i, single), vector_of(to, i, half));
+      const std::span<const float> wide = vector_of(from, i, single);
+      const std::span<std::uint16_t> narrow = vector_of(to, i, half);
+      brain ? float32_to_bfloat16(wide, narrow) : float32_to_float16(wide, narrow);
     });
   }
   return false;

@@ -14,7 +14,8 @@ MatrixView part(MatrixView matrix, std::int64_t row, std::int64_t rows, std::int
                 std::int64_t columns);
 
 /// Converts every element of `from` into `to`, which has the same shape; type, order and leading
-/// dimension may differ. Values are rounded to nearest even. Types: float16, float32, float64.
+/// dimension may differ. Values are rounded to nearest even, NaN stays NaN. Types: all
+/// floating-point ones.
 void convert_matrix(const ConstMatrixView& from, const MatrixView& to);
 
 /// A matrix of a given type and order: the caller's own memory if it already is one, else a copy.
@@ -28,9 +29,9 @@ class ConvertedMatrix {
   ConstMatrixView view_;
 };
 
-/// C = A * B as blas_cells(), for any mix of the three types, with sums in float64 if any of the
-/// three is float64 and else in float32. Operands of other types are converted a panel at a time,
-/// so that the copies stay small against the operands.
+/// C = A * B as blas_cells(), for any mix of floating-point types, with sums in float64 if any of
+/// the three is float64 and else in float32. Operands of other types are converted a panel at a
+/// time, so that the copies stay small against the operands.
 void converted_blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
                            const MatmulShape& cell);
 

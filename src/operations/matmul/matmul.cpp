@@ -1,15 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstring>
 #include <tilescope/matmul.hpp>
 #include <vector>
 
-#include "base/openblas.hpp"
+#include "operations/gemm/cpu_product.hpp"
+#include "operations/gemm/device_product.hpp"
 #include "operations/matmul/convert.hpp"
 #include "operations/matmul/kernel_product.hpp"
-#include "operations/matmul/reference.hpp"
 #include "operations/matmul/variants.hpp"
 
 namespace tilescope {
@@ -17,54 +14,33 @@ namespace {
 
 using namespace operations;
 
-void require_matmul_type(const ConstMatrixView& matrix, const char* name) {
-  if (matrix.type == DataType::float16 || matrix.type == DataType::float32 ||
-      matrix.type == DataType::float64) {
-    return;
-  }
-  throw Error(ErrorKind::usage, fmt::format("{} is {}: matmul takes float16, float32 and float64",
-                                            name, name_of(matrix.type)));
+const MatmulVariant& best_rung(const Device& device, const HostProblem& problem) {
+  return matmul_variant(best_matmul_variant(device.properties(), sum_type(problem.precision)));
 }
 
-void fill_zero(const MatrixView& c) {
-  const std::size_t element = size_of(c.type);
-  auto* bytes = static_cast<std::byte*>(c.mutable_data());
-  for (std::int64_t v = 0; v < c.vectors(); ++v) {
-    std::memset(bytes + static_cast<std::size_t>(v * c.leading) * element, 0,
-                static_cast<std::size_t>(c.vector_length()) * element);
-  }
+/// Whether the ladder's kernels compute such a problem at all: in one precision, and no more than
+/// A * B.
+bool is_for_ladder(const HostProblem& problem) {
+  return problem.plain() && problem.batch() == 1 &&
+         (problem.precision == Precision::fp32 || problem.precision == Precision::fp64);
 }
 
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
-MatmulReport multiply_on_cpu(const ConstMatrixView& a, const ConstMatrixView& b,
-                             const MatrixView& c, const MatmulOptions& options) {
-  if (!options.variant.empty() && options.variant != "cpu_blas") {
-    matmul_variant(options.variant);  // a name that does not exist is the better message
+/// By a rung of the ladder.
+MatmulReport multiply_with_rung(Device& device, const HostProblem& problem,
+                                const MatmulVariant& variant) {
+  const std::string& name = variant.name;
+  if (!is_for_ladder(problem)) {
     throw Error(ErrorKind::usage,
-                fmt::format("variant {} does not run on the cpu device, which has cpu_blas; use "
-                            "--device cuda or emulated",
-                            options.variant));
+                fmt::format("variant {} computes A * B in fp32 and nothing else: it takes no "
+                            "precision {}, alpha, beta, bias, activation or batch; use general",
+                            name, name_of(problem.precision)));
   }
-  OpenBlas::instance();  // opening the library is no part of the product's time
-  const auto start = std::chrono::steady_clock::now();
-  converted_blas_matmul(a, b, c, blas_cell(product_shape(a, b)));
-  return {.variant = "cpu_blas", .compute_ms = milliseconds_since(start)};
-}
-
-MatmulReport multiply_with_kernel(Device& device, const ConstMatrixView& a,
-                                  const ConstMatrixView& b, const MatrixView& c,
-                                  const MatmulOptions& options) {
-  const bool wide = product_type(product_type(a.type, b.type), c.type) == DataType::float64;
-  const DataType element = wide ? DataType::float64 : DataType::float32;
-  const std::string name = options.variant.empty()
-                               ? std::string(best_matmul_variant(device.properties(), element))
-                               : options.variant;
-  const MatmulVariant& variant = matmul_variant(name);
-  const MatmulShape shape = product_shape(a, b);
+  const ConstMatrixView& a = problem.a.first;
+  const ConstMatrixView& b = problem.b.first;
+  const MatrixView& c = problem.c.first;
+  const DataType element = sum_type(problem.precision);
+  const bool wide = element == DataType::float64;
+  const MatmulShape shape = problem.shape();
   if (variant.row->form != MatmulForm::kernel) {
     throw Error(ErrorKind::usage,
                 fmt::format("variant {} does not run on {}; name a kernel, or use --device cpu",
@@ -77,7 +53,7 @@ MatmulReport multiply_with_kernel(Device& device, const ConstMatrixView& a,
     throw Error(ErrorKind::usage,
                 fmt::format("variant {} computes in float32, and an operand is float64; use {}, "
                             "or --device cpu",
-                            name, best_matmul_variant(device.properties(), element)));
+                            name, best_rung(device, problem).name));
   }
   const ConvertedMatrix ready_a(a, element, Order::row_major);
   const ConvertedMatrix ready_b(b, element, variant.row->b_order);
@@ -99,37 +75,59 @@ MatmulReport multiply_with_kernel(Device& device, const ConstMatrixView& a,
     operands.download(view);
     convert_matrix(view, c);
   }
-  return {.variant = name, .compute_ms = elapsed};
+  return {.variant = name, .compute_ms = elapsed, .precision = problem.precision};
+}
+
+/// By a rung of the ladder if it is named or ahead of what the GEMM table has; else by a kernel of
+/// the table.
+MatmulReport multiply_with_kernel(Device& device, const HostProblem& problem,
+                                  const std::string& name) {
+  const bool in_table = find_gemm_variant(name) != nullptr;
+  if (!name.empty() && !in_table) return multiply_with_rung(device, problem, matmul_variant(name));
+  const HostProblem by_rows = with_rows_of_c(problem);
+  const DeviceChoice choice = choose_variant(by_rows, device.properties(), name);
+  // `general` is slower than the ladder's best, but takes everything.
+  if (name.empty() && choice.variant == &gemm_variants().front() && is_for_ladder(problem)) {
+    const MatmulVariant& rung = best_rung(device, problem);
+    if (!rung.refusal(problem.shape(), device.properties())) {
+      return multiply_with_rung(device, problem, rung);
+    }
+  }
+  return multiply_on_device(device, by_rows, choice);
+}
+
+void require_variant(const Device& device, const std::string& name) {
+  if (name.empty()) return;
+  // A name that does not exist is the better message, wherever the product is computed.
+  const bool a_kernel = find_gemm_variant(name) || matmul_variant(name).name != "cpu_blas";
+  if (a_kernel && device.kind() == DeviceKind::cpu) {
+    throw Error(ErrorKind::usage,
+                fmt::format("variant {} does not run on the cpu device, which has cpu_blas; use "
+                            "--device cuda or emulated",
+                            name));
+  }
 }
 
 }  // namespace
 
 DataType product_type(DataType a, DataType b) {
-  const auto width = [](DataType type) { return size_of(type); };
-  return width(a) >= width(b) ? a : b;
+  if (a != b && size_of(a) == 2 && size_of(b) == 2) return DataType::float32;
+  return size_of(a) >= size_of(b) ? a : b;
+}
+
+MatmulReport matmul_batched(Device& device, const ConstMatrixBatch& a, const ConstMatrixBatch& b,
+                            const MatrixBatch& c, const MatmulOptions& options) {
+  const HostProblem problem = host_problem(a, b, c, options);
+  require_variant(device, options.variant);
+  const bool nothing_to_sum =
+      problem.c.first.empty() || problem.batch() == 0 || problem.shape().k == 0;
+  if (nothing_to_sum || device.kind() == DeviceKind::cpu) return multiply_on_cpu(problem);
+  return multiply_with_kernel(device, problem, options.variant);
 }
 
 MatmulReport matmul(Device& device, const ConstMatrixView& a, const ConstMatrixView& b,
                     const MatrixView& c, const MatmulOptions& options) {
-  require_valid(a, "A");
-  require_valid(b, "B");
-  require_valid(c, "C");
-  require_matmul_type(a, "A");
-  require_matmul_type(b, "B");
-  require_matmul_type(c, "C");
-  const MatmulShape shape = product_shape(a, b);
-  if (c.rows != shape.m || c.columns != shape.n) {
-    throw Error(ErrorKind::usage,
-                fmt::format("C is {} but A ({}) times B ({}) is {} x {}", shape_text(c),
-                            shape_text(a), shape_text(b), shape.m, shape.n));
-  }
-  if (!options.variant.empty()) matmul_variant(options.variant);
-  if (c.empty() || shape.k == 0) {
-    fill_zero(c);
-    return {.variant = "none (no products to sum)", .compute_ms = 0.0};
-  }
-  return device.kind() == DeviceKind::cpu ? multiply_on_cpu(a, b, c, options)
-                                          : multiply_with_kernel(device, a, b, c, options);
+  return matmul_batched(device, {.first = a}, {.first = b}, {.first = c}, options);
 }
 
 }  // namespace tilescope

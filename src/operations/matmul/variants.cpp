@@ -7,6 +7,7 @@
 #include <tilescope/error.hpp>
 
 #include "base/text.hpp"
+#include "operations/gemm/variants.hpp"
 #include "operations/matmul/plans.hpp"
 
 namespace tilescope::operations {
@@ -201,6 +202,7 @@ const MatmulVariant& matmul_variant(std::string_view name, int width) {
                       : fmt::format("variant {} comes in widths{}; say which, such as {}_{}", name,
                                     widths, name, only->row->widths.front()));
   }
+  for (const GemmVariant& variant : gemm_variants()) names.push_back(variant.name);
   const std::string_view near = nearest(name, names);
   throw Error(ErrorKind::usage,
               fmt::format("matmul has no variant \"{}\"{}; see tilescope ladder matmul --list",
