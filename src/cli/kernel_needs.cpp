@@ -134,7 +134,8 @@ KernelNeedsFound of_operation(const operations::Operation& operation,
   const operations::Plan plan = operation.plan(variant, gpu.properties);
   std::string note;
   const operations::Step& step = choose(plan, question, note);
-  const KernelRequest request = operations::embedded_request(variant.source);
+  const KernelRequest request =
+      operations::embedded_request(step.source.empty() ? variant.source : step.source);
   compile::Compilation compilation{.source_name = request.source_name,
                                    .source = request.source,
                                    .kernel = step.kernel,

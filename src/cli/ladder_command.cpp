@@ -26,7 +26,7 @@ struct LadderCommand {
   bool list = false, profile = false;
 
   int run() const {
-    if (list) return print_list(*operations::make_operation(operation, smallest()));
+    if (list) return print_list(*operations::make_operation(operation, smallest(problem)));
     const std::shared_ptr<Device> opened = open_for_kernels(device, nullptr);
     const bool counted = opened->kind() == DeviceKind::emulated;
     const auto made = operations::make_operation(
@@ -88,8 +88,10 @@ struct LadderCommand {
     }
   }
 
-  // The names of the rungs do not depend on the problem, and this one is made at once.
-  static operations::ProblemOptions smallest() { return {.size = 1}; }
+  // The names of the rungs depend on nothing else, and this problem is made at once.
+  static operations::ProblemOptions smallest(const operations::ProblemOptions& problem) {
+    return {.size = 1, .precision = problem.precision};
+  }
 
   static int print_list(const operations::Operation& made) {
     std::string text;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tilescope/gpu/gpu_table.hpp>
 
 #include "base/format.hpp"
 #include "measure/counting.hpp"
@@ -21,11 +22,19 @@ std::optional<std::string> above(double rate, double peak, std::string_view unit
                      format_rate(rate, unit), format_rate(peak, unit));
 }
 
+// 0 where it is not known.
+double peak_flops(const operations::Work& work, const DeviceProperties& device) {
+  if (work.rate == "fp32") return device.peak_fp32();
+  const gpu::Gpu gpu = gpu::gpu_of_device(device);
+  const gpu::MathRate* rate = gpu.rate(work.rate);
+  return rate ? rate->flops_per_second : 0.0;
+}
+
 std::optional<std::string> above_peak(const RungResult& result, const operations::Work& work,
                                       const Device& device) {
   const DeviceProperties& p = device.properties();
   if (result.variant.on_host || device.kind() != DeviceKind::cuda) return std::nullopt;
-  if (auto why = above(result.flops_per_second, p.peak_fp32(), "FLOP/s")) return why;
+  if (auto why = above(result.flops_per_second, peak_flops(work, p), "FLOP/s")) return why;
   // Smaller data may have come out of the cache, however the runs take turns.
   if (work.bytes < 2.0 * static_cast<double>(p.l2_bytes)) return std::nullopt;
   return above(result.bytes_per_second, p.peak_bandwidth(), "B/s");

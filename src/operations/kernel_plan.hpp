@@ -31,6 +31,7 @@ struct Step {
   std::vector<Argument> arguments;
   Defines defines;  ///< in addition to the plan's
   std::size_t fill_bytes = 0;
+  std::string source;  ///< file below kernels/; empty: the variant's
 };
 
 /// The steps of one run, in order on one stream.

@@ -33,6 +33,8 @@ struct Work {
   double flops = 0.0;  ///< useful floating-point operations
   double bytes = 0.0;  ///< compulsory traffic: each input read once, each output written once
   bool memory_bound = false;  ///< the rate to look at is that of the bytes
+  /// The ceiling of `flops`, by its name in gpu::Gpu::rates: the units that may compute it.
+  std::string_view rate = "fp32";
 };
 
 /// One variant made ready on one device: kernel loaded, inputs there.

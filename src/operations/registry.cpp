@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "operations/blur/blur.hpp"
 #include "operations/elementwise/elementwise.hpp"
+#include "operations/gemm/gemm_operation.hpp"
 #include "operations/histogram/histogram.hpp"
 #include "operations/laplacian/laplacian.hpp"
 #include "operations/matmul/matmul_operation.hpp"
@@ -19,11 +20,16 @@ namespace {
 std::unique_ptr<Operation> make_matmul(const ProblemOptions& options) {
   constexpr std::int64_t most = std::int64_t{1} << 31U;
   const std::int64_t size = option_in_range("--size", options.size, 1024, 0, most);
-  return std::make_unique<MatmulOperation>(
-      MatmulShape{option_in_range("--rows", options.rows, size, 0, most),
-                  option_in_range("--columns", options.columns, size, 0, most),
-                  option_in_range("--inner", options.inner, size, 0, most)},
-      options.seed);
+  const MatmulShape shape{option_in_range("--rows", options.rows, size, 0, most),
+                          option_in_range("--columns", options.columns, size, 0, most),
+                          option_in_range("--inner", options.inner, size, 0, most)};
+  const Precision precision = parse_precision(options.precision.value_or("fp32"));
+  if (precision == Precision::fp32) return std::make_unique<MatmulOperation>(shape, options.seed);
+  if (precision == Precision::automatic) {
+    throw Error(ErrorKind::usage,
+                "--precision auto: a ladder is climbed in one precision; name it");
+  }
+  return std::make_unique<GemmOperation>(shape, precision, options.seed);
 }
 
 // The options that were given, by the names that users know.
@@ -43,6 +49,7 @@ std::vector<std::string_view> given(const ProblemOptions& options) {
   add("--type", options.type.has_value());
   add("--data", options.data.has_value());
   add("--op", options.reduction.has_value());
+  add("--precision", options.precision.has_value());
   return names;
 }
 
@@ -50,7 +57,10 @@ std::vector<std::string_view> given(const ProblemOptions& options) {
 
 const std::vector<RegisteredOperation>& registered_operations() {
   static const std::vector<RegisteredOperation> all{
-      {"matmul", "C = A * B", {"--size", "--rows", "--columns", "--inner"}, make_matmul},
+      {"matmul",
+       "C = A * B",
+       {"--size", "--rows", "--columns", "--inner", "--precision"},
+       make_matmul},
       {"saxpb", "y = a * x + b", {"--size", "--type"}, make_saxpb},
       {"vector_add", "C = A + B", {"--size", "--type"}, make_vector_add},
       {"scale",

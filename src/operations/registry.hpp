@@ -22,6 +22,7 @@ struct ProblemOptions {
   std::optional<std::string> type;       ///< of the elements, such as "float64"
   std::optional<std::string> data;       ///< how they are distributed: random, constant, ...
   std::optional<std::string> reduction;  ///< sum, min, max, argmax
+  std::optional<std::string> precision;  ///< of a product: fp32, bf16, ...
   std::uint64_t seed = 1;
 };
 

@@ -27,7 +27,8 @@ double sum_roundoff(Precision precision) {
   return 0x1p-24;
 }
 
-// Rounding to nearest: relative to a normal number, and half of the least subnormal one.
+// Rounding a sum to a narrower type, to nearest: relative to a normal number, and half of the least
+// subnormal one.
 struct Rounding {
   double relative = 0.0, absolute = 0.0;
 };
@@ -37,8 +38,6 @@ Rounding rounding(DataType type) {
       return {0x1p-11, 0x1p-25};
     case DataType::bfloat16:
       return {0x1p-8, 0x1p-134};
-    case DataType::float64:
-      return {0x1p-53, 0x1p-1074};
     default:
       return {0x1p-24, 0x1p-150};
   }
@@ -60,8 +59,14 @@ void widen_operand(const ConstArrayView& operand, Precision precision, std::size
 double product_bound(Precision precision, DataType c_type, std::int64_t k, double value,
                      double magnitude) {
   const double sum = (static_cast<double>(k) + 2.0) * sum_roundoff(precision) * magnitude;
+  const std::size_t sum_bytes = precision == Precision::fp64 ? sizeof(double) : sizeof(float);
+  if (size_of(c_type) >= sum_bytes) return sum;
   const Rounding last = rounding(c_type);
   return sum + last.relative * (std::abs(value) + sum) + last.absolute;
+}
+
+double peer_slack(Precision precision) {
+  return precision == Precision::tf32 ? 0x1.01p-9 : 0.0;
 }
 
 }  // namespace tilescope::operations

@@ -15,9 +15,14 @@ void widen_operand(const ConstArrayView& operand, Precision precision, std::size
                    std::span<double> values);
 
 /// The largest |c - exact| that is right for an element whose exact value, from such operands, is
-/// `value` and whose sum of |a||b| is `magnitude`: one rounding for each of the k products and of
-/// the sums, and one to C's type.
+/// `value` and whose sum of |a||b| is `magnitude`: (k + 2) u times the magnitude, u being the error
+/// of one step of the sum, and one rounding where C's type is narrower than that of the sums.
 double product_bound(Precision precision, DataType c_type, std::int64_t k, double value,
                      double magnitude);
+
+/// What a vendor's library may be off in addition, as a share of `magnitude`: it does not say how
+/// it makes TF32 of float32. Rounding to nearest moves an operand by up to 2^-10 of itself from
+/// where cutting does, a product by twice that. 0 in every other precision.
+double peer_slack(Precision precision);
 
 }  // namespace tilescope::operations

@@ -1,0 +1,15 @@
+// What a variant would launch on some GPU, found by letting it run on a device that only takes
+// notes: no GPU is needed, nothing is compiled.
+#pragma once
+
+#include "operations/gemm/variants.hpp"
+#include "operations/kernel_plan.hpp"
+
+namespace tilescope::operations {
+
+/// The launches of one run of `variant`, in order, with the constants of their compilation; their
+/// arguments are left out. Throws what the variant throws for a problem that it cannot compute.
+Plan recorded_plan(const GemmVariant& variant, const GemmProblem& problem,
+                   const DeviceProperties& device);
+
+}  // namespace tilescope::operations
