@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tilescope/device.hpp>
 #include <tilescope/matmul.hpp>
 #include <tilescope/npy.hpp>
+#include <utility>
 
 #include "base/file.hpp"
 #include "base/format.hpp"
@@ -12,7 +15,9 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/matmul_inputs.hpp"
 #include "io/resumable_npy.hpp"
+#include "operations/gemm/variants.hpp"
 #include "report/wrap.hpp"
 #include "transfer/out_of_core.hpp"
 
@@ -22,67 +27,101 @@ namespace {
 constexpr int interrupted_exit = 130;
 
 struct MatmulCommand {
-  std::string a, b, output, device = "auto", precision, order = "C", json;
+  MatmulFiles files;
+  std::string output, device = "auto", precision = "auto", activation, order = "C", json;
   MatmulOptions options;
+  std::optional<double> beta;
   std::uint64_t device_memory = 0;
   bool resume = false;
 
-  int run() const {
-    const NpyFile a_file(a), b_file(b);
-    const ConstMatrixView a_view = require_matrix(a_file), b_view = require_matrix(b_file);
-    const MatmulShape shape = named_shape(a_view, b_view);
-    const DataType type = product_type(require_floating(a_view, a), require_floating(b_view, b));
-    const NpyHeader header = npy_matrix_header(
-        type, shape.m, shape.n, order == "F" ? Order::column_major : Order::row_major);
+  int run() {
+    complete_options();
+    const MatmulInputs inputs(files);
+    options.bias = inputs.bias();
+    if (inputs.is_batch() && order == "F") {
+      throw Error(ErrorKind::usage, "--order F is for one matrix: a batch is written in C order");
+    }
     const std::shared_ptr<Device> opened = Device::open(device);
-    const std::size_t limit = memory_limit(*opened, shape, type);
+    const std::size_t limit = memory_limit(*opened, inputs);
     if (resume && limit == 0) {
       throw Error(ErrorKind::usage,
                   "--resume needs --device-memory: without tiles there is nothing "
                   "to resume");
     }
-    const auto unchanged = [&] {
-      a_file.require_unchanged();
-      b_file.require_unchanged();
-    };
+    if (limit > 0) require_tiles_can(inputs);
     MatmulReport report;
-    bool cancelled = false;
-    if (resume && shape.m > 0 && shape.n > 0) {
-      const transfer::OutOfCorePlan plan = transfer::plan_of(
-          *opened, a_view, b_view, type, {.device_bytes = limit, .variant = options.variant});
-      io::ResumableNpy output_file(output, header, purpose(plan), plan.tiles());
-      cancelled = multiply_in_tiles(
-          *opened, a_view, b_view, output_file.matrix(), limit, report,
-          [&](std::int64_t tile) { return output_file.is_done(tile); },
-          [&](std::int64_t tile) {
-            unchanged();
-            output_file.mark_done(tile);
-          });
-      if (cancelled) {
-        output_file.flush();
-        note(
-            fmt::format("tilescope: interrupted with {} of {} tiles done; the same command goes on",
-                        output_file.done_count(), plan.tiles()));
-      } else {
-        output_file.commit();
-      }
-    } else {
-      NpyWriter writer(output, header);
-      const MatrixView c_view = writable_matrix(writer);
-      if (limit > 0) {
-        cancelled = multiply_in_tiles(*opened, a_view, b_view, c_view, limit, report, {}, {});
-        if (cancelled) note("tilescope: interrupted; nothing was written");
-      } else {
-        report = matmul(*opened, a_view, b_view, c_view, options);
-      }
-      if (!cancelled) {
-        unchanged();
-        writer.commit();
+    const bool cancelled = resume && !inputs.a().first.empty() && !inputs.b().first.empty()
+                               ? multiply_resumably(*opened, inputs, limit, report)
+                               : multiply(*opened, inputs, limit, report);
+    if (cancelled) return interrupted_exit;
+    show(report, inputs, opened->id());
+    return 0;
+  }
+
+  /// What the options that were given mean, or why they do not go together.
+  void complete_options() {
+    options.precision = parse_precision(precision);
+    if (activation == "relu") options.activation = Activation::relu;
+    if (activation == "gelu") options.activation = Activation::gelu;
+    if (beta && files.accumulate.empty()) {
+      throw Error(ErrorKind::usage,
+                  "--beta needs --accumulate C0.npy: it is the factor of the matrix that the "
+                  "product is added to");
+    }
+    if (!files.accumulate.empty()) options.beta = beta.value_or(1.0);
+    if (!files.accumulate.empty() && options.beta == 0.0) {
+      throw Error(ErrorKind::usage, "--beta 0 would ignore --accumulate: leave both out");
+    }
+    for (const double factor : {options.alpha, options.beta}) {
+      if (!std::isfinite(factor)) {
+        throw Error(ErrorKind::usage,
+                    fmt::format("--alpha and --beta must be finite, and one is {}", factor));
       }
     }
-    if (cancelled) return interrupted_exit;
-    show(report, shape, type, opened->id());
-    return 0;
+  }
+
+  Order output_order() const { return order == "F" ? Order::column_major : Order::row_major; }
+
+  /// Into a file that is complete or not there. Returns whether Ctrl-C ended it.
+  bool multiply(Device& on, const MatmulInputs& inputs, std::size_t limit,
+                MatmulReport& report) const {
+    NpyWriter writer(output, inputs.header(output_order()));
+    const MatrixBatch c = inputs.start(writer);
+    if (limit > 0) {
+      if (multiply_in_tiles(on, inputs, c.first, limit, report, {}, {})) {
+        note("tilescope: interrupted; nothing was written");
+        return true;
+      }
+    } else {
+      report = matmul_batched(on, inputs.a(), inputs.b(), c, options);
+    }
+    inputs.require_unchanged();
+    writer.commit();
+    return false;
+  }
+
+  /// Into a file whose finished tiles stay. Returns whether Ctrl-C ended it.
+  bool multiply_resumably(Device& on, const MatmulInputs& inputs, std::size_t limit,
+                          MatmulReport& report) const {
+    const transfer::OutOfCorePlan plan =
+        transfer::plan_of(on, inputs.a().first, inputs.b().first, inputs.type(),
+                          {.device_bytes = limit, .variant = options.variant});
+    io::ResumableNpy file(output, inputs.header(output_order()), purpose(plan), plan.tiles());
+    const bool cancelled = multiply_in_tiles(
+        on, inputs, file.matrix(), limit, report,
+        [&](std::int64_t tile) { return file.is_done(tile); },
+        [&](std::int64_t tile) {
+          inputs.require_unchanged();
+          file.mark_done(tile);
+        });
+    if (!cancelled) {
+      file.commit();
+      return false;
+    }
+    file.flush();
+    note(fmt::format("tilescope: interrupted with {} of {} tiles done; the same command goes on",
+                     file.done_count(), plan.tiles()));
+    return true;
   }
 
   /// What identifies a product for --resume: another state of an input is another product.
@@ -90,43 +129,74 @@ struct MatmulCommand {
     std::string text = fmt::format("{} in tiles of {}, variant {}, order {}",
                                    shape_text(plan.shape), shape_text(plan.tile),
                                    options.variant.empty() ? "auto" : options.variant, order);
-    for (const std::string& path : {a, b}) {
+    for (const auto& [path, transposed] :
+         {std::pair{files.a, files.transpose_a}, std::pair{files.b, files.transpose_b}}) {
       const FileStamp stamp = stamp_of(open_regular_file(path), path);
-      text += fmt::format("; {} {} {}.{}", printable(path, 200), stamp.size, stamp.modified_s,
-                          stamp.modified_ns);
+      text += fmt::format("; {}{} {} {}.{}", printable(path, 200), transposed ? " transposed" : "",
+                          stamp.size, stamp.modified_s, stamp.modified_ns);
     }
     return text;
   }
 
+  /// Products in tiles know A * B in one arithmetic; more is refused rather than left out.
+  void require_tiles_can(const MatmulInputs& inputs) const {
+    const bool wide = inputs.type() == DataType::float64;
+    const Precision only = wide ? Precision::fp64 : Precision::fp32;
+    const bool other_precision =
+        options.precision != Precision::automatic && options.precision != only;
+    const char* const option = inputs.is_batch()           ? "a batch of matrices"
+                               : other_precision           ? "--precision"
+                               : options.alpha != 1.0      ? "--alpha"
+                               : !files.accumulate.empty() ? "--accumulate"
+                               : !files.bias.empty()       ? "--bias"
+                               : !activation.empty()       ? "--activation"
+                               : is_table_kernel()         ? "--variant"
+                                                           : nullptr;
+    if (option == nullptr) return;
+    const std::string value = other_precision && !inputs.is_batch()     ? " " + precision
+                              : option == std::string_view("--variant") ? " " + options.variant
+                                                                        : "";
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}{} does not go with {}: products in tiles are {} and A * B alone{}", option,
+                    value,
+                    device_memory > 0 ? "--device-memory" : "operands beyond the device's memory",
+                    name_of(only), device_memory > 0 ? "" : "; use --device cpu"));
+  }
+  bool is_table_kernel() const { return operations::find_gemm_variant(options.variant) != nullptr; }
+
   /// The bytes that operands and result may take on the device; 0: all at once.
-  std::size_t memory_limit(const Device& on, const MatmulShape& shape, DataType type) const {
+  std::size_t memory_limit(const Device& on, const MatmulInputs& inputs) const {
     if (device_memory > 0) return device_memory;
     if (on.kind() != DeviceKind::cuda) return 0;
+    const MatmulShape shape = inputs.shape();
     const auto matrix = [](std::int64_t x, std::int64_t y) {
       return static_cast<double>(x) * static_cast<double>(y);
     };
     const double needed =
         (matrix(shape.m, shape.k) + matrix(shape.k, shape.n) + matrix(shape.m, shape.n)) *
-        static_cast<double>(std::max(size_of(type), sizeof(float)));
+        static_cast<double>(inputs.a().count) *
+        static_cast<double>(std::max(size_of(inputs.type()), sizeof(float)));
     // Leave room for the context, other processes and padding.
     const double room = 0.85 * static_cast<double>(on.properties().global_bytes);
     return needed > room ? static_cast<std::size_t>(room) : 0;
   }
 
   /// Returns whether Ctrl-C ended it.
-  bool multiply_in_tiles(Device& on, const ConstMatrixView& a_view, const ConstMatrixView& b_view,
-                         const MatrixView& c_view, std::size_t limit, MatmulReport& report,
+  bool multiply_in_tiles(Device& on, const MatmulInputs& inputs, const MatrixView& c,
+                         std::size_t limit, MatmulReport& report,
                          const std::function<bool(std::int64_t)>& is_done,
                          const std::function<void(std::int64_t)>& tile_done) const {
-    if (c_view.empty() || a_view.columns == 0) {
-      report = matmul(on, a_view, b_view, c_view, options);
+    const ConstMatrixView &a = inputs.a().first, &b = inputs.b().first;
+    if (c.empty() || a.columns == 0) {
+      report = matmul(on, a, b, c, options);
       return false;
     }
     const CancelScope cancel;
     ProgressLine progress("tiles");
     std::uint64_t done = 0;
     const transfer::OutOfCoreReport tiled =
-        transfer::out_of_core_matmul(on, a_view, b_view, c_view,
+        transfer::out_of_core_matmul(on, a, b, c,
                                      {.device_bytes = limit,
                                       .variant = options.variant,
                                       .is_done = is_done,
@@ -137,21 +207,27 @@ struct MatmulCommand {
                                           },
                                       .cancelled = CancelScope::cancelled});
     report = {.variant = fmt::format("{} in {} tiles", tiled.variant, tiled.plan.tiles()),
-              .compute_ms = tiled.seconds * 1e3};
+              .compute_ms = tiled.seconds * 1e3,
+              .precision = inputs.type() == DataType::float64 ? Precision::fp64 : Precision::fp32};
     return tiled.cancelled;
   }
 
-  void show(const MatmulReport& report, const MatmulShape& shape, DataType type,
+  void show(const MatmulReport& report, const MatmulInputs& inputs,
             const std::string& device_id) const {
     const double seconds = report.compute_ms * 1e-3;
+    const MatmulShape shape = inputs.shape();
+    const double flops = shape.flops() * static_cast<double>(inputs.a().count);
     if (json != "-") {
-      const std::string line =
-          fmt::format("{} = {} x {}: {} x {} {}, {} on {} in {}{}", printable(output), printable(a),
-                      printable(b), shape.m, shape.n, name_of(type), report.variant, device_id,
-                      format_duration(seconds),
-                      seconds > 0.0 && shape.flops() > 0.0
-                          ? ", " + format_rate(shape.flops() / seconds, "FLOP/s")
-                          : "");
+      const std::string line = fmt::format(
+          "{} = {}: {}{} x {} {}, {}{} on {} in {}{}{}", printable(output), product_text(),
+          inputs.is_batch() ? fmt::format("{} x ", inputs.a().count) : "", shape.m, shape.n,
+          name_of(inputs.type()), report.variant,
+          options.precision == Precision::automatic
+              ? ""
+              : fmt::format(" ({})", name_of(report.precision)),
+          device_id, format_duration(seconds),
+          seconds > 0.0 && flops > 0.0 ? ", " + format_rate(flops / seconds, "FLOP/s") : "",
+          report.note.empty() ? "" : "; " + report.note);
       print((line.size() > 80 ? report::hang(line, 2, 78) : line) + '\n');
     }
     write_json({{"version", 1},
@@ -160,34 +236,28 @@ struct MatmulCommand {
                 {"m", shape.m},
                 {"n", shape.n},
                 {"k", shape.k},
-                {"type", name_of(type)},
+                {"batch", inputs.a().count},
+                {"type", name_of(inputs.type())},
                 {"device", device_id},
                 {"variant", report.variant},
+                {"precision", name_of(report.precision)},
+                {"note", report.note},
                 {"time_ms", report.compute_ms}},
                json);
   }
 
-  // The files' names say more than "A" and "B".
-  MatmulShape named_shape(const ConstMatrixView& a_view, const ConstMatrixView& b_view) const {
-    if (a_view.columns != b_view.rows) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} is {} and {} is {}: the first's {} columns must equal the "
-                              "second's {} rows",
-                              quoted(a), shape_text(a_view), quoted(b), shape_text(b_view),
-                              a_view.columns, b_view.rows));
+  /// "relu(2 * A.npy^T x B.npy + C0.npy + bias.npy)"
+  std::string product_text() const {
+    std::string text = fmt::format("{}{}{} x {}{}",
+                                   options.alpha == 1.0 ? "" : fmt::format("{} * ", options.alpha),
+                                   printable(files.a), files.transpose_a ? "^T" : "",
+                                   printable(files.b), files.transpose_b ? "^T" : "");
+    if (!files.accumulate.empty()) {
+      text += fmt::format(" + {}{}", options.beta == 1.0 ? "" : fmt::format("{} * ", options.beta),
+                          printable(files.accumulate));
     }
-    return product_shape(a_view, b_view);
-  }
-
-  static DataType require_floating(const ConstMatrixView& view, const std::string& path) {
-    if (view.type == DataType::float16 || view.type == DataType::float32 ||
-        view.type == DataType::float64) {
-      return view.type;
-    }
-    throw Error(ErrorKind::bad_input,
-                fmt::format("{}: its elements are {}; matmul takes float16, float32 and float64 "
-                            "(in NumPy: a.astype('<f4'))",
-                            quoted(path), name_of(view.type)));
+    if (!files.bias.empty()) text += " + " + printable(files.bias);
+    return activation.empty() ? text : fmt::format("{}({})", activation, text);
   }
 };
 
@@ -195,9 +265,13 @@ struct MatmulCommand {
 
 void register_matmul(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<MatmulCommand>();
-  CLI::App* sub = app.add_subcommand("matmul", "Multiply two matrices from .npy files");
-  sub->add_option("A", command->a, "Left matrix, .npy")->required()->type_name("A.npy");
-  sub->add_option("B", command->b, "Right matrix, .npy")->required()->type_name("B.npy");
+  CLI::App* sub = app.add_subcommand("matmul", "Multiply matrices from .npy files");
+  sub->add_option("A", command->files.a, "Left matrix, or a batch with 3 dimensions")
+      ->required()
+      ->type_name("A.npy");
+  sub->add_option("B", command->files.b, "Right matrix, or a batch with 3 dimensions")
+      ->required()
+      ->type_name("B.npy");
   sub->add_option("-o,--output", command->output, "Where to write the product")
       ->required()
       ->type_name("C.npy");
@@ -205,11 +279,29 @@ void register_matmul(CLI::App& app, std::function<int()>& run) {
       ->type_name("DEVICE")
       ->capture_default_str();
   sub->add_option("--precision", command->precision,
-                  "fp32: sums in float32 (float64 operands: in float64), the only one so far")
-      ->check(CLI::IsMember({"fp32"}))
+                  "Arithmetic; auto: fp64 if a matrix is float64, else fp32")
+      ->check(CLI::IsMember({"auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  sub->add_option("--alpha", command->options.alpha, "Factor of the product")
+      ->type_name("X")
+      ->capture_default_str();
+  sub->add_option("--accumulate", command->files.accumulate,
+                  "Add the product to this matrix, which stays as it is")
+      ->type_name("C0.npy");
+  sub->add_option("--beta", command->beta, "Factor of what is added to (default: 1)")
+      ->type_name("X");
+  sub->add_flag("--transpose-a", command->files.transpose_a, "Multiply with A transposed");
+  sub->add_flag("--transpose-b", command->files.transpose_b, "Multiply with B transposed");
+  sub->add_option("--bias", command->files.bias,
+                  "Add this list's values, as float32, one to each column")
+      ->type_name("FILE.npy");
+  sub->add_option("--activation", command->activation, "Applied at the end: relu or gelu")
+      ->check(CLI::IsMember({"relu", "gelu"}))
       ->type_name("NAME");
   sub->add_option("--variant", command->options.variant,
-                  "A rung of the ladder (default: the device's best)")
+                  "A rung of the ladder, or a kernel that takes all options, such as general "
+                  "(default: the device's best)")
       ->type_name("NAME");
   sub->add_option("--order", command->order, "Storage order of the output: C or F")
       ->check(CLI::IsMember({"C", "F"}))
@@ -223,11 +315,16 @@ void register_matmul(CLI::App& app, std::function<int()>& run) {
                 "Keep finished tiles on disk and go on from them after an interruption");
   add_json_option(*sub, command->json);
   sub->footer(
-      "The product has the wider of the two types, as in NumPy. C.npy is written to a\n"
-      "temporary file beside it and renamed: it is complete or not there.\n"
+      "C = activation(alpha A B + beta C0 + bias). The product has the widest of the\n"
+      "matrices' types, as in NumPy. A matrix beside a batch is multiplied with each\n"
+      "of it. C.npy is written to a temporary file beside it and renamed: it is\n"
+      "complete or not there.\n"
       "\n"
       "Examples:\n"
       "  tilescope matmul A.npy B.npy -o C.npy\n"
+      "  tilescope matmul A.npy B.npy -o C.npy --precision bf16 --transpose-b\n"
+      "  tilescope matmul X.npy W.npy -o Y.npy --bias b.npy --activation gelu\n"
+      "  tilescope matmul A.npy B.npy -o C.npy --alpha -1 --accumulate C0.npy\n"
       "  tilescope matmul A.npy B.npy -o C.npy --device cuda --variant tiled_16\n"
       "  tilescope matmul A.npy B.npy -o C.npy --device-memory 2GiB --resume");
   sub->callback([command, &run] { run = [command] { return command->run(); }; });

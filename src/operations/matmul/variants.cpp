@@ -202,6 +202,12 @@ const MatmulVariant& matmul_variant(std::string_view name, int width) {
                       : fmt::format("variant {} comes in widths{}; say which, such as {}_{}", name,
                                     widths, name, only->row->widths.front()));
   }
+  if (find_gemm_variant(name) != nullptr) {
+    throw Error(ErrorKind::usage,
+                fmt::format("variant {} is a kernel for all kinds of products, no rung of the fp32 "
+                            "ladder, of which one is needed here",
+                            name));
+  }
   for (const GemmVariant& variant : gemm_variants()) names.push_back(variant.name);
   const std::string_view near = nearest(name, names);
   throw Error(ErrorKind::usage,

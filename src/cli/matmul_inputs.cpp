@@ -1,0 +1,150 @@
+#include "cli/matmul_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tilescope/error.hpp>
+
+#include "base/file.hpp"
+#include "operations/gemm/host_problem.hpp"
+#include "operations/host_array.hpp"
+#include "operations/matmul/convert.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+void require_floating(const NpyFile& file) {
+  const DataType type = file.header().type;
+  if (is_floating(type)) return;
+  throw Error(ErrorKind::bad_input,
+              fmt::format("{}: its elements are {}; matmul takes float16, float32 and float64 "
+                          "(in NumPy: a.astype('<f4'))",
+                          quoted(file.path()), name_of(type)));
+}
+
+bool has_batch(const NpyFile& file) {
+  return file.header().shape.size() == 3;
+}
+
+// An array of three dimensions is a batch along the first of them.
+ConstMatrixBatch batch_of(const NpyFile& file) {
+  require_floating(file);
+  if (!has_batch(file)) return {.first = require_matrix(file)};
+  const NpyHeader& header = file.header();
+  if (header.fortran_order) {
+    throw Error(ErrorKind::bad_input,
+                fmt::format("{}: a batch of matrices must lie in C order, one behind the other; "
+                            "save numpy.ascontiguousarray(a)",
+                            quoted(file.path())));
+  }
+  const auto extent = [&](std::size_t i) { return static_cast<std::int64_t>(header.shape[i]); };
+  return {.first = dense_view(file.data().data(), header.type, extent(1), extent(2)),
+          .count = extent(0),
+          .stride = extent(1) * extent(2)};
+}
+
+ConstMatrixBatch operand_of(const NpyFile& file, bool transposed) {
+  ConstMatrixBatch batch = batch_of(file);
+  if (transposed) {
+    std::swap(batch.first.rows, batch.first.columns);
+    batch.first.order =
+        batch.first.order == Order::row_major ? Order::column_major : Order::row_major;
+  }
+  return batch;
+}
+
+// The files' names say more than "A" and "B".
+void require_fit(const MatmulFiles& files, const ConstMatrixBatch& a, const ConstMatrixBatch& b) {
+  const auto name = [](const std::string& path, bool transposed) {
+    return quoted(path) + (transposed ? " transposed" : "");
+  };
+  const std::string a_name = name(files.a, files.transpose_a);
+  const std::string b_name = name(files.b, files.transpose_b);
+  if (a.first.columns != b.first.rows) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} is {} and {} is {}: the first's {} columns must equal the "
+                            "second's {} rows",
+                            a_name, shape_text(a.first), b_name, shape_text(b.first),
+                            a.first.columns, b.first.rows));
+  }
+  if (a.count != b.count) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} has {} matrices and {} has {}: batches need equally many", a_name,
+                            a.count, b_name, b.count));
+  }
+}
+
+std::vector<float> read_bias(const std::string& path, std::int64_t columns) {
+  const NpyFile file(path);
+  require_floating(file);
+  if (const std::uint64_t values = require_list(file);
+      values != static_cast<std::uint64_t>(columns)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} has {} values: a bias needs one for each of the {} columns of the "
+                            "product",
+                            quoted(path), values, columns));
+  }
+  std::vector<double> wide(static_cast<std::size_t>(columns));
+  operations::widen({file.header().type, wide.size(), file.data().data()}, 0, wide);
+  return {wide.begin(), wide.end()};
+}
+
+}  // namespace
+
+MatmulInputs::MatmulInputs(const MatmulFiles& files)
+    : files_(files),
+      a_file_(files.a),
+      b_file_(files.b),
+      a_(operand_of(a_file_, files.transpose_a)),
+      b_(operand_of(b_file_, files.transpose_b)),
+      is_batch_(has_batch(a_file_) || has_batch(b_file_)),
+      type_(product_type(a_.first.type, b_.first.type)) {
+  if (!has_batch(a_file_)) a_.count = b_.count;
+  if (!has_batch(b_file_)) b_.count = a_.count;
+  require_fit(files, a_, b_);
+  if (!files.bias.empty()) bias_ = read_bias(files.bias, shape().n);
+  if (files.accumulate.empty()) return;
+  c_file_.emplace(files.accumulate);
+  require_floating(*c_file_);
+  type_ = product_type(type_, c_file_->header().type);
+  const NpyHeader wanted = header(Order::row_major);
+  if (c_file_->header().shape != wanted.shape) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{} has shape {} and the product {}: what is added to must have the "
+                    "product's shape",
+                    quoted(files.accumulate), shape_text(c_file_->header()), shape_text(wanted)));
+  }
+  batch_of(*c_file_);  // a batch in an order that is not taken is refused now
+}
+
+NpyHeader MatmulInputs::header(Order order) const {
+  NpyHeader header = npy_matrix_header(type_, shape().m, shape().n, order);
+  if (is_batch_) {
+    header.shape.insert(header.shape.begin(), static_cast<std::uint64_t>(a_.count));
+  }
+  return header;
+}
+
+MatrixBatch MatmulInputs::start(NpyWriter& writer) const {
+  const Order order = writer.header().fortran_order ? Order::column_major : Order::row_major;
+  const MatrixBatch c{.first = dense_view(static_cast<void*>(writer.data().data()), type_,
+                                          shape().m, shape().n, order),
+                      .count = a_.count,
+                      .stride = shape().m * shape().n};
+  if (c_file_) {
+    const ConstMatrixBatch from = batch_of(*c_file_);
+    for (std::int64_t i = 0; i < c.count; ++i) {
+      operations::convert_matrix(operations::matrix_of(from, i), operations::matrix_of(c, i));
+    }
+  }
+  return c;
+}
+
+void MatmulInputs::require_unchanged() const {
+  a_file_.require_unchanged();
+  b_file_.require_unchanged();
+  if (c_file_) c_file_->require_unchanged();
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,53 @@
+// The operands of `tilescope matmul`: matrices or batches of them in .npy files, a bias, a matrix
+// that the product is added to.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <tilescope/matmul.hpp>
+#include <tilescope/npy.hpp>
+#include <vector>
+
+namespace tilescope::cli {
+
+/// What the command line says of them; empty paths: there is none.
+struct MatmulFiles {
+  std::string a, b, accumulate, bias;
+  bool transpose_a = false, transpose_b = false;
+};
+
+/// The files, opened and checked. Throws Error(bad_input) for files, types and numbers of
+/// dimensions that matmul does not take, Error(usage) for shapes that do not fit together.
+class MatmulInputs {
+ public:
+  explicit MatmulInputs(const MatmulFiles& files);
+
+  /// Equally many matrices of both; one that stands alone beside a batch is repeated.
+  const ConstMatrixBatch& a() const { return a_; }
+  const ConstMatrixBatch& b() const { return b_; }
+  /// Whether one of them has three dimensions: the product then has three too.
+  bool is_batch() const { return is_batch_; }
+  MatmulShape shape() const { return product_shape(a_.first, b_.first); }
+  /// The type of the result: the widest of A, B and what is added to.
+  DataType type() const { return type_; }
+  std::span<const float> bias() const { return bias_; }
+
+  /// The header of the result's file.
+  NpyHeader header(Order order) const;
+  /// The result's elements, in a file with that header. What is added to is copied there.
+  MatrixBatch start(NpyWriter& writer) const;
+
+  void require_unchanged() const;
+
+ private:
+  MatmulFiles files_;
+  NpyFile a_file_, b_file_;
+  std::optional<NpyFile> c_file_;
+  ConstMatrixBatch a_, b_;
+  bool is_batch_ = false;
+  DataType type_ = DataType::float32;
+  std::vector<float> bias_;
+};
+
+}  // namespace tilescope::cli
