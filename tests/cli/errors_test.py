@@ -299,6 +299,19 @@ class Interrupted(program.ProgramTest):
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
 
+    def test_the_ladder_stops_soon_while_the_cpu_multiplies(self):
+        for rung in ("cpu_reference", "cpu_blas"):
+            process = self.start_program("ladder", "matmul", "--size", "4000", "--device",
+                                         "emulated", "--variant", rung)
+            time.sleep(2.0)
+            pressed = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+            self.assertLess(time.monotonic() - pressed, 1.0, rung)
+            self.assertEqual(process.returncode, 130)
+            self.assertIn("interrupted; the rungs above are complete", err)
+            self.assertIn("0 rungs ok, 0 wrong, 0 skipped", out)
+
 
 if __name__ == "__main__":
     program.main()

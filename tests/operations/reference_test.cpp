@@ -1,5 +1,8 @@
 #include "operations/matmul/reference.hpp"
 
+#include <chrono>
+#include <thread>
+
 #include "support/matrices.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -46,6 +49,30 @@ TEST(Reference, NothingToDo) {
   reference_matmul({0, 3, 2}, nullptr, nullptr, &untouched);
   reference_matmul({3, 0, 2}, nullptr, nullptr, &untouched);
   EXPECT_EQ(untouched, 5);
+}
+
+TEST(Reference, StopsSoonWhenCancelled) {
+  const MatmulShape s{3000, 3000, 3000};  // seconds, each way
+  const std::vector<float> a(9'000'000, 1.0F);
+  std::vector<float> c(9'000'000);
+  for (const bool exact : {false, true}) {
+    std::atomic<bool> cancel{false};
+    std::chrono::steady_clock::time_point pressed;
+    std::jthread key([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      pressed = std::chrono::steady_clock::now();
+      cancel = true;
+    });
+    const std::string text = testing::error_of(ErrorKind::wrong_result, [&] {
+      if (exact) {
+        exact_product(s, a.data(), a.data(), &cancel);
+      } else {
+        reference_matmul(s, a.data(), a.data(), c.data(), &cancel);
+      }
+    });
+    EXPECT_EQ(text, "the product on the CPU was interrupted");
+    EXPECT_LT(std::chrono::steady_clock::now() - pressed, std::chrono::milliseconds(300));
+  }
 }
 
 class Blas : public ::testing::TestWithParam<std::tuple<DataType, Order, Order, Order>> {};

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/parallel.hpp"
+#include "base/signals.hpp"
 #include "device/cuda/cublas.hpp"
 #include "operations/matmul/kernel_product.hpp"
 #include "operations/matmul/reference.hpp"
@@ -49,10 +50,12 @@ class HostProduct final : public Prepared {
   void run(int) override {
     const MatmulShape& s = problem_.shape();
     if (form_ == MatmulForm::cpu_reference) {
-      reference_matmul(s, problem_.a().data(), problem_.b().data(), c_.as<float>().data());
+      reference_matmul(s, problem_.a().data(), problem_.b().data(), c_.as<float>().data(),
+                       CancelScope::flag());
     } else {
       blas_cells(host_view(problem_.a(), s.m, s.k), host_view(problem_.b(), s.k, s.n),
-                 dense_view(c_.data(), DataType::float32, s.m, s.n), blas_cell(s));
+                 dense_view(c_.data(), DataType::float32, s.m, s.n), blas_cell(s),
+                 CancelScope::flag());
     }
   }
   void poison(int) override {
@@ -228,7 +231,7 @@ std::unique_ptr<Prepared> MatmulOperation::prepare(const VariantInfo& info, Devi
 
 const Expected& MatmulOperation::expected(const VariantInfo& info) const {
   if (float_sums_.size() == 0) {
-    const ExactProduct exact = exact_product(shape_, a_.data(), b_.data());
+    const ExactProduct exact = exact_product(shape_, a_.data(), b_.data(), CancelScope::flag());
     constexpr double u = 0x1p-24;  // unit roundoff of float32
     std::vector<double> float_bounds(exact.values.size()), double_bounds(exact.values.size());
     for (std::size_t i = 0; i < exact.values.size(); ++i) {

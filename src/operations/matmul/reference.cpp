@@ -32,15 +32,24 @@ int leading(const ConstMatrixView& matrix, const char* what) {
   return std::max(1, blas_integer(matrix.leading, what));
 }
 
+void go_on_unless(const std::atomic<bool>* cancel) {
+  if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) {
+    throw Error(ErrorKind::wrong_result, "the product on the CPU was interrupted");
+  }
+}
+
 }  // namespace
 
-void reference_matmul(const MatmulShape& shape, const float* a, const float* b, float* c) {
+void reference_matmul(const MatmulShape& shape, const float* a, const float* b, float* c,
+                      const std::atomic<bool>* cancel) {
   const auto n = static_cast<std::size_t>(shape.n), k = static_cast<std::size_t>(shape.k);
+  if (n == 0) return;
   parallel_for(static_cast<std::size_t>(shape.m), [&](std::size_t row) {
     // A row of sums at once: the order of additions in each is that of the textbook's loop, but
     // B is read along its rows.
     std::vector<double> sums(n, 0.0);
     for (std::size_t i = 0; i < k; ++i) {
+      go_on_unless(cancel);
       const double factor = a[row * k + i];
       const float* b_row = b + i * n;
       for (std::size_t column = 0; column < n; ++column) sums[column] += factor * b_row[column];
@@ -60,7 +69,7 @@ MatmulShape blas_cell(const MatmulShape& product) {
 }
 
 void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
-                const MatmulShape& cell) {
+                const MatmulShape& cell, const std::atomic<bool>* cancel) {
   const MatmulShape shape = product_shape(a, b);
   const std::int64_t across = (shape.n + cell.n - 1) / cell.n;
   const std::int64_t cells = (shape.m + cell.m - 1) / cell.m * across;
@@ -72,6 +81,7 @@ void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const Matrix
     const std::int64_t columns = std::min(cell.n, shape.n - column);
     std::int64_t k = 0;
     do {  // once for k = 0 too: the product is zero
+      go_on_unless(cancel);
       const std::int64_t steps = std::min(cell.k, shape.k - k);
       blas_matmul(part(a, row, rows, k, steps), part(b, k, steps, column, columns),
                   part(c, row, rows, column, columns), k > 0);
@@ -101,17 +111,19 @@ void blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const Matri
   }
 }
 
-ExactProduct exact_product(const MatmulShape& shape, const float* a, const float* b) {
+ExactProduct exact_product(const MatmulShape& shape, const float* a, const float* b,
+                           const std::atomic<bool>* cancel) {
   const auto m = static_cast<std::size_t>(shape.m), n = static_cast<std::size_t>(shape.n),
              k = static_cast<std::size_t>(shape.k);
   std::vector<double> wide_a(a, a + m * k), wide_b(b, b + k * n);
   ExactProduct product{.values = std::vector<double>(m * n),
                        .magnitudes = std::vector<double>(m * n)};
   const auto multiply = [&](std::vector<double>& c) {
-    blas_matmul(
+    blas_cells(
         dense_view(static_cast<const void*>(wide_a.data()), DataType::float64, shape.m, shape.k),
         dense_view(static_cast<const void*>(wide_b.data()), DataType::float64, shape.k, shape.n),
-        dense_view(static_cast<void*>(c.data()), DataType::float64, shape.m, shape.n));
+        dense_view(static_cast<void*>(c.data()), DataType::float64, shape.m, shape.n),
+        blas_cell(shape), cancel);
   };
   multiply(product.values);
   const auto magnitude = [](double x) { return std::abs(x); };

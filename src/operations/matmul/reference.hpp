@@ -1,6 +1,7 @@
 // Matrix products on the CPU: the reference that defines what is right, and BLAS.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <tilescope/matrix.hpp>
 #include <vector>
@@ -8,8 +9,10 @@
 namespace tilescope::operations {
 
 /// C = A * B for dense row-major operands, each element the sum of its k products in order, in
-/// double, rounded once. All cores share the rows. Sizes: m*k, k*n and m*n elements.
-void reference_matmul(const MatmulShape& shape, const float* a, const float* b, float* c);
+/// double, rounded once. All cores share the rows. Sizes: m*k, k*n and m*n elements. Here and
+/// below, `cancel` becoming true ends it within a tenth of a second with an Error; null: never.
+void reference_matmul(const MatmulShape& shape, const float* a, const float* b, float* c,
+                      const std::atomic<bool>* cancel = nullptr);
 
 /// C = A * B through OpenBLAS: float32 or float64 (all three of one type), any order and leading
 /// dimension. With `accumulate`, C += A * B. Throws Error(usage) for extents beyond BLAS's 32-bit
@@ -25,13 +28,14 @@ MatmulShape blas_cell(const MatmulShape& product);
 /// C = A * B as blas_matmul(), cell by cell on all cores; the steps along k add up in order. C is
 /// the whole product that `cell` is for, or a part of it that begins and ends between cells.
 void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
-                const MatmulShape& cell);
+                const MatmulShape& cell, const std::atomic<bool>* cancel = nullptr);
 
 /// A * B and |A| * |B| in double, for verification: m*n elements each.
 struct ExactProduct {
   std::vector<double> values;
   std::vector<double> magnitudes;
 };
-ExactProduct exact_product(const MatmulShape& shape, const float* a, const float* b);
+ExactProduct exact_product(const MatmulShape& shape, const float* a, const float* b,
+                           const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace tilescope::operations
