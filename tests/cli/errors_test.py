@@ -83,10 +83,10 @@ class BadInput(program.ProgramTest):
         self.assert_refused("'x.npy': its elements are int32; matmul takes float16, float32 and "
                             "float64 (in NumPy: a.astype('<f4'))")
 
-    def test_three_dimensions(self):
-        self.save("x.npy", np.ones((2, 3, 4), np.float32))
-        self.assert_refused("'x.npy': a matrix is needed, with 2 dimensions, and shape (2, 3, 4) "
-                            "has 3")
+    def test_four_dimensions(self):
+        self.save("x.npy", np.ones((2, 3, 4, 5), np.float32))
+        self.assert_refused("'x.npy': a matrix is needed, with 2 dimensions, and shape (2, 3, 4, "
+                            "5) has 4")
 
     def test_one_dimension(self):
         self.save("x.npy", np.ones(3, np.float32))
