@@ -14,10 +14,10 @@ TEST_P(GemmOnGpu, RandomProblems) {
   int run = 0;
   for (const testing::GemmCase& of : testing::random_gemms()) {
     if (variant.refusal(of.problem, gpu_->properties())) continue;
+    SCOPED_TRACE(of.text);
     const testing::GemmMatrices c = run_gemm(*gpu_, variant, of);
     EXPECT_EQ(testing::defects(of, c, tensor_cores), "");
-    EXPECT_EQ(c.image(), run_gemm(*gpu_, variant, of).image())
-        << of.text << ": another run, other bits";
+    EXPECT_EQ(c.image(), run_gemm(*gpu_, variant, of).image()) << "another run, other bits";
     ++run;
   }
   RecordProperty("problems", run);

@@ -59,6 +59,7 @@ PublicResult call(Device& device, const GemmCase& of, const std::string& variant
 TEST(GemmMatmul, RandomProblemsOnTheCpu) {
   const auto cpu = Device::open("cpu");
   for (const GemmCase& of : testing::random_gemms()) {
+    SCOPED_TRACE(of.text);
     const PublicResult result = call(*cpu, of);
     EXPECT_EQ(testing::defects(of, result.c, false), "");
     EXPECT_EQ(result.report.precision, of.problem.precision);
@@ -68,6 +69,7 @@ TEST(GemmMatmul, RandomProblemsOnTheCpu) {
 TEST(GemmMatmul, RandomProblemsEmulated) {
   const auto emulated = Device::open("emulated");
   for (const GemmCase& of : testing::random_gemms(60, 4)) {
+    SCOPED_TRACE(of.text);
     const PublicResult result = call(*emulated, of);
     EXPECT_EQ(testing::defects(of, result.c, true), "");
     EXPECT_EQ(result.report.precision, of.problem.precision);
@@ -111,6 +113,17 @@ TEST_F(GemmMatmulOptions, AutomaticIsTheWidestOfTheOperands) {
   EXPECT_EQ(
       matmul(*cpu_, a_.view(), b_.view(), wide.view(), {.precision = Precision::fp32}).precision,
       Precision::fp32);
+}
+
+// What distinguishes this NaN from infinity is in the bits that TF32 has not.
+TEST_F(GemmMatmulOptions, ANanOfLowBitsStaysNan) {
+  const std::uint32_t nan = 0x7F800001U;
+  std::memcpy(a_.view().mutable_data(), &nan, sizeof nan);
+  for (Device* device : {cpu_.get(), emulated_.get()}) {
+    multiply(*device, {.precision = Precision::tf32});
+    EXPECT_TRUE(std::isnan(c_.get(0, 0)));
+    EXPECT_FALSE(std::isnan(c_.get(1, 0)));
+  }
 }
 
 TEST_F(GemmMatmulOptions, RungsOfTheLadderTakeNoOptions) {

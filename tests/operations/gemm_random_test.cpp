@@ -1,0 +1,44 @@
+// Every GEMM kernel on emulated GPUs at random problems, as far as it does not refuse them; on a
+// real GPU tests/cuda does the same.
+#include "support/gemm_runs.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+struct Case {
+  std::string variant, gpu;
+  int problems;
+  unsigned seed;
+};
+
+class GemmRandom : public ::testing::TestWithParam<Case> {};
+
+TEST_P(GemmRandom, Problems) {
+  const auto device = Device::open("emulated:" + GetParam().gpu);
+  const GemmVariant& variant = gemm_variant(GetParam().variant);
+  int run = 0;
+  for (const testing::GemmCase& of : testing::random_gemms(GetParam().problems, GetParam().seed)) {
+    if (variant.refusal(of.problem, device->properties())) continue;
+    SCOPED_TRACE(of.text);
+    EXPECT_EQ(testing::defects(of, run_gemm(*device, variant, of), variant.name != "general"), "");
+    ++run;
+  }
+  if (run == 0) GTEST_SKIP() << variant.name << " refuses all problems on this emulated GPU";
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const GemmVariant& variant : gemm_variants()) {
+    all.push_back({std::string(variant.name), "h200", 200, 1});
+    // Types are converted otherwise where the hardware does not.
+    all.push_back({std::string(variant.name), "t4", 50, 2});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GemmRandom, ::testing::ValuesIn(cases()),
+                         [](const auto& of) { return of.param.variant + "_" + of.param.gpu; });
+
+}  // namespace
+}  // namespace tilescope::operations
