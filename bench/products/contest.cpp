@@ -7,7 +7,9 @@
 #include <tilescope/pinned.hpp>
 
 #include "measure/timing.hpp"
+#include "operations/gemm/accuracy.hpp"
 #include "operations/gemm/cublas_run.hpp"
+#include "operations/gemm/tensor_tiles.hpp"
 #include "operations/gemm/variants.hpp"
 #include "operations/matmul/kernel_product.hpp"
 
@@ -135,6 +137,13 @@ class Contest {
       if (auto why = variant.refusal(problem_, properties)) result.trouble = *why;
       add(std::move(result), [&] { return variant.prepare(device_, problem_); });
     }
+    for (const std::string& text : options_.tiles) {
+      const operations::TensorTile tile = operations::parse_tensor_tile(text);
+      Result result{.variant = text};
+      if (auto why = operations::tensor_tiles_refusal(problem_, properties)) result.trouble = *why;
+      add(std::move(result),
+          [&] { return operations::prepare_tensor_tiles(device_, problem_, tile); });
+    }
     if (problem_.precision != Precision::fp32 || !wanted(ladder_rung)) return;
     Result result{.variant = std::string(ladder_rung)};
     if (auto why = ladder_refusal(problem_, properties)) result.trouble = *why;
@@ -151,10 +160,8 @@ class Contest {
                              output_.data()};
       Result& result = contender.result;
       result.accuracy = expected_.check(c);
-      if (!result.accuracy.ok() && result.is_peer && problem_.precision == Precision::tf32) {
-        // The vendor does not say how it makes TF32 of float32. Rounding to nearest moves an
-        // operand by up to 2^-10 of itself from where cutting does, a product by twice that.
-        constexpr double slack = 0x1.01p-9;
+      const double slack = operations::peer_slack(problem_.precision);
+      if (!result.accuracy.ok() && result.is_peer && slack > 0.0) {
         result.accuracy = expected_.check(c, slack);
         if (when.empty()) result.note += "; rounds operands to TF32";
       }

@@ -28,6 +28,8 @@ struct Result {
 struct ContestOptions {
   /// Names of variants, "dispatched" among them; empty: all.
   std::vector<std::string> variants;
+  /// Tiles to compare the model's choice with, as parse_tensor_tile() takes them.
+  std::vector<std::string> tiles;
   int samples = 15;  ///< at least, of each variant
   Data data = Data::uniform;
   std::uint64_t seed = 1;

@@ -36,6 +36,7 @@ struct DeviceProperties {
   int fp32_lanes_per_sm = 0;  ///< FP32 units per SM; 0 when not known for this architecture
   int copy_engines = 0;
   bool concurrent_kernels = false;
+  bool warpgroup_products = false;  ///< runs wgmma and bulk tensor copies; an emulated GPU does not
 
   /// Peak FP32 rate in FLOP/s: SMs x lanes x 2 x clock. 0 when not known.
   double peak_fp32() const {

@@ -6,7 +6,10 @@
 #include <tilescope/error.hpp>
 
 #include "base/text.hpp"
+#include "operations/gemm/ffma.hpp"
+#include "operations/gemm/gemv.hpp"
 #include "operations/gemm/general.hpp"
+#include "operations/gemm/tensor_tiles.hpp"
 
 namespace tilescope::operations {
 
@@ -17,6 +20,21 @@ const std::vector<GemmVariant>& gemm_variants() {
        .source = "gemm/general.cu",
        .refusal = general_refusal,
        .prepare = prepare_general},
+      {.name = "ffma_tiles",
+       .idea = "FFMA, fed by the copy engine",
+       .source = "gemm/ffma_tiles.cu",
+       .refusal = ffma_refusal,
+       .prepare = prepare_ffma},
+      {.name = "tensor_tiles",
+       .idea = "wgmma, fed by the copy engine",
+       .source = "gemm/tensor_tiles.cu",
+       .refusal = tensor_tiles_refusal,
+       .prepare = prepare_tensor_tiles},
+      {.name = "gemv",
+       .idea = "one vector: memory's speed",
+       .source = "gemm/gemv.cu",
+       .refusal = gemv_refusal,
+       .prepare = prepare_gemv},
   };
   return variants;
 }

@@ -1,0 +1,97 @@
+#include "operations/gemm/tensor_layout.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "operations/kernel_plan.hpp"
+#include "operations/kernel_source.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+std::int64_t rounded_up(std::int64_t value, std::int64_t step) {
+  return groups_of(value, step) * step;
+}
+
+RowsInMemory repacked(const RowsInMemory& from, bool turned) {
+  RowsInMemory to = from;
+  if (turned) std::swap(to.rows, to.columns);
+  to.pitch = rounded_up(std::max<std::int64_t>(to.columns, 1),
+                        copy_alignment / static_cast<std::int64_t>(size_of(from.type)));
+  to.batch_stride = to.rows * to.pitch;
+  return to;
+}
+
+}  // namespace
+
+int residue_groups(std::int64_t pitch_bytes) {
+  return static_cast<int>(copy_alignment / std::gcd(pitch_bytes, copy_alignment));
+}
+
+ResidueBase residue_base(const RowsInMemory& matrix, DeviceAddress address, int group) {
+  const DeviceAddress start = address + static_cast<DeviceAddress>(group) *
+                                            static_cast<DeviceAddress>(matrix.pitch_bytes());
+  const DeviceAddress skipped = start % copy_alignment;
+  return {start - skipped, static_cast<std::int32_t>(skipped / size_of(matrix.type))};
+}
+
+ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddress address,
+                         int groups, std::uint32_t box_columns, std::uint32_t box_rows) {
+  ResidueMaps result;
+  const auto element = static_cast<std::int64_t>(size_of(matrix.type));
+  for (int g = 0; g < groups; ++g) {
+    // A residue that no row has: any map will do, nothing of it is used.
+    const bool is_empty = g >= matrix.rows;
+    const ResidueBase base = residue_base(matrix, address, is_empty ? 0 : g);
+    const std::int64_t pitch = rounded_up(matrix.pitch_bytes() * groups, copy_alignment);
+    result.shifts.push_back(base.shift);
+    result.maps.push_back(device.tensor_map(
+        {.address = base.address,
+         .type = matrix.type,
+         .extents = {static_cast<std::uint64_t>(base.shift + matrix.columns),
+                     static_cast<std::uint64_t>(is_empty ? 1 : groups_of(matrix.rows - g, groups)),
+                     static_cast<std::uint64_t>(matrix.batch)},
+         .pitches = {static_cast<std::uint64_t>(pitch),
+                     static_cast<std::uint64_t>(matrix.batch > 1 ? matrix.batch_stride * element
+                                                                 : pitch)},
+         .box = {box_columns, box_rows, 1},
+         .swizzle = Swizzle::bytes_128}));
+  }
+  return result;
+}
+
+Repacking::Repacking(Device& device, const RowsInMemory& from, bool turned)
+    : device_(device), from_(from), to_(repacked(from, turned)), turned_(turned) {
+  const auto bytes = static_cast<std::size_t>(to_.batch * to_.batch_stride) * size_of(to_.type);
+  buffer_ = device.allocate(bytes, "a repacked operand");
+  KernelRequest request = embedded_request("gemm/repack.cu");
+  request.kernel = turned ? "transpose_rows" : "copy_rows";
+  request.defines.emplace_back("WORD", size_of(from.type) == 2 ? "unsigned short" : "unsigned int");
+  kernel_ = device.load(request);
+}
+
+void Repacking::run(DeviceAddress from, const Stream& stream) const {
+  constexpr std::int64_t most_blocks_down = 65535;
+  constexpr int threads = 256;
+  const auto down = [&](std::int64_t blocks) {
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, most_blocks_down));
+  };
+  Launch launch;
+  if (turned_) {
+    launch.grid = {static_cast<std::uint32_t>(groups_of(from_.rows, 32)),
+                   down(groups_of(from_.columns, 32))};
+    launch.block = {32, 8};
+  } else {
+    const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(from_.type));
+    launch.grid = {static_cast<std::uint32_t>(groups_of(from_.columns, chunk * threads)),
+                   down(from_.rows)};
+    launch.block = {threads};
+  }
+  launch.grid.z = static_cast<std::uint32_t>(from_.batch);
+  device_.launch(kernel_, launch,
+                 KernelArguments::of(from, buffer_.address(), from_.rows, from_.columns,
+                                     from_.pitch, to_.pitch, from_.batch_stride, to_.batch_stride),
+                 stream);
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,70 @@
+// How an operand in memory becomes boxes for the copy engine: directly, as interleaved matrices, or
+// after a copy in another layout.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <tilescope/device.hpp>
+#include <vector>
+
+#include "operations/gemm/problem.hpp"
+
+namespace tilescope::operations {
+
+/// Bytes of what the copy engine addresses: bases and pitches are multiples of it.
+constexpr std::int64_t copy_alignment = 16;
+
+/// How many interleaved matrices rows of this pitch make, so that each has a pitch that 16 bytes
+/// divide: 1, 2, 4 or 8.
+int residue_groups(std::int64_t pitch_bytes);
+
+/// `rows` rows of `columns` elements in device memory, `pitch` elements apart.
+struct RowsInMemory {
+  DataType type = DataType::float32;
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t pitch = 0;
+  std::int64_t batch = 1, batch_stride = 0;
+
+  std::int64_t pitch_bytes() const { return pitch * static_cast<std::int64_t>(size_of(type)); }
+  /// Whether one map can describe all matrices of the batch.
+  bool batch_fits_map() const {
+    return batch == 1 ||
+           batch_stride * static_cast<std::int64_t>(size_of(type)) % copy_alignment == 0;
+  }
+};
+
+/// The maps of every `groups`-th row, and by how many elements a column lies further in each than
+/// its map says, because the map's base was rounded down to 16 bytes.
+struct ResidueMaps {
+  std::vector<TensorMap> maps;
+  std::vector<std::int32_t> shifts;
+};
+/// `box_columns` x `box_rows` elements are copied at a time, in the 128-byte swizzle.
+ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddress address,
+                         int groups, std::uint32_t box_columns, std::uint32_t box_rows);
+
+/// The device address of the map of group `group`, and the elements that its rounding skips: the
+/// arithmetic of residue_maps(), for any address.
+struct ResidueBase {
+  DeviceAddress address = 0;
+  std::int32_t shift = 0;
+};
+ResidueBase residue_base(const RowsInMemory& matrix, DeviceAddress address, int group);
+
+/// A copy of a matrix with rows of whole 16-byte chunks, turned or not.
+class Repacking {
+ public:
+  Repacking(Device& device, const RowsInMemory& from, bool turned);
+  const RowsInMemory& result() const { return to_; }
+  DeviceAddress address() const { return buffer_.address(); }
+  void run(DeviceAddress from, const Stream& stream) const;
+
+ private:
+  Device& device_;
+  RowsInMemory from_, to_;
+  bool turned_;
+  Buffer buffer_;
+  Kernel kernel_;
+};
+
+}  // namespace tilescope::operations

@@ -1,0 +1,414 @@
+#include "operations/gemm/tensor_tiles.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "operations/gemm/constants.hpp"
+#include "operations/gemm/general.hpp"
+#include "operations/gemm/tensor_layout.hpp"
+#include "operations/kernel_plan.hpp"
+#include "operations/kernel_source.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+constexpr std::int64_t row_bytes = 128;  // of a tile in shared memory
+constexpr int most_classes = 8;
+
+// As struct Arguments of the kernel.
+struct Arguments {
+  std::int32_t m, n, k, batch;
+  std::int32_t tiles_m, tiles_n, splits, k_tiles, k_tiles_of_split, units;
+  std::array<std::int32_t, most_classes> shift;
+  float alpha, beta;
+  std::int64_t c_leading, c_stride;
+  DeviceAddress c, bias, partial;
+  std::int64_t partial_pitch;
+};
+
+// As enum StoreKind of the kernel.
+enum class Store { each = 0, boxed = 1, rows = 2, partial = 3 };
+
+// An operand as the kernel takes it: rows in memory, which are m (or n) or, MN-major, k.
+struct TileOperand {
+  RowsInMemory rows;
+  bool mn_major = false;
+  bool repacked = false, turned = false;
+};
+
+TileOperand tile_operand(const GemmOperand& operand, std::int64_t rows, std::int64_t k,
+                         bool k_contiguous, std::int64_t batch) {
+  TileOperand result;
+  result.rows = {.type = operand.type,
+                 .rows = k_contiguous ? rows : k,
+                 .columns = k_contiguous ? k : rows,
+                 .pitch = operand.leading,
+                 .batch = batch,
+                 .batch_stride = operand.batch_stride};
+  result.mn_major = !k_contiguous;
+  if (result.mn_major && size_of(operand.type) != 2) {
+    result.repacked = result.turned = true;
+    result.mn_major = false;
+  }
+  return result;
+}
+
+struct TileLayout {
+  TileOperand a, b;
+  int classes = 1;  // of rows of A that a tile is made of
+  Store store = Store::rows;
+};
+
+TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
+  TileLayout layout{
+      .a = tile_operand(p.a, p.shape.m, p.shape.k, p.a.order == Order::row_major, p.batch),
+      .b = tile_operand(p.b, p.shape.n, p.shape.k, p.b.order == Order::column_major, p.batch)};
+  const auto is_aligned = [](const TileOperand& operand) {
+    return operand.repacked ||
+           (operand.rows.pitch_bytes() % copy_alignment == 0 && operand.rows.batch_fits_map());
+  };
+  if (!is_aligned(layout.b)) layout.b.repacked = true;
+  if (!is_aligned(layout.a)) {
+    const int classes = residue_groups(layout.a.rows.pitch_bytes());
+    const bool fills_tiles = p.shape.m >= std::int64_t{2} * classes * tile.m * tile.cluster;
+    if (layout.b.mn_major && !layout.a.mn_major && fills_tiles && layout.a.rows.batch_fits_map()) {
+      layout.classes = classes;
+    } else {
+      layout.a.repacked = true;
+    }
+  }
+  const auto element = static_cast<std::int64_t>(size_of(p.c.type));
+  const bool c_is_aligned = p.c.leading * element % copy_alignment == 0 &&
+                            (p.batch == 1 || p.c.batch_stride * element % copy_alignment == 0);
+  if (tile.splits > 1) {
+    layout.store = Store::partial;
+  } else if (p.beta != 0.0) {
+    layout.store = Store::each;
+  } else if (c_is_aligned) {
+    layout.store = Store::boxed;
+  }
+  return layout;
+}
+
+std::size_t shared_bytes_of(const TensorTile& tile, Store store) {
+  const auto stage = static_cast<std::size_t>(row_bytes * (tile.m + tile.n));
+  constexpr std::size_t boxes = 2 * 64 * row_bytes, barriers = 16, alignment = 1024;
+  const bool through_shared = store == Store::boxed || store == Store::rows;
+  return static_cast<std::size_t>(tile.stages) * (stage + barriers) +
+         (through_shared ? static_cast<std::size_t>(tile.consumers) * boxes : 1024) + 2 * alignment;
+}
+
+class TensorTilesRun final : public GemmRun {
+ public:
+  TensorTilesRun(Device& device, const GemmProblem& problem, const TensorTile& tile)
+      : device_(device), problem_(problem), tile_(tile), layout_(layout_of(problem, tile)) {
+    repack(layout_.a, a_copy_);
+    repack(layout_.b, b_copy_);
+    size_work();
+    kernel_ = device.load(request());
+    if (arguments_.splits > 1) load_reduction();
+  }
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    if ((addresses.a | addresses.b | addresses.c) % copy_alignment != 0) {
+      // The copy engine cannot address such matrices; nobody who wants speed allocates them.
+      if (!general_) general_ = prepare_general(device_, problem_);
+      general_->run(addresses, stream);
+      return;
+    }
+    if (a_copy_) a_copy_->run(addresses.a, stream);
+    if (b_copy_) b_copy_->run(addresses.b, stream);
+    const KernelArguments& arguments = arguments_for(addresses);
+    Launch launch = launch_;
+    launch.overlaps_previous = a_copy_ || b_copy_;
+    device_.launch(kernel_, launch, arguments, stream);
+    if (arguments_.splits > 1) reduce(addresses, stream);
+  }
+
+  std::string note() const override {
+    std::string note = text_of(tile_);
+    if (a_copy_) note += ", A repacked";
+    if (b_copy_) note += ", B repacked";
+    return note;
+  }
+
+ private:
+  void repack(TileOperand& operand, std::unique_ptr<Repacking>& copy) {
+    if (!operand.repacked) return;
+    copy = std::make_unique<Repacking>(device_, operand.rows, operand.turned);
+    operand.rows = copy->result();
+  }
+
+  void size_work() {
+    const MatmulShape& s = problem_.shape;
+    const std::int64_t tile_k = row_bytes / static_cast<std::int64_t>(size_of(problem_.a.type));
+    Arguments& a = arguments_;
+    a = {};
+    a.m = static_cast<std::int32_t>(s.m);
+    a.n = static_cast<std::int32_t>(s.n);
+    a.k = static_cast<std::int32_t>(s.k);
+    a.batch = static_cast<std::int32_t>(problem_.batch);
+    const std::int64_t rows = groups_of(s.m, layout_.classes);
+    a.tiles_m = static_cast<std::int32_t>(groups_of(rows, tile_.m * tile_.cluster)) *
+                tile_.cluster * layout_.classes;
+    a.tiles_n = static_cast<std::int32_t>(groups_of(s.n, tile_.n));
+    const std::int64_t most_shift =
+        layout_.classes > 1
+            ? copy_alignment / static_cast<std::int64_t>(size_of(problem_.a.type)) - 1
+            : 0;
+    a.k_tiles = static_cast<std::int32_t>(groups_of(s.k + most_shift, tile_k));
+    a.k_tiles_of_split = static_cast<std::int32_t>(groups_of(a.k_tiles, tile_.splits));
+    a.splits = static_cast<std::int32_t>(groups_of(a.k_tiles, a.k_tiles_of_split));
+    a.units = a.tiles_m / tile_.cluster * a.tiles_n * a.splits * a.batch;
+    a.alpha = static_cast<float>(problem_.alpha);
+    a.beta = static_cast<float>(problem_.beta);
+    a.c_leading = problem_.c.leading;
+    a.c_stride = problem_.c.batch_stride;
+    a.partial_pitch = groups_of(s.n, 2) * 2;
+    const std::int32_t resident = device_.properties().sm_count / tile_.cluster;
+    launch_.grid = {static_cast<std::uint32_t>(std::min(a.units, resident) * tile_.cluster)};
+    launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
+    launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
+    launch_.shared_bytes = shared_bytes_of(tile_, layout_.store);
+  }
+
+  KernelRequest request() const {
+    KernelRequest request = embedded_request("gemm/tensor_tiles.cu");
+    request.kernel = "gemm";
+    const bool is_16_bit = size_of(problem_.a.type) == 2;
+    request.defines = epilogue_constants(problem_);
+    const auto constant = [&](std::string_view name, std::int64_t value) {
+      request.defines.push_back(define(name, value));
+    };
+    request.defines.emplace_back("OPERAND", problem_.precision == Precision::bf16   ? "bf16"
+                                            : problem_.precision == Precision::fp16 ? "f16"
+                                                                                    : "tf32");
+    constant("STEP", is_16_bit ? 16 : 8);
+    constant("TILE_M", tile_.m);
+    constant("TILE_N", tile_.n);
+    constant("STAGES", tile_.stages);
+    constant("CONSUMERS", tile_.consumers);
+    constant("CLUSTER", tile_.cluster);
+    constant("A_MN_MAJOR", layout_.a.mn_major);
+    constant("B_MN_MAJOR", layout_.b.mn_major);
+
+    constant("A_CLASSES", layout_.classes);
+    constant("C_STORE", static_cast<std::int64_t>(store()));
+    constant("GROUP_ROWS", tile_.group);
+    return request;
+  }
+
+  // Fewer tiles of k than parts were asked for may leave one part.
+  Store store() const {
+    return layout_.store == Store::partial && arguments_.splits == 1 ? Store::each : layout_.store;
+  }
+
+  void load_reduction() {
+    const std::int64_t planes = std::int64_t{arguments_.splits} * problem_.batch;
+    partial_ = device_.allocate(
+        static_cast<std::size_t>(planes * problem_.shape.m * arguments_.partial_pitch) *
+            sizeof(float),
+        "sums of parts of k");
+    KernelRequest request = embedded_request("gemm/reduce_splits.cu");
+    request.kernel = "reduce_splits";
+    request.defines = epilogue_constants(problem_);
+    reduction_ = device_.load(request);
+  }
+
+  void reduce(const GemmAddresses& addresses, const Stream& stream) {
+    constexpr int threads = 256;
+    const Arguments& a = arguments_;
+    Launch launch = flat_launch(groups_of(problem_.shape.m * problem_.shape.n, threads), threads);
+    launch.grid.y = static_cast<std::uint32_t>(problem_.batch);
+    launch.overlaps_previous = true;
+    device_.launch(
+        reduction_, launch,
+        KernelArguments::of(partial_.address(), addresses.c, addresses.bias, a.m, a.n, a.splits,
+                            a.partial_pitch, a.c_leading, a.c_stride, a.alpha, a.beta),
+        stream);
+  }
+
+  // Encoding maps takes longer than a small product: those of known addresses are kept.
+  const KernelArguments& arguments_for(const GemmAddresses& addresses) {
+    const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
+    if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
+    constexpr std::size_t most_kept = 64;
+    if (prepared_.size() >= most_kept) prepared_.clear();
+
+    Arguments a = arguments_;
+    a.c = addresses.c;
+    a.bias = addresses.bias;
+    a.partial = arguments_.splits > 1 ? partial_.address() : 0;
+    const ResidueMaps a_maps = operand_maps(layout_.a, a_copy_ ? a_copy_->address() : addresses.a,
+                                            layout_.classes, tile_.m);
+    std::copy(a_maps.shifts.begin(), a_maps.shifts.end(), a.shift.begin());
+    std::vector<TensorMap> maps = a_maps.maps;
+    const auto append = [&maps](const ResidueMaps& more) {
+      maps.insert(maps.end(), more.maps.begin(), more.maps.end());
+    };
+    append(operand_maps(layout_.b, b_copy_ ? b_copy_->address() : addresses.b, 1,
+                        tile_.n / tile_.cluster));
+    if (layout_.store == Store::boxed) {
+      append(c_maps(addresses.c));
+    } else {
+      // The kernel's structure has them all the same.
+      maps.resize(maps.size() + static_cast<std::size_t>(layout_.classes));
+    }
+    KernelArguments arguments;
+    arguments.push_bytes(maps.data(), maps.size() * sizeof(TensorMap), alignof(TensorMap));
+    arguments.push(a);
+    return prepared_.emplace(key, std::move(arguments)).first->second;
+  }
+
+  ResidueMaps operand_maps(const TileOperand& operand, DeviceAddress address, int classes,
+                           int tile_rows) const {
+    return residue_maps(device_, operand.rows, address, classes, columns_of_box(operand.rows.type),
+                        static_cast<std::uint32_t>(operand.mn_major ? 64 : tile_rows));
+  }
+
+  ResidueMaps c_maps(DeviceAddress address) const {
+    const GemmProblem& p = problem_;
+    const RowsInMemory rows{.type = p.c.type,
+                            .rows = p.shape.m,
+                            .columns = p.shape.n,
+                            .pitch = p.c.leading,
+                            .batch = p.batch,
+                            .batch_stride = p.c.batch_stride};
+    constexpr std::uint32_t box_rows = 64;
+    return residue_maps(device_, rows, address, layout_.classes, columns_of_box(p.c.type),
+                        box_rows);
+  }
+
+  static std::uint32_t columns_of_box(DataType type) {
+    return static_cast<std::uint32_t>(row_bytes / static_cast<std::int64_t>(size_of(type)));
+  }
+
+  Device& device_;
+  GemmProblem problem_;
+  TensorTile tile_;
+  TileLayout layout_;
+  std::unique_ptr<Repacking> a_copy_, b_copy_;
+  Arguments arguments_;
+  Launch launch_;
+  Kernel kernel_, reduction_;
+  Buffer partial_;
+  std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
+  std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
+      prepared_;
+};
+
+}  // namespace
+
+std::string text_of(const TensorTile& tile) {
+  std::string text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.stages);
+  if (tile.cluster > 1) text += fmt::format(" cluster {}", tile.cluster);
+  if (tile.splits > 1) text += fmt::format(" split {}", tile.splits);
+  return text;
+}
+
+TensorTile parse_tensor_tile(const std::string& text) {
+  TensorTile t;
+  int end = 0;
+  const int read = std::sscanf(text.c_str(), "%d,%d,%d,%d,%d,%d,%d%n", &t.m, &t.n, &t.consumers,
+                               &t.stages, &t.cluster, &t.splits, &t.group, &end);
+  if (read != 7 || static_cast<std::size_t>(end) != text.size()) {
+    throw Error(ErrorKind::usage, fmt::format("tile \"{}\" is not of the form "
+                                              "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP",
+                                              text));
+  }
+  return t;
+}
+
+std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
+                                               const DeviceProperties& device) {
+  const MatmulShape& s = problem.shape;
+  const bool is_16_bit = size_of(problem.a.type) == 2;
+  const std::int64_t k_tiles =
+      groups_of(s.k, row_bytes / static_cast<std::int64_t>(size_of(problem.a.type)));
+  const double multiply_adds_per_cycle = is_16_bit ? 4096.0 : 2048.0;  // of an SM, in bytes of k
+  std::vector<std::pair<double, TensorTile>> candidates;
+  for (const auto& [m, n, consumers] :
+       {std::tuple{128, 256, 2}, std::tuple{256, 128, 2}, std::tuple{128, 192, 2},
+        std::tuple{128, 128, 2}, std::tuple{128, 64, 2}, std::tuple{64, 256, 1},
+        std::tuple{64, 128, 1}, std::tuple{64, 64, 1}}) {
+    for (const int cluster : {1, 2}) {
+      // Each block of a cluster loads whole boxes of 64 columns.
+      if (cluster == 2 && (n % 128 != 0 || s.m <= m)) continue;
+      std::vector<int> splits{1};
+      const std::int64_t tiles =
+          groups_of(s.m, m * cluster) * cluster * groups_of(s.n, n) * problem.batch;
+      if (tiles < device.sm_count) {
+        for (const int most : {device.sm_count, 2 * device.sm_count}) {
+          const auto split = static_cast<int>(std::min(most / tiles, k_tiles / 4));
+          if (split > 1) splits.push_back(split);
+        }
+      }
+      for (const int split : splits) {
+        TensorTile tile{
+            .m = m, .n = n, .consumers = consumers, .cluster = cluster, .splits = split};
+        const TileLayout layout = layout_of(problem, tile);
+        tile.stages = 8;
+        while (shared_bytes_of(tile, layout.store) > device.shared_bytes_per_block_optin) {
+          --tile.stages;
+        }
+        const double units = static_cast<double>(tiles * split);
+        const double waves = std::ceil(units / device.sm_count);
+        const double depth = static_cast<double>(groups_of(k_tiles, split));
+        const double compute = m * n * 128.0 / multiply_adds_per_cycle;
+        const double loads = (m + n / cluster) * 128.0 / 32.0;  // bytes per cycle from L2
+        const double reduction =
+            split > 1 ? 3000.0 + 8.0 * split * static_cast<double>(s.m * s.n) / 3000.0 : 0.0;
+        const double cycles =
+            waves * (depth * std::max(compute, loads) + 1500.0 + m * n / 20.0) + reduction;
+        candidates.emplace_back(cycles, tile);
+      }
+    }
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<TensorTile> tiles;
+  for (const auto& [cycles, tile] : candidates) tiles.push_back(tile);
+  return tiles;
+}
+
+std::optional<std::string> tensor_tiles_refusal(const GemmProblem& problem,
+                                                const DeviceProperties& device) {
+  const Precision precision = problem.precision;
+  if (precision != Precision::bf16 && precision != Precision::fp16 &&
+      precision != Precision::tf32) {
+    return "tensor-core tiles are for bf16, fp16 and tf32";
+  }
+  const DataType type = operand_type(precision);
+  if (problem.a.type != type || problem.b.type != type) {
+    return fmt::format("A and B must be {}", name_of(type));
+  }
+  if (problem.c.type == DataType::float64) return "C is float64";
+  if (!device.warpgroup_products) return "wgmma runs on GPUs of compute capability 9.0 alone";
+  const MatmulShape& s = problem.shape;
+  if (s.m == 0 || s.n == 0 || s.k == 0 || problem.batch == 0) return "there is nothing to multiply";
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
+  constexpr std::int64_t most_planes = 65535;
+  if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
+  return std::nullopt;
+}
+
+std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem) {
+  return prepare_tensor_tiles(device, problem,
+                              tensor_tile_candidates(problem, device.properties()).front());
+}
+
+std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem,
+                                              const TensorTile& tile) {
+  return std::make_unique<TensorTilesRun>(device, problem, tile);
+}
+
+}  // namespace tilescope::operations
