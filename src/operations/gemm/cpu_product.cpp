@@ -113,13 +113,13 @@ void apply_epilogue(const HostProblem& problem, const ConstMatrixView& sums, con
     convert_matrix(vectors_of(sums), view_of(values));
     if (problem.beta != 0.0) convert_matrix(c_part, view_of(before));
     for_pieces(static_cast<std::size_t>(count * length), [&](std::size_t i) {
-      double value = problem.alpha * values[i];
-      if (problem.beta != 0.0) value += problem.beta * before[i];
+      double rest = problem.beta != 0.0 ? problem.beta * before[i] : 0.0;
       if (!problem.bias.empty()) {
         const auto at = static_cast<std::int64_t>(i);
-        value += static_cast<double>(problem.bias[static_cast<std::size_t>(
+        rest += static_cast<double>(problem.bias[static_cast<std::size_t>(
             bias_of_vector ? start + at / length : at % length)]);
       }
+      const double value = problem.alpha * values[i] + rest;
       values[i] = activated(value, problem.activation);
     });
     convert_matrix(view_of(values), c_part);
