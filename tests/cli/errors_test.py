@@ -166,6 +166,12 @@ class Usage(program.ProgramTest):
                 (("ladder", "matmul", "--size", "8", "--samples", "0"), "--samples"),
                 (("ladder", "matmul", "--variant", "none"), '"none"'),
                 (("ladder", "none"), "none"),
+                (("ladder", "matmul", "--precision", "bf17"), "did you mean bf16?"),
+                (("ladder", "matmul", "--precision", "auto"), "--precision auto"),
+                (("ladder", "matmul", "--precision", "bf16", "--variant", "tiled_16"),
+                 'matmul in bf16 has no variant "tiled_16"'),
+                (("ladder", "saxpb", "--precision", "bf16"), "takes no --precision"),
+                (("check", "matmul/cublas", "--precision", "bf16"), "no kernel of ours"),
                 (("transfer", "--play", "--bytes", "-5"), "negative"),
                 ((), "which command?"),
                 (("--bogus",), "--bogus")):

@@ -62,6 +62,21 @@ class Json(program.ProgramTest):
                          ["cpu_blas", "tiled_checked_32"])
         self.assertGreaterEqual(report["rungs"][0]["samples"], 11)
 
+    def test_ladder_in_a_precision(self):
+        for precision in ("fp32_fast", "tf32", "bf16", "fp16", "fp64"):
+            report = self.json_of("ladder", "matmul", "--size", "40", "-n", "30", "--device",
+                                  "emulated", "--precision", precision)
+            self.assertEqual(report["size"], f"40 x 30 x 40 in {precision}")
+            self.assertEqual(report["flops"], 2 * 40 * 30 * 40)
+            size = {"bf16": 2, "fp16": 2, "fp64": 8}.get(precision, 4)
+            self.assertEqual(report["compulsory_bytes"],
+                             size * (40 * 40 + 40 * 30 + 40 * 30))
+            rungs = {rung["name"]: rung for rung in report["rungs"]}
+            self.assertEqual(rungs["general"]["verdict"], "ok", rungs["general"]["reason"])
+            self.assertGreater(rungs["general"]["counts"]["global_load_requests"], 0)
+            self.assertEqual(rungs["cublas"]["reason"], "needs a GPU")
+            self.assertNotIn("wrong", {rung["verdict"] for rung in report["rungs"]})
+
     def test_ladder_of_nothing(self):
         report = self.json_of("ladder", "matmul", "-m", "0", "--size", "5", "--device", "cpu")
         self.assertEqual({rung["verdict"] for rung in report["rungs"]}, {"skipped"})
@@ -107,6 +122,22 @@ class Table(program.ProgramTest):
         result = self.run_program("ladder", "matmul", "--list")
         self.assertRegex(result.out, r"(?m)^tiled_16 .* matmul/06_tiled\.cu$")
         self.assertRegex(result.out, r"(?m)^cublas ")
+
+    def test_list_in_a_precision(self):
+        result = self.run_program("ladder", "matmul", "--precision", "bf16", "--list")
+        self.assertRegex(result.out, r"(?m)^general .* gemm/general\.cu$")
+        self.assertRegex(result.out, r"(?m)^cublas ")
+        self.assertNotIn("tiled", result.out)
+
+    def test_targets_in_a_precision(self):
+        for command in ("check", "explain"):
+            result = self.run_program(command, "matmul/general", "--precision", "bf16", "--size",
+                                      "20")
+            self.assertEqual(result.code, 0, result.err)
+            self.assertIn(f"{command} matmul/general, 20 x 20 x 20 in bf16", result.out)
+        result = self.run_program("occupancy", "matmul/general", "--precision", "fp16")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertIn("matmul/general: 256 threads a block", result.out)
 
 
 if __name__ == "__main__":

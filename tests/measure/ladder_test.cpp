@@ -33,8 +33,10 @@ struct Behaviour {
 class FakeOperation final : public operations::Operation {
  public:
   FakeOperation(FakeDevice& device, std::map<std::string, Behaviour> variants, double flops = 1e9,
-                double bytes = 1e6)
-      : device_(device), variants_(std::move(variants)), flops_(flops), bytes_(bytes) {}
+                double bytes = 1e6, std::string_view rate = "fp32")
+      : device_(device),
+        variants_(std::move(variants)),
+        work_{.flops = flops, .bytes = bytes, .rate = rate} {}
 
   std::string_view name() const override { return "fake"; }
   std::string size_text() const override { return "2"; }
@@ -46,7 +48,7 @@ class FakeOperation final : public operations::Operation {
     return infos;
   }
   std::string variant_name(std::string_view variant) const override { return std::string(variant); }
-  operations::Work work() const override { return {.flops = flops_, .bytes = bytes_}; }
+  operations::Work work() const override { return work_; }
   std::optional<std::string> refusal(const operations::VariantInfo& variant,
                                      const Device&) const override {
     return variants_.at(variant.name).refusal;
@@ -88,14 +90,15 @@ class FakeOperation final : public operations::Operation {
 
   FakeDevice& device_;
   std::map<std::string, Behaviour> variants_;
-  double flops_, bytes_;
+  operations::Work work_;
   operations::StoredExpected expected_{{1.0, 2.0}, {0.25, 0.25}};
 };
 
 class Ladder : public ::testing::Test {
  protected:
-  RungResult climb_one(Behaviour behaviour, double flops = 1e9, double bytes = 1e6) {
-    const FakeOperation operation(*device_, {{"rung", std::move(behaviour)}}, flops, bytes);
+  RungResult climb_one(Behaviour behaviour, double flops = 1e9, double bytes = 1e6,
+                       std::string_view rate = "fp32") {
+    const FakeOperation operation(*device_, {{"rung", std::move(behaviour)}}, flops, bytes, rate);
     const auto results = climb(operation, *device_);
     EXPECT_EQ(results.size(), 1u);
     return results.at(0);
@@ -155,6 +158,17 @@ TEST_F(Ladder, ARateAboveThePeakIsWrong) {
             "100 TFLOP/s exceeds the chip's peak of 66.9 TFLOP/s: the work cannot have been done");
   expect_no_figures(result);
   EXPECT_EQ(climb_one({.ms = 1.0}, 6e10).verdict, Verdict::ok);
+}
+
+TEST_F(Ladder, ThePeakIsThatOfTheUnitsThatCompute) {
+  // 989 TFLOP/s on tensor cores: 1 ms for 1e11 operations is possible, for 1.1e12 it is not.
+  EXPECT_EQ(climb_one({.ms = 1.0}, 1e11, 1e6, "bf16_tensor").verdict, Verdict::ok);
+  const RungResult result = climb_one({.ms = 1.0}, 1.1e12, 1e6, "bf16_tensor");
+  EXPECT_EQ(result.verdict, Verdict::wrong);
+  EXPECT_THAT(result.reason, HasSubstr("exceeds the chip's peak of 989 TFLOP/s"));
+  expect_no_figures(result);
+  // What is not known of a GPU cannot be exceeded.
+  EXPECT_EQ(climb_one({.ms = 1.0}, 1e15, 1e6, "int4_tensor").verdict, Verdict::ok);
 }
 
 TEST_F(Ladder, ABandwidthAboveThePeakIsWrong) {

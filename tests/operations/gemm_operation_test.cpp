@@ -13,6 +13,7 @@
 #include "operations/gemm/accuracy.hpp"
 #include "operations/gemm/plan_recorder.hpp"
 #include "operations/gemm/variants.hpp"
+#include "operations/matmul/matmul_operation.hpp"
 #include "support/arrays.hpp"
 #include "support/gpus.hpp"
 #include "support/temporary_folder.hpp"
@@ -95,6 +96,21 @@ TEST(GemmOperation, RungsAreTheVariantsThatComputeThePrecisionAndOnePeer) {
               1);
     for (const std::string& name : names) EXPECT_EQ(operation.variant_name(name), name);
     EXPECT_EQ(names_of(GemmOperation({999, 3, 5}, precision, 1)), names) << "of any shape";
+  }
+}
+
+TEST(GemmOperation, AVariantThatRefusesAPrecisionIsNoRungOfIt) {
+  const DeviceProperties device = real_h200();
+  for (const Precision precision : precisions) {
+    const DataType type = operand_type(precision);
+    const std::vector<std::string> names = names_of(GemmOperation({1, 1, 1}, precision, 1));
+    for (const GemmVariant& variant : gemm_variants()) {
+      const bool takes_some =
+          !variant.refusal(dense_problem({2048, 2048, 2048}, precision, type, type), device) ||
+          !variant.refusal(dense_problem({2048, 1, 2048}, precision, type, type), device);
+      const bool is_rung = std::find(names.begin(), names.end(), variant.name) != names.end();
+      EXPECT_EQ(is_rung, takes_some) << variant.name << " in " << name_of(precision);
+    }
   }
 }
 
@@ -235,6 +251,23 @@ TEST(GemmAccuracy, Bounds) {
   for (const Precision precision : precisions) {
     EXPECT_EQ(peer_slack(precision) > 0.0, precision == Precision::tf32);
   }
+}
+
+TEST(MatmulOperationInFp32, HasTheGemmVariantsBelowThePeer) {
+  const MatmulOperation operation({40, 30, 20}, 1);
+  const std::vector<std::string> names = names_of(operation);
+  const auto at = [&](std::string_view name) {
+    return std::find(names.begin(), names.end(), name) - names.begin();
+  };
+  EXPECT_EQ(names.back(), "cublas");
+  EXPECT_LT(at("warp_tiles"), at("general"));
+  EXPECT_LT(at("general"), at("cublas"));
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+  EXPECT_EQ(operation.variant_name("general"), "general");
+  const auto emulated = Device::open("emulated");
+  const auto results = measure::climb(operation, *emulated, {.only = {"general"}});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].verdict, measure::Verdict::ok) << results[0].reason;
 }
 
 }  // namespace

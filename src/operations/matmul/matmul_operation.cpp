@@ -35,6 +35,10 @@ std::vector<float> transposed(const std::vector<float>& matrix, std::int64_t row
   return result;
 }
 
+ConstArrayView list_view(const std::vector<float>& values) {
+  return {DataType::float32, values.size(), values.data()};
+}
+
 std::size_t operand_bytes(const MatmulShape& s) {
   return sizeof(float) * static_cast<std::size_t>(s.m * s.k + s.k * s.n + s.m * s.n);
 }
@@ -151,7 +155,9 @@ class CublasRung final : public DeviceProduct {
 MatmulOperation::MatmulOperation(const MatmulShape& shape, std::uint64_t seed)
     : shape_(shape),
       a_(random_values(shape.m * shape.k, 2 * seed)),
-      b_(random_values(shape.k * shape.n, 2 * seed + 1)) {}
+      b_(random_values(shape.k * shape.n, 2 * seed + 1)),
+      gemm_(dense_problem(shape, Precision::fp32, DataType::float32, DataType::float32),
+            list_view(a_), list_view(b_)) {}
 
 std::string MatmulOperation::size_text() const {
   return shape_text(shape_);
@@ -160,6 +166,9 @@ std::string MatmulOperation::size_text() const {
 std::vector<VariantInfo> MatmulOperation::variants() const {
   std::vector<VariantInfo> infos;
   for (const MatmulVariant& v : matmul_variants()) {
+    if (v.row->form == MatmulForm::cublas) {  // last, as what the others are compared with
+      for (VariantInfo& info : gemm_.variants()) infos.push_back(std::move(info));
+    }
     infos.push_back({.name = v.name,
                      .idea = v.row->idea,
                      .source = v.row->source,
@@ -172,6 +181,7 @@ std::vector<VariantInfo> MatmulOperation::variants() const {
 }
 
 std::string MatmulOperation::variant_name(std::string_view name) const {
+  if (gemm_.has(name)) return std::string(name);
   return matmul_variant(name).name;
 }
 
@@ -186,6 +196,7 @@ Work MatmulOperation::work() const {
 
 std::optional<std::string> MatmulOperation::refusal(const VariantInfo& info,
                                                     const Device& device) const {
+  if (gemm_.has(info.name)) return gemm_.refusal(info, device);
   const MatmulVariant& variant = matmul_variant(info.name);
   if (shape_.m == 0 || shape_.n == 0) return "C has no elements";
   switch (variant.row->form) {
@@ -207,6 +218,7 @@ std::optional<std::string> MatmulOperation::refusal(const VariantInfo& info,
 }
 
 Plan MatmulOperation::plan(const VariantInfo& info, const DeviceProperties& device) const {
+  if (gemm_.has(info.name)) return gemm_.plan(info, device);
   const MatmulVariant variant = matmul_variant(info.name);
   if (variant.row->form != MatmulForm::kernel) throw no_kernel_of_ours(name(), info);
   MatmulPlan plan = variant.row->plan(variant.padded(shape_), variant.width, device);
@@ -216,6 +228,7 @@ Plan MatmulOperation::plan(const VariantInfo& info, const DeviceProperties& devi
 }
 
 std::unique_ptr<Prepared> MatmulOperation::prepare(const VariantInfo& info, Device& device) const {
+  if (gemm_.has(info.name)) return gemm_.prepare(info, device);
   const MatmulVariant& variant = matmul_variant(info.name);
   switch (variant.row->form) {
     case MatmulForm::cpu_reference:
@@ -244,6 +257,7 @@ const Expected& MatmulOperation::expected(const VariantInfo& info) const {
     float_sums_ = StoredExpected(exact.values, std::move(float_bounds));
     double_sums_ = StoredExpected(exact.values, std::move(double_bounds));
   }
+  if (gemm_.has(info.name)) return float_sums_;
   return matmul_variant(info.name).row->double_accumulator ? double_sums_ : float_sums_;
 }
 

@@ -1,11 +1,11 @@
-// The matmul ladder's problem: one shape, random operands, all variants.
+// The matmul ladder's problem: one shape, random operands, all variants, in float32.
 #pragma once
 
 #include <cstdint>
 #include <tilescope/matrix.hpp>
 #include <vector>
 
-#include "operations/operation.hpp"
+#include "operations/gemm/rungs.hpp"
 
 namespace tilescope::operations {
 
@@ -32,6 +32,7 @@ class MatmulOperation final : public Operation {
  private:
   MatmulShape shape_;
   std::vector<float> a_, b_;
+  GemmRungs gemm_;  ///< the rungs above those of the table
   // Made when first asked for: the products are large.
   mutable StoredExpected float_sums_, double_sums_;
 };
