@@ -45,6 +45,23 @@ TEST(TimeOnDevice, FastRunsAreSampledMoreOftenUpToALimit) {
   EXPECT_EQ(samples(0.0), 200u);
 }
 
+TEST(TimeOnDevice, AHeadStartComesBeforeTheTimedRunsAndIsNotTimed) {
+  const auto device = std::make_shared<FakeDevice>(testing::h200());
+  int runs = 0, runs_before = -1;
+  const Timing timing = time_on_device(*device,
+                                       [&](int) {
+                                         ++runs;
+                                         device->spend(1.0);
+                                       },
+                                       {.head_start = [&] {
+                                         EXPECT_EQ(runs_before, -1) << "once";
+                                         runs_before = runs;
+                                         device->spend(1000.0);
+                                       }});
+  EXPECT_EQ(runs_before, 2) << "after the warm-up";
+  EXPECT_EQ(timing.slowest_ms(), 1.0);
+}
+
 TEST(TimeOnHost, MeasuresTheWallClockAfterWarmUp) {
   int runs = 0;
   const Timing timing = time_on_host(
