@@ -39,7 +39,7 @@ def by_shape(rows, wanted):
 def speed_table(name, rows):
     """Every shape of one precision: our choice, cuBLAS's best and default algorithm."""
     ours = by_shape(rows, lambda row: row["dispatched"])
-    peers = by_shape(rows, lambda row: row["variant"] == "cublas")
+    peers = by_shape(rows, lambda row: row["peer"])
     defaults = by_shape(rows, lambda row: row["variant"] == "cublas_default")
     lines = [f"### {name}", "",
              "| set | m x n x k | variant | ms | TFLOP/s | cuBLAS TFLOP/s | its default | ratio "

@@ -132,11 +132,10 @@ class Bench {
   void one(Device& opened, const NamedShape& shape, Precision precision) {
     const operations::GemmProblem problem = problem_of(shape.shape, precision);
     const std::vector<Result> results = contest(opened, problem, options);
-    double peer_ms = 0.0;
+    const double peer_ms = fastest_peer_ms(results);
     Ratio best{0.0, text_of(shape.shape)};
     for (const Result& result : results) {
       const bool timed = !result.samples_ms.empty();
-      if (result.variant == "cublas" && timed) peer_ms = result.median_ms();
       const double ratio = timed && peer_ms > 0.0 ? peer_ms / result.median_ms() : 0.0;
       print_row(problem, result, ratio);
       add_row(shape, precision, result, ratio);
@@ -151,6 +150,17 @@ class Bench {
           best);
     }
     std::fflush(stdout);
+  }
+
+  // 0 without one.
+  static double fastest_peer_ms(const std::vector<Result>& results) {
+    double fastest = 0.0;
+    for (const Result& result : results) {
+      if (!result.is_peer || result.samples_ms.empty()) continue;
+      const double ms = result.median_ms();
+      fastest = fastest > 0.0 ? std::min(fastest, ms) : ms;
+    }
+    return fastest;
   }
 
   static void print_row(const operations::GemmProblem& problem, const Result& result,
@@ -232,7 +242,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--all", bench.all, "Every variant that takes the product");
   app.add_option("--tile", bench.options.tiles,
-                 "Also this tensor tile: M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP");
+                 "Also this tensor tile: M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN");
   app.add_option("--samples", bench.options.samples, "Timed runs of each, at least")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();

@@ -31,11 +31,13 @@ class CublasGemm final : public GemmRun {
   std::string note() const override;
 
  private:
+  void occupy(int runs);
   double median_ms(int algorithm, std::span<const GemmAddresses> addresses, int samples);
 
   Device& device_;
   device::CublasLt library_;
   int chosen_ = 0;
+  Buffer busy_;  ///< there while algorithms are timed
 };
 
 }  // namespace tilescope::operations
