@@ -2,6 +2,7 @@
 // as it does not refuse a problem, twice, with the same bits.
 #include "cuda/real_gpu.hpp"
 #include "support/gemm_runs.hpp"
+#include "support/public_gemm.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -32,6 +33,17 @@ std::vector<std::string> names() {
 
 INSTANTIATE_TEST_SUITE_P(Variants, GemmOnGpu, ::testing::ValuesIn(names()),
                          [](const auto& of) { return of.param; });
+
+using MatmulOnGpu = testing::RealGpu;
+
+// The library's call, with the kernel that it chooses.
+TEST_F(MatmulOnGpu, RandomProblems) {
+  for (const testing::GemmCase& of : testing::random_gemms(200, 4)) {
+    SCOPED_TRACE(of.text);
+    const testing::PublicGemm result = testing::public_gemm(*gpu_, of);
+    EXPECT_EQ(testing::defects(of, result.c, true), "") << result.report.variant;
+  }
+}
 
 }  // namespace
 }  // namespace tilescope::operations

@@ -3,7 +3,7 @@
 #include <tilescope/device.hpp>
 
 #include "support/matrices.hpp"
-#include "support/random_gemm.hpp"
+#include "support/public_gemm.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tilescope {
@@ -11,56 +11,16 @@ namespace {
 
 using testing::error_of;
 using testing::GemmCase;
-using testing::GemmMatrices;
 using ::testing::HasSubstr;
+using testing::public_gemm;
+using testing::PublicGemm;
 using testing::TestMatrix;
-
-template <typename Batch>
-Batch flipped(Batch batch) {
-  std::swap(batch.first.rows, batch.first.columns);
-  batch.first.order =
-      batch.first.order == Order::row_major ? Order::column_major : Order::row_major;
-  return batch;
-}
-
-/// C after the public call for the problem of a case, and what the call reported.
-struct PublicResult {
-  GemmMatrices c;
-  MatmulReport report;
-};
-PublicResult call(Device& device, const GemmCase& of, const std::string& variant = {}) {
-  PublicResult result{.c = of.c, .report = {}};
-  const auto view = [](const GemmMatrices& m) {
-    return ConstMatrixView{.data = m.image().data() + m.first(),
-                           .type = m.operand().type,
-                           .rows = m.rows(),
-                           .columns = m.columns(),
-                           .order = m.operand().order,
-                           .leading = m.operand().leading};
-  };
-  const operations::GemmProblem& p = of.problem;
-  const ConstMatrixBatch a{view(of.a), p.batch, p.a.batch_stride};
-  const ConstMatrixBatch b{view(of.b), p.batch, p.b.batch_stride};
-  const MatrixBatch c{{view(result.c)}, p.batch, p.c.batch_stride};
-  const MatmulOptions options{.variant = variant,
-                              .precision = p.precision,
-                              .alpha = p.alpha,
-                              .beta = p.beta,
-                              .bias = of.bias,
-                              .activation = p.activation};
-  // A bias for each row is one for each column of the transposed product, which also makes
-  // column-major results.
-  result.report = p.bias_per_row
-                      ? matmul_batched(device, flipped(b), flipped(a), flipped(c), options)
-                      : matmul_batched(device, a, b, c, options);
-  return result;
-}
 
 TEST(GemmMatmul, RandomProblemsOnTheCpu) {
   const auto cpu = Device::open("cpu");
   for (const GemmCase& of : testing::random_gemms()) {
     SCOPED_TRACE(of.text);
-    const PublicResult result = call(*cpu, of);
+    const PublicGemm result = public_gemm(*cpu, of);
     EXPECT_EQ(testing::defects(of, result.c, false), "");
     EXPECT_EQ(result.report.precision, of.problem.precision);
   }
@@ -70,7 +30,7 @@ TEST(GemmMatmul, RandomProblemsEmulated) {
   const auto emulated = Device::open("emulated");
   for (const GemmCase& of : testing::random_gemms(60, 4)) {
     SCOPED_TRACE(of.text);
-    const PublicResult result = call(*emulated, of);
+    const PublicGemm result = public_gemm(*emulated, of);
     EXPECT_EQ(testing::defects(of, result.c, true), "");
     EXPECT_EQ(result.report.precision, of.problem.precision);
   }
@@ -189,7 +149,7 @@ TEST(GemmConvert, Bfloat16IsRoundedOnceInEveryOrder) {
       GemmCase of = generator.filled(problem);
       if (from_type == DataType::float64) of.b.set(0, 0, 1, 1 + 0x1p-8 + 0x1p-40);
       of.a.set(0, 0, 0, 1.0);
-      const PublicResult result = call(*Device::open("cpu"), of);
+      const PublicGemm result = public_gemm(*Device::open("cpu"), of);
       for (std::int64_t j = 0; j < 70; ++j) {
         EXPECT_EQ(result.c.get(0, 0, j),
                   bfloat16_to_float32(float64_to_bfloat16(of.b.get(0, 0, j))));

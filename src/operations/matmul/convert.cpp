@@ -67,9 +67,14 @@ std::span<To> vector_of(const From& matrix, std::int64_t index, To*) {
 /// is another case.
 bool convert_vectors(const ConstMatrixView& from, const MatrixView& to) {
   if (from.order != to.order) return false;
+  // Several short vectors at once: a small matrix is not worth a second thread.
+  const std::int64_t group = std::max<std::int64_t>(1, (1 << 14) / from.vector_length());
   const auto each_vector = [&](const auto& body) {
-    parallel_for(static_cast<std::size_t>(from.vectors()),
-                 [&](std::size_t i) { body(static_cast<std::int64_t>(i)); });
+    const std::int64_t groups = (from.vectors() + group - 1) / group;
+    parallel_for(static_cast<std::size_t>(groups), [&](std::size_t index) {
+      const std::int64_t start = static_cast<std::int64_t>(index) * group;
+      for (std::int64_t i = start; i < std::min(start + group, from.vectors()); ++i) body(i);
+    });
     return true;
   };
   if (from.type == to.type) {
