@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "operations/gemm/constants.hpp"
 #include "operations/kernel_plan.hpp"
 #include "operations/kernel_source.hpp"
 
@@ -14,42 +15,6 @@ constexpr int threads = side * side;
 
 std::int64_t tiles_of(const GemmProblem& problem, std::int64_t tile) {
   return groups_of(problem.shape.m, tile) * groups_of(problem.shape.n, tile) * problem.batch;
-}
-
-// The constants' names in kernels/gemm/element.cuh and epilogue.cuh.
-std::string_view operand_kind(Precision precision) {
-  switch (precision) {
-    case Precision::fp64:
-      return "as_float64";
-    case Precision::tf32:
-      return "as_tf32";
-    case Precision::bf16:
-      return "as_bfloat16";
-    case Precision::fp16:
-      return "as_float16";
-    case Precision::automatic:
-    case Precision::fp32:
-    case Precision::fp32_fast:
-      break;
-  }
-  return "as_float32";
-}
-
-std::string_view activation_kind(Activation activation) {
-  switch (activation) {
-    case Activation::relu:
-      return "relu";
-    case Activation::gelu:
-      return "gelu";
-    case Activation::none:
-      break;
-  }
-  return "no_activation";
-}
-
-std::string_view bias_kind(const GemmProblem& problem) {
-  if (!problem.has_bias) return "no_bias";
-  return problem.bias_per_row ? "bias_of_row" : "bias_of_column";
 }
 
 class GeneralRun final : public GemmRun {
@@ -105,6 +70,7 @@ std::int64_t general_tile(const GemmProblem& problem, const DeviceProperties& de
 KernelRequest general_request(const GemmProblem& problem, const DeviceProperties& device) {
   KernelRequest request = embedded_request("gemm/general.cu");
   request.kernel = "gemm";
+  request.defines = epilogue_constants(problem);
   const auto text = [&](std::string_view name, std::string_view value) {
     request.defines.emplace_back(name, value);
   };
@@ -113,13 +79,9 @@ KernelRequest general_request(const GemmProblem& problem, const DeviceProperties
   };
   text("A_TYPE", name_of(problem.a.type));
   text("B_TYPE", name_of(problem.b.type));
-  text("C_TYPE", name_of(problem.c.type));
   text("OPERAND", operand_kind(problem.precision));
   request.defines.push_back(define("A_BY_COLUMNS", by_columns(problem.a)));
   request.defines.push_back(define("B_BY_COLUMNS", by_columns(problem.b)));
-  request.defines.push_back(define("READS_C", std::int64_t{problem.beta != 0.0}));
-  text("BIAS", bias_kind(problem));
-  text("ACTIVATION", activation_kind(problem.activation));
   request.defines.push_back(define("PER_THREAD", general_tile(problem, device) / side));
   return request;
 }
