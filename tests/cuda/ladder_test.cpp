@@ -2,6 +2,7 @@
 #include "measure/ladder.hpp"
 
 #include "cuda/real_gpu.hpp"
+#include "operations/gemm/gemm_operation.hpp"
 #include "operations/matmul/matmul_operation.hpp"
 
 namespace tilescope {
@@ -33,6 +34,22 @@ TEST_F(LadderOnGpu, EveryRungIsVerifiedOnAwkwardExtents) {
 
 TEST_F(LadderOnGpu, EveryRungIsVerifiedOnWholeTiles) {
   expect_every_rung_verified(*gpu_, {256, 256, 256});
+}
+
+TEST_F(LadderOnGpu, EveryPrecisionsRungsAreVerified) {
+  for (const Precision precision :
+       {Precision::fp32_fast, Precision::tf32, Precision::bf16, Precision::fp16, Precision::fp64}) {
+    for (const MatmulShape& shape :
+         {MatmulShape{512, 256, 384}, {1000, 999, 1001}, {257, 1, 300}, {1, 129, 77}}) {
+      const operations::GemmOperation operation(shape, precision, 1);
+      for (const measure::RungResult& result :
+           measure::climb(operation, *gpu_, {.timing = {.most_samples = 9}})) {
+        SCOPED_TRACE(operation.size_text() + ", " + result.variant.name + ": " + result.reason);
+        const bool refused = operation.refusal(result.variant, *gpu_).has_value();
+        EXPECT_EQ(result.verdict, refused ? measure::Verdict::skipped : measure::Verdict::ok);
+      }
+    }
+  }
 }
 
 TEST_F(LadderOnGpu, TheOneBlockKernelRunsWhereItFits) {
