@@ -1,0 +1,477 @@
+// fp32 without tensor cores: the copy engine fills the tiles, the warps do nothing but multiply.
+//
+// Idea:    one thread starts bulk tensor copies of both tiles into a ring of STAGES buffers; barriers
+//          that count bytes tell the warps when a buffer is full, and the copier when it is empty.
+//          No address, predicate or block-wide barrier is left in the loop. A thread has RM x RN
+//          sums and reads four steps of its rows of A at once.
+// Changes: nearly every instruction of the loop is an FFMA, and the warps need not keep in step.
+// Counter: the share of issued instructions that are FFMA; TFLOP/s.
+//
+// A: m x k, B: k x n, C: m x n, row-major. Rows whose pitch is no multiple of 16 bytes, which the
+// copy engine refuses, are copied as A_GROUPS (B_GROUPS) interleaved matrices, each made of every
+// such row, and lie in shared memory group after group. Each has a map that begins up to 12 bytes
+// early; `shift` elements bring the coordinates back. What lies outside arrives as zeros.
+//
+// Constants: BM x BN elements of C per block, RM x RN per thread, LANES_DOWN x (32 / LANES_DOWN)
+// lanes of a warp; SLICES parts of each buffer's steps that warps of their own add up; STAGES;
+// COPIERS (below); UNROLL; GROUP; A_GROUPS, B_GROUPS; SPLIT (sums go to `partial`); BLOCKS_PER_SM;
+// READS_C, BIAS, ACTIVATION.
+// Launch: grid (tiles, splits, batch), `threads` threads, bytes as shared_bytes in the host's plan.
+#include "bulk_copy.cuh"
+#include "epilogue.cuh"
+
+constexpr int BK = 32;                                       // 128 bytes of a row of A
+constexpr int lanes_across = 32 / LANES_DOWN;                // the warp as a rectangle of threads
+constexpr int WM = LANES_DOWN * RM, WN = lanes_across * RN;  // what a warp computes
+constexpr int warps_across = BN / WN;
+constexpr int warps_of_slice = BM / WM * warps_across;
+constexpr int warps = warps_of_slice * SLICES;
+// Who copies: lane 0 of the first warp (0), which refills a buffer half a phase after it was read; a
+// warp of its own (1); or a warpgroup (4), which hands its registers to the others.
+constexpr int threads = 32 * (warps + COPIERS);
+constexpr int quads = BK / 4 / SLICES;  // of a buffer, in a slice: four steps each
+constexpr int unroll = UNROLL;
+constexpr bool along_rows = ALONG_ROWS;  // the order of a step's products
+// Registers of a thread that multiplies, after the copying warpgroup has given up its own.
+constexpr int registers = warps == 8 ? 224 : warps == 12 ? 152 : 0;
+constexpr int registers_to_copy = 56;  // the compiler does not hold the copying code to fewer
+constexpr bool passes_registers = COPIERS == 4 && registers > 0;
+// An activation that takes many instructions is not written out for every element of a thread.
+constexpr bool is_long = !SPLIT && ACTIVATION == gelu;
+constexpr int rows_at_once = is_long ? 1 : LANES_DOWN;
+static_assert(BM % WM == 0 && BN % WN == 0 && WM % 8 == 0 && RN % 4 == 0, "tiles divide evenly");
+
+struct alignas(1024) Stage {
+  float a[BM * BK];  // step after step if A_BY_STEPS; else rows of 128 bytes, chunks exchanged
+  float b[BK * BN];  // step after step
+};
+
+struct Maps {
+  TensorMap a[A_GROUPS], b[B_GROUPS];
+};
+
+struct Arguments {
+  int m, n, k, phases_of_split;
+  // By how much the coordinates of a group differ from those of the matrix.
+  int a_shift[4], b_shift[4];  // in elements, along the rows
+  int a_skip[4], b_skip[4];    // in rows: beyond the end of the map for a group without rows
+  long long c_leading, c_stride;
+  float* c;
+  const float* bias;
+  float* partial;  // batch x splits x m x n
+  float alpha, beta;
+};
+
+struct Place {
+  int row, column;
+};
+
+// Half-warps are as square as can be: none reads more than 128 different bytes of A or of B at once.
+__device__ inline Place place_of_lane(int lane) {
+  constexpr int half_down = LANES_DOWN == 2 ? 2 : LANES_DOWN / 2;
+  if (half_down == LANES_DOWN) return {lane % half_down, lane / half_down};
+  return {lane / 16 * half_down + lane % half_down, lane % 16 / half_down};
+}
+
+// Where row `index` of a tile of `extent` rows lies in shared memory, and the way back.
+template <int groups, int extent>
+__device__ inline constexpr int sorted(int index) {
+  return index % groups * (extent / groups) + index / groups;
+}
+template <int groups, int extent>
+__device__ inline constexpr int unsorted(int position) {
+  return position % (extent / groups) * groups + position / (extent / groups);
+}
+
+// What a thread multiplies in step `step` of a quad, from a tile that lies step after step: fours of
+// neighbours, those of `lanes` lanes side by side.
+template <int groups, int extent, int lanes, int count>
+__device__ inline void load_step(float (&to)[count], const float* quad, int step) {
+#pragma unroll
+  for (int j = 0; j < count; j += 4) {
+    *reinterpret_cast<float4*>(&to[j]) = *reinterpret_cast<const float4*>(
+        quad + sorted<groups, BK>(step) * extent + j * lanes);
+  }
+}
+
+#if A_BY_STEPS
+// This thread's rows of A, two steps of them: fours of neighbours.
+struct RowsOfA {
+  using Address = const float*;
+  float of[2][RM];
+
+  __device__ static constexpr int row(int i) { return i / 4 * 4 * LANES_DOWN + i % 4; }
+  __device__ static Address start(Stage& stage, int warp_row, int lane_row, int quad) {
+    return stage.a + quad * (4 / A_GROUPS) * BM + warp_row + lane_row * 4;
+  }
+  __device__ static Address in_stage(Address start, int stage) {
+    return start + stage * (sizeof(Stage) / sizeof(float));
+  }
+  __device__ static Address of_quad(Address stage, int quad) {
+    return stage + quad * (4 / A_GROUPS) * BM;
+  }
+  __device__ void load_first(Address quad) {
+    load_step<A_GROUPS, BM, LANES_DOWN>(of[0], quad, 0);
+  }
+  // Before a step is multiplied: the one after it.
+  __device__ void load_before(int step, Address now, Address next) {
+    load_step<A_GROUPS, BM, LANES_DOWN>(of[(step + 1) % 2], step < 3 ? now : next, (step + 1) % 4);
+  }
+  __device__ void load_after(int, int, Address) {}
+  __device__ float value(int i, int step) const { return of[step % 2][i]; }
+};
+#else
+// This thread's rows of A, four steps of each: one quad. Chunk c of row r lies at c xor r % 8. Stages
+// start at multiples of 1,024, so that the bits of the chunk stand alone in an address, and the
+// address of another quad differs by an exclusive or.
+struct RowsOfA {
+  using Address = unsigned;
+  float4 of[RM];
+
+  __device__ static constexpr int row(int i) { return i * LANES_DOWN; }
+  __device__ static Address start(Stage& stage, int warp_row, int lane_row, int quad) {
+    const int first = warp_row + lane_row;
+    return shared_address(stage.a) + first * BK * 4 + ((first % 8) ^ quad) * 16;
+  }
+  __device__ static Address in_stage(Address start, int stage) {
+    return start + stage * sizeof(Stage);
+  }
+  __device__ static Address of_quad(Address stage, int quad) { return stage ^ quad * 16; }
+  __device__ void load_row(int i, Address quad) {
+    const unsigned at = (quad ^ (i * LANES_DOWN % 8 * 16)) + i * LANES_DOWN * BK * 4;
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(of[i].x), "=f"(of[i].y), "=f"(of[i].z), "=f"(of[i].w)
+                 : "r"(at));
+  }
+  __device__ void load_first(Address quad) {
+#pragma unroll
+    for (int i = 0; i < RM; ++i) load_row(i, quad);
+  }
+  __device__ void load_before(int, Address, Address) {}
+  // A row's last use in a quad: its registers take the next four steps.
+  __device__ void load_after(int i, int step, Address next) {
+    if (step == 3) load_row(i, next);
+  }
+  __device__ float value(int i, int step) const {
+    return step == 0 ? of[i].x : step == 1 ? of[i].y : step == 2 ? of[i].z : of[i].w;
+  }
+};
+#endif
+
+// Where the phase before this one lay, which is where the STAGES - 1st after this one goes: with the
+// latter's parity.
+__device__ inline RingPosition<STAGES> before(const RingPosition<STAGES>& at) {
+  if (at.index == 0) return {STAGES - 1, at.parity};
+  return {at.index - 1, at.parity ^ 1};
+}
+
+// The copying side.
+struct Copier {
+  Stage* stages;
+  Barrier *full, *empty;
+  const Maps& maps;
+  const Arguments& p;
+  int row, column, first_phase, phases, matrix;
+
+  // Fills the buffer at `at` for a phase, if there is one, once the warps have left it.
+  __device__ void fill(int phase, const RingPosition<STAGES>& at) const {
+    if (phase >= phases) return;
+    if (phase >= STAGES) wait(empty[at.index], at.parity ^ 1);
+    Stage& stage = stages[at.index];
+    Barrier& barrier = full[at.index];
+    arrive_expecting(barrier, sizeof(Stage));
+    const int step = (first_phase + phase) * BK;
+#pragma unroll
+    for (int g = 0; g < A_GROUPS; ++g) {
+      float* to = &stage.a[g * (BM * BK / A_GROUPS)];
+      if (A_BY_STEPS) {
+        load_box(to, maps.a[g], barrier, p.a_shift[g] + row, p.a_skip[g] + step / A_GROUPS, matrix);
+      } else {
+        load_box(to, maps.a[g], barrier, p.a_shift[g] + step, p.a_skip[g] + row / A_GROUPS, matrix);
+      }
+    }
+#pragma unroll
+    for (int g = 0; g < B_GROUPS; ++g) {
+      load_box(&stage.b[g * (BK / B_GROUPS) * BN], maps.b[g], barrier, p.b_shift[g] + column,
+               p.b_skip[g] + step / B_GROUPS, matrix);
+    }
+  }
+
+  // The first `count` phases.
+  __device__ void fill_all(int count) const {
+    RingPosition<STAGES> at;
+#pragma unroll 1
+    for (int phase = 0; phase < count; ++phase, at.advance()) fill(phase, at);
+  }
+};
+
+// Registers change hands between warpgroups; ignored where the kernel has another count at entry.
+template <int count>
+__device__ inline void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
+}
+template <int count>
+__device__ inline void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
+}
+
+// An operand may be a copy that the kernel before this one is still writing.
+__device__ inline void wait_for_previous() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+// Of the warps that multiply.
+__device__ inline void synchronise_warps() {
+  asm volatile("bar.sync 1, %0;" ::"n"(32 * warps) : "memory");
+}
+
+// The row of the tile of C that a row of A's tile in shared memory belongs to.
+__device__ inline int real_row(int position) {
+  return A_BY_STEPS ? position : unsorted<A_GROUPS, BM>(position);
+}
+
+// The warp's sums to the matrix. `buffer` is shared memory of this warp, LANES_DOWN x WN elements.
+struct Output {
+  const Arguments& p;
+  int row, column;  // of the tile
+  int matrix, split;
+
+  __device__ float result(float sum, const float* c, int at_row, int at_column) const {
+    if (SPLIT) return sum;
+    return epilogue<ACTIVATION>(sum, p.alpha, p.beta, READS_C ? *c : 0.0F,
+                                bias_at<BIAS>(p.bias, at_row, at_column));
+  }
+
+  __device__ float* row_of_c(int at_row) const {
+    if (SPLIT) {
+      const long long plane = static_cast<long long>(matrix) * gridDim.y + split;
+      return p.partial + (plane * p.m + at_row) * p.n;
+    }
+    return p.c + matrix * p.c_stride + at_row * p.c_leading;
+  }
+
+  // Whether rows of C take 16 bytes at a time.
+  __device__ bool takes_vectors() const {
+    const long long leading = SPLIT ? p.n : p.c_leading;
+    const float* c = SPLIT ? p.partial : p.c + matrix * p.c_stride;
+    return !is_long && leading % 4 == 0 && p.n % 4 == 0 && reinterpret_cast<unsigned long long>(c) % 16 == 0;
+  }
+
+  __device__ void store(float (&sum)[RM][RN], int my_row, int my_column) const {
+#pragma unroll
+    for (int i = 0; i < RM; ++i) {
+      const int at_row = row + real_row(my_row + RowsOfA::row(i));
+      if (at_row >= p.m) continue;
+      float* c = row_of_c(at_row);
+#pragma unroll
+      for (int j = 0; j < RN; j += 4) {
+        const int at_column = column + my_column + j * lanes_across;
+        if (at_column >= p.n) continue;
+        float4* to = reinterpret_cast<float4*>(c + at_column);
+        const float4 old = READS_C && !SPLIT ? *to : float4();
+        *to = {result(sum[i][j], &old.x, at_row, at_column),
+               result(sum[i][j + 1], &old.y, at_row, at_column + 1),
+               result(sum[i][j + 2], &old.z, at_row, at_column + 2),
+               result(sum[i][j + 3], &old.w, at_row, at_column + 3)};
+      }
+    }
+  }
+
+  // The same for rows that begin anywhere: through shared memory, so that the lanes of a warp store
+  // neighbours.
+  __device__ void store_exchanged(float (&sum)[RM][RN], float* buffer, const Place& warp_at,
+                                  const Place& lane_at, int lane) const {
+#pragma unroll
+    for (int i = 0; i < RM; ++i) {
+      __syncwarp();
+#pragma unroll
+      for (int j = 0; j < RN; j += 4) {
+        *reinterpret_cast<float4*>(
+            &buffer[lane_at.row * WN + lane_at.column * 4 + j * lanes_across]) =
+            *reinterpret_cast<float4*>(&sum[i][j]);
+      }
+      __syncwarp();
+#pragma unroll rows_at_once
+      for (int r = 0; r < LANES_DOWN; ++r) {
+        const int of_lane = A_BY_STEPS ? r * 4 : r;
+        const int at_row = row + real_row(warp_at.row + of_lane + RowsOfA::row(i));
+        if (at_row >= p.m) continue;
+        float* c = row_of_c(at_row);
+#pragma unroll
+        for (int x = 0; x < WN; x += 32) {
+          const int in_warp = x + lane;
+          const int at_column = column + warp_at.column + in_warp;
+          if (in_warp < WN && at_column < p.n) {
+            c[at_column] = result(buffer[r * WN + in_warp], c + at_column, at_row, at_column);
+          }
+        }
+      }
+    }
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
+    gemm(const __grid_constant__ Maps maps, const __grid_constant__ Arguments p) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  Stage* stages = reinterpret_cast<Stage*>(shared);
+  Barrier* full = reinterpret_cast<Barrier*>(stages + STAGES);
+  Barrier* empty = full + STAGES;
+
+  // Block number -> tile of C: down GROUP rows of tiles, then on to the next column.
+  const int tiles_down = (p.m + BM - 1) / BM, tiles_across = (p.n + BN - 1) / BN;
+  const int in_group = GROUP * tiles_across;
+  const int group_start = blockIdx.x / in_group * GROUP;
+  const int group_rows = min(GROUP, tiles_down - group_start);
+  const int tile_row = (group_start + blockIdx.x % in_group % group_rows) * BM;
+  const int tile_column = blockIdx.x % in_group / group_rows * BN;
+
+  const int first_phase = blockIdx.y * p.phases_of_split;
+  const int phases = min(p.phases_of_split, (p.k + BK - 1) / BK - first_phase);
+
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < STAGES; ++s) {
+      initialise(full[s], 1);
+      initialise(empty[s], warps);
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  const Copier copier{stages,   full,        empty,       maps,   p,
+                      tile_row, tile_column, first_phase, phases, static_cast<int>(blockIdx.z)};
+  if (COPIERS > 0 && warp >= warps) {
+    if (passes_registers) give_registers<registers_to_copy>();
+    if (threadIdx.x == 32 * warps) {
+      wait_for_previous();
+      copier.fill_all(phases);
+    }
+    return;
+  }
+  if (passes_registers) take_registers<registers>();
+  if (COPIERS == 0 && threadIdx.x == 0) {
+    wait_for_previous();
+    copier.fill_all(STAGES - 1);
+  }
+
+  const int slice = warp / warps_of_slice, warp_of_slice = warp % warps_of_slice;
+  const Place lane_at = place_of_lane(lane);
+  const Place warp_at{warp_of_slice / warps_across * WM, warp_of_slice % warps_across * WN};
+  const int my_row = warp_at.row + lane_at.row * (A_BY_STEPS ? 4 : 1);
+  const int my_column = warp_at.column + lane_at.column * 4;
+  const RowsOfA::Address a_start =
+      RowsOfA::start(stages[0], warp_at.row, lane_at.row, slice * quads);
+  const float* b_start = stages[0].b + slice * quads * (4 / B_GROUPS) * BN + my_column;
+
+  float sum[RM][RN] = {};
+  RowsOfA a;
+  float b[2][RN];
+  RingPosition<STAGES> at;
+  RowsOfA::Address a_stage = a_start;
+  const float* b_stage = b_start;
+  wait(full[0], 0);
+  a.load_first(a_stage);
+  load_step<B_GROUPS, BN, lanes_across>(b[0], b_stage, 0);
+
+#pragma unroll 1
+  for (int phase = 0; phase < phases; ++phase) {
+    if (phase > 0) {
+      __syncwarp();
+      if (lane == 0) arrive(empty[before(at).index]);
+    }
+#pragma unroll unroll
+    for (int quad = 0; quad < quads; ++quad) {
+      const RowsOfA::Address a_now = RowsOfA::of_quad(a_stage, quad);
+      const float* b_now = b_stage + quad * (4 / B_GROUPS * BN);
+      RowsOfA::Address a_next = RowsOfA::of_quad(a_stage, quad + 1);
+      const float* b_next = b_now + 4 / B_GROUPS * BN;
+      if (COPIERS == 0 && quad == quads / 2) {
+        // The buffer before this one has been left by most, and is the last to be read again.
+        if (threadIdx.x == 0) copier.fill(phase + STAGES - 1, before(at));
+        __syncwarp();
+      }
+      if (quad == quads - 1) {
+        // On to the next buffer, which has long been full if the copies keep up.
+        at.advance();
+        a_stage = RowsOfA::in_stage(a_start, at.index);
+        b_stage = b_start + at.index * (sizeof(Stage) / sizeof(float));
+        a_next = a_stage;
+        b_next = b_stage;
+        if (phase + 1 < phases) wait(full[at.index], at.parity);
+      }
+#pragma unroll
+      for (int step = 0; step < 4; ++step) {
+        a.load_before(step, a_now, a_next);
+        load_step<B_GROUPS, BN, lanes_across>(b[(step + 1) % 2], step < 3 ? b_now : b_next,
+                                              (step + 1) % 4);
+        // To and fro along the longer side: each product shares a factor with the one before it, so
+        // that no instruction reads three registers, which takes two cycles.
+        if (along_rows) {
+#pragma unroll
+          for (int j = 0; j < RN; ++j) {
+#pragma unroll
+            for (int x = 0; x < RM; ++x) {
+              const int i = (j + step) % 2 ? RM - 1 - x : x;
+              sum[i][j] = fmaf(a.value(i, step), b[step % 2][j], sum[i][j]);
+            }
+          }
+        } else {
+#pragma unroll
+          for (int i = 0; i < RM; ++i) {
+#pragma unroll
+            for (int x = 0; x < RN; ++x) {
+              const int j = (i + step) % 2 ? RN - 1 - x : x;
+              sum[i][j] = fmaf(a.value(i, step), b[step % 2][j], sum[i][j]);
+            }
+          }
+        }
+#pragma unroll
+        for (int i = 0; i < RM; ++i) a.load_after(i, step, a_next);
+      }
+    }
+  }
+
+  // The kernel that adds up the splits may be started: it waits for this one's end.
+  asm volatile("griddepcontrol.launch_dependents;");
+  // From here on the buffers are memory like any other: every copy into them has been waited for.
+  synchronise_warps();
+  if (SLICES > 1) {
+    // Thread by thread, so that nothing conflicts; one slice after the other, so that the order of
+    // the additions is fixed.
+    float4* theirs = reinterpret_cast<float4*>(shared) + threadIdx.x % (32 * warps_of_slice);
+    constexpr int stride = 32 * warps_of_slice;
+#pragma unroll 1
+    for (int from = 1; from < SLICES; ++from) {
+      if (slice == from) {
+#pragma unroll
+        for (int i = 0; i < RM; ++i) {
+#pragma unroll
+          for (int j = 0; j < RN; j += 4) {
+            theirs[(i * RN + j) / 4 * stride] = *reinterpret_cast<float4*>(&sum[i][j]);
+          }
+        }
+      }
+      synchronise_warps();
+      if (slice == 0) {
+#pragma unroll
+        for (int i = 0; i < RM; ++i) {
+#pragma unroll
+          for (int j = 0; j < RN; j += 4) {
+            const float4 part = theirs[(i * RN + j) / 4 * stride];
+            sum[i][j] += part.x;
+            sum[i][j + 1] += part.y;
+            sum[i][j + 2] += part.z;
+            sum[i][j + 3] += part.w;
+          }
+        }
+      }
+      synchronise_warps();
+    }
+    if (slice > 0) return;
+  }
+  const Output output{p, tile_row, tile_column, static_cast<int>(blockIdx.z),
+                      static_cast<int>(blockIdx.y)};
+  if (output.takes_vectors()) {
+    output.store(sum, my_row, my_column);
+  } else {
+    float* buffer = reinterpret_cast<float*>(shared) + warp * LANES_DOWN * WN;
+    output.store_exchanged(sum, buffer, warp_at, lane_at, lane);
+  }
+}

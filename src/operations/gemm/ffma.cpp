@@ -1,0 +1,230 @@
+#include "operations/gemm/ffma.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "operations/gemm/constants.hpp"
+#include "operations/gemm/tensor_layout.hpp"
+#include "operations/kernel_source.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+constexpr int most_groups = 4;  // of 4-byte elements
+constexpr std::uint32_t steps_of_box = 32;
+
+// As struct Arguments of the kernel.
+struct Arguments {
+  std::int32_t m, n, k, phases_of_split;
+  std::array<std::int32_t, most_groups> a_shift, b_shift;
+  std::array<std::int32_t, most_groups> a_skip, b_skip;
+  std::int64_t c_leading, c_stride;
+  DeviceAddress c, bias, partial;
+  float alpha, beta;
+};
+
+// An operand as the kernel takes it.
+struct Operand {
+  RowsInMemory rows;
+  std::unique_ptr<Repacking> copy;  // where it lies the other way around
+  int groups = 1;
+};
+
+// `is_turned`: whether the kernel wants the vectors of the other direction.
+Operand operand(Device& device, const GemmOperand& given, std::int64_t rows, std::int64_t columns,
+                std::int64_t batch, bool is_turned) {
+  Operand result;
+  const bool by_columns = given.order == Order::column_major;
+  result.rows = {.type = given.type,
+                 .rows = by_columns ? columns : rows,
+                 .columns = by_columns ? rows : columns,
+                 .pitch = given.leading,
+                 .batch = batch,
+                 .batch_stride = given.batch_stride};
+  if (is_turned) {
+    result.copy = std::make_unique<Repacking>(device, result.rows, true);
+    result.rows = result.copy->result();
+  }
+  result.groups = residue_groups(result.rows.pitch_bytes());
+  return result;
+}
+
+class FfmaRun final : public GemmRun {
+ public:
+  FfmaRun(Device& device, const GemmProblem& problem, const FfmaPlan& plan)
+      : device_(device),
+        problem_(problem),
+        plan_(plan),
+        launch_(ffma_launch(problem, plan)),
+        a_(operand(device, problem.a, problem.shape.m, problem.shape.k, problem.batch,
+                   ffma_turns_a(problem, plan.tile))),
+        b_(operand(device, problem.b, problem.shape.k, problem.shape.n, problem.batch,
+                   ffma_turns_b(problem))) {
+    KernelRequest request = embedded_request("gemm/ffma_tiles.cu");
+    request.kernel = "gemm";
+    request.defines = ffma_constants(problem, plan, a_.groups, b_.groups);
+    kernel_ = device.load(request);
+    if (plan.splits > 1) load_reduction();
+  }
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    if (a_.copy) a_.copy->run(addresses.a, stream);
+    if (b_.copy) b_.copy->run(addresses.b, stream);
+    Launch launch = launch_;
+    launch.overlaps_previous = a_.copy || b_.copy;
+    device_.launch(kernel_, launch, arguments_for(addresses), stream);
+    if (plan_.splits > 1) reduce(addresses, stream);
+  }
+
+  std::string note() const override {
+    std::string note = plan_.tile.text();
+    if (plan_.splits > 1) note += fmt::format(" split {}", plan_.splits);
+    if (a_.copy) note += ", A repacked";
+    if (b_.copy) note += ", B repacked";
+    return note;
+  }
+
+ private:
+  void load_reduction() {
+    const MatmulShape& s = problem_.shape;
+    const auto planes =
+        static_cast<std::size_t>(plan_.splits) * static_cast<std::size_t>(problem_.batch);
+    partial_ = device_.allocate(planes * sizeof(float) * static_cast<std::size_t>(s.m * s.n),
+                                "sums of parts of k");
+    KernelRequest request = embedded_request("gemm/reduce_splits.cu");
+    request.kernel = "reduce_splits";
+    request.defines = epilogue_constants(problem_);
+    reduction_ = device_.load(request);
+  }
+
+  void reduce(const GemmAddresses& addresses, const Stream& stream) {
+    constexpr int threads = 256;
+    const MatmulShape& s = problem_.shape;
+    Launch launch = flat_launch(groups_of(s.m * s.n, threads), threads);
+    launch.grid.y = static_cast<std::uint32_t>(problem_.batch);
+    launch.overlaps_previous = true;
+    device_.launch(
+        reduction_, launch,
+        KernelArguments::of(partial_.address(), addresses.c, addresses.bias,
+                            static_cast<std::int32_t>(s.m), static_cast<std::int32_t>(s.n),
+                            plan_.splits, problem_.c.leading, problem_.c.batch_stride,
+                            static_cast<float>(problem_.alpha), static_cast<float>(problem_.beta)),
+        stream);
+  }
+
+  // Encoding maps takes longer than a small product: those of known addresses are kept.
+  const KernelArguments& arguments_for(const GemmAddresses& addresses) {
+    const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
+    if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
+    constexpr std::size_t most_kept = 64;
+    if (prepared_.size() >= most_kept) prepared_.clear();
+
+    const MatmulShape& s = problem_.shape;
+    Arguments p{};
+    p.m = static_cast<std::int32_t>(s.m);
+    p.n = static_cast<std::int32_t>(s.n);
+    p.k = static_cast<std::int32_t>(s.k);
+    p.phases_of_split = plan_.phases_of_split;
+    p.c_leading = problem_.c.leading;
+    p.c_stride = problem_.c.batch_stride;
+    p.c = addresses.c;
+    p.bias = addresses.bias;
+    p.partial = plan_.splits > 1 ? partial_.address() : 0;
+    p.alpha = static_cast<float>(problem_.alpha);
+    p.beta = static_cast<float>(problem_.beta);
+    std::vector<TensorMap> maps;
+    const FfmaTile& tile = plan_.tile;
+    const auto rows_of_tile = static_cast<std::uint32_t>(tile.m);
+    const auto a_groups = static_cast<std::uint32_t>(a_.groups);
+    if (tile.by_steps) {
+      add_maps(maps, a_, addresses.a, {rows_of_tile, steps_of_box / a_groups}, Swizzle::none,
+               p.a_shift, p.a_skip);
+    } else {
+      add_maps(maps, a_, addresses.a, {steps_of_box, rows_of_tile / a_groups}, Swizzle::bytes_128,
+               p.a_shift, p.a_skip);
+    }
+    add_maps(
+        maps, b_, addresses.b,
+        {static_cast<std::uint32_t>(tile.n), steps_of_box / static_cast<std::uint32_t>(b_.groups)},
+        Swizzle::none, p.b_shift, p.b_skip);
+    KernelArguments arguments;
+    arguments.push_bytes(maps.data(), maps.size() * sizeof(TensorMap), alignof(TensorMap));
+    arguments.push(p);
+    return prepared_.emplace(key, std::move(arguments)).first->second;
+  }
+
+  void add_maps(std::vector<TensorMap>& maps, const Operand& operand, DeviceAddress address,
+                std::array<std::uint32_t, 2> box, Swizzle swizzle,
+                std::array<std::int32_t, most_groups>& shifts,
+                std::array<std::int32_t, most_groups>& skips) const {
+    const RowsInMemory& rows = operand.rows;
+    const auto pitch = static_cast<std::uint64_t>(rows.pitch_bytes() * operand.groups);
+    const auto plane = static_cast<std::uint64_t>(rows.batch_stride) * sizeof(float);
+    for (int g = 0; g < operand.groups; ++g) {
+      const FfmaGroup group =
+          ffma_group(rows, operand.copy ? operand.copy->address() : address, operand.groups, g);
+      const auto index = static_cast<std::size_t>(g);
+      shifts[index] = group.shift;
+      skips[index] = group.skip;
+      maps.push_back(
+          device_.tensor_map({.address = group.address,
+                              .type = rows.type,
+                              .extents = {static_cast<std::uint64_t>(group.shift + rows.columns),
+                                          static_cast<std::uint64_t>(group.rows),
+                                          static_cast<std::uint64_t>(rows.batch)},
+                              .pitches = {pitch, rows.batch > 1 ? plane : pitch},
+                              .box = {box[0], box[1], 1},
+                              .swizzle = swizzle}));
+    }
+  }
+
+  Device& device_;
+  GemmProblem problem_;
+  FfmaPlan plan_;
+  Launch launch_;
+  Operand a_, b_;
+  Kernel kernel_, reduction_;
+  Buffer partial_;
+  std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
+      prepared_;
+};
+
+}  // namespace
+
+std::optional<std::string> ffma_refusal(const GemmProblem& problem,
+                                        const DeviceProperties& device) {
+  if (problem.precision != Precision::fp32) return "FFMA tiles are for fp32";
+  for (const GemmOperand* operand : {&problem.a, &problem.b, &problem.c}) {
+    if (operand->type != DataType::float32) return "all matrices must be float32";
+  }
+  if (!device.warpgroup_products) return "bulk tensor copies need compute capability 9.0";
+  const MatmulShape& s = problem.shape;
+  if (s.m == 0 || s.n == 0 || s.k == 0 || problem.batch == 0) return "there is nothing to multiply";
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
+  constexpr std::int64_t most_planes = 65535;
+  if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
+  for (const GemmOperand* operand : {&problem.a, &problem.b}) {
+    const RowsInMemory rows{
+        .type = operand->type, .batch = problem.batch, .batch_stride = operand->batch_stride};
+    if (!rows.batch_fits_map()) return "matrices of the batch are no multiple of 16 bytes apart";
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<GemmRun> prepare_ffma(Device& device, const GemmProblem& problem) {
+  return prepare_ffma(device, problem, best_ffma_plan(problem, device.properties()));
+}
+
+std::unique_ptr<GemmRun> prepare_ffma(Device& device, const GemmProblem& problem,
+                                      const FfmaPlan& plan) {
+  return std::make_unique<FfmaRun>(device, problem, plan);
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,70 @@
+// Which tiles and how many parts of k kernels/gemm/ffma_tiles.cu takes for a problem: a table of
+// configurations with their measured rates, and a model.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "operations/gemm/problem.hpp"
+#include "operations/gemm/tensor_layout.hpp"
+#include "operations/kernel_plan.hpp"
+
+namespace tilescope::operations {
+
+/// One set of the kernel's constants.
+struct FfmaTile {
+  int m, n;                       ///< elements of C per block
+  int thread_m, thread_n;         ///< per thread
+  int lanes_down;                 ///< of a warp, along m
+  int slices;                     ///< parts of each buffer's steps, a set of warps for each
+  int stages;                     ///< buffers
+  int copiers;                    ///< warps that only copy: 0, 1 or 4
+  int unroll;                     ///< of the loop over four steps
+  bool by_steps;                  ///< A's tile lies step after step, else row after row
+  std::array<double, 3> rates{};  ///< FFMA per cycle and SM with 1, 2, 3 blocks on it
+  int blocks_per_sm() const { return rates[2] > 0 ? 3 : rates[1] > 0 ? 2 : 1; }
+  int threads() const;
+  std::size_t shared_bytes() const;
+  std::string text() const;  ///< "128x256"
+};
+
+/// All configurations that were worth keeping.
+std::span<const FfmaTile> ffma_tiles();
+
+struct FfmaPlan {
+  FfmaTile tile{};
+  int splits = 1;           ///< parts of k, added up by a second kernel in order
+  int phases_of_split = 0;  ///< steps of 32
+  double cycles = 0.0;      ///< what the model expects
+};
+
+/// Whether an operand must be turned before this tile can take it.
+bool ffma_turns_a(const GemmProblem& problem, const FfmaTile& tile);
+bool ffma_turns_b(const GemmProblem& problem);
+
+/// The plan for one tile and about `splits` parts: as many as have something to do.
+FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, const FfmaTile& tile,
+                   int splits);
+
+/// The plan with the fewest expected cycles. Extents are at least 1.
+FfmaPlan best_ffma_plan(const GemmProblem& problem, const DeviceProperties& device);
+
+/// The launch of the product; the reduction is not in it.
+Launch ffma_launch(const GemmProblem& problem, const FfmaPlan& plan);
+
+/// The kernel's constants for operands that come in so many interleaved matrices.
+Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan, int a_groups,
+                       int b_groups);
+
+/// How the copy engine sees one of the interleaved matrices of an operand.
+struct FfmaGroup {
+  DeviceAddress address = 0;  ///< of its map, a multiple of 16
+  std::int64_t rows = 0;      ///< of its map; at least 1
+  std::int32_t shift = 0;     ///< by how many elements columns lie further on than they say
+  std::int32_t skip = 0;      ///< 1 for a group without rows: coordinates are beyond the map's rows
+};
+FfmaGroup ffma_group(const RowsInMemory& matrix, DeviceAddress address, int groups, int group);
+
+}  // namespace tilescope::operations

@@ -1,0 +1,158 @@
+// The plans of fp32 tiles: which configuration, which boxes; and that every configuration compiles.
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "compile/compiler.hpp"
+#include "operations/gemm/ffma.hpp"
+#include "operations/kernel_source.hpp"
+#include "support/gpus.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+using ::testing::HasSubstr;
+
+DeviceProperties hopper() {
+  DeviceProperties device = testing::h200();
+  device.warpgroup_products = true;
+  return device;
+}
+
+GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return dense_problem({m, n, k}, Precision::fp32, DataType::float32, DataType::float32);
+}
+
+TEST(FfmaPlan, EveryConfigurationFitsTheChip) {
+  for (const FfmaTile& tile : ffma_tiles()) {
+    SCOPED_TRACE(tile.text());
+    EXPECT_LE(tile.threads(), 1024);
+    EXPECT_EQ(tile.threads() % 32, 0);
+    const std::size_t block = tile.shared_bytes() + hopper().reserved_shared_bytes_per_block;
+    EXPECT_LE(tile.shared_bytes(), hopper().shared_bytes_per_block_optin);
+    EXPECT_LE(block * static_cast<std::size_t>(tile.blocks_per_sm()), hopper().shared_bytes_per_sm);
+    EXPECT_LE(tile.threads() * tile.blocks_per_sm(), hopper().max_threads_per_sm);
+  }
+}
+
+TEST(FfmaPlan, PartsOfKCoverItOnce) {
+  for (const std::int64_t k : {1, 31, 32, 33, 1000, 4096, 65536}) {
+    for (int splits = 1; splits < 40; ++splits) {
+      const FfmaPlan plan = ffma_plan(product(64, 64, k), hopper(), ffma_tiles()[0], splits);
+      const std::int64_t phases = (k + 31) / 32;
+      EXPECT_GE(std::int64_t{plan.splits} * plan.phases_of_split, phases);
+      EXPECT_LT(std::int64_t{plan.splits - 1} * plan.phases_of_split, phases);
+      EXPECT_LE(plan.splits, splits);
+    }
+  }
+}
+
+TEST(FfmaPlan, KIsCutWhereTilesAreFewerThanSms) {
+  EXPECT_EQ(best_ffma_plan(product(8192, 8192, 8192), hopper()).splits, 1);
+  const FfmaPlan deep = best_ffma_plan(product(256, 256, 65536), hopper());
+  EXPECT_GT(deep.splits, 8);
+  const Launch launch = ffma_launch(product(256, 256, 65536), deep);
+  EXPECT_EQ(launch.grid.y, static_cast<std::uint32_t>(deep.splits));
+  EXPECT_GE(launch.grid.count(), 100u);
+}
+
+TEST(FfmaPlan, LargeProductsTakeLargeTilesAndFlatOnesFlatTiles) {
+  const FfmaTile large = best_ffma_plan(product(8192, 8192, 8192), hopper()).tile;
+  EXPECT_GE(large.m * large.n, 128 * 128);
+  EXPECT_EQ(best_ffma_plan(product(16, 8192, 8192), hopper()).tile.m, 16);
+}
+
+TEST(FfmaPlan, ABatchIsInTheGrid) {
+  GemmProblem problem = product(300, 300, 300);
+  problem.batch = 7;
+  const FfmaPlan plan = best_ffma_plan(problem, hopper());
+  const Launch launch = ffma_launch(problem, plan);
+  EXPECT_EQ(launch.grid.z, 7u);
+  EXPECT_EQ(launch.grid.x, groups_of(300, plan.tile.m) * groups_of(300, plan.tile.n));
+}
+
+// Every element of a matrix is found again through the maps, and no map reaches beyond it.
+TEST(FfmaGroups, ElementsAreWhereTheMapsSayTheyAre) {
+  for (const std::int64_t pitch : {1, 2, 3, 4, 5, 7, 8, 1001, 1002}) {
+    for (const DeviceAddress start :
+         {DeviceAddress{4096}, DeviceAddress{4100}, DeviceAddress{4104}, DeviceAddress{4108}}) {
+      for (const std::int64_t rows : {1, 2, 3, 4, 5, 9}) {
+        const RowsInMemory matrix{.rows = rows, .columns = pitch, .pitch = pitch};
+        const int groups = residue_groups(matrix.pitch_bytes());
+        const auto step = static_cast<DeviceAddress>(groups * matrix.pitch_bytes());
+        EXPECT_EQ(step % 16, 0u);
+        std::int64_t found = 0;
+        for (int g = 0; g < groups; ++g) {
+          const FfmaGroup group = ffma_group(matrix, start, groups, g);
+          EXPECT_EQ(group.address % 16, 0u);
+          EXPECT_GE(group.rows, 1);
+          EXPECT_GE(group.address + 16, start + 1);
+          EXPECT_LE(group.address + static_cast<DeviceAddress>(group.rows - 1) * step +
+                        static_cast<DeviceAddress>(4 * (group.shift + pitch)),
+                    start + static_cast<DeviceAddress>(rows * matrix.pitch_bytes()));
+          for (std::int64_t q = 0; q + group.skip < group.rows; ++q) {
+            const DeviceAddress first = group.address + static_cast<DeviceAddress>(q) * step +
+                                        static_cast<DeviceAddress>(4 * group.shift);
+            EXPECT_EQ(first,
+                      start + static_cast<DeviceAddress>((q * groups + g) * matrix.pitch_bytes()));
+            ++found;
+          }
+        }
+        EXPECT_EQ(found, rows) << pitch << " " << start;
+      }
+    }
+  }
+}
+
+TEST(FfmaGroups, OneGroupWhereRowsAreAligned) {
+  EXPECT_EQ(residue_groups(4 * 1024), 1);
+  EXPECT_EQ(residue_groups(4 * 1022), 2);
+  EXPECT_EQ(residue_groups(4 * 1023), 4);
+}
+
+TEST(FfmaRefusal, SaysWhatItDoesNotTake) {
+  EXPECT_EQ(ffma_refusal(product(3, 5, 7), hopper()), std::nullopt);
+  EXPECT_THAT(ffma_refusal(product(3, 5, 0), hopper()).value_or(""), HasSubstr("nothing"));
+  EXPECT_THAT(ffma_refusal(product(3, 5, 7), testing::a100()).value_or(""), HasSubstr("9.0"));
+  GemmProblem problem = product(3, 5, 7);
+  problem.c.type = DataType::float16;
+  EXPECT_THAT(ffma_refusal(problem, hopper()).value_or(""), HasSubstr("float32"));
+  problem = product(3, 5, 7);
+  problem.batch = 2;
+  problem.a.batch_stride = 21;
+  EXPECT_THAT(ffma_refusal(problem, hopper()).value_or(""), HasSubstr("16 bytes apart"));
+  problem.precision = Precision::tf32;
+  EXPECT_THAT(ffma_refusal(problem, hopper()).value_or(""), HasSubstr("fp32"));
+}
+
+TEST(FfmaKernel, EveryConfigurationCompilesWithoutWarningsAndSpillsNothing) {
+  for (const FfmaTile& tile : ffma_tiles()) {
+    for (const int groups : {1, 4}) {
+      GemmProblem problem = product(8192, 8192, 8192);
+      if (groups == 4) {
+        problem.beta = 1.0;
+        problem.has_bias = true;
+        problem.activation = Activation::gelu;
+      }
+      const FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
+      KernelRequest request = embedded_request("gemm/ffma_tiles.cu");
+      const compile::Program program =
+          compile::compile({.source_name = request.source_name,
+                            .source = request.source,
+                            .kernel = "gemm",
+                            .architecture = "sm_90a",
+                            .defines = ffma_constants(problem, plan, groups, groups),
+                            .include_directories = {},
+                            .headers = request.headers,
+                            .extra_options = {"--ptxas-options=-v"}});
+      SCOPED_TRACE(fmt::format("{} groups {}", tile.text(), groups));
+      EXPECT_THAT(program.log,
+                  HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
+      EXPECT_THAT(program.log, ::testing::Not(HasSubstr("warning")));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::operations
