@@ -22,13 +22,23 @@ int main() {
                                      5, 16, 18, 7};
   try {
     const auto device = Device::open("cpu");
-    const MatmulReport report =
-        matmul(*device, dense_view(a.data(), DataType::float32, 3, 2),
-               dense_view(b.data(), DataType::float32, 2, 4, Order::column_major),
-               dense_view(c.data(), DataType::float64, 3, 4));
+    const ConstMatrixView a_view = dense_view(a.data(), DataType::float32, 3, 2);
+    const ConstMatrixView b_view =
+        dense_view(b.data(), DataType::float32, 2, 4, Order::column_major);
+    const MatrixView c_view = dense_view(c.data(), DataType::float64, 3, 4);
+    const MatmulReport report = matmul(*device, a_view, b_view, c_view);
+    bool right = c == expected;
+
+    // A layer of a neural network: a bias for each column and an activation in the same pass.
+    const std::vector<float> bias{-3, 0, -12, 1};
+    const std::vector<double> layer{0, 4,  0, 4,  //
+                                    0, 10, 0, 6,  //
+                                    2, 16, 6, 8};
+    matmul(*device, a_view, b_view, c_view, {.bias = bias, .activation = Activation::relu});
+    right = right && c == layer;
     std::printf("%s on %s: %s\n", report.variant.c_str(), device->id().c_str(),
-                c == expected ? "right" : "wrong");
-    return c == expected ? 0 : 1;
+                right ? "right" : "wrong");
+    return right ? 0 : 1;
   } catch (const Error& error) {
     std::fprintf(stderr, "consumer: %s\n", error.what());
     return error.exit_code();
