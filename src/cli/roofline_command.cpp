@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/problem_arguments.hpp"
 #include "cli/reasoning_options.hpp"
+#include "operations/gemm/problem.hpp"
 #include "operations/registry.hpp"
 #include "report/roofline_report.hpp"
 
@@ -21,7 +22,7 @@ using report::RooflinePoint;
 
 struct RooflineCommand {
   ReasoningOptions options;
-  std::string operation, results, rate = "fp32";
+  std::string operation, results, rate;
   operations::ProblemOptions problem;
   double flops = 0, bytes = 0, flop_per_byte = 0, peak_gflops = 0, bandwidth_gb = 0;
   CLI::Option *flops_given = nullptr, *bytes_given = nullptr;
@@ -63,10 +64,11 @@ struct RooflineCommand {
       context.ceilings.push_back({"given peak", peak_gflops * 1e9});
       context.machine = "the given machine";
     } else {
-      context.ceilings.push_back({rate, gpu.roofline(rate).flops_per_second});
+      const std::string chosen = ceiling(gpu);
+      context.ceilings.push_back({chosen, gpu.roofline(chosen).flops_per_second});
       for (const gpu::MathRate& other : gpu.rates) {
         // Two ceilings at a time can be told apart in a terminal.
-        if (other.name != rate && other.name == "tf32_tensor") {
+        if (other.name != chosen && other.name == "tf32_tensor") {
           context.ceilings.push_back({other.name, other.flops_per_second});
         }
       }
@@ -75,15 +77,28 @@ struct RooflineCommand {
     return context;
   }
 
+  // The one that was asked for, else that of the units that may compute the operation.
+  std::string ceiling(const gpu::Gpu& gpu) const {
+    if (!rate.empty()) return rate;
+    if (operation.empty()) return "fp32";
+    const std::string_view own = operations::make_operation(operation, problem)->work().rate;
+    return gpu.rate(own) ? std::string(own) : "fp32";
+  }
+
   // The operation with ideal reuse (every byte moved once), and for a product what its tiles leave.
   void add_operation(std::vector<RooflinePoint>& points) const {
     const auto made = operations::make_operation(operation, problem);
     const operations::Work work = made->work();
     if (operation == "matmul") {
-      points.push_back({.name = "untiled inner product", .intensity = gpu::tile_intensity(1, 1)});
+      // tile_intensity() is that of tiles of float32.
+      const Precision precision = parse_precision(problem.precision.value_or("fp32"));
+      const double scale = static_cast<double>(sizeof(float)) /
+                           static_cast<double>(size_of(operations::operand_type(precision)));
+      points.push_back(
+          {.name = "untiled inner product", .intensity = scale * gpu::tile_intensity(1, 1)});
       for (const int width : {8, 16, 32, 128}) {
         points.push_back({.name = fmt::format("tiles of {} x {}", width, width),
-                          .intensity = gpu::tile_intensity(width, width)});
+                          .intensity = scale * gpu::tile_intensity(width, width)});
       }
     }
     points.push_back({.name = fmt::format("{} {}, ideal", operation, made->size_text()),
@@ -150,9 +165,10 @@ void register_roofline(CLI::App& app, std::function<int()>& run) {
   sub->add_option("--results", command->results,
                   "Points from what tilescope ladder --json or explain --json wrote")
       ->type_name("FILE.json");
-  sub->add_option("--rate", command->rate, "The ceiling: fp32, tf32_tensor, bf16_tensor, ...")
-      ->type_name("NAME")
-      ->capture_default_str();
+  sub->add_option("--rate", command->rate,
+                  "The ceiling: fp32, tf32_tensor, bf16_tensor, ... (default: that of the "
+                  "operation's --precision)")
+      ->type_name("NAME");
   sub->add_option("--peak-gflops", command->peak_gflops, "A ceiling of your own, GFLOP/s")
       ->type_name("X")
       ->check(CLI::PositiveNumber);

@@ -129,6 +129,21 @@ class Table(program.ProgramTest):
         self.assertRegex(result.out, r"(?m)^cublas ")
         self.assertNotIn("tiled", result.out)
 
+    def test_the_roofline_of_a_precision_has_its_ceiling(self):
+        for precision, ceiling in (("fp32", "fp32"), ("bf16", "bf16_tensor"),
+                                   ("tf32", "tf32_tensor")):
+            result = self.run_program("roofline", "matmul", "--precision", precision, "--size",
+                                      "64", "--json", "-")
+            self.assertEqual(result.code, 0, result.err)
+            report = json.loads(result.out)
+            self.assertEqual(report["ceilings"][0]["name"], ceiling)
+            # Two operations for two elements.
+            self.assertEqual(report["points"][0]["intensity_flops_per_byte"],
+                             0.5 if precision == "bf16" else 0.25)
+        result = self.run_program("roofline", "matmul", "--precision", "bf16", "--size", "64",
+                                  "--rate", "tf32_tensor", "--json", "-")
+        self.assertEqual(json.loads(result.out)["ceilings"][0]["name"], "tf32_tensor")
+
     def test_targets_in_a_precision(self):
         for command in ("check", "explain"):
             result = self.run_program(command, "matmul/general", "--precision", "bf16", "--size",
