@@ -19,32 +19,17 @@
 // Launch: grid (tiles, splits, batch), `threads` threads, bytes as shared_bytes in the host's plan.
 #include "bulk_copy.cuh"
 #include "epilogue.cuh"
+#include "ffma_fragments.cuh"
 
-constexpr int BK = 32;                                       // 128 bytes of a row of A
-constexpr int lanes_across = 32 / LANES_DOWN;                // the warp as a rectangle of threads
-constexpr int WM = LANES_DOWN * RM, WN = lanes_across * RN;  // what a warp computes
-constexpr int warps_across = BN / WN;
-constexpr int warps_of_slice = BM / WM * warps_across;
-constexpr int warps = warps_of_slice * SLICES;
-// Who copies: lane 0 of the first warp (0), which refills a buffer half a phase after it was read; a
-// warp of its own (1); or a warpgroup (4), which hands its registers to the others.
-constexpr int threads = 32 * (warps + COPIERS);
-constexpr int quads = BK / 4 / SLICES;  // of a buffer, in a slice: four steps each
 constexpr int unroll = UNROLL;
 constexpr bool along_rows = ALONG_ROWS;  // the order of a step's products
+// An activation that takes many instructions is not written out for every element of a thread.
+constexpr bool is_long = !SPLIT && ACTIVATION == gelu;
+constexpr int rows_at_once = is_long ? 1 : LANES_DOWN;
 // Registers of a thread that multiplies, after the copying warpgroup has given up its own.
 constexpr int registers = warps == 8 ? 224 : warps == 12 ? 152 : 0;
 constexpr int registers_to_copy = 56;  // the compiler does not hold the copying code to fewer
 constexpr bool passes_registers = COPIERS == 4 && registers > 0;
-// An activation that takes many instructions is not written out for every element of a thread.
-constexpr bool is_long = !SPLIT && ACTIVATION == gelu;
-constexpr int rows_at_once = is_long ? 1 : LANES_DOWN;
-static_assert(BM % WM == 0 && BN % WN == 0 && WM % 8 == 0 && RN % 4 == 0, "tiles divide evenly");
-
-struct alignas(1024) Stage {
-  float a[BM * BK];  // step after step if A_BY_STEPS; else rows of 128 bytes, chunks exchanged
-  float b[BK * BN];  // step after step
-};
 
 struct Maps {
   TensorMap a[A_GROUPS], b[B_GROUPS];
@@ -61,102 +46,6 @@ struct Arguments {
   float* partial;  // batch x splits x m x n
   float alpha, beta;
 };
-
-struct Place {
-  int row, column;
-};
-
-// Half-warps are as square as can be: none reads more than 128 different bytes of A or of B at once.
-__device__ inline Place place_of_lane(int lane) {
-  constexpr int half_down = LANES_DOWN == 2 ? 2 : LANES_DOWN / 2;
-  if (half_down == LANES_DOWN) return {lane % half_down, lane / half_down};
-  return {lane / 16 * half_down + lane % half_down, lane % 16 / half_down};
-}
-
-// Where row `index` of a tile of `extent` rows lies in shared memory, and the way back.
-template <int groups, int extent>
-__device__ inline constexpr int sorted(int index) {
-  return index % groups * (extent / groups) + index / groups;
-}
-template <int groups, int extent>
-__device__ inline constexpr int unsorted(int position) {
-  return position % (extent / groups) * groups + position / (extent / groups);
-}
-
-// What a thread multiplies in step `step` of a quad, from a tile that lies step after step: fours of
-// neighbours, those of `lanes` lanes side by side.
-template <int groups, int extent, int lanes, int count>
-__device__ inline void load_step(float (&to)[count], const float* quad, int step) {
-#pragma unroll
-  for (int j = 0; j < count; j += 4) {
-    *reinterpret_cast<float4*>(&to[j]) = *reinterpret_cast<const float4*>(
-        quad + sorted<groups, BK>(step) * extent + j * lanes);
-  }
-}
-
-#if A_BY_STEPS
-// This thread's rows of A, two steps of them: fours of neighbours.
-struct RowsOfA {
-  using Address = const float*;
-  float of[2][RM];
-
-  __device__ static constexpr int row(int i) { return i / 4 * 4 * LANES_DOWN + i % 4; }
-  __device__ static Address start(Stage& stage, int warp_row, int lane_row, int quad) {
-    return stage.a + quad * (4 / A_GROUPS) * BM + warp_row + lane_row * 4;
-  }
-  __device__ static Address in_stage(Address start, int stage) {
-    return start + stage * (sizeof(Stage) / sizeof(float));
-  }
-  __device__ static Address of_quad(Address stage, int quad) {
-    return stage + quad * (4 / A_GROUPS) * BM;
-  }
-  __device__ void load_first(Address quad) {
-    load_step<A_GROUPS, BM, LANES_DOWN>(of[0], quad, 0);
-  }
-  // Before a step is multiplied: the one after it.
-  __device__ void load_before(int step, Address now, Address next) {
-    load_step<A_GROUPS, BM, LANES_DOWN>(of[(step + 1) % 2], step < 3 ? now : next, (step + 1) % 4);
-  }
-  __device__ void load_after(int, int, Address) {}
-  __device__ float value(int i, int step) const { return of[step % 2][i]; }
-};
-#else
-// This thread's rows of A, four steps of each: one quad. Chunk c of row r lies at c xor r % 8. Stages
-// start at multiples of 1,024, so that the bits of the chunk stand alone in an address, and the
-// address of another quad differs by an exclusive or.
-struct RowsOfA {
-  using Address = unsigned;
-  float4 of[RM];
-
-  __device__ static constexpr int row(int i) { return i * LANES_DOWN; }
-  __device__ static Address start(Stage& stage, int warp_row, int lane_row, int quad) {
-    const int first = warp_row + lane_row;
-    return shared_address(stage.a) + first * BK * 4 + ((first % 8) ^ quad) * 16;
-  }
-  __device__ static Address in_stage(Address start, int stage) {
-    return start + stage * sizeof(Stage);
-  }
-  __device__ static Address of_quad(Address stage, int quad) { return stage ^ quad * 16; }
-  __device__ void load_row(int i, Address quad) {
-    const unsigned at = (quad ^ (i * LANES_DOWN % 8 * 16)) + i * LANES_DOWN * BK * 4;
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(of[i].x), "=f"(of[i].y), "=f"(of[i].z), "=f"(of[i].w)
-                 : "r"(at));
-  }
-  __device__ void load_first(Address quad) {
-#pragma unroll
-    for (int i = 0; i < RM; ++i) load_row(i, quad);
-  }
-  __device__ void load_before(int, Address, Address) {}
-  // A row's last use in a quad: its registers take the next four steps.
-  __device__ void load_after(int i, int step, Address next) {
-    if (step == 3) load_row(i, next);
-  }
-  __device__ float value(int i, int step) const {
-    return step == 0 ? of[i].x : step == 1 ? of[i].y : step == 2 ? of[i].z : of[i].w;
-  }
-};
-#endif
 
 // Where the phase before this one lay, which is where the STAGES - 1st after this one goes: with the
 // latter's parity.
