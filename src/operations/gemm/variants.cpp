@@ -9,6 +9,7 @@
 #include "operations/gemm/ffma.hpp"
 #include "operations/gemm/gemv.hpp"
 #include "operations/gemm/general.hpp"
+#include "operations/gemm/mma_sync.hpp"
 #include "operations/gemm/tensor_tiles.hpp"
 
 namespace tilescope::operations {
@@ -20,6 +21,11 @@ const std::vector<GemmVariant>& gemm_variants() {
        .source = "gemm/general.cu",
        .refusal = general_refusal,
        .prepare = prepare_general},
+      {.name = "mma_sync",
+       .idea = "tensor cores, fed by cp.async",
+       .source = "gemm/mma_sync.cu",
+       .refusal = mma_sync_refusal,
+       .prepare = prepare_mma_sync},
       {.name = "ffma_tiles",
        .idea = "FFMA, fed by the copy engine",
        .source = "gemm/ffma_tiles.cu",
