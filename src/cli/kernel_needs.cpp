@@ -104,17 +104,24 @@ KernelNeedsFound of_file(const KernelQuestion& question, const gpu::Gpu& gpu) {
   return found;
 }
 
-// The step that is meant: the only one, the one that is named, or else the first.
-const operations::Step& choose(const operations::Plan& plan, const KernelQuestion& question,
-                               std::string& note) {
+// The step that is meant: the only one, the one that is named, or else the first that is of the
+// variant's own source; others prepare operands or add up parts.
+const operations::Step& choose(const operations::Plan& plan, std::string_view source,
+                               const KernelQuestion& question, std::string& note) {
   const operations::Step* chosen = nullptr;
+  bool is_own = false;
   std::vector<std::string> names;
   for (const operations::Step& step : plan.steps) {
     if (step.kernel.empty()) continue;  // a fill
     if (std::find(names.begin(), names.end(), step.kernel) == names.end()) {
       names.push_back(step.kernel);
     }
-    if (!chosen && (question.kernel.empty() || question.kernel == step.kernel)) chosen = &step;
+    if (!question.kernel.empty() && question.kernel != step.kernel) continue;
+    const bool own = step.source.empty() || step.source == source;
+    if (!chosen || (own && !is_own)) {
+      chosen = &step;
+      is_own = own;
+    }
   }
   if (!chosen) {
     throw Error(ErrorKind::usage,
@@ -133,7 +140,7 @@ KernelNeedsFound of_operation(const operations::Operation& operation,
                               const KernelQuestion& question, const gpu::Gpu& gpu) {
   const operations::Plan plan = operation.plan(variant, gpu.properties);
   std::string note;
-  const operations::Step& step = choose(plan, question, note);
+  const operations::Step& step = choose(plan, variant.source, question, note);
   const KernelRequest request =
       operations::embedded_request(step.source.empty() ? variant.source : step.source);
   compile::Compilation compilation{.source_name = request.source_name,

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import unittest
 
 import numpy as np
@@ -153,6 +154,19 @@ class Table(program.ProgramTest):
         result = self.run_program("occupancy", "matmul/general", "--precision", "fp16")
         self.assertEqual(result.code, 0, result.err)
         self.assertIn("matmul/general: 256 threads a block", result.out)
+
+    def test_occupancy_is_that_of_the_product_not_of_what_prepares_it(self):
+        target = ("occupancy", "matmul/tensor_tiles", "--precision", "bf16", "--size", "1001")
+        result = self.run_program(*target)
+        self.assertEqual(result.code, 0, result.err)
+        kernels = re.search(r"launches ([\w, ]+);", result.out)[1].split(", ")
+        self.assertGreater(len(kernels), 1, "operands of odd rows are copied first")
+        shared = [int(text.replace(",", "")) for text in
+                  re.findall(r"([\d,]+) B of shared memory", result.out)]
+        first = self.run_program(*target, "--kernel", kernels[0])
+        self.assertEqual(first.code, 0, first.err)
+        self.assertNotIn(f"{shared[0]:,} B of shared memory", first.out)
+        self.assertGreater(shared[0], 48 * 1024, "the tiles in flight of a product")
 
 
 if __name__ == "__main__":

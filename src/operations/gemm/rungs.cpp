@@ -1,5 +1,7 @@
 #include "operations/gemm/rungs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "gpu/profiles.hpp"
@@ -122,7 +124,9 @@ Plan GemmRungs::plan(const VariantInfo& variant, const DeviceProperties& device)
   if (variant.is_peer) throw no_kernel_of_ours("matmul", variant);
   const GemmVariant& ours = gemm_variant(variant.name);
   const DeviceProperties gpu = real_gpu(device);
-  if (auto why = ours.refusal(problem_, gpu)) throw Error(ErrorKind::usage, *why);
+  if (auto why = ours.refusal(problem_, gpu)) {
+    throw Error(ErrorKind::usage, fmt::format("matmul/{}: {}", variant.name, *why));
+  }
   return recorded_plan(ours, problem_, gpu);
 }
 
