@@ -68,7 +68,12 @@ struct RingPosition {
   __device__ void advance() {
     if (++index == STAGES_OF_RING) {
       index = 0;
-      parity ^= 1;
+            parity ^= 1;
     }
+  }
+  __device__ void skip(int stages) {
+    index += stages;
+    parity ^= index / STAGES_OF_RING % 2;
+    index %= STAGES_OF_RING;
   }
 };

@@ -16,7 +16,7 @@
 // theirs, in the first columns: they are set to zero, and B, whose k may begin anywhere, is read
 // `shift` rows earlier, where it reads as zeros.
 //
-// Constants: TILE_M, TILE_N, STAGES, CONSUMERS, CLUSTER (1 or 2), OPERAND, STEP, A_MN_MAJOR,
+// Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER (1 or 2), OPERAND, STEP, A_MN_MAJOR,
 // B_MN_MAJOR, A_CLASSES (1, 2, 4, 8), C_STORE (a StoreKind), C_TYPE, BIAS, READS_C, ACTIVATION,
 // GROUP_ROWS.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024 bytes.
@@ -32,7 +32,9 @@ constexpr int tile_k = row_bytes / element_bytes;
 constexpr int steps = tile_k / STEP;
 constexpr int a_bytes = TILE_M * row_bytes, b_bytes = TILE_N * row_bytes;
 constexpr int chunk_bytes = 64 * row_bytes;      // of MN-major tiles: 64 elements by 64 of k
-constexpr int rows_of_consumer = TILE_M / CONSUMERS;
+// Consumers share a tile, or take tiles in turn: one writes its results while the other multiplies.
+constexpr int sharers = IN_TURN ? 1 : CONSUMERS;
+constexpr int rows_of_consumer = TILE_M / sharers;
 constexpr int products_of_consumer = rows_of_consumer / 64;
 // How sums become C: one by one from registers; in boxes by the copy engine; in rows by warps, both
 // through shared memory; or as they are, one by one, to the memory of a part of k.
@@ -42,8 +44,9 @@ constexpr int c_columns = row_bytes / sizeof(C_TYPE);  // of a box of C
 constexpr int c_box_bytes = 64 * row_bytes;
 constexpr int registers_of_producer = CONSUMERS == 1 ? 56 : CONSUMERS == 2 ? 40 : 32;
 constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : CONSUMERS == 2 ? 232 : 160;
-static_assert(TILE_M == 64 * products_of_consumer * CONSUMERS, "a wgmma has 64 rows");
+static_assert(TILE_M == 64 * products_of_consumer * sharers, "a wgmma has 64 rows");
 static_assert(A_CLASSES == 1 || (!A_MN_MAJOR && B_MN_MAJOR), "k of B may begin anywhere");
+static_assert(!IN_TURN || CONSUMERS == 2, "two take turns");
 static_assert(STEP == 16 || (!A_MN_MAJOR && !B_MN_MAJOR), "tf32 tiles are K-major");
 
 struct Shared {
@@ -172,11 +175,21 @@ __device__ inline void synchronise_consumer(int consumer) {
   asm volatile("bar.sync %0, 128;" ::"r"(1 + consumer) : "memory");
 }
 
+// Consumers that take tiles in turn multiply in turn too. Beside keeping the tensor cores to one of
+// them, this lets each wait for stages by parity: when its turn comes, the other has seen all its
+// stages filled, so the next filling of a stage is the one that is waited for.
+__device__ inline void await_turn(int consumer) {
+  asm volatile("bar.sync %0, 256;" ::"r"(4 + consumer) : "memory");
+}
+__device__ inline void pass_turn(int consumer) {
+  asm volatile("bar.arrive %0, 256;" ::"r"(5 - consumer) : "memory");
+}
+
 // Sets the first `count` elements of this consumer's rows of A to zero.
-__device__ inline void clear_columns(unsigned char* a, int count, int consumer) {
+__device__ inline void clear_columns(unsigned char* a, int count, int first_row, int consumer) {
 #pragma unroll
   for (int i = 0; i < products_of_consumer; ++i) {
-    const int row = consumer * rows_of_consumer + 64 * i + threadIdx.x % 64;
+    const int row = first_row + 64 * i + threadIdx.x % 64;
     unsigned char* const chunk = a + row * row_bytes + 16 * (row % 8);
     for (int e = threadIdx.x % 128 / 64; e < count; e += 2) {
       if (STEP == 16) {
@@ -191,10 +204,9 @@ __device__ inline void clear_columns(unsigned char* a, int count, int consumer) 
 }
 
 // The sums of one tile over one part of k.
-__device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>& stage, int consumer,
-                                const BlockUnit& unit, int shift) {
+__device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>& stage, int first_row, int consumer, const BlockUnit& unit, int shift) {
   const auto a_tile = [&](int s, int i) {
-    const int row = consumer * rows_of_consumer + 64 * i;
+    const int row = first_row + 64 * i;
     const unsigned char* at = shared.a[s] + row * row_bytes;  // a chunk of 64 is as large
     return A_MN_MAJOR ? mn_major_tile(at, chunk_bytes) : k_major_tile(at);
   };
@@ -202,7 +214,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
   for (int kt = unit.first; kt < unit.last; ++kt, stage.advance()) {
     wait(shared.full[stage.index], stage.parity);
     if (A_CLASSES > 1 && kt == 0 && shift > 0) {
-      clear_columns(shared.a[stage.index], shift, consumer);
+      clear_columns(shared.a[stage.index], shift, first_row, consumer);
     }
     const unsigned long long b = B_MN_MAJOR ? mn_major_tile(shared.b[stage.index], chunk_bytes)
                                             : k_major_tile(shared.b[stage.index]);
@@ -226,6 +238,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
     if (previous >= 0) give_back(shared.empty[previous]);
     previous = stage.index;
   }
+  if (IN_TURN) pass_turn(consumer);
   wait_for_products<0>();
 #pragma unroll
   for (int i = 0; i < products_of_consumer; ++i) pin(sum[i]);
@@ -381,14 +394,26 @@ __device__ inline void store_boxes(const float (&sum)[TILE_N / 2], unsigned char
 }
 
 __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments& p, int consumer) {
-  RingPosition<STAGES> stage;
+    RingPosition<STAGES> stage;
+  const int rows_before = IN_TURN ? 0 : consumer * rows_of_consumer;
+  int turn = 0;
+  if (IN_TURN && consumer == 1) pass_turn(consumer);
   for (int u = blockIdx.x / CLUSTER; u < p.units; u += gridDim.x / CLUSTER) {
     const BlockUnit unit = unit_of_block(p, u);
+    if (IN_TURN) {
+      const bool is_mine = turn == consumer;
+      turn = (turn + 1) % CONSUMERS;
+      if (!is_mine) {
+        stage.skip(unit.last - unit.first);
+        continue;
+      }
+    }
     Sums sum;
-    multiply(sum, shared, stage, consumer, unit, p.shift[unit.row_class]);
+    if (IN_TURN) await_turn(consumer);
+    multiply(sum, shared, stage, rows_before, consumer, unit, p.shift[unit.row_class]);
 #pragma unroll
     for (int i = 0; i < products_of_consumer; ++i) {
-      const int first_row = consumer * rows_of_consumer + 64 * i;
+      const int first_row = rows_before + 64 * i;
       if (row_of_c(unit, unit.row + first_row) >= p.m) break;
       if (through_shared) {
         store_boxes(sum[i], reinterpret_cast<unsigned char(*)[c_box_bytes]>(shared.c[consumer]),
@@ -409,10 +434,12 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   // Swizzled tiles begin at multiples of 1,024 bytes of shared memory.
   const unsigned misaligned = shared_address(raw) % 1024;
   Shared& shared = *reinterpret_cast<Shared*>(raw + (misaligned ? 1024 - misaligned : 0));
-  if (threadIdx.x == 0) {
+    if (threadIdx.x == 0) {
+    prefetch(maps.a[0]);
+    prefetch(maps.b);
     for (int s = 0; s < STAGES; ++s) {
       initialise(shared.full[s], 1);
-      initialise(shared.empty[s], CONSUMERS * CLUSTER);
+      initialise(shared.empty[s], sharers * CLUSTER);
     }
     publish_barriers();
   }

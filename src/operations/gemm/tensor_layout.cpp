@@ -73,25 +73,24 @@ Repacking::Repacking(Device& device, const RowsInMemory& from, bool turned)
 void Repacking::run(DeviceAddress from, const Stream& stream) const {
   constexpr std::int64_t most_blocks_down = 65535;
   constexpr int threads = 256;
-  const auto down = [&](std::int64_t blocks) {
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, most_blocks_down));
-  };
+  const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(from_.type));
+  const std::int64_t chunks = groups_of(from_.columns, chunk);
   Launch launch;
   if (turned_) {
     launch.grid = {static_cast<std::uint32_t>(groups_of(from_.rows, 32)),
-                   down(groups_of(from_.columns, 32))};
+                   static_cast<std::uint32_t>(std::clamp<std::int64_t>(groups_of(from_.columns, 32),
+                                                                       1, most_blocks_down))};
     launch.block = {32, 8};
   } else {
-    const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(from_.type));
-    launch.grid = {static_cast<std::uint32_t>(groups_of(from_.columns, chunk * threads)),
-                   down(from_.rows)};
-    launch.block = {threads};
+    launch = flat_launch(groups_of(from_.rows * chunks, threads), threads);
   }
   launch.grid.z = static_cast<std::uint32_t>(from_.batch);
-  device_.launch(kernel_, launch,
-                 KernelArguments::of(from, buffer_.address(), from_.rows, from_.columns,
-                                     from_.pitch, to_.pitch, from_.batch_stride, to_.batch_stride),
-                 stream);
+
+  KernelArguments arguments =
+      KernelArguments::of(from, buffer_.address(), from_.rows, from_.columns, from_.pitch,
+                          to_.pitch, from_.batch_stride, to_.batch_stride);
+  if (!turned_) arguments.push(static_cast<std::uint32_t>(chunks));
+  device_.launch(kernel_, launch, arguments, stream);
 }
 
 }  // namespace tilescope::operations

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -14,13 +12,13 @@
 #include "operations/gemm/constants.hpp"
 #include "operations/gemm/general.hpp"
 #include "operations/gemm/tensor_layout.hpp"
+#include "operations/gemm/tensor_tile_layout.hpp"
 #include "operations/kernel_plan.hpp"
 #include "operations/kernel_source.hpp"
 
 namespace tilescope::operations {
 namespace {
 
-constexpr std::int64_t row_bytes = 128;  // of a tile in shared memory
 constexpr int most_classes = 8;
 
 // As struct Arguments of the kernel.
@@ -33,78 +31,6 @@ struct Arguments {
   DeviceAddress c, bias, partial;
   std::int64_t partial_pitch;
 };
-
-// As enum StoreKind of the kernel.
-enum class Store { each = 0, boxed = 1, rows = 2, partial = 3 };
-
-// An operand as the kernel takes it: rows in memory, which are m (or n) or, MN-major, k.
-struct TileOperand {
-  RowsInMemory rows;
-  bool mn_major = false;
-  bool repacked = false, turned = false;
-};
-
-TileOperand tile_operand(const GemmOperand& operand, std::int64_t rows, std::int64_t k,
-                         bool k_contiguous, std::int64_t batch) {
-  TileOperand result;
-  result.rows = {.type = operand.type,
-                 .rows = k_contiguous ? rows : k,
-                 .columns = k_contiguous ? k : rows,
-                 .pitch = operand.leading,
-                 .batch = batch,
-                 .batch_stride = operand.batch_stride};
-  result.mn_major = !k_contiguous;
-  if (result.mn_major && size_of(operand.type) != 2) {
-    result.repacked = result.turned = true;
-    result.mn_major = false;
-  }
-  return result;
-}
-
-struct TileLayout {
-  TileOperand a, b;
-  int classes = 1;  // of rows of A that a tile is made of
-  Store store = Store::rows;
-};
-
-TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
-  TileLayout layout{
-      .a = tile_operand(p.a, p.shape.m, p.shape.k, p.a.order == Order::row_major, p.batch),
-      .b = tile_operand(p.b, p.shape.n, p.shape.k, p.b.order == Order::column_major, p.batch)};
-  const auto is_aligned = [](const TileOperand& operand) {
-    return operand.repacked ||
-           (operand.rows.pitch_bytes() % copy_alignment == 0 && operand.rows.batch_fits_map());
-  };
-  if (!is_aligned(layout.b)) layout.b.repacked = true;
-  if (!is_aligned(layout.a)) {
-    const int classes = residue_groups(layout.a.rows.pitch_bytes());
-    const bool fills_tiles = p.shape.m >= std::int64_t{2} * classes * tile.m * tile.cluster;
-    if (layout.b.mn_major && !layout.a.mn_major && fills_tiles && layout.a.rows.batch_fits_map()) {
-      layout.classes = classes;
-    } else {
-      layout.a.repacked = true;
-    }
-  }
-  const auto element = static_cast<std::int64_t>(size_of(p.c.type));
-  const bool c_is_aligned = p.c.leading * element % copy_alignment == 0 &&
-                            (p.batch == 1 || p.c.batch_stride * element % copy_alignment == 0);
-  if (tile.splits > 1) {
-    layout.store = Store::partial;
-  } else if (p.beta != 0.0) {
-    layout.store = Store::each;
-  } else if (c_is_aligned) {
-    layout.store = Store::boxed;
-  }
-  return layout;
-}
-
-std::size_t shared_bytes_of(const TensorTile& tile, Store store) {
-  const auto stage = static_cast<std::size_t>(row_bytes * (tile.m + tile.n));
-  constexpr std::size_t boxes = 2 * 64 * row_bytes, barriers = 16, alignment = 1024;
-  const bool through_shared = store == Store::boxed || store == Store::rows;
-  return static_cast<std::size_t>(tile.stages) * (stage + barriers) +
-         (through_shared ? static_cast<std::size_t>(tile.consumers) * boxes : 1024) + 2 * alignment;
-}
 
 class TensorTilesRun final : public GemmRun {
  public:
@@ -149,7 +75,8 @@ class TensorTilesRun final : public GemmRun {
 
   void size_work() {
     const MatmulShape& s = problem_.shape;
-    const std::int64_t tile_k = row_bytes / static_cast<std::int64_t>(size_of(problem_.a.type));
+    const std::int64_t tile_k =
+        tile_row_bytes / static_cast<std::int64_t>(size_of(problem_.a.type));
     Arguments& a = arguments_;
     a = {};
     a.m = static_cast<std::int32_t>(s.m);
@@ -196,6 +123,7 @@ class TensorTilesRun final : public GemmRun {
     constant("TILE_N", tile_.n);
     constant("STAGES", tile_.stages);
     constant("CONSUMERS", tile_.consumers);
+    constant("IN_TURN", tile_.in_turn);
     constant("CLUSTER", tile_.cluster);
     constant("A_MN_MAJOR", layout_.a.mn_major);
     constant("B_MN_MAJOR", layout_.b.mn_major);
@@ -288,7 +216,7 @@ class TensorTilesRun final : public GemmRun {
   }
 
   static std::uint32_t columns_of_box(DataType type) {
-    return static_cast<std::uint32_t>(row_bytes / static_cast<std::int64_t>(size_of(type)));
+    return static_cast<std::uint32_t>(tile_row_bytes / static_cast<std::int64_t>(size_of(type)));
   }
 
   Device& device_;
@@ -306,78 +234,6 @@ class TensorTilesRun final : public GemmRun {
 };
 
 }  // namespace
-
-std::string text_of(const TensorTile& tile) {
-  std::string text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.stages);
-  if (tile.cluster > 1) text += fmt::format(" cluster {}", tile.cluster);
-  if (tile.splits > 1) text += fmt::format(" split {}", tile.splits);
-  return text;
-}
-
-TensorTile parse_tensor_tile(const std::string& text) {
-  TensorTile t;
-  int end = 0;
-  const int read = std::sscanf(text.c_str(), "%d,%d,%d,%d,%d,%d,%d%n", &t.m, &t.n, &t.consumers,
-                               &t.stages, &t.cluster, &t.splits, &t.group, &end);
-  if (read != 7 || static_cast<std::size_t>(end) != text.size()) {
-    throw Error(ErrorKind::usage, fmt::format("tile \"{}\" is not of the form "
-                                              "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP",
-                                              text));
-  }
-  return t;
-}
-
-std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
-                                               const DeviceProperties& device) {
-  const MatmulShape& s = problem.shape;
-  const bool is_16_bit = size_of(problem.a.type) == 2;
-  const std::int64_t k_tiles =
-      groups_of(s.k, row_bytes / static_cast<std::int64_t>(size_of(problem.a.type)));
-  const double multiply_adds_per_cycle = is_16_bit ? 4096.0 : 2048.0;  // of an SM, in bytes of k
-  std::vector<std::pair<double, TensorTile>> candidates;
-  for (const auto& [m, n, consumers] :
-       {std::tuple{128, 256, 2}, std::tuple{256, 128, 2}, std::tuple{128, 192, 2},
-        std::tuple{128, 128, 2}, std::tuple{128, 64, 2}, std::tuple{64, 256, 1},
-        std::tuple{64, 128, 1}, std::tuple{64, 64, 1}}) {
-    for (const int cluster : {1, 2}) {
-      // Each block of a cluster loads whole boxes of 64 columns.
-      if (cluster == 2 && (n % 128 != 0 || s.m <= m)) continue;
-      std::vector<int> splits{1};
-      const std::int64_t tiles =
-          groups_of(s.m, m * cluster) * cluster * groups_of(s.n, n) * problem.batch;
-      if (tiles < device.sm_count) {
-        for (const int most : {device.sm_count, 2 * device.sm_count}) {
-          const auto split = static_cast<int>(std::min(most / tiles, k_tiles / 4));
-          if (split > 1) splits.push_back(split);
-        }
-      }
-      for (const int split : splits) {
-        TensorTile tile{
-            .m = m, .n = n, .consumers = consumers, .cluster = cluster, .splits = split};
-        const TileLayout layout = layout_of(problem, tile);
-        tile.stages = 8;
-        while (shared_bytes_of(tile, layout.store) > device.shared_bytes_per_block_optin) {
-          --tile.stages;
-        }
-        const double units = static_cast<double>(tiles * split);
-        const double waves = std::ceil(units / device.sm_count);
-        const double depth = static_cast<double>(groups_of(k_tiles, split));
-        const double compute = m * n * 128.0 / multiply_adds_per_cycle;
-        const double loads = (m + n / cluster) * 128.0 / 32.0;  // bytes per cycle from L2
-        const double reduction =
-            split > 1 ? 3000.0 + 8.0 * split * static_cast<double>(s.m * s.n) / 3000.0 : 0.0;
-        const double cycles =
-            waves * (depth * std::max(compute, loads) + 1500.0 + m * n / 20.0) + reduction;
-        candidates.emplace_back(cycles, tile);
-      }
-    }
-  }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<TensorTile> tiles;
-  for (const auto& [cycles, tile] : candidates) tiles.push_back(tile);
-  return tiles;
-}
 
 std::optional<std::string> tensor_tiles_refusal(const GemmProblem& problem,
                                                 const DeviceProperties& device) {

@@ -18,6 +18,7 @@ struct TensorTile {
   int cluster = 1;       ///< blocks that share a tile of B
   int splits = 1;        ///< parts that k is cut into
   int group = 8;         ///< rows of tiles that are computed together
+  bool in_turn = false;  ///< consumers take tiles in turn instead of sharing each
 
   friend bool operator==(const TensorTile&, const TensorTile&) = default;
 };
@@ -25,8 +26,8 @@ struct TensorTile {
 /// The tile as "128x256x4 cluster 2 split 3".
 std::string text_of(const TensorTile& tile);
 
-/// The tile that "M,N,consumers,stages,cluster,splits,group" names. Throws Error(usage) for a text
-/// of other form.
+/// The tile that "M,N,consumers,stages,cluster,splits,group,in_turn" names. Throws Error(usage) for
+/// a text of other form.
 TensorTile parse_tensor_tile(const std::string& text);
 
 /// Tiles that can compute the problem, the best by the model first.

@@ -1,0 +1,141 @@
+// Which tile computes a problem soonest: a model of a persistent block's time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "operations/gemm/tensor_tile_layout.hpp"
+#include "operations/kernel_plan.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+// Cycles and bytes per cycle of an H200; docs/results/products_h200.md has the runs that they
+// come from.
+constexpr double launch_cycles = 3500.0;      // of one more kernel
+constexpr double bytes_from_memory = 2450.0;  // per cycle, whole chip
+constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
+constexpr double tile_bytes_per_sm = 56.0;    // per cycle into one SM's shared memory
+constexpr double elements_per_cycle = 32.0;   // of a tile of C, for one tile of k
+constexpr double fill_cycles = 700.0;         // from the first copy to the first product
+constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
+
+double bytes_of(const RowsInMemory& rows) {
+  return static_cast<double>(rows.rows) * static_cast<double>(rows.columns) *
+         static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
+}
+
+double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
+                        const TileLayout& layout, double sm_count) {
+  const MatmulShape& s = problem.shape;
+  const std::int64_t tile_k = tile_row_bytes / static_cast<std::int64_t>(size_of(problem.a.type));
+  const std::int64_t rows = groups_of(groups_of(s.m, layout.classes), tile.m * tile.cluster) *
+                            tile.cluster * layout.classes;
+  const double units =
+      static_cast<double>(rows * groups_of(s.n, tile.n) * tile.splits * problem.batch);
+  const double rounds = std::ceil(units / sm_count);
+  const double depth = static_cast<double>(groups_of(groups_of(s.k, tile_k), tile.splits));
+  const double elements = static_cast<double>(tile.m * tile.n);
+  // One warpgroup alone leaves gaps between its products.
+  const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
+  const double loads =
+      static_cast<double>((tile.m + tile.n / tile.cluster) * tile_row_bytes) / tile_bytes_per_sm;
+  const double multiply = depth * std::max(elements / rate, loads);
+  const double store = store_cycles + elements / stored_elements_per_cycle;
+  const double block =
+      tile.in_turn ? rounds * std::max(multiply, (multiply + store) / tile.consumers) + store
+                   : rounds * (multiply + store);
+  const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
+  const double traffic = bytes_of(layout.a.rows) + bytes_of(layout.b.rows) +
+                         c_bytes * static_cast<double>(size_of(problem.c.type));
+  double cycles = fill_cycles + std::max(block, traffic / bytes_from_memory);
+  for (const TileOperand* operand : {&layout.a, &layout.b}) {
+    if (operand->repacked) {
+      cycles += launch_cycles + 2.0 * bytes_of(operand->rows) / bytes_from_memory;
+    }
+  }
+  if (tile.splits > 1) cycles += launch_cycles + 8.0 * tile.splits * c_bytes / bytes_from_l2;
+  return cycles;
+}
+
+// Tiles that keep the accumulators of a warpgroup within 128 registers a thread.
+std::vector<TensorTile> shapes() {
+  std::vector<TensorTile> tiles;
+  for (const auto& [m, n] : {std::pair{128, 256}, std::pair{256, 128}, std::pair{128, 192},
+                             std::pair{128, 128}, std::pair{128, 64}}) {
+    tiles.push_back({.m = m, .n = n, .consumers = 2});
+  }
+  for (const auto& [m, n] :
+       {std::pair{128, 128}, std::pair{64, 256}, std::pair{64, 128}, std::pair{64, 64}}) {
+    tiles.push_back({.m = m, .n = n, .consumers = 2, .in_turn = true});
+  }
+  for (const int n : {256, 128, 64}) tiles.push_back({.m = 64, .n = n, .consumers = 1});
+  return tiles;
+}
+
+std::vector<int> splits_of(const GemmProblem& problem, const TensorTile& tile, int sm_count) {
+  const std::int64_t tiles = groups_of(problem.shape.m, tile.m * tile.cluster) * tile.cluster *
+                             groups_of(problem.shape.n, tile.n) * problem.batch;
+  const std::int64_t k_tiles = groups_of(
+      problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type)), tile_row_bytes);
+  constexpr std::int64_t least_k_tiles = 4;  // of a part
+  std::vector<int> splits{1};
+  for (const std::int64_t blocks : {sm_count / 2, sm_count, 2 * sm_count}) {
+    const std::int64_t split = std::min(blocks / tiles, k_tiles / least_k_tiles);
+    if (split > splits.back()) splits.push_back(static_cast<int>(split));
+  }
+  return splits;
+}
+
+}  // namespace
+
+std::string text_of(const TensorTile& tile) {
+  std::string text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.stages);
+  if (tile.cluster > 1) text += fmt::format(" cluster {}", tile.cluster);
+  if (tile.splits > 1) text += fmt::format(" split {}", tile.splits);
+  if (tile.in_turn) text += " in turn";
+  return text;
+}
+
+TensorTile parse_tensor_tile(const std::string& text) {
+  TensorTile t;
+  int in_turn = 0, end = 0;
+  const int read = std::sscanf(text.c_str(), "%d,%d,%d,%d,%d,%d,%d,%d%n", &t.m, &t.n, &t.consumers,
+                               &t.stages, &t.cluster, &t.splits, &t.group, &in_turn, &end);
+  t.in_turn = in_turn != 0;
+  if (read != 8 || static_cast<std::size_t>(end) != text.size()) {
+    throw Error(ErrorKind::usage, fmt::format("tile \"{}\" is not of the form "
+                                              "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN",
+                                              text));
+  }
+  return t;
+}
+
+std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
+                                               const DeviceProperties& device) {
+  std::vector<std::pair<double, TensorTile>> candidates;
+  for (TensorTile tile : shapes()) {
+    for (const int cluster : {1, 2}) {
+      // Each block of a cluster loads whole boxes of 64 columns of B.
+      if (cluster == 2 && (tile.n % 128 != 0 || problem.shape.m <= tile.m)) continue;
+      tile.cluster = cluster;
+      for (const int splits : splits_of(problem, tile, device.sm_count)) {
+        tile.splits = splits;
+        const TileLayout layout = layout_of(problem, tile);
+        tile.stages = 8;
+        while (shared_bytes_of(tile, layout.store) > device.shared_bytes_per_block_optin) {
+          --tile.stages;
+        }
+        candidates.emplace_back(predicted_cycles(problem, tile, layout, device.sm_count), tile);
+      }
+    }
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<TensorTile> tiles;
+  for (const auto& [cycles, tile] : candidates) tiles.push_back(tile);
+  return tiles;
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,64 @@
+#include "operations/gemm/tensor_tile_layout.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+TileOperand tile_operand(const GemmOperand& operand, std::int64_t rows, std::int64_t k,
+                         bool k_contiguous, std::int64_t batch) {
+  TileOperand result;
+  result.rows = {.type = operand.type,
+                 .rows = k_contiguous ? rows : k,
+                 .columns = k_contiguous ? k : rows,
+                 .pitch = operand.leading,
+                 .batch = batch,
+                 .batch_stride = operand.batch_stride};
+  result.mn_major = !k_contiguous;
+  if (result.mn_major && size_of(operand.type) != 2) {
+    result.repacked = result.turned = true;
+    result.mn_major = false;
+  }
+  return result;
+}
+
+}  // namespace
+
+TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
+  TileLayout layout{
+      .a = tile_operand(p.a, p.shape.m, p.shape.k, p.a.order == Order::row_major, p.batch),
+      .b = tile_operand(p.b, p.shape.n, p.shape.k, p.b.order == Order::column_major, p.batch)};
+  const auto is_aligned = [](const TileOperand& operand) {
+    return operand.repacked ||
+           (operand.rows.pitch_bytes() % copy_alignment == 0 && operand.rows.batch_fits_map());
+  };
+  if (!is_aligned(layout.b)) layout.b.repacked = true;
+  if (!is_aligned(layout.a)) {
+    const int classes = residue_groups(layout.a.rows.pitch_bytes());
+    const bool fills_tiles = p.shape.m >= std::int64_t{2} * classes * tile.m * tile.cluster;
+    if (layout.b.mn_major && !layout.a.mn_major && fills_tiles && layout.a.rows.batch_fits_map()) {
+      layout.classes = classes;
+    } else {
+      layout.a.repacked = true;
+    }
+  }
+  const auto element = static_cast<std::int64_t>(size_of(p.c.type));
+  const bool c_is_aligned = p.c.leading * element % copy_alignment == 0 &&
+                            (p.batch == 1 || p.c.batch_stride * element % copy_alignment == 0);
+  if (tile.splits > 1) {
+    layout.store = Store::partial;
+  } else if (p.beta != 0.0) {
+    layout.store = Store::each;
+  } else if (c_is_aligned) {
+    layout.store = Store::boxed;
+  }
+  return layout;
+}
+
+std::size_t shared_bytes_of(const TensorTile& tile, Store store) {
+  const auto stage = static_cast<std::size_t>(tile_row_bytes * (tile.m + tile.n));
+  constexpr std::size_t boxes = 2 * 64 * tile_row_bytes, barriers = 16, alignment = 1024;
+  const bool through_shared = store == Store::boxed || store == Store::rows;
+  return static_cast<std::size_t>(tile.stages) * (stage + barriers) +
+         (through_shared ? static_cast<std::size_t>(tile.consumers) * boxes : 1024) + 2 * alignment;
+}
+
+}  // namespace tilescope::operations

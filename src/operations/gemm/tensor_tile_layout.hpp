@@ -1,0 +1,33 @@
+// How kernels/gemm/tensor_tiles.cu takes the operands of a problem, and what it needs for a tile.
+#pragma once
+
+#include "operations/gemm/tensor_layout.hpp"
+#include "operations/gemm/tensor_tiles.hpp"
+
+namespace tilescope::operations {
+
+/// Bytes of a row of a tile in shared memory; along k for K-major tiles.
+constexpr std::int64_t tile_row_bytes = 128;
+
+/// As enum StoreKind of the kernel: how sums become C.
+enum class Store { each = 0, boxed = 1, rows = 2, partial = 3 };
+
+/// An operand: its rows in memory are m (or n), or k where it is MN-major.
+struct TileOperand {
+  RowsInMemory rows;
+  bool mn_major = false;
+  bool repacked = false, turned = false;
+};
+
+struct TileLayout {
+  TileOperand a, b;
+  int classes = 1;  ///< of rows of A, of which a tile holds one
+  Store store = Store::rows;
+};
+
+TileLayout layout_of(const GemmProblem& problem, const TensorTile& tile);
+
+/// Dynamic shared memory of a block, bytes.
+std::size_t shared_bytes_of(const TensorTile& tile, Store store);
+
+}  // namespace tilescope::operations
