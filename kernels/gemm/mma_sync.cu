@@ -10,18 +10,18 @@
 // Counter: the tensor pipe's share of cycles; no bank conflicts on ldmatrix.
 //
 // Tiles lie in shared memory as in global memory, in rows along the order of the operand. So that
-// the 8 rows of a small matrix lie in different banks, the 16-byte chunks of a row along k, of which
-// there are 4, are exchanged (two rows fill the banks, and every two rows have an order of their
-// own), and other rows are padded.
-// Where rows of an operand do not begin at multiples of 16 bytes, a thread loads the elements of its
-// 16 bytes one by one. Offsets are 64-bit: the matrices may have more than 2^31 elements.
+// the 8 rows of a small matrix lie in different banks, the 16-byte chunks of a row along k, of
+// which there are 4, are exchanged (two rows fill the banks, and every two rows have an order of
+// their own), and other rows are padded. Where rows of an operand do not begin at multiples of 16
+// bytes, a thread loads the elements of its 16 bytes one by one. Offsets are 64-bit: the matrices
+// may have more than 2^31 elements.
 //
 // Constants: ELEMENT, the type of A and B: bfloat16, float16 or float32; INSTRUCTION: shape and
 // types of mma.sync; A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; C_TYPE,
 // READS_C, BIAS, ACTIVATION (epilogue.cuh); BM x BN: the tile of C of a block, WM x WN of a warp;
 // STAGES.
-// Launch: 32 * (BM / WM) * (BN / WN) threads, one block per tile of C and matrix of the batch, in x;
-//         STAGES * sizeof(Stage) dynamic bytes.
+// Launch: 32 * (BM / WM) * (BN / WN) threads, one block per tile of C, the matrices of the batch
+//         one after the other, in x; STAGES * sizeof(Stage) dynamic bytes.
 #include "epilogue.cuh"
 
 #define TEXT_OF(x) #x
@@ -30,10 +30,11 @@
 constexpr int threads = 32 * (BM / WM) * (BN / WN);
 constexpr int chunk_bytes = 16;  // what one copy moves
 constexpr int per_chunk = chunk_bytes / sizeof(ELEMENT);
-constexpr int depth = 4 * per_chunk;      // of k in one stage
-constexpr int multiply_k = 2 * per_chunk;  // of k in one mma.sync
+constexpr int depth = 4 * per_chunk;            // of k in one stage
+constexpr int multiply_k = 2 * per_chunk;       // of k in one mma.sync
 constexpr int down = WM / 16, across = WN / 8;  // mma.syncs of a warp
-static_assert(WM % 16 == 0 && WN % 16 == 0, "B is loaded for 16 columns at once");
+constexpr int sums_apart = WN + 8;  // floats between rows of sums: no two of a store's share a bank
+static_assert(WM % 16 == 0 && WN == 32, "a lane stores one column");
 
 __device__ inline unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
@@ -45,7 +46,9 @@ __device__ inline void copy_chunk(void* to_shared, const void* from_global, int 
                "l"(from_global), "r"(bytes)
                : "memory");
 }
-__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ inline void commit_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
 template <int pending>
 __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
@@ -108,11 +111,11 @@ struct Tile {
     const int second_x = k_first ? quarter / 2 : quarter % 2;
     const int second_k = k_first ? quarter % 2 : quarter / 2;
     if (along_k) {
-      load_matrices<false>(
-          to, bytes + offset(x + 8 * second_x + lane % 8, k / per_chunk + second_k));
+      load_matrices<false>(to,
+                           bytes + offset(x + 8 * second_x + lane % 8, k / per_chunk + second_k));
     } else if (sizeof(ELEMENT) == 2) {
-      load_matrices<true>(
-          to, bytes + offset(k + 8 * second_k + lane % 8, x / per_chunk + second_x));
+      load_matrices<true>(to,
+                          bytes + offset(k + 8 * second_k + lane % 8, x / per_chunk + second_x));
     } else {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -154,8 +157,7 @@ class Copier {
       } else if (row() + beyond < steps) {
         elements = inside_;
       }
-      unsigned char* const chunk =
-          to.bytes + Tiles::offset(row() + beyond, first() / per_chunk);
+      unsigned char* const chunk = to.bytes + Tiles::offset(row() + beyond, first() / per_chunk);
       const ELEMENT* const from = from_ + beyond * leading_;
       if (aligned_) {
         copy_chunk(chunk, from, elements * static_cast<int>(sizeof(ELEMENT)));
@@ -167,9 +169,13 @@ class Copier {
   }
 
  private:
-  __device__ static int row() { return threadIdx.x / Tiles::chunks; }
+  __device__ static int row() {
+    return threadIdx.x / Tiles::chunks;
+  }
   // The first element of the thread's chunk of a row.
-  __device__ static int first() { return threadIdx.x % Tiles::chunks * per_chunk; }
+  __device__ static int first() {
+    return threadIdx.x % Tiles::chunks * per_chunk;
+  }
 
   // Tiles begin at multiples of a chunk, so it is the rows that matter.
   __device__ static bool is_aligned(const ELEMENT* matrix, long long leading) {
@@ -202,6 +208,8 @@ struct Stage {
   TileA a;
   TileB b;
 };
+static_assert(STAGES * sizeof(Stage) >= threads / 32 * 16 * sums_apart * sizeof(float),
+              "the sums of 16 rows of each warp find room");
 
 // The block's tile of C. Down the rows first, in groups of 8: blocks that run together then share
 // their tiles of A and B in the L2 cache.
@@ -221,8 +229,8 @@ __device__ inline Place place_of_block(long long m, long long n) {
 
 extern "C" __global__ __launch_bounds__(threads, 2) void gemm(
     const ELEMENT* A, const ELEMENT* B, C_TYPE* C, const float* bias, long long m, long long n,
-    long long k, long long a_leading, long long b_leading, long long c_leading,
-    long long a_stride, long long b_stride, long long c_stride, float alpha, float beta) {
+    long long k, long long a_leading, long long b_leading, long long c_leading, long long a_stride,
+    long long b_stride, long long c_stride, float alpha, float beta) {
   extern __shared__ __align__(16) unsigned char memory[];
   Stage* const stages = reinterpret_cast<Stage*>(memory);
 
@@ -270,21 +278,31 @@ extern "C" __global__ __launch_bounds__(threads, 2) void gemm(
     filled = filled + 1 < STAGES ? filled + 1 : 0;
   }
 
-  // Register e of a lane: row lane / 4 (+ 8 for the upper two), column 2 * (lane % 4) + e % 2.
+  // Register e of a lane is row lane / 4 (+ 8 for the upper two), column 2 * (lane % 4) + e % 2.
+  // The sums go through shared memory, so that a warp stores whole rows of its tile.
+  __syncthreads();  // all are done with the stages
+  float(*const sums_by_row)[sums_apart] =
+      reinterpret_cast<float(*)[sums_apart]>(memory) + 16 * warp;
   const int lane = threadIdx.x % 32;
+  const long long column = place.column + warp_column + lane;
   C += place.matrix * c_stride;
 #pragma unroll
   for (int i = 0; i < down; ++i) {
+    __syncwarp();
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const long long row = place.row + warp_row + 16 * i + lane / 4 + e / 2 * 8;
-#pragma unroll
-      for (int j = 0; j < across; ++j) {
-        const long long column = place.column + warp_column + 8 * j + lane % 4 * 2 + e % 2;
-        if (row >= m || column >= n) continue;
-        store_with_epilogue<READS_C, ACTIVATION>(&C[row * c_leading + column], sums[i][j][e], alpha,
-                                                 beta, bias_at<BIAS>(bias, row, column));
-      }
+    for (int j = 0; j < across; ++j) {
+      float* const first = &sums_by_row[lane / 4][8 * j + lane % 4 * 2];
+      *reinterpret_cast<float2*>(first) = make_float2(sums[i][j][0], sums[i][j][1]);
+      *reinterpret_cast<float2*>(first + 8 * sums_apart) =
+          make_float2(sums[i][j][2], sums[i][j][3]);
+    }
+    __syncwarp();
+#pragma unroll 4
+    for (int r = 0; r < 16; ++r) {
+      const long long row = place.row + warp_row + 16 * i + r;
+      if (row >= m || column >= n) continue;
+      store_with_epilogue<READS_C, ACTIVATION>(&C[row * c_leading + column], sums_by_row[r][lane],
+                                               alpha, beta, bias_at<BIAS>(bias, row, column));
     }
   }
 }

@@ -127,14 +127,16 @@ TEST_F(GemmMmaSync, NoBankConflictsAndWholeSectors) {
     for (const Order a_order : orders) {
       for (const Order b_order : orders) {
         GemmCase of = generator_.filled(dense({128, 128, 256}, precision, a_order, b_order));
-        while (of.a.first() % 256 != 0 || of.b.first() % 256 != 0) {
+        while (of.a.first() % 256 != 0 || of.b.first() % 256 != 0 || of.c.first() % 256 != 0) {
           of = generator_.filled(of.problem);
         }
         EXPECT_EQ(defects_of(of), "");
         const observe::Counts& all = counts.result().totals;
         EXPECT_EQ(all.shared_load.conflicts(), 0u) << of.text;
         EXPECT_EQ(all.shared_async.conflicts(), 0u) << of.text;
+        EXPECT_EQ(all.shared_store.conflicts(), 0u) << of.text;
         EXPECT_EQ(all.global_load.excessive(), 0u) << of.text;
+        EXPECT_EQ(all.global_store.excessive(), 0u) << of.text;
         EXPECT_GT(all.shared_load.requests, 0u);
       }
     }
