@@ -2,8 +2,7 @@
 //
 // Idea:    one thread starts bulk tensor copies of both tiles into a ring of STAGES buffers; barriers
 //          that count bytes tell the warps when a buffer is full, and the copier when it is empty.
-//          No address, predicate or block-wide barrier is left in the loop. A thread has RM x RN
-//          sums and reads four steps of its rows of A at once.
+//          No address, predicate or block-wide barrier is left in the loop.
 // Changes: nearly every instruction of the loop is an FFMA, and the warps need not keep in step.
 // Counter: the share of issued instructions that are FFMA; TFLOP/s.
 //
@@ -12,9 +11,13 @@
 // such row, and lie in shared memory group after group. Each has a map that begins up to 12 bytes
 // early; `shift` elements bring the coordinates back. What lies outside arrives as zeros.
 //
+// A_BY_STEPS: a tile of A lies step after step, as B's do, which is faster: a step's products share
+// factors. A column-major A comes like that; of a row-major one the copying warpgroup turns the tiles
+// (TURNS_A). Otherwise a thread reads four steps of a row of A at once.
+//
 // Constants: BM x BN elements of C per block, RM x RN per thread, LANES_DOWN x (32 / LANES_DOWN)
 // lanes of a warp; SLICES parts of each buffer's steps that warps of their own add up; STAGES;
-// COPIERS (below); UNROLL; GROUP; A_GROUPS, B_GROUPS; SPLIT (sums go to `partial`); BLOCKS_PER_SM;
+// COPIERS (ffma_fragments.cuh); UNROLL; ALONG_ROWS; GROUP; A_BY_STEPS, TURNS_A; A_GROUPS, B_GROUPS; SPLIT (sums go to `partial`); BLOCKS_PER_SM;
 // READS_C, BIAS, ACTIVATION.
 // Launch: grid (tiles, splits, batch), `threads` threads, bytes as shared_bytes in the host's plan.
 #include "bulk_copy.cuh"
@@ -56,34 +59,48 @@ __device__ inline RingPosition<STAGES> before(const RingPosition<STAGES>& at) {
 
 // The copying side.
 struct Copier {
-  Stage* stages;
-  Barrier *full, *empty;
+  Shared& shared;
+  Barrier *full, *empty, *raw_full;
   const Maps& maps;
   const Arguments& p;
   int row, column, first_phase, phases, matrix;
+
+  __device__ void load_a(float* to, Barrier& barrier, int phase) const {
+    const int step = (first_phase + phase) * BK;
+#pragma unroll
+    for (int g = 0; g < A_GROUPS; ++g) {
+      float* part = to + g * (BM * BK / A_GROUPS);
+      if (A_BY_STEPS && !TURNS_A) {
+        load_box(part, maps.a[g], barrier, p.a_shift[g] + row, p.a_skip[g] + step / A_GROUPS,
+                 matrix);
+      } else {
+        load_box(part, maps.a[g], barrier, p.a_shift[g] + step, p.a_skip[g] + row / A_GROUPS,
+                 matrix);
+      }
+    }
+  }
+  __device__ void load_b(float* to, Barrier& barrier, int phase) const {
+    const int step = (first_phase + phase) * BK;
+#pragma unroll
+    for (int g = 0; g < B_GROUPS; ++g) {
+      load_box(to + g * (BK * BN / B_GROUPS), maps.b[g], barrier, p.b_shift[g] + column,
+               p.b_skip[g] + step / B_GROUPS, matrix);
+    }
+  }
+  __device__ void load_raw(int phase) const {
+    if (phase >= phases) return;
+    arrive_expecting(raw_full[phase % 2], sizeof(RawTile));
+    load_a(shared.raw[phase % 2].rows, raw_full[phase % 2], phase);
+  }
 
   // Fills the buffer at `at` for a phase, if there is one, once the warps have left it.
   __device__ void fill(int phase, const RingPosition<STAGES>& at) const {
     if (phase >= phases) return;
     if (phase >= STAGES) wait(empty[at.index], at.parity ^ 1);
-    Stage& stage = stages[at.index];
-    Barrier& barrier = full[at.index];
-    arrive_expecting(barrier, sizeof(Stage));
-    const int step = (first_phase + phase) * BK;
-#pragma unroll
-    for (int g = 0; g < A_GROUPS; ++g) {
-      float* to = &stage.a[g * (BM * BK / A_GROUPS)];
-      if (A_BY_STEPS) {
-        load_box(to, maps.a[g], barrier, p.a_shift[g] + row, p.a_skip[g] + step / A_GROUPS, matrix);
-      } else {
-        load_box(to, maps.a[g], barrier, p.a_shift[g] + step, p.a_skip[g] + row / A_GROUPS, matrix);
-      }
-    }
-#pragma unroll
-    for (int g = 0; g < B_GROUPS; ++g) {
-      load_box(&stage.b[g * (BK / B_GROUPS) * BN], maps.b[g], barrier, p.b_shift[g] + column,
-               p.b_skip[g] + step / B_GROUPS, matrix);
-    }
+    Stage& stage = shared.stages[at.index];
+    arrive_expecting(full[at.index], TURNS_A ? sizeof(stage.b) : sizeof(Stage));
+    if (!TURNS_A) load_a(stage.a, full[at.index], phase);
+    load_b(stage.b, full[at.index], phase);
   }
 
   // The first `count` phases.
@@ -91,6 +108,28 @@ struct Copier {
     RingPosition<STAGES> at;
 #pragma unroll 1
     for (int phase = 0; phase < count; ++phase, at.advance()) fill(phase, at);
+  }
+
+  // All phases, by the whole copying warpgroup: tiles of A arrive as they lie, and are turned.
+  __device__ void fill_turned(int thread) const {
+    if (thread == 0) {
+      load_raw(0);
+      load_raw(1);
+    }
+    RingPosition<STAGES> at;
+#pragma unroll 1
+    for (int phase = 0; phase < phases; ++phase, at.advance()) {
+      if (thread == 0) fill(phase, at);
+      __syncwarp();
+      if (phase >= STAGES) wait(empty[at.index], at.parity ^ 1);
+      wait(raw_full[phase % 2], phase / 2 % 2);
+      turn(shared.raw[phase % 2], shared.stages[at.index].a, thread);
+      __syncwarp();
+      if (thread % 32 == 0) arrive(full[at.index]);
+      asm volatile("bar.sync 2, 128;" ::: "memory");
+      if (thread == 0) load_raw(phase + 2);
+      __syncwarp();
+    }
   }
 };
 
@@ -199,10 +238,11 @@ struct Output {
 
 extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
     gemm(const __grid_constant__ Maps maps, const __grid_constant__ Arguments p) {
-  extern __shared__ __align__(1024) unsigned char shared[];
-  Stage* stages = reinterpret_cast<Stage*>(shared);
-  Barrier* full = reinterpret_cast<Barrier*>(stages + STAGES);
-  Barrier* empty = full + STAGES;
+  extern __shared__ __align__(1024) unsigned char memory[];
+  Shared& shared = *reinterpret_cast<Shared*>(memory);
+  Stage* stages = shared.stages;
+  Barrier* full = reinterpret_cast<Barrier*>(shared.raw + raw_tiles);
+  Barrier *empty = full + STAGES, *raw_full = empty + STAGES;
 
   // Block number -> tile of C: down GROUP rows of tiles, then on to the next column.
   const int tiles_down = (p.m + BM - 1) / BM, tiles_across = (p.n + BN - 1) / BN;
@@ -218,17 +258,22 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (threadIdx.x == 0) {
     for (int s = 0; s < STAGES; ++s) {
-      initialise(full[s], 1);
+      initialise(full[s], TURNS_A ? 1 + COPIERS : 1);
       initialise(empty[s], warps);
     }
+    for (int r = 0; r < raw_tiles; ++r) initialise(raw_full[r], 1);
     publish_barriers();
   }
   __syncthreads();
-  const Copier copier{stages,   full,        empty,       maps,   p,
-                      tile_row, tile_column, first_phase, phases, static_cast<int>(blockIdx.z)};
+  const Copier copier{shared,   full,        empty,       raw_full, maps, p,
+                      tile_row, tile_column, first_phase, phases,   static_cast<int>(blockIdx.z)};
   if (COPIERS > 0 && warp >= warps) {
     if (passes_registers) give_registers<registers_to_copy>();
-    if (threadIdx.x == 32 * warps) {
+    const int thread = threadIdx.x - 32 * warps;
+    if (TURNS_A) {
+      wait_for_previous();
+      copier.fill_turned(thread);
+    } else if (thread == 0) {
       wait_for_previous();
       copier.fill_all(phases);
     }
@@ -324,7 +369,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   if (SLICES > 1) {
     // Thread by thread, so that nothing conflicts; one slice after the other, so that the order of
     // the additions is fixed.
-    float4* theirs = reinterpret_cast<float4*>(shared) + threadIdx.x % (32 * warps_of_slice);
+    float4* theirs = reinterpret_cast<float4*>(memory) + threadIdx.x % (32 * warps_of_slice);
     constexpr int stride = 32 * warps_of_slice;
 #pragma unroll 1
     for (int from = 1; from < SLICES; ++from) {
@@ -360,7 +405,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   if (output.takes_vectors()) {
     output.store(sum, my_row, my_column);
   } else {
-    float* buffer = reinterpret_cast<float*>(shared) + warp * LANES_DOWN * WN;
+    float* buffer = reinterpret_cast<float*>(memory) + warp * LANES_DOWN * WN;
     output.store_exchanged(sum, buffer, warp_at, lane_at, lane);
   }
 }

@@ -29,9 +29,19 @@ TEST(FfmaPlan, EveryConfigurationFitsTheChip) {
     SCOPED_TRACE(tile.text());
     EXPECT_LE(tile.threads(), 1024);
     EXPECT_EQ(tile.threads() % 32, 0);
-    const std::size_t block = tile.shared_bytes() + hopper().reserved_shared_bytes_per_block;
-    EXPECT_LE(tile.shared_bytes(), hopper().shared_bytes_per_block_optin);
-    EXPECT_LE(block * static_cast<std::size_t>(tile.blocks_per_sm()), hopper().shared_bytes_per_sm);
+    for (const Order order : {Order::row_major, Order::column_major}) {
+      GemmProblem problem = product(512, 512, 512);
+      problem.a.order = order;
+      const FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
+      EXPECT_GE(plan.stages, 3);
+      EXPECT_LE(ffma_shared_bytes(plan), hopper().shared_bytes_per_block_optin);
+      EXPECT_LE((ffma_shared_bytes(plan) + hopper().reserved_shared_bytes_per_block) *
+                    static_cast<std::size_t>(tile.blocks_per_sm()),
+                hopper().shared_bytes_per_sm);
+      // Either order is taken by one of: as it is, turned on the way, or turned before.
+      EXPECT_EQ(plan.turns_a, tile.by_steps && order == Order::row_major);
+      EXPECT_EQ(plan.copies_a, !tile.by_steps && order == Order::column_major);
+    }
     EXPECT_LE(tile.threads() * tile.blocks_per_sm(), hopper().max_threads_per_sm);
   }
 }
@@ -134,6 +144,7 @@ TEST(FfmaKernel, EveryConfigurationCompilesWithoutWarningsAndSpillsNothing) {
         problem.beta = 1.0;
         problem.has_bias = true;
         problem.activation = Activation::gelu;
+        problem.a.order = Order::column_major;
       }
       const FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
       KernelRequest request = embedded_request("gemm/ffma_tiles.cu");

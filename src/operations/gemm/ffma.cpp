@@ -63,9 +63,9 @@ class FfmaRun final : public GemmRun {
         plan_(plan),
         launch_(ffma_launch(problem, plan)),
         a_(operand(device, problem.a, problem.shape.m, problem.shape.k, problem.batch,
-                   ffma_turns_a(problem, plan.tile))),
+                   plan.copies_a)),
         b_(operand(device, problem.b, problem.shape.k, problem.shape.n, problem.batch,
-                   ffma_turns_b(problem))) {
+                   plan.copies_b)) {
     KernelRequest request = embedded_request("gemm/ffma_tiles.cu");
     request.kernel = "gemm";
     request.defines = ffma_constants(problem, plan, a_.groups, b_.groups);
@@ -142,7 +142,7 @@ class FfmaRun final : public GemmRun {
     const FfmaTile& tile = plan_.tile;
     const auto rows_of_tile = static_cast<std::uint32_t>(tile.m);
     const auto a_groups = static_cast<std::uint32_t>(a_.groups);
-    if (tile.by_steps) {
+    if (tile.by_steps && !plan_.turns_a) {
       add_maps(maps, a_, addresses.a, {rows_of_tile, steps_of_box / a_groups}, Swizzle::none,
                p.a_shift, p.a_skip);
     } else {

@@ -15,13 +15,12 @@ constexpr int group_rows = 8;
 
 // Rates: measured on an H200 (docs/results/products_h200.md); 128 would be every unit in every
 // cycle.
-constexpr std::array<FfmaTile, 6> tiles{{
-    {256, 128, 16, 8, 4, 1, 4, 4, 8, true, {104, 0, 0}},
-    {192, 128, 8, 8, 4, 1, 5, 4, 8, true, {98, 0, 0}},
-    {128, 128, 16, 8, 4, 2, 6, 4, 8, true, {98, 0, 0}},
-    {128, 64, 16, 8, 4, 4, 6, 4, 8, true, {90, 0, 0}},
-    {128, 256, 8, 16, 8, 1, 4, 4, 8, false, {92, 0, 0}},
-    {16, 256, 8, 8, 2, 4, 5, 4, 8, false, {80, 0, 0}},
+constexpr std::array<FfmaTile, 5> tiles{{
+    {256, 128, 16, 8, 4, 1, 4, 8, true, {104, 0, 0}},
+    {128, 128, 16, 8, 4, 2, 4, 8, true, {98, 0, 0}},
+    {128, 64, 16, 8, 4, 4, 4, 8, true, {88, 0, 0}},
+    {128, 256, 8, 16, 8, 1, 4, 8, false, {92, 0, 0}},
+    {16, 256, 8, 8, 2, 4, 4, 8, false, {80, 0, 0}},
 }};
 
 std::int64_t tiles_of(const GemmProblem& problem, const FfmaTile& tile) {
@@ -35,10 +34,14 @@ int FfmaTile::threads() const {
   return 32 * (warps + copiers);
 }
 
-std::size_t FfmaTile::shared_bytes() const {
+std::size_t FfmaTile::stage_bytes() const {
   constexpr std::size_t barriers = 16;
-  return static_cast<std::size_t>(stages) *
-         (static_cast<std::size_t>((m + n) * phase) * sizeof(float) + barriers);
+  return static_cast<std::size_t>((m + n) * phase) * sizeof(float) + barriers;
+}
+
+std::size_t FfmaTile::turning_bytes() const {
+  constexpr std::size_t buffers = 2, barriers = 16;
+  return buffers * static_cast<std::size_t>(m * phase) * sizeof(float) + barriers;
 }
 
 std::string FfmaTile::text() const {
@@ -49,12 +52,9 @@ std::span<const FfmaTile> ffma_tiles() {
   return tiles;
 }
 
-bool ffma_turns_a(const GemmProblem& problem, const FfmaTile& tile) {
-  return (problem.a.order == Order::column_major) != tile.by_steps;
-}
-
-bool ffma_turns_b(const GemmProblem& problem) {
-  return problem.b.order == Order::column_major;
+std::size_t ffma_shared_bytes(const FfmaPlan& plan) {
+  return static_cast<std::size_t>(plan.stages) * plan.tile.stage_bytes() +
+         (plan.turns_a ? plan.tile.turning_bytes() : 0);
 }
 
 FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, const FfmaTile& tile,
@@ -62,6 +62,16 @@ FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, c
   const MatmulShape& s = problem.shape;
   const std::int64_t phases = groups_of(s.k, phase);
   FfmaPlan plan{.tile = tile};
+  const bool by_columns = problem.a.order == Order::column_major;
+  plan.turns_a = tile.by_steps && !by_columns;
+  plan.copies_a = !tile.by_steps && by_columns;
+  plan.copies_b = problem.b.order == Order::column_major;
+  constexpr int most_stages = 6;
+  const auto blocks_per_sm = static_cast<std::size_t>(tile.blocks_per_sm());
+  const std::size_t room =
+      std::min(device.shared_bytes_per_block_optin,
+               device.shared_bytes_per_sm / blocks_per_sm - device.reserved_shared_bytes_per_block);
+  for (plan.stages = most_stages; plan.stages > 2 && ffma_shared_bytes(plan) > room;) --plan.stages;
   plan.phases_of_split = static_cast<int>(groups_of(phases, splits));
   plan.splits = static_cast<int>(groups_of(phases, plan.phases_of_split));
 
@@ -88,8 +98,8 @@ FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, c
     constexpr double launch = 3000.0, copied_bytes_per_cycle = 1800.0;
     plan.cycles += launch + 8.0 * batch * double(rows) * double(columns) / copied_bytes_per_cycle;
   };
-  if (ffma_turns_a(problem, tile)) turn(s.m, s.k);
-  if (ffma_turns_b(problem)) turn(s.k, s.n);
+  if (plan.copies_a) turn(s.m, s.k);
+  if (plan.copies_b) turn(s.k, s.n);
   if (plan.splits > 1) {
     // Partial sums are written and read once, mostly in the L2 cache, by a second launch.
     constexpr double launch = 3000.0, cached_bytes_per_cycle = 3000.0;
@@ -118,7 +128,7 @@ Launch ffma_launch(const GemmProblem& problem, const FfmaPlan& plan) {
   GemmProblem one = problem;
   one.batch = 1;
   Launch launch =
-      flat_launch(tiles_of(one, plan.tile), plan.tile.threads(), plan.tile.shared_bytes());
+      flat_launch(tiles_of(one, plan.tile), plan.tile.threads(), ffma_shared_bytes(plan));
   launch.grid.y = static_cast<std::uint32_t>(plan.splits);
   launch.grid.z = static_cast<std::uint32_t>(problem.batch);
   return launch;
@@ -134,11 +144,12 @@ Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan, int a_g
                                     {"RN", tile.thread_n},
                                     {"LANES_DOWN", tile.lanes_down},
                                     {"SLICES", tile.slices},
-                                    {"STAGES", tile.stages},
+                                    {"STAGES", plan.stages},
                                     {"COPIERS", tile.copiers},
                                     {"UNROLL", tile.unroll},
                                     {"GROUP", group_rows},
                                     {"A_BY_STEPS", int{tile.by_steps}},
+                                    {"TURNS_A", int{plan.turns_a}},
                                     {"ALONG_ROWS", 1},
                                     {"A_GROUPS", a_groups},
                                     {"B_GROUPS", b_groups},

@@ -19,14 +19,15 @@ struct FfmaTile {
   int thread_m, thread_n;         ///< per thread
   int lanes_down;                 ///< of a warp, along m
   int slices;                     ///< parts of each buffer's steps, a set of warps for each
-  int stages;                     ///< buffers
   int copiers;                    ///< warps that only copy: 0, 1 or 4
   int unroll;                     ///< of the loop over four steps
   bool by_steps;                  ///< A's tile lies step after step, else row after row
   std::array<double, 3> rates{};  ///< FFMA per cycle and SM with 1, 2, 3 blocks on it
   int blocks_per_sm() const { return rates[2] > 0 ? 3 : rates[1] > 0 ? 2 : 1; }
   int threads() const;
-  std::size_t shared_bytes() const;
+  /// Of one buffer of the pipeline; of what a block has besides, to turn tiles of A.
+  std::size_t stage_bytes() const;
+  std::size_t turning_bytes() const;
   std::string text() const;  ///< "128x256"
 };
 
@@ -35,14 +36,13 @@ std::span<const FfmaTile> ffma_tiles();
 
 struct FfmaPlan {
   FfmaTile tile{};
-  int splits = 1;           ///< parts of k, added up by a second kernel in order
-  int phases_of_split = 0;  ///< steps of 32
-  double cycles = 0.0;      ///< what the model expects
+  bool turns_a = false;  ///< the kernel turns tiles of A, which lie in rows of memory
+  bool copies_a = false, copies_b = false;  ///< the operand is turned by a kernel before this one
+  int stages = 0;                           ///< buffers of the pipeline
+  int splits = 1;                           ///< parts of k, added up by a second kernel in order
+  int phases_of_split = 0;                  ///< steps of 32
+  double cycles = 0.0;                      ///< what the model expects
 };
-
-/// Whether an operand must be turned before this tile can take it.
-bool ffma_turns_a(const GemmProblem& problem, const FfmaTile& tile);
-bool ffma_turns_b(const GemmProblem& problem);
 
 /// The plan for one tile and about `splits` parts: as many as have something to do.
 FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, const FfmaTile& tile,
@@ -50,6 +50,9 @@ FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, c
 
 /// The plan with the fewest expected cycles. Extents are at least 1.
 FfmaPlan best_ffma_plan(const GemmProblem& problem, const DeviceProperties& device);
+
+/// Dynamic shared memory of a block.
+std::size_t ffma_shared_bytes(const FfmaPlan& plan);
 
 /// The launch of the product; the reduction is not in it.
 Launch ffma_launch(const GemmProblem& problem, const FfmaPlan& plan);
