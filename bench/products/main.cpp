@@ -242,7 +242,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--all", bench.all, "Every variant that takes the product");
   app.add_option("--tile", bench.options.tiles,
-                 "Also this tensor tile: M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN");
+                 "Also this tensor tile: M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES");
   app.add_option("--samples", bench.options.samples, "Timed runs of each, at least")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();

@@ -95,19 +95,22 @@ std::string text_of(const TensorTile& tile) {
   if (tile.cluster > 1) text += fmt::format(" cluster {}", tile.cluster);
   if (tile.splits > 1) text += fmt::format(" split {}", tile.splits);
   if (tile.in_turn) text += " in turn";
+  text += fmt::format(" boxes {}", tile.boxes);
   return text;
 }
 
 TensorTile parse_tensor_tile(const std::string& text) {
   TensorTile t;
   int in_turn = 0, end = 0;
-  const int read = std::sscanf(text.c_str(), "%d,%d,%d,%d,%d,%d,%d,%d%n", &t.m, &t.n, &t.consumers,
-                               &t.stages, &t.cluster, &t.splits, &t.group, &in_turn, &end);
+  const int read =
+      std::sscanf(text.c_str(), "%d,%d,%d,%d,%d,%d,%d,%d,%d%n", &t.m, &t.n, &t.consumers, &t.stages,
+                  &t.cluster, &t.splits, &t.group, &in_turn, &t.boxes, &end);
   t.in_turn = in_turn != 0;
-  if (read != 8 || static_cast<std::size_t>(end) != text.size()) {
-    throw Error(ErrorKind::usage, fmt::format("tile \"{}\" is not of the form "
-                                              "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN",
-                                              text));
+  if (read != 9 || static_cast<std::size_t>(end) != text.size()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("tile \"{}\" is not of the form "
+                            "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES",
+                            text));
   }
   return t;
 }
@@ -123,11 +126,15 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
       for (const int splits : splits_of(problem, tile, device.sm_count)) {
         tile.splits = splits;
         const TileLayout layout = layout_of(problem, tile);
-        tile.stages = 8;
-        while (shared_bytes_of(tile, layout.store) > device.shared_bytes_per_block_optin) {
-          --tile.stages;
+        for (const int boxes : {4, 2}) {
+          tile.boxes = boxes;
+          tile.stages = 8;
+          while (shared_bytes_of(tile, layout.store, problem.c.type) >
+                 device.shared_bytes_per_block_optin) {
+            --tile.stages;
+          }
+          candidates.emplace_back(predicted_cycles(problem, tile, layout, device.sm_count), tile);
         }
-        candidates.emplace_back(predicted_cycles(problem, tile, layout, device.sm_count), tile);
       }
     }
   }

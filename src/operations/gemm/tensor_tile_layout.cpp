@@ -1,5 +1,9 @@
 #include "operations/gemm/tensor_tile_layout.hpp"
 
+#include <algorithm>
+
+#include "operations/kernel_plan.hpp"
+
 namespace tilescope::operations {
 namespace {
 
@@ -42,6 +46,7 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
   }
   const auto element = static_cast<std::int64_t>(size_of(p.c.type));
   const bool c_is_aligned = p.c.leading * element % copy_alignment == 0 &&
+                            p.shape.n * element % copy_alignment == 0 &&
                             (p.batch == 1 || p.c.batch_stride * element % copy_alignment == 0);
   if (tile.splits > 1) {
     layout.store = Store::partial;
@@ -53,9 +58,13 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
   return layout;
 }
 
-std::size_t shared_bytes_of(const TensorTile& tile, Store store) {
+std::size_t shared_bytes_of(const TensorTile& tile, Store store, DataType c_type) {
   const auto stage = static_cast<std::size_t>(tile_row_bytes * (tile.m + tile.n));
-  constexpr std::size_t boxes = 2 * 64 * tile_row_bytes, barriers = 16, alignment = 1024;
+  constexpr std::size_t box = 64 * tile_row_bytes, barriers = 16, alignment = 1024;
+  const std::int64_t boxes_of_tile =
+      groups_of(tile.n * static_cast<std::int64_t>(size_of(c_type)), tile_row_bytes);
+  const std::size_t boxes =
+      static_cast<std::size_t>(std::min<std::int64_t>(tile.boxes, boxes_of_tile)) * box;
   const bool through_shared = store == Store::boxed || store == Store::rows;
   return static_cast<std::size_t>(tile.stages) * (stage + barriers) +
          (through_shared ? static_cast<std::size_t>(tile.consumers) * boxes : 1024) + 2 * alignment;

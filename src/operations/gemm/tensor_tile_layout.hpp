@@ -9,7 +9,8 @@ namespace tilescope::operations {
 /// Bytes of a row of a tile in shared memory; along k for K-major tiles.
 constexpr std::int64_t tile_row_bytes = 128;
 
-/// As enum StoreKind of the kernel: how sums become C.
+/// As enum StoreKind of the kernel: how sums become C. Boxes end at multiples of 16 bytes: the copy
+/// engine writes whole chunks, beyond the last column too.
 enum class Store { each = 0, boxed = 1, rows = 2, partial = 3 };
 
 /// An operand: its rows in memory are m (or n), or k where it is MN-major.
@@ -28,6 +29,6 @@ struct TileLayout {
 TileLayout layout_of(const GemmProblem& problem, const TensorTile& tile);
 
 /// Dynamic shared memory of a block, bytes.
-std::size_t shared_bytes_of(const TensorTile& tile, Store store);
+std::size_t shared_bytes_of(const TensorTile& tile, Store store, DataType c_type);
 
 }  // namespace tilescope::operations

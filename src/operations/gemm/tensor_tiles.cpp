@@ -11,6 +11,7 @@
 
 #include "operations/gemm/constants.hpp"
 #include "operations/gemm/general.hpp"
+#include "operations/gemm/split_reduction.hpp"
 #include "operations/gemm/tensor_layout.hpp"
 #include "operations/gemm/tensor_tile_layout.hpp"
 #include "operations/kernel_plan.hpp"
@@ -40,7 +41,9 @@ class TensorTilesRun final : public GemmRun {
     repack(layout_.b, b_copy_);
     size_work();
     kernel_ = device.load(request());
-    if (arguments_.splits > 1) load_reduction();
+    if (arguments_.splits > 1) {
+      reduction_ = std::make_unique<SplitReduction>(device, problem, arguments_.splits);
+    }
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
@@ -56,7 +59,7 @@ class TensorTilesRun final : public GemmRun {
     Launch launch = launch_;
     launch.overlaps_previous = a_copy_ || b_copy_;
     device_.launch(kernel_, launch, arguments, stream);
-    if (arguments_.splits > 1) reduce(addresses, stream);
+    if (reduction_) reduction_->run(addresses, stream);
   }
 
   std::string note() const override {
@@ -99,12 +102,12 @@ class TensorTilesRun final : public GemmRun {
     a.beta = static_cast<float>(problem_.beta);
     a.c_leading = problem_.c.leading;
     a.c_stride = problem_.c.batch_stride;
-    a.partial_pitch = groups_of(s.n, 2) * 2;
+
     const std::int32_t resident = device_.properties().sm_count / tile_.cluster;
     launch_.grid = {static_cast<std::uint32_t>(std::min(a.units, resident) * tile_.cluster)};
     launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
     launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
-    launch_.shared_bytes = shared_bytes_of(tile_, layout_.store);
+    launch_.shared_bytes = shared_bytes_of(tile_, layout_.store, problem_.c.type);
   }
 
   KernelRequest request() const {
@@ -129,6 +132,7 @@ class TensorTilesRun final : public GemmRun {
     constant("B_MN_MAJOR", layout_.b.mn_major);
 
     constant("A_CLASSES", layout_.classes);
+    constant("C_BOXES", tile_.boxes);
     constant("C_STORE", static_cast<std::int64_t>(store()));
     constant("GROUP_ROWS", tile_.group);
     return request;
@@ -137,31 +141,6 @@ class TensorTilesRun final : public GemmRun {
   // Fewer tiles of k than parts were asked for may leave one part.
   Store store() const {
     return layout_.store == Store::partial && arguments_.splits == 1 ? Store::each : layout_.store;
-  }
-
-  void load_reduction() {
-    const std::int64_t planes = std::int64_t{arguments_.splits} * problem_.batch;
-    partial_ = device_.allocate(
-        static_cast<std::size_t>(planes * problem_.shape.m * arguments_.partial_pitch) *
-            sizeof(float),
-        "sums of parts of k");
-    KernelRequest request = embedded_request("gemm/reduce_splits.cu");
-    request.kernel = "reduce_splits";
-    request.defines = epilogue_constants(problem_);
-    reduction_ = device_.load(request);
-  }
-
-  void reduce(const GemmAddresses& addresses, const Stream& stream) {
-    constexpr int threads = 256;
-    const Arguments& a = arguments_;
-    Launch launch = flat_launch(groups_of(problem_.shape.m * problem_.shape.n, threads), threads);
-    launch.grid.y = static_cast<std::uint32_t>(problem_.batch);
-    launch.overlaps_previous = true;
-    device_.launch(
-        reduction_, launch,
-        KernelArguments::of(partial_.address(), addresses.c, addresses.bias, a.m, a.n, a.splits,
-                            a.partial_pitch, a.c_leading, a.c_stride, a.alpha, a.beta),
-        stream);
   }
 
   // Encoding maps takes longer than a small product: those of known addresses are kept.
@@ -174,7 +153,10 @@ class TensorTilesRun final : public GemmRun {
     Arguments a = arguments_;
     a.c = addresses.c;
     a.bias = addresses.bias;
-    a.partial = arguments_.splits > 1 ? partial_.address() : 0;
+    if (reduction_) {
+      a.partial = reduction_->partial();
+      a.partial_pitch = reduction_->pitch();
+    }
     const ResidueMaps a_maps = operand_maps(layout_.a, a_copy_ ? a_copy_->address() : addresses.a,
                                             layout_.classes, tile_.m);
     std::copy(a_maps.shifts.begin(), a_maps.shifts.end(), a.shift.begin());
@@ -226,8 +208,8 @@ class TensorTilesRun final : public GemmRun {
   std::unique_ptr<Repacking> a_copy_, b_copy_;
   Arguments arguments_;
   Launch launch_;
-  Kernel kernel_, reduction_;
-  Buffer partial_;
+  Kernel kernel_;
+  std::unique_ptr<SplitReduction> reduction_;
   std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
   std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
       prepared_;

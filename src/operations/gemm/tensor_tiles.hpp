@@ -19,6 +19,7 @@ struct TensorTile {
   int splits = 1;        ///< parts that k is cut into
   int group = 8;         ///< rows of tiles that are computed together
   bool in_turn = false;  ///< consumers take tiles in turn instead of sharing each
+  int boxes = 4;         ///< of 64 rows by 128 bytes of C that a consumer stores at once
 
   friend bool operator==(const TensorTile&, const TensorTile&) = default;
 };
@@ -26,8 +27,8 @@ struct TensorTile {
 /// The tile as "128x256x4 cluster 2 split 3".
 std::string text_of(const TensorTile& tile);
 
-/// The tile that "M,N,consumers,stages,cluster,splits,group,in_turn" names. Throws Error(usage) for
-/// a text of other form.
+/// The tile that "M,N,consumers,stages,cluster,splits,group,in_turn,boxes" names. Throws
+/// Error(usage) for a text of other form.
 TensorTile parse_tensor_tile(const std::string& text);
 
 /// Tiles that can compute the problem, the best by the model first.

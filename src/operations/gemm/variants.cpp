@@ -10,6 +10,7 @@
 #include "operations/gemm/gemv.hpp"
 #include "operations/gemm/general.hpp"
 #include "operations/gemm/mma_sync.hpp"
+#include "operations/gemm/split_tiles.hpp"
 #include "operations/gemm/tensor_tiles.hpp"
 
 namespace tilescope::operations {
@@ -36,6 +37,11 @@ const std::vector<GemmVariant>& gemm_variants() {
        .source = "gemm/tensor_tiles.cu",
        .refusal = tensor_tiles_refusal,
        .prepare = prepare_tensor_tiles},
+      {.name = "split_tiles",
+       .idea = "float32 as two float16 parts, sums promoted",
+       .source = "gemm/split_tiles.cu",
+       .refusal = split_tiles_refusal,
+       .prepare = prepare_split_tiles},
       {.name = "gemv",
        .idea = "one vector: memory's speed",
        .source = "gemm/gemv.cu",

@@ -1,0 +1,87 @@
+// What the parts of tensor_tiles.cu agree on: the tile, its place in C, the kernel's arguments.
+#pragma once
+
+#include "bulk_copy.cuh"
+#include "element.cuh"
+#include "tile_order.cuh"
+
+constexpr int row_bytes = 128;                   // of a tile in shared memory
+constexpr int element_bytes = STEP == 16 ? 2 : 4;
+constexpr int tile_k = row_bytes / element_bytes;
+constexpr int steps = tile_k / STEP;
+constexpr int a_bytes = TILE_M * row_bytes, b_bytes = TILE_N * row_bytes;
+constexpr int chunk_bytes = 64 * row_bytes;      // of MN-major tiles: 64 elements by 64 of k
+// Consumers share a tile, or take tiles in turn: one writes its results while the other multiplies.
+constexpr int sharers = IN_TURN ? 1 : CONSUMERS;
+constexpr int rows_of_consumer = TILE_M / sharers;
+constexpr int products_of_consumer = rows_of_consumer / 64;
+// How sums become C: one by one from registers; in boxes by the copy engine; in rows by warps, both
+// through shared memory; or as they are, one by one, to the memory of a part of k.
+enum StoreKind { store_each = 0, store_boxed = 1, store_rows = 2, store_partial = 3 };
+constexpr bool through_shared = C_STORE == store_boxed || C_STORE == store_rows;
+constexpr int c_columns = row_bytes / sizeof(C_TYPE);  // of a box of C
+constexpr int c_box_bytes = 64 * row_bytes;
+constexpr int boxes_of_tile = TILE_N / c_columns;
+constexpr int boxes_at_once = C_BOXES < boxes_of_tile ? C_BOXES : boxes_of_tile;
+constexpr int registers_of_producer = CONSUMERS == 1 ? 56 : CONSUMERS == 2 ? 40 : 32;
+constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : CONSUMERS == 2 ? 232 : 160;
+static_assert(TILE_M == 64 * products_of_consumer * sharers, "a wgmma has 64 rows");
+static_assert(A_CLASSES == 1 || (!A_MN_MAJOR && B_MN_MAJOR), "k of B may begin anywhere");
+static_assert(!IN_TURN || CONSUMERS == 2, "two take turns");
+static_assert(STEP == 16 || (!A_MN_MAJOR && !B_MN_MAJOR), "tf32 tiles are K-major");
+
+struct Maps {
+  TensorMap a[A_CLASSES], b, c[A_CLASSES];
+};
+
+struct Arguments {
+  int m, n, k, batch;
+  int tiles_m, tiles_n, splits, k_tiles, k_tiles_of_split, units;
+  int shift[8];  // of each class
+  float alpha, beta;
+  long long c_leading, c_stride;
+  void* c;
+  const float* bias;
+  float* partial;  // batch x splits x m x partial_pitch
+  long long partial_pitch;
+};
+
+__device__ inline unsigned cluster_rank() {
+  unsigned rank = 0;
+#if CLUSTER > 1
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+  return rank;
+}
+__device__ inline void synchronise_cluster() {
+#if CLUSTER > 1
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
+#else
+  __syncthreads();
+#endif
+}
+
+// A unit of this block: `row` counts rows of the class.
+struct BlockUnit {
+  int row, column, row_class, split, batch;
+  int first, last;  // tiles of k
+};
+
+// The blocks of a cluster have tiles one below the other, so that they share columns of B.
+__device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
+  const WorkUnit unit = work_unit(number, p.tiles_m / CLUSTER, p.tiles_n, p.splits, GROUP_ROWS);
+  const int first = unit.split * p.k_tiles_of_split;
+  return {(unit.tile_m / A_CLASSES * CLUSTER + static_cast<int>(cluster_rank())) * TILE_M,
+          unit.tile_n * TILE_N,
+          unit.tile_m % A_CLASSES,
+          unit.split,
+          unit.batch,
+          first,
+          min(p.k_tiles, first + p.k_tiles_of_split)};
+}
+
+// The row of C that is row `row` of the class.
+__device__ inline int row_of_c(const BlockUnit& unit, int row) {
+  return row * A_CLASSES + unit.row_class;
+}
