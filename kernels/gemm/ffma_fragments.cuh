@@ -10,11 +10,10 @@ constexpr int WM = LANES_DOWN * RM, WN = lanes_across * RN;  // what a warp comp
 constexpr int warps_across = BN / WN;
 constexpr int warps_of_slice = BM / WM * warps_across;
 constexpr int warps = warps_of_slice * SLICES;
-// Who copies: lane 0 of the first warp (0), which refills a buffer half a phase after it was read; a
-// warp of its own (1); or a warpgroup (4), which hands its registers to the others.
+// Who copies: lane 0 of the first warp (0), which refills a buffer half a phase after it was read;
+// a warp of its own (1); or a warpgroup (4), which hands its registers to the others.
 constexpr int threads = 32 * (warps + COPIERS);
 constexpr int quads = BK / 4 / SLICES;  // of a buffer, in a slice: four steps each
-static_assert(!TURNS_A || (A_BY_STEPS && COPIERS == 4), "the copying warpgroup turns tiles");
 static_assert(BM % WM == 0 && BN % WN == 0 && WM % 8 == 0 && RN % 4 == 0, "tiles divide evenly");
 
 struct alignas(1024) Stage {
@@ -22,22 +21,11 @@ struct alignas(1024) Stage {
   float b[BK * BN];  // step after step
 };
 
-// A tile of A as it lies in rows of memory, before it is turned.
-constexpr int raw_tiles = TURNS_A ? 2 : 0;
-struct alignas(1024) RawTile {
-  float rows[BM * BK];  // 128 bytes each, chunks exchanged, group after group
-};
-
-struct Shared {
-  Stage stages[STAGES];
-  RawTile raw[raw_tiles > 0 ? raw_tiles : 1];
-};
-
 struct Place {
   int row, column;
 };
 
-// Half-warps are as square as can be: none reads more than 128 different bytes of A or of B at once.
+// Half-warps are as square as can be: none reads more than 128 different bytes of A or B at once.
 __device__ inline Place place_of_lane(int lane) {
   constexpr int half_down = LANES_DOWN == 2 ? 2 : LANES_DOWN / 2;
   if (half_down == LANES_DOWN) return {lane % half_down, lane / half_down};
@@ -54,41 +42,21 @@ __device__ inline constexpr int unsorted(int position) {
   return position % (extent / groups) * groups + position / (extent / groups);
 }
 
-// What a thread multiplies in step `step` of a quad, from a tile that lies step after step: fours of
-// neighbours, those of `lanes` lanes side by side.
+// What a thread multiplies in step `step` of a quad, from a tile that lies step after step: fours
+// of neighbours, those of `lanes` lanes side by side.
 template <int groups, int extent, int lanes, int count>
 __device__ inline void load_step(float (&to)[count], const float* quad, int step) {
 #pragma unroll
   for (int j = 0; j < count; j += 4) {
-    // Volatile, so that the compiler does not put the load off until just before its use.
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(to[j]), "=f"(to[j + 1]), "=f"(to[j + 2]), "=f"(to[j + 3])
-                 : "r"(shared_address(quad + sorted<groups, BK>(step) * extent + j * lanes)));
-  }
-}
-
-// Turns a tile: `thread` of 128 takes four steps of four rows at a time. Eight lanes write 128
-// neighbouring bytes.
-__device__ inline void turn(const RawTile& from, float* to, int thread) {
-#pragma unroll 1
-  for (int block = thread; block < BM / 4 * (BK / 4); block += 128) {
-    const int row = (block / 64 * 8 + block % 8) * 4, chunk = block / 8 % 8;
-    float4 of_row[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int at = sorted<A_GROUPS, BM>(row + i);
-      of_row[i] = *reinterpret_cast<const float4*>(&from.rows[at * BK + (chunk ^ at % 8) * 4]);
-    }
-    float4* column = reinterpret_cast<float4*>(&to[chunk * 4 * BM + row]);
-    column[0 * BM / 4] = {of_row[0].x, of_row[1].x, of_row[2].x, of_row[3].x};
-    column[1 * BM / 4] = {of_row[0].y, of_row[1].y, of_row[2].y, of_row[3].y};
-    column[2 * BM / 4] = {of_row[0].z, of_row[1].z, of_row[2].z, of_row[3].z};
-    column[3 * BM / 4] = {of_row[0].w, of_row[1].w, of_row[2].w, of_row[3].w};
+    *reinterpret_cast<float4*>(&to[j]) = *reinterpret_cast<const float4*>(
+        quad + sorted<groups, BK>(step) * extent + j * lanes);
   }
 }
 
 #if A_BY_STEPS
-// This thread's rows of A, two steps of them: fours of neighbours.
+// This thread's rows of A, two steps of them: fours of neighbours. Those of one step then lie in
+// registers of both banks in turn, and the assembler finds sums in the other bank for each. Values
+// of a step out of quads, below, have every fourth register: one bank.
 struct RowsOfA {
   using Address = const float*;
   float of[2][RM];
@@ -114,9 +82,9 @@ struct RowsOfA {
   __device__ float value(int i, int step) const { return of[step % 2][i]; }
 };
 #else
-// This thread's rows of A, four steps of each: one quad. Chunk c of row r lies at c xor r % 8. Stages
-// start at multiples of 1,024, so that the bits of the chunk stand alone in an address, and the
-// address of another quad differs by an exclusive or.
+// This thread's rows of A, four steps of each: one quad. Chunk c of row r lies at c xor r % 8.
+// Stages start at multiples of 1,024, so that the bits of the chunk stand alone in an address, and
+// the address of another quad differs by an exclusive or.
 struct RowsOfA {
   using Address = unsigned;
   float4 of[RM];

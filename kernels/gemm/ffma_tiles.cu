@@ -1,9 +1,11 @@
 // fp32 without tensor cores: the copy engine fills the tiles, the warps do nothing but multiply.
 //
-// Idea:    one thread starts bulk tensor copies of both tiles into a ring of STAGES buffers; barriers
-//          that count bytes tell the warps when a buffer is full, and the copier when it is empty.
-//          No address, predicate or block-wide barrier is left in the loop.
-// Changes: nearly every instruction of the loop is an FFMA, and the warps need not keep in step.
+// Idea:    one thread starts bulk tensor copies of both tiles into a ring of STAGES buffers;
+//          barriers that count bytes tell the warps when a buffer is full, and the copier when it
+//          is empty. No address, predicate or block-wide barrier is left in the loop, and a
+//          thread's products are ordered so that no FFMA reads three registers or one bank twice.
+// Changes: nearly every instruction of the loop is an FFMA, nearly each takes one cycle, and the
+//          warps need not keep in step.
 // Counter: the share of issued instructions that are FFMA; TFLOP/s.
 //
 // A: m x k, B: k x n, C: m x n, row-major. Rows whose pitch is no multiple of 16 bytes, which the
@@ -11,14 +13,13 @@
 // such row, and lie in shared memory group after group. Each has a map that begins up to 12 bytes
 // early; `shift` elements bring the coordinates back. What lies outside arrives as zeros.
 //
-// A_BY_STEPS: a tile of A lies step after step, as B's do, which is faster: a step's products share
-// factors. A column-major A comes like that; of a row-major one the copying warpgroup turns the tiles
-// (TURNS_A). Otherwise a thread reads four steps of a row of A at once.
+// A_BY_STEPS: A lies as k x m, column-major, and its tiles step after step as B's do, which is
+// faster (RowsOfA). Otherwise A is row-major, and a thread reads four steps of a row at once.
 //
 // Constants: BM x BN elements of C per block, RM x RN per thread, LANES_DOWN x (32 / LANES_DOWN)
 // lanes of a warp; SLICES parts of each buffer's steps that warps of their own add up; STAGES;
-// COPIERS (ffma_fragments.cuh); UNROLL; ALONG_ROWS; GROUP; A_BY_STEPS, TURNS_A; A_GROUPS, B_GROUPS; SPLIT (sums go to `partial`); BLOCKS_PER_SM;
-// READS_C, BIAS, ACTIVATION.
+// COPIERS (ffma_fragments.cuh); UNROLL; ALONG_ROWS; GROUP; A_BY_STEPS; A_GROUPS, B_GROUPS; SPLIT
+// (sums go to `partial`); BLOCKS_PER_SM; READS_C, BIAS, ACTIVATION.
 // Launch: grid (tiles, splits, batch), `threads` threads, bytes as shared_bytes in the host's plan.
 #include "bulk_copy.cuh"
 #include "epilogue.cuh"
@@ -29,9 +30,12 @@ constexpr bool along_rows = ALONG_ROWS;  // the order of a step's products
 // An activation that takes many instructions is not written out for every element of a thread.
 constexpr bool is_long = !SPLIT && ACTIVATION == gelu;
 constexpr int rows_at_once = is_long ? 1 : LANES_DOWN;
-// Registers of a thread that multiplies, after the copying warpgroup has given up its own.
-constexpr int registers = warps == 8 ? 224 : warps == 12 ? 152 : 0;
-constexpr int registers_to_copy = 56;  // the compiler does not hold the copying code to fewer
+// Registers of a thread that multiplies, after the copying warpgroup has given up its own. The
+// compiler does not hold the copying code to what it keeps: that code is small enough.
+constexpr int registers = warps == 4 && BLOCKS_PER_SM == 2   ? 216
+                          : warps == 8 && BLOCKS_PER_SM == 1 ? 224
+                                                             : 0;
+constexpr int registers_to_copy = warps == 4 ? 40 : 56;
 constexpr bool passes_registers = COPIERS == 4 && registers > 0;
 
 struct Maps {
@@ -43,15 +47,15 @@ struct Arguments {
   // By how much the coordinates of a group differ from those of the matrix.
   int a_shift[4], b_shift[4];  // in elements, along the rows
   int a_skip[4], b_skip[4];    // in rows: beyond the end of the map for a group without rows
-  long long c_leading, c_stride;
+  long long c_leading, c_stride, partial_pitch;
   float* c;
   const float* bias;
-  float* partial;  // batch x splits x m x n
+  float* partial;  // batch x splits x m rows of n elements
   float alpha, beta;
 };
 
-// Where the phase before this one lay, which is where the STAGES - 1st after this one goes: with the
-// latter's parity.
+// Where the phase before this one lay, which is where the STAGES - 1st after this one goes: with
+// the latter's parity.
 __device__ inline RingPosition<STAGES> before(const RingPosition<STAGES>& at) {
   if (at.index == 0) return {STAGES - 1, at.parity};
   return {at.index - 1, at.parity ^ 1};
@@ -59,48 +63,34 @@ __device__ inline RingPosition<STAGES> before(const RingPosition<STAGES>& at) {
 
 // The copying side.
 struct Copier {
-  Shared& shared;
-  Barrier *full, *empty, *raw_full;
+  Stage* stages;
+  Barrier *full, *empty;
   const Maps& maps;
   const Arguments& p;
   int row, column, first_phase, phases, matrix;
-
-  __device__ void load_a(float* to, Barrier& barrier, int phase) const {
-    const int step = (first_phase + phase) * BK;
-#pragma unroll
-    for (int g = 0; g < A_GROUPS; ++g) {
-      float* part = to + g * (BM * BK / A_GROUPS);
-      if (A_BY_STEPS && !TURNS_A) {
-        load_box(part, maps.a[g], barrier, p.a_shift[g] + row, p.a_skip[g] + step / A_GROUPS,
-                 matrix);
-      } else {
-        load_box(part, maps.a[g], barrier, p.a_shift[g] + step, p.a_skip[g] + row / A_GROUPS,
-                 matrix);
-      }
-    }
-  }
-  __device__ void load_b(float* to, Barrier& barrier, int phase) const {
-    const int step = (first_phase + phase) * BK;
-#pragma unroll
-    for (int g = 0; g < B_GROUPS; ++g) {
-      load_box(to + g * (BK * BN / B_GROUPS), maps.b[g], barrier, p.b_shift[g] + column,
-               p.b_skip[g] + step / B_GROUPS, matrix);
-    }
-  }
-  __device__ void load_raw(int phase) const {
-    if (phase >= phases) return;
-    arrive_expecting(raw_full[phase % 2], sizeof(RawTile));
-    load_a(shared.raw[phase % 2].rows, raw_full[phase % 2], phase);
-  }
 
   // Fills the buffer at `at` for a phase, if there is one, once the warps have left it.
   __device__ void fill(int phase, const RingPosition<STAGES>& at) const {
     if (phase >= phases) return;
     if (phase >= STAGES) wait(empty[at.index], at.parity ^ 1);
-    Stage& stage = shared.stages[at.index];
-    arrive_expecting(full[at.index], TURNS_A ? sizeof(stage.b) : sizeof(Stage));
-    if (!TURNS_A) load_a(stage.a, full[at.index], phase);
-    load_b(stage.b, full[at.index], phase);
+    Stage& stage = stages[at.index];
+    Barrier& barrier = full[at.index];
+    arrive_expecting(barrier, sizeof(Stage));
+    const int step = (first_phase + phase) * BK;
+#pragma unroll
+    for (int g = 0; g < A_GROUPS; ++g) {
+      float* to = &stage.a[g * (BM * BK / A_GROUPS)];
+      if (A_BY_STEPS) {
+        load_box(to, maps.a[g], barrier, p.a_shift[g] + row, p.a_skip[g] + step / A_GROUPS, matrix);
+      } else {
+        load_box(to, maps.a[g], barrier, p.a_shift[g] + step, p.a_skip[g] + row / A_GROUPS, matrix);
+      }
+    }
+#pragma unroll
+    for (int g = 0; g < B_GROUPS; ++g) {
+      load_box(&stage.b[g * (BK * BN / B_GROUPS)], maps.b[g], barrier, p.b_shift[g] + column,
+               p.b_skip[g] + step / B_GROUPS, matrix);
+    }
   }
 
   // The first `count` phases.
@@ -108,28 +98,6 @@ struct Copier {
     RingPosition<STAGES> at;
 #pragma unroll 1
     for (int phase = 0; phase < count; ++phase, at.advance()) fill(phase, at);
-  }
-
-  // All phases, by the whole copying warpgroup: tiles of A arrive as they lie, and are turned.
-  __device__ void fill_turned(int thread) const {
-    if (thread == 0) {
-      load_raw(0);
-      load_raw(1);
-    }
-    RingPosition<STAGES> at;
-#pragma unroll 1
-    for (int phase = 0; phase < phases; ++phase, at.advance()) {
-      if (thread == 0) fill(phase, at);
-      __syncwarp();
-      if (phase >= STAGES) wait(empty[at.index], at.parity ^ 1);
-      wait(raw_full[phase % 2], phase / 2 % 2);
-      turn(shared.raw[phase % 2], shared.stages[at.index].a, thread);
-      __syncwarp();
-      if (thread % 32 == 0) arrive(full[at.index]);
-      asm volatile("bar.sync 2, 128;" ::: "memory");
-      if (thread == 0) load_raw(phase + 2);
-      __syncwarp();
-    }
   }
 };
 
@@ -171,16 +139,17 @@ struct Output {
   __device__ float* row_of_c(int at_row) const {
     if (SPLIT) {
       const long long plane = static_cast<long long>(matrix) * gridDim.y + split;
-      return p.partial + (plane * p.m + at_row) * p.n;
+      return p.partial + (plane * p.m + at_row) * p.partial_pitch;
     }
     return p.c + matrix * p.c_stride + at_row * p.c_leading;
   }
 
   // Whether rows of C take 16 bytes at a time.
   __device__ bool takes_vectors() const {
-    const long long leading = SPLIT ? p.n : p.c_leading;
+    const long long leading = SPLIT ? p.partial_pitch : p.c_leading;
     const float* c = SPLIT ? p.partial : p.c + matrix * p.c_stride;
-    return !is_long && leading % 4 == 0 && p.n % 4 == 0 && reinterpret_cast<unsigned long long>(c) % 16 == 0;
+    return !is_long && leading % 4 == 0 && p.n % 4 == 0 &&
+           reinterpret_cast<unsigned long long>(c) % 16 == 0;
   }
 
   __device__ void store(float (&sum)[RM][RN], int my_row, int my_column) const {
@@ -239,10 +208,9 @@ struct Output {
 extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
     gemm(const __grid_constant__ Maps maps, const __grid_constant__ Arguments p) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  Shared& shared = *reinterpret_cast<Shared*>(memory);
-  Stage* stages = shared.stages;
-  Barrier* full = reinterpret_cast<Barrier*>(shared.raw + raw_tiles);
-  Barrier *empty = full + STAGES, *raw_full = empty + STAGES;
+  Stage* stages = reinterpret_cast<Stage*>(memory);
+  Barrier* full = reinterpret_cast<Barrier*>(stages + STAGES);
+  Barrier* empty = full + STAGES;
 
   // Block number -> tile of C: down GROUP rows of tiles, then on to the next column.
   const int tiles_down = (p.m + BM - 1) / BM, tiles_across = (p.n + BN - 1) / BN;
@@ -258,22 +226,17 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (threadIdx.x == 0) {
     for (int s = 0; s < STAGES; ++s) {
-      initialise(full[s], TURNS_A ? 1 + COPIERS : 1);
+      initialise(full[s], 1);
       initialise(empty[s], warps);
     }
-    for (int r = 0; r < raw_tiles; ++r) initialise(raw_full[r], 1);
     publish_barriers();
   }
   __syncthreads();
-  const Copier copier{shared,   full,        empty,       raw_full, maps, p,
-                      tile_row, tile_column, first_phase, phases,   static_cast<int>(blockIdx.z)};
+  const Copier copier{stages,   full,        empty,       maps,   p,
+                      tile_row, tile_column, first_phase, phases, static_cast<int>(blockIdx.z)};
   if (COPIERS > 0 && warp >= warps) {
     if (passes_registers) give_registers<registers_to_copy>();
-    const int thread = threadIdx.x - 32 * warps;
-    if (TURNS_A) {
-      wait_for_previous();
-      copier.fill_turned(thread);
-    } else if (thread == 0) {
+    if (threadIdx.x == 32 * warps) {
       wait_for_previous();
       copier.fill_all(phases);
     }

@@ -1,7 +1,7 @@
-// A matrix times a vector: every element of the matrix is read once, so memory's speed is the limit.
+// A matrix times a vector: every element of the matrix is read once: memory's speed is the limit.
 //
-// Idea:    a block has ROWS rows. Its threads walk along them side by side, VECTOR elements a load, a
-//          load of x serves all rows, and the sums meet in a fixed order: lanes, then warps.
+// Idea:    a block has ROWS rows. Its threads walk along them side by side, VECTOR elements a load,
+//          a load of x serves all rows, and the sums meet in a fixed order: lanes, then warps.
 // Changes: many independent loads are in flight and none is narrow; a tile kernel would compute
 //          columns that are not there.
 // Counter: DRAM throughput.

@@ -24,7 +24,7 @@ struct Arguments {
   std::int32_t m, n, k, phases_of_split;
   std::array<std::int32_t, most_groups> a_shift, b_shift;
   std::array<std::int32_t, most_groups> a_skip, b_skip;
-  std::int64_t c_leading, c_stride;
+  std::int64_t c_leading, c_stride, partial_pitch;
   DeviceAddress c, bias, partial;
   float alpha, beta;
 };
@@ -91,12 +91,16 @@ class FfmaRun final : public GemmRun {
   }
 
  private:
+  // Rows of partial sums start at multiples of 16 bytes.
+  std::int64_t partial_pitch() const { return groups_of(problem_.shape.n, 4) * 4; }
+
   void load_reduction() {
     const MatmulShape& s = problem_.shape;
     const auto planes =
         static_cast<std::size_t>(plan_.splits) * static_cast<std::size_t>(problem_.batch);
-    partial_ = device_.allocate(planes * sizeof(float) * static_cast<std::size_t>(s.m * s.n),
-                                "sums of parts of k");
+    partial_ =
+        device_.allocate(planes * sizeof(float) * static_cast<std::size_t>(s.m * partial_pitch()),
+                         "sums of parts of k");
     KernelRequest request = embedded_request("gemm/reduce_splits.cu");
     request.kernel = "reduce_splits";
     request.defines = epilogue_constants(problem_);
@@ -133,6 +137,7 @@ class FfmaRun final : public GemmRun {
     p.phases_of_split = plan_.phases_of_split;
     p.c_leading = problem_.c.leading;
     p.c_stride = problem_.c.batch_stride;
+    p.partial_pitch = partial_pitch();
     p.c = addresses.c;
     p.bias = addresses.bias;
     p.partial = plan_.splits > 1 ? partial_.address() : 0;
@@ -142,7 +147,7 @@ class FfmaRun final : public GemmRun {
     const FfmaTile& tile = plan_.tile;
     const auto rows_of_tile = static_cast<std::uint32_t>(tile.m);
     const auto a_groups = static_cast<std::uint32_t>(a_.groups);
-    if (tile.by_steps && !plan_.turns_a) {
+    if (tile.by_steps) {
       add_maps(maps, a_, addresses.a, {rows_of_tile, steps_of_box / a_groups}, Swizzle::none,
                p.a_shift, p.a_skip);
     } else {

@@ -16,8 +16,8 @@ constexpr int group_rows = 8;
 // Rates: measured on an H200 (docs/results/products_h200.md); 128 would be every unit in every
 // cycle.
 constexpr std::array<FfmaTile, 5> tiles{{
-    {256, 128, 16, 8, 4, 1, 4, 8, true, {104, 0, 0}},
-    {128, 128, 16, 8, 4, 2, 4, 8, true, {98, 0, 0}},
+    {256, 128, 16, 8, 4, 1, 4, 8, true, {101, 0, 0}},
+    {128, 128, 16, 8, 4, 1, 4, 8, true, {60, 100, 0}},
     {128, 64, 16, 8, 4, 4, 4, 8, true, {88, 0, 0}},
     {128, 256, 8, 16, 8, 1, 4, 8, false, {92, 0, 0}},
     {16, 256, 8, 8, 2, 4, 4, 8, false, {80, 0, 0}},
@@ -39,11 +39,6 @@ std::size_t FfmaTile::stage_bytes() const {
   return static_cast<std::size_t>((m + n) * phase) * sizeof(float) + barriers;
 }
 
-std::size_t FfmaTile::turning_bytes() const {
-  constexpr std::size_t buffers = 2, barriers = 16;
-  return buffers * static_cast<std::size_t>(m * phase) * sizeof(float) + barriers;
-}
-
 std::string FfmaTile::text() const {
   return fmt::format("{}x{}", m, n);
 }
@@ -53,8 +48,7 @@ std::span<const FfmaTile> ffma_tiles() {
 }
 
 std::size_t ffma_shared_bytes(const FfmaPlan& plan) {
-  return static_cast<std::size_t>(plan.stages) * plan.tile.stage_bytes() +
-         (plan.turns_a ? plan.tile.turning_bytes() : 0);
+  return static_cast<std::size_t>(plan.stages) * plan.tile.stage_bytes();
 }
 
 FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, const FfmaTile& tile,
@@ -63,8 +57,7 @@ FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, c
   const std::int64_t phases = groups_of(s.k, phase);
   FfmaPlan plan{.tile = tile};
   const bool by_columns = problem.a.order == Order::column_major;
-  plan.turns_a = tile.by_steps && !by_columns;
-  plan.copies_a = !tile.by_steps && by_columns;
+  plan.copies_a = tile.by_steps != by_columns;
   plan.copies_b = problem.b.order == Order::column_major;
   constexpr int most_stages = 6;
   const auto blocks_per_sm = static_cast<std::size_t>(tile.blocks_per_sm());
@@ -149,7 +142,6 @@ Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan, int a_g
                                     {"UNROLL", tile.unroll},
                                     {"GROUP", group_rows},
                                     {"A_BY_STEPS", int{tile.by_steps}},
-                                    {"TURNS_A", int{plan.turns_a}},
                                     {"ALONG_ROWS", 1},
                                     {"A_GROUPS", a_groups},
                                     {"B_GROUPS", b_groups},

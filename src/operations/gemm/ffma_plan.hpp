@@ -25,10 +25,8 @@ struct FfmaTile {
   std::array<double, 3> rates{};  ///< FFMA per cycle and SM with 1, 2, 3 blocks on it
   int blocks_per_sm() const { return rates[2] > 0 ? 3 : rates[1] > 0 ? 2 : 1; }
   int threads() const;
-  /// Of one buffer of the pipeline; of what a block has besides, to turn tiles of A.
-  std::size_t stage_bytes() const;
-  std::size_t turning_bytes() const;
-  std::string text() const;  ///< "128x256"
+  std::size_t stage_bytes() const;  ///< of one buffer of the pipeline, with its barriers
+  std::string text() const;         ///< "128x256"
 };
 
 /// All configurations that were worth keeping.
@@ -36,7 +34,6 @@ std::span<const FfmaTile> ffma_tiles();
 
 struct FfmaPlan {
   FfmaTile tile{};
-  bool turns_a = false;  ///< the kernel turns tiles of A, which lie in rows of memory
   bool copies_a = false, copies_b = false;  ///< the operand is turned by a kernel before this one
   int stages = 0;                           ///< buffers of the pipeline
   int splits = 1;                           ///< parts of k, added up by a second kernel in order

@@ -1,0 +1,213 @@
+"""Times kernels/gemm/ffma_tiles.cu with many constants beside cuBLAS, on a GPU machine with nvcc and
+PyTorch: what the table in src/operations/gemm/ffma_plan.cpp was chosen by.
+
+Usage: bench/tune_ffma.py CASES.json [--kernels kernels/gemm]
+
+CASES.json: a list of {"shapes": [[m, n, k], ...], "configurations": [{NAME: VALUE}, ...]}; the names
+are the kernel's constants (BM, BN, RM, RN, LANES_DOWN, SLICES, STAGES, BLOCKS_PER_SM, COPIERS,
+UNROLL, A_BY_STEPS, ALONG_ROWS, GROUP) and SPLITS. With A_BY_STEPS the kernel gets a transposed copy
+of A, which is not timed. Inputs are uniform in [-1, 1] and rotate through
+twice the L2 cache. Printed: the median time, the rate, cuBLAS's time over it, registers, and how far
+the result is from a float64 product (large products: from cuBLAS's result).
+"""
+
+import argparse
+import concurrent.futures
+import ctypes
+import json
+import math
+import os
+import re
+import statistics
+import struct
+import subprocess
+import tempfile
+
+import torch
+
+cuda = ctypes.CDLL("libcuda.so.1")
+DEFAULTS = {"SLICES": 1, "SPLITS": 1, "A_BY_STEPS": 0, "ALONG_ROWS": 1, "GROUP": 8}
+EPILOGUE = {"C_TYPE": "float32", "READS_C": 0, "BIAS": "no_bias", "ACTIVATION": "no_activation"}
+STEPS = 32  # of k in one buffer
+
+
+def call(name, *arguments):
+    code = getattr(cuda, name)(*arguments)
+    if code:
+        text = ctypes.c_char_p()
+        cuda.cuGetErrorName(code, ctypes.byref(text))
+        raise RuntimeError(f"{name}: {text.value.decode() if text.value else code}")
+
+
+def compile_kernel(path, defines, folder, number):
+    cubin = os.path.join(folder, f"{number}.cubin")
+    done = subprocess.run(
+        ["nvcc", "-cubin", "-std=c++17", "-gencode=arch=compute_90a,code=sm_90a", "-Xptxas", "-v",
+         "-o", cubin, path, *(f"-D{name}={value}" for name, value in defines.items())],
+        capture_output=True, text=True)
+    if done.returncode:
+        return None, done.stderr[-600:]
+    spills = re.search(r"(\d+) bytes spill stores", done.stderr)[1]
+    note = re.search(r"Used (\d+) registers", done.stderr)[1] + " registers"
+    return cubin, note + (f", SPILLS {spills}" if spills != "0" else "")
+
+
+def load(cubin, name, shared=0):
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    call("cuModuleLoad", ctypes.byref(module), cubin.encode())
+    call("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
+    if shared:
+        call("cuFuncSetAttribute", function, 8, shared)  # dynamic shared memory beyond 48 KB
+    return function
+
+
+def tensor_map(address, columns, rows, pitch, box, swizzle):
+    raw = ctypes.create_string_buffer(192)
+    at = (ctypes.addressof(raw) + 63) // 64 * 64
+    call("cuTensorMapEncodeTiled", ctypes.c_void_p(at), 7, 3, ctypes.c_void_p(address),
+         (ctypes.c_uint64 * 3)(columns, rows, 1), (ctypes.c_uint64 * 2)(pitch, pitch),
+         (ctypes.c_uint32 * 3)(*box, 1), (ctypes.c_uint32 * 3)(1, 1, 1), 0, swizzle, 2, 0)
+    return ctypes.string_at(at, 128)
+
+
+def groups_of(pitch):
+    return 16 // math.gcd(4 * pitch, 16)
+
+
+def operand_maps(matrix, box, swizzle):
+    """Maps, shifts and skips of the interleaved matrices of a dense matrix."""
+    rows, columns = matrix.shape
+    groups = groups_of(columns)
+    maps, shifts, skips = b"", [0] * 4, [0] * 4
+    for g in range(groups):
+        count = (rows - g + groups - 1) // groups
+        address = matrix.data_ptr() + (4 * g * columns if count > 0 else 0)
+        shifts[g], skips[g] = address % 16 // 4, int(count <= 0)
+        maps += tensor_map(address // 16 * 16, shifts[g] + columns, max(1, count),
+                           4 * groups * columns, (box[0], box[1] // groups), swizzle)
+    return maps, shifts, skips
+
+
+def constants(configuration, m, n, k):
+    c = {**DEFAULTS, **configuration}
+    c["A_GROUPS"] = groups_of(m if c["A_BY_STEPS"] else k)
+    c["B_GROUPS"] = groups_of(n)
+    c["SPLIT"] = int(c.pop("SPLITS") > 1)
+    return {**c, **EPILOGUE}
+
+
+class Product:
+    def __init__(self, cubin, reduction, configuration, m, n, k):
+        c = {**DEFAULTS, **configuration}
+        self.c, self.m, self.n, self.k, self.reduction = c, m, n, k, reduction
+        warps = c["BM"] // (c["LANES_DOWN"] * c["RM"]) * c["SLICES"]
+        warps *= c["BN"] // (32 // c["LANES_DOWN"] * c["RN"])
+        self.threads = 32 * (warps + c["COPIERS"])
+        self.shared = c["STAGES"] * ((c["BM"] + c["BN"]) * STEPS * 4 + 16)
+        phases = -(-k // STEPS)
+        self.per_split = -(-phases // c["SPLITS"])
+        self.splits = -(-phases // self.per_split)
+        self.tiles = -(-m // c["BM"]) * -(-n // c["BN"])
+        self.pitch = -(-n // 4) * 4
+        self.partial = torch.empty(self.splits * m * self.pitch if self.splits > 1 else 1, device="cuda")
+        self.function = load(cubin, "gemm", self.shared)
+
+    def arguments(self, a, a_turned, b, out):
+        c = self.c
+        a_maps, a_shift, a_skip = (operand_maps(a_turned, (c["BM"], STEPS), 0) if c["A_BY_STEPS"] else
+                                   operand_maps(a, (STEPS, c["BM"]), 3))
+        b_maps, b_shift, b_skip = operand_maps(b, (c["BN"], STEPS), 0)
+        packed = struct.pack("<20i3q3Q2f", self.m, self.n, self.k, self.per_split, *a_shift,
+                             *b_shift, *a_skip, *b_skip, self.n, self.m * self.n, self.pitch,
+                             out.data_ptr(), 0, self.partial.data_ptr(), 1.0, 0.0)
+        kept = [ctypes.create_string_buffer(x, len(x)) for x in (a_maps + b_maps, packed)]
+        add = [ctypes.c_uint64(self.partial.data_ptr()), ctypes.c_uint64(out.data_ptr()),
+               ctypes.c_uint64(0), ctypes.c_int32(self.m), ctypes.c_int32(self.n),
+               ctypes.c_int32(self.splits), ctypes.c_int64(self.pitch), ctypes.c_int64(self.n),
+               ctypes.c_int64(self.m * self.n), ctypes.c_float(1), ctypes.c_float(0)]
+        lists = [(ctypes.c_void_p * len(x))(*map(ctypes.addressof, x)) for x in (kept, add)]
+        return [*lists, kept, add]
+
+    def run(self, arguments):
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        call("cuLaunchKernel", self.function, self.tiles, self.splits, 1, self.threads, 1, 1,
+             self.shared, stream, arguments[0], None)
+        if self.splits > 1:
+            call("cuLaunchKernel", self.reduction, -(-self.m * self.n // 256), 1, 1, 256, 1, 1, 0,
+                 stream, arguments[1], None)
+
+
+def median_ms(run, sets, runs):
+    for i in range(3):
+        run(i % sets)
+    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(runs)]
+    for i, (start, end) in enumerate(events):
+        start.record()
+        run(i % sets)
+        end.record()
+    torch.cuda.synchronize()
+    return statistics.median(start.elapsed_time(end) for start, end in events)
+
+
+def measure(m, n, k, configurations, compiled, reduction):
+    sets = max(2, int(120e6 / (4.0 * (m * k + k * n + m * n))) + 1)
+    def matrices(rows, columns):
+        return [torch.empty(rows, columns, device="cuda").uniform_(-1, 1) for _ in range(sets)]
+    a, b, out = matrices(m, k), matrices(k, n), matrices(m, n)
+    a_turned = [x.t().contiguous() for x in a]
+    work = 2e-9 * m * n * k
+    runs = max(7, min(200, int(60 / (work / 50 + 0.005))))
+    blas = median_ms(lambda i: torch.mm(a[i], b[i], out=out[i]), sets, runs)
+    torch.mm(a[0], b[0], out=out[0])
+    want = a[0].double() @ b[0].double() if m * n * k < 1e11 else out[0].double()
+    print(f"{m} x {n} x {k}: cuBLAS {1e3 * blas:.1f} us, {work / blas:.1f} TFLOP/s, "
+          f"error {(out[0] - want).abs().max().item():.2e}", flush=True)
+    for c in configurations:
+        name = " ".join(f"{key}={value}" for key, value in c.items())
+        cubin, note = compiled[json.dumps(constants(c, m, n, k), sort_keys=True)].result()
+        if cubin is None:
+            print(f"  {name}: does not compile: {note}")
+            continue
+        product = Product(cubin, reduction, c, m, n, k)
+        arguments = [product.arguments(*x) for x in zip(a, a_turned, b, out)]
+        out[0].fill_(math.nan)
+        product.run(arguments[0])
+        error = (out[0] - want).abs().max().item()
+        ms = median_ms(lambda i: product.run(arguments[i]), sets, runs)
+        print(f"  {1e3 * ms:9.1f} us {work / ms:6.1f} TFLOP/s {blas / ms:6.3f} of cuBLAS, error "
+              f"{error:.2e}, {note}: {name}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases")
+    parser.add_argument("--kernels", default="kernels/gemm")
+    arguments = parser.parse_args()
+    with open(arguments.cases) as file:
+        cases = json.load(file)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.zeros(1, device="cuda")
+    with tempfile.TemporaryDirectory() as folder, \
+            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        compiled = {}
+        for case in cases:
+            for shape in case["shapes"]:
+                for c in case["configurations"]:
+                    defines = constants(c, *shape)
+                    key = json.dumps(defines, sort_keys=True)
+                    if key not in compiled:
+                        compiled[key] = pool.submit(
+                            compile_kernel, os.path.join(arguments.kernels, "ffma_tiles.cu"),
+                            defines, folder, len(compiled))
+        cubin, note = compile_kernel(os.path.join(arguments.kernels, "reduce_splits.cu"), EPILOGUE,
+                                     folder, "reduction")
+        if cubin is None:
+            raise SystemExit(note)
+        reduction = load(cubin, "reduce_splits")
+        for case in cases:
+            for shape in case["shapes"]:
+                measure(*shape, case["configurations"], compiled, reduction)
+
+
+if __name__ == "__main__":
+    main()
