@@ -1,14 +1,13 @@
-"""Times kernels/gemm/ffma_tiles.cu with many constants beside cuBLAS, on a GPU machine with nvcc and
-PyTorch: what the table in src/operations/gemm/ffma_plan.cpp was chosen by.
+"""Times kernels/gemm/ffma_tiles.cu with many constants beside cuBLAS, on a GPU machine with nvcc
+and PyTorch: what the table in src/operations/gemm/ffma_plan.cpp was chosen by.
 
 Usage: bench/tune_ffma.py CASES.json [--kernels kernels/gemm]
 
-CASES.json: a list of {"shapes": [[m, n, k], ...], "configurations": [{NAME: VALUE}, ...]}; the names
-are the kernel's constants (BM, BN, RM, RN, LANES_DOWN, SLICES, STAGES, BLOCKS_PER_SM, COPIERS,
-UNROLL, A_BY_STEPS, ALONG_ROWS, GROUP) and SPLITS. With A_BY_STEPS the kernel gets a transposed copy
-of A, which is not timed. Inputs are uniform in [-1, 1] and rotate through
-twice the L2 cache. Printed: the median time, the rate, cuBLAS's time over it, registers, and how far
-the result is from a float64 product (large products: from cuBLAS's result).
+CASES.json: a list of {"shapes": [[m, n, k], ...], "configurations": [{NAME: VALUE}, ...]}; the
+names are the constants of the kernel and SPLITS. With A_BY_STEPS the kernel gets a transposed copy
+of A, which is not timed. Inputs are uniform in [-1, 1] and rotate through twice the L2 cache.
+Printed: the median time, the rate, cuBLAS's time over it, registers, and how far the result is from
+a float64 product (large products: from cuBLAS's result).
 """
 
 import argparse
@@ -109,13 +108,15 @@ class Product:
         self.splits = -(-phases // self.per_split)
         self.tiles = -(-m // c["BM"]) * -(-n // c["BN"])
         self.pitch = -(-n // 4) * 4
-        self.partial = torch.empty(self.splits * m * self.pitch if self.splits > 1 else 1, device="cuda")
+        parts = self.splits if self.splits > 1 else 0
+        self.partial = torch.empty(max(1, parts * m * self.pitch), device="cuda")
         self.function = load(cubin, "gemm", self.shared)
 
     def arguments(self, a, a_turned, b, out):
         c = self.c
-        a_maps, a_shift, a_skip = (operand_maps(a_turned, (c["BM"], STEPS), 0) if c["A_BY_STEPS"] else
-                                   operand_maps(a, (STEPS, c["BM"]), 3))
+        a_maps, a_shift, a_skip = (
+            operand_maps(a_turned, (c["BM"], STEPS), 0) if c["A_BY_STEPS"] else
+            operand_maps(a, (STEPS, c["BM"]), 3))
         b_maps, b_shift, b_skip = operand_maps(b, (c["BN"], STEPS), 0)
         packed = struct.pack("<20i3q3Q2f", self.m, self.n, self.k, self.per_split, *a_shift,
                              *b_shift, *a_skip, *b_skip, self.n, self.m * self.n, self.pitch,

@@ -59,26 +59,60 @@ extern "C" __global__ void copy_rows(const Word* from, Word* to, long long rows,
   asm volatile("griddepcontrol.launch_dependents;");
 }
 
-// to[column][row] = from[row][column]. Launch: 32 x 8 threads, grid x over 32 rows each, y over 32
+// Four neighbouring elements.
+struct alignas(4 * sizeof(Word)) Pack {
+  Word at[4];
+};
+
+// to[column][row] = from[row][column], in tiles of 64 x 64: a thread reads four packs, one below the
+// other, and turns these 4 x 4 elements in registers; packs of the result cross shared memory, so
+// that rows of it are written as packs too. Between the last row and to_pitch anything is written.
+// 16 bytes divide to_pitch and `to`. Launch: 256 threads, grid x over 64 rows each, y over 64
 // columns each (in strides), z over the batch.
-extern "C" __global__ void transpose_rows(const Word* from, Word* to, long long rows,
-                                          long long columns, long long from_pitch,
-                                          long long to_pitch, long long from_stride,
-                                          long long to_stride) {
-  __shared__ Word tile[32][33];
+extern "C" __global__ void __launch_bounds__(256)
+    transpose_rows(const Word* from, Word* to, long long rows, long long columns,
+                   long long from_pitch, long long to_pitch, long long from_stride,
+                   long long to_stride) {
+  constexpr int side = 64;
+  __shared__ Pack tile[side][side / 4];  // [column][four rows, exchanged]
   const Word* const source = from + blockIdx.z * from_stride;
   Word* const target = to + blockIdx.z * to_stride;
-  const long long first_row = static_cast<long long>(blockIdx.x) * 32;
-  for (long long first = static_cast<long long>(blockIdx.y) * 32; first < columns;
-       first += static_cast<long long>(gridDim.y) * 32) {
-    for (int r = threadIdx.y; r < 32; r += 8) {
-      const long long row = first_row + r, column = first + threadIdx.x;
-      if (row < rows && column < columns) tile[r][threadIdx.x] = source[row * from_pitch + column];
+  const bool reads_packs =
+      reinterpret_cast<unsigned long long>(source) % sizeof(Pack) == 0 && from_pitch % 4 == 0;
+  const int x = threadIdx.x % 16, y = threadIdx.x / 16;
+  const long long first_row = static_cast<long long>(blockIdx.x) * side;
+  for (long long first = static_cast<long long>(blockIdx.y) * side; first < columns;
+       first += static_cast<long long>(gridDim.y) * side) {
+    const long long row = first_row + y * 4, column = first + x * 4;
+    Pack read[4] = {};
+    if (reads_packs && row + 4 <= rows && column + 4 <= columns) {
+#pragma unroll
+      for (int r = 0; r < 4; ++r) {
+        read[r] = *reinterpret_cast<const Pack*>(source + (row + r) * from_pitch + column);
+      }
+    } else {
+#pragma unroll
+      for (int r = 0; r < 4; ++r) {
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+          if (row + r < rows && column + c < columns) {
+            read[r].at[c] = source[(row + r) * from_pitch + column + c];
+          }
+        }
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+      // Lanes with neighbouring x store four rows apart; the exchange sends them to other banks.
+      tile[x * 4 + c][y ^ x] = {read[0].at[c], read[1].at[c], read[2].at[c], read[3].at[c]};
     }
     __syncthreads();
-    for (int c = threadIdx.y; c < 32; c += 8) {
-      const long long row = first_row + threadIdx.x, column = first + c;
-      if (row < rows && column < columns) target[column * to_pitch + row] = tile[threadIdx.x][c];
+#pragma unroll
+    for (int c = y; c < side; c += 16) {
+      const long long to_row = first + c, to_column = first_row + x * 4;
+      if (to_row < columns && to_column < to_pitch) {
+        *reinterpret_cast<Pack*>(target + to_row * to_pitch + to_column) = tile[c][x ^ c / 4];
+      }
     }
     __syncthreads();
   }

@@ -36,7 +36,8 @@ ResidueBase residue_base(const RowsInMemory& matrix, DeviceAddress address, int 
 }
 
 ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddress address,
-                         int groups, std::uint32_t box_columns, std::uint32_t box_rows) {
+                         int groups, std::uint32_t box_columns, std::uint32_t box_rows,
+                         Swizzle swizzle) {
   ResidueMaps result;
   const auto element = static_cast<std::int64_t>(size_of(matrix.type));
   for (int g = 0; g < groups; ++g) {
@@ -55,7 +56,7 @@ ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddre
                      static_cast<std::uint64_t>(matrix.batch > 1 ? matrix.batch_stride * element
                                                                  : pitch)},
          .box = {box_columns, box_rows, 1},
-         .swizzle = Swizzle::bytes_128}));
+         .swizzle = swizzle}));
   }
   return result;
 }
@@ -77,10 +78,11 @@ void Repacking::run(DeviceAddress from, const Stream& stream) const {
   const std::int64_t chunks = groups_of(from_.columns, chunk);
   Launch launch;
   if (turned_) {
-    launch.grid = {static_cast<std::uint32_t>(groups_of(from_.rows, 32)),
-                   static_cast<std::uint32_t>(std::clamp<std::int64_t>(groups_of(from_.columns, 32),
-                                                                       1, most_blocks_down))};
-    launch.block = {32, 8};
+    constexpr std::int64_t side = 64;  // of a tile, as in the kernel
+    launch.grid = {static_cast<std::uint32_t>(groups_of(from_.rows, side)),
+                   static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+                       groups_of(from_.columns, side), 1, most_blocks_down))};
+    launch.block = {threads};
   } else {
     launch = flat_launch(groups_of(from_.rows * chunks, threads), threads);
   }
