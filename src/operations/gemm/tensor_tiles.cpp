@@ -104,7 +104,8 @@ class TensorTilesRun final : public GemmRun {
     a.c_stride = problem_.c.batch_stride;
 
     const std::int32_t resident = device_.properties().sm_count / tile_.cluster;
-    launch_.grid = {static_cast<std::uint32_t>(std::min(a.units, resident) * tile_.cluster)};
+    const std::int32_t clusters = tile_.persistent ? std::min(a.units, resident) : a.units;
+    launch_.grid = {static_cast<std::uint32_t>(clusters * tile_.cluster)};
     launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
     launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
     launch_.shared_bytes = shared_bytes_of(tile_, layout_.store, problem_.c.type);

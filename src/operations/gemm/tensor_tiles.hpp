@@ -12,14 +12,15 @@ namespace tilescope::operations {
 
 /// What kernels/gemm/tensor_tiles.cu is compiled for.
 struct TensorTile {
-  int m = 128, n = 256;  ///< elements of C per block
-  int consumers = 2;     ///< warpgroups that multiply
-  int stages = 4;        ///< pairs of tiles on their way
-  int cluster = 1;       ///< blocks that share a tile of B
-  int splits = 1;        ///< parts that k is cut into
-  int group = 8;         ///< rows of tiles that are computed together
-  bool in_turn = false;  ///< consumers take tiles in turn instead of sharing each
-  int boxes = 4;         ///< of 64 rows by 128 bytes of C that a consumer stores at once
+  int m = 128, n = 256;    ///< elements of C per block
+  int consumers = 2;       ///< warpgroups that multiply
+  int stages = 4;          ///< pairs of tiles on their way
+  int cluster = 1;         ///< blocks that share a tile of B
+  int splits = 1;          ///< parts that k is cut into
+  int group = 8;           ///< rows of tiles that are computed together
+  bool in_turn = false;    ///< consumers take tiles in turn instead of sharing each
+  int boxes = 4;           ///< of 64 rows by 128 bytes of C that a consumer stores at once
+  bool persistent = true;  ///< blocks stay for tile after tile, as many as run at once
 
   friend bool operator==(const TensorTile&, const TensorTile&) = default;
 };
