@@ -27,7 +27,7 @@ struct Place {
 
 // Half-warps are as square as can be: none reads more than 128 different bytes of A or B at once.
 __device__ inline Place place_of_lane(int lane) {
-  constexpr int half_down = LANES_DOWN == 2 ? 2 : LANES_DOWN / 2;
+  constexpr int half_down = LANES_DOWN <= 2 ? LANES_DOWN : LANES_DOWN / 2;
   if (half_down == LANES_DOWN) return {lane % half_down, lane / half_down};
   return {lane / 16 * half_down + lane % half_down, lane % 16 / half_down};
 }

@@ -16,10 +16,10 @@ constexpr int group_rows = 8;
 // Rates: measured on an H200 (docs/results/products_h200.md); 128 would be every unit in every
 // cycle.
 constexpr std::array<FfmaTile, 5> tiles{{
-    {256, 128, 16, 8, 4, 1, 4, 8, true, {101, 0, 0}},
+    {256, 128, 16, 8, 4, 1, 4, 8, true, {103, 0, 0}},
     {128, 128, 16, 8, 4, 1, 4, 8, true, {60, 100, 0}},
-    {128, 64, 16, 8, 4, 4, 4, 8, true, {88, 0, 0}},
-    {128, 256, 8, 16, 8, 1, 4, 8, false, {92, 0, 0}},
+    {128, 64, 16, 8, 4, 4, 4, 8, true, {86, 0, 0}},
+    {128, 256, 8, 16, 8, 1, 4, 8, false, {94, 0, 0}},
     {16, 256, 8, 8, 2, 4, 4, 8, false, {80, 0, 0}},
 }};
 
@@ -88,7 +88,7 @@ FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, c
   plan.cycles = std::max(plan.cycles, operands / bytes_per_cycle);
   // An operand that is turned is read and written once more, by a launch of its own.
   const auto turn = [&](std::int64_t rows, std::int64_t columns) {
-    constexpr double launch = 3000.0, copied_bytes_per_cycle = 1800.0;
+    constexpr double launch = 3000.0, copied_bytes_per_cycle = 1950.0;
     plan.cycles += launch + 8.0 * batch * double(rows) * double(columns) / copied_bytes_per_cycle;
   };
   if (plan.copies_a) turn(s.m, s.k);
