@@ -10,6 +10,7 @@
 #include "operations/gemm/gemv.hpp"
 #include "operations/gemm/general.hpp"
 #include "operations/gemm/mma_sync.hpp"
+#include "operations/gemm/register_operand.hpp"
 #include "operations/gemm/split_tiles.hpp"
 #include "operations/gemm/tensor_tiles.hpp"
 
@@ -37,6 +38,11 @@ const std::vector<GemmVariant>& gemm_variants() {
        .source = "gemm/tensor_tiles.cu",
        .refusal = tensor_tiles_refusal,
        .prepare = prepare_tensor_tiles},
+      {.name = "register_operand",
+       .idea = "row-major tf32 B from registers, not transposed",
+       .source = "gemm/register_operand.cu",
+       .refusal = register_operand_refusal,
+       .prepare = prepare_register_operand},
       {.name = "split_tiles",
        .idea = "float32 as two float16 parts, sums promoted",
        .source = "gemm/split_tiles.cu",

@@ -1,0 +1,264 @@
+#include "operations/gemm/register_operand.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "operations/gemm/constants.hpp"
+#include "operations/gemm/general.hpp"
+#include "operations/gemm/split_sums.hpp"
+#include "operations/kernel_plan.hpp"
+#include "operations/kernel_source.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+constexpr std::int64_t row_bytes = 128, tile_k = 32;
+constexpr int most_groups = 4;  // of 4-byte elements
+
+// As struct Arguments of the kernel.
+struct Arguments {
+  std::int32_t m, n, k, batch;
+  std::int32_t tiles_m, tiles_n, splits, k_tiles, k_tiles_of_split, units;
+  std::array<std::int32_t, most_groups> a_shift, b_shift;
+  float alpha, beta;
+  std::int64_t c_leading, c_stride;
+  DeviceAddress c, bias, partial;
+  std::int64_t partial_pitch;
+};
+
+// As `shares_a` of the kernel: blocks of a cluster have the larger of their tiles in common.
+bool shares_a(const RegisterTile& tile) {
+  return tile.cluster > 1 && tile.m >= tile.n();
+}
+bool shares_b(const RegisterTile& tile) {
+  return tile.cluster > 1 && !shares_a(tile);
+}
+
+// Columns of a row of B's box that no group needs, because they lie before a multiple of 16 bytes.
+constexpr std::int64_t most_skipped = 4;
+
+class RegisterOperandRun final : public GemmRun {
+ public:
+  RegisterOperandRun(Device& device, const GemmProblem& problem, const RegisterTile& tile)
+      : device_(device), problem_(problem), tile_(tile), layout_(layout_of(problem, tile)) {
+    if (layout_.repacks_a) repack(layout_.a, a_copy_);
+    if (layout_.repacks_b) repack(layout_.b, b_copy_);
+    size_work();
+    kernel_ = device.load(request());
+    if (arguments_.splits > 1) sums_ = SplitSums(device, problem, arguments_.splits);
+  }
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    if ((addresses.a | addresses.b | addresses.c) % copy_alignment != 0) {
+      // The copy engine cannot address such matrices; nobody who wants speed allocates them.
+      if (!general_) general_ = prepare_general(device_, problem_);
+      general_->run(addresses, stream);
+      return;
+    }
+    if (a_copy_) a_copy_->run(addresses.a, stream);
+    if (b_copy_) b_copy_->run(addresses.b, stream);
+    const KernelArguments& arguments = arguments_for(addresses);
+    Launch launch = launch_;
+    launch.overlaps_previous = a_copy_ || b_copy_;
+    device_.launch(kernel_, launch, arguments, stream);
+    if (arguments_.splits > 1) sums_.add_up(device_, problem_, addresses, stream);
+  }
+
+  std::string note() const override {
+    std::string note = text_of(tile_);
+    if (a_copy_) note += ", A repacked";
+    if (b_copy_) note += ", B repacked";
+    return note;
+  }
+
+ private:
+  void repack(RowsInMemory& rows, std::unique_ptr<Repacking>& copy) {
+    copy = std::make_unique<Repacking>(device_, rows, false);
+    rows = copy->result();
+  }
+
+  void size_work() {
+    const MatmulShape& s = problem_.shape;
+    Arguments& a = arguments_;
+    a = {};
+    a.m = static_cast<std::int32_t>(s.m);
+    a.n = static_cast<std::int32_t>(s.n);
+    a.k = static_cast<std::int32_t>(s.k);
+    a.batch = static_cast<std::int32_t>(problem_.batch);
+    const int down = shares_b(tile_) ? tile_.cluster : 1;
+    const int across = shares_a(tile_) ? tile_.cluster : 1;
+    const std::int64_t rows = groups_of(s.m, layout_.a_classes);
+    a.tiles_m = static_cast<std::int32_t>(groups_of(rows, std::int64_t{tile_.m} * down) * down *
+                                          layout_.a_classes);
+    a.tiles_n =
+        static_cast<std::int32_t>(groups_of(s.n, std::int64_t{tile_.n()} * across) * across);
+    // Rows of a class may be seen to begin later than they do.
+    a.k_tiles = static_cast<std::int32_t>(
+        groups_of(s.k + (layout_.a_classes > 1 ? most_groups - 1 : 0), tile_k));
+    a.k_tiles_of_split = static_cast<std::int32_t>(groups_of(a.k_tiles, tile_.splits));
+    a.splits = static_cast<std::int32_t>(groups_of(a.k_tiles, a.k_tiles_of_split));
+    a.units = a.tiles_m * a.tiles_n / tile_.cluster * a.splits * a.batch;
+    a.alpha = static_cast<float>(problem_.alpha);
+    a.beta = static_cast<float>(problem_.beta);
+    a.c_leading = problem_.c.leading;
+    a.c_stride = problem_.c.batch_stride;
+    a.partial_pitch = SplitSums::pitch(problem_);
+    const std::int32_t resident = device_.properties().sm_count / tile_.cluster;
+    launch_.grid = {static_cast<std::uint32_t>(std::min(a.units, resident) * tile_.cluster)};
+    launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
+    launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
+    launch_.shared_bytes = shared_bytes_of(tile_, layout_);
+  }
+
+  KernelRequest request() const {
+    KernelRequest request = embedded_request("gemm/register_operand.cu");
+    request.kernel = "gemm";
+    // Fewer tiles of k than parts were asked for may leave one part.
+    request.defines = register_constants(problem_, tile_, layout_, arguments_.splits > 1);
+    return request;
+  }
+
+  // Encoding maps takes longer than a small product: those of known addresses are kept.
+  const KernelArguments& arguments_for(const GemmAddresses& addresses) {
+    const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
+    if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
+    constexpr std::size_t most_kept = 64;
+    if (prepared_.size() >= most_kept) prepared_.clear();
+
+    Arguments a = arguments_;
+    a.c = addresses.c;
+    a.bias = addresses.bias;
+    a.partial = a.splits > 1 ? sums_.address() : 0;
+    const int a_rows = shares_a(tile_) ? tile_.m / tile_.cluster : tile_.m;
+    const ResidueMaps a_maps =
+        residue_maps(device_, layout_.a, a_copy_ ? a_copy_->address() : addresses.a,
+                     layout_.a_classes, tile_k, static_cast<std::uint32_t>(a_rows));
+    const ResidueMaps b_maps = maps_of_b(b_copy_ ? b_copy_->address() : addresses.b);
+    std::copy(a_maps.shifts.begin(), a_maps.shifts.end(), a.a_shift.begin());
+    std::copy(b_maps.shifts.begin(), b_maps.shifts.end(), a.b_shift.begin());
+    std::vector<TensorMap> maps = a_maps.maps;
+    maps.insert(maps.end(), b_maps.maps.begin(), b_maps.maps.end());
+    KernelArguments arguments;
+    arguments.push_bytes(maps.data(), maps.size() * sizeof(TensorMap), alignof(TensorMap));
+    arguments.push(a);
+    return prepared_.emplace(key, std::move(arguments)).first->second;
+  }
+
+  ResidueMaps maps_of_b(DeviceAddress address) const {
+    const int groups = layout_.b_groups;
+    if (groups == 1) {
+      constexpr std::uint32_t columns = row_bytes / 4;
+      return residue_maps(device_, layout_.b, address, groups, columns, tile_k);
+    }
+    return residue_maps(device_, layout_.b, address, groups,
+                        static_cast<std::uint32_t>(64 * tile_.products + most_skipped),
+                        static_cast<std::uint32_t>(tile_k / groups), Swizzle::none);
+  }
+
+  Device& device_;
+  GemmProblem problem_;
+  RegisterTile tile_;
+  RegisterLayout layout_;
+  std::unique_ptr<Repacking> a_copy_, b_copy_;
+  Arguments arguments_;
+  Launch launch_;
+  Kernel kernel_;
+  SplitSums sums_;
+  std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
+  std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
+      prepared_;
+};
+
+}  // namespace
+
+RegisterLayout layout_of(const GemmProblem& p, const RegisterTile& tile) {
+  const auto rows_of = [&](const GemmOperand& operand, std::int64_t rows, std::int64_t columns) {
+    return RowsInMemory{.type = operand.type,
+                        .rows = rows,
+                        .columns = columns,
+                        .pitch = operand.leading,
+                        .batch = p.batch,
+                        .batch_stride = operand.batch_stride};
+  };
+  RegisterLayout layout{.a = rows_of(p.a, p.shape.m, p.shape.k),
+                        .b = rows_of(p.b, p.shape.k, p.shape.n)};
+  layout.a_classes = residue_groups(layout.a.pitch_bytes());
+  layout.b_groups = residue_groups(layout.b.pitch_bytes());
+  layout.repacks_a = !layout.a.batch_fits_map() || (tile.repacks_a && layout.a_classes > 1);
+  layout.repacks_b = !layout.b.batch_fits_map();
+  if (layout.repacks_a) layout.a_classes = 1;
+  if (layout.repacks_b) layout.b_groups = 1;
+  const int at_once = 2 * tile.products;
+  layout.c_is_aligned =
+      p.c.leading % at_once == 0 && (p.batch == 1 || p.c.batch_stride % at_once == 0);
+  return layout;
+}
+
+std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layout) {
+  const std::int64_t a = tile.m * row_bytes;
+  const std::int64_t b =
+      layout.b_groups == 1
+          ? tile.n() * row_bytes
+          : tile.consumers * tile_k * (64 * tile.products + most_skipped) * std::int64_t{4};
+  constexpr std::int64_t barriers = 16, alignment = 1024, turned_rows = 1024;  // a warp's
+  const std::int64_t warps = std::int64_t{4} * tile.consumers;
+  return static_cast<std::size_t>(tile.stages * (a + b + barriers) + warps * turned_rows +
+                                  2 * alignment);
+}
+
+Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
+                           const RegisterLayout& layout, bool is_partial) {
+  Defines defines = epilogue_constants(problem);
+  defines.emplace_back("OPERAND", "tf32");
+  const auto constant = [&](std::string_view name, std::int64_t value) {
+    defines.push_back(define(name, value));
+  };
+  constant("STEP", 8);
+  constant("TILE_M", tile.m);
+  constant("PRODUCTS", tile.products);
+  constant("CONSUMERS", tile.consumers);
+  constant("STAGES", tile.stages);
+  constant("CLUSTER", tile.cluster);
+  constant("A_CLASSES", layout.a_classes);
+  constant("B_GROUPS", layout.b_groups);
+  constant("PARTIAL", is_partial);
+  constant("C_ALIGNED", layout.c_is_aligned);
+  constant("GROUP_ROWS", tile.group);
+  return defines;
+}
+
+std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
+                                                    const DeviceProperties& device) {
+  if (problem.precision != Precision::tf32) return "operands in registers are for tf32";
+  if (problem.a.type != DataType::float32 || problem.b.type != DataType::float32) {
+    return "A and B must be float32";
+  }
+  if (problem.a.order != Order::row_major) return "A must be row-major";
+  if (problem.b.order != Order::row_major) return "B must be row-major";
+  if (problem.c.type == DataType::float64) return "C is float64";
+  if (!device.warpgroup_products) return "wgmma runs on GPUs of compute capability 9.0 alone";
+  const MatmulShape& s = problem.shape;
+  if (s.m == 0 || s.n == 0 || s.k == 0 || problem.batch == 0) return "there is nothing to multiply";
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
+  constexpr std::int64_t most_planes = 65535;
+  if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
+  return std::nullopt;
+}
+
+std::unique_ptr<GemmRun> prepare_register_operand(Device& device, const GemmProblem& problem) {
+  return prepare_register_operand(device, problem,
+                                  register_tile_candidates(problem, device.properties()).front());
+}
+
+std::unique_ptr<GemmRun> prepare_register_operand(Device& device, const GemmProblem& problem,
+                                                  const RegisterTile& tile) {
+  return std::make_unique<RegisterOperandRun>(device, problem, tile);
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,150 @@
+// Products with B in registers: which tiles and layouts problems get, and that they compile.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "compile/compiler.hpp"
+#include "operations/gemm/register_operand.hpp"
+#include "operations/kernel_source.hpp"
+#include "support/gpus.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+DeviceProperties hopper() {
+  DeviceProperties device = testing::h200();
+  device.warpgroup_products = true;
+  return device;
+}
+
+GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return dense_problem({m, n, k}, Precision::tf32, DataType::float32, DataType::float32);
+}
+
+RegisterTile best(const GemmProblem& problem) {
+  return register_tile_candidates(problem, hopper()).front();
+}
+
+TEST(RegisterTiles, EveryCandidateFitsTheChip) {
+  for (const MatmulShape s : {MatmulShape{1, 1, 1}, MatmulShape{16, 8192, 8192},
+                              MatmulShape{4095, 4097, 4099}, MatmulShape{127, 8190, 4001},
+                              MatmulShape{256, 256, 65536}, MatmulShape{8192, 8192, 8192}}) {
+    const GemmProblem problem = product(s.m, s.n, s.k);
+    for (const RegisterTile& tile : register_tile_candidates(problem, hopper())) {
+      SCOPED_TRACE(text_of(tile));
+      const RegisterLayout layout = layout_of(problem, tile);
+      EXPECT_LE(shared_bytes_of(tile, layout), hopper().shared_bytes_per_block_optin);
+      EXPECT_GE(tile.stages, 3);
+      EXPECT_LE(tile.m * tile.products, 256) << "sums of a thread";
+      EXPECT_TRUE(layout.b_groups == 1 || tile.products == 2);
+      EXPECT_FALSE(layout.repacks_b);
+    }
+  }
+}
+
+TEST(RegisterTiles, ThinProductsTakeThinTiles) {
+  EXPECT_EQ(best(product(16, 8192, 8192)).m, 16);
+  EXPECT_EQ(best(product(10, 8190, 4001)).m, 16);
+  EXPECT_GE(best(product(8192, 8192, 8192)).m, 128);
+}
+
+TEST(RegisterTiles, KIsCutWhereTilesAreFewerThanSms) {
+  EXPECT_EQ(best(product(8192, 8192, 8192)).splits, 1);
+  EXPECT_GT(best(product(256, 256, 65536)).splits, 8);
+}
+
+TEST(RegisterTiles, OnlyTallMatricesAreTakenInClassesOfRows) {
+  EXPECT_FALSE(best(product(8191, 8191, 8191)).repacks_a);
+  EXPECT_EQ(layout_of(product(8191, 8191, 8191), best(product(8191, 8191, 8191))).a_classes, 4);
+  for (const RegisterTile& tile : register_tile_candidates(product(512, 512, 512), hopper())) {
+    EXPECT_FALSE(tile.repacks_a) << text_of(tile);
+  }
+}
+
+TEST(RegisterLayout, GroupsFollowThePitch) {
+  const RegisterTile tile{.products = 2};
+  EXPECT_EQ(layout_of(product(512, 512, 512), tile).b_groups, 1);
+  EXPECT_EQ(layout_of(product(512, 510, 512), tile).b_groups, 2);
+  EXPECT_EQ(layout_of(product(512, 511, 512), tile).b_groups, 4);
+  EXPECT_EQ(layout_of(product(512, 511, 512), tile).a_classes, 1);
+  EXPECT_EQ(layout_of(product(512, 512, 509), tile).a_classes, 4);
+  GemmProblem padded = product(512, 511, 512);
+  padded.b.leading = 512;
+  EXPECT_EQ(layout_of(padded, tile).b_groups, 1);
+  EXPECT_FALSE(layout_of(padded, tile).c_is_aligned);
+  padded.c.leading = 512;
+  EXPECT_TRUE(layout_of(padded, tile).c_is_aligned);
+}
+
+TEST(RegisterLayout, BatchesThatNoMapCanDescribeAreRepacked) {
+  GemmProblem problem = product(64, 63, 65);
+  problem.batch = 3;
+  const RegisterLayout layout = layout_of(problem, {.products = 2});
+  EXPECT_EQ(layout.repacks_a, problem.a.batch_stride % 4 != 0);
+  EXPECT_TRUE(layout.repacks_b);
+  EXPECT_EQ(layout.b_groups, 1);
+  problem.b.batch_stride = 63 * 65 + 1;
+  EXPECT_FALSE(layout_of(problem, {.products = 2}).repacks_b);
+}
+
+TEST(RegisterOperandRefusal, SaysWhatItDoesNotTake) {
+  const auto refusal = [](const GemmProblem& problem) {
+    return register_operand_refusal(problem, hopper()).value_or("");
+  };
+  EXPECT_EQ(refusal(product(3, 5, 7)), "");
+  EXPECT_THAT(refusal(product(3, 0, 7)), HasSubstr("nothing"));
+  GemmProblem problem = product(3, 5, 7);
+  problem.b.order = Order::column_major;
+  EXPECT_THAT(refusal(problem), HasSubstr("B must be row-major"));
+  problem = product(3, 5, 7);
+  problem.a.order = Order::column_major;
+  EXPECT_THAT(refusal(problem), HasSubstr("A must be row-major"));
+  problem = product(3, 5, 7);
+  problem.precision = Precision::bf16;
+  EXPECT_THAT(refusal(problem), HasSubstr("tf32"));
+  EXPECT_THAT(register_operand_refusal(product(3, 5, 7), testing::a100()).value_or(""),
+              HasSubstr("9.0"));
+}
+
+std::string log_of(const GemmProblem& problem, const RegisterTile& tile, bool is_partial) {
+  const KernelRequest request = embedded_request("gemm/register_operand.cu");
+  return compile::compile(
+             {.source_name = request.source_name,
+              .source = request.source,
+              .kernel = "gemm",
+              .architecture = "sm_90a",
+              .defines = register_constants(problem, tile, layout_of(problem, tile), is_partial),
+              .include_directories = {},
+              .headers = request.headers,
+              .extra_options = {"--ptxas-options=-v"}})
+      .log;
+}
+
+TEST(RegisterOperandKernel, CompilesWithoutWarningsAndSpillsNothing) {
+  GemmProblem whole = product(8192, 8192, 8192), odd = product(8191, 8191, 8191);
+  for (GemmProblem* problem : {&whole, &odd}) {
+    for (const RegisterTile tile :
+         {RegisterTile{.m = 128, .products = 2}, RegisterTile{.m = 256, .products = 1},
+          RegisterTile{.m = 16, .products = 2, .consumers = 1}}) {
+      if (problem == &odd && tile.products == 1) continue;
+      for (const int cluster : {1, 2}) {
+        RegisterTile of = tile;
+        of.cluster = cluster;
+        SCOPED_TRACE(fmt::format("{} of {}", text_of(of), problem->shape.n));
+        const std::string log = log_of(*problem, of, cluster == 2);
+        EXPECT_THAT(log, HasSubstr("0 bytes spill stores"));
+        EXPECT_THAT(log, Not(HasSubstr("warning")));
+        EXPECT_THAT(log, Not(HasSubstr("serialized")));
+      }
+    }
+    problem->beta = 1.0;
+    problem->has_bias = true;
+    problem->activation = Activation::relu;
+    EXPECT_THAT(log_of(*problem, {.m = 64, .products = 2}, false), Not(HasSubstr("warning")));
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::operations
