@@ -13,6 +13,7 @@
 #include "operations/gemm/register_operand.hpp"
 #include "operations/gemm/split_tiles.hpp"
 #include "operations/gemm/tensor_tiles.hpp"
+#include "operations/gemm/wgmma_rungs.hpp"
 
 namespace tilescope::operations {
 
@@ -33,8 +34,38 @@ const std::vector<GemmVariant>& gemm_variants() {
        .source = "gemm/ffma_tiles.cu",
        .refusal = ffma_refusal,
        .prepare = prepare_ffma},
+      {.name = "wgmma",
+       .idea = "a warpgroup's product, one stage copied by TMA",
+       .source = "gemm/wgmma.cu",
+       .refusal = wgmma_refusal,
+       .prepare = prepare_wgmma},
+      {.name = "wgmma_stages",
+       .idea = "two warpgroups, copies run ahead",
+       .source = "gemm/wgmma_stages.cu",
+       .refusal = wgmma_refusal,
+       .prepare = prepare_wgmma_stages},
+      {.name = "specialised",
+       .idea = "a producer copies, consumers multiply",
+       .source = "gemm/tensor_tiles.cu",
+       .refusal = tensor_tiles_refusal,
+       .prepare = prepare_specialised},
+      {.name = "wide_tiles",
+       .idea = "128 x 256 of C in a block",
+       .source = "gemm/tensor_tiles.cu",
+       .refusal = tensor_tiles_refusal,
+       .prepare = prepare_wide_tiles},
+      {.name = "persistent",
+       .idea = "blocks stay: copies for the next tile run ahead",
+       .source = "gemm/tensor_tiles.cu",
+       .refusal = tensor_tiles_refusal,
+       .prepare = prepare_persistent},
+      {.name = "cluster",
+       .idea = "two blocks share tiles of B",
+       .source = "gemm/tensor_tiles.cu",
+       .refusal = tensor_tiles_refusal,
+       .prepare = prepare_cluster},
       {.name = "tensor_tiles",
-       .idea = "wgmma, fed by the copy engine",
+       .idea = "the tile by a model, tiles in turn",
        .source = "gemm/tensor_tiles.cu",
        .refusal = tensor_tiles_refusal,
        .prepare = prepare_tensor_tiles},
