@@ -3,12 +3,12 @@
 //
 // Idea:    (ah + al)(bh + bl) = ah bh + (ah bl + al bh) + al bl; the last is below the rounding of
 //          float32 and is dropped. Tensor cores cut sums where FP32 units round them, which adds up
-//          over a long k: the sum of ah bh over one tile of k (TILE_K) is taken out and added in
-//          float32, so that only 4 cuts lie between two roundings. The mixed products are 2^-11 of
-//          the whole, and stay in the tensor cores' sums.
-// Changes: the largest and mean error are no more than those of FFMAs one after the other, at 4 times
-//          their rate.
-// Counter: sm__inst_executed_pipe_tensor; FADD beside it, 64 for 12 products of 64 x 128 x 16.
+//          over a long k: every sum of 16 products ah bh is taken out and added in float32. The
+//          mixed products are 2^-11 of the whole, and stay in the tensor cores' sums.
+// Changes: the largest and mean error are no more than those of FFMAs one after the other, at 3 to 4
+//          times their rate.
+// Counter: sm__inst_executed_pipe_tensor; FADD beside it, 64 a thread for 3 products of
+//          64 x 128 x 16.
 //
 // A and B are `high` and `low` parts (split_operand.cu), K-major or, with A_MN_MAJOR and B_MN_MAJOR,
 // with rows of k. Constants: these two, STAGES, C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS, SPLIT (sums go to `partial`).
@@ -110,29 +110,28 @@ __device__ inline void multiply(float (&total)[sums], float (&mixed)[sums], Shar
     const auto a_high = tile_at<A_MN_MAJOR>(stage.a_high + rows);
     const auto a_low = tile_at<A_MN_MAJOR>(stage.a_low + rows);
     const auto b_high = tile_at<B_MN_MAJOR>(stage.b_high), b_low = tile_at<B_MN_MAJOR>(stage.b_low);
-    pin(part);
-    pin(mixed);
-    begin_products();
 #pragma unroll
-    for (int s = 0; s < steps; ++s) {
-      Products<tile_n>::add<A_MN_MAJOR, B_MN_MAJOR>(part, further(a_high, a_step * s),
-                                         further(b_high, b_step * s), s > 0);
+    for (int step = 0; step < steps; ++step) {
+      pin(part);
+      pin(mixed);
+      begin_products();
+      Products<tile_n>::add<A_MN_MAJOR, B_MN_MAJOR>(part, further(a_high, a_step * step),
+                                                    further(b_high, b_step * step), 0);
+      commit_products();
+      Products<tile_n>::add<A_MN_MAJOR, B_MN_MAJOR>(mixed, further(a_high, a_step * step),
+                                                    further(b_low, b_step * step),
+                                                    kt > 0 || step > 0);
+      Products<tile_n>::add<A_MN_MAJOR, B_MN_MAJOR>(mixed, further(a_low, a_step * step),
+                                                    further(b_high, b_step * step), 1);
+      commit_products();
+      // The tensor cores go on with the mixed products while the part is added.
+      wait_for_products<1>();
+      pin(part);
+#pragma unroll
+      for (int i = 0; i < sums; ++i) total[i] += part[i];
+      // All but this step's mixed products are done, so nobody reads the stage before this one.
+      if (step == 0 && previous >= 0 && threadIdx.x % 128 == 0) arrive(shared.empty[previous]);
     }
-    commit_products();
-#pragma unroll
-    for (int s = 0; s < steps; ++s) {
-      Products<tile_n>::add<A_MN_MAJOR, B_MN_MAJOR>(mixed, further(a_high, a_step * s),
-                                         further(b_low, b_step * s), kt > 0 || s > 0);
-      Products<tile_n>::add<A_MN_MAJOR, B_MN_MAJOR>(mixed, further(a_low, a_step * s),
-                                         further(b_high, b_step * s), 1);
-    }
-    commit_products();
-    // The tensor cores go on with the mixed products while the part is added.
-    wait_for_products<1>();
-    pin(part);
-#pragma unroll
-    for (int i = 0; i < sums; ++i) total[i] += part[i];
-    if (previous >= 0 && threadIdx.x % 128 == 0) arrive(shared.empty[previous]);
     previous = at.index;
   }
   wait_for_products<0>();

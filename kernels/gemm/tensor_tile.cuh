@@ -23,6 +23,7 @@ constexpr int c_columns = row_bytes / sizeof(C_TYPE);  // of a box of C
 constexpr int c_box_bytes = 64 * row_bytes;
 constexpr int boxes_of_tile = TILE_N / c_columns;
 constexpr int boxes_at_once = C_BOXES < boxes_of_tile ? C_BOXES : boxes_of_tile;
+static_assert(boxes_of_tile % boxes_at_once == 0, "the boxes of a tile leave in equal lots");
 constexpr int registers_of_producer = CONSUMERS == 1 ? 56 : CONSUMERS == 2 ? 40 : 32;
 constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : CONSUMERS == 2 ? 232 : 160;
 static_assert(TILE_M == 64 * products_of_consumer * sharers, "a wgmma has 64 rows");

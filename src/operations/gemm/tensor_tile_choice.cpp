@@ -20,6 +20,20 @@ constexpr double tile_bytes_per_sm = 56.0;    // per cycle into one SM's shared 
 constexpr double elements_per_cycle = 32.0;   // of a tile of C, for one tile of k
 constexpr double fill_cycles = 700.0;         // from the first copy to the first product
 constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
+constexpr double cluster_cycles = 900.0;  // until the blocks of a cluster have met
+
+// The share of the memory's rate that rows of a narrow tile of B reach, a box of 128 bytes each.
+double share_of_memory(int tile_n) {
+  return tile_n >= 256 ? 1.0 : tile_n >= 128 ? 0.92 : 0.8;
+}
+
+// Small tiles read shared memory more often for the same products, which costs power and with it
+// the clock.
+double slowdown(const TensorTile& tile) {
+  if (tile.n < 128) return 1.12;
+  if (tile.n == 192) return 1.03;
+  return tile.m * tile.n >= 128 * 256 ? (tile.m == 128 ? 1.0 : 1.01) : 1.02;
+}
 
 double bytes_of(const RowsInMemory& rows) {
   return static_cast<double>(rows.rows) * static_cast<double>(rows.columns) *
@@ -41,15 +55,16 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
   const double loads =
       static_cast<double>((tile.m + tile.n / tile.cluster) * tile_row_bytes) / tile_bytes_per_sm;
-  const double multiply = depth * std::max(elements / rate, loads);
+  const double multiply = depth * slowdown(tile) * std::max(elements / rate, loads);
   const double store = store_cycles + elements / stored_elements_per_cycle;
-  const double block =
-      tile.in_turn ? rounds * std::max(multiply, (multiply + store) / tile.consumers) + store
-                   : rounds * (multiply + store);
+  // What tiles in turn hide of the stores they lose by waiting for their turns.
+  const double block = rounds * (multiply + store);
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
   const double traffic = bytes_of(layout.a.rows) + bytes_of(layout.b.rows) +
                          c_bytes * static_cast<double>(size_of(problem.c.type));
-  double cycles = fill_cycles + std::max(block, traffic / bytes_from_memory);
+  double cycles =
+      fill_cycles + std::max(block, traffic / (bytes_from_memory * share_of_memory(tile.n)));
+  if (tile.cluster > 1) cycles += cluster_cycles + 0.01 * block;
   for (const TileOperand* operand : {&layout.a, &layout.b}) {
     if (operand->repacked) {
       cycles += launch_cycles + 2.0 * bytes_of(operand->rows) / bytes_from_memory;
@@ -120,13 +135,19 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
   std::vector<std::pair<double, TensorTile>> candidates;
   for (TensorTile tile : shapes()) {
     for (const int cluster : {1, 2}) {
-      // Each block of a cluster loads whole boxes of 64 columns of B.
-      if (cluster == 2 && (tile.n % 128 != 0 || problem.shape.m <= tile.m)) continue;
+      // Each block of a cluster loads whole boxes of 64 columns of B. Small tiles gain nothing.
+      if (cluster == 2 &&
+          (tile.m * tile.n < 128 * 128 || tile.n % 128 != 0 || problem.shape.m <= tile.m))
+        continue;
       tile.cluster = cluster;
       for (const int splits : splits_of(problem, tile, device.sm_count)) {
         tile.splits = splits;
         const TileLayout layout = layout_of(problem, tile);
-        for (const int boxes : {4, 2}) {
+        const std::int64_t boxes_of_tile =
+            groups_of(tile.n * static_cast<std::int64_t>(size_of(problem.c.type)), tile_row_bytes);
+        // The larger lot of boxes stores sooner, the smaller leaves room for a stage more.
+        for (const int boxes : {2, 3, 4}) {
+          if (boxes_of_tile % std::min<std::int64_t>(boxes, boxes_of_tile) != 0) continue;
           tile.boxes = boxes;
           tile.stages = 8;
           while (shared_bytes_of(tile, layout.store, problem.c.type) >

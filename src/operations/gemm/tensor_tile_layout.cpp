@@ -37,7 +37,10 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
   if (!is_aligned(layout.b)) layout.b.repacked = true;
   if (!is_aligned(layout.a)) {
     const int classes = residue_groups(layout.a.rows.pitch_bytes());
-    const bool fills_tiles = p.shape.m >= std::int64_t{2} * classes * tile.m * tile.cluster;
+    // Rows far apart are copied more slowly than neighbours: below this many tiles a class, copying
+    // A once costs less.
+    constexpr std::int64_t least_tiles = 8;
+    const bool fills_tiles = groups_of(p.shape.m, classes) >= least_tiles * tile.m;
     if (layout.b.mn_major && !layout.a.mn_major && fills_tiles && layout.a.rows.batch_fits_map()) {
       layout.classes = classes;
     } else {
