@@ -44,14 +44,15 @@ constexpr int b_row_bytes = swizzled ? row_bytes : (columns_of_consumer + 4) * 4
 constexpr int box_rows = tile_k / B_GROUPS, box_bytes = box_rows * b_row_bytes;
 constexpr int boxes = tile_n / box_columns, b_bytes = boxes * B_GROUPS * box_bytes;
 constexpr int at_once = 2 * PRODUCTS;  // neighbours in a row of C that one thread has
-constexpr int registers_of_producer = CONSUMERS == 1 ? 56 : CONSUMERS == 2 ? 40 : 32;
-constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : CONSUMERS == 2 ? 232 : 160;
+constexpr int registers_of_producer = 56;
+constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : 224;
 // Blocks of a cluster have tiles side by side, and A in common, or one below the other, and B.
 constexpr bool shares_a = CLUSTER > 1 && TILE_M >= tile_n, shares_b = CLUSTER > 1 && !shares_a;
 // Where C's rows begin anywhere, warps turn their results into whole rows in shared memory.
 constexpr bool through_shared = !PARTIAL && !C_ALIGNED && PRODUCTS == 2;
 constexpr int warp_bytes = through_shared ? 2 * 4 * row_bytes : 16;
 static_assert(swizzled || PRODUCTS == 2, "single elements are dealt in fours");
+static_assert(!shares_b || boxes * B_GROUPS % CLUSTER == 0, "each block loads whole boxes");
 static_assert(box_bytes % 128 == 0, "the copy engine writes to such addresses");
 
 struct Shared {
@@ -127,7 +128,7 @@ __device__ inline int first_of_group(int group, int shift) { return (group + shi
 
 __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments& p) {
   constexpr int a_share = shares_a ? TILE_M / CLUSTER : TILE_M;
-  constexpr int b_share = shares_b ? boxes / CLUSTER : boxes;
+  constexpr int b_share = boxes * B_GROUPS / (shares_b ? CLUSTER : 1);
   const int a_first = shares_a ? cluster_rank() * a_share : 0;
   const int b_first = shares_b ? cluster_rank() * b_share : 0;
   RingPosition<STAGES> stage;
@@ -143,13 +144,11 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
                      kt * tile_k, unit.row + a_first, unit.batch);
 #pragma unroll
       for (int i = 0; i < b_share; ++i) {
-#pragma unroll
-        for (int group = 0; group < B_GROUPS; ++group) {
-          const int box = b_first + i;
-          const int row = kt * tile_k - shift + first_of_group(group, shift) - group;
-          load<shares_b>(shared.b[stage.index] + (box * B_GROUPS + group) * box_bytes, maps.b[group],
-                         full, unit.column + box * box_columns, row / B_GROUPS, unit.batch);
-        }
+        const int group = (b_first + i) % B_GROUPS;
+        const int row = kt * tile_k - shift + first_of_group(group, shift) - group;
+        load<shares_b>(shared.b[stage.index] + (b_first + i) * box_bytes, maps.b[group], full,
+                       unit.column + (b_first + i) / B_GROUPS * box_columns, row / B_GROUPS,
+                       unit.batch);
       }
     }
   }
