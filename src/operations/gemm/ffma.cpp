@@ -16,7 +16,7 @@
 namespace tilescope::operations {
 namespace {
 
-constexpr int most_groups = 4;  // of 4-byte elements
+constexpr int most_groups = 4;  // that the kernel knows; here every operand is one
 constexpr std::uint32_t steps_of_box = 32;
 
 // As struct Arguments of the kernel.
@@ -29,11 +29,21 @@ struct Arguments {
   float alpha, beta;
 };
 
-// An operand as the kernel takes it.
+// An operand as the kernel takes it: rows of whole 16-byte chunks, of which the copy that is made
+// of any other operand has zeros behind its elements.
 struct Operand {
-  RowsInMemory rows;
-  std::unique_ptr<Repacking> copy;  // where it lies the other way around
-  int groups = 1;
+  RowsInMemory rows;                // as they lie
+  std::unique_ptr<Repacking> copy;  // turned, or with other rows; made where it is needed
+  bool is_turned = false;
+
+  bool needs_copy(DeviceAddress address) const {
+    const std::int64_t row = rows.columns * static_cast<std::int64_t>(size_of(rows.type));
+    return is_turned || rows.pitch_bytes() % copy_alignment != 0 || row % copy_alignment != 0 ||
+           address % copy_alignment != 0;
+  }
+  void make_copy(Device& device) {
+    if (!copy) copy = std::make_unique<Repacking>(device, rows, is_turned);
+  }
 };
 
 // `is_turned`: whether the kernel wants the vectors of the other direction.
@@ -47,11 +57,8 @@ Operand operand(Device& device, const GemmOperand& given, std::int64_t rows, std
                  .pitch = given.leading,
                  .batch = batch,
                  .batch_stride = given.batch_stride};
-  if (is_turned) {
-    result.copy = std::make_unique<Repacking>(device, result.rows, true);
-    result.rows = result.copy->result();
-  }
-  result.groups = residue_groups(result.rows.pitch_bytes());
+  result.is_turned = is_turned;
+  if (result.needs_copy(0)) result.make_copy(device);
   return result;
 }
 
@@ -68,16 +75,21 @@ class FfmaRun final : public GemmRun {
                    plan.copies_b)) {
     KernelRequest request = embedded_request("gemm/ffma_tiles.cu");
     request.kernel = "gemm";
-    request.defines = ffma_constants(problem, plan, a_.groups, b_.groups);
+    request.defines = ffma_constants(problem, plan);
     kernel_ = device.load(request);
     if (plan.splits > 1) load_reduction();
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    if (a_.copy) a_.copy->run(addresses.a, stream);
-    if (b_.copy) b_.copy->run(addresses.b, stream);
     Launch launch = launch_;
-    launch.overlaps_previous = a_.copy || b_.copy;
+    const auto copy = [&](Operand& operand, DeviceAddress address) {
+      if (!operand.needs_copy(address)) return;
+      operand.make_copy(device_);
+      operand.copy->run(address, stream);
+      launch.overlaps_previous = true;
+    };
+    copy(a_, addresses.a);
+    copy(b_, addresses.b);
     device_.launch(kernel_, launch, arguments_for(addresses), stream);
     if (plan_.splits > 1) reduce(addresses, stream);
   }
@@ -146,47 +158,36 @@ class FfmaRun final : public GemmRun {
     std::vector<TensorMap> maps;
     const FfmaTile& tile = plan_.tile;
     const auto rows_of_tile = static_cast<std::uint32_t>(tile.m);
-    const auto a_groups = static_cast<std::uint32_t>(a_.groups);
+    const auto columns_of_tile = static_cast<std::uint32_t>(tile.n);
     if (tile.by_steps) {
-      add_maps(maps, a_, addresses.a, {rows_of_tile, steps_of_box / a_groups}, Swizzle::none,
-               p.a_shift, p.a_skip);
+      maps.push_back(map(a_, addresses.a, {rows_of_tile, steps_of_box}, Swizzle::none));
     } else {
-      add_maps(maps, a_, addresses.a, {steps_of_box, rows_of_tile / a_groups}, Swizzle::bytes_128,
-               p.a_shift, p.a_skip);
+      maps.push_back(map(a_, addresses.a, {steps_of_box, rows_of_tile}, Swizzle::bytes_128));
     }
-    add_maps(
-        maps, b_, addresses.b,
-        {static_cast<std::uint32_t>(tile.n), steps_of_box / static_cast<std::uint32_t>(b_.groups)},
-        Swizzle::none, p.b_shift, p.b_skip);
+    maps.push_back(map(b_, addresses.b, {columns_of_tile, steps_of_box}, Swizzle::none));
     KernelArguments arguments;
     arguments.push_bytes(maps.data(), maps.size() * sizeof(TensorMap), alignof(TensorMap));
     arguments.push(p);
     return prepared_.emplace(key, std::move(arguments)).first->second;
   }
 
-  void add_maps(std::vector<TensorMap>& maps, const Operand& operand, DeviceAddress address,
-                std::array<std::uint32_t, 2> box, Swizzle swizzle,
-                std::array<std::int32_t, most_groups>& shifts,
-                std::array<std::int32_t, most_groups>& skips) const {
-    const RowsInMemory& rows = operand.rows;
-    const auto pitch = static_cast<std::uint64_t>(rows.pitch_bytes() * operand.groups);
+  TensorMap map(const Operand& operand, DeviceAddress address, std::array<std::uint32_t, 2> box,
+                Swizzle swizzle) const {
+    const bool is_copied = operand.needs_copy(address);
+    const RowsInMemory& rows = is_copied ? operand.copy->result() : operand.rows;
+    const auto pitch = static_cast<std::uint64_t>(rows.pitch_bytes());
     const auto plane = static_cast<std::uint64_t>(rows.batch_stride) * sizeof(float);
-    for (int g = 0; g < operand.groups; ++g) {
-      const FfmaGroup group =
-          ffma_group(rows, operand.copy ? operand.copy->address() : address, operand.groups, g);
-      const auto index = static_cast<std::size_t>(g);
-      shifts[index] = group.shift;
-      skips[index] = group.skip;
-      maps.push_back(
-          device_.tensor_map({.address = group.address,
-                              .type = rows.type,
-                              .extents = {static_cast<std::uint64_t>(group.shift + rows.columns),
-                                          static_cast<std::uint64_t>(group.rows),
-                                          static_cast<std::uint64_t>(rows.batch)},
-                              .pitches = {pitch, rows.batch > 1 ? plane : pitch},
-                              .box = {box[0], box[1], 1},
-                              .swizzle = swizzle}));
-    }
+    // Along m or n, what lies between a row's end and its pitch meets no element of C.
+    const bool is_along_k = swizzle != Swizzle::none;
+    const std::int64_t columns = is_copied && !is_along_k ? rows.pitch : rows.columns;
+    return device_.tensor_map(
+        {.address = is_copied ? operand.copy->address() : address,
+         .type = rows.type,
+         .extents = {static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(rows.rows),
+                     static_cast<std::uint64_t>(rows.batch)},
+         .pitches = {pitch, rows.batch > 1 ? plane : pitch},
+         .box = {box[0], box[1], 1},
+         .swizzle = swizzle});
   }
 
   Device& device_;

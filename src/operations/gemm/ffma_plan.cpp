@@ -16,11 +16,11 @@ constexpr int group_rows = 8;
 // Rates: measured on an H200 (docs/results/products_h200.md); 128 would be every unit in every
 // cycle.
 constexpr std::array<FfmaTile, 5> tiles{{
-    {256, 128, 16, 8, 4, 1, 4, 8, true, {103, 0, 0}},
-    {128, 128, 16, 8, 4, 1, 4, 8, true, {60, 100, 0}},
-    {128, 64, 16, 8, 4, 4, 4, 8, true, {86, 0, 0}},
-    {128, 256, 8, 16, 8, 1, 4, 8, false, {94, 0, 0}},
-    {16, 256, 8, 8, 2, 4, 4, 8, false, {80, 0, 0}},
+    {256, 128, 16, 8, 4, 1, 4, 8, true, false, {103, 0, 0}},
+    {128, 128, 16, 8, 4, 1, 4, 8, true, true, {60, 100, 0}},
+    {128, 64, 8, 8, 4, 2, 4, 8, true, true, {88, 0, 0}},
+    {128, 256, 8, 16, 8, 1, 4, 8, false, false, {90, 0, 0}},
+    {16, 256, 8, 8, 2, 4, 4, 8, false, true, {70, 0, 0}},
 }};
 
 std::int64_t tiles_of(const GemmProblem& problem, const FfmaTile& tile) {
@@ -127,8 +127,7 @@ Launch ffma_launch(const GemmProblem& problem, const FfmaPlan& plan) {
   return launch;
 }
 
-Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan, int a_groups,
-                       int b_groups) {
+Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan) {
   const FfmaTile& tile = plan.tile;
   Defines defines = epilogue_constants(problem);
   for (const auto& [name, value] : {std::pair{"BM", tile.m},
@@ -142,23 +141,14 @@ Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan, int a_g
                                     {"UNROLL", tile.unroll},
                                     {"GROUP", group_rows},
                                     {"A_BY_STEPS", int{tile.by_steps}},
-                                    {"ALONG_ROWS", 1},
-                                    {"A_GROUPS", a_groups},
-                                    {"B_GROUPS", b_groups},
+                                    {"ALONG_ROWS", int{tile.along_rows}},
+                                    {"A_GROUPS", 1},
+                                    {"B_GROUPS", 1},
                                     {"SPLIT", int{plan.splits > 1}},
                                     {"BLOCKS_PER_SM", tile.blocks_per_sm()}}) {
     defines.push_back(define(name, value));
   }
   return defines;
-}
-
-FfmaGroup ffma_group(const RowsInMemory& matrix, DeviceAddress address, int groups, int group) {
-  const bool has_rows = group < std::min<std::int64_t>(groups, matrix.rows);
-  const ResidueBase base = residue_base(matrix, address, has_rows ? group : 0);
-  return {.address = base.address,
-          .rows = has_rows ? groups_of(matrix.rows - group, groups) : 1,
-          .shift = base.shift,
-          .skip = has_rows ? 0 : 1};
 }
 
 }  // namespace tilescope::operations

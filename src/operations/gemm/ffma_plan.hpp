@@ -15,13 +15,14 @@ namespace tilescope::operations {
 
 /// One set of the kernel's constants.
 struct FfmaTile {
-  int m, n;                       ///< elements of C per block
-  int thread_m, thread_n;         ///< per thread
-  int lanes_down;                 ///< of a warp, along m
-  int slices;                     ///< parts of each buffer's steps, a set of warps for each
-  int copiers;                    ///< warps that only copy: 0, 1 or 4
-  int unroll;                     ///< of the loop over four steps
-  bool by_steps;                  ///< A's tile lies step after step, else row after row
+  int m, n;                ///< elements of C per block
+  int thread_m, thread_n;  ///< per thread
+  int lanes_down;          ///< of a warp, along m
+  int slices;              ///< parts of each buffer's steps, a set of warps for each
+  int copiers;             ///< warps that only copy: 0, 1 or 4
+  int unroll;              ///< of the loop over four steps
+  bool by_steps;           ///< A's tile lies step after step, else row after row
+  bool along_rows;  ///< how a step's products are ordered: along the rows of the thread's, or not
   std::array<double, 3> rates{};  ///< FFMA per cycle and SM with 1, 2, 3 blocks on it
   int blocks_per_sm() const { return rates[2] > 0 ? 3 : rates[1] > 0 ? 2 : 1; }
   int threads() const;
@@ -54,17 +55,7 @@ std::size_t ffma_shared_bytes(const FfmaPlan& plan);
 /// The launch of the product; the reduction is not in it.
 Launch ffma_launch(const GemmProblem& problem, const FfmaPlan& plan);
 
-/// The kernel's constants for operands that come in so many interleaved matrices.
-Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan, int a_groups,
-                       int b_groups);
-
-/// How the copy engine sees one of the interleaved matrices of an operand.
-struct FfmaGroup {
-  DeviceAddress address = 0;  ///< of its map, a multiple of 16
-  std::int64_t rows = 0;      ///< of its map; at least 1
-  std::int32_t shift = 0;     ///< by how many elements columns lie further on than they say
-  std::int32_t skip = 0;      ///< 1 for a group without rows: coordinates are beyond the map's rows
-};
-FfmaGroup ffma_group(const RowsInMemory& matrix, DeviceAddress address, int groups, int group);
+/// The kernel's constants.
+Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan);
 
 }  // namespace tilescope::operations
