@@ -12,6 +12,8 @@
 // copy engine refuses, are copied as A_GROUPS (B_GROUPS) interleaved matrices, each made of every
 // such row, and lie in shared memory group after group. Each has a map that begins up to 12 bytes
 // early; `shift` elements bring the coordinates back. What lies outside arrives as zeros.
+// The library has one group of each, and copies other rows first: more than one failed on a GPU
+// (docs/results/products_h200.md).
 //
 // A_BY_STEPS: A lies as k x m, column-major, and its tiles step after step as B's do, which is
 // faster (RowsOfA). Otherwise A is row-major, and a thread reads four steps of a row at once.
