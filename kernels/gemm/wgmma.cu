@@ -8,7 +8,7 @@
 //          address, moves an element or asks whether it lies beyond an edge: the copy engine writes
 //          zeros there. A block waits out every copy; other blocks of the SM multiply meanwhile.
 // Counter: instructions executed, a small fraction of mma_sync's; the share of cycles in which the
-//          tensor cores work (sm__inst_executed_pipe_tensor).
+//          tensor cores work (sm__pipe_tensor_cycles_active).
 //
 // Rows of 128 bytes with their 16-byte chunks exchanged (the 128-byte swizzle) are what the copy
 // engine writes and wgmma reads, both without bank conflicts. Tiles are K-major; 16-bit B may also

@@ -6,7 +6,7 @@
 // Changes: a block no longer waits out each copy, it needs no other block to hide it. The tile is
 //          128 x 128, twice the rows: B's tile serves two warpgroups, and 32 instead of 48 KiB are
 //          copied for as many products.
-// Counter: the share of cycles in which the tensor cores work (sm__inst_executed_pipe_tensor); at
+// Counter: the share of cycles in which the tensor cores work (sm__pipe_tensor_cycles_active); at
 //          the barrier of every step all eight warps wait for the slowest, and for thread 0.
 //
 // Constants: those of wgmma_tile.cuh, with TILE_M = 128, and STAGES.
