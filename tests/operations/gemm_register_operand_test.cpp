@@ -34,12 +34,9 @@ TEST(RegisterTiles, EveryCandidateFitsTheChip) {
     const GemmProblem problem = product(s.m, s.n, s.k);
     for (const RegisterTile& tile : register_tile_candidates(problem, hopper())) {
       SCOPED_TRACE(text_of(tile));
-      const RegisterLayout layout = layout_of(problem, tile);
-      EXPECT_LE(shared_bytes_of(tile, layout), hopper().shared_bytes_per_block_optin);
+      EXPECT_LE(shared_bytes_of(tile), hopper().shared_bytes_per_block_optin);
       EXPECT_GE(tile.stages, 3);
       EXPECT_LE(tile.m * tile.products, 256) << "sums of a thread";
-      EXPECT_TRUE(layout.b_groups == 1 || tile.products == 2);
-      EXPECT_FALSE(layout.repacks_b);
     }
   }
 }
@@ -55,38 +52,32 @@ TEST(RegisterTiles, KIsCutWhereTilesAreFewerThanSms) {
   EXPECT_GT(best(product(256, 256, 65536)).splits, 8);
 }
 
-TEST(RegisterTiles, OnlyTallMatricesAreTakenInClassesOfRows) {
-  EXPECT_FALSE(best(product(8191, 8191, 8191)).repacks_a);
-  EXPECT_EQ(layout_of(product(8191, 8191, 8191), best(product(8191, 8191, 8191))).a_classes, 4);
-  for (const RegisterTile& tile : register_tile_candidates(product(512, 512, 512), hopper())) {
-    EXPECT_FALSE(tile.repacks_a) << text_of(tile);
-  }
-}
-
-TEST(RegisterLayout, GroupsFollowThePitch) {
-  const RegisterTile tile{.products = 2};
-  EXPECT_EQ(layout_of(product(512, 512, 512), tile).b_groups, 1);
-  EXPECT_EQ(layout_of(product(512, 510, 512), tile).b_groups, 2);
-  EXPECT_EQ(layout_of(product(512, 511, 512), tile).b_groups, 4);
-  EXPECT_EQ(layout_of(product(512, 511, 512), tile).a_classes, 1);
-  EXPECT_EQ(layout_of(product(512, 512, 509), tile).a_classes, 4);
+TEST(RegisterLayout, OperandsWhoseRowsBeginAnywhereAreRepacked) {
+  const auto repacks = [](const GemmProblem& problem) {
+    const RegisterLayout layout = layout_of(problem, {});
+    return fmt::format("{}{}", layout.repacks_a ? "A" : "", layout.repacks_b ? "B" : "");
+  };
+  EXPECT_EQ(repacks(product(511, 512, 512)), "");
+  EXPECT_EQ(repacks(product(512, 510, 512)), "B");
+  EXPECT_EQ(repacks(product(512, 512, 509)), "A");
+  EXPECT_EQ(repacks(product(512, 511, 510)), "AB");
   GemmProblem padded = product(512, 511, 512);
   padded.b.leading = 512;
-  EXPECT_EQ(layout_of(padded, tile).b_groups, 1);
-  EXPECT_FALSE(layout_of(padded, tile).c_is_aligned);
-  padded.c.leading = 512;
-  EXPECT_TRUE(layout_of(padded, tile).c_is_aligned);
+  EXPECT_EQ(repacks(padded), "");
+  padded.batch = 2;
+  padded.b.batch_stride = 512 * 512 + 2;
+  EXPECT_EQ(repacks(padded), "B") << "planes that begin anywhere";
 }
 
-TEST(RegisterLayout, BatchesThatNoMapCanDescribeAreRepacked) {
-  GemmProblem problem = product(64, 63, 65);
-  problem.batch = 3;
-  const RegisterLayout layout = layout_of(problem, {.products = 2});
-  EXPECT_EQ(layout.repacks_a, problem.a.batch_stride % 4 != 0);
-  EXPECT_TRUE(layout.repacks_b);
-  EXPECT_EQ(layout.b_groups, 1);
-  problem.b.batch_stride = 63 * 65 + 1;
-  EXPECT_FALSE(layout_of(problem, {.products = 2}).repacks_b);
+TEST(RegisterLayout, NeighboursAreStoredAtOnceWhereCIsAligned) {
+  GemmProblem problem = product(64, 510, 64);
+  EXPECT_TRUE(layout_of(problem, {.products = 1}).c_is_aligned);
+  EXPECT_FALSE(layout_of(problem, {.products = 2}).c_is_aligned);
+  problem.c.leading = 512;
+  EXPECT_TRUE(layout_of(problem, {.products = 2}).c_is_aligned);
+  problem.batch = 2;
+  problem.c.batch_stride = 64 * 512 + 1;
+  EXPECT_FALSE(layout_of(problem, {.products = 1}).c_is_aligned);
 }
 
 TEST(RegisterOperandRefusal, SaysWhatItDoesNotTake) {
@@ -128,7 +119,6 @@ TEST(RegisterOperandKernel, CompilesWithoutWarningsAndSpillsNothing) {
     for (const RegisterTile tile :
          {RegisterTile{.m = 128, .products = 2}, RegisterTile{.m = 256, .products = 1},
           RegisterTile{.m = 16, .products = 2, .consumers = 1}}) {
-      if (problem == &odd && tile.products == 1) continue;
       for (const int cluster : {1, 2}) {
         RegisterTile of = tile;
         of.cluster = cluster;

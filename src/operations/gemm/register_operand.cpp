@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -18,13 +17,11 @@ namespace tilescope::operations {
 namespace {
 
 constexpr std::int64_t row_bytes = 128, tile_k = 32;
-constexpr int most_groups = 4;  // of 4-byte elements
 
 // As struct Arguments of the kernel.
 struct Arguments {
   std::int32_t m, n, k, batch;
   std::int32_t tiles_m, tiles_n, splits, k_tiles, k_tiles_of_split, units;
-  std::array<std::int32_t, most_groups> a_shift, b_shift;
   float alpha, beta;
   std::int64_t c_leading, c_stride;
   DeviceAddress c, bias, partial;
@@ -38,9 +35,6 @@ bool shares_a(const RegisterTile& tile) {
 bool shares_b(const RegisterTile& tile) {
   return tile.cluster > 1 && !shares_a(tile);
 }
-
-// Columns of a row of B's box that no group needs, because they lie before a multiple of 16 bytes.
-constexpr std::int64_t most_skipped = 4;
 
 class RegisterOperandRun final : public GemmRun {
  public:
@@ -92,14 +86,10 @@ class RegisterOperandRun final : public GemmRun {
     a.batch = static_cast<std::int32_t>(problem_.batch);
     const int down = shares_b(tile_) ? tile_.cluster : 1;
     const int across = shares_a(tile_) ? tile_.cluster : 1;
-    const std::int64_t rows = groups_of(s.m, layout_.a_classes);
-    a.tiles_m = static_cast<std::int32_t>(groups_of(rows, std::int64_t{tile_.m} * down) * down *
-                                          layout_.a_classes);
+    a.tiles_m = static_cast<std::int32_t>(groups_of(s.m, std::int64_t{tile_.m} * down) * down);
     a.tiles_n =
         static_cast<std::int32_t>(groups_of(s.n, std::int64_t{tile_.n()} * across) * across);
-    // Rows of a class may be seen to begin later than they do.
-    a.k_tiles = static_cast<std::int32_t>(
-        groups_of(s.k + (layout_.a_classes > 1 ? most_groups - 1 : 0), tile_k));
+    a.k_tiles = static_cast<std::int32_t>(groups_of(s.k, tile_k));
     a.k_tiles_of_split = static_cast<std::int32_t>(groups_of(a.k_tiles, tile_.splits));
     a.splits = static_cast<std::int32_t>(groups_of(a.k_tiles, a.k_tiles_of_split));
     a.units = a.tiles_m * a.tiles_n / tile_.cluster * a.splits * a.batch;
@@ -112,7 +102,7 @@ class RegisterOperandRun final : public GemmRun {
     launch_.grid = {static_cast<std::uint32_t>(std::min(a.units, resident) * tile_.cluster)};
     launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
     launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
-    launch_.shared_bytes = shared_bytes_of(tile_, layout_);
+    launch_.shared_bytes = shared_bytes_of(tile_);
   }
 
   KernelRequest request() const {
@@ -135,29 +125,19 @@ class RegisterOperandRun final : public GemmRun {
     a.bias = addresses.bias;
     a.partial = a.splits > 1 ? sums_.address() : 0;
     const int a_rows = shares_a(tile_) ? tile_.m / tile_.cluster : tile_.m;
-    const ResidueMaps a_maps =
-        residue_maps(device_, layout_.a, a_copy_ ? a_copy_->address() : addresses.a,
-                     layout_.a_classes, tile_k, static_cast<std::uint32_t>(a_rows));
-    const ResidueMaps b_maps = maps_of_b(b_copy_ ? b_copy_->address() : addresses.b);
-    std::copy(a_maps.shifts.begin(), a_maps.shifts.end(), a.a_shift.begin());
-    std::copy(b_maps.shifts.begin(), b_maps.shifts.end(), a.b_shift.begin());
-    std::vector<TensorMap> maps = a_maps.maps;
-    maps.insert(maps.end(), b_maps.maps.begin(), b_maps.maps.end());
+    constexpr std::uint32_t columns = row_bytes / 4;
+    std::vector<TensorMap> maps;
+    for (const ResidueMaps& of :
+         {residue_maps(device_, layout_.a, a_copy_ ? a_copy_->address() : addresses.a, 1, columns,
+                       static_cast<std::uint32_t>(a_rows)),
+          residue_maps(device_, layout_.b, b_copy_ ? b_copy_->address() : addresses.b, 1, columns,
+                       tile_k)}) {
+      maps.push_back(of.maps.front());
+    }
     KernelArguments arguments;
     arguments.push_bytes(maps.data(), maps.size() * sizeof(TensorMap), alignof(TensorMap));
     arguments.push(a);
     return prepared_.emplace(key, std::move(arguments)).first->second;
-  }
-
-  ResidueMaps maps_of_b(DeviceAddress address) const {
-    const int groups = layout_.b_groups;
-    if (groups == 1) {
-      constexpr std::uint32_t columns = row_bytes / 4;
-      return residue_maps(device_, layout_.b, address, groups, columns, tile_k);
-    }
-    return residue_maps(device_, layout_.b, address, groups,
-                        static_cast<std::uint32_t>(64 * tile_.products + most_skipped),
-                        static_cast<std::uint32_t>(tile_k / groups), Swizzle::none);
   }
 
   Device& device_;
@@ -187,28 +167,22 @@ RegisterLayout layout_of(const GemmProblem& p, const RegisterTile& tile) {
   };
   RegisterLayout layout{.a = rows_of(p.a, p.shape.m, p.shape.k),
                         .b = rows_of(p.b, p.shape.k, p.shape.n)};
-  layout.a_classes = residue_groups(layout.a.pitch_bytes());
-  layout.b_groups = residue_groups(layout.b.pitch_bytes());
-  layout.repacks_a = !layout.a.batch_fits_map() || (tile.repacks_a && layout.a_classes > 1);
-  layout.repacks_b = !layout.b.batch_fits_map();
-  if (layout.repacks_a) layout.a_classes = 1;
-  if (layout.repacks_b) layout.b_groups = 1;
+  // The copy engine starts at multiples of 16 bytes.
+  const auto must_be_repacked = [](const RowsInMemory& rows) {
+    return rows.pitch_bytes() % copy_alignment != 0 || !rows.batch_fits_map();
+  };
+  layout.repacks_a = must_be_repacked(layout.a);
+  layout.repacks_b = must_be_repacked(layout.b);
   const int at_once = 2 * tile.products;
   layout.c_is_aligned =
       p.c.leading % at_once == 0 && (p.batch == 1 || p.c.batch_stride % at_once == 0);
   return layout;
 }
 
-std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layout) {
-  const std::int64_t a = tile.m * row_bytes;
-  const std::int64_t b =
-      layout.b_groups == 1
-          ? tile.n() * row_bytes
-          : tile.consumers * tile_k * (64 * tile.products + most_skipped) * std::int64_t{4};
-  constexpr std::int64_t barriers = 16, alignment = 1024, turned_rows = 1024;  // a warp's
-  const std::int64_t warps = std::int64_t{4} * tile.consumers;
-  return static_cast<std::size_t>(tile.stages * (a + b + barriers) + warps * turned_rows +
-                                  2 * alignment);
+std::size_t shared_bytes_of(const RegisterTile& tile) {
+  constexpr std::int64_t barriers = 16, alignment = 1024;
+  const std::int64_t stage = (tile.m + tile.n()) * row_bytes + barriers;
+  return static_cast<std::size_t>(tile.stages * stage + 2 * alignment);
 }
 
 Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
@@ -224,8 +198,6 @@ Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
   constant("CONSUMERS", tile.consumers);
   constant("STAGES", tile.stages);
   constant("CLUSTER", tile.cluster);
-  constant("A_CLASSES", layout.a_classes);
-  constant("B_GROUPS", layout.b_groups);
   constant("PARTIAL", is_partial);
   constant("C_ALIGNED", layout.c_is_aligned);
   constant("GROUP_ROWS", tile.group);

@@ -15,14 +15,13 @@ namespace tilescope::operations {
 
 /// What kernels/gemm/register_operand.cu is compiled for.
 struct RegisterTile {
-  int m = 128;             ///< rows of C per block
-  int products = 1;        ///< groups of 64 columns that a consumer has
-  int consumers = 2;       ///< warpgroups that multiply
-  int stages = 4;          ///< pairs of tiles on their way
-  int cluster = 1;         ///< blocks that share the larger tile
-  int splits = 1;          ///< parts that k is cut into
-  int group = 8;           ///< rows of tiles that are computed together
-  bool repacks_a = false;  ///< rows of A are copied to an aligned pitch, not taken in classes
+  int m = 128;        ///< rows of C per block
+  int products = 1;   ///< groups of 64 columns that a consumer has
+  int consumers = 2;  ///< warpgroups that multiply
+  int stages = 4;     ///< pairs of tiles on their way
+  int cluster = 1;    ///< blocks that share the larger tile
+  int splits = 1;     ///< parts that k is cut into
+  int group = 8;      ///< rows of tiles that are computed together
 
   int n() const { return 64 * products * consumers; }  ///< columns of C per block
   friend bool operator==(const RegisterTile&, const RegisterTile&) = default;
@@ -34,14 +33,13 @@ std::string text_of(const RegisterTile& tile);
 /// How the kernel takes a problem's operands.
 struct RegisterLayout {
   RowsInMemory a, b;
-  int a_classes = 1, b_groups = 1;  ///< interleaved matrices of aligned rows
-  bool repacks_a = false, repacks_b = false;
+  bool repacks_a = false, repacks_b = false;  ///< copied first to rows of whole 16-byte chunks
   bool c_is_aligned = false;  ///< neighbours in C that a thread has can be stored at once
 };
 RegisterLayout layout_of(const GemmProblem& problem, const RegisterTile& tile);
 
 /// Dynamic shared memory of a block, bytes.
-std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layout);
+std::size_t shared_bytes_of(const RegisterTile& tile);
 
 /// The kernel's constants. Sums of a part of k leave as they are where `is_partial`.
 Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,

@@ -18,9 +18,12 @@ constexpr double launch_cycles = 3500.0;      // of one more kernel
 constexpr double bytes_from_memory = 2450.0;  // per cycle, whole chip
 constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
 constexpr double tile_bytes_per_sm = 56.0;    // per cycle into one SM's shared memory
-constexpr double elements_per_cycle = 32.0;   // of a tile of C, for one tile of k
-constexpr double least_cycles = 150.0;        // of one tile of k, however small
-constexpr double fill_cycles = 700.0;         // from the first copy to the first product
+// The same where blocks drift apart before they have shared what the L2 cache holds of A and B.
+constexpr double tile_bytes_of_large = 40.0, large_bytes = 4e8;
+constexpr double not_overlapped = 0.25;      // of the shorter of memory's time and the blocks'
+constexpr double elements_per_cycle = 32.0;  // of a tile of C, for one tile of k
+constexpr double least_cycles = 150.0;       // of one tile of k, however small
+constexpr double fill_cycles = 700.0;        // from the first copy to the first product
 constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
 
 double bytes_of(const RowsInMemory& rows) {
@@ -28,30 +31,31 @@ double bytes_of(const RowsInMemory& rows) {
          static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
 }
 
-std::int64_t tiles_of(const GemmProblem& problem, const RegisterTile& tile, int classes) {
-  return groups_of(groups_of(problem.shape.m, classes), tile.m) * classes *
-         groups_of(problem.shape.n, tile.n()) * problem.batch;
+std::int64_t tiles_of(const GemmProblem& problem, const RegisterTile& tile) {
+  return groups_of(problem.shape.m, tile.m) * groups_of(problem.shape.n, tile.n()) * problem.batch;
 }
 
 double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
                         const RegisterLayout& layout, double sm_count) {
   const MatmulShape& s = problem.shape;
-  const double units = static_cast<double>(tiles_of(problem, tile, layout.a_classes) * tile.splits);
+  const double units = static_cast<double>(tiles_of(problem, tile) * tile.splits);
   const double rounds = std::ceil(units / sm_count);
   const double depth = static_cast<double>(groups_of(groups_of(s.k, tile_k), tile.splits));
   const double elements = static_cast<double>(tile.m * tile.n());
   // One warpgroup alone leaves gaps between its products.
   const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
   const int larger = std::max(tile.m, tile.n()), smaller = std::min(tile.m, tile.n());
+  const double operands = bytes_of(layout.a) + bytes_of(layout.b);
+  const double bytes_per_cycle = operands > large_bytes ? tile_bytes_of_large : tile_bytes_per_sm;
   const double loads =
-      static_cast<double>((larger / tile.cluster + smaller) * row_bytes) / tile_bytes_per_sm;
+      static_cast<double>((larger / tile.cluster + smaller) * row_bytes) / bytes_per_cycle;
   const double step = std::max({elements / rate, loads, least_cycles});
   const double store = store_cycles + elements / stored_elements_per_cycle;
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
-  const double traffic = bytes_of(layout.a) + bytes_of(layout.b) +
-                         c_bytes * static_cast<double>(size_of(problem.c.type));
+  const double traffic = operands + c_bytes * static_cast<double>(size_of(problem.c.type));
+  const double blocks = rounds * (depth * step + store), memory = traffic / bytes_from_memory;
   double cycles =
-      fill_cycles + std::max(rounds * (depth * step + store), traffic / bytes_from_memory);
+      fill_cycles + std::max(blocks, memory) + not_overlapped * std::min(blocks, memory);
   for (const auto& [repacks, rows] :
        {std::pair{layout.repacks_a, &layout.a}, std::pair{layout.repacks_b, &layout.b}}) {
     if (repacks) cycles += launch_cycles + 2.0 * bytes_of(*rows) / bytes_from_memory;
@@ -60,24 +64,27 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
   return cycles;
 }
 
-// Tiles that keep the sums of a thread within 128 registers.
+// Tiles that keep the sums of a thread within 128 registers, those first that win a draw.
 std::vector<RegisterTile> shapes() {
-  std::vector<RegisterTile> tiles;
-  for (const int m : {16, 32, 64, 128}) {
-    for (const int products : {1, 2}) {
-      for (const int consumers : {1, 2}) {
-        tiles.push_back({.m = m, .products = products, .consumers = consumers});
-      }
+  std::vector<RegisterTile> tiles{{.m = 128, .products = 2, .consumers = 2},
+                                  {.m = 256, .products = 1, .consumers = 2},
+                                  {.m = 256, .products = 1, .consumers = 2, .cluster = 2},
+                                  {.m = 256, .products = 1, .consumers = 1}};
+  for (const int m : {128, 64, 32, 16}) {
+    for (const int consumers : {1, 2}) {
+      tiles.push_back({.m = m, .products = 1, .consumers = consumers});
     }
   }
-  tiles.push_back({.m = 192, .products = 1, .consumers = 2});
-  tiles.push_back({.m = 256, .products = 1, .consumers = 2});
-  tiles.push_back({.m = 256, .products = 1, .consumers = 1});
+  for (const int m : {64, 32, 16}) {
+    for (const int consumers : {1, 2}) {
+      tiles.push_back({.m = m, .products = 2, .consumers = consumers});
+    }
+  }
   return tiles;
 }
 
 std::vector<int> splits_of(const GemmProblem& problem, const RegisterTile& tile, int sm_count) {
-  const std::int64_t tiles = tiles_of(problem, tile, 1);
+  const std::int64_t tiles = tiles_of(problem, tile);
   constexpr std::int64_t least_k_tiles = 4;  // of a part
   std::vector<int> splits{1};
   for (const std::int64_t blocks : {sm_count / 2, sm_count, 2 * sm_count}) {
@@ -100,31 +107,15 @@ std::string text_of(const RegisterTile& tile) {
 std::vector<RegisterTile> register_tile_candidates(const GemmProblem& problem,
                                                    const DeviceProperties& device) {
   std::vector<std::pair<double, RegisterTile>> candidates;
-  const auto add = [&](RegisterTile tile) {
-    const RegisterLayout layout = layout_of(problem, tile);
-    // Elements of rows that begin anywhere are dealt to threads in fours.
-    if (layout.b_groups > 1 && tile.products == 1) return;
-    // Else the same as the tile that does not ask for it.
-    if (tile.repacks_a && layout_of(problem, RegisterTile{}).a_classes == 1) return;
-    tile.stages = 12;
-    while (shared_bytes_of(tile, layout) > device.shared_bytes_per_block_optin) --tile.stages;
-    candidates.emplace_back(predicted_cycles(problem, tile, layout, device.sm_count), tile);
-  };
   for (RegisterTile tile : shapes()) {
-    for (const int cluster : {1, 2}) {
-      // Blocks that have nobody to share with would compute nothing.
-      const bool is_tall = tile.m >= tile.n();
-      if (cluster == 2 && (is_tall ? problem.shape.n <= tile.n() : problem.shape.m <= tile.m)) {
-        continue;
-      }
-      tile.cluster = cluster;
-      for (const int splits : splits_of(problem, tile, device.sm_count)) {
-        tile.splits = splits;
-        for (const bool repacks_a : {false, true}) {
-          tile.repacks_a = repacks_a;
-          add(tile);
-        }
-      }
+    // Blocks that have nobody to share with would compute nothing.
+    if (tile.cluster > 1 && problem.shape.n <= tile.n()) continue;
+    for (const int splits : splits_of(problem, tile, device.sm_count)) {
+      tile.splits = splits;
+      tile.stages = 12;
+      while (shared_bytes_of(tile) > device.shared_bytes_per_block_optin) --tile.stages;
+      candidates.emplace_back(
+          predicted_cycles(problem, tile, layout_of(problem, tile), device.sm_count), tile);
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(),
