@@ -40,8 +40,8 @@ class SplitOperand {
   SplitOperand(Device& device, const RowsInMemory& from, bool vectors_are_columns)
       : device_(device), from_(from), part_(from), by_columns_(vectors_are_columns) {
     part_.type = DataType::float16;
-    constexpr std::int64_t per_chunk = copy_alignment / 2;
-    part_.pitch = groups_of(from.columns, per_chunk) * per_chunk;
+    constexpr std::int64_t line = 64;  // elements of a cache line
+    part_.pitch = groups_of(from.columns, line) * line;
     part_.batch_stride = part_.rows * part_.pitch;
     const auto bytes = static_cast<std::size_t>(part_.batch * part_.batch_stride) * 2;
     high_ = device.allocate(bytes, "high parts");

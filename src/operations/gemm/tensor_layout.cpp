@@ -16,8 +16,10 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t step) {
 RowsInMemory repacked(const RowsInMemory& from, bool turned) {
   RowsInMemory to = from;
   if (turned) std::swap(to.rows, to.columns);
+  // Rows that begin with a cache line are read in whole lines.
+  constexpr std::int64_t line = 128;
   to.pitch = rounded_up(std::max<std::int64_t>(to.columns, 1),
-                        copy_alignment / static_cast<std::int64_t>(size_of(from.type)));
+                        line / static_cast<std::int64_t>(size_of(from.type)));
   to.batch_stride = to.rows * to.pitch;
   return to;
 }

@@ -20,7 +20,7 @@ constexpr double tile_bytes_per_sm = 56.0;    // per cycle into one SM's shared 
 constexpr double elements_per_cycle = 32.0;   // of a tile of C, for one tile of k
 constexpr double fill_cycles = 700.0;         // from the first copy to the first product
 constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
-constexpr double cluster_cycles = 900.0;  // until the blocks of a cluster have met
+constexpr double cluster_cycles = 3300.0;  // until the blocks of a cluster have met
 
 // The share of the memory's rate that rows of a narrow tile of B reach, a box of 128 bytes each.
 double share_of_memory(int tile_n) {
@@ -40,6 +40,12 @@ double bytes_of(const RowsInMemory& rows) {
          static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
 }
 
+// Rows that do not begin with a cache line are read in more pieces.
+double lines_factor(const TileOperand& operand) {
+  constexpr std::int64_t line = 128;
+  return operand.repacked || operand.rows.pitch_bytes() % line == 0 ? 1.0 : 1.8;
+}
+
 double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
                         const TileLayout& layout, double sm_count) {
   const MatmulShape& s = problem.shape;
@@ -54,7 +60,9 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   // One warpgroup alone leaves gaps between its products.
   const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
   const double loads =
-      static_cast<double>((tile.m + tile.n / tile.cluster) * tile_row_bytes) / tile_bytes_per_sm;
+      (static_cast<double>(tile.m * tile_row_bytes) * lines_factor(layout.a) +
+       static_cast<double>(tile.n / tile.cluster * tile_row_bytes) * lines_factor(layout.b)) /
+      tile_bytes_per_sm;
   const double multiply = depth * slowdown(tile) * std::max(elements / rate, loads);
   const double store = store_cycles + elements / stored_elements_per_cycle;
   // What tiles in turn hide of the stores they lose by waiting for their turns.
@@ -64,7 +72,7 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
                          c_bytes * static_cast<double>(size_of(problem.c.type));
   double cycles =
       fill_cycles + std::max(block, traffic / (bytes_from_memory * share_of_memory(tile.n)));
-  if (tile.cluster > 1) cycles += cluster_cycles + 0.01 * block;
+  if (tile.cluster > 1) cycles += cluster_cycles + 0.05 * block;
   for (const TileOperand* operand : {&layout.a, &layout.b}) {
     if (operand->repacked) {
       cycles += launch_cycles + 2.0 * bytes_of(operand->rows) / bytes_from_memory;
@@ -135,10 +143,8 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
   std::vector<std::pair<double, TensorTile>> candidates;
   for (TensorTile tile : shapes()) {
     for (const int cluster : {1, 2}) {
-      // Each block of a cluster loads whole boxes of 64 columns of B. Small tiles gain nothing.
-      if (cluster == 2 &&
-          (tile.m * tile.n < 128 * 128 || tile.n % 128 != 0 || problem.shape.m <= tile.m))
-        continue;
+      // Each block of a cluster loads whole boxes of 64 columns of B.
+      if (cluster == 2 && (tile.n % 128 != 0 || problem.shape.m <= tile.m)) continue;
       tile.cluster = cluster;
       for (const int splits : splits_of(problem, tile, device.sm_count)) {
         tile.splits = splits;
