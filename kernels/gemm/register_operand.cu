@@ -18,6 +18,7 @@
 // PRODUCTS elements of C can be stored at once), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024 bytes.
 #include "bulk_copy.cuh"
+#include "cluster.cuh"
 #include "element.cuh"
 #include "epilogue.cuh"
 #include "tile_order.cuh"
@@ -55,22 +56,6 @@ struct Arguments {
   float* partial;  // batch x splits x m x partial_pitch
   long long partial_pitch;
 };
-
-__device__ inline int cluster_rank() {
-  unsigned rank = 0;
-#if CLUSTER > 1
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-#endif
-  return static_cast<int>(rank);
-}
-__device__ inline void synchronise_cluster() {
-#if CLUSTER > 1
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
-#else
-  __syncthreads();
-#endif
-}
 
 struct BlockUnit {
   int row, column, split, batch;

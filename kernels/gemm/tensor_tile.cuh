@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bulk_copy.cuh"
+#include "cluster.cuh"
 #include "element.cuh"
 #include "tile_order.cuh"
 
@@ -47,22 +48,6 @@ struct Arguments {
   long long partial_pitch;
 };
 
-__device__ inline unsigned cluster_rank() {
-  unsigned rank = 0;
-#if CLUSTER > 1
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-#endif
-  return rank;
-}
-__device__ inline void synchronise_cluster() {
-#if CLUSTER > 1
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
-#else
-  __syncthreads();
-#endif
-}
-
 // A unit of this block: `row` counts rows of the class.
 struct BlockUnit {
   int row, column, row_class, split, batch;
@@ -73,7 +58,7 @@ struct BlockUnit {
 __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
   const WorkUnit unit = work_unit(number, p.tiles_m / CLUSTER, p.tiles_n, p.splits, GROUP_ROWS);
   const int first = unit.split * p.k_tiles_of_split;
-  return {(unit.tile_m / A_CLASSES * CLUSTER + static_cast<int>(cluster_rank())) * TILE_M,
+  return {(unit.tile_m / A_CLASSES * CLUSTER + cluster_rank()) * TILE_M,
           unit.tile_n * TILE_N,
           unit.tile_m % A_CLASSES,
           unit.split,

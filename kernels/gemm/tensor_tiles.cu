@@ -51,7 +51,7 @@ __device__ inline void load_b(unsigned char* to, const TensorMap& map, Barrier& 
   constexpr int share = TILE_N / CLUSTER;
   constexpr int box_columns = B_MN_MAJOR ? 64 : share;
   static_assert(share % box_columns == 0, "each block loads whole boxes");
-  const int first = static_cast<int>(cluster_rank()) * share;
+  const int first = cluster_rank() * share;
 #pragma unroll
   for (int c = first; c < first + share; c += box_columns) {
     unsigned char* const at = to + c * row_bytes;

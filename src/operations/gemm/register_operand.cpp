@@ -9,7 +9,7 @@
 
 #include "operations/gemm/constants.hpp"
 #include "operations/gemm/general.hpp"
-#include "operations/gemm/split_sums.hpp"
+#include "operations/gemm/split_reduction.hpp"
 #include "operations/kernel_plan.hpp"
 #include "operations/kernel_source.hpp"
 
@@ -44,7 +44,9 @@ class RegisterOperandRun final : public GemmRun {
     if (layout_.repacks_b) repack(layout_.b, b_copy_);
     size_work();
     kernel_ = device.load(request());
-    if (arguments_.splits > 1) sums_ = SplitSums(device, problem, arguments_.splits);
+    if (arguments_.splits > 1) {
+      reduction_ = std::make_unique<SplitReduction>(device, problem, arguments_.splits);
+    }
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
@@ -60,7 +62,7 @@ class RegisterOperandRun final : public GemmRun {
     Launch launch = launch_;
     launch.overlaps_previous = a_copy_ || b_copy_;
     device_.launch(kernel_, launch, arguments, stream);
-    if (arguments_.splits > 1) sums_.add_up(device_, problem_, addresses, stream);
+    if (reduction_) reduction_->run(addresses, stream);
   }
 
   std::string note() const override {
@@ -97,7 +99,6 @@ class RegisterOperandRun final : public GemmRun {
     a.beta = static_cast<float>(problem_.beta);
     a.c_leading = problem_.c.leading;
     a.c_stride = problem_.c.batch_stride;
-    a.partial_pitch = SplitSums::pitch(problem_);
     const std::int32_t resident = device_.properties().sm_count / tile_.cluster;
     launch_.grid = {static_cast<std::uint32_t>(std::min(a.units, resident) * tile_.cluster)};
     launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
@@ -123,7 +124,10 @@ class RegisterOperandRun final : public GemmRun {
     Arguments a = arguments_;
     a.c = addresses.c;
     a.bias = addresses.bias;
-    a.partial = a.splits > 1 ? sums_.address() : 0;
+    if (reduction_) {
+      a.partial = reduction_->partial();
+      a.partial_pitch = reduction_->pitch();
+    }
     const int a_rows = shares_a(tile_) ? tile_.m / tile_.cluster : tile_.m;
     constexpr std::uint32_t columns = row_bytes / 4;
     std::vector<TensorMap> maps;
@@ -148,7 +152,7 @@ class RegisterOperandRun final : public GemmRun {
   Arguments arguments_;
   Launch launch_;
   Kernel kernel_;
-  SplitSums sums_;
+  std::unique_ptr<SplitReduction> reduction_;
   std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
   std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
       prepared_;
