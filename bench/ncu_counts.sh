@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What Nsight Compute counts for every matmul rung, one line of CSV per rung and metric.
+# What Nsight Compute counts for every matmul rung of kernels/matmul, one line of CSV per rung and
+# metric.
 # Needs a GPU whose counters this user may read. Usage: bench/ncu_counts.sh TILESCOPE_BINARY OUTPUT.csv
 set -u
 tilescope=$1
@@ -43,7 +44,7 @@ for row in csv.DictReader(rows):
     print(",".join(sys.argv[1:]), row["Metric Name"], row["Metric Value"].replace(",", ""), sep=",")
 ' "$1" "$2" "$3" "$4" >> "$out"
 }
-rungs=$("$tilescope" ladder matmul --list | awk '$NF ~ /\.cu$/ {print $1}')
+rungs=$("$tilescope" ladder matmul --list | awk '$NF ~ /^matmul\/.*\.cu$/ {print $1}')
 count one_block 32 32 32
 for rung in $rungs; do
   [ "$rung" = one_block ] && continue
