@@ -20,6 +20,7 @@ constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
 constexpr double tile_bytes_per_sm = 56.0;    // per cycle into one SM's shared memory
 // The same where blocks drift apart before they have shared what the L2 cache holds of A and B.
 constexpr double tile_bytes_of_large = 40.0, large_bytes = 4e8;
+constexpr double cache_bytes = 5e7, read_again = 0.25;  // the part of B that is read again
 constexpr double not_overlapped = 0.25;      // of the shorter of memory's time and the blocks'
 constexpr double elements_per_cycle = 32.0;  // of a tile of C, for one tile of k
 constexpr double least_cycles = 150.0;       // of one tile of k, however small
@@ -52,7 +53,10 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
   const double step = std::max({elements / rate, loads, least_cycles});
   const double store = store_cycles + elements / stored_elements_per_cycle;
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
-  const double traffic = operands + c_bytes * static_cast<double>(size_of(problem.c.type));
+  // Blocks one below the other do not always meet in the L2 cache.
+  const bool reads_b_again = operands > cache_bytes && s.m > tile.m;
+  const double traffic = operands + (reads_b_again ? read_again * bytes_of(layout.b) : 0.0) +
+                         c_bytes * static_cast<double>(size_of(problem.c.type));
   const double blocks = rounds * (depth * step + store), memory = traffic / bytes_from_memory;
   double cycles =
       fill_cycles + std::max(blocks, memory) + not_overlapped * std::min(blocks, memory);
@@ -66,12 +70,12 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
 
 // Tiles that keep the sums of a thread within 128 registers, those first that win a draw.
 std::vector<RegisterTile> shapes() {
-  std::vector<RegisterTile> tiles{{.m = 128, .products = 2, .consumers = 2},
-                                  {.m = 256, .products = 1, .consumers = 2},
+  std::vector<RegisterTile> tiles{{.m = 256, .products = 1, .consumers = 2},
                                   {.m = 256, .products = 1, .consumers = 2, .cluster = 2},
+                                  {.m = 128, .products = 2, .consumers = 2},
                                   {.m = 256, .products = 1, .consumers = 1}};
-  for (const int m : {128, 64, 32, 16}) {
-    for (const int consumers : {1, 2}) {
+  for (const int consumers : {2, 1}) {
+    for (const int m : {128, 64, 32, 16}) {
       tiles.push_back({.m = m, .products = 1, .consumers = consumers});
     }
   }
