@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "operations/gemm/constants.hpp"
+#include "operations/gemm/split_reduction.hpp"
 #include "operations/gemm/tensor_layout.hpp"
 #include "operations/kernel_source.hpp"
 
@@ -77,7 +78,9 @@ class FfmaRun final : public GemmRun {
     request.kernel = "gemm";
     request.defines = ffma_constants(problem, plan);
     kernel_ = device.load(request);
-    if (plan.splits > 1) load_reduction();
+    if (plan.splits > 1) {
+      reduction_ = std::make_unique<SplitReduction>(device, problem, plan.splits);
+    }
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
@@ -91,7 +94,7 @@ class FfmaRun final : public GemmRun {
     copy(a_, addresses.a);
     copy(b_, addresses.b);
     device_.launch(kernel_, launch, arguments_for(addresses), stream);
-    if (plan_.splits > 1) reduce(addresses, stream);
+    if (reduction_) reduction_->run(addresses, stream);
   }
 
   std::string note() const override {
@@ -103,38 +106,6 @@ class FfmaRun final : public GemmRun {
   }
 
  private:
-  // Rows of partial sums start at multiples of 16 bytes.
-  std::int64_t partial_pitch() const { return groups_of(problem_.shape.n, 4) * 4; }
-
-  void load_reduction() {
-    const MatmulShape& s = problem_.shape;
-    const auto planes =
-        static_cast<std::size_t>(plan_.splits) * static_cast<std::size_t>(problem_.batch);
-    partial_ =
-        device_.allocate(planes * sizeof(float) * static_cast<std::size_t>(s.m * partial_pitch()),
-                         "sums of parts of k");
-    KernelRequest request = embedded_request("gemm/reduce_splits.cu");
-    request.kernel = "reduce_splits";
-    request.defines = epilogue_constants(problem_);
-    reduction_ = device_.load(request);
-  }
-
-  void reduce(const GemmAddresses& addresses, const Stream& stream) {
-    constexpr int threads = 256;
-    const MatmulShape& s = problem_.shape;
-    Launch launch = flat_launch(groups_of(s.m * s.n, threads), threads);
-    launch.grid.y = static_cast<std::uint32_t>(problem_.batch);
-    launch.overlaps_previous = true;
-    device_.launch(
-        reduction_, launch,
-        KernelArguments::of(partial_.address(), addresses.c, addresses.bias,
-                            static_cast<std::int32_t>(s.m), static_cast<std::int32_t>(s.n),
-                            plan_.splits, problem_.c.leading, problem_.c.batch_stride,
-                            static_cast<float>(problem_.alpha), static_cast<float>(problem_.beta)),
-        stream);
-  }
-
-  // Encoding maps takes longer than a small product: those of known addresses are kept.
   const KernelArguments& arguments_for(const GemmAddresses& addresses) {
     const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
     if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
@@ -149,10 +120,13 @@ class FfmaRun final : public GemmRun {
     p.phases_of_split = plan_.phases_of_split;
     p.c_leading = problem_.c.leading;
     p.c_stride = problem_.c.batch_stride;
-    p.partial_pitch = partial_pitch();
+
     p.c = addresses.c;
     p.bias = addresses.bias;
-    p.partial = plan_.splits > 1 ? partial_.address() : 0;
+    if (reduction_) {
+      p.partial = reduction_->partial();
+      p.partial_pitch = reduction_->pitch();
+    }
     p.alpha = static_cast<float>(problem_.alpha);
     p.beta = static_cast<float>(problem_.beta);
     std::vector<TensorMap> maps;
@@ -195,8 +169,8 @@ class FfmaRun final : public GemmRun {
   FfmaPlan plan_;
   Launch launch_;
   Operand a_, b_;
-  Kernel kernel_, reduction_;
-  Buffer partial_;
+  Kernel kernel_;
+  std::unique_ptr<SplitReduction> reduction_;
   std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
       prepared_;
 };
