@@ -32,24 +32,14 @@ __device__ inline Place place_of_lane(int lane) {
   return {lane / 16 * half_down + lane % half_down, lane % 16 / half_down};
 }
 
-// Where row `index` of a tile of `extent` rows lies in shared memory, and the way back.
-template <int groups, int extent>
-__device__ inline constexpr int sorted(int index) {
-  return index % groups * (extent / groups) + index / groups;
-}
-template <int groups, int extent>
-__device__ inline constexpr int unsorted(int position) {
-  return position % (extent / groups) * groups + position / (extent / groups);
-}
-
 // What a thread multiplies in step `step` of a quad, from a tile that lies step after step: fours
 // of neighbours, those of `lanes` lanes side by side.
-template <int groups, int extent, int lanes, int count>
+template <int extent, int lanes, int count>
 __device__ inline void load_step(float (&to)[count], const float* quad, int step) {
 #pragma unroll
   for (int j = 0; j < count; j += 4) {
-    *reinterpret_cast<float4*>(&to[j]) = *reinterpret_cast<const float4*>(
-        quad + sorted<groups, BK>(step) * extent + j * lanes);
+    *reinterpret_cast<float4*>(&to[j]) =
+        *reinterpret_cast<const float4*>(quad + step * extent + j * lanes);
   }
 }
 
@@ -63,20 +53,20 @@ struct RowsOfA {
 
   __device__ static constexpr int row(int i) { return i / 4 * 4 * LANES_DOWN + i % 4; }
   __device__ static Address start(Stage& stage, int warp_row, int lane_row, int quad) {
-    return stage.a + quad * (4 / A_GROUPS) * BM + warp_row + lane_row * 4;
+    return stage.a + quad * 4 * BM + warp_row + lane_row * 4;
   }
   __device__ static Address in_stage(Address start, int stage) {
     return start + stage * (sizeof(Stage) / sizeof(float));
   }
   __device__ static Address of_quad(Address stage, int quad) {
-    return stage + quad * (4 / A_GROUPS) * BM;
+    return stage + quad * 4 * BM;
   }
   __device__ void load_first(Address quad) {
-    load_step<A_GROUPS, BM, LANES_DOWN>(of[0], quad, 0);
+    load_step<BM, LANES_DOWN>(of[0], quad, 0);
   }
   // Before a step is multiplied: the one after it.
   __device__ void load_before(int step, Address now, Address next) {
-    load_step<A_GROUPS, BM, LANES_DOWN>(of[(step + 1) % 2], step < 3 ? now : next, (step + 1) % 4);
+    load_step<BM, LANES_DOWN>(of[(step + 1) % 2], step < 3 ? now : next, (step + 1) % 4);
   }
   __device__ void load_after(int, int, Address) {}
   __device__ float value(int i, int step) const { return of[step % 2][i]; }

@@ -8,20 +8,16 @@
 //          warps need not keep in step.
 // Counter: the share of issued instructions that are FFMA; TFLOP/s.
 //
-// A: m x k, B: k x n, C: m x n, row-major. Rows whose pitch is no multiple of 16 bytes, which the
-// copy engine refuses, are copied as A_GROUPS (B_GROUPS) interleaved matrices, each made of every
-// such row, and lie in shared memory group after group. Each has a map that begins up to 12 bytes
-// early; `shift` elements bring the coordinates back. What lies outside arrives as zeros.
-// The library has one group of each, and copies other rows first: more than one failed on a GPU
-// (docs/results/products_h200.md).
+// A: m x k, B: k x n, C: m x n, row-major, rows at multiples of 16 bytes. What lies outside arrives
+// as zeros.
 //
 // A_BY_STEPS: A lies as k x m, column-major, and its tiles step after step as B's do, which is
 // faster (RowsOfA). Otherwise A is row-major, and a thread reads four steps of a row at once.
 //
 // Constants: BM x BN elements of C per block, RM x RN per thread, LANES_DOWN x (32 / LANES_DOWN)
 // lanes of a warp; SLICES parts of each buffer's steps that warps of their own add up; STAGES;
-// COPIERS (ffma_fragments.cuh); UNROLL; ALONG_ROWS; GROUP; A_BY_STEPS; A_GROUPS, B_GROUPS; SPLIT
-// (sums go to `partial`); BLOCKS_PER_SM; READS_C, BIAS, ACTIVATION.
+// COPIERS (ffma_fragments.cuh); UNROLL; ALONG_ROWS; GROUP; A_BY_STEPS; SPLIT (sums go
+// to `partial`); BLOCKS_PER_SM; READS_C, BIAS, ACTIVATION.
 // Launch: grid (tiles, splits, batch), `threads` threads, bytes as shared_bytes in the host's plan.
 #include "bulk_copy.cuh"
 #include "epilogue.cuh"
@@ -41,14 +37,11 @@ constexpr int registers_to_copy = warps == 4 ? 40 : 56;
 constexpr bool passes_registers = COPIERS == 4 && registers > 0;
 
 struct Maps {
-  TensorMap a[A_GROUPS], b[B_GROUPS];
+  TensorMap a, b;
 };
 
 struct Arguments {
   int m, n, k, phases_of_split;
-  // By how much the coordinates of a group differ from those of the matrix.
-  int a_shift[4], b_shift[4];  // in elements, along the rows
-  int a_skip[4], b_skip[4];    // in rows: beyond the end of the map for a group without rows
   long long c_leading, c_stride, partial_pitch;
   float* c;
   const float* bias;
@@ -79,20 +72,12 @@ struct Copier {
     Barrier& barrier = full[at.index];
     arrive_expecting(barrier, sizeof(Stage));
     const int step = (first_phase + phase) * BK;
-#pragma unroll
-    for (int g = 0; g < A_GROUPS; ++g) {
-      float* to = &stage.a[g * (BM * BK / A_GROUPS)];
-      if (A_BY_STEPS) {
-        load_box(to, maps.a[g], barrier, p.a_shift[g] + row, p.a_skip[g] + step / A_GROUPS, matrix);
-      } else {
-        load_box(to, maps.a[g], barrier, p.a_shift[g] + step, p.a_skip[g] + row / A_GROUPS, matrix);
-      }
+if (A_BY_STEPS) {
+      load_box(stage.a, maps.a, barrier, row, step, matrix);
+    } else {
+      load_box(stage.a, maps.a, barrier, step, row, matrix);
     }
-#pragma unroll
-    for (int g = 0; g < B_GROUPS; ++g) {
-      load_box(&stage.b[g * (BK * BN / B_GROUPS)], maps.b[g], barrier, p.b_shift[g] + column,
-               p.b_skip[g] + step / B_GROUPS, matrix);
-    }
+    load_box(stage.b, maps.b, barrier, column, step, matrix);
   }
 
   // The first `count` phases.
@@ -119,11 +104,6 @@ __device__ inline void wait_for_previous() { asm volatile("griddepcontrol.wait;"
 // Of the warps that multiply.
 __device__ inline void synchronise_warps() {
   asm volatile("bar.sync 1, %0;" ::"n"(32 * warps) : "memory");
-}
-
-// The row of the tile of C that a row of A's tile in shared memory belongs to.
-__device__ inline int real_row(int position) {
-  return A_BY_STEPS ? position : unsorted<A_GROUPS, BM>(position);
 }
 
 // The warp's sums to the matrix. `buffer` is shared memory of this warp, LANES_DOWN x WN elements.
@@ -157,7 +137,7 @@ struct Output {
   __device__ void store(float (&sum)[RM][RN], int my_row, int my_column) const {
 #pragma unroll
     for (int i = 0; i < RM; ++i) {
-      const int at_row = row + real_row(my_row + RowsOfA::row(i));
+      const int at_row = row + my_row + RowsOfA::row(i);
       if (at_row >= p.m) continue;
       float* c = row_of_c(at_row);
 #pragma unroll
@@ -191,7 +171,7 @@ struct Output {
 #pragma unroll rows_at_once
       for (int r = 0; r < LANES_DOWN; ++r) {
         const int of_lane = A_BY_STEPS ? r * 4 : r;
-        const int at_row = row + real_row(warp_at.row + of_lane + RowsOfA::row(i));
+        const int at_row = row + warp_at.row + of_lane + RowsOfA::row(i);
         if (at_row >= p.m) continue;
         float* c = row_of_c(at_row);
 #pragma unroll
@@ -257,7 +237,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   const int my_column = warp_at.column + lane_at.column * 4;
   const RowsOfA::Address a_start =
       RowsOfA::start(stages[0], warp_at.row, lane_at.row, slice * quads);
-  const float* b_start = stages[0].b + slice * quads * (4 / B_GROUPS) * BN + my_column;
+  const float* b_start = stages[0].b + slice * quads * 4 * BN + my_column;
 
   float sum[RM][RN] = {};
   RowsOfA a;
@@ -267,7 +247,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   const float* b_stage = b_start;
   wait(full[0], 0);
   a.load_first(a_stage);
-  load_step<B_GROUPS, BN, lanes_across>(b[0], b_stage, 0);
+  load_step<BN, lanes_across>(b[0], b_stage, 0);
 
 #pragma unroll 1
   for (int phase = 0; phase < phases; ++phase) {
@@ -278,9 +258,9 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
 #pragma unroll unroll
     for (int quad = 0; quad < quads; ++quad) {
       const RowsOfA::Address a_now = RowsOfA::of_quad(a_stage, quad);
-      const float* b_now = b_stage + quad * (4 / B_GROUPS * BN);
+      const float* b_now = b_stage + quad * 4 * BN;
       RowsOfA::Address a_next = RowsOfA::of_quad(a_stage, quad + 1);
-      const float* b_next = b_now + 4 / B_GROUPS * BN;
+      const float* b_next = b_now + 4 * BN;
       if (COPIERS == 0 && quad == quads / 2) {
         // The buffer before this one has been left by most, and is the last to be read again.
         if (threadIdx.x == 0) copier.fill(phase + STAGES - 1, before(at));
@@ -298,7 +278,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
 #pragma unroll
       for (int step = 0; step < 4; ++step) {
         a.load_before(step, a_now, a_next);
-        load_step<B_GROUPS, BN, lanes_across>(b[(step + 1) % 2], step < 3 ? b_now : b_next,
+        load_step<BN, lanes_across>(b[(step + 1) % 2], step < 3 ? b_now : b_next,
                                               (step + 1) % 4);
         // To and fro along the longer side: each product shares a factor with the one before it, so
         // that no instruction reads three registers, which takes two cycles.

@@ -17,14 +17,11 @@
 namespace tilescope::operations {
 namespace {
 
-constexpr int most_groups = 4;  // that the kernel knows; here every operand is one
 constexpr std::uint32_t steps_of_box = 32;
 
 // As struct Arguments of the kernel.
 struct Arguments {
   std::int32_t m, n, k, phases_of_split;
-  std::array<std::int32_t, most_groups> a_shift, b_shift;
-  std::array<std::int32_t, most_groups> a_skip, b_skip;
   std::int64_t c_leading, c_stride, partial_pitch;
   DeviceAddress c, bias, partial;
   float alpha, beta;

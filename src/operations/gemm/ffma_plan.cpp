@@ -142,8 +142,6 @@ Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan) {
                                     {"GROUP", group_rows},
                                     {"A_BY_STEPS", int{tile.by_steps}},
                                     {"ALONG_ROWS", int{tile.along_rows}},
-                                    {"A_GROUPS", 1},
-                                    {"B_GROUPS", 1},
                                     {"SPLIT", int{plan.splits > 1}},
                                     {"BLOCKS_PER_SM", tile.blocks_per_sm()}}) {
     defines.push_back(define(name, value));

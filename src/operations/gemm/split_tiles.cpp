@@ -121,6 +121,23 @@ RowsInMemory rows_of(const GemmOperand& operand, std::int64_t rows, std::int64_t
           .batch_stride = operand.batch_stride};
 }
 
+std::unique_ptr<GemmRun> best_of_fp32(Device& device, GemmProblem problem) {
+  problem.precision = Precision::fp32;
+  return best_gemm_variant(problem, device.properties()).prepare(device, problem);
+}
+
+class AsFp32Run final : public GemmRun {
+ public:
+  AsFp32Run(Device& device, const GemmProblem& problem) : run_(best_of_fp32(device, problem)) {}
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    run_->run(addresses, stream);
+  }
+  std::string note() const override { return "computed as fp32, which is faster at this size"; }
+
+ private:
+  std::unique_ptr<GemmRun> run_;
+};
+
 class SplitTilesRun final : public GemmRun {
  public:
   SplitTilesRun(Device& device, const GemmProblem& problem)
@@ -207,11 +224,7 @@ class SplitTilesRun final : public GemmRun {
 
  private:
   void run_as_fp32(const GemmAddresses& addresses, const Stream& stream) {
-    if (!as_fp32_) {
-      GemmProblem problem = problem_;
-      problem.precision = Precision::fp32;
-      as_fp32_ = best_gemm_variant(problem, device_.properties()).prepare(device_, problem);
-    }
+    if (!as_fp32_) as_fp32_ = best_of_fp32(device_, problem_);
     as_fp32_->run(addresses, stream);
   }
 
@@ -249,6 +262,24 @@ std::optional<std::string> split_tiles_refusal(const GemmProblem& problem,
 
 std::unique_ptr<GemmRun> prepare_split_tiles(Device& device, const GemmProblem& problem) {
   return std::make_unique<SplitTilesRun>(device, problem);
+}
+
+std::optional<std::string> as_fp32_refusal(const GemmProblem& problem,
+                                           const DeviceProperties& device) {
+  if (const auto why = split_tiles_refusal(problem, device)) return why;
+  // Where the parts overtook FFMAs on an H200.
+  constexpr std::int64_t least_extent = 512;
+  constexpr double least_flops = 6e9;
+  const MatmulShape& s = problem.shape;
+  if (std::min(s.m, s.n) >= least_extent &&
+      s.flops() * static_cast<double>(problem.batch) >= least_flops) {
+    return "split_tiles is faster at this size";
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<GemmRun> prepare_as_fp32(Device& device, const GemmProblem& problem) {
+  return std::make_unique<AsFp32Run>(device, problem);
 }
 
 }  // namespace tilescope::operations

@@ -16,4 +16,10 @@ std::optional<std::string> split_tiles_refusal(const GemmProblem& problem,
 /// fp32, and note() says so.
 std::unique_ptr<GemmRun> prepare_split_tiles(Device& device, const GemmProblem& problem);
 
+/// fp32_fast by the best kernel of fp32, for products that are too small or too narrow to repay the
+/// cutting of their operands.
+std::optional<std::string> as_fp32_refusal(const GemmProblem& problem,
+                                           const DeviceProperties& device);
+std::unique_ptr<GemmRun> prepare_as_fp32(Device& device, const GemmProblem& problem);
+
 }  // namespace tilescope::operations
