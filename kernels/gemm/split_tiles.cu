@@ -5,13 +5,14 @@
 //          float32 and is dropped. Tensor cores cut sums where FP32 units round them, which adds up
 //          over a long k: every sum of 16 products ah bh is taken out and added in float32. The
 //          mixed products are 2^-11 of the whole, and stay in the tensor cores' sums.
-// Changes: the largest and mean error are no more than those of FFMAs one after the other, at 3 to 4
-//          times their rate.
-// Counter: sm__inst_executed_pipe_tensor; FADD beside it, 64 a thread for 3 products of
+// Changes: the largest and mean error are no more than those of FFMAs one after the other, at 3
+//          times their rate and more.
+// Counter: sm__pipe_tensor_cycles_active; FADD beside it, 64 a thread for 3 products of
 //          64 x 128 x 16.
 //
-// A and B are `high` and `low` parts (split_operand.cu), K-major or, with A_MN_MAJOR and B_MN_MAJOR,
-// with rows of k. Constants: these two, STAGES, C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS, SPLIT (sums go to `partial`).
+// A and B are `high` and `low` parts (split_operand.cu), K-major or, with A_MN_MAJOR and
+// B_MN_MAJOR, with rows of k. Constants: these two, STAGES, C_TYPE, BIAS, READS_C, ACTIVATION,
+// GROUP_ROWS, SPLIT (sums go to `partial`).
 // Launch: 384 threads, at most a block an SM, sizeof(Shared) + 1,024 bytes.
 #define OPERAND f16
 #define STEP 16

@@ -8,7 +8,7 @@
 //          load half of B's tile each, for both.
 // Changes: no thread that multiplies computes an address, and the tensor cores wait only between
 //          tiles. C leaves through shared memory in boxes, not in strips of 8 bytes.
-// Counter: the share of cycles in which the tensor cores work (sm__inst_executed_pipe_tensor).
+// Counter: the share of cycles in which the tensor cores work (sm__pipe_tensor_cycles_active).
 //
 // The copy engine starts at multiples of 16 bytes. Where rows of A have another pitch, every
 // A_CLASSES-th row forms a matrix whose pitch is such a multiple, and a tile is made of rows of one
@@ -16,11 +16,11 @@
 // theirs, in the first columns: they are set to zero, and B, whose k may begin anywhere, is read
 // `shift` rows earlier, where it reads as zeros.
 //
-// Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER (1 or 2), OPERAND, STEP, A_MN_MAJOR,
-// B_MN_MAJOR, A_CLASSES (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how many boxes of
-// C a consumer stores at once), C_TYPE, BIAS, READS_C, ACTIVATION,
-// GROUP_ROWS.
-// Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024 bytes.
+// Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER (1 or 2), OPERAND, STEP,
+// A_MN_MAJOR, B_MN_MAJOR, A_CLASSES (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how many boxes of
+// C a consumer stores at once), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS.
+// Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024
+// bytes.
 #include "tensor_store.cuh"
 #include "tensor_tile.cuh"
 #include "wgmma.cuh"
@@ -72,7 +72,8 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
       wait(shared.empty[stage.index], stage.parity ^ 1);
       Barrier& full = shared.full[stage.index];
       arrive_expecting(full, a_bytes + b_bytes);
-      load_a(shared.a[stage.index], maps.a[unit.row_class], full, unit.row, kt * tile_k, unit.batch);
+      load_a(shared.a[stage.index], maps.a[unit.row_class], full, unit.row, kt * tile_k,
+             unit.batch);
       load_b(shared.b[stage.index], maps.b, full, unit.column,
              kt * tile_k - p.shift[unit.row_class], unit.batch);
     }
@@ -125,7 +126,8 @@ __device__ inline void clear_columns(unsigned char* a, int count, int first_row,
 }
 
 // The sums of one tile over one part of k.
-__device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>& stage, int first_row, int consumer, const BlockUnit& unit, int shift) {
+__device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>& stage,
+                                int first_row, int consumer, const BlockUnit& unit, int shift) {
   const auto a_tile = [&](int s, int i) {
     const int row = first_row + 64 * i;
     const unsigned char* at = shared.a[s] + row * row_bytes;  // a chunk of 64 is as large

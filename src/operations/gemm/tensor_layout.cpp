@@ -38,8 +38,7 @@ ResidueBase residue_base(const RowsInMemory& matrix, DeviceAddress address, int 
 }
 
 ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddress address,
-                         int groups, std::uint32_t box_columns, std::uint32_t box_rows,
-                         Swizzle swizzle) {
+                         int groups, std::uint32_t box_columns, std::uint32_t box_rows) {
   ResidueMaps result;
   const auto element = static_cast<std::int64_t>(size_of(matrix.type));
   for (int g = 0; g < groups; ++g) {
@@ -58,7 +57,7 @@ ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddre
                      static_cast<std::uint64_t>(matrix.batch > 1 ? matrix.batch_stride * element
                                                                  : pitch)},
          .box = {box_columns, box_rows, 1},
-         .swizzle = swizzle}));
+         .swizzle = Swizzle::bytes_128}));
   }
   return result;
 }

@@ -39,10 +39,9 @@ struct ResidueMaps {
   std::vector<TensorMap> maps;
   std::vector<std::int32_t> shifts;
 };
-/// `box_columns` x `box_rows` elements are copied at a time.
+/// `box_columns` x `box_rows` elements are copied at a time, in the 128-byte swizzle.
 ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddress address,
-                         int groups, std::uint32_t box_columns, std::uint32_t box_rows,
-                         Swizzle swizzle = Swizzle::bytes_128);
+                         int groups, std::uint32_t box_columns, std::uint32_t box_rows);
 
 /// The device address of the map of group `group`, and the elements that its rounding skips: the
 /// arithmetic of residue_maps(), for any address.
