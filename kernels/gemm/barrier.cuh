@@ -22,9 +22,9 @@ __device__ inline void arrive(Barrier& barrier) {
                : "memory");
 }
 
-// Arrives at the same barrier of block `rank` of the cluster. It orders this block's accesses alone:
-// what the barrier guards was read, not written, so the other block needs no more; a release for
-// the whole cluster would wait for all of this thread's memory traffic.
+// Arrives at the same barrier of block `rank` of the cluster. It orders this block's accesses
+// alone: what the barrier guards was read, not written, so the other block needs no more; a release
+// for the whole cluster would wait for all of this thread's memory traffic.
 __device__ inline void arrive_at(Barrier& barrier, unsigned rank) {
   asm volatile(
       "{\n"

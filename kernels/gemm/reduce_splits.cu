@@ -6,7 +6,8 @@
 // Changes: all SMs work; for 8 bytes of traffic per element and part.
 // Counter: DRAM and L2 throughput.
 //
-// `partial` holds batch x splits matrices of m rows, `pitch` apart. C_TYPE, BIAS, READS_C, ACTIVATION as elsewhere.
+// `partial` holds batch x splits matrices of m rows, `pitch` apart. C_TYPE, BIAS, READS_C,
+// ACTIVATION as elsewhere.
 // Launch: 256 threads a block, over the elements of C, the batch in grid y.
 #include "epilogue.cuh"
 

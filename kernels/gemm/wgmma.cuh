@@ -1,5 +1,5 @@
-// Matrix products of a warpgroup: C (64 x N, float32 in registers) += A (64 x K) * B (K x N) with B,
-// and A or not, in shared memory (wgmma). K is 32 bytes: 16 elements of 16 bits, 8 of tf32.
+// Matrix products of a warpgroup: C (64 x N, float32 in registers) += A (64 x K) * B (K x N) with
+// B, and A or not, in shared memory (wgmma). K is 32 bytes: 16 elements of 16 bits, 8 of tf32.
 //
 // Registers of thread t of the warpgroup: sum[4 j + 2 h + e] is row 16 (t / 32) + t % 32 / 4 + 8 h,
 // column 8 j + 2 (t % 4) + e.
@@ -69,6 +69,11 @@ struct Products;
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
       "+f"(d[i + 6]), "+f"(d[i + 7])
 
+#define SUMS_32(d, i) SUMS_8(d, i), SUMS_8(d, i + 8), SUMS_8(d, i + 16), SUMS_8(d, i + 24)
+// The instruction for n columns, up to its operands.
+#define PRODUCT(n) \
+  "wgmma.mma_async.sync.aligned.m64n" #n "k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+
 template <>
 struct Products<16> {
   // sum = A * B, or sum += A * B.
@@ -79,7 +84,7 @@ struct Products<16> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %10, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n16k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(16)
           "{%0, %1, %2, %3, %4, %5, %6, %7}, "
           "%8, %9, p, 1, 1" WGMMA_ORDERS("%11", "%12") ";\n"
         "}"
@@ -94,7 +99,7 @@ struct Products<16> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %13, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n16k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(16)
           "{%0, %1, %2, %3, %4, %5, %6, %7}, "
           "{%8, %9, %10, %11}, %12, p, 1, 1" WGMMA_ORDER("%14") ";\n"
         "}"
@@ -113,7 +118,7 @@ struct Products<32> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %18, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n32k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(32)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
           "%16, %17, p, 1, 1" WGMMA_ORDERS("%19", "%20") ";\n"
         "}"
@@ -128,7 +133,7 @@ struct Products<32> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %21, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n32k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(32)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
           "{%16, %17, %18, %19}, %20, p, 1, 1" WGMMA_ORDER("%22") ";\n"
         "}"
@@ -147,13 +152,13 @@ struct Products<64> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %34, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n64k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(64)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
           "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
           "%30, %31}, "
           "%32, %33, p, 1, 1" WGMMA_ORDERS("%35", "%36") ";\n"
         "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8), SUMS_8(sum, 16), SUMS_8(sum, 24)
+        : SUMS_32(sum, 0)
         : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
   }
   // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
@@ -164,13 +169,13 @@ struct Products<64> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %37, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n64k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(64)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
           "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
           "%30, %31}, "
           "{%32, %33, %34, %35}, %36, p, 1, 1" WGMMA_ORDER("%38") ";\n"
         "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8), SUMS_8(sum, 16), SUMS_8(sum, 24)
+        : SUMS_32(sum, 0)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
   }
 };
@@ -185,14 +190,14 @@ struct Products<96> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %50, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n96k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(96)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
           "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
           "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
           "%44, %45, %46, %47}, "
           "%48, %49, p, 1, 1" WGMMA_ORDERS("%51", "%52") ";\n"
         "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8), SUMS_8(sum, 16), SUMS_8(sum, 24), SUMS_8(sum, 32), SUMS_8(sum, 40)
+        : SUMS_32(sum, 0), SUMS_8(sum, 32), SUMS_8(sum, 40)
         : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
   }
   // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
@@ -203,14 +208,14 @@ struct Products<96> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %53, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n96k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(96)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
           "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
           "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
           "%44, %45, %46, %47}, "
           "{%48, %49, %50, %51}, %52, p, 1, 1" WGMMA_ORDER("%54") ";\n"
         "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8), SUMS_8(sum, 16), SUMS_8(sum, 24), SUMS_8(sum, 32), SUMS_8(sum, 40)
+        : SUMS_32(sum, 0), SUMS_8(sum, 32), SUMS_8(sum, 40)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
   }
 };
@@ -225,7 +230,7 @@ struct Products<128> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %66, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n128k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(128)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
           "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
           "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
@@ -233,7 +238,7 @@ struct Products<128> {
           "%58, %59, %60, %61, %62, %63}, "
           "%64, %65, p, 1, 1" WGMMA_ORDERS("%67", "%68") ";\n"
         "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8), SUMS_8(sum, 16), SUMS_8(sum, 24), SUMS_8(sum, 32), SUMS_8(sum, 40), SUMS_8(sum, 48), SUMS_8(sum, 56)
+        : SUMS_32(sum, 0), SUMS_32(sum, 32)
         : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
   }
   // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
@@ -244,7 +249,7 @@ struct Products<128> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %69, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n128k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(128)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
           "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
           "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
@@ -252,7 +257,7 @@ struct Products<128> {
           "%58, %59, %60, %61, %62, %63}, "
           "{%64, %65, %66, %67}, %68, p, 1, 1" WGMMA_ORDER("%70") ";\n"
         "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8), SUMS_8(sum, 16), SUMS_8(sum, 24), SUMS_8(sum, 32), SUMS_8(sum, 40), SUMS_8(sum, 48), SUMS_8(sum, 56)
+        : SUMS_32(sum, 0), SUMS_32(sum, 32)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
   }
 };
@@ -267,7 +272,7 @@ struct Products<160> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %82, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n160k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(160)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
           "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
           "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
@@ -276,7 +281,7 @@ struct Products<160> {
           "%72, %73, %74, %75, %76, %77, %78, %79}, "
           "%80, %81, p, 1, 1" WGMMA_ORDERS("%83", "%84") ";\n"
         "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8), SUMS_8(sum, 16), SUMS_8(sum, 24), SUMS_8(sum, 32), SUMS_8(sum, 40), SUMS_8(sum, 48), SUMS_8(sum, 56), SUMS_8(sum, 64), SUMS_8(sum, 72)
+        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_8(sum, 64), SUMS_8(sum, 72)
         : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
   }
   // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
@@ -287,7 +292,7 @@ struct Products<160> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %85, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n160k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(160)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
           "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
           "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
@@ -296,7 +301,7 @@ struct Products<160> {
           "%72, %73, %74, %75, %76, %77, %78, %79}, "
           "{%80, %81, %82, %83}, %84, p, 1, 1" WGMMA_ORDER("%86") ";\n"
         "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8), SUMS_8(sum, 16), SUMS_8(sum, 24), SUMS_8(sum, 32), SUMS_8(sum, 40), SUMS_8(sum, 48), SUMS_8(sum, 56), SUMS_8(sum, 64), SUMS_8(sum, 72)
+        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_8(sum, 64), SUMS_8(sum, 72)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
   }
 };
@@ -311,7 +316,7 @@ struct Products<192> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %98, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n192k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(192)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
           "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
           "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
@@ -321,7 +326,7 @@ struct Products<192> {
           "%86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "
           "%96, %97, p, 1, 1" WGMMA_ORDERS("%99", "%100") ";\n"
         "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8), SUMS_8(sum, 16), SUMS_8(sum, 24), SUMS_8(sum, 32), SUMS_8(sum, 40), SUMS_8(sum, 48), SUMS_8(sum, 56), SUMS_8(sum, 64), SUMS_8(sum, 72), SUMS_8(sum, 80), SUMS_8(sum, 88)
+        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_32(sum, 64)
         : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
   }
   // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
@@ -332,7 +337,7 @@ struct Products<192> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %101, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n192k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(192)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
           "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
           "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
@@ -342,7 +347,7 @@ struct Products<192> {
           "%86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "
           "{%96, %97, %98, %99}, %100, p, 1, 1" WGMMA_ORDER("%102") ";\n"
         "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8), SUMS_8(sum, 16), SUMS_8(sum, 24), SUMS_8(sum, 32), SUMS_8(sum, 40), SUMS_8(sum, 48), SUMS_8(sum, 56), SUMS_8(sum, 64), SUMS_8(sum, 72), SUMS_8(sum, 80), SUMS_8(sum, 88)
+        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_32(sum, 64)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
   }
 };
@@ -357,7 +362,7 @@ struct Products<256> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %130, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n256k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(256)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
           "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
           "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
@@ -370,7 +375,7 @@ struct Products<256> {
           "%122, %123, %124, %125, %126, %127}, "
           "%128, %129, p, 1, 1" WGMMA_ORDERS("%131", "%132") ";\n"
         "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8), SUMS_8(sum, 16), SUMS_8(sum, 24), SUMS_8(sum, 32), SUMS_8(sum, 40), SUMS_8(sum, 48), SUMS_8(sum, 56), SUMS_8(sum, 64), SUMS_8(sum, 72), SUMS_8(sum, 80), SUMS_8(sum, 88), SUMS_8(sum, 96), SUMS_8(sum, 104), SUMS_8(sum, 112), SUMS_8(sum, 120)
+        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_32(sum, 64), SUMS_32(sum, 96)
         : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
   }
   // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
@@ -381,7 +386,7 @@ struct Products<256> {
         "{\n"
         ".reg .pred p;\n"
         "setp.ne.b32 p, %133, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n256k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+        PRODUCT(256)
           "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
           "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
           "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
@@ -394,7 +399,7 @@ struct Products<256> {
           "%122, %123, %124, %125, %126, %127}, "
           "{%128, %129, %130, %131}, %132, p, 1, 1" WGMMA_ORDER("%134") ";\n"
         "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8), SUMS_8(sum, 16), SUMS_8(sum, 24), SUMS_8(sum, 32), SUMS_8(sum, 40), SUMS_8(sum, 48), SUMS_8(sum, 56), SUMS_8(sum, 64), SUMS_8(sum, 72), SUMS_8(sum, 80), SUMS_8(sum, 88), SUMS_8(sum, 96), SUMS_8(sum, 104), SUMS_8(sum, 112), SUMS_8(sum, 120)
+        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_32(sum, 64), SUMS_32(sum, 96)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
   }
 };

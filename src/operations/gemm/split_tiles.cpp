@@ -249,7 +249,7 @@ std::optional<std::string> split_tiles_refusal(const GemmProblem& problem,
     return "A and B must be float32";
   }
   if (problem.c.type == DataType::float64) return "C is float64";
-  if (!device.warpgroup_products) return "wgmma runs on GPUs of compute capability 9.0 alone";
+  if (!device.warpgroup_products) return "wgmma needs a real GPU of compute capability 9.0";
   const MatmulShape& s = problem.shape;
   if (s.m == 0 || s.n == 0 || problem.batch == 0) return "there is nothing to multiply";
   if (s.k < least_k) return fmt::format("k is below {}: fp32 is as fast, and exacter", least_k);
