@@ -180,7 +180,8 @@ std::optional<std::string> ffma_refusal(const GemmProblem& problem,
   for (const GemmOperand* operand : {&problem.a, &problem.b, &problem.c}) {
     if (operand->type != DataType::float32) return "all matrices must be float32";
   }
-  if (!device.warpgroup_products) return "bulk tensor copies need a real GPU of compute capability 9.0";
+  if (!device.warpgroup_products)
+    return "bulk tensor copies need a real GPU of compute capability 9.0";
   const MatmulShape& s = problem.shape;
   if (s.m == 0 || s.n == 0 || s.k == 0 || problem.batch == 0) return "there is nothing to multiply";
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
