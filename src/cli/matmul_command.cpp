@@ -138,30 +138,40 @@ struct MatmulCommand {
     return text;
   }
 
-  /// Products in tiles know A * B in one arithmetic; more is refused rather than left out.
+  Precision precision_of_tiles(const MatmulInputs& inputs) const {
+    return inputs.type() == DataType::float64 ? Precision::fp64 : Precision::fp32;
+  }
+  bool has_other_precision(const MatmulInputs& inputs) const {
+    return options.precision != Precision::automatic &&
+           options.precision != precision_of_tiles(inputs);
+  }
+
+  /// Products in tiles know A * B in one arithmetic: the first option that asks for more; nullptr
+  /// if none does.
+  const char* beyond_tiles(const MatmulInputs& inputs) const {
+    return inputs.is_batch()             ? "a batch of matrices"
+           : has_other_precision(inputs) ? "--precision"
+           : options.alpha != 1.0        ? "--alpha"
+           : !files.accumulate.empty()   ? "--accumulate"
+           : !files.bias.empty()         ? "--bias"
+           : !activation.empty()         ? "--activation"
+           : is_table_kernel()           ? "--variant"
+                                         : nullptr;
+  }
+
+  /// What tiles cannot do is refused rather than left out.
   void require_tiles_can(const MatmulInputs& inputs) const {
-    const bool wide = inputs.type() == DataType::float64;
-    const Precision only = wide ? Precision::fp64 : Precision::fp32;
-    const bool other_precision =
-        options.precision != Precision::automatic && options.precision != only;
-    const char* const option = inputs.is_batch()           ? "a batch of matrices"
-                               : other_precision           ? "--precision"
-                               : options.alpha != 1.0      ? "--alpha"
-                               : !files.accumulate.empty() ? "--accumulate"
-                               : !files.bias.empty()       ? "--bias"
-                               : !activation.empty()       ? "--activation"
-                               : is_table_kernel()         ? "--variant"
-                                                           : nullptr;
+    const char* const option = beyond_tiles(inputs);
     if (option == nullptr) return;
-    const std::string value = other_precision && !inputs.is_batch()     ? " " + precision
+    const std::string value = option == std::string_view("--precision") ? " " + precision
                               : option == std::string_view("--variant") ? " " + options.variant
                                                                         : "";
     throw Error(
         ErrorKind::usage,
-        fmt::format("{}{} does not go with {}: products in tiles are {} and A * B alone{}", option,
-                    value,
-                    device_memory > 0 ? "--device-memory" : "operands beyond the device's memory",
-                    name_of(only), device_memory > 0 ? "" : "; use --device cpu"));
+        fmt::format(
+            "{}{} does not go with {}: products in tiles are {} and A * B alone{}", option, value,
+            device_memory > 0 ? "--device-memory" : "operands beyond the device's memory",
+            name_of(precision_of_tiles(inputs)), device_memory > 0 ? "" : "; use --device cpu"));
   }
   bool is_table_kernel() const { return operations::find_gemm_variant(options.variant) != nullptr; }
 
@@ -173,10 +183,13 @@ struct MatmulCommand {
     const auto matrix = [](std::int64_t x, std::int64_t y) {
       return static_cast<double>(x) * static_cast<double>(y);
     };
-    const double needed =
-        (matrix(shape.m, shape.k) + matrix(shape.k, shape.n) + matrix(shape.m, shape.n)) *
-        static_cast<double>(inputs.a().count) *
-        static_cast<double>(std::max(size_of(inputs.type()), sizeof(float)));
+    const double operands = matrix(shape.m, shape.k) + matrix(shape.k, shape.n);
+    // The fastest kernels may copy both operands into another layout: tiles are the better way
+    // where there is no room for that, if they can do what is asked.
+    const double copies = beyond_tiles(inputs) == nullptr ? operands : 0.0;
+    const double needed = (operands + copies + matrix(shape.m, shape.n)) *
+                          static_cast<double>(inputs.a().count) *
+                          static_cast<double>(std::max(size_of(inputs.type()), sizeof(float)));
     // Leave room for the context, other processes and padding.
     const double room = 0.85 * static_cast<double>(on.properties().global_bytes);
     return needed > room ? static_cast<std::size_t>(room) : 0;
