@@ -10,6 +10,11 @@ struct Case {
   std::string variant, gpu;
   int problems;
   unsigned seed;
+
+  // What ctest shows: without it, the bytes of the structure.
+  friend void PrintTo(const Case& of, std::ostream* out) {
+    *out << of.problems << " problems of seed " << of.seed;
+  }
 };
 
 class GemmRandom : public ::testing::TestWithParam<Case> {};
