@@ -20,6 +20,7 @@
 #include "operations/gemm/variants.hpp"
 #include "report/wrap.hpp"
 #include "transfer/out_of_core.hpp"
+#include "transfer/tile_kernel.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -104,7 +105,7 @@ struct MatmulCommand {
   bool multiply_resumably(Device& on, const MatmulInputs& inputs, std::size_t limit,
                           MatmulReport& report) const {
     const transfer::OutOfCorePlan plan =
-        transfer::plan_of(on, inputs.a().first, inputs.b().first, inputs.type(),
+        transfer::plan_of(on, inputs.a().first, inputs.b().first, inputs.type(), output_order(),
                           {.device_bytes = limit, .variant = options.variant});
     io::ResumableNpy file(output, inputs.header(output_order()), purpose(plan), plan.tiles());
     const bool cancelled = multiply_in_tiles(
@@ -155,7 +156,7 @@ struct MatmulCommand {
            : !files.accumulate.empty()   ? "--accumulate"
            : !files.bias.empty()         ? "--bias"
            : !activation.empty()         ? "--activation"
-           : is_table_kernel()           ? "--variant"
+           : is_for_whole_products()     ? "--variant"
                                          : nullptr;
   }
 
@@ -173,7 +174,10 @@ struct MatmulCommand {
             device_memory > 0 ? "--device-memory" : "operands beyond the device's memory",
             name_of(precision_of_tiles(inputs)), device_memory > 0 ? "" : "; use --device cpu"));
   }
-  bool is_table_kernel() const { return operations::find_gemm_variant(options.variant) != nullptr; }
+  bool is_for_whole_products() const {
+    return operations::find_gemm_variant(options.variant) != nullptr &&
+           !transfer::multiplies_in_tiles(options.variant);
+  }
 
   /// The bytes that operands and result may take on the device; 0: all at once.
   std::size_t memory_limit(const Device& on, const MatmulInputs& inputs) const {
@@ -221,7 +225,11 @@ struct MatmulCommand {
                                       .cancelled = CancelScope::cancelled});
     report = {.variant = fmt::format("{} in {} tiles", tiled.variant, tiled.plan.tiles()),
               .compute_ms = tiled.seconds * 1e3,
-              .precision = inputs.type() == DataType::float64 ? Precision::fp64 : Precision::fp32};
+              .precision = precision_of_tiles(inputs)};
+    if (on.kind() == DeviceKind::cuda && tiled.seconds > 0.0) {
+      report.note = fmt::format("kernels at work {:.1f}% of the time",
+                                100.0 * tiled.busy_seconds / tiled.seconds);
+    }
     return tiled.cancelled;
   }
 

@@ -22,16 +22,23 @@ struct OutOfCorePlan {
   std::int64_t tiles() const { return tiles_down * tiles_across; }
 };
 
+/// Bytes that a tile and its panels take, in `buffers` of each.
+double device_bytes_of(const MatmulShape& tile, DataType element, int buffers);
+
+/// `value` to the next multiple of `step`.
+std::int64_t rounded_up(std::int64_t value, std::int64_t step);
+
 /// The plan whose memory stays within `limit` bytes, with `buffers` of each matrix (2 where the
-/// next is on its way while one is used), and whose tiles are largest; their extents are multiples
-/// of `granularity`. k is cut only if not even the smallest tile fits with all of it. Throws
-/// Error(usage) if the smallest possible tile does not fit, saying how much it needs.
+/// next is on its way while one is used), with the fewest tiles, as equal as they can be; their
+/// extents are multiples of `granularity`. k is cut only if not even the smallest tile fits with
+/// all of it. Throws Error(usage) if the smallest possible tile does not fit, saying how much it
+/// needs.
 OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const MatmulShape& granularity,
                                DataType element, std::size_t limit, int buffers);
 
 struct OutOfCoreOptions {
   std::size_t device_bytes = 0;  ///< limit for operands and result on the device
-  std::string variant;           ///< a rung that can accumulate; empty: the device's best
+  std::string variant;  ///< a kernel that multiplies in parts; empty: that of matmul(), or k is cut
   std::function<bool(std::int64_t tile)> is_done;    ///< tiles to leave as they are (resumed work)
   std::function<void(std::int64_t tile)> tile_done;  ///< a tile is complete in C's memory
   std::function<bool()> cancelled;                   ///< asked before each step
@@ -40,18 +47,20 @@ struct OutOfCoreOptions {
 struct OutOfCoreReport {
   OutOfCorePlan plan;
   std::string variant;
-  double seconds = 0.0;  ///< from the first upload to the last tile in place
+  double seconds = 0.0;       ///< from the first allocation to the last tile in place
+  double busy_seconds = 0.0;  ///< of them, with a kernel at work (0 on the cpu device)
   bool cancelled = false;
 };
 
-/// The plan that out_of_core_matmul() follows for these operands, C being of type `c`.
+/// The plan that out_of_core_matmul() follows for these operands and a C of this type and order.
 OutOfCorePlan plan_of(const Device& device, const ConstMatrixView& a, const ConstMatrixView& b,
-                      DataType c, const OutOfCoreOptions& options);
+                      DataType c, Order c_order, const OutOfCoreOptions& options);
 
 /// C = A * B with at most `device_bytes` of device memory (on the cpu device: for one tile and its
 /// panels). Views as for matmul(); the result does not depend on the limit, to the last bit: it
 /// is that of the same variant, or on the cpu device of matmul(), without one. Tiles are numbered
-/// row by row. Errors: usage as matmul() and plan_out_of_core().
+/// row by row; those of a column-major C on another device column by column. Errors: usage as
+/// matmul() and plan_out_of_core().
 OutOfCoreReport out_of_core_matmul(Device& device, const ConstMatrixView& a,
                                    const ConstMatrixView& b, const MatrixView& c,
                                    const OutOfCoreOptions& options);

@@ -7,19 +7,20 @@
 #include "transfer/out_of_core.hpp"
 
 namespace tilescope::transfer {
-namespace {
 
-std::int64_t round_up(std::int64_t value, std::int64_t step) {
+std::int64_t rounded_up(std::int64_t value, std::int64_t step) {
   return (value + step - 1) / step * step;
 }
 
-double bytes_of(const MatmulShape& tile, std::size_t element, int buffers) {
+double device_bytes_of(const MatmulShape& tile, DataType element, int buffers) {
   const auto area = [](std::int64_t x, std::int64_t y) {
     return static_cast<double>(x) * static_cast<double>(y);
   };
-  return static_cast<double>(buffers) * static_cast<double>(element) *
+  return static_cast<double>(buffers) * static_cast<double>(size_of(element)) *
          (area(tile.m, tile.k) + area(tile.k, tile.n) + area(tile.m, tile.n));
 }
+
+namespace {
 
 /// The largest multiple of `step`, at most `extent`, for which `fits`; 0 if not even `step` does.
 template <typename Fits>
@@ -40,10 +41,10 @@ std::int64_t largest(std::int64_t extent, std::int64_t step, const Fits& fits) {
 
 OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const MatmulShape& step, DataType element,
                                std::size_t limit, int buffers) {
-  const MatmulShape whole{round_up(shape.m, step.m), round_up(shape.n, step.n),
-                          round_up(shape.k, step.k)};
+  const MatmulShape whole{rounded_up(shape.m, step.m), rounded_up(shape.n, step.n),
+                          rounded_up(shape.k, step.k)};
   const auto fits = [&](const MatmulShape& tile) {
-    return bytes_of(tile, size_of(element), buffers) <= static_cast<double>(limit);
+    return device_bytes_of(tile, element, buffers) <= static_cast<double>(limit);
   };
   if (!fits(step)) {
     throw Error(
@@ -52,16 +53,16 @@ OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const MatmulShape& step
             "a device-memory limit of {} is below the {} that the smallest tile "
             "({}) takes; raise the limit",
             format_bytes(limit),
-            format_bytes(static_cast<std::uint64_t>(bytes_of(step, size_of(element), buffers))),
+            format_bytes(static_cast<std::uint64_t>(device_bytes_of(step, element, buffers))),
             shape_text(step)));
   }
   // Square tiles reuse most: grow both extents together, each up to its whole.
   const auto square = [&](std::int64_t side, std::int64_t k) {
-    return MatmulShape{std::min(whole.m, round_up(side, step.m)),
-                       std::min(whole.n, round_up(side, step.n)), k};
+    return MatmulShape{std::min(whole.m, rounded_up(side, step.m)),
+                       std::min(whole.n, rounded_up(side, step.n)), k};
   };
   const std::int64_t unit = std::max(step.m, step.n);
-  const std::int64_t longest = round_up(std::max(whole.m, whole.n), unit);
+  const std::int64_t longest = rounded_up(std::max(whole.m, whole.n), unit);
   MatmulShape tile{};
   if (const std::int64_t side =
           largest(longest, unit, [&](std::int64_t s) { return fits(square(s, whole.k)); })) {
@@ -70,7 +71,7 @@ OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const MatmulShape& step
     // Half of the memory for C keeps the traffic per operation lowest when k must be cut.
     const std::int64_t half_side =
         std::max(unit, largest(longest, unit, [&](std::int64_t s) {
-                   return fits(square(s, std::max(step.k, round_up(s / 2, step.k))));
+                   return fits(square(s, std::max(step.k, rounded_up(s / 2, step.k))));
                  }));
     tile = square(half_side, step.k);
     if (!fits(tile)) tile = step;
@@ -78,14 +79,22 @@ OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const MatmulShape& step
                         return fits({tile.m, tile.n, k});
                       }));
   }
-  OutOfCorePlan plan{.shape = shape, .tile = tile};
   const auto parts = [](std::int64_t extent, std::int64_t part) {
     return (extent + part - 1) / part;
   };
+  // As many tiles as that makes, but of equal size: a narrow one at the edge takes its panels, and
+  // computes too little meanwhile.
+  const auto equal = [&](std::int64_t extent, std::int64_t part, std::int64_t multiple) {
+    return std::min(part, rounded_up(parts(extent, parts(extent, part)), multiple));
+  };
+  if (shape.m > 0) tile.m = equal(shape.m, tile.m, step.m);
+  if (shape.n > 0) tile.n = equal(shape.n, tile.n, step.n);
+  if (shape.k > 0) tile.k = equal(shape.k, tile.k, step.k);
+  OutOfCorePlan plan{.shape = shape, .tile = tile};
   plan.tiles_down = parts(shape.m, tile.m);
   plan.tiles_across = parts(shape.n, tile.n);
   plan.steps = std::max<std::int64_t>(1, parts(shape.k, tile.k));
-  plan.device_bytes = static_cast<std::size_t>(bytes_of(tile, size_of(element), buffers));
+  plan.device_bytes = static_cast<std::size_t>(device_bytes_of(tile, element, buffers));
   const auto matrix_bytes = [&](std::int64_t x, std::int64_t y) {
     return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(size_of(element));
   };

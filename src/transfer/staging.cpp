@@ -31,19 +31,22 @@ void Stager::upload(const ConstMatrixView& from, DeviceAddress to, std::int64_t 
   if (from.rows != padded_rows || from.columns != padded_columns) {
     device_.fill(to, 0, bytes_of(padded_rows * padded_columns, element_), stream_);
   }
+  upload_rows(from, to, padded_columns);
+}
+
+void Stager::upload_rows(const ConstMatrixView& from, DeviceAddress to, std::int64_t pitch) {
   // A row longer than a buffer goes in pieces.
   const auto most_columns = static_cast<std::int64_t>(slots_[0].memory.bytes() / size_of(element_));
-  std::size_t turn = 0;
   for (std::int64_t column = 0; column < from.columns; column += most_columns) {
     const std::int64_t columns = std::min(most_columns, from.columns - column);
     for (std::int64_t row = 0; row < from.rows; row += rows_per_slot(columns)) {
       const std::int64_t rows = std::min(rows_per_slot(columns), from.rows - row);
-      Slot& slot = slots_[turn++ % slots_.size()];
+      Slot& slot = slots_[turn_++ % slots_.size()];
       if (slot.in_flight) device_.synchronize(slot.emptied);
       operations::convert_matrix(operations::part(from, row, rows, column, columns),
                                  dense_view(slot.memory.data(), element_, rows, columns));
-      device_.copy_rows_to_device(to + bytes_of(row * padded_columns + column, element_),
-                                  bytes_of(padded_columns, element_), slot.memory.data(),
+      device_.copy_rows_to_device(to + bytes_of(row * pitch + column, element_),
+                                  bytes_of(pitch, element_), slot.memory.data(),
                                   bytes_of(columns, element_), bytes_of(columns, element_),
                                   static_cast<std::size_t>(rows), stream_);
       device_.record(slot.emptied, stream_);

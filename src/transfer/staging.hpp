@@ -23,6 +23,10 @@ class Stager {
   void upload(const ConstMatrixView& from, DeviceAddress to, std::int64_t padded_rows,
               std::int64_t padded_columns);
 
+  /// Queues `from` into rows of device memory from `to` on, `pitch` elements apart; between them
+  /// nothing is written.
+  void upload_rows(const ConstMatrixView& from, DeviceAddress to, std::int64_t pitch);
+
   /// Copies the upper left of the device matrix at `from`, whose rows are `padded_columns` long,
   /// into `to`. It is there when the call returns.
   void download(DeviceAddress from, std::int64_t padded_columns, const MatrixView& to);
@@ -39,6 +43,7 @@ class Stager {
   DataType element_;
   Stream stream_;
   std::array<Slot, 2> slots_;
+  std::size_t turn_ = 0;  // of the slots, for uploads
 };
 
 }  // namespace tilescope::transfer

@@ -178,7 +178,7 @@ class MatmulOptions(program.ProgramTest):
                                  ("--accumulate", "--accumulate", "C0.npy"),
                                  ("--bias", "--bias", "bias.npy"),
                                  ("--activation", "--activation", "relu"),
-                                 ("--variant general", "--variant", "general")):
+                                 ("--variant mma_sync", "--variant", "mma_sync")):
             self.assert_refused(USAGE, option + " does not go with --device-memory: products in "
                                 "tiles are fp32 and A * B alone", "--device-memory", "1MiB",
                                 "--device", "cpu", *options)

@@ -24,6 +24,15 @@ RowsInMemory repacked(const RowsInMemory& from, bool turned) {
   return to;
 }
 
+constexpr int threads = 256;  // of a block of either kernel
+
+KernelRequest repack_request(std::string_view kernel, DataType type) {
+  KernelRequest request = embedded_request("gemm/repack.cu");
+  request.kernel = kernel;
+  request.defines.emplace_back("WORD", size_of(type) == 2 ? "unsigned short" : "unsigned int");
+  return request;
+}
+
 }  // namespace
 
 int residue_groups(std::int64_t pitch_bytes) {
@@ -62,38 +71,50 @@ ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddre
   return result;
 }
 
+Turning::Turning(Device& device, DataType type)
+    : device_(device), kernel_(device.load(repack_request("transpose_rows", type))) {}
+
+void Turning::run(const RowsInMemory& from, DeviceAddress from_address, DeviceAddress to,
+                  std::int64_t to_pitch, std::int64_t to_stride, const Stream& stream) const {
+  constexpr std::int64_t most_blocks_down = 65535;
+  constexpr std::int64_t side = 64;  // of a tile, as in the kernel
+  Launch launch;
+  launch.grid = {static_cast<std::uint32_t>(groups_of(from.rows, side)),
+                 static_cast<std::uint32_t>(
+                     std::clamp<std::int64_t>(groups_of(from.columns, side), 1, most_blocks_down)),
+                 static_cast<std::uint32_t>(from.batch)};
+  launch.block = {threads};
+  device_.launch(kernel_, launch,
+                 KernelArguments::of(from_address, to, from.rows, from.columns, from.pitch,
+                                     to_pitch, from.batch_stride, to_stride),
+                 stream);
+}
+
 Repacking::Repacking(Device& device, const RowsInMemory& from, bool turned)
-    : device_(device), from_(from), to_(repacked(from, turned)), turned_(turned) {
+    : device_(device), from_(from), to_(repacked(from, turned)) {
   const auto bytes = static_cast<std::size_t>(to_.batch * to_.batch_stride) * size_of(to_.type);
   buffer_ = device.allocate(bytes, "a repacked operand");
-  KernelRequest request = embedded_request("gemm/repack.cu");
-  request.kernel = turned ? "transpose_rows" : "copy_rows";
-  request.defines.emplace_back("WORD", size_of(from.type) == 2 ? "unsigned short" : "unsigned int");
-  kernel_ = device.load(request);
+  if (turned) {
+    turning_.emplace(device, from.type);
+  } else {
+    kernel_ = device.load(repack_request("copy_rows", from.type));
+  }
 }
 
 void Repacking::run(DeviceAddress from, const Stream& stream) const {
-  constexpr std::int64_t most_blocks_down = 65535;
-  constexpr int threads = 256;
+  if (turning_) {
+    turning_->run(from_, from, buffer_.address(), to_.pitch, to_.batch_stride, stream);
+    return;
+  }
   const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(from_.type));
   const std::int64_t chunks = groups_of(from_.columns, chunk);
-  Launch launch;
-  if (turned_) {
-    constexpr std::int64_t side = 64;  // of a tile, as in the kernel
-    launch.grid = {static_cast<std::uint32_t>(groups_of(from_.rows, side)),
-                   static_cast<std::uint32_t>(std::clamp<std::int64_t>(
-                       groups_of(from_.columns, side), 1, most_blocks_down))};
-    launch.block = {threads};
-  } else {
-    launch = flat_launch(groups_of(from_.rows * chunks, threads), threads);
-  }
+  Launch launch = flat_launch(groups_of(from_.rows * chunks, threads), threads);
   launch.grid.z = static_cast<std::uint32_t>(from_.batch);
-
-  KernelArguments arguments =
-      KernelArguments::of(from, buffer_.address(), from_.rows, from_.columns, from_.pitch,
-                          to_.pitch, from_.batch_stride, to_.batch_stride);
-  if (!turned_) arguments.push(static_cast<std::uint32_t>(chunks));
-  device_.launch(kernel_, launch, arguments, stream);
+  device_.launch(kernel_, launch,
+                 KernelArguments::of(from, buffer_.address(), from_.rows, from_.columns,
+                                     from_.pitch, to_.pitch, from_.batch_stride, to_.batch_stride,
+                                     static_cast<std::uint32_t>(chunks)),
+                 stream);
 }
 
 }  // namespace tilescope::operations

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <tilescope/device.hpp>
 #include <vector>
@@ -51,6 +52,21 @@ struct ResidueBase {
 };
 ResidueBase residue_base(const RowsInMemory& matrix, DeviceAddress address, int group);
 
+/// Transposes matrices of 16- or 32-bit elements in device memory.
+class Turning {
+ public:
+  Turning(Device& device, DataType type);
+  /// Queues to[column][row] = from[row][column]. The rows of `to` are `to_pitch` elements apart,
+  /// matrices of a batch `to_stride`; 16 bytes divide the pitch and the address. Up to the next
+  /// multiple of 64 after the last row of `from`, but not beyond the pitch, anything is written.
+  void run(const RowsInMemory& from, DeviceAddress from_address, DeviceAddress to,
+           std::int64_t to_pitch, std::int64_t to_stride, const Stream& stream) const;
+
+ private:
+  Device& device_;
+  Kernel kernel_;
+};
+
 /// A copy of a matrix with rows of whole 16-byte chunks, turned or not.
 class Repacking {
  public:
@@ -62,9 +78,9 @@ class Repacking {
  private:
   Device& device_;
   RowsInMemory from_, to_;
-  bool turned_;
+  std::optional<Turning> turning_;
   Buffer buffer_;
-  Kernel kernel_;
+  Kernel kernel_;  // that copies rows, where they are not turned
 };
 
 }  // namespace tilescope::operations

@@ -1,0 +1,66 @@
+// Which kernel multiplies the tiles of a product, and how it wants them.
+#include "transfer/tile_kernel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <tilescope/error.hpp>
+
+namespace tilescope::transfer {
+namespace {
+
+constexpr Order by_rows = Order::row_major;
+
+// An H200 as the driver shows it; the emulated one knows no tensor copies.
+DeviceProperties h200() {
+  DeviceProperties properties = Device::open("emulated")->properties();
+  properties.warpgroup_products = true;
+  return properties;
+}
+
+TileKernel chosen(const DeviceProperties& device, const MatmulShape& shape,
+                  const std::string& name = "", bool must_cut_k = false,
+                  DataType element = DataType::float32) {
+  return choose_tile_kernel(device, shape, element, by_rows, by_rows, name, must_cut_k);
+}
+
+TEST(TileKernel, IsThatOfTheWholeProduct) {
+  const TileKernel large = chosen(h200(), {65536, 65536, 65536});
+  EXPECT_EQ(large.name, "ffma_tiles");
+  EXPECT_TRUE(large.takes_parts());
+  EXPECT_TRUE(large.a_by_columns);
+  EXPECT_TRUE(large.runs_overlap);
+  ASSERT_TRUE(large.ffma);
+  EXPECT_EQ(large.ffma->splits, 1);
+  EXPECT_EQ(chosen(Device::open("emulated")->properties(), {65536, 65536, 65536}).name,
+            "warp_tiles");
+  EXPECT_EQ(chosen(h200(), {4096, 4096, 4096}, "", false, DataType::float64).name,
+            "tiled_checked_32");
+}
+
+TEST(TileKernel, PartsOfKAreThoseOfTheWholeProduct) {
+  const TileKernel deep = chosen(h200(), {256, 256, 65536});
+  ASSERT_TRUE(deep.ffma);
+  EXPECT_GT(deep.ffma->splits, 1);
+  EXPECT_FALSE(deep.runs_overlap) << "they share memory for the sums of the parts";
+}
+
+TEST(TileKernel, OnlySomeCanCutK) {
+  EXPECT_EQ(chosen(h200(), {4096, 4096, 1 << 22}, "", true).name, "warp_tiles");
+  EXPECT_TRUE(chosen(h200(), {4096, 4096, 1 << 22}, "", true).can_cut_k);
+  for (const char* name : {"ffma_tiles", "general"}) {
+    EXPECT_FALSE(chosen(h200(), {4096, 4096, 4096}, name).can_cut_k);
+    EXPECT_THROW(chosen(h200(), {4096, 4096, 1 << 22}, name, true), Error) << name;
+  }
+}
+
+TEST(TileKernel, WhatDoesNotMultiplyInPartsIsRefused) {
+  for (const char* name : {"tiled_16", "mma_sync", "tensor_tiles", "nonsense"}) {
+    EXPECT_THROW(chosen(h200(), {4096, 4096, 4096}, name), Error) << name;
+  }
+  EXPECT_THROW(chosen(Device::open("emulated")->properties(), {512, 512, 512}, "ffma_tiles"),
+               Error);
+  EXPECT_THROW(chosen(h200(), {512, 512, 512}, "ffma_tiles", false, DataType::float64), Error);
+}
+
+}  // namespace
+}  // namespace tilescope::transfer
