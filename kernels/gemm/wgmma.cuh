@@ -22,6 +22,11 @@ __device__ inline unsigned long long mn_major_tile(const void* tile, int chunk_b
          static_cast<unsigned long long>(chunk_bytes) >> 4 << 16 | eight_rows >> 4 << 32 |
          swizzled << 62;
 }
+// Eight elements along m (or n) only, 16 bytes a row of k, one row after the other.
+__device__ inline unsigned long long mn_major_strip(const void* tile) {
+  constexpr unsigned long long eight_rows = 8 * 16;
+  return (shared_address(tile) & 0x3FFFF) >> 4 | eight_rows >> 4 << 16 | eight_rows >> 4 << 32;
+}
 // The descriptor of what lies `bytes` further on.
 __device__ inline unsigned long long further(unsigned long long tile, int bytes) {
   return tile + static_cast<unsigned long long>(bytes >> 4);
@@ -73,6 +78,25 @@ struct Products;
 // The instruction for n columns, up to its operands.
 #define PRODUCT(n) \
   "wgmma.mma_async.sync.aligned.m64n" #n "k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+
+template <>
+struct Products<8> {
+  // sum = A * B, or sum += A * B.
+  template <bool a_mn_major, bool b_mn_major>
+  __device__ static void add(float (&sum)[4], unsigned long long a, unsigned long long b,
+                             int accumulate) {
+    asm volatile(
+        "{\n"
+        ".reg .pred p;\n"
+        "setp.ne.b32 p, %6, 0;\n"
+        PRODUCT(8)
+          "{%0, %1, %2, %3}, "
+          "%4, %5, p, 1, 1" WGMMA_ORDERS("%7", "%8") ";\n"
+        "}"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
+  }
+};
 
 template <>
 struct Products<16> {

@@ -11,6 +11,7 @@
 #include "operations/gemm/general.hpp"
 #include "operations/gemm/mma_sync.hpp"
 #include "operations/gemm/register_operand.hpp"
+#include "operations/gemm/shifted_sums.hpp"
 #include "operations/gemm/split_tiles.hpp"
 #include "operations/gemm/tensor_tiles.hpp"
 #include "operations/gemm/wgmma_rungs.hpp"
@@ -64,6 +65,11 @@ const std::vector<GemmVariant>& gemm_variants() {
        .source = "gemm/tensor_tiles.cu",
        .refusal = tensor_tiles_refusal,
        .prepare = prepare_cluster},
+      {.name = "shifted_sums",
+       .idea = "B's rows begin anywhere: sums are shifted, not B",
+       .source = "gemm/shifted_sums.cu",
+       .refusal = shifted_sums_refusal,
+       .prepare = prepare_shifted_sums},
       {.name = "tensor_tiles",
        .idea = "the tile by a model, tiles in turn",
        .source = "gemm/tensor_tiles.cu",
