@@ -1,62 +1,58 @@
 // Copies of a matrix in a layout that the copy engine and the tensor cores can take.
 //
-// Idea:    rows whose pitch is no multiple of 16 bytes are copied to rows whose pitch is; a matrix
-//          that must be read along its other index is transposed through shared memory.
+// Idea:    rows whose pitch is no multiple of 16 bytes are copied to rows whose pitch is, those of
+//          both operands in one launch; a matrix that must be read along its other index is
+//          transposed through shared memory.
 // Changes: what is read once and written once here would be read with 2-byte loads, many times.
 // Counter: DRAM throughput.
 //
 // WORD is an unsigned integer of an element's size. All offsets are 64-bit.
+#include "row_copy.cuh"
+
 using Word = WORD;
 
-// `rows` rows of `columns` elements, `from_pitch` apart, to rows `to_pitch` apart (elements; 16 bytes
-// divide to_pitch and `to`), `chunks` chunks of 16 bytes each. Launch: 256 threads, grid x over the
-// chunks of a matrix, z over the batch.
-extern "C" __global__ void copy_rows(const Word* from, Word* to, long long rows, long long columns,
-                                     long long from_pitch, long long to_pitch,
-                                     long long from_stride, long long to_stride,
-                                     unsigned chunks) {
-  constexpr int elements = 16 / sizeof(Word);
-  const unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * blockDim.x +
-                               threadIdx.x;
-  // Nearly all matrices have fewer than 2^32 chunks, and a 64-bit division takes far longer.
-  const unsigned long long row = i >> 32 ? i / chunks : static_cast<unsigned>(i) / chunks;
-  const long long column = static_cast<long long>(i - row * chunks) * elements;
-  if (row < rows) {
-    const Word* const plane = from + blockIdx.z * from_stride;
-    const Word* const end = plane + (rows - 1) * from_pitch + columns;
-    const Word* const source = plane + row * from_pitch + column;
-    const auto address = reinterpret_cast<unsigned long long>(source);
-    const auto* const aligned = reinterpret_cast<const uint4*>(address & ~15ULL);
-    uint4 result;
-    if (reinterpret_cast<const Word*>(aligned) >= plane &&
-        reinterpret_cast<const Word*>(aligned + 2) <= end) {
-      // Two aligned chunks hold the 16 bytes; the second is the neighbour's first.
-      const uint4 low = __ldg(aligned), high = __ldg(aligned + 1);
-      const unsigned words[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-      const unsigned skipped = address % 16 / 4, bits = address % 4 * 8;
-      unsigned out[4];
-#pragma unroll
-      for (int w = 0; w < 4; ++w) {
-        unsigned first = words[w], second = words[w + 1];
-#pragma unroll
-        for (unsigned s = 1; s < 4; ++s) {
-          if (skipped == s) {
-            first = words[w + s];
-            second = words[min(w + s + 1, 7u)];
-          }
-        }
-        out[w] = __funnelshift_r(first, second, bits);
-      }
-      result = make_uint4(out[0], out[1], out[2], out[3]);
-    } else {
-      alignas(16) Word values[elements];
-#pragma unroll
-      for (int e = 0; e < elements; ++e) values[e] = column + e < columns ? source[e] : Word(0);
-      result = *reinterpret_cast<const uint4*>(values);
-    }
-    *reinterpret_cast<uint4*>(to + blockIdx.z * to_stride + row * to_pitch + column) = result;
-  }
+// One matrix of a launch. Warps copy `pieces` of 32 chunks of 16 bytes of each row; where a row has
+// few chunks, `pieces` is 0 and each thread copies one of `chunks`.
+struct Part {
+  RowCopy<Word> copy;
+  long long from_stride, to_stride;  // of the batch, elements
+  unsigned pieces, chunks;
+};
+
+struct Parts {
+  Part at[2];
+  unsigned blocks_of_first;
+};
+
+// Both operands of a product, or one, to rows that begin with whole chunks. Launch: 256 threads, in
+// grid x the blocks of the first and those of the second matrix, z over the batch.
+extern "C" __global__ void __launch_bounds__(256) copy_rows(const __grid_constant__ Parts parts) {
+  constexpr int warps = 8;
+  // The product may prepare itself; it waits for this kernel's end before it reads.
   asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  const bool is_second = blockIdx.x >= parts.blocks_of_first;
+  const Part& part = parts.at[is_second];
+  const unsigned block = blockIdx.x - (is_second ? parts.blocks_of_first : 0);
+  RowCopy<Word> copy = part.copy;
+  copy.from += blockIdx.z * part.from_stride;
+  copy.to += blockIdx.z * part.to_stride;
+  if (part.pieces > 0) {
+    constexpr int rows_at_once = ROWS_AT_ONCE;
+    const unsigned unit = block * warps + threadIdx.x / 32, group = unit / part.pieces;
+    const long long row = static_cast<long long>(group) * rows_at_once;
+    if (row < copy.rows) {
+      copy.copy_pieces<rows_at_once>(static_cast<int>(row),
+                                     static_cast<int>(unit - group * part.pieces));
+    }
+  } else {
+    const long long i = static_cast<long long>(block) * blockDim.x + threadIdx.x;
+    const long long row = i / part.chunks;
+    if (row < copy.rows) {
+      copy.copy_chunk(static_cast<int>(row), static_cast<int>(i - row * part.chunks) *
+                                                 RowCopy<Word>::elements);
+    }
+  }
 }
 
 // Four neighbouring elements.

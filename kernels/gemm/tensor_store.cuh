@@ -59,38 +59,50 @@ __device__ inline void store_matrices(unsigned char* row, unsigned a, unsigned b
 }
 
 // Boxes of 64 rows from shared memory to C, a row by a warp, in stores of 4 bytes wherever those are
-// aligned: elements of 16 bits in pairs that begin at the row's first even address.
+// aligned: where 16-bit elements begin at an odd one, each word is made of two neighbours' halves.
 __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, const BlockUnit& unit,
                                      int first_row, int first_column) {
+  constexpr int rows_of_warp = 16, at_once = 4;
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
-  const auto element = [&](int row, int at) {
-    constexpr int per_chunk = 16 / sizeof(C_TYPE);
-    const int chunk = at % c_columns / per_chunk ^ row % 8;
-    return reinterpret_cast<const C_TYPE*>(boxes[at / c_columns] + row * row_bytes +
-                                           16 * chunk)[at % per_chunk];
-  };
   const int columns = min(p.n - first_column, boxes_at_once * c_columns);
-  for (int r = warp; r < 64; r += 4) {
-    const int row = row_of_c(unit, unit.row + first_row + r);
-    if (row >= p.m) break;
-    C_TYPE* const to = static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + row * p.c_leading +
-                       first_column;
-    if (sizeof(C_TYPE) == 4) {
-#pragma unroll 4
-      for (int at = lane; at < columns; at += 32) to[at] = element(r, at);
-      continue;
+#pragma unroll 1
+  for (int first = 0; first < rows_of_warp; first += at_once) {
+    unsigned words[at_once][boxes_at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int r = warp + 4 * (first + i);
+#pragma unroll
+      for (int box = 0; box < boxes_at_once; ++box) {
+        words[i][box] = *reinterpret_cast<const unsigned*>(
+            boxes[box] + r * row_bytes + 16 * (lane / 4 ^ r % 8) + lane % 4 * 4);
+      }
     }
-    const int odd = reinterpret_cast<unsigned long long>(to) / sizeof(C_TYPE) % 2;
-    if (odd && lane == 0) to[0] = element(r, 0);
-#pragma unroll 4
-    for (int at = 2 * lane + odd; at < columns; at += 64) {
-      struct alignas(4) Pair {
-        C_TYPE low, high;
-      };
-      if (at + 1 < columns) {
-        *reinterpret_cast<Pair*>(to + at) = {element(r, at), element(r, at + 1)};
-      } else {
-        to[at] = element(r, at);
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int row = row_of_c(unit, unit.row + first_row + warp + 4 * (first + i));
+      if (row >= p.m) return;
+      C_TYPE* const to = static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + row * p.c_leading +
+                         first_column;
+      const bool odd =
+          sizeof(C_TYPE) == 2 && reinterpret_cast<unsigned long long>(to) / sizeof(C_TYPE) % 2;
+      if (odd && lane == 0) {
+        *reinterpret_cast<unsigned short*>(to) = static_cast<unsigned short>(words[i][0]);
+      }
+#pragma unroll
+      for (int box = 0; box < boxes_at_once; ++box) {
+        unsigned word = words[i][box];
+        if (odd) {
+          const unsigned last = box + 1 < boxes_at_once ? words[i][box + 1] : 0;
+          const unsigned next = __shfl_sync(~0U, lane == 0 ? last : word, (lane + 1) % 32);
+          word = __funnelshift_r(word, next, 16);
+        }
+        constexpr int elements = 4 / sizeof(C_TYPE);
+        const int at = box * c_columns + lane * elements + odd;
+        if (at + elements <= columns) {
+          *reinterpret_cast<unsigned*>(to + at) = word;
+        } else if (at < columns) {
+          *reinterpret_cast<unsigned short*>(to + at) = static_cast<unsigned short>(word);
+        }
       }
     }
   }

@@ -59,5 +59,90 @@ TEST(Repacking, TurnsMatricesOfAnyExtentsAndPitch) {
   turns<std::uint16_t>(DataType::bfloat16, 67, 71, 71);
 }
 
+// A matrix in device memory, its copy, and what the copy must hold.
+template <typename Word>
+class Copied {
+ public:
+  Copied(Device& device, DataType type, std::int64_t rows, std::int64_t columns, std::int64_t pitch,
+         std::int64_t batch = 1, std::int64_t gap = 0, std::int64_t before = 0)
+      : device_(device),
+        from_{.type = type,
+              .rows = rows,
+              .columns = columns,
+              .pitch = pitch,
+              .batch = batch,
+              .batch_stride = rows * pitch + gap},
+        before_(before),
+        // Nothing behind the last element: reading there is an error of the emulated device.
+        data_(static_cast<std::size_t>(before + (batch - 1) * from_.batch_stride +
+                                       (rows - 1) * pitch + columns)),
+        memory_(device.allocate(data_.size() * sizeof(Word), "from")),
+        copy_(device, from_, false) {
+    for (std::size_t i = 0; i < data_.size(); ++i) data_[i] = static_cast<Word>(i * 7 + 1);
+    device.copy_to_device(memory_.address(), data_.data(), data_.size() * sizeof(Word));
+  }
+
+  Repacking::Operand operand() const {
+    return {&copy_, memory_.address() + static_cast<DeviceAddress>(before_) * sizeof(Word)};
+  }
+
+  std::int64_t wrong() const {
+    const RowsInMemory& to = copy_.result();
+    std::vector<Word> result(static_cast<std::size_t>(to.batch * to.batch_stride));
+    device_.copy_to_host(result.data(), copy_.address(), result.size() * sizeof(Word));
+    constexpr std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(sizeof(Word));
+    std::int64_t wrong = to.pitch_bytes() % copy_alignment != 0;
+    for (std::int64_t b = 0; b < to.batch; ++b) {
+      for (std::int64_t r = 0; r < to.rows; ++r) {
+        for (std::int64_t c = 0; c < (to.columns + chunk - 1) / chunk * chunk; ++c) {
+          const auto at = static_cast<std::size_t>(b * to.batch_stride + r * to.pitch + c);
+          const std::int64_t source = before_ + b * from_.batch_stride + r * from_.pitch + c;
+          wrong += result[at] != (c < to.columns ? data_[static_cast<std::size_t>(source)] : 0);
+        }
+      }
+    }
+    return wrong;
+  }
+
+ private:
+  Device& device_;
+  RowsInMemory from_;
+  std::int64_t before_;
+  std::vector<Word> data_;
+  Buffer memory_;
+  Repacking copy_;
+};
+
+template <typename Word>
+void copies(DataType type, std::int64_t rows, std::int64_t columns, std::int64_t pitch,
+            std::int64_t batch = 1, std::int64_t gap = 0, std::int64_t before = 0) {
+  const auto device = Device::open("emulated");
+  const Copied<Word> copied(*device, type, rows, columns, pitch, batch, gap, before);
+  Repacking::run_both(copied.operand(), {}, {});
+  EXPECT_EQ(copied.wrong(), 0) << rows << " x " << columns << " pitch " << pitch;
+}
+
+TEST(Repacking, CopiesRowsOfAnyExtentsAndPitch) {
+  copies<std::uint16_t>(DataType::bfloat16, 9, 259, 259);  // a piece of a row and a bit
+  copies<std::uint16_t>(DataType::bfloat16, 17, 511, 515);
+  copies<std::uint16_t>(DataType::float16, 8, 256, 257);
+  copies<std::uint16_t>(DataType::float16, 3, 130, 131);
+  copies<std::uint16_t>(DataType::float16, 70, 5, 5);  // rows of one chunk
+  copies<std::uint16_t>(DataType::float16, 1, 1, 1);
+  copies<std::uint16_t>(DataType::bfloat16, 5, 300, 303, 3, 1);  // planes begin anywhere
+  copies<std::uint32_t>(DataType::float32, 18, 129, 129);
+  copies<std::uint32_t>(DataType::float32, 7, 255, 257, 1, 0, 3);  // so does the first row
+  copies<std::uint32_t>(DataType::float32, 33, 3, 7);
+}
+
+TEST(Repacking, CopiesBothOperandsAtOnce) {
+  const auto device = Device::open("emulated");
+  const Copied<std::uint16_t> a(*device, DataType::bfloat16, 19, 261, 261);
+  const Copied<std::uint16_t> b(*device, DataType::bfloat16, 30, 37, 37);
+  Repacking::run_both(a.operand(), b.operand(), {});
+  EXPECT_EQ(a.wrong(), 0);
+  EXPECT_EQ(b.wrong(), 0);
+}
+
 }  // namespace
 }  // namespace tilescope::operations

@@ -82,14 +82,14 @@ class FfmaRun final : public GemmRun {
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     Launch launch = launch_;
-    const auto copy = [&](Operand& operand, DeviceAddress address) {
-      if (!operand.needs_copy(address)) return;
+    const auto copied = [&](Operand& operand, DeviceAddress address) -> Repacking::Operand {
+      if (!operand.needs_copy(address)) return {};
       operand.make_copy(device_);
-      operand.copy->run(address, stream);
-      launch.overlaps_previous = true;
+      return {operand.copy.get(), address};
     };
-    copy(a_, addresses.a);
-    copy(b_, addresses.b);
+    const Repacking::Operand a = copied(a_, addresses.a), b = copied(b_, addresses.b);
+    Repacking::run_both(a, b, stream);
+    launch.overlaps_previous = a.copy || b.copy;
     device_.launch(kernel_, launch, arguments_for(addresses), stream);
     if (reduction_) reduction_->run(addresses, stream);
   }

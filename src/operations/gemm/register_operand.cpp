@@ -56,8 +56,7 @@ class RegisterOperandRun final : public GemmRun {
       general_->run(addresses, stream);
       return;
     }
-    if (a_copy_) a_copy_->run(addresses.a, stream);
-    if (b_copy_) b_copy_->run(addresses.b, stream);
+    Repacking::run_both({a_copy_.get(), addresses.a}, {b_copy_.get(), addresses.b}, stream);
     const KernelArguments& arguments = arguments_for(addresses);
     Launch launch = launch_;
     launch.overlaps_previous = a_copy_ || b_copy_;

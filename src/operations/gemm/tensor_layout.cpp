@@ -1,6 +1,7 @@
 #include "operations/gemm/tensor_layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "operations/kernel_plan.hpp"
@@ -24,13 +25,56 @@ RowsInMemory repacked(const RowsInMemory& from, bool turned) {
   return to;
 }
 
-constexpr int threads = 256;  // of a block of either kernel
+constexpr int threads = 256, warps = threads / 32;  // of a block of either kernel
+constexpr std::int64_t rows_at_once = 2;            // that a warp copies
 
 KernelRequest repack_request(std::string_view kernel, DataType type) {
   KernelRequest request = embedded_request("gemm/repack.cu");
   request.kernel = kernel;
   request.defines.emplace_back("WORD", size_of(type) == 2 ? "unsigned short" : "unsigned int");
+  request.defines.push_back(define("ROWS_AT_ONCE", rows_at_once));
   return request;
+}
+
+// As in kernels/gemm/repack.cu.
+struct RowCopy {
+  DeviceAddress from, to;
+  std::int64_t from_pitch, to_pitch;
+  std::int32_t rows, columns;
+};
+struct Part {
+  RowCopy copy;
+  std::int64_t from_stride, to_stride;
+  std::uint32_t pieces, chunks;
+};
+struct Parts {
+  std::array<Part, 2> at;
+  std::uint32_t blocks_of_first;
+};
+
+Part part_of(const RowsInMemory& from, DeviceAddress from_address, const RowsInMemory& to,
+             DeviceAddress to_address) {
+  constexpr std::int64_t chunks_of_piece = 32;
+  const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(from.type));
+  const std::int64_t chunks = groups_of(from.columns, chunk);
+  // Below half a piece most lanes of a warp would have nothing to copy.
+  const std::int64_t pieces = 2 * chunks > chunks_of_piece ? groups_of(chunks, chunks_of_piece) : 0;
+  return {.copy = {.from = from_address,
+                   .to = to_address,
+                   .from_pitch = from.pitch,
+                   .to_pitch = to.pitch,
+                   .rows = static_cast<std::int32_t>(from.rows),
+                   .columns = static_cast<std::int32_t>(from.columns)},
+          .from_stride = from.batch_stride,
+          .to_stride = to.batch_stride,
+          .pieces = static_cast<std::uint32_t>(pieces),
+          .chunks = static_cast<std::uint32_t>(chunks)};
+}
+
+std::int64_t blocks_of(const Part& part) {
+  const std::int64_t rows = part.copy.rows;
+  return part.pieces ? groups_of(groups_of(rows, rows_at_once) * part.pieces, warps)
+                     : groups_of(rows * part.chunks, threads);
 }
 
 }  // namespace
@@ -47,7 +91,8 @@ ResidueBase residue_base(const RowsInMemory& matrix, DeviceAddress address, int 
 }
 
 ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddress address,
-                         int groups, std::uint32_t box_columns, std::uint32_t box_rows) {
+                         int groups, std::uint32_t box_columns, std::uint32_t box_rows,
+                         Swizzle swizzle) {
   ResidueMaps result;
   const auto element = static_cast<std::int64_t>(size_of(matrix.type));
   for (int g = 0; g < groups; ++g) {
@@ -66,7 +111,7 @@ ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddre
                      static_cast<std::uint64_t>(matrix.batch > 1 ? matrix.batch_stride * element
                                                                  : pitch)},
          .box = {box_columns, box_rows, 1},
-         .swizzle = Swizzle::bytes_128}));
+         .swizzle = swizzle}));
   }
   return result;
 }
@@ -104,17 +149,35 @@ Repacking::Repacking(Device& device, const RowsInMemory& from, bool turned)
 void Repacking::run(DeviceAddress from, const Stream& stream) const {
   if (turning_) {
     turning_->run(from_, from, buffer_.address(), to_.pitch, to_.batch_stride, stream);
-    return;
+  } else {
+    const Operand alone{.copy = this, .from = from};
+    copy_rows({&alone, 1}, stream);
   }
-  const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(from_.type));
-  const std::int64_t chunks = groups_of(from_.columns, chunk);
-  Launch launch = flat_launch(groups_of(from_.rows * chunks, threads), threads);
-  launch.grid.z = static_cast<std::uint32_t>(from_.batch);
-  device_.launch(kernel_, launch,
-                 KernelArguments::of(from, buffer_.address(), from_.rows, from_.columns,
-                                     from_.pitch, to_.pitch, from_.batch_stride, to_.batch_stride,
-                                     static_cast<std::uint32_t>(chunks)),
-                 stream);
+}
+
+void Repacking::run_both(const Operand& a, const Operand& b, const Stream& stream) {
+  std::vector<Operand> copied;
+  for (const Operand& operand : {a, b}) {
+    if (operand.copy && operand.copy->turning_) operand.copy->run(operand.from, stream);
+    if (operand.copy && !operand.copy->turning_) copied.push_back(operand);
+  }
+  if (!copied.empty()) copy_rows(copied, stream);
+}
+
+void Repacking::copy_rows(std::span<const Operand> operands, const Stream& stream) {
+  const Repacking& first = *operands.front().copy;
+  Parts parts{};
+  std::int64_t blocks = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Repacking& copy = *operands[i].copy;
+    parts.at[i] = part_of(copy.from_, operands[i].from, copy.to_, copy.address());
+    blocks += blocks_of(parts.at[i]);
+    if (i == 0) parts.blocks_of_first = static_cast<std::uint32_t>(blocks);
+  }
+  Launch launch = flat_launch(blocks, threads);
+  launch.grid.z = static_cast<std::uint32_t>(first.from_.batch);
+  launch.overlaps_previous = true;
+  first.device_.launch(first.kernel_, launch, KernelArguments::of(parts), stream);
 }
 
 }  // namespace tilescope::operations

@@ -40,9 +40,10 @@ struct ResidueMaps {
   std::vector<TensorMap> maps;
   std::vector<std::int32_t> shifts;
 };
-/// `box_columns` x `box_rows` elements are copied at a time, in the 128-byte swizzle.
+/// `box_columns` x `box_rows` elements are copied at a time.
 ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddress address,
-                         int groups, std::uint32_t box_columns, std::uint32_t box_rows);
+                         int groups, std::uint32_t box_columns, std::uint32_t box_rows,
+                         Swizzle swizzle = Swizzle::bytes_128);
 
 /// The device address of the map of group `group`, and the elements that its rounding skips: the
 /// arithmetic of residue_maps(), for any address.
@@ -75,7 +76,18 @@ class Repacking {
   DeviceAddress address() const { return buffer_.address(); }
   void run(DeviceAddress from, const Stream& stream) const;
 
+  /// An operand of a product: its copy, if there is one, and where it lies itself.
+  struct Operand {
+    const Repacking* copy = nullptr;
+    DeviceAddress from = 0;
+  };
+  /// Queues the copies of both operands, of equal type and batch: one launch for those that are
+  /// not turned.
+  static void run_both(const Operand& a, const Operand& b, const Stream& stream);
+
  private:
+  static void copy_rows(std::span<const Operand> operands, const Stream& stream);
+
   Device& device_;
   RowsInMemory from_, to_;
   std::optional<Turning> turning_;
