@@ -33,11 +33,10 @@ std::vector<std::string> options_of(const Compilation& compilation) {
 }
 
 /// Everything that decides the result: compiler, options, source and the user's own headers. CUDA's
-/// headers go with the compiler's version and are not read again.
+/// headers go with the compiler and are not read again.
 std::string key_of(const Compilation& compilation, const std::vector<std::string>& options) {
-  const Nvrtc& nvrtc = Nvrtc::instance();
-  std::string key = fmt::format("nvrtc {}.{}\n{}\n{}\n", nvrtc.major, nvrtc.minor,
-                                compilation.source_name, compilation.kernel);
+  std::string key = fmt::format("nvrtc {}{}\n{}\n", nvrtc_identity(), compilation.source_name,
+                                compilation.kernel);
   for (const std::string& option : options) key += option + '\n';
   key += compilation.source;
   for (const auto& [name, text] : compilation.headers) (key += '\0') += name + '\0' + text;

@@ -21,11 +21,14 @@ void open_builtins(const Nvrtc& nvrtc) {
   DynamicLibrary::open({(folder / name).string()});  // libraries stay open
 }
 
+std::vector<std::string> candidates() {
+  return cuda_library_candidates({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
+}
+
 Nvrtc open_nvrtc() {
   Nvrtc nvrtc;
   std::string failure;
-  nvrtc.shared_object = DynamicLibrary::open(
-      cuda_library_candidates({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}), &failure);
+  nvrtc.shared_object = DynamicLibrary::open(candidates(), &failure);
   if (!nvrtc.shared_object) {
     throw Error(ErrorKind::no_device,
                 fmt::format("NVRTC, CUDA's run-time compiler, was not found ({}); run "
@@ -62,6 +65,22 @@ Nvrtc open_nvrtc() {
 const Nvrtc& Nvrtc::instance() {
   static const Nvrtc nvrtc = open_nvrtc();
   return nvrtc;
+}
+
+std::string nvrtc_identity() {
+  std::string identity;
+  for (const std::filesystem::path candidate : candidates()) {
+    std::error_code failure;
+    if (!candidate.is_absolute() || !std::filesystem::is_regular_file(candidate, failure)) continue;
+    const std::filesystem::path file = std::filesystem::canonical(candidate, failure);
+    const std::uintmax_t size = std::filesystem::file_size(file, failure);
+    const auto modified = std::filesystem::last_write_time(file, failure);
+    if (failure) continue;
+    identity += fmt::format("{} {} {}\n", file.string(), size, modified.time_since_epoch().count());
+  }
+  if (!identity.empty()) return identity;
+  const Nvrtc& nvrtc = Nvrtc::instance();
+  return fmt::format("{} {}.{}\n", nvrtc.shared_object.path(), nvrtc.major, nvrtc.minor);
 }
 
 }  // namespace tilescope::compile

@@ -31,4 +31,9 @@ struct Nvrtc {
   static const Nvrtc& instance();
 };
 
+/// What tells this compiler from another: the files that it may be, with their sizes and times, or
+/// its version where the loader alone knows its place. Opening it takes longer than to look up and
+/// run a program from the cache. Throws as Nvrtc::instance() if there is none.
+std::string nvrtc_identity();
+
 }  // namespace tilescope::compile
