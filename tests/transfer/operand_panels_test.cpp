@@ -82,25 +82,29 @@ TEST_F(OperandPanelsTest, EveryLayoutInPartsAndAtOnce) {
 }
 
 TEST_F(OperandPanelsTest, AnUploadWaitsForWhatReadsThePanelBefore) {
-  OperandPanels panels(*device_, uploads_, operand(Order::row_major), DataType::float32, {},
-                       128 * 96 * sizeof(float), 2, "A");
-  const Stream other = device_->create_stream();
-  std::vector<float> seen(128 * 96);
-  const Panel first = panel_at(0, 128);
-  panels.fetch(first, 128);
-  const DeviceAddress address = panels.use(first, 128, other);
-  // Queued only: the emulated device does it when somebody waits for it.
-  const Buffer copy = device_->allocate(seen.size() * sizeof(float), "copy");
-  device_->copy_on_device(copy.address(), address, seen.size() * sizeof(float), other);
-  panels.record_use(1, other);
-  for (const std::int64_t start : {64, 128}) {
-    panels.fetch(panel_at(start, 128), 128);
-    EXPECT_EQ(wrong(panels, panel_at(start, 128), false), 0);
+  for (const bool turned : {false, true}) {
+    OperandPanels panels(*device_, uploads_, operand(Order::row_major), DataType::float32,
+                         {.by_steps = turned, .turned = turned}, 128 * 96 * sizeof(float), 2, "A");
+    const Stream other = device_->create_stream();
+    const Panel first = panel_at(0, 128);
+    panels.fetch(first, 128);
+    const DeviceAddress address = panels.use(first, 128, other);
+    // Queued only: the emulated device does it when somebody waits for it.
+    std::vector<float> seen(128 * 96);
+    const Buffer copy = device_->allocate(seen.size() * sizeof(float), "copy");
+    device_->copy_on_device(copy.address(), address, seen.size() * sizeof(float), other);
+    panels.record_use(1, other);
+    for (const std::int64_t start : {64, 128}) {
+      panels.fetch(panel_at(start, 128), 128);
+      device_->synchronize(uploads_.stream());
+      EXPECT_EQ(wrong(panels, panel_at(start, 128), turned), 0);
+    }
+    device_->copy_to_host(seen.data(), copy.address(), seen.size() * sizeof(float), other);
+    device_->synchronize(other);
+    EXPECT_EQ(seen[0], 0.0F);
+    EXPECT_EQ(seen[turned ? 128 : 96], turned ? 1.0F : 1000.0F) << turned;
+    EXPECT_EQ(seen[1], turned ? 1000.0F : 1.0F) << turned;
   }
-  device_->copy_to_host(seen.data(), copy.address(), seen.size() * sizeof(float), other);
-  device_->synchronize(other);
-  EXPECT_EQ(seen[0], 0.0F);
-  EXPECT_EQ(seen[96], 1000.0F);
 }
 
 }  // namespace
