@@ -94,6 +94,10 @@ struct LoadedKernel final : Kernel::State {
   std::size_t allowed_dynamic_shared = 0;
 };
 
+std::size_t hash_of(const compile::Program& program) {
+  return std::hash<std::string>()(program.cubin.empty() ? program.ptx : program.cubin);
+}
+
 // Without opting in, a block gets at most this much dynamic shared memory.
 constexpr std::size_t default_shared_limit = 48 * 1024;
 
@@ -270,13 +274,39 @@ void CudaDevice::unregister_host(void* data) noexcept {
   driver_.host_unregister(data);
 }
 
+// A kernel that somebody has loaded already; null if nobody has.
+std::shared_ptr<Kernel::State> CudaDevice::loaded(const compile::Program& program,
+                                                  const std::string& name) {
+  const auto [first, last] = loaded_.equal_range(hash_of(program));
+  for (auto known = first; known != last;) {
+    const std::shared_ptr<Kernel::State> state = known->second.lock();
+    if (!state) {
+      known = loaded_.erase(known);
+      continue;
+    }
+    const auto& kernel = static_cast<LoadedKernel&>(*state);
+    if (kernel.name == name && kernel.program.kernel_name == program.kernel_name &&
+        kernel.program.cubin == program.cubin && kernel.program.ptx == program.ptx) {
+      return state;
+    }
+    ++known;
+  }
+  return nullptr;
+}
+
 Kernel CudaDevice::load(const KernelRequest& request) {
   compile::Program program = program_of(request, properties_);
+  const std::string name =
+      request.kernel.empty() || request.kernel.front() == '('  // a cast: an overload
+          ? demangled(program.kernel_name)
+          : request.kernel;
+  // To load a module the driver waits for the kernels that run.
+  const std::lock_guard lock(loaded_mutex_);
+  if (auto known = loaded(program, name)) return Kernel(std::move(known));
+  const std::size_t hash = hash_of(program);
   make_current();
   auto kernel = std::make_shared<LoadedKernel>(driver_, std::move(program), request.source_name);
-  kernel->name = request.kernel.empty() || request.kernel.front() == '('  // a cast: an overload
-                     ? demangled(kernel->program.kernel_name)
-                     : request.kernel;
+  kernel->name = name;
   KernelAttributes& a = kernel->attributes;
   a.registers_per_thread = kernel->attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
   a.static_shared_bytes =
@@ -286,6 +316,7 @@ Kernel CudaDevice::load(const KernelRequest& request) {
   a.constant_bytes =
       static_cast<std::size_t>(kernel->attribute(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES));
   a.max_threads_per_block = kernel->attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  loaded_.emplace(hash, kernel);
   return Kernel(std::move(kernel));
 }
 

@@ -1,9 +1,13 @@
 // A GPU through CUDA's driver API.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <tilescope/device.hpp>
 
+#include "compile/compiler.hpp"
 #include "device/cuda/driver.hpp"
 
 namespace tilescope::device {
@@ -58,6 +62,7 @@ class CudaDevice final : public Device {
 
  private:
   void make_current() const;
+  std::shared_ptr<Kernel::State> loaded(const compile::Program& program, const std::string& name);
   void copy_2d(const CUDA_MEMCPY2D& copy, const Stream& stream);
 
   const Driver& driver_;
@@ -65,6 +70,9 @@ class CudaDevice final : public Device {
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   DeviceProperties properties_;
+  // Kernels in use, by a hash of their code.
+  std::mutex loaded_mutex_;
+  std::multimap<std::size_t, std::weak_ptr<Kernel::State>> loaded_;
 };
 
 }  // namespace tilescope::device
