@@ -23,6 +23,8 @@ struct TensorMapRequest {
   std::array<std::uint64_t, 2> pitches{0, 0};  ///< bytes between rows, between planes; 16 divides
   std::array<std::uint32_t, 3> box{1, 1, 1};   ///< elements that one copy moves; at most 256 each
   Swizzle swizzle = Swizzle::none;
+  /// The L2 cache fetches 256 bytes where 128 are asked for. It slows down what is read once.
+  bool reads_ahead = true;
 };
 
 /// CUtensorMap, as a kernel takes it by value (`const __grid_constant__ CUtensorMap`).

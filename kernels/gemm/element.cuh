@@ -96,11 +96,27 @@ template <int kind>
 struct Operand {
   template <typename From>
   __device__ static float of(From x) {
-    if (kind == as_bfloat16) return widen(narrow<bfloat16>(widen(x)));
-    if (kind == as_float16) return widen(narrow<float16>(widen(x)));
     const float single = narrow<float>(widen(x));
     if (kind != as_tf32 || single != single) return single;
     return __uint_as_float(__float_as_uint(single) & 0xFFFFE000U);
+  }
+};
+
+// Rounding a value to its own type leaves it as it is.
+template <>
+struct Operand<as_bfloat16> {
+  __device__ static float of(bfloat16 x) { return widen(x); }
+  template <typename From>
+  __device__ static float of(From x) {
+    return widen(narrow<bfloat16>(widen(x)));
+  }
+};
+template <>
+struct Operand<as_float16> {
+  __device__ static float of(float16 x) { return widen(x); }
+  template <typename From>
+  __device__ static float of(From x) {
+    return widen(narrow<float16>(widen(x)));
   }
 };
 

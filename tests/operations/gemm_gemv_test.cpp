@@ -74,6 +74,8 @@ TEST_F(GemmGemv, SeveralRowsInABlock) {
   EXPECT_EQ(gemv_rows(*as_gemv(problem), 1, h200()), 4);
   EXPECT_EQ(gemv_rows(*as_gemv(column(2200, 20, Precision::fp32)), 1, h200()), 2);
   EXPECT_EQ(gemv_rows(*as_gemv(column(100, 20, Precision::fp32)), 1, h200()), 1);
+  EXPECT_EQ(gemv_rows(*as_gemv(column(8192, 8192, Precision::bf16)), 1, h200()), 1) << "16 KiB";
+  EXPECT_EQ(gemv_rows(*as_gemv(column(8192, 4096, Precision::bf16)), 1, h200()), 2);
   ASSERT_GT(gemv_rows(*as_gemv(problem), 1, emulated_->properties()), 1);
   EXPECT_EQ(defects_of(problem, 6), "");
 }

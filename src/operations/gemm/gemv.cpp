@@ -101,10 +101,16 @@ int gemv_vector(const GemvProblem& problem, std::int64_t batch, std::uint64_t al
 }
 
 int gemv_rows(const GemvProblem& problem, std::int64_t batch, const DeviceProperties& device) {
-  // Loads of x are shared by the rows of a block; but there should be several blocks for each SM.
-  constexpr std::int64_t blocks_per_sm = 8;
+  // A block reads 16 KiB, so that all its loads are under way at once, but there should be several
+  // blocks for each SM.
+  constexpr std::int64_t blocks_per_sm = 8, bytes_of_block = 16 << 10U;
+  const std::int64_t row_bytes =
+      problem.length * static_cast<std::int64_t>(size_of(problem.matrix.type));
   for (const int rows : {4, 2}) {
-    if (problem.rows * batch >= rows * blocks_per_sm * device.sm_count) return rows;
+    if (rows * row_bytes <= bytes_of_block &&
+        problem.rows * batch >= rows * blocks_per_sm * device.sm_count) {
+      return rows;
+    }
   }
   return 1;
 }

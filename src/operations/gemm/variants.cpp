@@ -10,6 +10,7 @@
 #include "operations/gemm/gemv.hpp"
 #include "operations/gemm/general.hpp"
 #include "operations/gemm/mma_sync.hpp"
+#include "operations/gemm/narrow_tiles.hpp"
 #include "operations/gemm/register_operand.hpp"
 #include "operations/gemm/shifted_sums.hpp"
 #include "operations/gemm/split_tiles.hpp"
@@ -80,6 +81,11 @@ const std::vector<GemmVariant>& gemm_variants() {
        .source = "gemm/register_operand.cu",
        .refusal = register_operand_refusal,
        .prepare = prepare_register_operand},
+      {.name = "narrow_tiles",
+       .idea = "few rows or columns of C: memory's speed",
+       .source = "gemm/narrow_tiles.cu",
+       .refusal = narrow_tiles_refusal,
+       .prepare = prepare_narrow_tiles},
       {.name = "split_tiles",
        .idea = "float32 as two float16 parts, sums promoted",
        .source = "gemm/split_tiles.cu",

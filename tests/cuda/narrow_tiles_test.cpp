@@ -1,0 +1,101 @@
+// Narrow products on the GPU at extents around tiles and stages, with k cut for clusters of every
+// size, and with rows that the copy engine takes: of the random problems few are such.
+#include "operations/gemm/narrow_tiles.hpp"
+
+#include <array>
+
+#include "cuda/real_gpu.hpp"
+#include "support/gemm_runs.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+template <int groups, int cluster, int k_boxes>
+constexpr GemmVariant cut_for_cluster{.name = "narrow_tiles",
+                                      .idea = "",
+                                      .source = "gemm/narrow_tiles.cu",
+                                      .refusal = narrow_tiles_refusal,
+                                      .prepare = [](Device& device, const GemmProblem& problem) {
+                                        NarrowTile tile = narrow_tile(problem, device.properties());
+                                        tile.groups = groups;
+                                        tile.cluster = cluster;
+                                        tile.k_boxes = k_boxes;
+                                        tile.stages = 2;
+                                        return prepare_narrow_tiles(device, problem, tile);
+                                      }};
+
+class NarrowTilesOnGpu : public testing::RealGpu {
+ protected:
+  // Rows of the operands 16 bytes apart or a multiple of it, addresses too.
+  testing::GemmCase aligned(GemmProblem problem) {
+    for (GemmOperand* operand : {&problem.a, &problem.b}) {
+      const auto whole = static_cast<std::int64_t>(16 / size_of(operand->type));
+      const bool by_rows = operand->order == Order::row_major;
+      const std::int64_t vectors = operand == &problem.a
+                                       ? (by_rows ? problem.shape.m : problem.shape.k)
+                                       : (by_rows ? problem.shape.k : problem.shape.n);
+      operand->leading = (operand->leading + whole - 1) / whole * whole;
+      operand->batch_stride = vectors * operand->leading;
+    }
+    testing::GemmCase of = generator_.filled(problem);
+    while (of.a.first() % 16 != 0 || of.b.first() % 16 != 0) of = generator_.filled(problem);
+    return of;
+  }
+
+  // With the next of the variants, and again with the same bits.
+  void expect_right(const GemmProblem& problem) {
+    const testing::GemmCase of = aligned(problem);
+    const GemmVariant& variant = variants[number_++ % variants.size()];
+    if (auto why = variant.refusal(of.problem, gpu_->properties())) GTEST_SKIP() << *why;
+    const testing::GemmMatrices c = run_gemm(*gpu_, variant, of);
+    EXPECT_EQ(testing::defects(of, c, true), "") << of.text << ", variant " << number_;
+    EXPECT_EQ(c.image(), run_gemm(*gpu_, variant, of).image()) << "another run, other bits";
+  }
+
+  static constexpr std::array variants{cut_for_cluster<1, 1, 4>, cut_for_cluster<1, 8, 1>,
+                                       cut_for_cluster<2, 4, 2>, cut_for_cluster<4, 2, 1>,
+                                       cut_for_cluster<1, 2, 2>};
+  std::size_t number_ = 0;
+  testing::GemmGenerator generator_{12};
+};
+
+TEST_F(NarrowTilesOnGpu, ExtentsAroundTilesAndStages) {
+  for (const Order a_order : {Order::row_major, Order::column_major}) {
+    for (const Order b_order : {Order::row_major, Order::column_major}) {
+      for (const MatmulShape& shape : {MatmulShape{16, 300, 1500},
+                                       {33, 129, 333},
+                                       {64, 520, 1100},
+                                       {1, 65, 257},
+                                       {500, 48, 650},
+                                       {257, 7, 64}}) {
+        expect_right(dense_problem(shape, Precision::bf16, DataType::bfloat16, DataType::float32,
+                                   a_order, b_order));
+      }
+    }
+  }
+  for (const MatmulShape& shape : {MatmulShape{16, 300, 1500}, {500, 48, 650}}) {
+    expect_right(dense_problem(shape, Precision::tf32, DataType::float32, DataType::float32,
+                               Order::row_major, Order::column_major));
+  }
+}
+
+TEST_F(NarrowTilesOnGpu, BatchesAndTheEpilogue) {
+  for (const MatmulShape& shape : {MatmulShape{20, 270, 600}, {270, 20, 600}}) {
+    GemmProblem problem =
+        dense_problem(shape, Precision::fp16, DataType::float16, DataType::float16);
+    problem.batch = 5;
+    expect_right(problem);
+    problem.alpha = -1.75;
+    problem.beta = 0.5;
+    problem.has_bias = true;
+    problem.activation = Activation::gelu;
+    expect_right(problem);
+    problem.beta = 0.0;
+    problem.bias_per_row = true;
+    problem.activation = Activation::relu;
+    expect_right(problem);
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::operations
