@@ -1,6 +1,8 @@
 // The blocks of a cluster, of CLUSTER blocks; without clusters, a block by itself.
 #pragma once
 
+#include "barrier.cuh"
+
 __device__ inline int cluster_rank() {
   unsigned rank = 0;
 #if CLUSTER > 1
@@ -16,4 +18,25 @@ __device__ inline void synchronise_cluster() {
 #else
   __syncthreads();
 #endif
+}
+
+// `values` to `to` of block `rank`, whose `barrier` hears of 16 bytes. Both are named by this block's
+// own.
+__device__ inline void send(float4& to, const float (&values)[4], Barrier& barrier, unsigned rank) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 there, heard;\n"
+      "mapa.shared::cluster.u32 there, %0, %6;\n"
+      "mapa.shared::cluster.u32 heard, %5, %6;\n"
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [there], {%1, %2, %3, %4}, "
+      "[heard];\n"
+      "}" ::"r"(shared_address(&to)),
+      "f"(values[0]), "f"(values[1]), "f"(values[2]), "f"(values[3]),
+      "r"(shared_address(&barrier)), "r"(rank)
+      : "memory");
+}
+
+// Until no block of the cluster sends any more: one that has left has no shared memory.
+__device__ inline void leave_cluster() {
+  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 DeviceProperties hopper() {
   DeviceProperties device = testing::h200();
@@ -34,7 +35,8 @@ TEST(RegisterTiles, EveryCandidateFitsTheChip) {
     const GemmProblem problem = product(s.m, s.n, s.k);
     for (const RegisterTile& tile : register_tile_candidates(problem, hopper())) {
       SCOPED_TRACE(text_of(tile));
-      EXPECT_LE(shared_bytes_of(tile), hopper().shared_bytes_per_block_optin);
+      EXPECT_LE(shared_bytes_of(tile, layout_of(problem, tile)),
+                hopper().shared_bytes_per_block_optin);
       EXPECT_GE(tile.stages, 3);
       EXPECT_LE(tile.m * tile.products, 256) << "sums of a thread";
     }
@@ -52,21 +54,51 @@ TEST(RegisterTiles, KIsCutWhereTilesAreFewerThanSms) {
   EXPECT_GT(best(product(256, 256, 65536)).splits, 8);
 }
 
-TEST(RegisterLayout, OperandsWhoseRowsBeginAnywhereAreRepacked) {
-  const auto repacks = [](const GemmProblem& problem) {
-    const RegisterLayout layout = layout_of(problem, {});
-    return fmt::format("{}{}", layout.repacks_a ? "A" : "", layout.repacks_b ? "B" : "");
+TEST(RegisterTiles, OddProductsTakeWhatWasFastest) {
+  const auto taken = [](const GemmProblem& problem) {
+    const RegisterTile tile = best(problem);
+    return fmt::format("{}, A {}", text_of(tile), tile.a_by_class ? "by class" : "copied");
   };
-  EXPECT_EQ(repacks(product(511, 512, 512)), "");
-  EXPECT_EQ(repacks(product(512, 510, 512)), "B");
-  EXPECT_EQ(repacks(product(512, 512, 509)), "A");
-  EXPECT_EQ(repacks(product(512, 511, 510)), "AB");
+  EXPECT_THAT(text_of(best(product(1000, 1000, 1000))), StartsWith("64x128x"));
+  EXPECT_EQ(best(product(1000, 1000, 1000)).pair, RegisterPair::shares_b);
+  EXPECT_EQ(best(product(1024, 1024, 1024)).pair, RegisterPair::none);
+  EXPECT_EQ(best(product(1023, 1023, 1023)).pair, RegisterPair::shares_b);
+  EXPECT_TRUE(best(product(1023, 1023, 1023)).a_by_class);
+  EXPECT_EQ(best(product(127, 8190, 4001)).pair, RegisterPair::shares_c);
+  EXPECT_FALSE(best(product(127, 8190, 4001)).a_by_class);
+  EXPECT_THAT(taken(product(4095, 4097, 4099)), StartsWith("256x128x"));
+  EXPECT_THAT(taken(product(4095, 4097, 4099)), HasSubstr("copied"));
+  EXPECT_EQ(best(product(8191, 8191, 8191)).pair, RegisterPair::shares_a);
+  EXPECT_TRUE(best(product(8191, 8191, 8191)).a_by_class);
+}
+
+TEST(RegisterTiles, NoPairWithoutWorkForBothBlocks) {
+  for (const RegisterTile& tile : register_tile_candidates(product(64, 128, 32), hopper())) {
+    EXPECT_EQ(tile.pair, RegisterPair::none) << text_of(tile);
+  }
+  for (const RegisterTile& tile : register_tile_candidates(product(8192, 8192, 8192), hopper())) {
+    EXPECT_TRUE(tile.pair != RegisterPair::shares_c || tile.splits == 1) << text_of(tile);
+  }
+}
+
+TEST(RegisterLayout, RowsThatBeginAnywhereAreReadByClassOrCopied) {
+  const auto taken = [](const GemmProblem& problem, bool a_by_class) {
+    const RegisterLayout layout = layout_of(problem, {.a_by_class = a_by_class});
+    return fmt::format("A {}{} B {}{}", layout.a_classes, layout.repacks_a ? " copied" : "",
+                       layout.b_classes, layout.repacks_b ? " copied" : "");
+  };
+  EXPECT_EQ(taken(product(511, 512, 512), false), "A 1 B 1");
+  EXPECT_EQ(taken(product(511, 512, 512), true), "A 1 B 1");
+  EXPECT_EQ(taken(product(512, 510, 512), false), "A 1 B 2");
+  EXPECT_EQ(taken(product(512, 511, 509), false), "A 1 copied B 4");
+  EXPECT_EQ(taken(product(512, 511, 509), true), "A 4 B 4");
+  EXPECT_EQ(taken(product(512, 511, 3), true), "A 4 B 1 copied") << "fewer rows than classes";
   GemmProblem padded = product(512, 511, 512);
   padded.b.leading = 512;
-  EXPECT_EQ(repacks(padded), "");
+  EXPECT_EQ(taken(padded, false), "A 1 B 1");
   padded.batch = 2;
   padded.b.batch_stride = 512 * 512 + 2;
-  EXPECT_EQ(repacks(padded), "B") << "planes that begin anywhere";
+  EXPECT_EQ(taken(padded, false), "A 1 B 1 copied") << "planes that begin anywhere";
 }
 
 TEST(RegisterLayout, NeighboursAreStoredAtOnceWhereCIsAligned) {
@@ -116,14 +148,15 @@ std::string log_of(const GemmProblem& problem, const RegisterTile& tile, bool is
 TEST(RegisterOperandKernel, CompilesWithoutWarningsAndSpillsNothing) {
   GemmProblem whole = product(8192, 8192, 8192), odd = product(8191, 8191, 8191);
   for (GemmProblem* problem : {&whole, &odd}) {
-    for (const RegisterTile tile :
-         {RegisterTile{.m = 128, .products = 2}, RegisterTile{.m = 256, .products = 1},
+    using enum RegisterPair;
+    for (RegisterTile tile :
+         {RegisterTile{.m = 128, .products = 2}, RegisterTile{.m = 256, .pair = shares_a},
+          RegisterTile{.m = 64, .pair = shares_b}, RegisterTile{.m = 128, .pair = shares_c},
           RegisterTile{.m = 16, .products = 2, .consumers = 1}}) {
-      for (const int cluster : {1, 2}) {
-        RegisterTile of = tile;
-        of.cluster = cluster;
-        SCOPED_TRACE(fmt::format("{} of {}", text_of(of), problem->shape.n));
-        const std::string log = log_of(*problem, of, cluster == 2);
+      for (const bool by_class : {false, true}) {
+        tile.a_by_class = by_class;
+        SCOPED_TRACE(fmt::format("{} of {}", text_of(tile), problem->shape.n));
+        const std::string log = log_of(*problem, tile, tile.pair == none);
         EXPECT_THAT(log, HasSubstr("0 bytes spill stores"));
         EXPECT_THAT(log, Not(HasSubstr("warning")));
         EXPECT_THAT(log, Not(HasSubstr("serialized")));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tilescope/error.hpp>
 #include <tuple>
 
 #include "operations/gemm/constants.hpp"
@@ -21,25 +22,37 @@ constexpr std::int64_t row_bytes = 128, tile_k = 32;
 // As struct Arguments of the kernel.
 struct Arguments {
   std::int32_t m, n, k, batch;
-  std::int32_t tiles_m, tiles_n, splits, k_tiles, k_tiles_of_split, units;
+  std::int32_t tiles_m, tiles_n, splits, k_tiles, k_tiles_of_part, units;
+  std::int32_t a_shift[4], b_shift[4];
   float alpha, beta;
   std::int64_t c_leading, c_stride;
   DeviceAddress c, bias, partial;
   std::int64_t partial_pitch;
 };
 
-// As `shares_a` of the kernel: blocks of a cluster have the larger of their tiles in common.
-bool shares_a(const RegisterTile& tile) {
-  return tile.cluster > 1 && tile.m >= tile.n();
+// Of B, where its rows are read by class: columns of a box, and those by which a class begins
+// early.
+std::int64_t box_columns_of(const RegisterTile& tile) {
+  return std::min(tile.n(), 128);
 }
-bool shares_b(const RegisterTile& tile) {
-  return tile.cluster > 1 && !shares_a(tile);
+constexpr std::int64_t columns_before = 4;
+
+// Tiles of k. Maps of classes of A begin early.
+std::int64_t k_tiles_of(const GemmProblem& problem, const RegisterLayout& layout) {
+  return groups_of(problem.shape.k + layout.a_classes - 1, tile_k);
 }
 
 class RegisterOperandRun final : public GemmRun {
  public:
   RegisterOperandRun(Device& device, const GemmProblem& problem, const RegisterTile& tile)
       : device_(device), problem_(problem), tile_(tile), layout_(layout_of(problem, tile)) {
+    if (tile.pair == RegisterPair::shares_c &&
+        (tile.splits > 1 || k_tiles_of(problem, layout_) < 2)) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("register_operand: a pair cannot share the k of {} for k = {}: it "
+                              "needs more than {} and no other parts",
+                              text_of(tile), problem.shape.k, tile_k));
+    }
     if (layout_.repacks_a) repack(layout_.a, a_copy_);
     if (layout_.repacks_b) repack(layout_.b, b_copy_);
     size_work();
@@ -66,6 +79,8 @@ class RegisterOperandRun final : public GemmRun {
 
   std::string note() const override {
     std::string note = text_of(tile_);
+    if (layout_.a_classes > 1) note += ", A by class";
+    if (layout_.b_classes > 1) note += ", B by class";
     if (a_copy_) note += ", A repacked";
     if (b_copy_) note += ", B repacked";
     return note;
@@ -85,24 +100,29 @@ class RegisterOperandRun final : public GemmRun {
     a.n = static_cast<std::int32_t>(s.n);
     a.k = static_cast<std::int32_t>(s.k);
     a.batch = static_cast<std::int32_t>(problem_.batch);
-    const int down = shares_b(tile_) ? tile_.cluster : 1;
-    const int across = shares_a(tile_) ? tile_.cluster : 1;
-    a.tiles_m = static_cast<std::int32_t>(groups_of(s.m, std::int64_t{tile_.m} * down) * down);
+    // A tile has rows of one class, and so have those below it in a cluster.
+    const std::int64_t rows_of_class = groups_of(s.m, layout_.a_classes);
+    const int down = tile_.pair == RegisterPair::shares_b ? 2 : 1;
+    const int across = tile_.pair == RegisterPair::shares_a ? 2 : 1;
+    const int deep = tile_.pair == RegisterPair::shares_c ? 2 : 1;
+    a.tiles_m = static_cast<std::int32_t>(groups_of(rows_of_class, std::int64_t{tile_.m} * down) *
+                                          down * layout_.a_classes);
     a.tiles_n =
         static_cast<std::int32_t>(groups_of(s.n, std::int64_t{tile_.n()} * across) * across);
-    a.k_tiles = static_cast<std::int32_t>(groups_of(s.k, tile_k));
-    a.k_tiles_of_split = static_cast<std::int32_t>(groups_of(a.k_tiles, tile_.splits));
-    a.splits = static_cast<std::int32_t>(groups_of(a.k_tiles, a.k_tiles_of_split));
-    a.units = a.tiles_m * a.tiles_n / tile_.cluster * a.splits * a.batch;
+    a.k_tiles = static_cast<std::int32_t>(k_tiles_of(problem_, layout_));
+    a.k_tiles_of_part =
+        static_cast<std::int32_t>(groups_of(a.k_tiles, std::int64_t{tile_.splits} * deep));
+    a.splits = deep > 1 ? 1 : static_cast<std::int32_t>(groups_of(a.k_tiles, a.k_tiles_of_part));
+    a.units = a.tiles_m * a.tiles_n / (down * across) * a.splits * a.batch;
     a.alpha = static_cast<float>(problem_.alpha);
     a.beta = static_cast<float>(problem_.beta);
     a.c_leading = problem_.c.leading;
     a.c_stride = problem_.c.batch_stride;
-    const std::int32_t resident = device_.properties().sm_count / tile_.cluster;
-    launch_.grid = {static_cast<std::uint32_t>(std::min(a.units, resident) * tile_.cluster)};
+    const std::int32_t resident = device_.properties().sm_count / tile_.cluster();
+    launch_.grid = {static_cast<std::uint32_t>(std::min(a.units, resident) * tile_.cluster())};
     launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
-    launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
-    launch_.shared_bytes = shared_bytes_of(tile_);
+    launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster())};
+    launch_.shared_bytes = shared_bytes_of(tile_, layout_);
   }
 
   KernelRequest request() const {
@@ -127,16 +147,22 @@ class RegisterOperandRun final : public GemmRun {
       a.partial = reduction_->partial();
       a.partial_pitch = reduction_->pitch();
     }
-    const int a_rows = shares_a(tile_) ? tile_.m / tile_.cluster : tile_.m;
-    constexpr std::uint32_t columns = row_bytes / 4;
-    std::vector<TensorMap> maps;
-    for (const ResidueMaps& of :
-         {residue_maps(device_, layout_.a, a_copy_ ? a_copy_->address() : addresses.a, 1, columns,
-                       static_cast<std::uint32_t>(a_rows)),
-          residue_maps(device_, layout_.b, b_copy_ ? b_copy_->address() : addresses.b, 1, columns,
-                       tile_k)}) {
-      maps.push_back(of.maps.front());
-    }
+    const int a_rows = tile_.pair == RegisterPair::shares_a ? tile_.m / 2 : tile_.m;
+    const ResidueMaps of_a =
+        residue_maps(device_, layout_.a, a_copy_ ? a_copy_->address() : addresses.a,
+                     layout_.a_classes, row_bytes / 4, static_cast<std::uint32_t>(a_rows));
+    const DeviceAddress b_address = b_copy_ ? b_copy_->address() : addresses.b;
+    const bool by_class = layout_.b_classes > 1;
+    const std::int64_t b_columns =
+        by_class ? box_columns_of(tile_) + columns_before : row_bytes / 4;
+    const ResidueMaps of_b = residue_maps(device_, layout_.b, b_address, layout_.b_classes,
+                                          static_cast<std::uint32_t>(b_columns),
+                                          static_cast<std::uint32_t>(tile_k / layout_.b_classes),
+                                          by_class ? Swizzle::none : Swizzle::bytes_128);
+    std::vector<TensorMap> maps = of_a.maps;
+    maps.insert(maps.end(), of_b.maps.begin(), of_b.maps.end());
+    std::copy(of_a.shifts.begin(), of_a.shifts.end(), a.a_shift);
+    std::copy(of_b.shifts.begin(), of_b.shifts.end(), a.b_shift);
     KernelArguments arguments;
     arguments.push_bytes(maps.data(), maps.size() * sizeof(TensorMap), alignof(TensorMap));
     arguments.push(a);
@@ -171,21 +197,29 @@ RegisterLayout layout_of(const GemmProblem& p, const RegisterTile& tile) {
   RegisterLayout layout{.a = rows_of(p.a, p.shape.m, p.shape.k),
                         .b = rows_of(p.b, p.shape.k, p.shape.n)};
   // The copy engine starts at multiples of 16 bytes.
-  const auto must_be_repacked = [](const RowsInMemory& rows) {
-    return rows.pitch_bytes() % copy_alignment != 0 || !rows.batch_fits_map();
-  };
-  layout.repacks_a = must_be_repacked(layout.a);
-  layout.repacks_b = must_be_repacked(layout.b);
+  const auto classes = [](const RowsInMemory& rows) { return residue_groups(rows.pitch_bytes()); };
+  layout.repacks_a = !layout.a.batch_fits_map() || (classes(layout.a) > 1 && !tile.a_by_class);
+  // A class without rows has no map.
+  layout.repacks_b = !layout.b.batch_fits_map() || layout.b.rows < classes(layout.b);
+  if (!layout.repacks_a) layout.a_classes = classes(layout.a);
+  if (!layout.repacks_b) layout.b_classes = classes(layout.b);
   const int at_once = 2 * tile.products;
   layout.c_is_aligned =
       p.c.leading % at_once == 0 && (p.batch == 1 || p.c.batch_stride % at_once == 0);
   return layout;
 }
 
-std::size_t shared_bytes_of(const RegisterTile& tile) {
-  constexpr std::int64_t barriers = 16, alignment = 1024;
-  const std::int64_t stage = (tile.m + tile.n()) * row_bytes + barriers;
-  return static_cast<std::size_t>(tile.stages * stage + 2 * alignment);
+std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layout) {
+  constexpr std::int64_t barrier = 8, alignment = 1024, lots_of_strip = 2048, strip_columns = 32;
+  const std::int64_t b_rows = layout.b_classes > 1 ? tile.n() / box_columns_of(tile) * tile_k *
+                                                         (box_columns_of(tile) + columns_before) * 4
+                                                   : tile.n() * row_bytes;
+  const std::int64_t stage = tile.m * row_bytes + b_rows + 2 * barrier;
+  const std::int64_t strips = layout.c_is_aligned ? 1 : tile.n() / strip_columns;
+  const std::int64_t received =
+      tile.pair == RegisterPair::shares_c ? std::int64_t{tile.m} * tile.n() * 2 : 16;
+  return static_cast<std::size_t>(tile.stages * stage + strips * lots_of_strip + received +
+                                  2 * barrier + 2 * alignment);
 }
 
 Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
@@ -200,7 +234,9 @@ Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
   constant("PRODUCTS", tile.products);
   constant("CONSUMERS", tile.consumers);
   constant("STAGES", tile.stages);
-  constant("CLUSTER", tile.cluster);
+  constant("PAIR", static_cast<int>(tile.pair));
+  constant("A_CLASSES", layout.a_classes);
+  constant("B_CLASSES", layout.b_classes);
   constant("PARTIAL", is_partial);
   constant("C_ALIGNED", layout.c_is_aligned);
   constant("GROUP_ROWS", tile.group);

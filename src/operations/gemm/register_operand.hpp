@@ -13,33 +13,44 @@
 
 namespace tilescope::operations {
 
+/// What two blocks of a cluster have in common, as the kernel numbers it.
+enum class RegisterPair {
+  none,      ///< blocks by themselves
+  shares_b,  ///< one below the other
+  shares_a,  ///< side by side
+  shares_c,  ///< each has half of k; the tile's k is not cut otherwise then
+};
+
 /// What kernels/gemm/register_operand.cu is compiled for.
 struct RegisterTile {
   int m = 128;        ///< rows of C per block
   int products = 1;   ///< groups of 64 columns that a consumer has
   int consumers = 2;  ///< warpgroups that multiply
   int stages = 4;     ///< pairs of tiles on their way
-  int cluster = 1;    ///< blocks that share the larger tile
-  int splits = 1;     ///< parts that k is cut into
-  int group = 8;      ///< rows of tiles that are computed together
+  RegisterPair pair = RegisterPair::none;
+  int splits = 1;           ///< parts that k is cut into
+  int group = 8;            ///< rows of tiles that are computed together
+  bool a_by_class = false;  ///< rows of A that begin anywhere are read so, not copied first
 
   int n() const { return 64 * products * consumers; }  ///< columns of C per block
+  int cluster() const { return pair == RegisterPair::none ? 1 : 2; }
   friend bool operator==(const RegisterTile&, const RegisterTile&) = default;
 };
 
-/// The tile as "128x256x4 cluster 2 split 3".
+/// The tile as "128x256x4 shares B split 3".
 std::string text_of(const RegisterTile& tile);
 
 /// How the kernel takes a problem's operands.
 struct RegisterLayout {
   RowsInMemory a, b;
   bool repacks_a = false, repacks_b = false;  ///< copied first to rows of whole 16-byte chunks
+  int a_classes = 1, b_classes = 1;           ///< interleaved matrices that their rows are read as
   bool c_is_aligned = false;  ///< neighbours in C that a thread has can be stored at once
 };
 RegisterLayout layout_of(const GemmProblem& problem, const RegisterTile& tile);
 
 /// Dynamic shared memory of a block, bytes.
-std::size_t shared_bytes_of(const RegisterTile& tile);
+std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layout);
 
 /// The kernel's constants. Sums of a part of k leave as they are where `is_partial`.
 Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,

@@ -1,0 +1,154 @@
+// How the sums of register_operand.cu's threads become rows of C, or of the sums of a part of k.
+//
+// Constants: those of register_operand.cu.
+#pragma once
+
+#include "epilogue.cuh"
+#include "register_tile.cuh"
+
+using Kept = float[PRODUCTS][rows_kept / 2];  // of a thread
+
+struct alignas(at_once * sizeof(C_TYPE)) ResultsAtOnce {
+  C_TYPE values[at_once];
+};
+
+// A thread's neighbours in row j / 2 * 8 + j % 2 + 2 (lane % 4) of the tile.
+__device__ inline void take_row(float (&values)[at_once], const Kept& sum, const Place& place,
+                                int j) {
+#pragma unroll
+  for (int v = 0; v < at_once; ++v) {
+    const int at = j / 2 * 4 + j % 2 + v % 2 * 2;
+    values[v] = PRODUCTS == 1 || (v / 2 == place.pair) ? sum[0][at] : sum[PRODUCTS - 1][at];
+  }
+}
+
+// The warps that have the columns of a strip: one, or two.
+__device__ inline void synchronise_strip(int strip) {
+  if (PRODUCTS == 2) {
+    __syncwarp();
+  } else {
+    asm volatile("bar.sync %0, 64;" ::"r"(4 + strip) : "memory");
+  }
+}
+
+// Rows of C that begin anywhere: strips of 32 columns cross shared memory, eight rows at a time, so
+// that the lanes of a warp store neighbours.
+__device__ inline void store_strip(const Kept& sum, const Arguments& p, const BlockUnit& unit,
+                                   const Place& place, Shared& shared) {
+  if (unit.column + place.first >= p.n) return;
+  constexpr int warps = PRODUCTS == 1 ? 2 : 1;
+  const int lane = threadIdx.x % 32, t = lane % 4, strip = place.first / strip_columns;
+  const int column = unit.column + place.first + lane;
+  const int first = warps == 1 ? 0 : threadIdx.x / 32 % 2;
+  const float of_column = BIAS == bias_of_column && column < p.n ? p.bias[column] : 0.0F;
+  C_TYPE* const c = static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + column;
+  synchronise_strip(strip);  // the tile before this one has been read
+#pragma unroll
+  for (int lot = 0; lot < rows_kept / lot_rows; ++lot) {
+    const int first_row = unit.row + lot * lot_rows;
+    if (row_of_c(unit, first_row) >= p.m) break;
+    Lot& rows = shared.c[strip][lot % 2];
+#pragma unroll
+    for (int odd = 0; odd < 2; ++odd) {
+      float values[at_once];
+      take_row(values, sum, place, 2 * lot + odd);
+      float* const to = &rows[2 * t + odd][4 * (place.chunk ^ t)];
+      if (PRODUCTS == 2) {
+        *reinterpret_cast<float4*>(to) =
+            make_float4(values[0], values[1], values[at_once - 2], values[at_once - 1]);
+      } else {
+        *reinterpret_cast<float2*>(to + 2 * place.pair) = make_float2(values[0], values[1]);
+      }
+    }
+    synchronise_strip(strip);
+#pragma unroll
+    for (int r = 0; r < lot_rows; r += warps) {
+      const int row = row_of_c(unit, first_row + r + first);
+      if (row < p.m && column < p.n) {
+        const float bias = BIAS == bias_of_row ? p.bias[row] : of_column;
+        const float value = rows[r + first][4 * (lane / 4 ^ (r + first) / 2) + t];
+        store_with_epilogue<READS_C, ACTIVATION>(c + row * p.c_leading, value, p.alpha, p.beta,
+                                                 bias);
+      }
+    }
+  }
+}
+
+// Sums of a part of k. Their pitch is a multiple of 4: what is stored past the end of a row falls
+// into the gap.
+__device__ inline void store_partial(const Kept& sum, const Arguments& p, const BlockUnit& unit,
+                                     const Place& place, int column) {
+  const long long plane = static_cast<long long>(unit.batch) * p.splits + unit.split;
+  float* const partial = p.partial + plane * p.m * p.partial_pitch + column;
+#pragma unroll
+  for (int j = 0; j < rows_kept / 4; ++j) {
+    const int row = row_of_c(unit, unit.row + j / 2 * 8 + j % 2 + threadIdx.x % 4 * 2);
+    if (row >= p.m) break;
+    float values[at_once];
+    take_row(values, sum, place, j);
+    float* const to = partial + row * p.partial_pitch;
+    if (PRODUCTS == 2) {
+      *reinterpret_cast<float4*>(to) =
+          make_float4(values[0], values[1], values[at_once - 2], values[at_once - 1]);
+    } else {
+      *reinterpret_cast<float2*>(to) = make_float2(values[0], values[1]);
+    }
+  }
+}
+
+// Rows of C in which a thread's neighbours can be stored at once; four rows by a warp at a time.
+__device__ inline void store_neighbours(const Kept& sum, const Arguments& p, const BlockUnit& unit,
+                                        const Place& place, int column) {
+  const int count = p.n - column;
+  C_TYPE* const c = static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + column;
+  float bias[at_once];
+#pragma unroll
+  for (int v = 0; v < at_once; ++v) {
+    bias[v] = BIAS == bias_of_column && v < count ? p.bias[column + v] : 0.0F;
+  }
+#pragma unroll
+  for (int j = 0; j < rows_kept / 4; ++j) {
+    const int row = row_of_c(unit, unit.row + j / 2 * 8 + j % 2 + threadIdx.x % 4 * 2);
+    if (row >= p.m) break;
+    float values[at_once];
+    take_row(values, sum, place, j);
+    C_TYPE* const to = c + row * p.c_leading;
+    if (BIAS == bias_of_row) {
+#pragma unroll
+      for (int v = 0; v < at_once; ++v) bias[v] = p.bias[row];
+    }
+    if (count >= at_once) {
+      ResultsAtOnce results;
+      if (READS_C) results = *reinterpret_cast<const ResultsAtOnce*>(to);
+#pragma unroll
+      for (int v = 0; v < at_once; ++v) {
+        store_with_epilogue<READS_C, ACTIVATION>(&results.values[v], values[v], p.alpha, p.beta,
+                                                 bias[v]);
+      }
+      *reinterpret_cast<ResultsAtOnce*>(to) = results;
+    } else {
+#pragma unroll
+      for (int v = 0; v < at_once; ++v) {
+        if (v < count) {
+          store_with_epilogue<READS_C, ACTIVATION>(to + v, values[v], p.alpha, p.beta, bias[v]);
+        }
+      }
+    }
+  }
+}
+
+__device__ inline void store(const Kept& sum, const Arguments& p, const BlockUnit& unit,
+                             const Place& place, Shared& shared) {
+  if (through_shared) {
+    store_strip(sum, p, unit, place, shared);
+    return;
+  }
+  const int column =
+      unit.column + place.first + 4 * place.chunk + (PRODUCTS == 1 ? 2 * place.pair : 0);
+  if (column >= p.n) return;
+  if (PARTIAL) {
+    store_partial(sum, p, unit, place, column);
+  } else {
+    store_neighbours(sum, p, unit, place, column);
+  }
+}
