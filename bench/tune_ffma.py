@@ -4,8 +4,8 @@ and PyTorch: what the table in src/operations/gemm/ffma_plan.cpp was chosen by.
 Usage: bench/tune_ffma.py CASES.json [--kernels kernels/gemm]
 
 CASES.json: a list of {"shapes": [[m, n, k], ...], "configurations": [{NAME: VALUE}, ...]}; the
-names are the constants of the kernel and SPLITS. With A_BY_STEPS the kernel gets a transposed copy
-of A, which is not timed. Inputs are uniform in [-1, 1] and rotate through twice the L2 cache.
+names are the constants of the kernel and SPLITS. Where A_BY_STEPS meets A_SOURCE=0 (boxes), the
+kernel gets a transposed copy of A, which is not timed. Inputs are uniform in [-1, 1] and rotate through twice the L2 cache.
 Printed: the median time, the rate, cuBLAS's time over it, registers, and how far the result is from
 a float64 product (large products: from cuBLAS's result).
 """
@@ -25,7 +25,9 @@ import tempfile
 import torch
 
 cuda = ctypes.CDLL("libcuda.so.1")
-DEFAULTS = {"SLICES": 1, "SPLITS": 1, "A_BY_STEPS": 0, "ALONG_ROWS": 1, "GROUP": 8}
+BOXES, WORDS, TURNED_WORDS = range(3)  # how the kernel reads an operand
+DEFAULTS = {"SLICES": 1, "SPLITS": 1, "A_BY_STEPS": 1, "ALONG_ROWS": 0, "GROUP": 8, "UNROLL": 8,
+            "A_SOURCE": BOXES, "B_SOURCE": BOXES, "BLOCKS_PER_SM": 1}
 EPILOGUE = {"C_TYPE": "float32", "READS_C": 0, "BIAS": "no_bias", "ACTIVATION": "no_activation"}
 STEPS = 32  # of k in one buffer
 
@@ -88,8 +90,10 @@ class Product:
         self.c, self.m, self.n, self.k, self.reduction = c, m, n, k, reduction
         warps = c["BM"] // (c["LANES_DOWN"] * c["RM"]) * c["SLICES"]
         warps *= c["BN"] // (32 // c["LANES_DOWN"] * c["RN"])
-        self.threads = 32 * (warps + c["COPIERS"])
-        self.shared = c["STAGES"] * ((c["BM"] + c["BN"]) * STEPS * 4 + 16)
+        self.threads = 32 * (warps + 4)
+        pads = 4 * ((c["A_SOURCE"] == TURNED_WORDS) + (c["B_SOURCE"] == TURNED_WORDS))
+        stage = (c["BM"] + c["BN"] + pads) * STEPS * 4
+        self.shared = c["STAGES"] * (-(-stage // 1024) * 1024 + 16)
         phases = -(-k // STEPS)
         self.per_split = -(-phases // c["SPLITS"])
         self.splits = -(-phases // self.per_split)
@@ -101,11 +105,17 @@ class Product:
 
     def arguments(self, a, a_turned, b, out):
         c = self.c
-        a_map = (operand_map(a_turned, (c["BM"], STEPS), 0) if c["A_BY_STEPS"] else
-                 operand_map(a, (STEPS, c["BM"]), 3))
-        b_map = operand_map(b, (c["BN"], STEPS), 0)
-        packed = struct.pack("<4i3q3Q2f", self.m, self.n, self.k, self.per_split, self.n,
-                             self.m * self.n, self.pitch, out.data_ptr(), 0, self.partial.data_ptr(), 1.0, 0.0)
+        a_map = b_map = bytes(128)
+        if c["A_SOURCE"] == BOXES:
+            a_map = (operand_map(a_turned, (c["BM"], STEPS), 0) if c["A_BY_STEPS"] else
+                     operand_map(a, (STEPS, c["BM"]), 3))
+        if c["B_SOURCE"] == BOXES:
+            b_map = operand_map(b, (c["BN"], STEPS), 0)
+        # Words of A lie along k, as its rows do, unless they are to be as the tile's.
+        words = a_turned if c["A_BY_STEPS"] and c["A_SOURCE"] == WORDS else a
+        packed = struct.pack("<4i3q5Q2q2i2f", self.m, self.n, self.k, self.per_split, self.n,
+                             self.m * self.n, self.pitch, out.data_ptr(), 0, self.partial.data_ptr(),
+                             words.data_ptr(), b.data_ptr(), 0, 0, 4 * words.shape[1], 4 * b.shape[1], 1.0, 0.0)
         kept = [ctypes.create_string_buffer(x, len(x)) for x in (a_map + b_map, packed)]
         add = [ctypes.c_uint64(self.partial.data_ptr()), ctypes.c_uint64(out.data_ptr()),
                ctypes.c_uint64(0), ctypes.c_int32(self.m), ctypes.c_int32(self.n),

@@ -10,15 +10,24 @@ constexpr int WM = LANES_DOWN * RM, WN = lanes_across * RN;  // what a warp comp
 constexpr int warps_across = BN / WN;
 constexpr int warps_of_slice = BM / WM * warps_across;
 constexpr int warps = warps_of_slice * SLICES;
-// Who copies: lane 0 of the first warp (0), which refills a buffer half a phase after it was read;
-// a warp of its own (1); or a warpgroup (4), which hands its registers to the others.
-constexpr int threads = 32 * (warps + COPIERS);
+// A warpgroup that does nothing but copy, and hands its registers to the others.
+constexpr int copying_warps = 4;
+constexpr int threads = 32 * (warps + copying_warps);
 constexpr int quads = BK / 4 / SLICES;  // of a buffer, in a slice: four steps each
 static_assert(BM % WM == 0 && BN % WN == 0 && WM % 8 == 0 && RN % 4 == 0, "tiles divide evenly");
 
-struct alignas(1024) Stage {
-  float a[BM * BK];  // step after step if A_BY_STEPS; else rows of 128 bytes, chunks exchanged
-  float b[BK * BN];  // step after step
+// Where an operand's tiles come from (ffma_copies.cuh): boxes of a map; words of rows that lie in
+// memory as in the buffer; or words of rows that lie the other way.
+enum Source { boxes = 0, words = 1, turned_words = 2 };
+
+// Words between the steps of a tile that is turned on its way.
+__host__ __device__ constexpr int pitch_of_turned(int extent) { return extent + 4; }
+constexpr int A_PITCH = A_SOURCE == turned_words ? pitch_of_turned(BM) : BM;
+constexpr int B_PITCH = B_SOURCE == turned_words ? pitch_of_turned(BN) : BN;
+
+struct alignas(A_BY_STEPS ? 128 : 1024) Stage {
+  float a[A_PITCH * BK];  // step after step if A_BY_STEPS; else rows of 128 bytes, chunks exchanged
+  float b[BK * B_PITCH];  // step after step
 };
 
 struct Place {
@@ -34,12 +43,12 @@ __device__ inline Place place_of_lane(int lane) {
 
 // What a thread multiplies in step `step` of a quad, from a tile that lies step after step: fours
 // of neighbours, those of `lanes` lanes side by side.
-template <int extent, int lanes, int count>
+template <int pitch, int lanes, int count>
 __device__ inline void load_step(float (&to)[count], const float* quad, int step) {
 #pragma unroll
   for (int j = 0; j < count; j += 4) {
     *reinterpret_cast<float4*>(&to[j]) =
-        *reinterpret_cast<const float4*>(quad + step * extent + j * lanes);
+        *reinterpret_cast<const float4*>(quad + step * pitch + j * lanes);
   }
 }
 
@@ -53,20 +62,20 @@ struct RowsOfA {
 
   __device__ static constexpr int row(int i) { return i / 4 * 4 * LANES_DOWN + i % 4; }
   __device__ static Address start(Stage& stage, int warp_row, int lane_row, int quad) {
-    return stage.a + quad * 4 * BM + warp_row + lane_row * 4;
+    return stage.a + quad * 4 * A_PITCH + warp_row + lane_row * 4;
   }
   __device__ static Address in_stage(Address start, int stage) {
     return start + stage * (sizeof(Stage) / sizeof(float));
   }
   __device__ static Address of_quad(Address stage, int quad) {
-    return stage + quad * 4 * BM;
+    return stage + quad * 4 * A_PITCH;
   }
   __device__ void load_first(Address quad) {
-    load_step<BM, LANES_DOWN>(of[0], quad, 0);
+    load_step<A_PITCH, LANES_DOWN>(of[0], quad, 0);
   }
   // Before a step is multiplied: the one after it.
   __device__ void load_before(int step, Address now, Address next) {
-    load_step<BM, LANES_DOWN>(of[(step + 1) % 2], step < 3 ? now : next, (step + 1) % 4);
+    load_step<A_PITCH, LANES_DOWN>(of[(step + 1) % 2], step < 3 ? now : next, (step + 1) % 4);
   }
   __device__ void load_after(int, int, Address) {}
   __device__ float value(int i, int step) const { return of[step % 2][i]; }

@@ -8,20 +8,21 @@
 //          warps need not keep in step.
 // Counter: the share of issued instructions that are FFMA; TFLOP/s.
 //
-// A: m x k, B: k x n, C: m x n, row-major, rows at multiples of 16 bytes. What lies outside arrives
-// as zeros.
+// A: m x k, B: k x n, C: m x n. The copy engine takes rows of whole 16-byte chunks that lie as the
+// tiles do; from other rows a warpgroup copies words (ffma_copies.cuh). What lies outside along k
+// arrives as zeros.
 //
-// A_BY_STEPS: A lies as k x m, column-major, and its tiles step after step as B's do, which is
-// faster (RowsOfA). Otherwise A is row-major, and a thread reads four steps of a row at once.
+// A_BY_STEPS: A's tiles lie step after step as B's do, which is faster (RowsOfA); boxes want a
+// column-major A then. Otherwise its tiles lie row after row, boxes want a row-major A, and a
+// thread reads four steps of a row at once.
 //
 // Constants: BM x BN elements of C per block, RM x RN per thread, LANES_DOWN x (32 / LANES_DOWN)
 // lanes of a warp; SLICES parts of each buffer's steps that warps of their own add up; STAGES;
-// COPIERS (ffma_fragments.cuh); UNROLL; ALONG_ROWS; GROUP; A_BY_STEPS; SPLIT (sums go
-// to `partial`); BLOCKS_PER_SM; READS_C, BIAS, ACTIVATION.
+// UNROLL; ALONG_ROWS; GROUP; A_BY_STEPS; A_SOURCE, B_SOURCE (ffma_fragments.cuh); SPLIT (sums go to
+// `partial`); BLOCKS_PER_SM; READS_C, BIAS, ACTIVATION.
 // Launch: grid (tiles, splits, batch), `threads` threads, bytes as shared_bytes in the host's plan.
-#include "bulk_copy.cuh"
 #include "epilogue.cuh"
-#include "ffma_fragments.cuh"
+#include "ffma_copies.cuh"
 
 constexpr int unroll = UNROLL;
 constexpr bool along_rows = ALONG_ROWS;  // the order of a step's products
@@ -34,20 +35,7 @@ constexpr int registers = warps == 4 && BLOCKS_PER_SM == 2   ? 216
                           : warps == 8 && BLOCKS_PER_SM == 1 ? 224
                                                              : 0;
 constexpr int registers_to_copy = warps == 4 ? 40 : 56;
-constexpr bool passes_registers = COPIERS == 4 && registers > 0;
-
-struct Maps {
-  TensorMap a, b;
-};
-
-struct Arguments {
-  int m, n, k, phases_of_split;
-  long long c_leading, c_stride, partial_pitch;
-  float* c;
-  const float* bias;
-  float* partial;  // batch x splits x m rows of n elements
-  float alpha, beta;
-};
+constexpr bool passes_registers = registers > 0;
 
 // Where the phase before this one lay, which is where the STAGES - 1st after this one goes: with
 // the latter's parity.
@@ -55,38 +43,6 @@ __device__ inline RingPosition<STAGES> before(const RingPosition<STAGES>& at) {
   if (at.index == 0) return {STAGES - 1, at.parity};
   return {at.index - 1, at.parity ^ 1};
 }
-
-// The copying side.
-struct Copier {
-  Stage* stages;
-  Barrier *full, *empty;
-  const Maps& maps;
-  const Arguments& p;
-  int row, column, first_phase, phases, matrix;
-
-  // Fills the buffer at `at` for a phase, if there is one, once the warps have left it.
-  __device__ void fill(int phase, const RingPosition<STAGES>& at) const {
-    if (phase >= phases) return;
-    if (phase >= STAGES) wait(empty[at.index], at.parity ^ 1);
-    Stage& stage = stages[at.index];
-    Barrier& barrier = full[at.index];
-    arrive_expecting(barrier, sizeof(Stage));
-    const int step = (first_phase + phase) * BK;
-if (A_BY_STEPS) {
-      load_box(stage.a, maps.a, barrier, row, step, matrix);
-    } else {
-      load_box(stage.a, maps.a, barrier, step, row, matrix);
-    }
-    load_box(stage.b, maps.b, barrier, column, step, matrix);
-  }
-
-  // The first `count` phases.
-  __device__ void fill_all(int count) const {
-    RingPosition<STAGES> at;
-#pragma unroll 1
-    for (int phase = 0; phase < count; ++phase, at.advance()) fill(phase, at);
-  }
-};
 
 // Registers change hands between warpgroups; ignored where the kernel has another count at entry.
 template <int count>
@@ -208,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (threadIdx.x == 0) {
     for (int s = 0; s < STAGES; ++s) {
-      initialise(full[s], 1);
+      initialise(full[s], arrivals_of_copiers);
       initialise(empty[s], warps);
     }
     publish_barriers();
@@ -216,19 +172,16 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   __syncthreads();
   const Copier copier{stages,   full,        empty,       maps,   p,
                       tile_row, tile_column, first_phase, phases, static_cast<int>(blockIdx.z)};
-  if (COPIERS > 0 && warp >= warps) {
+  if (warp >= warps) {
     if (passes_registers) give_registers<registers_to_copy>();
-    if (threadIdx.x == 32 * warps) {
+    const int thread = threadIdx.x - 32 * warps;
+    if (thread < copying_threads) {
       wait_for_previous();
-      copier.fill_all(phases);
+      copier.fill_all(thread);
     }
     return;
   }
   if (passes_registers) take_registers<registers>();
-  if (COPIERS == 0 && threadIdx.x == 0) {
-    wait_for_previous();
-    copier.fill_all(STAGES - 1);
-  }
 
   const int slice = warp / warps_of_slice, warp_of_slice = warp % warps_of_slice;
   const Place lane_at = place_of_lane(lane);
@@ -237,7 +190,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   const int my_column = warp_at.column + lane_at.column * 4;
   const RowsOfA::Address a_start =
       RowsOfA::start(stages[0], warp_at.row, lane_at.row, slice * quads);
-  const float* b_start = stages[0].b + slice * quads * 4 * BN + my_column;
+  const float* b_start = stages[0].b + slice * quads * 4 * B_PITCH + my_column;
 
   float sum[RM][RN] = {};
   RowsOfA a;
@@ -247,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   const float* b_stage = b_start;
   wait(full[0], 0);
   a.load_first(a_stage);
-  load_step<BN, lanes_across>(b[0], b_stage, 0);
+  load_step<B_PITCH, lanes_across>(b[0], b_stage, 0);
 
 #pragma unroll 1
   for (int phase = 0; phase < phases; ++phase) {
@@ -258,14 +211,9 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
 #pragma unroll unroll
     for (int quad = 0; quad < quads; ++quad) {
       const RowsOfA::Address a_now = RowsOfA::of_quad(a_stage, quad);
-      const float* b_now = b_stage + quad * 4 * BN;
+      const float* b_now = b_stage + quad * 4 * B_PITCH;
       RowsOfA::Address a_next = RowsOfA::of_quad(a_stage, quad + 1);
-      const float* b_next = b_now + 4 * BN;
-      if (COPIERS == 0 && quad == quads / 2) {
-        // The buffer before this one has been left by most, and is the last to be read again.
-        if (threadIdx.x == 0) copier.fill(phase + STAGES - 1, before(at));
-        __syncwarp();
-      }
+      const float* b_next = b_now + 4 * B_PITCH;
       if (quad == quads - 1) {
         // On to the next buffer, which has long been full if the copies keep up.
         at.advance();
@@ -278,7 +226,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
 #pragma unroll
       for (int step = 0; step < 4; ++step) {
         a.load_before(step, a_now, a_next);
-        load_step<BN, lanes_across>(b[(step + 1) % 2], step < 3 ? b_now : b_next,
+        load_step<B_PITCH, lanes_across>(b[(step + 1) % 2], step < 3 ? b_now : b_next,
                                               (step + 1) % 4);
         // To and fro along the longer side: each product shares a factor with the one before it, so
         // that no instruction reads three registers, which takes two cycles.

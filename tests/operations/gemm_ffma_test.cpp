@@ -30,17 +30,73 @@ TEST(FfmaPlan, EveryConfigurationFitsTheChip) {
     EXPECT_LE(tile.threads(), 1024);
     EXPECT_EQ(tile.threads() % 32, 0);
     for (const Order order : {Order::row_major, Order::column_major}) {
-      GemmProblem problem = product(512, 512, 512);
-      problem.a.order = order;
-      const FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
-      EXPECT_GE(plan.stages, 3);
-      EXPECT_LE(ffma_shared_bytes(plan), hopper().shared_bytes_per_block_optin);
-      EXPECT_LE((ffma_shared_bytes(plan) + hopper().reserved_shared_bytes_per_block) *
-                    static_cast<std::size_t>(tile.blocks_per_sm()),
-                hopper().shared_bytes_per_sm);
-      EXPECT_EQ(plan.copies_a, tile.by_steps == (order == Order::row_major));
+      for (const std::int64_t side : {512, 513}) {
+        GemmProblem problem = product(side, side, side);
+        problem.a.order = problem.b.order = order;
+        const FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
+        EXPECT_GE(plan.stages, 3);
+        EXPECT_LE(ffma_shared_bytes(plan), hopper().shared_bytes_per_block_optin);
+        EXPECT_LE((ffma_shared_bytes(plan) + hopper().reserved_shared_bytes_per_block) *
+                      static_cast<std::size_t>(tile.blocks_per_sm()),
+                  hopper().shared_bytes_per_sm);
+        EXPECT_EQ(ffma_a_lies_as_tile(problem, tile), tile.by_steps == (order != Order::row_major));
+      }
     }
     EXPECT_LE(tile.threads() * tile.blocks_per_sm(), hopper().max_threads_per_sm);
+  }
+}
+
+// B is row-major, as its tiles are.
+TEST(FfmaPlan, OnlyWholeChunksThatLieAsTheTileAreBoxes) {
+  const FfmaTile tile = ffma_tiles()[0];
+  ASSERT_TRUE(tile.by_steps);
+  const auto plan = [&](GemmProblem problem) { return ffma_plan(problem, hopper(), tile, 1); };
+
+  EXPECT_EQ(plan(product(512, 512, 512)).b, FfmaSource::boxes);
+  EXPECT_NE(plan(product(512, 512, 512)).a, FfmaSource::boxes);
+  EXPECT_NE(plan(product(512, 513, 512)).b, FfmaSource::boxes);
+
+  GemmProblem problem = product(512, 510, 512);
+  problem.b.leading = 512;
+  EXPECT_NE(plan(problem).b, FfmaSource::boxes) << "a row ends within a chunk";
+
+  problem = product(512, 512, 512);
+  problem.a.order = Order::column_major;
+  EXPECT_EQ(plan(problem).a, FfmaSource::boxes);
+  problem.batch = 2;
+  problem.a.batch_stride = 512 * 512;
+  problem.b.batch_stride = 512 * 512 + 1;
+  EXPECT_EQ(plan(problem).a, FfmaSource::boxes);
+  EXPECT_NE(plan(problem).b, FfmaSource::boxes) << "the second matrix begins within a chunk";
+}
+
+TEST(FfmaPlan, WordsAreOfTheDirectionInWhichRowsLie) {
+  for (const FfmaTile& tile : ffma_tiles()) {
+    for (const Order order : {Order::row_major, Order::column_major}) {
+      for (const std::int64_t side : {100, 1001, 5000, 5001}) {
+        GemmProblem problem = product(side, side, side);
+        problem.a.order = problem.b.order = order;
+        const FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
+        const auto fits = [](FfmaSource source, bool lies_as_tile) {
+          return source == FfmaSource::copy ||
+                 (source == FfmaSource::turned_words) == !lies_as_tile;
+        };
+        EXPECT_TRUE(fits(plan.a, ffma_a_lies_as_tile(problem, tile)));
+        EXPECT_TRUE(fits(plan.b, ffma_b_lies_as_tile(problem)));
+        EXPECT_TRUE(tile.by_steps || plan.a != FfmaSource::turned_words);
+      }
+    }
+  }
+}
+
+TEST(FfmaPlan, PitchesBeyond31BitsAreNotAddressedByWords) {
+  GemmProblem problem = product(127, 8192, 4001);
+  problem.b.leading = std::int64_t{1} << 30;
+  for (const FfmaTile& tile : ffma_tiles()) {
+    EXPECT_EQ(ffma_plan(problem, hopper(), tile, 1).b, FfmaSource::boxes);
+    problem.b.leading += 1;
+    EXPECT_EQ(ffma_plan(problem, hopper(), tile, 1).b, FfmaSource::copy);
+    problem.b.leading -= 1;
   }
 }
 
@@ -71,6 +127,21 @@ TEST(FfmaPlan, LargeProductsTakeLargeTilesAndFlatOnesFlatTiles) {
   EXPECT_EQ(best_ffma_plan(product(16, 8192, 8192), hopper()).tile.m, 16);
 }
 
+TEST(FfmaPlan, ManyPhasesPayForTheLongestLoop) {
+  const FfmaPlan few = best_ffma_plan(product(2048, 2048, 2048), hopper());
+  const FfmaPlan many = best_ffma_plan(product(16384, 16384, 16384), hopper());
+  EXPECT_EQ(few.tile.text(), many.tile.text());
+  EXPECT_LT(few.tile.unroll, many.tile.unroll);
+}
+
+// A copy of B is 131 MB here, and each of its elements is used by one tile alone.
+TEST(FfmaPlan, OperandsOfFlatProductsAreNotCopiedThoseOfCubesAre) {
+  EXPECT_EQ(best_ffma_plan(product(127, 8190, 4001), hopper()).b, FfmaSource::words);
+  const FfmaPlan cube = best_ffma_plan(product(8191, 8191, 8191), hopper());
+  EXPECT_EQ(cube.a, FfmaSource::copy);
+  EXPECT_EQ(cube.b, FfmaSource::copy);
+}
+
 TEST(FfmaPlan, ABatchIsInTheGrid) {
   GemmProblem problem = product(300, 300, 300);
   problem.batch = 7;
@@ -88,39 +159,57 @@ TEST(FfmaRefusal, SaysWhatItDoesNotTake) {
   problem.c.type = DataType::float16;
   EXPECT_THAT(ffma_refusal(problem, hopper()).value_or(""), HasSubstr("float32"));
   problem = product(3, 5, 7);
+  problem.batch = 70000;
+  EXPECT_THAT(ffma_refusal(problem, hopper()).value_or(""), HasSubstr("65535"));
+  problem = product(3, 5, 7);
   problem.batch = 2;
   problem.a.batch_stride = 21;
-  EXPECT_THAT(ffma_refusal(problem, hopper()).value_or(""), HasSubstr("16 bytes apart"));
+  EXPECT_EQ(ffma_refusal(problem, hopper()), std::nullopt);
   problem.precision = Precision::tf32;
   EXPECT_THAT(ffma_refusal(problem, hopper()).value_or(""), HasSubstr("fp32"));
 }
 
+void expect_quiet_compilation(const GemmProblem& problem, const FfmaPlan& plan) {
+  KernelRequest request = embedded_request("gemm/ffma_tiles.cu");
+  const compile::Program program = compile::compile({.source_name = request.source_name,
+                                                     .source = request.source,
+                                                     .kernel = "gemm",
+                                                     .architecture = "sm_90a",
+                                                     .defines = ffma_constants(problem, plan),
+                                                     .include_directories = {},
+                                                     .headers = request.headers,
+                                                     .extra_options = {"--ptxas-options=-v"}});
+  SCOPED_TRACE(plan.tile.text());
+  EXPECT_THAT(program.log,
+              HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
+  EXPECT_THAT(program.log, ::testing::Not(HasSubstr("warning")));
+}
+
 TEST(FfmaKernel, EveryConfigurationCompilesWithoutWarningsAndSpillsNothing) {
   for (const FfmaTile& tile : ffma_tiles()) {
-    for (const bool whole_epilogue : {false, true}) {
+    for (const bool is_hard : {false, true}) {
       GemmProblem problem = product(8192, 8192, 8192);
-      if (whole_epilogue) {
+      if (is_hard) {
         problem.beta = 1.0;
         problem.has_bias = true;
         problem.activation = Activation::gelu;
-        problem.a.order = Order::column_major;
       }
-      const FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
-      KernelRequest request = embedded_request("gemm/ffma_tiles.cu");
-      const compile::Program program = compile::compile({.source_name = request.source_name,
-                                                         .source = request.source,
-                                                         .kernel = "gemm",
-                                                         .architecture = "sm_90a",
-                                                         .defines = ffma_constants(problem, plan),
-                                                         .include_directories = {},
-                                                         .headers = request.headers,
-                                                         .extra_options = {"--ptxas-options=-v"}});
-      SCOPED_TRACE(tile.text());
-      EXPECT_THAT(program.log,
-                  HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
-      EXPECT_THAT(program.log, ::testing::Not(HasSubstr("warning")));
+      FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
+      if (is_hard) {
+        plan.a = tile.by_steps ? FfmaSource::turned_words : FfmaSource::words;
+        plan.b = FfmaSource::words;
+      }
+      expect_quiet_compilation(problem, plan);
     }
   }
+}
+
+TEST(FfmaKernel, WordsOfEveryDirectionCompile) {
+  const GemmProblem problem = product(8192, 8192, 8192);
+  FfmaPlan plan = ffma_plan(problem, hopper(), ffma_tiles()[0], 1);
+  plan.a = FfmaSource::words;
+  plan.b = FfmaSource::turned_words;
+  expect_quiet_compilation(problem, plan);
 }
 
 }  // namespace

@@ -24,29 +24,33 @@ struct Arguments {
   std::int32_t m, n, k, phases_of_split;
   std::int64_t c_leading, c_stride, partial_pitch;
   DeviceAddress c, bias, partial;
+  DeviceAddress a, b;  // of operands that are read word by word
+  std::int64_t a_stride, b_stride;
+  std::int32_t a_pitch, b_pitch;  // bytes
   float alpha, beta;
 };
 
-// An operand as the kernel takes it: rows of whole 16-byte chunks, of which the copy that is made
-// of any other operand has zeros behind its elements.
+// An operand as the kernel reads it.
 struct Operand {
-  RowsInMemory rows;                // as they lie
-  std::unique_ptr<Repacking> copy;  // turned, or with other rows; made where it is needed
-  bool is_turned = false;
+  RowsInMemory rows;  // as they lie
+  FfmaSource source = FfmaSource::boxes;
+  bool is_turned = false;           // the tiles want the vectors of the other direction
+  std::unique_ptr<Repacking> copy;  // made where it is needed
 
+  bool is_read_by_words() const {
+    return source == FfmaSource::words || source == FfmaSource::turned_words;
+  }
   bool needs_copy(DeviceAddress address) const {
-    const std::int64_t row = rows.columns * static_cast<std::int64_t>(size_of(rows.type));
-    return is_turned || rows.pitch_bytes() % copy_alignment != 0 || row % copy_alignment != 0 ||
-           address % copy_alignment != 0;
+    return source == FfmaSource::copy ||
+           (source == FfmaSource::boxes && address % copy_alignment != 0);
   }
   void make_copy(Device& device) {
     if (!copy) copy = std::make_unique<Repacking>(device, rows, is_turned);
   }
 };
 
-// `is_turned`: whether the kernel wants the vectors of the other direction.
 Operand operand(Device& device, const GemmOperand& given, std::int64_t rows, std::int64_t columns,
-                std::int64_t batch, bool is_turned) {
+                std::int64_t batch, FfmaSource source, bool lies_as_tile) {
   Operand result;
   const bool by_columns = given.order == Order::column_major;
   result.rows = {.type = given.type,
@@ -55,8 +59,9 @@ Operand operand(Device& device, const GemmOperand& given, std::int64_t rows, std
                  .pitch = given.leading,
                  .batch = batch,
                  .batch_stride = given.batch_stride};
-  result.is_turned = is_turned;
-  if (result.needs_copy(0)) result.make_copy(device);
+  result.source = source;
+  result.is_turned = !lies_as_tile;
+  if (source == FfmaSource::copy) result.make_copy(device);
   return result;
 }
 
@@ -67,10 +72,10 @@ class FfmaRun final : public GemmRun {
         problem_(problem),
         plan_(plan),
         launch_(ffma_launch(problem, plan)),
-        a_(operand(device, problem.a, problem.shape.m, problem.shape.k, problem.batch,
-                   plan.copies_a)),
-        b_(operand(device, problem.b, problem.shape.k, problem.shape.n, problem.batch,
-                   plan.copies_b)) {
+        a_(operand(device, problem.a, problem.shape.m, problem.shape.k, problem.batch, plan.a,
+                   ffma_a_lies_as_tile(problem, plan.tile))),
+        b_(operand(device, problem.b, problem.shape.k, problem.shape.n, problem.batch, plan.b,
+                   ffma_b_lies_as_tile(problem))) {
     KernelRequest request = embedded_request("gemm/ffma_tiles.cu");
     request.kernel = "gemm";
     request.defines = ffma_constants(problem, plan);
@@ -120,6 +125,12 @@ class FfmaRun final : public GemmRun {
 
     p.c = addresses.c;
     p.bias = addresses.bias;
+    p.a = addresses.a;
+    p.b = addresses.b;
+    p.a_stride = problem_.a.batch_stride;
+    p.b_stride = problem_.b.batch_stride;
+    p.a_pitch = word_pitch(a_);
+    p.b_pitch = word_pitch(b_);
     if (reduction_) {
       p.partial = reduction_->partial();
       p.partial_pitch = reduction_->pitch();
@@ -142,8 +153,14 @@ class FfmaRun final : public GemmRun {
     return prepared_.emplace(key, std::move(arguments)).first->second;
   }
 
+  static std::int32_t word_pitch(const Operand& operand) {
+    return operand.is_read_by_words() ? static_cast<std::int32_t>(operand.rows.pitch_bytes()) : 0;
+  }
+
+  // An operand that is read word by word has none: its place is left empty.
   TensorMap map(const Operand& operand, DeviceAddress address, std::array<std::uint32_t, 2> box,
                 Swizzle swizzle) const {
+    if (operand.is_read_by_words()) return {};
     const bool is_copied = operand.needs_copy(address);
     const RowsInMemory& rows = is_copied ? operand.copy->result() : operand.rows;
     const auto pitch = static_cast<std::uint64_t>(rows.pitch_bytes());
@@ -188,11 +205,6 @@ std::optional<std::string> ffma_refusal(const GemmProblem& problem,
   if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
   constexpr std::int64_t most_planes = 65535;
   if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
-  for (const GemmOperand* operand : {&problem.a, &problem.b}) {
-    const RowsInMemory rows{
-        .type = operand->type, .batch = problem.batch, .batch_stride = operand->batch_stride};
-    if (!rows.batch_fits_map()) return "matrices of the batch are no multiple of 16 bytes apart";
-  }
   return std::nullopt;
 }
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "operations/gemm/constants.hpp"
 
@@ -14,13 +14,15 @@ constexpr int phase = 32;  // steps of k in one buffer
 constexpr int group_rows = 8;
 
 // Rates: measured on an H200 (docs/results/products_h200.md); 128 would be every unit in every
-// cycle.
-constexpr std::array<FfmaTile, 5> tiles{{
-    {256, 128, 16, 8, 4, 1, 4, 8, true, false, {103, 0, 0}},
-    {128, 128, 16, 8, 4, 1, 4, 8, true, true, {60, 100, 0}},
-    {128, 64, 8, 8, 4, 2, 4, 8, true, true, {88, 0, 0}},
-    {128, 256, 8, 16, 8, 1, 4, 8, false, false, {90, 0, 0}},
-    {16, 256, 8, 8, 2, 4, 4, 8, false, true, {70, 0, 0}},
+// cycle. A loop that is written out for all of a buffer is 70 kB of instructions: a little faster
+// once they are there.
+constexpr std::array<FfmaTile, 6> tiles{{
+    {256, 128, 16, 8, 4, 1, 2, true, false, {102.5, 0, 0}},
+    {256, 128, 16, 8, 4, 1, 8, true, false, {104.7, 0, 0}, 50000.0},
+    {128, 256, 8, 16, 8, 1, 4, true, false, {101.0, 0, 0}},
+    {128, 128, 16, 8, 4, 1, 8, true, true, {60.0, 101.5, 0}, 50000.0},
+    {128, 64, 8, 8, 4, 2, 8, true, true, {94.0, 0, 0}},
+    {16, 256, 8, 8, 2, 4, 8, false, true, {70.0, 0, 0}},
 }};
 
 std::int64_t tiles_of(const GemmProblem& problem, const FfmaTile& tile) {
@@ -31,12 +33,8 @@ std::int64_t tiles_of(const GemmProblem& problem, const FfmaTile& tile) {
 
 int FfmaTile::threads() const {
   const int warps = m / (lanes_down * thread_m) * (n / (32 / lanes_down * thread_n)) * slices;
+  constexpr int copiers = 4;
   return 32 * (warps + copiers);
-}
-
-std::size_t FfmaTile::stage_bytes() const {
-  constexpr std::size_t barriers = 16;
-  return static_cast<std::size_t>((m + n) * phase) * sizeof(float) + barriers;
 }
 
 std::string FfmaTile::text() const {
@@ -47,59 +45,134 @@ std::span<const FfmaTile> ffma_tiles() {
   return tiles;
 }
 
-std::size_t ffma_shared_bytes(const FfmaPlan& plan) {
-  return static_cast<std::size_t>(plan.stages) * plan.tile.stage_bytes();
+bool ffma_a_lies_as_tile(const GemmProblem& problem, const FfmaTile& tile) {
+  return tile.by_steps == (problem.a.order == Order::column_major);
 }
 
-FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, const FfmaTile& tile,
-                   int splits) {
-  const MatmulShape& s = problem.shape;
-  const std::int64_t phases = groups_of(s.k, phase);
-  FfmaPlan plan{.tile = tile};
+bool ffma_b_lies_as_tile(const GemmProblem& problem) {
+  return problem.b.order == Order::row_major;
+}
+
+// As struct Stage of the kernel, with its barriers.
+std::size_t ffma_shared_bytes(const FfmaPlan& plan) {
+  constexpr int pad = 4;  // words, of each step of a tile that is turned on its way
+  const int pads = (plan.a == FfmaSource::turned_words ? pad : 0) +
+                   (plan.b == FfmaSource::turned_words ? pad : 0);
+  const std::int64_t words = std::int64_t{plan.tile.m + plan.tile.n + pads} * phase;
+  const std::int64_t alignment = plan.tile.by_steps ? 128 : 1024;
+  constexpr std::int64_t word = sizeof(float), barriers = 16;
+  const std::int64_t stage = groups_of(words * word, alignment) * alignment + barriers;
+  return static_cast<std::size_t>(plan.stages * stage);
+}
+
+namespace {
+// What an operand can be read by: `columns` elements in each row of memory.
+std::vector<FfmaSource> sources(const GemmOperand& operand, std::int64_t columns,
+                                std::int64_t batch, bool lies_as_tile, bool takes_turned) {
+  constexpr std::int64_t chunk = 4;  // elements
+  const bool is_aligned = operand.leading % chunk == 0 && columns % chunk == 0 &&
+                          (batch == 1 || operand.batch_stride % chunk == 0);
+  if (lies_as_tile && is_aligned) return {FfmaSource::boxes};
+  std::vector<FfmaSource> result{FfmaSource::copy};
+  // Words are addressed by pitches of 32 bits, in bytes.
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() / std::int64_t{4};
+  if (operand.leading <= most) {
+    if (lies_as_tile) result.push_back(FfmaSource::words);
+    if (!lies_as_tile && takes_turned) result.push_back(FfmaSource::turned_words);
+  }
+  return result;
+}
+
+std::vector<FfmaSource> sources_of_a(const GemmProblem& problem, const FfmaTile& tile) {
   const bool by_columns = problem.a.order == Order::column_major;
-  plan.copies_a = tile.by_steps != by_columns;
-  plan.copies_b = problem.b.order == Order::column_major;
+  return sources(problem.a, by_columns ? problem.shape.m : problem.shape.k, problem.batch,
+                 ffma_a_lies_as_tile(problem, tile), tile.by_steps);
+}
+
+std::vector<FfmaSource> sources_of_b(const GemmProblem& problem) {
+  const bool by_columns = problem.b.order == Order::column_major;
+  return sources(problem.b, by_columns ? problem.shape.k : problem.shape.n, problem.batch,
+                 ffma_b_lies_as_tile(problem), true);
+}
+
+int stages_that_fit(FfmaPlan plan, const DeviceProperties& device) {
   constexpr int most_stages = 6;
-  const auto blocks_per_sm = static_cast<std::size_t>(tile.blocks_per_sm());
+  const auto blocks_per_sm = static_cast<std::size_t>(plan.tile.blocks_per_sm());
   const std::size_t room =
       std::min(device.shared_bytes_per_block_optin,
                device.shared_bytes_per_sm / blocks_per_sm - device.reserved_shared_bytes_per_block);
   for (plan.stages = most_stages; plan.stages > 2 && ffma_shared_bytes(plan) > room;) --plan.stages;
-  plan.phases_of_split = static_cast<int>(groups_of(phases, splits));
-  plan.splits = static_cast<int>(groups_of(phases, plan.phases_of_split));
+  return plan.stages;
+}
 
+// Cycles that copying a tile's words takes from those who multiply.
+double cycles_of_words(FfmaSource source, int extent) {
+  constexpr double of_words = 1.8, of_turned_words = 3.6;  // per 32 of them
+  if (source == FfmaSource::words) return of_words * extent;
+  if (source == FfmaSource::turned_words) return of_turned_words * extent;
+  return 0.0;
+}
+
+double expected_cycles(const GemmProblem& problem, const DeviceProperties& device,
+                       const FfmaPlan& plan) {
+  const MatmulShape& s = problem.shape;
+  const FfmaTile& tile = plan.tile;
   // Rounds of as many blocks as the SMs hold, then the rest, which share the SMs evenly.
   const double sms = std::max(1, device.sm_count);
   const std::int64_t blocks = tiles_of(problem, tile) * plan.splits;
   const auto slots = static_cast<std::int64_t>(sms) * tile.blocks_per_sm();
-  constexpr double start = 2000.0;  // first copies, barriers, sums to memory; hidden by neighbours
-  const double steps = double(plan.phases_of_split) * phase;
-  const double work = double(tile.m) * tile.n * steps;
+  const double work = double(tile.m) * tile.n * phase;
+  const double words = cycles_of_words(plan.a, tile.m) + cycles_of_words(plan.b, tile.n);
   const auto round = [&](std::int64_t resident) {
-    return start + double(resident) * work / tile.rates[static_cast<std::size_t>(resident - 1)];
+    const double rate = tile.rates[static_cast<std::size_t>(resident - 1)];
+    // The first copies, the sums to memory; hidden by neighbours.
+    const double alone = 3000.0 + 0.25 * tile.m * tile.n;
+    const double start = resident > 1 ? 0.15 * alone : alone;
+    // Blocks that share an SM stand in each other's way more.
+    const double in_the_way = resident > 1 ? 3.0 * words : words;
+    return start + double(resident) * plan.phases_of_split * (work / rate + in_the_way);
   };
   const auto rest = groups_of(blocks % slots, static_cast<std::int64_t>(sms));
-  plan.cycles = double(blocks / slots) * round(tile.blocks_per_sm()) + (rest > 0 ? round(rest) : 0);
+  double cycles = tile.cold_cycles + double(blocks / slots) * round(tile.blocks_per_sm()) +
+                  (rest > 0 ? round(rest) : 0);
 
   // What must come from memory at least, at about 2,300 bytes a cycle.
   constexpr double bytes_per_cycle = 2300.0;
   const double batch = double(problem.batch);
   const double operands = 4.0 * batch * (double(s.m) * double(s.k) + double(s.k) * double(s.n));
-  plan.cycles = std::max(plan.cycles, operands / bytes_per_cycle);
-  // An operand that is turned is read and written once more, by a launch of its own.
-  const auto turn = [&](std::int64_t rows, std::int64_t columns) {
-    constexpr double launch = 3000.0, copied_bytes_per_cycle = 1950.0;
-    plan.cycles += launch + 8.0 * batch * double(rows) * double(columns) / copied_bytes_per_cycle;
-  };
-  if (plan.copies_a) turn(s.m, s.k);
-  if (plan.copies_b) turn(s.k, s.n);
+  cycles = std::max(cycles, operands / bytes_per_cycle);
+  // Operands that are copied are read and written once more, by one launch.
+  double copied = 0.0;
+  if (plan.a == FfmaSource::copy) copied += double(s.m) * double(s.k);
+  if (plan.b == FfmaSource::copy) copied += double(s.k) * double(s.n);
+  constexpr double launch_of_copies = 3000.0, copied_bytes_per_cycle = 2000.0;
+  if (copied > 0) cycles += launch_of_copies + 8.0 * batch * copied / copied_bytes_per_cycle;
   if (plan.splits > 1) {
     // Partial sums are written and read once, mostly in the L2 cache, by a second launch.
     constexpr double launch = 3000.0, cached_bytes_per_cycle = 3000.0;
-    plan.cycles +=
+    cycles +=
         launch + 8.0 * batch * plan.splits * double(s.m) * double(s.n) / cached_bytes_per_cycle;
   }
-  return plan;
+  return cycles;
+}
+
+}  // namespace
+
+FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, const FfmaTile& tile,
+                   int splits) {
+  FfmaPlan best;
+  for (const FfmaSource a : sources_of_a(problem, tile)) {
+    for (const FfmaSource b : sources_of_b(problem)) {
+      FfmaPlan plan{.tile = tile, .a = a, .b = b};
+      plan.stages = stages_that_fit(plan, device);
+      const std::int64_t phases = groups_of(problem.shape.k, phase);
+      plan.phases_of_split = static_cast<int>(groups_of(phases, splits));
+      plan.splits = static_cast<int>(groups_of(phases, plan.phases_of_split));
+      plan.cycles = expected_cycles(problem, device, plan);
+      if (best.phases_of_split == 0 || plan.cycles < best.cycles) best = plan;
+    }
+  }
+  return best;
 }
 
 FfmaPlan best_ffma_plan(const GemmProblem& problem, const DeviceProperties& device) {
@@ -127,6 +200,15 @@ Launch ffma_launch(const GemmProblem& problem, const FfmaPlan& plan) {
   return launch;
 }
 
+namespace {
+
+// The kernel's word for it; it does not know of copies.
+int value_of(FfmaSource source) {
+  return static_cast<int>(source == FfmaSource::copy ? FfmaSource::boxes : source);
+}
+
+}  // namespace
+
 Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan) {
   const FfmaTile& tile = plan.tile;
   Defines defines = epilogue_constants(problem);
@@ -137,10 +219,11 @@ Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan) {
                                     {"LANES_DOWN", tile.lanes_down},
                                     {"SLICES", tile.slices},
                                     {"STAGES", plan.stages},
-                                    {"COPIERS", tile.copiers},
                                     {"UNROLL", tile.unroll},
                                     {"GROUP", group_rows},
                                     {"A_BY_STEPS", int{tile.by_steps}},
+                                    {"A_SOURCE", value_of(plan.a)},
+                                    {"B_SOURCE", value_of(plan.b)},
                                     {"ALONG_ROWS", int{tile.along_rows}},
                                     {"SPLIT", int{plan.splits > 1}},
                                     {"BLOCKS_PER_SM", tile.blocks_per_sm()}}) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "operations/gemm/problem.hpp"
 #include "operations/gemm/tensor_layout.hpp"
@@ -19,35 +20,48 @@ struct FfmaTile {
   int thread_m, thread_n;  ///< per thread
   int lanes_down;          ///< of a warp, along m
   int slices;              ///< parts of each buffer's steps, a set of warps for each
-  int copiers;             ///< warps that only copy: 0, 1 or 4
   int unroll;              ///< of the loop over four steps
   bool by_steps;           ///< A's tile lies step after step, else row after row
   bool along_rows;  ///< how a step's products are ordered: along the rows of the thread's, or not
   std::array<double, 3> rates{};  ///< FFMA per cycle and SM with 1, 2, 3 blocks on it
+  double cold_cycles = 0.0;       ///< until an SM has fetched the loop's instructions
   int blocks_per_sm() const { return rates[2] > 0 ? 3 : rates[1] > 0 ? 2 : 1; }
-  int threads() const;
-  std::size_t stage_bytes() const;  ///< of one buffer of the pipeline, with its barriers
-  std::string text() const;         ///< "128x256"
+  int threads() const;       ///< with the warpgroup that copies
+  std::string text() const;  ///< "128x256"
 };
 
 /// All configurations that were worth keeping.
 std::span<const FfmaTile> ffma_tiles();
 
-struct FfmaPlan {
-  FfmaTile tile{};
-  bool copies_a = false, copies_b = false;  ///< the operand is turned by a kernel before this one
-  int stages = 0;                           ///< buffers of the pipeline
-  int splits = 1;                           ///< parts of k, added up by a second kernel in order
-  int phases_of_split = 0;                  ///< steps of 32
-  double cycles = 0.0;                      ///< what the model expects
+/// How an operand's tiles get into shared memory. The first three have the kernel's values.
+enum class FfmaSource {
+  boxes,         ///< the copy engine: rows lie as the tile wants them, in whole 16-byte chunks
+  words,         ///< word by word: rows lie as the tile wants them
+  turned_words,  ///< word by word: rows lie the other way
+  copy           ///< boxes of a copy that a kernel before this one makes
 };
 
-/// The plan for one tile and about `splits` parts: as many as have something to do.
+struct FfmaPlan {
+  FfmaTile tile{};
+  FfmaSource a = FfmaSource::boxes, b = FfmaSource::boxes;
+  int stages = 0;           ///< buffers of the pipeline
+  int splits = 1;           ///< parts of k, added up by a second kernel in order
+  int phases_of_split = 0;  ///< steps of 32
+  double cycles = 0.0;      ///< what the model expects
+};
+
+/// The plan for one tile and about `splits` parts, as many as have something to do, with the
+/// sources that take the fewest expected cycles.
 FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, const FfmaTile& tile,
                    int splits);
 
 /// The plan with the fewest expected cycles. Extents are at least 1.
 FfmaPlan best_ffma_plan(const GemmProblem& problem, const DeviceProperties& device);
+
+/// Whether rows of memory lie as the tiles want them: A's along m where its tiles lie step after
+/// step, else along k; B's along n.
+bool ffma_a_lies_as_tile(const GemmProblem& problem, const FfmaTile& tile);
+bool ffma_b_lies_as_tile(const GemmProblem& problem);
 
 /// Dynamic shared memory of a block.
 std::size_t ffma_shared_bytes(const FfmaPlan& plan);
