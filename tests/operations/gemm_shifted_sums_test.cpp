@@ -94,6 +94,20 @@ TEST(ShiftedSums, FitsTheChip) {
   }
 }
 
+std::string_view best(const GemmProblem& problem) {
+  return best_gemm_variant(problem, hopper()).name;
+}
+
+TEST(ShiftedSums, AreDispatchedWhereACopyOfBCostsMore) {
+  EXPECT_EQ(best(product(127, 8190, 4001)), "shifted_sums");
+  EXPECT_EQ(best(product(127, 8191, 4001)), "shifted_sums");
+  EXPECT_EQ(best(product(64, 8190, 4001)), "shifted_sums");
+  EXPECT_NE(best(product(127, 8192, 4001)), "shifted_sums") << "aligned";
+  EXPECT_NE(best(product(129, 257, 65)), "shifted_sums") << "a tie";
+  EXPECT_NE(best(product(1023, 1023, 1023)), "shifted_sums");
+  EXPECT_NE(best(product(4095, 4097, 4099)), "shifted_sums") << "a copy serves all rows of tiles";
+}
+
 std::string log_of(const GemmProblem& problem) {
   const Step multiply = plan_of(problem).steps[1];
   const KernelRequest request = embedded_request("gemm/shifted_sums.cu");

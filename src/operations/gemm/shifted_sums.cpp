@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <tuple>
@@ -71,18 +73,54 @@ std::size_t shared_bytes_of(const Tile& tile) {
                                   2 * alignment);
 }
 
+std::int64_t class_columns_of(const GemmProblem& p, const Tile& tile) {
+  return groups_of(groups_of(p.shape.k, tile.classes), tile_k) * tile_k;
+}
+
+std::int64_t blocks_of(const GemmProblem& p, const Tile& tile) {
+  return groups_of(p.shape.m, tile_m * tile.cluster) * tile.cluster * groups_of(p.shape.n, tile.n) *
+         p.batch;
+}
+
+// Microseconds on an H200; docs/results/products_h200.md has the runs that they come from.
+double predicted_time(const GemmProblem& p, const DeviceProperties& device) {
+  const Tile tile = tile_of(p);
+  constexpr double launches = 6.0, ends_of_block = 2.5;
+  const double of_k_tile = tile.n == 128 ? 0.35 : 0.235;
+  const double k_tiles = static_cast<double>(tile.classes * (class_columns_of(p, tile) / tile_k));
+  const double waves =
+      std::ceil(static_cast<double>(blocks_of(p, tile)) / static_cast<double>(device.sm_count));
+  return launches + waves * (ends_of_block + k_tiles * of_k_tile);
+}
+
+// The same for a product of copies.
+double predicted_time_of_copies(const GemmProblem& p) {
+  constexpr double launches = 7.0, ends_of_blocks = 2.0;
+  constexpr double bytes_copied = 3.5e6, bytes_read = 3.6e6, operations = 600e6;  // a microsecond
+  const auto area = [&p](std::int64_t rows, std::int64_t columns) {
+    return static_cast<double>(p.batch) * static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  const MatmulShape& s = p.shape;
+  const bool copies_a = residue_groups(rows_of_a(p).pitch_bytes()) > 1;
+  const double a = 2.0 * area(s.m, s.k), b = 2.0 * area(s.k, s.n), c = 2.0 * area(s.m, s.n);
+  const double copied = 2.0 * ((copies_a ? a : 0.0) + b);
+  const double product = std::max(2.0 * area(s.m, s.k) * static_cast<double>(s.n) / operations,
+                                  (a + b + c) / bytes_read);
+  return launches + copied / bytes_copied + ends_of_blocks + product;
+}
+
 class ShiftedSumsRun final : public GemmRun {
  public:
   ShiftedSumsRun(Device& device, const GemmProblem& problem)
       : device_(device),
         problem_(problem),
         tile_(tile_of(problem)),
-        class_columns_(groups_of(groups_of(problem.shape.k, tile_.classes), tile_k) * tile_k),
+        class_columns_(class_columns_of(problem, tile_)),
         gathering_(device, rows_of_a(problem), tile_.classes, class_columns_) {
     const MatmulShape& s = problem.shape;
     const std::int64_t tiles_m = groups_of(s.m, tile_m * tile_.cluster) * tile_.cluster;
     const std::int64_t tiles_n = groups_of(s.n, tile_.n);
-    launch_ = flat_launch(tiles_m * tiles_n * problem.batch, 384, shared_bytes_of(tile_));
+    launch_ = flat_launch(blocks_of(problem, tile_), 384, shared_bytes_of(tile_));
     launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
     launch_.overlaps_previous = true;
     arguments_.m = static_cast<std::int32_t>(s.m);
@@ -202,6 +240,12 @@ std::optional<std::string> shifted_sums_refusal(const GemmProblem& problem,
   if (!b.batch_fits_map()) return "matrices of B are not multiples of 16 bytes apart";
   if (problem.shape.k < classes) return fmt::format("fewer than {} rows of B", classes);
   return std::nullopt;
+}
+
+bool shifted_sums_pay(const GemmProblem& problem, const DeviceProperties& device) {
+  // The predictions are good to a tenth or two.
+  constexpr double sure = 0.8;
+  return predicted_time(problem, device) < sure * predicted_time_of_copies(problem);
 }
 
 std::unique_ptr<GemmRun> prepare_shifted_sums(Device& device, const GemmProblem& problem) {

@@ -12,6 +12,8 @@ namespace tilescope::operations {
 
 std::optional<std::string> shifted_sums_refusal(const GemmProblem& problem,
                                                 const DeviceProperties& device);
+/// Whether that is sooner done than copying B to rows of whole chunks first.
+bool shifted_sums_pay(const GemmProblem& problem, const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_shifted_sums(Device& device, const GemmProblem& problem);
 
 }  // namespace tilescope::operations

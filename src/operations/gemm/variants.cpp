@@ -66,16 +66,17 @@ const std::vector<GemmVariant>& gemm_variants() {
        .source = "gemm/tensor_tiles.cu",
        .refusal = tensor_tiles_refusal,
        .prepare = prepare_cluster},
-      {.name = "shifted_sums",
-       .idea = "B's rows begin anywhere: sums are shifted, not B",
-       .source = "gemm/shifted_sums.cu",
-       .refusal = shifted_sums_refusal,
-       .prepare = prepare_shifted_sums},
       {.name = "tensor_tiles",
        .idea = "the tile by a model, tiles in turn",
        .source = "gemm/tensor_tiles.cu",
        .refusal = tensor_tiles_refusal,
        .prepare = prepare_tensor_tiles},
+      {.name = "shifted_sums",
+       .idea = "B's rows begin anywhere: sums are shifted, not B",
+       .source = "gemm/shifted_sums.cu",
+       .refusal = shifted_sums_refusal,
+       .prepare = prepare_shifted_sums,
+       .pays = shifted_sums_pay},
       {.name = "register_operand",
        .idea = "row-major tf32 B from registers, not transposed",
        .source = "gemm/register_operand.cu",
@@ -125,7 +126,7 @@ const GemmVariant& gemm_variant(std::string_view name) {
 const GemmVariant& best_gemm_variant(const GemmProblem& problem, const DeviceProperties& device) {
   const auto& all = gemm_variants();
   const auto best = std::find_if(all.rbegin(), all.rend(), [&](const GemmVariant& variant) {
-    return !variant.refusal(problem, device);
+    return !variant.refusal(problem, device) && (!variant.pays || variant.pays(problem, device));
   });
   return best == all.rend() ? all.front() : *best;
 }

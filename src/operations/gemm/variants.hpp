@@ -18,9 +18,12 @@ struct GemmVariant {
   /// Why it cannot compute the problem on such a device; nothing if it can.
   std::optional<std::string> (*refusal)(const GemmProblem& problem, const DeviceProperties& device);
   std::unique_ptr<GemmRun> (*prepare)(Device& device, const GemmProblem& problem);
+  /// Whether the dispatcher should take it for a problem that it does not refuse; null: always.
+  bool (*pays)(const GemmProblem& problem, const DeviceProperties& device) = nullptr;
 };
 
-/// All of them. The last that does not refuse a problem is the one that the dispatcher prefers.
+/// All of them. The last that does not refuse a problem, and pays, is the one that the dispatcher
+/// prefers.
 const std::vector<GemmVariant>& gemm_variants();
 
 /// The variant called `name`; null if there is none.
