@@ -241,8 +241,9 @@ int main(int argc, char** argv) {
                  "Variants of ours; dispatched: the library's choice")
       ->capture_default_str();
   app.add_flag("--all", bench.all, "Every variant that takes the product");
-  app.add_option("--tile", bench.options.tiles,
-                 "Also this tensor tile: M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES");
+  app.add_option(
+      "--tile", bench.options.tiles,
+      "Also this tensor tile: M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL]");
   app.add_option("--samples", bench.options.samples, "Timed runs of each, at least")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();

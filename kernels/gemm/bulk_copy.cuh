@@ -33,7 +33,19 @@ __device__ inline void load_box_to_all(void* to, const TensorMap& map, Barrier& 
       : "memory");
 }
 
+// With `leaves_first` what is stored leaves the L2 cache before what others read there.
+template <bool leaves_first = false>
 __device__ inline void store_box(const TensorMap& map, const void* from, int x, int y, int z) {
+  if (leaves_first) {
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile(
+        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group.L2::cache_hint"
+        " [%0, {%2, %3, %4}], [%1], %5;" ::"l"(&map),
+        "r"(shared_address(from)), "r"(x), "r"(y), "r"(z), "l"(policy)
+        : "memory");
+    return;
+  }
   asm volatile(
       "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(
           &map),
@@ -49,11 +61,6 @@ __device__ inline void commit_stores() {
 template <int PENDING>
 __device__ inline void wait_until_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
-}
-
-// Until all of this thread's stores are complete.
-__device__ inline void wait_for_stores() {
-  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
 // Makes ordinary stores to shared memory visible to the copy engine and the tensor cores.

@@ -43,10 +43,16 @@ __device__ inline void store_elements(const float (&sum)[TILE_N / 2], const Argu
   }
 }
 
-__device__ inline unsigned pair_of(float low, float high) {
-  const C_TYPE a = narrow<C_TYPE>(low), b = narrow<C_TYPE>(high);
-  return *reinterpret_cast<const unsigned short*>(&a) |
-         static_cast<unsigned>(*reinterpret_cast<const unsigned short*>(&b)) << 16;
+// Two sums as neighbours of 16 bits, rounded as narrow() rounds.
+__device__ inline unsigned pair_of(float low, float high, bfloat16) {
+  unsigned pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+__device__ inline unsigned pair_of(float low, float high, float16) {
+  unsigned pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
 }
 
 // Four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
@@ -58,7 +64,7 @@ __device__ inline void store_matrices(unsigned char* row, unsigned a, unsigned b
                : "memory");
 }
 
-// Boxes of 64 rows from shared memory to C, a row by a warp, in stores of 4 bytes wherever those are
+// Boxes of 64 rows from shared memory to C, a row by a warp, in stores of 4 bytes where those are
 // aligned: where 16-bit elements begin at an odd one, each word is made of two neighbours' halves.
 __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, const BlockUnit& unit,
                                      int first_row, int first_column) {
@@ -108,11 +114,32 @@ __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, con
   }
 }
 
-// 64 rows of sums to C through shared memory, boxes_at_once * c_columns columns at a time.
-__device__ inline void store_through_shared(const float (&sum)[TILE_N / 2], Boxes& boxes,
-                                            const Maps& maps, const Arguments& p,
-                                            const BlockUnit& unit, int first_row, int consumer) {
-  const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
+// Two matrices of 16 rows by 8 columns, chunks `chunk` and the next of the warp's 16 rows in a box.
+template <typename Short>
+__device__ inline void write_chunks(unsigned char* box, int chunk, const float (&v)[8],
+                                    Short type) {
+  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+  const int row = 16 * warp + lane % 8 + 8 * (lane / 8 % 2);
+  store_matrices(box + row * row_bytes + 16 * ((chunk + lane / 16) ^ row % 8),
+                 pair_of(v[0], v[1], type), pair_of(v[2], v[3], type), pair_of(v[4], v[5], type),
+                 pair_of(v[6], v[7], type));
+}
+// Of float32 a matrix is two chunks.
+__device__ inline void write_chunks(unsigned char* box, int chunk, const float (&v)[8], float) {
+  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int row = 16 * warp + lane / 4 + 8 * (i % 2);
+    const int at = 2 * (chunk + i / 2) + lane % 4 / 2;
+    *reinterpret_cast<float2*>(box + row * row_bytes + 16 * (at ^ row % 8) + lane % 2 * 8) =
+        make_float2(v[2 * i], v[2 * i + 1]);
+  }
+}
+
+// Box `number` of the tile from this warp's sums, whose consumer begins at row `first_row`.
+__device__ inline void fill_box(unsigned char* box, const float (&sum)[TILE_N / 2], int number,
+                                const Arguments& p, const BlockUnit& unit, int first_row) {
+  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   const auto finished = [&](float value, int row, int column) {
     const int r = row_of_c(unit, unit.row + first_row + row), c = unit.column + column;
     const bool inside = r < p.m && c < p.n;
@@ -120,6 +147,49 @@ __device__ inline void store_through_shared(const float (&sum)[TILE_N / 2], Boxe
                                 BIAS && inside ? bias_at<BIAS>(p.bias, r, c) : 0.0F);
   };
   constexpr int matrices = c_columns / 8;  // 8 columns each
+#pragma unroll
+  for (int j = 0; j < matrices; j += 2) {
+    float v[8];  // two matrices: column pair e, row half h
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const int matrix = number * matrices + j + i / 4, h = i / 2 % 2, e = i % 2;
+      v[i] = finished(sum[4 * matrix + 2 * h + e], 16 * warp + lane / 4 + 8 * h,
+                      8 * matrix + lane % 4 * 2 + e);
+    }
+    write_chunks(box, j, v, C_TYPE{});
+  }
+}
+
+// 64 rows of sums to C through shared memory, box after box, by each warp for its 16 rows: warps
+// wait for nobody, and a box of shared memory is written again as soon as it has been read.
+__device__ inline void store_by_warp(const float (&sum)[TILE_N / 2], Boxes& boxes, const Maps& maps,
+                                     const Arguments& p, const BlockUnit& unit, int first_row) {
+  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+#pragma unroll
+  for (int number = 0; number < boxes_of_tile; ++number) {
+    const int column = unit.column + number * c_columns;
+    unsigned char* const box = boxes[number % boxes_at_once];
+    if (lane == 0) wait_until_read<boxes_at_once - 1>();
+    __syncwarp();
+    fill_box(box, sum, number, p, unit, first_row);
+    publish_shared();
+    __syncwarp();
+    if (lane == 0) {
+      if (column < p.n) {
+        store_box<c_leaves_first>(maps.c[unit.row_class], box + warp * c_box_rows * row_bytes,
+                                  column, unit.row + first_row + warp * c_box_rows, unit.batch);
+      }
+      // Also without a store: the wait above counts groups.
+      commit_stores();
+    }
+  }
+}
+
+// The same, boxes_at_once * c_columns columns at a time, by all warps of the consumer.
+__device__ inline void store_together(const float (&sum)[TILE_N / 2], Boxes& boxes,
+                                      const Maps& maps, const Arguments& p, const BlockUnit& unit,
+                                      int first_row, int consumer) {
+  const int thread = threadIdx.x % 128;
 #pragma unroll
   for (int first = 0; first < boxes_of_tile; first += boxes_at_once) {
     const int first_column = unit.column + first * c_columns;
@@ -129,30 +199,7 @@ __device__ inline void store_through_shared(const float (&sum)[TILE_N / 2], Boxe
     synchronise_consumer(consumer);
 #pragma unroll
     for (int box = 0; box < boxes_at_once; ++box) {
-#pragma unroll
-      for (int j = 0; j < matrices; j += 2) {
-        float v[8];  // two matrices: column pair e, row half h
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          const int matrix = (first + box) * matrices + j + i / 4, h = i / 2 % 2, e = i % 2;
-          v[i] = finished(sum[4 * matrix + 2 * h + e], 16 * warp + lane / 4 + 8 * h,
-                          8 * matrix + lane % 4 * 2 + e);
-        }
-        if (sizeof(C_TYPE) == 2) {
-          const int row = 16 * warp + lane % 8 + 8 * (lane / 8 % 2), chunk = j + lane / 16;
-          store_matrices(boxes[box] + row * row_bytes + 16 * (chunk ^ row % 8),
-                         pair_of(v[0], v[1]), pair_of(v[2], v[3]), pair_of(v[4], v[5]),
-                         pair_of(v[6], v[7]));
-        } else {
-#pragma unroll
-          for (int i = 0; i < 4; ++i) {
-            const int row = 16 * warp + lane / 4 + 8 * (i % 2);
-            const int chunk = 2 * (j + i / 2) + lane % 4 / 2;
-            *reinterpret_cast<float2*>(boxes[box] + row * row_bytes + 16 * (chunk ^ row % 8) +
-                                       lane % 2 * 8) = make_float2(v[2 * i], v[2 * i + 1]);
-          }
-        }
-      }
+      fill_box(boxes[box], sum, first + box, p, unit, first_row);
     }
     if (C_STORE == store_boxed) publish_shared();
     synchronise_consumer(consumer);
@@ -163,10 +210,29 @@ __device__ inline void store_through_shared(const float (&sum)[TILE_N / 2], Boxe
       for (int box = 0; box < boxes_at_once; ++box) {
         const int column = first_column + box * c_columns;
         if (column < p.n) {
-          store_box(maps.c[unit.row_class], boxes[box], column, unit.row + first_row, unit.batch);
+          store_box<c_leaves_first>(maps.c[unit.row_class], boxes[box], column,
+                                    unit.row + first_row, unit.batch);
         }
       }
       commit_stores();
+    }
+  }
+}
+
+// What the consumer's sums of a tile become; its rows begin at `rows_before` of the tile.
+__device__ inline void store_tile(const float (&sum)[products_of_consumer][TILE_N / 2],
+                                  Boxes& boxes, const Maps& maps, const Arguments& p,
+                                  const BlockUnit& unit, int rows_before, int consumer) {
+#pragma unroll
+  for (int i = 0; i < products_of_consumer; ++i) {
+    const int first_row = rows_before + 64 * i;
+    if (row_of_c(unit, unit.row + first_row) >= p.m) break;
+    if (by_warp) {
+      store_by_warp(sum[i], boxes, maps, p, unit, first_row);
+    } else if (through_shared) {
+      store_together(sum[i], boxes, maps, p, unit, first_row, consumer);
+    } else {
+      store_elements(sum[i], p, unit, first_row);
     }
   }
 }

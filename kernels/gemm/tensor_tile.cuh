@@ -1,4 +1,5 @@
-// What the parts of tensor_tiles.cu agree on: the tile, its place in C, the kernel's arguments.
+// What the parts of tensor_tiles.cu and panel_tiles.cu agree on: the tile, its place in C, the
+// kernel's arguments.
 #pragma once
 
 #include "bulk_copy.cuh"
@@ -22,14 +23,23 @@ enum StoreKind { store_each = 0, store_boxed = 1, store_rows = 2, store_partial 
 constexpr bool through_shared = C_STORE == store_boxed || C_STORE == store_rows;
 constexpr int c_columns = row_bytes / sizeof(C_TYPE);  // of a box of C
 constexpr int c_box_bytes = 64 * row_bytes;
+// Consumers in turn store by warps, which need not meet; those that share a tile are slower so.
+constexpr bool by_warp = IN_TURN && C_STORE == store_boxed;
+constexpr int c_box_rows = by_warp ? 16 : 64;  // that leave at once
 constexpr int boxes_of_tile = TILE_N / c_columns;
 constexpr int boxes_at_once = C_BOXES < boxes_of_tile ? C_BOXES : boxes_of_tile;
+#ifdef K_TILES
+// panel_tiles.cu reads A again and again, and writes C as fast as memory takes it.
+constexpr bool c_leaves_first = true;
+#else
+constexpr bool c_leaves_first = false;
+#endif
 static_assert(boxes_of_tile % boxes_at_once == 0, "the boxes of a tile leave in equal lots");
-constexpr int registers_of_producer = CONSUMERS == 1 ? 56 : CONSUMERS == 2 ? 40 : 32;
-constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : CONSUMERS == 2 ? 232 : 160;
+constexpr int registers_of_producer = CONSUMERS == 2 ? 40 : 56;
+constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : CONSUMERS == 2 ? 232 : 152;
 static_assert(TILE_M == 64 * products_of_consumer * sharers, "a wgmma has 64 rows");
 static_assert(A_CLASSES == 1 || (!A_MN_MAJOR && B_MN_MAJOR), "k of B may begin anywhere");
-static_assert(!IN_TURN || CONSUMERS == 2, "two take turns");
+static_assert(!IN_TURN || CONSUMERS >= 2, "nobody to take turns with");
 static_assert(STEP == 16 || (!A_MN_MAJOR && !B_MN_MAJOR), "tf32 tiles are K-major");
 
 struct Maps {

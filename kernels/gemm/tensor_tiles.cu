@@ -21,8 +21,9 @@
 // C a consumer stores at once), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024
 // bytes.
+#include "tensor_load.cuh"
 #include "tensor_store.cuh"
-#include "tensor_tile.cuh"
+#include "turns.cuh"
 #include "wgmma.cuh"
 
 struct Shared {
@@ -32,37 +33,6 @@ struct Shared {
   alignas(1024) unsigned char c[CONSUMERS][boxes_at_once][through_shared ? c_box_bytes : 16];
   Barrier full[STAGES], empty[STAGES];
 };
-
-__device__ inline void load_a(unsigned char* to, const TensorMap& map, Barrier& full, int row,
-                              int k, int batch) {
-  if (A_MN_MAJOR) {
-#pragma unroll
-    for (int c = 0; c < TILE_M / 64; ++c) {
-      load_box(to + c * chunk_bytes, map, full, row + 64 * c, k, batch);
-    }
-  } else {
-    load_box(to, map, full, k, row, batch);
-  }
-}
-
-// B's tile, or this block's share of it for all blocks of the cluster.
-__device__ inline void load_b(unsigned char* to, const TensorMap& map, Barrier& full, int column,
-                              int k, int batch) {
-  constexpr int share = TILE_N / CLUSTER;
-  constexpr int box_columns = B_MN_MAJOR ? 64 : share;
-  static_assert(share % box_columns == 0, "each block loads whole boxes");
-  const int first = cluster_rank() * share;
-#pragma unroll
-  for (int c = first; c < first + share; c += box_columns) {
-    unsigned char* const at = to + c * row_bytes;
-    const int x = B_MN_MAJOR ? column + c : k, y = B_MN_MAJOR ? k : column + c;
-    if (CLUSTER > 1) {
-      load_box_to_all(at, map, full, x, y, batch, (1 << CLUSTER) - 1);
-    } else {
-      load_box(at, map, full, x, y, batch);
-    }
-  }
-}
 
 __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments& p) {
   RingPosition<STAGES> stage;
@@ -96,16 +66,6 @@ __device__ inline void give_back(Barrier& empty) {
 }
 
 using Sums = float[products_of_consumer][TILE_N / 2];
-
-// Consumers that take tiles in turn multiply in turn too. Beside keeping the tensor cores to one of
-// them, this lets each wait for stages by parity: when its turn comes, the other has seen all its
-// stages filled, so the next filling of a stage is the one that is waited for.
-__device__ inline void await_turn(int consumer) {
-  asm volatile("bar.sync %0, 256;" ::"r"(4 + consumer) : "memory");
-}
-__device__ inline void pass_turn(int consumer) {
-  asm volatile("bar.arrive %0, 256;" ::"r"(5 - consumer) : "memory");
-}
 
 // Sets the first `count` elements of this consumer's rows of A to zero.
 __device__ inline void clear_columns(unsigned char* a, int count, int first_row, int consumer) {
@@ -169,7 +129,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
 }
 
 __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments& p, int consumer) {
-    RingPosition<STAGES> stage;
+  RingPosition<STAGES> stage;
   const int rows_before = IN_TURN ? 0 : consumer * rows_of_consumer;
   int turn = 0;
   if (IN_TURN && consumer == 1) pass_turn(consumer);
@@ -186,19 +146,11 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
     Sums sum;
     if (IN_TURN) await_turn(consumer);
     multiply(sum, shared, stage, rows_before, consumer, unit, p.shift[unit.row_class]);
-#pragma unroll
-    for (int i = 0; i < products_of_consumer; ++i) {
-      const int first_row = rows_before + 64 * i;
-      if (row_of_c(unit, unit.row + first_row) >= p.m) break;
-      if (through_shared) {
-        store_through_shared(sum[i], reinterpret_cast<Boxes&>(shared.c[consumer]), maps, p, unit,
-                             first_row, consumer);
-      } else {
-        store_elements(sum[i], p, unit, first_row);
-      }
-    }
+    store_tile(sum, reinterpret_cast<Boxes&>(shared.c[consumer]), maps, p, unit, rows_before,
+               consumer);
   }
-  if (C_STORE == store_boxed) wait_for_stores();
+  // Shared memory has to live until it was read; the rest completes with the kernel.
+  if (C_STORE == store_boxed) wait_until_read<0>();
 }
 
 extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
@@ -207,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   // Swizzled tiles begin at multiples of 1,024 bytes of shared memory.
   const unsigned misaligned = shared_address(raw) % 1024;
   Shared& shared = *reinterpret_cast<Shared*>(raw + (misaligned ? 1024 - misaligned : 0));
-    if (threadIdx.x == 0) {
+  if (threadIdx.x == 0) {
     prefetch(maps.a[0]);
     prefetch(maps.b);
     for (int s = 0; s < STAGES; ++s) {

@@ -80,7 +80,7 @@ TEST_P(GemmRungsOnGpu, ManyTiles) {
 
 INSTANTIATE_TEST_SUITE_P(Rungs, GemmRungsOnGpu,
                          ::testing::Values("wgmma", "wgmma_stages", "specialised", "wide_tiles",
-                                           "persistent", "cluster"),
+                                           "persistent", "cluster", "panel_tiles"),
                          [](const auto& of) { return std::string(of.param); });
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "operations/gemm/tensor_tile_layout.hpp"
 #include "operations/kernel_plan.hpp"
@@ -18,9 +19,12 @@ constexpr double bytes_from_memory = 2450.0;  // per cycle, whole chip
 constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
 constexpr double tile_bytes_per_sm = 56.0;    // per cycle into one SM's shared memory
 constexpr double elements_per_cycle = 32.0;   // of a tile of C, for one tile of k
-constexpr double fill_cycles = 700.0;         // from the first copy to the first product
+// The same while the L2 cache keeps A and B, and beyond which bytes of them it keeps little.
+constexpr double tile_bytes_from_l2 = 64.0, bytes_in_l2 = 70e6, bytes_beyond_l2 = 512e6;
+constexpr double fill_cycles = 700.0;  // from the first copy to the first product
 constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
-constexpr double cluster_cycles = 3300.0;  // until the blocks of a cluster have met
+constexpr double cluster_cycles = 3300.0;      // until the blocks of a cluster have met
+constexpr double panel_store_cycles = 3600.0;  // of 64 x 256 beside the next tile's products
 
 // The share of the memory's rate that rows of a narrow tile of B reach, a box of 128 bytes each.
 double share_of_memory(int tile_n) {
@@ -28,11 +32,22 @@ double share_of_memory(int tile_n) {
 }
 
 // Small tiles read shared memory more often for the same products, which costs power and with it
-// the clock.
-double slowdown(const TensorTile& tile) {
+// the clock. Of the two largest, a group of the high ones is a squarer part of C: it reads fewer
+// rows and columns from memory.
+double slowdown(const TensorTile& tile, double operand_bytes) {
   if (tile.n < 128) return 1.12;
   if (tile.n == 192) return 1.03;
-  return tile.m * tile.n >= 128 * 256 ? (tile.m == 128 ? 1.0 : 1.01) : 1.02;
+  if (tile.m * tile.n < 128 * 256) return 1.02;
+  const bool is_high = tile.m > 128;
+  return is_high == (operand_bytes > bytes_beyond_l2) ? 1.0 : 1.01;
+}
+
+// Tiles that are best in turn: large enough for the L2 cache, small enough for one consumer, and
+// multiplied for long beside what a store takes.
+bool hides_stores(const TensorTile& tile, double depth, double operand_bytes) {
+  constexpr double least_depth = 16.0;
+  return tile.in_turn && tile.m == 128 && tile.n == 128 && tile.cluster == 1 && tile.splits == 1 &&
+         depth >= least_depth && operand_bytes <= bytes_in_l2;
 }
 
 double bytes_of(const RowsInMemory& rows) {
@@ -59,17 +74,25 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double elements = static_cast<double>(tile.m * tile.n);
   // One warpgroup alone leaves gaps between its products.
   const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
+  const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
+  const bool hides = hides_stores(tile, depth, operand_bytes);
   const double loads =
       (static_cast<double>(tile.m * tile_row_bytes) * lines_factor(layout.a) +
        static_cast<double>(tile.n / tile.cluster * tile_row_bytes) * lines_factor(layout.b)) /
-      tile_bytes_per_sm;
-  const double multiply = depth * slowdown(tile) * std::max(elements / rate, loads);
+      (hides ? tile_bytes_from_l2 : tile_bytes_per_sm);
+  const double multiply =
+      depth * (hides ? 1.0 : slowdown(tile, operand_bytes)) * std::max(elements / rate, loads);
   const double store = store_cycles + elements / stored_elements_per_cycle;
-  // What tiles in turn hide of the stores they lose by waiting for their turns.
-  const double block = rounds * (multiply + store);
+  // What other tiles in turn hide of the stores they lose by waiting for their turns.
+  double block = hides ? rounds * multiply + store : rounds * (multiply + store);
+  if (tile.panel > 0) {
+    const double products = depth * elements / elements_per_cycle;
+    const double first_panel = depth * tile.n * tile_row_bytes / tile_bytes_per_sm;
+    block =
+        first_panel + rounds * std::max(products, (products + panel_store_cycles) / 2.0) + store;
+  }
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
-  const double traffic = bytes_of(layout.a.rows) + bytes_of(layout.b.rows) +
-                         c_bytes * static_cast<double>(size_of(problem.c.type));
+  const double traffic = operand_bytes + c_bytes * static_cast<double>(size_of(problem.c.type));
   double cycles =
       fill_cycles + std::max(block, traffic / (bytes_from_memory * share_of_memory(tile.n)));
   if (tile.cluster > 1) cycles += cluster_cycles + 0.05 * block;
@@ -97,6 +120,18 @@ std::vector<TensorTile> shapes() {
   return tiles;
 }
 
+// Fills in the stages; false where too few fit.
+bool fit(TensorTile& tile, const GemmProblem& problem, const TileLayout& layout,
+         const DeviceProperties& device) {
+  constexpr int most_stages = 8, least_stages = 2;
+  tile.stages = most_stages;
+  while (tile.stages >= least_stages && shared_bytes_of(tile, layout.store, problem.c.type) >
+                                            device.shared_bytes_per_block_optin) {
+    --tile.stages;
+  }
+  return tile.stages >= least_stages;
+}
+
 std::vector<int> splits_of(const GemmProblem& problem, const TensorTile& tile, int sm_count) {
   const std::int64_t tiles = groups_of(problem.shape.m, tile.m * tile.cluster) * tile.cluster *
                              groups_of(problem.shape.n, tile.n) * problem.batch;
@@ -117,6 +152,7 @@ std::string text_of(const TensorTile& tile) {
   std::string text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.stages);
   if (tile.cluster > 1) text += fmt::format(" cluster {}", tile.cluster);
   if (tile.splits > 1) text += fmt::format(" split {}", tile.splits);
+  if (tile.panel > 0) text += fmt::format(" panel {}", tile.panel);
   if (tile.in_turn) text += " in turn";
   text += fmt::format(" boxes {}", tile.boxes);
   return text;
@@ -124,23 +160,47 @@ std::string text_of(const TensorTile& tile) {
 
 TensorTile parse_tensor_tile(const std::string& text) {
   TensorTile t;
-  int in_turn = 0, end = 0;
-  const int read =
-      std::sscanf(text.c_str(), "%d,%d,%d,%d,%d,%d,%d,%d,%d%n", &t.m, &t.n, &t.consumers, &t.stages,
-                  &t.cluster, &t.splits, &t.group, &in_turn, &t.boxes, &end);
+  int in_turn = 0, all_but_panel = 0, end = 0;
+  const int read = std::sscanf(text.c_str(), "%d,%d,%d,%d,%d,%d,%d,%d,%d%n,%d%n", &t.m, &t.n,
+                               &t.consumers, &t.stages, &t.cluster, &t.splits, &t.group, &in_turn,
+                               &t.boxes, &all_but_panel, &t.panel, &end);
   t.in_turn = in_turn != 0;
-  if (read != 9 || static_cast<std::size_t>(end) != text.size()) {
+  if (read < 9 || static_cast<std::size_t>(read == 9 ? all_but_panel : end) != text.size()) {
     throw Error(ErrorKind::usage,
                 fmt::format("tile \"{}\" is not of the form "
-                            "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES",
+                            "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL]",
                             text));
   }
   return t;
 }
 
+std::optional<TensorTile> best_panel_tile(const GemmProblem& problem,
+                                          const DeviceProperties& device) {
+  TensorTile tile{.m = 64, .n = 256, .consumers = 2, .in_turn = true};
+  tile.panel = static_cast<int>(
+      std::min<std::int64_t>(k_tiles_of(problem), std::numeric_limits<std::int16_t>::max()));
+  for (const int boxes : {4, 2}) {
+    tile.boxes = boxes;
+    // Two tiles' A where k is longest.
+    constexpr int least_stages = 8;
+    if (fit(tile, problem, layout_of(problem, tile), device) && tile.stages >= least_stages) {
+      return tile;
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
                                                const DeviceProperties& device) {
   std::vector<std::pair<double, TensorTile>> candidates;
+  const auto add = [&](const TensorTile& tile, const TileLayout& layout) {
+    candidates.emplace_back(predicted_cycles(problem, tile, layout, device.sm_count), tile);
+  };
+  if (const auto panel = best_panel_tile(problem, device)) {
+    // Stores by other ways than the copy engine hide nothing.
+    const TileLayout layout = layout_of(problem, *panel);
+    if (layout.store == Store::boxed) add(*panel, layout);
+  }
   for (TensorTile tile : shapes()) {
     for (const int cluster : {1, 2}) {
       // Each block of a cluster loads whole boxes of 64 columns of B.
@@ -155,12 +215,7 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
         for (const int boxes : {2, 3, 4}) {
           if (boxes_of_tile % std::min<std::int64_t>(boxes, boxes_of_tile) != 0) continue;
           tile.boxes = boxes;
-          tile.stages = 8;
-          while (shared_bytes_of(tile, layout.store, problem.c.type) >
-                 device.shared_bytes_per_block_optin) {
-            --tile.stages;
-          }
-          candidates.emplace_back(predicted_cycles(problem, tile, layout, device.sm_count), tile);
+          if (fit(tile, problem, layout, device)) add(tile, layout);
         }
       }
     }

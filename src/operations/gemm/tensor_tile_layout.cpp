@@ -26,6 +26,11 @@ TileOperand tile_operand(const GemmOperand& operand, std::int64_t rows, std::int
 
 }  // namespace
 
+std::int64_t k_tiles_of(const GemmProblem& problem) {
+  return groups_of(problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type)),
+                   tile_row_bytes);
+}
+
 TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
   TileLayout layout{
       .a = tile_operand(p.a, p.shape.m, p.shape.k, p.a.order == Order::row_major, p.batch),
@@ -41,7 +46,8 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
     // A once costs less.
     constexpr std::int64_t least_tiles = 8;
     const bool fills_tiles = groups_of(p.shape.m, classes) >= least_tiles * tile.m;
-    if (layout.b.mn_major && !layout.a.mn_major && fills_tiles && layout.a.rows.batch_fits_map()) {
+    if (layout.b.mn_major && !layout.a.mn_major && fills_tiles && tile.panel == 0 &&
+        layout.a.rows.batch_fits_map()) {
       layout.classes = classes;
     } else {
       layout.a.repacked = true;
@@ -62,7 +68,9 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
 }
 
 std::size_t shared_bytes_of(const TensorTile& tile, Store store, DataType c_type) {
-  const auto stage = static_cast<std::size_t>(tile_row_bytes * (tile.m + tile.n));
+  const auto a_tile = static_cast<std::size_t>(tile_row_bytes * tile.m);
+  const auto b_tile = static_cast<std::size_t>(tile_row_bytes * tile.n);
+  const std::size_t stage = a_tile + (tile.panel > 0 ? 0 : b_tile);
   constexpr std::size_t box = 64 * tile_row_bytes, barriers = 16, alignment = 1024;
   const std::int64_t boxes_of_tile =
       groups_of(tile.n * static_cast<std::int64_t>(size_of(c_type)), tile_row_bytes);
@@ -70,6 +78,7 @@ std::size_t shared_bytes_of(const TensorTile& tile, Store store, DataType c_type
       static_cast<std::size_t>(std::min<std::int64_t>(tile.boxes, boxes_of_tile)) * box;
   const bool through_shared = store == Store::boxed || store == Store::rows;
   return static_cast<std::size_t>(tile.stages) * (stage + barriers) +
+         static_cast<std::size_t>(tile.panel) * (b_tile + barriers) +
          (through_shared ? static_cast<std::size_t>(tile.consumers) * boxes : 1024) + 2 * alignment;
 }
 

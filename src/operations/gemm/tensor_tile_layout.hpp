@@ -26,6 +26,9 @@ struct TileLayout {
   Store store = Store::rows;
 };
 
+/// Tiles of k of the problem, tile_row_bytes each.
+std::int64_t k_tiles_of(const GemmProblem& problem);
+
 TileLayout layout_of(const GemmProblem& problem, const TensorTile& tile);
 
 /// Dynamic shared memory of a block, bytes.

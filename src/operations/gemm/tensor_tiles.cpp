@@ -39,6 +39,10 @@ class TensorTilesRun final : public GemmRun {
       : device_(device), problem_(problem), tile_(tile), layout_(layout_of(problem, tile)) {
     repack(layout_.a, a_copy_);
     repack(layout_.b, b_copy_);
+    if (tile.panel != 0 && tile.panel != k_tiles_of(problem)) {
+      throw Error(ErrorKind::usage, fmt::format("a panel of {} tiles of k, where k has {}",
+                                                tile.panel, k_tiles_of(problem)));
+    }
     size_work();
     kernel_ = device.load(request());
     if (arguments_.splits > 1) {
@@ -105,13 +109,18 @@ class TensorTilesRun final : public GemmRun {
     const std::int32_t resident = device_.properties().sm_count / tile_.cluster;
     const std::int32_t clusters = tile_.persistent ? std::min(a.units, resident) : a.units;
     launch_.grid = {static_cast<std::uint32_t>(clusters * tile_.cluster)};
+    // Ranges of tiles under a panel are all as long as the longest, but for the last.
+    if (tile_.panel > 0) {
+      launch_.grid = {static_cast<std::uint32_t>(groups_of(a.units, groups_of(a.units, resident)))};
+    }
     launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
     launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
     launch_.shared_bytes = shared_bytes_of(tile_, layout_.store, problem_.c.type);
   }
 
   KernelRequest request() const {
-    KernelRequest request = embedded_request("gemm/tensor_tiles.cu");
+    KernelRequest request =
+        embedded_request(tile_.panel > 0 ? "gemm/panel_tiles.cu" : "gemm/tensor_tiles.cu");
     request.kernel = "gemm";
     const bool is_16_bit = size_of(problem_.a.type) == 2;
     request.defines = epilogue_constants(problem_);
@@ -130,7 +139,7 @@ class TensorTilesRun final : public GemmRun {
     constant("CLUSTER", tile_.cluster);
     constant("A_MN_MAJOR", layout_.a.mn_major);
     constant("B_MN_MAJOR", layout_.b.mn_major);
-
+    if (tile_.panel > 0) constant("K_TILES", tile_.panel);
     constant("A_CLASSES", layout_.classes);
     constant("C_BOXES", tile_.boxes);
     constant("C_STORE", static_cast<std::int64_t>(store()));
@@ -184,6 +193,7 @@ class TensorTilesRun final : public GemmRun {
                         static_cast<std::uint32_t>(operand.mn_major ? 64 : tile_rows));
   }
 
+  // As c_box_rows of the kernel.
   ResidueMaps c_maps(DeviceAddress address) const {
     const GemmProblem& p = problem_;
     const RowsInMemory rows{.type = p.c.type,
@@ -192,7 +202,7 @@ class TensorTilesRun final : public GemmRun {
                             .pitch = p.c.leading,
                             .batch = p.batch,
                             .batch_stride = p.c.batch_stride};
-    constexpr std::uint32_t box_rows = 64;
+    const std::uint32_t box_rows = tile_.in_turn ? 16 : 64;
     return residue_maps(device_, rows, address, layout_.classes, columns_of_box(p.c.type),
                         box_rows);
   }
@@ -242,6 +252,21 @@ std::optional<std::string> tensor_tiles_refusal(const GemmProblem& problem,
 std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem) {
   return prepare_tensor_tiles(device, problem,
                               tensor_tile_candidates(problem, device.properties()).front());
+}
+
+std::optional<std::string> panel_tiles_refusal(const GemmProblem& problem,
+                                               const DeviceProperties& device) {
+  if (auto why = tensor_tiles_refusal(problem, device)) return why;
+  if (!best_panel_tile(problem, device)) {
+    return fmt::format("a panel of B with all of k does not fit shared memory: k is {}",
+                       problem.shape.k);
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<GemmRun> prepare_panel_tiles(Device& device, const GemmProblem& problem) {
+  return prepare_tensor_tiles(device, problem,
+                              best_panel_tile(problem, device.properties()).value());
 }
 
 std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem,

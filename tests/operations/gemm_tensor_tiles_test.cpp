@@ -1,0 +1,167 @@
+// Products on tensor cores: which tiles and layouts problems get, and what they launch.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "compile/compiler.hpp"
+#include "operations/gemm/plan_recorder.hpp"
+#include "operations/gemm/tensor_tile_layout.hpp"
+#include "operations/gemm/tensor_tiles.hpp"
+#include "operations/gemm/variants.hpp"
+#include "operations/kernel_source.hpp"
+#include "support/gpus.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+DeviceProperties hopper() {
+  DeviceProperties device = testing::h200();
+  device.warpgroup_products = true;
+  return device;
+}
+
+GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k,
+                    Precision precision = Precision::bf16) {
+  const DataType type = operand_type(precision);
+  return dense_problem({m, n, k}, precision, type, type);
+}
+
+TensorTile best(const GemmProblem& problem) {
+  return tensor_tile_candidates(problem, hopper()).front();
+}
+
+TEST(TensorTiles, EveryCandidateFitsTheChip) {
+  for (const MatmulShape s :
+       {MatmulShape{1, 1, 1}, MatmulShape{16, 8192, 8192}, MatmulShape{4095, 4097, 4099},
+        MatmulShape{8192, 8192, 256}, MatmulShape{256, 256, 65536}, MatmulShape{99, 8192, 64}}) {
+    const GemmProblem problem = product(s.m, s.n, s.k);
+    for (const TensorTile& tile : tensor_tile_candidates(problem, hopper())) {
+      SCOPED_TRACE(text_of(tile));
+      EXPECT_LE(shared_bytes_of(tile, layout_of(problem, tile).store, problem.c.type),
+                hopper().shared_bytes_per_block_optin);
+      EXPECT_GE(tile.stages, 2);
+      EXPECT_LE(tile.m / (tile.in_turn ? 1 : tile.consumers) * tile.n, 128 * 128)
+          << "sums of a warpgroup";
+    }
+  }
+}
+
+TEST(TensorTiles, AreReadFromText) {
+  const TensorTile shared{.m = 256,
+                          .n = 128,
+                          .consumers = 2,
+                          .stages = 3,
+                          .cluster = 2,
+                          .splits = 4,
+                          .group = 16,
+                          .in_turn = false,
+                          .boxes = 1};
+  EXPECT_EQ(parse_tensor_tile("256,128,2,3,2,4,16,0,1"), shared);
+  const TensorTile panel = parse_tensor_tile("64,256,2,8,1,1,8,1,2,4");
+  EXPECT_TRUE(panel.in_turn);
+  EXPECT_EQ(panel.panel, 4);
+  EXPECT_THAT(text_of(panel), HasSubstr("panel 4"));
+  for (const char* text : {"", "256,128", "256,128,2,3,2,4,16,0,1,", "256,128,2,3,2,4,16,0,1,2,3",
+                           "256,128,2,3,2,4,16,0,1 "}) {
+    EXPECT_THROW(parse_tensor_tile(text), Error) << text;
+  }
+}
+
+TEST(TensorTiles, APanelOfBStaysWhereKIsShort) {
+  EXPECT_EQ(best(product(8192, 8192, 256)).panel, 4);
+  EXPECT_EQ(best(product(8192, 8192, 200)).panel, 4);
+  EXPECT_EQ(best(product(8192, 8192, 100)).panel, 2);
+  EXPECT_EQ(best(product(8192, 8192, 128, Precision::tf32)).panel, 4);
+  EXPECT_EQ(best(product(8192, 8192, 257)).panel, 0);
+  EXPECT_EQ(best(product(8192, 8192, 8192)).panel, 0);
+  EXPECT_FALSE(best_panel_tile(product(8192, 8192, 257), hopper()));
+  EXPECT_FALSE(best_panel_tile(product(16, 16, std::int64_t{1} << 40), hopper()));
+}
+
+TEST(TensorTiles, TakeTurnsWhereTheCacheKeepsAAndB) {
+  EXPECT_TRUE(best(product(2048, 2048, 2048)).in_turn);
+  EXPECT_TRUE(best(product(4096, 4096, 4096)).in_turn);
+  EXPECT_FALSE(best(product(8192, 8192, 8192)).in_turn);
+}
+
+TEST(TensorTiles, AreHighWhereAAndBAreFarLargerThanTheCache) {
+  EXPECT_EQ(best(product(8192, 8192, 8192)).m, 128);
+  EXPECT_EQ(best(product(16384, 16384, 16384)).m, 256);
+}
+
+TEST(TensorTiles, TheirPanelIsAllOfKOrRefused) {
+  GemmProblem problem = product(512, 512, 256);
+  EXPECT_EQ(panel_tiles_refusal(problem, hopper()), std::nullopt);
+  EXPECT_THAT(panel_tiles_refusal(product(512, 512, 320), hopper()).value_or(""),
+              HasSubstr("k is 320"));
+  EXPECT_THAT(panel_tiles_refusal(product(512, 512, 0), hopper()).value_or(""),
+              HasSubstr("nothing"));
+  EXPECT_THAT(panel_tiles_refusal(problem, testing::a100()).value_or(""), HasSubstr("9.0"));
+}
+
+TEST(TensorTiles, RowsOfAByClassesAreNotForPanels) {
+  const GemmProblem odd = product(65536, 8192, 255);
+  EXPECT_EQ(layout_of(odd, {.m = 64}).classes, 8);
+  const TileLayout layout = layout_of(odd, {.m = 64, .panel = 4});
+  EXPECT_EQ(layout.classes, 1);
+  EXPECT_TRUE(layout.a.repacked);
+}
+
+TEST(TensorTiles, PanelsAreWalkedInEqualRanges) {
+  struct Expected {
+    MatmulShape shape;
+    std::uint32_t blocks;
+  };
+  for (const Expected& expected : {Expected{{8192, 8192, 256}, 128},
+                                   {{64 * 133, 256, 64}, 67},
+                                   {{64 * 132, 256, 64}, 132},
+                                   {{3, 5, 7}, 1}}) {
+    const MatmulShape& s = expected.shape;
+    const Plan plan = recorded_plan(gemm_variant("panel_tiles"), product(s.m, s.n, s.k), hopper());
+    const Launch& launch = plan.steps.back().launch;
+    EXPECT_EQ(launch.grid, Dim3{expected.blocks}) << s.m;
+    EXPECT_EQ(launch.block, Dim3{384});
+    EXPECT_LE(launch.shared_bytes, hopper().shared_bytes_per_block_optin);
+  }
+}
+
+std::string log_of(std::string_view variant, const GemmProblem& problem) {
+  const Step step = recorded_plan(gemm_variant(variant), problem, hopper()).steps.back();
+  const KernelRequest request = embedded_request(step.source);
+  return compile::compile({.source_name = request.source_name,
+                           .source = request.source,
+                           .kernel = "gemm",
+                           .architecture = "sm_90a",
+                           .defines = step.defines,
+                           .include_directories = {},
+                           .headers = request.headers,
+                           .extra_options = {"--ptxas-options=-v"}})
+      .log;
+}
+
+TEST(TensorTilesKernels, CompileWithoutWarningsAndSpillNothing) {
+  GemmProblem epilogue = product(1024, 1024, 256, Precision::fp16);
+  epilogue.b.order = Order::column_major;
+  epilogue.c.type = DataType::float32;
+  epilogue.beta = 1.0;
+  epilogue.has_bias = true;
+  epilogue.activation = Activation::gelu;
+  GemmProblem odd = product(1024, 1023, 99);
+  for (const GemmProblem& problem :
+       {product(8192, 8192, 256), epilogue, odd, product(8192, 8192, 128, Precision::tf32)}) {
+    for (const std::string_view variant : {"panel_tiles", "tensor_tiles", "cluster"}) {
+      SCOPED_TRACE(fmt::format("{} of {}", variant, problem.shape.n));
+      const std::string log = log_of(variant, problem);
+      EXPECT_THAT(log, HasSubstr("0 bytes spill stores, 0 bytes spill loads"));
+      EXPECT_THAT(log, Not(HasSubstr("warning")));
+      EXPECT_THAT(log, Not(HasSubstr("serialized")));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::operations
