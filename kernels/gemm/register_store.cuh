@@ -96,10 +96,12 @@ __device__ inline void store_partial(const Kept& sum, const Arguments& p, const 
   }
 }
 
-// Rows of C in which a thread's neighbours can be stored at once; four rows by a warp at a time.
+// Rows of C in which a thread's neighbours can be stored at once, where all of them are C's; four
+// rows by a warp at a time.
+template <bool at_edge>
 __device__ inline void store_neighbours(const Kept& sum, const Arguments& p, const BlockUnit& unit,
                                         const Place& place, int column) {
-  const int count = p.n - column;
+  const int count = at_edge ? p.n - column : at_once;
   C_TYPE* const c = static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + column;
   float bias[at_once];
 #pragma unroll
@@ -113,27 +115,17 @@ __device__ inline void store_neighbours(const Kept& sum, const Arguments& p, con
     float values[at_once];
     take_row(values, sum, place, j);
     C_TYPE* const to = c + row * p.c_leading;
-    if (BIAS == bias_of_row) {
+    ResultsAtOnce results;
+    if (READS_C && !at_edge) results = *reinterpret_cast<const ResultsAtOnce*>(to);
 #pragma unroll
-      for (int v = 0; v < at_once; ++v) bias[v] = p.bias[row];
-    }
-    if (count >= at_once) {
-      ResultsAtOnce results;
-      if (READS_C) results = *reinterpret_cast<const ResultsAtOnce*>(to);
-#pragma unroll
-      for (int v = 0; v < at_once; ++v) {
-        store_with_epilogue<READS_C, ACTIVATION>(&results.values[v], values[v], p.alpha, p.beta,
-                                                 bias[v]);
-      }
-      *reinterpret_cast<ResultsAtOnce*>(to) = results;
-    } else {
-#pragma unroll
-      for (int v = 0; v < at_once; ++v) {
-        if (v < count) {
-          store_with_epilogue<READS_C, ACTIVATION>(to + v, values[v], p.alpha, p.beta, bias[v]);
-        }
+    for (int v = 0; v < at_once; ++v) {
+      if (v < count) {
+        store_with_epilogue<READS_C, ACTIVATION>(at_edge ? to + v : &results.values[v], values[v],
+                                                 p.alpha, p.beta,
+                                                 BIAS == bias_of_row ? p.bias[row] : bias[v]);
       }
     }
+    if (!at_edge) *reinterpret_cast<ResultsAtOnce*>(to) = results;
   }
 }
 
@@ -148,7 +140,9 @@ __device__ inline void store(const Kept& sum, const Arguments& p, const BlockUni
   if (column >= p.n) return;
   if (PARTIAL) {
     store_partial(sum, p, unit, place, column);
+  } else if (column + at_once <= p.n) {
+    store_neighbours<false>(sum, p, unit, place, column);
   } else {
-    store_neighbours(sum, p, unit, place, column);
+    store_neighbours<true>(sum, p, unit, place, column);
   }
 }
