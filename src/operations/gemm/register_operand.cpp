@@ -192,7 +192,9 @@ RegisterLayout layout_of(const GemmProblem& p, const RegisterTile& tile) {
                         .columns = columns,
                         .pitch = operand.leading,
                         .batch = p.batch,
-                        .batch_stride = operand.batch_stride};
+                        .batch_stride = operand.batch_stride,
+                        // Blocks side by side bring the neighbouring lines themselves.
+                        .reads_ahead = false};
   };
   RegisterLayout layout{.a = rows_of(p.a, p.shape.m, p.shape.k),
                         .b = rows_of(p.b, p.shape.k, p.shape.n)};
