@@ -243,9 +243,12 @@ std::optional<std::string> shifted_sums_refusal(const GemmProblem& problem,
 }
 
 bool shifted_sums_pay(const GemmProblem& problem, const DeviceProperties& device) {
-  // The predictions are good to a tenth or two.
+  // The predictions are good to a tenth or two, for as many rows as a cluster's tiles have: with
+  // more B is read again, and nobody has measured that.
   constexpr double sure = 0.8;
-  return predicted_time(problem, device) < sure * predicted_time_of_copies(problem);
+  constexpr std::int64_t most_rows = 2 * tile_m;
+  return problem.shape.m <= most_rows &&
+         predicted_time(problem, device) < sure * predicted_time_of_copies(problem);
 }
 
 std::unique_ptr<GemmRun> prepare_shifted_sums(Device& device, const GemmProblem& problem) {
