@@ -42,12 +42,14 @@ double slowdown(const TensorTile& tile, double operand_bytes) {
   return is_high == (operand_bytes > bytes_beyond_l2) ? 1.0 : 1.01;
 }
 
-// Tiles that are best in turn: large enough for the L2 cache, small enough for one consumer, and
-// multiplied for long beside what a store takes.
-bool hides_stores(const TensorTile& tile, double depth, double operand_bytes) {
+// Tiles that are best in turn: large enough for the L2 cache, small enough for one consumer,
+// multiplied for long beside what a store takes, and stored by the copy engine, not by the consumer
+// whose turn is next.
+bool hides_stores(const TensorTile& tile, Store store, double depth, double operand_bytes) {
   constexpr double least_depth = 16.0;
-  return tile.in_turn && tile.m == 128 && tile.n == 128 && tile.cluster == 1 && tile.splits == 1 &&
-         depth >= least_depth && operand_bytes <= bytes_in_l2;
+  return store == Store::boxed && tile.in_turn && tile.m == 128 && tile.n == 128 &&
+         tile.cluster == 1 && tile.splits == 1 && depth >= least_depth &&
+         operand_bytes <= bytes_in_l2;
 }
 
 double bytes_of(const RowsInMemory& rows) {
@@ -75,7 +77,7 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   // One warpgroup alone leaves gaps between its products.
   const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
   const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
-  const bool hides = hides_stores(tile, depth, operand_bytes);
+  const bool hides = hides_stores(tile, layout.store, depth, operand_bytes);
   const double loads =
       (static_cast<double>(tile.m * tile_row_bytes) * lines_factor(layout.a) +
        static_cast<double>(tile.n / tile.cluster * tile_row_bytes) * lines_factor(layout.b)) /
@@ -96,10 +98,11 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   double cycles =
       fill_cycles + std::max(block, traffic / (bytes_from_memory * share_of_memory(tile.n)));
   if (tile.cluster > 1) cycles += cluster_cycles + 0.05 * block;
+  // Copies of both operands are one launch, unless they are turned.
+  if (layout.a.repacked || layout.b.repacked) cycles += launch_cycles;
+  if (layout.a.turned || layout.b.turned) cycles += launch_cycles;
   for (const TileOperand* operand : {&layout.a, &layout.b}) {
-    if (operand->repacked) {
-      cycles += launch_cycles + 2.0 * bytes_of(operand->rows) / bytes_from_memory;
-    }
+    if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / bytes_from_memory;
   }
   if (tile.splits > 1) cycles += launch_cycles + 8.0 * tile.splits * c_bytes / bytes_from_l2;
   return cycles;
