@@ -1,39 +1,16 @@
 // The rungs on Hopper's tensor cores at extents around their tiles and their steps along k, with
 // rows that the copy engine takes: of the random problems few are such.
-#include <tuple>
-
-#include "cuda/real_gpu.hpp"
-#include "support/gemm_runs.hpp"
+#include "cuda/aligned_gemms.hpp"
 
 namespace tilescope::operations {
 namespace {
 
-class GemmRungsOnGpu : public testing::RealGpu, public ::testing::WithParamInterface<const char*> {
+class GemmRungsOnGpu : public testing::AlignedGemmsOnGpu,
+                       public ::testing::WithParamInterface<const char*> {
  protected:
-  // Rows of the operands 16 bytes apart or a multiple of it, addresses too.
-  testing::GemmCase aligned(GemmProblem problem) {
-    for (GemmOperand* operand : {&problem.a, &problem.b}) {
-      const auto whole = static_cast<std::int64_t>(16 / size_of(operand->type));
-      const bool by_rows = operand->order == Order::row_major;
-      const std::int64_t vectors = operand == &problem.a
-                                       ? (by_rows ? problem.shape.m : problem.shape.k)
-                                       : (by_rows ? problem.shape.k : problem.shape.n);
-      operand->leading = (operand->leading + whole - 1) / whole * whole;
-      operand->batch_stride = vectors * operand->leading;
-    }
-    testing::GemmCase of = generator_.filled(problem);
-    while (of.a.first() % 16 != 0 || of.b.first() % 16 != 0) of = generator_.filled(problem);
-    return of;
-  }
-
   void expect_right(const GemmProblem& problem) {
-    const GemmVariant& variant = gemm_variant(GetParam());
-    const testing::GemmCase of = aligned(problem);
-    if (auto why = variant.refusal(of.problem, gpu_->properties())) GTEST_SKIP() << *why;
-    EXPECT_EQ(testing::defects(of, run_gemm(*gpu_, variant, of), true), "") << of.text;
+    AlignedGemmsOnGpu::expect_right(gemm_variant(GetParam()), problem);
   }
-
-  testing::GemmGenerator generator_{11};
 };
 
 TEST_P(GemmRungsOnGpu, ExtentsAroundTilesAndStages) {

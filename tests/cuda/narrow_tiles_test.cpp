@@ -2,10 +2,11 @@
 // size, and with rows that the copy engine takes: of the random problems few are such.
 #include "operations/gemm/narrow_tiles.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
-#include "cuda/real_gpu.hpp"
-#include "support/gemm_runs.hpp"
+#include "cuda/aligned_gemms.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -24,39 +25,18 @@ constexpr GemmVariant cut_for_cluster{.name = "narrow_tiles",
                                         return prepare_narrow_tiles(device, problem, tile);
                                       }};
 
-class NarrowTilesOnGpu : public testing::RealGpu {
+class NarrowTilesOnGpu : public testing::AlignedGemmsOnGpu {
  protected:
-  // Rows of the operands 16 bytes apart or a multiple of it, addresses too.
-  testing::GemmCase aligned(GemmProblem problem) {
-    for (GemmOperand* operand : {&problem.a, &problem.b}) {
-      const auto whole = static_cast<std::int64_t>(16 / size_of(operand->type));
-      const bool by_rows = operand->order == Order::row_major;
-      const std::int64_t vectors = operand == &problem.a
-                                       ? (by_rows ? problem.shape.m : problem.shape.k)
-                                       : (by_rows ? problem.shape.k : problem.shape.n);
-      operand->leading = (operand->leading + whole - 1) / whole * whole;
-      operand->batch_stride = vectors * operand->leading;
-    }
-    testing::GemmCase of = generator_.filled(problem);
-    while (of.a.first() % 16 != 0 || of.b.first() % 16 != 0) of = generator_.filled(problem);
-    return of;
-  }
-
-  // With the next of the variants, and again with the same bits.
+  // With the next of the variants.
   void expect_right(const GemmProblem& problem) {
-    const testing::GemmCase of = aligned(problem);
-    const GemmVariant& variant = variants[number_++ % variants.size()];
-    if (auto why = variant.refusal(of.problem, gpu_->properties())) GTEST_SKIP() << *why;
-    const testing::GemmMatrices c = run_gemm(*gpu_, variant, of);
-    EXPECT_EQ(testing::defects(of, c, true), "") << of.text << ", variant " << number_;
-    EXPECT_EQ(c.image(), run_gemm(*gpu_, variant, of).image()) << "another run, other bits";
+    SCOPED_TRACE(fmt::format("variant {}", number_ % variants.size()));
+    AlignedGemmsOnGpu::expect_right(variants[number_++ % variants.size()], problem);
   }
 
   static constexpr std::array variants{cut_for_cluster<1, 1, 4>, cut_for_cluster<1, 8, 1>,
                                        cut_for_cluster<2, 4, 2>, cut_for_cluster<4, 2, 1>,
                                        cut_for_cluster<1, 2, 2>};
   std::size_t number_ = 0;
-  testing::GemmGenerator generator_{12};
 };
 
 TEST_F(NarrowTilesOnGpu, ExtentsAroundTilesAndStages) {
