@@ -10,15 +10,16 @@ namespace {
 constexpr int operands = 3;
 constexpr std::uint32_t threads = 256;
 
+// Of a stream that has its own buffers.
 void add_inputs(std::vector<Task>& tasks, int segment, int stream) {
-  tasks.push_back({Engine::copy_in, segment, stream, 0});
-  tasks.push_back({Engine::copy_in, segment, stream, 1});
+  tasks.push_back({Engine::copy_in, segment, stream, stream, 0});
+  tasks.push_back({Engine::copy_in, segment, stream, stream, 1});
 }
 void add_kernel(std::vector<Task>& tasks, int segment, int stream) {
-  tasks.push_back({Engine::compute, segment, stream, 2});
+  tasks.push_back({Engine::compute, segment, stream, stream, 2});
 }
 void add_output(std::vector<Task>& tasks, int segment, int stream) {
-  tasks.push_back({Engine::copy_out, segment, stream, 2});
+  tasks.push_back({Engine::copy_out, segment, stream, stream, 2});
 }
 
 /// Everything of one segment, then everything of the next, streams in turn.
@@ -45,13 +46,26 @@ std::vector<Task> breadth_first(int segments) {
 }
 
 /// In step t: inputs of segment t, kernel of t - 1, output of t - 2, so that no queue ever has a
-/// task at its head that waits for one issued later.
+/// task at its head that waits for one issued later. Each engine has its own stream: with one for
+/// each set of buffers, a GPU copies two segments' inputs at once, which end late together.
 std::vector<Task> pipelined(int segments) {
+  constexpr int sets = 3;
   std::vector<Task> tasks;
+  std::vector<int> last(static_cast<std::size_t>(segments));  // of each segment's tasks so far
+  const auto add = [&](Engine engine, int segment, int operand, int after) {
+    tasks.push_back({engine, segment, static_cast<int>(engine), segment % sets, operand, after});
+    last[static_cast<std::size_t>(segment)] = static_cast<int>(tasks.size()) - 1;
+  };
+  const auto last_of = [&](int segment) {
+    return segment < 0 ? -1 : last[static_cast<std::size_t>(segment)];
+  };
   for (int step = 0; step < segments + 2; ++step) {
-    if (step < segments) add_inputs(tasks, step, step % 3);
-    if (step >= 1 && step - 1 < segments) add_kernel(tasks, step - 1, (step - 1) % 3);
-    if (step >= 2) add_output(tasks, step - 2, (step - 2) % 3);
+    if (const int s = step; s < segments) {
+      add(Engine::copy_in, s, 0, last_of(s - sets));
+      add(Engine::copy_in, s, 1, -1);
+    }
+    if (const int s = step - 1; s >= 0 && s < segments) add(Engine::compute, s, 2, last_of(s));
+    if (const int s = step - 2; s >= 0) add(Engine::copy_out, s, 2, last_of(s));
   }
   return tasks;
 }
@@ -134,7 +148,7 @@ void VectorAddPipeline::issue(const Task& task, const HostVectors& vectors) {
   const std::size_t count = std::min(segment_, vectors.count - first);
   const Stream& stream = streams_[static_cast<std::size_t>(task.stream)];
   const auto buffer = [&](int operand) {
-    return buffers_[static_cast<std::size_t>(task.stream * operands + operand)].address();
+    return buffers_[static_cast<std::size_t>(task.buffers * operands + operand)].address();
   };
   switch (task.engine) {
     case Engine::copy_in:
@@ -169,6 +183,9 @@ PipelineRun VectorAddPipeline::run(const HostVectors& vectors) {
   device_.synchronize();
   for (std::size_t i = 0; i < result.tasks.size(); ++i) {
     const Stream& stream = streams_[static_cast<std::size_t>(result.tasks[i].stream)];
+    if (const int after = result.tasks[i].after; after >= 0) {
+      device_.wait(stream, ends[static_cast<std::size_t>(after)]);
+    }
     device_.record(starts[i], stream);
     issue(result.tasks[i], vectors);
     device_.record(ends[i], stream);

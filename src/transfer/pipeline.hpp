@@ -18,7 +18,8 @@ inline constexpr Form all_forms[] = {Form::serial, Form::simple, Form::better, F
 std::string_view name_of(Form form);
 std::string_view idea_of(Form form);
 
-/// Streams that a form uses, which is also how many sets of device buffers it needs.
+/// Streams that a form uses, which is also how many sets of device buffers it needs: a set for each
+/// stream, but for three buffers, whose streams are one for each engine.
 int stream_count(Form form);
 
 /// The tasks of `segments` segments in the form's order of issue.
@@ -56,7 +57,7 @@ class VectorAddPipeline {
   std::size_t segment_;
   Kernel kernel_;
   std::vector<Stream> streams_;
-  std::vector<Buffer> buffers_;  ///< A, B, C of stream 0, then of stream 1, ...
+  std::vector<Buffer> buffers_;  ///< A, B, C of set 0, then of set 1, ...
 };
 
 }  // namespace tilescope::transfer

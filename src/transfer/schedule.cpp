@@ -45,11 +45,15 @@ std::vector<Interval> play(const std::vector<Task>& tasks, const std::vector<dou
       if (done[i]) continue;
       const auto unit = static_cast<std::size_t>(unit_of(tasks[i].engine, model));
       bool& blocked = stream_blocked[tasks[i].stream];
-      const bool may_start = !blocked && !(model.one_queue_per_engine && unit_blocked[unit]);
+      const int after = tasks[i].after;
+      const bool is_ready = after < 0 || done[static_cast<std::size_t>(after)];
+      const bool may_start =
+          is_ready && !blocked && !(model.one_queue_per_engine && unit_blocked[unit]);
       blocked = true;
       unit_blocked[unit] = true;
       if (!may_start) continue;
-      const double start = std::max(stream_free[tasks[i].stream], unit_free[unit]);
+      double start = std::max(stream_free[tasks[i].stream], unit_free[unit]);
+      if (after >= 0) start = std::max(start, intervals[static_cast<std::size_t>(after)].end);
       if (best == tasks.size() || start < best_start) {
         best = i;
         best_start = start;

@@ -18,7 +18,10 @@ struct Task {
   Engine engine = Engine::copy_in;
   int segment = 0;  ///< which part of the vectors
   int stream = 0;   ///< tasks of one stream run in the order of issue
+  int buffers = 0;  ///< which set of device buffers it works on
   int operand = 0;  ///< which vector a copy moves: 0 = A, 1 = B, 2 = C
+  /// Index of a task of another stream that ends before this one starts, issued before; -1: none.
+  int after = -1;
 };
 
 /// When a task ran, in the unit of the durations.
@@ -37,7 +40,8 @@ struct EngineModel {
 };
 
 /// Plays `tasks`, each of which takes durations[i], on an idle device. Returns when each runs.
-/// A task starts when its stream's previous task has ended and its engine is free.
+/// A task starts when its stream's previous task and the one it comes after have ended and its
+/// engine is free.
 std::vector<Interval> play(const std::vector<Task>& tasks, const std::vector<double>& durations,
                            const EngineModel& model);
 

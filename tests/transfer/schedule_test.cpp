@@ -60,6 +60,31 @@ TEST(Schedule, NoEngineAndNoStreamDoesTwoThingsAtOnce) {
   }
 }
 
+TEST(Schedule, ASegmentsTasksFollowOneAnotherAndItsBuffersAreFreeBefore) {
+  for (const Form form : all_forms) {
+    const std::vector<Task> tasks = tasks_of(form, 9);
+    const std::vector<Interval> when = played(form, 9, many_queues);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      EXPECT_LT(tasks[i].after, static_cast<int>(i));
+      for (std::size_t j = 0; j < i; ++j) {
+        if (tasks[i].buffers != tasks[j].buffers || tasks[i].engine == tasks[j].engine) continue;
+        EXPECT_TRUE(when[j].end <= when[i].start)
+            << name_of(form) << ": tasks " << j << " and " << i;
+      }
+    }
+  }
+}
+
+// A task issued later may start first, but not before the one it comes after.
+TEST(Schedule, TasksWaitForTheOneTheyComeAfter) {
+  const std::vector<Task> tasks{{.engine = Engine::copy_in, .stream = 0},
+                                {.engine = Engine::compute, .stream = 1, .after = 0},
+                                {.engine = Engine::copy_out, .stream = 2}};
+  const std::vector<Interval> when = play(tasks, {3.0, 1.0, 1.0}, many_queues);
+  EXPECT_EQ(when[1].start, 3.0);
+  EXPECT_EQ(when[2].start, 0.0);
+}
+
 // The order that the lectures arrive at, on the GPUs they speak of: one copy queue for both
 // directions, in which C.0 holds up A.1 and B.1.
 TEST(Schedule, LecturesOrderOnTheLecturesHardware) {
