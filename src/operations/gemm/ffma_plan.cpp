@@ -175,19 +175,26 @@ FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, c
   return best;
 }
 
-FfmaPlan best_ffma_plan(const GemmProblem& problem, const DeviceProperties& device) {
-  FfmaPlan best;
+std::vector<FfmaPlan> ffma_plan_candidates(const GemmProblem& problem,
+                                           const DeviceProperties& device) {
+  std::vector<FfmaPlan> plans;
   for (const FfmaTile& tile : ffma_tiles()) {
     const std::int64_t slots = std::int64_t{device.sm_count} * tile.blocks_per_sm();
     const std::int64_t most =
         std::clamp<std::int64_t>(groups_of(problem.shape.k, phase) / 4, 1,
                                  std::max<std::int64_t>(1, 2 * slots / tiles_of(problem, tile)));
     for (int splits = 1; splits <= most; ++splits) {
-      const FfmaPlan plan = ffma_plan(problem, device, tile, splits);
-      if (best.phases_of_split == 0 || plan.cycles < best.cycles) best = plan;
+      plans.push_back(ffma_plan(problem, device, tile, splits));
     }
   }
-  return best;
+  return plans;
+}
+
+FfmaPlan best_ffma_plan(const GemmProblem& problem, const DeviceProperties& device) {
+  const std::vector<FfmaPlan> plans = ffma_plan_candidates(problem, device);
+  return *std::min_element(plans.begin(), plans.end(), [](const auto& one, const auto& other) {
+    return one.cycles < other.cycles;
+  });
 }
 
 Launch ffma_launch(const GemmProblem& problem, const FfmaPlan& plan) {

@@ -55,7 +55,11 @@ struct FfmaPlan {
 FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, const FfmaTile& tile,
                    int splits);
 
-/// The plan with the fewest expected cycles. Extents are at least 1.
+/// The plans of all tiles and all numbers of parts that are worth a try. Extents are at least 1.
+std::vector<FfmaPlan> ffma_plan_candidates(const GemmProblem& problem,
+                                           const DeviceProperties& device);
+
+/// The one with the fewest expected cycles.
 FfmaPlan best_ffma_plan(const GemmProblem& problem, const DeviceProperties& device);
 
 /// Whether rows of memory lie as the tiles want them: A's along m where its tiles lie step after

@@ -60,6 +60,10 @@ Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
 std::vector<RegisterTile> register_tile_candidates(const GemmProblem& problem,
                                                    const DeviceProperties& device);
 
+/// The cycles that the model expects of one of them.
+double expected_cycles(const GemmProblem& problem, const RegisterTile& tile,
+                       const DeviceProperties& device);
+
 std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
                                                     const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_register_operand(Device& device, const GemmProblem& problem);

@@ -172,6 +172,11 @@ std::string text_of(const RegisterTile& tile) {
   return text;
 }
 
+double expected_cycles(const GemmProblem& problem, const RegisterTile& tile,
+                       const DeviceProperties& device) {
+  return predicted_cycles(problem, tile, layout_of(problem, tile), device.sm_count);
+}
+
 std::vector<RegisterTile> register_tile_candidates(const GemmProblem& problem,
                                                    const DeviceProperties& device) {
   std::vector<std::pair<double, RegisterTile>> candidates;

@@ -193,6 +193,11 @@ std::optional<TensorTile> best_panel_tile(const GemmProblem& problem,
   return std::nullopt;
 }
 
+double expected_cycles(const GemmProblem& problem, const TensorTile& tile,
+                       const DeviceProperties& device) {
+  return predicted_cycles(problem, tile, layout_of(problem, tile), device.sm_count);
+}
+
 std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
                                                const DeviceProperties& device) {
   std::vector<std::pair<double, TensorTile>> candidates;

@@ -37,6 +37,10 @@ TensorTile parse_tensor_tile(const std::string& text);
 std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
                                                const DeviceProperties& device);
 
+/// The cycles that the model expects of one of them.
+double expected_cycles(const GemmProblem& problem, const TensorTile& tile,
+                       const DeviceProperties& device);
+
 /// The best of them with a panel of B in shared memory; nothing where k is too long for all.
 std::optional<TensorTile> best_panel_tile(const GemmProblem& problem,
                                           const DeviceProperties& device);
