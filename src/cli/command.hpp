@@ -28,6 +28,7 @@ void register_run(CLI::App& app, std::function<int()>& run);
 void register_check(CLI::App& app, std::function<int()>& run);
 void register_explain(CLI::App& app, std::function<int()>& run);
 void register_devices(CLI::App& app, std::function<int()>& run);
+void register_tune(CLI::App& app, std::function<int()>& run);
 void register_transfer(CLI::App& app, std::function<int()>& run);
 void register_occupancy(CLI::App& app, std::function<int()>& run);
 void register_roofline(CLI::App& app, std::function<int()>& run);

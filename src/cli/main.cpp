@@ -32,7 +32,8 @@ const Group groups[] = {
      {cli::register_matmul, cli::register_saxpb, cli::register_vector_add, cli::register_scale,
       cli::register_reverse, cli::register_transpose, cli::register_blur, cli::register_laplacian,
       cli::register_histogram, cli::register_reduce}},
-    {"Measure", {cli::register_ladder, cli::register_transfer, cli::register_devices}},
+    {"Measure",
+     {cli::register_ladder, cli::register_tune, cli::register_transfer, cli::register_devices}},
     {"Reason",
      {cli::register_occupancy, cli::register_roofline, cli::register_tiles, cli::register_warps,
       cli::register_banks, cli::register_coalesce, cli::register_dram, cli::register_memories}}};

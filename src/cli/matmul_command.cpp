@@ -7,6 +7,7 @@
 #include <tilescope/device.hpp>
 #include <tilescope/matmul.hpp>
 #include <tilescope/npy.hpp>
+#include <tilescope/tuning.hpp>
 #include <utility>
 
 #include "base/file.hpp"
@@ -43,6 +44,9 @@ struct MatmulCommand {
       throw Error(ErrorKind::usage, "--order F is for one matrix: a batch is written in C order");
     }
     const std::shared_ptr<Device> opened = Device::open(device);
+    if (const std::string trouble = tuning_trouble(*opened); !trouble.empty()) {
+      note("tilescope: note: " + trouble);
+    }
     const std::size_t limit = memory_limit(*opened, inputs);
     if (resume && limit == 0) {
       throw Error(ErrorKind::usage,

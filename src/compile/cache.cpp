@@ -48,14 +48,18 @@ bool take_text(std::string_view& in, std::string& text) {
 }  // namespace
 
 Cache Cache::standard() {
-  if (const char* own = std::getenv("TILESCOPE_CACHE")) return Cache(own);
+  return Cache(standard_directory());
+}
+
+fs::path Cache::standard_directory() {
+  if (const char* own = std::getenv("TILESCOPE_CACHE")) return own;
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) {
-    return Cache(fs::path(xdg) / "tilescope");
+    return fs::path(xdg) / "tilescope";
   }
   if (const char* home = std::getenv("HOME"); home && *home) {
-    return Cache(fs::path(home) / ".cache/tilescope");
+    return fs::path(home) / ".cache/tilescope";
   }
-  return Cache({});
+  return {};
 }
 
 fs::path Cache::path_of(std::string_view key) const {

@@ -20,6 +20,8 @@ class Cache {
   /// $TILESCOPE_CACHE, else $XDG_CACHE_HOME/tilescope, else ~/.cache/tilescope. An empty
   /// $TILESCOPE_CACHE turns the cache off.
   static Cache standard();
+  /// Where that one lies; empty where nothing is kept.
+  static std::filesystem::path standard_directory();
 
   /// The program stored for `key` (every byte that decides the result), if it is there and whole.
   std::optional<Program> find(std::string_view key) const;

@@ -105,23 +105,31 @@ class DeviceMatrices {
 
 }  // namespace
 
-DeviceChoice choose_variant(const HostProblem& problem, const DeviceProperties& device,
+DeviceChoice choose_variant(const HostProblem& problem, const Device& device,
                             const std::string& name) {
-  // In their own types operands need no conversion on the host. `general` takes all of them; a
-  // kernel that is faster may want the precision's own.
+  const DeviceProperties& properties = device.properties();
   const GemmProblem own = device_problem(problem, true), converted = device_problem(problem, false);
   if (!name.empty()) {
     const GemmVariant& variant = gemm_variant(name);
-    if (!variant.refusal(own, device)) return {&variant, own};
-    const auto why = variant.refusal(converted, device);
-    if (!why) return {&variant, converted};
+    if (!variant.refusal(own, properties)) return {{.variant = &variant}, own};
+    const auto why = variant.refusal(converted, properties);
+    if (!why) return {{.variant = &variant}, converted};
     throw Error(ErrorKind::usage, fmt::format("variant {}: {}", name, *why));
   }
+  DeviceChoice choice = choose_by_model(problem, properties);
+  if (auto tuned = tuned_choice(choice.problem, device)) choice.kernel = *std::move(tuned);
+  return choice;
+}
+
+DeviceChoice choose_by_model(const HostProblem& problem, const DeviceProperties& device) {
+  // In their own types operands need no conversion on the host. `general` takes all of them; a
+  // kernel that is faster may want the precision's own.
+  const GemmProblem own = device_problem(problem, true), converted = device_problem(problem, false);
   const GemmVariant& best = best_gemm_variant(own, device);
   const GemmVariant& best_converted = best_gemm_variant(converted, device);
   // The table climbs: what comes later is faster.
-  if (&best_converted > &best) return {&best_converted, converted};
-  return {&best, own};
+  if (&best_converted > &best) return {{.variant = &best_converted}, converted};
+  return {{.variant = &best}, own};
 }
 
 MatmulReport multiply_on_device(Device& device, const HostProblem& problem,
@@ -135,17 +143,17 @@ MatmulReport multiply_on_device(Device& device, const HostProblem& problem,
   if (problem.beta != 0.0) c.upload();
   device.copy_to_device(bias.address(), problem.bias.data(), problem.bias.size_bytes());
 
-  const auto run = choice.variant->prepare(device, choice.problem);
+  const auto run = choice.kernel.prepare(device, choice.problem);
   const Event before = device.create_event(), after = device.create_event();
   device.record(before);
   run->run({.a = a.address(), .b = b.address(), .c = c.address(), .bias = bias.address()});
   device.record(after);
   const double elapsed = device.elapsed_ms(before, after);
   c.download();
-  return {.variant = std::string(choice.variant->name),
+  return {.variant = std::string(choice.kernel.variant->name),
           .compute_ms = elapsed,
           .precision = problem.precision,
-          .note = run->note()};
+          .note = choice.kernel.explained(run->note())};
 }
 
 }  // namespace tilescope::operations

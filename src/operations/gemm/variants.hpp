@@ -11,6 +11,12 @@
 
 namespace tilescope::operations {
 
+/// One of the ways in which a variant can compute a problem.
+struct GemmPlan {
+  std::string text;     ///< what it is called in files; no two plans of a problem have the same
+  double cycles = 0.0;  ///< what the variant's model expects
+};
+
 struct GemmVariant {
   std::string_view name;
   std::string_view idea;    ///< what is new, in a few words
@@ -20,6 +26,14 @@ struct GemmVariant {
   std::unique_ptr<GemmRun> (*prepare)(Device& device, const GemmProblem& problem);
   /// Whether the dispatcher should take it for a problem that it does not refuse; null: always.
   bool (*pays)(const GemmProblem& problem, const DeviceProperties& device) = nullptr;
+  /// The plans among which `prepare` takes the first, the best by a model before the others; null:
+  /// it has but one.
+  std::vector<GemmPlan> (*plans)(const GemmProblem& problem,
+                                 const DeviceProperties& device) = nullptr;
+  /// As `prepare`, by one of them. Throws Error(usage) for a text that is none of the problem's.
+  std::unique_ptr<GemmRun> (*prepare_plan)(Device& device, const GemmProblem& problem,
+                                           std::string_view plan) = nullptr;
+  bool is_step = false;  ///< of the ladder alone: a later row has its plan among others
 };
 
 /// All of them. The last that does not refuse a problem, and pays, is the one that the dispatcher

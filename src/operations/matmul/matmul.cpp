@@ -85,9 +85,10 @@ MatmulReport multiply_with_kernel(Device& device, const HostProblem& problem,
   const bool in_table = find_gemm_variant(name) != nullptr;
   if (!name.empty() && !in_table) return multiply_with_rung(device, problem, matmul_variant(name));
   const HostProblem by_rows = with_rows_of_c(problem);
-  const DeviceChoice choice = choose_variant(by_rows, device.properties(), name);
+  const DeviceChoice choice = choose_variant(by_rows, device, name);
   // `general` is slower than the ladder's best, but takes everything.
-  if (name.empty() && choice.variant == &gemm_variants().front() && is_for_ladder(problem)) {
+  const bool by_general = choice.kernel.variant == &gemm_variants().front();
+  if (name.empty() && by_general && !choice.kernel.is_tuned && is_for_ladder(problem)) {
     const MatmulVariant& rung = best_rung(device, problem);
     if (!rung.refusal(problem.shape(), device.properties())) {
       return multiply_with_rung(device, problem, rung);

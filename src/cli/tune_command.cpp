@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <tilescope/device.hpp>
+#include <tilescope/tuning.hpp>
+
+#include "base/signals.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "report/tuning_report.hpp"
+
+namespace tilescope::cli {
+namespace {
+
+constexpr int interrupted_exit = 130;
+
+// "1000x999x1001": rows of A, columns of B, columns of A.
+MatmulShape parse_shape(const std::string& text) {
+  std::vector<std::int64_t> extents;
+  for (const std::string_view part : split(text, 'x')) {
+    std::int64_t value = 0;
+    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), value);
+    const bool is_whole = failure == std::errc{} && end == part.data() + part.size();
+    if (is_whole && value > 0) extents.push_back(value);
+  }
+  if (extents.size() != 3 || split(text, 'x').size() != 3) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--shape {}: give MxNxK, such as 1000x999x1001", printable(text, 40)));
+  }
+  return {extents[0], extents[1], extents[2]};
+}
+
+DataType type_of(Precision precision) {
+  switch (precision) {
+    case Precision::bf16:
+      return DataType::bfloat16;
+    case Precision::fp16:
+      return DataType::float16;
+    case Precision::fp64:
+      return DataType::float64;
+    default:
+      return DataType::float32;
+  }
+}
+
+struct TuneCommand {
+  std::string device = "auto", json, type, activation;
+  std::vector<std::string> precisions, shapes;
+  MatmulProduct product;
+  TuneOptions options;
+  bool list = false, forget = false, transpose_a = false, transpose_b = false, no_keep = false;
+
+  int run() {
+    for (const std::string& shape : shapes) shapes_.push_back(parse_shape(shape));
+    for (const std::string& name : precisions) precisions_.push_back(parse_precision(name));
+    if (list && forget) {
+      throw Error(ErrorKind::usage, "--list and --forget do not go together");
+    }
+    if (list) return print_list();
+    if (forget) return forget_all();
+    if (shapes_.empty()) {
+      throw Error(ErrorKind::usage,
+                  "which product? --shape MxNxK, such as --shape 4096x4096x4096; --list shows what "
+                  "is tuned");
+    }
+    return tune_all();
+  }
+
+ private:
+  // Whether the options name a product, by its name's beginning: "4096x4096x4096 bf16, ...".
+  bool is_named(const std::string& text) const {
+    const std::string_view name = split(text, ',').front();
+    const auto is_of = [&](const std::string& shape) {
+      if (precisions_.empty()) return name.substr(0, name.find(' ')) == shape;
+      return std::any_of(precisions_.begin(), precisions_.end(), [&](Precision precision) {
+        return name == fmt::format("{} {}", shape, name_of(precision));
+      });
+    };
+    if (!shapes_.empty()) {
+      return std::any_of(shapes_.begin(), shapes_.end(), [&](const MatmulShape& s) {
+        return is_of(fmt::format("{}x{}x{}", s.m, s.n, s.k));
+      });
+    }
+    return precisions_.empty() || is_of(std::string(name.substr(0, name.find(' '))));
+  }
+
+  int print_list() const {
+    std::vector<std::string> troubles;
+    std::vector<TunedMatmul> products = tuned_matmuls(&troubles);
+    std::erase_if(products, [&](const TunedMatmul& one) { return !is_named(one.product); });
+    for (const std::string& trouble : troubles) note("tilescope: note: " + trouble);
+    if (json != "-") print(report::tuned_list(products));
+    write_json({{"version", 1}, {"command", "tune"}, {"tuned", report::tuned_json(products)}},
+               json);
+    return 0;
+  }
+
+  int forget_all() const {
+    const std::size_t count =
+        forget_tuned_matmuls([&](const std::string& name) { return is_named(name); });
+    if (json != "-") {
+      print(fmt::format("{} {} forgotten\n", count, count == 1 ? "product" : "products"));
+    }
+    write_json({{"version", 1}, {"command", "tune"}, {"forgotten", count}}, json);
+    return 0;
+  }
+
+  int tune_all() {
+    const std::shared_ptr<Device> opened = Device::open(device);
+    const CancelScope cancel;
+    options.cancel = CancelScope::flag();
+    options.keep = !no_keep;
+    if (const std::string trouble = tuning_trouble(*opened); !trouble.empty()) {
+      note("tilescope: note: " + trouble);
+    }
+    if (precisions_.empty()) precisions_.push_back(Precision::automatic);
+    nlohmann::json reports = nlohmann::json::array();
+    bool wrong = false;
+    bool is_first = true;
+    for (const Precision precision : precisions_) {
+      for (const MatmulShape& shape : shapes_) {
+        TuneReport report;
+        try {
+          report = tune_one(*opened, shape, precision);
+        } catch (const Error&) {
+          if (!CancelScope::cancelled()) throw;
+          note("tilescope: interrupted; the products above are kept");
+          return interrupted_exit;
+        }
+        for (const TuneCandidate& candidate : report.candidates) {
+          wrong = wrong || candidate.verdict == TuneVerdict::wrong;
+        }
+        if (json != "-") {
+          if (is_first) {
+            print(fmt::format("tune on {} ({})\n", opened->id(), opened->properties().name));
+          }
+          is_first = false;
+          print(report::tuning_table(report));
+        }
+        reports.push_back(report::tuning_json(report));
+      }
+    }
+    write_json({{"version", 1},
+                {"command", "tune"},
+                {"device", opened->id()},
+                {"device_name", opened->properties().name},
+                {"products", std::move(reports)}},
+               json);
+    return wrong ? static_cast<int>(ErrorKind::wrong_result) : 0;
+  }
+
+  TuneReport tune_one(Device& on, const MatmulShape& shape, Precision precision) {
+    product.shape = shape;
+    product.precision = precision;
+    product.type = type.empty() ? type_of(precision) : parse_data_type(type);
+    if (transpose_a) product.a_order = Order::column_major;
+    if (transpose_b) product.b_order = Order::column_major;
+    if (activation == "relu") product.activation = Activation::relu;
+    if (activation == "gelu") product.activation = Activation::gelu;
+    ProgressLine progress("candidates");
+    std::uint64_t done = 0;
+    options.on_candidate = [&](const TuneCandidate&) { progress.update(++done); };
+    return tune_matmul(on, product, options);
+  }
+
+  std::vector<MatmulShape> shapes_;
+  std::vector<Precision> precisions_;
+};
+
+}  // namespace
+
+void register_tune(CLI::App& app, std::function<int()>& run) {
+  auto command = std::make_shared<TuneCommand>();
+  CLI::App* sub =
+      app.add_subcommand("tune", "Time the kernels for a product, and remember the fastest");
+  sub->add_option("--shape", command->shapes,
+                  "Rows of A, columns of B, columns of A (may be given several times)")
+      ->type_name("MxNxK");
+  sub->add_option("--precision", command->precisions,
+                  "As of matmul: fp32 (default), fp32_fast, tf32, bf16, fp16 or fp64 (may be given "
+                  "several times)")
+      ->type_name("NAME");
+  sub->add_option("--type", command->type,
+                  "Type of the matrices (default: the precision's own, such as bfloat16)")
+      ->type_name("NAME");
+  sub->add_option("--batch", command->product.batch, "Matrices multiplied at once")
+      ->type_name("N")
+      ->capture_default_str();
+  sub->add_flag("--transpose-a", command->transpose_a, "A is stored by columns");
+  sub->add_flag("--transpose-b", command->transpose_b, "B is stored by columns");
+  sub->add_flag("--accumulate", command->product.adds_to_c, "The product is added to a matrix");
+  sub->add_flag("--bias", command->product.has_bias, "With a bias");
+  sub->add_option("--activation", command->activation, "With an activation: relu or gelu")
+      ->check(CLI::IsMember({"relu", "gelu"}))
+      ->type_name("NAME");
+  sub->add_option("--device", command->device, "auto, cuda, cuda:N or emulated")
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  sub->add_option("--candidates", command->options.candidates,
+                  "Measure at most this many, but one of each variant")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N")
+      ->capture_default_str();
+  sub->add_option("--samples", command->options.samples, "Timed runs of each finalist, at least")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N")
+      ->capture_default_str();
+  sub->add_flag("--no-keep", command->no_keep, "Only show the table");
+  sub->add_flag("--list", command->list, "Show what is tuned, of all devices");
+  sub->add_flag("--forget", command->forget,
+                "Remove what is tuned, of all devices; with --shape or --precision only that");
+  sub->add_option("--seed", command->options.seed, "Seed of the random data")
+      ->type_name("N")
+      ->capture_default_str();
+  add_json_option(*sub, command->json);
+  sub->footer(
+      "Every candidate's result is compared before it is timed and after; a wrong one\n"
+      "is never taken, and the exit code is then 1. The fastest is kept for this device\n"
+      "in $TILESCOPE_CACHE/tuned, and matmul takes it for that product; its bits may\n"
+      "differ from those of the untuned choice. TILESCOPE_AUTOTUNE=0 turns that off.\n"
+      "\n"
+      "Examples:\n"
+      "  tilescope tune --precision bf16 --shape 4096x4096x4096\n"
+      "  tilescope tune --precision fp32 --precision tf32 --shape 1000x999x1001\n"
+      "  tilescope tune --device emulated --precision fp16 --shape 64x64x64\n"
+      "  tilescope tune --list\n"
+      "  tilescope tune --forget --shape 1000x999x1001");
+  sub->callback([command, &run] { run = [command] { return command->run(); }; });
+}
+
+}  // namespace tilescope::cli

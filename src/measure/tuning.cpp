@@ -1,0 +1,240 @@
+#include "measure/tuning.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <tilescope/error.hpp>
+
+#include "measure/tuning_data.hpp"
+#include "operations/gemm/tuned_products.hpp"
+
+namespace tilescope::measure {
+namespace {
+
+using operations::GemmChoice;
+using operations::GemmProblem;
+
+// A first look is few runs; who is slower by more than this then is not looked at again.
+constexpr double clearly_slower = 1.15;
+// Below this a gain may be chance, and is not worth other bits than the model's choice has.
+constexpr double least_gain = 0.01;
+constexpr int rounds = 3;
+
+// One that takes part.
+struct Contender {
+  GemmChoice choice;
+  TuneCandidate candidate;
+  std::unique_ptr<operations::GemmRun> run;
+  std::vector<double> samples_ms;
+
+  bool is_right() const {
+    return candidate.verdict == TuneVerdict::ok || candidate.verdict == TuneVerdict::slower;
+  }
+};
+
+class Tuner {
+ public:
+  Tuner(Device& device, const GemmProblem& problem, const TuneOptions& options, const Timer& timer)
+      : device_(device),
+        problem_(problem),
+        options_(options),
+        timer_(timer),
+        data_(device, problem, options.seed) {}
+
+  std::vector<TuneCandidate> tune(const std::vector<GemmChoice>& choices) {
+    for (const GemmChoice& choice : choices) first_look(choice);
+    if (const Contender* const best = fastest()) {
+      const GemmChoice leader = best->choice;
+      for (const GemmChoice& choice :
+           operations::siblings(leader, problem_, device_.properties())) {
+        const bool is_known =
+            std::any_of(contenders_.begin(), contenders_.end(), [&](const Contender& other) {
+              return other.choice.variant == choice.variant && other.choice.plan == choice.plan;
+            });
+        if (!is_known) first_look(choice);
+      }
+      time_finalists();
+      choose();
+    }
+    std::vector<TuneCandidate> candidates;
+    for (Contender& contender : contenders_) candidates.push_back(std::move(contender.candidate));
+    return candidates;
+  }
+
+ private:
+  // Runs `work`; what goes wrong is the contender's result.
+  template <typename Work>
+  void guarded(Contender& contender, const Work& work) {
+    if (options_.cancel != nullptr && *options_.cancel) {
+      throw Error(ErrorKind::usage, "tuning was interrupted; nothing is kept");
+    }
+    try {
+      work();
+    } catch (const Error& error) {
+      contender.candidate.verdict = TuneVerdict::failed;
+      contender.candidate.reason = error.what();
+    }
+    if (!contender.is_right()) {
+      contender.candidate.time_ms = 0.0;
+      contender.run.reset();
+    }
+  }
+
+  static void judge(Contender& contender, const std::string& defect) {
+    if (defect.empty()) return;
+    contender.candidate.verdict = TuneVerdict::wrong;
+    contender.candidate.reason = defect;
+  }
+
+  void first_look(const GemmChoice& choice) {
+    const double khz = device_.properties().core_clock_khz;
+    contenders_.push_back({.choice = choice,
+                           .candidate = {.variant = std::string(choice.variant->name),
+                                         .plan = choice.plan,
+                                         .note = {},
+                                         .predicted_ms = khz > 0.0 ? choice.cycles / khz : 0.0,
+                                         .verdict = TuneVerdict::ok,
+                                         .reason = {},
+                                         .by_model = contenders_.empty()},
+                           .run = nullptr,
+                           .samples_ms = {}});
+    Contender& contender = contenders_.back();
+    guarded(contender, [&] {
+      contender.run = choice.prepare(device_, problem_);
+      judge(contender, data_.defect_of_integers(*contender.run));
+      contender.candidate.note = contender.run->note();
+      if (!contender.is_right()) return;
+      constexpr int few = 5;
+      const bool is_gpu = device_.kind() == DeviceKind::cuda;
+      time(contender, {.least_samples = is_gpu ? few : 1,
+                       .most_samples = 3 * few,
+                       .budget_ms = 10.0,
+                       .head_start = {}});
+    });
+    drop_slower();
+    if (options_.on_candidate) options_.on_candidate(contenders_.back().candidate);
+  }
+
+  void time(Contender& contender, TimingOptions options) {
+    options.head_start = [this] { occupy(); };
+    const auto run = [&](int i) { data_.run(*contender.run, i); };
+    const Timing timing = timer_ ? timer_(device_, contender.choice, run, options)
+                                 : time_on_device(device_, run, options);
+    auto& all = contender.samples_ms;
+    all.insert(all.end(), timing.samples_ms.begin(), timing.samples_ms.end());
+    std::sort(all.begin(), all.end());
+    contender.candidate.time_ms = Timing{all}.median_ms();
+  }
+
+  Contender* fastest() {
+    Contender* best = nullptr;
+    for (Contender& contender : contenders_) {
+      if (contender.candidate.verdict != TuneVerdict::ok) continue;
+      if (!best || contender.candidate.time_ms < best->candidate.time_ms) best = &contender;
+    }
+    return best;
+  }
+
+  // The model's choice stays: the others are compared with it.
+  void drop_slower() {
+    const Contender* const best = fastest();
+    if (best == nullptr) return;
+    for (Contender& contender : contenders_) {
+      if (contender.candidate.verdict != TuneVerdict::ok || contender.candidate.by_model) continue;
+      if (contender.candidate.time_ms <= clearly_slower * best->candidate.time_ms) continue;
+      contender.candidate.verdict = TuneVerdict::slower;
+      contender.run.reset();
+    }
+  }
+
+  // In turns, so that clocks that change change for all.
+  void time_finalists() {
+    const auto each = [&](const auto& work) {
+      for (Contender& contender : contenders_) {
+        if (contender.candidate.verdict == TuneVerdict::ok) {
+          guarded(contender, [&] { work(contender); });
+        }
+      }
+    };
+    each([](Contender& contender) { contender.samples_ms.clear(); });
+    constexpr double budget_ms = 150.0;
+    constexpr int most_samples = 70;  // of one round: the queue of the driver is not endless
+    const bool is_gpu = device_.kind() == DeviceKind::cuda;
+    for (int round = 0; round < (is_gpu ? rounds : 1); ++round) {
+      each([&](Contender& contender) {
+        const int least = is_gpu ? (options_.samples + rounds - 1) / rounds : 1;
+        time(contender, {.least_samples = least,
+                         .most_samples = std::max(least, most_samples),
+                         .budget_ms = budget_ms / rounds,
+                         .head_start = {}});
+      });
+    }
+    each([&](Contender& contender) { judge(contender, data_.defect_of_reals(*contender.run, 1)); });
+  }
+
+  void choose() {
+    Contender* best = fastest();
+    Contender& model = contenders_.front();
+    if (best != nullptr && model.candidate.verdict == TuneVerdict::ok &&
+        model.candidate.time_ms <= (1.0 + least_gain) * best->candidate.time_ms) {
+      best = &model;
+    }
+    if (best != nullptr) best->candidate.chosen = true;
+  }
+
+  // Memory writes that take a GPU longer than the host needs to queue the shortest runs; they also
+  // take everybody's operands out of the cache.
+  void occupy() {
+    if (device_.kind() != DeviceKind::cuda) return;
+    constexpr std::size_t most_bytes = std::size_t{512} << 20U;
+    constexpr int times = 6;
+    if (scratch_.bytes() == 0) {
+      scratch_ =
+          device_.allocate(std::min(most_bytes, device_.properties().global_bytes / 32), "scratch");
+    }
+    for (int i = 0; i < times; ++i) device_.fill(scratch_.address(), 0, scratch_.bytes());
+  }
+
+  Device& device_;
+  const GemmProblem& problem_;
+  const TuneOptions& options_;
+  const Timer& timer_;
+  TuningData data_;
+  Buffer scratch_;
+  std::vector<Contender> contenders_;
+};
+
+}  // namespace
+
+std::vector<TuneCandidate> tune(Device& device, const GemmProblem& problem,
+                                const std::vector<GemmChoice>& choices, const TuneOptions& options,
+                                const Timer& timer) {
+  return Tuner(device, problem, options, timer).tune(choices);
+}
+
+TuneReport tune_problem(Device& device, const GemmProblem& problem, const TuneOptions& options,
+                        const Timer& timer) {
+  const std::vector<GemmChoice> choices = operations::tuning_candidates(
+      problem, device.properties(), static_cast<std::size_t>(options.candidates));
+  TuneReport report{.product = operations::key_of(problem),
+                    .candidates = tune(device, problem, choices, options, timer),
+                    .file = {}};
+  const auto chosen = std::find_if(report.candidates.begin(), report.candidates.end(),
+                                   [](const TuneCandidate& one) { return one.chosen; });
+  // Of one candidate there is nothing to remember; of a wrong model's choice no time.
+  const TuneCandidate& model = report.candidates.front();
+  if (!options.keep || choices.size() < 2 || chosen == report.candidates.end()) return report;
+  operations::TunedProducts& products = operations::tuned_products(device);
+  products.keep(report.product,
+                {.variant = chosen->variant,
+                 .plan = chosen->plan,
+                 .note = chosen->note,
+                 .ms = chosen->time_ms,
+                 .model = model.note.empty() ? model.variant : model.variant + ' ' + model.note,
+                 .model_ms = model.time_ms > 0.0 ? model.time_ms : chosen->time_ms});
+  report.file = products.file().string();
+  return report;
+}
+
+}  // namespace tilescope::measure
