@@ -9,8 +9,8 @@
 #include "measure/timing.hpp"
 #include "operations/gemm/accuracy.hpp"
 #include "operations/gemm/cublas_run.hpp"
+#include "operations/gemm/dispatch.hpp"
 #include "operations/gemm/tensor_tiles.hpp"
-#include "operations/gemm/variants.hpp"
 #include "operations/matmul/kernel_product.hpp"
 
 namespace tilescope::products {
@@ -130,12 +130,19 @@ class Contest {
   void add_ours() {
     const DeviceProperties& properties = device_.properties();
     const std::string_view best = operations::best_gemm_variant(problem_, properties).name;
+    const auto tuned = operations::tuned_choice(problem_, device_);
     for (const operations::GemmVariant& variant : operations::gemm_variants()) {
       const bool is_best = variant.name == best;
       if (!wanted(variant.name) && !(is_best && wanted(dispatched))) continue;
-      Result result{.variant = std::string(variant.name), .dispatched = is_best};
+      Result result{.variant = std::string(variant.name), .dispatched = is_best && !tuned};
       if (auto why = variant.refusal(problem_, properties)) result.trouble = *why;
       add(std::move(result), [&] { return variant.prepare(device_, problem_); });
+    }
+    if (tuned && wanted(dispatched)) {
+      add({.variant = "tuned", .dispatched = true},
+          [&] { return tuned->prepare(device_, problem_); });
+      std::string& note = contenders_.back().result.note;
+      note = fmt::format("{} {}", tuned->variant->name, note);
     }
     for (const std::string& text : options_.tiles) {
       const operations::TensorTile tile = operations::parse_tensor_tile(text);

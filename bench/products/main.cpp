@@ -20,6 +20,8 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "contest.hpp"
+#include "measure/tuning.hpp"
+#include "report/tuning_report.hpp"
 
 namespace tilescope::products {
 namespace {
@@ -92,7 +94,7 @@ class Bench {
   std::vector<std::string> precisions{"fp32", "bf16", "fp16", "tf32", "fp32_fast"};
   std::vector<std::string> shapes, sets;
   std::string device = "auto", json, data = "uniform";
-  bool all = false;
+  bool all = false, tune = false;
   ContestOptions options{.variants = {"dispatched"}};
 
   int run() {
@@ -131,6 +133,7 @@ class Bench {
 
   void one(Device& opened, const NamedShape& shape, Precision precision) {
     const operations::GemmProblem problem = problem_of(shape.shape, precision);
+    if (tune) fmt::print("{}", report::tuning_table(measure::tune_problem(opened, problem, {})));
     const std::vector<Result> results = contest(opened, problem, options);
     const double peer_ms = fastest_peer_ms(results);
     Ratio best{0.0, text_of(shape.shape)};
@@ -241,6 +244,7 @@ int main(int argc, char** argv) {
                  "Variants of ours; dispatched: the library's choice")
       ->capture_default_str();
   app.add_flag("--all", bench.all, "Every variant that takes the product");
+  app.add_flag("--tune", bench.tune, "Tune each product first, and keep what was found");
   app.add_option(
       "--tile", bench.options.tiles,
       "Also this tensor tile: M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL]");

@@ -6,7 +6,9 @@
 #include <memory>
 #include <tilescope/error.hpp>
 
+#include "base/parallel.hpp"
 #include "measure/tuning_data.hpp"
+#include "operations/gemm/plan_recorder.hpp"
 #include "operations/gemm/tuned_products.hpp"
 
 namespace tilescope::measure {
@@ -43,11 +45,13 @@ class Tuner {
         data_(device, problem, options.seed) {}
 
   std::vector<TuneCandidate> tune(const std::vector<GemmChoice>& choices) {
+    compile(choices);
     for (const GemmChoice& choice : choices) first_look(choice);
     if (const Contender* const best = fastest()) {
-      const GemmChoice leader = best->choice;
-      for (const GemmChoice& choice :
-           operations::siblings(leader, problem_, device_.properties())) {
+      const std::vector<GemmChoice> more =
+          operations::siblings(best->choice, problem_, device_.properties());
+      compile(more);
+      for (const GemmChoice& choice : more) {
         const bool is_known =
             std::any_of(contenders_.begin(), contenders_.end(), [&](const Contender& other) {
               return other.choice.variant == choice.variant && other.choice.plan == choice.plan;
@@ -63,6 +67,31 @@ class Tuner {
   }
 
  private:
+  // On all cores: one after the other compiling would take longer than all the rest. What fails
+  // here fails again where it is somebody's result.
+  void compile(const std::vector<GemmChoice>& choices) {
+    std::vector<KernelRequest> requests;
+    for (const GemmChoice& choice : choices) {
+      try {
+        const auto prepare = [&](Device& device) { return choice.prepare(device, problem_); };
+        for (KernelRequest& one : operations::recorded_kernels(prepare, device_.properties())) {
+          requests.push_back(std::move(one));
+        }
+      } catch (const Error&) {
+        continue;
+      }
+    }
+    std::vector<Kernel> loaded(requests.size());
+    parallel_for(requests.size(), [&](std::size_t i) {
+      try {
+        loaded[i] = device_.load(requests[i]);
+      } catch (const Error&) {
+        loaded[i] = {};
+      }
+    });
+    kernels_.insert(kernels_.end(), loaded.begin(), loaded.end());
+  }
+
   // Runs `work`; what goes wrong is the contender's result.
   template <typename Work>
   void guarded(Contender& contender, const Work& work) {
@@ -202,6 +231,7 @@ class Tuner {
   const Timer& timer_;
   TuningData data_;
   Buffer scratch_;
+  std::vector<Kernel> kernels_;  // kept while they may be asked for again
   std::vector<Contender> contenders_;
 };
 

@@ -17,6 +17,7 @@ class NotingDevice final : public Device {
   explicit NotingDevice(const DeviceProperties& properties) : properties_(properties) {}
 
   std::vector<Step> steps() { return std::move(steps_); }
+  std::vector<KernelRequest> kernels() { return std::move(kernels_); }
 
   DeviceKind kind() const override { return DeviceKind::cuda; }
   std::string id() const override { return properties_.name; }
@@ -28,6 +29,7 @@ class NotingDevice final : public Device {
   void fill(DeviceAddress, std::uint8_t, std::size_t, const Stream&) override {}
 
   Kernel load(const KernelRequest& request) override {
+    kernels_.push_back(request);
     auto state = std::make_shared<NotedKernel>();
     state->name = request.kernel;
     state->request = request;
@@ -69,6 +71,7 @@ class NotingDevice final : public Device {
  private:
   DeviceProperties properties_;
   std::vector<Step> steps_;
+  std::vector<KernelRequest> kernels_;
   std::uint64_t next_ = std::uint64_t{1} << 32U;
 };
 
@@ -87,6 +90,14 @@ Plan recorded_plan(const GemmVariant& variant, const GemmProblem& problem,
                c = device->allocate(bytes(problem.c, longest));
   run->run({.a = a.address(), .b = b.address(), .c = c.address(), .bias = c.address()});
   return {.steps = device->steps(), .defines = {}, .scratch = {}};
+}
+
+std::vector<KernelRequest> recorded_kernels(
+    const std::function<std::unique_ptr<GemmRun>(Device& device)>& prepare,
+    const DeviceProperties& properties) {
+  const auto device = std::make_shared<NotingDevice>(properties);
+  prepare(*device);
+  return device->kernels();
 }
 
 }  // namespace tilescope::operations

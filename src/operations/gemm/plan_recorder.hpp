@@ -2,6 +2,10 @@
 // notes: no GPU is needed, nothing is compiled.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <vector>
+
 #include "operations/gemm/variants.hpp"
 #include "operations/kernel_plan.hpp"
 
@@ -11,5 +15,10 @@ namespace tilescope::operations {
 /// arguments are left out. Throws what the variant throws for a problem that it cannot compute.
 Plan recorded_plan(const GemmVariant& variant, const GemmProblem& problem,
                    const DeviceProperties& device);
+
+/// The kernels that `prepare` loads. Throws what it throws.
+std::vector<KernelRequest> recorded_kernels(
+    const std::function<std::unique_ptr<GemmRun>(Device& device)>& prepare,
+    const DeviceProperties& device);
 
 }  // namespace tilescope::operations
