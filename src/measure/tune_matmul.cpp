@@ -106,7 +106,7 @@ std::vector<TunedMatmul> tuned_matmuls(std::vector<std::string>* troubles) {
 std::size_t forget_tuned_matmuls(const std::function<bool(const std::string&)>& which) {
   std::size_t count = 0;
   for (const std::filesystem::path& path : tuned_files()) {
-    count += TunedProducts(path).forget(which);
+    count += tuned_products_in(path).forget(which);
   }
   return count;
 }

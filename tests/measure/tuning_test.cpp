@@ -309,6 +309,8 @@ TEST_F(TuneMatmul, MatmulTakesWhatWasTuned) {
   tune_product(false);
   EXPECT_EQ(multiply().variant, "mma_sync");
   EXPECT_EQ(multiply().note, "tuned");
+  EXPECT_EQ(forget_tuned_matmuls([](const std::string&) { return true; }), 1u);
+  EXPECT_EQ(multiply().note, "");
 }
 
 TEST_F(TuneMatmul, OnlyShownOnesAreNotKept) {

@@ -129,6 +129,23 @@ TEST(VariantPlans, ATextThatIsNoneOfTheProductsIsAnError) {
   }
 }
 
+TEST(RecordedKernels, AreThoseThatARunLoads) {
+  const GemmProblem problem = product({256, 256, 65536}, Precision::bf16);
+  const std::vector<GemmChoice> candidates = tuning_candidates(problem, hopper(), 12);
+  const auto kernels_of = [&](const GemmChoice& choice) {
+    std::string names;
+    for (const KernelRequest& request : recorded_kernels(
+             [&](Device& device) { return choice.prepare(device, problem); }, hopper())) {
+      names += request.source_name + ' ';
+    }
+    return names;
+  };
+  EXPECT_EQ(kernels_of({.variant = &gemm_variant("general")}), "kernels/gemm/general.cu ");
+  // k is cut: the parts are added up by a second kernel.
+  EXPECT_EQ(kernels_of(candidates.front()),
+            "kernels/gemm/tensor_tiles.cu kernels/gemm/reduce_splits.cu ");
+}
+
 class Dispatch : public ::testing::Test {
  protected:
   Dispatch() { ::setenv("TILESCOPE_CACHE", folder_.path().c_str(), 1); }

@@ -185,7 +185,7 @@ void TunedProducts::change(const Change& change) {
   fs::create_directories(file_.parent_path(), failed);
   const FileLock lock(file_);
   Contents now = read();
-  if (now.device.empty()) now.device = contents_.device;
+  if (!contents_.device.empty()) now.device = contents_.device;
   change(now);
   if (!now.products.empty()) {
     write(now);
@@ -255,14 +255,17 @@ fs::path tuned_file(const Device& device) {
   return folder / (name + ".json");
 }
 
-TunedProducts& tuned_products(const Device& device) {
+TunedProducts& tuned_products_in(const fs::path& file, const std::string& device) {
   static std::mutex mutex;
   static std::map<fs::path, std::unique_ptr<TunedProducts>> files;
-  const fs::path file = tuned_file(device);
   const std::lock_guard guard(mutex);
   std::unique_ptr<TunedProducts>& products = files[file];
-  if (!products) products = std::make_unique<TunedProducts>(file, device_text(device));
+  if (!products) products = std::make_unique<TunedProducts>(file, device);
   return *products;
+}
+
+TunedProducts& tuned_products(const Device& device) {
+  return tuned_products_in(tuned_file(device), device_text(device));
 }
 
 bool uses_tuned_products() {

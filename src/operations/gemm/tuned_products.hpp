@@ -77,8 +77,9 @@ std::filesystem::path tuned_folder();
 /// is emulated. Empty where nothing is kept.
 std::filesystem::path tuned_file(const Device& device);
 
-/// The products of a device, read once in a process.
+/// The products of a device, or of a file, read once in a process.
 TunedProducts& tuned_products(const Device& device);
+TunedProducts& tuned_products_in(const std::filesystem::path& file, const std::string& device = {});
 
 /// Whether tuned products are used: not if TILESCOPE_AUTOTUNE is 0, off, no or false.
 bool uses_tuned_products();
