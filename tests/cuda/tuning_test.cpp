@@ -12,7 +12,7 @@ class TuningOnGpu : public testing::RealGpu {
   void tune_and_multiply(Precision precision, DataType type, const MatmulShape& shape) {
     const TuneReport report =
         tune_matmul(*gpu_, {.shape = shape, .precision = precision, .type = type});
-    ASSERT_FALSE(report.candidates.empty());
+    ASSERT_GT(report.candidates.size(), 1u);
     std::string chosen;
     for (const TuneCandidate& one : report.candidates) {
       EXPECT_TRUE(one.verdict == TuneVerdict::ok || one.verdict == TuneVerdict::slower)
@@ -27,10 +27,9 @@ class TuningOnGpu : public testing::RealGpu {
     const MatmulReport product =
         matmul(*gpu_, a.view(), b.view(), c.view(), {.precision = precision});
     EXPECT_EQ(product.variant, chosen);
-    if (report.candidates.size() > 1) EXPECT_THAT(product.note, ::testing::StartsWith("tuned"));
-    const std::size_t forgotten =
-        forget_tuned_matmuls([&](const std::string& name) { return name == report.product; });
-    EXPECT_EQ(forgotten, report.candidates.size() > 1 ? 1u : 0u);
+    EXPECT_THAT(product.note, ::testing::StartsWith("tuned"));
+    EXPECT_EQ(forget_tuned_matmuls([&](const std::string& name) { return name == report.product; }),
+              1u);
   }
 };
 
