@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
 #include <tilescope/error.hpp>
 
 #include "base/format.hpp"
@@ -108,6 +110,49 @@ std::vector<double> sampled(const HostArray& array, const GemmProblem& problem, 
   return values;
 }
 
+// The lengths of the rows of A or the columns of B, `k` elements each, matrix after matrix.
+// Elements that are neighbours in memory are read together: they belong to one vector where the
+// operand's order is `along_k`, else to many.
+std::vector<double> norms(const HostArray& array, const GemmOperand& operand, std::int64_t vectors,
+                          std::int64_t k, std::int64_t batch, Order along_k) {
+  constexpr std::int64_t piece = 256;
+  const bool is_along_k = operand.order == along_k;
+  const std::int64_t lots = is_along_k ? vectors : (vectors + piece - 1) / piece;
+  std::vector<double> sums(static_cast<std::size_t>(vectors * batch));
+  parallel_for(static_cast<std::size_t>(lots * batch), [&](std::size_t index) {
+    const std::int64_t matrix = static_cast<std::int64_t>(index) / lots;
+    const std::int64_t lot = static_cast<std::int64_t>(index) % lots;
+    double* const into = sums.data() + matrix * vectors;
+    const auto start = [&](std::int64_t line) {
+      return static_cast<std::size_t>(matrix * operand.batch_stride + line * operand.leading);
+    };
+    std::vector<double> values(static_cast<std::size_t>(piece));
+    const auto read = [&](std::size_t at, std::int64_t count) {
+      const std::span<double> wanted = std::span(values).first(static_cast<std::size_t>(count));
+      operations::widen(array.view(), at, wanted);
+      return wanted;
+    };
+    if (is_along_k) {
+      for (std::int64_t q = 0; q < k; q += piece) {
+        for (const double x :
+             read(start(lot) + static_cast<std::size_t>(q), std::min(piece, k - q))) {
+          into[lot] += x * x;
+        }
+      }
+    } else {
+      const std::int64_t first = lot * piece, count = std::min(piece, vectors - first);
+      for (std::int64_t q = 0; q < k; ++q) {
+        double* sum = into + first;
+        for (const double x : read(start(q) + static_cast<std::size_t>(first), count)) {
+          *sum++ += x * x;
+        }
+      }
+    }
+  });
+  for (double& sum : sums) sum = std::sqrt(sum);
+  return sums;
+}
+
 }  // namespace
 
 TuningData::TuningData(Device& device, const GemmProblem& problem, std::uint64_t seed)
@@ -183,24 +228,9 @@ std::string TuningData::defect_of_reals(operations::GemmRun& run, int i) const {
 
 // Sums of |a||b| are no larger than the product of the two vectors' lengths.
 void TuningData::measure_magnitudes() {
-  const GemmProblem& p = problem_;
-  const auto norms = [&](const HostArray& array, std::int64_t vectors, bool of_a) {
-    std::vector<double> all(static_cast<std::size_t>(vectors * p.batch));
-    parallel_for(all.size(), [&](std::size_t v) {
-      const std::int64_t batch = static_cast<std::int64_t>(v) / vectors;
-      const std::int64_t at = static_cast<std::int64_t>(v) % vectors;
-      double sum = 0.0;
-      for (std::int64_t q = 0; q < p.shape.k; ++q) {
-        const double x =
-            value_at(array, of_a ? index_of(p.a, batch, at, q) : index_of(p.b, batch, q, at));
-        sum += x * x;
-      }
-      all[v] = std::sqrt(sum);
-    });
-    return all;
-  };
-  row_norms_ = norms(reals_.a, p.shape.m, true);
-  column_norms_ = norms(reals_.b, p.shape.n, false);
+  const MatmulShape& s = problem_.shape;
+  row_norms_ = norms(reals_.a, problem_.a, s.m, s.k, problem_.batch, Order::row_major);
+  column_norms_ = norms(reals_.b, problem_.b, s.n, s.k, problem_.batch, Order::column_major);
 }
 
 // The bound of element `index` of C, which may lie between rows: nothing is known of those.

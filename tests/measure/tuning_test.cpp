@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include <cmath>
 #include <map>
 
 #include "measure/tuning_data.hpp"
@@ -200,6 +201,32 @@ TEST_F(Tuning, NorOneThatGoesWrongWhileItIsTimed) {
            });
   EXPECT_EQ(chosen(candidates), "general");
   EXPECT_EQ(candidates[1].verdict, TuneVerdict::wrong);
+}
+
+template <int factor_percent, bool last_bit>
+void scaled(Device& device, const GemmProblem& problem, const GemmAddresses& at) {
+  float value = 0;
+  device.copy_to_host(&value, hidden_element(problem, at), sizeof value);
+  value = last_bit ? std::nextafter(value, 100.0F) : value * (factor_percent / 100.0F);
+  device.copy_to_device(hidden_element(problem, at), &value, sizeof value);
+}
+
+TEST_F(Tuning, RealsAreHeldToTheBoundOfTheirElement) {
+  for (const Order order : {Order::row_major, Order::column_major}) {
+    GemmProblem p = dense_problem({50, 300, 70}, Precision::fp32, DataType::float32,
+                                  DataType::float32, order, order);
+    p.batch = 2;
+    const TuningData data(*device_, p, 1);
+    const auto defect = [&](Defect what) {
+      DefectiveRun run(*device_, p, what);
+      return data.defect_of_reals(run, 0);
+    };
+    EXPECT_EQ(defect(nothing), "");
+    EXPECT_EQ((defect(scaled<100, true>)), "");
+    EXPECT_THAT((defect(scaled<99, false>)), HasSubstr("1 of 30,000 elements are wrong"));
+    EXPECT_THAT((defect(scaled<101, false>)), HasSubstr("the first at 301"));
+    EXPECT_THAT(defect(not_written), HasSubstr("nan"));
+  }
 }
 
 TEST_F(Tuning, AWrongModelsChoiceIsReplaced) {
