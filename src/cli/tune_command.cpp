@@ -174,8 +174,7 @@ struct TuneCommand {
 
 void register_tune(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<TuneCommand>();
-  CLI::App* sub =
-      app.add_subcommand("tune", "Find and remember the fastest kernel for a product");
+  CLI::App* sub = app.add_subcommand("tune", "Find and remember the fastest kernel for a product");
   sub->add_option("--shape", command->shapes,
                   "Rows of A, columns of B, columns of A (may be given several times)")
       ->type_name("MxNxK");
