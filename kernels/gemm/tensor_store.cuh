@@ -20,8 +20,7 @@ __device__ inline void store_elements(const float (&sum)[TILE_N / 2], const Argu
     if (row >= p.m) continue;
     const long long plane = static_cast<long long>(unit.batch) * p.splits + unit.split;
     float* const partial = p.partial + (plane * p.m + row) * p.partial_pitch;
-    C_TYPE* const c =
-        static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + row * p.c_leading;
+    C_TYPE* const c = static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + row * p.c_leading;
 #pragma unroll
     for (int j = 0; j < TILE_N / 8; ++j) {
       const int column = unit.column + 8 * j + lane % 4 * 2;
@@ -58,10 +57,10 @@ __device__ inline unsigned pair_of(float low, float high, float16) {
 // Four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
 __device__ inline void store_matrices(unsigned char* row, unsigned a, unsigned b, unsigned c,
                                       unsigned d) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                   shared_address(row)),
-               "r"(a), "r"(b), "r"(c), "r"(d)
-               : "memory");
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)),
+      "r"(a), "r"(b), "r"(c), "r"(d)
+      : "memory");
 }
 
 // Boxes of 64 rows from shared memory to C, a row by a warp, in stores of 4 bytes where those are
@@ -79,16 +78,16 @@ __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, con
       const int r = warp + 4 * (first + i);
 #pragma unroll
       for (int box = 0; box < boxes_at_once; ++box) {
-        words[i][box] = *reinterpret_cast<const unsigned*>(
-            boxes[box] + r * row_bytes + 16 * (lane / 4 ^ r % 8) + lane % 4 * 4);
+        words[i][box] = *reinterpret_cast<const unsigned*>(boxes[box] + r * row_bytes +
+                                                           16 * (lane / 4 ^ r % 8) + lane % 4 * 4);
       }
     }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
       const int row = row_of_c(unit, unit.row + first_row + warp + 4 * (first + i));
       if (row >= p.m) return;
-      C_TYPE* const to = static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + row * p.c_leading +
-                         first_column;
+      C_TYPE* const to =
+          static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + row * p.c_leading + first_column;
       const bool odd =
           sizeof(C_TYPE) == 2 && reinterpret_cast<unsigned long long>(to) / sizeof(C_TYPE) % 2;
       if (odd && lane == 0) {
@@ -136,16 +135,19 @@ __device__ inline void write_chunks(unsigned char* box, int chunk, const float (
   }
 }
 
+// What the sum at `row` of the class and `column` of C becomes there.
+__device__ inline float finished(float sum, const Arguments& p, const BlockUnit& unit, int row,
+                                 int column) {
+  const int r = row_of_c(unit, row);
+  const bool inside = r < p.m && column < p.n;
+  return epilogue<ACTIVATION>(sum, p.alpha, 0.0F, 0.0F,
+                              BIAS && inside ? bias_at<BIAS>(p.bias, r, column) : 0.0F);
+}
+
 // Box `number` of the tile from this warp's sums, whose consumer begins at row `first_row`.
 __device__ inline void fill_box(unsigned char* box, const float (&sum)[TILE_N / 2], int number,
                                 const Arguments& p, const BlockUnit& unit, int first_row) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
-  const auto finished = [&](float value, int row, int column) {
-    const int r = row_of_c(unit, unit.row + first_row + row), c = unit.column + column;
-    const bool inside = r < p.m && c < p.n;
-    return epilogue<ACTIVATION>(value, p.alpha, 0.0F, 0.0F,
-                                BIAS && inside ? bias_at<BIAS>(p.bias, r, c) : 0.0F);
-  };
   constexpr int matrices = c_columns / 8;  // 8 columns each
 #pragma unroll
   for (int j = 0; j < matrices; j += 2) {
@@ -153,8 +155,9 @@ __device__ inline void fill_box(unsigned char* box, const float (&sum)[TILE_N / 
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int matrix = number * matrices + j + i / 4, h = i / 2 % 2, e = i % 2;
-      v[i] = finished(sum[4 * matrix + 2 * h + e], 16 * warp + lane / 4 + 8 * h,
-                      8 * matrix + lane % 4 * 2 + e);
+      v[i] = finished(sum[4 * matrix + 2 * h + e], p, unit,
+                      unit.row + first_row + 16 * warp + lane / 4 + 8 * h,
+                      unit.column + 8 * matrix + lane % 4 * 2 + e);
     }
     write_chunks(box, j, v, C_TYPE{});
   }
@@ -219,6 +222,70 @@ __device__ inline void store_together(const float (&sum)[TILE_N / 2], Boxes& box
   }
 }
 
+// 64 rows of sums to rows of C of one class, which begin equally far before a multiple of 16 bytes,
+// by each warp for its 16 rows: all chunks of the tile but one leave through shared memory by the
+// copy engine, what the tile has before and behind them from registers. Rows of the box are an odd
+// number of chunks, so that eight of them lie in other banks.
+template <typename Short>
+__device__ inline void store_whole_chunks(const float (&sum)[TILE_N / 2], Boxes& boxes,
+                                          const Maps& maps, const Arguments& p,
+                                          const BlockUnit& unit, int first_row, Short type) {
+  constexpr int columns = TILE_N - 8, pitch = 2 * columns;
+  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+  const int head = p.head[unit.row_class], row = unit.row + first_row + 16 * warp;
+  unsigned char* const box = reinterpret_cast<unsigned char*>(boxes) + 16 * warp * pitch;
+  const auto row_at = [&](int r) {
+    return static_cast<unsigned short*>(p.c) + unit.batch * p.c_stride + r * p.c_leading;
+  };
+  if (lane == 0) wait_until_read<0>();
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < TILE_N / 8; ++j) {
+    // Seen from the first whole chunk.
+    const int column = 8 * j + lane % 4 * 2 - head;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int r = lane / 4 + 8 * h;
+      const int of_c = row_of_c(unit, row + r), first = unit.column + head + column;
+      const unsigned pair =
+          pair_of(finished(sum[4 * j + 2 * h], p, unit, row + r, first),
+                  finished(sum[4 * j + 2 * h + 1], p, unit, row + r, first + 1), type);
+      unsigned char* const to = box + r * pitch + 2 * column;
+      const bool at_edge = j == 0 || j + 1 == TILE_N / 8;
+      if (head % 2 == 0 && (!at_edge || (column >= 0 && column < columns))) {
+        *reinterpret_cast<unsigned*>(to) = pair;
+        continue;
+      }
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const auto half = static_cast<unsigned short>(pair >> 16 * e);
+        if (!at_edge || (column + e >= 0 && column + e < columns)) {
+          reinterpret_cast<unsigned short*>(to)[e] = half;
+        } else if (of_c < p.m && first + e < p.n) {
+          row_at(of_c)[first + e] = half;
+        }
+      }
+    }
+  }
+  publish_shared();
+  __syncwarp();
+  if (lane == 0) {
+    store_box(maps.c[unit.row_class], box, unit.column, row, unit.batch);
+    commit_stores();
+  }
+  // The row's last chunk, if it is no whole one; the map ends before it.
+  const int end = min(p.n - unit.column - head, columns);
+  const int whole = max(p.n - (p.n - head) % 8 - unit.column - head, 0);
+  const int of_c = row_of_c(unit, row + lane);
+  if (lane < 16 && of_c < p.m) {
+    for (int at = whole; at < end; ++at) {
+      row_at(of_c)[unit.column + head + at] =
+          reinterpret_cast<const unsigned short*>(box + lane * pitch)[at];
+    }
+  }
+  __syncwarp();
+}
+
 // What the consumer's sums of a tile become; its rows begin at `rows_before` of the tile.
 __device__ inline void store_tile(const float (&sum)[products_of_consumer][TILE_N / 2],
                                   Boxes& boxes, const Maps& maps, const Arguments& p,
@@ -227,7 +294,9 @@ __device__ inline void store_tile(const float (&sum)[products_of_consumer][TILE_
   for (int i = 0; i < products_of_consumer; ++i) {
     const int first_row = rows_before + 64 * i;
     if (row_of_c(unit, unit.row + first_row) >= p.m) break;
-    if (by_warp) {
+    if constexpr (C_STORE == store_chunks) {
+      store_whole_chunks(sum[i], boxes, maps, p, unit, first_row, C_TYPE{});
+    } else if (by_warp) {
       store_by_warp(sum[i], boxes, maps, p, unit, first_row);
     } else if (through_shared) {
       store_together(sum[i], boxes, maps, p, unit, first_row, consumer);

@@ -7,20 +7,29 @@
 #include "element.cuh"
 #include "tile_order.cuh"
 
-constexpr int row_bytes = 128;                   // of a tile in shared memory
+constexpr int row_bytes = 128;  // of a tile in shared memory
 constexpr int element_bytes = STEP == 16 ? 2 : 4;
 constexpr int tile_k = row_bytes / element_bytes;
 constexpr int steps = tile_k / STEP;
 constexpr int a_bytes = TILE_M * row_bytes, b_bytes = TILE_N * row_bytes;
-constexpr int chunk_bytes = 64 * row_bytes;      // of MN-major tiles: 64 elements by 64 of k
+constexpr int chunk_bytes = 64 * row_bytes;  // of MN-major tiles: 64 elements by 64 of k
 // Consumers share a tile, or take tiles in turn: one writes its results while the other multiplies.
 constexpr int sharers = IN_TURN ? 1 : CONSUMERS;
 constexpr int rows_of_consumer = TILE_M / sharers;
 constexpr int products_of_consumer = rows_of_consumer / 64;
-// How sums become C: one by one from registers; in boxes by the copy engine; in rows by warps, both
-// through shared memory; or as they are, one by one, to the memory of a part of k.
-enum StoreKind { store_each = 0, store_boxed = 1, store_rows = 2, store_partial = 3 };
-constexpr bool through_shared = C_STORE == store_boxed || C_STORE == store_rows;
+// How sums become C: one by one from registers; in boxes by the copy engine; in rows by warps; as
+// they are, one by one, to the memory of a part of k; or, where rows of C begin anywhere, the whole
+// chunks of 16 bytes in boxes and what is left at their ends from registers.
+enum StoreKind {
+  store_each = 0,
+  store_boxed = 1,
+  store_rows = 2,
+  store_partial = 3,
+  store_chunks = 4
+};
+constexpr bool through_shared =
+    C_STORE == store_boxed || C_STORE == store_rows || C_STORE == store_chunks;
+constexpr bool by_copy_engine = C_STORE == store_boxed || C_STORE == store_chunks;
 constexpr int c_columns = row_bytes / sizeof(C_TYPE);  // of a box of C
 constexpr int c_box_bytes = 64 * row_bytes;
 // Consumers in turn store by warps, which need not meet; those that share a tile are slower so.
@@ -35,10 +44,12 @@ constexpr bool c_leaves_first = true;
 constexpr bool c_leaves_first = false;
 #endif
 static_assert(boxes_of_tile % boxes_at_once == 0, "the boxes of a tile leave in equal lots");
+static_assert(C_STORE != store_chunks || (boxes_at_once == boxes_of_tile && sizeof(C_TYPE) == 2),
+              "whole rows of a tile leave at once");
 constexpr int registers_of_producer = CONSUMERS == 2 ? 40 : 56;
 constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : CONSUMERS == 2 ? 232 : 152;
 static_assert(TILE_M == 64 * products_of_consumer * sharers, "a wgmma has 64 rows");
-static_assert(A_CLASSES == 1 || (!A_MN_MAJOR && B_MN_MAJOR), "k of B may begin anywhere");
+static_assert(A_CLASSES == 1 || !A_MN_MAJOR, "a tile has rows of one class");
 static_assert(!IN_TURN || CONSUMERS >= 2, "nobody to take turns with");
 static_assert(STEP == 16 || (!A_MN_MAJOR && !B_MN_MAJOR), "tf32 tiles are K-major");
 
@@ -50,6 +61,7 @@ struct Arguments {
   int m, n, k, batch;
   int tiles_m, tiles_n, splits, k_tiles, k_tiles_of_split, units;
   int shift[8];  // of each class
+  int head[8];   // elements of C's rows of each class before their first whole chunk
   float alpha, beta;
   long long c_leading, c_stride;
   void* c;

@@ -14,7 +14,8 @@
 // A_CLASSES-th row forms a matrix whose pitch is such a multiple, and a tile is made of rows of one
 // class. Its map begins up to 15 bytes early, so A's tiles hold `shift` elements of the row before
 // theirs, in the first columns: they are set to zero, and B, whose k may begin anywhere, is read
-// `shift` rows earlier, where it reads as zeros.
+// `shift` rows earlier, where it reads as zeros. Rows of C that begin anywhere are of classes, too:
+// a tile of one class is stored by the copy engine.
 //
 // Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER (1 or 2), OPERAND, STEP,
 // A_MN_MAJOR, B_MN_MAJOR, A_CLASSES (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how many boxes of
@@ -110,8 +111,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
       for (int i = 0; i < products_of_consumer; ++i) {
         Products<TILE_N>::add<A_MN_MAJOR, B_MN_MAJOR>(
             sum[i], further(a_tile(stage.index, i), step * (A_MN_MAJOR ? 16 * row_bytes : 32)),
-            further(b, step * (B_MN_MAJOR ? 16 * row_bytes : 32)),
-            kt > unit.first || step > 0);
+            further(b, step * (B_MN_MAJOR ? 16 * row_bytes : 32)), kt > unit.first || step > 0);
       }
     }
     commit_products();
@@ -150,7 +150,7 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
                consumer);
   }
   // Shared memory has to live until it was read; the rest completes with the kernel.
-  if (C_STORE == store_boxed) wait_until_read<0>();
+  if (by_copy_engine) wait_until_read<0>();
 }
 
 extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)

@@ -7,7 +7,7 @@
 
 namespace tilescope::testing {
 
-class FakeDevice final : public Device {
+class FakeDevice : public Device {
  public:
   explicit FakeDevice(DeviceProperties properties, DeviceKind kind = DeviceKind::cuda)
       : properties_(std::move(properties)), kind_(kind) {}

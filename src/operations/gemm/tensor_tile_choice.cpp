@@ -23,8 +23,9 @@ constexpr double elements_per_cycle = 32.0;   // of a tile of C, for one tile of
 constexpr double tile_bytes_from_l2 = 64.0, bytes_in_l2 = 70e6, bytes_beyond_l2 = 512e6;
 constexpr double fill_cycles = 700.0;  // from the first copy to the first product
 constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
-constexpr double cluster_cycles = 3300.0;      // until the blocks of a cluster have met
-constexpr double panel_store_cycles = 3600.0;  // of 64 x 256 beside the next tile's products
+constexpr double stored_by_warps_per_cycle = 3.5;  // in rows that begin anywhere
+constexpr double cluster_cycles = 3300.0;          // until the blocks of a cluster have met
+constexpr double panel_store_cycles = 3600.0;      // of 64 x 256 beside the next tile's products
 
 // The share of the memory's rate that rows of a narrow tile of B reach, a box of 128 bytes each.
 double share_of_memory(int tile_n) {
@@ -84,7 +85,9 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
       (hides ? tile_bytes_from_l2 : tile_bytes_per_sm);
   const double multiply =
       depth * (hides ? 1.0 : slowdown(tile, operand_bytes)) * std::max(elements / rate, loads);
-  const double store = store_cycles + elements / stored_elements_per_cycle;
+  const double store =
+      store_cycles + elements / (layout.store == Store::rows ? stored_by_warps_per_cycle
+                                                             : stored_elements_per_cycle);
   // What other tiles in turn hide of the stores they lose by waiting for their turns.
   double block = hides ? rounds * multiply + store : rounds * (multiply + store);
   if (tile.panel > 0) {
@@ -216,13 +219,13 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
       tile.cluster = cluster;
       for (const int splits : splits_of(problem, tile, device.sm_count)) {
         tile.splits = splits;
-        const TileLayout layout = layout_of(problem, tile);
         const std::int64_t boxes_of_tile =
             groups_of(tile.n * static_cast<std::int64_t>(size_of(problem.c.type)), tile_row_bytes);
         // The larger lot of boxes stores sooner, the smaller leaves room for a stage more.
         for (const int boxes : {2, 3, 4}) {
           if (boxes_of_tile % std::min<std::int64_t>(boxes, boxes_of_tile) != 0) continue;
           tile.boxes = boxes;
+          const TileLayout layout = layout_of(problem, tile);
           if (fit(tile, problem, layout, device)) add(tile, layout);
         }
       }

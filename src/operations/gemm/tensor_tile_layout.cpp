@@ -1,6 +1,7 @@
 #include "operations/gemm/tensor_tile_layout.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "operations/kernel_plan.hpp"
 
@@ -31,6 +32,31 @@ std::int64_t k_tiles_of(const GemmProblem& problem) {
                    tile_row_bytes);
 }
 
+namespace {
+
+// Of how many classes the rows of C are, if whole chunks of them may be stored by the copy engine.
+std::optional<int> classes_for_chunks(const GemmProblem& p, const TensorTile& tile,
+                                      const TileLayout& layout) {
+  const auto element = static_cast<std::int64_t>(size_of(p.c.type));
+  const std::int64_t box_columns = tile_row_bytes / element;
+  // Shared memory must hold whole rows of a tile, a row of C at least one whole chunk.
+  const bool fits = element == 2 && tile.boxes * box_columns >= tile.n && tile.panel == 0 &&
+                    p.shape.n >= box_columns;
+  if (!fits || (p.batch > 1 && p.c.batch_stride * element % copy_alignment != 0)) return {};
+  const int classes = std::max(layout.classes, residue_groups(p.c.leading * element));
+  if (classes == layout.classes) return classes;
+  const bool a_fits_map = layout.a.repacked || layout.a.rows.batch_fits_map();
+  if (layout.a.mn_major || !a_fits_map) return {};
+  const auto rows_of_tiles = [&](int of_classes) {
+    return groups_of(groups_of(p.shape.m, of_classes), tile.m * tile.cluster) * of_classes;
+  };
+  // Tiles that are less full cost more than stores by warps.
+  if (rows_of_tiles(classes) * 16 > rows_of_tiles(layout.classes) * 17) return {};
+  return classes;
+}
+
+}  // namespace
+
 TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
   TileLayout layout{
       .a = tile_operand(p.a, p.shape.m, p.shape.k, p.a.order == Order::row_major, p.batch),
@@ -49,6 +75,7 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
     if (layout.b.mn_major && !layout.a.mn_major && fills_tiles && tile.panel == 0 &&
         layout.a.rows.batch_fits_map()) {
       layout.classes = classes;
+      layout.a_begins_anywhere = true;
     } else {
       layout.a.repacked = true;
     }
@@ -63,6 +90,9 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
     layout.store = Store::each;
   } else if (c_is_aligned) {
     layout.store = Store::boxed;
+  } else if (const auto classes = classes_for_chunks(p, tile, layout)) {
+    layout.classes = *classes;
+    layout.store = Store::chunks;
   }
   return layout;
 }
@@ -76,7 +106,8 @@ std::size_t shared_bytes_of(const TensorTile& tile, Store store, DataType c_type
       groups_of(tile.n * static_cast<std::int64_t>(size_of(c_type)), tile_row_bytes);
   const std::size_t boxes =
       static_cast<std::size_t>(std::min<std::int64_t>(tile.boxes, boxes_of_tile)) * box;
-  const bool through_shared = store == Store::boxed || store == Store::rows;
+  const bool through_shared =
+      store == Store::boxed || store == Store::rows || store == Store::chunks;
   return static_cast<std::size_t>(tile.stages) * (stage + barriers) +
          static_cast<std::size_t>(tile.panel) * (b_tile + barriers) +
          (through_shared ? static_cast<std::size_t>(tile.consumers) * boxes : 1024) + 2 * alignment;

@@ -10,8 +10,9 @@ namespace tilescope::operations {
 constexpr std::int64_t tile_row_bytes = 128;
 
 /// As enum StoreKind of the kernel: how sums become C. Boxes end at multiples of 16 bytes: the copy
-/// engine writes whole chunks, beyond the last column too.
-enum class Store { each = 0, boxed = 1, rows = 2, partial = 3 };
+/// engine writes whole chunks, beyond the last column too. By chunks: the ends of rows that begin
+/// anywhere are written by threads.
+enum class Store { each = 0, boxed = 1, rows = 2, partial = 3, chunks = 4 };
 
 /// An operand: its rows in memory are m (or n), or k where it is MN-major.
 struct TileOperand {
@@ -22,7 +23,8 @@ struct TileOperand {
 
 struct TileLayout {
   TileOperand a, b;
-  int classes = 1;  ///< of rows of A, of which a tile holds one
+  int classes = 1;                 ///< of rows of A and C, of which a tile holds one
+  bool a_begins_anywhere = false;  ///< rows of A, whose classes the copy engine reads all the same
   Store store = Store::rows;
 };
 

@@ -26,7 +26,7 @@ constexpr int most_classes = 8;
 struct Arguments {
   std::int32_t m, n, k, batch;
   std::int32_t tiles_m, tiles_n, splits, k_tiles, k_tiles_of_split, units;
-  std::array<std::int32_t, most_classes> shift;
+  std::array<std::int32_t, most_classes> shift, head;
   float alpha, beta;
   std::int64_t c_leading, c_stride;
   DeviceAddress c, bias, partial;
@@ -94,7 +94,7 @@ class TensorTilesRun final : public GemmRun {
                 tile_.cluster * layout_.classes;
     a.tiles_n = static_cast<std::int32_t>(groups_of(s.n, tile_.n));
     const std::int64_t most_shift =
-        layout_.classes > 1
+        layout_.a_begins_anywhere
             ? copy_alignment / static_cast<std::int64_t>(size_of(problem_.a.type)) - 1
             : 0;
     a.k_tiles = static_cast<std::int32_t>(groups_of(s.k + most_shift, tile_k));
@@ -177,6 +177,10 @@ class TensorTilesRun final : public GemmRun {
                         tile_.n / tile_.cluster));
     if (layout_.store == Store::boxed) {
       append(c_maps(addresses.c));
+    } else if (layout_.store == Store::chunks) {
+      const ResidueMaps chunks = chunk_maps(addresses.c);
+      std::copy(chunks.shifts.begin(), chunks.shifts.end(), a.head.begin());
+      append(chunks);
     } else {
       // The kernel's structure has them all the same.
       maps.resize(maps.size() + static_cast<std::size_t>(layout_.classes));
@@ -193,18 +197,27 @@ class TensorTilesRun final : public GemmRun {
                         static_cast<std::uint32_t>(operand.mn_major ? 64 : tile_rows));
   }
 
+  RowsInMemory rows_of_c() const {
+    const GemmProblem& p = problem_;
+    return {.type = p.c.type,
+            .rows = p.shape.m,
+            .columns = p.shape.n,
+            .pitch = p.c.leading,
+            .batch = p.batch,
+            .batch_stride = p.c.batch_stride};
+  }
+
   // As c_box_rows of the kernel.
   ResidueMaps c_maps(DeviceAddress address) const {
-    const GemmProblem& p = problem_;
-    const RowsInMemory rows{.type = p.c.type,
-                            .rows = p.shape.m,
-                            .columns = p.shape.n,
-                            .pitch = p.c.leading,
-                            .batch = p.batch,
-                            .batch_stride = p.c.batch_stride};
-    const std::uint32_t box_rows = tile_.in_turn ? 16 : 64;
-    return residue_maps(device_, rows, address, layout_.classes, columns_of_box(p.c.type),
-                        box_rows);
+    return residue_maps(device_, rows_of_c(), address, layout_.classes,
+                        columns_of_box(problem_.c.type), tile_.in_turn ? 16 : 64);
+  }
+
+  // As store_whole_chunks() of the kernel.
+  ResidueMaps chunk_maps(DeviceAddress address) const {
+    const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(problem_.c.type));
+    return whole_chunk_maps(device_, rows_of_c(), address, layout_.classes,
+                            static_cast<std::uint32_t>(tile_.n - chunk), 16);
   }
 
   static std::uint32_t columns_of_box(DataType type) {

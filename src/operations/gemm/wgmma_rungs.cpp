@@ -174,7 +174,7 @@ std::optional<std::string> wgmma_refusal(const GemmProblem& problem,
   const auto unaligned = [](std::string_view name) {
     return fmt::format("rows of {} must be multiples of {} bytes apart", name, copy_alignment);
   };
-  if (layout.a.repacked || layout.classes > 1) return unaligned("A");
+  if (layout.a.repacked || layout.a_begins_anywhere) return unaligned("A");
   if (layout.b.repacked && !layout.b.turned) return unaligned("B");
   return std::nullopt;
 }

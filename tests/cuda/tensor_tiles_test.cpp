@@ -1,0 +1,100 @@
+// Products in tiles on the GPU whose rows of C begin anywhere and are stored by the copy engine,
+// class after class: the random problems are too low for tiles of one class.
+#include "operations/gemm/tensor_tiles.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "cuda/real_gpu.hpp"
+#include "operations/gemm/tensor_tile_layout.hpp"
+#include "support/gemm_runs.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+constexpr std::array tiles{
+    TensorTile{.m = 64, .n = 64, .consumers = 1, .stages = 3, .boxes = 1},
+    TensorTile{.m = 64, .n = 128, .consumers = 1, .cluster = 2, .boxes = 2},
+    TensorTile{.m = 64, .n = 192, .consumers = 1, .stages = 3, .boxes = 3},
+    TensorTile{.m = 128, .n = 128, .in_turn = true, .boxes = 2},
+    TensorTile{.m = 256, .n = 128, .boxes = 2},
+    TensorTile{.m = 128, .n = 256, .stages = 3},
+};
+
+template <std::size_t number>
+constexpr GemmVariant variant{.name = "tensor_tiles",
+                              .idea = "",
+                              .source = "gemm/tensor_tiles.cu",
+                              .refusal = tensor_tiles_refusal,
+                              .prepare = [](Device& device, const GemmProblem& problem) {
+                                return prepare_tensor_tiles(device, problem, tiles[number]);
+                              }};
+
+class ChunksOfCOnGpu : public testing::RealGpu {
+ protected:
+  // The product by every `step`-th tile, of as many rows as `rows_of_tiles` tiles of each class
+  // have, less 3.
+  void expect_right(GemmProblem problem, std::size_t step = 1, int rows_of_tiles = 1) {
+    const std::array variants{variant<0>, variant<1>, variant<2>,
+                              variant<3>, variant<4>, variant<5>};
+    for (std::size_t i = step / 2; i < tiles.size(); i += step) {
+      SCOPED_TRACE(text_of(tiles[i]));
+      const std::int64_t classes = residue_groups(2 * problem.c.leading);
+      GemmProblem of_tile = problem;
+      of_tile.shape.m = classes * rows_of_tiles * tiles[i].m * tiles[i].cluster - 3;
+      of_tile.a.batch_stride = of_tile.shape.m * of_tile.a.leading;
+      of_tile.c.batch_stride = (of_tile.shape.m + 3) * of_tile.c.leading;
+      ASSERT_EQ(layout_of(of_tile, tiles[i]).store, Store::chunks);
+      if (auto why = variants[i].refusal(of_tile, gpu_->properties())) GTEST_SKIP() << *why;
+      const auto begins_with_chunks = [](const testing::GemmCase& of) {
+        return (of.a.first() | of.b.first() | of.c.first()) % 16 == 0;
+      };
+      testing::GemmCase of = generator_.filled(of_tile);
+      while (!begins_with_chunks(of)) of = generator_.filled(of_tile);
+      const testing::GemmMatrices c = run_gemm(*gpu_, variants[i], of);
+      EXPECT_EQ(testing::defects(of, c, true), "");
+      EXPECT_EQ(c.image(), run_gemm(*gpu_, variants[i], of).image()) << "another run, other bits";
+    }
+  }
+
+  testing::GemmGenerator generator_{13};
+};
+
+GemmProblem product(std::int64_t n, std::int64_t k, Precision precision = Precision::bf16) {
+  return dense_problem({1, n, k}, precision, operand_type(precision), operand_type(precision));
+}
+
+TEST_F(ChunksOfCOnGpu, EveryClassAndEnd) {
+  // Pitches of 8, 4 and 2 classes; ends before, in and behind a tile's last chunk.
+  for (const std::int64_t n : {65, 127, 129, 131, 134, 260, 263}) expect_right(product(n, 72));
+}
+
+TEST_F(ChunksOfCOnGpu, GapsBetweenRows) {
+  GemmProblem problem = product(131, 67, Precision::fp16);
+  for (const std::int64_t leading : {136, 140, 151}) {
+    problem.c.leading = leading;
+    expect_right(problem, 2);
+  }
+}
+
+TEST_F(ChunksOfCOnGpu, BatchesAndTheEpilogue) {
+  GemmProblem problem = product(135, 41);
+  problem.batch = 3;
+  problem.alpha = -1.75;
+  problem.has_bias = true;
+  problem.activation = Activation::gelu;
+  expect_right(problem, 2);
+  problem.bias_per_row = true;
+  problem.activation = Activation::relu;
+  problem.b.order = Order::column_major;
+  problem.b.leading = 41;
+  expect_right(problem, 2);
+}
+
+TEST_F(ChunksOfCOnGpu, RowsOfAByTheSameClasses) {
+  expect_right(product(129, 33), 2, 8);
+}
+
+}  // namespace
+}  // namespace tilescope::operations
