@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <tilescope/error.hpp>
+#include <utility>
 
 #include "base/parallel.hpp"
 #include "measure/tuning_data.hpp"
@@ -19,9 +20,9 @@ using operations::GemmProblem;
 
 // A first look is few runs; who is slower by more than this then is not looked at again.
 constexpr double clearly_slower = 1.15;
-// Below this a gain may be chance, and is not worth other bits than the model's choice has.
+// Below this a gain is not worth other bits than the model's choice has.
 constexpr double least_gain = 0.01;
-constexpr int rounds = 3;
+constexpr int rounds = 3, rounds_of_duel = 5;
 
 // One that takes part.
 struct Contender {
@@ -135,8 +136,7 @@ class Tuner {
       contender.candidate.note = contender.run->note();
       if (!contender.is_right()) return;
       constexpr int few = 5;
-      const bool is_gpu = device_.kind() == DeviceKind::cuda;
-      time(contender, {.least_samples = is_gpu ? few : 1,
+      time(contender, {.least_samples = is_gpu() ? few : 1,
                        .most_samples = 3 * few,
                        .budget_ms = 10.0,
                        .head_start = {}});
@@ -150,10 +150,7 @@ class Tuner {
     const auto run = [&](int i) { data_.run(*contender.run, i); };
     const Timing timing = timer_ ? timer_(device_, contender.choice, run, options)
                                  : time_on_device(device_, run, options);
-    auto& all = contender.samples_ms;
-    all.insert(all.end(), timing.samples_ms.begin(), timing.samples_ms.end());
-    std::sort(all.begin(), all.end());
-    contender.candidate.time_ms = Timing{all}.median_ms();
+    add_samples(contender, timing.samples_ms);
   }
 
   Contender* fastest() {
@@ -187,35 +184,81 @@ class Tuner {
       }
     };
     each([](Contender& contender) { contender.samples_ms.clear(); });
-    constexpr double budget_ms = 150.0;
-    constexpr int most_samples = 70;  // of one round: the queue of the driver is not endless
-    const bool is_gpu = device_.kind() == DeviceKind::cuda;
-    for (int round = 0; round < (is_gpu ? rounds : 1); ++round) {
-      each([&](Contender& contender) {
-        const int least = is_gpu ? (options_.samples + rounds - 1) / rounds : 1;
-        time(contender, {.least_samples = least,
-                         .most_samples = std::max(least, most_samples),
-                         .budget_ms = budget_ms / rounds,
-                         .head_start = {}});
-      });
+    for (int round = 0; round < (is_gpu() ? rounds : 1); ++round) {
+      each([&](Contender& contender) { time_round(contender, 50.0); });
     }
-    each([&](Contender& contender) { judge(contender, data_.defect_of_reals(*contender.run, 1)); });
+    each([&](Contender& contender) { judge(contender, data_.defect_of_reals(*contender.run, 0)); });
+  }
+
+  // The samples of one more round; their median.
+  double time_round(Contender& contender, double budget_ms) {
+    const std::vector<double> before = std::exchange(contender.samples_ms, {});
+    constexpr int most_samples = 70;  // the queue of the driver is not endless
+    const int least = is_gpu() ? (options_.samples + rounds - 1) / rounds : 1;
+    time(contender, {.least_samples = least,
+                     .most_samples = std::max(least, most_samples),
+                     .budget_ms = budget_ms,
+                     .head_start = {}});
+    const double median = contender.candidate.time_ms;
+    add_samples(contender, before);
+    return median;
+  }
+
+  static void add_samples(Contender& contender, const std::vector<double>& samples_ms) {
+    auto& all = contender.samples_ms;
+    all.insert(all.end(), samples_ms.begin(), samples_ms.end());
+    std::sort(all.begin(), all.end());
+    contender.candidate.time_ms = Timing{all}.median_ms();
   }
 
   void choose() {
-    Contender* best = fastest();
-    Contender& model = contenders_.front();
-    if (best != nullptr && model.candidate.verdict == TuneVerdict::ok &&
-        model.candidate.time_ms <= (1.0 + least_gain) * best->candidate.time_ms) {
-      best = &model;
+    while (Contender* const best = duel_winner()) {
+      guarded(*best, [&] { judge(*best, data_.defect_of_reals(*best->run, 1)); });
+      best->candidate.chosen = best->is_right();
+      if (best->candidate.chosen) return;
     }
-    if (best != nullptr) best->candidate.chosen = true;
   }
+
+  // The fastest, if that is the model's choice or beats it; null where none is right.
+  Contender* duel_winner() {
+    Contender* const best = fastest();
+    Contender& model = contenders_.front();
+    if (best == nullptr || best == &model || model.candidate.verdict != TuneVerdict::ok ||
+        beats(*best, model)) {
+      return best;
+    }
+    return model.is_right() ? &model : fastest();
+  }
+
+  // A GPU at its power limit changes its clocks by more than kernels differ, and whoever runs after
+  // a pause has the higher one: a gain has to be there in every round of a duel, whoever begins.
+  bool beats(Contender& challenger, Contender& model) {
+    if (!gains(challenger, model)) return false;
+    for (Contender* one : {&challenger, &model}) one->samples_ms.clear();
+    bool wins_all = true;
+    for (int round = 0; wins_all && round < (is_gpu() ? rounds_of_duel : 1); ++round) {
+      double of_challenger = 0.0, of_model = 0.0;
+      const auto run_challenger = [&] {
+        guarded(challenger, [&] { of_challenger = time_round(challenger, 100.0); });
+      };
+      if (round % 2 == 0) run_challenger();
+      guarded(model, [&] { of_model = time_round(model, 100.0); });
+      if (round % 2 != 0) run_challenger();
+      wins_all = challenger.is_right() && of_challenger < of_model;
+    }
+    return wins_all && gains(challenger, model);
+  }
+
+  static bool gains(const Contender& challenger, const Contender& model) {
+    return model.candidate.time_ms > (1.0 + least_gain) * challenger.candidate.time_ms;
+  }
+
+  bool is_gpu() const { return device_.kind() == DeviceKind::cuda; }
 
   // Memory writes that take a GPU longer than the host needs to queue the shortest runs; they also
   // take everybody's operands out of the cache.
   void occupy() {
-    if (device_.kind() != DeviceKind::cuda) return;
+    if (!is_gpu()) return;
     constexpr std::size_t most_bytes = std::size_t{512} << 20U;
     constexpr int times = 6;
     if (scratch_.bytes() == 0) {
