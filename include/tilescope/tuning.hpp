@@ -70,8 +70,8 @@ struct TuneOptions {
 
 /// Times the variants that compute the product and the best plans of their models on `device`: data
 /// in turn at enough addresses to exceed the L2 cache, the median of many runs, each result checked
-/// in full before and after. The fastest is kept for this device in $TILESCOPE_CACHE/tuned; where it
-/// does not beat the model's own choice by 1% again and again, that. A product of which there is
+/// in full before and after. The fastest is kept for this device in $TILESCOPE_CACHE/tuned; where
+/// it does not beat the model's own choice by 1% again and again, that. A product of which there is
 /// only one candidate is not kept. An emulated GPU is timed as it is, by the host's clock.
 ///
 /// Errors: usage for extents below 1; no_device for the CPU, which has nothing to choose from;
