@@ -379,6 +379,19 @@ TEST_F(TuneMatmul, TunesTheProductThatMatmulMakes) {
               HasSubstr("40x30x50 fp16, A float16 by columns"));
 }
 
+// As matmul() lays them in device memory.
+TEST_F(TuneMatmul, RowsOfOneKibibyteBeginWithACacheLine) {
+  const auto rows_of_a = [&](std::int64_t k) {
+    return tune_matmul(
+               *device_,
+               {.shape = {8, 8, k}, .precision = Precision::fp16, .type = DataType::float16})
+        .product;
+  };
+  EXPECT_THAT(rows_of_a(511), HasSubstr("A float16 by rows of 512,"));
+  EXPECT_THAT(rows_of_a(513), HasSubstr("A float16 by rows of 576,"));
+  EXPECT_THAT(rows_of_a(501), HasSubstr("A float16 by rows of 504,"));
+}
+
 TEST_F(TuneMatmul, OneCandidateIsNotKept) {
   const TuneReport report = tune_matmul(*device_, {.shape = {8, 8, 8}, .type = DataType::float64});
   ASSERT_EQ(report.candidates.size(), 1u);

@@ -12,10 +12,13 @@
 namespace tilescope::operations {
 namespace {
 
-// Vectors begin at multiples of 16 bytes: copies make that for nothing, and wide loads need it.
+// Vectors begin at multiples of 16 bytes, which wide loads need: copies make that for nothing. Long
+// ones begin with a cache line: tiles of them are read in fewer pieces.
 GemmOperand device_operand(const ConstMatrixView& matrix, DataType type, bool repeated) {
-  constexpr std::int64_t aligned_bytes = 16;
-  const std::int64_t step = aligned_bytes / static_cast<std::int64_t>(size_of(type));
+  constexpr std::int64_t chunk = 16, line = 128, long_bytes = 1024;
+  const auto element = static_cast<std::int64_t>(size_of(type));
+  const std::int64_t step =
+      (matrix.vector_length() * element >= long_bytes ? line : chunk) / element;
   const std::int64_t leading = groups_of(matrix.vector_length(), step) * step;
   return {.type = type,
           .order = matrix.order,
