@@ -18,8 +18,14 @@ std::string time_text(double ms) {
   return ms > 0.0 ? format_duration(ms * 1e-3) : "-";
 }
 
-std::string name_of(const TuneCandidate& candidate) {
-  return candidate.note.empty() ? candidate.variant : candidate.variant + ' ' + candidate.note;
+// By the plan in words, unless that fits another candidate too.
+std::string name_of(const TuneCandidate& candidate, const std::vector<TuneCandidate>& all) {
+  if (candidate.note.empty()) return candidate.variant;
+  const auto is_alike = [&](const TuneCandidate& other) {
+    return other.variant == candidate.variant && other.note == candidate.note;
+  };
+  const bool is_unique = std::count_if(all.begin(), all.end(), is_alike) == 1;
+  return candidate.variant + ' ' + (is_unique ? candidate.note : candidate.plan);
 }
 
 std::string_view verdict_text(const TuneCandidate& candidate) {
@@ -91,7 +97,7 @@ std::string tuning_table(const TuneReport& report) {
   for (const TuneCandidate& candidate : report.candidates) {
     const bool is_timed = candidate.time_ms > 0.0 && model_ms > 0.0;
     text +=
-        named_row(name_of(candidate),
+        named_row(name_of(candidate, report.candidates),
                   fmt::format("{:>9} {:>9} {:>7} {}", time_text(candidate.predicted_ms),
                               time_text(candidate.time_ms),
                               is_timed ? fmt::format("{:.3f}", model_ms / candidate.time_ms) : "-",
