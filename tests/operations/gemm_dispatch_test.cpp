@@ -1,11 +1,16 @@
 // What is measured when a product is tuned, and who computes it afterwards.
 #include <stdlib.h>
 
+#include <algorithm>
 #include <set>
 
 #include "operations/gemm/dispatch.hpp"
+#include "operations/gemm/ffma_plan.hpp"
 #include "operations/gemm/plan_recorder.hpp"
+#include "operations/gemm/register_operand.hpp"
+#include "operations/gemm/tensor_tiles.hpp"
 #include "operations/gemm/tuned_products.hpp"
+#include "operations/gemm/variant_plans.hpp"
 #include "support/fake_device.hpp"
 #include "support/gpus.hpp"
 #include "support/temporary_folder.hpp"
@@ -115,6 +120,27 @@ TEST(VariantPlans, TheFirstIsWhatTheVariantTakesUnasked) {
       }
     }
   }
+}
+
+// Of two plans with one text a file could not say which is meant.
+TEST(VariantPlans, EachHasATextOfItsOwn) {
+  const auto different = [](const auto& tiles) {
+    std::size_t count = 0;
+    for (auto tile = tiles.begin(); tile != tiles.end(); ++tile) {
+      count += std::find(tiles.begin(), tile, *tile) == tile ? 1 : 0;
+    }
+    return count;
+  };
+  for (const MatmulShape& shape : shapes) {
+    const GemmProblem bf16 = product(shape, Precision::bf16);
+    EXPECT_EQ(tensor_tiles_plans(bf16, hopper()).size(),
+              different(tensor_tile_candidates(bf16, hopper())));
+    const GemmProblem tf32 = product(shape, Precision::tf32);
+    EXPECT_EQ(register_operand_plans(tf32, hopper()).size(),
+              different(register_tile_candidates(tf32, hopper())));
+  }
+  const GemmProblem fp32 = product({4096, 4096, 4096}, Precision::fp32);
+  EXPECT_EQ(ffma_plans(fp32, hopper()).size(), ffma_plan_candidates(fp32, hopper()).size());
 }
 
 TEST(VariantPlans, ATextThatIsNoneOfTheProductsIsAnError) {
