@@ -139,8 +139,11 @@ TEST(VariantPlans, EachHasATextOfItsOwn) {
     EXPECT_EQ(register_operand_plans(tf32, hopper()).size(),
               different(register_tile_candidates(tf32, hopper())));
   }
-  const GemmProblem fp32 = product({4096, 4096, 4096}, Precision::fp32);
-  EXPECT_EQ(ffma_plans(fp32, hopper()).size(), ffma_plan_candidates(fp32, hopper()).size());
+  // Where k is not cut.
+  for (const MatmulShape& shape : {MatmulShape{4096, 4096, 4096}, {4095, 4097, 4099}}) {
+    const GemmProblem fp32 = product(shape, Precision::fp32);
+    EXPECT_EQ(ffma_plans(fp32, hopper()).size(), ffma_plan_candidates(fp32, hopper()).size());
+  }
 }
 
 TEST(VariantPlans, ATextThatIsNoneOfTheProductsIsAnError) {
