@@ -11,17 +11,19 @@ __device__ inline int cluster_rank() {
   return static_cast<int>(rank);
 }
 
+// Until all blocks have published their barriers. Nothing else is published: a release would wait
+// for all of the thread's memory traffic.
 __device__ inline void synchronise_cluster() {
 #if CLUSTER > 1
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
                    : "memory");
 #else
   __syncthreads();
 #endif
 }
 
-// `values` to `to` of block `rank`, whose `barrier` hears of 16 bytes. Both are named by this block's
-// own.
+// `values` to `to` of block `rank`, whose `barrier` hears of 16 bytes. Both are named by this
+// block's own.
 __device__ inline void send(float4& to, const float (&values)[4], Barrier& barrier, unsigned rank) {
   asm volatile(
       "{\n"
@@ -31,8 +33,8 @@ __device__ inline void send(float4& to, const float (&values)[4], Barrier& barri
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [there], {%1, %2, %3, %4}, "
       "[heard];\n"
       "}" ::"r"(shared_address(&to)),
-      "f"(values[0]), "f"(values[1]), "f"(values[2]), "f"(values[3]),
-      "r"(shared_address(&barrier)), "r"(rank)
+      "f"(values[0]), "f"(values[1]), "f"(values[2]), "f"(values[3]), "r"(shared_address(&barrier)),
+      "r"(rank)
       : "memory");
 }
 

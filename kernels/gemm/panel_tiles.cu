@@ -34,7 +34,12 @@ struct Walk {
     const int blocks = gridDim.x, each = (p.units + blocks - 1) / blocks;
     const int first = blockIdx.x * each, panel = first / p.tiles_m;
     left = min(each, p.units - first);
-    unit = {first % p.tiles_m * TILE_M, panel % p.tiles_n * TILE_N, 0, 0, panel / p.tiles_n, 0,
+    unit = {first % p.tiles_m * TILE_M,
+            panel % p.tiles_n * TILE_N,
+            0,
+            0,
+            panel / p.tiles_n,
+            0,
             K_TILES};
   }
   // Whether the next tile is the first of a panel.
@@ -71,7 +76,7 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
       wait(shared.empty[stage.index], stage.parity ^ 1);
       Barrier& full = shared.full[stage.index];
       arrive_expecting(full, a_bytes);
-      load_a(shared.a[stage.index], maps.a[0], full, unit.row, kt * tile_k, unit.batch);
+      load_a(shared.a[stage.index], maps.a[0], full, unit.row, kt * tile_k, unit.batch, false);
     }
   }
 }
@@ -89,8 +94,8 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
   for (int kt = 0; kt < K_TILES; ++kt, stage.advance()) {
     wait(shared.panel_full[kt], panel_parity);
     wait(shared.full[stage.index], stage.parity);
-    const unsigned long long b = B_MN_MAJOR ? mn_major_tile(shared.b[kt], chunk_bytes)
-                                            : k_major_tile(shared.b[kt]);
+    const unsigned long long b =
+        B_MN_MAJOR ? mn_major_tile(shared.b[kt], chunk_bytes) : k_major_tile(shared.b[kt]);
 #pragma unroll
     for (int i = 0; i < products_of_consumer; ++i) pin(sum[i]);
     begin_products();
@@ -99,8 +104,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
 #pragma unroll
       for (int i = 0; i < products_of_consumer; ++i) {
         const unsigned char* const at = shared.a[stage.index] + 64 * i * row_bytes;
-        const unsigned long long a =
-            A_MN_MAJOR ? mn_major_tile(at, chunk_bytes) : k_major_tile(at);
+        const unsigned long long a = A_MN_MAJOR ? mn_major_tile(at, chunk_bytes) : k_major_tile(at);
         Products<TILE_N>::add<A_MN_MAJOR, B_MN_MAJOR>(
             sum[i], further(a, step * (A_MN_MAJOR ? 16 * row_bytes : 32)),
             further(b, step * (B_MN_MAJOR ? 16 * row_bytes : 32)), kt > 0 || step > 0);

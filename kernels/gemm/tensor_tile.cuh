@@ -12,6 +12,8 @@ constexpr int element_bytes = STEP == 16 ? 2 : 4;
 constexpr int tile_k = row_bytes / element_bytes;
 constexpr int steps = tile_k / STEP;
 constexpr int a_bytes = TILE_M * row_bytes, b_bytes = TILE_N * row_bytes;
+// The blocks of a cluster have tiles one below the other and share B, or side by side and share A.
+constexpr int down = ACROSS ? 1 : CLUSTER, across = ACROSS ? CLUSTER : 1;
 constexpr int chunk_bytes = 64 * row_bytes;  // of MN-major tiles: 64 elements by 64 of k
 // Consumers share a tile, or take tiles in turn: one writes its results while the other multiplies.
 constexpr int sharers = IN_TURN ? 1 : CONSUMERS;
@@ -49,6 +51,7 @@ static_assert(C_STORE != store_chunks || (boxes_at_once == boxes_of_tile && size
 constexpr int registers_of_producer = CONSUMERS == 2 ? 40 : 56;
 constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : CONSUMERS == 2 ? 232 : 152;
 static_assert(TILE_M == 64 * products_of_consumer * sharers, "a wgmma has 64 rows");
+static_assert(!ACROSS || (CLUSTER == 2 && TILE_M % 128 == 0), "each block loads whole boxes of A");
 static_assert(A_CLASSES == 1 || !A_MN_MAJOR, "a tile has rows of one class");
 static_assert(!IN_TURN || CONSUMERS >= 2, "nobody to take turns with");
 static_assert(STEP == 16 || (!A_MN_MAJOR && !B_MN_MAJOR), "tf32 tiles are K-major");
@@ -74,19 +77,30 @@ struct Arguments {
 struct BlockUnit {
   int row, column, row_class, split, batch;
   int first, last;  // tiles of k
+  bool shares_a;    // with the other block of the cluster
 };
 
-// The blocks of a cluster have tiles one below the other, so that they share columns of B.
 __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
-  const WorkUnit unit = work_unit(number, p.tiles_m / CLUSTER, p.tiles_n, p.splits, GROUP_ROWS);
+  WorkUnit unit;
+  const int pairs = p.tiles_m * (p.tiles_n / across) * p.batch;
+  const bool is_last_column = ACROSS && number >= pairs;
+  if (is_last_column) {
+    // It has no neighbour: a cluster has two tiles one below the other, and nothing in common.
+    const int rows = (p.tiles_m + across - 1) / across, left = number - pairs;
+    unit = {left % rows * across + cluster_rank(), p.tiles_n - 1, 0, left / rows};
+  } else {
+    unit = work_unit(number, p.tiles_m / down, p.tiles_n / across, p.splits, GROUP_ROWS);
+    if (ACROSS) unit.tile_n = unit.tile_n * across + cluster_rank();
+  }
   const int first = unit.split * p.k_tiles_of_split;
-  return {(unit.tile_m / A_CLASSES * CLUSTER + cluster_rank()) * TILE_M,
+  return {(unit.tile_m / A_CLASSES * down + (ACROSS ? 0 : cluster_rank())) * TILE_M,
           unit.tile_n * TILE_N,
           unit.tile_m % A_CLASSES,
           unit.split,
           unit.batch,
           first,
-          min(p.k_tiles, first + p.k_tiles_of_split)};
+          min(p.k_tiles, first + p.k_tiles_of_split),
+          ACROSS && !is_last_column};
 }
 
 // The row of C that is row `row` of the class.

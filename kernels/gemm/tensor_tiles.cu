@@ -5,7 +5,7 @@
 //          memory; consumer warpgroups multiply them there (wgmma) and give the stage back. Blocks
 //          stay on their SM and take tile after tile, so the next tile's copies are under way while
 //          this one's results are written. In a cluster of two, blocks with the same columns of C
-//          load half of B's tile each, for both.
+//          load half of B's tile each, for both; or those with the same rows half of A's.
 // Changes: no thread that multiplies computes an address, and the tensor cores wait only between
 //          tiles. C leaves through shared memory in boxes, not in strips of 8 bytes.
 // Counter: the share of cycles in which the tensor cores work (sm__pipe_tensor_cycles_active).
@@ -17,7 +17,7 @@
 // `shift` rows earlier, where it reads as zeros. Rows of C that begin anywhere are of classes, too:
 // a tile of one class is stored by the copy engine.
 //
-// Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER (1 or 2), OPERAND, STEP,
+// Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER (1 or 2), ACROSS, OPERAND, STEP,
 // A_MN_MAJOR, B_MN_MAJOR, A_CLASSES (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how many boxes of
 // C a consumer stores at once), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024
@@ -35,19 +35,22 @@ struct Shared {
   Barrier full[STAGES], empty[STAGES];
 };
 
-__device__ inline void produce(Shared& shared, const Maps& maps, const Arguments& p) {
+__device__ inline void produce(Shared& shared, const Maps& maps, const Arguments& p,
+                               BlockUnit unit) {
   RingPosition<STAGES> stage;
-  for (int u = blockIdx.x / CLUSTER; u < p.units; u += gridDim.x / CLUSTER) {
-    const BlockUnit unit = unit_of_block(p, u);
+  for (int u = blockIdx.x / CLUSTER;;) {
     for (int kt = unit.first; kt < unit.last; ++kt, stage.advance()) {
       wait(shared.empty[stage.index], stage.parity ^ 1);
       Barrier& full = shared.full[stage.index];
       arrive_expecting(full, a_bytes + b_bytes);
-      load_a(shared.a[stage.index], maps.a[unit.row_class], full, unit.row, kt * tile_k,
-             unit.batch);
+      load_a(shared.a[stage.index], maps.a[unit.row_class], full, unit.row, kt * tile_k, unit.batch,
+             unit.shares_a);
       load_b(shared.b[stage.index], maps.b, full, unit.column,
              kt * tile_k - p.shift[unit.row_class], unit.batch);
     }
+    u += gridDim.x / CLUSTER;
+    if (u >= p.units) break;
+    unit = unit_of_block(p, u);
   }
   // The other block of the cluster may still owe this one an arrival: its barriers must live on.
   if (CLUSTER > 1) {
@@ -159,21 +162,27 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   // Swizzled tiles begin at multiples of 1,024 bytes of shared memory.
   const unsigned misaligned = shared_address(raw) % 1024;
   Shared& shared = *reinterpret_cast<Shared*>(raw + (misaligned ? 1024 - misaligned : 0));
+  // The producer finds its first tile while another warp prepares the barriers: a small product
+  // takes hardly longer than these beginnings.
+  BlockUnit first{};
   if (threadIdx.x == 0) {
-    prefetch(maps.a[0]);
+    first = unit_of_block(p, blockIdx.x / CLUSTER);
+    prefetch(maps.a[first.row_class]);
     prefetch(maps.b);
+  } else if (threadIdx.x == 32) {
     for (int s = 0; s < STAGES; ++s) {
       initialise(shared.full[s], 1);
       initialise(shared.empty[s], sharers * CLUSTER);
     }
     publish_barriers();
   }
+  __syncwarp();
   synchronise_cluster();
   asm volatile("griddepcontrol.wait;" ::: "memory");
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_producer));
-    if (threadIdx.x == 0) produce(shared, maps, p);
+    if (threadIdx.x == 0) produce(shared, maps, p, first);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_consumer));
     consume(shared, maps, p, warpgroup - 1);

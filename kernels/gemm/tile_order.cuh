@@ -11,16 +11,28 @@ struct WorkUnit {
 // Tiles in groups of `group` rows, down the rows first: blocks that run together then share their
 // tiles of A and B in the L2 cache.
 __device__ inline WorkUnit work_unit(int number, int tiles_m, int tiles_n, int splits, int group) {
-  const int tiles = tiles_m * tiles_n;
-  WorkUnit unit;
-  const int slice = number / tiles;
-  unit.split = slice % splits;
-  unit.batch = slice / splits;
-  const int tile = number % tiles;
-  const int in_group = group * tiles_n;
-  const int first = tile / in_group * group;
-  const int rows = min(group, tiles_m - first);
-  unit.tile_m = first + tile % in_group % rows;
-  unit.tile_n = tile % in_group / rows;
+  // A division takes longer than the comparisons that often spare it.
+  const int tiles = tiles_m * tiles_n, in_group = group * tiles_n;
+  WorkUnit unit{};
+  int tile = number;
+  if (number >= tiles) {
+    const int slice = number / tiles;
+    tile = number - slice * tiles;
+    unit.split = slice % splits;
+    unit.batch = slice / splits;
+  }
+  int first = 0;
+  if (tile >= in_group) {
+    first = tile / in_group * group;
+    tile %= in_group;
+  }
+  const int rows = tiles_m - first;
+  if (rows >= group) {
+    unit.tile_m = first + tile % group;
+    unit.tile_n = tile / group;
+  } else {
+    unit.tile_m = first + tile % rows;
+    unit.tile_n = tile / rows;
+  }
   return unit;
 }

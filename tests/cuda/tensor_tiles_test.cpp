@@ -1,5 +1,6 @@
 // Products in tiles on the GPU whose rows of C begin anywhere and are stored by the copy engine,
-// class after class: the random problems are too low for tiles of one class.
+// class after class: the random problems are too low for tiles of one class. And blocks that share
+// tiles of A.
 #include "operations/gemm/tensor_tiles.hpp"
 
 #include <fmt/format.h>
@@ -20,6 +21,8 @@ constexpr std::array tiles{
     TensorTile{.m = 128, .n = 128, .in_turn = true, .boxes = 2},
     TensorTile{.m = 256, .n = 128, .boxes = 2},
     TensorTile{.m = 128, .n = 256, .stages = 3},
+    TensorTile{.m = 128, .n = 64, .cluster = 2, .across = true, .boxes = 1},
+    TensorTile{.m = 256, .n = 128, .stages = 3, .cluster = 2, .across = true, .boxes = 2},
 };
 
 template <std::size_t number>
@@ -31,31 +34,37 @@ constexpr GemmVariant variant{.name = "tensor_tiles",
                                 return prepare_tensor_tiles(device, problem, tiles[number]);
                               }};
 
+constexpr std::array variants{variant<0>, variant<1>, variant<2>, variant<3>,
+                              variant<4>, variant<5>, variant<6>, variant<7>};
+
 class ChunksOfCOnGpu : public testing::RealGpu {
  protected:
   // The product by every `step`-th tile, of as many rows as `rows_of_tiles` tiles of each class
   // have, less 3.
   void expect_right(GemmProblem problem, std::size_t step = 1, int rows_of_tiles = 1) {
-    const std::array variants{variant<0>, variant<1>, variant<2>,
-                              variant<3>, variant<4>, variant<5>};
     for (std::size_t i = step / 2; i < tiles.size(); i += step) {
-      SCOPED_TRACE(text_of(tiles[i]));
       const std::int64_t classes = residue_groups(2 * problem.c.leading);
       GemmProblem of_tile = problem;
       of_tile.shape.m = classes * rows_of_tiles * tiles[i].m * tiles[i].cluster - 3;
       of_tile.a.batch_stride = of_tile.shape.m * of_tile.a.leading;
       of_tile.c.batch_stride = (of_tile.shape.m + 3) * of_tile.c.leading;
       ASSERT_EQ(layout_of(of_tile, tiles[i]).store, Store::chunks);
-      if (auto why = variants[i].refusal(of_tile, gpu_->properties())) GTEST_SKIP() << *why;
-      const auto begins_with_chunks = [](const testing::GemmCase& of) {
-        return (of.a.first() | of.b.first() | of.c.first()) % 16 == 0;
-      };
-      testing::GemmCase of = generator_.filled(of_tile);
-      while (!begins_with_chunks(of)) of = generator_.filled(of_tile);
-      const testing::GemmMatrices c = run_gemm(*gpu_, variants[i], of);
-      EXPECT_EQ(testing::defects(of, c, true), "");
-      EXPECT_EQ(c.image(), run_gemm(*gpu_, variants[i], of).image()) << "another run, other bits";
+      expect_right_by(i, of_tile);
     }
+  }
+
+  void expect_right_by(std::size_t tile, const GemmProblem& problem) {
+    SCOPED_TRACE(text_of(tiles[tile]));
+    const GemmVariant& variant = variants[tile];
+    if (auto why = variant.refusal(problem, gpu_->properties())) GTEST_SKIP() << *why;
+    const auto begins_with_chunks = [](const testing::GemmCase& of) {
+      return (of.a.first() | of.b.first() | of.c.first()) % 16 == 0;
+    };
+    testing::GemmCase of = generator_.filled(problem);
+    while (!begins_with_chunks(of)) of = generator_.filled(problem);
+    const testing::GemmMatrices c = run_gemm(*gpu_, variant, of);
+    EXPECT_EQ(testing::defects(of, c, true), "");
+    EXPECT_EQ(c.image(), run_gemm(*gpu_, variant, of).image()) << "another run, other bits";
   }
 
   testing::GemmGenerator generator_{13};
@@ -94,6 +103,26 @@ TEST_F(ChunksOfCOnGpu, BatchesAndTheEpilogue) {
 
 TEST_F(ChunksOfCOnGpu, RowsOfAByTheSameClasses) {
   expect_right(product(129, 33), 2, 8);
+}
+
+// An odd number of columns of tiles leaves the last one to blocks that share nothing.
+TEST_F(ChunksOfCOnGpu, BlocksSideBySide) {
+  for (const std::size_t tile : {6, 7}) {
+    for (const std::int64_t m : {100, 300, 520}) {
+      for (const std::int64_t n : {64, 136, 392}) {
+        GemmProblem problem = product(n, 136);
+        problem.shape.m = m;
+        problem.a.batch_stride = m * problem.a.leading;
+        problem.c.batch_stride = m * problem.c.leading;
+        expect_right_by(tile, problem);
+        problem.batch = 3;
+        problem.a.order = Order::column_major;
+        problem.a.leading = (m + 7) / 8 * 8;
+        problem.a.batch_stride = problem.shape.k * problem.a.leading;
+        expect_right_by(tile, problem);
+      }
+    }
+  }
 }
 
 }  // namespace

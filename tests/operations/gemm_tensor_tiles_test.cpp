@@ -65,7 +65,10 @@ TEST(TensorTiles, AreReadFromText) {
   EXPECT_TRUE(panel.in_turn);
   EXPECT_EQ(panel.panel, 4);
   EXPECT_THAT(text_of(panel), HasSubstr("panel 4"));
-  for (const char* text : {"", "256,128", "256,128,2,3,2,4,16,0,1,", "256,128,2,3,2,4,16,0,1,2,3",
+  const TensorTile across = parse_tensor_tile("128,64,2,8,2,1,8,0,1,0,1");
+  EXPECT_TRUE(across.across);
+  EXPECT_THAT(text_of(across), HasSubstr("cluster 2 across"));
+  for (const char* text : {"", "256,128", "256,128,2,3,2,4,16,0,1,", "256,128,2,3,2,4,16,0,1,2,3,4",
                            "256,128,2,3,2,4,16,0,1 "}) {
     EXPECT_THROW(parse_tensor_tile(text), Error) << text;
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -68,8 +69,8 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
                         const TileLayout& layout, double sm_count) {
   const MatmulShape& s = problem.shape;
   const std::int64_t tile_k = tile_row_bytes / static_cast<std::int64_t>(size_of(problem.a.type));
-  const std::int64_t rows = groups_of(groups_of(s.m, layout.classes), tile.m * tile.cluster) *
-                            tile.cluster * layout.classes;
+  const std::int64_t rows = groups_of(groups_of(s.m, layout.classes), tile.m * tile.down()) *
+                            tile.down() * layout.classes;
   const double units =
       static_cast<double>(rows * groups_of(s.n, tile.n) * tile.splits * problem.batch);
   const double rounds = std::ceil(units / sm_count);
@@ -80,8 +81,9 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
   const bool hides = hides_stores(tile, layout.store, depth, operand_bytes);
   const double loads =
-      (static_cast<double>(tile.m * tile_row_bytes) * lines_factor(layout.a) +
-       static_cast<double>(tile.n / tile.cluster * tile_row_bytes) * lines_factor(layout.b)) /
+      (static_cast<double>(tile.m / (tile.across ? tile.cluster : 1) * tile_row_bytes) *
+           lines_factor(layout.a) +
+       static_cast<double>(tile.n / tile.down() * tile_row_bytes) * lines_factor(layout.b)) /
       (hides ? tile_bytes_from_l2 : tile_bytes_per_sm);
   const double multiply =
       depth * (hides ? 1.0 : slowdown(tile, operand_bytes)) * std::max(elements / rate, loads);
@@ -98,6 +100,8 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   }
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
   const double traffic = operand_bytes + c_bytes * static_cast<double>(size_of(problem.c.type));
+  // SMs without a tile in the last round leave some of memory's rate to the others.
+  block *= 1.0 - 0.02 * (1.0 - units / (rounds * sm_count));
   double cycles =
       fill_cycles + std::max(block, traffic / (bytes_from_memory * share_of_memory(tile.n)));
   if (tile.cluster > 1) cycles += cluster_cycles + 0.05 * block;
@@ -156,7 +160,9 @@ std::vector<int> splits_of(const GemmProblem& problem, const TensorTile& tile, i
 
 std::string text_of(const TensorTile& tile) {
   std::string text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.stages);
-  if (tile.cluster > 1) text += fmt::format(" cluster {}", tile.cluster);
+  if (tile.cluster > 1) {
+    text += fmt::format(" cluster {}{}", tile.cluster, tile.across ? " across" : "");
+  }
   if (tile.splits > 1) text += fmt::format(" split {}", tile.splits);
   if (tile.panel > 0) text += fmt::format(" panel {}", tile.panel);
   if (tile.in_turn) text += " in turn";
@@ -166,16 +172,20 @@ std::string text_of(const TensorTile& tile) {
 
 TensorTile parse_tensor_tile(const std::string& text) {
   TensorTile t;
-  int in_turn = 0, all_but_panel = 0, end = 0;
-  const int read = std::sscanf(text.c_str(), "%d,%d,%d,%d,%d,%d,%d,%d,%d%n,%d%n", &t.m, &t.n,
+  int in_turn = 0, across = 0;
+  std::array<int, 3> ends{};
+  const int read = std::sscanf(text.c_str(), "%d,%d,%d,%d,%d,%d,%d,%d,%d%n,%d%n,%d%n", &t.m, &t.n,
                                &t.consumers, &t.stages, &t.cluster, &t.splits, &t.group, &in_turn,
-                               &t.boxes, &all_but_panel, &t.panel, &end);
+                               &t.boxes, &ends[0], &t.panel, &ends[1], &across, &ends[2]);
   t.in_turn = in_turn != 0;
-  if (read < 9 || static_cast<std::size_t>(read == 9 ? all_but_panel : end) != text.size()) {
-    throw Error(ErrorKind::usage,
-                fmt::format("tile \"{}\" is not of the form "
-                            "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL]",
-                            text));
+  t.across = across != 0;
+  if (read < 9 ||
+      static_cast<std::size_t>(ends.at(static_cast<std::size_t>(read - 9))) != text.size()) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("tile \"{}\" is not of the form "
+                    "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL[,ACROSS]]",
+                    text));
   }
   return t;
 }
@@ -213,11 +223,16 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
     if (layout.store == Store::boxed) add(*panel, layout);
   }
   for (TensorTile tile : shapes()) {
-    for (const int cluster : {1, 2}) {
+    for (const auto& [cluster, across] :
+         {std::pair{1, false}, std::pair{2, false}, std::pair{2, true}}) {
       // Each block of a cluster loads whole boxes of 64 columns of B.
-      if (cluster == 2 && (tile.n % 128 != 0 || problem.shape.m <= tile.m)) continue;
+      if (cluster == 2 && !across && (tile.n % 128 != 0 || problem.shape.m <= tile.m)) continue;
+      // Lower tiles were slower with half of A each than with half of B.
+      if (across && (tile.m < 256 || problem.shape.n <= tile.n)) continue;
       tile.cluster = cluster;
+      tile.across = across;
       for (const int splits : splits_of(problem, tile, device.sm_count)) {
+        if (across && splits > 1) continue;
         tile.splits = splits;
         const std::int64_t boxes_of_tile =
             groups_of(tile.n * static_cast<std::int64_t>(size_of(problem.c.type)), tile_row_bytes);

@@ -48,7 +48,7 @@ std::optional<int> classes_for_chunks(const GemmProblem& p, const TensorTile& ti
   const bool a_fits_map = layout.a.repacked || layout.a.rows.batch_fits_map();
   if (layout.a.mn_major || !a_fits_map) return {};
   const auto rows_of_tiles = [&](int of_classes) {
-    return groups_of(groups_of(p.shape.m, of_classes), tile.m * tile.cluster) * of_classes;
+    return groups_of(groups_of(p.shape.m, of_classes), tile.m * tile.down()) * of_classes;
   };
   // Tiles that are less full cost more than stores by warps.
   if (rows_of_tiles(classes) * 16 > rows_of_tiles(layout.classes) * 17) return {};
@@ -70,7 +70,8 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
     const int classes = residue_groups(layout.a.rows.pitch_bytes());
     // Rows far apart are copied more slowly than neighbours: below this many tiles a class, copying
     // A once costs less.
-    constexpr std::int64_t least_tiles = 8;
+    // Blocks that share them read them half as often.
+    const std::int64_t least_tiles = tile.across ? 1 : 8;
     const bool fills_tiles = groups_of(p.shape.m, classes) >= least_tiles * tile.m;
     if (layout.b.mn_major && !layout.a.mn_major && fills_tiles && tile.panel == 0 &&
         layout.a.rows.batch_fits_map()) {

@@ -43,6 +43,9 @@ class TensorTilesRun final : public GemmRun {
       throw Error(ErrorKind::usage, fmt::format("a panel of {} tiles of k, where k has {}",
                                                 tile.panel, k_tiles_of(problem)));
     }
+    if (tile.across && (tile.splits > 1 || tile.panel != 0)) {
+      throw Error(ErrorKind::usage, "blocks side by side take all of k, and no panel");
+    }
     size_work();
     kernel_ = device.load(request());
     if (arguments_.splits > 1) {
@@ -90,8 +93,8 @@ class TensorTilesRun final : public GemmRun {
     a.k = static_cast<std::int32_t>(s.k);
     a.batch = static_cast<std::int32_t>(problem_.batch);
     const std::int64_t rows = groups_of(s.m, layout_.classes);
-    a.tiles_m = static_cast<std::int32_t>(groups_of(rows, tile_.m * tile_.cluster)) *
-                tile_.cluster * layout_.classes;
+    a.tiles_m = static_cast<std::int32_t>(groups_of(rows, tile_.m * tile_.down())) * tile_.down() *
+                layout_.classes;
     a.tiles_n = static_cast<std::int32_t>(groups_of(s.n, tile_.n));
     const std::int64_t most_shift =
         layout_.a_begins_anywhere
@@ -101,6 +104,11 @@ class TensorTilesRun final : public GemmRun {
     a.k_tiles_of_split = static_cast<std::int32_t>(groups_of(a.k_tiles, tile_.splits));
     a.splits = static_cast<std::int32_t>(groups_of(a.k_tiles, a.k_tiles_of_split));
     a.units = a.tiles_m / tile_.cluster * a.tiles_n * a.splits * a.batch;
+    if (tile_.across) {
+      const std::int32_t last_column =
+          a.tiles_n % tile_.cluster != 0 ? groups_of(a.tiles_m, tile_.cluster) : 0;
+      a.units = (a.tiles_m * (a.tiles_n / tile_.cluster) + last_column) * a.batch;
+    }
     a.alpha = static_cast<float>(problem_.alpha);
     a.beta = static_cast<float>(problem_.beta);
     a.c_leading = problem_.c.leading;
@@ -137,6 +145,7 @@ class TensorTilesRun final : public GemmRun {
     constant("CONSUMERS", tile_.consumers);
     constant("IN_TURN", tile_.in_turn);
     constant("CLUSTER", tile_.cluster);
+    constant("ACROSS", tile_.across);
     constant("A_MN_MAJOR", layout_.a.mn_major);
     constant("B_MN_MAJOR", layout_.b.mn_major);
     if (tile_.panel > 0) constant("K_TILES", tile_.panel);
@@ -166,15 +175,16 @@ class TensorTilesRun final : public GemmRun {
       a.partial = reduction_->partial();
       a.partial_pitch = reduction_->pitch();
     }
-    const ResidueMaps a_maps = operand_maps(layout_.a, a_copy_ ? a_copy_->address() : addresses.a,
-                                            layout_.classes, tile_.m);
+    const ResidueMaps a_maps =
+        operand_maps(layout_.a, a_copy_ ? a_copy_->address() : addresses.a, layout_.classes,
+                     tile_.across ? tile_.m / tile_.cluster : tile_.m);
     std::copy(a_maps.shifts.begin(), a_maps.shifts.end(), a.shift.begin());
     std::vector<TensorMap> maps = a_maps.maps;
     const auto append = [&maps](const ResidueMaps& more) {
       maps.insert(maps.end(), more.maps.begin(), more.maps.end());
     };
     append(operand_maps(layout_.b, b_copy_ ? b_copy_->address() : addresses.b, 1,
-                        tile_.n / tile_.cluster));
+                        tile_.n / tile_.down()));
     if (layout_.store == Store::boxed) {
       append(c_maps(addresses.c));
     } else if (layout_.store == Store::chunks) {

@@ -19,10 +19,10 @@ namespace {
 // plans, never read: what a file says cannot make a plan that no model would.
 
 std::string plan_text(const TensorTile& t) {
-  return fmt::format("tile {}x{} consumers {} stages {} cluster {} splits {} group {} boxes {}{}{}",
-                     t.m, t.n, t.consumers, t.stages, t.cluster, t.splits, t.group, t.boxes,
-                     t.in_turn ? " in turn" : "",
-                     t.panel > 0 ? fmt::format(" panel {}", t.panel) : "");
+  return fmt::format(
+      "tile {}x{} consumers {} stages {} cluster {}{} splits {} group {} boxes {}{}{}", t.m, t.n,
+      t.consumers, t.stages, t.cluster, t.across ? " across" : "", t.splits, t.group, t.boxes,
+      t.in_turn ? " in turn" : "", t.panel > 0 ? fmt::format(" panel {}", t.panel) : "");
 }
 
 std::string plan_text(const RegisterTile& t) {
