@@ -1,9 +1,16 @@
 # The headers that most files of a target read, parsed once. Only for builds without a compiler
 # cache: a cache saves more, and keeps nothing of what was compiled with precompiled headers.
 # Files go on including what they use: builds with a cache, and every other compiler, need it.
-function(tilescope_precompile target)
+# Targets of equal options that name the same `owner` share what the first of them precompiles.
+function(tilescope_precompile target owner)
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    target_precompile_headers(${target} PRIVATE ${ARGN})
+    get_property(first GLOBAL PROPERTY tilescope_precompiled_${owner})
+    if(first)
+      target_precompile_headers(${target} REUSE_FROM ${first})
+    else()
+      set_property(GLOBAL PROPERTY tilescope_precompiled_${owner} ${target})
+      target_precompile_headers(${target} PRIVATE ${ARGN})
+    endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # Of std::string in a precompiled header GCC forgets that it is a system header's, and tells.
       target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
