@@ -59,6 +59,21 @@ __device__ inline void wait(Barrier& barrier, unsigned parity) {
       : "memory");
 }
 
+// True in one thread of a warp whose 32 threads all ask. The compiler knows that it is one: copies
+// that only this thread starts need no loop over the threads that might start them, as they do where
+// a thread is chosen by its number (65 cycles a copy instead of 16).
+__device__ inline bool is_elected() {
+  unsigned elected;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "elect.sync _|p, 0xFFFFFFFF;\n"
+      "selp.u32 %0, 1, 0, p;\n"
+      "}"
+      : "=r"(elected));
+  return elected != 0;
+}
+
 // A ring of stages as one side of a pipeline walks it: the index, and the parity of its phase.
 template <int STAGES_OF_RING>
 struct RingPosition {

@@ -11,20 +11,23 @@
 // A consumer has 64 * PRODUCTS columns of the tile (rows of B^T). Its fragments of one stage are
 // loaded while the products of the stage before run.
 //
-// The copy engine starts at multiples of 16 bytes. Where rows of B have another pitch, every
-// B_CLASSES-th row forms a matrix whose pitch is such a multiple, and whose map begins up to 12
-// bytes early: a thread reads rows of one class alone, so it adds the class's shift to its address
-// once. Rows of A may form A_CLASSES matrices too. Then a tile has rows of one class, and its map's
-// shift is along k: A's first columns are elements of the row before theirs, which are set to zero,
-// and B is read `shift` rows earlier, where it reads as zeros.
+// The copy engine starts at multiples of 16 bytes, and is slow where what it reads and what it
+// writes lie differently in their sectors of 32 bytes. Where rows of B have another pitch, every
+// fourth row forms a matrix whose pitch is such a multiple, and whose boxes begin up to 28 bytes
+// early, with a sector: a thread reads rows of one class alone, so it adds the class's shift to its
+// address once. Rows of A may form A_CLASSES matrices too, whose boxes begin with sectors or
+// cache lines. Then a tile has rows of one class, and its shift is along k: A's first columns are
+// zeros, or elements of the row before theirs, which are set to zero, and B is read `shift` rows
+// earlier, where it reads as zeros.
 //
 // Two blocks of a cluster share a tile of A or of B, or each has half of k of one tile of C: then
 // each sends the other half of its sums straight to the other block's shared memory.
 //
 // Constants: TILE_M (of A; 16, 32, 64, 128, 192, 256), PRODUCTS (1 or 2), CONSUMERS, STAGES, PAIR
-// (see register_tile.cuh), A_CLASSES and B_CLASSES (1, 2, 4), OPERAND tf32, STEP 8, PARTIAL (sums of
-// a part of k leave as they are), C_ALIGNED (2 * PRODUCTS elements of C can be stored at once),
-// C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS.
+// (see register_tile.cuh), A_CLASSES (1, 2, 4, 8), B_CLASSES (1, 4), B_IS_ODD (the pitch of B's
+// rows, in elements), OPERAND tf32, STEP 8, PARTIAL (sums of a part of k leave as they are),
+// C_ALIGNED (2 * PRODUCTS elements of C can be stored at once), C_TYPE, BIAS, READS_C, ACTIVATION,
+// GROUP_ROWS.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024 bytes.
 #include "register_store.cuh"
 #include "register_tile.cuh"
@@ -32,7 +35,13 @@
 
 constexpr int registers_of_producer = CONSUMERS == 1 ? 56 : 40;
 constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : 232;
+// A whole warp starts copies sooner; large boxes one after the other are better started later.
+constexpr int producers = by_class ? 32 : 1;
 constexpr bool has_sharer = PAIR == PAIR_SHARES_A || PAIR == PAIR_SHARES_B;
+
+// Maps begin with a chunk of 16 bytes, boxes of a class with a sector or a cache line: so many
+// elements further to the left. There are none to the left of a map: those read as zeros.
+__device__ inline int chunks_early(int shift) { return shift & ~3; }
 
 template <bool shared_by_pair>
 __device__ inline void load(void* to, const TensorMap& map, Barrier& full, int x, int y, int z) {
@@ -47,11 +56,12 @@ __device__ inline void load_a(unsigned char* to, const TensorMap& map, Barrier& 
                               const BlockUnit& unit, int kt) {
   constexpr bool is_shared = PAIR == PAIR_SHARES_A;
   const int first = is_shared ? cluster_rank() * (TILE_M / 2) : 0;
-  load<is_shared>(to + first * row_bytes, map, full, kt * tile_k, unit.row + first, unit.batch);
+  const int column = kt * tile_k - (A_CLASSES > 1 ? chunks_early(unit.shift) : 0);
+  load<is_shared>(to + first * row_bytes, map, full, column, unit.row + first, unit.batch);
 }
 
 __device__ inline void load_b(unsigned char* to, const Maps& maps, Barrier& full,
-                              const BlockUnit& unit, int kt) {
+                              const Arguments& p, const BlockUnit& unit, int kt) {
   constexpr bool is_shared = PAIR == PAIR_SHARES_B;
   constexpr int count = is_shared ? boxes / 2 : boxes;
   const int first = is_shared ? cluster_rank() * count : 0;
@@ -60,9 +70,10 @@ __device__ inline void load_b(unsigned char* to, const Maps& maps, Barrier& full
     const int of_class = i % B_CLASSES;
     // The first row of the class that the tile has.
     const int row = kt * tile_k - unit.shift + (of_class + unit.shift) % B_CLASSES;
-    load<is_shared>(to + i * box_bytes, maps.b[of_class], full,
-                    unit.column + i / B_CLASSES * box_columns, (row - of_class) / B_CLASSES,
-                    unit.batch);
+    const int column = unit.column + i / B_CLASSES * box_columns -
+                       (by_class ? chunks_early(shift_of_row(p, row)) : 0);
+    load<is_shared>(to + i * box_bytes, maps.b[of_class], full, column,
+                    (row - of_class) / B_CLASSES, unit.batch);
   }
 }
 
@@ -74,9 +85,12 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
     for (int kt = unit.first; kt < unit.last; ++kt, stage.advance()) {
       wait(shared.empty[stage.index], stage.parity ^ 1);
       Barrier& full = shared.full[stage.index];
-      arrive_expecting(full, a_bytes + b_bytes);
-      load_a(shared.a[stage.index], maps.a[unit.row_class], full, unit, kt);
-      load_b(shared.b[stage.index], maps, full, unit, kt);
+      if (producers == 1 || is_elected()) {
+        arrive_expecting(full, a_bytes + b_bytes);
+        load_a(shared.a[stage.index], maps.a[unit.row_class], full, unit, kt);
+        load_b(shared.b[stage.index], maps, full, p, unit, kt);
+      }
+      if (producers > 1) __syncwarp();
     }
   }
   // The other block of the cluster may still owe this one an arrival: its barriers must live on.
@@ -111,8 +125,8 @@ __device__ inline Offsets offsets_of(const Place& place, const Arguments& p, int
             at + (t + 4) * row_bytes + 16 * (place.chunk ^ (t + 4))};
   }
   const int of_class = (t + B_CLASSES - shift % B_CLASSES) % B_CLASSES;
-  const int column =
-      place.first % box_columns + 4 * place.chunk + 2 * place.pair + p.b_shift[of_class];
+  const int column = place.first % box_columns + 4 * place.chunk + 2 * place.pair +
+                     shift_of_row(p, t % B_CLASSES - shift);
   const int at = (place.first / box_columns * B_CLASSES + of_class) * box_bytes +
                  t / B_CLASSES * b_row_bytes + 4 * column;
   return {at, at + 4 / B_CLASSES * b_row_bytes};
@@ -122,7 +136,7 @@ using Sums = float[PRODUCTS][TILE_M / 2];
 using Fragments = unsigned[steps][PRODUCTS][4];  // of one stage
 
 __device__ inline uint2 load_pair(const unsigned char* at) {
-  if (B_CLASSES <= 2) return *reinterpret_cast<const uint2*>(at);
+  if (!B_IS_ODD) return *reinterpret_cast<const uint2*>(at);
   const auto* const words = reinterpret_cast<const unsigned*>(at);
   return make_uint2(words[0], words[1]);
 }
@@ -145,12 +159,12 @@ __device__ inline void load_fragments(Fragments& fragments, const unsigned char*
   }
 }
 
-// Sets the first `count` elements of the rows of A's tile to zero. Consumers need not agree: each
-// writes the same.
-__device__ inline void clear_columns(unsigned char* a, int count, int consumer) {
+// Sets to zero what lies before the first elements of rows of A, in one chunk with them. Consumers
+// need not agree: each writes the same.
+__device__ inline void clear_columns(unsigned char* a, int shift, int consumer) {
   for (int row = threadIdx.x % 128; row < TILE_M; row += 128) {
-    auto* const words = reinterpret_cast<unsigned*>(a + row * row_bytes + 16 * (row % 8));
-    for (int e = 0; e < count; ++e) words[e] = 0;
+    unsigned char* const chunk = a + row * row_bytes + 16 * (shift / 4 ^ row % 8);
+    for (int e = 0; e < shift % 4; ++e) reinterpret_cast<unsigned*>(chunk)[e] = 0;
   }
   publish_shared();
   asm volatile("bar.sync %0, 128;" ::"r"(1 + consumer) : "memory");
@@ -201,7 +215,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
   };
   Fragments even, odd = {};
   fetch(even);
-  if (A_CLASSES > 1 && kt == 0 && unit.shift > 0) {
+  if (A_CLASSES > 1 && kt == 0 && unit.shift % 4 > 0) {
     clear_columns(shared.a[stage.index], unit.shift, consumer);
   }
   while (advance(even, odd)) {
@@ -293,7 +307,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_producer));
-    if (threadIdx.x == 0) produce(shared, maps, p);
+    if (threadIdx.x < producers) produce(shared, maps, p);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_consumer));
     consume(shared, p, warpgroup - 1);

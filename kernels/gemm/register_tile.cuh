@@ -21,10 +21,11 @@ constexpr int row_bytes = 128;  // of a tile in shared memory
 constexpr int tile_k = 32, steps = tile_k / STEP;
 constexpr int a_bytes = TILE_M * row_bytes;
 // B's tile is made of boxes of 32 columns, swizzled; or, of each class of rows, of boxes of up to
-// 128 columns and those that the class begins early by.
+// 128 columns and those that they begin early by. Where rows of a class begin half a sector further
+// on than the one before in global memory, so they do here.
 constexpr bool by_class = B_CLASSES > 1;
 constexpr int box_columns = !by_class ? 32 : tile_n < 128 ? tile_n : 128;
-constexpr int b_row_bytes = by_class ? 4 * (box_columns + 4) : row_bytes;
+constexpr int b_row_bytes = by_class ? 4 * (box_columns + (B_IS_ODD ? 12 : 8)) : row_bytes;
 constexpr int box_bytes = tile_k / B_CLASSES * b_row_bytes;
 constexpr int boxes = tile_n / box_columns * B_CLASSES, b_bytes = boxes * box_bytes;
 // Rows of a tile that a block stores.
@@ -37,6 +38,7 @@ constexpr bool through_shared = !PARTIAL && !C_ALIGNED;
 constexpr int lot_rows = 8, strip_columns = 32;  // of C in shared memory
 constexpr int strips = tile_n / strip_columns;
 static_assert(boxes % 2 == 0, "each block of a pair loads whole boxes");
+static_assert(!by_class || b_row_bytes % 32 == (B_IS_ODD ? 16 : 0), "as in global memory");
 static_assert(!by_class || box_bytes % 128 == 0, "the copy engine writes to such addresses");
 
 using Lot = float[lot_rows][strip_columns];
@@ -57,7 +59,8 @@ struct Maps {
 struct Arguments {
   int m, n, k, batch;
   int tiles_m, tiles_n, splits, k_tiles, k_tiles_of_part, units;
-  int a_shift[4], b_shift[4];  // elements that each class begins early by
+  int a_shift[8];  // elements that each class begins early by
+  int b_pitch;     // elements between rows, modulo a sector
   float alpha, beta;
   long long c_leading, c_stride;
   void* c;
@@ -93,14 +96,17 @@ __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
           shift};
 }
 
+// Boxes of B by class begin with a sector of their first row, number `row`: so many elements early.
+__device__ inline int shift_of_row(const Arguments& p, int row) { return row * p.b_pitch & 7; }
+
 __device__ inline int row_of_c(const BlockUnit& unit, int row) {
   return row * A_CLASSES + unit.row_class;
 }
 
 // Which column is which row of a wgmma is free. A thread's rows g and g + 8 are neighbours in
 // memory, and columns are dealt to lanes so that loads of B meet no bank twice: half a warp's pairs
-// where the tile is swizzled or has two classes; of four classes, whose shifts are all different,
-// single elements of chunks of 4.
+// where the tile is swizzled or classes have even shifts, 0, 2, 4 and 6; of odd shifts, which are
+// all different modulo 4, single elements of chunks of 4.
 struct Place {
   int first;  // 32 columns of the tile, which this warp has or half of which
   int chunk;  // of 4 columns, of those

@@ -10,6 +10,7 @@
 namespace tilescope::operations {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -61,13 +62,13 @@ TEST(RegisterTiles, OddProductsTakeWhatWasFastest) {
   };
   EXPECT_THAT(text_of(best(product(1000, 1000, 1000))), StartsWith("64x128x"));
   EXPECT_EQ(best(product(1000, 1000, 1000)).pair, RegisterPair::shares_b);
+  EXPECT_TRUE(best(product(1000, 1000, 1000)).a_by_class);
   EXPECT_EQ(best(product(1024, 1024, 1024)).pair, RegisterPair::none);
   EXPECT_EQ(best(product(1023, 1023, 1023)).pair, RegisterPair::shares_b);
   EXPECT_TRUE(best(product(1023, 1023, 1023)).a_by_class);
   EXPECT_EQ(best(product(127, 8190, 4001)).pair, RegisterPair::shares_c);
   EXPECT_FALSE(best(product(127, 8190, 4001)).a_by_class);
-  EXPECT_THAT(taken(product(4095, 4097, 4099)), StartsWith("256x128x"));
-  EXPECT_THAT(taken(product(4095, 4097, 4099)), HasSubstr("copied"));
+  EXPECT_EQ(taken(product(4095, 4097, 4099)), "256x128x4 shares B, A by class");
   EXPECT_EQ(best(product(8191, 8191, 8191)).pair, RegisterPair::shares_a);
   EXPECT_TRUE(best(product(8191, 8191, 8191)).a_by_class);
 }
@@ -89,16 +90,49 @@ TEST(RegisterLayout, RowsThatBeginAnywhereAreReadByClassOrCopied) {
   };
   EXPECT_EQ(taken(product(511, 512, 512), false), "A 1 B 1");
   EXPECT_EQ(taken(product(511, 512, 512), true), "A 1 B 1");
-  EXPECT_EQ(taken(product(512, 510, 512), false), "A 1 B 2");
+  EXPECT_EQ(taken(product(512, 510, 512), false), "A 1 B 4");
   EXPECT_EQ(taken(product(512, 511, 509), false), "A 1 copied B 4");
-  EXPECT_EQ(taken(product(512, 511, 509), true), "A 4 B 4");
-  EXPECT_EQ(taken(product(512, 511, 3), true), "A 4 B 1 copied") << "fewer rows than classes";
+  EXPECT_EQ(taken(product(512, 511, 509), true), "A 8 B 4");
+  EXPECT_EQ(taken(product(512, 511, 3), true), "A 8 B 1 copied") << "fewer rows than classes";
+  EXPECT_EQ(taken(product(512, 512, 1000), false), "A 1 B 1");
+  EXPECT_EQ(taken(product(512, 512, 1000), true), "A 4 B 1") << "cache lines";
+  EXPECT_EQ(taken(product(512, 512, 1020), true), "A 2 B 1") << "sectors";
   GemmProblem padded = product(512, 511, 512);
   padded.b.leading = 512;
   EXPECT_EQ(taken(padded, false), "A 1 B 1");
   padded.batch = 2;
   padded.b.batch_stride = 512 * 512 + 2;
   EXPECT_EQ(taken(padded, false), "A 1 B 1 copied") << "planes that begin anywhere";
+}
+
+TEST(RegisterLayout, ClassesOfABeginWithSectorsOrLines) {
+  const auto shifts = [](std::int64_t k) {
+    const RegisterLayout layout = layout_of(product(512, 512, k), {.a_by_class = true});
+    std::vector<int> of_classes;
+    for (int c = 0; c < layout.a_classes; ++c) of_classes.push_back(a_shift_of(layout, c));
+    return of_classes;
+  };
+  EXPECT_THAT(shifts(1000), ElementsAre(0, 8, 16, 24));
+  EXPECT_THAT(shifts(1016), ElementsAre(0, 24, 16, 8));
+  EXPECT_THAT(shifts(1008), ElementsAre(0, 16));
+  EXPECT_THAT(shifts(1020), ElementsAre(0, 4));
+  EXPECT_THAT(shifts(1022), ElementsAre(0, 6, 4, 2));
+  EXPECT_THAT(shifts(1023), ElementsAre(0, 7, 6, 5, 4, 3, 2, 1));
+  EXPECT_THAT(shifts(1024), ElementsAre(0));
+}
+
+TEST(RegisterLayout, TilesOfKHoldWhatClassesBeginEarlyBy) {
+  const auto tiles = [](std::int64_t k, bool a_by_class) {
+    const GemmProblem problem = product(512, 512, k);
+    return k_tiles_of(problem, layout_of(problem, {.a_by_class = a_by_class}));
+  };
+  EXPECT_EQ(tiles(992, true), 31);
+  EXPECT_EQ(tiles(1000, false), 32);
+  EXPECT_EQ(tiles(1000, true), 32);
+  EXPECT_EQ(tiles(1016, false), 32);
+  EXPECT_EQ(tiles(1016, true), 33);
+  EXPECT_EQ(tiles(1017, true), 32);
+  EXPECT_EQ(tiles(1019, true), 33);
 }
 
 TEST(RegisterLayout, NeighboursAreStoredAtOnceWhereCIsAligned) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <tilescope/error.hpp>
 #include <tuple>
 
@@ -18,28 +19,31 @@ namespace tilescope::operations {
 namespace {
 
 constexpr std::int64_t row_bytes = 128, tile_k = 32;
+constexpr std::int64_t sector_bytes = 32, line_bytes = 128;  // of the L2 cache
 
 // As struct Arguments of the kernel.
 struct Arguments {
   std::int32_t m, n, k, batch;
   std::int32_t tiles_m, tiles_n, splits, k_tiles, k_tiles_of_part, units;
-  std::int32_t a_shift[4], b_shift[4];
+  std::int32_t a_shift[8], b_pitch;
   float alpha, beta;
   std::int64_t c_leading, c_stride;
   DeviceAddress c, bias, partial;
   std::int64_t partial_pitch;
 };
 
-// Of B, where its rows are read by class: columns of a box, and those by which a class begins
-// early.
+// Of B, where its rows are read by class: columns of a box, and those more that it begins early by,
+// with half a sector where rows of a class begin with half a sector by turns.
 std::int64_t box_columns_of(const RegisterTile& tile) {
   return std::min(tile.n(), 128);
 }
-constexpr std::int64_t columns_before = 4;
+std::int64_t columns_before(const RegisterLayout& layout) {
+  return layout.b.pitch % 2 == 0 ? 8 : 12;
+}
 
-// Tiles of k. Maps of classes of A begin early.
-std::int64_t k_tiles_of(const GemmProblem& problem, const RegisterLayout& layout) {
-  return groups_of(problem.shape.k + layout.a_classes - 1, tile_k);
+// Interleaved matrices in each of which rows lie alike in units of so many bytes.
+int classes_of(const RowsInMemory& rows, std::int64_t unit) {
+  return static_cast<int>(unit / std::gcd(rows.pitch_bytes(), unit));
 }
 
 class RegisterOperandRun final : public GemmRun {
@@ -154,15 +158,15 @@ class RegisterOperandRun final : public GemmRun {
     const DeviceAddress b_address = b_copy_ ? b_copy_->address() : addresses.b;
     const bool by_class = layout_.b_classes > 1;
     const std::int64_t b_columns =
-        by_class ? box_columns_of(tile_) + columns_before : row_bytes / 4;
+        by_class ? box_columns_of(tile_) + columns_before(layout_) : row_bytes / 4;
     const ResidueMaps of_b = residue_maps(device_, layout_.b, b_address, layout_.b_classes,
                                           static_cast<std::uint32_t>(b_columns),
                                           static_cast<std::uint32_t>(tile_k / layout_.b_classes),
                                           by_class ? Swizzle::none : Swizzle::bytes_128);
     std::vector<TensorMap> maps = of_a.maps;
     maps.insert(maps.end(), of_b.maps.begin(), of_b.maps.end());
-    std::copy(of_a.shifts.begin(), of_a.shifts.end(), a.a_shift);
-    std::copy(of_b.shifts.begin(), of_b.shifts.end(), a.b_shift);
+    for (int c = 0; c < layout_.a_classes; ++c) a.a_shift[c] = a_shift_of(layout_, c);
+    a.b_pitch = static_cast<std::int32_t>(layout_.b.pitch % (sector_bytes / 4));
     KernelArguments arguments;
     arguments.push_bytes(maps.data(), maps.size() * sizeof(TensorMap), alignof(TensorMap));
     arguments.push(a);
@@ -199,23 +203,45 @@ RegisterLayout layout_of(const GemmProblem& p, const RegisterTile& tile) {
   RegisterLayout layout{.a = rows_of(p.a, p.shape.m, p.shape.k),
                         .b = rows_of(p.b, p.shape.k, p.shape.n)};
   // The copy engine starts at multiples of 16 bytes.
-  const auto classes = [](const RowsInMemory& rows) { return residue_groups(rows.pitch_bytes()); };
-  layout.repacks_a = !layout.a.batch_fits_map() || (classes(layout.a) > 1 && !tile.a_by_class);
-  // A class without rows has no map.
-  layout.repacks_b = !layout.b.batch_fits_map() || layout.b.rows < classes(layout.b);
-  if (!layout.repacks_a) layout.a_classes = classes(layout.a);
-  if (!layout.repacks_b) layout.b_classes = classes(layout.b);
+  const auto is_taken = [](const RowsInMemory& rows) {
+    return rows.pitch_bytes() % copy_alignment == 0;
+  };
+  layout.repacks_a = !layout.a.batch_fits_map() || (!is_taken(layout.a) && !tile.a_by_class);
+  if (!layout.repacks_a && tile.a_by_class) {
+    // Rows that do not begin with sectors would need too many classes to begin with lines.
+    layout.a_unit = layout.a.pitch_bytes() % sector_bytes == 0 ? line_bytes : sector_bytes;
+    layout.a_classes = classes_of(layout.a, layout.a_unit);
+  }
+  // Of an even pitch, four classes have rows that all begin alike in sectors; of an odd one, every
+  // second has. A class without rows has no map.
+  const int b_classes = is_taken(layout.b) ? 1 : 4;
+  layout.repacks_b = !layout.b.batch_fits_map() || layout.b.rows < b_classes;
+  if (!layout.repacks_b) layout.b_classes = b_classes;
   const int at_once = 2 * tile.products;
   layout.c_is_aligned =
       p.c.leading % at_once == 0 && (p.batch == 1 || p.c.batch_stride % at_once == 0);
   return layout;
 }
 
+int a_shift_of(const RegisterLayout& layout, int of_class) {
+  const auto element = static_cast<std::int64_t>(size_of(layout.a.type));
+  return static_cast<int>(of_class * layout.a.pitch_bytes() % layout.a_unit / element);
+}
+
+std::int64_t k_tiles_of(const GemmProblem& problem, const RegisterLayout& layout) {
+  std::int64_t most = 0;
+  for (int c = 1; c < layout.a_classes; ++c) {
+    most = std::max<std::int64_t>(most, a_shift_of(layout, c));
+  }
+  return groups_of(problem.shape.k + most, tile_k);
+}
+
 std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layout) {
   constexpr std::int64_t barrier = 8, alignment = 1024, lots_of_strip = 2048, strip_columns = 32;
-  const std::int64_t b_rows = layout.b_classes > 1 ? tile.n() / box_columns_of(tile) * tile_k *
-                                                         (box_columns_of(tile) + columns_before) * 4
-                                                   : tile.n() * row_bytes;
+  const std::int64_t b_rows = layout.b_classes > 1
+                                  ? tile.n() / box_columns_of(tile) * tile_k *
+                                        (box_columns_of(tile) + columns_before(layout)) * 4
+                                  : tile.n() * row_bytes;
   const std::int64_t stage = tile.m * row_bytes + b_rows + 2 * barrier;
   const std::int64_t strips = layout.c_is_aligned ? 1 : tile.n() / strip_columns;
   const std::int64_t received =
@@ -239,6 +265,7 @@ Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
   constant("PAIR", static_cast<int>(tile.pair));
   constant("A_CLASSES", layout.a_classes);
   constant("B_CLASSES", layout.b_classes);
+  constant("B_IS_ODD", layout.b.pitch % 2 != 0);
   constant("PARTIAL", is_partial);
   constant("C_ALIGNED", layout.c_is_aligned);
   constant("GROUP_ROWS", tile.group);

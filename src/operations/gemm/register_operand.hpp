@@ -30,7 +30,7 @@ struct RegisterTile {
   RegisterPair pair = RegisterPair::none;
   int splits = 1;           ///< parts that k is cut into
   int group = 8;            ///< rows of tiles that are computed together
-  bool a_by_class = false;  ///< rows of A that begin anywhere are read so, not copied first
+  bool a_by_class = false;  ///< rows of A that begin off cache lines are read so
 
   int n() const { return 64 * products * consumers; }  ///< columns of C per block
   int cluster() const { return pair == RegisterPair::none ? 1 : 2; }
@@ -45,9 +45,16 @@ struct RegisterLayout {
   RowsInMemory a, b;
   bool repacks_a = false, repacks_b = false;  ///< copied first to rows of whole 16-byte chunks
   int a_classes = 1, b_classes = 1;           ///< interleaved matrices that their rows are read as
+  std::int64_t a_unit = 32;   ///< boxes of A's classes begin at multiples of so many bytes
   bool c_is_aligned = false;  ///< neighbours in C that a thread has can be stored at once
 };
 RegisterLayout layout_of(const GemmProblem& problem, const RegisterTile& tile);
+
+/// The elements by which boxes of a class of A begin early.
+int a_shift_of(const RegisterLayout& layout, int of_class);
+
+/// Tiles of k, those elements included.
+std::int64_t k_tiles_of(const GemmProblem& problem, const RegisterLayout& layout);
 
 /// Dynamic shared memory of a block, bytes.
 std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layout);

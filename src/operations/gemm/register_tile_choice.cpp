@@ -26,8 +26,9 @@ constexpr double not_overlapped = 0.25;      // of the shorter of memory's time 
 constexpr double elements_per_cycle = 32.0;  // of a tile of C, for one tile of k
 constexpr double least_cycles = 150.0;       // of one tile of k, however small
 constexpr double fill_cycles = 700.0;        // from the first copy to the first product
-// Rows that do not begin with a cache line, or are read by class, take the copy engine longer.
-constexpr double slower_off_lines = 1.66;
+// The copy engine takes longer where rows do not begin with cache lines, where they do not begin
+// with sectors of 32 bytes, and where B is read by class.
+constexpr double slower_off_lines = 1.42, slower_off_sectors = 1.7, slower_by_class = 1.65;
 // Blocks that share a tile wait for each other; those that share C exchange halves of their sums.
 constexpr double pair_cycles = 680.0, pair_step_cycles = 64.0, least_cycles_of_pair = 380.0;
 constexpr double exchange_cycles = 5000.0;
@@ -51,11 +52,15 @@ std::int64_t tiles_of(const GemmProblem& problem, const RegisterTile& tile,
 
 // Of one tile of k, in cache lines that the copy engine fetches for this block.
 double lines_of_step(const RegisterTile& tile, const RegisterLayout& layout) {
+  constexpr std::int64_t sector_bytes = 32;
   const auto each = [](const RowsInMemory& rows, bool repacks) {
-    return !repacks && rows.pitch_bytes() % row_bytes != 0 ? slower_off_lines : 1.0;
+    if (repacks || rows.pitch_bytes() % row_bytes == 0) return 1.0;
+    return rows.pitch_bytes() % sector_bytes == 0 ? slower_off_lines : slower_off_sectors;
   };
-  const double a = tile.m * each(layout.a, layout.repacks_a);
-  const double b = tile.n() * each(layout.b, layout.repacks_b);
+  const double a_by_class = layout.a_unit == row_bytes ? 1.0 : slower_off_lines;
+  const double a = tile.m * (layout.a_classes > 1 ? a_by_class : each(layout.a, layout.repacks_a));
+  const double b =
+      tile.n() * (layout.b_classes > 1 ? slower_by_class : each(layout.b, layout.repacks_b));
   return (tile.pair == RegisterPair::shares_a ? a / 2 : a) +
          (tile.pair == RegisterPair::shares_b ? b / 2 : b);
 }
@@ -67,7 +72,7 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
   const int parts = tile.splits * (shares_k ? 2 : 1);
   const double units = static_cast<double>(tiles_of(problem, tile, layout) * parts);
   const double rounds = std::ceil(units / sm_count);
-  const std::int64_t k_tiles = groups_of(s.k + layout.a_classes - 1, tile_k);
+  const std::int64_t k_tiles = k_tiles_of(problem, layout);
   const double depth = static_cast<double>(groups_of(k_tiles, parts));
   const double elements = static_cast<double>(tile.m * tile.n());
   // One warpgroup alone leaves gaps between its products.
@@ -180,11 +185,11 @@ double expected_cycles(const GemmProblem& problem, const RegisterTile& tile,
 std::vector<RegisterTile> register_tile_candidates(const GemmProblem& problem,
                                                    const DeviceProperties& device) {
   std::vector<std::pair<double, RegisterTile>> candidates;
-  const bool a_begins_anywhere = layout_of(problem, {}).repacks_a;
+  const bool a_has_classes = layout_of(problem, {.a_by_class = true}).a_classes > 1;
   for (RegisterTile tile : shapes()) {
     for (const bool by_class : {false, true}) {
       tile.a_by_class = by_class;
-      if ((by_class && !a_begins_anywhere) || !has_partner(problem, tile)) continue;
+      if ((by_class && !a_has_classes) || !has_partner(problem, tile)) continue;
       const RegisterLayout layout = layout_of(problem, tile);
       for (const int splits : splits_of(problem, tile, device.sm_count)) {
         tile.splits = splits;
