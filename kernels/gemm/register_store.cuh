@@ -41,12 +41,16 @@ __device__ inline void store_strip(const Kept& sum, const Arguments& p, const Bl
   const int column = unit.column + place.first + lane;
   const int first = warps == 1 ? 0 : threadIdx.x / 32 % 2;
   const float of_column = BIAS == bias_of_column && column < p.n ? p.bias[column] : 0.0F;
-  C_TYPE* const c = static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + column;
+  // Of the tile's rows, those that C has; pointers go from row to row, since these stores are short.
+  const int top = row_of_c(unit, unit.row), rows_left = (p.m - top + A_CLASSES - 1) / A_CLASSES;
+  const int left = column < p.n ? rows_left - first : 0;
+  const long long pitch = A_CLASSES * p.c_leading;
+  C_TYPE* to_c = static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + column +
+                 top * p.c_leading + first * pitch;
   synchronise_strip(strip);  // the tile before this one has been read
 #pragma unroll
   for (int lot = 0; lot < rows_kept / lot_rows; ++lot) {
-    const int first_row = unit.row + lot * lot_rows;
-    if (row_of_c(unit, first_row) >= p.m) break;
+    if (lot * lot_rows >= rows_left) break;
     Lot& rows = shared.c[strip][lot % 2];
 #pragma unroll
     for (int odd = 0; odd < 2; ++odd) {
@@ -62,13 +66,14 @@ __device__ inline void store_strip(const Kept& sum, const Arguments& p, const Bl
     }
     synchronise_strip(strip);
 #pragma unroll
-    for (int r = 0; r < lot_rows; r += warps) {
-      const int row = row_of_c(unit, first_row + r + first);
-      if (row < p.m && column < p.n) {
-        const float bias = BIAS == bias_of_row ? p.bias[row] : of_column;
-        const float value = rows[r + first][4 * (lane / 4 ^ (r + first) / 2) + t];
-        store_with_epilogue<READS_C, ACTIVATION>(c + row * p.c_leading, value, p.alpha, p.beta,
-                                                 bias);
+    for (int r = 0; r < lot_rows; r += warps, to_c += warps * pitch) {
+      if (lot * lot_rows + r < left) {
+        const float bias =
+            BIAS == bias_of_row
+                ? p.bias[row_of_c(unit, unit.row + lot * lot_rows + r + first)]
+                : of_column;
+        const float value = rows[r + first][4 * (lane / 4 ^ r / 2) + t];
+        store_with_epilogue<READS_C, ACTIVATION>(to_c, value, p.alpha, p.beta, bias);
       }
     }
   }
