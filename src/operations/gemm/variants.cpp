@@ -15,6 +15,7 @@
 #include "operations/gemm/shifted_sums.hpp"
 #include "operations/gemm/split_tiles.hpp"
 #include "operations/gemm/tensor_tiles.hpp"
+#include "operations/gemm/unaligned_rows.hpp"
 #include "operations/gemm/variant_plans.hpp"
 #include "operations/gemm/wgmma_rungs.hpp"
 
@@ -94,6 +95,12 @@ const std::vector<GemmVariant>& gemm_variants() {
        .refusal = shifted_sums_refusal,
        .prepare = prepare_shifted_sums,
        .pays = shifted_sums_pay},
+      {.name = "unaligned_rows",
+       .idea = "B's rows begin anywhere: multiplied from registers",
+       .source = "gemm/unaligned_rows.cu",
+       .refusal = unaligned_rows_refusal,
+       .prepare = prepare_unaligned_rows,
+       .pays = unaligned_rows_pay},
       {.name = "register_operand",
        .idea = "row-major tf32 B from registers, not transposed",
        .source = "gemm/register_operand.cu",

@@ -1,0 +1,82 @@
+// Products on the GPU whose B has rows that begin anywhere, multiplied from registers: few of the
+// random problems are such.
+#include "operations/gemm/unaligned_rows.hpp"
+
+#include <fmt/format.h>
+
+#include "cuda/real_gpu.hpp"
+#include "operations/gemm/variants.hpp"
+#include "support/gemm_runs.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+class UnalignedRowsOnGpu : public testing::RealGpu {
+ protected:
+  void expect_right(const GemmProblem& problem) {
+    if (!gpu_->properties().warpgroup_products) GTEST_SKIP() << "wgmma needs Hopper";
+    const GemmVariant& variant = gemm_variant("unaligned_rows");
+    ASSERT_EQ(variant.refusal(problem, gpu_->properties()).value_or(""), "");
+    const auto begins_with_chunks = [](const testing::GemmCase& of) {
+      return (of.a.first() | of.b.first()) % 16 == 0;
+    };
+    testing::GemmCase of = generator_.filled(problem);
+    while (!begins_with_chunks(of)) of = generator_.filled(problem);
+    const testing::GemmMatrices c = run_gemm(*gpu_, variant, of);
+    EXPECT_EQ(testing::defects(of, c, true), "");
+    EXPECT_EQ(c.image(), run_gemm(*gpu_, variant, of).image()) << "another run, other bits";
+  }
+
+  testing::GemmGenerator generator_{17};
+};
+
+GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k,
+                    Precision precision = Precision::bf16) {
+  return dense_problem({m, n, k}, precision, operand_type(precision), operand_type(precision));
+}
+
+// Eight, four and two classes; ends of rows in every place of a chunk, of k in every class and
+// place of a tile; columns in the first half of a tile alone, in both, and in several tiles.
+TEST_F(UnalignedRowsOnGpu, EveryClassAndEnd) {
+  for (const std::int64_t n : {1, 7, 60, 63, 66, 122, 123, 124, 125, 126, 127, 130, 252}) {
+    expect_right(product(70, n, 65 + n % 17));
+    expect_right(product(n + 3, n, 72 + n));
+  }
+  for (std::int64_t k = 125; k < 138; ++k) expect_right(product(20, 67, k));
+}
+
+TEST_F(UnalignedRowsOnGpu, LongerThanThePipeline) {
+  for (const std::int64_t n : {131, 134, 132}) {
+    expect_right(product(30, n, 1001));
+    expect_right(product(129, n, 711, Precision::fp16));
+  }
+}
+
+TEST_F(UnalignedRowsOnGpu, GapsBetweenRows) {
+  for (const std::int64_t leading : {260, 262, 263, 281}) {
+    GemmProblem problem = product(100, 251, 150, Precision::fp16);
+    problem.b.leading = leading;
+    problem.c.leading = leading + 1;
+    expect_right(problem);
+    problem.a.leading = 152;
+    expect_right(problem);
+  }
+}
+
+TEST_F(UnalignedRowsOnGpu, BatchesAndTheEpilogue) {
+  GemmProblem problem = product(50, 135, 99);
+  problem.batch = 3;
+  problem.b.batch_stride = 135 * 104;
+  problem.alpha = -1.75;
+  problem.has_bias = true;
+  problem.activation = Activation::gelu;
+  expect_right(problem);
+  problem.bias_per_row = true;
+  problem.activation = Activation::relu;
+  problem.a.leading = 104;
+  problem.a.batch_stride = 104 * 50;
+  expect_right(problem);
+}
+
+}  // namespace
+}  // namespace tilescope::operations
