@@ -1,10 +1,11 @@
-"""Times kernels/gemm/ffma_tiles.cu with many constants beside cuBLAS, on a GPU machine with nvcc
-and PyTorch: what the table in src/operations/gemm/ffma_plan.cpp was chosen by.
+"""Times kernels/gemm/ffma_tiles.cu with many constants beside cuBLAS, on a GPU machine with CUDA and
+PyTorch: what the table in src/operations/gemm/ffma_plan.cpp was chosen by. Kernels are compiled by
+NVRTC, as the library does: nvcc's machine code of the same source is other, and its times too.
 
 Usage: bench/tune_ffma.py CASES.json [--kernels kernels/gemm]
 
 CASES.json: a list of {"shapes": [[m, n, k], ...], "configurations": [{NAME: VALUE}, ...]}; the
-names are the constants of the kernel and SPLITS. Where A_BY_STEPS meets A_SOURCE=0 (boxes), the
+names are the constants of the kernel and SPLITS. ORDER=2 is assembled with -O1, as in the library. Where A_BY_STEPS meets A_SOURCE=0 (boxes), the
 kernel gets a transposed copy of A, which is not timed. Inputs are uniform in [-1, 1] and rotate through twice the L2 cache.
 Printed: the median time, the rate, cuBLAS's time over it, registers, and how far the result is from
 a float64 product (large products: from cuBLAS's result).
@@ -19,14 +20,14 @@ import os
 import re
 import statistics
 import struct
-import subprocess
 import tempfile
 
 import torch
 
 cuda = ctypes.CDLL("libcuda.so.1")
+nvrtc = ctypes.CDLL("libnvrtc.so.13")
 BOXES, WORDS, TURNED_WORDS = range(3)  # how the kernel reads an operand
-DEFAULTS = {"SLICES": 1, "SPLITS": 1, "A_BY_STEPS": 1, "ALONG_ROWS": 0, "GROUP": 8, "UNROLL": 8,
+DEFAULTS = {"SLICES": 1, "SPLITS": 1, "A_BY_STEPS": 1, "ORDER": 0, "GROUP": 8, "UNROLL": 8,
             "A_SOURCE": BOXES, "B_SOURCE": BOXES, "BLOCKS_PER_SM": 1}
 EPILOGUE = {"C_TYPE": "float32", "READS_C": 0, "BIAS": "no_bias", "ACTIVATION": "no_activation"}
 STEPS = 32  # of k in one buffer
@@ -40,16 +41,34 @@ def call(name, *arguments):
         raise RuntimeError(f"{name}: {text.value.decode() if text.value else code}")
 
 
+def of_program(program, size, content):
+    count = ctypes.c_size_t()
+    getattr(nvrtc, size)(program, ctypes.byref(count))
+    buffer = ctypes.create_string_buffer(count.value)
+    getattr(nvrtc, content)(program, buffer)
+    return buffer.raw
+
+
 def compile_kernel(path, defines, folder, number):
     cubin = os.path.join(folder, f"{number}.cubin")
-    done = subprocess.run(
-        ["nvcc", "-cubin", "-std=c++17", "-gencode=arch=compute_90a,code=sm_90a", "-Xptxas", "-v",
-         "-o", cubin, path, *(f"-D{name}={value}" for name, value in defines.items())],
-        capture_output=True, text=True)
-    if done.returncode:
-        return None, done.stderr[-600:]
-    spills = re.search(r"(\d+) bytes spill stores", done.stderr)[1]
-    note = re.search(r"Used (\d+) registers", done.stderr)[1] + " registers"
+    options = ["--gpu-architecture=sm_90a", "--std=c++17", "--generate-line-info",
+               "--ptxas-options=-v", *(["--ptxas-options=-O1"] if defines.get("ORDER") == 2 else []),
+               "-I" + os.path.dirname(path),
+               *(f"-D{name}={value}" for name, value in defines.items())]
+    program = ctypes.c_void_p()
+    with open(path, "rb") as source:
+        code = nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.read(), b"kernel.cu", 0, None,
+                                        None)
+    assert code == 0, f"nvrtcCreateProgram: {code}"
+    texts = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+    code = nvrtc.nvrtcCompileProgram(program, len(options), texts)
+    log = of_program(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog").decode()
+    if code:
+        return None, log[-600:]
+    with open(cubin, "wb") as file:
+        file.write(of_program(program, "nvrtcGetCUBINSize", "nvrtcGetCUBIN"))
+    spills = re.search(r"(\d+) bytes spill stores", log)[1]
+    note = re.search(r"Used (\d+) registers", log)[1] + " registers"
     return cubin, note + (f", SPILLS {spills}" if spills != "0" else "")
 
 

@@ -18,14 +18,13 @@
 //
 // Constants: BM x BN elements of C per block, RM x RN per thread, LANES_DOWN x (32 / LANES_DOWN)
 // lanes of a warp; SLICES parts of each buffer's steps that warps of their own add up; STAGES;
-// UNROLL; ALONG_ROWS; GROUP; A_BY_STEPS; A_SOURCE, B_SOURCE (ffma_fragments.cuh); SPLIT (sums go to
+// UNROLL; ORDER; GROUP; A_BY_STEPS; A_SOURCE, B_SOURCE (ffma_fragments.cuh); SPLIT (sums go to
 // `partial`); BLOCKS_PER_SM; READS_C, BIAS, ACTIVATION.
 // Launch: grid (tiles, splits, batch), `threads` threads, bytes as shared_bytes in the host's plan.
 #include "epilogue.cuh"
 #include "ffma_copies.cuh"
 
 constexpr int unroll = UNROLL;
-constexpr bool along_rows = ALONG_ROWS;  // the order of a step's products
 // An activation that takes many instructions is not written out for every element of a thread.
 constexpr bool is_long = !SPLIT && ACTIVATION == gelu;
 constexpr int rows_at_once = is_long ? 1 : LANES_DOWN;
@@ -60,6 +59,51 @@ __device__ inline void wait_for_previous() { asm volatile("griddepcontrol.wait;"
 // Of the warps that multiply.
 __device__ inline void synchronise_warps() {
   asm volatile("bar.sync 1, %0;" ::"n"(32 * warps) : "memory");
+}
+
+// A step's products, so ordered that each shares a factor with the one before it: an instruction that
+// reads three registers takes two cycles. Along columns or rows: to and fro. In squares of two rows
+// and two columns: a factor of an even and one of an odd register are kept side by side for the next
+// instructions. The compiler leaves products in this order where its optimisation is kept low.
+enum Order { along_columns = 0, along_rows = 1, in_squares = 2 };
+__device__ inline void multiply(float (&sum)[RM][RN], const RowsOfA& a, const float (&b)[RN],
+                                int step) {
+  if (ORDER == in_squares) {
+#pragma unroll
+    for (int rows = 0; rows < RM / 2; ++rows) {
+#pragma unroll
+      for (int x = 0; x < RN / 2; ++x) {
+        const bool is_back = rows % 2;
+        const int columns = is_back ? RN / 2 - 1 - x : x;
+#pragma unroll
+        for (int corner = 0; corner < 4; ++corner) {
+          const int i = rows * 2 + (corner == 1 || corner == 2);
+          const int j = columns * 2 + (corner / 2 != is_back);
+          asm volatile("fma.rn.f32 %0, %1, %2, %0;"
+                       : "+f"(sum[i][j])
+                       : "f"(a.value(i, step)), "f"(b[j]));
+        }
+      }
+    }
+  } else if (ORDER == along_rows) {
+#pragma unroll
+    for (int j = 0; j < RN; ++j) {
+#pragma unroll
+      for (int x = 0; x < RM; ++x) {
+        const int i = (j + step) % 2 ? RM - 1 - x : x;
+        sum[i][j] = fmaf(a.value(i, step), b[j], sum[i][j]);
+      }
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < RM; ++i) {
+#pragma unroll
+      for (int x = 0; x < RN; ++x) {
+        const int j = (i + step) % 2 ? RN - 1 - x : x;
+        sum[i][j] = fmaf(a.value(i, step), b[j], sum[i][j]);
+      }
+    }
+  }
 }
 
 // The warp's sums to the matrix. `buffer` is shared memory of this warp, LANES_DOWN x WN elements.
@@ -228,27 +272,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
         a.load_before(step, a_now, a_next);
         load_step<B_PITCH, lanes_across>(b[(step + 1) % 2], step < 3 ? b_now : b_next,
                                               (step + 1) % 4);
-        // To and fro along the longer side: each product shares a factor with the one before it, so
-        // that no instruction reads three registers, which takes two cycles.
-        if (along_rows) {
-#pragma unroll
-          for (int j = 0; j < RN; ++j) {
-#pragma unroll
-            for (int x = 0; x < RM; ++x) {
-              const int i = (j + step) % 2 ? RM - 1 - x : x;
-              sum[i][j] = fmaf(a.value(i, step), b[step % 2][j], sum[i][j]);
-            }
-          }
-        } else {
-#pragma unroll
-          for (int i = 0; i < RM; ++i) {
-#pragma unroll
-            for (int x = 0; x < RN; ++x) {
-              const int j = (i + step) % 2 ? RN - 1 - x : x;
-              sum[i][j] = fmaf(a.value(i, step), b[step % 2][j], sum[i][j]);
-            }
-          }
-        }
+        multiply(sum, a, b[step % 2], step);
 #pragma unroll
         for (int i = 0; i < RM; ++i) a.load_after(i, step, a_next);
       }

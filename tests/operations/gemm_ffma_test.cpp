@@ -134,6 +134,14 @@ TEST(FfmaPlan, ManyPhasesPayForTheLongestLoop) {
   EXPECT_LT(few.tile.unroll, many.tile.unroll);
 }
 
+// Some tiles of the long loop are late: all wait for these if the last round is full.
+TEST(FfmaPlan, FullRoundsTakeTheShortLoop) {
+  const FfmaPlan full = best_ffma_plan(product(4095, 4097, 4099), hopper());
+  const FfmaPlan partly = best_ffma_plan(product(8191, 8191, 8191), hopper());
+  EXPECT_EQ(full.tile.text(), partly.tile.text());
+  EXPECT_LT(full.tile.unroll, partly.tile.unroll);
+}
+
 // A copy of B is 131 MB here, and each of its elements is used by one tile alone.
 TEST(FfmaPlan, OperandsOfFlatProductsAreNotCopiedThoseOfCubesAre) {
   EXPECT_EQ(best_ffma_plan(product(127, 8190, 4001), hopper()).b, FfmaSource::words);
@@ -171,6 +179,8 @@ TEST(FfmaRefusal, SaysWhatItDoesNotTake) {
 
 void expect_quiet_compilation(const GemmProblem& problem, const FfmaPlan& plan) {
   KernelRequest request = embedded_request("gemm/ffma_tiles.cu");
+  std::vector<std::string> options = ffma_options(plan);
+  options.emplace_back("--ptxas-options=-v");
   const compile::Program program = compile::compile({.source_name = request.source_name,
                                                      .source = request.source,
                                                      .kernel = "gemm",
@@ -178,7 +188,7 @@ void expect_quiet_compilation(const GemmProblem& problem, const FfmaPlan& plan) 
                                                      .defines = ffma_constants(problem, plan),
                                                      .include_directories = {},
                                                      .headers = request.headers,
-                                                     .extra_options = {"--ptxas-options=-v"}});
+                                                     .extra_options = options});
   SCOPED_TRACE(plan.tile.text());
   EXPECT_THAT(program.log,
               HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));

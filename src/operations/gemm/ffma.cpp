@@ -79,6 +79,7 @@ class FfmaRun final : public GemmRun {
     KernelRequest request = embedded_request("gemm/ffma_tiles.cu");
     request.kernel = "gemm";
     request.defines = ffma_constants(problem, plan);
+    request.extra_options = ffma_options(plan);
     kernel_ = device.load(request);
     if (plan.splits > 1) {
       reduction_ = std::make_unique<SplitReduction>(device, problem, plan.splits);

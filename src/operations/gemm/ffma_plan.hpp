@@ -14,6 +14,9 @@
 
 namespace tilescope::operations {
 
+/// How a thread's products of one step are ordered; the kernel's values.
+enum class FfmaOrder { along_columns, along_rows, in_squares };
+
 /// One set of the kernel's constants.
 struct FfmaTile {
   int m, n;                ///< elements of C per block
@@ -22,7 +25,7 @@ struct FfmaTile {
   int slices;              ///< parts of each buffer's steps, a set of warps for each
   int unroll;              ///< of the loop over four steps
   bool by_steps;           ///< A's tile lies step after step, else row after row
-  bool along_rows;  ///< how a step's products are ordered: along the rows of the thread's, or not
+  FfmaOrder order;
   std::array<double, 3> rates{};  ///< FFMA per cycle and SM with 1, 2, 3 blocks on it
   double cold_cycles = 0.0;       ///< until an SM has fetched the loop's instructions
   int blocks_per_sm() const { return rates[2] > 0 ? 3 : rates[1] > 0 ? 2 : 1; }
@@ -75,5 +78,8 @@ Launch ffma_launch(const GemmProblem& problem, const FfmaPlan& plan);
 
 /// The kernel's constants.
 Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan);
+
+/// The compiler's options, as KernelRequest::extra_options.
+std::vector<std::string> ffma_options(const FfmaPlan& plan);
 
 }  // namespace tilescope::operations

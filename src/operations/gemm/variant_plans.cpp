@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <tilescope/error.hpp>
@@ -20,9 +21,10 @@ namespace {
 
 std::string plan_text(const TensorTile& t) {
   return fmt::format(
-      "tile {}x{} consumers {} stages {} cluster {}{} splits {} group {} boxes {}{}{}", t.m, t.n,
-      t.consumers, t.stages, t.cluster, t.across ? " across" : "", t.splits, t.group, t.boxes,
-      t.in_turn ? " in turn" : "", t.panel > 0 ? fmt::format(" panel {}", t.panel) : "");
+      "tile {}x{} consumers {} stages {} cluster {}{} splits {} group {} boxes {}{}{}{}{}", t.m,
+      t.n, t.consumers, t.stages, t.cluster, t.across ? " across" : "", t.splits, t.group, t.boxes,
+      t.in_turn ? " in turn" : "", t.panel > 0 ? fmt::format(" panel {}", t.panel) : "",
+      t.copies_a ? " A copied" : "", t.copies_b ? " B copied" : "");
 }
 
 std::string plan_text(const RegisterTile& t) {
@@ -33,9 +35,11 @@ std::string plan_text(const RegisterTile& t) {
 
 std::string plan_text(const FfmaPlan& p) {
   const FfmaTile& t = p.tile;
+  constexpr std::array orders{" along columns", " along rows", " in squares"};
   return fmt::format("tile {}x{} thread {}x{} lanes {} slices {} unroll {}{}{} splits {}", t.m, t.n,
                      t.thread_m, t.thread_n, t.lanes_down, t.slices, t.unroll,
-                     t.by_steps ? " by steps" : "", t.along_rows ? " along rows" : "", p.splits);
+                     t.by_steps ? " by steps" : "", orders[static_cast<std::size_t>(t.order)],
+                     p.splits);
 }
 
 // With the number of parts that is left where there are fewer tiles of k than parts were asked for
