@@ -247,7 +247,8 @@ int main(int argc, char** argv) {
   app.add_flag("--tune", bench.tune, "Tune each product first, and keep what was found");
   app.add_option(
       "--tile", bench.options.tiles,
-      "Also this tensor tile: M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL]");
+      "Also this tensor tile: M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL"
+      "[,FLAGS]], flags the sum of 1: blocks share A, 2: A copied, 4: B copied");
   app.add_option("--samples", bench.options.samples, "Timed runs of each, at least")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();

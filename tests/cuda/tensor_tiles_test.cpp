@@ -23,6 +23,7 @@ constexpr std::array tiles{
     TensorTile{.m = 128, .n = 256, .stages = 3},
     TensorTile{.m = 128, .n = 64, .cluster = 2, .across = true, .boxes = 1},
     TensorTile{.m = 256, .n = 128, .stages = 3, .cluster = 2, .across = true, .boxes = 2},
+    TensorTile{.m = 128, .n = 192, .stages = 3, .boxes = 3, .copies_a = true, .copies_b = true},
 };
 
 template <std::size_t number>
@@ -34,8 +35,8 @@ constexpr GemmVariant variant{.name = "tensor_tiles",
                                 return prepare_tensor_tiles(device, problem, tiles[number]);
                               }};
 
-constexpr std::array variants{variant<0>, variant<1>, variant<2>, variant<3>,
-                              variant<4>, variant<5>, variant<6>, variant<7>};
+constexpr std::array variants{variant<0>, variant<1>, variant<2>, variant<3>, variant<4>,
+                              variant<5>, variant<6>, variant<7>, variant<8>};
 
 class ChunksOfCOnGpu : public testing::RealGpu {
  protected:
@@ -105,11 +106,12 @@ TEST_F(ChunksOfCOnGpu, RowsOfAByTheSameClasses) {
   expect_right(product(129, 33), 2, 8);
 }
 
-// An odd number of columns of tiles leaves the last one to blocks that share nothing.
-TEST_F(ChunksOfCOnGpu, BlocksSideBySide) {
-  for (const std::size_t tile : {6, 7}) {
-    for (const std::int64_t m : {100, 300, 520}) {
-      for (const std::int64_t n : {64, 136, 392}) {
+// An odd number of columns of tiles leaves the last one to blocks that share nothing. The last tile
+// copies operands that it could read.
+TEST_F(ChunksOfCOnGpu, BlocksSideBySideAndCopies) {
+  for (const std::size_t tile : {6, 7, 8}) {
+    for (const std::int64_t m : {100, 300}) {
+      for (const std::int64_t n : {64, 136, 200}) {
         GemmProblem problem = product(n, 136);
         problem.shape.m = m;
         problem.a.batch_stride = m * problem.a.leading;

@@ -67,6 +67,11 @@ TEST(TensorTiles, AreReadFromText) {
   EXPECT_THAT(text_of(panel), HasSubstr("panel 4"));
   const TensorTile across = parse_tensor_tile("128,64,2,8,2,1,8,0,1,0,1");
   EXPECT_TRUE(across.across);
+  EXPECT_FALSE(across.copies_a || across.copies_b);
+  const TensorTile copying = parse_tensor_tile("128,192,2,4,1,1,8,0,3,0,6");
+  EXPECT_FALSE(copying.across);
+  EXPECT_TRUE(copying.copies_a && copying.copies_b);
+  EXPECT_TRUE(layout_of(product(3000, 3000, 3000), copying).b.repacked);
   EXPECT_THAT(text_of(across), HasSubstr("cluster 2 across"));
   for (const char* text : {"", "256,128", "256,128,2,3,2,4,16,0,1,", "256,128,2,3,2,4,16,0,1,2,3,4",
                            "256,128,2,3,2,4,16,0,1 "}) {
@@ -94,6 +99,22 @@ TEST(TensorTiles, TakeTurnsWhereTheCacheKeepsAAndB) {
 TEST(TensorTiles, AreHighWhereAAndBAreFarLargerThanTheCache) {
   EXPECT_EQ(best(product(8192, 8192, 8192)).m, 128);
   EXPECT_EQ(best(product(16384, 16384, 16384)).m, 256);
+}
+
+TEST(TensorTiles, RowsThatBeginInALineAreCopiedWhereItPays) {
+  const TensorTile pays = best(product(3000, 3000, 3000));
+  EXPECT_TRUE(pays.copies_a && pays.copies_b);
+  for (const std::int64_t extent : {1000, 4000, 4096, 5000}) {
+    const TensorTile tile = best(product(extent, extent, extent));
+    EXPECT_FALSE(tile.copies_a || tile.copies_b) << extent;
+  }
+}
+
+TEST(TensorTiles, ShareAWhereItsRowsBeginAnywhere) {
+  const GemmProblem odd = product(4095, 4097, 4099);
+  EXPECT_TRUE(best(odd).across);
+  EXPECT_TRUE(layout_of(odd, best(odd)).a_begins_anywhere);
+  EXPECT_FALSE(best(product(4096, 4096, 4096)).across);
 }
 
 TEST(TensorTiles, TheirPanelIsAllOfKOrRefused) {

@@ -25,7 +25,7 @@ constexpr double tile_bytes_from_l2 = 64.0, bytes_in_l2 = 70e6, bytes_beyond_l2 
 constexpr double fill_cycles = 700.0;  // from the first copy to the first product
 constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
 constexpr double stored_by_warps_per_cycle = 3.5;  // in rows that begin anywhere
-constexpr double cluster_cycles = 3300.0;          // until the blocks of a cluster have met
+constexpr double cluster_cycles = 1000.0;          // until the blocks of a cluster have met
 constexpr double panel_store_cycles = 3600.0;      // of 64 x 256 beside the next tile's products
 
 // The share of the memory's rate that rows of a narrow tile of B reach, a box of 128 bytes each.
@@ -47,9 +47,13 @@ double slowdown(const TensorTile& tile, double operand_bytes) {
 // Tiles that are best in turn: large enough for the L2 cache, small enough for one consumer,
 // multiplied for long beside what a store takes, and stored by the copy engine, not by the consumer
 // whose turn is next.
-bool hides_stores(const TensorTile& tile, Store store, double depth, double operand_bytes) {
+bool hides_stores(const GemmProblem& problem, const TensorTile& tile, Store store, double depth,
+                  double operand_bytes) {
   constexpr double least_depth = 16.0;
-  return store == Store::boxed && tile.in_turn && tile.m == 128 && tile.n == 128 &&
+  // Boxes that begin anywhere in a cache line are written in more pieces.
+  const bool stores_lines =
+      problem.c.leading * static_cast<std::int64_t>(size_of(problem.c.type)) % tile_row_bytes == 0;
+  return store == Store::boxed && stores_lines && tile.in_turn && tile.m == 128 && tile.n == 128 &&
          tile.cluster == 1 && tile.splits == 1 && depth >= least_depth &&
          operand_bytes <= bytes_in_l2;
 }
@@ -62,7 +66,29 @@ double bytes_of(const RowsInMemory& rows) {
 // Rows that do not begin with a cache line are read in more pieces.
 double lines_factor(const TileOperand& operand) {
   constexpr std::int64_t line = 128;
-  return operand.repacked || operand.rows.pitch_bytes() % line == 0 ? 1.0 : 1.8;
+  const std::int64_t behind = operand.rows.pitch_bytes() % line;
+  return operand.repacked || behind == 0 ? 1.0 : behind == line / 2 ? 1.1 : 1.8;
+}
+
+// The ways of a tile with the operands: those that it could read are copied, too, where that might
+// pay.
+std::vector<TensorTile> with_copies(const TensorTile& tile, const TileLayout& layout) {
+  const auto may_pay = [&](const TileOperand& operand) {
+    return tile.splits == 1 && !operand.repacked && lines_factor(operand) > 1.1;
+  };
+  std::vector<TensorTile> ways;
+  for (const bool copies_a : {false, true}) {
+    for (const bool copies_b : {false, true}) {
+      if ((copies_a && (!may_pay(layout.a) || layout.a_begins_anywhere)) ||
+          (copies_b && !may_pay(layout.b))) {
+        continue;
+      }
+      ways.push_back(tile);
+      ways.back().copies_a = copies_a;
+      ways.back().copies_b = copies_b;
+    }
+  }
+  return ways;
 }
 
 double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
@@ -79,7 +105,7 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   // One warpgroup alone leaves gaps between its products.
   const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
   const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
-  const bool hides = hides_stores(tile, layout.store, depth, operand_bytes);
+  const bool hides = hides_stores(problem, tile, layout.store, depth, operand_bytes);
   const double loads =
       (static_cast<double>(tile.m / (tile.across ? tile.cluster : 1) * tile_row_bytes) *
            lines_factor(layout.a) +
@@ -104,7 +130,7 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   block *= 1.0 - 0.02 * (1.0 - units / (rounds * sm_count));
   double cycles =
       fill_cycles + std::max(block, traffic / (bytes_from_memory * share_of_memory(tile.n)));
-  if (tile.cluster > 1) cycles += cluster_cycles + 0.05 * block;
+  if (tile.cluster > 1) cycles += cluster_cycles + 0.01 * block;
   // Copies of both operands are one launch, unless they are turned.
   if (layout.a.repacked || layout.b.repacked) cycles += launch_cycles;
   if (layout.a.turned || layout.b.turned) cycles += launch_cycles;
@@ -172,19 +198,21 @@ std::string text_of(const TensorTile& tile) {
 
 TensorTile parse_tensor_tile(const std::string& text) {
   TensorTile t;
-  int in_turn = 0, across = 0;
+  int in_turn = 0, flags = 0;
   std::array<int, 3> ends{};
   const int read = std::sscanf(text.c_str(), "%d,%d,%d,%d,%d,%d,%d,%d,%d%n,%d%n,%d%n", &t.m, &t.n,
                                &t.consumers, &t.stages, &t.cluster, &t.splits, &t.group, &in_turn,
-                               &t.boxes, &ends[0], &t.panel, &ends[1], &across, &ends[2]);
+                               &t.boxes, &ends[0], &t.panel, &ends[1], &flags, &ends[2]);
   t.in_turn = in_turn != 0;
-  t.across = across != 0;
+  t.across = flags % 2 != 0;
+  t.copies_a = flags / 2 % 2 != 0;
+  t.copies_b = flags / 4 != 0;
   if (read < 9 ||
       static_cast<std::size_t>(ends.at(static_cast<std::size_t>(read - 9))) != text.size()) {
     throw Error(
         ErrorKind::usage,
         fmt::format("tile \"{}\" is not of the form "
-                    "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL[,ACROSS]]",
+                    "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL[,FLAGS]]",
                     text));
   }
   return t;
@@ -240,8 +268,10 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
         for (const int boxes : {2, 3, 4}) {
           if (boxes_of_tile % std::min<std::int64_t>(boxes, boxes_of_tile) != 0) continue;
           tile.boxes = boxes;
-          const TileLayout layout = layout_of(problem, tile);
-          if (fit(tile, problem, layout, device)) add(tile, layout);
+          for (TensorTile way : with_copies(tile, layout_of(problem, tile))) {
+            const TileLayout layout = layout_of(problem, way);
+            if (fit(way, problem, layout, device)) add(way, layout);
+          }
         }
       }
     }

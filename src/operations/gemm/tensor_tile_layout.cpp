@@ -65,7 +65,8 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
     return operand.repacked ||
            (operand.rows.pitch_bytes() % copy_alignment == 0 && operand.rows.batch_fits_map());
   };
-  if (!is_aligned(layout.b)) layout.b.repacked = true;
+  if (!is_aligned(layout.b) || tile.copies_b) layout.b.repacked = true;
+  if (tile.copies_a) layout.a.repacked = true;
   if (!is_aligned(layout.a)) {
     const int classes = residue_groups(layout.a.rows.pitch_bytes());
     // Rows far apart are copied more slowly than neighbours: below this many tiles a class, copying
