@@ -28,6 +28,9 @@ constexpr bool has_boxes = A_SOURCE == boxes || B_SOURCE == boxes;
 constexpr bool has_words = A_SOURCE != boxes || B_SOURCE != boxes;
 constexpr int copying_threads = has_words ? 32 * copying_warps : 1;
 constexpr int arrivals_of_copiers = (has_words ? copying_threads : 0) + (has_boxes ? 1 : 0);
+// Those who have read a buffer: one for each warp. Before words are written to it, every thread for
+// itself: racecheck follows a thread's own arrival, but not that of another for its warp.
+constexpr int arrivals_of_readers = has_words ? 32 * warps : warps;
 constexpr int copies_at_once = 2;  // rows or groups of rows whose instructions are written out
 constexpr int bytes_of_boxes =
     (A_SOURCE == boxes ? BM * BK * 4 : 0) + (B_SOURCE == boxes ? BK * BN * 4 : 0);

@@ -209,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   if (threadIdx.x == 0) {
     for (int s = 0; s < STAGES; ++s) {
       initialise(full[s], arrivals_of_copiers);
-      initialise(empty[s], warps);
+      initialise(empty[s], arrivals_of_readers);
     }
     publish_barriers();
   }
@@ -249,8 +249,8 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
 #pragma unroll 1
   for (int phase = 0; phase < phases; ++phase) {
     if (phase > 0) {
-      __syncwarp();
-      if (lane == 0) arrive(empty[before(at).index]);
+      if (!has_words) __syncwarp();
+      if (has_words || lane == 0) arrive(empty[before(at).index]);
     }
 #pragma unroll unroll
     for (int quad = 0; quad < quads; ++quad) {

@@ -1,0 +1,43 @@
+// fp32 products on the GPU whose operands are copied word by word, with k long enough that every
+// buffer is filled several times: of the random problems none is such.
+#include "cuda/real_gpu.hpp"
+#include "operations/gemm/variants.hpp"
+#include "support/gemm_runs.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+class FfmaWordsOnGpu : public testing::RealGpu {
+ protected:
+  void expect_right(const MatmulShape& shape, Order a_order, Order b_order) {
+    const GemmProblem problem = dense_problem(shape, Precision::fp32, DataType::float32,
+                                              DataType::float32, a_order, b_order);
+    const GemmVariant& variant = gemm_variant("ffma_tiles");
+    if (auto why = variant.refusal(problem, gpu_->properties())) GTEST_SKIP() << *why;
+    const testing::GemmCase of = generator_.filled(problem);
+    const testing::GemmMatrices c = run_gemm(*gpu_, variant, of);
+    EXPECT_EQ(testing::defects(of, c, false), "") << of.text;
+    for (int again = 0; again < 5; ++again) {
+      ASSERT_EQ(c.image(), run_gemm(*gpu_, variant, of).image()) << of.text << ": other bits";
+    }
+  }
+
+  testing::GemmGenerator generator_{23};
+};
+
+TEST_F(FfmaWordsOnGpu, BuffersFilledSeveralTimes) {
+  for (const Order a_order : {Order::row_major, Order::column_major}) {
+    for (const Order b_order : {Order::row_major, Order::column_major}) {
+      for (const MatmulShape& shape : {MatmulShape{130, 257, 777},
+                                       {15, 301, 1999},
+                                       {513, 66, 903},
+                                       {62, 1027, 515},
+                                       {333, 522, 650}}) {
+        expect_right(shape, a_order, b_order);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::operations
