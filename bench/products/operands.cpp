@@ -5,7 +5,6 @@
 #include <cmath>
 #include <tilescope/error.hpp>
 
-#include "base/half.hpp"
 #include "base/text.hpp"
 #include "operations/operation.hpp"
 #include "operations/random.hpp"
@@ -33,23 +32,6 @@ int exponent_of(std::size_t vector) {
   return exponent(generator() >> 8U);
 }
 
-void store(HostArray& array, std::size_t i, double value) {
-  switch (array.type()) {
-    case DataType::float16:
-      array.as<std::uint16_t>()[i] = float32_to_float16(static_cast<float>(value));
-      return;
-    case DataType::bfloat16:
-      array.as<std::uint16_t>()[i] = float32_to_bfloat16(static_cast<float>(value));
-      return;
-    case DataType::float64:
-      array.as<double>()[i] = value;
-      return;
-    default:
-      array.as<float>()[i] = static_cast<float>(value);
-      return;
-  }
-}
-
 // `vector_of(i)`: the row or column of element i, for data that is scaled by it.
 template <typename VectorOf>
 HostArray random_matrix(DataType type, std::int64_t rows, std::int64_t columns,
@@ -61,7 +43,7 @@ HostArray random_matrix(DataType type, std::int64_t rows, std::int64_t columns,
     if (data == Data::positive) value = (value + 1.0) / 2.0;
     if (data == Data::exponents) value = std::ldexp(value, exponent(generator() >> 8U));
     if (data == Data::scaled) value = std::ldexp(value, exponents[vector_of(i)]);
-    store(matrix, i, value);
+    matrix.set(i, value);
   });
   return matrix;
 }

@@ -11,7 +11,6 @@
 #include <tilescope/error.hpp>
 
 #include "base/format.hpp"
-#include "base/half.hpp"
 #include "base/parallel.hpp"
 #include "operations/gemm/accuracy.hpp"
 #include "operations/gemm/general.hpp"
@@ -40,23 +39,6 @@ std::size_t index_of(const GemmOperand& operand, std::int64_t batch, std::int64_
   return static_cast<std::size_t>(batch * operand.batch_stride + within);
 }
 
-void store(HostArray& array, std::size_t i, double value) {
-  switch (array.type()) {
-    case DataType::float16:
-      array.as<std::uint16_t>()[i] = float32_to_float16(static_cast<float>(value));
-      return;
-    case DataType::bfloat16:
-      array.as<std::uint16_t>()[i] = float32_to_bfloat16(static_cast<float>(value));
-      return;
-    case DataType::float64:
-      array.as<double>()[i] = value;
-      return;
-    default:
-      array.as<float>()[i] = static_cast<float>(value);
-      return;
-  }
-}
-
 double value_at(const HostArray& array, std::size_t i) {
   double value = 0.0;
   operations::widen(array.view(), i, {&value, 1});
@@ -72,7 +54,7 @@ double random_value(std::mt19937_64& generator, bool integer) {
 HostArray random_matrix(DataType type, std::size_t count, bool integers, std::uint64_t seed) {
   HostArray matrix(type, count);
   operations::generate(count, seed, [&](std::mt19937_64& generator, std::size_t i) {
-    store(matrix, i, random_value(generator, integers));
+    matrix.set(i, random_value(generator, integers));
   });
   return matrix;
 }
@@ -183,8 +165,8 @@ TuningData::Set TuningData::made(bool integers, std::size_t copies, std::uint64_
                          [&](std::mt19937_64& generator, std::size_t row) {
                            const auto at = static_cast<std::int64_t>(row);
                            for (std::int64_t j = 0; j < s.n; ++j) {
-                             store(set.c_before, index_of(p.c, at / s.m, at % s.m, j),
-                                   random_value(generator, integers));
+                             set.c_before.set(index_of(p.c, at / s.m, at % s.m, j),
+                                              random_value(generator, integers));
                            }
                          });
   }
@@ -307,7 +289,7 @@ void TuningData::require_right(const Set& set, bool exact) const {
         }
         HostArray rounded(p.c.type, 1);
         value = activated(value, p.activation);
-        store(rounded, 0, value);
+        rounded.set(0, value);
         const double got = value_at(set.c, index), right = exact ? value_at(rounded, 0) : value;
         if (std::abs(got - right) <= bound(index, right, exact)) continue;
         throw Error(ErrorKind::wrong_result,

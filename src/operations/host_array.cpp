@@ -22,6 +22,23 @@ HostArray::HostArray(DataType type, std::size_t count)
       count_(count),
       data_(std::make_unique_for_overwrite<std::byte[]>(count * size_of(type))) {}
 
+void HostArray::set(std::size_t i, double value) {
+  switch (type_) {
+    case DataType::float16:
+      as<std::uint16_t>()[i] = float32_to_float16(static_cast<float>(value));
+      return;
+    case DataType::bfloat16:
+      as<std::uint16_t>()[i] = float32_to_bfloat16(static_cast<float>(value));
+      return;
+    case DataType::float64:
+      as<double>()[i] = value;
+      return;
+    default:
+      as<float>()[i] = static_cast<float>(value);
+      return;
+  }
+}
+
 void widen(const ConstArrayView& array, std::size_t first, std::span<double> values) {
   const auto* bits = static_cast<const std::uint16_t*>(array.data);
   switch (array.type) {

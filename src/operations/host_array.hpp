@@ -31,6 +31,8 @@ class HostArray {
   std::span<const T> as() const {
     return {static_cast<const T*>(data()), count_};
   }
+  /// Element i, of a floating-point type, becomes `value` rounded to it.
+  void set(std::size_t i, double value);
 
  private:
   DataType type_ = DataType::float32;

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <map>
-#include <tuple>
 #include <vector>
 
 #include "operations/gemm/constants.hpp"
+#include "operations/gemm/prepared_arguments.hpp"
 #include "operations/gemm/split_reduction.hpp"
 #include "operations/gemm/tensor_layout.hpp"
 #include "operations/kernel_source.hpp"
@@ -96,7 +95,8 @@ class FfmaRun final : public GemmRun {
     const Repacking::Operand a = copied(a_, addresses.a), b = copied(b_, addresses.b);
     Repacking::run_both(a, b, stream);
     launch.overlaps_previous = a.copy || b.copy;
-    device_.launch(kernel_, launch, arguments_for(addresses), stream);
+    device_.launch(kernel_, launch,
+                   prepared_.of(addresses, [&] { return arguments_for(addresses); }), stream);
     if (reduction_) reduction_->run(addresses, stream);
   }
 
@@ -109,12 +109,7 @@ class FfmaRun final : public GemmRun {
   }
 
  private:
-  const KernelArguments& arguments_for(const GemmAddresses& addresses) {
-    const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
-    if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
-    constexpr std::size_t most_kept = 64;
-    if (prepared_.size() >= most_kept) prepared_.clear();
-
+  KernelArguments arguments_for(const GemmAddresses& addresses) {
     const MatmulShape& s = problem_.shape;
     Arguments p{};
     p.m = static_cast<std::int32_t>(s.m);
@@ -148,10 +143,7 @@ class FfmaRun final : public GemmRun {
       maps.push_back(map(a_, addresses.a, {steps_of_box, rows_of_tile}, Swizzle::bytes_128));
     }
     maps.push_back(map(b_, addresses.b, {columns_of_tile, steps_of_box}, Swizzle::none));
-    KernelArguments arguments;
-    arguments.push_bytes(maps.data(), maps.size() * sizeof(TensorMap), alignof(TensorMap));
-    arguments.push(p);
-    return prepared_.emplace(key, std::move(arguments)).first->second;
+    return arguments_after_maps(maps, p);
   }
 
   static std::int32_t word_pitch(const Operand& operand) {
@@ -186,8 +178,7 @@ class FfmaRun final : public GemmRun {
   Operand a_, b_;
   Kernel kernel_;
   std::unique_ptr<SplitReduction> reduction_;
-  std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
-      prepared_;
+  PreparedArguments prepared_;
 };
 
 }  // namespace

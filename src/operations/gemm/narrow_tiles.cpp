@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <tuple>
 
 #include "operations/gemm/constants.hpp"
 #include "operations/gemm/general.hpp"
+#include "operations/gemm/prepared_arguments.hpp"
 #include "operations/kernel_source.hpp"
 
 namespace tilescope::operations {
@@ -64,19 +63,14 @@ class NarrowTilesRun final : public GemmRun {
       general_->run(addresses, stream);
       return;
     }
-    device_.launch(kernel_, launch_, arguments_for(addresses), stream);
+    device_.launch(kernel_, launch_,
+                   prepared_.of(addresses, [&] { return arguments_for(addresses); }), stream);
   }
 
   std::string note() const override { return text_of(tile_); }
 
  private:
-  // Encoding maps takes longer than a small product: those of known addresses are kept.
-  const KernelArguments& arguments_for(const GemmAddresses& addresses) {
-    const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
-    if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
-    constexpr std::size_t most_kept = 64;
-    if (prepared_.size() >= most_kept) prepared_.clear();
-
+  KernelArguments arguments_for(const GemmAddresses& addresses) {
     Arguments a = arguments_;
     a.c = addresses.c;
     a.bias = addresses.bias;
@@ -84,10 +78,7 @@ class NarrowTilesRun final : public GemmRun {
     const DeviceAddress of_narrow = layout_.long_is_b ? addresses.a : addresses.b;
     const TensorMap maps[] = {map_of(layout_.of_long, of_long, tile_.rows()),
                               map_of(layout_.of_narrow, of_narrow, tile_.narrow)};
-    KernelArguments arguments;
-    arguments.push_bytes(maps, sizeof(maps), alignof(TensorMap));
-    arguments.push(a);
-    return prepared_.emplace(key, std::move(arguments)).first->second;
+    return arguments_after_maps(maps, a);
   }
 
   TensorMap map_of(const NarrowOperand& operand, DeviceAddress address, int rows) const {
@@ -106,8 +97,7 @@ class NarrowTilesRun final : public GemmRun {
   Launch launch_;
   Kernel kernel_;
   std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
-  std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
-      prepared_;
+  PreparedArguments prepared_;
 };
 
 // `rows` of an operand are its rows or columns that belong to C; `lies_along_k` if those are

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <tilescope/error.hpp>
-#include <tuple>
 
 #include "operations/gemm/constants.hpp"
 #include "operations/gemm/general.hpp"
+#include "operations/gemm/prepared_arguments.hpp"
 #include "operations/gemm/split_reduction.hpp"
 #include "operations/kernel_plan.hpp"
 #include "operations/kernel_source.hpp"
@@ -74,7 +73,8 @@ class RegisterOperandRun final : public GemmRun {
       return;
     }
     Repacking::run_both({a_copy_.get(), addresses.a}, {b_copy_.get(), addresses.b}, stream);
-    const KernelArguments& arguments = arguments_for(addresses);
+    const KernelArguments& arguments =
+        prepared_.of(addresses, [&] { return arguments_for(addresses); });
     Launch launch = launch_;
     launch.overlaps_previous = a_copy_ || b_copy_;
     device_.launch(kernel_, launch, arguments, stream);
@@ -137,13 +137,7 @@ class RegisterOperandRun final : public GemmRun {
     return request;
   }
 
-  // Encoding maps takes longer than a small product: those of known addresses are kept.
-  const KernelArguments& arguments_for(const GemmAddresses& addresses) {
-    const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
-    if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
-    constexpr std::size_t most_kept = 64;
-    if (prepared_.size() >= most_kept) prepared_.clear();
-
+  KernelArguments arguments_for(const GemmAddresses& addresses) {
     Arguments a = arguments_;
     a.c = addresses.c;
     a.bias = addresses.bias;
@@ -167,10 +161,7 @@ class RegisterOperandRun final : public GemmRun {
     maps.insert(maps.end(), of_b.maps.begin(), of_b.maps.end());
     for (int c = 0; c < layout_.a_classes; ++c) a.a_shift[c] = a_shift_of(layout_, c);
     a.b_pitch = static_cast<std::int32_t>(layout_.b.pitch % (sector_bytes / 4));
-    KernelArguments arguments;
-    arguments.push_bytes(maps.data(), maps.size() * sizeof(TensorMap), alignof(TensorMap));
-    arguments.push(a);
-    return prepared_.emplace(key, std::move(arguments)).first->second;
+    return arguments_after_maps(maps, a);
   }
 
   Device& device_;
@@ -183,8 +174,7 @@ class RegisterOperandRun final : public GemmRun {
   Kernel kernel_;
   std::unique_ptr<SplitReduction> reduction_;
   std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
-  std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
-      prepared_;
+  PreparedArguments prepared_;
 };
 
 }  // namespace

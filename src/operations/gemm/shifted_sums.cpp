@@ -6,12 +6,11 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <map>
-#include <tuple>
 
 #include "operations/gemm/column_gathering.hpp"
 #include "operations/gemm/constants.hpp"
 #include "operations/gemm/general.hpp"
+#include "operations/gemm/prepared_arguments.hpp"
 #include "operations/gemm/tensor_layout.hpp"
 #include "operations/gemm/tensor_tiles.hpp"
 #include "operations/kernel_plan.hpp"
@@ -156,7 +155,8 @@ class ShiftedSumsRun final : public GemmRun {
       return;
     }
     gathering_.run(addresses.a, stream);
-    device_.launch(kernel_, launch_, arguments_for(addresses), stream);
+    device_.launch(kernel_, launch_,
+                   prepared_.of(addresses, [&] { return arguments_for(addresses); }), stream);
   }
 
   std::string note() const override {
@@ -165,13 +165,7 @@ class ShiftedSumsRun final : public GemmRun {
   }
 
  private:
-  // Encoding maps takes longer than a small product: those of known addresses are kept.
-  const KernelArguments& arguments_for(const GemmAddresses& addresses) {
-    const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
-    if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
-    constexpr std::size_t most_kept = 64;
-    if (prepared_.size() >= most_kept) prepared_.clear();
-
+  KernelArguments arguments_for(const GemmAddresses& addresses) {
     Arguments a = arguments_;
     a.c = addresses.c;
     a.bias = addresses.bias;
@@ -188,10 +182,7 @@ class ShiftedSumsRun final : public GemmRun {
                                  edge ? Swizzle::none : Swizzle::bytes_128));
       }
     }
-    KernelArguments arguments;
-    arguments.push_bytes(maps.data(), maps.size() * sizeof(TensorMap), alignof(TensorMap));
-    arguments.push(a);
-    return prepared_.emplace(key, std::move(arguments)).first->second;
+    return arguments_after_maps(maps, a);
   }
 
   TensorMap class_map(int number, const ResidueBase& base, std::uint32_t box_columns,
@@ -219,8 +210,7 @@ class ShiftedSumsRun final : public GemmRun {
   Launch launch_;
   Kernel kernel_;
   std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
-  std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
-      prepared_;
+  PreparedArguments prepared_;
 };
 
 }  // namespace

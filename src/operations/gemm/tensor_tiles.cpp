@@ -6,11 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <limits>
-#include <map>
-#include <tuple>
 
 #include "operations/gemm/constants.hpp"
 #include "operations/gemm/general.hpp"
+#include "operations/gemm/prepared_arguments.hpp"
 #include "operations/gemm/split_reduction.hpp"
 #include "operations/gemm/tensor_layout.hpp"
 #include "operations/gemm/tensor_tile_layout.hpp"
@@ -61,7 +60,8 @@ class TensorTilesRun final : public GemmRun {
       return;
     }
     Repacking::run_both({a_copy_.get(), addresses.a}, {b_copy_.get(), addresses.b}, stream);
-    const KernelArguments& arguments = arguments_for(addresses);
+    const KernelArguments& arguments =
+        prepared_.of(addresses, [&] { return arguments_for(addresses); });
     Launch launch = launch_;
     launch.overlaps_previous = a_copy_ || b_copy_;
     device_.launch(kernel_, launch, arguments, stream);
@@ -161,13 +161,7 @@ class TensorTilesRun final : public GemmRun {
     return layout_.store == Store::partial && arguments_.splits == 1 ? Store::each : layout_.store;
   }
 
-  // Encoding maps takes longer than a small product: those of known addresses are kept.
-  const KernelArguments& arguments_for(const GemmAddresses& addresses) {
-    const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
-    if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
-    constexpr std::size_t most_kept = 64;
-    if (prepared_.size() >= most_kept) prepared_.clear();
-
+  KernelArguments arguments_for(const GemmAddresses& addresses) {
     Arguments a = arguments_;
     a.c = addresses.c;
     a.bias = addresses.bias;
@@ -195,10 +189,7 @@ class TensorTilesRun final : public GemmRun {
       // The kernel's structure has them all the same.
       maps.resize(maps.size() + static_cast<std::size_t>(layout_.classes));
     }
-    KernelArguments arguments;
-    arguments.push_bytes(maps.data(), maps.size() * sizeof(TensorMap), alignof(TensorMap));
-    arguments.push(a);
-    return prepared_.emplace(key, std::move(arguments)).first->second;
+    return arguments_after_maps(maps, a);
   }
 
   ResidueMaps operand_maps(const TileOperand& operand, DeviceAddress address, int classes,
@@ -244,8 +235,7 @@ class TensorTilesRun final : public GemmRun {
   Kernel kernel_;
   std::unique_ptr<SplitReduction> reduction_;
   std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
-  std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
-      prepared_;
+  PreparedArguments prepared_;
 };
 
 }  // namespace

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <tuple>
 
 #include "operations/gemm/constants.hpp"
 #include "operations/gemm/general.hpp"
+#include "operations/gemm/prepared_arguments.hpp"
 #include "operations/gemm/tensor_layout.hpp"
 #include "operations/gemm/tensor_tiles.hpp"
 #include "operations/kernel_plan.hpp"
@@ -104,7 +103,8 @@ class UnalignedRowsRun final : public GemmRun {
       return;
     }
     if (a_copy_) a_copy_->run(addresses.a, stream);
-    device_.launch(kernel_, launch_, arguments_for(addresses), stream);
+    device_.launch(kernel_, launch_,
+                   prepared_.of(addresses, [&] { return arguments_for(addresses); }), stream);
   }
 
   std::string note() const override {
@@ -113,13 +113,7 @@ class UnalignedRowsRun final : public GemmRun {
   }
 
  private:
-  // Encoding maps takes longer than a small product: those of known addresses are kept.
-  const KernelArguments& arguments_for(const GemmAddresses& addresses) {
-    const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
-    if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
-    constexpr std::size_t most_kept = 64;
-    if (prepared_.size() >= most_kept) prepared_.clear();
-
+  KernelArguments arguments_for(const GemmAddresses& addresses) {
     Arguments a = arguments_;
     a.c = addresses.c;
     a.bias = addresses.bias;
@@ -136,10 +130,7 @@ class UnalignedRowsRun final : public GemmRun {
     for (const ResidueMaps* more : {&of_b, &of_edge}) {
       maps.insert(maps.end(), more->maps.begin(), more->maps.end());
     }
-    KernelArguments arguments;
-    arguments.push_bytes(maps.data(), maps.size() * sizeof(TensorMap), alignof(TensorMap));
-    arguments.push(a);
-    return prepared_.emplace(key, std::move(arguments)).first->second;
+    return arguments_after_maps(maps, a);
   }
 
   Device& device_;
@@ -151,8 +142,7 @@ class UnalignedRowsRun final : public GemmRun {
   Launch launch_;
   Kernel kernel_;
   std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
-  std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
-      prepared_;
+  PreparedArguments prepared_;
 };
 
 }  // namespace

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <map>
 #include <string_view>
-#include <tuple>
 
 #include "operations/gemm/constants.hpp"
 #include "operations/gemm/general.hpp"
+#include "operations/gemm/prepared_arguments.hpp"
 #include "operations/gemm/tensor_layout.hpp"
 #include "operations/gemm/tensor_tile_layout.hpp"
 #include "operations/gemm/tensor_tiles.hpp"
@@ -59,7 +58,8 @@ class WgmmaRun final : public GemmRun {
       return;
     }
     if (b_copy_) b_copy_->run(addresses.b, stream);
-    device_.launch(kernel_, launch_, arguments_for(addresses), stream);
+    device_.launch(kernel_, launch_,
+                   prepared_.of(addresses, [&] { return arguments_for(addresses); }), stream);
   }
 
   std::string note() const override {
@@ -109,23 +109,14 @@ class WgmmaRun final : public GemmRun {
     return request;
   }
 
-  // Encoding maps takes longer than a small product: those of known addresses are kept.
-  const KernelArguments& arguments_for(const GemmAddresses& addresses) {
-    const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
-    if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
-    constexpr std::size_t most_kept = 64;
-    if (prepared_.size() >= most_kept) prepared_.clear();
-
+  KernelArguments arguments_for(const GemmAddresses& addresses) {
     const std::array maps{
         map_of(layout_.a, addresses.a, shape_.rows),
         map_of(layout_.b, b_copy_ ? b_copy_->address() : addresses.b, shape_.columns)};
     Arguments last = arguments_;
     last.c = addresses.c;
     last.bias = addresses.bias;
-    KernelArguments arguments;
-    arguments.push_bytes(maps.data(), sizeof(maps), alignof(TensorMap));
-    arguments.push(last);
-    return prepared_.emplace(key, std::move(arguments)).first->second;
+    return arguments_after_maps(maps, last);
   }
 
   TensorMap map_of(const TileOperand& operand, DeviceAddress address, int tile_rows) {
@@ -147,8 +138,7 @@ class WgmmaRun final : public GemmRun {
   Launch launch_;
   Kernel kernel_;
   std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
-  std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
-      prepared_;
+  PreparedArguments prepared_;
 };
 
 // tensor_tiles with as many stages as there is room for.
