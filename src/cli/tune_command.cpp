@@ -28,7 +28,8 @@ MatmulShape parse_shape(const std::string& text) {
   }
   if (extents.size() != 3 || split(text, 'x').size() != 3) {
     throw Error(ErrorKind::usage,
-                fmt::format("--shape {}: give MxNxK, such as 1000x999x1001", printable(text, 40)));
+                fmt::format("--shape {}: give MxNxK, extents of at least 1, such as 1000x999x1001",
+                            printable(text, 40)));
   }
   return {extents[0], extents[1], extents[2]};
 }

@@ -150,7 +150,8 @@ class Tune(program.ProgramTest):
         self.assert_fails(2, "which product? --shape MxNxK, such as --shape 4096x4096x4096; --list "
                              "shows what is tuned", "tune", env=self.env)
         for shape in ("8x8", "8x8x0", "8x8x8x8", "axbxc", "8x8x-8", "x8x8"):
-            self.assert_fails(2, f"--shape {shape}: give MxNxK, such as 1000x999x1001", "tune",
+            self.assert_fails(2, f"--shape {shape}: give MxNxK, extents of at least 1, such as "
+                              "1000x999x1001", "tune",
                               "--shape", shape, env=self.env)
         self.assert_fails(2, "--list and --forget do not go together", "tune", "--list", "--forget",
                           env=self.env)
