@@ -9,7 +9,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -21,6 +20,7 @@
 #include "base/text.hpp"
 #include "contest.hpp"
 #include "measure/tuning.hpp"
+#include "operations/gemm/shape_text.hpp"
 #include "report/tuning_report.hpp"
 
 namespace tilescope::products {
@@ -49,21 +49,6 @@ std::vector<NamedShape> shapes_of(const std::string& set) {
   std::vector<NamedShape> named;
   for (const MatmulShape& shape : shapes) named.push_back({shape, set});
   return named;
-}
-
-NamedShape parse_shape(const std::string& text) {
-  std::vector<std::int64_t> extents;
-  for (const std::string_view part : split(text, 'x')) {
-    std::int64_t value = 0;
-    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), value);
-    const bool whole = failure == std::errc{} && end == part.data() + part.size();
-    if (whole && value > 0) extents.push_back(value);
-  }
-  if (extents.size() != 3 || std::count(text.begin(), text.end(), 'x') != 2) {
-    throw Error(ErrorKind::usage,
-                fmt::format("--shape {}: give MxNxK, such as 1000x999x1001", printable(text, 40)));
-  }
-  return {{extents[0], extents[1], extents[2]}, "given"};
 }
 
 std::string text_of(const MatmulShape& s) {
@@ -102,7 +87,8 @@ class Bench {
     options.data = parse_data(data);
     const std::shared_ptr<Device> opened = Device::open(device);
     std::vector<NamedShape> wanted;
-    for (const std::string& shape : shapes) wanted.push_back(parse_shape(shape));
+    for (const std::string& shape : shapes)
+      wanted.push_back({operations::parse_shape(shape), "given"});
     if (shapes.empty() && sets.empty()) sets = {"A", "B"};
     for (const std::string& set : sets) {
       for (NamedShape& shape : shapes_of(set)) wanted.push_back(std::move(shape));

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <tilescope/device.hpp>
 #include <tilescope/tuning.hpp>
@@ -10,42 +9,14 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "operations/gemm/problem.hpp"
+#include "operations/gemm/shape_text.hpp"
 #include "report/tuning_report.hpp"
 
 namespace tilescope::cli {
 namespace {
 
 constexpr int interrupted_exit = 130;
-
-// "1000x999x1001": rows of A, columns of B, columns of A.
-MatmulShape parse_shape(const std::string& text) {
-  std::vector<std::int64_t> extents;
-  for (const std::string_view part : split(text, 'x')) {
-    std::int64_t value = 0;
-    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), value);
-    const bool is_whole = failure == std::errc{} && end == part.data() + part.size();
-    if (is_whole && value > 0) extents.push_back(value);
-  }
-  if (extents.size() != 3 || split(text, 'x').size() != 3) {
-    throw Error(ErrorKind::usage,
-                fmt::format("--shape {}: give MxNxK, extents of at least 1, such as 1000x999x1001",
-                            printable(text, 40)));
-  }
-  return {extents[0], extents[1], extents[2]};
-}
-
-DataType type_of(Precision precision) {
-  switch (precision) {
-    case Precision::bf16:
-      return DataType::bfloat16;
-    case Precision::fp16:
-      return DataType::float16;
-    case Precision::fp64:
-      return DataType::float64;
-    default:
-      return DataType::float32;
-  }
-}
 
 struct TuneCommand {
   std::string device = "auto", json, type, activation;
@@ -55,7 +26,7 @@ struct TuneCommand {
   bool list = false, forget = false, transpose_a = false, transpose_b = false, no_keep = false;
 
   int run() {
-    for (const std::string& shape : shapes) shapes_.push_back(parse_shape(shape));
+    for (const std::string& shape : shapes) shapes_.push_back(operations::parse_shape(shape));
     for (const std::string& name : precisions) precisions_.push_back(parse_precision(name));
     if (list && forget) {
       throw Error(ErrorKind::usage, "--list and --forget do not go together");
@@ -156,7 +127,7 @@ struct TuneCommand {
   TuneReport tune_one(Device& on, const MatmulShape& shape, Precision precision) {
     product.shape = shape;
     product.precision = precision;
-    product.type = type.empty() ? type_of(precision) : parse_data_type(type);
+    product.type = type.empty() ? operations::operand_type(precision) : parse_data_type(type);
     if (transpose_a) product.a_order = Order::column_major;
     if (transpose_b) product.b_order = Order::column_major;
     if (activation == "relu") product.activation = Activation::relu;

@@ -12,7 +12,7 @@
 #include "operations/gemm/tuned_products.hpp"
 #include "operations/gemm/variant_plans.hpp"
 #include "support/fake_device.hpp"
-#include "support/gpus.hpp"
+#include "support/gemm_kernels.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tilescope::operations {
@@ -20,12 +20,7 @@ namespace {
 
 using testing::error_of;
 using ::testing::HasSubstr;
-
-DeviceProperties hopper() {
-  DeviceProperties device = testing::h200();
-  device.warpgroup_products = true;
-  return device;
-}
+using testing::hopper;
 
 GemmProblem product(const MatmulShape& shape, Precision precision) {
   const DataType type = operand_type(precision);

@@ -3,22 +3,15 @@
 
 #include <vector>
 
-#include "compile/compiler.hpp"
 #include "operations/gemm/ffma.hpp"
-#include "operations/kernel_source.hpp"
-#include "support/gpus.hpp"
+#include "support/gemm_kernels.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tilescope::operations {
 namespace {
 
 using ::testing::HasSubstr;
-
-DeviceProperties hopper() {
-  DeviceProperties device = testing::h200();
-  device.warpgroup_products = true;
-  return device;
-}
+using testing::hopper;
 
 GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k) {
   return dense_problem({m, n, k}, Precision::fp32, DataType::float32, DataType::float32);
@@ -178,21 +171,11 @@ TEST(FfmaRefusal, SaysWhatItDoesNotTake) {
 }
 
 void expect_quiet_compilation(const GemmProblem& problem, const FfmaPlan& plan) {
-  KernelRequest request = embedded_request("gemm/ffma_tiles.cu");
-  std::vector<std::string> options = ffma_options(plan);
-  options.emplace_back("--ptxas-options=-v");
-  const compile::Program program = compile::compile({.source_name = request.source_name,
-                                                     .source = request.source,
-                                                     .kernel = "gemm",
-                                                     .architecture = "sm_90a",
-                                                     .defines = ffma_constants(problem, plan),
-                                                     .include_directories = {},
-                                                     .headers = request.headers,
-                                                     .extra_options = options});
+  const std::string log = testing::compiler_log("gemm/ffma_tiles.cu", ffma_constants(problem, plan),
+                                                ffma_options(plan));
   SCOPED_TRACE(plan.tile.text());
-  EXPECT_THAT(program.log,
-              HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
-  EXPECT_THAT(program.log, ::testing::Not(HasSubstr("warning")));
+  EXPECT_THAT(log, HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
+  EXPECT_THAT(log, ::testing::Not(HasSubstr("warning")));
 }
 
 TEST(FfmaKernel, EveryConfigurationCompilesWithoutWarningsAndSpillsNothing) {

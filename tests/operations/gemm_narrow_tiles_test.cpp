@@ -3,23 +3,16 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "compile/compiler.hpp"
 #include "operations/gemm/narrow_tiles.hpp"
 #include "operations/gemm/variants.hpp"
-#include "operations/kernel_source.hpp"
-#include "support/gpus.hpp"
+#include "support/gemm_kernels.hpp"
 
 namespace tilescope::operations {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::hopper;
 using ::testing::Not;
-
-DeviceProperties hopper() {
-  DeviceProperties device = testing::h200();
-  device.warpgroup_products = true;
-  return device;
-}
 
 GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k,
                     Order a_order = Order::row_major, Order b_order = Order::row_major,
@@ -119,16 +112,7 @@ TEST(NarrowTilesRefusal, TheLibraryTakesThemForFewRows) {
 }
 
 std::string log_of(const GemmProblem& problem, const NarrowTile& tile) {
-  const KernelRequest request = embedded_request("gemm/narrow_tiles.cu");
-  return compile::compile({.source_name = request.source_name,
-                           .source = request.source,
-                           .kernel = "gemm",
-                           .architecture = "sm_90a",
-                           .defines = narrow_constants(problem, tile),
-                           .include_directories = {},
-                           .headers = request.headers,
-                           .extra_options = {"--ptxas-options=-v"}})
-      .log;
+  return testing::compiler_log("gemm/narrow_tiles.cu", narrow_constants(problem, tile));
 }
 
 TEST(NarrowTilesKernel, CompilesWithoutWarningsAndSpillsNothing) {

@@ -2,24 +2,17 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "compile/compiler.hpp"
 #include "operations/gemm/register_operand.hpp"
-#include "operations/kernel_source.hpp"
-#include "support/gpus.hpp"
+#include "support/gemm_kernels.hpp"
 
 namespace tilescope::operations {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::hopper;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-DeviceProperties hopper() {
-  DeviceProperties device = testing::h200();
-  device.warpgroup_products = true;
-  return device;
-}
 
 GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k) {
   return dense_problem({m, n, k}, Precision::tf32, DataType::float32, DataType::float32);
@@ -166,17 +159,9 @@ TEST(RegisterOperandRefusal, SaysWhatItDoesNotTake) {
 }
 
 std::string log_of(const GemmProblem& problem, const RegisterTile& tile, bool is_partial) {
-  const KernelRequest request = embedded_request("gemm/register_operand.cu");
-  return compile::compile(
-             {.source_name = request.source_name,
-              .source = request.source,
-              .kernel = "gemm",
-              .architecture = "sm_90a",
-              .defines = register_constants(problem, tile, layout_of(problem, tile), is_partial),
-              .include_directories = {},
-              .headers = request.headers,
-              .extra_options = {"--ptxas-options=-v"}})
-      .log;
+  return testing::compiler_log(
+      "gemm/register_operand.cu",
+      register_constants(problem, tile, layout_of(problem, tile), is_partial));
 }
 
 TEST(RegisterOperandKernel, CompilesWithoutWarningsAndSpillsNothing) {

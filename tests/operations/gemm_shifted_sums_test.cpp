@@ -5,24 +5,18 @@
 
 #include <vector>
 
-#include "compile/compiler.hpp"
 #include "operations/gemm/column_gathering.hpp"
 #include "operations/gemm/plan_recorder.hpp"
 #include "operations/gemm/shifted_sums.hpp"
-#include "operations/kernel_source.hpp"
-#include "support/gpus.hpp"
+#include "support/gemm_kernels.hpp"
 
 namespace tilescope::operations {
 namespace {
 
+using testing::constant;
 using ::testing::HasSubstr;
+using testing::hopper;
 using ::testing::Not;
-
-DeviceProperties hopper() {
-  DeviceProperties device = testing::h200();
-  device.warpgroup_products = true;
-  return device;
-}
 
 GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k) {
   return dense_problem({m, n, k}, Precision::bf16, DataType::bfloat16, DataType::bfloat16);
@@ -59,13 +53,6 @@ TEST(ShiftedSumsRefusal, SaysWhatItDoesNotTake) {
 
 Plan plan_of(const GemmProblem& problem) {
   return recorded_plan(gemm_variant("shifted_sums"), problem, hopper());
-}
-
-std::string constant(const Step& step, const std::string& name) {
-  for (const auto& [key, value] : step.defines) {
-    if (key == name) return value;
-  }
-  return "none";
 }
 
 TEST(ShiftedSums, LaunchesFollowTheClassesOfB) {
@@ -112,17 +99,7 @@ TEST(ShiftedSums, AreDispatchedWhereACopyOfBCostsMore) {
 }
 
 std::string log_of(const GemmProblem& problem) {
-  const Step multiply = plan_of(problem).steps[1];
-  const KernelRequest request = embedded_request("gemm/shifted_sums.cu");
-  return compile::compile({.source_name = request.source_name,
-                           .source = request.source,
-                           .kernel = "gemm",
-                           .architecture = "sm_90a",
-                           .defines = multiply.defines,
-                           .include_directories = {},
-                           .headers = request.headers,
-                           .extra_options = {"--ptxas-options=-v"}})
-      .log;
+  return testing::compiler_log("gemm/shifted_sums.cu", plan_of(problem).steps[1].defines);
 }
 
 TEST(ShiftedSumsKernel, CompilesWithoutWarningsAndSpillsNothing) {

@@ -4,25 +4,18 @@
 
 #include <algorithm>
 
-#include "compile/compiler.hpp"
 #include "operations/gemm/plan_recorder.hpp"
 #include "operations/gemm/tensor_tile_layout.hpp"
 #include "operations/gemm/tensor_tiles.hpp"
 #include "operations/gemm/variants.hpp"
-#include "operations/kernel_source.hpp"
-#include "support/gpus.hpp"
+#include "support/gemm_kernels.hpp"
 
 namespace tilescope::operations {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::hopper;
 using ::testing::Not;
-
-DeviceProperties hopper() {
-  DeviceProperties device = testing::h200();
-  device.warpgroup_products = true;
-  return device;
-}
 
 GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k,
                     Precision precision = Precision::bf16) {
@@ -155,16 +148,7 @@ TEST(TensorTiles, PanelsAreWalkedInEqualRanges) {
 
 std::string log_of(std::string_view variant, const GemmProblem& problem) {
   const Step step = recorded_plan(gemm_variant(variant), problem, hopper()).steps.back();
-  const KernelRequest request = embedded_request(step.source);
-  return compile::compile({.source_name = request.source_name,
-                           .source = request.source,
-                           .kernel = "gemm",
-                           .architecture = "sm_90a",
-                           .defines = step.defines,
-                           .include_directories = {},
-                           .headers = request.headers,
-                           .extra_options = {"--ptxas-options=-v"}})
-      .log;
+  return testing::compiler_log(step.source, step.defines);
 }
 
 TEST(TensorTilesKernels, CompileWithoutWarningsAndSpillNothing) {

@@ -3,23 +3,17 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "compile/compiler.hpp"
 #include "operations/gemm/plan_recorder.hpp"
 #include "operations/gemm/unaligned_rows.hpp"
-#include "operations/kernel_source.hpp"
-#include "support/gpus.hpp"
+#include "support/gemm_kernels.hpp"
 
 namespace tilescope::operations {
 namespace {
 
+using testing::constant;
 using ::testing::HasSubstr;
+using testing::hopper;
 using ::testing::Not;
-
-DeviceProperties hopper() {
-  DeviceProperties device = testing::h200();
-  device.warpgroup_products = true;
-  return device;
-}
 
 GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k) {
   return dense_problem({m, n, k}, Precision::bf16, DataType::bfloat16, DataType::bfloat16);
@@ -64,13 +58,6 @@ Plan plan_of(const GemmProblem& problem) {
   return recorded_plan(gemm_variant("unaligned_rows"), problem, hopper());
 }
 
-std::string constant(const Step& step, const std::string& name) {
-  for (const auto& [key, value] : step.defines) {
-    if (key == name) return value;
-  }
-  return "none";
-}
-
 TEST(UnalignedRows, LaunchesFollowTheClassesOfRows) {
   const Plan plan = plan_of(product(127, 8190, 4001));
   ASSERT_EQ(plan.steps.size(), 2u);
@@ -106,16 +93,7 @@ TEST(UnalignedRows, AreDispatchedWhereTheyWereMeasured) {
 }
 
 std::string log_of(const GemmProblem& problem) {
-  const KernelRequest request = embedded_request("gemm/unaligned_rows.cu");
-  return compile::compile({.source_name = request.source_name,
-                           .source = request.source,
-                           .kernel = "gemm",
-                           .architecture = "sm_90a",
-                           .defines = plan_of(problem).steps.back().defines,
-                           .include_directories = {},
-                           .headers = request.headers,
-                           .extra_options = {"--ptxas-options=-v"}})
-      .log;
+  return testing::compiler_log("gemm/unaligned_rows.cu", plan_of(problem).steps.back().defines);
 }
 
 TEST(UnalignedRowsKernel, CompilesWithoutWarningsAndSpillsNothing) {

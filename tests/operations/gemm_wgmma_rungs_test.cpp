@@ -2,12 +2,10 @@
 // kernels compile, and that nobody is given one who did not ask. tests/cuda runs them.
 #include <algorithm>
 
-#include "compile/compiler.hpp"
 #include "operations/gemm/plan_recorder.hpp"
 #include "operations/gemm/variants.hpp"
 #include "operations/gemm/wgmma_rungs.hpp"
-#include "operations/kernel_source.hpp"
-#include "support/gpus.hpp"
+#include "support/gemm_kernels.hpp"
 #include "support/random_gemm.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -15,17 +13,12 @@ namespace tilescope::operations {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::hopper;
 using ::testing::Not;
 
 constexpr std::string_view without_producer[] = {"wgmma", "wgmma_stages"};
 constexpr std::string_view rungs[] = {"wgmma",      "wgmma_stages", "specialised",
                                       "wide_tiles", "persistent",   "cluster"};
-
-DeviceProperties hopper() {
-  DeviceProperties device = testing::h200();
-  device.warpgroup_products = true;
-  return device;
-}
 
 GemmProblem product(const MatmulShape& shape, Precision precision = Precision::bf16,
                     Order b_order = Order::row_major) {
@@ -115,16 +108,7 @@ TEST(WgmmaRungs, CompileWithoutWarningsAndSpillNothing) {
     for (const GemmProblem& problem :
          {product({256, 256, 256}), epilogue, product({256, 256, 256}, Precision::tf32)}) {
       const Step step = recorded_plan(gemm_variant(name), problem, hopper()).steps.back();
-      const KernelRequest request = embedded_request(step.source);
-      const std::string log = compile::compile({.source_name = request.source_name,
-                                                .source = request.source,
-                                                .kernel = "gemm",
-                                                .architecture = "sm_90a",
-                                                .defines = step.defines,
-                                                .include_directories = {},
-                                                .headers = request.headers,
-                                                .extra_options = {"--ptxas-options=-v"}})
-                                  .log;
+      const std::string log = testing::compiler_log(step.source, step.defines);
       SCOPED_TRACE(name);
       EXPECT_THAT(log, HasSubstr("0 bytes spill stores, 0 bytes spill loads"));
       EXPECT_THAT(log, Not(HasSubstr("warning")));

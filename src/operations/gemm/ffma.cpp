@@ -51,13 +51,7 @@ struct Operand {
 Operand operand(Device& device, const GemmOperand& given, std::int64_t rows, std::int64_t columns,
                 std::int64_t batch, FfmaSource source, bool lies_as_tile) {
   Operand result;
-  const bool by_columns = given.order == Order::column_major;
-  result.rows = {.type = given.type,
-                 .rows = by_columns ? columns : rows,
-                 .columns = by_columns ? rows : columns,
-                 .pitch = given.leading,
-                 .batch = batch,
-                 .batch_stride = given.batch_stride};
+  result.rows = rows_in_memory(given, rows, columns, batch);
   result.source = source;
   result.is_turned = !lies_as_tile;
   if (source == FfmaSource::copy) result.make_copy(device);

@@ -33,20 +33,10 @@ struct Arguments {
 };
 
 RowsInMemory rows_of_a(const GemmProblem& p) {
-  return {.type = p.a.type,
-          .rows = p.shape.m,
-          .columns = p.shape.k,
-          .pitch = p.a.leading,
-          .batch = p.batch,
-          .batch_stride = p.a.batch_stride};
+  return rows_in_memory(p.a, p.shape.m, p.shape.k, p.batch);
 }
 RowsInMemory rows_of_b(const GemmProblem& p) {
-  return {.type = p.b.type,
-          .rows = p.shape.k,
-          .columns = p.shape.n,
-          .pitch = p.b.leading,
-          .batch = p.batch,
-          .batch_stride = p.b.batch_stride};
+  return rows_in_memory(p.b, p.shape.k, p.shape.n, p.batch);
 }
 
 // What the kernel is compiled for.

@@ -110,17 +110,6 @@ class SplitOperand {
   Kernel find_, split_;
 };
 
-RowsInMemory rows_of(const GemmOperand& operand, std::int64_t rows, std::int64_t columns,
-                     std::int64_t batch) {
-  const bool row_major = operand.order == Order::row_major;
-  return {.type = operand.type,
-          .rows = row_major ? rows : columns,
-          .columns = row_major ? columns : rows,
-          .pitch = operand.leading,
-          .batch = batch,
-          .batch_stride = operand.batch_stride};
-}
-
 std::unique_ptr<GemmRun> best_of_fp32(Device& device, GemmProblem problem) {
   problem.precision = Precision::fp32;
   return best_gemm_variant(problem, device.properties()).prepare(device, problem);
@@ -143,9 +132,9 @@ class SplitTilesRun final : public GemmRun {
   SplitTilesRun(Device& device, const GemmProblem& problem)
       : device_(device),
         problem_(problem),
-        a_(device, rows_of(problem.a, problem.shape.m, problem.shape.k, problem.batch),
+        a_(device, rows_in_memory(problem.a, problem.shape.m, problem.shape.k, problem.batch),
            problem.a.order == Order::column_major),
-        b_(device, rows_of(problem.b, problem.shape.k, problem.shape.n, problem.batch),
+        b_(device, rows_in_memory(problem.b, problem.shape.k, problem.shape.n, problem.batch),
            problem.b.order == Order::row_major),
         flag_(device.allocate(sizeof(std::uint32_t), "a flag: not representable")) {
     const MatmulShape& s = problem.shape;

@@ -79,6 +79,17 @@ std::int64_t blocks_of(const Part& part) {
 
 }  // namespace
 
+RowsInMemory rows_in_memory(const GemmOperand& operand, std::int64_t rows, std::int64_t columns,
+                            std::int64_t batch) {
+  const bool row_major = operand.order == Order::row_major;
+  return {.type = operand.type,
+          .rows = row_major ? rows : columns,
+          .columns = row_major ? columns : rows,
+          .pitch = operand.leading,
+          .batch = batch,
+          .batch_stride = operand.batch_stride};
+}
+
 int residue_groups(std::int64_t pitch_bytes) {
   return static_cast<int>(copy_alignment / std::gcd(pitch_bytes, copy_alignment));
 }

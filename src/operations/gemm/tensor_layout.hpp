@@ -35,6 +35,11 @@ struct RowsInMemory {
   }
 };
 
+/// An operand of `rows` x `columns` as it lies: its rows in memory are columns where it is
+/// column-major.
+RowsInMemory rows_in_memory(const GemmOperand& operand, std::int64_t rows, std::int64_t columns,
+                            std::int64_t batch);
+
 /// The maps of every `groups`-th row, and by how many elements a column lies further in each than
 /// its map says, because the map's base was rounded down to 16 bytes.
 struct ResidueMaps {

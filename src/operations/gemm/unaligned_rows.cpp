@@ -37,20 +37,11 @@ constexpr std::size_t shared_bytes() {
   return stages * (stage + barriers) + received + c + barriers + alignment;
 }
 
-RowsInMemory rows_of(const GemmOperand& operand, std::int64_t rows, std::int64_t columns,
-                     std::int64_t batch) {
-  return {.type = operand.type,
-          .rows = rows,
-          .columns = columns,
-          .pitch = operand.leading,
-          .batch = batch,
-          .batch_stride = operand.batch_stride};
-}
 RowsInMemory rows_of_a(const GemmProblem& p) {
-  return rows_of(p.a, p.shape.m, p.shape.k, p.batch);
+  return rows_in_memory(p.a, p.shape.m, p.shape.k, p.batch);
 }
 RowsInMemory rows_of_b(const GemmProblem& p) {
-  RowsInMemory b = rows_of(p.b, p.shape.k, p.shape.n, p.batch);
+  RowsInMemory b = rows_in_memory(p.b, p.shape.k, p.shape.n, p.batch);
   b.reads_ahead = false;
   return b;
 }

@@ -1,0 +1,46 @@
+// A Hopper GPU for tests of the kernels that need one, and what their plans are compiled to.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compile/compiler.hpp"
+#include "operations/kernel_plan.hpp"
+#include "operations/kernel_source.hpp"
+#include "support/gpus.hpp"
+
+namespace tilescope::testing {
+
+/// An H200 as a real one: emulated ones have no warpgroup products.
+inline DeviceProperties hopper() {
+  DeviceProperties device = h200();
+  device.warpgroup_products = true;
+  return device;
+}
+
+/// The value of a constant that a step's kernel is compiled with; "none".
+inline std::string constant(const operations::Step& step, std::string_view name) {
+  for (const auto& [key, value] : step.defines) {
+    if (key == name) return value;
+  }
+  return "none";
+}
+
+/// What compiler and assembler say of a source below kernels/ for Hopper.
+inline std::string compiler_log(const std::string& source, const operations::Defines& defines,
+                                std::vector<std::string> options = {}) {
+  const KernelRequest request = operations::embedded_request(source);
+  options.emplace_back("--ptxas-options=-v");
+  return compile::compile({.source_name = request.source_name,
+                           .source = request.source,
+                           .kernel = "gemm",
+                           .architecture = "sm_90a",
+                           .defines = defines,
+                           .include_directories = {},
+                           .headers = request.headers,
+                           .extra_options = options})
+      .log;
+}
+
+}  // namespace tilescope::testing
