@@ -372,7 +372,7 @@ class Observer {
   /// The EventSet of interest; asked once, after begin_launch.
   virtual std::uint32_t events() const = 0;
   /// True: blocks run one after the other in linear order (on one host thread). Slower; only for
-  /// observers whose verdict depends on the order of blocks.
+  /// observers whose verdict depends on the order of blocks. Asked once, after begin_launch.
   virtual bool wants_block_order() const { return false; }
   /// True: the observer keeps MemoryMap's record of initialised bytes itself. Otherwise the machine
   /// takes every allocation as initialised once a launch has run.

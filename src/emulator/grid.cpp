@@ -96,8 +96,9 @@ unsigned thread_count(const LaunchSetup& setup) {
 LaunchSummary run_grid(const LaunchSetup& setup) {
   const auto begin = std::chrono::steady_clock::now();
   LaunchState launch(setup);
+  launch.announce();  // first: observers say what they want for this launch
   const unsigned threads = std::max(1u, thread_count(setup));
-  launch.begin(threads);
+  launch.share_among(threads);
   const std::uint64_t resident = (setup.resident_blocks + threads - 1) / threads;
   std::exception_ptr failure;
   std::mutex failure_mutex;

@@ -231,15 +231,18 @@ void LaunchState::merge_counts(const Worker& worker) {
   }
 }
 
-void LaunchState::begin(unsigned threads) {
+void LaunchState::announce() {
+  for (Observer* observer : observers()) {
+    observer->begin_launch(info_);
+    observer_events_.push_back(observer->events());
+  }
+}
+
+void LaunchState::share_among(unsigned threads) {
   threads_ = threads;
   report_after_ = 100'000;
   if (const std::uint64_t most = setup_.options.max_instructions; most != 0) {
     report_after_ = std::min(report_after_, most / (64 * std::uint64_t{threads}));
-  }
-  for (Observer* observer : observers()) {
-    observer->begin_launch(info_);
-    observer_events_.push_back(observer->events());
   }
 }
 

@@ -108,8 +108,10 @@ class LaunchState {
   void merge_counts(const Worker& worker);
   std::mutex& atomics_mutex() { return atomics_; }
 
+  /// Tells the observers of the launch and asks for their events.
+  void announce();
   /// `threads`: host threads that are about to run blocks.
-  void begin(unsigned threads);
+  void share_among(unsigned threads);
   LaunchSummary finish(double seconds);
 
  private:

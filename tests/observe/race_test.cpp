@@ -395,6 +395,22 @@ TEST_F(Races, AChainOfBlocks) {
   EXPECT_THAT(check({source(""), {{5}, {32}}}).brief(), ::testing::Not(IsEmpty()));
 }
 
+// Whoever judges accesses in the order of blocks must see them in that order: one host thread runs
+// a program that fences for other blocks, also when nothing but its fences says so.
+TEST_F(Races, ProgramsThatOrderTheirBlocksRunOnOneHostThread) {
+  const auto threads_of = [](const char* fence) {
+    return check({kernel(std::string("  if (threadIdx.x == 0) {\n"
+                                     "    out[blockIdx.x] = 1;\n    ") +
+                         fence + "\n    volatile int* flags = out + 64;\n" +
+                         "    flags[blockIdx.x] = 1;\n  }"),
+                  {{8}, {32}}},
+                 4)
+        .summary.threads;
+  };
+  EXPECT_EQ(threads_of("__threadfence();"), 1u);
+  EXPECT_EQ(threads_of("__threadfence_block();"), 4u);
+}
+
 TEST_F(Races, ReleaseAndAcquireOfLibcuxx) {
   const auto source = [](const char* order) {
     return kernel_with(
