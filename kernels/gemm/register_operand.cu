@@ -18,7 +18,7 @@
 // address once. Rows of A may form A_CLASSES matrices too, whose boxes begin with sectors or
 // cache lines. Then a tile has rows of one class, and its shift is along k: A's first columns are
 // zeros, or elements of the row before theirs, which are set to zero, and B is read `shift` rows
-// earlier, where it reads as zeros.
+// earlier, where it reads as zeros; or the last elements along k take those places.
 //
 // Two blocks of a cluster share a tile of A or of B, or each has half of k of one tile of C: then
 // each sends the other half of its sums straight to the other block's shared memory.
@@ -30,14 +30,15 @@
 // GROUP_ROWS.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024 bytes.
 #include "register_store.cuh"
+#include "register_tail.cuh"
 #include "register_tile.cuh"
 #include "wgmma.cuh"
 
 constexpr int registers_of_producer = CONSUMERS == 1 ? 56 : 40;
 constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : 232;
-// A whole warp starts copies sooner; large boxes one after the other are better started later.
-constexpr int producers = by_class ? 32 : 1;
 constexpr bool has_sharer = PAIR == PAIR_SHARES_A || PAIR == PAIR_SHARES_B;
+// A whole warp starts copies sooner; large boxes one after the other are better started later.
+constexpr int producers = by_class || has_sharer ? 32 : 1;
 
 // Maps begin with a chunk of 16 bytes, boxes of a class with a sector or a cache line: so many
 // elements further to the left. There are none to the left of a map: those read as zeros.
@@ -77,10 +78,13 @@ __device__ inline void load_b(unsigned char* to, const Maps& maps, Barrier& full
   }
 }
 
-__device__ inline void produce(Shared& shared, const Maps& maps, const Arguments& p) {
+// `first` is the block's first unit, where pairs share a tile.
+__device__ inline void produce(Shared& shared, const Maps& maps, const Arguments& p,
+                               const BlockUnit& first) {
   RingPosition<STAGES> stage;
   for (int u = blockIdx.x / CLUSTER; u < p.units; u += gridDim.x / CLUSTER) {
-    const BlockUnit unit = unit_of_block(p, u);
+    const bool is_known = has_sharer && u == blockIdx.x / CLUSTER;
+    const BlockUnit unit = is_known ? first : unit_of_block(p, u);
 #pragma unroll 1
     for (int kt = unit.first; kt < unit.last; ++kt, stage.advance()) {
       wait(shared.empty[stage.index], stage.parity ^ 1);
@@ -159,17 +163,6 @@ __device__ inline void load_fragments(Fragments& fragments, const unsigned char*
   }
 }
 
-// Sets to zero what lies before the first elements of rows of A, in one chunk with them. Consumers
-// need not agree: each writes the same.
-__device__ inline void clear_columns(unsigned char* a, int shift, int consumer) {
-  for (int row = threadIdx.x % 128; row < TILE_M; row += 128) {
-    unsigned char* const chunk = a + row * row_bytes + 16 * (shift / 4 ^ row % 8);
-    for (int e = 0; e < shift % 4; ++e) reinterpret_cast<unsigned*>(chunk)[e] = 0;
-  }
-  publish_shared();
-  asm volatile("bar.sync %0, 128;" ::"r"(1 + consumer) : "memory");
-}
-
 __device__ inline void pin(Sums& sum) {
 #pragma unroll
   for (int i = 0; i < PRODUCTS; ++i) pin(sum[i]);
@@ -184,7 +177,9 @@ __device__ inline void pin(Fragments& fragments) {
 
 // The sums of one tile over one part of k.
 __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>& stage,
-                                const Offsets& offsets, const BlockUnit& unit, int consumer) {
+                                const Place& place, const Arguments& p, const BlockUnit& unit,
+                                int consumer) {
+  const Offsets offsets = offsets_of(place, p, unit.shift);
   const auto fetch = [&](Fragments& fragments) {
     wait(shared.full[stage.index], stage.parity);
     load_fragments(fragments, shared.b[stage.index], offsets);
@@ -213,11 +208,20 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
     stage.advance();
     return ++kt < unit.last;
   };
-  Fragments even, odd = {};
-  fetch(even);
-  if (A_CLASSES > 1 && kt == 0 && unit.shift % 4 > 0) {
-    clear_columns(shared.a[stage.index], unit.shift, consumer);
+  Fragments even;
+  const bool has_places = A_CLASSES > 1 && kt == 0 && unit.shift > 0 && unit.shift <= most_tail;
+  if (has_places) {
+    Tail tail;
+    load_tail(tail, p, unit, place);
+    fetch(even);
+    write_tail(shared.a[stage.index], tail, unit.shift, consumer);
+    // Rows of B before its first one were read as zeros.
+#pragma unroll
+    for (int i = 0; i < 4 * PRODUCTS; ++i) even[0][i / 4][i % 4] |= tail.b[i / 4][i % 4];
+  } else {
+    fetch(even);
   }
+  Fragments odd = {};
   while (advance(even, odd)) {
     fetch(odd);
     if (!advance(odd, even)) break;
@@ -273,7 +277,7 @@ __device__ inline void consume(Shared& shared, const Arguments& p, int consumer)
   for (int u = blockIdx.x / CLUSTER; u < p.units; u += gridDim.x / CLUSTER) {
     BlockUnit unit = unit_of_block(p, u);
     Sums sum;
-    multiply(sum, shared, stage, offsets_of(place, p, unit.shift), unit, consumer);
+    multiply(sum, shared, stage, place, p, unit, consumer);
 #if PAIR == PAIR_SHARES_C
     Kept kept;
     add_other_half(kept, sum, shared, parity);
@@ -291,7 +295,10 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   // Swizzled tiles begin at multiples of 1,024 bytes of shared memory.
   const unsigned misaligned = shared_address(raw) % 1024;
   Shared& shared = *reinterpret_cast<Shared*>(raw + (misaligned ? 1024 - misaligned : 0));
-  if (threadIdx.x == 0) {
+  // Pairs that share a tile meet before they copy: meanwhile the producer finds its first tile.
+  BlockUnit first{};
+  if (has_sharer && threadIdx.x < producers) first = unit_of_block(p, blockIdx.x / CLUSTER);
+  if (threadIdx.x == (has_sharer ? 32 : 0)) {
     prefetch(maps.a[0]);
     prefetch(maps.b[0]);
     for (int s = 0; s < STAGES; ++s) {
@@ -302,12 +309,13 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     initialise(shared.is_taken, 4 * CONSUMERS);
     publish_barriers();
   }
+  __syncwarp();
   synchronise_cluster();
   asm volatile("griddepcontrol.wait;" ::: "memory");
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_producer));
-    if (threadIdx.x < producers) produce(shared, maps, p);
+    if (threadIdx.x < producers) produce(shared, maps, p, first);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_consumer));
     consume(shared, p, warpgroup - 1);

@@ -41,6 +41,8 @@ __device__ inline void store_strip(const Kept& sum, const Arguments& p, const Bl
   const int column = unit.column + place.first + lane;
   const int first = warps == 1 ? 0 : threadIdx.x / 32 % 2;
   const float of_column = BIAS == bias_of_column && column < p.n ? p.bias[column] : 0.0F;
+  // Read once: between barriers the compiler reads arguments again for every element.
+  const float alpha = p.alpha;
   // Of the tile's rows, those that C has; pointers go from row to row, since these stores are short.
   const int top = row_of_c(unit, unit.row), rows_left = (p.m - top + A_CLASSES - 1) / A_CLASSES;
   const int left = column < p.n ? rows_left - first : 0;
@@ -73,7 +75,7 @@ __device__ inline void store_strip(const Kept& sum, const Arguments& p, const Bl
                 ? p.bias[row_of_c(unit, unit.row + lot * lot_rows + r + first)]
                 : of_column;
         const float value = rows[r + first][4 * (lane / 4 ^ r / 2) + t];
-        store_with_epilogue<READS_C, ACTIVATION>(to_c, value, p.alpha, p.beta, bias);
+        store_with_epilogue<READS_C, ACTIVATION>(to_c, value, alpha, READS_C ? p.beta : 0.0F, bias);
       }
     }
   }

@@ -67,6 +67,8 @@ struct Arguments {
   const float* bias;
   float* partial;  // batch x splits x m x partial_pitch
   long long partial_pitch;
+  const unsigned *a, *b;  // where some elements are read without the copy engine
+  long long a_leading, a_stride, b_leading, b_stride;
 };
 
 // `row` counts rows of the class. B is read from row k = tile * tile_k - shift on.
@@ -74,7 +76,16 @@ struct BlockUnit {
   int row, column, row_class, split, batch;
   int first, last;  // tiles of k
   int shift;
+  int tail;  // of the last elements along k, so many stand in the first places of tile 0
 };
+
+// Places before the first element of rows that begin early, but with a sector.
+constexpr int most_tail = STEP - 1;
+
+__device__ inline int tail_of(const Arguments& p, int shift) {
+  const int beyond = (p.k + shift) % tile_k;
+  return A_CLASSES > 1 && shift <= most_tail && beyond <= shift ? beyond : 0;
+}
 
 __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
   constexpr int down = PAIR == PAIR_SHARES_B ? 2 : 1, across = PAIR == PAIR_SHARES_A ? 2 : 1;
@@ -82,9 +93,11 @@ __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
   const WorkUnit unit = work_unit(number, p.tiles_m / down, p.tiles_n / across, p.splits, GROUP_ROWS);
   const int rank = cluster_rank();
   const int row_class = unit.tile_m % A_CLASSES, shift = A_CLASSES > 1 ? p.a_shift[row_class] : 0;
+  const int tail = tail_of(p, shift);
   // Parts of k are the same for all classes, lest one be empty.
-  const int k_tiles = A_CLASSES > 1 && !PARTIAL && deep == 1 ? (p.k + shift + tile_k - 1) / tile_k
-                                                             : p.k_tiles;
+  const bool cuts_k = PARTIAL || deep > 1;
+  const int k_tiles =
+      A_CLASSES > 1 && !cuts_k ? (p.k + shift - tail + tile_k - 1) / tile_k : p.k_tiles;
   const int first = (unit.split * deep + (deep > 1 ? rank : 0)) * p.k_tiles_of_part;
   return {(unit.tile_m / A_CLASSES * down + (down > 1 ? rank : 0)) * TILE_M,
           (unit.tile_n * across + (across > 1 ? rank : 0)) * tile_n,
@@ -93,7 +106,8 @@ __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
           unit.batch,
           first,
           min(k_tiles, first + p.k_tiles_of_part),
-          shift};
+          shift,
+          tail};
 }
 
 // Boxes of B by class begin with a sector of their first row, number `row`: so many elements early.

@@ -29,6 +29,8 @@ struct Arguments {
   std::int64_t c_leading, c_stride;
   DeviceAddress c, bias, partial;
   std::int64_t partial_pitch;
+  DeviceAddress a, b;
+  std::int64_t a_leading, a_stride, b_leading, b_stride;
 };
 
 // Of B, where its rows are read by class: columns of a box, and those more that it begins early by,
@@ -141,19 +143,23 @@ class RegisterOperandRun final : public GemmRun {
     Arguments a = arguments_;
     a.c = addresses.c;
     a.bias = addresses.bias;
+    a.a = a_copy_ ? a_copy_->address() : addresses.a;
+    a.a_leading = layout_.a.pitch;
+    a.a_stride = layout_.a.batch_stride;
+    a.b = b_copy_ ? b_copy_->address() : addresses.b;
+    a.b_leading = layout_.b.pitch;
+    a.b_stride = layout_.b.batch_stride;
     if (reduction_) {
       a.partial = reduction_->partial();
       a.partial_pitch = reduction_->pitch();
     }
     const int a_rows = tile_.pair == RegisterPair::shares_a ? tile_.m / 2 : tile_.m;
-    const ResidueMaps of_a =
-        residue_maps(device_, layout_.a, a_copy_ ? a_copy_->address() : addresses.a,
-                     layout_.a_classes, row_bytes / 4, static_cast<std::uint32_t>(a_rows));
-    const DeviceAddress b_address = b_copy_ ? b_copy_->address() : addresses.b;
+    const ResidueMaps of_a = residue_maps(device_, layout_.a, a.a, layout_.a_classes, row_bytes / 4,
+                                          static_cast<std::uint32_t>(a_rows));
     const bool by_class = layout_.b_classes > 1;
     const std::int64_t b_columns =
         by_class ? box_columns_of(tile_) + columns_before(layout_) : row_bytes / 4;
-    const ResidueMaps of_b = residue_maps(device_, layout_.b, b_address, layout_.b_classes,
+    const ResidueMaps of_b = residue_maps(device_, layout_.b, a.b, layout_.b_classes,
                                           static_cast<std::uint32_t>(b_columns),
                                           static_cast<std::uint32_t>(tile_k / layout_.b_classes),
                                           by_class ? Swizzle::none : Swizzle::bytes_128);
@@ -219,6 +225,8 @@ int a_shift_of(const RegisterLayout& layout, int of_class) {
 }
 
 std::int64_t k_tiles_of(const GemmProblem& problem, const RegisterLayout& layout) {
+  // Less than a sector finds its place in the first tile.
+  if (layout.a_unit == sector_bytes) return groups_of(problem.shape.k, tile_k);
   std::int64_t most = 0;
   for (int c = 1; c < layout.a_classes; ++c) {
     most = std::max<std::int64_t>(most, a_shift_of(layout, c));

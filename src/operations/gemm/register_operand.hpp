@@ -53,7 +53,7 @@ RegisterLayout layout_of(const GemmProblem& problem, const RegisterTile& tile);
 /// The elements by which boxes of a class of A begin early.
 int a_shift_of(const RegisterLayout& layout, int of_class);
 
-/// Tiles of k, those elements included.
+/// Tiles of k, with those elements where they are whole sectors.
 std::int64_t k_tiles_of(const GemmProblem& problem, const RegisterLayout& layout);
 
 /// Dynamic shared memory of a block, bytes.

@@ -140,6 +140,13 @@ std::vector<int> splits_of(const GemmProblem& problem, const RegisterTile& tile,
   return splits;
 }
 
+// With more boxes on their way small tiles of pairs are slower.
+int most_stages(const RegisterTile& tile, const RegisterLayout& layout) {
+  if (tile.pair == RegisterPair::shares_b && tile.m == 64) return 7;
+  if (tile.pair == RegisterPair::shares_c && layout.b_classes > 1) return 4;
+  return 12;
+}
+
 // Whether the other block of a pair would have something to do.
 bool has_partner(const GemmProblem& problem, const RegisterTile& tile) {
   const MatmulShape& s = problem.shape;
@@ -193,7 +200,7 @@ std::vector<RegisterTile> register_tile_candidates(const GemmProblem& problem,
       const RegisterLayout layout = layout_of(problem, tile);
       for (const int splits : splits_of(problem, tile, device.sm_count)) {
         tile.splits = splits;
-        tile.stages = 12;
+        tile.stages = most_stages(tile, layout);
         while (shared_bytes_of(tile, layout) > device.shared_bytes_per_block_optin) --tile.stages;
         candidates.emplace_back(predicted_cycles(problem, tile, layout, device.sm_count), tile);
       }
