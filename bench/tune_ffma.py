@@ -5,8 +5,9 @@ NVRTC, as the library does: nvcc's machine code of the same source is other, and
 Usage: bench/tune_ffma.py CASES.json [--kernels kernels/gemm]
 
 CASES.json: a list of {"shapes": [[m, n, k], ...], "configurations": [{NAME: VALUE}, ...]}; the
-names are the constants of the kernel and SPLITS. ORDER=2 is assembled with -O1, as in the library. Where A_BY_STEPS meets A_SOURCE=0 (boxes), the
-kernel gets a transposed copy of A, which is not timed. Inputs are uniform in [-1, 1] and rotate through twice the L2 cache.
+names are the constants of the kernel and SPLITS. Where A_BY_STEPS meets A_SOURCE=0 (boxes), the
+kernel gets a transposed copy of A, which is not timed. Inputs are uniform in [-1, 1] and rotate
+through twice the L2 cache.
 Printed: the median time, the rate, cuBLAS's time over it, registers, and how far the result is from
 a float64 product (large products: from cuBLAS's result).
 """
@@ -27,7 +28,7 @@ import torch
 cuda = ctypes.CDLL("libcuda.so.1")
 nvrtc = ctypes.CDLL("libnvrtc.so.13")
 BOXES, WORDS, TURNED_WORDS = range(3)  # how the kernel reads an operand
-DEFAULTS = {"SLICES": 1, "SPLITS": 1, "A_BY_STEPS": 1, "ORDER": 0, "GROUP": 8, "UNROLL": 8,
+DEFAULTS = {"SLICES": 1, "SPLITS": 1, "A_BY_STEPS": 1, "GROUP": 8, "QUADS_AT_ONCE": 2,
             "A_SOURCE": BOXES, "B_SOURCE": BOXES, "BLOCKS_PER_SM": 1}
 EPILOGUE = {"C_TYPE": "float32", "READS_C": 0, "BIAS": "no_bias", "ACTIVATION": "no_activation"}
 STEPS = 32  # of k in one buffer
@@ -52,8 +53,7 @@ def of_program(program, size, content):
 def compile_kernel(path, defines, folder, number):
     cubin = os.path.join(folder, f"{number}.cubin")
     options = ["--gpu-architecture=sm_90a", "--std=c++17", "--generate-line-info",
-               "--ptxas-options=-v", *(["--ptxas-options=-O1"] if defines.get("ORDER") == 2 else []),
-               "-I" + os.path.dirname(path),
+               "--ptxas-options=-v", "--ptxas-options=-O1", "-I" + os.path.dirname(path),
                *(f"-D{name}={value}" for name, value in defines.items())]
     program = ctypes.c_void_p()
     with open(path, "rb") as source:

@@ -7,7 +7,7 @@
 #include "ffma_fragments.cuh"
 
 struct Maps {
-  TensorMap a, b;
+  TensorMap a, b[maps_of_b];
 };
 
 struct Arguments {
@@ -24,8 +24,9 @@ struct Arguments {
 
 // Each counts once for the barrier of a full buffer: the thread that starts copies of boxes, and
 // every thread that copies words.
-constexpr bool has_boxes = A_SOURCE == boxes || B_SOURCE == boxes;
-constexpr bool has_words = A_SOURCE != boxes || B_SOURCE != boxes;
+constexpr bool b_is_boxes = B_SOURCE == boxes || B_SOURCE == paired_boxes;
+constexpr bool has_boxes = A_SOURCE == boxes || b_is_boxes;
+constexpr bool has_words = A_SOURCE != boxes || !b_is_boxes;
 constexpr int copying_threads = has_words ? 32 * copying_warps : 1;
 constexpr int arrivals_of_copiers = (has_words ? copying_threads : 0) + (has_boxes ? 1 : 0);
 // Those who have read a buffer: one for each warp. Before words are written to it, every thread for
@@ -33,7 +34,7 @@ constexpr int arrivals_of_copiers = (has_words ? copying_threads : 0) + (has_box
 constexpr int arrivals_of_readers = has_words ? 32 * warps : warps;
 constexpr int copies_at_once = 2;  // rows or groups of rows whose instructions are written out
 constexpr int bytes_of_boxes =
-    (A_SOURCE == boxes ? BM * BK * 4 : 0) + (B_SOURCE == boxes ? BK * BN * 4 : 0);
+    (A_SOURCE == boxes ? BM * BK * 4 : 0) + (b_is_boxes ? BK * B_PITCH * 4 : 0);
 
 // One word to shared memory.
 __device__ inline void copy_word(unsigned to, const char* from) {
@@ -233,10 +234,17 @@ struct Copier {
           load_box(stage.a, maps.a, barrier, A_BY_STEPS ? row : step, A_BY_STEPS ? step : row,
                    matrix);
         }
-        if (B_SOURCE == boxes) load_box(stage.b, maps.b, barrier, column, step, matrix);
+        if (b_is_boxes) {
+          constexpr int rows = BK / maps_of_b;
+#pragma unroll
+          for (int i = 0; i < maps_of_b; ++i) {
+            load_box(stage.b + i * rows * B_PITCH, maps.b[i], barrier, column, step / maps_of_b,
+                     matrix);
+          }
+        }
       }
       if (A_SOURCE != boxes) words_of_a.copy(stage.a, step, p.k - step);
-      if (B_SOURCE != boxes) words_of_b.copy(stage.b, step, p.k - step);
+      if (!b_is_boxes) words_of_b.copy(stage.b, step, p.k - step);
       if (has_words) arrive_when_copied(barrier);
     }
     if (has_words) wait_for_words();

@@ -17,67 +17,93 @@ constexpr int quads = BK / 4 / SLICES;  // of a buffer, in a slice: four steps e
 static_assert(BM % WM == 0 && BN % WN == 0 && WM % 8 == 0 && RN % 4 == 0, "tiles divide evenly");
 
 // Where an operand's tiles come from (ffma_copies.cuh): boxes of a map; words of rows that lie in
-// memory as in the buffer; or words of rows that lie the other way.
-enum Source { boxes = 0, words = 1, turned_words = 2 };
+// memory as in the buffer; words of rows that lie the other way; or, of B, boxes of two maps.
+enum Source { boxes = 0, words = 1, turned_words = 2, paired_boxes = 3 };
 
 // Words between the steps of a tile that is turned on its way.
 __host__ __device__ constexpr int pitch_of_turned(int extent) { return extent + 4; }
 constexpr int A_PITCH = A_SOURCE == turned_words ? pitch_of_turned(BM) : BM;
-constexpr int B_PITCH = B_SOURCE == turned_words ? pitch_of_turned(BN) : BN;
+// Rows of B that are a multiple of eight bytes apart, but not of 16: every second one makes a
+// matrix that a map describes, and boxes of odd steps begin half a chunk before the tile.
+constexpr bool has_pairs = B_SOURCE == paired_boxes;
+constexpr int maps_of_b = has_pairs ? 2 : 1;
+constexpr int half_chunk = 2;  // words
+constexpr int B_PITCH = B_SOURCE == turned_words ? pitch_of_turned(BN)
+                        : has_pairs              ? BN + 2 * half_chunk
+                                                 : BN;
 
 struct alignas(A_BY_STEPS ? 128 : 1024) Stage {
   float a[A_PITCH * BK];  // step after step if A_BY_STEPS; else rows of 128 bytes, chunks exchanged
-  float b[BK * B_PITCH];  // step after step
+  float b[BK * B_PITCH];  // step after step; of pairs the even ones, then the odd ones
 };
 
 struct Place {
   int row, column;
 };
 
-// Half-warps are as square as can be: none reads more than 128 different bytes of A or B at once.
+// Four lanes side by side have four rows and, where there are that many, four columns: a load of 16
+// bytes that lanes of one such four share takes twice as long, whatever the other lanes read.
 __device__ inline Place place_of_lane(int lane) {
-  constexpr int half_down = LANES_DOWN <= 2 ? LANES_DOWN : LANES_DOWN / 2;
-  if (half_down == LANES_DOWN) return {lane % half_down, lane / half_down};
-  return {lane / 16 * half_down + lane % half_down, lane % 16 / half_down};
+  static_assert(LANES_DOWN == 2 || LANES_DOWN == 4 || LANES_DOWN == 8, "a warp's shapes");
+  const int in_four = lane % 4, four = lane / 4;
+  const int other = (in_four ^ four % 4) + four / 4 * 4;
+  if (LANES_DOWN == 4) return {in_four, other};
+  if (LANES_DOWN == 8) return {other, in_four};
+  return {lane / 4 % 2, in_four + lane / 8 * 4};
 }
 
-// What a thread multiplies in step `step` of a quad, from a tile that lies step after step: fours
-// of neighbours, those of `lanes` lanes side by side.
-template <int pitch, int lanes, int count>
-__device__ inline void load_step(float (&to)[count], const float* quad, int step) {
+// `count` words of shared memory.
+template <int count>
+__device__ inline void load_words(float* to, unsigned from) {
+  if (count == 4) {
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+                 : "r"(from));
+  } else {
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(to[0]), "=f"(to[1]) : "r"(from));
+  }
+}
+
+// What a thread multiplies in step `step` of a quad of B: fours of neighbours, those of the warp's
+// lanes side by side.
+constexpr int bytes_of_b_quad = 4 / maps_of_b * B_PITCH * 4;
+__device__ inline void load_step_of_b(float (&to)[RN], unsigned quad, int step) {
+  const int row = has_pairs ? step % 2 * (BK / 2) + step / 2 : step;
+  const bool is_behind = has_pairs && step % 2;
 #pragma unroll
-  for (int j = 0; j < count; j += 4) {
-    *reinterpret_cast<float4*>(&to[j]) =
-        *reinterpret_cast<const float4*>(quad + step * pitch + j * lanes);
+  for (int j = 0; j < RN; j += 4) {
+    const unsigned from = quad + (row * B_PITCH + j * lanes_across) * 4;
+    if (is_behind) {
+      load_words<2>(&to[j], from + half_chunk * 4);
+      load_words<2>(&to[j + 2], from + half_chunk * 8);
+    } else {
+      load_words<4>(&to[j], from);
+    }
   }
 }
 
 #if A_BY_STEPS
-// This thread's rows of A, two steps of them: fours of neighbours. Those of one step then lie in
-// registers of both banks in turn, and the assembler finds sums in the other bank for each. Values
-// of a step out of quads, below, have every fourth register: one bank.
+// This thread's rows of A, two steps of them: fours of neighbours.
 struct RowsOfA {
-  using Address = const float*;
   float of[2][RM];
 
   __device__ static constexpr int row(int i) { return i / 4 * 4 * LANES_DOWN + i % 4; }
-  __device__ static Address start(Stage& stage, int warp_row, int lane_row, int quad) {
-    return stage.a + quad * 4 * A_PITCH + warp_row + lane_row * 4;
+  __device__ static unsigned start(Stage& stage, int warp_row, int lane_row, int quad) {
+    return of_quad(shared_address(stage.a) + (warp_row + lane_row * 4) * 4, quad);
   }
-  __device__ static Address in_stage(Address start, int stage) {
-    return start + stage * (sizeof(Stage) / sizeof(float));
+  __device__ static unsigned of_quad(unsigned stage, int quad) {
+    return stage + quad * 4 * A_PITCH * 4;
   }
-  __device__ static Address of_quad(Address stage, int quad) {
-    return stage + quad * 4 * A_PITCH;
+  __device__ void load_step(unsigned quad, int step) {
+#pragma unroll
+    for (int i = 0; i < RM; i += 4) {
+      load_words<4>(&of[step % 2][i], quad + (step % 4 * A_PITCH + i * LANES_DOWN) * 4);
+    }
   }
-  __device__ void load_first(Address quad) {
-    load_step<A_PITCH, LANES_DOWN>(of[0], quad, 0);
-  }
-  // Before a step is multiplied: the one after it.
-  __device__ void load_before(int step, Address now, Address next) {
-    load_step<A_PITCH, LANES_DOWN>(of[(step + 1) % 2], step < 3 ? now : next, (step + 1) % 4);
-  }
-  __device__ void load_after(int, int, Address) {}
+  __device__ void load_first(unsigned quad) { load_step(quad, 0); }
+  // Before a step is multiplied: the one after it, which lies in `quad`.
+  __device__ void load_before(int next, unsigned quad) { load_step(quad, next); }
+  __device__ void load_after(int, int, unsigned) {}
   __device__ float value(int i, int step) const { return of[step % 2][i]; }
 };
 #else
@@ -85,35 +111,34 @@ struct RowsOfA {
 // Stages start at multiples of 1,024, so that the bits of the chunk stand alone in an address, and
 // the address of another quad differs by an exclusive or.
 struct RowsOfA {
-  using Address = unsigned;
   float4 of[RM];
 
   __device__ static constexpr int row(int i) { return i * LANES_DOWN; }
-  __device__ static Address start(Stage& stage, int warp_row, int lane_row, int quad) {
+  __device__ static unsigned start(Stage& stage, int warp_row, int lane_row, int quad) {
     const int first = warp_row + lane_row;
     return shared_address(stage.a) + first * BK * 4 + ((first % 8) ^ quad) * 16;
   }
-  __device__ static Address in_stage(Address start, int stage) {
-    return start + stage * sizeof(Stage);
-  }
-  __device__ static Address of_quad(Address stage, int quad) { return stage ^ quad * 16; }
-  __device__ void load_row(int i, Address quad) {
+  __device__ static unsigned of_quad(unsigned stage, int quad) { return stage ^ quad * 16; }
+  __device__ void load_row(int i, unsigned quad) {
     const unsigned at = (quad ^ (i * LANES_DOWN % 8 * 16)) + i * LANES_DOWN * BK * 4;
     asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(of[i].x), "=f"(of[i].y), "=f"(of[i].z), "=f"(of[i].w)
                  : "r"(at));
   }
-  __device__ void load_first(Address quad) {
+  __device__ void load_first(unsigned quad) {
 #pragma unroll
     for (int i = 0; i < RM; ++i) load_row(i, quad);
   }
-  __device__ void load_before(int, Address, Address) {}
+  __device__ void load_before(int, unsigned) {}
   // A row's last use in a quad: its registers take the next four steps.
-  __device__ void load_after(int i, int step, Address next) {
-    if (step == 3) load_row(i, next);
+  __device__ void load_after(int i, int step, unsigned next) {
+    if (step % 4 == 3) load_row(i, next);
   }
   __device__ float value(int i, int step) const {
-    return step == 0 ? of[i].x : step == 1 ? of[i].y : step == 2 ? of[i].z : of[i].w;
+    return step % 4 == 0   ? of[i].x
+           : step % 4 == 1 ? of[i].y
+           : step % 4 == 2 ? of[i].z
+                           : of[i].w;
   }
 };
 #endif

@@ -2,8 +2,9 @@
 //
 // Idea:    one thread starts bulk tensor copies of both tiles into a ring of STAGES buffers;
 //          barriers that count bytes tell the warps when a buffer is full, and the copier when it
-//          is empty. No address, predicate or block-wide barrier is left in the loop, and a
-//          thread's products are ordered so that no FFMA reads three registers or one bank twice.
+//          is empty. Hardly an address or predicate and no block-wide barrier is left in the
+//          loop, which is short enough for the caches of instructions; a thread's products are
+//          ordered, and its sums placed, so that few FFMAs wait for their registers.
 // Changes: nearly every instruction of the loop is an FFMA, nearly each takes one cycle, and the
 //          warps need not keep in step.
 // Counter: the share of issued instructions that are FFMA; TFLOP/s.
@@ -12,19 +13,18 @@
 // tiles do; from other rows a warpgroup copies words (ffma_copies.cuh). What lies outside along k
 // arrives as zeros.
 //
-// A_BY_STEPS: A's tiles lie step after step as B's do, which is faster (RowsOfA); boxes want a
-// column-major A then. Otherwise its tiles lie row after row, boxes want a row-major A, and a
-// thread reads four steps of a row at once.
+// A_BY_STEPS: A's tiles lie step after step as B's do, which is faster; boxes want a column-major A
+// then. Otherwise its tiles lie row after row, boxes want a row-major A, and a thread reads four
+// steps of a row at once.
 //
 // Constants: BM x BN elements of C per block, RM x RN per thread, LANES_DOWN x (32 / LANES_DOWN)
 // lanes of a warp; SLICES parts of each buffer's steps that warps of their own add up; STAGES;
-// UNROLL; ORDER; GROUP; A_BY_STEPS; A_SOURCE, B_SOURCE (ffma_fragments.cuh); SPLIT (sums go to
-// `partial`); BLOCKS_PER_SM; READS_C, BIAS, ACTIVATION.
+// QUADS_AT_ONCE; GROUP; A_BY_STEPS; A_SOURCE, B_SOURCE (ffma_fragments.cuh); SPLIT (sums go to
+// `partial`, and alpha is 1); BLOCKS_PER_SM; READS_C, BIAS, ACTIVATION.
 // Launch: grid (tiles, splits, batch), `threads` threads, bytes as shared_bytes in the host's plan.
 #include "epilogue.cuh"
 #include "ffma_copies.cuh"
 
-constexpr int unroll = UNROLL;
 // An activation that takes many instructions is not written out for every element of a thread.
 constexpr bool is_long = !SPLIT && ACTIVATION == gelu;
 constexpr int rows_at_once = is_long ? 1 : LANES_DOWN;
@@ -35,13 +35,6 @@ constexpr int registers = warps == 4 && BLOCKS_PER_SM == 2   ? 216
                                                              : 0;
 constexpr int registers_to_copy = warps == 4 ? 40 : 56;
 constexpr bool passes_registers = registers > 0;
-
-// Where the phase before this one lay, which is where the STAGES - 1st after this one goes: with
-// the latter's parity.
-__device__ inline RingPosition<STAGES> before(const RingPosition<STAGES>& at) {
-  if (at.index == 0) return {STAGES - 1, at.parity};
-  return {at.index - 1, at.parity ^ 1};
-}
 
 // Registers change hands between warpgroups; ignored where the kernel has another count at entry.
 template <int count>
@@ -61,50 +54,33 @@ __device__ inline void synchronise_warps() {
   asm volatile("bar.sync 1, %0;" ::"n"(32 * warps) : "memory");
 }
 
-// A step's products, so ordered that each shares a factor with the one before it: an instruction that
-// reads three registers takes two cycles. Along columns or rows: to and fro. In squares of two rows
-// and two columns: a factor of an even and one of an odd register are kept side by side for the next
-// instructions. The compiler leaves products in this order where its optimisation is kept low.
-enum Order { along_columns = 0, along_rows = 1, in_squares = 2 };
+// Registers lie in two banks, even and odd numbers; a bank gives one operand a cycle, and an
+// operand that the instruction before had at the same place is kept.
+//
+// A step's products, row by row to and fro: each has a factor in common with the one before it. The
+// other factors are B's columns, in registers of both banks in turn, and each sum is in the bank
+// that its column's factor is not in (swapped()).
 __device__ inline void multiply(float (&sum)[RM][RN], const RowsOfA& a, const float (&b)[RN],
                                 int step) {
-  if (ORDER == in_squares) {
 #pragma unroll
-    for (int rows = 0; rows < RM / 2; ++rows) {
+  for (int i = 0; i < RM; ++i) {
 #pragma unroll
-      for (int x = 0; x < RN / 2; ++x) {
-        const bool is_back = rows % 2;
-        const int columns = is_back ? RN / 2 - 1 - x : x;
-#pragma unroll
-        for (int corner = 0; corner < 4; ++corner) {
-          const int i = rows * 2 + (corner == 1 || corner == 2);
-          const int j = columns * 2 + (corner / 2 != is_back);
-          asm volatile("fma.rn.f32 %0, %1, %2, %0;"
-                       : "+f"(sum[i][j])
-                       : "f"(a.value(i, step)), "f"(b[j]));
-        }
-      }
-    }
-  } else if (ORDER == along_rows) {
-#pragma unroll
-    for (int j = 0; j < RN; ++j) {
-#pragma unroll
-      for (int x = 0; x < RM; ++x) {
-        const int i = (j + step) % 2 ? RM - 1 - x : x;
-        sum[i][j] = fmaf(a.value(i, step), b[j], sum[i][j]);
-      }
-    }
-  } else {
-#pragma unroll
-    for (int i = 0; i < RM; ++i) {
-#pragma unroll
-      for (int x = 0; x < RN; ++x) {
-        const int j = (i + step) % 2 ? RN - 1 - x : x;
-        sum[i][j] = fmaf(a.value(i, step), b[j], sum[i][j]);
-      }
+    for (int x = 0; x < RN; ++x) {
+      const int j = i % 2 ? RN - 1 - x : x;
+      asm volatile("fma.rn.f32 %0, %1, %2, %0;"
+                   : "+f"(sum[i][j])
+                   : "f"(a.value(i, step)), "f"(b[j]));
     }
   }
 }
+
+// Four neighbours of a row of sums as they go through shared memory. Words that are stored together
+// have registers in a row, from a multiple of four on, all the time: in this order the sums of even
+// columns have odd ones, as the factors that are loaded together have even ones.
+__device__ inline float4 swapped(const float* sums) {
+  return {sums[1], sums[0], sums[3], sums[2]};
+}
+__device__ constexpr int swapped(int column) { return column ^ 1; }
 
 // The warp's sums to the matrix. `buffer` is shared memory of this warp, LANES_DOWN x WN elements.
 struct Output {
@@ -113,7 +89,7 @@ struct Output {
   int matrix, split;
 
   __device__ float result(float sum, const float* c, int at_row, int at_column) const {
-    if (SPLIT) return sum;
+    if (SPLIT) return p.alpha * sum;  // a register of its own, outside the order of swapped()
     return epilogue<ACTIVATION>(sum, p.alpha, p.beta, READS_C ? *c : 0.0F,
                                 bias_at<BIAS>(p.bias, at_row, at_column));
   }
@@ -165,7 +141,7 @@ struct Output {
       for (int j = 0; j < RN; j += 4) {
         *reinterpret_cast<float4*>(
             &buffer[lane_at.row * WN + lane_at.column * 4 + j * lanes_across]) =
-            *reinterpret_cast<float4*>(&sum[i][j]);
+            swapped(&sum[i][j]);
       }
       __syncwarp();
 #pragma unroll rows_at_once
@@ -179,7 +155,8 @@ struct Output {
           const int in_warp = x + lane;
           const int at_column = column + warp_at.column + in_warp;
           if (in_warp < WN && at_column < p.n) {
-            c[at_column] = result(buffer[r * WN + in_warp], c + at_column, at_row, at_column);
+            const float sum_there = buffer[r * WN + swapped(in_warp)];
+            c[at_column] = result(sum_there, c + at_column, at_row, at_column);
           }
         }
       }
@@ -232,49 +209,47 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   const Place warp_at{warp_of_slice / warps_across * WM, warp_of_slice % warps_across * WN};
   const int my_row = warp_at.row + lane_at.row * (A_BY_STEPS ? 4 : 1);
   const int my_column = warp_at.column + lane_at.column * 4;
-  const RowsOfA::Address a_start =
-      RowsOfA::start(stages[0], warp_at.row, lane_at.row, slice * quads);
-  const float* b_start = stages[0].b + slice * quads * 4 * B_PITCH + my_column;
+  const unsigned a_start = RowsOfA::start(stages[0], warp_at.row, lane_at.row, slice * quads);
+  const unsigned b_start =
+      shared_address(stages[0].b) + slice * quads * bytes_of_b_quad + my_column * 4;
 
   float sum[RM][RN] = {};
   RowsOfA a;
   float b[2][RN];
   RingPosition<STAGES> at;
-  RowsOfA::Address a_stage = a_start;
-  const float* b_stage = b_start;
+  unsigned a_stage = a_start, a_quad = a_start, b_quad = b_start;
+  int quad = 0;  // of this buffer
   wait(full[0], 0);
-  a.load_first(a_stage);
-  load_step<B_PITCH, lanes_across>(b[0], b_stage, 0);
+  a.load_first(a_quad);
+  load_step_of_b(b[0], b_quad, 0);
 
 #pragma unroll 1
-  for (int phase = 0; phase < phases; ++phase) {
-    if (phase > 0) {
-      if (!has_words) __syncwarp();
-      if (has_words || lane == 0) arrive(empty[before(at).index]);
-    }
-#pragma unroll unroll
-    for (int quad = 0; quad < quads; ++quad) {
-      const RowsOfA::Address a_now = RowsOfA::of_quad(a_stage, quad);
-      const float* b_now = b_stage + quad * 4 * B_PITCH;
-      RowsOfA::Address a_next = RowsOfA::of_quad(a_stage, quad + 1);
-      const float* b_next = b_now + 4 * B_PITCH;
-      if (quad == quads - 1) {
-        // On to the next buffer, which has long been full if the copies keep up.
-        at.advance();
-        a_stage = RowsOfA::in_stage(a_start, at.index);
-        b_stage = b_start + at.index * (sizeof(Stage) / sizeof(float));
-        a_next = a_stage;
-        b_next = b_stage;
-        if (phase + 1 < phases) wait(full[at.index], at.parity);
+  for (int left = phases * quads; left > 0; left -= QUADS_AT_ONCE) {
+    constexpr int steps = 4 * QUADS_AT_ONCE;
+#pragma unroll
+    for (int step = 0; step < steps; ++step) {
+      const int next = (step + 1) % steps;
+      if (next == 0) {
+        quad += QUADS_AT_ONCE;
+        b_quad += QUADS_AT_ONCE * bytes_of_b_quad;
+        if (quad == quads) {
+          // On to the next buffer, which has long been full if the copies keep up.
+          quad = 0;
+          if (!has_words) __syncwarp();
+          if (has_words || lane == 0) arrive(empty[at.index]);
+          at.advance();
+          a_stage = a_start + at.index * sizeof(Stage);
+          b_quad = b_start + at.index * sizeof(Stage);
+          if (left > QUADS_AT_ONCE) wait(full[at.index], at.parity);
+        }
+        a_quad = RowsOfA::of_quad(a_stage, quad);
       }
+      a.load_before(next, RowsOfA::of_quad(a_quad, next / 4));
+      load_step_of_b(b[next % 2], b_quad + next / 4 * bytes_of_b_quad, next % 4);
+      multiply(sum, a, b[step % 2], step);
 #pragma unroll
-      for (int step = 0; step < 4; ++step) {
-        a.load_before(step, a_now, a_next);
-        load_step<B_PITCH, lanes_across>(b[(step + 1) % 2], step < 3 ? b_now : b_next,
-                                              (step + 1) % 4);
-        multiply(sum, a, b[step % 2], step);
-#pragma unroll
-        for (int i = 0; i < RM; ++i) a.load_after(i, step, a_next);
+      for (int i = 0; i < RM; ++i) {
+        a.load_after(i, step, RowsOfA::of_quad(a_quad, (step / 4 + 1) % QUADS_AT_ONCE));
       }
     }
   }
@@ -295,7 +270,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
         for (int i = 0; i < RM; ++i) {
 #pragma unroll
           for (int j = 0; j < RN; j += 4) {
-            theirs[(i * RN + j) / 4 * stride] = *reinterpret_cast<float4*>(&sum[i][j]);
+            theirs[(i * RN + j) / 4 * stride] = swapped(&sum[i][j]);
           }
         }
       }
@@ -306,10 +281,10 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
 #pragma unroll
           for (int j = 0; j < RN; j += 4) {
             const float4 part = theirs[(i * RN + j) / 4 * stride];
-            sum[i][j] += part.x;
-            sum[i][j + 1] += part.y;
-            sum[i][j + 2] += part.z;
-            sum[i][j + 3] += part.w;
+            sum[i][j] += part.y;
+            sum[i][j + 1] += part.x;
+            sum[i][j + 2] += part.w;
+            sum[i][j + 3] += part.z;
           }
         }
       }

@@ -1,6 +1,7 @@
-// fp32 products on the GPU whose operands are copied word by word, with k long enough that every
-// buffer is filled several times: of the random problems none is such.
+// fp32 products on the GPU whose operands are copied word by word or in pairs of rows, with k long
+// enough that every buffer is filled several times: of the random problems none is such.
 #include "cuda/real_gpu.hpp"
+#include "operations/gemm/ffma_plan.hpp"
 #include "operations/gemm/variants.hpp"
 #include "support/gemm_runs.hpp"
 
@@ -24,6 +25,20 @@ class FfmaWordsOnGpu : public testing::RealGpu {
 
   testing::GemmGenerator generator_{23};
 };
+
+// One B in three begins within a chunk, where the pairs are not.
+TEST_F(FfmaWordsOnGpu, PairsOfRows) {
+  for (const MatmulShape& shape : {MatmulShape{127, 2050, 300}, {126, 8190, 35}}) {
+    for (int operands = 0; operands < 4; ++operands) {
+      const GemmProblem problem =
+          dense_problem(shape, Precision::fp32, DataType::float32, DataType::float32);
+      if (gpu_->properties().warpgroup_products) {
+        ASSERT_EQ(best_ffma_plan(problem, gpu_->properties()).b, FfmaSource::paired_boxes);
+      }
+      expect_right(shape, Order::row_major, Order::row_major);
+    }
+  }
+}
 
 TEST_F(FfmaWordsOnGpu, BuffersFilledSeveralTimes) {
   for (const Order a_order : {Order::row_major, Order::column_major}) {

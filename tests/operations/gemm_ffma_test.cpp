@@ -66,7 +66,7 @@ TEST(FfmaPlan, OnlyWholeChunksThatLieAsTheTileAreBoxes) {
 TEST(FfmaPlan, WordsAreOfTheDirectionInWhichRowsLie) {
   for (const FfmaTile& tile : ffma_tiles()) {
     for (const Order order : {Order::row_major, Order::column_major}) {
-      for (const std::int64_t side : {100, 1001, 5000, 5001}) {
+      for (const std::int64_t side : {100, 1001, 1002, 5000, 5001}) {
         GemmProblem problem = product(side, side, side);
         problem.a.order = problem.b.order = order;
         const FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
@@ -120,27 +120,27 @@ TEST(FfmaPlan, LargeProductsTakeLargeTilesAndFlatOnesFlatTiles) {
   EXPECT_EQ(best_ffma_plan(product(16, 8192, 8192), hopper()).tile.m, 16);
 }
 
-TEST(FfmaPlan, ManyPhasesPayForTheLongestLoop) {
-  const FfmaPlan few = best_ffma_plan(product(2048, 2048, 2048), hopper());
-  const FfmaPlan many = best_ffma_plan(product(16384, 16384, 16384), hopper());
-  EXPECT_EQ(few.tile.text(), many.tile.text());
-  EXPECT_LT(few.tile.unroll, many.tile.unroll);
-}
-
-// Some tiles of the long loop are late: all wait for these if the last round is full.
-TEST(FfmaPlan, FullRoundsTakeTheShortLoop) {
-  const FfmaPlan full = best_ffma_plan(product(4095, 4097, 4099), hopper());
-  const FfmaPlan partly = best_ffma_plan(product(8191, 8191, 8191), hopper());
-  EXPECT_EQ(full.tile.text(), partly.tile.text());
-  EXPECT_LT(full.tile.unroll, partly.tile.unroll);
-}
-
 // A copy of B is 131 MB here, and each of its elements is used by one tile alone.
 TEST(FfmaPlan, OperandsOfFlatProductsAreNotCopiedThoseOfCubesAre) {
-  EXPECT_EQ(best_ffma_plan(product(127, 8190, 4001), hopper()).b, FfmaSource::words);
+  EXPECT_EQ(best_ffma_plan(product(127, 8191, 4001), hopper()).b, FfmaSource::words);
+  EXPECT_EQ(best_ffma_plan(product(127, 8190, 4001), hopper()).b, FfmaSource::paired_boxes);
   const FfmaPlan cube = best_ffma_plan(product(8191, 8191, 8191), hopper());
   EXPECT_EQ(cube.a, FfmaSource::copy);
   EXPECT_EQ(cube.b, FfmaSource::copy);
+}
+
+TEST(FfmaPlan, RowsHalfAChunkApartArePairs) {
+  const auto source = [](std::int64_t leading, std::int64_t batch_stride) {
+    GemmProblem problem = product(127, 8190, 4001);
+    problem.b.leading = leading;
+    problem.batch = 2;
+    problem.b.batch_stride = batch_stride;
+    return ffma_plan(problem, hopper(), {128, 64, 8, 8, 4, 2, 2, true, {100.0, 0, 0}}, 1).b;
+  };
+  EXPECT_EQ(source(8190, 8190 * 4002), FfmaSource::paired_boxes);
+  EXPECT_NE(source(8190, 8190 * 4001), FfmaSource::paired_boxes) << "the second matrix is not";
+  EXPECT_NE(source(8191, 8191 * 4004), FfmaSource::paired_boxes);
+  EXPECT_NE(source(8192, 8192 * 4001), FfmaSource::paired_boxes);
 }
 
 TEST(FfmaPlan, ABatchIsInTheGrid) {
@@ -171,8 +171,8 @@ TEST(FfmaRefusal, SaysWhatItDoesNotTake) {
 }
 
 void expect_quiet_compilation(const GemmProblem& problem, const FfmaPlan& plan) {
-  const std::string log = testing::compiler_log("gemm/ffma_tiles.cu", ffma_constants(problem, plan),
-                                                ffma_options(plan));
+  const std::string log =
+      testing::compiler_log("gemm/ffma_tiles.cu", ffma_constants(problem, plan), ffma_options());
   SCOPED_TRACE(plan.tile.text());
   EXPECT_THAT(log, HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
   EXPECT_THAT(log, ::testing::Not(HasSubstr("warning")));
@@ -194,6 +194,15 @@ TEST(FfmaKernel, EveryConfigurationCompilesWithoutWarningsAndSpillsNothing) {
       }
       expect_quiet_compilation(problem, plan);
     }
+  }
+}
+
+TEST(FfmaKernel, PairsOfRowsCompile) {
+  for (const FfmaTile& tile : ffma_tiles()) {
+    if (tile.n > 252) continue;
+    FfmaPlan plan = ffma_plan(product(8192, 8190, 8192), hopper(), tile, 1);
+    plan.b = FfmaSource::paired_boxes;
+    expect_quiet_compilation(product(8192, 8190, 8192), plan);
   }
 }
 

@@ -72,7 +72,7 @@ class FfmaRun final : public GemmRun {
     KernelRequest request = embedded_request("gemm/ffma_tiles.cu");
     request.kernel = "gemm";
     request.defines = ffma_constants(problem, plan);
-    request.extra_options = ffma_options(plan);
+    request.extra_options = ffma_options();
     kernel_ = device.load(request);
     if (plan.splits > 1) {
       reduction_ = std::make_unique<SplitReduction>(device, problem, plan.splits);
@@ -80,6 +80,13 @@ class FfmaRun final : public GemmRun {
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
+    if (plan_.b == FfmaSource::paired_boxes && addresses.b % copy_alignment != 0) {
+      // The odd rows are not where the kernel has been told.
+      FfmaPlan plan = plan_;
+      plan.b = FfmaSource::copy;
+      if (!with_copy_) with_copy_ = std::make_unique<FfmaRun>(device_, problem_, plan);
+      return with_copy_->run(addresses, stream);
+    }
     Launch launch = launch_;
     const auto copied = [&](Operand& operand, DeviceAddress address) -> Repacking::Operand {
       if (!operand.needs_copy(address)) return {};
@@ -125,7 +132,8 @@ class FfmaRun final : public GemmRun {
       p.partial = reduction_->partial();
       p.partial_pitch = reduction_->pitch();
     }
-    p.alpha = static_cast<float>(problem_.alpha);
+    // Sums of parts are scaled where they are added up.
+    p.alpha = reduction_ ? 1.0F : static_cast<float>(problem_.alpha);
     p.beta = static_cast<float>(problem_.beta);
     std::vector<TensorMap> maps;
     const FfmaTile& tile = plan_.tile;
@@ -136,7 +144,16 @@ class FfmaRun final : public GemmRun {
     } else {
       maps.push_back(map(a_, addresses.a, {steps_of_box, rows_of_tile}, Swizzle::bytes_128));
     }
-    maps.push_back(map(b_, addresses.b, {columns_of_tile, steps_of_box}, Swizzle::none));
+    if (plan_.b == FfmaSource::paired_boxes) {
+      constexpr int maps_of_pairs = 2;
+      constexpr std::uint32_t chunk = 4;  // words: boxes of odd rows begin half of one early
+      const ResidueMaps of_b =
+          residue_maps(device_, b_.rows, addresses.b, maps_of_pairs, columns_of_tile + chunk,
+                       steps_of_box / maps_of_pairs, Swizzle::none);
+      maps.insert(maps.end(), of_b.maps.begin(), of_b.maps.end());
+    } else {
+      maps.push_back(map(b_, addresses.b, {columns_of_tile, steps_of_box}, Swizzle::none));
+    }
     return arguments_after_maps(maps, p);
   }
 
@@ -172,6 +189,7 @@ class FfmaRun final : public GemmRun {
   Operand a_, b_;
   Kernel kernel_;
   std::unique_ptr<SplitReduction> reduction_;
+  std::unique_ptr<FfmaRun> with_copy_;  // of a B that begins within a chunk
   PreparedArguments prepared_;
 };
 

@@ -14,16 +14,13 @@ constexpr int phase = 32;  // steps of k in one buffer
 constexpr int group_rows = 8;
 
 // Rates: measured on an H200 (docs/results/products_h200.md); 128 would be every unit in every
-// cycle. A loop that is written out for all of a buffer is 70 kB of instructions: a little faster
-// once they are there, but some tiles take a sixth longer, as if they came late.
-using enum FfmaOrder;
-constexpr std::array<FfmaTile, 6> tiles{{
-    {256, 128, 16, 8, 4, 1, 2, true, in_squares, {104.8, 0, 0}},
-    {256, 128, 16, 8, 4, 1, 8, true, along_columns, {106.8, 0, 0}, 50000.0},
-    {128, 256, 8, 16, 8, 1, 4, true, along_columns, {101.0, 0, 0}},
-    {128, 128, 16, 8, 4, 1, 8, true, along_rows, {60.0, 101.5, 0}, 50000.0},
-    {128, 64, 8, 8, 4, 2, 8, true, along_rows, {94.0, 0, 0}},
-    {16, 256, 8, 8, 2, 4, 8, false, along_rows, {70.0, 0, 0}},
+// cycle.
+constexpr std::array<FfmaTile, 5> tiles{{
+    {256, 128, 16, 8, 4, 1, 2, true, {116.0, 0, 0}},
+    {128, 256, 8, 16, 8, 1, 2, true, {115.0, 0, 0}},
+    {128, 128, 16, 8, 4, 1, 2, true, {66.0, 110.0, 0}},
+    {128, 64, 8, 8, 4, 2, 4, true, {106.0, 0, 0}},
+    {16, 256, 8, 8, 2, 4, 2, false, {70.0, 0, 0}},
 }};
 
 std::int64_t tiles_of(const GemmProblem& problem, const FfmaTile& tile) {
@@ -56,9 +53,11 @@ bool ffma_b_lies_as_tile(const GemmProblem& problem) {
 
 // As struct Stage of the kernel, with its barriers.
 std::size_t ffma_shared_bytes(const FfmaPlan& plan) {
-  constexpr int pad = 4;  // words, of each step of a tile that is turned on its way
-  const int pads = (plan.a == FfmaSource::turned_words ? pad : 0) +
-                   (plan.b == FfmaSource::turned_words ? pad : 0);
+  constexpr int pad = 4;  // words, of each step of a tile that is turned on its way or of pairs
+  const auto is_padded = [](FfmaSource source) {
+    return source == FfmaSource::turned_words || source == FfmaSource::paired_boxes;
+  };
+  const int pads = (is_padded(plan.a) ? pad : 0) + (is_padded(plan.b) ? pad : 0);
   const std::int64_t words = std::int64_t{plan.tile.m + plan.tile.n + pads} * phase;
   const std::int64_t alignment = plan.tile.by_steps ? 128 : 1024;
   constexpr std::int64_t word = sizeof(float), barriers = 16;
@@ -90,10 +89,18 @@ std::vector<FfmaSource> sources_of_a(const GemmProblem& problem, const FfmaTile&
                  ffma_a_lies_as_tile(problem, tile), tile.by_steps);
 }
 
-std::vector<FfmaSource> sources_of_b(const GemmProblem& problem) {
+std::vector<FfmaSource> sources_of_b(const GemmProblem& problem, const FfmaTile& tile) {
   const bool by_columns = problem.b.order == Order::column_major;
-  return sources(problem.b, by_columns ? problem.shape.k : problem.shape.n, problem.batch,
-                 ffma_b_lies_as_tile(problem), true);
+  std::vector<FfmaSource> result =
+      sources(problem.b, by_columns ? problem.shape.k : problem.shape.n, problem.batch,
+              ffma_b_lies_as_tile(problem), true);
+  // Two maps of every second row; a box's rows are at most 256 words.
+  constexpr std::int64_t chunk = 4, half_chunk = 2, most_words = 256;
+  if (ffma_b_lies_as_tile(problem) && problem.b.leading % chunk == half_chunk &&
+      tile.n + chunk <= most_words && (problem.batch == 1 || problem.b.batch_stride % chunk == 0)) {
+    result.push_back(FfmaSource::paired_boxes);
+  }
+  return result;
 }
 
 int stages_that_fit(FfmaPlan plan, const DeviceProperties& device) {
@@ -108,7 +115,8 @@ int stages_that_fit(FfmaPlan plan, const DeviceProperties& device) {
 
 // Cycles that copying a tile's words takes from those who multiply.
 double cycles_of_words(FfmaSource source, int extent) {
-  constexpr double of_words = 1.8, of_turned_words = 3.6;  // per 32 of them
+  constexpr double of_words = 3.6, of_turned_words = 3.6, of_pairs = 0.8;  // per 32 of them
+  if (source == FfmaSource::paired_boxes) return of_pairs * extent;
   if (source == FfmaSource::words) return of_words * extent;
   if (source == FfmaSource::turned_words) return of_turned_words * extent;
   return 0.0;
@@ -134,12 +142,8 @@ double expected_cycles(const GemmProblem& problem, const DeviceProperties& devic
     return start + double(resident) * plan.phases_of_split * (work / rate + in_the_way);
   };
   const auto rest = groups_of(blocks % slots, static_cast<std::int64_t>(sms));
-  double cycles = tile.cold_cycles + double(blocks / slots) * round(tile.blocks_per_sm()) +
-                  (rest > 0 ? round(rest) : 0);
-  // A long loop's late tiles hold up all, unless idle SMs take others in their place.
-  constexpr double share_of_late = 0.12;
-  const std::int64_t idle = (slots - blocks % slots) % slots;
-  if (tile.cold_cycles > 0 && (blocks <= slots || 20 * idle < slots)) cycles *= 1.0 + share_of_late;
+  double cycles =
+      double(blocks / slots) * round(tile.blocks_per_sm()) + (rest > 0 ? round(rest) : 0);
 
   // What must come from memory at least, at about 2,300 bytes a cycle.
   constexpr double bytes_per_cycle = 2300.0;
@@ -167,7 +171,7 @@ FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, c
                    int splits) {
   FfmaPlan best;
   for (const FfmaSource a : sources_of_a(problem, tile)) {
-    for (const FfmaSource b : sources_of_b(problem)) {
+    for (const FfmaSource b : sources_of_b(problem, tile)) {
       FfmaPlan plan{.tile = tile, .a = a, .b = b};
       plan.stages = stages_that_fit(plan, device);
       const std::int64_t phases = groups_of(problem.shape.k, phase);
@@ -231,12 +235,11 @@ Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan) {
                                     {"LANES_DOWN", tile.lanes_down},
                                     {"SLICES", tile.slices},
                                     {"STAGES", plan.stages},
-                                    {"UNROLL", tile.unroll},
+                                    {"QUADS_AT_ONCE", tile.quads_at_once},
                                     {"GROUP", group_rows},
                                     {"A_BY_STEPS", int{tile.by_steps}},
                                     {"A_SOURCE", value_of(plan.a)},
                                     {"B_SOURCE", value_of(plan.b)},
-                                    {"ORDER", static_cast<int>(tile.order)},
                                     {"SPLIT", int{plan.splits > 1}},
                                     {"BLOCKS_PER_SM", tile.blocks_per_sm()}}) {
     defines.push_back(define(name, value));
@@ -244,10 +247,9 @@ Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan) {
   return defines;
 }
 
-std::vector<std::string> ffma_options(const FfmaPlan& plan) {
-  // The assembler would order the products by other rules.
-  if (plan.tile.order == in_squares) return {"--ptxas-options=-O1"};
-  return {};
+std::vector<std::string> ffma_options() {
+  // Otherwise the assembler orders the products by rules of its own.
+  return {"--ptxas-options=-O1"};
 }
 
 }  // namespace tilescope::operations

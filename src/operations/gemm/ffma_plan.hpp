@@ -14,20 +14,15 @@
 
 namespace tilescope::operations {
 
-/// How a thread's products of one step are ordered; the kernel's values.
-enum class FfmaOrder { along_columns, along_rows, in_squares };
-
 /// One set of the kernel's constants.
 struct FfmaTile {
-  int m, n;                ///< elements of C per block
-  int thread_m, thread_n;  ///< per thread
-  int lanes_down;          ///< of a warp, along m
-  int slices;              ///< parts of each buffer's steps, a set of warps for each
-  int unroll;              ///< of the loop over four steps
-  bool by_steps;           ///< A's tile lies step after step, else row after row
-  FfmaOrder order;
+  int m, n;                       ///< elements of C per block
+  int thread_m, thread_n;         ///< per thread
+  int lanes_down;                 ///< of a warp, along m
+  int slices;                     ///< parts of each buffer's steps, a set of warps for each
+  int quads_at_once;              ///< fours of steps that the loop multiplies at once
+  bool by_steps;                  ///< A's tile lies step after step, else row after row
   std::array<double, 3> rates{};  ///< FFMA per cycle and SM with 1, 2, 3 blocks on it
-  double cold_cycles = 0.0;       ///< until an SM has fetched the loop's instructions
   int blocks_per_sm() const { return rates[2] > 0 ? 3 : rates[1] > 0 ? 2 : 1; }
   int threads() const;       ///< with the warpgroup that copies
   std::string text() const;  ///< "128x256"
@@ -36,11 +31,12 @@ struct FfmaTile {
 /// All configurations that were worth keeping.
 std::span<const FfmaTile> ffma_tiles();
 
-/// How an operand's tiles get into shared memory. The first three have the kernel's values.
+/// How an operand's tiles get into shared memory. All but the last have the kernel's values.
 enum class FfmaSource {
   boxes,         ///< the copy engine: rows lie as the tile wants them, in whole 16-byte chunks
   words,         ///< word by word: rows lie as the tile wants them
   turned_words,  ///< word by word: rows lie the other way
+  paired_boxes,  ///< of B, boxes: rows lie as the tile wants them, 8 bytes more than chunks apart
   copy           ///< boxes of a copy that a kernel before this one makes
 };
 
@@ -80,6 +76,6 @@ Launch ffma_launch(const GemmProblem& problem, const FfmaPlan& plan);
 Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan);
 
 /// The compiler's options, as KernelRequest::extra_options.
-std::vector<std::string> ffma_options(const FfmaPlan& plan);
+std::vector<std::string> ffma_options();
 
 }  // namespace tilescope::operations

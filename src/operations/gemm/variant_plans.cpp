@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string>
 #include <tilescope/error.hpp>
@@ -35,11 +34,9 @@ std::string plan_text(const RegisterTile& t) {
 
 std::string plan_text(const FfmaPlan& p) {
   const FfmaTile& t = p.tile;
-  constexpr std::array orders{" along columns", " along rows", " in squares"};
-  return fmt::format("tile {}x{} thread {}x{} lanes {} slices {} unroll {}{}{} splits {}", t.m, t.n,
-                     t.thread_m, t.thread_n, t.lanes_down, t.slices, t.unroll,
-                     t.by_steps ? " by steps" : "", orders[static_cast<std::size_t>(t.order)],
-                     p.splits);
+  return fmt::format("tile {}x{} thread {}x{} lanes {} slices {} quads {}{} splits {}", t.m, t.n,
+                     t.thread_m, t.thread_n, t.lanes_down, t.slices, t.quads_at_once,
+                     t.by_steps ? " by steps" : "", p.splits);
 }
 
 // With the number of parts that is left where there are fewer tiles of k than parts were asked for
