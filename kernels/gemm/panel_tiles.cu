@@ -12,9 +12,9 @@
 // Launch: 128 * (CONSUMERS + 1) threads, sizeof(Shared) + 1,024 bytes; a block takes the same
 // number of tiles as every other, the last one perhaps fewer.
 #include "tensor_load.cuh"
+#include "tensor_products.cuh"
 #include "tensor_store.cuh"
 #include "turns.cuh"
-#include "wgmma.cuh"
 
 struct Shared {
   alignas(1024) unsigned char b[K_TILES][b_bytes];
@@ -85,8 +85,6 @@ __device__ inline void give_back(Barrier& empty) {
   if (threadIdx.x % 128 == 0) arrive(empty);
 }
 
-using Sums = float[products_of_consumer][TILE_N / 2];
-
 __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>& stage,
                                 unsigned panel_parity, int consumer) {
   int previous = 0;
@@ -94,33 +92,13 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
   for (int kt = 0; kt < K_TILES; ++kt, stage.advance()) {
     wait(shared.panel_full[kt], panel_parity);
     wait(shared.full[stage.index], stage.parity);
-    const unsigned long long b =
-        B_MN_MAJOR ? mn_major_tile(shared.b[kt], chunk_bytes) : k_major_tile(shared.b[kt]);
-#pragma unroll
-    for (int i = 0; i < products_of_consumer; ++i) pin(sum[i]);
-    begin_products();
-#pragma unroll
-    for (int step = 0; step < steps; ++step) {
-#pragma unroll
-      for (int i = 0; i < products_of_consumer; ++i) {
-        const unsigned char* const at = shared.a[stage.index] + 64 * i * row_bytes;
-        const unsigned long long a = A_MN_MAJOR ? mn_major_tile(at, chunk_bytes) : k_major_tile(at);
-        Products<TILE_N>::add<A_MN_MAJOR, B_MN_MAJOR>(
-            sum[i], further(a, step * (A_MN_MAJOR ? 16 * row_bytes : 32)),
-            further(b, step * (B_MN_MAJOR ? 16 * row_bytes : 32)), kt > 0 || step > 0);
-      }
-    }
-    commit_products();
-#pragma unroll
-    for (int i = 0; i < products_of_consumer; ++i) pin(sum[i]);
+    begin_stage(sum, shared.a[stage.index], shared.b[kt], kt == 0);
     wait_for_products<1>();
     if (kt > 0) give_back(shared.empty[previous]);
     previous = stage.index;
   }
   pass_turn(consumer);
-  wait_for_products<0>();
-#pragma unroll
-  for (int i = 0; i < products_of_consumer; ++i) pin(sum[i]);
+  end_stages(sum);
   give_back(shared.empty[previous]);
 }
 
@@ -174,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_producer));
-    if (threadIdx.x == 0) produce(shared, maps, p);
+    if (threadIdx.x < 32 && is_elected()) produce(shared, maps, p);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_consumer));
     consume(shared, maps, p, warpgroup - 1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "epilogue.cuh"
+#include "row_copy.cuh"
 #include "tensor_tile.cuh"
 
 using Boxes = unsigned char[boxes_at_once][c_box_bytes];
@@ -9,6 +10,9 @@ using Boxes = unsigned char[boxes_at_once][c_box_bytes];
 __device__ inline void synchronise_consumer(int consumer) {
   asm volatile("bar.sync %0, 128;" ::"r"(1 + consumer) : "memory");
 }
+
+// True in one thread of a consumer, always the same.
+__device__ inline bool leads_consumer() { return threadIdx.x % 128 < 32 && is_elected(); }
 
 // Sums straight to memory, from each thread's registers.
 __device__ inline void store_elements(const float (&sum)[TILE_N / 2], const Arguments& p,
@@ -63,53 +67,69 @@ __device__ inline void store_matrices(unsigned char* row, unsigned a, unsigned b
       : "memory");
 }
 
-// Boxes of 64 rows from shared memory to C, a row by a warp, in stores of 4 bytes where those are
-// aligned: where 16-bit elements begin at an odd one, each word is made of two neighbours' halves.
+// Boxes of 64 rows from shared memory to C, whose rows may begin anywhere: whole chunks of 16 bytes
+// as they lie in C, each made of two in a box, and the elements before and behind them one by one.
+// Every eighth row begins equally far before a chunk, so a thread stores the same part of each.
 __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, const BlockUnit& unit,
                                      int first_row, int first_column) {
-  constexpr int rows_of_warp = 16, at_once = 4;
-  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+  constexpr int elements = 16 / sizeof(C_TYPE), chunks = boxes_at_once * 8;
+  constexpr int step = 8 * A_CLASSES, box_step = 8 * row_bytes;  // from a row to the next
+  const int thread = threadIdx.x % 128;
   const int columns = min(p.n - first_column, boxes_at_once * c_columns);
-#pragma unroll 1
-  for (int first = 0; first < rows_of_warp; first += at_once) {
-    unsigned words[at_once][boxes_at_once];
+  struct Rows {
+    C_TYPE* to;
+    int count, head, whole;  // elements before the first whole chunk; whole chunks
+  };
+  const auto rows_from = [&](int r) {
+    const int row = row_of_c(unit, unit.row + first_row + r);
+    C_TYPE* const to =
+        static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + row * p.c_leading + first_column;
+    const auto at = reinterpret_cast<unsigned long long>(to) / sizeof(C_TYPE);
+    const int head = static_cast<int>(-at % elements);
+    return Rows{to, (p.m - row + step - 1) / step, head, max(columns - head, 0) / elements};
+  };
+  const auto chunk_at = [&](int r, int chunk) {
+    return boxes[chunk / 8] + r * row_bytes + 16 * (chunk % 8 ^ r);
+  };
+  constexpr int lanes = chunks <= 8 ? 8 : chunks <= 16 ? 16 : 32;  // for a row
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      const int r = warp + 4 * (first + i);
+  for (int r = thread / lanes; r < 8; r += 128 / lanes) {
+    const Rows rows = rows_from(r);
+    const int chunk = thread % lanes;
+    if (chunk >= rows.whole) continue;
+    const unsigned char* const low = chunk_at(r, chunk);
+    const unsigned char* const high = chunk_at(r, min(chunk + 1, chunks - 1));
+    C_TYPE* const to = rows.to + rows.head + chunk * elements;
 #pragma unroll
-      for (int box = 0; box < boxes_at_once; ++box) {
-        words[i][box] = *reinterpret_cast<const unsigned*>(boxes[box] + r * row_bytes +
-                                                           16 * (lane / 4 ^ r % 8) + lane % 4 * 4);
+    for (int first = 0; first < 8; first += 4) {
+      uint4 values[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        values[i] = RowCopy<unsigned short>::shifted(
+            *reinterpret_cast<const uint4*>(low + (first + i) * box_step),
+            *reinterpret_cast<const uint4*>(high + (first + i) * box_step),
+            rows.head * sizeof(C_TYPE));
+      }
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (first + i >= rows.count) break;
+        *reinterpret_cast<uint4*>(to + (first + i) * step * p.c_leading) = values[i];
       }
     }
+  }
+  constexpr int ends = 2 * elements;
+  if (thread >= 8 * ends) return;
+  const int r = thread / ends, e = thread % ends;
+  const Rows rows = rows_from(r);
+  const int behind = rows.head + rows.whole * elements + e - elements;
+  const int column = e < elements ? e : behind;
+  if (e < elements ? e >= min(rows.head, columns) : behind >= columns) return;
+  const auto* const from =
+      reinterpret_cast<const C_TYPE*>(chunk_at(r, column / elements)) + column % elements;
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      const int row = row_of_c(unit, unit.row + first_row + warp + 4 * (first + i));
-      if (row >= p.m) return;
-      C_TYPE* const to =
-          static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + row * p.c_leading + first_column;
-      const bool odd =
-          sizeof(C_TYPE) == 2 && reinterpret_cast<unsigned long long>(to) / sizeof(C_TYPE) % 2;
-      if (odd && lane == 0) {
-        *reinterpret_cast<unsigned short*>(to) = static_cast<unsigned short>(words[i][0]);
-      }
-#pragma unroll
-      for (int box = 0; box < boxes_at_once; ++box) {
-        unsigned word = words[i][box];
-        if (odd) {
-          const unsigned last = box + 1 < boxes_at_once ? words[i][box + 1] : 0;
-          const unsigned next = __shfl_sync(~0U, lane == 0 ? last : word, (lane + 1) % 32);
-          word = __funnelshift_r(word, next, 16);
-        }
-        constexpr int elements = 4 / sizeof(C_TYPE);
-        const int at = box * c_columns + lane * elements + odd;
-        if (at + elements <= columns) {
-          *reinterpret_cast<unsigned*>(to + at) = word;
-        } else if (at < columns) {
-          *reinterpret_cast<unsigned short*>(to + at) = static_cast<unsigned short>(word);
-        }
-      }
-    }
+  for (int i = 0; i < 8; ++i) {
+    if (i >= rows.count) break;
+    rows.to[i * step * p.c_leading + column] = from[i * (box_step / sizeof(C_TYPE))];
   }
 }
 
@@ -167,17 +187,17 @@ __device__ inline void fill_box(unsigned char* box, const float (&sum)[TILE_N / 
 // wait for nobody, and a box of shared memory is written again as soon as it has been read.
 __device__ inline void store_by_warp(const float (&sum)[TILE_N / 2], Boxes& boxes, const Maps& maps,
                                      const Arguments& p, const BlockUnit& unit, int first_row) {
-  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+  const int warp = threadIdx.x % 128 / 32;
 #pragma unroll
   for (int number = 0; number < boxes_of_tile; ++number) {
     const int column = unit.column + number * c_columns;
     unsigned char* const box = boxes[number % boxes_at_once];
-    if (lane == 0) wait_until_read<boxes_at_once - 1>();
+    if (is_elected()) wait_until_read<boxes_at_once - 1>();
     __syncwarp();
     fill_box(box, sum, number, p, unit, first_row);
     publish_shared();
     __syncwarp();
-    if (lane == 0) {
+    if (is_elected()) {
       if (column < p.n) {
         store_box<c_leaves_first>(maps.c[unit.row_class], box + warp * c_box_rows * row_bytes,
                                   column, unit.row + first_row + warp * c_box_rows, unit.batch);
@@ -192,13 +212,12 @@ __device__ inline void store_by_warp(const float (&sum)[TILE_N / 2], Boxes& boxe
 __device__ inline void store_together(const float (&sum)[TILE_N / 2], Boxes& boxes,
                                       const Maps& maps, const Arguments& p, const BlockUnit& unit,
                                       int first_row, int consumer) {
-  const int thread = threadIdx.x % 128;
 #pragma unroll
   for (int first = 0; first < boxes_of_tile; first += boxes_at_once) {
     const int first_column = unit.column + first * c_columns;
     if (first_column >= p.n) break;
     // The boxes are free when the copy engine, or every warp, has read what they held.
-    if (C_STORE == store_boxed && thread == 0) wait_until_read<0>();
+    if (C_STORE == store_boxed && leads_consumer()) wait_until_read<0>();
     synchronise_consumer(consumer);
 #pragma unroll
     for (int box = 0; box < boxes_at_once; ++box) {
@@ -208,7 +227,7 @@ __device__ inline void store_together(const float (&sum)[TILE_N / 2], Boxes& box
     synchronise_consumer(consumer);
     if (C_STORE == store_rows) {
       store_rows_of(boxes, p, unit, first_row, first_column);
-    } else if (thread == 0) {
+    } else if (leads_consumer()) {
 #pragma unroll
       for (int box = 0; box < boxes_at_once; ++box) {
         const int column = first_column + box * c_columns;
@@ -222,68 +241,43 @@ __device__ inline void store_together(const float (&sum)[TILE_N / 2], Boxes& box
   }
 }
 
-// 64 rows of sums to rows of C of one class, which begin equally far before a multiple of 16 bytes,
-// by each warp for its 16 rows: all chunks of the tile but one leave through shared memory by the
-// copy engine, what the tile has before and behind them from registers. Rows of the box are an odd
-// number of chunks, so that eight of them lie in other banks.
+// The two 8 x 8 matrices of a warp's rows and columns 8 j to 8 j + 7, turned: lane l gives the
+// address of what becomes row l % 8 of matrix l / 8.
+__device__ inline void store_turned_matrices(unsigned char* row, unsigned a, unsigned b) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(
+                   shared_address(row)),
+               "r"(a), "r"(b)
+               : "memory");
+}
+
+// 64 rows of sums as 64 columns of C, through shared memory by the copy engine.
 template <typename Short>
-__device__ inline void store_whole_chunks(const float (&sum)[TILE_N / 2], Boxes& boxes,
-                                          const Maps& maps, const Arguments& p,
-                                          const BlockUnit& unit, int first_row, Short type) {
-  constexpr int columns = TILE_N - 8, pitch = 2 * columns;
+__device__ inline void store_turned(const float (&sum)[TILE_N / 2], unsigned char* box,
+                                    const Maps& maps, const Arguments& p, const BlockUnit& unit,
+                                    int first_row, int consumer, Short type) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
-  const int head = p.head[unit.row_class], row = unit.row + first_row + 16 * warp;
-  unsigned char* const box = reinterpret_cast<unsigned char*>(boxes) + 16 * warp * pitch;
-  const auto row_at = [&](int r) {
-    return static_cast<unsigned short*>(p.c) + unit.batch * p.c_stride + r * p.c_leading;
-  };
-  if (lane == 0) wait_until_read<0>();
-  __syncwarp();
+  if (leads_consumer()) wait_until_read<0>();
+  synchronise_consumer(consumer);
 #pragma unroll
   for (int j = 0; j < TILE_N / 8; ++j) {
-    // Seen from the first whole chunk.
-    const int column = 8 * j + lane % 4 * 2 - head;
+    unsigned pairs[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const int r = lane / 4 + 8 * h;
-      const int of_c = row_of_c(unit, row + r), first = unit.column + head + column;
-      const unsigned pair =
-          pair_of(finished(sum[4 * j + 2 * h], p, unit, row + r, first),
-                  finished(sum[4 * j + 2 * h + 1], p, unit, row + r, first + 1), type);
-      unsigned char* const to = box + r * pitch + 2 * column;
-      const bool at_edge = j == 0 || j + 1 == TILE_N / 8;
-      if (head % 2 == 0 && (!at_edge || (column >= 0 && column < columns))) {
-        *reinterpret_cast<unsigned*>(to) = pair;
-        continue;
-      }
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        const auto half = static_cast<unsigned short>(pair >> 16 * e);
-        if (!at_edge || (column + e >= 0 && column + e < columns)) {
-          reinterpret_cast<unsigned short*>(to)[e] = half;
-        } else if (of_c < p.m && first + e < p.n) {
-          row_at(of_c)[first + e] = half;
-        }
-      }
+      const int row = unit.row + first_row + 16 * warp + lane / 4 + 8 * h;
+      const int column = unit.column + 8 * j + lane % 4 * 2;
+      pairs[h] = pair_of(finished(sum[4 * j + 2 * h], p, unit, row, column),
+                         finished(sum[4 * j + 2 * h + 1], p, unit, row, column + 1), type);
     }
+    const int row_of_box = 8 * j + lane % 8, chunk = 2 * warp + lane / 8 % 2;
+    store_turned_matrices(box + row_of_box * row_bytes + 16 * (chunk ^ lane % 8), pairs[0],
+                          pairs[1]);
   }
   publish_shared();
-  __syncwarp();
-  if (lane == 0) {
-    store_box(maps.c[unit.row_class], box, unit.column, row, unit.batch);
+  synchronise_consumer(consumer);
+  if (leads_consumer()) {
+    store_box(maps.c[0], box, unit.row + first_row, unit.column, unit.batch);
     commit_stores();
   }
-  // The row's last chunk, if it is no whole one; the map ends before it.
-  const int end = min(p.n - unit.column - head, columns);
-  const int whole = max(p.n - (p.n - head) % 8 - unit.column - head, 0);
-  const int of_c = row_of_c(unit, row + lane);
-  if (lane < 16 && of_c < p.m) {
-    for (int at = whole; at < end; ++at) {
-      row_at(of_c)[unit.column + head + at] =
-          reinterpret_cast<const unsigned short*>(box + lane * pitch)[at];
-    }
-  }
-  __syncwarp();
 }
 
 // What the consumer's sums of a tile become; its rows begin at `rows_before` of the tile.
@@ -294,8 +288,8 @@ __device__ inline void store_tile(const float (&sum)[products_of_consumer][TILE_
   for (int i = 0; i < products_of_consumer; ++i) {
     const int first_row = rows_before + 64 * i;
     if (row_of_c(unit, unit.row + first_row) >= p.m) break;
-    if constexpr (C_STORE == store_chunks) {
-      store_whole_chunks(sum[i], boxes, maps, p, unit, first_row, C_TYPE{});
+    if constexpr (TURNED) {
+      store_turned(sum[i], boxes[0], maps, p, unit, first_row, consumer, C_TYPE{});
     } else if (by_warp) {
       store_by_warp(sum[i], boxes, maps, p, unit, first_row);
     } else if (through_shared) {

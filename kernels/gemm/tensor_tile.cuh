@@ -19,25 +19,17 @@ constexpr int chunk_bytes = 64 * row_bytes;  // of MN-major tiles: 64 elements b
 constexpr int sharers = IN_TURN ? 1 : CONSUMERS;
 constexpr int rows_of_consumer = TILE_M / sharers;
 constexpr int products_of_consumer = rows_of_consumer / 64;
-// How sums become C: one by one from registers; in boxes by the copy engine; in rows by warps; as
-// they are, one by one, to the memory of a part of k; or, where rows of C begin anywhere, the whole
-// chunks of 16 bytes in boxes and what is left at their ends from registers.
-enum StoreKind {
-  store_each = 0,
-  store_boxed = 1,
-  store_rows = 2,
-  store_partial = 3,
-  store_chunks = 4
-};
-constexpr bool through_shared =
-    C_STORE == store_boxed || C_STORE == store_rows || C_STORE == store_chunks;
-constexpr bool by_copy_engine = C_STORE == store_boxed || C_STORE == store_chunks;
+// How sums become C: one by one from registers; in boxes by the copy engine; in rows by threads; as
+// they are, one by one, to the memory of a part of k.
+enum StoreKind { store_each = 0, store_boxed = 1, store_rows = 2, store_partial = 3 };
+constexpr bool through_shared = C_STORE == store_boxed || C_STORE == store_rows;
 constexpr int c_columns = row_bytes / sizeof(C_TYPE);  // of a box of C
-constexpr int c_box_bytes = 64 * row_bytes;
+// Of turned products a box holds 64 columns of C, for each consumer's rows here are columns there.
+constexpr int c_box_bytes = (TURNED ? TILE_N : 64) * row_bytes;
 // Consumers in turn store by warps, which need not meet; those that share a tile are slower so.
 constexpr bool by_warp = IN_TURN && C_STORE == store_boxed;
 constexpr int c_box_rows = by_warp ? 16 : 64;  // that leave at once
-constexpr int boxes_of_tile = TILE_N / c_columns;
+constexpr int boxes_of_tile = TURNED ? 1 : TILE_N / c_columns;
 constexpr int boxes_at_once = C_BOXES < boxes_of_tile ? C_BOXES : boxes_of_tile;
 #ifdef K_TILES
 // panel_tiles.cu reads A again and again, and writes C as fast as memory takes it.
@@ -46,13 +38,16 @@ constexpr bool c_leaves_first = true;
 constexpr bool c_leaves_first = false;
 #endif
 static_assert(boxes_of_tile % boxes_at_once == 0, "the boxes of a tile leave in equal lots");
-static_assert(C_STORE != store_chunks || (boxes_at_once == boxes_of_tile && sizeof(C_TYPE) == 2),
-              "whole rows of a tile leave at once");
+// One consumer has all the registers that it can name.
+constexpr bool moves_registers = CONSUMERS > 1;
 constexpr int registers_of_producer = CONSUMERS == 2 ? 40 : 56;
-constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : CONSUMERS == 2 ? 232 : 152;
+constexpr int registers_of_consumer = CONSUMERS == 2 ? 232 : 152;
 static_assert(TILE_M == 64 * products_of_consumer * sharers, "a wgmma has 64 rows");
 static_assert(!ACROSS || (CLUSTER == 2 && TILE_M % 128 == 0), "each block loads whole boxes of A");
+static_assert(!ONE_TILE || !ACROSS, "neighbours in grid x have tiles one below the other");
 static_assert(A_CLASSES == 1 || !A_MN_MAJOR, "a tile has rows of one class");
+static_assert(!TURNED || (C_STORE == store_boxed && sizeof(C_TYPE) == 2 && !IN_TURN && !B_MN_MAJOR),
+              "a turned product leaves in boxes of 16-bit elements");
 static_assert(!IN_TURN || CONSUMERS >= 2, "nobody to take turns with");
 static_assert(STEP == 16 || (!A_MN_MAJOR && !B_MN_MAJOR), "tf32 tiles are K-major");
 
@@ -64,7 +59,6 @@ struct Arguments {
   int m, n, k, batch;
   int tiles_m, tiles_n, splits, k_tiles, k_tiles_of_split, units;
   int shift[8];  // of each class
-  int head[8];   // elements of C's rows of each class before their first whole chunk
   float alpha, beta;
   long long c_leading, c_stride;
   void* c;
@@ -82,6 +76,12 @@ struct BlockUnit {
 
 __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
   WorkUnit unit;
+#if ONE_TILE
+  // A small product takes hardly longer than the divisions below.
+  unit = {static_cast<int>(blockIdx.x) / CLUSTER, static_cast<int>(blockIdx.y), 0,
+          static_cast<int>(blockIdx.z)};
+  const bool is_last_column = false;
+#else
   const int pairs = p.tiles_m * (p.tiles_n / across) * p.batch;
   const bool is_last_column = ACROSS && number >= pairs;
   if (is_last_column) {
@@ -92,6 +92,7 @@ __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
     unit = work_unit(number, p.tiles_m / down, p.tiles_n / across, p.splits, GROUP_ROWS);
     if (ACROSS) unit.tile_n = unit.tile_n * across + cluster_rank();
   }
+#endif
   const int first = unit.split * p.k_tiles_of_split;
   return {(unit.tile_m / A_CLASSES * down + (ACROSS ? 0 : cluster_rank())) * TILE_M,
           unit.tile_n * TILE_N,

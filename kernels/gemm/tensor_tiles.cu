@@ -4,8 +4,8 @@
 // Idea:    one thread of the producer keeps STAGES pairs of tiles of A and B on their way to shared
 //          memory; consumer warpgroups multiply them there (wgmma) and give the stage back. Blocks
 //          stay on their SM and take tile after tile, so the next tile's copies are under way while
-//          this one's results are written. In a cluster of two, blocks with the same columns of C
-//          load half of B's tile each, for both; or those with the same rows half of A's.
+//          this one's results are written. In a cluster, blocks with the same columns of C load a
+//          part of B's tile each, for all; or two with the same rows half of A's.
 // Changes: no thread that multiplies computes an address, and the tensor cores wait only between
 //          tiles. C leaves through shared memory in boxes, not in strips of 8 bytes.
 // Counter: the share of cycles in which the tensor cores work (sm__pipe_tensor_cycles_active).
@@ -14,18 +14,21 @@
 // A_CLASSES-th row forms a matrix whose pitch is such a multiple, and a tile is made of rows of one
 // class. Its map begins up to 15 bytes early, so A's tiles hold `shift` elements of the row before
 // theirs, in the first columns: they are set to zero, and B, whose k may begin anywhere, is read
-// `shift` rows earlier, where it reads as zeros. Rows of C that begin anywhere are of classes, too:
-// a tile of one class is stored by the copy engine.
+// `shift` rows earlier, where it reads as zeros.
 //
-// Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER (1 or 2), ACROSS, OPERAND, STEP,
-// A_MN_MAJOR, B_MN_MAJOR, A_CLASSES (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how many boxes of
-// C a consumer stores at once), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS.
+// A turned product is C^T = B^T A^T: what is called A here is B^T then, and rows here are columns of
+// C. TILE_N may then be any multiple of 8 where A is row-major.
+//
+// Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER, ACROSS, TURNED, ONE_TILE (a block
+// has one, which grid x, y and z number), OPERAND, STEP, A_MN_MAJOR, B_MN_MAJOR, A_CLASSES (1, 2, 4,
+// 8), C_STORE (a StoreKind), C_BOXES (how many boxes of C a consumer stores at once), C_TYPE, BIAS,
+// READS_C, ACTIVATION, GROUP_ROWS.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024
 // bytes.
 #include "tensor_load.cuh"
+#include "tensor_products.cuh"
 #include "tensor_store.cuh"
 #include "turns.cuh"
-#include "wgmma.cuh"
 
 struct Shared {
   alignas(1024) unsigned char a[STAGES][a_bytes];
@@ -49,11 +52,11 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
              kt * tile_k - p.shift[unit.row_class], unit.batch);
     }
     u += gridDim.x / CLUSTER;
-    if (u >= p.units) break;
+    if (ONE_TILE || u >= p.units) break;
     unit = unit_of_block(p, u);
   }
-  // The other block of the cluster may still owe this one an arrival: its barriers must live on.
-  if (CLUSTER > 1) {
+  // Other blocks of the cluster may still owe this one an arrival: its barriers must live on.
+  if (CLUSTER > 1 && !ONE_TILE) {
 #pragma unroll
     for (int s = 0; s < STAGES; ++s, stage.advance()) {
       wait(shared.empty[stage.index], stage.parity ^ 1);
@@ -68,8 +71,6 @@ __device__ inline void give_back(Barrier& empty) {
     arrive(empty);
   }
 }
-
-using Sums = float[products_of_consumer][TILE_N / 2];
 
 // Sets the first `count` elements of this consumer's rows of A to zero.
 __device__ inline void clear_columns(unsigned char* a, int count, int first_row, int consumer) {
@@ -92,43 +93,23 @@ __device__ inline void clear_columns(unsigned char* a, int count, int first_row,
 // The sums of one tile over one part of k.
 __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>& stage,
                                 int first_row, int consumer, const BlockUnit& unit, int shift) {
-  const auto a_tile = [&](int s, int i) {
-    const int row = first_row + 64 * i;
-    const unsigned char* at = shared.a[s] + row * row_bytes;  // a chunk of 64 is as large
-    return A_MN_MAJOR ? mn_major_tile(at, chunk_bytes) : k_major_tile(at);
-  };
   int previous = -1;
   for (int kt = unit.first; kt < unit.last; ++kt, stage.advance()) {
     wait(shared.full[stage.index], stage.parity);
     if (A_CLASSES > 1 && kt == 0 && shift > 0) {
       clear_columns(shared.a[stage.index], shift, first_row, consumer);
     }
-    const unsigned long long b = B_MN_MAJOR ? mn_major_tile(shared.b[stage.index], chunk_bytes)
-                                            : k_major_tile(shared.b[stage.index]);
-#pragma unroll
-    for (int i = 0; i < products_of_consumer; ++i) pin(sum[i]);
-    begin_products();
-#pragma unroll
-    for (int step = 0; step < steps; ++step) {
-#pragma unroll
-      for (int i = 0; i < products_of_consumer; ++i) {
-        Products<TILE_N>::add<A_MN_MAJOR, B_MN_MAJOR>(
-            sum[i], further(a_tile(stage.index, i), step * (A_MN_MAJOR ? 16 * row_bytes : 32)),
-            further(b, step * (B_MN_MAJOR ? 16 * row_bytes : 32)), kt > unit.first || step > 0);
-      }
-    }
-    commit_products();
-#pragma unroll
-    for (int i = 0; i < products_of_consumer; ++i) pin(sum[i]);
+    begin_stage(sum, shared.a[stage.index] + first_row * row_bytes, shared.b[stage.index],
+                kt == unit.first);
     wait_for_products<1>();
-    if (previous >= 0) give_back(shared.empty[previous]);
+    // Of a block's only tile nobody waits for the last stages.
+    const bool is_awaited = !ONE_TILE || kt - 1 + STAGES < unit.last;
+    if (previous >= 0 && is_awaited) give_back(shared.empty[previous]);
     previous = stage.index;
   }
   if (IN_TURN) pass_turn(consumer);
-  wait_for_products<0>();
-#pragma unroll
-  for (int i = 0; i < products_of_consumer; ++i) pin(sum[i]);
-  give_back(shared.empty[previous]);
+  end_stages(sum);
+  if (!ONE_TILE) give_back(shared.empty[previous]);
 }
 
 __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments& p, int consumer) {
@@ -136,7 +117,7 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
   const int rows_before = IN_TURN ? 0 : consumer * rows_of_consumer;
   int turn = 0;
   if (IN_TURN && consumer == 1) pass_turn(consumer);
-  for (int u = blockIdx.x / CLUSTER; u < p.units; u += gridDim.x / CLUSTER) {
+  for (int u = blockIdx.x / CLUSTER; u < p.units; u += ONE_TILE ? p.units : gridDim.x / CLUSTER) {
     const BlockUnit unit = unit_of_block(p, u);
     if (IN_TURN) {
       const bool is_mine = turn == consumer;
@@ -153,7 +134,7 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
                consumer);
   }
   // Shared memory has to live until it was read; the rest completes with the kernel.
-  if (by_copy_engine) wait_until_read<0>();
+  if (C_STORE == store_boxed) wait_until_read<0>();
 }
 
 extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
@@ -165,10 +146,12 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   // The producer finds its first tile while another warp prepares the barriers: a small product
   // takes hardly longer than these beginnings.
   BlockUnit first{};
-  if (threadIdx.x == 0) {
+  if (threadIdx.x < 32) {
     first = unit_of_block(p, blockIdx.x / CLUSTER);
-    prefetch(maps.a[first.row_class]);
-    prefetch(maps.b);
+    if (is_elected()) {
+      prefetch(maps.a[first.row_class]);
+      prefetch(maps.b);
+    }
   } else if (threadIdx.x == 32) {
     for (int s = 0; s < STAGES; ++s) {
       initialise(shared.full[s], 1);
@@ -181,10 +164,15 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   asm volatile("griddepcontrol.wait;" ::: "memory");
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_producer));
-    if (threadIdx.x == 0) produce(shared, maps, p, first);
+    if (moves_registers) {
+      asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_producer));
+    }
+    // A thread chosen by its number would take 130 cycles to start each copy.
+    if (threadIdx.x < 32 && is_elected()) produce(shared, maps, p, first);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_consumer));
+    if (moves_registers) {
+      asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_consumer));
+    }
     consume(shared, maps, p, warpgroup - 1);
   }
 }

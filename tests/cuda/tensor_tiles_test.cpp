@@ -1,6 +1,5 @@
-// Products in tiles on the GPU whose rows of C begin anywhere and are stored by the copy engine,
-// class after class: the random problems are too low for tiles of one class. And blocks that share
-// tiles of A.
+// Products in tiles on the GPU whose rows of C begin anywhere, blocks that share tiles of A, and
+// turned products.
 #include "operations/gemm/tensor_tiles.hpp"
 
 #include <fmt/format.h>
@@ -20,11 +19,16 @@ constexpr std::array tiles{
     TensorTile{.m = 64, .n = 192, .consumers = 1, .stages = 3, .boxes = 3},
     TensorTile{.m = 128, .n = 128, .in_turn = true, .boxes = 2},
     TensorTile{.m = 256, .n = 128, .boxes = 2},
-    TensorTile{.m = 128, .n = 256, .stages = 3},
+    TensorTile{.m = 128, .n = 256, .stages = 3, .boxes = 2},
     TensorTile{.m = 128, .n = 64, .cluster = 2, .across = true, .boxes = 1},
     TensorTile{.m = 256, .n = 128, .stages = 3, .cluster = 2, .across = true, .boxes = 2},
     TensorTile{.m = 128, .n = 192, .stages = 3, .boxes = 3, .copies_a = true, .copies_b = true},
+    TensorTile{
+        .m = 64, .n = 144, .consumers = 1, .stages = 3, .cluster = 8, .boxes = 1, .turned = true},
+    TensorTile{
+        .m = 64, .n = 144, .consumers = 1, .stages = 7, .cluster = 4, .boxes = 1, .turned = true},
 };
+constexpr std::size_t first_turned = 9;
 
 template <std::size_t number>
 constexpr GemmVariant variant{.name = "tensor_tiles",
@@ -35,21 +39,20 @@ constexpr GemmVariant variant{.name = "tensor_tiles",
                                 return prepare_tensor_tiles(device, problem, tiles[number]);
                               }};
 
-constexpr std::array variants{variant<0>, variant<1>, variant<2>, variant<3>, variant<4>,
-                              variant<5>, variant<6>, variant<7>, variant<8>};
+constexpr std::array variants{variant<0>, variant<1>, variant<2>, variant<3>,
+                              variant<4>, variant<5>, variant<6>, variant<7>,
+                              variant<8>, variant<9>, variant<10>};
 
-class ChunksOfCOnGpu : public testing::RealGpu {
+class RowsOfCOnGpu : public testing::RealGpu {
  protected:
-  // The product by every `step`-th tile, of as many rows as `rows_of_tiles` tiles of each class
-  // have, less 3.
+  // The product by every `step`-th tile, of as many rows as `rows_of_tiles` tiles have, less 3.
   void expect_right(GemmProblem problem, std::size_t step = 1, int rows_of_tiles = 1) {
-    for (std::size_t i = step / 2; i < tiles.size(); i += step) {
-      const std::int64_t classes = residue_groups(2 * problem.c.leading);
+    for (std::size_t i = step / 2; i < first_turned; i += step) {
       GemmProblem of_tile = problem;
-      of_tile.shape.m = classes * rows_of_tiles * tiles[i].m * tiles[i].cluster - 3;
+      of_tile.shape.m = rows_of_tiles * tiles[i].m * tiles[i].cluster - 3;
       of_tile.a.batch_stride = of_tile.shape.m * of_tile.a.leading;
       of_tile.c.batch_stride = (of_tile.shape.m + 3) * of_tile.c.leading;
-      ASSERT_EQ(layout_of(of_tile, tiles[i]).store, Store::chunks);
+      ASSERT_EQ(layout_of(of_tile, tiles[i]).store, Store::rows);
       expect_right_by(i, of_tile);
     }
   }
@@ -58,11 +61,11 @@ class ChunksOfCOnGpu : public testing::RealGpu {
     SCOPED_TRACE(text_of(tiles[tile]));
     const GemmVariant& variant = variants[tile];
     if (auto why = variant.refusal(problem, gpu_->properties())) GTEST_SKIP() << *why;
-    const auto begins_with_chunks = [](const testing::GemmCase& of) {
+    const auto begins_with_chunk = [](const testing::GemmCase& of) {
       return (of.a.first() | of.b.first() | of.c.first()) % 16 == 0;
     };
     testing::GemmCase of = generator_.filled(problem);
-    while (!begins_with_chunks(of)) of = generator_.filled(problem);
+    while (!begins_with_chunk(of)) of = generator_.filled(problem);
     const testing::GemmMatrices c = run_gemm(*gpu_, variant, of);
     EXPECT_EQ(testing::defects(of, c, true), "");
     EXPECT_EQ(c.image(), run_gemm(*gpu_, variant, of).image()) << "another run, other bits";
@@ -75,20 +78,22 @@ GemmProblem product(std::int64_t n, std::int64_t k, Precision precision = Precis
   return dense_problem({1, n, k}, precision, operand_type(precision), operand_type(precision));
 }
 
-TEST_F(ChunksOfCOnGpu, EveryClassAndEnd) {
-  // Pitches of 8, 4 and 2 classes; ends before, in and behind a tile's last chunk.
+TEST_F(RowsOfCOnGpu, EveryBeginAndEnd) {
+  // Rows that begin in 8, 4 and 2 ways; ends before, in and behind a tile's last chunk.
   for (const std::int64_t n : {65, 127, 129, 131, 134, 260, 263}) expect_right(product(n, 72));
 }
 
-TEST_F(ChunksOfCOnGpu, GapsBetweenRows) {
+TEST_F(RowsOfCOnGpu, GapsBetweenRows) {
   GemmProblem problem = product(131, 67, Precision::fp16);
   for (const std::int64_t leading : {136, 140, 151}) {
     problem.c.leading = leading;
     expect_right(problem, 2);
   }
+  problem.c.type = DataType::float32;
+  expect_right(problem, 2);
 }
 
-TEST_F(ChunksOfCOnGpu, BatchesAndTheEpilogue) {
+TEST_F(RowsOfCOnGpu, BatchesAndTheEpilogue) {
   GemmProblem problem = product(135, 41);
   problem.batch = 3;
   problem.alpha = -1.75;
@@ -102,13 +107,15 @@ TEST_F(ChunksOfCOnGpu, BatchesAndTheEpilogue) {
   expect_right(problem, 2);
 }
 
-TEST_F(ChunksOfCOnGpu, RowsOfAByTheSameClasses) {
-  expect_right(product(129, 33), 2, 8);
+TEST_F(RowsOfCOnGpu, RowsOfAByClasses) {
+  const GemmProblem problem = product(129, 33);
+  constexpr int tiles_of_classes = 64;  // eight of each
+  expect_right(problem, 2, tiles_of_classes);
 }
 
 // An odd number of columns of tiles leaves the last one to blocks that share nothing. The last tile
 // copies operands that it could read.
-TEST_F(ChunksOfCOnGpu, BlocksSideBySideAndCopies) {
+TEST_F(RowsOfCOnGpu, BlocksSideBySideAndCopies) {
   for (const std::size_t tile : {6, 7, 8}) {
     for (const std::int64_t m : {100, 300}) {
       for (const std::int64_t n : {64, 136, 200}) {
@@ -125,6 +132,30 @@ TEST_F(ChunksOfCOnGpu, BlocksSideBySideAndCopies) {
       }
     }
   }
+}
+
+// C^T = B^T A^T: one tile a block, and several with a copied A.
+TEST_F(RowsOfCOnGpu, TurnedProducts) {
+  const auto turned = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    GemmProblem problem = product(n, k);
+    problem.shape.m = m;
+    problem.a.batch_stride = m * problem.a.leading;
+    problem.c.batch_stride = m * problem.c.leading;
+    return problem;
+  };
+  expect_right_by(first_turned, turned(300, 520, 264));
+  expect_right_by(first_turned, turned(1700, 1032, 67));
+  GemmProblem problem = turned(100, 520, 136);
+  problem.batch = 3;
+  problem.alpha = -1.75;
+  problem.has_bias = true;
+  problem.activation = Activation::gelu;
+  expect_right_by(first_turned, problem);
+  problem.bias_per_row = true;
+  problem.activation = Activation::relu;
+  problem.b.order = Order::column_major;
+  problem.b.leading = problem.shape.k;
+  expect_right_by(first_turned + 1, problem);
 }
 
 }  // namespace

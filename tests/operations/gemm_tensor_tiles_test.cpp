@@ -30,11 +30,13 @@ TensorTile best(const GemmProblem& problem) {
 TEST(TensorTiles, EveryCandidateFitsTheChip) {
   for (const MatmulShape s :
        {MatmulShape{1, 1, 1}, MatmulShape{16, 8192, 8192}, MatmulShape{4095, 4097, 4099},
-        MatmulShape{8192, 8192, 256}, MatmulShape{256, 256, 65536}, MatmulShape{99, 8192, 64}}) {
+        MatmulShape{8192, 8192, 256}, MatmulShape{256, 256, 65536}, MatmulShape{99, 8192, 64},
+        MatmulShape{1000, 1000, 1000}}) {
     const GemmProblem problem = product(s.m, s.n, s.k);
     for (const TensorTile& tile : tensor_tile_candidates(problem, hopper())) {
       SCOPED_TRACE(text_of(tile));
-      EXPECT_LE(shared_bytes_of(tile, layout_of(problem, tile).store, problem.c.type),
+      const TileLayout layout = layout_of(problem_of(tile, problem), tile);
+      EXPECT_LE(shared_bytes_of(tile, layout.store, problem.c.type),
                 hopper().shared_bytes_per_block_optin);
       EXPECT_GE(tile.stages, 2);
       EXPECT_LE(tile.m / (tile.in_turn ? 1 : tile.consumers) * tile.n, 128 * 128)
@@ -66,6 +68,10 @@ TEST(TensorTiles, AreReadFromText) {
   EXPECT_TRUE(copying.copies_a && copying.copies_b);
   EXPECT_TRUE(layout_of(product(3000, 3000, 3000), copying).b.repacked);
   EXPECT_THAT(text_of(across), HasSubstr("cluster 2 across"));
+  const TensorTile turned = parse_tensor_tile("64,144,1,7,8,1,8,0,1,0,8");
+  EXPECT_TRUE(turned.turned);
+  EXPECT_FALSE(turned.across || turned.copies_a || turned.copies_b);
+  EXPECT_THAT(text_of(turned), HasSubstr("turned"));
   for (const char* text : {"", "256,128", "256,128,2,3,2,4,16,0,1,", "256,128,2,3,2,4,16,0,1,2,3,4",
                            "256,128,2,3,2,4,16,0,1 "}) {
     EXPECT_THROW(parse_tensor_tile(text), Error) << text;
@@ -108,6 +114,76 @@ TEST(TensorTiles, ShareAWhereItsRowsBeginAnywhere) {
   EXPECT_TRUE(best(odd).across);
   EXPECT_TRUE(layout_of(odd, best(odd)).a_begins_anywhere);
   EXPECT_FALSE(best(product(4096, 4096, 4096)).across);
+}
+
+TEST(TensorTiles, AreTurnedWhereThatFillsTheChipOnceAndRowsBeginWithinLines) {
+  GemmProblem problem = product(1000, 1000, 1000);
+  const TensorTile tile = best(problem);
+  EXPECT_TRUE(tile.turned);
+  EXPECT_EQ(tile.cluster, 8);
+  EXPECT_FALSE(best(product(1024, 1024, 1024)).turned);
+  EXPECT_FALSE(best(product(1000, 1000, 1000, Precision::tf32)).turned);
+  EXPECT_FALSE(best(product(1000, 1001, 1000)).turned) << "rows of C begin anywhere";
+  problem.b.order = Order::column_major;
+  EXPECT_TRUE(best(problem).turned);
+  problem.a.order = Order::column_major;
+  EXPECT_FALSE(best(problem).turned) << "144 rows are no boxes of columns of A";
+  problem.a.order = Order::row_major;
+  problem.beta = 1.0;
+  EXPECT_FALSE(best(problem).turned);
+  problem.beta = 0.0;
+  problem.c.type = DataType::float32;
+  EXPECT_FALSE(best(problem).turned);
+}
+
+TEST(TensorTiles, TurnedExchangeAAndB) {
+  GemmProblem problem = product(100, 200, 300);
+  problem.has_bias = true;
+  EXPECT_EQ(problem_of({}, problem).shape, problem.shape);
+  const TensorTile tile{.m = 64, .n = 144, .consumers = 1, .cluster = 8, .turned = true};
+  const GemmProblem turned = problem_of(tile, problem);
+  EXPECT_EQ(turned.shape, (MatmulShape{200, 100, 300}));
+  EXPECT_EQ(turned.a.order, Order::column_major);
+  EXPECT_EQ(turned.a.leading, 200);
+  EXPECT_EQ(turned.b.leading, 300);
+  EXPECT_TRUE(turned.bias_per_row);
+  EXPECT_EQ(rows_of_c(turned, tile).rows, 100);
+  EXPECT_EQ(rows_of_c(turned, tile).columns, 200);
+  const TileLayout layout = layout_of(turned, tile);
+  EXPECT_TRUE(layout.a.mn_major);
+  EXPECT_FALSE(layout.b.mn_major);
+  EXPECT_EQ(layout.store, Store::boxed);
+}
+
+TEST(TensorTiles, AGridNumbersTheTilesOfBlocksThatHaveOne) {
+  const auto last = [](const GemmProblem& problem) {
+    return recorded_plan(gemm_variant("tensor_tiles"), problem, hopper()).steps.back();
+  };
+  const Step turned = last(product(1000, 1000, 1000));
+  EXPECT_EQ(turned.launch.grid, (Dim3{16, 7}));
+  EXPECT_EQ(turned.launch.cluster, Dim3{8});
+  GemmProblem batches = product(256, 256, 1024);
+  batches.batch = 3;
+  const Step batch = last(batches);
+  EXPECT_EQ(batch.launch.grid.z, 3);
+  for (const Step& step : {turned, batch}) EXPECT_EQ(testing::constant(step, "ONE_TILE"), "1");
+  EXPECT_EQ(testing::constant(last(product(8192, 8192, 8192)), "ONE_TILE"), "0");
+}
+
+TEST(TensorTiles, StoreByTheCopyEngineWhereRowsOfCAreWholeChunks) {
+  const auto store = [](const GemmProblem& problem, const TensorTile& tile) {
+    return layout_of(problem, tile).store;
+  };
+  GemmProblem problem = product(4096, 4096, 4095);
+  EXPECT_EQ(store(problem, {}), Store::boxed);
+  EXPECT_EQ(store(problem, {.splits = 2}), Store::partial);
+  problem.beta = 1.0;
+  EXPECT_EQ(store(problem, {}), Store::each);
+  EXPECT_EQ(store(product(4096, 4095, 4096), {}), Store::rows);
+  EXPECT_EQ(store(product(4096, 4095, 4096), {.m = 64, .n = 256, .panel = 4}), Store::rows);
+  problem = product(100, 1001, 1000);
+  problem.c.leading = 1008;
+  EXPECT_EQ(store(problem, {}), Store::rows) << "a box would write into the gap";
 }
 
 TEST(TensorTiles, TheirPanelIsAllOfKOrRefused) {
@@ -160,7 +236,8 @@ TEST(TensorTilesKernels, CompileWithoutWarningsAndSpillNothing) {
   epilogue.activation = Activation::gelu;
   GemmProblem odd = product(1024, 1023, 99);
   for (const GemmProblem& problem :
-       {product(8192, 8192, 256), epilogue, odd, product(8192, 8192, 128, Precision::tf32)}) {
+       {product(8192, 8192, 256), epilogue, odd, product(1000, 1000, 192),
+        product(8192, 8192, 128, Precision::tf32)}) {
     for (const std::string_view variant : {"panel_tiles", "tensor_tiles", "cluster"}) {
       SCOPED_TRACE(fmt::format("{} of {}", variant, problem.shape.n));
       const std::string log = log_of(variant, problem);

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "operations/gemm/constants.hpp"
 #include "operations/gemm/general.hpp"
 #include "operations/gemm/prepared_arguments.hpp"
+#include "operations/gemm/tensor_tiles.hpp"
 #include "operations/kernel_source.hpp"
 
 namespace tilescope::operations {
@@ -183,30 +183,15 @@ Defines narrow_constants(const GemmProblem& problem, const NarrowTile& tile) {
 
 std::optional<std::string> narrow_tiles_refusal(const GemmProblem& problem,
                                                 const DeviceProperties& device) {
-  const Precision precision = problem.precision;
-  if (precision != Precision::bf16 && precision != Precision::fp16 &&
-      precision != Precision::tf32) {
-    return "narrow tiles are for bf16, fp16 and tf32";
-  }
-  const DataType type = operand_type(precision);
-  if (problem.a.type != type || problem.b.type != type) {
-    return fmt::format("A and B must be {}", name_of(type));
-  }
-  if (problem.c.type == DataType::float64) return "C is float64";
-  if (!device.warpgroup_products) return "wgmma needs a real GPU of compute capability 9.0";
+  if (auto why = tensor_tiles_refusal(problem, device)) return why;
   const MatmulShape& s = problem.shape;
-  if (s.m == 0 || s.n == 0 || s.k == 0 || problem.batch == 0) return "there is nothing to multiply";
   if (std::min(s.m, s.n) > widest) {
     return fmt::format("C is not narrow: more than {} rows and columns", widest);
   }
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
-  if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
-  constexpr std::int64_t most_planes = 65535;
-  if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
   const NarrowLayout layout = narrow_layout(problem);
   for (const NarrowOperand* operand : {&layout.of_long, &layout.of_narrow}) {
     const std::string_view name = (operand == &layout.of_long) == layout.long_is_b ? "B" : "A";
-    if (operand->mn_major && type == DataType::float32) {
+    if (operand->mn_major && problem.a.type == DataType::float32) {
       return fmt::format("{} does not lie along k, as tf32 has to", name);
     }
     if (!can_be_mapped(*operand)) {

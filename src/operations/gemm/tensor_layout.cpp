@@ -128,25 +128,6 @@ ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddre
   return result;
 }
 
-ResidueMaps whole_chunk_maps(Device& device, const RowsInMemory& matrix, DeviceAddress address,
-                             int groups, std::uint32_t box_columns, std::uint32_t box_rows) {
-  const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(matrix.type));
-  ResidueMaps result;
-  for (int g = 0; g < groups; ++g) {
-    RowsInMemory rows = matrix;
-    rows.rows = g < matrix.rows ? groups_of(matrix.rows - g, groups) : 1;
-    const ResidueBase base = residue_base(matrix, address, g < matrix.rows ? g : 0);
-    const std::int64_t head = (chunk - base.shift) % chunk;
-    rows.columns = (matrix.columns - head) / chunk * chunk;
-    rows.pitch = rounded_up(matrix.pitch * groups, chunk);
-    const DeviceAddress first = base.address + (head > 0 ? copy_alignment : 0);
-    result.maps.push_back(
-        residue_maps(device, rows, first, 1, box_columns, box_rows, Swizzle::none).maps.front());
-    result.shifts.push_back(static_cast<std::int32_t>(head));
-  }
-  return result;
-}
-
 Turning::Turning(Device& device, DataType type)
     : device_(device), kernel_(device.load(repack_request("transpose_rows", type))) {}
 

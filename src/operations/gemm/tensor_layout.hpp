@@ -51,11 +51,6 @@ ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddre
                          int groups, std::uint32_t box_columns, std::uint32_t box_rows,
                          Swizzle swizzle = Swizzle::bytes_128);
 
-/// The same for the whole 16-byte chunks of the rows alone, without a swizzle: a map's first column
-/// is `shifts` elements behind the row's first.
-ResidueMaps whole_chunk_maps(Device& device, const RowsInMemory& matrix, DeviceAddress address,
-                             int groups, std::uint32_t box_columns, std::uint32_t box_rows);
-
 /// The device address of the map of group `group`, and the elements that its rounding skips: the
 /// arithmetic of residue_maps(), for any address.
 struct ResidueBase {

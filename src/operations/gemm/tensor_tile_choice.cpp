@@ -18,15 +18,18 @@ namespace {
 constexpr double launch_cycles = 3500.0;      // of one more kernel
 constexpr double bytes_from_memory = 2450.0;  // per cycle, whole chip
 constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
-constexpr double tile_bytes_per_sm = 56.0;    // per cycle into one SM's shared memory
-constexpr double elements_per_cycle = 32.0;   // of a tile of C, for one tile of k
+// Per cycle into one SM's shared memory: where blocks have several tiles each, where they have one,
+// and of rows that begin half a cache line behind one, or anywhere in one.
+constexpr double tile_bytes_per_sm = 56.0, bytes_of_only_tile = 72.0;
+constexpr double bytes_of_half_lines = 51.0, bytes_of_lines_in_pieces = 31.0;
+constexpr double elements_per_cycle = 32.0;  // of a tile of C, for one tile of k
 // The same while the L2 cache keeps A and B, and beyond which bytes of them it keeps little.
 constexpr double tile_bytes_from_l2 = 64.0, bytes_in_l2 = 70e6, bytes_beyond_l2 = 512e6;
 constexpr double fill_cycles = 700.0;  // from the first copy to the first product
 constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
-constexpr double stored_by_warps_per_cycle = 3.5;  // in rows that begin anywhere
-constexpr double cluster_cycles = 1000.0;          // until the blocks of a cluster have met
-constexpr double panel_store_cycles = 3600.0;      // of 64 x 256 beside the next tile's products
+constexpr double stored_in_rows_per_cycle = 5.0;  // that begin anywhere
+constexpr double cluster_cycles = 1000.0;         // until the blocks of a cluster have met
+constexpr double panel_store_cycles = 3600.0;     // of 64 x 256 beside the next tile's products
 
 // The share of the memory's rate that rows of a narrow tile of B reach, a box of 128 bytes each.
 double share_of_memory(int tile_n) {
@@ -58,23 +61,32 @@ bool hides_stores(const GemmProblem& problem, const TensorTile& tile, Store stor
          operand_bytes <= bytes_in_l2;
 }
 
+// What a tile of k takes of shared memory, which the tensor cores read and the copy engine writes,
+// 128 bytes a cycle: each 64 rows of the tile read all of B's.
+double shared_cycles(const TensorTile& tile) {
+  constexpr double overlap = 0.87;
+  return overlap * (tile.m / 64.0 * (64.0 + tile.n) + tile.m + tile.n);
+}
+
 double bytes_of(const RowsInMemory& rows) {
   return static_cast<double>(rows.rows) * static_cast<double>(rows.columns) *
          static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
 }
 
-// Rows that do not begin with a cache line are read in more pieces.
-double lines_factor(const TileOperand& operand) {
+// Bytes per cycle into one SM, `whole` where rows begin with cache lines: others are read in
+// pieces.
+double rate_of(const TileOperand& operand, double whole) {
   constexpr std::int64_t line = 128;
   const std::int64_t behind = operand.rows.pitch_bytes() % line;
-  return operand.repacked || behind == 0 ? 1.0 : behind == line / 2 ? 1.1 : 1.8;
+  if (operand.repacked || behind == 0) return whole;
+  return behind == line / 2 ? bytes_of_half_lines : bytes_of_lines_in_pieces;
 }
 
 // The ways of a tile with the operands: those that it could read are copied, too, where that might
 // pay.
 std::vector<TensorTile> with_copies(const TensorTile& tile, const TileLayout& layout) {
   const auto may_pay = [&](const TileOperand& operand) {
-    return tile.splits == 1 && !operand.repacked && lines_factor(operand) > 1.1;
+    return tile.splits == 1 && rate_of(operand, tile_bytes_per_sm) == bytes_of_lines_in_pieces;
   };
   std::vector<TensorTile> ways;
   for (const bool copies_a : {false, true}) {
@@ -92,29 +104,34 @@ std::vector<TensorTile> with_copies(const TensorTile& tile, const TileLayout& la
 }
 
 double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
-                        const TileLayout& layout, double sm_count) {
+                        const TileLayout& layout, int sm_count) {
   const MatmulShape& s = problem.shape;
   const std::int64_t tile_k = tile_row_bytes / static_cast<std::int64_t>(size_of(problem.a.type));
   const std::int64_t rows = groups_of(groups_of(s.m, layout.classes), tile.m * tile.down()) *
                             tile.down() * layout.classes;
   const double units =
       static_cast<double>(rows * groups_of(s.n, tile.n) * tile.splits * problem.batch);
-  const double rounds = std::ceil(units / sm_count);
+  const double blocks = static_cast<double>(resident_clusters(tile, sm_count) * tile.cluster);
+  const double rounds = std::ceil(units / blocks);
   const double depth = static_cast<double>(groups_of(groups_of(s.k, tile_k), tile.splits));
   const double elements = static_cast<double>(tile.m * tile.n);
   // One warpgroup alone leaves gaps between its products.
   const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
   const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
   const bool hides = hides_stores(problem, tile, layout.store, depth, operand_bytes);
+  const bool has_one_tile = rounds == 1.0 && !hides;
+  const double whole = hides          ? tile_bytes_from_l2
+                       : has_one_tile ? bytes_of_only_tile
+                                      : tile_bytes_per_sm;
   const double loads =
-      (static_cast<double>(tile.m / (tile.across ? tile.cluster : 1) * tile_row_bytes) *
-           lines_factor(layout.a) +
-       static_cast<double>(tile.n / tile.down() * tile_row_bytes) * lines_factor(layout.b)) /
-      (hides ? tile_bytes_from_l2 : tile_bytes_per_sm);
+      static_cast<double>(tile.m / (tile.across ? tile.cluster : 1) * tile_row_bytes) /
+          rate_of(layout.a, whole) +
+      static_cast<double>(tile.n / tile.down() * tile_row_bytes) / rate_of(layout.b, whole);
   const double multiply =
-      depth * (hides ? 1.0 : slowdown(tile, operand_bytes)) * std::max(elements / rate, loads);
+      depth * (hides ? 1.0 : slowdown(tile, operand_bytes)) *
+      std::max({elements / rate, loads, has_one_tile ? shared_cycles(tile) : 0.0});
   const double store =
-      store_cycles + elements / (layout.store == Store::rows ? stored_by_warps_per_cycle
+      store_cycles + elements / (layout.store == Store::rows ? stored_in_rows_per_cycle
                                                              : stored_elements_per_cycle);
   // What other tiles in turn hide of the stores they lose by waiting for their turns.
   double block = hides ? rounds * multiply + store : rounds * (multiply + store);
@@ -127,7 +144,7 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
   const double traffic = operand_bytes + c_bytes * static_cast<double>(size_of(problem.c.type));
   // SMs without a tile in the last round leave some of memory's rate to the others.
-  block *= 1.0 - 0.02 * (1.0 - units / (rounds * sm_count));
+  block *= 1.0 - 0.02 * (1.0 - units / (rounds * blocks));
   double cycles =
       fill_cycles + std::max(block, traffic / (bytes_from_memory * share_of_memory(tile.n)));
   if (tile.cluster > 1) cycles += cluster_cycles + 0.01 * block;
@@ -168,6 +185,24 @@ bool fit(TensorTile& tile, const GemmProblem& problem, const TileLayout& layout,
   return tile.stages >= least_stages;
 }
 
+// Turned tiles that can compute the problem, in clusters that read rows of A once for four or eight
+// blocks: their width is none of boxes of 64 columns of B, so that a grid may fill the chip once.
+std::vector<TensorTile> turned_tiles(const GemmProblem& problem, const DeviceProperties& device) {
+  if (size_of(problem.a.type) != 2 || size_of(problem.c.type) != 2) return {};
+  std::vector<TensorTile> tiles;
+  for (const int cluster : {4, 8}) {
+    TensorTile tile{
+        .m = 64, .n = 144, .consumers = 1, .cluster = cluster, .boxes = 1, .turned = true};
+    const GemmProblem turned = problem_of(tile, problem);
+    const TileLayout layout = layout_of(turned, tile);
+    if (layout.store == Store::boxed && !layout.b.mn_major && turned.shape.m > tile.m &&
+        fit(tile, problem, layout, device)) {
+      tiles.push_back(tile);
+    }
+  }
+  return tiles;
+}
+
 std::vector<int> splits_of(const GemmProblem& problem, const TensorTile& tile, int sm_count) {
   const std::int64_t tiles = groups_of(problem.shape.m, tile.m * tile.cluster) * tile.cluster *
                              groups_of(problem.shape.n, tile.n) * problem.batch;
@@ -192,6 +227,7 @@ std::string text_of(const TensorTile& tile) {
   if (tile.splits > 1) text += fmt::format(" split {}", tile.splits);
   if (tile.panel > 0) text += fmt::format(" panel {}", tile.panel);
   if (tile.in_turn) text += " in turn";
+  if (tile.turned) text += " turned";
   text += fmt::format(" boxes {}", tile.boxes);
   return text;
 }
@@ -206,7 +242,8 @@ TensorTile parse_tensor_tile(const std::string& text) {
   t.in_turn = in_turn != 0;
   t.across = flags % 2 != 0;
   t.copies_a = flags / 2 % 2 != 0;
-  t.copies_b = flags / 4 != 0;
+  t.copies_b = flags / 4 % 2 != 0;
+  t.turned = flags / 8 != 0;
   if (read < 9 ||
       static_cast<std::size_t>(ends.at(static_cast<std::size_t>(read - 9))) != text.size()) {
     throw Error(
@@ -236,7 +273,8 @@ std::optional<TensorTile> best_panel_tile(const GemmProblem& problem,
 
 double expected_cycles(const GemmProblem& problem, const TensorTile& tile,
                        const DeviceProperties& device) {
-  return predicted_cycles(problem, tile, layout_of(problem, tile), device.sm_count);
+  const GemmProblem tiled = problem_of(tile, problem);
+  return predicted_cycles(tiled, tile, layout_of(tiled, tile), device.sm_count);
 }
 
 std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
@@ -275,6 +313,11 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
         }
       }
     }
+  }
+  for (const TensorTile& tile : turned_tiles(problem, device)) {
+    const GemmProblem turned = problem_of(tile, problem);
+    candidates.emplace_back(
+        predicted_cycles(turned, tile, layout_of(turned, tile), device.sm_count), tile);
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -1,7 +1,7 @@
 #include "operations/gemm/tensor_tile_layout.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 #include "operations/kernel_plan.hpp"
 
@@ -32,30 +32,31 @@ std::int64_t k_tiles_of(const GemmProblem& problem) {
                    tile_row_bytes);
 }
 
-namespace {
-
-// Of how many classes the rows of C are, if whole chunks of them may be stored by the copy engine.
-std::optional<int> classes_for_chunks(const GemmProblem& p, const TensorTile& tile,
-                                      const TileLayout& layout) {
-  const auto element = static_cast<std::int64_t>(size_of(p.c.type));
-  const std::int64_t box_columns = tile_row_bytes / element;
-  // Shared memory must hold whole rows of a tile, a row of C at least one whole chunk.
-  const bool fits = element == 2 && tile.boxes * box_columns >= tile.n && tile.panel == 0 &&
-                    p.shape.n >= box_columns;
-  if (!fits || (p.batch > 1 && p.c.batch_stride * element % copy_alignment != 0)) return {};
-  const int classes = std::max(layout.classes, residue_groups(p.c.leading * element));
-  if (classes == layout.classes) return classes;
-  const bool a_fits_map = layout.a.repacked || layout.a.rows.batch_fits_map();
-  if (layout.a.mn_major || !a_fits_map) return {};
-  const auto rows_of_tiles = [&](int of_classes) {
-    return groups_of(groups_of(p.shape.m, of_classes), tile.m * tile.down()) * of_classes;
-  };
-  // Tiles that are less full cost more than stores by warps.
-  if (rows_of_tiles(classes) * 16 > rows_of_tiles(layout.classes) * 17) return {};
-  return classes;
+GemmProblem problem_of(const TensorTile& tile, const GemmProblem& problem) {
+  if (!tile.turned) return problem;
+  GemmProblem turned = problem;
+  std::swap(turned.shape.m, turned.shape.n);
+  std::swap(turned.a, turned.b);
+  for (GemmOperand* operand : {&turned.a, &turned.b}) {
+    operand->order = operand->order == Order::row_major ? Order::column_major : Order::row_major;
+  }
+  turned.bias_per_row = !problem.bias_per_row;
+  return turned;
 }
 
-}  // namespace
+RowsInMemory rows_of_c(const GemmProblem& p, const TensorTile& tile) {
+  return {.type = p.c.type,
+          .rows = tile.turned ? p.shape.n : p.shape.m,
+          .columns = tile.turned ? p.shape.m : p.shape.n,
+          .pitch = p.c.leading,
+          .batch = p.batch,
+          .batch_stride = p.c.batch_stride};
+}
+
+std::int64_t resident_clusters(const TensorTile& tile, std::int64_t sm_count) {
+  // Of larger clusters an H200 holds 30 or 15: its parts have 16 or 18 SMs, one of them fewer.
+  return (tile.cluster > 2 ? sm_count * 10 / 11 : sm_count) / tile.cluster;
+}
 
 TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
   TileLayout layout{
@@ -84,7 +85,7 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
   }
   const auto element = static_cast<std::int64_t>(size_of(p.c.type));
   const bool c_is_aligned = p.c.leading * element % copy_alignment == 0 &&
-                            p.shape.n * element % copy_alignment == 0 &&
+                            rows_of_c(p, tile).columns * element % copy_alignment == 0 &&
                             (p.batch == 1 || p.c.batch_stride * element % copy_alignment == 0);
   if (tile.splits > 1) {
     layout.store = Store::partial;
@@ -92,9 +93,6 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
     layout.store = Store::each;
   } else if (c_is_aligned) {
     layout.store = Store::boxed;
-  } else if (const auto classes = classes_for_chunks(p, tile, layout)) {
-    layout.classes = *classes;
-    layout.store = Store::chunks;
   }
   return layout;
 }
@@ -103,13 +101,14 @@ std::size_t shared_bytes_of(const TensorTile& tile, Store store, DataType c_type
   const auto a_tile = static_cast<std::size_t>(tile_row_bytes * tile.m);
   const auto b_tile = static_cast<std::size_t>(tile_row_bytes * tile.n);
   const std::size_t stage = a_tile + (tile.panel > 0 ? 0 : b_tile);
-  constexpr std::size_t box = 64 * tile_row_bytes, barriers = 16, alignment = 1024;
+  constexpr std::size_t barriers = 16, alignment = 1024;
+  const std::size_t box = tile.turned ? b_tile : 64 * tile_row_bytes;
   const std::int64_t boxes_of_tile =
-      groups_of(tile.n * static_cast<std::int64_t>(size_of(c_type)), tile_row_bytes);
+      tile.turned ? 1
+                  : groups_of(tile.n * static_cast<std::int64_t>(size_of(c_type)), tile_row_bytes);
   const std::size_t boxes =
       static_cast<std::size_t>(std::min<std::int64_t>(tile.boxes, boxes_of_tile)) * box;
-  const bool through_shared =
-      store == Store::boxed || store == Store::rows || store == Store::chunks;
+  const bool through_shared = store == Store::boxed || store == Store::rows;
   return static_cast<std::size_t>(tile.stages) * (stage + barriers) +
          static_cast<std::size_t>(tile.panel) * (b_tile + barriers) +
          (through_shared ? static_cast<std::size_t>(tile.consumers) * boxes : 1024) + 2 * alignment;

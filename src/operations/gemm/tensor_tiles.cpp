@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "operations/gemm/constants.hpp"
 #include "operations/gemm/general.hpp"
@@ -25,7 +26,7 @@ constexpr int most_classes = 8;
 struct Arguments {
   std::int32_t m, n, k, batch;
   std::int32_t tiles_m, tiles_n, splits, k_tiles, k_tiles_of_split, units;
-  std::array<std::int32_t, most_classes> shift, head;
+  std::array<std::int32_t, most_classes> shift;
   float alpha, beta;
   std::int64_t c_leading, c_stride;
   DeviceAddress c, bias, partial;
@@ -35,7 +36,11 @@ struct Arguments {
 class TensorTilesRun final : public GemmRun {
  public:
   TensorTilesRun(Device& device, const GemmProblem& problem, const TensorTile& tile)
-      : device_(device), problem_(problem), tile_(tile), layout_(layout_of(problem, tile)) {
+      : device_(device),
+        given_(problem),
+        problem_(problem_of(tile, problem)),
+        tile_(tile),
+        layout_(layout_of(problem_, tile)) {
     repack(layout_.a, a_copy_);
     repack(layout_.b, b_copy_);
     if (tile.panel != 0 && tile.panel != k_tiles_of(problem)) {
@@ -44,6 +49,11 @@ class TensorTilesRun final : public GemmRun {
     }
     if (tile.across && (tile.splits > 1 || tile.panel != 0)) {
       throw Error(ErrorKind::usage, "blocks side by side take all of k, and no panel");
+    }
+    if (tile.turned &&
+        (layout_.store != Store::boxed || layout_.b.mn_major || size_of(problem.c.type) != 2)) {
+      throw Error(ErrorKind::usage,
+                  "a turned tile needs a row-major A, and a 16-bit C of whole 16-byte chunks");
     }
     size_work();
     kernel_ = device.load(request());
@@ -55,13 +65,14 @@ class TensorTilesRun final : public GemmRun {
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     if ((addresses.a | addresses.b | addresses.c) % copy_alignment != 0) {
       // The copy engine cannot address such matrices; nobody who wants speed allocates them.
-      if (!general_) general_ = prepare_general(device_, problem_);
+      if (!general_) general_ = prepare_general(device_, given_);
       general_->run(addresses, stream);
       return;
     }
-    Repacking::run_both({a_copy_.get(), addresses.a}, {b_copy_.get(), addresses.b}, stream);
-    const KernelArguments& arguments =
-        prepared_.of(addresses, [&] { return arguments_for(addresses); });
+    GemmAddresses at = addresses;
+    if (tile_.turned) std::swap(at.a, at.b);
+    Repacking::run_both({a_copy_.get(), at.a}, {b_copy_.get(), at.b}, stream);
+    const KernelArguments& arguments = prepared_.of(at, [&] { return arguments_for(at); });
     Launch launch = launch_;
     launch.overlaps_previous = a_copy_ || b_copy_;
     device_.launch(kernel_, launch, arguments, stream);
@@ -70,8 +81,10 @@ class TensorTilesRun final : public GemmRun {
 
   std::string note() const override {
     std::string note = text_of(tile_);
-    if (a_copy_) note += ", A repacked";
-    if (b_copy_) note += ", B repacked";
+    const bool copies_a = tile_.turned ? b_copy_ != nullptr : a_copy_ != nullptr;
+    const bool copies_b = tile_.turned ? a_copy_ != nullptr : b_copy_ != nullptr;
+    if (copies_a) note += ", A repacked";
+    if (copies_b) note += ", B repacked";
     return note;
   }
 
@@ -114,9 +127,15 @@ class TensorTilesRun final : public GemmRun {
     a.c_leading = problem_.c.leading;
     a.c_stride = problem_.c.batch_stride;
 
-    const std::int32_t resident = device_.properties().sm_count / tile_.cluster;
+    const auto resident =
+        static_cast<std::int32_t>(resident_clusters(tile_, device_.properties().sm_count));
     const std::int32_t clusters = tile_.persistent ? std::min(a.units, resident) : a.units;
     launch_.grid = {static_cast<std::uint32_t>(clusters * tile_.cluster)};
+    one_tile_ = a.units <= resident && a.splits == 1 && !tile_.across && tile_.panel == 0;
+    if (one_tile_) {
+      launch_.grid = {static_cast<std::uint32_t>(a.tiles_m), static_cast<std::uint32_t>(a.tiles_n),
+                      static_cast<std::uint32_t>(a.batch)};
+    }
     // Ranges of tiles under a panel are all as long as the longest, but for the last.
     if (tile_.panel > 0) {
       launch_.grid = {static_cast<std::uint32_t>(groups_of(a.units, groups_of(a.units, resident)))};
@@ -146,6 +165,8 @@ class TensorTilesRun final : public GemmRun {
     constant("IN_TURN", tile_.in_turn);
     constant("CLUSTER", tile_.cluster);
     constant("ACROSS", tile_.across);
+    constant("TURNED", tile_.turned);
+    constant("ONE_TILE", one_tile_);
     constant("A_MN_MAJOR", layout_.a.mn_major);
     constant("B_MN_MAJOR", layout_.b.mn_major);
     if (tile_.panel > 0) constant("K_TILES", tile_.panel);
@@ -181,10 +202,6 @@ class TensorTilesRun final : public GemmRun {
                         tile_.n / tile_.down()));
     if (layout_.store == Store::boxed) {
       append(c_maps(addresses.c));
-    } else if (layout_.store == Store::chunks) {
-      const ResidueMaps chunks = chunk_maps(addresses.c);
-      std::copy(chunks.shifts.begin(), chunks.shifts.end(), a.head.begin());
-      append(chunks);
     } else {
       // The kernel's structure has them all the same.
       maps.resize(maps.size() + static_cast<std::size_t>(layout_.classes));
@@ -198,27 +215,11 @@ class TensorTilesRun final : public GemmRun {
                         static_cast<std::uint32_t>(operand.mn_major ? 64 : tile_rows));
   }
 
-  RowsInMemory rows_of_c() const {
-    const GemmProblem& p = problem_;
-    return {.type = p.c.type,
-            .rows = p.shape.m,
-            .columns = p.shape.n,
-            .pitch = p.c.leading,
-            .batch = p.batch,
-            .batch_stride = p.c.batch_stride};
-  }
-
   // As c_box_rows of the kernel.
   ResidueMaps c_maps(DeviceAddress address) const {
-    return residue_maps(device_, rows_of_c(), address, layout_.classes,
-                        columns_of_box(problem_.c.type), tile_.in_turn ? 16 : 64);
-  }
-
-  // As store_whole_chunks() of the kernel.
-  ResidueMaps chunk_maps(DeviceAddress address) const {
-    const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(problem_.c.type));
-    return whole_chunk_maps(device_, rows_of_c(), address, layout_.classes,
-                            static_cast<std::uint32_t>(tile_.n - chunk), 16);
+    const int rows = tile_.turned ? tile_.n : tile_.in_turn ? 16 : 64;
+    return residue_maps(device_, rows_of_c(problem_, tile_), address, layout_.classes,
+                        columns_of_box(problem_.c.type), static_cast<std::uint32_t>(rows));
   }
 
   static std::uint32_t columns_of_box(DataType type) {
@@ -226,12 +227,13 @@ class TensorTilesRun final : public GemmRun {
   }
 
   Device& device_;
-  GemmProblem problem_;
+  GemmProblem given_, problem_;  // the latter as the kernel computes it
   TensorTile tile_;
   TileLayout layout_;
   std::unique_ptr<Repacking> a_copy_, b_copy_;
   Arguments arguments_;
   Launch launch_;
+  bool one_tile_ = false;  // of each block
   Kernel kernel_;
   std::unique_ptr<SplitReduction> reduction_;
   std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take

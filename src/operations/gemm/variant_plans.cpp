@@ -20,10 +20,10 @@ namespace {
 
 std::string plan_text(const TensorTile& t) {
   return fmt::format(
-      "tile {}x{} consumers {} stages {} cluster {}{} splits {} group {} boxes {}{}{}{}{}", t.m,
+      "tile {}x{} consumers {} stages {} cluster {}{} splits {} group {} boxes {}{}{}{}{}{}", t.m,
       t.n, t.consumers, t.stages, t.cluster, t.across ? " across" : "", t.splits, t.group, t.boxes,
       t.in_turn ? " in turn" : "", t.panel > 0 ? fmt::format(" panel {}", t.panel) : "",
-      t.copies_a ? " A copied" : "", t.copies_b ? " B copied" : "");
+      t.copies_a ? " A copied" : "", t.copies_b ? " B copied" : "", t.turned ? " turned" : "");
 }
 
 std::string plan_text(const RegisterTile& t) {

@@ -1,0 +1,41 @@
+// A consumer's sums of one tile of C, and the products of one tile of k that are added to them.
+#pragma once
+
+#include "tensor_tile.cuh"
+#include "wgmma.cuh"
+
+using Sums = float[products_of_consumer][TILE_N / 2];
+
+__device__ inline void pin(Sums& sum) {
+#pragma unroll
+  for (int i = 0; i < products_of_consumer; ++i) pin(sum[i]);
+}
+
+// Starts the products of a stage: rows of A's tile from `a` on, all of B's tile. The sums begin anew
+// with the first.
+__device__ inline void begin_stage(Sums& sum, const unsigned char* a, const unsigned char* b,
+                                   bool is_first) {
+  const unsigned long long of_b = B_MN_MAJOR ? mn_major_tile(b, chunk_bytes) : k_major_tile(b);
+  pin(sum);
+  begin_products();
+#pragma unroll
+  for (int step = 0; step < steps; ++step) {
+#pragma unroll
+    for (int i = 0; i < products_of_consumer; ++i) {
+      const unsigned char* const at = a + 64 * i * row_bytes;  // a chunk of 64 is as large
+      const unsigned long long of_a =
+          A_MN_MAJOR ? mn_major_tile(at, chunk_bytes) : k_major_tile(at);
+      Products<TILE_N>::add<A_MN_MAJOR, B_MN_MAJOR>(
+          sum[i], further(of_a, step * (A_MN_MAJOR ? 16 * row_bytes : 32)),
+          further(of_b, step * (B_MN_MAJOR ? 16 * row_bytes : 32)), !is_first || step > 0);
+    }
+  }
+  commit_products();
+  pin(sum);
+}
+
+// Until all products are done.
+__device__ inline void end_stages(Sums& sum) {
+  wait_for_products<0>();
+  pin(sum);
+}
