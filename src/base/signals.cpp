@@ -34,6 +34,25 @@ extern "C" void end_on_signal(int signal) {
   ::_exit(128 + signal);
 }
 
+// Ends as the system would have, but for what would stay. SIGPIPE comes when a message meets a
+// reader that is gone, as after Ctrl-C in a pipeline.
+extern "C" void remove_and_end(int signal) {
+  remove_temporaries();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action = {};
+  if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;
+  action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  // One at a time: a second signal waits, so that the removal is not cut in half.
+  ::sigfillset(&action.sa_mask);
+  ::sigaction(signal, &action, nullptr);
+}
+
 extern "C" void explain_bus_error(int signal, siginfo_t* info, void*) {
   // Several threads may meet the end of the file at the same moment: one of them reports.
   if (bus_error.exchange(true)) {
@@ -56,15 +75,9 @@ extern "C" void explain_bus_error(int signal, siginfo_t* info, void*) {
 }  // namespace
 
 void install_signal_handlers() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction action = {};
-    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
-    action = {};
-    action.sa_handler = end_on_signal;
-    action.sa_flags = SA_RESTART;
-    // One at a time: a second signal waits, so that the removal is not cut in half.
-    ::sigfillset(&action.sa_mask);
-    ::sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal, end_on_signal);
+  for (const int signal : {SIGPIPE, SIGQUIT, SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2, SIGABRT}) {
+    handle(signal, remove_and_end);
   }
   // Past ulimit -f a write then fails, and is reported like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -8,9 +8,10 @@ namespace tilescope {
 /// To be called once, at the start of a program that writes files.
 /// SIGINT, SIGTERM and SIGHUP remove the temporaries of every OutputFile and exit with 128 plus
 /// the signal's number (130, 143, 129); a signal that was ignored at the start stays ignored
-/// (nohup). SIGBUS in a mapped file, which means that somebody cut the file short, is explained in
-/// one line and exits with 4. SIGXFSZ is ignored: a write past the limit fails instead. A library
-/// user who has handlers of their own need not call it.
+/// (nohup). Others that end a process, such as SIGPIPE and SIGQUIT, remove the temporaries too and
+/// then end it as ever. SIGBUS in a mapped file, which means that somebody cut the file short, is
+/// explained in one line and exits with 4. SIGXFSZ is ignored: a write past the limit fails
+/// instead. A library user who has handlers of their own need not call it.
 void install_signal_handlers();
 
 /// While one of these lives, the first Ctrl-C only sets a flag, so that a job which looks at

@@ -1,5 +1,6 @@
 #include "base/terminal.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -27,6 +28,15 @@ void write_all(int file, std::string_view text) {
 }
 
 }  // namespace
+
+void open_standard_streams() {
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(file, F_GETFD) != -1) continue;
+    // The lowest number that is free is this one: those below are taken by now.
+    const int opened = ::open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened != file && opened >= 0) ::close(opened);
+  }
+}
 
 bool is_terminal(int file) {
   return ::isatty(file) == 1;

@@ -9,6 +9,11 @@
 
 namespace tilescope {
 
+/// To be called once, before anything is opened: standard streams that the caller closed (>&-) are
+/// taken, so that no file of ours gets their number, and with it what is meant for them. Writing to
+/// such an output fails; messages to such an error stream vanish.
+void open_standard_streams();
+
 /// Whether file descriptor `file` is a terminal.
 bool is_terminal(int file);
 
