@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <mutex>
+#include <tilescope/error.hpp>
 
 #include "base/file.hpp"
 
@@ -69,9 +69,12 @@ fs::path Cache::path_of(std::string_view key) const {
 
 std::optional<Program> Cache::find(std::string_view key) const {
   if (directory_.empty()) return std::nullopt;
-  std::ifstream file(path_of(key), std::ios::binary);
-  if (!file) return std::nullopt;
-  const std::string entry{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string entry;
+  try {
+    entry = read_text_file(path_of(key).string());
+  } catch (const Error&) {  // there is none, or no file: the program is compiled anew
+    return std::nullopt;
+  }
   std::uint64_t checksum = 0;
   if (entry.size() < magic.size() + sizeof checksum || !entry.starts_with(magic)) {
     return std::nullopt;

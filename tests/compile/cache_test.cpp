@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <thread>
@@ -47,6 +49,21 @@ TEST(Cache, TheLaterProgramWins) {
   cache.store("key", program("second"));
   EXPECT_EQ(cache.find("key")->ptx, "second");
   EXPECT_EQ(folder.names().size(), 1u) << "no temporary files stay";
+}
+
+TEST(Cache, WhatIsNoFileIsNoEntry) {
+  const TemporaryFolder folder;
+  const Cache cache(folder.path());
+  const std::string path = cache.path_of("key");
+  ASSERT_EQ(::mkdir(path.c_str(), 0700), 0);
+  EXPECT_FALSE(cache.find("key"));
+  cache.store("key", program());
+  EXPECT_FALSE(cache.find("key")) << "a folder is not replaced";
+  ASSERT_EQ(::rmdir(path.c_str()), 0);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0700), 0);
+  EXPECT_FALSE(cache.find("key")) << "nobody waits for a pipe's other end";
+  cache.store("key", program());
+  EXPECT_TRUE(cache.find("key"));
 }
 
 TEST(Cache, EveryDamagedByteIsNoticed) {
