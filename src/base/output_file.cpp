@@ -83,16 +83,10 @@ OutputFile::OutputFile(const std::string& path) : path_(path), owner_(::getpid()
   file_ = std::move(temporary.file);
   temporary_ = std::move(temporary.path);
   registration_ = std::move(temporary.registration);
-  if (target.existing) {
-    // Giving a file away needs privileges; where it fails, the file is the writer's, as any new
-    // one would be. The permissions follow, because changing the owner clears some of them.
-    const struct stat& old = *target.existing;
-    if (::fchown(file_.get(), old.st_uid, old.st_gid) != 0) errno = 0;
-    if (::fchmod(file_.get(), old.st_mode & 0777) != 0) {
-      const int code = errno;
-      discard();
-      fail(fmt::format("its permissions cannot be kept: {}", system_error_text(code)));
-    }
+  if (!target.existing) return;
+  if (const int code = keep_permissions(file_, *target.existing)) {
+    discard();
+    fail(fmt::format("its permissions cannot be kept: {}", system_error_text(code)));
   }
 }
 

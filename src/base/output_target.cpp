@@ -108,6 +108,12 @@ OutputTarget resolve_output_target(const std::string& path) {
   return result;
 }
 
+int keep_permissions(const FileDescriptor& file, const struct stat& old) {
+  // The permissions follow the owner, because changing that clears some of them.
+  if (::fchown(file.get(), old.st_uid, old.st_gid) != 0) errno = 0;
+  return ::fchmod(file.get(), old.st_mode & 0777) == 0 ? 0 : errno;
+}
+
 Temporary create_temporary(const OutputTarget& target, const std::string& path) {
   const fs::path whole(target.path);
   const std::string folder = whole.parent_path().string();

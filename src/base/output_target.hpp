@@ -28,6 +28,11 @@ struct Temporary {
 };
 Temporary create_temporary(const OutputTarget& target, const std::string& path);
 
+/// Gives `file` the owner and the permissions of the file that it will replace, so that what was
+/// private stays private. Where the owner cannot be kept, which needs privileges, the file is the
+/// writer's, as any new one would be. Returns 0, or the errno of permissions that cannot be kept.
+int keep_permissions(const FileDescriptor& file, const struct stat& old);
+
 /// The line for errno `code` met while writing to `path`.
 std::string explain_write_failure(int code, const std::string& folder);
 

@@ -15,7 +15,6 @@
 #include <tilescope/error.hpp>
 
 #include "base/output_file.hpp"
-#include "base/output_target.hpp"
 #include "base/text.hpp"
 #include "io/npy_header.hpp"
 
@@ -43,10 +42,10 @@ void ResumableNpy::fail(const std::string& why) const {
 ResumableNpy::ResumableNpy(const std::string& path, const NpyHeader& header,
                            const std::string& purpose, std::int64_t tiles)
     : path_(path),
-      target_(resolve_output_target(path).path),
+      target_(resolve_output_target(path)),
       header_(header),
       done_(static_cast<std::size_t>(tiles), false) {
-  const std::filesystem::path target(target_);
+  const std::filesystem::path target(target_.path);
   folder_ = target.parent_path().string();
   const std::string stem = (target.parent_path() / ("." + target.filename().string())).string();
   partial_path_ = stem + ".partial";
@@ -96,8 +95,12 @@ void ResumableNpy::open_journal() {
 }
 
 void ResumableNpy::open_partial(std::size_t size) {
-  partial_ = FileDescriptor(open(partial_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
+  const mode_t first_mode = target_.existing ? S_IRUSR | S_IWUSR : mode;
+  partial_ = FileDescriptor(open(partial_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, first_mode));
   if (!partial_.is_open()) fail(explain_write_failure(errno, folder_));
+  if (const int code = target_.existing ? keep_permissions(partial_, *target_.existing) : 0) {
+    fail(fmt::format("its permissions cannot be kept: {}", system_error_text(code)));
+  }
   if (done_count_ == 0) {
     if (const std::string why = reserve_storage(partial_, size, folder_); !why.empty()) fail(why);
   }
@@ -186,7 +189,7 @@ void ResumableNpy::commit() {
                                               done_.size(), tilescope::quoted(path_)));
   }
   flush();
-  if (std::rename(partial_path_.c_str(), target_.c_str()) != 0) {
+  if (std::rename(partial_path_.c_str(), target_.path.c_str()) != 0) {
     const int code = errno;
     fail(fmt::format("the finished file cannot be renamed to it: {}", system_error_text(code)));
   }

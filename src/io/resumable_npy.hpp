@@ -13,6 +13,7 @@
 
 #include "base/cleanup.hpp"
 #include "base/file.hpp"
+#include "base/output_target.hpp"
 
 namespace tilescope::io {
 
@@ -22,8 +23,8 @@ namespace tilescope::io {
 class ResumableNpy {
  public:
   /// Continues `path`'s partial file if there is one, else begins it and reserves its space; where
-  /// that fails, nothing is left. Errors: bad_input as OutputFile; usage for a journal of another
-  /// purpose or in use by another process.
+  /// that fails, nothing is left. It has the permissions of the file that it will replace. Errors:
+  /// bad_input as OutputFile; usage for a journal of another purpose or in use by another process.
   ResumableNpy(const std::string& path, const NpyHeader& header, const std::string& purpose,
                std::int64_t tiles);
   ~ResumableNpy();
@@ -49,7 +50,8 @@ class ResumableNpy {
   [[noreturn]] void fail(const std::string& why) const;
 
   std::string path_;  ///< as given, for messages
-  std::string target_, folder_, partial_path_, journal_path_;
+  OutputTarget target_;
+  std::string folder_, partial_path_, journal_path_;
   NpyHeader header_;
   FileDescriptor partial_, journal_;
   std::span<std::byte> mapping_;

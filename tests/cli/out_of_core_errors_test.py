@@ -168,6 +168,18 @@ class OutOfCoreErrors(unittest.TestCase):
         self.assertEqual(process.returncode, 130)
         self.assertEqual(self.names(), ["A.npy", "B.npy"])
 
+    def test_the_result_has_the_permissions_of_what_it_replaces(self):
+        output = self.folder / "C.npy"
+        output.touch()
+        output.chmod(0o600)
+        process = self.start("--resume")
+        self.wait_until(process, lambda: (self.folder / ".C.npy.partial").exists())
+        partial = (self.folder / ".C.npy.partial").stat()
+        self.assertEqual(partial.st_mode & 0o077, 0, "nor may others read it meanwhile")
+        process.communicate(timeout=120)
+        self.assertEqual(output.read_bytes(), self.expected)
+        self.assertEqual(output.stat().st_mode & 0o777, 0o600)
+
     def test_two_runs_at_once(self):
         first = self.start("--resume")
         self.wait_for_a_tile(first)
