@@ -9,6 +9,7 @@
 #include <tilescope/error.hpp>
 
 #include "base/output_file.hpp"
+#include "compile/cache.hpp"
 
 namespace tilescope::cli {
 
@@ -22,7 +23,10 @@ CLI::Validator byte_size() {
   const CLI::AsSizeValue size(false);
   return {[size](std::string& text) -> std::string {
             if (text.starts_with('-')) return "bytes cannot be negative: " + text;
-            return size(text);
+            const std::string given = text;
+            const std::string refusal = size(text);
+            if (refusal.empty() && text == "0") return "at least one byte is needed, not " + given;
+            return refusal;
           },
           size.get_description()};
 }
@@ -49,7 +53,14 @@ void print(const std::string& text) {
 }
 
 void note(const std::string& line) {
-  fmt::print(stderr, "{}\n", line);
+  // Where it cannot be written there is nobody to tell, and the exit code says enough.
+  const std::string text = line + '\n';
+  if (std::fwrite(text.data(), 1, text.size(), stderr) != text.size()) return;
+}
+
+void tell_cache_failure() {
+  const std::string failure = compile::Cache::store_failure();
+  if (!failure.empty()) note("tilescope: note: " + failure);
 }
 
 }  // namespace tilescope::cli

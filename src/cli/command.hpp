@@ -42,8 +42,8 @@ void register_memories(CLI::App& app, std::function<int()>& run);
 /// Adds --json FILE|- to a command.
 void add_json_option(CLI::App& command, std::string& target);
 
-/// For options of bytes: takes "1024", "64 MiB" or "2gb" and refuses negative numbers, which would
-/// wrap around.
+/// For options of bytes: takes "1024", "64 MiB" or "2gb"; refuses 0, and negative numbers, which
+/// would wrap around.
 CLI::Validator byte_size();
 
 /// Writes `json` to `target`: a file (complete or not at all) or, for "-", standard output. Does
@@ -55,5 +55,8 @@ void print(const std::string& text);
 
 /// Writes a line to standard error.
 void note(const std::string& line);
+
+/// Tells on standard error when compiled kernels could not be kept; the next run compiles anew.
+void tell_cache_failure();
 
 }  // namespace tilescope::cli

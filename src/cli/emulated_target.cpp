@@ -95,7 +95,6 @@ EmulatedTarget::EmulatedTarget(const TargetArguments& arguments)
     : max_instructions_(arguments.max_instructions), device_(open_emulated(arguments.device)) {
   if (!is_kernel_file(arguments.target)) {
     open_operation(arguments);
-    tell_cache_failure();
     return;
   }
   if (arguments.tile != 0) {

@@ -4,13 +4,17 @@
 #include <exception>
 #include <functional>
 #include <new>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tilescope/error.hpp>
 #include <vector>
 
 #include "base/signals.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
+#include "cli/argument_checks.hpp"
 #include "cli/command.hpp"
 #include "report/wrap.hpp"
 
@@ -47,6 +51,22 @@ class Formatter final : public CLI::Formatter {
   }
 };
 
+// Prints what --help or --version asked for, or says what is wrong with the command line.
+int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+    std::ostringstream text;  // CLI11 would not notice that standard output is full
+    app.exit(error, text, text);
+    cli::print(text.str());
+    return 0;
+  }
+  std::string help = "tilescope";
+  for (const CLI::App* command : app.get_subcommands()) help += ' ' + command->get_name();
+  // What was given stands in it, line breaks and all.
+  constexpr std::size_t most = 1000;
+  cli::note("tilescope: " + printable(error.what(), most) + "; see " + help + " --help");
+  return usage_exit;
+}
+
 // CLI11 says of a command that does not exist only that one is required.
 void require_known_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) throw Error(ErrorKind::usage, "which command? tilescope --help lists them");
@@ -70,9 +90,28 @@ void require_known_command(const CLI::App& app, int argc, char** argv) {
                   "; see tilescope --help");
 }
 
+int parse_and_run(CLI::App& app, int argc, char** argv, const std::function<int()>& run) {
+  require_known_command(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return end_of_parsing(app, error);
+  }
+  for (const CLI::App* command : app.get_subcommands()) cli::check_arguments(*command);
+  const int code = run();
+  cli::tell_cache_failure();
+  return code;
+}
+
+int out_of_memory() {
+  cli::note("tilescope: out of host memory; use a smaller problem");
+  return static_cast<int>(ErrorKind::no_device);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_streams();
   install_signal_handlers();
   CLI::App app{"GPU kernels you can see through: compute, see, measure.", "tilescope"};
   app.formatter(std::make_shared<Formatter>());  // before the commands, which inherit it
@@ -96,21 +135,14 @@ int main(int argc, char** argv) {
   }
 
   try {
-    require_known_command(app, argc, argv);
-    app.parse(argc, argv);
-    return run();
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
-    std::string help = "tilescope";
-    for (const CLI::App* command : app.get_subcommands()) help += ' ' + command->get_name();
-    cli::note(std::string("tilescope: ") + error.what() + "; see " + help + " --help");
-    return usage_exit;
+    return parse_and_run(app, argc, argv, run);
   } catch (const Error& error) {
     cli::note(std::string("tilescope: ") + error.what());
     return error.exit_code();
   } catch (const std::bad_alloc&) {
-    cli::note("tilescope: out of host memory; use a smaller problem");
-    return static_cast<int>(ErrorKind::no_device);
+    return out_of_memory();
+  } catch (const std::length_error&) {  // more elements than a container can have
+    return out_of_memory();
   } catch (const std::exception& error) {
     cli::note(std::string("tilescope: internal error: ") + error.what());
     return static_cast<int>(ErrorKind::wrong_result);

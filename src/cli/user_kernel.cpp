@@ -8,8 +8,8 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "cli/command.hpp"
 #include "cli/launch_example.hpp"
-#include "compile/cache.hpp"
 #include "compile/kernel_list.hpp"
 #include "compile/user_source.hpp"
 
@@ -162,11 +162,10 @@ UserKernel::UserKernel(Device& device, const std::string& path,
     }
     if (declaration != nullptr) parameter_names = declaration->parameters;
     if (!host_code_.left_out.empty()) {
-      fmt::print(stderr, "tilescope: note: host code is left out ({}); only the kernel runs\n",
-                 printable(fmt::format("{}", fmt::join(host_code_.left_out, ", ")), 120));
+      note(fmt::format("tilescope: note: host code is left out ({}); only the kernel runs",
+                       printable(fmt::format("{}", fmt::join(host_code_.left_out, ", ")), 120)));
     }
   }
-  tell_cache_failure();
   launch_ = {.grid = *description.grid,
              .block = *description.block,
              .shared_bytes = description.shared_bytes,
@@ -186,11 +185,6 @@ double UserKernel::run() {
   device_.record(after);
   device_.synchronize();
   return device_.elapsed_ms(before, after);
-}
-
-void tell_cache_failure() {
-  const std::string failure = compile::Cache::store_failure();
-  if (!failure.empty()) fmt::print(stderr, "tilescope: note: {}\n", failure);
 }
 
 std::shared_ptr<Device> open_for_kernels(const std::string& specification, std::string* why) {

@@ -43,9 +43,6 @@ class UserKernel {
   std::unique_ptr<io::LaunchArrays> arrays_;
 };
 
-/// Tells on standard error when compiled kernels could not be kept; the command goes on without.
-void tell_cache_failure();
-
 /// Opens `specification` for running kernels: "auto" is a GPU if there is one, else the emulated
 /// one, and `why` then says so.
 std::shared_ptr<Device> open_for_kernels(const std::string& specification, std::string* why);

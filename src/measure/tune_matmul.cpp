@@ -23,6 +23,17 @@ HostProblem described(const MatmulProduct& product) {
                 fmt::format("a product of {}, {} times: to tune it every extent must be at least 1",
                             shape_text(s), product.batch));
   }
+  // Far beyond any memory, and far below where numbers of elements would wrap around.
+  constexpr double most = 1e15;
+  const auto elements = [&](std::int64_t x, std::int64_t y) {
+    return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(product.batch);
+  };
+  if (std::max({elements(s.m, s.k), elements(s.k, s.n), elements(s.m, s.n)}) > most) {
+    throw Error(ErrorKind::usage,
+                fmt::format("a product of {}, {} times: a matrix would have more than 10^15 "
+                            "elements, which no memory holds",
+                            shape_text(s), product.batch));
+  }
   if (!is_floating(product.type)) {
     throw Error(ErrorKind::usage,
                 fmt::format("matrices of {}: matmul takes float16, bfloat16, float32 and float64",

@@ -183,6 +183,13 @@ class Usage(program.ProgramTest):
                 self.assertIn(named, result.err)
         self.assertEqual(self.files(), ["a.npy", "b.npy"])
 
+    def test_arguments_with_line_breaks_stay_on_one_line(self):
+        self.assert_fails(USAGE, "The following argument was not expected: x\\x0ay; see tilescope "
+                          "matmul --help", "matmul", "a.npy", "a.npy", "-o", "c.npy", "x\ny")
+        self.assert_fails(USAGE, "Could not convert: --alpha = 1\\x1b[31m; see tilescope matmul "
+                          "--help", "matmul", "a.npy", "a.npy", "-o", "c.npy", "--alpha",
+                          "1\x1b[31m")
+
     def test_unknown_command(self):
         self.assert_fails(USAGE, 'there is no command "mamtul", did you mean matmul?; see '
                           "tilescope --help", "mamtul")
@@ -236,7 +243,8 @@ class Output(program.ProgramTest):
     def test_full_standard_output(self):
         with open("/dev/full", "w", encoding="ascii") as full:
             for arguments in (("matmul", "a.npy", "a.npy", "-o", "c.npy"), ("devices",),
-                              ("ladder", "matmul", "--list"), ("devices", "--json", "-")):
+                              ("ladder", "matmul", "--list"), ("devices", "--json", "-"),
+                              ("--help",), ("matmul", "--help"), ("--version",)):
                 with self.subTest(arguments=arguments):
                     result = self.run_program(*arguments, stdout=full)
                     self.assertEqual(result.err, "tilescope: cannot write to standard output: No "
@@ -250,6 +258,30 @@ class Output(program.ProgramTest):
             result = self.run_program("matmul", "a.npy", "a.npy", "-o", "c.npy", stdout=closed)
         self.assertIn(result.code, (-signal.SIGPIPE, BAD_INPUT))
         self.assertTrue(np.array_equal(self.load("c.npy"), np.full((2, 2), 2)))
+
+    def test_standard_streams_that_are_closed(self):
+        """No file takes their place, and with it what is meant for them."""
+        self.save("c.npy", np.zeros((2, 2), np.float32))
+        for closed in ((0,), (1,), (2,), (1, 2), (0, 1, 2)):
+            with self.subTest(closed=closed):
+                ends = subprocess.run(
+                    [os.path.abspath(program.TILESCOPE), "matmul", "a.npy", "a.npy", "-o", "c.npy"],
+                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                    preexec_fn=lambda: [os.close(number) for number in closed])
+                self.assertEqual(ends.returncode, BAD_INPUT if 1 in closed else 0, ends.stderr)
+                self.assertTrue(np.array_equal(self.load("c.npy"), np.full((2, 2), 2)))
+                self.assertEqual(self.files(), ["a.npy", "c.npy"])
+                ends = subprocess.run(
+                    [os.path.abspath(program.TILESCOPE), "matmul", "no.npy", "a.npy", "-o",
+                     "c.npy"], cwd=self.folder, timeout=60, stderr=subprocess.PIPE,
+                    preexec_fn=lambda: [os.close(number) for number in closed])
+                self.assertEqual(ends.returncode, BAD_INPUT)
+
+    def test_messages_that_nobody_takes(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            ends = subprocess.run([os.path.abspath(program.TILESCOPE), "matmul", "no.npy", "a.npy",
+                                   "-o", "c.npy"], cwd=self.folder, timeout=60, stderr=full)
+        self.assertEqual(ends.returncode, BAD_INPUT)
 
     def test_json_file_that_cannot_be_written(self):
         result = self.run_program("devices", "--json", "no/x.json")
@@ -295,6 +327,19 @@ class Interrupted(program.ProgramTest):
                 self.assertEqual(process.returncode, code)
                 self.assertEqual(self.files(), ["a.npy"])
 
+    def test_other_signals_leave_nothing_and_end_it_as_ever(self):
+        rng = np.random.default_rng(1)
+        self.save("a.npy", rng.uniform(-1, 1, (4000, 4000)))
+        for number in (signal.SIGPIPE, signal.SIGQUIT, signal.SIGALRM, signal.SIGUSR1):
+            with self.subTest(signal=number):
+                process = self.start_program("matmul", "a.npy", "a.npy", "-o", "c.npy", "--device",
+                                             "cpu")
+                self.wait_for_temporary(process)
+                process.send_signal(number)
+                process.communicate(timeout=30)
+                self.assertEqual(process.returncode, -number)
+                self.assertEqual(self.files(), ["a.npy"])
+
     def test_the_ladder_stops_in_order(self):
         process = self.start_program("ladder", "matmul", "--size", "1500", "--device", "cpu",
                                      "--samples", "500")
@@ -317,6 +362,28 @@ class Interrupted(program.ProgramTest):
             self.assertEqual(process.returncode, 130)
             self.assertIn("interrupted; the rungs above are complete", err)
             self.assertIn("0 rungs ok, 0 wrong, 0 skipped", out)
+
+
+class Sizes(program.ProgramTest):
+    """Extents whose numbers of elements no memory holds, or no integer."""
+
+    def test_more_than_a_container_can_have(self):
+        most = str(2 ** 31)
+        for command in (("ladder", "matmul"), ("check", "matmul/mma_sync", "--precision", "bf16")):
+            self.assert_fails(NO_DEVICE, "out of host memory; use a smaller problem", *command,
+                              "--device", "emulated", "-m", most, "-n", most, "-k", most)
+
+    def test_products_to_tune(self):
+        largest, half = str(2 ** 63 - 1), str(2 ** 62)
+        for shape in (f"1x1x{largest}", f"1x{largest}x1", f"{largest}x1x1", f"{half}x4x1",
+                      f"{2 ** 31}x{2 ** 31}x{2 ** 31}", f"{largest}x{largest}x{largest}"):
+            text = shape.replace("x", " x ")
+            self.assert_fails(USAGE, f"a product of {text}, 1 times: a matrix would have more than "
+                              "10^15 elements, which no memory holds", "tune", "--device",
+                              "emulated", "--shape", shape)
+        self.assert_fails(USAGE, f"a product of 4 x 4 x 4, {half} times: a matrix would have more "
+                          "than 10^15 elements, which no memory holds", "tune", "--device",
+                          "emulated", "--shape", "4x4x4", "--batch", half)
 
 
 if __name__ == "__main__":

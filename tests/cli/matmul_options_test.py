@@ -167,10 +167,12 @@ class MatmulOptions(program.ProgramTest):
                             "--beta", "0", "--accumulate", "C0.npy")
         self.assert_refused(USAGE, "--alpha and --beta must be finite, and one is nan",
                             "--alpha", "nan")
-        self.assert_refused(USAGE, "variant tiled_16 computes A * B in fp32 and nothing else: it "
-                            "takes no precision bf16, alpha, beta, bias, activation or batch; use "
-                            "general", "--variant", "tiled_16", "--precision", "bf16", "--device",
-                            "emulated")
+        for option, *options in (("precision bf16", "--precision", "bf16"),
+                                 ("alpha", "--alpha", "2"), ("beta", "--accumulate", "C0.npy"),
+                                 ("bias", "--bias", "bias.npy"), ("activation", "--activation", "relu")):
+            self.assert_refused(USAGE, "variant tiled_16 computes A * B in fp32 or fp64 and "
+                                f"nothing else: it takes no {option}; use general", "--variant",
+                                "tiled_16", "--device", "emulated", *options)
 
     def test_products_in_tiles_are_plain(self):
         for option, *options in (("--precision bf16", "--precision", "bf16"),

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
 #include <tilescope/matmul.hpp>
 #include <vector>
 
@@ -18,11 +20,35 @@ const MatmulVariant& best_rung(const Device& device, const HostProblem& problem)
   return matmul_variant(best_matmul_variant(device.properties(), sum_type(problem.precision)));
 }
 
-/// Whether the ladder's kernels compute such a problem at all: in one precision, and no more than
-/// A * B.
+/// What a problem asks for that the ladder's kernels, which compute A * B in one precision, do not
+/// know: the first such thing, or nothing.
+std::string beyond_ladder(const HostProblem& problem) {
+  if (problem.precision != Precision::fp32 && problem.precision != Precision::fp64) {
+    return fmt::format("precision {}", name_of(problem.precision));
+  }
+  return problem.batch() != 1                     ? "batch"
+         : problem.alpha != 1.0                   ? "alpha"
+         : problem.beta != 0.0                    ? "beta"
+         : !problem.bias.empty()                  ? "bias"
+         : problem.activation != Activation::none ? "activation"
+                                                  : "";
+}
+
 bool is_for_ladder(const HostProblem& problem) {
-  return problem.plain() && problem.batch() == 1 &&
-         (problem.precision == Precision::fp32 || problem.precision == Precision::fp64);
+  return beyond_ladder(problem).empty();
+}
+
+/// A device takes factors in the type of the sums, where a number beyond it would be infinity, 0,
+/// or have lost digits.
+void require_factor(double factor, Precision precision, const char* name) {
+  const double size = std::abs(factor);
+  if (sum_type(precision) == DataType::float64 || size == 0.0 || !std::isfinite(size)) return;
+  if (size >= std::numeric_limits<float>::min() && std::isfinite(static_cast<float>(size))) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("{} is {}: in {} a factor is a float32, 0 or of a size from {:.3g} to "
+                          "{:.3g}; use fp64",
+                          name, factor, name_of(precision), std::numeric_limits<float>::min(),
+                          std::numeric_limits<float>::max()));
 }
 
 /// By a rung of the ladder.
@@ -31,9 +57,9 @@ MatmulReport multiply_with_rung(Device& device, const HostProblem& problem,
   const std::string& name = variant.name;
   if (!is_for_ladder(problem)) {
     throw Error(ErrorKind::usage,
-                fmt::format("variant {} computes A * B in fp32 and nothing else: it takes no "
-                            "precision {}, alpha, beta, bias, activation or batch; use general",
-                            name, name_of(problem.precision)));
+                fmt::format("variant {} computes A * B in fp32 or fp64 and nothing else: it takes "
+                            "no {}; use general",
+                            name, beyond_ladder(problem)));
   }
   const ConstMatrixView& a = problem.a.first;
   const ConstMatrixView& b = problem.b.first;
@@ -120,6 +146,8 @@ MatmulReport matmul_batched(Device& device, const ConstMatrixBatch& a, const Con
                             const MatrixBatch& c, const MatmulOptions& options) {
   const HostProblem problem = host_problem(a, b, c, options);
   require_variant(device, options.variant);
+  require_factor(problem.alpha, problem.precision, "alpha");
+  require_factor(problem.beta, problem.precision, "beta");
   const bool nothing_to_sum =
       problem.c.first.empty() || problem.batch() == 0 || problem.shape().k == 0;
   if (nothing_to_sum || device.kind() == DeviceKind::cpu) return multiply_on_cpu(problem);

@@ -204,8 +204,8 @@ const MatmulVariant& matmul_variant(std::string_view name, int width) {
   }
   if (find_gemm_variant(name) != nullptr) {
     throw Error(ErrorKind::usage,
-                fmt::format("variant {} is a kernel for all kinds of products, no rung of the fp32 "
-                            "ladder, of which one is needed here",
+                fmt::format("variant {} is a kernel for all kinds of products, and no rung of the "
+                            "fp32 ladder; name its precision, such as --precision bf16",
                             name));
   }
   for (const GemmVariant& variant : gemm_variants()) names.push_back(variant.name);
