@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <tilescope/error.hpp>
 #include <utility>
 
+#include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "measure/tuning_data.hpp"
 #include "operations/gemm/plan_recorder.hpp"
@@ -278,6 +280,18 @@ class Tuner {
   std::vector<Contender> contenders_;
 };
 
+// Asked before the measurements, which would be lost.
+void require_place(const std::filesystem::path& file) {
+  if (file.empty()) {
+    throw Error(ErrorKind::bad_input,
+                "cannot keep what is tuned: there is no cache; set TILESCOPE_CACHE to a folder, or "
+                "give --no-keep");
+  }
+  std::error_code failed;  // shows when a file is to be made there
+  std::filesystem::create_directories(file.parent_path(), failed);
+  const OutputFile probe(file.string());
+}
+
 }  // namespace
 
 std::vector<TuneCandidate> tune(Device& device, const GemmProblem& problem,
@@ -290,14 +304,15 @@ TuneReport tune_problem(Device& device, const GemmProblem& problem, const TuneOp
                         const Timer& timer) {
   const std::vector<GemmChoice> choices = operations::tuning_candidates(
       problem, device.properties(), static_cast<std::size_t>(options.candidates));
+  const bool keep = options.keep && choices.size() > 1;  // of one there is nothing to remember
+  if (keep) require_place(operations::tuned_products(device).file());
   TuneReport report{.product = operations::key_of(problem),
                     .candidates = tune(device, problem, choices, options, timer),
                     .file = {}};
   const auto chosen = std::find_if(report.candidates.begin(), report.candidates.end(),
                                    [](const TuneCandidate& one) { return one.chosen; });
-  // Of one candidate there is nothing to remember; of a wrong model's choice no time.
-  const TuneCandidate& model = report.candidates.front();
-  if (!options.keep || choices.size() < 2 || chosen == report.candidates.end()) return report;
+  if (!keep || chosen == report.candidates.end()) return report;
+  const TuneCandidate& model = report.candidates.front();  // of a wrong one there is no time
   operations::TunedProducts& products = operations::tuned_products(device);
   products.keep(report.product,
                 {.variant = chosen->variant,

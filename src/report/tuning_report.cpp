@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "report/wrap.hpp"
 
 namespace tilescope::report {
@@ -129,14 +130,15 @@ std::string tuned_list(const std::vector<TunedMatmul>& products) {
   if (products.empty()) return "nothing is tuned\n";
   std::string text, device;
   for (const TunedMatmul& product : products) {
-    if (product.device != device) text += product.device + '\n';
+    // A file's words may be anybody's.
+    if (product.device != device) text += printable(product.device) + '\n';
     device = product.device;
-    text += "  " + hang(product.product, 4, columns - 2) + '\n';
+    text += "  " + hang(printable(product.product), 4, columns - 2) + '\n';
     const std::string taken =
         product.note.empty() ? product.variant : product.variant + ' ' + product.note;
     text += "    " +
-            hang(fmt::format("{}: {}; model's {}: {}", taken, time_text(product.time_ms),
-                             product.model, time_text(product.model_time_ms)),
+            hang(fmt::format("{}: {}; model's {}: {}", printable(taken), time_text(product.time_ms),
+                             printable(product.model), time_text(product.model_time_ms)),
                  6, columns - 4) +
             '\n';
   }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 import unittest
 
 import numpy as np
@@ -106,6 +107,14 @@ class Tune(program.ProgramTest):
         self.assertEqual((report["variant"], err), ("mma_sync", ""))
         self.assertIn("is of other kernels than this version's", self.tune("--list").err)
 
+    def test_names_from_a_file_are_no_control_sequences(self):
+        self.choose("general")
+        document = self.stored()
+        for product in document["products"].values():
+            product["variant"] = "\x1b[31mred\n"
+        self.write(json.dumps(document))
+        self.assertIn("\\x1b[31mred\\x0a: ", self.tune("--list").out)
+
     def test_list_and_forget(self):
         self.assertEqual(self.tune("--list").out, "nothing is tuned\n")
         self.tune("--device", "emulated", "--precision", "fp16", "--precision", "bf16",
@@ -156,11 +165,22 @@ class Tune(program.ProgramTest):
         self.assert_fails(2, "--list and --forget do not go together", "tune", "--list", "--forget",
                           env=self.env)
 
+    def test_what_cannot_be_kept_is_not_measured(self):
+        with open(self.path("file"), "w", encoding="ascii"):
+            pass
+        began = time.monotonic()
+        result = self.run_program("tune", "--device", "emulated", "--precision", "bf16", "--shape",
+                                  "1500x1500x1500", env={"TILESCOPE_CACHE": self.path("file")})
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertEqual(result.code, 4)
+        self.assertRegex(result.err, f"^tilescope: cannot write '{self.path('file')}/tuned/[^\n]+\n$")
+
     def test_nowhere_to_keep_it(self):
         result = self.run_program(*PRODUCT, env={"TILESCOPE_CACHE": ""})
         self.assertEqual(result.code, 4)
-        self.assertEqual(result.err, "tilescope: cannot keep what was tuned: there is no cache; set "
-                                     "TILESCOPE_CACHE to a folder\n")
+        self.assertEqual(result.err, "tilescope: cannot keep what is tuned: there is no cache; set "
+                                     "TILESCOPE_CACHE to a folder, or give --no-keep\n")
+        self.assertEqual(result.out, "")
         self.assertEqual(self.run_program(*PRODUCT, "--no-keep", env={"TILESCOPE_CACHE": ""}).code,
                          0)
 
