@@ -94,9 +94,15 @@ struct LadderCommand {
   }
 
   static int print_list(const operations::Operation& made) {
+    std::size_t width = 44;
+    for (const operations::VariantInfo& variant : made.variants()) {
+      width = std::max(width, variant.idea.size());
+    }
     std::string text;
     for (const operations::VariantInfo& variant : made.variants()) {
-      text += fmt::format("{:<24} {:<44} {}\n", variant.name, variant.idea, variant.source);
+      text += variant.source.empty() ? fmt::format("{:<24} {}\n", variant.name, variant.idea)
+                                     : fmt::format("{:<24} {:<{}} {}\n", variant.name, variant.idea,
+                                                   width, variant.source);
     }
     print(text);
     return 0;

@@ -44,9 +44,8 @@ struct MatmulCommand {
       throw Error(ErrorKind::usage, "--order F is for one matrix: a batch is written in C order");
     }
     const std::shared_ptr<Device> opened = Device::open(device);
-    if (const std::string trouble = tuning_trouble(*opened); !trouble.empty()) {
-      note("tilescope: note: " + trouble);
-    }
+    const std::string trouble = options.variant.empty() ? tuning_trouble(*opened) : "";
+    if (!trouble.empty()) note("tilescope: note: " + trouble);
     const std::size_t limit = memory_limit(*opened, inputs);
     if (resume && limit == 0) {
       throw Error(ErrorKind::usage,
@@ -227,9 +226,11 @@ struct MatmulCommand {
                                             progress.update(++done);
                                           },
                                       .cancelled = CancelScope::cancelled});
-    report = {.variant = fmt::format("{} in {} tiles", tiled.variant, tiled.plan.tiles()),
-              .compute_ms = tiled.seconds * 1e3,
-              .precision = precision_of_tiles(inputs)};
+    const std::int64_t tiles = tiled.plan.tiles();
+    report = {
+        .variant = fmt::format("{} in {} tile{}", tiled.variant, tiles, tiles == 1 ? "" : "s"),
+        .compute_ms = tiled.seconds * 1e3,
+        .precision = precision_of_tiles(inputs)};
     if (on.kind() == DeviceKind::cuda && tiled.seconds > 0.0) {
       report.note = fmt::format("kernels at work {:.1f}% of the time",
                                 100.0 * tiled.busy_seconds / tiled.seconds);
