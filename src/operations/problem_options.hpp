@@ -33,6 +33,13 @@ inline std::int64_t list_size(const ProblemOptions& options, std::int64_t by_def
   return option_in_range("--size", options.size, by_default, 0, most_elements);
 }
 
+/// Error(usage) for a matrix that is too large.
+inline void require_elements(std::int64_t rows, std::int64_t columns) {
+  if (columns == 0 || rows <= most_elements / columns) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("{} x {}: at most {} elements", rows, columns, most_elements));
+}
+
 /// Rows and columns of a matrix or picture, both --size unless given.
 struct Extents {
   std::int64_t rows = 0, columns = 0;
@@ -42,10 +49,7 @@ inline Extents extents(const ProblemOptions& options, std::int64_t by_default) {
   const std::int64_t side = option_in_range("--size", options.size, by_default, 0, most);
   const Extents e{option_in_range("--rows", options.rows, side, 0, most),
                   option_in_range("--columns", options.columns, side, 0, most)};
-  if (e.columns > 0 && e.rows > most_elements / e.columns) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} x {}: at most {} elements", e.rows, e.columns, most_elements));
-  }
+  require_elements(e.rows, e.columns);
   return e;
 }
 

@@ -1,6 +1,7 @@
 #include "operations/registry.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.hpp"
 #include "operations/blur/blur.hpp"
@@ -23,6 +24,10 @@ std::unique_ptr<Operation> make_matmul(const ProblemOptions& options) {
   const MatmulShape shape{option_in_range("--rows", options.rows, size, 0, most),
                           option_in_range("--columns", options.columns, size, 0, most),
                           option_in_range("--inner", options.inner, size, 0, most)};
+  for (const auto& [rows, columns] :
+       {std::pair{shape.m, shape.k}, std::pair{shape.k, shape.n}, std::pair{shape.m, shape.n}}) {
+    require_elements(rows, columns);
+  }
   const Precision precision = parse_precision(options.precision.value_or("fp32"));
   if (precision == Precision::fp32) return std::make_unique<MatmulOperation>(shape, options.seed);
   if (precision == Precision::automatic) {

@@ -367,11 +367,16 @@ class Interrupted(program.ProgramTest):
 class Sizes(program.ProgramTest):
     """Extents whose numbers of elements no memory holds, or no integer."""
 
-    def test_more_than_a_container_can_have(self):
-        most = str(2 ** 31)
-        for command in (("ladder", "matmul"), ("check", "matmul/mma_sync", "--precision", "bf16")):
-            self.assert_fails(NO_DEVICE, "out of host memory; use a smaller problem", *command,
-                              "--device", "emulated", "-m", most, "-n", most, "-k", most)
+    def test_problems_of_a_ladder(self):
+        for extents, matrix in (("-m -n -k", "2147483648 x 2147483648"),
+                                ("-m -n", "2147483648 x 8192"),
+                                ("-n -k", "8192 x 2147483648"),
+                                ("-k", "8192 x 2147483648")):
+            given = [word for option in extents.split() for word in (option, str(2 ** 31))]
+            for command in (("ladder", "matmul"), ("check", "matmul/general", "--precision",
+                                                   "bf16")):
+                self.assert_fails(USAGE, f"{matrix}: at most 8589934592 elements", *command,
+                                  "--device", "emulated", "--size", "8192", *given)
 
     def test_products_to_tune(self):
         largest, half = str(2 ** 63 - 1), str(2 ** 62)
