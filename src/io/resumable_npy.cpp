@@ -32,6 +32,13 @@ bool is_still_named(const FileDescriptor& file, const std::string& path) {
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
+// Names that begin with a dot are seldom seen: what is in the way is named.
+std::string open_failure(int code, const std::string& path, const std::string& folder) {
+  std::error_code failed;
+  if (!std::filesystem::exists(path, failed)) return explain_write_failure(code, folder);
+  return fmt::format("{} is in the way ({}); remove it", quoted(path), system_error_text(code));
+}
+
 }  // namespace
 
 void ResumableNpy::fail(const std::string& why) const {
@@ -84,7 +91,7 @@ ResumableNpy::~ResumableNpy() {
 void ResumableNpy::open_journal() {
   do {
     journal_ = FileDescriptor(open(journal_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
-    if (!journal_.is_open()) fail(explain_write_failure(errno, folder_));
+    if (!journal_.is_open()) fail(open_failure(errno, journal_path_, folder_));
     if (flock(journal_.get(), LOCK_EX | LOCK_NB) != 0) {
       throw Error(ErrorKind::usage,
                   fmt::format("{} is being written by another process; wait for it",
@@ -97,7 +104,7 @@ void ResumableNpy::open_journal() {
 void ResumableNpy::open_partial(std::size_t size) {
   const mode_t first_mode = target_.existing ? S_IRUSR | S_IWUSR : mode;
   partial_ = FileDescriptor(open(partial_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, first_mode));
-  if (!partial_.is_open()) fail(explain_write_failure(errno, folder_));
+  if (!partial_.is_open()) fail(open_failure(errno, partial_path_, folder_));
   if (const int code = target_.existing ? keep_permissions(partial_, *target_.existing) : 0) {
     fail(fmt::format("its permissions cannot be kept: {}", system_error_text(code)));
   }

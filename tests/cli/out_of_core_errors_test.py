@@ -168,6 +168,16 @@ class OutOfCoreErrors(unittest.TestCase):
         self.assertEqual(process.returncode, 130)
         self.assertEqual(self.names(), ["A.npy", "B.npy"])
 
+    def test_what_is_in_the_way_of_its_files_is_named(self):
+        for name in (".C.npy.journal", ".C.npy.partial"):
+            with self.subTest(name):
+                (self.folder / name).mkdir()
+                before = self.names()
+                self.end(self.start("--resume"), 4, "tilescope: cannot write 'C.npy': '",
+                         f"{name}' is in the way (Is a directory); remove it")
+                self.assertEqual(self.names(), before)
+                (self.folder / name).rmdir()
+
     def test_the_result_has_the_permissions_of_what_it_replaces(self):
         output = self.folder / "C.npy"
         output.touch()
