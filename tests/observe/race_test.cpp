@@ -430,8 +430,7 @@ TEST_F(Races, ReleaseAndAcquireOfLibcuxx) {
 
 TEST_F(Races, TheSameFindingsForAnyNumberOfThreads) {
   const std::string source = kernel(
-      "  __shared__ int s[64];\n"
-      "  s[threadIdx.x] = in[threadIdx.x];\n"
+      "  __shared__ int s[64];\n  s[threadIdx.x] = in[threadIdx.x];\n"
       "  out[threadIdx.x] = s[threadIdx.x ^ 33] + blockIdx.x;");
   const auto text = [&](unsigned threads) {
     std::string result;
