@@ -22,15 +22,18 @@ struct Part {
 struct Parts {
   Part at[2];
   unsigned blocks_of_first;
+  int follows_turning;
 };
 
 // Both operands of a product, or one, to rows that begin with whole chunks. Launch: 256 threads, in
-// grid x the blocks of the first and those of the second matrix, z over the batch.
+// grid x the blocks of the first and those of the second matrix, z over the batch. After the kernel
+// that turns the product's other operand it copies beside it: that one has waited for what came
+// before, and this one ends after it, so that the product waits for both.
 extern "C" __global__ void __launch_bounds__(256) copy_rows(const __grid_constant__ Parts parts) {
   constexpr int warps = 8;
   // The product may prepare itself; it waits for this kernel's end before it reads.
   asm volatile("griddepcontrol.launch_dependents;");
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  if (!parts.follows_turning) asm volatile("griddepcontrol.wait;" ::: "memory");
   const bool is_second = blockIdx.x >= parts.blocks_of_first;
   const Part& part = parts.at[is_second];
   const unsigned block = blockIdx.x - (is_second ? parts.blocks_of_first : 0);
@@ -53,6 +56,7 @@ extern "C" __global__ void __launch_bounds__(256) copy_rows(const __grid_constan
                                                  RowCopy<Word>::elements);
     }
   }
+  if (parts.follows_turning) asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
 // Four neighbouring elements.
@@ -69,6 +73,7 @@ extern "C" __global__ void __launch_bounds__(256)
     transpose_rows(const Word* from, Word* to, long long rows, long long columns,
                    long long from_pitch, long long to_pitch, long long from_stride,
                    long long to_stride) {
+  asm volatile("griddepcontrol.launch_dependents;");
   constexpr int side = 64;
   __shared__ Pack tile[side][side / 4];  // [column][four rows, exchanged]
   const Word* const source = from + blockIdx.z * from_stride;
@@ -112,5 +117,4 @@ extern "C" __global__ void __launch_bounds__(256)
     }
     __syncthreads();
   }
-  asm volatile("griddepcontrol.launch_dependents;");
 }

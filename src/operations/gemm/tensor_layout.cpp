@@ -50,6 +50,7 @@ struct Part {
 struct Parts {
   std::array<Part, 2> at;
   std::uint32_t blocks_of_first;
+  std::int32_t follows_turning;
 };
 
 Part part_of(const RowsInMemory& from, DeviceAddress from_address, const RowsInMemory& to,
@@ -163,22 +164,30 @@ void Repacking::run(DeviceAddress from, const Stream& stream) const {
     turning_->run(from_, from, buffer_.address(), to_.pitch, to_.batch_stride, stream);
   } else {
     const Operand alone{.copy = this, .from = from};
-    copy_rows({&alone, 1}, stream);
+    copy_rows({&alone, 1}, false, stream);
   }
 }
 
 void Repacking::run_both(const Operand& a, const Operand& b, const Stream& stream) {
   std::vector<Operand> copied;
+  bool has_turned = false;
   for (const Operand& operand : {a, b}) {
-    if (operand.copy && operand.copy->turning_) operand.copy->run(operand.from, stream);
-    if (operand.copy && !operand.copy->turning_) copied.push_back(operand);
+    if (!operand.copy) continue;
+    if (operand.copy->turning_) {
+      operand.copy->run(operand.from, stream);
+      has_turned = true;
+    } else {
+      copied.push_back(operand);
+    }
   }
-  if (!copied.empty()) copy_rows(copied, stream);
+  if (!copied.empty()) copy_rows(copied, has_turned, stream);
 }
 
-void Repacking::copy_rows(std::span<const Operand> operands, const Stream& stream) {
+void Repacking::copy_rows(std::span<const Operand> operands, bool follows_turning,
+                          const Stream& stream) {
   const Repacking& first = *operands.front().copy;
   Parts parts{};
+  parts.follows_turning = follows_turning ? 1 : 0;
   std::int64_t blocks = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Repacking& copy = *operands[i].copy;

@@ -92,7 +92,8 @@ class Repacking {
   static void run_both(const Operand& a, const Operand& b, const Stream& stream);
 
  private:
-  static void copy_rows(std::span<const Operand> operands, const Stream& stream);
+  static void copy_rows(std::span<const Operand> operands, bool follows_turning,
+                        const Stream& stream);
 
   Device& device_;
   RowsInMemory from_, to_;
