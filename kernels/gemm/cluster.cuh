@@ -12,14 +12,22 @@ __device__ inline int cluster_rank() {
 }
 
 // Until all blocks have published their barriers. Nothing else is published: a release would wait
-// for all of the thread's memory traffic.
-__device__ inline void synchronise_cluster() {
+// for all of the thread's memory traffic. Between the two halves a warp may do what needs no other.
+__device__ inline void arrive_in_cluster() {
 #if CLUSTER > 1
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
+}
+__device__ inline void wait_for_cluster() {
+#if CLUSTER > 1
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 #else
   __syncthreads();
 #endif
+}
+__device__ inline void synchronise_cluster() {
+  arrive_in_cluster();
+  wait_for_cluster();
 }
 
 // `values` to `to` of block `rank`, whose `barrier` hears of 16 bytes. Both are named by this

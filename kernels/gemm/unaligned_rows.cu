@@ -3,17 +3,23 @@
 //
 // Idea:    C^T = B^T A^T: a wgmma takes B^T from registers, which a thread fills with words that
 //          begin anywhere in a row in shared memory. So the copy engine brings rows of B as they
-//          lie, of one class after the other, which begin equally many bytes after a multiple of
-//          16, and the shift is part of an address that is computed once.
+//          lie, and what is left of a shift is part of an address that is computed once.
 // Changes: B is neither copied in memory first nor written to shared memory a second time.
 // Counter: DRAM throughput, or the share of cycles in which the tensor cores work.
 //
-// A block has 128 x 128 of C over half of k; the other block of its cluster has the other half.
-// At the end each sends half of the columns to the other, and stores the half that it keeps.
+// The copy engine's rows are multiples of 16 bytes apart, as every 16th row of B is: 16 maps, one
+// for each class of rows k mod 16. It is fast where boxes begin with a sector of 32 bytes, so they
+// begin up to 15 elements before the columns that are wanted. Products may take k in any order:
+// that in which neighbouring lanes read neighbouring rows of one class, shifted alike and in
+// different banks. sort_columns.cu brings A's columns into that order, and its rows to multiples of
+// 16 bytes, while B's first tiles are on their way.
 //
-// Constants: CLASSES (2, 4 or 8) of B's rows, STAGES, OPERAND, C_TYPE (of 16 bits), BIAS,
-// ACTIVATION, GROUP_ROWS. Launch: 256 threads and 32 for each of `producers`, clusters of 2 blocks,
-// a cluster a tile, sizeof(Shared) + 1,024 bytes.
+// A block has TILE_M x 128 of C over half of k; the other block of its cluster has the other half.
+// At the end each sends half of the rows to the other, and stores the half that it keeps.
+//
+// Constants: TILE_M (64 or 128), STAGES, B_IS_ODD and C_IS_ODD (the pitch of rows, in elements),
+// OPERAND, C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS. Launch: 320 threads, clusters of 2 blocks, a
+// cluster a tile, sizeof(Shared) + 1,024 bytes.
 #define STEP 16
 #define CLUSTER 2
 #include "bulk_copy.cuh"
@@ -22,24 +28,13 @@
 #include "tile_order.cuh"
 #include "wgmma.cuh"
 
-constexpr int tile_m = 128, tile_n = 128, tile_k = 64, steps = tile_k / STEP;
-constexpr int consumers = 2, columns_of_consumer = 64;
+constexpr int tile_m = TILE_M, tile_n = 128, tile_k = 64, steps = tile_k / STEP;
+constexpr int consumers = 2, warps_of_consumers = 4 * consumers;
+constexpr int classes = 16, rows_of_class = tile_k / classes;
 constexpr int row_bytes = 128, a_bytes = tile_m * row_bytes;
-// B's rows: two swizzled boxes of 64 columns for each class, and one of 8 columns behind them.
-constexpr int box_columns = 64, edge_columns = 8, edge_row_bytes = 2 * edge_columns;
-constexpr int rows_of_class = tile_k / CLASSES;
-constexpr int half_bytes = 9 * 1024, edge_bytes = tile_k * edge_row_bytes;
-constexpr int b_bytes = 2 * half_bytes + edge_bytes;
-constexpr int bytes_copied = a_bytes + tile_k * (2 * row_bytes + edge_row_bytes);
-constexpr bool has_odd_rows = CLASSES == 8;
-constexpr int rows_at_a_time = 2 * steps;  // pairs of neighbouring rows of a tile that a thread has
-constexpr int c_pitch = 4 * (columns_of_consumer / 2 + 4);  // bytes: words of C fill all banks
-
-// Boxes of classes whose rows are read together begin at rows that are swizzled differently.
-__device__ constexpr int box_of_class(int number) {
-  return number * rows_of_class * row_bytes +
-         (CLASSES == 8 ? number / 2 * 2 : CLASSES == 4 ? number / 2 * 4 : 0) * row_bytes;
-}
+// Four rows, one for each of four neighbouring lanes, 288 bytes apart: 32 words in 32 banks.
+constexpr int box_columns = tile_n + 16, b_row_bytes = 2 * box_columns;
+constexpr int class_bytes = rows_of_class * b_row_bytes, b_bytes = tile_k * b_row_bytes;
 
 struct Stage {
   unsigned char a[a_bytes];
@@ -47,26 +42,24 @@ struct Stage {
 };
 static_assert(sizeof(Stage) % 1024 == 0, "swizzled tiles begin at multiples of 1,024 bytes");
 
-// Warps, of which one thread each copies: a thread starts a copy every 60 to 80 cycles.
-constexpr int producers = CLASSES < 4 ? CLASSES : 4;
-constexpr int pieces_sent = tile_m / 8;  // of 16 bytes, by each thread
+// Registers of a thread that hold sums: four for eight rows of C, of which it keeps half.
+constexpr int groups_kept = tile_m / 16, parcels = 2, groups_of_parcel = groups_kept / parcels;
 
 struct Shared {
   Stage stage[STAGES];
-  float4 received[pieces_sent][128];
-  unsigned char c[tile_m][c_pitch];
-  Barrier full[STAGES], empty[STAGES];
-  Barrier is_received;  // the other block's sums
+  float4 received[groups_kept][128 * consumers];
+  Barrier full_a[STAGES], full_b[STAGES], empty[STAGES];
+  Barrier is_received[parcels];  // the other block's sums
 };
 
 struct Maps {
-  TensorMap a, b[CLASSES], edge[CLASSES];
+  TensorMap a, b[classes];
 };
 
 struct Arguments {
   int m, n, tiles_m, tiles_n, k_tiles;
-  int shift[8];  // elements by which maps of B's classes begin early
-  float alpha;
+  int shift[classes];  // elements between a sector's begin and a row's, less than 16
+  float alpha, beta;
   long long c_leading, c_stride;
   void* c;
   const float* bias;
@@ -74,108 +67,72 @@ struct Arguments {
 
 struct BlockTile {
   int row, column, batch;
-  int first, last;  // tiles of k
+  int first, count;  // tiles of k; the second block has none where there is one
 };
 
 __device__ inline BlockTile tile_of_block(const Arguments& p) {
   const WorkUnit unit = work_unit(blockIdx.x / CLUSTER, p.tiles_m, p.tiles_n, 1, GROUP_ROWS);
   const int half = (p.k_tiles + 1) / 2, first = cluster_rank() * half;
   return {unit.tile_m * tile_m, unit.tile_n * tile_n, unit.batch, first,
-          min(p.k_tiles, first + half)};
+          min(p.k_tiles - first, half)};
 }
 
-__device__ inline void load_b(Stage& stage, const Maps& maps, Barrier& full, const BlockTile& tile,
-                              int kt, int producer) {
-#pragma unroll
-  for (int i = 0; i < CLASSES / producers; ++i) {
-    const int place = i * producers + producer;
-    const int row_in_class = kt * rows_of_class;
-    unsigned char* const to = stage.b + box_of_class(place);
-    load_box(to, maps.b[place], full, tile.column, row_in_class, tile.batch);
-    load_box(to + half_bytes, maps.b[place], full, tile.column + box_columns, row_in_class,
-             tile.batch);
-    load_box(stage.b + 2 * half_bytes + place * rows_of_class * edge_row_bytes, maps.edge[place],
-             full, tile.column + tile_n, row_in_class, tile.batch);
-  }
-}
-
-__device__ inline void produce(Shared& shared, const Maps& maps, const Arguments& p, int producer) {
+// By a warp. Copies are started by an elected thread: 16 cycles each.
+__device__ inline void produce_a(Shared& shared, const Maps& maps, const Arguments& p) {
   const BlockTile tile = tile_of_block(p);
-  const auto load_a = [&](int s, int kt) {
-    load_box(shared.stage[s].a, maps.a, shared.full[s], kt * tile_k, tile.row, tile.batch);
-  };
-  // A may still be being copied.
-  const int early = min(tile.first + STAGES, tile.last);
-#pragma unroll 1
-  for (int kt = tile.first; kt < early; ++kt) {
-    const int s = kt - tile.first;
-    if (producer == 0) arrive_expecting(shared.full[s], bytes_copied);
-    load_b(shared.stage[s], maps, shared.full[s], tile, kt, producer);
-    if (producer == 0) {
-      if (kt == tile.first) asm volatile("griddepcontrol.wait;" ::: "memory");
-      load_a(s, kt);
-    }
-  }
+  // A may still be being sorted.
+  asm volatile("griddepcontrol.wait;" ::: "memory");
   RingPosition<STAGES> stage;
 #pragma unroll 1
-  for (int kt = early; kt < tile.last; ++kt, stage.advance()) {
-    wait(shared.empty[stage.index], stage.parity);
-    if (producer == 0) {
-      arrive_expecting(shared.full[stage.index], bytes_copied);
-      load_a(stage.index, kt);
+  for (int i = 0; i < tile.count; ++i, stage.advance()) {
+    wait(shared.empty[stage.index], stage.parity ^ 1);
+    if (is_elected()) {
+      Barrier& full = shared.full_a[stage.index];
+      arrive_expecting(full, a_bytes);
+      load_box(shared.stage[stage.index].a, maps.a, full, (tile.first + i) * tile_k, tile.row,
+               tile.batch);
     }
-    load_b(shared.stage[stage.index], maps, shared.full[stage.index], tile, kt, producer);
+    __syncwarp();
   }
 }
 
-// Where a thread's words lie in B's part of a stage: of rows 2 (lane % 4) and the next, of those 8,
-// 16, ... further on. A word has two neighbouring columns; where rows begin at an odd element,
-// which every second then does, halves of it and of the next are wanted.
-struct Offsets {
-  unsigned even[rows_at_a_time], odd[rows_at_a_time], next[rows_at_a_time];
-};
-
-__device__ inline unsigned offset_of(int row, int word) {
-  const int place = row % CLASSES, row_in_class = row / CLASSES;
-  if (word >= tile_n / 2) {
-    return 2 * half_bytes + (place * rows_of_class + row_in_class) * edge_row_bytes +
-           4 * (word - tile_n / 2);
-  }
-  const int begin = box_of_class(place) + row_in_class * row_bytes, at = word % 32;
-  return word / 32 * half_bytes + begin + 16 * (at / 4 ^ begin / row_bytes % 8) + at % 4 * 4;
-}
-
-__device__ inline Offsets offsets_of(const Arguments& p, int consumer) {
-  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
-  const int word = columns_of_consumer / 2 * consumer + 8 * warp + lane / 4;
-  Offsets result;
+__device__ inline void produce_b(Shared& shared, const Maps& maps, const Arguments& p) {
+  const BlockTile tile = tile_of_block(p);
+  RingPosition<STAGES> stage;
+#pragma unroll 1
+  for (int i = 0; i < tile.count; ++i, stage.advance()) {
+    wait(shared.empty[stage.index], stage.parity ^ 1);
+    if (is_elected()) {
+      Barrier& full = shared.full_b[stage.index];
+      arrive_expecting(full, b_bytes);
 #pragma unroll
-  for (int i = 0; i < rows_at_a_time; ++i) {
-    const int row = 8 * i + lane % 4 * 2;
-    const int even = word + p.shift[row % CLASSES] / 2;
-    const int odd = word + p.shift[(row + 1) % CLASSES] / 2;
-    result.even[i] = offset_of(row, even);
-    result.odd[i] = offset_of(row + 1, odd);
-    result.next[i] = offset_of(row + 1, odd + 1);
+      for (int c = 0; c < classes; ++c) {
+        // A map begins with a chunk of 16 bytes, perhaps the second of its sector.
+        load_box(shared.stage[stage.index].b + c * class_bytes, maps.b[c], full,
+                 tile.column - (p.shift[c] & 8), (tile.first + i) * rows_of_class, tile.batch);
+      }
+    }
+    __syncwarp();
   }
-  return result;
 }
 
 using Sums = float[tile_m / 2];
 using Fragments = unsigned[steps][4];  // of one stage
+// Where a thread's words lie in B's part of a stage: two neighbouring columns of row lane % 4 of
+// each class.
+using Offsets = unsigned[classes];
 
+// Element 8 g + 2 t + e of a tile's k is row t of class 2 g + e.
 __device__ inline void load_fragments(Fragments& fragments, const unsigned char* b,
                                       const Offsets& offsets) {
-  const auto word_at = [&](unsigned offset) {
-    return *reinterpret_cast<const unsigned*>(b + offset);
-  };
 #pragma unroll
-  for (int i = 0; i < rows_at_a_time; ++i) {
-    const unsigned even = word_at(offsets.even[i]);
-    unsigned odd = word_at(offsets.odd[i]);
-    if (has_odd_rows) odd = __funnelshift_r(odd, word_at(offsets.next[i]), 16);
-    fragments[i / 2][i % 2 * 2] = __byte_perm(even, odd, 0x5410);
-    fragments[i / 2][i % 2 * 2 + 1] = __byte_perm(even, odd, 0x7632);
+  for (int g = 0; g < tile_k / 8; ++g) {
+    const auto* const even = reinterpret_cast<const unsigned*>(b + offsets[2 * g]);
+    const auto* const odd = reinterpret_cast<const unsigned*>(b + offsets[2 * g + 1]);
+    // Where rows of the odd class begin at an odd element: halves of its word and of the next.
+    const unsigned low = even[0], high = B_IS_ODD ? __funnelshift_r(odd[0], odd[1], 16) : odd[0];
+    fragments[g / 2][g % 2 * 2] = __byte_perm(low, high, 0x5410);
+    fragments[g / 2][g % 2 * 2 + 1] = __byte_perm(low, high, 0x7632);
   }
 }
 
@@ -187,25 +144,33 @@ __device__ inline void pin(Fragments& fragments) {
   }
 }
 
-__device__ inline void multiply(Sums& sum, Shared& shared, const Arguments& p,
-                                const BlockTile& tile, int consumer) {
-  const Offsets offsets = offsets_of(p, consumer);
+__device__ inline void multiply(Sums& sum, Shared& shared, const Arguments& p, int count) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  Offsets offsets;
+#pragma unroll
+  for (int c = 0; c < classes; ++c) {
+    offsets[c] = c * class_bytes + lane % 4 * b_row_bytes +
+                 4 * (8 * warp + lane / 4 + p.shift[c] / 2);
+  }
+#pragma unroll
+  for (int i = 0; i < tile_m / 2; ++i) sum[i] = 0.0F;
+  if (count == 0) return;
   RingPosition<STAGES> stage;
-  int kt = tile.first, previous = -1;
+  int previous = -1;
   const auto fetch = [&](Fragments& fragments) {
-    wait(shared.full[stage.index], stage.parity);
+    wait(shared.full_b[stage.index], stage.parity);
     load_fragments(fragments, shared.stage[stage.index].b, offsets);
   };
   // Starts the products of a stage, waits for those before, and gives back their stage. True if
   // there is another stage, which is the current one then.
   const auto advance = [&](Fragments& fragments, Fragments& before) {
+    wait(shared.full_a[stage.index], stage.parity);
     const unsigned long long a = k_major_tile(shared.stage[stage.index].a);
     pin(sum);
     begin_products();
 #pragma unroll
     for (int step = 0; step < steps; ++step) {
-      Products<tile_m>::add<false>(sum, fragments[step], further(a, step * 32),
-                                   kt > tile.first || step > 0);
+      Products<tile_m>::template add<false>(sum, fragments[step], further(a, step * 32), 1);
     }
     commit_products();
     pin(sum);
@@ -214,7 +179,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, const Arguments& p,
     if (previous >= 0 && threadIdx.x % 32 == 0) arrive(shared.empty[previous]);
     previous = stage.index;
     stage.advance();
-    return ++kt < tile.last;
+    return --count > 0;
   };
   Fragments even, odd = {};
   fetch(even);
@@ -227,106 +192,175 @@ __device__ inline void multiply(Sums& sum, Shared& shared, const Arguments& p,
   pin(sum);
 }
 
-__device__ inline unsigned pair_of(float low, float high) {
-  return narrow<C_TYPE>(low).bits | static_cast<unsigned>(narrow<C_TYPE>(high).bits) << 16;
-}
-
-// This consumer's sums and what the other block sent, as C in shared memory.
-__device__ inline void finish(const Sums& sum, Shared& shared, const Arguments& p,
-                              const BlockTile& tile, int consumer) {
-  const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
-  const int word = 8 * warp + lane / 4;
-  const int column = tile.column + columns_of_consumer * consumer + 2 * word;
+// The sums of the other block's half of the rows, to that block.
+template <int rank>
+__device__ inline void send_sums(const Sums& sum, Shared& shared) {
 #pragma unroll
-  for (int j = 0; j < tile_m / 8; ++j) {
-    const float4 other = shared.received[j][thread];
-    const float total[4] = {sum[4 * j] + other.x, sum[4 * j + 1] + other.y,
-                            sum[4 * j + 2] + other.z, sum[4 * j + 3] + other.w};
-#pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      const int row = 8 * j + lane % 4 * 2 + e;
-      float ends[2];
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const bool inside = tile.row + row < p.m && column + h < p.n;
-        const float bias =
-            BIAS && inside ? bias_at<BIAS>(p.bias, tile.row + row, column + h) : 0.0F;
-        ends[h] = epilogue<ACTIVATION>(total[e + 2 * h], p.alpha, 0.0F, 0.0F, bias);
-      }
-      *reinterpret_cast<unsigned*>(shared.c[row] + 4 * word) = pair_of(ends[0], ends[1]);
-    }
+  for (int i = 0; i < groups_kept; ++i) {
+    const float* const of = sum + (rank ^ 1) * (tile_m / 4) + 4 * i;
+    const float values[4] = {of[0], of[1], of[2], of[3]};
+    send(shared.received[i][threadIdx.x], values, shared.is_received[i / groups_of_parcel],
+         rank ^ 1);
   }
 }
 
-// Rows of C from shared memory, a row by a warp, in words that are aligned in C: where rows begin
-// at an odd element each is made of two neighbours' halves. A short loop: its instructions are
-// fetched once for all of a block, from afar.
-__device__ inline void store_rows(const Shared& shared, const Arguments& p, const BlockTile& tile,
-                                  int first_column) {
-  constexpr int warps = 4 * consumers;
+// The place of a thread's sums in C: of rows `row` and the next, and of those 8, 16, ... further on;
+// of two columns.
+struct Place {
+  int row, column, columns;  // how many columns there are from `column` on
+  C_TYPE* at;
+};
+
+__device__ inline Place place_of(const Arguments& p, const BlockTile& tile, int rank) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int columns = min(p.n - first_column, columns_of_consumer);
-  const int rows = min(p.m - tile.row, tile_m);
-  const long long step = warps * p.c_leading;
-  C_TYPE* to = static_cast<C_TYPE*>(p.c) + tile.batch * p.c_stride + first_column +
-               (tile.row + warp) * p.c_leading;
-#pragma unroll 2
-  for (int row = warp; row < rows; row += warps, to += step) {
-    const unsigned own = *reinterpret_cast<const unsigned*>(shared.c[row] + 4 * lane);
-    const unsigned next = __shfl_down_sync(~0U, own, 1);
-    const int odd = static_cast<int>(reinterpret_cast<unsigned long long>(to) / sizeof(C_TYPE) % 2);
-    const unsigned word = __funnelshift_r(own, next, 16 * odd);
-    const int at = 2 * lane + odd;
-    if (at + 2 <= columns) {
-      *reinterpret_cast<unsigned*>(to + at) = word;
-    } else if (at < columns) {
-      *reinterpret_cast<unsigned short*>(to + at) = static_cast<unsigned short>(word);
-    }
-    if (odd && lane == 0 && columns > 0) {
-      *reinterpret_cast<unsigned short*>(to) = static_cast<unsigned short>(own);
+  const int row = tile.row + rank * (tile_m / 2) + lane % 4 * 2;
+  const int column = tile.column + 2 * (8 * warp + lane / 4);
+  return {row, column, p.n - column,
+          static_cast<C_TYPE*>(p.c) + tile.batch * p.c_stride + row * p.c_leading + column};
+}
+
+__device__ inline float bias_of(const Arguments& p, int row, int column) {
+  return BIAS && row < p.m && column < p.n ? bias_at<BIAS>(p.bias, row, column) : 0.0F;
+}
+
+// Rows r and r + 1 of two columns each, one element at a time.
+__device__ inline void store_each(const Arguments& p, const Place& place, int group,
+                                  const float (&total)[4]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int e = i % 2, h = i / 2, row = place.row + 8 * group + e;
+    if (row < p.m && h < place.columns) {
+      store_with_epilogue<READS_C, ACTIVATION>(place.at + (8 * group + e) * p.c_leading + h,
+                                               total[i], p.alpha, p.beta,
+                                               bias_of(p, row, place.column + h));
     }
   }
 }
 
-extern "C" __global__ void __launch_bounds__(128 * consumers + 32 * producers, 1)
+// Two columns of a row of 16-bit elements, stored at once. Where the row begins at an odd element,
+// the word to store has the second of them and the first of the neighbour's, four lanes further on;
+// eight neighbours have a row's columns of a warp.
+struct WordStore {
+  C_TYPE* to;
+  int rows;                // from this one on
+  bool whole, tail, head;  // stores the word, its first half, what is before it
+};
+
+template <bool odd>
+__device__ inline WordStore word_store(const Arguments& p, const Place& place, bool is_second) {
+  const int lane = threadIdx.x % 32, columns = place.columns;
+  const bool whole = odd ? lane < 28 && columns > 2 : columns > 1;
+  return {place.at + (is_second ? p.c_leading : 0) + odd, p.m - place.row - is_second, whole,
+          odd ? !whole && columns > 1 : columns == 1, odd && lane < 4 && columns > 0};
+}
+
+__device__ inline void store_half(C_TYPE* to, unsigned bits) {
+  *reinterpret_cast<unsigned short*>(to) = static_cast<unsigned short>(bits);
+}
+
+template <bool odd>
+__device__ inline void store_word(const WordStore& store, C_TYPE* to, int group, unsigned own) {
+  const bool is_row = store.rows > 8 * group;
+  unsigned word = own;
+  if (odd) word = __funnelshift_r(own, __shfl_down_sync(~0U, own, 4), 16);
+  if (is_row && store.whole) *reinterpret_cast<unsigned*>(to) = word;
+  if (is_row && store.tail) store_half(to, odd ? own >> 16 : own);
+  if (odd && is_row && store.head) store_half(to - 1, own);
+}
+
+template <typename Element>
+__device__ inline unsigned pair_of(const Arguments& p, const Place& place, int row, float first,
+                                   float second) {
+  const auto bits_of = [&](float total, int column) -> unsigned {
+    const float bias = bias_of(p, row, column);
+    return narrow<Element>(epilogue<ACTIVATION>(total, p.alpha, 0.0F, 0.0F, bias)).bits;
+  };
+  return bits_of(first, place.column) | bits_of(second, place.column + 1) << 16;
+}
+
+// Adds what the other block sends to what this one keeps, and stores it. A short way to the end: its
+// instructions are fetched from afar, once for all of a block.
+template <int rank, bool in_words>
+__device__ inline void finish(const Sums& sum, Shared& shared, const Arguments& p,
+                              const Place& place, bool second_is_even) {
+  const WordStore even = word_store<false>(p, place, second_is_even);
+  const WordStore other_row = word_store<C_IS_ODD>(p, place, !second_is_even);
+  C_TYPE *to_even = even.to, *to_other = other_row.to;
+  const long long step = 8 * p.c_leading;
+#pragma unroll
+  for (int i = 0; i < groups_kept; ++i) {
+    if (i % groups_of_parcel == 0) wait(shared.is_received[i / groups_of_parcel], 0);
+    const float4 other = shared.received[i][threadIdx.x];
+    const float* const own = sum + rank * (tile_m / 4) + 4 * i;
+    const float total[4] = {own[0] + other.x, own[1] + other.y, own[2] + other.z,
+                            own[3] + other.w};
+    if constexpr (in_words) {
+      const int row = place.row + 8 * i;
+      const unsigned first = pair_of<C_TYPE>(p, place, row, total[0], total[2]);
+      const unsigned second = pair_of<C_TYPE>(p, place, row + 1, total[1], total[3]);
+      store_word<false>(even, to_even, i, second_is_even ? second : first);
+      store_word<C_IS_ODD>(other_row, to_other, i, second_is_even ? first : second);
+      to_even += step;
+      to_other += step;
+    } else {
+      store_each(p, place, i, total);
+    }
+  }
+}
+
+template <int rank>
+__device__ inline void exchange_and_store(const Sums& sum, Shared& shared, const Arguments& p,
+                                          const BlockTile& tile) {
+  constexpr bool fits_words = !READS_C && sizeof(C_TYPE) == 2;
+  send_sums<rank>(sum, shared);
+  const Place place = place_of(p, tile, rank);
+  // Where C's pitch is odd, one of two rows begins at an odd element; else none should.
+  const bool begins_odd = reinterpret_cast<unsigned long long>(place.at) / sizeof(C_TYPE) % 2;
+  if (fits_words && (C_IS_ODD || !begins_odd)) {
+    finish<rank, fits_words>(sum, shared, p, place, C_IS_ODD && begins_odd);
+  } else {
+    finish<rank, false>(sum, shared, p, place, false);
+  }
+}
+
+__device__ inline void consume(Shared& shared, const Arguments& p) {
+  const BlockTile tile = tile_of_block(p);
+  Sums sum;
+  multiply(sum, shared, p, tile.count);
+  if (cluster_rank() == 0) {
+    exchange_and_store<0>(sum, shared, p, tile);
+  } else {
+    exchange_and_store<1>(sum, shared, p, tile);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(32 * (warps_of_consumers + 2), 1)
     gemm(const __grid_constant__ Maps maps, const __grid_constant__ Arguments p) {
   extern __shared__ unsigned char raw[];
   // Swizzled tiles begin at multiples of 1,024 bytes of shared memory.
   const unsigned misaligned = shared_address(raw) % 1024;
   Shared& shared = *reinterpret_cast<Shared*>(raw + (misaligned ? 1024 - misaligned : 0));
-  const int warp = threadIdx.x / 32, consumer = threadIdx.x / 128, rank = cluster_rank();
-  const bool produces = warp >= 4 * consumers;
-  if (threadIdx.x == 128 * consumers) {
-    prefetch(maps.b[0]);
-    prefetch(maps.edge[0]);
-    prefetch(maps.a);
+  const int warp = threadIdx.x / 32;
+  if (threadIdx.x == 32 * warps_of_consumers) {
     for (int s = 0; s < STAGES; ++s) {
-      initialise(shared.full[s], 1);
-      initialise(shared.empty[s], 4 * consumers);
+      initialise(shared.full_a[s], 1);
+      initialise(shared.full_b[s], 1);
+      initialise(shared.empty[s], warps_of_consumers);
     }
-    initialise(shared.is_received, 1);
+    for (int i = 0; i < parcels; ++i) {
+      initialise(shared.is_received[i], 1);
+      arrive_expecting(shared.is_received[i], sizeof(shared.received) / parcels);
+    }
     publish_barriers();
-    arrive_expecting(shared.is_received, sizeof(shared.received));
   }
   __syncwarp();
-  synchronise_cluster();
-  if (produces) {
-    if (threadIdx.x % 32 == 0) produce(shared, maps, p, warp - 4 * consumers);
-    return;
+  arrive_in_cluster();
+  // The warp that has prepared the barriers need not wait for the others.
+  if (warp == warps_of_consumers) produce_b(shared, maps, p);
+  wait_for_cluster();
+  if (warp > warps_of_consumers) {
+    produce_a(shared, maps, p);
+  } else if (warp < warps_of_consumers) {
+    consume(shared, p);
   }
-  const BlockTile tile = tile_of_block(p);
-  Sums sum;
-  multiply(sum, shared, p, tile, consumer);
-  if (consumer == rank) {
-    wait(shared.is_received, 0);
-    finish(sum, shared, p, tile, consumer);
-  } else {
-#pragma unroll
-    for (int i = 0; i < pieces_sent; ++i) {
-      const float values[4] = {sum[4 * i], sum[4 * i + 1], sum[4 * i + 2], sum[4 * i + 3]};
-      send(shared.received[i][threadIdx.x % 128], values, shared.is_received, rank ^ 1);
-    }
-  }
-  asm volatile("bar.sync 3, 256;" ::: "memory");
-  store_rows(shared, p, tile, tile.column + columns_of_consumer * rank);
 }

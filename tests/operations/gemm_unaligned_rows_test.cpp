@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "operations/gemm/column_sorting.hpp"
 #include "operations/gemm/plan_recorder.hpp"
 #include "operations/gemm/unaligned_rows.hpp"
 #include "support/gemm_kernels.hpp"
@@ -25,8 +26,8 @@ std::string refusal(const GemmProblem& problem) {
 
 TEST(UnalignedRowsRefusal, SaysWhatItDoesNotTake) {
   EXPECT_EQ(refusal(product(127, 8190, 4001)), "");
-  EXPECT_EQ(refusal(product(1, 1, 65)), "");
-  EXPECT_THAT(refusal(product(1, 1, 64)), HasSubstr("k is at most 64"));
+  EXPECT_EQ(refusal(product(1, 1, 16)), "");
+  EXPECT_THAT(refusal(product(1, 1, 15)), HasSubstr("fewer than 16 rows"));
   EXPECT_THAT(refusal(product(127, 8192, 4001)), HasSubstr("multiples of 16 bytes"));
   EXPECT_THAT(refusal(product(3, 0, 70)), HasSubstr("nothing"));
   GemmProblem problem = product(127, 8190, 4001);
@@ -35,12 +36,6 @@ TEST(UnalignedRowsRefusal, SaysWhatItDoesNotTake) {
   problem = product(127, 8190, 4001);
   problem.b.order = Order::column_major;
   EXPECT_THAT(refusal(problem), HasSubstr("row-major"));
-  problem = product(127, 8190, 4001);
-  problem.beta = 0.5;
-  EXPECT_THAT(refusal(problem), HasSubstr("beta"));
-  problem = product(127, 8190, 4001);
-  problem.c.type = DataType::float32;
-  EXPECT_THAT(refusal(problem), HasSubstr("16 bits"));
   problem = product(127, 8190, 4001);
   problem.batch = 2;
   problem.b.batch_stride = 8190 * 4001;
@@ -58,38 +53,43 @@ Plan plan_of(const GemmProblem& problem) {
   return recorded_plan(gemm_variant("unaligned_rows"), problem, hopper());
 }
 
-TEST(UnalignedRows, LaunchesFollowTheClassesOfRows) {
+TEST(UnalignedRows, LaunchesFollowTheShape) {
   const Plan plan = plan_of(product(127, 8190, 4001));
   ASSERT_EQ(plan.steps.size(), 2u);
-  EXPECT_EQ(plan.steps[0].kernel, "copy_rows");
+  EXPECT_EQ(plan.steps[0].kernel, "sort_columns");
+  EXPECT_EQ(plan.steps[0].launch.grid.x, 127u);
+  EXPECT_EQ(plan.steps[0].launch.grid.y, 4u) << "63 tiles of 64 columns, 1,024 columns a block";
   const Step& multiply = plan.steps[1];
-  EXPECT_EQ(constant(multiply, "CLASSES"), "4");
+  EXPECT_EQ(constant(multiply, "B_IS_ODD"), "0");
+  EXPECT_EQ(constant(multiply, "TILE_M"), "128");
   EXPECT_EQ(multiply.launch.grid.x, 2u * 64u);
   EXPECT_TRUE(multiply.launch.overlaps_previous);
   EXPECT_LE(multiply.launch.shared_bytes, hopper().shared_bytes_per_block_optin);
 
   const Plan odd = plan_of(product(300, 1023, 1023));
-  EXPECT_EQ(constant(odd.steps.back(), "CLASSES"), "8");
+  EXPECT_EQ(constant(odd.steps.back(), "B_IS_ODD"), "1");
   EXPECT_EQ(odd.steps.back().launch.grid.x, 2u * 3u * 8u);
-  const Plan aligned_a = plan_of(product(127, 8188, 4000));
-  ASSERT_EQ(aligned_a.steps.size(), 1u);
-  EXPECT_EQ(constant(aligned_a.steps[0], "CLASSES"), "2");
-  EXPECT_FALSE(aligned_a.steps[0].launch.overlaps_previous);
+  const Plan few = plan_of(product(64, 8188, 4000));
+  EXPECT_EQ(constant(few.steps.back(), "TILE_M"), "64");
+  EXPECT_EQ(few.steps.back().launch.grid.x, 2u * 64u);
+  EXPECT_LE(few.steps.back().launch.shared_bytes, hopper().shared_bytes_per_block_optin);
 }
 
-TEST(UnalignedRows, AreDispatchedWhereTheyWereMeasured) {
+TEST(UnalignedRows, AreDispatchedWhereACopyOfBCostsMore) {
   const auto best = [](const GemmProblem& problem) {
     return best_gemm_variant(problem, hopper()).name;
   };
   EXPECT_EQ(best(product(127, 8190, 4001)), "unaligned_rows");
   EXPECT_EQ(best(product(127, 8191, 4001)), "unaligned_rows");
+  EXPECT_EQ(best(product(16, 8191, 2001)), "unaligned_rows");
   EXPECT_EQ(best(product(128, 16380, 4001)), "unaligned_rows") << "two full rounds";
+  GemmProblem added_to = product(64, 8190, 4001);
+  added_to.beta = 0.5;
+  EXPECT_EQ(best(added_to), "unaligned_rows");
   EXPECT_NE(best(product(127, 8192, 4001)), "unaligned_rows") << "aligned";
-  EXPECT_NE(best(product(129, 8190, 4001)), "unaligned_rows") << "two rows of tiles";
-  EXPECT_NE(best(product(64, 8190, 4001)), "unaligned_rows") << "half a tile";
-  EXPECT_NE(best(product(127, 4094, 4001)), "unaligned_rows") << "half a round";
-  EXPECT_NE(best(product(127, 8190, 999)), "unaligned_rows") << "a short k";
+  EXPECT_NE(best(product(100, 257, 65)), "unaligned_rows") << "a tie";
   EXPECT_NE(best(product(1023, 1023, 1023)), "unaligned_rows");
+  EXPECT_NE(best(product(4095, 4097, 4099)), "unaligned_rows") << "a copy serves all rows of tiles";
 }
 
 std::string log_of(const GemmProblem& problem) {
@@ -97,17 +97,63 @@ std::string log_of(const GemmProblem& problem) {
 }
 
 TEST(UnalignedRowsKernel, CompilesWithoutWarningsAndSpillsNothing) {
-  for (const std::int64_t n : {8188, 8190, 8191}) {
-    SCOPED_TRACE(n);
-    GemmProblem problem = product(127, n, 4001);
-    const std::string log = log_of(problem);
-    EXPECT_THAT(log, HasSubstr("0 bytes spill stores"));
-    EXPECT_THAT(log, Not(HasSubstr("warning")));
-    EXPECT_THAT(log, Not(HasSubstr("serialized")));
-    problem.has_bias = true;
-    problem.activation = Activation::gelu;
-    EXPECT_THAT(log_of(problem), Not(HasSubstr("warning")));
+  for (const std::int64_t n : {8190, 8191}) {
+    for (const std::int64_t m : {64, 127}) {
+      SCOPED_TRACE(fmt::format("{} x {}", m, n));
+      GemmProblem problem = product(m, n, 4001);
+      const std::string log = log_of(problem);
+      EXPECT_THAT(log, HasSubstr("0 bytes spill stores"));
+      EXPECT_THAT(log, Not(HasSubstr("warning")));
+      EXPECT_THAT(log, Not(HasSubstr("serialized")));
+      problem.beta = 1.0;
+      problem.has_bias = true;
+      problem.activation = Activation::gelu;
+      EXPECT_THAT(log_of(problem), Not(HasSubstr("warning")));
+    }
   }
+}
+
+// The columns of `rows` x `columns` matrices in the order that the kernel multiplies.
+void sorts(std::int64_t rows, std::int64_t columns, std::int64_t pitch, std::int64_t batch = 1,
+           std::int64_t gap = 0) {
+  const auto device = Device::open("emulated");
+  const std::int64_t stride = rows * pitch + gap;
+  std::vector<std::uint16_t> data(static_cast<std::size_t>(batch * stride));
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::uint16_t>(i * 7 + 1);
+  const Buffer from = device->allocate(data.size() * 2, "from");
+  device->copy_to_device(from.address(), data.data(), data.size() * 2);
+  const ColumnSorting sorting(*device, {.type = DataType::bfloat16,
+                                        .rows = rows,
+                                        .columns = columns,
+                                        .pitch = pitch,
+                                        .batch = batch,
+                                        .batch_stride = stride});
+  sorting.run(from.address(), {});
+  const RowsInMemory& to = sorting.result();
+  ASSERT_EQ(to.columns, (columns + 63) / 64 * 64);
+  std::vector<std::uint16_t> result(static_cast<std::size_t>(batch * to.batch_stride));
+  device->copy_to_host(result.data(), sorting.address(), result.size() * 2);
+  std::int64_t wrong = 0;
+  for (std::int64_t b = 0; b < batch; ++b) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t x = 0; x < to.columns; ++x) {
+        const std::int64_t g = x % 64 / 8, t = x % 8 / 2,
+                           column = x / 64 * 64 + 16 * t + 2 * g + x % 2;
+        const std::uint16_t want =
+            column < columns ? data[static_cast<std::size_t>(b * stride + r * pitch + column)] : 0;
+        wrong += result[static_cast<std::size_t>(b * to.batch_stride + r * to.pitch + x)] != want;
+      }
+    }
+  }
+  EXPECT_EQ(wrong, 0) << rows << " x " << columns;
+}
+
+TEST(ColumnSorting, SortsPairsAndFillsUpWithZeros) {
+  sorts(3, 512, 512);
+  sorts(5, 509, 511);
+  sorts(2, 2001, 2001);
+  sorts(1, 1, 1);
+  sorts(4, 70, 72, 3, 5);
 }
 
 }  // namespace

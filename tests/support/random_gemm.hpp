@@ -237,7 +237,10 @@ class GemmGenerator {
  public:
   explicit GemmGenerator(unsigned seed) : generator_(seed) {}
 
-  GemmCase next() {
+  GemmCase next() { return filled(problem()); }
+
+  /// A problem without its operands.
+  GemmProblem problem() {
     GemmProblem p;
     p.precision = pick({Precision::fp32, Precision::fp32_fast, Precision::tf32, Precision::bf16,
                         Precision::fp16, Precision::fp64});
@@ -258,7 +261,7 @@ class GemmGenerator {
     p.has_bias = one_in(2);
     p.bias_per_row = p.has_bias && one_in(2);
     p.activation = pick({Activation::none, Activation::none, Activation::relu, Activation::gelu});
-    return filled(p);
+    return p;
   }
 
   /// Operands for a problem: uniform in [-1, 1), in one of 16 cases with some NaN and infinities.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "operations/gemm/column_sorting.hpp"
 #include "operations/gemm/constants.hpp"
 #include "operations/gemm/general.hpp"
 #include "operations/gemm/prepared_arguments.hpp"
@@ -17,24 +19,31 @@ namespace tilescope::operations {
 namespace {
 
 // As in the kernel.
-constexpr int most_classes = 8, stages = 5, blocks_of_tile = 2;
-constexpr std::int64_t tile_m = 128, tile_n = 128, tile_k = 64;
-constexpr std::uint32_t box_columns = 64, edge_columns = 8;
+constexpr int classes = 16, blocks_of_tile = 2, threads = 320;
+constexpr std::int64_t tile_n = 128, tile_k = 64;
+constexpr std::uint32_t box_columns = tile_n + 16, a_columns = 64;
 struct Arguments {
   std::int32_t m, n, tiles_m, tiles_n, k_tiles;
-  std::array<std::int32_t, most_classes> shift;
-  float alpha;
+  std::array<std::int32_t, classes> shift;
+  float alpha, beta;
   std::int64_t c_leading, c_stride;
   DeviceAddress c, bias;
 };
-// Two warpgroups that multiply, and warps that copy.
-int threads_of(int classes) {
-  return 256 + 32 * std::min(classes, 4);
+
+struct Tile {
+  std::int64_t m;
+  int stages;
+};
+Tile tile_of(const GemmProblem& p) {
+  constexpr std::int64_t half = 64;
+  return p.shape.m <= half ? Tile{half, 8} : Tile{2 * half, 5};
 }
-constexpr std::size_t shared_bytes() {
-  constexpr std::size_t stage = 35 * 1024, received = 16 * 16 * 128, c = 128 * 144;
-  constexpr std::size_t barriers = 16, alignment = 1024;
-  return stages * (stage + barriers) + received + c + barriers + alignment;
+
+std::size_t shared_bytes(const Tile& tile) {
+  const auto rows = static_cast<std::size_t>(tile.m);
+  constexpr std::size_t b = tile_k * 2 * box_columns, barriers = 3 * 8, alignment = 1024;
+  const std::size_t a = rows * 128, received = rows * 256;
+  return static_cast<std::size_t>(tile.stages) * (a + b + barriers) + received + 16 + alignment;
 }
 
 RowsInMemory rows_of_a(const GemmProblem& p) {
@@ -46,30 +55,57 @@ RowsInMemory rows_of_b(const GemmProblem& p) {
   return b;
 }
 
+std::int64_t blocks_of(const GemmProblem& p) {
+  return blocks_of_tile * groups_of(p.shape.m, tile_of(p).m) * groups_of(p.shape.n, tile_n) *
+         p.batch;
+}
+
+// Microseconds on an H200; docs/results/products_h200.md has the runs that they come from.
+double predicted_time(const GemmProblem& p, const DeviceProperties& device) {
+  constexpr double launches = 6.0, ends_of_block = 4.0;
+  // Of a block: its products, or its share of what memory and L2 deliver.
+  constexpr double products_of_k_tile = 0.34, copies_of_k_tile = 0.0041;
+  const auto blocks = static_cast<double>(blocks_of(p)), sms = static_cast<double>(device.sm_count);
+  const double k_tiles = static_cast<double>(groups_of(p.shape.k, blocks_of_tile * tile_k));
+  const double of_k_tile = std::max(products_of_k_tile, copies_of_k_tile * std::min(blocks, sms));
+  return launches + std::ceil(blocks / sms) * (ends_of_block + k_tiles * of_k_tile);
+}
+
+// The same for a product of copies.
+double predicted_time_of_copies(const GemmProblem& p) {
+  constexpr double launches = 7.0, ends_of_blocks = 2.0;
+  constexpr double bytes_copied = 3.5e6, bytes_read = 3.6e6, operations = 600e6;  // a microsecond
+  const auto area = [&p](std::int64_t rows, std::int64_t columns) {
+    return static_cast<double>(p.batch) * static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  const MatmulShape& s = p.shape;
+  const bool copies_a = residue_groups(rows_of_a(p).pitch_bytes()) > 1;
+  const double a = 2.0 * area(s.m, s.k), b = 2.0 * area(s.k, s.n), c = 2.0 * area(s.m, s.n);
+  const double copied = 2.0 * ((copies_a ? a : 0.0) + b);
+  const double product = std::max(2.0 * area(s.m, s.k) * static_cast<double>(s.n) / operations,
+                                  (a + b + c) / bytes_read);
+  return launches + copied / bytes_copied + ends_of_blocks + product;
+}
+
 class UnalignedRowsRun final : public GemmRun {
  public:
   UnalignedRowsRun(Device& device, const GemmProblem& problem)
       : device_(device),
         problem_(problem),
-        b_classes_(residue_groups(rows_of_b(problem).pitch_bytes())),
-        a_(rows_of_a(problem)) {
-    if (residue_groups(a_.pitch_bytes()) > 1 || !a_.batch_fits_map()) {
-      a_copy_ = std::make_unique<Repacking>(device, a_, false);
-      a_ = a_copy_->result();
-    }
+        tile_(tile_of(problem)),
+        sorting_(device, rows_of_a(problem)) {
     const MatmulShape& s = problem.shape;
-    const std::int64_t tiles_m = groups_of(s.m, tile_m);
-    const std::int64_t tiles_n = groups_of(s.n, tile_n);
-    launch_ = flat_launch(tiles_m * tiles_n * blocks_of_tile * problem.batch,
-                          threads_of(b_classes_), shared_bytes());
+    const std::int64_t tiles_m = groups_of(s.m, tile_.m), tiles_n = groups_of(s.n, tile_n);
+    launch_ = flat_launch(blocks_of(problem), threads, shared_bytes(tile_));
     launch_.cluster = {blocks_of_tile};
-    launch_.overlaps_previous = a_copy_ != nullptr;
+    launch_.overlaps_previous = true;
     arguments_.m = static_cast<std::int32_t>(s.m);
     arguments_.n = static_cast<std::int32_t>(s.n);
     arguments_.tiles_m = static_cast<std::int32_t>(tiles_m);
     arguments_.tiles_n = static_cast<std::int32_t>(tiles_n);
     arguments_.k_tiles = static_cast<std::int32_t>(groups_of(s.k, tile_k));
     arguments_.alpha = static_cast<float>(problem.alpha);
+    arguments_.beta = static_cast<float>(problem.beta);
     arguments_.c_leading = problem.c.leading;
     arguments_.c_stride = problem.c.batch_stride;
 
@@ -80,55 +116,56 @@ class UnalignedRowsRun final : public GemmRun {
     const auto constant = [&](std::string_view name, std::int64_t value) {
       request.defines.push_back(define(name, value));
     };
-    constant("STAGES", stages);
-    constant("CLASSES", b_classes_);
+    constant("TILE_M", tile_.m);
+    constant("STAGES", tile_.stages);
+    constant("B_IS_ODD", problem.b.leading % 2);
+    constant("C_IS_ODD", problem.c.leading % 2);
     constant("GROUP_ROWS", 8);
     kernel_ = device.load(request);
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    if ((addresses.a | addresses.b) % copy_alignment != 0) {
+    if (addresses.b % copy_alignment != 0) {
       // The copy engine cannot address such matrices; nobody who wants speed allocates them.
       if (!general_) general_ = prepare_general(device_, problem_);
       general_->run(addresses, stream);
       return;
     }
-    if (a_copy_) a_copy_->run(addresses.a, stream);
+    sorting_.run(addresses.a, stream);
     device_.launch(kernel_, launch_,
                    prepared_.of(addresses, [&] { return arguments_for(addresses); }), stream);
   }
 
   std::string note() const override {
-    return fmt::format("128x128x{} of half of k, {} classes of B's rows{}", stages, b_classes_,
-                       a_copy_ ? ", A repacked" : "");
+    return fmt::format("{}x{}x{} of half of k, A's columns sorted", tile_.m, tile_n, tile_.stages);
   }
 
  private:
   KernelArguments arguments_for(const GemmAddresses& addresses) {
+    constexpr DeviceAddress sector = 32;
+    constexpr std::int32_t elements_of_chunk = 8;
     Arguments a = arguments_;
     a.c = addresses.c;
     a.bias = addresses.bias;
     const RowsInMemory b = rows_of_b(problem_);
-    const auto rows_of_class = static_cast<std::uint32_t>(tile_k / b_classes_);
-    const ResidueMaps of_a = residue_maps(device_, a_, a_copy_ ? a_copy_->address() : addresses.a,
-                                          1, box_columns, tile_m);
-    const ResidueMaps of_b =
-        residue_maps(device_, b, addresses.b, b_classes_, box_columns, rows_of_class);
-    const ResidueMaps of_edge = residue_maps(device_, b, addresses.b, b_classes_, edge_columns,
-                                             rows_of_class, Swizzle::none);
-    std::copy(of_b.shifts.begin(), of_b.shifts.end(), a.shift.begin());
-    std::vector<TensorMap> maps = of_a.maps;
-    for (const ResidueMaps* more : {&of_b, &of_edge}) {
-      maps.insert(maps.end(), more->maps.begin(), more->maps.end());
+    std::vector<TensorMap> maps = residue_maps(device_, sorting_.result(), sorting_.address(), 1,
+                                               a_columns, static_cast<std::uint32_t>(tile_.m))
+                                      .maps;
+    const ResidueMaps of_b = residue_maps(device_, b, addresses.b, classes, box_columns,
+                                          tile_k / classes, Swizzle::none);
+    maps.insert(maps.end(), of_b.maps.begin(), of_b.maps.end());
+    for (int c = 0; c < classes; ++c) {
+      const DeviceAddress begin = residue_base(b, addresses.b, c).address;
+      const auto i = static_cast<std::size_t>(c);
+      a.shift[i] = of_b.shifts[i] + (begin % sector != 0 ? elements_of_chunk : 0);
     }
     return arguments_after_maps(maps, a);
   }
 
   Device& device_;
   GemmProblem problem_;
-  int b_classes_;
-  RowsInMemory a_;  // as the kernel reads it
-  std::unique_ptr<Repacking> a_copy_;
+  Tile tile_;
+  ColumnSorting sorting_;
   Arguments arguments_{};
   Launch launch_;
   Kernel kernel_;
@@ -150,21 +187,14 @@ std::optional<std::string> unaligned_rows_refusal(const GemmProblem& problem,
   const RowsInMemory b = rows_of_b(problem);
   if (residue_groups(b.pitch_bytes()) == 1) return "rows of B are multiples of 16 bytes apart";
   if (!b.batch_fits_map()) return "matrices of B are not multiples of 16 bytes apart";
-  if (problem.shape.k <= tile_k) return fmt::format("k is at most {}: two blocks share it", tile_k);
-  if (size_of(problem.c.type) != 2) return "C must be of 16 bits";
-  if (problem.beta != 0.0) return "C is only written: beta must be 0";
+  if (problem.shape.k < classes) return fmt::format("fewer than {} rows of B", classes);
   return std::nullopt;
 }
 
 bool unaligned_rows_pay(const GemmProblem& problem, const DeviceProperties& device) {
-  // Where it was measured to: one row of tiles, not half empty, so that copying B would not serve
-  // several; rounds of tiles that are nearly full; enough of k for a block's beginning and end.
-  constexpr std::int64_t least_m = 64, least_k = 1000;
-  const MatmulShape& s = problem.shape;
-  const std::int64_t blocks = blocks_of_tile * groups_of(s.n, tile_n) * problem.batch;
-  const std::int64_t rounds = groups_of(blocks, device.sm_count);
-  return s.m > least_m && s.m <= tile_m && s.k >= least_k &&
-         4 * blocks >= 3 * rounds * device.sm_count;
+  // Both predictions are good to a tenth.
+  constexpr double sure = 0.9;
+  return predicted_time(problem, device) < sure * predicted_time_of_copies(problem);
 }
 
 std::unique_ptr<GemmRun> prepare_unaligned_rows(Device& device, const GemmProblem& problem) {

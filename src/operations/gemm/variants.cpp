@@ -12,7 +12,6 @@
 #include "operations/gemm/mma_sync.hpp"
 #include "operations/gemm/narrow_tiles.hpp"
 #include "operations/gemm/register_operand.hpp"
-#include "operations/gemm/shifted_sums.hpp"
 #include "operations/gemm/split_tiles.hpp"
 #include "operations/gemm/tensor_tiles.hpp"
 #include "operations/gemm/unaligned_rows.hpp"
@@ -89,12 +88,6 @@ const std::vector<GemmVariant>& gemm_variants() {
        .prepare = prepare_tensor_tiles,
        .plans = tensor_tiles_plans,
        .prepare_plan = prepare_tensor_tiles_plan},
-      {.name = "shifted_sums",
-       .idea = "B's rows begin anywhere: sums are shifted, not B",
-       .source = "gemm/shifted_sums.cu",
-       .refusal = shifted_sums_refusal,
-       .prepare = prepare_shifted_sums,
-       .pays = shifted_sums_pay},
       {.name = "unaligned_rows",
        .idea = "B's rows begin anywhere: multiplied from registers",
        .source = "gemm/unaligned_rows.cu",
