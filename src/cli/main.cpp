@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <tilescope/error.hpp>
 #include <vector>
 
@@ -108,6 +109,11 @@ int out_of_memory() {
   return static_cast<int>(ErrorKind::no_device);
 }
 
+int internal_error(const std::exception& error) {
+  cli::note(std::string("tilescope: internal error: ") + error.what());
+  return static_cast<int>(ErrorKind::wrong_result);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -143,8 +149,13 @@ int main(int argc, char** argv) {
     return out_of_memory();
   } catch (const std::length_error&) {  // more elements than a container can have
     return out_of_memory();
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) return internal_error(error);
+    cli::note(
+        "tilescope: the system starts no more threads for this process; raise its limit of "
+        "processes (ulimit -u) or of memory (ulimit -v)");
+    return static_cast<int>(ErrorKind::no_device);
   } catch (const std::exception& error) {
-    cli::note(std::string("tilescope: internal error: ") + error.what());
-    return static_cast<int>(ErrorKind::wrong_result);
+    return internal_error(error);
   }
 }

@@ -378,6 +378,15 @@ class Sizes(program.ProgramTest):
                 self.assert_fails(USAGE, f"{matrix}: at most 8589934592 elements", *command,
                                   "--device", "emulated", "--size", "8192", *given)
 
+    @unittest.skipIf(os.cpu_count() == 1, "one core, one thread")
+    def test_threads_that_the_system_does_not_start(self):
+        def no_room_for_stacks():  # each thread would have one of 8 GiB
+            resource.setrlimit(resource.RLIMIT_STACK, (8 << 30, resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_AS, (6 << 30, resource.RLIM_INFINITY))
+        self.assert_fails(NO_DEVICE, "the system starts no more threads for this process; raise "
+                          "its limit of processes (ulimit -u) or of memory (ulimit -v)", "check",
+                          "matmul/tiled_16", "--size", "64", preexec_fn=no_room_for_stacks)
+
     def test_products_to_tune(self):
         largest, half = str(2 ** 63 - 1), str(2 ** 62)
         for shape in (f"1x1x{largest}", f"1x{largest}x1", f"{largest}x1x1", f"{half}x4x1",
