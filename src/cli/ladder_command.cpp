@@ -93,7 +93,7 @@ struct LadderCommand {
     return {.size = 1, .precision = problem.precision};
   }
 
-  static int print_list(const operations::Operation& made) {
+  int print_list(const operations::Operation& made) const {
     std::size_t width = 44;
     for (const operations::VariantInfo& variant : made.variants()) {
       width = std::max(width, variant.idea.size());
@@ -104,7 +104,16 @@ struct LadderCommand {
                                      : fmt::format("{:<24} {:<{}} {}\n", variant.name, variant.idea,
                                                    width, variant.source);
     }
-    print(text);
+    if (json != "-") print(text);
+    nlohmann::json rungs = nlohmann::json::array();
+    for (const operations::VariantInfo& variant : made.variants()) {
+      rungs.push_back({{"name", variant.name}, {"idea", variant.idea}, {"source", variant.source}});
+    }
+    write_json({{"version", 1},
+                {"command", "ladder"},
+                {"operation", operation},
+                {"rungs", std::move(rungs)}},
+               json);
     return 0;
   }
 };

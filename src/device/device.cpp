@@ -4,6 +4,7 @@
 #include <thread>
 #include <tilescope/device.hpp>
 
+#include "base/text.hpp"
 #include "device/cpu_device.hpp"
 #include "device/cuda/cuda_device.hpp"
 #include "device/emulated_device.hpp"
@@ -50,13 +51,14 @@ std::shared_ptr<Device> Device::open(std::string_view specification, std::string
     return std::make_shared<device::CudaDevice>(ordinal_of(specification));
   }
   if (specification == "emulated") return std::make_shared<device::EmulatedDevice>();
-  if (specification.starts_with("emulated:")) {
-    return std::make_shared<device::EmulatedDevice>(specification.substr(sizeof "emulated:" - 1));
+  constexpr std::string_view emulated = "emulated:";
+  if (specification.starts_with(emulated) && specification != emulated) {
+    return std::make_shared<device::EmulatedDevice>(specification.substr(emulated.size()));
   }
   throw Error(ErrorKind::usage,
               fmt::format("--device {}: no such device; use auto, cuda, cuda:N, emulated, "
                           "emulated:GPU or cpu",
-                          specification));
+                          printable(specification, 60)));
 }
 
 std::vector<DeviceProperties> cuda_devices(std::string* why_none) {

@@ -137,6 +137,9 @@ class Usage(program.ProgramTest):
         result = self.run_program("matmul", "a.npy", "b.npy", "-o", "c.npy", "--device", "gpu")
         self.assertEqual(result.code, USAGE)
         self.assertRegex(result.err, r"^tilescope: --device gpu: no such device; use [^\n]+\n$")
+        for name, text in (("emulated:", "emulated:"), ("a\nb", "a\\x0ab")):
+            self.assert_matmul_fails(USAGE, f"--device {text}: no such device; use auto, cuda, "
+                                     "cuda:N, emulated, emulated:GPU or cpu", "--device", name)
 
     def test_device_numbers(self):
         self.assert_matmul_fails(USAGE, '--device cuda:x: "x" is not a device number; use cuda:0, '

@@ -102,6 +102,12 @@ class Json(program.ProgramTest):
                           "device": "cpu", "variant": "cpu_blas", "output": "c.npy"})
         self.assertTrue(is_number(report["time_ms"]))
 
+    def test_the_list_of_a_ladder(self):
+        report = json.loads(self.run_program("ladder", "matmul", "--list", "--json", "-").out)
+        self.assertEqual((report["command"], report["operation"]), ("ladder", "matmul"))
+        self.assertIn({"name": "tiled_16", "idea": "tiles in shared memory",
+                       "source": "matmul/06_tiled.cu"}, report["rungs"])
+
     def test_a_file_beside_the_table(self):
         result = self.run_program("devices", "--json", "devices.json")
         self.assertEqual(result.code, 0)
