@@ -123,6 +123,13 @@ class Lists(companions.Companions):
         self.assertIn("1024", result.err)
         self.assertEqual(result.err.count("\n"), 1)
 
+    def test_equal_results_that_are_no_numbers(self):
+        for device in DEVICES:
+            for factor in ("nan", "inf", "1e39"):
+                out = self.report("saxpb", "--nvals", "64", "-a", factor, "-b", "1", "--device",
+                                  device)
+                self.assertEqual(out["difference"], 0)
+
 
 class Grids(companions.Companions):
     SHAPES = [(1, 1), (1, 97), (97, 1), (62, 76), (0, 5), (5, 0), (31, 33), (127, 131)]

@@ -128,6 +128,10 @@ class Usage(program.ProgramTest):
         self.assert_matmul_fails(USAGE, 'matmul has no variant "tield_16", did you mean tiled_16?; '
                                  "see tilescope ladder matmul --list", "--variant", "tield_16")
 
+    def test_a_variant_with_a_line_break_stays_on_one_line(self):
+        self.assert_matmul_fails(USAGE, 'matmul has no variant "a\\x0ab"; see tilescope ladder '
+                                 "matmul --list", "--variant", "a\nb")
+
     def test_a_variant_that_the_device_does_not_have(self):
         self.assert_matmul_fails(
             USAGE, "variant tiled_16 does not run on the cpu device, which has cpu_blas; use "

@@ -212,7 +212,8 @@ const MatmulVariant& matmul_variant(std::string_view name, int width) {
   const std::string_view near = nearest(name, names);
   throw Error(ErrorKind::usage,
               fmt::format("matmul has no variant \"{}\"{}; see tilescope ladder matmul --list",
-                          name, near.empty() ? "" : fmt::format(", did you mean {}?", near)));
+                          printable(name, 60),
+                          near.empty() ? "" : fmt::format(", did you mean {}?", near)));
 }
 
 std::string_view best_matmul_variant(const DeviceProperties& device, DataType element) {
