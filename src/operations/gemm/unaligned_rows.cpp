@@ -36,7 +36,7 @@ struct Tile {
 };
 Tile tile_of(const GemmProblem& p) {
   constexpr std::int64_t half = 64;
-  return p.shape.m <= half ? Tile{half, 8} : Tile{2 * half, 5};
+  return p.shape.m <= half ? Tile{half, 6} : Tile{2 * half, 5};
 }
 
 std::size_t shared_bytes(const Tile& tile) {
@@ -60,30 +60,36 @@ std::int64_t blocks_of(const GemmProblem& p) {
          p.batch;
 }
 
+// Elements of `rows` x `columns` matrices of a batch.
+double elements(const GemmProblem& p, std::int64_t rows, std::int64_t columns) {
+  return static_cast<double>(p.batch) * static_cast<double>(rows) * static_cast<double>(columns);
+}
+
+constexpr double bytes_copied = 3.5e6;  // a microsecond, read and written
+
 // Microseconds on an H200; docs/results/products_h200.md has the runs that they come from.
 double predicted_time(const GemmProblem& p, const DeviceProperties& device) {
-  constexpr double launches = 6.0, ends_of_block = 4.0;
+  constexpr double launches = 5.5, ends_of_block = 4.0;
   // Of a block: its products, or its share of what memory and L2 deliver.
   constexpr double products_of_k_tile = 0.34, copies_of_k_tile = 0.0041;
   const auto blocks = static_cast<double>(blocks_of(p)), sms = static_cast<double>(device.sm_count);
-  const double k_tiles = static_cast<double>(groups_of(p.shape.k, blocks_of_tile * tile_k));
+  const auto k_tiles = static_cast<double>(groups_of(p.shape.k, blocks_of_tile * tile_k));
   const double of_k_tile = std::max(products_of_k_tile, copies_of_k_tile * std::min(blocks, sms));
-  return launches + std::ceil(blocks / sms) * (ends_of_block + k_tiles * of_k_tile);
+  return launches + 4.0 * elements(p, p.shape.m, p.shape.k) / bytes_copied +
+         std::ceil(blocks / sms) * (ends_of_block + k_tiles * of_k_tile);
 }
 
 // The same for a product of copies.
 double predicted_time_of_copies(const GemmProblem& p) {
   constexpr double launches = 7.0, ends_of_blocks = 2.0;
-  constexpr double bytes_copied = 3.5e6, bytes_read = 3.6e6, operations = 600e6;  // a microsecond
-  const auto area = [&p](std::int64_t rows, std::int64_t columns) {
-    return static_cast<double>(p.batch) * static_cast<double>(rows) * static_cast<double>(columns);
-  };
+  constexpr double bytes_read = 3.6e6, operations = 600e6;  // a microsecond
   const MatmulShape& s = p.shape;
   const bool copies_a = residue_groups(rows_of_a(p).pitch_bytes()) > 1;
-  const double a = 2.0 * area(s.m, s.k), b = 2.0 * area(s.k, s.n), c = 2.0 * area(s.m, s.n);
+  const double a = 2.0 * elements(p, s.m, s.k), b = 2.0 * elements(p, s.k, s.n);
+  const double c = 2.0 * elements(p, s.m, s.n);
   const double copied = 2.0 * ((copies_a ? a : 0.0) + b);
-  const double product = std::max(2.0 * area(s.m, s.k) * static_cast<double>(s.n) / operations,
-                                  (a + b + c) / bytes_read);
+  const double product =
+      std::max(a * static_cast<double>(s.n) / operations, (a + b + c) / bytes_read);
   return launches + copied / bytes_copied + ends_of_blocks + product;
 }
 
