@@ -137,6 +137,16 @@ class Usage(program.ProgramTest):
             USAGE, "variant tiled_16 does not run on the cpu device, which has cpu_blas; use "
             "--device cuda or emulated", "--variant", "tiled_16", "--device", "cpu")
 
+    def test_rungs_for_comparison(self):
+        for variant in ("cublas", "cpu_reference"):
+            for device in ("cpu", "emulated"):
+                self.assert_matmul_fails(
+                    USAGE, f"variant {variant} is there for comparison, in tilescope ladder "
+                    "matmul; name a kernel, or none", "--variant", variant, "--device", device)
+        self.assert_matmul_fails(USAGE, "variant cpu_blas does not run on emulated:h200; name a "
+                                 "kernel, or use --device cpu", "--variant", "cpu_blas",
+                                 "--device", "emulated")
+
     def test_unknown_device(self):
         result = self.run_program("matmul", "a.npy", "b.npy", "-o", "c.npy", "--device", "gpu")
         self.assertEqual(result.code, USAGE)

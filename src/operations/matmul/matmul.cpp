@@ -126,8 +126,15 @@ MatmulReport multiply_with_kernel(Device& device, const HostProblem& problem,
 void require_variant(const Device& device, const std::string& name) {
   if (name.empty()) return;
   // A name that does not exist is the better message, wherever the product is computed.
-  const bool a_kernel = find_gemm_variant(name) || matmul_variant(name).name != "cpu_blas";
-  if (a_kernel && device.kind() == DeviceKind::cpu) {
+  const MatmulForm form =
+      find_gemm_variant(name) ? MatmulForm::kernel : matmul_variant(name).row->form;
+  if (form == MatmulForm::cpu_reference || form == MatmulForm::cublas) {
+    throw Error(ErrorKind::usage,
+                fmt::format("variant {} is there for comparison, in tilescope ladder matmul; name "
+                            "a kernel, or none",
+                            name));
+  }
+  if (form == MatmulForm::kernel && device.kind() == DeviceKind::cpu) {
     throw Error(ErrorKind::usage,
                 fmt::format("variant {} does not run on the cpu device, which has cpu_blas; use "
                             "--device cuda or emulated",
