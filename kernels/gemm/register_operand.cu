@@ -37,6 +37,10 @@
 constexpr int registers_of_producer = CONSUMERS == 1 ? 56 : 40;
 constexpr int registers_of_consumer = CONSUMERS == 1 ? 240 : 232;
 constexpr bool has_sharer = PAIR == PAIR_SHARES_A || PAIR == PAIR_SHARES_B;
+// Pairs meet before they share. By then a block has found its first unit, and has begun it alone,
+// unless that takes twice as many boxes of B's classes.
+constexpr bool finds_early = PAIR != PAIR_NONE;
+constexpr bool begins_early = finds_early && !(by_class && PAIR == PAIR_SHARES_B);
 // A whole warp starts copies sooner; large boxes one after the other are better started later.
 constexpr int producers = by_class || has_sharer ? 32 : 1;
 
@@ -53,17 +57,26 @@ __device__ inline void load(void* to, const TensorMap& map, Barrier& full, int x
   }
 }
 
+// `shares`: this block's part of a tile that its pair shares, for both blocks.
+template <bool shares>
 __device__ inline void load_a(unsigned char* to, const TensorMap& map, Barrier& full,
                               const BlockUnit& unit, int kt) {
-  constexpr bool is_shared = PAIR == PAIR_SHARES_A;
-  const int first = is_shared ? cluster_rank() * (TILE_M / 2) : 0;
+  constexpr bool is_shared = shares && PAIR == PAIR_SHARES_A;
+  constexpr int box_rows = PAIR == PAIR_SHARES_A ? TILE_M / 2 : TILE_M;
+  constexpr int count = is_shared ? 1 : TILE_M / box_rows;
+  const int first = is_shared ? cluster_rank() : 0;
   const int column = kt * tile_k - (A_CLASSES > 1 ? chunks_early(unit.shift) : 0);
-  load<is_shared>(to + first * row_bytes, map, full, column, unit.row + first, unit.batch);
+#pragma unroll
+  for (int i = first; i < first + count; ++i) {
+    load<is_shared>(to + i * box_rows * row_bytes, map, full, column, unit.row + i * box_rows,
+                    unit.batch);
+  }
 }
 
+template <bool shares>
 __device__ inline void load_b(unsigned char* to, const Maps& maps, Barrier& full,
                               const Arguments& p, const BlockUnit& unit, int kt) {
-  constexpr bool is_shared = PAIR == PAIR_SHARES_B;
+  constexpr bool is_shared = shares && PAIR == PAIR_SHARES_B;
   constexpr int count = is_shared ? boxes / 2 : boxes;
   const int first = is_shared ? cluster_rank() * count : 0;
 #pragma unroll
@@ -78,22 +91,36 @@ __device__ inline void load_b(unsigned char* to, const Maps& maps, Barrier& full
   }
 }
 
-// `first` is the block's first unit, where pairs share a tile.
+template <bool shares>
+__device__ inline void load_stage(Shared& shared, int stage, const Maps& maps, const Arguments& p,
+                                  const BlockUnit& unit, int kt) {
+  Barrier& full = shared.full[stage];
+  arrive_expecting(full, a_bytes + b_bytes);
+  load_a<shares>(shared.a[stage], maps.a[unit.row_class], full, unit, kt);
+  load_b<shares>(shared.b[stage], maps, full, p, unit, kt);
+}
+
+// Before the pair has met: the first tile of k, all by this block itself.
+__device__ inline void begin(Shared& shared, const Maps& maps, const Arguments& p,
+                             const BlockUnit& unit) {
+  initialise(shared.full[0], 1);
+  publish_barriers();
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  load_stage<false>(shared, 0, maps, p, unit, unit.first);
+}
+
+// `found` is the first unit, where it was found early.
 __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments& p,
-                               const BlockUnit& first) {
+                               const BlockUnit& found) {
   RingPosition<STAGES> stage;
   for (int u = blockIdx.x / CLUSTER; u < p.units; u += gridDim.x / CLUSTER) {
-    const bool is_known = has_sharer && u == blockIdx.x / CLUSTER;
-    const BlockUnit unit = is_known ? first : unit_of_block(p, u);
+    const bool is_found = finds_early && u == blockIdx.x / CLUSTER;
+    const BlockUnit unit = is_found ? found : unit_of_block(p, u);
 #pragma unroll 1
     for (int kt = unit.first; kt < unit.last; ++kt, stage.advance()) {
+      if (begins_early && is_found && kt == unit.first) continue;
       wait(shared.empty[stage.index], stage.parity ^ 1);
-      Barrier& full = shared.full[stage.index];
-      if (producers == 1 || is_elected()) {
-        arrive_expecting(full, a_bytes + b_bytes);
-        load_a(shared.a[stage.index], maps.a[unit.row_class], full, unit, kt);
-        load_b(shared.b[stage.index], maps, full, p, unit, kt);
-      }
+      if (producers == 1 || is_elected()) load_stage<true>(shared, stage.index, maps, p, unit, kt);
       if (producers > 1) __syncwarp();
     }
   }
@@ -295,14 +322,17 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   // Swizzled tiles begin at multiples of 1,024 bytes of shared memory.
   const unsigned misaligned = shared_address(raw) % 1024;
   Shared& shared = *reinterpret_cast<Shared*>(raw + (misaligned ? 1024 - misaligned : 0));
-  // Pairs that share a tile meet before they copy: meanwhile the producer finds its first tile.
-  BlockUnit first{};
-  if (has_sharer && threadIdx.x < producers) first = unit_of_block(p, blockIdx.x / CLUSTER);
-  if (threadIdx.x == (has_sharer ? 32 : 0)) {
+  BlockUnit found{};
+  if (finds_early && threadIdx.x < producers) {
+    found = unit_of_block(p, blockIdx.x / CLUSTER);
+    if (begins_early && (producers == 1 || is_elected())) begin(shared, maps, p, found);
+  }
+  // By another warp, where the first one has other work.
+  if (threadIdx.x == (finds_early ? 32 : 0)) {
     prefetch(maps.a[0]);
     prefetch(maps.b[0]);
     for (int s = 0; s < STAGES; ++s) {
-      initialise(shared.full[s], 1);
+      if (!begins_early || s > 0) initialise(shared.full[s], 1);
       initialise(shared.empty[s], 4 * CONSUMERS * (has_sharer ? 2 : 1));
     }
     initialise(shared.is_received, 1);
@@ -315,7 +345,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers_of_producer));
-    if (threadIdx.x < producers) produce(shared, maps, p, first);
+    if (threadIdx.x < producers) produce(shared, maps, p, found);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers_of_consumer));
     consume(shared, p, warpgroup - 1);
