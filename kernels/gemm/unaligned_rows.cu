@@ -18,8 +18,8 @@
 // At the end each sends half of the rows to the other, and stores the half that it keeps.
 //
 // Constants: TILE_M (64 or 128), STAGES, B_IS_ODD and C_IS_ODD (the pitch of rows, in elements),
-// OPERAND, C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS. Launch: 320 threads, clusters of 2 blocks,
-// a cluster a tile, sizeof(Shared) + 1,024 bytes.
+// OPERAND, C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS. Launch: 320 threads, clusters of 2
+// blocks, a cluster a tile, sizeof(Shared) + 1,024 bytes.
 #define STEP 16
 #define CLUSTER 2
 #include "bulk_copy.cuh"
@@ -204,8 +204,8 @@ __device__ inline void send_sums(const Sums& sum, Shared& shared) {
   }
 }
 
-// The place of a thread's sums in C: of rows `row` and the next, and of those 8, 16, ... further on;
-// of two columns.
+// The place of a thread's sums in C: of rows `row` and the next, and of those 8, 16, ... further
+// on; of two columns.
 struct Place {
   int row, column, columns;  // how many columns there are from `column` on
   C_TYPE* at;
@@ -278,8 +278,8 @@ __device__ inline unsigned pair_of(const Arguments& p, const Place& place, int r
   return bits_of(first, place.column) | bits_of(second, place.column + 1) << 16;
 }
 
-// Adds what the other block sends to what this one keeps, and stores it: one way to store in a loop,
-// since nothing runs beside this.
+// Adds what the other block sends to what this one keeps, and stores it: one way to store in a
+// loop, since nothing runs beside this.
 template <int rank, bool in_words>
 __device__ inline void finish(const Sums& sum, Shared& shared, const Arguments& p,
                               const Place& place, bool second_is_even) {
