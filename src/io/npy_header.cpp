@@ -72,10 +72,9 @@ bool order_matters(const NpyHeader& header) {
 
 bool bytes_fit(const NpyHeader& header) {
   constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  const auto& shape = header.shape;
-  if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) return true;
   std::uint64_t bytes = size_of(header.type);
-  for (const std::uint64_t extent : shape) {
+  for (const std::uint64_t extent : header.shape) {
+    if (extent == 0) continue;  // as in NumPy: a part of an empty array would wrap around
     if (bytes > largest / extent) return false;
     bytes *= extent;
   }

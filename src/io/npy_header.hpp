@@ -30,7 +30,8 @@ NpyHeader parse_npy_dictionary(std::string_view text, const std::string& path);
 /// spaces to a multiple of 64 bytes.
 std::string npy_front(const NpyHeader& header);
 
-/// Elements times the size of one; false when it does not fit in 63 bits.
+/// Whether elements times the size of one fit in 63 bits, also those of every part: extents of 0
+/// do not count, as in NumPy.
 bool bytes_fit(const NpyHeader& header);
 
 /// What a file that begins with `front` looks like, for a message: "a PNG picture"; and what to do

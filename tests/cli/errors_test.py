@@ -68,6 +68,15 @@ class BadInput(program.ProgramTest):
         self.assertEqual(result.code, BAD_INPUT)
         self.assertEqual(result.err.count("\n"), 1)
 
+    def test_empty_arrays_whose_other_extents_wrap_around(self):
+        """NumPy does not load them either."""
+        side = 1 << 62
+        text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': (0, {side}, {side}), }}"
+        text = text.ljust(117) + "\n"
+        self.write(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode())
+        self.assert_refused(f"'x.npy': the shape (0, {side}, {side}) of float32 does not fit in 63 "
+                            "bits of bytes")
+
     def test_big_endian(self):
         self.save("x.npy", np.ones((3, 3), ">f4"))
         self.assert_refused("'x.npy': the element type '>f4' is big-endian, and little-endian is "

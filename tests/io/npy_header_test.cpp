@@ -202,10 +202,16 @@ TEST_F(NpyLayoutTest, ShapesWhoseBytesOverflow) {
   }
 }
 
-TEST_F(NpyLayoutTest, AZeroExtentMakesAnyShapeEmpty) {
-  const std::string text = with_shape("(9223372036854775807, 4294967296, 0)");
-  write_file(folder_ / "a.npy", front(1, static_cast<std::uint32_t>(text.size()), text));
+TEST_F(NpyLayoutTest, AZeroExtentMakesAShapeEmptyWhoseOthersFit) {
+  const auto write = [&](const std::string& text) {
+    write_file(folder_ / "a.npy", front(1, static_cast<std::uint32_t>(text.size()), text));
+  };
+  write(with_shape("(2147483648, 536870912, 0)"));
   EXPECT_TRUE(NpyFile(folder_ / "a.npy").data().empty());
+  // NumPy does not load it either.
+  write(with_shape("(9223372036854775807, 4294967296, 0)"));
+  EXPECT_THAT(error_of(ErrorKind::bad_input, [&] { NpyFile file(folder_ / "a.npy"); }),
+              ::testing::HasSubstr("does not fit in 63 bits"));
 }
 
 }  // namespace
