@@ -169,7 +169,8 @@ class MatmulOptions(program.ProgramTest):
                             "--alpha", "nan")
         for option, *options in (("precision bf16", "--precision", "bf16"),
                                  ("alpha", "--alpha", "2"), ("beta", "--accumulate", "C0.npy"),
-                                 ("bias", "--bias", "bias.npy"), ("activation", "--activation", "relu")):
+                                 ("bias", "--bias", "bias.npy"),
+                                 ("activation", "--activation", "relu")):
             self.assert_refused(USAGE, "variant tiled_16 computes A * B in fp32 or fp64 and "
                                 f"nothing else: it takes no {option}; use general", "--variant",
                                 "tiled_16", "--device", "emulated", *options)

@@ -173,7 +173,8 @@ class Tune(program.ProgramTest):
                                   "1500x1500x1500", env={"TILESCOPE_CACHE": self.path("file")})
         self.assertLess(time.monotonic() - began, 10)
         self.assertEqual(result.code, 4)
-        self.assertRegex(result.err, f"^tilescope: cannot write '{self.path('file')}/tuned/[^\n]+\n$")
+        self.assertRegex(result.err, f"^tilescope: cannot write '{self.path('file')}/tuned/[^\n]+"
+                                     "\n$")
 
     def test_nowhere_to_keep_it(self):
         result = self.run_program(*PRODUCT, env={"TILESCOPE_CACHE": ""})
