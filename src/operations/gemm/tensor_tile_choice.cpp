@@ -27,9 +27,10 @@ constexpr double elements_per_cycle = 32.0;  // of a tile of C, for one tile of 
 constexpr double tile_bytes_from_l2 = 64.0, bytes_in_l2 = 70e6, bytes_beyond_l2 = 512e6;
 constexpr double fill_cycles = 700.0;  // from the first copy to the first product
 constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
-constexpr double stored_in_rows_per_cycle = 5.0;  // that begin anywhere
-constexpr double cluster_cycles = 1000.0;         // until the blocks of a cluster have met
-constexpr double panel_store_cycles = 3600.0;     // of 64 x 256 beside the next tile's products
+// In rows that begin anywhere, by one consumer and by two that share a tile.
+constexpr double stored_in_rows_per_cycle = 5.0, stored_in_rows_by_two = 6.3;
+constexpr double cluster_cycles = 1000.0;      // until the blocks of a cluster have met
+constexpr double panel_store_cycles = 3600.0;  // of 64 x 256 beside the next tile's products
 
 // The share of the memory's rate that rows of a narrow tile of B reach, a box of 128 bytes each.
 double share_of_memory(int tile_n) {
@@ -130,9 +131,10 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double multiply =
       depth * (hides ? 1.0 : slowdown(tile, operand_bytes)) *
       std::max({elements / rate, loads, has_one_tile ? shared_cycles(tile) : 0.0});
+  const double in_rows =
+      tile.in_turn || tile.consumers == 1 ? stored_in_rows_per_cycle : stored_in_rows_by_two;
   const double store =
-      store_cycles + elements / (layout.store == Store::rows ? stored_in_rows_per_cycle
-                                                             : stored_elements_per_cycle);
+      store_cycles + elements / (layout.store == Store::rows ? in_rows : stored_elements_per_cycle);
   // What other tiles in turn hide of the stores they lose by waiting for their turns.
   double block = hides ? rounds * multiply + store : rounds * (multiply + store);
   if (tile.panel > 0) {
