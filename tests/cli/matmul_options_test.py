@@ -133,6 +133,9 @@ class MatmulOptions(program.ProgramTest):
         self.assertTrue(np.allclose(c, many_a @ many_b, atol=1e-4))
         self.save("As.npy", np.zeros((0, 23, 37), np.float32))
         self.assertEqual(self.multiply("cpu", a="As.npy").shape, (0, 23, 19))
+        for device in ("cpu", "emulated"):
+            said = self.run_program("matmul", "As.npy", "B.npy", "-o", "C.npy", "--device", device)
+            self.assertIn("0 x 23 x 19 float32, none (no products to sum)", said.out)
 
     def test_what_is_said(self):
         result = self.run_program("matmul", "A.npy", "B.npy", "-o", "C.npy", "--device", "cpu",

@@ -170,6 +170,20 @@ TEST(TunedProducts, AreForgottenByName) {
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"gpu.json.lock"}));
 }
 
+TEST(TunedProducts, WhereNothingIsForgottenTheFileStays) {
+  const TemporaryFolder folder;
+  const std::string file = folder / "gpu.json";
+  TunedProducts(file).keep("one", product);
+  std::string other_version = read_file(file);
+  other_version.replace(other_version.find(kernels_version()), 4, "0000");
+  for (const std::string& text : {other_version, std::string("{")}) {
+    write_file(file, text);
+    TunedProducts products(file);
+    EXPECT_EQ(products.forget([](const std::string&) { return true; }), 0u);
+    EXPECT_EQ(read_file(file), text);
+  }
+}
+
 TEST(TunedProducts, AFolderThatCannotBeWrittenIsAnError) {
   TunedProducts nowhere({}), refused("/dev/null/tuned/gpu.json");
   EXPECT_THAT(error_of(ErrorKind::bad_input, [&] { nowhere.keep("one", product); }),

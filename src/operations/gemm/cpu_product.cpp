@@ -163,12 +163,13 @@ void multiply(const HostProblem& problem, std::int64_t index) {
 MatmulReport multiply_on_cpu(const HostProblem& problem) {
   MatmulReport report{.variant = "cpu_blas", .precision = problem.precision};
   if (problem.precision == Precision::fp32_fast) report.note = "computed as fp32";
-  if (problem.c.first.empty() || problem.shape().k == 0) {
+  const bool is_empty = problem.c.first.empty() || problem.batch() == 0;
+  if (is_empty || problem.shape().k == 0) {
     report.variant = "none (no products to sum)";
   } else {
     OpenBlas::instance();  // opening the library is no part of the product's time
   }
-  if (problem.c.first.empty()) return report;
+  if (is_empty) return report;
   const auto start = std::chrono::steady_clock::now();
   for (std::int64_t i = 0; i < problem.batch(); ++i) multiply(problem, i);
   if (problem.shape().k > 0) {

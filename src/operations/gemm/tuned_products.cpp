@@ -186,7 +186,7 @@ void TunedProducts::change(const Change& change) {
   const FileLock lock(file_);
   Contents now = read();
   if (!contents_.device.empty()) now.device = contents_.device;
-  change(now);
+  if (!change(now)) return;
   if (!now.products.empty()) {
     write(now);
   } else {
@@ -198,13 +198,17 @@ void TunedProducts::change(const Change& change) {
 }
 
 void TunedProducts::keep(const std::string& key, const TunedProduct& product) {
-  change([&](Contents& contents) { contents.products.insert_or_assign(key, product); });
+  change([&](Contents& contents) {
+    contents.products.insert_or_assign(key, product);
+    return true;
+  });
 }
 
 std::size_t TunedProducts::forget(const std::function<bool(const std::string& key)>& which) {
   std::size_t count = 0;
   change([&](Contents& contents) {
     count = std::erase_if(contents.products, [&](const auto& entry) { return which(entry.first); });
+    return count != 0;  // a file of another version, or damaged, is not ours to delete
   });
   return count;
 }
