@@ -208,7 +208,7 @@ std::size_t TunedProducts::forget(const std::function<bool(const std::string& ke
   std::size_t count = 0;
   change([&](Contents& contents) {
     count = std::erase_if(contents.products, [&](const auto& entry) { return which(entry.first); });
-    return count != 0;  // a file of another version, or damaged, is not ours to delete
+    return !contents.is_stale;  // what another version has tuned is not ours to delete
   });
   return count;
 }
