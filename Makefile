@@ -11,16 +11,19 @@ space := $(subst ,, )
 sanitized := build-sanitize$(if $(ROOMS),-rooms)
 ctest = ctest --output-on-failure --no-tests=error --parallel $(jobs)
 
-# $(call build,PRESET,FOLDER): configures where that was not done yet, and builds. Ninja configures
-# again by itself when a CMake file changed.
-define build
+# $(call configure,PRESET,FOLDER): where that was not done yet; ninja configures again by itself when
+# a CMake file changed. $(call build,PRESET,FOLDER): the same, and builds.
+define configure
 	@[ -f $(2)/build.ninja ] || cmake --preset $(1) $(ccache) --log-level=WARNING > $(2).log 2>&1 || \
 	  { cat $(2).log >&2; exit 1; }
 	@rm -f $(2).log
+endef
+define build
+	$(call configure,$(1),$(2))
 	@ninja -C $(2) -j $(jobs) $(if $(MAKE_TERMOUT),,--quiet)
 endef
 
-.PHONY: help setup build demo test sanitize portable format check-format clean
+.PHONY: help setup build demo test sanitize threads portable format check-format clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -44,6 +47,12 @@ sanitize: setup ## the unit tests with AddressSanitizer and UndefinedBehaviorSan
 	@ninja -C $(sanitized) -j $(jobs) $(if $(MAKE_TERMOUT),,--quiet)
 	@$(ctest) --test-dir $(sanitized) --label-regex unit
 
+threads: setup ## the emulator's and its observers' tests with ThreadSanitizer
+	$(call configure,threads,build-threads)
+	@ninja -C build-threads -j $(jobs) $(if $(MAKE_TERMOUT),,--quiet) test_emulator test_observe
+	@TSAN_OPTIONS=suppressions=$(CURDIR)/tests/thread_sanitizer.txt \
+	  $(ctest) --test-dir build-threads --tests-regex '^(emulator|observe)\.'
+
 portable: setup ## one binary to copy to other machines, as build-portable/tilescope
 	$(call build,portable,build-portable)
 	@ls -l build-portable/tilescope
@@ -55,4 +64,4 @@ check-format: ## say which files are not formatted
 	@tools/format.sh --check
 
 clean: ## remove everything that was built; .deps stays
-	@rm -rf build build-sanitize build-sanitize-rooms build-portable
+	@rm -rf build build-sanitize build-sanitize-rooms build-threads build-portable

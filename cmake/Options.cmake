@@ -8,8 +8,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 if(TILESCOPE_SANITIZE)
   target_compile_options(tilescope_options INTERFACE
-    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
-  target_link_options(tilescope_options INTERFACE -fsanitize=address,undefined)
+    -fsanitize=${TILESCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
+  target_link_options(tilescope_options INTERFACE -fsanitize=${TILESCOPE_SANITIZE})
 endif()
 if(TILESCOPE_PORTABLE)
   target_link_options(tilescope_options INTERFACE -static-libstdc++ -static-libgcc)
