@@ -55,7 +55,7 @@ void print(const std::string& text) {
 void note(const std::string& line) {
   // Where it cannot be written there is nobody to tell, and the exit code says enough.
   const std::string text = line + '\n';
-  if (std::fwrite(text.data(), 1, text.size(), stderr) != text.size()) return;
+  [[maybe_unused]] const std::size_t written = std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 void tell_cache_failure() {

@@ -44,9 +44,10 @@ TEST_F(LadderOnGpu, EveryPrecisionsRungsAreVerified) {
       const operations::GemmOperation operation(shape, precision, 1);
       for (const measure::RungResult& result :
            measure::climb(operation, *gpu_, {.timing = {.most_samples = 9}})) {
-        // cuBLAS adds parts of k in 16 bits at some odd shapes, and the ladder rightly calls that
-        // wrong. How it is called has tests of its own (CublasLtOnGpu).
-        if (result.variant.is_peer) continue;
+        // cuBLAS adds parts of k in bfloat16 at some odd shapes, and the ladder rightly calls that
+        // wrong.
+        const bool may_be_wrong = result.variant.is_peer && precision == Precision::bf16;
+        if (may_be_wrong && result.verdict == measure::Verdict::wrong) continue;
         SCOPED_TRACE(operation.size_text() + ", " + result.variant.name + ": " + result.reason);
         const bool refused = operation.refusal(result.variant, *gpu_).has_value();
         EXPECT_EQ(result.verdict, refused ? measure::Verdict::skipped : measure::Verdict::ok);
