@@ -12,9 +12,9 @@
 #include <string>
 #include <tilescope/error.hpp>
 
-#include "device/emulated_device.hpp"
-#include "observe/check_observer.hpp"
-#include "observe/count_observer.hpp"
+#include "device/emulated/emulated_device.hpp"
+#include "observe/check/check_observer.hpp"
+#include "observe/count/count_observer.hpp"
 #include "operations/registry.hpp"
 
 namespace {

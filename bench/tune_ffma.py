@@ -1,5 +1,5 @@
 """Times kernels/gemm/ffma_tiles.cu with many constants beside cuBLAS, on a GPU machine with CUDA and
-PyTorch: what the table in src/operations/gemm/ffma_plan.cpp was chosen by. Kernels are compiled by
+PyTorch: what the table in src/operations/gemm/hopper/ffma_plan.cpp was chosen by. Kernels are compiled by
 NVRTC, as the library does: nvcc's machine code of the same source is other, and its times too.
 
 Usage: bench/tune_ffma.py CASES.json [--kernels kernels/gemm]

@@ -7,10 +7,10 @@
 #include <tilescope/pinned.hpp>
 
 #include "measure/timing.hpp"
-#include "operations/gemm/accuracy.hpp"
-#include "operations/gemm/cublas_run.hpp"
-#include "operations/gemm/dispatch.hpp"
-#include "operations/gemm/tensor_tiles.hpp"
+#include "operations/gemm/dispatch/dispatch.hpp"
+#include "operations/gemm/hopper/tensor_tiles.hpp"
+#include "operations/gemm/ladder/cublas_run.hpp"
+#include "operations/gemm/problem/accuracy.hpp"
 #include "operations/matmul/kernel_product.hpp"
 
 namespace tilescope::products {

@@ -19,9 +19,9 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "contest.hpp"
-#include "measure/tuning.hpp"
-#include "operations/gemm/shape_text.hpp"
+#include "operations/gemm/problem/shape_text.hpp"
 #include "report/tuning_report.hpp"
+#include "tuning/product_tuning.hpp"
 
 namespace tilescope::products {
 namespace {
@@ -119,7 +119,7 @@ class Bench {
 
   void one(Device& opened, const NamedShape& shape, Precision precision) {
     const operations::GemmProblem problem = problem_of(shape.shape, precision);
-    if (tune) fmt::print("{}", report::tuning_table(measure::tune_problem(opened, problem, {})));
+    if (tune) fmt::print("{}", report::tuning_table(tuning::tune_problem(opened, problem, {})));
     const std::vector<Result> results = contest(opened, problem, options);
     const double peer_ms = fastest_peer_ms(results);
     Ratio best{0.0, text_of(shape.shape)};

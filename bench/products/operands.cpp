@@ -6,8 +6,8 @@
 #include <tilescope/error.hpp>
 
 #include "base/text.hpp"
-#include "operations/operation.hpp"
-#include "operations/random.hpp"
+#include "operations/numerics/random.hpp"
+#include "operations/rung/operation.hpp"
 
 namespace tilescope::products {
 namespace {

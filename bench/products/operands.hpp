@@ -5,8 +5,8 @@
 #include <tilescope/device.hpp>
 #include <vector>
 
-#include "operations/gemm/problem.hpp"
-#include "operations/host_array.hpp"
+#include "operations/gemm/problem/gemm_problem.hpp"
+#include "operations/numerics/host_array.hpp"
 
 namespace tilescope::products {
 

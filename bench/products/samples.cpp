@@ -10,7 +10,7 @@
 #include <random>
 
 #include "base/parallel.hpp"
-#include "operations/gemm/accuracy.hpp"
+#include "operations/gemm/problem/accuracy.hpp"
 
 namespace tilescope::products {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "operations/task.hpp"
+#include "operations/rung/task.hpp"
 
 namespace tilescope::cli {
 

@@ -6,7 +6,7 @@
 #include "base/signals.hpp"
 #include "cli/command.hpp"
 #include "cli/emulated_target.hpp"
-#include "observe/check_observer.hpp"
+#include "observe/check/check_observer.hpp"
 #include "report/device_report.hpp"
 #include "report/findings_report.hpp"
 #include "report/wrap.hpp"

@@ -9,7 +9,7 @@
 
 #include "cli/launch_arguments.hpp"
 #include "cli/user_kernel.hpp"
-#include "device/emulated_device.hpp"
+#include "device/emulated/emulated_device.hpp"
 #include "operations/registry.hpp"
 #include "report/source_text.hpp"
 

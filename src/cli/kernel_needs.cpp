@@ -12,8 +12,8 @@
 #include "compile/cubin.hpp"
 #include "compile/user_source.hpp"
 #include "gpu/architecture.hpp"
-#include "operations/kernel_source.hpp"
 #include "operations/registry.hpp"
+#include "operations/rung/kernel_source.hpp"
 
 namespace tilescope::cli {
 namespace {

@@ -18,7 +18,7 @@
 #include "cli/command.hpp"
 #include "cli/matmul_inputs.hpp"
 #include "io/resumable_npy.hpp"
-#include "operations/gemm/variants.hpp"
+#include "operations/gemm/dispatch/gemm_variants.hpp"
 #include "report/wrap.hpp"
 #include "transfer/out_of_core.hpp"
 #include "transfer/tile_kernel.hpp"

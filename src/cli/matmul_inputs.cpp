@@ -6,9 +6,9 @@
 #include <tilescope/error.hpp>
 
 #include "base/file.hpp"
-#include "operations/gemm/host_problem.hpp"
-#include "operations/host_array.hpp"
-#include "operations/matmul/convert.hpp"
+#include "operations/gemm/problem/host_problem.hpp"
+#include "operations/numerics/conversion.hpp"
+#include "operations/numerics/host_array.hpp"
 
 namespace tilescope::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/problem_arguments.hpp"
 #include "cli/reasoning_options.hpp"
-#include "operations/gemm/problem.hpp"
+#include "operations/gemm/problem/gemm_problem.hpp"
 #include "operations/registry.hpp"
 #include "report/roofline_report.hpp"
 

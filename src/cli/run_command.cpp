@@ -8,7 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/launch_arguments.hpp"
 #include "cli/user_kernel.hpp"
-#include "device/emulated_device.hpp"
+#include "device/emulated/emulated_device.hpp"
 #include "report/run_report.hpp"
 
 namespace tilescope::cli {

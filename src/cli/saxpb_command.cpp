@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
-#include "operations/random.hpp"
+#include "operations/numerics/random.hpp"
 #include "transfer/streamed_operations.hpp"
 
 namespace tilescope::cli {

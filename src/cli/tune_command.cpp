@@ -9,8 +9,8 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "operations/gemm/problem.hpp"
-#include "operations/gemm/shape_text.hpp"
+#include "operations/gemm/problem/gemm_problem.hpp"
+#include "operations/gemm/problem/shape_text.hpp"
 #include "report/tuning_report.hpp"
 
 namespace tilescope::cli {

@@ -5,9 +5,9 @@
 #include <tilescope/device.hpp>
 
 #include "base/text.hpp"
-#include "device/cpu_device.hpp"
+#include "device/cpu/cpu_device.hpp"
 #include "device/cuda/cuda_device.hpp"
-#include "device/emulated_device.hpp"
+#include "device/emulated/emulated_device.hpp"
 
 namespace tilescope {
 namespace {

@@ -7,7 +7,7 @@
 #include <tilescope/error.hpp>
 
 #include "emulator/address_space.hpp"
-#include "emulator/special_registers.hpp"
+#include "emulator/special_register_values.hpp"
 
 namespace tilescope::emulator {
 namespace {

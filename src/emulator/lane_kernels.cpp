@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "emulator/lanes/key.hpp"
+#include "emulator/lane_key.hpp"
 
 namespace tilescope::emulator {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "emulator/block.hpp"
-#include "emulator/special_registers.hpp"
+#include "emulator/special_register_values.hpp"
 
 namespace tilescope::emulator {
 

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "emulator/program_decoder.hpp"
-#include "emulator/special_registers.hpp"
+#include "emulator/special_register_values.hpp"
 #include "ptx/opcode_table.hpp"
 
 namespace tilescope::emulator {

@@ -5,7 +5,7 @@
 
 #include "emulator/address_space.hpp"
 #include "emulator/block.hpp"
-#include "emulator/instructions/builtins.hpp"
+#include "emulator/builtins.hpp"
 #include "emulator/launch_state.hpp"
 #include "emulator/warp.hpp"
 

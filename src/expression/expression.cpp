@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tilescope/error.hpp>
 
-#include "expression/parser.hpp"
+#include "expression/expression_parser.hpp"
 
 namespace tilescope::expression {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <tilescope/device.hpp>
 
-#include "device/emulated_device.hpp"
-#include "observe/count_observer.hpp"
+#include "device/emulated/emulated_device.hpp"
+#include "observe/count/count_observer.hpp"
 
 namespace tilescope::measure {
 

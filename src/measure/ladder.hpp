@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "measure/timing.hpp"
-#include "observe/counts.hpp"
-#include "operations/operation.hpp"
+#include "observe/count/counts.hpp"
+#include "operations/rung/operation.hpp"
 
 namespace tilescope::measure {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "measure/timing.hpp"
-#include "operations/kernel_source.hpp"
+#include "operations/rung/kernel_source.hpp"
 
 namespace tilescope::measure {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "operations/expected.hpp"
+#include "operations/numerics/expected.hpp"
 
 namespace tilescope::measure {
 

@@ -7,6 +7,8 @@
 
 namespace tilescope::observe {
 
+enum class AccessVerb : std::uint8_t { read, write, atomic };
+
 /// How an access takes part in a race. Two strong accesses never race: the hardware does one after
 /// the other, whole.
 enum class Strength : std::uint8_t {

@@ -8,7 +8,6 @@
 #include "emulator/events.hpp"
 #include "observe/access_tag.hpp"
 #include "observe/findings.hpp"
-#include "observe/race_log.hpp"
 
 namespace tilescope::observe {
 

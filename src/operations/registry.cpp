@@ -6,13 +6,13 @@
 #include "base/text.hpp"
 #include "operations/blur/blur.hpp"
 #include "operations/elementwise/elementwise.hpp"
-#include "operations/gemm/gemm_operation.hpp"
+#include "operations/gemm/ladder/gemm_operation.hpp"
 #include "operations/histogram/histogram.hpp"
 #include "operations/laplacian/laplacian.hpp"
 #include "operations/matmul/matmul_operation.hpp"
-#include "operations/problem_options.hpp"
 #include "operations/reduction/reduction.hpp"
 #include "operations/reverse/reverse.hpp"
+#include "operations/rung/problem_options.hpp"
 #include "operations/transpose/transpose.hpp"
 
 namespace tilescope::operations {

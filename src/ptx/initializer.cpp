@@ -4,8 +4,8 @@
 #include <bit>
 #include <limits>
 
+#include "ptx/constant_expression.hpp"
 #include "ptx/declaration.hpp"
-#include "ptx/expression.hpp"
 
 namespace tilescope::ptx {
 namespace {

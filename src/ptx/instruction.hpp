@@ -8,7 +8,7 @@
 
 #include "ptx/modifiers.hpp"
 #include "ptx/opcode.hpp"
-#include "ptx/types.hpp"
+#include "ptx/ptx_types.hpp"
 
 namespace tilescope::ptx {
 

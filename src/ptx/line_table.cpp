@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ptx/expression.hpp"
+#include "ptx/constant_expression.hpp"
 #include "ptx/parse_context.hpp"
 
 namespace tilescope::ptx {

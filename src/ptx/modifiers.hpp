@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ptx/types.hpp"
+#include "ptx/ptx_types.hpp"
 
 namespace tilescope::ptx {
 

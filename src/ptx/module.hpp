@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ptx/instruction.hpp"
-#include "ptx/types.hpp"
+#include "ptx/ptx_types.hpp"
 
 namespace tilescope::ptx {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ptx/expression.hpp"
+#include "ptx/constant_expression.hpp"
 #include "ptx/special_registers.hpp"
 
 namespace tilescope::ptx {

@@ -1,6 +1,6 @@
 #include "ptx/parse_context.hpp"
 
-#include "ptx/expression.hpp"
+#include "ptx/constant_expression.hpp"
 
 namespace tilescope::ptx {
 

@@ -8,8 +8,8 @@
 #include <tilescope/launch.hpp>
 #include <vector>
 
-#include "observe/counts.hpp"
-#include "observe/lane_samples.hpp"
+#include "observe/count/counts.hpp"
+#include "observe/trace/lane_samples.hpp"
 #include "report/source_text.hpp"
 
 namespace tilescope::report {

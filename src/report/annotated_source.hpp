@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "observe/counts.hpp"
+#include "observe/count/counts.hpp"
 #include "report/source_text.hpp"
 
 namespace tilescope::report {

@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "observe/counts.hpp"
+#include "observe/count/counts.hpp"
 
 namespace tilescope::report {
 

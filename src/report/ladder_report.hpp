@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "measure/ladder.hpp"
-#include "operations/operation.hpp"
+#include "operations/rung/operation.hpp"
 
 namespace tilescope::report {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <tilescope/launch.hpp>
 
-#include "observe/lane_samples.hpp"
+#include "observe/trace/lane_samples.hpp"
 
 namespace tilescope::report {
 

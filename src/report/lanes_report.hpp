@@ -7,7 +7,7 @@
 #include <tilescope/launch.hpp>
 #include <vector>
 
-#include "observe/lane_samples.hpp"
+#include "observe/trace/lane_samples.hpp"
 #include "report/source_text.hpp"
 
 namespace tilescope::report {

@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "observe/phase_trace.hpp"
+#include "observe/trace/phase_trace.hpp"
 
 namespace tilescope::report {
 

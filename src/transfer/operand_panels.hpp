@@ -8,7 +8,7 @@
 #include <tilescope/matrix.hpp>
 #include <vector>
 
-#include "operations/gemm/tensor_layout.hpp"
+#include "operations/gemm/operands/tensor_layout.hpp"
 #include "transfer/staging.hpp"
 
 namespace tilescope::transfer {

@@ -7,8 +7,8 @@
 #include <tilescope/error.hpp>
 #include <utility>
 
-#include "operations/matmul/convert.hpp"
-#include "operations/matmul/reference.hpp"
+#include "operations/numerics/conversion.hpp"
+#include "operations/numerics/product_reference.hpp"
 #include "transfer/tile_kernel.hpp"
 #include "transfer/tiled_product.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "operations/kernel_source.hpp"
+#include "operations/rung/kernel_source.hpp"
 
 namespace tilescope::transfer {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "operations/matmul/convert.hpp"
+#include "operations/numerics/conversion.hpp"
 
 namespace tilescope::transfer {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/format.hpp"
 #include "base/parallel.hpp"
-#include "operations/kernel_program.hpp"
+#include "operations/rung/kernel_program.hpp"
 
 namespace tilescope::transfer {
 namespace {

@@ -11,7 +11,7 @@
 #include <tilescope/run_report.hpp>
 #include <vector>
 
-#include "operations/task.hpp"
+#include "operations/rung/task.hpp"
 #include "transfer/chunk_size.hpp"
 
 namespace tilescope::transfer {

@@ -9,7 +9,7 @@
 
 #include "operations/elementwise/elementwise.hpp"
 #include "operations/histogram/histogram.hpp"
-#include "operations/host_array.hpp"
+#include "operations/numerics/host_array.hpp"
 #include "operations/reduction/reduction.hpp"
 #include "operations/reverse/reverse.hpp"
 

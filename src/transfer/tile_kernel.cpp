@@ -4,9 +4,9 @@
 
 #include <tilescope/error.hpp>
 
-#include "operations/gemm/ffma.hpp"
-#include "operations/gemm/general.hpp"
-#include "operations/kernel_plan.hpp"
+#include "operations/gemm/general/general.hpp"
+#include "operations/gemm/hopper/ffma.hpp"
+#include "operations/rung/kernel_plan.hpp"
 
 namespace tilescope::transfer {
 namespace {

@@ -11,8 +11,8 @@
 #include <tilescope/matrix.hpp>
 #include <tuple>
 
-#include "operations/gemm/ffma_plan.hpp"
-#include "operations/gemm/variants.hpp"
+#include "operations/gemm/dispatch/gemm_variants.hpp"
+#include "operations/gemm/hopper/ffma_plan.hpp"
 #include "operations/matmul/kernel_product.hpp"
 
 namespace tilescope::transfer {

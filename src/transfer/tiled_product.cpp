@@ -4,8 +4,8 @@
 #include <thread>
 #include <utility>
 
-#include "operations/kernel_plan.hpp"
-#include "operations/matmul/convert.hpp"
+#include "operations/numerics/conversion.hpp"
+#include "operations/rung/kernel_plan.hpp"
 
 namespace tilescope::transfer {
 namespace {

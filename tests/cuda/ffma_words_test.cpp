@@ -1,8 +1,8 @@
 // fp32 products on the GPU whose operands are copied word by word or in pairs of rows, with k long
 // enough that every buffer is filled several times: of the random problems none is such.
 #include "cuda/real_gpu.hpp"
-#include "operations/gemm/ffma_plan.hpp"
-#include "operations/gemm/variants.hpp"
+#include "operations/gemm/dispatch/gemm_variants.hpp"
+#include "operations/gemm/hopper/ffma_plan.hpp"
 #include "support/gemm_runs.hpp"
 
 namespace tilescope::operations {

@@ -2,7 +2,7 @@
 #include "measure/ladder.hpp"
 
 #include "cuda/real_gpu.hpp"
-#include "operations/gemm/gemm_operation.hpp"
+#include "operations/gemm/ladder/gemm_operation.hpp"
 #include "operations/matmul/matmul_operation.hpp"
 
 namespace tilescope {

@@ -1,6 +1,6 @@
 // Narrow products on the GPU at extents around tiles and stages, with k cut for clusters of every
 // size, and with rows that the copy engine takes: of the random problems few are such.
-#include "operations/gemm/narrow_tiles.hpp"
+#include "operations/gemm/hopper/narrow_tiles.hpp"
 
 #include <fmt/format.h>
 

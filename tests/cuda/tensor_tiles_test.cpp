@@ -1,13 +1,13 @@
 // Products in tiles on the GPU whose rows of C begin anywhere, blocks that share tiles of A, and
 // turned products.
-#include "operations/gemm/tensor_tiles.hpp"
+#include "operations/gemm/hopper/tensor_tiles.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 
 #include "cuda/real_gpu.hpp"
-#include "operations/gemm/tensor_tile_layout.hpp"
+#include "operations/gemm/hopper/tensor_tile_layout.hpp"
 #include "support/gemm_runs.hpp"
 
 namespace tilescope::operations {

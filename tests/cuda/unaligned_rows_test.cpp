@@ -1,11 +1,11 @@
 // Products on the GPU whose B has rows that begin anywhere, multiplied from registers: few of the
 // random problems for all kernels are such, so that these are drawn until 200 are.
-#include "operations/gemm/unaligned_rows.hpp"
+#include "operations/gemm/hopper/unaligned_rows.hpp"
 
 #include <fmt/format.h>
 
 #include "cuda/real_gpu.hpp"
-#include "operations/gemm/variants.hpp"
+#include "operations/gemm/dispatch/gemm_variants.hpp"
 #include "support/gemm_runs.hpp"
 
 namespace tilescope::operations {

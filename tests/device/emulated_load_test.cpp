@@ -1,7 +1,7 @@
 // Loading kernels into the emulated device: what is refused leaves the device usable.
 #include <tilescope/device.hpp>
 
-#include "device/emulated_device.hpp"
+#include "device/emulated/emulated_device.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tilescope {

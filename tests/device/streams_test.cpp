@@ -2,7 +2,7 @@
 // which a GPU need not have done.
 #include <numeric>
 
-#include "device/stream_queues.hpp"
+#include "device/emulated/stream_queues.hpp"
 #include "support/stream_cases.hpp"
 
 namespace tilescope {

@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "emulator/lanes/key.hpp"
+#include "emulator/lane_key.hpp"
 #include "emulator/machine.hpp"
-#include "ptx/parser.hpp"
+#include "ptx/module_parser.hpp"
 #include "support/gpus.hpp"
 
 namespace tilescope::emulator::test {

@@ -7,7 +7,7 @@
 #include <tilescope/error.hpp>
 
 #include "ptx/control_flow.hpp"
-#include "ptx/parser.hpp"
+#include "ptx/module_parser.hpp"
 #include "ptx/same_module.hpp"
 
 namespace {

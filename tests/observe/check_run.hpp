@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernel_run.hpp"
-#include "observe/check_observer.hpp"
+#include "observe/check/check_observer.hpp"
 
 namespace tilescope::testing {
 

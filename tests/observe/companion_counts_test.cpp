@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "device/emulated_device.hpp"
+#include "device/emulated/emulated_device.hpp"
 #include "matmul_rungs.hpp"
 #include "measure/counting.hpp"
 #include "operations/registry.hpp"

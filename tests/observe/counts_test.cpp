@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "kernel_run.hpp"
-#include "observe/count_observer.hpp"
+#include "observe/count/count_observer.hpp"
 
 namespace tilescope::observe {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "compile/compiler.hpp"
 #include "emulator/machine.hpp"
-#include "ptx/parser.hpp"
+#include "ptx/module_parser.hpp"
 #include "support/gpus.hpp"
 
 namespace tilescope::testing {

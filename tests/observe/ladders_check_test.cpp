@@ -7,7 +7,7 @@
 #include <tilescope/error.hpp>
 
 #include "check_run.hpp"
-#include "device/emulated_device.hpp"
+#include "device/emulated/emulated_device.hpp"
 #include "operations/registry.hpp"
 
 namespace tilescope::observe {

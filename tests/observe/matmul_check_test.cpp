@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "matmul_rungs.hpp"
-#include "observe/check_observer.hpp"
+#include "observe/check/check_observer.hpp"
 
 namespace tilescope::observe {
 namespace {

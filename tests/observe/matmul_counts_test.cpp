@@ -10,11 +10,11 @@
 #include <set>
 #include <sstream>
 
-#include "device/emulated_device.hpp"
+#include "device/emulated/emulated_device.hpp"
 #include "matmul_rungs.hpp"
-#include "observe/count_observer.hpp"
+#include "observe/count/count_observer.hpp"
 #include "operations/matmul/matmul_operation.hpp"
-#include "operations/matmul/variants.hpp"
+#include "operations/matmul/matmul_variants.hpp"
 
 namespace tilescope::observe {
 namespace {

@@ -8,12 +8,12 @@
 #include <map>
 #include <set>
 
-#include "device/emulated_device.hpp"
-#include "device/ptx_kernel.hpp"
+#include "device/emulated/emulated_device.hpp"
+#include "device/loading/ptx_kernel.hpp"
 #include "kernel_run.hpp"
-#include "observe/merge_plan.hpp"
-#include "operations/kernel_program.hpp"
+#include "observe/count/merge_plan.hpp"
 #include "operations/registry.hpp"
+#include "operations/rung/kernel_program.hpp"
 
 namespace tilescope::observe {
 namespace {

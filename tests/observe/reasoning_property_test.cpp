@@ -9,7 +9,7 @@
 #include <tilescope/gpu/warps.hpp>
 
 #include "kernel_run.hpp"
-#include "observe/count_observer.hpp"
+#include "observe/count/count_observer.hpp"
 
 namespace tilescope::observe {
 namespace {

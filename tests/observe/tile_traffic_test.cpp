@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "matmul_rungs.hpp"
-#include "observe/count_observer.hpp"
+#include "observe/count/count_observer.hpp"
 
 namespace tilescope::observe {
 namespace {

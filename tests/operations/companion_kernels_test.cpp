@@ -12,10 +12,10 @@
 #include "operations/blur/blur.hpp"
 #include "operations/elementwise/elementwise.hpp"
 #include "operations/histogram/histogram.hpp"
-#include "operations/kernel_program.hpp"
 #include "operations/laplacian/laplacian.hpp"
 #include "operations/reduction/reduction.hpp"
 #include "operations/reverse/reverse.hpp"
+#include "operations/rung/kernel_program.hpp"
 #include "operations/transpose/transpose.hpp"
 #include "support/gpus.hpp"
 

@@ -6,9 +6,9 @@
 
 #include "measure/ladder.hpp"
 #include "operations/elementwise/elementwise.hpp"
-#include "operations/random.hpp"
+#include "operations/numerics/random.hpp"
 #include "operations/registry.hpp"
-#include "operations/task_operation.hpp"
+#include "operations/rung/task_operation.hpp"
 #include "support/companion_cases.hpp"
 
 namespace tilescope::operations {

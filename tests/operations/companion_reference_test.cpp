@@ -9,7 +9,7 @@
 #include "operations/blur/blur.hpp"
 #include "operations/histogram/histogram.hpp"
 #include "operations/laplacian/laplacian.hpp"
-#include "operations/random.hpp"
+#include "operations/numerics/random.hpp"
 #include "operations/reduction/reduction.hpp"
 #include "operations/transpose/transpose.hpp"
 #include "support/arrays.hpp"

@@ -1,8 +1,7 @@
-#include "operations/matmul/convert.hpp"
-
 #include <limits>
 
-#include "operations/matmul/reference.hpp"
+#include "operations/numerics/conversion.hpp"
+#include "operations/numerics/product_reference.hpp"
 #include "support/matrices.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <set>
 
-#include "operations/gemm/dispatch.hpp"
-#include "operations/gemm/ffma_plan.hpp"
-#include "operations/gemm/plan_recorder.hpp"
-#include "operations/gemm/register_operand.hpp"
-#include "operations/gemm/tensor_tiles.hpp"
-#include "operations/gemm/tuned_products.hpp"
-#include "operations/gemm/variant_plans.hpp"
+#include "operations/gemm/dispatch/dispatch.hpp"
+#include "operations/gemm/dispatch/plan_recorder.hpp"
+#include "operations/gemm/dispatch/tuned_products.hpp"
+#include "operations/gemm/dispatch/variant_plans.hpp"
+#include "operations/gemm/hopper/ffma_plan.hpp"
+#include "operations/gemm/hopper/register_operand.hpp"
+#include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "support/fake_device.hpp"
 #include "support/gemm_kernels.hpp"
 #include "support/temporary_folder.hpp"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "operations/gemm/ffma.hpp"
+#include "operations/gemm/hopper/ffma.hpp"
 #include "support/gemm_kernels.hpp"
 #include "support/temporary_folder.hpp"
 

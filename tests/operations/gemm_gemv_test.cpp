@@ -1,7 +1,7 @@
 // Products with a vector, on the emulated device.
 #include "compile/compiler.hpp"
 #include "gpu/architecture.hpp"
-#include "operations/gemm/gemv.hpp"
+#include "operations/gemm/general/gemv.hpp"
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
 #include "support/temporary_folder.hpp"

@@ -5,7 +5,7 @@
 
 #include "compile/compiler.hpp"
 #include "gpu/architecture.hpp"
-#include "operations/gemm/general.hpp"
+#include "operations/gemm/general/general.hpp"
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
 #include "support/temporary_folder.hpp"

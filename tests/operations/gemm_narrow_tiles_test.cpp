@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "operations/gemm/narrow_tiles.hpp"
-#include "operations/gemm/variants.hpp"
+#include "operations/gemm/dispatch/gemm_variants.hpp"
+#include "operations/gemm/hopper/narrow_tiles.hpp"
 #include "support/gemm_kernels.hpp"
 
 namespace tilescope::operations {

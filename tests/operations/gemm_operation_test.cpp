@@ -1,5 +1,5 @@
 // The matmul ladder in every precision: its rungs, its operands, and what it takes for right.
-#include "operations/gemm/gemm_operation.hpp"
+#include "operations/gemm/ladder/gemm_operation.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 
 #include "measure/ladder.hpp"
 #include "measure/verification.hpp"
-#include "operations/gemm/accuracy.hpp"
-#include "operations/gemm/plan_recorder.hpp"
-#include "operations/gemm/variants.hpp"
+#include "operations/gemm/dispatch/gemm_variants.hpp"
+#include "operations/gemm/dispatch/plan_recorder.hpp"
+#include "operations/gemm/problem/accuracy.hpp"
 #include "operations/matmul/matmul_operation.hpp"
 #include "support/arrays.hpp"
 #include "support/gpus.hpp"

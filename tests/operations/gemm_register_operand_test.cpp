@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "operations/gemm/register_operand.hpp"
+#include "operations/gemm/hopper/register_operand.hpp"
 #include "support/gemm_kernels.hpp"
 
 namespace tilescope::operations {

@@ -5,7 +5,7 @@
 #include <tilescope/device.hpp>
 #include <vector>
 
-#include "operations/gemm/tensor_layout.hpp"
+#include "operations/gemm/operands/tensor_layout.hpp"
 
 namespace tilescope::operations {
 namespace {

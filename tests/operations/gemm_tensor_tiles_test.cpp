@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "operations/gemm/plan_recorder.hpp"
-#include "operations/gemm/tensor_tile_layout.hpp"
-#include "operations/gemm/tensor_tiles.hpp"
-#include "operations/gemm/variants.hpp"
+#include "operations/gemm/dispatch/gemm_variants.hpp"
+#include "operations/gemm/dispatch/plan_recorder.hpp"
+#include "operations/gemm/hopper/tensor_tile_layout.hpp"
+#include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "support/gemm_kernels.hpp"
 
 namespace tilescope::operations {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "operations/gemm/column_sorting.hpp"
-#include "operations/gemm/plan_recorder.hpp"
-#include "operations/gemm/unaligned_rows.hpp"
+#include "operations/gemm/dispatch/plan_recorder.hpp"
+#include "operations/gemm/hopper/unaligned_rows.hpp"
+#include "operations/gemm/operands/column_sorting.hpp"
 #include "support/gemm_kernels.hpp"
 
 namespace tilescope::operations {

@@ -2,9 +2,9 @@
 // kernels compile, and that nobody is given one who did not ask. tests/cuda runs them.
 #include <algorithm>
 
-#include "operations/gemm/plan_recorder.hpp"
-#include "operations/gemm/variants.hpp"
-#include "operations/gemm/wgmma_rungs.hpp"
+#include "operations/gemm/dispatch/gemm_variants.hpp"
+#include "operations/gemm/dispatch/plan_recorder.hpp"
+#include "operations/gemm/hopper/wgmma_rungs.hpp"
 #include "support/gemm_kernels.hpp"
 #include "support/random_gemm.hpp"
 #include "support/temporary_folder.hpp"

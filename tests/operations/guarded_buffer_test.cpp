@@ -1,4 +1,4 @@
-#include "operations/guarded_buffer.hpp"
+#include "operations/rung/guarded_buffer.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

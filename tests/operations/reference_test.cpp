@@ -1,8 +1,7 @@
-#include "operations/matmul/reference.hpp"
-
 #include <chrono>
 #include <thread>
 
+#include "operations/numerics/product_reference.hpp"
 #include "support/matrices.hpp"
 #include "support/temporary_folder.hpp"
 

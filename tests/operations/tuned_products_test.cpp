@@ -1,5 +1,5 @@
 // What was tuned, on disk: whole, damaged, of other kernels, and with several writers.
-#include "operations/gemm/tuned_products.hpp"
+#include "operations/gemm/dispatch/tuned_products.hpp"
 
 #include <fmt/format.h>
 #include <sys/wait.h>

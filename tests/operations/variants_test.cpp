@@ -1,5 +1,3 @@
-#include "operations/matmul/variants.hpp"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -7,6 +5,7 @@
 
 #include "compile/embedded_kernels.hpp"
 #include "gpu/launch_limits.hpp"
+#include "operations/matmul/matmul_variants.hpp"
 #include "support/gpus.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -5,8 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "ptx/constant_expression.hpp"
 #include "ptx/diagnostics.hpp"
-#include "ptx/expression.hpp"
 
 namespace tilescope::ptx {
 namespace {

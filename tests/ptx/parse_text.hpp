@@ -8,7 +8,7 @@
 #include <string_view>
 #include <tilescope/error.hpp>
 
-#include "ptx/parser.hpp"
+#include "ptx/module_parser.hpp"
 
 namespace tilescope::ptx {
 

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "observe/count_observer.hpp"
+#include "observe/count/count_observer.hpp"
 #include "observe/kernel_run.hpp"
 
 namespace tilescope::report {

@@ -19,6 +19,7 @@ FLOORS = [
     ["operations"],
     ["transfer"],
     ["measure", "io"],
+    ["tuning"],
     ["report"],
     ["cli"],
 ]
@@ -85,6 +86,62 @@ class Layers(unittest.TestCase):
                          ["src/emulator/a.cpp: nowhere/b.hpp is in no room"])
 
 
+def circles(includes):
+    """The sets of nodes that reach each other; `includes` maps each node to those it includes."""
+    def reached(start):
+        found, ahead = set(), [start]
+        while ahead:
+            for node in includes.get(ahead.pop(), ()):
+                if node not in found:
+                    found.add(node)
+                    ahead.append(node)
+        return found
+
+    reach = {node: reached(node) for node in includes}
+    return {tuple(sorted(other for other in reach[node] if node in reach.get(other, ())))
+            for node in includes if node in reach[node]}
+
+
+def inclusions(node_of, texts):
+    """For each node the nodes that its files include; `texts` maps paths below src/ to text."""
+    includes = {}
+    for path, text in texts.items():
+        node = node_of(path)
+        includes.setdefault(node, set())
+        for target in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.M):
+            if target in texts and node_of(target) != node:
+                includes[node].add(node_of(target))
+    return includes
+
+
+class Circles(unittest.TestCase):
+    """Arrows run one way between the folders inside a room too, and between its files."""
+
+    def texts(self):
+        return {path[len("src/"):]: read(path) for path in files("src", (".hpp", ".cpp"))}
+
+    def test_no_folders_include_each_other(self):
+        self.assertEqual(circles(inclusions(os.path.dirname, self.texts())), set())
+
+    def test_no_files_include_each_other(self):
+        self.assertEqual(circles(inclusions(lambda path: path[:-4], self.texts())), set())
+
+    def test_file_names_are_unique(self):
+        folders = {}
+        for path in self.texts():
+            folders.setdefault(os.path.basename(path)[:-4], set()).add(os.path.dirname(path))
+        self.assertEqual({name: where for name, where in folders.items() if len(where) > 1}, {})
+
+    def test_the_check_finds_what_it_is_for(self):
+        texts = {"a/x.hpp": "", "a/x.cpp": '#include "b/y.hpp"', "b/y.hpp": '#include "c/z.hpp"',
+                 "b/y.cpp": "", "c/z.hpp": "", "c/z.cpp": '#include "a/x.hpp"'}
+        self.assertEqual(circles(inclusions(os.path.dirname, texts)), {("a", "b", "c")})
+        self.assertEqual(circles(inclusions(lambda path: path[:-4], texts)),
+                         {("a/x", "b/y", "c/z")})
+        del texts["c/z.cpp"]
+        self.assertEqual(circles(inclusions(os.path.dirname, texts)), set())
+
+
 class Files(unittest.TestCase):
     def test_none_is_too_long(self):
         for folder in OWN_SOURCES:
@@ -111,7 +168,7 @@ class Files(unittest.TestCase):
 class Rungs(unittest.TestCase):
     """One kernel file and one row of the table make a rung: nothing else knows its name."""
 
-    TABLE = "src/operations/matmul/variants.cpp"
+    TABLE = "src/operations/matmul/matmul_variants.cpp"
 
     def rungs(self):
         rows = re.findall(r'\{\.name = "(\w+)",(.*?)(?=\n      \{\.name|\n  \};)', read(self.TABLE),

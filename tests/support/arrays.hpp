@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "operations/host_array.hpp"
+#include "operations/numerics/host_array.hpp"
 
 namespace tilescope::testing {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "compile/compiler.hpp"
-#include "operations/kernel_plan.hpp"
-#include "operations/kernel_source.hpp"
+#include "operations/rung/kernel_plan.hpp"
+#include "operations/rung/kernel_source.hpp"
 #include "support/gpus.hpp"
 
 namespace tilescope::testing {

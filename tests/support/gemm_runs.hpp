@@ -3,7 +3,7 @@
 
 #include <tilescope/device.hpp>
 
-#include "operations/gemm/variants.hpp"
+#include "operations/gemm/dispatch/gemm_variants.hpp"
 #include "support/random_gemm.hpp"
 
 namespace tilescope::testing {

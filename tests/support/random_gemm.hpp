@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/half.hpp"
-#include "operations/gemm/problem.hpp"
+#include "operations/gemm/problem/gemm_problem.hpp"
 
 namespace tilescope::testing {
 

@@ -14,8 +14,8 @@
 #include <tilescope/vector_add.hpp>
 
 #include "operations/elementwise/elementwise.hpp"
-#include "operations/host_array.hpp"
-#include "operations/random.hpp"
+#include "operations/numerics/host_array.hpp"
+#include "operations/numerics/random.hpp"
 #include "support/fake_device.hpp"
 #include "support/temporary_folder.hpp"
 #include "transfer/streamed_operations.hpp"

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "base/text.hpp"
-#include "device/ptx_kernel.hpp"
+#include "device/loading/ptx_kernel.hpp"
 #include "gpu/launch_limits.hpp"
-#include "ptx/parser.hpp"
+#include "ptx/module_parser.hpp"
 
 namespace tilescope::device {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/operands.hpp"
-#include "emulator/lanes/key.hpp"
+#include "emulator/lane_key.hpp"
 #include "emulator/memory_access.hpp"
 
 namespace tilescope::emulator {

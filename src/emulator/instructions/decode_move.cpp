@@ -5,7 +5,7 @@
 #include "emulator/block.hpp"
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/operands.hpp"
-#include "emulator/special_registers.hpp"
+#include "emulator/special_register_values.hpp"
 
 namespace tilescope::emulator {
 namespace {

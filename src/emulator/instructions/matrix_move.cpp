@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "emulator/block.hpp"
-#include "emulator/instructions/matrix.hpp"
+#include "emulator/instructions/matrix_fragments.hpp"
 #include "emulator/instructions/operands.hpp"
 #include "emulator/memory_access.hpp"
 

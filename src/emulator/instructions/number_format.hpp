@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "ptx/modifiers.hpp"
-#include "ptx/types.hpp"
+#include "ptx/ptx_types.hpp"
 
 namespace tilescope::emulator {
 

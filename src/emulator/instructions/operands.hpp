@@ -2,7 +2,7 @@
 #pragma once
 
 #include "emulator/decoder.hpp"
-#include "emulator/lanes/key.hpp"
+#include "emulator/lane_key.hpp"
 
 namespace tilescope::emulator {
 

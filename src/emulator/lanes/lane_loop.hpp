@@ -2,7 +2,7 @@
 #pragma once
 
 #include "emulator/context.hpp"
-#include "emulator/lanes/key.hpp"
+#include "emulator/lane_key.hpp"
 
 #ifndef TILESCOPE_LANES
 #define TILESCOPE_LANES baseline

@@ -3,8 +3,9 @@
 
 #include <memory>
 
-#include "operations/registry.hpp"
-#include "operations/task.hpp"
+#include "operations/rung/operation.hpp"
+#include "operations/rung/problem_options.hpp"
+#include "operations/rung/task.hpp"
 
 namespace tilescope::operations {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "operations/chunks.hpp"
-#include "operations/expected.hpp"
+#include "operations/numerics/chunks.hpp"
+#include "operations/numerics/expected.hpp"
 
 namespace tilescope::operations {
 

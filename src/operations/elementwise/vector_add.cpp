@@ -5,11 +5,11 @@
 
 #include "base/format.hpp"
 #include "operations/elementwise/elementwise.hpp"
+#include "operations/elementwise/elementwise_plans.hpp"
 #include "operations/elementwise/loops.hpp"
-#include "operations/elementwise/plans.hpp"
-#include "operations/problem_options.hpp"
-#include "operations/random.hpp"
-#include "operations/task_operation.hpp"
+#include "operations/numerics/random.hpp"
+#include "operations/rung/problem_options.hpp"
+#include "operations/rung/task_operation.hpp"
 
 namespace tilescope {
 namespace operations {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <tilescope/error.hpp>
 
-#include "operations/elementwise/plans.hpp"
+#include "operations/elementwise/elementwise_plans.hpp"
 
 namespace tilescope {
 namespace operations {

@@ -5,8 +5,9 @@
 #include <memory>
 #include <tilescope/histogram.hpp>
 
-#include "operations/registry.hpp"
-#include "operations/task.hpp"
+#include "operations/rung/operation.hpp"
+#include "operations/rung/problem_options.hpp"
+#include "operations/rung/task.hpp"
 
 namespace tilescope::operations {
 

@@ -4,8 +4,8 @@
 #include <tilescope/error.hpp>
 #include <vector>
 
-#include "operations/chunks.hpp"
 #include "operations/histogram/histogram.hpp"
+#include "operations/numerics/chunks.hpp"
 
 namespace tilescope::operations {
 namespace {

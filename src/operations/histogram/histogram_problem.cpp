@@ -6,9 +6,9 @@
 
 #include "base/format.hpp"
 #include "operations/histogram/histogram.hpp"
-#include "operations/problem_options.hpp"
-#include "operations/random.hpp"
-#include "operations/task_operation.hpp"
+#include "operations/numerics/random.hpp"
+#include "operations/rung/problem_options.hpp"
+#include "operations/rung/task_operation.hpp"
 
 namespace tilescope::operations {
 namespace {

@@ -1,6 +1,6 @@
 #include "operations/matmul/kernel_product.hpp"
 
-#include "operations/kernel_source.hpp"
+#include "operations/rung/kernel_source.hpp"
 
 namespace tilescope::operations {
 KernelRequest matmul_request(const MatmulVariant& variant, const MatmulPlan& plan, DataType element,

@@ -4,7 +4,7 @@
 #include <tilescope/device.hpp>
 #include <tilescope/matrix.hpp>
 
-#include "operations/matmul/variants.hpp"
+#include "operations/matmul/matmul_variants.hpp"
 
 namespace tilescope::operations {
 

@@ -5,11 +5,11 @@
 #include <tilescope/matmul.hpp>
 #include <vector>
 
-#include "operations/gemm/cpu_product.hpp"
-#include "operations/gemm/device_product.hpp"
-#include "operations/matmul/convert.hpp"
+#include "operations/gemm/product/cpu_product.hpp"
+#include "operations/gemm/product/device_product.hpp"
 #include "operations/matmul/kernel_product.hpp"
-#include "operations/matmul/variants.hpp"
+#include "operations/matmul/matmul_variants.hpp"
+#include "operations/numerics/conversion.hpp"
 
 namespace tilescope {
 namespace {

@@ -10,9 +10,9 @@
 #include "base/signals.hpp"
 #include "device/cuda/cublas.hpp"
 #include "operations/matmul/kernel_product.hpp"
-#include "operations/matmul/reference.hpp"
-#include "operations/matmul/variants.hpp"
-#include "operations/random.hpp"
+#include "operations/matmul/matmul_variants.hpp"
+#include "operations/numerics/product_reference.hpp"
+#include "operations/numerics/random.hpp"
 
 namespace tilescope::operations {
 namespace {

@@ -5,7 +5,7 @@
 #include <tilescope/matrix.hpp>
 #include <vector>
 
-#include "operations/gemm/rungs.hpp"
+#include "operations/gemm/ladder/gemm_rungs.hpp"
 
 namespace tilescope::operations {
 

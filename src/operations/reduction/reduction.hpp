@@ -4,8 +4,9 @@
 #include <memory>
 #include <tilescope/reduction.hpp>
 
-#include "operations/registry.hpp"
-#include "operations/task.hpp"
+#include "operations/rung/operation.hpp"
+#include "operations/rung/problem_options.hpp"
+#include "operations/rung/task.hpp"
 
 namespace tilescope::operations {
 

@@ -2,7 +2,7 @@
 #include <limits>
 #include <vector>
 
-#include "operations/chunks.hpp"
+#include "operations/numerics/chunks.hpp"
 #include "operations/reduction/reduction.hpp"
 
 namespace tilescope::operations {

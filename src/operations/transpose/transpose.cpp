@@ -6,10 +6,10 @@
 #include <tilescope/error.hpp>
 #include <tilescope/transpose.hpp>
 
-#include "operations/moves.hpp"
-#include "operations/problem_options.hpp"
-#include "operations/random.hpp"
-#include "operations/task_operation.hpp"
+#include "operations/numerics/random.hpp"
+#include "operations/rung/moves.hpp"
+#include "operations/rung/problem_options.hpp"
+#include "operations/rung/task_operation.hpp"
 
 namespace tilescope {
 namespace operations {

@@ -1,0 +1,98 @@
+// A GPU that is emulated on the CPU: kernels are compiled to PTX and executed warp by warp. In the
+// default stream work is done when a call returns; in other streams when somebody waits for it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tilescope/device.hpp>
+#include <vector>
+
+#include "device/emulated/stream_queues.hpp"
+#include "emulator/launch.hpp"
+#include "emulator/machine.hpp"
+
+namespace tilescope::device {
+
+/// How launches run from now on.
+struct EmulationOptions {
+  std::vector<emulator::Observer*> observers;   ///< not owned; they hear of every launch
+  std::uint64_t max_instructions = 0;           ///< warp instructions of one launch; 0: no limit
+  const std::atomic<bool>* cancel = nullptr;    ///< becoming true ends a launch soon
+  unsigned threads = 0;                         ///< host threads; 0: one for each core
+  std::function<void(std::string_view)> print;  ///< what kernels print; null: standard output
+  /// Called after each launch, whatever became of it; observers have been told before.
+  std::function<void(const emulator::LaunchSummary&)> after_launch;
+  /// False: a launch in which something went wrong is an Error(wrong_result), as a GPU reports it.
+  /// True: it is left to the observers and to `last_launch`.
+  bool tolerant = false;
+};
+
+class EmulatedDevice final : public Device {
+ public:
+  /// `gpu` is the name of a profile, such as "h200"; empty: the default.
+  explicit EmulatedDevice(std::string_view gpu = {});
+  ~EmulatedDevice() override;
+
+  DeviceKind kind() const override { return DeviceKind::emulated; }
+  std::string id() const override { return "emulated:" + gpu_; }
+  const DeviceProperties& properties() const override { return machine_->gpu(); }
+
+  void set_options(EmulationOptions options);
+  /// How the last launch went; empty before the first.
+  emulator::LaunchSummary last_launch() const;
+
+  void copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
+                      const Stream& stream) override;
+  void copy_to_host(void* to, DeviceAddress from, std::size_t bytes, const Stream& stream) override;
+  void copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
+                      const Stream& stream) override;
+  void fill(DeviceAddress to, std::uint8_t value, std::size_t bytes, const Stream& stream) override;
+  Kernel load(const KernelRequest& request) override;
+  void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
+              const Stream& stream) override;
+  void* allocate_host(std::size_t bytes, std::string& why_not) override;
+  void free_host(void* data) noexcept override;
+  bool register_host(void* data, std::size_t bytes, std::string& why_not) override;
+  void unregister_host(void* data) noexcept override;
+
+  void record(const Event& event, const Stream& stream) override;
+  void wait(const Stream& stream, const Event& event) override;
+  bool finished(const Event& event) override;
+  double elapsed_ms(const Event& from, const Event& to) override;
+  void synchronize(const Event& event) override;
+  void synchronize(const Stream& stream) override;
+  void synchronize() override;
+
+ protected:
+  std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) override;
+  std::uint64_t new_stream() override;
+  std::uint64_t new_event() override;
+  void free_bytes(std::uint64_t address) noexcept override;
+  void free_stream(std::uint64_t stream) noexcept override;
+  void free_event(std::uint64_t event) noexcept override;
+
+ private:
+  using Lock = std::lock_guard<std::recursive_mutex>;
+
+  bool is_pinned(const void* data, std::size_t bytes) const;
+  void run(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments);
+
+  std::string gpu_;
+  // Kernels keep the machine alive: their modules' variables are in its memory.
+  std::shared_ptr<emulator::Machine> machine_;
+  // A machine serves one thread at a time. Recursive: what is done may be the last owner of a
+  // kernel, which then leaves the machine.
+  std::shared_ptr<std::recursive_mutex> mutex_;
+  EmulationOptions options_;
+  emulator::LaunchSummary last_;
+  StreamQueues queues_;
+  std::map<const std::byte*, std::size_t> pinned_;  ///< host memory and its size
+};
+
+}  // namespace tilescope::device

@@ -1,0 +1,163 @@
+#include "device/loading/ptx_kernel.hpp"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "base/text.hpp"
+#include "gpu/architecture.hpp"
+#include "ptx/module_parser.hpp"
+
+namespace tilescope::device {
+namespace {
+
+/// "void lib::scale<16>(float*, int)" -> "lib::scale<16>": the parameter list is the last bracket
+/// outside of <>, the return type what comes before the last blank outside of them.
+std::string without_signature(std::string_view text) {
+  int depth = 0;
+  std::size_t begin = 0, end = text.size();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '<') ++depth;
+    if (c == '>') --depth;
+    if (depth == 0 && c == '(') {
+      end = i;
+      break;
+    }
+    if (depth == 0 && c == ' ') begin = i + 1;
+  }
+  return std::string(text.substr(begin, end - begin));
+}
+
+KernelParameter::Kind kind_of(const ptx::Parameter& parameter) {
+  if (parameter.pointer) return KernelParameter::Kind::pointer;
+  if (parameter.is_array || parameter.vector > 1) return KernelParameter::Kind::bytes;
+  switch (parameter.type) {
+    case ptx::Type::f32:
+    case ptx::Type::f64:
+      return KernelParameter::Kind::floating;
+    case ptx::Type::u8:
+    case ptx::Type::s8:
+    case ptx::Type::u16:
+    case ptx::Type::s16:
+    case ptx::Type::u32:
+    case ptx::Type::s32:
+      return KernelParameter::Kind::integer;
+    default:  // .u64 may be a pointer, .b16 a half
+      return KernelParameter::Kind::bytes;
+  }
+}
+
+std::string demangled_whole(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 && text ? text.get() : std::string();
+}
+
+/// The types of the parameters that a C++ name carries: "void scale<16>(float*, long)" has two.
+std::vector<std::string> types_in_name(const std::string& symbol) {
+  const std::string text = demangled_whole(symbol);
+  std::vector<std::string> types;
+  if (text.empty() || text.back() != ')') return types;
+  // From the end, for brackets may stand in the arguments of a template.
+  int depth = 0;
+  std::size_t end = text.size() - 1;
+  for (std::size_t i = end; i-- > 0;) {
+    const char c = text[i];
+    if (c == ')' || c == '>' || c == ']') ++depth;
+    if (c == '<' || c == '[') --depth;
+    const bool opens = c == '(' && depth == 0;
+    if (c == '(' && depth > 0) --depth;
+    if (!opens && !(c == ',' && depth == 0)) continue;
+    types.emplace_back(trim(std::string_view(text).substr(i + 1, end - i - 1)));
+    end = i;
+    if (opens) break;
+  }
+  std::reverse(types.begin(), types.end());
+  return types;
+}
+
+bool is_wide_integer(std::string_view type) {
+  return type == "long" || type == "unsigned long" || type == "long long" ||
+         type == "unsigned long long";
+}
+
+}  // namespace
+
+std::string demangled(const std::string& symbol) {
+  const std::string text = demangled_whole(symbol);
+  return text.empty() ? symbol : without_signature(text);
+}
+
+const ptx::Function& find_ptx_kernel(const ptx::Module& module, std::string_view wanted,
+                                     std::string_view file) {
+  std::vector<const ptx::Function*> kernels, matching;
+  std::string list;
+  for (const ptx::Function& function : module.functions) {
+    if (!function.is_entry || !function.has_body) continue;
+    kernels.push_back(&function);
+    const std::string plain = demangled(function.name);
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", plain);
+    if (function.name == wanted) return function;
+    if (plain == wanted || plain.substr(0, plain.find('<')) == wanted)
+      matching.push_back(&function);
+  }
+  if (wanted.empty() && kernels.size() == 1) return *kernels.front();
+  if (matching.size() == 1) return *matching.front();
+  const std::string choice = printable(list, 300);
+  if (kernels.empty()) {
+    throw Error(ErrorKind::bad_input, fmt::format("{} has no kernel (.entry)", file));
+  }
+  if (wanted.empty() || !matching.empty()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} has several kernels{}; name one with --kernel: {}", file,
+                            matching.empty() ? "" : " of that name", choice));
+  }
+  throw Error(ErrorKind::usage, fmt::format("{} has no kernel \"{}\"; it has: {}", file,
+                                            printable(wanted, 80), choice));
+}
+
+std::vector<KernelParameter> parameters_of(const ptx::Function& kernel) {
+  std::vector<KernelParameter> parameters;
+  const std::vector<std::string> types = types_in_name(kernel.name);
+  for (const ptx::Parameter& p : kernel.parameters) {
+    KernelParameter parameter{kind_of(p), p.size, p.alignment};
+    // PTX does not tell pointers from integers of 8 bytes; a C++ name does.
+    if (parameter.kind == KernelParameter::Kind::bytes && parameter.bytes == 8 && !p.is_array &&
+        types.size() == kernel.parameters.size()) {
+      const std::string_view type = types[parameters.size()];
+      if (type.ends_with('*') || type.ends_with("* const") || type.ends_with("*__restrict")) {
+        parameter.kind = KernelParameter::Kind::pointer;
+      } else if (is_wide_integer(type)) {
+        parameter.kind = KernelParameter::Kind::integer;
+      }
+    }
+    parameters.push_back(parameter);
+  }
+  return parameters;
+}
+
+compile::Program program_of(const KernelRequest& request, const DeviceProperties& gpu) {
+  if (request.language == SourceLanguage::ptx) {
+    const ptx::Module module = ptx::parse(request.source, request.source_name);
+    compile::Program program;
+    program.kernel_name = find_ptx_kernel(module, request.kernel, request.source_name).name;
+    program.ptx = request.source;
+    return program;
+  }
+  return compile::compile(
+      {.source_name = request.source_name,
+       .source = request.source,
+       .kernel = request.kernel,
+       .architecture = gpu::architecture_name(gpu.compute_major, gpu.compute_minor),
+       .defines = request.defines,
+       .include_directories = request.include_directories,
+       .headers = request.headers,
+       .extra_options = request.extra_options});
+}
+
+}  // namespace tilescope::device

@@ -1,0 +1,166 @@
+#include "emulator/special_register_values.hpp"
+
+#include <cstring>
+
+#include "emulator/block.hpp"
+#include "emulator/launch_state.hpp"
+
+namespace tilescope::emulator {
+
+using ptx::SpecialRegister;
+
+bool depends_on_block(SpecialRegister special) {
+  switch (special) {
+    case SpecialRegister::ctaid_x:
+    case SpecialRegister::ctaid_y:
+    case SpecialRegister::ctaid_z:
+    case SpecialRegister::clusterid_x:
+    case SpecialRegister::clusterid_y:
+    case SpecialRegister::clusterid_z:
+    case SpecialRegister::smid:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_counter(SpecialRegister special) {
+  switch (special) {
+    case SpecialRegister::clock:
+    case SpecialRegister::clock_hi:
+    case SpecialRegister::clock64:
+    case SpecialRegister::globaltimer:
+    case SpecialRegister::globaltimer_lo:
+    case SpecialRegister::globaltimer_hi:
+    case SpecialRegister::pm:
+    case SpecialRegister::pm64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_known(SpecialRegister special) {
+  switch (special) {
+    case SpecialRegister::current_graph_exec:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool names_reserved_shared(SpecialRegister special) {
+  switch (special) {
+    case SpecialRegister::reserved_smem_offset_begin:
+    case SpecialRegister::reserved_smem_offset_end:
+    case SpecialRegister::reserved_smem_offset_cap:
+    case SpecialRegister::reserved_smem_offset:
+      return true;
+    default:
+      return false;
+  }
+}
+
+namespace {
+
+std::uint64_t value(const LaunchState& launch, SpecialRegister special, std::uint64_t number,
+                    std::uint32_t warp, std::uint32_t lane, const Block* block,
+                    std::uint64_t local_base) {
+  const LaunchSetup& setup = launch.setup();
+  const Dim3& size = setup.block;
+  const std::uint32_t thread = warp * kWarpSize + lane;
+  switch (special) {
+    case SpecialRegister::none:
+      return local_base + number;
+    case SpecialRegister::tid_x:
+      return thread % size.x;
+    case SpecialRegister::tid_y:
+      return thread / size.x % size.y;
+    case SpecialRegister::tid_z:
+      return thread / size.x / size.y;
+    case SpecialRegister::ntid_x:
+      return size.x;
+    case SpecialRegister::ntid_y:
+      return size.y;
+    case SpecialRegister::ntid_z:
+      return size.z;
+    case SpecialRegister::ctaid_x:
+    case SpecialRegister::clusterid_x:
+      return block->index().x;
+    case SpecialRegister::ctaid_y:
+    case SpecialRegister::clusterid_y:
+      return block->index().y;
+    case SpecialRegister::ctaid_z:
+    case SpecialRegister::clusterid_z:
+      return block->index().z;
+    case SpecialRegister::nctaid_x:
+    case SpecialRegister::nclusterid_x:
+      return setup.grid.x;
+    case SpecialRegister::nctaid_y:
+    case SpecialRegister::nclusterid_y:
+      return setup.grid.y;
+    case SpecialRegister::nctaid_z:
+    case SpecialRegister::nclusterid_z:
+      return setup.grid.z;
+    // Without clusters every block is a cluster of its own.
+    case SpecialRegister::cluster_nctaid_x:
+    case SpecialRegister::cluster_nctaid_y:
+    case SpecialRegister::cluster_nctaid_z:
+    case SpecialRegister::cluster_nctarank:
+      return 1;
+    case SpecialRegister::laneid:
+      return lane;
+    case SpecialRegister::warpid:
+      return warp;
+    case SpecialRegister::nwarpid:
+      return launch.info().warps_per_block;
+    case SpecialRegister::smid:
+      return block->linear() % setup.sm_count;
+    case SpecialRegister::nsmid:
+      return setup.sm_count;
+    case SpecialRegister::gridid:
+      return setup.grid_id;
+    case SpecialRegister::lanemask_eq:
+      return 1u << lane;
+    case SpecialRegister::lanemask_le:
+      return (2u << lane) - 1;
+    case SpecialRegister::lanemask_lt:
+      return (1u << lane) - 1;
+    case SpecialRegister::lanemask_ge:
+      return ~((1u << lane) - 1);
+    case SpecialRegister::lanemask_gt:
+      return ~((2u << lane) - 1);
+    case SpecialRegister::total_smem_size:
+    case SpecialRegister::aggr_smem_size:
+      return launch.info().shared_bytes;
+    case SpecialRegister::reserved_smem_offset_begin:
+      return launch.info().shared_bytes - kReservedSharedBytes;
+    case SpecialRegister::reserved_smem_offset_end:
+      return launch.info().shared_bytes;
+    case SpecialRegister::reserved_smem_offset_cap:
+      return kReservedSharedBytes;
+    // Two parts; the second is what cooperative groups wider than a warp meet in.
+    case SpecialRegister::reserved_smem_offset:
+      return launch.info().shared_bytes - kReservedSharedBytes / (number == 0 ? 1 : 2);
+    case SpecialRegister::dynamic_smem_size:
+      return setup.dynamic_shared_bytes;
+    // The address of the workspace of grid-wide synchronisation: high half, low half.
+    case SpecialRegister::envreg:
+      return number == 1 ? setup.grid_workspace >> 32 : number == 2 ? setup.grid_workspace : 0;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+void fill_special(const LaunchState& launch, const SpecialUse& use, std::uint8_t* registers,
+                  std::uint32_t warp, const Block* block, std::uint64_t local_base) {
+  std::uint8_t* at = registers + use.offset;
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
+    const std::uint64_t v = value(launch, use.special, use.addend, warp, lane, block, local_base);
+    std::memcpy(at + lane * use.bytes, &v, use.bytes);
+  }
+}
+
+}  // namespace tilescope::emulator

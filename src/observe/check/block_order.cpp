@@ -1,0 +1,166 @@
+#include "observe/check/block_order.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilescope::observe {
+namespace {
+
+/// Leaves room for two billion events in the block that begins.
+constexpr std::uint32_t kLatestStart = 1u << 31;
+
+void raise(WarpTimes& times, const WarpTimes& to) {
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] = std::max(times[i], to[i]);
+}
+
+}  // namespace
+
+BlockOrder::BlockOrder(std::uint32_t warps)
+    : warps_(warps),
+      known_(warps),
+      whole_warp_(warps),
+      pairs_(warps),
+      fenced_(warps),
+      fenced_gpu_(warps) {}
+
+bool BlockOrder::begin_block() {
+  const bool restart = time_ > kLatestStart;
+  if (restart) {
+    time_ = 0;
+    for (WarpTimes& times : known_) times.fill(0);
+    std::fill(whole_warp_.begin(), whole_warp_.end(), 0);
+    for (auto& pairs : pairs_) pairs.reset();
+  }
+  // Times of blocks before are below the epoch and say nothing any more.
+  epoch_ = block_start_ = ++time_;
+  fences_ = gpu_fences_ = false;
+  variables_.clear();
+  for (auto& arrivals : arrivals_) arrivals.clear();
+  return restart;
+}
+
+BlockOrder::Pairs& BlockOrder::pairs(std::uint32_t warp) {
+  if (!pairs_[warp]) pairs_[warp] = std::make_unique<Pairs>();
+  return *pairs_[warp];
+}
+
+/// What any of the lanes knows, all of them know now, and what they did until now.
+void BlockOrder::order_lanes(std::uint32_t warp, emulator::LaneMask lanes) {
+  Pairs& table = pairs(warp);
+  std::array<std::uint32_t, 32> joined{};
+  for (emulator::LaneMask m = lanes; m != 0; m &= m - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(m));
+    for (std::size_t i = 0; i < 32; ++i) joined[i] = std::max(joined[i], table[lane][i]);
+  }
+  for (emulator::LaneMask m = lanes; m != 0; m &= m - 1) {
+    joined[static_cast<std::size_t>(std::countr_zero(m))] = time_;
+  }
+  for (emulator::LaneMask m = lanes; m != 0; m &= m - 1) {
+    table[static_cast<std::size_t>(std::countr_zero(m))] = joined;
+  }
+}
+
+void BlockOrder::warp_sync(std::uint32_t warp, emulator::LaneMask members,
+                           emulator::LaneMask live) {
+  ++time_;
+  if ((live & ~members) == 0) {
+    whole_warp_[warp] = time_;
+  } else {
+    order_lanes(warp, members & live);
+  }
+}
+
+void BlockOrder::arrive(const emulator::BarrierArrival& arrival) {
+  if (arrival.operation != emulator::BarrierOperation::arrive) return;
+  ++time_;
+  arrivals_[arrival.barrier].push_back({arrival.warp, time_, known_[arrival.warp]});
+}
+
+void BlockOrder::barrier(const emulator::BarrierCompletion& completion,
+                         const emulator::BlockView& view) {
+  std::array<emulator::LaneMask, kMostWarps> waited{}, came{};
+  bool all_wait = true;
+  for (const emulator::BarrierArrival& arrival : completion.arrivals) {
+    came[arrival.warp] |= arrival.mask;
+    if (arrival.operation == emulator::BarrierOperation::arrive) {
+      all_wait = false;
+    } else {
+      waited[arrival.warp] |= arrival.mask;
+    }
+  }
+  ++time_;
+  std::vector<std::uint32_t> participants, waiting;
+  for (std::uint32_t w = 0; w < warps_; ++w) {
+    if (came[w] != 0) participants.push_back(w);
+    if (waited[w] != 0) waiting.push_back(w);
+    if ((view.live(w) & ~waited[w]) != 0) all_wait = false;
+  }
+  if (fences_) join_fences(participants);
+  if (all_wait) {
+    epoch_ = time_;
+    return;
+  }
+  WarpTimes joined{};
+  for (const std::uint32_t w : waiting) raise(joined, known_[w]);
+  for (const Arrival& arrival : arrivals_[completion.barrier]) {
+    raise(joined, arrival.known);
+    joined[arrival.warp] = std::max(joined[arrival.warp], arrival.time);
+  }
+  arrivals_[completion.barrier].clear();
+  for (const std::uint32_t w : waiting) joined[w] = time_;
+  for (const std::uint32_t w : waiting) {
+    const std::uint32_t own = known_[w][w];
+    raise(known_[w], joined);
+    known_[w][w] = own;
+    if ((view.live(w) & ~waited[w]) == 0) {
+      whole_warp_[w] = time_;
+    } else {
+      order_lanes(w, waited[w]);
+    }
+  }
+}
+
+void BlockOrder::join_fences(std::span<const std::uint32_t> warps) {
+  WarpTimes all{}, gpu{};
+  for (const std::uint32_t w : warps) {
+    raise(all, fenced_[w]);
+    raise(gpu, fenced_gpu_[w]);
+  }
+  for (const std::uint32_t w : warps) {
+    fenced_[w] = all;
+    fenced_gpu_[w] = gpu;
+  }
+}
+
+void BlockOrder::fence(std::uint32_t warp, emulator::Scope scope) {
+  if (!fences_) {
+    for (WarpTimes& times : fenced_) times.fill(0);
+    for (WarpTimes& times : fenced_gpu_) times.fill(0);
+    fences_ = true;
+  }
+  ++time_;
+  WarpTimes before = known_[warp];
+  for (std::uint32_t& t : before) t = std::max(t, epoch_);
+  before[warp] = time_;
+  raise(fenced_[warp], before);
+  if (scope != emulator::Scope::block) {
+    gpu_fences_ = true;
+    raise(fenced_gpu_[warp], before);
+  }
+}
+
+void BlockOrder::release(std::uint32_t warp, std::uint64_t variable) {
+  if (!fences_) return;
+  const auto [found, fresh] = variables_.try_emplace(variable, fenced_[warp]);
+  if (!fresh) raise(found->second, fenced_[warp]);
+}
+
+void BlockOrder::acquire(std::uint32_t warp, std::uint64_t variable) {
+  const auto found = variables_.find(variable);
+  if (found == variables_.end()) return;
+  const std::uint32_t own = found->second[warp];
+  raise(known_[warp], found->second);
+  whole_warp_[warp] = std::max(whole_warp_[warp], own);
+}
+
+}  // namespace tilescope::observe

@@ -1,0 +1,329 @@
+#include "observe/check/check_block.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilescope::observe {
+namespace {
+
+using emulator::Access;
+using emulator::AccessKind;
+using emulator::LaneMask;
+using emulator::Space;
+
+bool reads(AccessKind kind) {
+  return verb_of(kind) != AccessVerb::write;
+}
+bool writes(AccessKind kind) {
+  return verb_of(kind) != AccessVerb::read;
+}
+
+/// The lanes that a warp begins with.
+LaneMask initial_lanes(const emulator::LaunchInfo& launch, std::uint32_t warp) {
+  const std::uint32_t threads = launch.threads_per_block - warp * emulator::kWarpSize;
+  return threads >= emulator::kWarpSize ? ~LaneMask{0} : (LaneMask{1} << threads) - 1;
+}
+
+/// Names a variable for BlockOrder and GridOrder: words of shared and of global memory.
+std::uint64_t variable_at(Space space, std::uint64_t address) {
+  return (address & ~std::uint64_t{3}) | (space == Space::shared ? 1 : 0);
+}
+
+}  // namespace
+
+LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch)
+    : info(launch),
+      describer(info),
+      places(launch.program),
+      values(launch.program),
+      contents(launch.memory),
+      summary(launch.memory, launch.program) {
+  if (orders_blocks(launch.program)) grid_order.emplace(values);
+  for (const emulator::InstructionInfo& instruction : launch.program.instructions()) {
+    read_rules.push_back(read_rule(*instruction.source));
+    const ptx::Opcode opcode = instruction.source->opcode;
+    const ptx::Ordering ordering = instruction.source->modifiers.ordering;
+    has_fences = has_fences || opcode == ptx::Opcode::fence || opcode == ptx::Opcode::membar ||
+                 opcode == ptx::Opcode::mbarrier_arrive ||
+                 opcode == ptx::Opcode::cp_async_mbarrier_arrive ||
+                 ordering == ptx::Ordering::release || ordering == ptx::Ordering::acq_rel ||
+                 ordering == ptx::Ordering::sc;
+  }
+}
+
+bool LaunchChecks::only_stores(const Access& access) const {
+  return access.kind == AccessKind::reduction &&
+         info.program.instruction(access.instruction).source->modifiers.reduce ==
+             ptx::ReduceOp::exch;
+}
+
+CheckBlock::CheckBlock(LaunchChecks& launch)
+    : launch_(launch),
+      order_(launch.info.warps_per_block),
+      races_(order_, launch.values),
+      local_contents_(launch.info.warps_per_block),
+      cells_(launch.info.program.instructions().size()),
+      copies_(launch.info.warps_per_block) {
+  shared_.resize(launch.info.shared_bytes);
+}
+
+void CheckBlock::begin_block(const emulator::BlockInfo& block, const emulator::BlockView& view) {
+  block_ = block.linear;
+  view_ = &view;
+  if (order_.begin_block()) {
+    shared_.resize(launch_.info.shared_bytes);
+    global_.reset();
+  }
+  races_.begin_block(block_);
+  shared_contents_.reset(launch_.info.shared_bytes);
+}
+
+void CheckBlock::end_block(bool) {
+  for (std::uint32_t w = 0; w < copies_.size(); ++w) {
+    for (const Copy& copy : copies_[w].pending) {
+      races_.finish_copy(copy.address, copy.bytes, w, copy.lane, shared_);
+    }
+    copies_[w] = {};
+  }
+  pending_reads_.finish(block_, undefined_);
+  launch_.summary.add(block_, global_, order_.block_start());
+  overflowed_ = overflowed_ || global_.overflowed();
+  global_.clear();
+  if (launch_.grid_order) launch_.grid_order->end_block(block_);
+  view_ = nullptr;
+}
+
+void CheckBlock::access(const Access& access) {
+  if (access.space == Space::local) {
+    local_access(access);
+    return;
+  }
+  if (access.space != Space::shared && access.space != Space::global) return;
+  LaneCells& cells = cells_[access.instruction];
+  cells.update(access);
+  // What the vendor's library does in the system's part of shared memory only orders threads.
+  const bool reserved =
+      access.space == Space::shared && access.mask != 0 &&
+      access.addresses[std::countr_zero(access.mask)] >= launch_.info.reserved_shared_begin;
+  if (access.space == Space::global) {
+    global_access(access, cells);
+  } else if (!reserved) {
+    shared_access(access, cells);
+  }
+  if (launch_.has_fences && strength_of(access) != Strength::plain) synchronise(access);
+}
+
+void CheckBlock::shared_access(const Access& access, const LaneCells& cells) {
+  const std::uint64_t base = base_address(access);
+  const auto at = [&](const Run& run) { return base + static_cast<std::uint64_t>(run.offset); };
+  if (reads(access.kind) && !launch_.only_stores(access)) {
+    const bool all = std::all_of(cells.runs.begin(), cells.runs.end(), [&](const Run& run) {
+      return shared_contents_.all(at(run), run.bytes);
+    });
+    if (!all) {
+      const std::uint32_t bytes = access.kind == AccessKind::matrix_load ? 16 : access.bytes;
+      for (LaneMask m = access.mask; m != 0; m &= m - 1) {
+        const int lane = std::countr_zero(m);
+        if (reads_undefined(shared_contents_, access.addresses[lane], bytes,
+                            launch_.read_rules[access.instruction])) {
+          pending_reads_.add({order_.time(), AccessTag::of(access.instruction, access.warp, lane,
+                                                           strength_of(access))},
+                             access.addresses[lane], bytes);
+        }
+      }
+    }
+  }
+  if (writes(access.kind)) {
+    // An atomic builds on what it read; only a plain write gives the element a beginning.
+    if (!pending_reads_.empty() && verb_of(access.kind) == AccessVerb::write) {
+      pending_reads_.write(order_, access.warp, cells, base, block_, undefined_);
+    }
+    for (const Run& run : cells.runs) shared_contents_.set(at(run), run.bytes);
+  }
+  races_.access(access, cells, shared_);
+  if (access.kind == AccessKind::async_store) {
+    WarpCopies& copies = copies_[access.warp];
+    for (LaneMask m = access.mask; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      copies.pending.push_back({access.addresses[lane], access.bytes,
+                                copies.committed[static_cast<std::size_t>(lane)],
+                                static_cast<std::uint8_t>(lane)});
+    }
+  }
+}
+
+void CheckBlock::global_access(const Access& access, const LaneCells& cells) {
+  if (reads(access.kind) && !launch_.contents.all_full() && !launch_.only_stores(access)) {
+    check_global_contents(access, cells);
+  }
+  races_.access(access, cells, global_);
+  if (launch_.grid_order) launch_.grid_order->access(block_, order_.time(), access, cells);
+}
+
+void CheckBlock::check_global_contents(const Access& access, const LaneCells& cells) {
+  const std::uint64_t base = base_address(access);
+  const bool all = std::all_of(cells.runs.begin(), cells.runs.end(), [&](const Run& run) {
+    const std::uint64_t address = base + static_cast<std::uint64_t>(run.offset);
+    const GlobalContents::Region* region = launch_.contents.find(address);
+    return region == nullptr || region->full ||
+           region->flags.all(address - region->begin, run.bytes);
+  });
+  if (all) return;
+  // Defined are also the bytes that this block has written.
+  struct Flags {
+    const GlobalContents::Region& region;
+    GlobalShadow& shadow;
+    std::uint32_t start;
+    bool one(std::uint64_t offset) const {
+      if (region.flags.all(offset, 1)) return true;
+      const std::uint64_t address = region.begin + offset;
+      const ShadowPage* page = shadow.page(address);
+      if (page == nullptr) return true;  // no room to remember: do not judge
+      const std::uint64_t in_page = address % ShadowPage::kBytes;
+      const Cell& cell = page->cells[page->by_bytes ? in_page : in_page / 4];
+      return cell.write.time >= start || cell.atomic.time >= start;
+    }
+    bool all(std::uint64_t offset, std::uint64_t bytes) const {
+      for (std::uint64_t i = 0; i < bytes; ++i) {
+        if (!one(offset + i)) return false;
+      }
+      return true;
+    }
+    bool any(std::uint64_t offset, std::uint64_t bytes) const {
+      for (std::uint64_t i = 0; i < bytes; ++i) {
+        if (one(offset + i)) return true;
+      }
+      return false;
+    }
+  };
+  for (LaneMask m = access.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t address = access.addresses[lane];
+    const GlobalContents::Region* region = launch_.contents.find(address);
+    if (region == nullptr || region->full) continue;
+    const Flags flags{*region, global_, order_.block_start()};
+    if (reads_undefined(flags, address - region->begin, access.bytes,
+                        launch_.read_rules[access.instruction])) {
+      undefined(access, lane);
+    }
+  }
+}
+
+void CheckBlock::local_access(const Access& access) {
+  auto& warp = local_contents_[access.warp];
+  for (LaneMask m = access.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    ByteFlags& flags = warp[static_cast<std::size_t>(lane)];
+    const std::uint64_t address = access.addresses[lane];
+    flags.grow(address + access.bytes);
+    if (reads(access.kind) &&
+        reads_undefined(flags, address, access.bytes, launch_.read_rules[access.instruction])) {
+      const emulator::Place place = view_->place(Space::local, address, access.warp, lane);
+      undefined_.add(access.instruction, Space::local,
+                     {block_, place.object.empty() ? address : place.offset,
+                      access.warp * emulator::kWarpSize + static_cast<std::uint32_t>(lane)},
+                     std::string(place.object));
+    }
+    if (writes(access.kind)) flags.set(address, access.bytes);
+  }
+}
+
+void CheckBlock::undefined(const Access& access, int lane, const std::string& variable) {
+  undefined_.add(access.instruction, access.space,
+                 {block_, access.addresses[lane],
+                  access.warp * emulator::kWarpSize + static_cast<std::uint32_t>(lane)},
+                 variable);
+}
+
+/// Atomics and strong accesses publish what their warp has fenced, and learn what others published.
+void CheckBlock::synchronise(const Access& access) {
+  const bool releases = access.order == emulator::MemoryOrder::release ||
+                        access.order == emulator::MemoryOrder::acquire_release;
+  if (strength_of(access) == Strength::pending) return;
+  if (releases) order_.fence(access.warp, access.scope);
+  for (LaneMask m = access.mask; m != 0; m &= m - 1) {
+    const std::uint64_t variable = variable_at(access.space, access.addresses[std::countr_zero(m)]);
+    const bool global = access.space == Space::global && launch_.grid_order;
+    if (reads(access.kind) && access.kind != AccessKind::reduction) {
+      order_.acquire(access.warp, variable);
+      if (global) launch_.grid_order->acquire(block_, variable);
+    }
+    if (writes(access.kind)) {
+      order_.release(access.warp, variable);
+      if (global) launch_.grid_order->release(block_, variable, order_.published(access.warp));
+    }
+  }
+}
+
+void CheckBlock::barrier_arrival(const emulator::BarrierArrival& arrival) {
+  order_.arrive(arrival);
+}
+
+void CheckBlock::barrier_completion(const emulator::BarrierCompletion& completion) {
+  if (completion.arrivals.empty()) return;
+  faults_.barrier(completion, block_, launch_.places);
+  order_.barrier(completion, *view_);
+}
+
+void CheckBlock::warp_sync(const emulator::WarpSync& sync) {
+  const LaneMask live = view_->live(sync.warp);
+  if (const LaneMask exited = initial_lanes(launch_.info, sync.warp) & ~live; exited != 0) {
+    faults_.warp_sync(sync, exited, block_);
+  }
+  order_.warp_sync(sync.warp, sync.members | sync.arrived, live);
+}
+
+void CheckBlock::fence(const emulator::Fence& fence) {
+  order_.fence(fence.warp, fence.scope);
+}
+
+void CheckBlock::async_group(const emulator::AsyncGroup& group) {
+  WarpCopies& copies = copies_[group.warp];
+  if (group.pending < 0) {
+    for (LaneMask m = group.mask; m != 0; m &= m - 1) {
+      ++copies.committed[static_cast<std::size_t>(std::countr_zero(m))];
+    }
+    return;
+  }
+  // These are about copies without a group, too.
+  const ptx::Opcode opcode = launch_.info.program.instruction(group.instruction).source->opcode;
+  const bool everything =
+      opcode == ptx::Opcode::cp_async_wait_all || opcode == ptx::Opcode::cp_async_mbarrier_arrive;
+  const auto done = [&](const Copy& copy) {
+    if ((group.mask >> copy.lane & 1) == 0) return false;
+    return everything ||
+           copy.group + static_cast<std::uint32_t>(group.pending) < copies.committed[copy.lane];
+  };
+  for (const Copy& copy : copies.pending) {
+    if (done(copy)) {
+      races_.finish_copy(copy.address, copy.bytes, group.warp, copy.lane, shared_);
+    }
+  }
+  std::erase_if(copies.pending, done);
+}
+
+void CheckBlock::frame_entry(const emulator::FrameEntry& entry) {
+  if (entry.local_bytes == 0) return;
+  for (LaneMask m = entry.mask; m != 0; m &= m - 1) {
+    ByteFlags& flags = local_contents_[entry.warp][static_cast<std::size_t>(std::countr_zero(m))];
+    flags.grow(entry.local_base + entry.local_bytes);
+    flags.clear(entry.local_base, entry.local_bytes);
+  }
+}
+
+void CheckBlock::fault(const emulator::Fault& fault) {
+  faults_.fault(fault, block_);
+}
+
+void CheckBlock::deadlock(const emulator::Deadlock& deadlock) {
+  faults_.deadlock(deadlock, block_);
+}
+
+void CheckBlock::merge_into(LaunchChecks& launch) const {
+  launch.races.merge(races_.log());
+  launch.undefined.merge(undefined_);
+  launch.faults.merge(faults_);
+  launch.overflowed = launch.overflowed || overflowed_;
+}
+
+}  // namespace tilescope::observe

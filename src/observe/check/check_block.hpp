@@ -1,0 +1,99 @@
+// The checks of one block: what CheckObserver keeps for each block in flight.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emulator/events.hpp"
+#include "observe/check/fault_findings.hpp"
+#include "observe/check/grid_order.hpp"
+#include "observe/check/grid_summary.hpp"
+#include "observe/check/initialised.hpp"
+#include "observe/check/race_checker.hpp"
+#include "observe/check/undefined_reads.hpp"
+#include "observe/describe.hpp"
+
+namespace tilescope::observe {
+
+/// What the blocks of a launch share. Only `summary` changes while blocks run (it locks), and
+/// `grid_order`, with which blocks run on one host thread.
+struct LaunchChecks {
+  explicit LaunchChecks(const emulator::LaunchInfo& info);
+  /// An exchange whose old value nobody uses.
+  bool only_stores(const emulator::Access& access) const;
+
+  emulator::LaunchInfo info;
+  Describer describer;
+  PlaceTable places;
+  StoreValues values;
+  GlobalContents contents;
+  GridSummary summary;
+  std::optional<GridOrder> grid_order;  ///< where the program orders its blocks itself
+  std::vector<ReadRule> read_rules;     ///< by instruction
+  bool has_fences = false;
+
+  // merged from the blocks
+  RaceLog races;
+  UndefinedReads undefined;
+  FaultLog faults;
+  bool overflowed = false;
+};
+
+class CheckBlock : public emulator::BlockObserver {
+ public:
+  explicit CheckBlock(LaunchChecks& launch);
+
+  void begin_block(const emulator::BlockInfo& block, const emulator::BlockView& view) override;
+  void end_block(bool complete) override;
+  void access(const emulator::Access& access) override;
+  void barrier_arrival(const emulator::BarrierArrival& arrival) override;
+  void barrier_completion(const emulator::BarrierCompletion& completion) override;
+  void warp_sync(const emulator::WarpSync& sync) override;
+  void fence(const emulator::Fence& fence) override;
+  void async_group(const emulator::AsyncGroup& group) override;
+  void frame_entry(const emulator::FrameEntry& entry) override;
+  void fault(const emulator::Fault& fault) override;
+  void deadlock(const emulator::Deadlock& deadlock) override;
+
+  void merge_into(LaunchChecks& launch) const;
+
+ private:
+  /// A lane's cp.async that has not been waited for.
+  struct Copy {
+    std::uint64_t address;
+    std::uint32_t bytes;
+    std::uint32_t group;  ///< number of the lane's group
+    std::uint8_t lane;
+  };
+  struct WarpCopies {
+    std::vector<Copy> pending;
+    std::array<std::uint32_t, emulator::kWarpSize> committed{};
+  };
+
+  void shared_access(const emulator::Access& access, const LaneCells& cells);
+  void global_access(const emulator::Access& access, const LaneCells& cells);
+  void local_access(const emulator::Access& access);
+  void check_global_contents(const emulator::Access& access, const LaneCells& cells);
+  void synchronise(const emulator::Access& access);
+  void undefined(const emulator::Access& access, int lane, const std::string& variable = {});
+
+  LaunchChecks& launch_;
+  BlockOrder order_;
+  RaceChecker races_;
+  SharedShadow shared_;
+  GlobalShadow global_;
+  ByteFlags shared_contents_;
+  std::vector<std::array<ByteFlags, emulator::kWarpSize>> local_contents_;  ///< by warp
+  std::vector<LaneCells> cells_;                                            ///< by instruction
+  std::vector<WarpCopies> copies_;
+  PendingReads pending_reads_;
+  UndefinedReads undefined_;
+  FaultLog faults_;
+  bool overflowed_ = false;
+  std::uint64_t block_ = 0;
+  const emulator::BlockView* view_ = nullptr;
+};
+
+}  // namespace tilescope::observe

@@ -1,0 +1,182 @@
+#include "observe/check/check_observer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/format.hpp"
+#include "observe/check/check_block.hpp"
+#include "observe/check/race_findings.hpp"
+
+namespace tilescope::observe {
+namespace {
+
+/// Bytes that the launch has written hold values from now on.
+void keep_contents(const GridSummary& summary, emulator::MemoryMap& memory) {
+  std::uint64_t begin = 0, end = 0;
+  const auto flush = [&] {
+    if (end == begin) return;
+    emulator::Allocation* allocation = memory.find(begin);
+    if (allocation != nullptr)
+      allocation->mark_initialised(begin - allocation->address(), end - begin);
+  };
+  const emulator::Allocation* in = nullptr;
+  summary.for_written([&](std::uint64_t address, std::uint64_t bytes) {
+    if (in == nullptr || address - in->address() >= in->bytes()) in = memory.find(address);
+    if (in == nullptr || in->fully_initialised()) return;
+    if (address != end) {
+      flush();
+      begin = address;
+    }
+    end = address + bytes;
+  });
+  flush();
+}
+
+/// Does the kernel have an effect that leaves memory alone: printing, trapping?
+bool speaks(const emulator::Program& program) {
+  for (const emulator::CodeFunction& function : program.functions()) {
+    for (const emulator::CallCode& call : function.calls) {
+      if (call.builtin == emulator::Builtin::printf ||
+          call.builtin == emulator::Builtin::assert_fail) {
+        return true;
+      }
+    }
+  }
+  return std::any_of(program.instructions().begin(), program.instructions().end(),
+                     [](const emulator::InstructionInfo& info) {
+                       return info.source->opcode == ptx::Opcode::trap;
+                     });
+}
+
+/// The source line that ran most often, and its share of all instructions in percent.
+std::pair<emulator::InstructionId, double> busiest_line(const emulator::LaunchTotals& totals,
+                                                        const PlaceTable& places) {
+  std::map<std::uint32_t, std::uint64_t> by_place;
+  for (std::uint32_t id = 0; id < totals.counts.executed.size(); ++id) {
+    by_place[places.index(id)] += totals.counts.executed[id];
+  }
+  const auto most =
+      std::max_element(by_place.begin(), by_place.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  emulator::InstructionId busiest = 0;
+  for (std::uint32_t id = 0; id < totals.counts.executed.size(); ++id) {
+    if (places.index(id) == most->first &&
+        totals.counts.executed[id] > totals.counts.executed[busiest]) {
+      busiest = id;
+    }
+  }
+  return {busiest, 100.0 * static_cast<double>(most->second) /
+                       static_cast<double>(std::max<std::uint64_t>(1, totals.warp_instructions))};
+}
+
+/// Does the instruction belong to CUDA's cooperative groups?
+bool in_cooperative_groups(const emulator::Program& program, emulator::InstructionId id) {
+  const auto levels = program.location(id);
+  return std::any_of(levels.begin(), levels.end(), [](const ptx::InlinedLocation& level) {
+    return level.file.find("cooperative_groups") != level.file.npos;
+  });
+}
+
+/// A launch that did not come to its end by itself.
+void describe_end(const emulator::LaunchTotals& totals, const LaunchChecks& launch,
+                  std::vector<Finding>& findings) {
+  Finding f;
+  if (totals.end == emulator::LaunchEnd::trapped) {
+    f.kind = FindingKind::trap;
+    f.first =
+        launch.describer.access(totals.trap.instruction, "", totals.trap.block, totals.trap.thread);
+    const std::string& what = totals.trap.what;
+    f.message = what == "trap" ? "the kernel ended the whole launch here, by a trap" : what;
+    f.cure = what.starts_with("assertion")
+                 ? "make the asserted condition hold for this thread, or correct the assertion"
+             : what.starts_with("calls nested")
+                 ? "recurse less deeply, or turn the recursion into a loop"
+             : !launch.info.cooperative &&
+                     in_cooperative_groups(launch.info.program, totals.trap.instruction)
+                 ? "launch it with --cooperative (in a program, with "
+                   "cudaLaunchCooperativeKernel): a whole grid synchronises only then"
+                 : "find out what led this thread here";
+  } else if (totals.end == emulator::LaunchEnd::budget_spent && totals.warp_instructions != 0) {
+    const auto [instruction, percent] = busiest_line(totals, launch.places);
+    f.kind = FindingKind::unfinished;
+    f.first = launch.describer.access(instruction, "", 0, 0);
+    f.first.thread.reset();
+    f.message = fmt::format(
+        "the launch was stopped after {} warp instructions, its limit; {:.0f}% of them ran in this "
+        "line",
+        format_count(totals.warp_instructions), percent);
+    f.cure = "make sure that the loop ends for every thread, or raise --max-instructions";
+  } else {
+    return;
+  }
+  findings.push_back(std::move(f));
+}
+
+}  // namespace
+
+CheckObserver::CheckObserver() = default;
+CheckObserver::~CheckObserver() = default;
+
+std::uint32_t CheckObserver::events() const {
+  return emulator::kGlobalAccess | emulator::kSharedAccess | emulator::kLocalAccess |
+         emulator::kOrder | emulator::kFrames | emulator::kFaults;
+}
+
+bool CheckObserver::wants_block_order() const {
+  return launch_ != nullptr && launch_->grid_order.has_value();
+}
+
+void CheckObserver::begin_launch(const emulator::LaunchInfo& launch) {
+  findings_.clear();
+  limitation_.clear();
+  launch_ = std::make_unique<LaunchChecks>(launch);
+}
+
+std::unique_ptr<emulator::BlockObserver> CheckObserver::make_block_observer() {
+  return std::make_unique<CheckBlock>(*launch_);
+}
+
+void CheckObserver::merge(emulator::BlockObserver& block) {
+  static_cast<CheckBlock&>(block).merge_into(*launch_);
+}
+
+void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
+  LaunchChecks& launch = *launch_;
+  const bool overflowed = launch.overflowed || launch.summary.overflowed() ||
+                          (launch.grid_order && launch.grid_order->overflowed());
+  launch.races.merge(launch.grid_order ? launch.grid_order->log()
+                                       : launch.summary.races(launch.values));
+  describe_races(launch.races, launch.describer, launch.grid_order.has_value(), findings_);
+  launch.undefined.describe(launch.describer, overflowed ? nullptr : &launch.summary, findings_);
+  launch.faults.describe(launch.describer, findings_);
+  describe_end(totals, launch, findings_);
+  const bool complete = totals.end == emulator::LaunchEnd::complete;
+  if (complete && totals.blocks_run != 0 && totals.faults == 0 && totals.deadlocked_blocks == 0 &&
+      !overflowed && !launch.summary.anything_written() && !speaks(launch.info.program)) {
+    Finding f;
+    f.kind = FindingKind::wrote_nothing;
+    f.severity = Severity::warning;
+    f.first = launch.describer.access(0, "", 0, 0);
+    f.first.thread.reset();
+    f.message = "the kernel wrote nothing to global memory: the launch has no result";
+    f.cure =
+        "check the conditions that guard the stores, the extents of the launch (--grid, --block) "
+        "and the values of its arguments";
+    findings_.push_back(std::move(f));
+  }
+  if (overflowed) {
+    limitation_ =
+        "the launch touches more global memory than the check of races and uninitialised reads "
+        "keeps records for; what lies beyond was not checked";
+    launch.info.memory.mark_all_initialised();
+  } else {
+    keep_contents(launch.summary, launch.info.memory);
+  }
+  fold(findings_);
+  launch_.reset();
+}
+
+}  // namespace tilescope::observe

@@ -1,0 +1,193 @@
+#include "observe/check/grid_summary.hpp"
+
+#include <algorithm>
+
+namespace tilescope::observe {
+
+GridSummary::GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program) {
+  for (const emulator::InstructionInfo& info : program.instructions()) {
+    exchanges_.push_back(info.source->modifiers.reduce == ptx::ReduceOp::exch);
+  }
+  for (const auto& [address, allocation] : memory.allocations()) {
+    if (allocation.kind() == emulator::AllocationKind::device_heap || allocation.bytes() == 0) {
+      continue;
+    }
+    Region region{address, allocation.bytes(), {}};
+    const std::uint64_t first = address / ShadowPage::kBytes;
+    const std::uint64_t last = (address + allocation.bytes() - 1) / ShadowPage::kBytes;
+    region.pages.resize(last - first + 1);
+    regions_.push_back(std::move(region));
+  }
+}
+
+GridSummary::~GridSummary() = default;
+
+GridSummary::Region* GridSummary::region(std::uint64_t address) {
+  auto after =
+      std::upper_bound(regions_.begin(), regions_.end(), address,
+                       [](std::uint64_t a, const Region& region) { return a < region.begin; });
+  if (after == regions_.begin()) return nullptr;
+  --after;
+  // A page may begin before the allocation does.
+  return address < after->begin + after->bytes ? &*after : nullptr;
+}
+
+void GridSummary::Page::split() {
+  for (auto& touches_of_way : touches) {
+    if (!touches_of_way) continue;
+    auto bytes = std::make_unique<Touch[]>(ShadowPage::kBytes);
+    for (std::uint32_t i = 0; i < ShadowPage::kBytes; ++i) bytes[i] = touches_of_way[i / 4];
+    touches_of_way = std::move(bytes);
+  }
+  by_bytes = true;
+}
+
+void GridSummary::add(std::uint64_t block, const GlobalShadow& shadow, std::uint32_t block_start) {
+  for (const ShadowPage* touched : shadow.pages()) {
+    Region* of = region(touched->base + touched->low);
+    if (of == nullptr || touched->high == 0) continue;
+    const std::uint64_t number = touched->base / ShadowPage::kBytes;
+    const std::lock_guard lock(locks_[number % locks_.size()]);
+    std::unique_ptr<Page>& page = of->pages[number - of->begin / ShadowPage::kBytes];
+    if (!page) page = std::make_unique<Page>();
+    if (touched->by_bytes && !page->by_bytes) page->split();
+    add_page(static_cast<std::uint32_t>(block), *touched, block_start, *page);
+  }
+  if (shadow.overflowed()) overflowed_ = true;
+}
+
+void GridSummary::add_page(std::uint32_t block, const ShadowPage& shadow, std::uint32_t block_start,
+                           Page& page) {
+  const std::uint32_t unit = shadow.by_bytes ? 1 : 4;
+  for (std::uint32_t at = shadow.low / unit; at < (shadow.high + unit - 1) / unit; ++at) {
+    const Cell& cell = shadow.cells[at];
+    // A word of the block may be four bytes here.
+    const std::uint32_t copies = page.by_bytes && !shadow.by_bytes ? 4 : 1;
+    for (std::uint32_t i = 0; i < copies; ++i) {
+      const std::uint32_t to = at * copies + i;
+      if (cell.write.time >= block_start) {
+        const bool plain = cell.write.tag.strength() == Strength::plain;
+        if (!note(page, plain ? plain_write : strong_write, to, block, cell.write.tag)) return;
+      }
+      if (cell.atomic.time >= block_start &&
+          !note(page, exchanges_[cell.atomic.tag.instruction()] ? strong_write : atomic_write, to,
+                block, cell.atomic.tag)) {
+        return;
+      }
+      for (const Event& reader : cell.reader) {
+        if (reader.time < block_start) continue;
+        const bool plain = reader.tag.strength() == Strength::plain;
+        if (!note(page, plain ? plain_read : strong_read, to, block, reader.tag)) return;
+      }
+    }
+  }
+}
+
+bool GridSummary::note(Page& page, Way way, std::uint32_t cell, std::uint32_t block,
+                       AccessTag tag) {
+  if (!page.touches[way]) {
+    const std::uint64_t bytes = page.cells() * sizeof(Touch);
+    if (bytes_used_.fetch_add(bytes) + bytes > kMostBytes) {
+      bytes_used_ -= bytes;
+      overflowed_ = true;
+      return false;
+    }
+    page.touches[way] = std::make_unique<Touch[]>(page.cells());
+  }
+  Touch& touch = page.touches[way][cell];
+  if (touch.lowest == kNobody) {
+    touch = {block, block, tag, tag};
+    return true;
+  }
+  if (block < touch.lowest) {
+    touch.lowest = block;
+    touch.of_lowest = tag;
+  }
+  if (block > touch.highest) {
+    touch.highest = block;
+    touch.of_highest = tag;
+  }
+  return true;
+}
+
+void GridSummary::add_races(const Page& page, std::uint32_t cell, std::uint64_t address,
+                            const StoreValues& values, RaceLog& log) {
+  const auto touch = [&](Way way) -> const Touch* {
+    const auto& of = page.touches[way];
+    return of && of[cell].lowest != kNobody ? &of[cell] : nullptr;
+  };
+  const auto verb = [](Way way, AccessTag tag) {
+    if (way == plain_read || way == strong_read) return AccessVerb::read;
+    return tag.strength() == Strength::atomic ? AccessVerb::atomic : AccessVerb::write;
+  };
+  // The lowest block of the one way with a different block of the other.
+  const auto pair = [&](Way a, Way b) {
+    const Touch* x = touch(a);
+    const Touch* y = touch(b);
+    if (x == nullptr || y == nullptr) return;
+    const bool use_highest = y->lowest == x->lowest;
+    std::uint64_t first = x->lowest, second = use_highest ? y->highest : y->lowest;
+    AccessTag first_tag = x->of_lowest, second_tag = use_highest ? y->of_highest : y->of_lowest;
+    if (first == second) {  // only one block of the second way: try another of the first
+      first = x->highest;
+      first_tag = x->of_highest;
+      if (first == second) return;
+    }
+    if (a == plain_write && b == plain_write &&
+        values.equal(first_tag.instruction(), second_tag.instruction(), false)) {
+      return;
+    }
+    const RaceKey key{first_tag.instruction(), second_tag.instruction(), verb(a, first_tag),
+                      verb(b, second_tag),     RaceRelation::two_blocks, emulator::Space::global};
+    log.add(key, {1, first, second, first_tag, second_tag, address});
+  };
+  pair(plain_write, plain_write);
+  pair(plain_write, plain_read);
+  pair(plain_write, strong_write);
+  pair(plain_write, strong_read);
+  pair(strong_write, plain_read);
+  pair(plain_write, atomic_write);
+  pair(atomic_write, plain_read);
+}
+
+RaceLog GridSummary::races(const StoreValues& values) const {
+  RaceLog log;
+  for (const Region& region : regions_) {
+    const std::uint64_t start = region.begin / ShadowPage::kBytes * ShadowPage::kBytes;
+    for (std::size_t p = 0; p < region.pages.size(); ++p) {
+      const Page* page = region.pages[p].get();
+      if (page == nullptr || (!page->touches[plain_write] && !page->touches[strong_write] &&
+                              !page->touches[atomic_write])) {
+        continue;
+      }
+      const std::uint32_t unit = ShadowPage::kBytes / page->cells();
+      for (std::uint32_t c = 0; c < page->cells(); ++c) {
+        add_races(*page, c, start + p * ShadowPage::kBytes + std::uint64_t{c} * unit, values, log);
+      }
+    }
+  }
+  return log;
+}
+
+bool GridSummary::written_by_other(std::uint64_t address, std::uint64_t block, bool stored) const {
+  const Region* of = region(address);
+  if (of == nullptr) return true;
+  const Page* page = of->pages[address / ShadowPage::kBytes - of->begin / ShadowPage::kBytes].get();
+  if (page == nullptr) return false;
+  const std::uint64_t offset = address % ShadowPage::kBytes;
+  const std::uint64_t cell = page->by_bytes ? offset : offset / 4;
+  for (const Way way : {plain_write, strong_write, atomic_write}) {
+    if (!page->touches[way] || (stored && way == atomic_write)) continue;
+    const Touch& touch = page->touches[way][cell];
+    if (touch.lowest != kNobody && (touch.lowest != block || touch.highest != block)) return true;
+  }
+  return false;
+}
+
+bool GridSummary::anything_written() const {
+  bool any = false;
+  for_written([&](std::uint64_t, std::uint64_t) { any = true; });
+  return any;
+}
+
+}  // namespace tilescope::observe

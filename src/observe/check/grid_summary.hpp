@@ -1,0 +1,110 @@
+// Which blocks read and wrote every cell of global memory in a launch, for what concerns several
+// blocks: races between them, and which bytes got values.
+//
+// Blocks that nothing orders race whenever two of them touch the same cell and one writes, whatever
+// the sequence they ran in. So of each cell and way of access only the lowest and the highest block
+// are kept: that is enough to know whether there were two different ones, takes bounded memory, and
+// is the same however the blocks were spread over host threads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "emulator/memory_map.hpp"
+#include "emulator/program.hpp"
+#include "observe/check/race_log.hpp"
+#include "observe/check/shadow_page.hpp"
+#include "observe/check/store_values.hpp"
+
+namespace tilescope::observe {
+
+class GridSummary {
+ public:
+  /// Of these allocations. The kernel heap is left out: its pieces change hands.
+  GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program);
+  ~GridSummary();
+
+  /// Adds what a block did. Safe from several host threads.
+  void add(std::uint64_t block, const GlobalShadow& shadow, std::uint32_t block_start);
+
+  /// Races between blocks, by address. Not while blocks run.
+  RaceLog races(const StoreValues& values) const;
+  /// Was the byte written by a block other than `block`? `stored`: by something else than atomics,
+  /// which build on what is there.
+  bool written_by_other(std::uint64_t address, std::uint64_t block, bool stored) const;
+  /// Has any block written anything?
+  bool anything_written() const;
+  /// Calls visit(first address, bytes) for every stretch that was written, ascending.
+  template <class Visit>
+  void for_written(Visit visit) const;
+
+  bool overflowed() const { return overflowed_; }
+
+ private:
+  enum Way : std::uint8_t {
+    plain_write,
+    plain_read,
+    strong_write,
+    strong_read,
+    atomic_write,
+    ways
+  };
+  struct Touch {
+    std::uint32_t lowest = kNobody, highest = 0;  ///< blocks
+    AccessTag of_lowest, of_highest;
+  };
+  static constexpr std::uint32_t kNobody = 0xffffffffu;
+  struct Page {
+    bool by_bytes = false;
+    std::array<std::unique_ptr<Touch[]>, ways> touches;  ///< one per cell; null: nobody
+    std::uint32_t cells() const { return by_bytes ? ShadowPage::kBytes : ShadowPage::kBytes / 4; }
+    void split();
+  };
+  struct Region {
+    std::uint64_t begin, bytes;
+    std::vector<std::unique_ptr<Page>> pages;
+  };
+  static constexpr std::uint64_t kMostBytes = 1ull << 30;
+
+  Region* region(std::uint64_t address);
+  const Region* region(std::uint64_t address) const {
+    return const_cast<GridSummary*>(this)->region(address);
+  }
+  void add_page(std::uint32_t block, const ShadowPage& shadow, std::uint32_t block_start,
+                Page& page);
+  bool note(Page& page, Way way, std::uint32_t cell, std::uint32_t block, AccessTag tag);
+  static void add_races(const Page& page, std::uint32_t cell, std::uint64_t address,
+                        const StoreValues& values, RaceLog& log);
+
+  std::vector<bool> exchanges_;  ///< by instruction: atomics that do not build on what is there
+  std::vector<Region> regions_;
+  std::array<std::mutex, 64> locks_;  ///< by page
+  std::atomic<std::uint64_t> bytes_used_{0};
+  std::atomic<bool> overflowed_{false};
+};
+
+template <class Visit>
+void GridSummary::for_written(Visit visit) const {
+  for (const Region& region : regions_) {
+    for (std::size_t p = 0; p < region.pages.size(); ++p) {
+      const Page* page = region.pages[p].get();
+      if (page == nullptr) continue;
+      const std::uint32_t unit = ShadowPage::kBytes / page->cells();
+      for (std::uint32_t c = 0; c < page->cells(); ++c) {
+        const auto written = [&](Way way) {
+          return page->touches[way] && page->touches[way][c].lowest != kNobody;
+        };
+        if (!written(plain_write) && !written(strong_write) && !written(atomic_write)) continue;
+        visit((region.begin / ShadowPage::kBytes + p) * ShadowPage::kBytes + c * unit, unit);
+      }
+    }
+  }
+}
+
+}  // namespace tilescope::observe

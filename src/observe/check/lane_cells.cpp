@@ -1,0 +1,57 @@
+#include "observe/check/lane_cells.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilescope::observe {
+
+void LaneCells::learn(const emulator::Access& access, std::uint32_t low) {
+  pattern = access.pattern;
+  low_bits = low;
+  const bool matrix = access.kind == emulator::AccessKind::matrix_load ||
+                      access.kind == emulator::AccessKind::matrix_store;
+  const std::uint32_t bytes = matrix ? 16 : access.bytes;
+  unit = bytes % 4 == 0 ? 4 : 1;
+  const std::uint64_t base = base_address(access);
+  cells.clear();
+  for (emulator::LaneMask m = access.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const emulator::LaneMask bit = emulator::LaneMask{1} << lane;
+    const auto first = static_cast<std::int64_t>(access.addresses[lane] - base);
+    for (std::uint32_t done = 0; done < bytes; done += unit) {
+      const std::int64_t offset = first + done;
+      if (!cells.empty() && cells.back().offset == offset) {
+        cells.back().lanes |= bit;
+      } else {
+        cells.push_back({offset, bit});
+      }
+    }
+  }
+  const auto before = [](const TouchedCell& a, const TouchedCell& b) {
+    return a.offset < b.offset;
+  };
+  if (!std::is_sorted(cells.begin(), cells.end(), before)) {
+    std::sort(cells.begin(), cells.end(), before);
+  }
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < cells.size(); ++i) {
+    if (cells[i].offset == cells[last].offset) {
+      cells[last].lanes |= cells[i].lanes;
+    } else {
+      cells[++last] = cells[i];
+    }
+  }
+  cells.resize(last + 1);
+  collides = std::any_of(cells.begin(), cells.end(),
+                         [](const TouchedCell& cell) { return !std::has_single_bit(cell.lanes); });
+  runs.clear();
+  for (const TouchedCell& cell : cells) {
+    if (!runs.empty() && runs.back().offset + runs.back().bytes == cell.offset) {
+      runs.back().bytes += unit;
+    } else {
+      runs.push_back({cell.offset, unit});
+    }
+  }
+}
+
+}  // namespace tilescope::observe

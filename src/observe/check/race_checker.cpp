@@ -1,0 +1,220 @@
+#include "observe/check/race_checker.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilescope::observe {
+namespace {
+
+using emulator::AccessKind;
+using emulator::LaneMask;
+
+/// Later than any epoch: pending writes are never out of date.
+constexpr std::uint32_t kNeverOrdered = 0xffffffffu;
+
+bool may_race(Strength a, Strength b, bool same_warp) {
+  if (a == Strength::pending || b == Strength::pending) return true;
+  if (a == Strength::plain || b == Strength::plain) return true;
+  // volatile keeps the compiler from reordering, not the lanes of a warp from running apart.
+  return same_warp && a == Strength::strong && b == Strength::strong;
+}
+
+}  // namespace
+
+Strength strength_of(const emulator::Access& access) {
+  switch (access.kind) {
+    case AccessKind::atomic:
+    case AccessKind::reduction:
+      return Strength::atomic;
+    case AccessKind::async_store:
+      return Strength::pending;
+    default:
+      break;
+  }
+  switch (access.order) {
+    case emulator::MemoryOrder::weak:
+      return Strength::plain;
+    case emulator::MemoryOrder::volatile_:
+      return Strength::strong;
+    default:
+      return Strength::atomic;
+  }
+}
+
+AccessVerb verb_of(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::load:
+    case AccessKind::async_load:
+    case AccessKind::matrix_load:
+      return AccessVerb::read;
+    case AccessKind::atomic:
+    case AccessKind::reduction:
+      return AccessVerb::atomic;
+    default:
+      return AccessVerb::write;
+  }
+}
+
+template <class Shadow>
+void RaceChecker::access(const emulator::Access& access, const LaneCells& cells, Shadow& shadow) {
+  const std::uint64_t base = base_address(access);
+  const AccessVerb verb = verb_of(access.kind);
+  Now now{access.instruction, access.warp, 0, 0, access.space, strength_of(access)};
+  const auto touch = [&](Cell& cell) {
+    switch (verb) {
+      case AccessVerb::read:
+        return read(cell, now);
+      case AccessVerb::write:
+        return write(cell, now);
+      case AccessVerb::atomic:
+        return atomic(cell, now);
+    }
+  };
+  for (const TouchedCell& touched : cells.cells) {
+    now.address = base + static_cast<std::uint64_t>(touched.offset);
+    now.lanes = touched.lanes;
+    ShadowPage* page = shadow.page(now.address);
+    if (page == nullptr) continue;
+    const auto offset = static_cast<std::uint32_t>(now.address % ShadowPage::kBytes);
+    page->touch(offset, cells.unit);
+    if (cells.unit == 1 && !page->by_bytes) page->split();
+    if (!page->by_bytes) {
+      touch(page->cells[offset / 4]);
+    } else {
+      for (std::uint32_t i = 0; i < cells.unit; ++i) {
+        touch(page->cells[offset + i]);
+        ++now.address;
+      }
+    }
+  }
+}
+template void RaceChecker::access(const emulator::Access&, const LaneCells&, SharedShadow&);
+template void RaceChecker::access(const emulator::Access&, const LaneCells&, GlobalShadow&);
+
+template <class Shadow>
+void RaceChecker::finish_copy(std::uint64_t address, std::uint32_t bytes, std::uint32_t warp,
+                              int lane, Shadow& shadow) {
+  for (std::uint32_t done = 0; done < bytes;) {
+    const std::uint64_t at = address + done;
+    ShadowPage* page = shadow.page(at);
+    if (page == nullptr) return;
+    const auto offset = static_cast<std::uint32_t>(at % ShadowPage::kBytes);
+    Cell& cell = page->cells[page->by_bytes ? offset : offset / 4];
+    AccessTag& tag = cell.write.tag;
+    if (tag.strength() == Strength::pending && tag.warp() == warp && tag.lane() == lane) {
+      tag = AccessTag::of(tag.instruction(), warp, lane, Strength::plain);
+      cell.write.time = order_.time();
+    }
+    done += page->by_bytes ? 1 : 4 - static_cast<std::uint32_t>(at % 4);
+  }
+}
+template void RaceChecker::finish_copy(std::uint64_t, std::uint32_t, std::uint32_t, int,
+                                       SharedShadow&);
+
+void RaceChecker::read(Cell& cell, const Now& now) {
+  const std::uint32_t epoch = order_.epoch();
+  if (cell.write.time >= epoch) [[unlikely]] {
+    check(cell.write, AccessVerb::write, now, AccessVerb::read);
+  }
+  if (cell.atomic.time >= epoch) [[unlikely]] {
+    check(cell.atomic, AccessVerb::atomic, now, AccessVerb::read);
+  }
+  // Of many lanes the first two stand for all.
+  const LaneMask rest = now.lanes & (now.lanes - 1);
+  const auto reader = [&](LaneMask lanes) {
+    return Event{order_.time(),
+                 AccessTag::of(now.instruction, now.warp, std::countr_zero(lanes), now.strength)};
+  };
+  remember_reader(cell, reader(now.lanes));
+  if (rest != 0) remember_reader(cell, reader(rest));
+}
+
+void RaceChecker::remember_reader(Cell& cell, const Event& reader) {
+  Event& first = cell.reader[0];
+  Event& second = cell.reader[1];
+  const std::uint32_t warp = reader.tag.warp();
+  const int lane = reader.tag.lane();
+  // Whoever comes after this reader comes after all that are ordered before it.
+  if (order_.ordered(first, warp, lane)) {
+    first = reader;
+    return;
+  }
+  const bool other_warp = warp != first.tag.warp() && second.tag.warp() == first.tag.warp();
+  if (other_warp || order_.ordered(second, warp, lane)) second = reader;
+}
+
+void RaceChecker::write(Cell& cell, const Now& now) {
+  const std::uint32_t epoch = order_.epoch();
+  const Event mine{
+      now.strength == Strength::pending ? kNeverOrdered : order_.time(),
+      AccessTag::of(now.instruction, now.warp, std::countr_zero(now.lanes), now.strength)};
+  const LaneMask rest = now.lanes & (now.lanes - 1);
+  if (rest != 0 && now.strength != Strength::strong && now.strength != Strength::atomic &&
+      !values_.equal(now.instruction, now.instruction, true)) {
+    report(mine, AccessVerb::write, now, AccessVerb::write, std::countr_zero(rest),
+           RaceRelation::same_instruction);
+  }
+  if (cell.write.time >= epoch) [[unlikely]] {
+    check(cell.write, AccessVerb::write, now, AccessVerb::write);
+  }
+  if (cell.atomic.time >= epoch) [[unlikely]] {
+    check(cell.atomic, AccessVerb::atomic, now, AccessVerb::write);
+  }
+  for (const Event& reader : cell.reader) {
+    if (reader.time >= epoch) [[unlikely]] {
+      check(reader, AccessVerb::read, now, AccessVerb::write);
+    }
+  }
+  cell.write = mine;
+}
+
+void RaceChecker::atomic(Cell& cell, const Now& now) {
+  const std::uint32_t epoch = order_.epoch();
+  if (cell.write.time >= epoch) [[unlikely]] {
+    check(cell.write, AccessVerb::write, now, AccessVerb::atomic);
+  }
+  for (const Event& reader : cell.reader) {
+    if (reader.time >= epoch) [[unlikely]] {
+      check(reader, AccessVerb::read, now, AccessVerb::atomic);
+    }
+  }
+  cell.atomic = {order_.time(), AccessTag::of(now.instruction, now.warp,
+                                              std::countr_zero(now.lanes), now.strength)};
+}
+
+void RaceChecker::check(const Event& earlier, AccessVerb earlier_verb, const Now& now,
+                        AccessVerb verb) {
+  const bool same_warp = earlier.tag.warp() == now.warp;
+  if (earlier.tag.strength() == Strength::pending) {
+    // Not even the thread that started the copy may touch it before it has waited. Its own next
+    // copy to the same place is ordered neither.
+    report(earlier, earlier_verb, now, verb, std::countr_zero(now.lanes),
+           RaceRelation::unfinished_copy);
+    return;
+  }
+  if (!may_race(earlier.tag.strength(), now.strength, same_warp)) return;
+  for (LaneMask m = now.lanes; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    if (order_.ordered(earlier, now.warp, lane)) {
+      if (!same_warp) return;  // so it is for every lane
+      continue;
+    }
+    if (earlier_verb == AccessVerb::write && verb == AccessVerb::write &&
+        values_.equal(earlier.tag.instruction(), now.instruction, true)) {
+      return;
+    }
+    report(earlier, earlier_verb, now, verb, lane,
+           same_warp ? RaceRelation::same_warp : RaceRelation::same_block);
+    return;
+  }
+}
+
+void RaceChecker::report(const Event& earlier, AccessVerb earlier_verb, const Now& now,
+                         AccessVerb verb, int lane, RaceRelation relation) {
+  const RaceKey key{
+      earlier.tag.instruction(), now.instruction, earlier_verb, verb, relation, now.space};
+  log_.add(key, {1, block_, block_, earlier.tag,
+                 AccessTag::of(now.instruction, now.warp, lane, now.strength), now.address});
+}
+
+}  // namespace tilescope::observe

@@ -1,0 +1,66 @@
+// Data races between the threads of one block, in shared and in global memory.
+//
+// Every cell of memory remembers its last write, its last atomic and two readers (access_tag.hpp).
+// A new access races with a remembered one when they are of different threads, at least one writes,
+// not both are strong or atomic, and BlockOrder does not order them. The warp's lockstep orders
+// nothing: lanes of a warp may run apart, and the chip promises no more than the program asks for.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "emulator/events.hpp"
+#include "observe/check/block_order.hpp"
+#include "observe/check/lane_cells.hpp"
+#include "observe/check/race_log.hpp"
+#include "observe/check/shadow_page.hpp"
+#include "observe/check/store_values.hpp"
+
+namespace tilescope::observe {
+
+class RaceChecker {
+ public:
+  RaceChecker(BlockOrder& order, const StoreValues& values) : order_(order), values_(values) {}
+
+  void begin_block(std::uint64_t block) { block_ = block; }
+  /// `cells` describes `access`. Shadow: SharedShadow or GlobalShadow.
+  template <class Shadow>
+  void access(const emulator::Access& access, const LaneCells& cells, Shadow& shadow);
+  /// The copies of a lane (cp.async) that were pending have landed, or the block has ended.
+  template <class Shadow>
+  void finish_copy(std::uint64_t address, std::uint32_t bytes, std::uint32_t warp, int lane,
+                   Shadow& shadow);
+
+  const RaceLog& log() const { return log_; }
+  RaceLog& log() { return log_; }
+
+ private:
+  /// One access of some lanes to one cell.
+  struct Now {
+    std::uint32_t instruction;
+    std::uint32_t warp;
+    emulator::LaneMask lanes;
+    std::uint64_t address;
+    emulator::Space space;
+    Strength strength;
+  };
+  void read(Cell& cell, const Now& now);
+  void write(Cell& cell, const Now& now);
+  void atomic(Cell& cell, const Now& now);
+  void remember_reader(Cell& cell, const Event& reader);
+  /// Reports if some of the lanes race with `earlier`.
+  void check(const Event& earlier, AccessVerb earlier_verb, const Now& now, AccessVerb verb);
+  void report(const Event& earlier, AccessVerb earlier_verb, const Now& now, AccessVerb verb,
+              int lane, RaceRelation relation);
+
+  BlockOrder& order_;
+  const StoreValues& values_;
+  std::uint64_t block_ = 0;
+  RaceLog log_;
+};
+
+/// The strength of an access's part in a race.
+Strength strength_of(const emulator::Access& access);
+AccessVerb verb_of(emulator::AccessKind kind);
+
+}  // namespace tilescope::observe

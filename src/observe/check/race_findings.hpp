@@ -1,0 +1,16 @@
+// Races in words: what is not ordered, and what would order it.
+#pragma once
+
+#include <vector>
+
+#include "observe/check/race_log.hpp"
+#include "observe/describe.hpp"
+#include "observe/findings.hpp"
+
+namespace tilescope::observe {
+
+/// `fences`: the program orders its blocks by fences (orders_blocks).
+void describe_races(const RaceLog& log, const Describer& describer, bool fences,
+                    std::vector<Finding>& findings);
+
+}  // namespace tilescope::observe

@@ -1,0 +1,50 @@
+// Races as they are met: folded by the two instructions, with the first example in block order.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "observe/access_tag.hpp"
+
+namespace tilescope::observe {
+
+/// How the two threads stand to each other.
+enum class RaceRelation : std::uint8_t {
+  same_instruction,  ///< lanes of a warp store to one address with one instruction
+  same_warp,
+  same_block,
+  two_blocks,
+  unfinished_copy,  ///< cp.async data touched before the copy was waited for
+};
+
+struct RaceKey {
+  std::uint32_t earlier = 0, later = 0;  ///< InstructionId
+  AccessVerb earlier_verb = AccessVerb::write, later_verb = AccessVerb::write;
+  RaceRelation relation = RaceRelation::same_block;
+  emulator::Space space = emulator::Space::shared;
+
+  friend auto operator<=>(const RaceKey&, const RaceKey&) = default;
+};
+
+struct RaceExample {
+  std::uint64_t count = 0;
+  std::uint64_t earlier_block = 0, later_block = 0;
+  AccessTag earlier, later;
+  std::uint64_t address = 0;
+};
+
+class RaceLog {
+ public:
+  void add(const RaceKey& key, const RaceExample& example);
+  /// Of races with the same key the example of the lower block stays; counts are added.
+  void merge(const RaceLog& other);
+  /// In order of key.
+  const std::map<RaceKey, RaceExample>& races() const { return races_; }
+
+ private:
+  std::map<RaceKey, RaceExample> races_;
+};
+
+}  // namespace tilescope::observe

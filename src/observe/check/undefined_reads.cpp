@@ -1,0 +1,130 @@
+#include "observe/check/undefined_reads.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace tilescope::observe {
+
+GlobalContents::GlobalContents(const emulator::MemoryMap& memory) {
+  for (const auto& [address, allocation] : memory.allocations()) {
+    Region region{address, allocation.bytes(), true, {}};
+    // What the kernel heap holds is not followed.
+    if (!allocation.fully_initialised() &&
+        allocation.kind() != emulator::AllocationKind::device_heap) {
+      region.full = all_full_ = false;
+      region.flags.reset(allocation.bytes());
+      for (const emulator::ByteRange& range : allocation.initialised()) {
+        region.flags.set(range.begin, range.end - range.begin);
+      }
+    }
+    regions_.push_back(std::move(region));
+  }
+}
+
+const GlobalContents::Region* GlobalContents::find(std::uint64_t address) const {
+  auto after =
+      std::upper_bound(regions_.begin(), regions_.end(), address,
+                       [](std::uint64_t a, const Region& region) { return a < region.begin; });
+  if (after == regions_.begin()) return nullptr;
+  --after;
+  return address - after->begin < after->bytes ? &*after : nullptr;
+}
+
+void UndefinedReads::add(emulator::InstructionId id, emulator::Space space, const Example& example,
+                         const std::string& variable) {
+  Reads& reads = reads_[{id, space}];
+  ++reads.count;
+  if (reads.examples.size() == kMostExamples && *reads.examples.rbegin() < example) return;
+  reads.examples.insert(example);
+  if (reads.examples.size() > kMostExamples) reads.examples.erase(std::prev(reads.examples.end()));
+  if (reads.variable.empty()) reads.variable = variable;
+}
+
+void UndefinedReads::merge(const UndefinedReads& other) {
+  for (const auto& [key, reads] : other.reads_) {
+    Reads& into = reads_[key];
+    into.count += reads.count;
+    into.examples.insert(reads.examples.begin(), reads.examples.end());
+    while (into.examples.size() > kMostExamples) {
+      into.examples.erase(std::prev(into.examples.end()));
+    }
+    if (into.variable.empty()) into.variable = reads.variable;
+  }
+}
+
+void PendingReads::add(const Event& read, std::uint64_t address, std::uint32_t bytes) {
+  // One word stands for the access: the others are written with it, or tell no more.
+  if (reads_.size() < kMost && bytes != 0) reads_.emplace(address / 4, Read{read, address});
+}
+
+void PendingReads::confirm(const Read& read, std::uint64_t block, UndefinedReads& undefined) {
+  undefined.add(read.event.tag.instruction(), emulator::Space::shared,
+                {block, read.address, read.event.tag.thread()});
+}
+
+void PendingReads::write(const BlockOrder& order, std::uint32_t warp, const LaneCells& cells,
+                         std::uint64_t base, std::uint64_t block, UndefinedReads& undefined) {
+  for (const TouchedCell& touched : cells.cells) {
+    const std::uint64_t address = base + static_cast<std::uint64_t>(touched.offset);
+    const auto [first, last] = reads_.equal_range(address / 4);
+    for (auto at = first; at != last;) {
+      const Read& read = at->second;
+      bool ordered = true;
+      for (emulator::LaneMask m = touched.lanes; m != 0; m &= m - 1) {
+        ordered = ordered && order.ordered(read.event, warp, std::countr_zero(m));
+      }
+      if (ordered) confirm(read, block, undefined);
+      at = reads_.erase(at);
+    }
+  }
+}
+
+void PendingReads::finish(std::uint64_t block, UndefinedReads& undefined) {
+  for (const auto& [word, read] : reads_) confirm(read, block, undefined);
+  reads_.clear();
+}
+
+void UndefinedReads::describe(const Describer& describer, const GridSummary* summary,
+                              std::vector<Finding>& findings) const {
+  for (const auto& [key, reads] : reads_) {
+    const auto& [id, space] = key;
+    std::vector<Example> confirmed(reads.examples.begin(), reads.examples.end());
+    if (space == emulator::Space::global) {
+      if (summary == nullptr) continue;
+      // Atomics of other blocks found nothing either; a store may have come in time.
+      const ptx::Opcode opcode = describer.launch().program.instruction(id).source->opcode;
+      const bool atomic = opcode == ptx::Opcode::atom || opcode == ptx::Opcode::red;
+      std::erase_if(confirmed, [&](const Example& example) {
+        return summary->written_by_other(example.address, example.block, atomic);
+      });
+    }
+    if (confirmed.empty()) continue;
+    const Example& first = confirmed.front();
+    Finding f;
+    f.kind = FindingKind::uninitialised_read;
+    f.first =
+        describer.access(id, describer.action(id, AccessVerb::read), first.block, first.thread);
+    f.address = space == emulator::Space::local
+                    ? describer.element(reads.variable.empty() ? "local memory" : reads.variable,
+                                        static_cast<std::int64_t>(first.address), id)
+                    : describer.address(space, first.address, id);
+    f.message = space == emulator::Space::local
+                    ? fmt::format("{} is read before anything was written to it", f.address)
+                    : fmt::format("{} in {} memory is read before anything was written to it",
+                                  f.address, emulator::to_string(space));
+    f.cure =
+        space == emulator::Space::shared
+            ? "give every element that is read a value first, and put __syncthreads() between "
+              "writing and reading where another thread writes it"
+        : space == emulator::Space::global
+            ? "fill the buffer before the launch (cudaMemset, cudaMemcpy; --arg ...=zeros), or "
+              "write the element first"
+            : "give the variable a value before it is read";
+    f.count = confirmed.size() == reads.examples.size() ? reads.count : confirmed.size();
+    findings.push_back(std::move(f));
+  }
+}
+
+}  // namespace tilescope::observe

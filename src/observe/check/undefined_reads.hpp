@@ -1,0 +1,96 @@
+// Reads of memory that nobody has given a value.
+//
+// Local memory: judged at once, byte by byte. Shared memory: a read of what is written later by a
+// thread that nothing orders after it is a race, which is reported as one; it is undefined for
+// certain when the write is ordered after it, or never comes. So candidates wait for the write
+// (PendingReads). Global memory: what the host or an earlier
+// launch has written is defined; so is what the block itself wrote before. A byte that another
+// block of the same launch writes is no undefined read: whether it comes in time is a question of
+// order, which the race check answers. So candidates wait until the launch has ended.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "emulator/events.hpp"
+#include "emulator/memory_map.hpp"
+#include "observe/access_tag.hpp"
+#include "observe/check/block_order.hpp"
+#include "observe/check/grid_summary.hpp"
+#include "observe/check/initialised.hpp"
+#include "observe/check/lane_cells.hpp"
+#include "observe/describe.hpp"
+
+namespace tilescope::observe {
+
+/// What the global memory of a launch holds when it begins. Not changed while blocks run.
+class GlobalContents {
+ public:
+  explicit GlobalContents(const emulator::MemoryMap& memory);
+
+  struct Region {
+    std::uint64_t begin, bytes;
+    bool full;
+    ByteFlags flags;  ///< empty where full
+  };
+  /// Null outside all allocations.
+  const Region* find(std::uint64_t address) const;
+  bool all_full() const { return all_full_; }
+
+ private:
+  std::vector<Region> regions_;
+  bool all_full_ = true;
+};
+
+/// Folded by instruction; the examples of the lowest blocks and addresses stay.
+class UndefinedReads {
+ public:
+  struct Example {
+    std::uint64_t block, address;
+    std::uint32_t thread;
+    friend auto operator<=>(const Example&, const Example&) = default;
+  };
+  struct Reads {
+    std::uint64_t count = 0;  ///< lanes
+    std::set<Example> examples;
+    std::string variable;  ///< of local memory: the name at the time
+  };
+  void add(emulator::InstructionId id, emulator::Space space, const Example& example,
+           const std::string& variable = {});
+  void merge(const UndefinedReads& other);
+  /// `summary` null: nothing is known of other blocks' writes, reads of global memory are left out.
+  void describe(const Describer& describer, const GridSummary* summary,
+                std::vector<Finding>& findings) const;
+
+ private:
+  static constexpr std::size_t kMostExamples = 64;
+  std::map<std::pair<emulator::InstructionId, emulator::Space>, Reads> reads_;
+};
+
+/// Reads of shared memory of one block that found nothing written.
+class PendingReads {
+ public:
+  bool empty() const { return reads_.empty(); }
+  void add(const Event& read, std::uint64_t address, std::uint32_t bytes);
+  /// The lanes of `touched` write now: reads that they race with are forgotten, others are
+  /// undefined.
+  void write(const BlockOrder& order, std::uint32_t warp, const LaneCells& cells,
+             std::uint64_t base, std::uint64_t block, UndefinedReads& undefined);
+  /// Nobody will write any more.
+  void finish(std::uint64_t block, UndefinedReads& undefined);
+
+ private:
+  static constexpr std::size_t kMost = 1u << 16;
+  struct Read {
+    Event event;
+    std::uint64_t address;
+  };
+  static void confirm(const Read& read, std::uint64_t block, UndefinedReads& undefined);
+
+  std::multimap<std::uint64_t, Read> reads_;  ///< by word
+};
+
+}  // namespace tilescope::observe

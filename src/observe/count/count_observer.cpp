@@ -1,0 +1,319 @@
+#include "observe/count/count_observer.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "gpu/coalescing.hpp"
+#include "gpu/shared_banks.hpp"
+#include "observe/count/divergence_cost.hpp"
+#include "observe/lane_runs.hpp"
+#include "observe/shared_use.hpp"
+
+namespace tilescope::observe {
+namespace {
+
+using emulator::Access;
+using emulator::AccessKind;
+using emulator::Space;
+
+bool writes(AccessKind kind) {
+  return kind == AccessKind::store || kind == AccessKind::atomic || kind == AccessKind::reduction;
+}
+bool reads(AccessKind kind) {
+  return kind == AccessKind::load || kind == AccessKind::async_load || kind == AccessKind::atomic ||
+         kind == AccessKind::reduction;
+}
+
+/// What one execution of a pattern adds, and how often it did. Sectors depend on where in a sector
+/// the first lane's address lies, so that there is one for each of its words; wavefronts do not.
+struct Cost {
+  std::uint64_t hits = 0;
+  std::uint32_t units = 0;  ///< sectors, or wavefronts in shared memory
+  std::uint32_t ideal = 0;
+};
+
+/// The last pattern of an instruction. Most executions find theirs here and only count a hit.
+struct Slot {
+  std::uint32_t pattern = 0;
+  Space space = Space::global;
+  AccessKind kind = AccessKind::load;
+  bool counted = true;     ///< false: a part of a joined access that another instruction stands for
+  std::uint8_t known = 0;  ///< one bit for each of `costs`
+  std::uint32_t low_bits = 0;  ///< of the first lane's address, below a word
+  std::uint32_t ways = 0;
+  std::array<Cost, 8> costs;
+  std::vector<AccessTally> tallies;
+  // global memory only
+  std::vector<Run> runs;
+  std::uint64_t last_base = 0;
+  std::uint32_t region = Footprint::kNowhere;
+};
+
+constexpr std::uint32_t word_bytes = 4;
+
+std::size_t cost_index(Space space, std::uint64_t base) {
+  return space == Space::shared ? 0 : base / word_bytes % 8;
+}
+
+AccessTally& tally_of(std::vector<AccessTally>& tallies, Space space, AccessKind kind) {
+  for (AccessTally& tally : tallies) {
+    if (tally.space == space && tally.kind == kind) return tally;
+  }
+  tallies.push_back({space, kind, {}, {}});
+  return tallies.back();
+}
+
+class BlockCounts : public emulator::BlockObserver {
+ public:
+  BlockCounts(const emulator::Program& program, const MergePlan& plan, Footprint& footprint)
+      : slots_(program.instructions().size()),
+        divergent_(slots_.size()),
+        diverged_(slots_.size()),
+        program_(program),
+        plan_(plan),
+        footprint_(footprint) {}
+
+  void begin_block(const emulator::BlockInfo& block, const emulator::BlockView&) override {
+    block_ = block.linear;
+  }
+
+  void access(const Access& a) override {
+    Slot& slot = slots_[a.instruction];
+    const std::uint64_t base = base_address(a);
+    const bool same = a.pattern != 0 && a.pattern == slot.pattern && a.space == slot.space &&
+                      base % word_bytes == slot.low_bits;
+    if (!same) begin_pattern(a, base, slot);
+    const std::size_t index = cost_index(a.space, base);
+    if ((slot.known >> index & 1U) == 0) learn(a, index, slot);
+    ++slot.costs[index].hits;
+    if (a.space != Space::global || (same && base == slot.last_base)) return;
+    mark(a, base, slot);
+  }
+
+  void branch(const emulator::Branch& b) override {
+    if (!b.divergent()) return;
+    ++divergent_[b.instruction];
+    std::optional<DivergedWarp>& kept = diverged_[b.instruction];
+    const bool first =
+        !kept || block_ < kept->block || (block_ == kept->block && b.warp < kept->warp);
+    if (first) kept = {block_, b.warp, b.active, b.taken, false, 0};
+  }
+
+  void flush() {
+    for (Slot& slot : slots_) flush(slot);
+  }
+  std::vector<Slot> slots_;
+  std::vector<std::uint64_t> divergent_;
+  std::vector<std::optional<DivergedWarp>> diverged_;
+
+ private:
+  static void flush(Slot& slot) {
+    if (slot.known == 0) return;
+    if (slot.counted) {
+      AccessTally& tally = tally_of(slot.tallies, slot.space, slot.kind);
+      for (const Cost& cost : slot.costs) {
+        const std::uint64_t n = cost.hits;
+        if (n == 0) continue;
+        if (slot.space == Space::shared) {
+          tally.wavefronts += {n, cost.units * n, cost.ideal * n, slot.ways};
+        } else {
+          tally.sectors += {n, cost.units * n, cost.ideal * n};
+        }
+      }
+    }
+    slot.costs = {};
+    slot.known = 0;
+  }
+
+  void begin_pattern(const Access& a, std::uint64_t base, Slot& slot) {
+    flush(slot);
+    slot.pattern = a.pattern;
+    slot.space = a.space;
+    slot.kind = a.kind;
+    slot.low_bits = static_cast<std::uint32_t>(base % word_bytes);
+    slot.counted = true;
+    slot.ways = 0;
+    if (a.space == Space::global) find_runs(a, slot.runs);
+  }
+
+  void learn(const Access& a, std::size_t index, Slot& slot) {
+    slot.known |= static_cast<std::uint8_t>(1U << index);
+    Cost& cost = slot.costs[index];
+    if (a.space == Space::shared) {
+      learn_shared(a, cost, slot);
+    } else if (a.space == Space::global || a.space == Space::local) {
+      const gpu::Sectors s = a.space == Space::global
+                                 ? gpu::coalesce(a.addresses, a.mask, a.bytes)
+                                 : gpu::coalesce_local(a.addresses, a.mask, a.bytes);
+      cost.units = s.sectors;
+      cost.ideal = s.ideal;
+    }
+  }
+
+  void learn_shared(const Access& a, Cost& cost, Slot& slot) const {
+    const MergedAccess merged = plan_.empty() ? MergedAccess{} : plan_[a.instruction];
+    slot.counted = merged.role != MergeRole::member;
+    if (!slot.counted) return;
+    const gpu::SharedUse use = shared_use(*program_.instruction(a.instruction).source, a.kind);
+    gpu::SharedWavefronts w;
+    if (a.kind == AccessKind::matrix_load || a.kind == AccessKind::matrix_store) {
+      w = gpu::matrix_wavefronts(a.addresses, a.mask);
+    } else if (merged.role == MergeRole::leader) {
+      std::array<std::uint64_t, emulator::kWarpSize> lowest;
+      for (std::size_t l = 0; l < lowest.size(); ++l) {
+        lowest[l] = a.addresses[l] + static_cast<std::uint64_t>(std::int64_t{merged.shift});
+      }
+      w = gpu::shared_wavefronts(lowest.data(), a.mask, merged.bytes, use);
+    } else {
+      w = gpu::shared_wavefronts(a.addresses, a.mask, a.bytes, use);
+    }
+    cost.units = w.wavefronts;
+    cost.ideal = w.ideal;
+    slot.ways = w.ways;
+  }
+
+  void mark(const Access& a, std::uint64_t base, Slot& slot) {
+    slot.last_base = base;
+    for (const Run& run : slot.runs) {
+      const std::uint64_t address = base + static_cast<std::uint64_t>(run.offset);
+      slot.region = footprint_.find(address, slot.region);
+      if (slot.region == Footprint::kNowhere) continue;
+      if (reads(a.kind)) footprint_.mark(slot.region, address, run.bytes, false);
+      if (writes(a.kind)) footprint_.mark(slot.region, address, run.bytes, true);
+    }
+  }
+
+  const emulator::Program& program_;
+  const MergePlan& plan_;
+  Footprint& footprint_;
+  std::uint64_t block_ = 0;
+};
+
+void add_tally(Counts& counts, const AccessTally& tally) {
+  switch (tally.space) {
+    case Space::global:
+      switch (tally.kind) {
+        case AccessKind::load:
+        case AccessKind::async_load:
+          counts.global_load += tally.sectors;
+          return;
+        case AccessKind::atomic:
+          counts.global_atomic += tally.sectors;
+          return;
+        case AccessKind::reduction:
+          counts.global_reduction += tally.sectors;
+          return;
+        default:
+          counts.global_store += tally.sectors;
+          return;
+      }
+    case Space::local:
+      (writes(tally.kind) ? counts.local_store : counts.local_load) += tally.sectors;
+      return;
+    case Space::shared:
+      switch (tally.kind) {
+        case AccessKind::load:
+        case AccessKind::matrix_load:
+          counts.shared_load += tally.wavefronts;
+          return;
+        case AccessKind::atomic:
+        case AccessKind::reduction:
+          counts.shared_atomic += tally.wavefronts;
+          return;
+        case AccessKind::async_store:
+          counts.shared_async += tally.wavefronts;
+          return;
+        default:
+          counts.shared_store += tally.wavefronts;
+          return;
+      }
+    default:
+      return;
+  }
+}
+
+bool jumps_back(const emulator::Program& program, emulator::InstructionId id) {
+  const emulator::InstructionInfo& info = program.instruction(id);
+  if (info.source->opcode != ptx::Opcode::bra || info.source->operands.empty()) return false;
+  const std::uint32_t label = info.source->operands[0].label;
+  const auto& labels = program.functions()[info.function].source->labels;
+  return label < labels.size() && labels[label].instruction <= info.index;
+}
+
+}  // namespace
+
+CountObserver::CountObserver(std::optional<MergePlan> plan) : given_plan_(std::move(plan)) {}
+CountObserver::~CountObserver() = default;
+
+std::uint32_t CountObserver::events() const {
+  return emulator::kGlobalAccess | emulator::kSharedAccess | emulator::kLocalAccess |
+         emulator::kBranches;
+}
+
+void CountObserver::begin_launch(const emulator::LaunchInfo& launch) {
+  program_ = &launch.program;
+  plan_ = given_plan_ ? *given_plan_ : merge_by_rule(launch.program);
+  footprint_ = std::make_unique<Footprint>(launch.memory);
+  const std::size_t count = launch.program.instructions().size();
+  tallies_.assign(count, {});
+  divergent_.assign(count, 0);
+  diverged_.assign(count, std::nullopt);
+  result_ = {};
+  result_.kernel = launch.kernel;
+}
+
+std::unique_ptr<emulator::BlockObserver> CountObserver::make_block_observer() {
+  return std::make_unique<BlockCounts>(*program_, plan_, *footprint_);
+}
+
+void CountObserver::merge(emulator::BlockObserver& block) {
+  auto& counts = static_cast<BlockCounts&>(block);
+  counts.flush();
+  for (std::size_t id = 0; id < tallies_.size(); ++id) {
+    for (const AccessTally& tally : counts.slots_[id].tallies) {
+      AccessTally& sum = tally_of(tallies_[id], tally.space, tally.kind);
+      sum.sectors += tally.sectors;
+      sum.wavefronts += tally.wavefronts;
+    }
+    divergent_[id] += counts.divergent_[id];
+    const std::optional<DivergedWarp>& other = counts.diverged_[id];
+    if (other && (!diverged_[id] || other->block < diverged_[id]->block)) diverged_[id] = other;
+  }
+}
+
+void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
+  const PlaceTable places(*program_, counted_place);
+  DivergenceCost cost(*program_, totals.counts);
+  std::vector<Counts> lines(places.places().size());
+  for (std::uint32_t id = 0; id < tallies_.size(); ++id) {
+    const ptx::Instruction& source = *program_->instruction(id).source;
+    Counts counts;
+    counts.instructions = totals.counts.executed[id];
+    if (counts.instructions == 0) continue;
+    counts.thread_instructions = totals.counts.active[id];
+    counts.guarded_on = totals.counts.on[id];
+    for (const AccessTally& tally : tallies_[id]) add_tally(counts, tally);
+    const bool jump = source.opcode == ptx::Opcode::bra && source.guarded();
+    if (jump || source.opcode == ptx::Opcode::brx_idx) counts.branches = counts.instructions;
+    counts.divergent_branches = divergent_[id];
+    if (diverged_[id]) {
+      diverged_[id]->backward = jumps_back(*program_, id);
+      diverged_[id]->idle_lanes = cost.idle_lanes(id);
+    }
+    if (source.opcode == ptx::Opcode::bar || source.opcode == ptx::Opcode::barrier) {
+      counts.barriers = counts.instructions;
+    }
+    counts.operations = operations_of(source, counts.guarded_on, counts.instructions);
+    lines[places.index(id)] += counts;
+    result_.totals += counts;
+    result_.instructions.push_back({id, places.place(id), counts, diverged_[id]});
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].instructions != 0) result_.lines.push_back({places.places()[i], lines[i]});
+  }
+  result_.footprint = footprint_->result();
+  result_.complete = totals.end == emulator::LaunchEnd::complete && totals.deadlocked_blocks == 0;
+  footprint_.reset();
+}
+
+}  // namespace tilescope::observe

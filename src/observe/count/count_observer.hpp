@@ -1,0 +1,53 @@
+// The observer that counts.
+//
+//     CountObserver counter;
+//     options.observers = {&counter};
+//     machine.launch(...);
+//     report(counter.result());
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "emulator/events.hpp"
+#include "observe/count/counts.hpp"
+#include "observe/count/merge_plan.hpp"
+
+namespace tilescope::observe {
+
+/// What one instruction's accesses add up to.
+struct AccessTally {
+  emulator::Space space = emulator::Space::global;
+  emulator::AccessKind kind = emulator::AccessKind::load;
+  SectorCounts sectors;
+  WavefrontCounts wavefronts;
+};
+
+class CountObserver : public emulator::Observer {
+ public:
+  /// Without a plan, accesses are joined by merge_by_rule.
+  explicit CountObserver(std::optional<MergePlan> plan = std::nullopt);
+  ~CountObserver() override;
+
+  std::uint32_t events() const override;
+  void begin_launch(const emulator::LaunchInfo& launch) override;
+  std::unique_ptr<emulator::BlockObserver> make_block_observer() override;
+  void merge(emulator::BlockObserver& block) override;
+  void end_launch(const emulator::LaunchTotals& totals) override;
+
+  /// Of the last launch that has ended.
+  const LaunchCounts& result() const { return result_; }
+
+ private:
+  std::optional<MergePlan> given_plan_;
+  MergePlan plan_;
+  const emulator::Program* program_ = nullptr;
+  std::unique_ptr<Footprint> footprint_;
+  std::vector<std::vector<AccessTally>> tallies_;  ///< by instruction; one for each space it meets
+  std::vector<std::uint64_t> divergent_;
+  std::vector<std::optional<DivergedWarp>> diverged_;
+  LaunchCounts result_;
+};
+
+}  // namespace tilescope::observe

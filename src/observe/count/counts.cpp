@@ -1,0 +1,86 @@
+#include "observe/count/counts.hpp"
+
+#include <algorithm>
+
+#include "gpu/coalescing.hpp"
+
+namespace tilescope::observe {
+
+SectorCounts& SectorCounts::operator+=(const SectorCounts& other) {
+  requests += other.requests;
+  sectors += other.sectors;
+  ideal_sectors += other.ideal_sectors;
+  return *this;
+}
+
+WavefrontCounts& WavefrontCounts::operator+=(const WavefrontCounts& other) {
+  requests += other.requests;
+  wavefronts += other.wavefronts;
+  ideal_wavefronts += other.ideal_wavefronts;
+  ways = std::max(ways, other.ways);
+  return *this;
+}
+
+SectorCounts Counts::global() const {
+  SectorCounts sum = global_load;
+  sum += global_store;
+  sum += global_atomic;
+  sum += global_reduction;
+  return sum;
+}
+
+WavefrontCounts Counts::shared() const {
+  WavefrontCounts sum = shared_load;
+  sum += shared_store;
+  sum += shared_atomic;
+  sum += shared_async;
+  return sum;
+}
+
+double Counts::requested_intensity() const {
+  const std::uint64_t sectors = global().sectors;
+  return sectors == 0 ? 0
+                      : static_cast<double>(operations.flops()) /
+                            static_cast<double>(sectors * gpu::kSectorBytes);
+}
+
+Counts& Counts::operator+=(const Counts& other) {
+  instructions += other.instructions;
+  thread_instructions += other.thread_instructions;
+  guarded_on += other.guarded_on;
+  global_load += other.global_load;
+  global_store += other.global_store;
+  global_atomic += other.global_atomic;
+  global_reduction += other.global_reduction;
+  local_load += other.local_load;
+  local_store += other.local_store;
+  shared_load += other.shared_load;
+  shared_store += other.shared_store;
+  shared_atomic += other.shared_atomic;
+  shared_async += other.shared_async;
+  branches += other.branches;
+  divergent_branches += other.divergent_branches;
+  barriers += other.barriers;
+  operations += other.operations;
+  return *this;
+}
+
+std::uint64_t LaunchCounts::unique_bytes_read() const {
+  std::uint64_t sum = 0;
+  for (const FootprintOf& of : footprint) sum += of.read;
+  return sum;
+}
+
+std::uint64_t LaunchCounts::unique_bytes_written() const {
+  std::uint64_t sum = 0;
+  for (const FootprintOf& of : footprint) sum += of.written;
+  return sum;
+}
+
+double LaunchCounts::compulsory_intensity() const {
+  const std::uint64_t bytes = unique_bytes_read() + unique_bytes_written();
+  return bytes == 0 ? 0
+                    : static_cast<double>(totals.operations.flops()) / static_cast<double>(bytes);
+}
+
+}  // namespace tilescope::observe

@@ -1,0 +1,157 @@
+#include "operations/gemm/dispatch/gemm_variants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tilescope/error.hpp>
+
+#include "base/text.hpp"
+#include "operations/gemm/dispatch/as_fp32.hpp"
+#include "operations/gemm/dispatch/variant_plans.hpp"
+#include "operations/gemm/general/gemv.hpp"
+#include "operations/gemm/general/general.hpp"
+#include "operations/gemm/general/mma_sync.hpp"
+#include "operations/gemm/hopper/ffma.hpp"
+#include "operations/gemm/hopper/narrow_tiles.hpp"
+#include "operations/gemm/hopper/register_operand.hpp"
+#include "operations/gemm/hopper/split_tiles.hpp"
+#include "operations/gemm/hopper/tensor_tiles.hpp"
+#include "operations/gemm/hopper/unaligned_rows.hpp"
+#include "operations/gemm/hopper/wgmma_rungs.hpp"
+
+namespace tilescope::operations {
+
+const std::vector<GemmVariant>& gemm_variants() {
+  static const std::vector<GemmVariant> variants{
+      {.name = "general",
+       .idea = "any shape, type, order and epilogue",
+       .source = "gemm/general.cu",
+       .refusal = general_refusal,
+       .prepare = prepare_general},
+      {.name = "mma_sync",
+       .idea = "tensor cores, fed by cp.async",
+       .source = "gemm/mma_sync.cu",
+       .refusal = mma_sync_refusal,
+       .prepare = prepare_mma_sync},
+      {.name = "ffma_tiles",
+       .idea = "FFMA, fed by the copy engine",
+       .source = "gemm/ffma_tiles.cu",
+       .refusal = ffma_refusal,
+       .prepare = prepare_ffma,
+       .plans = ffma_plans,
+       .prepare_plan = prepare_ffma_plan},
+      {.name = "wgmma",
+       .idea = "a warpgroup multiplies what TMA brings",
+       .source = "gemm/wgmma.cu",
+       .refusal = wgmma_refusal,
+       .prepare = prepare_wgmma,
+       .is_step = true},
+      {.name = "wgmma_stages",
+       .idea = "two warpgroups, copies run ahead",
+       .source = "gemm/wgmma_stages.cu",
+       .refusal = wgmma_refusal,
+       .prepare = prepare_wgmma_stages,
+       .is_step = true},
+      {.name = "specialised",
+       .idea = "a producer copies, consumers multiply",
+       .source = "gemm/tensor_tiles.cu",
+       .refusal = tensor_tiles_refusal,
+       .prepare = prepare_specialised,
+       .is_step = true},
+      {.name = "wide_tiles",
+       .idea = "128 x 256 of C in a block",
+       .source = "gemm/tensor_tiles.cu",
+       .refusal = tensor_tiles_refusal,
+       .prepare = prepare_wide_tiles,
+       .is_step = true},
+      {.name = "persistent",
+       .idea = "blocks stay for tile after tile",
+       .source = "gemm/tensor_tiles.cu",
+       .refusal = tensor_tiles_refusal,
+       .prepare = prepare_persistent,
+       .is_step = true},
+      {.name = "cluster",
+       .idea = "two blocks share their tiles of B",
+       .source = "gemm/tensor_tiles.cu",
+       .refusal = tensor_tiles_refusal,
+       .prepare = prepare_cluster,
+       .is_step = true},
+      {.name = "panel_tiles",
+       .idea = "a panel of B stays, consumers take turns",
+       .source = "gemm/panel_tiles.cu",
+       .refusal = panel_tiles_refusal,
+       .prepare = prepare_panel_tiles,
+       .is_step = true},
+      {.name = "tensor_tiles",
+       .idea = "the tile by a model, tiles in turn",
+       .source = "gemm/tensor_tiles.cu",
+       .refusal = tensor_tiles_refusal,
+       .prepare = prepare_tensor_tiles,
+       .plans = tensor_tiles_plans,
+       .prepare_plan = prepare_tensor_tiles_plan},
+      {.name = "unaligned_rows",
+       .idea = "B's rows begin anywhere: multiplied from registers",
+       .source = "gemm/unaligned_rows.cu",
+       .refusal = unaligned_rows_refusal,
+       .prepare = prepare_unaligned_rows,
+       .pays = unaligned_rows_pay},
+      {.name = "register_operand",
+       .idea = "row-major tf32 B from registers, not transposed",
+       .source = "gemm/register_operand.cu",
+       .refusal = register_operand_refusal,
+       .prepare = prepare_register_operand,
+       .plans = register_operand_plans,
+       .prepare_plan = prepare_register_operand_plan},
+      {.name = "narrow_tiles",
+       .idea = "few rows or columns of C: memory's speed",
+       .source = "gemm/narrow_tiles.cu",
+       .refusal = narrow_tiles_refusal,
+       .prepare = prepare_narrow_tiles},
+      {.name = "split_tiles",
+       .idea = "float32 as two float16 parts, sums promoted",
+       .source = "gemm/split_tiles.cu",
+       .refusal = split_tiles_refusal,
+       .prepare =
+           [](Device& device, const GemmProblem& problem) {
+             return prepare_split_tiles(device, problem, prepare_best_fp32);
+           }},
+      {.name = "as_fp32",
+       .idea = "fp32's best, where parts do not pay",
+       .source = "gemm/ffma_tiles.cu",
+       .refusal = as_fp32_refusal,
+       .prepare = prepare_as_fp32},
+      {.name = "gemv",
+       .idea = "one vector: memory's speed",
+       .source = "gemm/gemv.cu",
+       .refusal = gemv_refusal,
+       .prepare = prepare_gemv},
+  };
+  return variants;
+}
+
+const GemmVariant* find_gemm_variant(std::string_view name) {
+  const auto& all = gemm_variants();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const GemmVariant& variant) { return variant.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+const GemmVariant& gemm_variant(std::string_view name) {
+  if (const GemmVariant* found = find_gemm_variant(name)) return *found;
+  std::vector<std::string_view> names;
+  for (const GemmVariant& variant : gemm_variants()) names.push_back(variant.name);
+  const std::string_view near = nearest(name, names);
+  throw Error(ErrorKind::usage,
+              fmt::format("matmul has no variant \"{}\"{}", name,
+                          near.empty() ? "" : fmt::format(", did you mean {}?", near)));
+}
+
+const GemmVariant& best_gemm_variant(const GemmProblem& problem, const DeviceProperties& device) {
+  const auto& all = gemm_variants();
+  const auto best = std::find_if(all.rbegin(), all.rend(), [&](const GemmVariant& variant) {
+    return !variant.refusal(problem, device) && (!variant.pays || variant.pays(problem, device));
+  });
+  return best == all.rend() ? all.front() : *best;
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,115 @@
+#include "operations/gemm/dispatch/variant_plans.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <tilescope/error.hpp>
+
+#include "base/text.hpp"
+#include "operations/gemm/hopper/ffma.hpp"
+#include "operations/gemm/hopper/register_operand.hpp"
+#include "operations/gemm/hopper/tensor_tiles.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+// Texts have all that tells plans of one problem apart. They are looked up among the problem's
+// plans, never read: what a file says cannot make a plan that no model would.
+
+std::string plan_text(const TensorTile& t) {
+  return fmt::format(
+      "tile {}x{} consumers {} stages {} cluster {}{} splits {} group {} boxes {}{}{}{}{}{}", t.m,
+      t.n, t.consumers, t.stages, t.cluster, t.across ? " across" : "", t.splits, t.group, t.boxes,
+      t.in_turn ? " in turn" : "", t.panel > 0 ? fmt::format(" panel {}", t.panel) : "",
+      t.copies_a ? " A copied" : "", t.copies_b ? " B copied" : "", t.turned ? " turned" : "");
+}
+
+std::string plan_text(const RegisterTile& t) {
+  return fmt::format("tile {}x{} products {} consumers {} stages {} pair {} splits {} group {}{}",
+                     t.m, t.n(), t.products, t.consumers, t.stages, static_cast<int>(t.pair),
+                     t.splits, t.group, t.a_by_class ? " A by class" : "");
+}
+
+std::string plan_text(const FfmaPlan& p) {
+  const FfmaTile& t = p.tile;
+  return fmt::format("tile {}x{} thread {}x{} lanes {} slices {} quads {}{} splits {}", t.m, t.n,
+                     t.thread_m, t.thread_n, t.lanes_down, t.slices, t.quads_at_once,
+                     t.by_steps ? " by steps" : "", p.splits);
+}
+
+// With the number of parts that is left where there are fewer tiles of k than parts were asked for
+// several plans are the same one.
+std::vector<GemmPlan> sorted(std::vector<GemmPlan> plans) {
+  std::set<std::string> seen;
+  std::erase_if(plans, [&](const GemmPlan& plan) { return !seen.insert(plan.text).second; });
+  std::stable_sort(plans.begin(), plans.end(), [](const GemmPlan& one, const GemmPlan& other) {
+    return one.cycles < other.cycles;
+  });
+  return plans;
+}
+
+template <typename Plan>
+const Plan& plan_called(std::string_view text, std::string_view variant,
+                        const std::vector<Plan>& plans) {
+  const auto found = std::find_if(plans.begin(), plans.end(),
+                                  [&](const Plan& plan) { return plan_text(plan) == text; });
+  if (found != plans.end()) return *found;
+  throw Error(ErrorKind::usage,
+              fmt::format("{} has no plan \"{}\" for this product", variant, printable(text, 120)));
+}
+
+template <typename Tile>
+std::vector<GemmPlan> plans_of(const std::vector<Tile>& tiles, const GemmProblem& problem,
+                               const DeviceProperties& device) {
+  std::vector<GemmPlan> plans;
+  for (const Tile& tile : tiles) {
+    plans.push_back({.text = plan_text(tile), .cycles = expected_cycles(problem, tile, device)});
+  }
+  return sorted(std::move(plans));
+}
+
+}  // namespace
+
+std::vector<GemmPlan> tensor_tiles_plans(const GemmProblem& problem,
+                                         const DeviceProperties& device) {
+  return plans_of(tensor_tile_candidates(problem, device), problem, device);
+}
+
+std::unique_ptr<GemmRun> prepare_tensor_tiles_plan(Device& device, const GemmProblem& problem,
+                                                   std::string_view plan) {
+  return prepare_tensor_tiles(
+      device, problem,
+      plan_called(plan, "tensor_tiles", tensor_tile_candidates(problem, device.properties())));
+}
+
+std::vector<GemmPlan> register_operand_plans(const GemmProblem& problem,
+                                             const DeviceProperties& device) {
+  return plans_of(register_tile_candidates(problem, device), problem, device);
+}
+
+std::unique_ptr<GemmRun> prepare_register_operand_plan(Device& device, const GemmProblem& problem,
+                                                       std::string_view plan) {
+  return prepare_register_operand(
+      device, problem,
+      plan_called(plan, "register_operand",
+                  register_tile_candidates(problem, device.properties())));
+}
+
+std::vector<GemmPlan> ffma_plans(const GemmProblem& problem, const DeviceProperties& device) {
+  std::vector<GemmPlan> plans;
+  for (const FfmaPlan& plan : ffma_plan_candidates(problem, device)) {
+    plans.push_back({.text = plan_text(plan), .cycles = plan.cycles});
+  }
+  return sorted(std::move(plans));
+}
+
+std::unique_ptr<GemmRun> prepare_ffma_plan(Device& device, const GemmProblem& problem,
+                                           std::string_view plan) {
+  return prepare_ffma(
+      device, problem,
+      plan_called(plan, "ffma_tiles", ffma_plan_candidates(problem, device.properties())));
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,25 @@
+// The plans of the variants that have several, by the texts that they have in files.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "operations/gemm/dispatch/gemm_variants.hpp"
+
+namespace tilescope::operations {
+
+// As GemmVariant::plans and prepare_plan have them.
+std::vector<GemmPlan> tensor_tiles_plans(const GemmProblem& problem,
+                                         const DeviceProperties& device);
+std::unique_ptr<GemmRun> prepare_tensor_tiles_plan(Device& device, const GemmProblem& problem,
+                                                   std::string_view plan);
+std::vector<GemmPlan> register_operand_plans(const GemmProblem& problem,
+                                             const DeviceProperties& device);
+std::unique_ptr<GemmRun> prepare_register_operand_plan(Device& device, const GemmProblem& problem,
+                                                       std::string_view plan);
+std::vector<GemmPlan> ffma_plans(const GemmProblem& problem, const DeviceProperties& device);
+std::unique_ptr<GemmRun> prepare_ffma_plan(Device& device, const GemmProblem& problem,
+                                           std::string_view plan);
+
+}  // namespace tilescope::operations

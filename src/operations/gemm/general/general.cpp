@@ -1,0 +1,100 @@
+#include "operations/gemm/general/general.hpp"
+
+#include <fmt/format.h>
+
+#include "operations/gemm/problem/gemm_constants.hpp"
+#include "operations/rung/kernel_plan.hpp"
+#include "operations/rung/kernel_source.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+// As in the kernel.
+constexpr std::int64_t side = 16;
+constexpr int threads = side * side;
+
+std::int64_t tiles_of(const GemmProblem& problem, std::int64_t tile) {
+  return groups_of(problem.shape.m, tile) * groups_of(problem.shape.n, tile) * problem.batch;
+}
+
+class GeneralRun final : public GemmRun {
+ public:
+  GeneralRun(Device& device, const GemmProblem& problem)
+      : device_(device),
+        problem_(problem),
+        launch_(
+            flat_launch(tiles_of(problem, general_tile(problem, device.properties())), threads)) {
+    if (tiles_of(problem, side) > 0) {
+      kernel_ = device.load(general_request(problem, device.properties()));
+    }
+  }
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    const GemmProblem& p = problem_;
+    if (tiles_of(p, side) == 0) return;
+    KernelArguments arguments =
+        KernelArguments::of(addresses.a, addresses.b, addresses.c, addresses.bias, p.shape.m,
+                            p.shape.n, p.shape.k, p.a.leading, p.b.leading, p.c.leading,
+                            p.a.batch_stride, p.b.batch_stride, p.c.batch_stride);
+    if (p.precision == Precision::fp64) {
+      arguments.push(p.alpha);
+      arguments.push(p.beta);
+    } else {
+      arguments.push(static_cast<float>(p.alpha));
+      arguments.push(static_cast<float>(p.beta));
+    }
+    device_.launch(kernel_, launch_, arguments, stream);
+  }
+
+  std::string note() const override {
+    return problem_.precision == Precision::fp32_fast ? "computed as fp32" : "";
+  }
+
+ private:
+  Device& device_;
+  GemmProblem problem_;
+  Launch launch_;
+  Kernel kernel_;  // none where C has no elements
+};
+
+}  // namespace
+
+std::int64_t general_tile(const GemmProblem& problem, const DeviceProperties& device) {
+  for (std::int64_t tile = 4 * side; tile > side; tile /= 2) {
+    // A wider tile loads less; on half of the SMs it is still ahead of a narrow one on all.
+    if (2 * tiles_of(problem, tile) >= device.sm_count) return tile;
+  }
+  return side;
+}
+
+KernelRequest general_request(const GemmProblem& problem, const DeviceProperties& device) {
+  KernelRequest request = embedded_request("gemm/general.cu");
+  request.kernel = "gemm";
+  request.defines = epilogue_constants(problem);
+  const auto text = [&](std::string_view name, std::string_view value) {
+    request.defines.emplace_back(name, value);
+  };
+  const auto by_columns = [](const GemmOperand& operand) {
+    return std::int64_t{operand.order == Order::column_major};
+  };
+  text("A_TYPE", name_of(problem.a.type));
+  text("B_TYPE", name_of(problem.b.type));
+  text("OPERAND", operand_kind(problem.precision));
+  request.defines.push_back(define("A_BY_COLUMNS", by_columns(problem.a)));
+  request.defines.push_back(define("B_BY_COLUMNS", by_columns(problem.b)));
+  request.defines.push_back(define("PER_THREAD", general_tile(problem, device) / side));
+  return request;
+}
+
+std::optional<std::string> general_refusal(const GemmProblem& problem, const DeviceProperties&) {
+  for (const DataType type : {problem.a.type, problem.b.type, problem.c.type}) {
+    if (!is_floating(type)) return fmt::format("an operand is {}", name_of(type));
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<GemmRun> prepare_general(Device& device, const GemmProblem& problem) {
+  return std::make_unique<GeneralRun>(device, problem);
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,25 @@
+// The kernel that takes every GemmProblem, so that there always is one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "operations/gemm/problem/gemm_problem.hpp"
+
+namespace tilescope::operations {
+
+/// Elements of C along either side of the tile of one block: 64 where that leaves enough blocks for
+/// the device, else 32 or 16.
+std::int64_t general_tile(const GemmProblem& problem, const DeviceProperties& device);
+
+/// What a device compiles for a problem.
+KernelRequest general_request(const GemmProblem& problem, const DeviceProperties& device);
+
+/// Refuses element types that are no floating-point numbers, and nothing else.
+std::optional<std::string> general_refusal(const GemmProblem& problem,
+                                           const DeviceProperties& device);
+
+std::unique_ptr<GemmRun> prepare_general(Device& device, const GemmProblem& problem);
+
+}  // namespace tilescope::operations

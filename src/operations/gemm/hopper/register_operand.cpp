@@ -1,0 +1,302 @@
+#include "operations/gemm/hopper/register_operand.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tilescope/error.hpp>
+
+#include "operations/gemm/general/general.hpp"
+#include "operations/gemm/operands/split_reduction.hpp"
+#include "operations/gemm/problem/gemm_constants.hpp"
+#include "operations/gemm/problem/prepared_arguments.hpp"
+#include "operations/rung/kernel_plan.hpp"
+#include "operations/rung/kernel_source.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+constexpr std::int64_t row_bytes = 128, tile_k = 32;
+constexpr std::int64_t sector_bytes = 32, line_bytes = 128;  // of the L2 cache
+
+// As struct Arguments of the kernel.
+struct Arguments {
+  std::int32_t m, n, k, batch;
+  std::int32_t tiles_m, tiles_n, splits, k_tiles, k_tiles_of_part, units;
+  std::int32_t a_shift[8], b_pitch;
+  float alpha, beta;
+  std::int64_t c_leading, c_stride;
+  DeviceAddress c, bias, partial;
+  std::int64_t partial_pitch;
+  DeviceAddress a, b;
+  std::int64_t a_leading, a_stride, b_leading, b_stride;
+};
+
+// Of B, where its rows are read by class: columns of a box, and those more that it begins early by,
+// with half a sector where rows of a class begin with half a sector by turns.
+std::int64_t box_columns_of(const RegisterTile& tile) {
+  return std::min(tile.n(), 128);
+}
+std::int64_t columns_before(const RegisterLayout& layout) {
+  return layout.b.pitch % 2 == 0 ? 8 : 12;
+}
+
+// Interleaved matrices in each of which rows lie alike in units of so many bytes.
+int classes_of(const RowsInMemory& rows, std::int64_t unit) {
+  return static_cast<int>(unit / std::gcd(rows.pitch_bytes(), unit));
+}
+
+class RegisterOperandRun final : public GemmRun {
+ public:
+  RegisterOperandRun(Device& device, const GemmProblem& problem, const RegisterTile& tile)
+      : device_(device), problem_(problem), tile_(tile), layout_(layout_of(problem, tile)) {
+    if (tile.pair == RegisterPair::shares_c &&
+        (tile.splits > 1 || k_tiles_of(problem, layout_) < 2)) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("register_operand: a pair cannot share the k of {} for k = {}: it "
+                              "needs more than {} and no other parts",
+                              text_of(tile), problem.shape.k, tile_k));
+    }
+    if (layout_.repacks_a) repack(layout_.a, a_copy_);
+    if (layout_.repacks_b) repack(layout_.b, b_copy_);
+    size_work();
+    kernel_ = device.load(request());
+    if (arguments_.splits > 1) {
+      reduction_ = std::make_unique<SplitReduction>(device, problem, arguments_.splits);
+    }
+  }
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    if ((addresses.a | addresses.b | addresses.c) % copy_alignment != 0) {
+      // The copy engine cannot address such matrices; nobody who wants speed allocates them.
+      if (!general_) general_ = prepare_general(device_, problem_);
+      general_->run(addresses, stream);
+      return;
+    }
+    Repacking::run_both({a_copy_.get(), addresses.a}, {b_copy_.get(), addresses.b}, stream);
+    const KernelArguments& arguments =
+        prepared_.of(addresses, [&] { return arguments_for(addresses); });
+    Launch launch = launch_;
+    launch.overlaps_previous = a_copy_ || b_copy_;
+    device_.launch(kernel_, launch, arguments, stream);
+    if (reduction_) reduction_->run(addresses, stream);
+  }
+
+  std::string note() const override {
+    std::string note = text_of(tile_);
+    if (layout_.a_classes > 1) note += ", A by class";
+    if (layout_.b_classes > 1) note += ", B by class";
+    if (a_copy_) note += ", A repacked";
+    if (b_copy_) note += ", B repacked";
+    return note;
+  }
+
+ private:
+  void repack(RowsInMemory& rows, std::unique_ptr<Repacking>& copy) {
+    copy = std::make_unique<Repacking>(device_, rows, false);
+    rows = copy->result();
+  }
+
+  void size_work() {
+    const MatmulShape& s = problem_.shape;
+    Arguments& a = arguments_;
+    a = {};
+    a.m = static_cast<std::int32_t>(s.m);
+    a.n = static_cast<std::int32_t>(s.n);
+    a.k = static_cast<std::int32_t>(s.k);
+    a.batch = static_cast<std::int32_t>(problem_.batch);
+    // A tile has rows of one class, and so have those below it in a cluster.
+    const std::int64_t rows_of_class = groups_of(s.m, layout_.a_classes);
+    const int down = tile_.pair == RegisterPair::shares_b ? 2 : 1;
+    const int across = tile_.pair == RegisterPair::shares_a ? 2 : 1;
+    const int deep = tile_.pair == RegisterPair::shares_c ? 2 : 1;
+    a.tiles_m = static_cast<std::int32_t>(groups_of(rows_of_class, std::int64_t{tile_.m} * down) *
+                                          down * layout_.a_classes);
+    a.tiles_n =
+        static_cast<std::int32_t>(groups_of(s.n, std::int64_t{tile_.n()} * across) * across);
+    a.k_tiles = static_cast<std::int32_t>(k_tiles_of(problem_, layout_));
+    a.k_tiles_of_part =
+        static_cast<std::int32_t>(groups_of(a.k_tiles, std::int64_t{tile_.splits} * deep));
+    a.splits = deep > 1 ? 1 : static_cast<std::int32_t>(groups_of(a.k_tiles, a.k_tiles_of_part));
+    a.units = a.tiles_m * a.tiles_n / (down * across) * a.splits * a.batch;
+    a.alpha = static_cast<float>(problem_.alpha);
+    a.beta = static_cast<float>(problem_.beta);
+    a.c_leading = problem_.c.leading;
+    a.c_stride = problem_.c.batch_stride;
+    const std::int32_t resident = device_.properties().sm_count / tile_.cluster();
+    launch_.grid = {static_cast<std::uint32_t>(std::min(a.units, resident) * tile_.cluster())};
+    launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
+    launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster())};
+    launch_.shared_bytes = shared_bytes_of(tile_, layout_);
+  }
+
+  KernelRequest request() const {
+    KernelRequest request = embedded_request("gemm/register_operand.cu");
+    request.kernel = "gemm";
+    // Fewer tiles of k than parts were asked for may leave one part.
+    request.defines = register_constants(problem_, tile_, layout_, arguments_.splits > 1);
+    return request;
+  }
+
+  KernelArguments arguments_for(const GemmAddresses& addresses) {
+    Arguments a = arguments_;
+    a.c = addresses.c;
+    a.bias = addresses.bias;
+    a.a = a_copy_ ? a_copy_->address() : addresses.a;
+    a.a_leading = layout_.a.pitch;
+    a.a_stride = layout_.a.batch_stride;
+    a.b = b_copy_ ? b_copy_->address() : addresses.b;
+    a.b_leading = layout_.b.pitch;
+    a.b_stride = layout_.b.batch_stride;
+    if (reduction_) {
+      a.partial = reduction_->partial();
+      a.partial_pitch = reduction_->pitch();
+    }
+    const int a_rows = tile_.pair == RegisterPair::shares_a ? tile_.m / 2 : tile_.m;
+    const ResidueMaps of_a = residue_maps(device_, layout_.a, a.a, layout_.a_classes, row_bytes / 4,
+                                          static_cast<std::uint32_t>(a_rows));
+    const bool by_class = layout_.b_classes > 1;
+    const std::int64_t b_columns =
+        by_class ? box_columns_of(tile_) + columns_before(layout_) : row_bytes / 4;
+    const ResidueMaps of_b = residue_maps(device_, layout_.b, a.b, layout_.b_classes,
+                                          static_cast<std::uint32_t>(b_columns),
+                                          static_cast<std::uint32_t>(tile_k / layout_.b_classes),
+                                          by_class ? Swizzle::none : Swizzle::bytes_128);
+    std::vector<TensorMap> maps = of_a.maps;
+    maps.insert(maps.end(), of_b.maps.begin(), of_b.maps.end());
+    for (int c = 0; c < layout_.a_classes; ++c) a.a_shift[c] = a_shift_of(layout_, c);
+    a.b_pitch = static_cast<std::int32_t>(layout_.b.pitch % (sector_bytes / 4));
+    return arguments_after_maps(maps, a);
+  }
+
+  Device& device_;
+  GemmProblem problem_;
+  RegisterTile tile_;
+  RegisterLayout layout_;
+  std::unique_ptr<Repacking> a_copy_, b_copy_;
+  Arguments arguments_;
+  Launch launch_;
+  Kernel kernel_;
+  std::unique_ptr<SplitReduction> reduction_;
+  std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
+  PreparedArguments prepared_;
+};
+
+}  // namespace
+
+RegisterLayout layout_of(const GemmProblem& p, const RegisterTile& tile) {
+  const auto rows_of = [&](const GemmOperand& operand, std::int64_t rows, std::int64_t columns) {
+    return RowsInMemory{.type = operand.type,
+                        .rows = rows,
+                        .columns = columns,
+                        .pitch = operand.leading,
+                        .batch = p.batch,
+                        .batch_stride = operand.batch_stride,
+                        // Blocks side by side bring the neighbouring lines themselves.
+                        .reads_ahead = false};
+  };
+  RegisterLayout layout{.a = rows_of(p.a, p.shape.m, p.shape.k),
+                        .b = rows_of(p.b, p.shape.k, p.shape.n)};
+  // The copy engine starts at multiples of 16 bytes.
+  const auto is_taken = [](const RowsInMemory& rows) {
+    return rows.pitch_bytes() % copy_alignment == 0;
+  };
+  layout.repacks_a = !layout.a.batch_fits_map() || (!is_taken(layout.a) && !tile.a_by_class);
+  if (!layout.repacks_a && tile.a_by_class) {
+    // Rows that do not begin with sectors would need too many classes to begin with lines.
+    layout.a_unit = layout.a.pitch_bytes() % sector_bytes == 0 ? line_bytes : sector_bytes;
+    layout.a_classes = classes_of(layout.a, layout.a_unit);
+  }
+  // Of an even pitch, four classes have rows that all begin alike in sectors; of an odd one, every
+  // second has. A class without rows has no map.
+  const int b_classes = is_taken(layout.b) ? 1 : 4;
+  layout.repacks_b = !layout.b.batch_fits_map() || layout.b.rows < b_classes;
+  if (!layout.repacks_b) layout.b_classes = b_classes;
+  const int at_once = 2 * tile.products;
+  layout.c_is_aligned =
+      p.c.leading % at_once == 0 && (p.batch == 1 || p.c.batch_stride % at_once == 0);
+  return layout;
+}
+
+int a_shift_of(const RegisterLayout& layout, int of_class) {
+  const auto element = static_cast<std::int64_t>(size_of(layout.a.type));
+  return static_cast<int>(of_class * layout.a.pitch_bytes() % layout.a_unit / element);
+}
+
+std::int64_t k_tiles_of(const GemmProblem& problem, const RegisterLayout& layout) {
+  // Less than a sector finds its place in the first tile.
+  if (layout.a_unit == sector_bytes) return groups_of(problem.shape.k, tile_k);
+  std::int64_t most = 0;
+  for (int c = 1; c < layout.a_classes; ++c) {
+    most = std::max<std::int64_t>(most, a_shift_of(layout, c));
+  }
+  return groups_of(problem.shape.k + most, tile_k);
+}
+
+std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layout) {
+  constexpr std::int64_t barrier = 8, alignment = 1024, lots_of_strip = 2048, strip_columns = 32;
+  const std::int64_t b_rows = layout.b_classes > 1
+                                  ? tile.n() / box_columns_of(tile) * tile_k *
+                                        (box_columns_of(tile) + columns_before(layout)) * 4
+                                  : tile.n() * row_bytes;
+  const std::int64_t stage = tile.m * row_bytes + b_rows + 2 * barrier;
+  const std::int64_t strips = layout.c_is_aligned ? 1 : tile.n() / strip_columns;
+  const std::int64_t received =
+      tile.pair == RegisterPair::shares_c ? std::int64_t{tile.m} * tile.n() * 2 : 16;
+  return static_cast<std::size_t>(tile.stages * stage + strips * lots_of_strip + received +
+                                  2 * barrier + 2 * alignment);
+}
+
+Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
+                           const RegisterLayout& layout, bool is_partial) {
+  Defines defines = epilogue_constants(problem);
+  defines.emplace_back("OPERAND", "tf32");
+  const auto constant = [&](std::string_view name, std::int64_t value) {
+    defines.push_back(define(name, value));
+  };
+  constant("STEP", 8);
+  constant("TILE_M", tile.m);
+  constant("PRODUCTS", tile.products);
+  constant("CONSUMERS", tile.consumers);
+  constant("STAGES", tile.stages);
+  constant("PAIR", static_cast<int>(tile.pair));
+  constant("A_CLASSES", layout.a_classes);
+  constant("B_CLASSES", layout.b_classes);
+  constant("B_IS_ODD", layout.b.pitch % 2 != 0);
+  constant("PARTIAL", is_partial);
+  constant("C_ALIGNED", layout.c_is_aligned);
+  constant("GROUP_ROWS", tile.group);
+  return defines;
+}
+
+std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
+                                                    const DeviceProperties& device) {
+  if (problem.precision != Precision::tf32) return "operands in registers are for tf32";
+  if (problem.a.type != DataType::float32 || problem.b.type != DataType::float32) {
+    return "A and B must be float32";
+  }
+  if (problem.a.order != Order::row_major) return "A must be row-major";
+  if (problem.b.order != Order::row_major) return "B must be row-major";
+  if (problem.c.type == DataType::float64) return "C is float64";
+  if (!device.warpgroup_products) return "wgmma needs a real GPU of compute capability 9.0";
+  const MatmulShape& s = problem.shape;
+  if (s.m == 0 || s.n == 0 || s.k == 0 || problem.batch == 0) return "there is nothing to multiply";
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
+  constexpr std::int64_t most_planes = 65535;
+  if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
+  return std::nullopt;
+}
+
+std::unique_ptr<GemmRun> prepare_register_operand(Device& device, const GemmProblem& problem) {
+  return prepare_register_operand(device, problem,
+                                  register_tile_candidates(problem, device.properties()).front());
+}
+
+std::unique_ptr<GemmRun> prepare_register_operand(Device& device, const GemmProblem& problem,
+                                                  const RegisterTile& tile) {
+  return std::make_unique<RegisterOperandRun>(device, problem, tile);
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,81 @@
+// tf32 products with a row-major B, which the tensor cores take from registers (wgmma, sm_90a).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operations/gemm/operands/tensor_layout.hpp"
+#include "operations/gemm/problem/gemm_problem.hpp"
+#include "operations/rung/kernel_plan.hpp"
+
+namespace tilescope::operations {
+
+/// What two blocks of a cluster have in common, as the kernel numbers it.
+enum class RegisterPair {
+  none,      ///< blocks by themselves
+  shares_b,  ///< one below the other
+  shares_a,  ///< side by side
+  shares_c,  ///< each has half of k; the tile's k is not cut otherwise then
+};
+
+/// What kernels/gemm/register_operand.cu is compiled for.
+struct RegisterTile {
+  int m = 128;        ///< rows of C per block
+  int products = 1;   ///< groups of 64 columns that a consumer has
+  int consumers = 2;  ///< warpgroups that multiply
+  int stages = 4;     ///< pairs of tiles on their way
+  RegisterPair pair = RegisterPair::none;
+  int splits = 1;           ///< parts that k is cut into
+  int group = 8;            ///< rows of tiles that are computed together
+  bool a_by_class = false;  ///< rows of A that begin off cache lines are read so
+
+  int n() const { return 64 * products * consumers; }  ///< columns of C per block
+  int cluster() const { return pair == RegisterPair::none ? 1 : 2; }
+  friend bool operator==(const RegisterTile&, const RegisterTile&) = default;
+};
+
+/// The tile as "128x256x4 shares B split 3".
+std::string text_of(const RegisterTile& tile);
+
+/// How the kernel takes a problem's operands.
+struct RegisterLayout {
+  RowsInMemory a, b;
+  bool repacks_a = false, repacks_b = false;  ///< copied first to rows of whole 16-byte chunks
+  int a_classes = 1, b_classes = 1;           ///< interleaved matrices that their rows are read as
+  std::int64_t a_unit = 32;   ///< boxes of A's classes begin at multiples of so many bytes
+  bool c_is_aligned = false;  ///< neighbours in C that a thread has can be stored at once
+};
+RegisterLayout layout_of(const GemmProblem& problem, const RegisterTile& tile);
+
+/// The elements by which boxes of a class of A begin early.
+int a_shift_of(const RegisterLayout& layout, int of_class);
+
+/// Tiles of k, with those elements where they are whole sectors.
+std::int64_t k_tiles_of(const GemmProblem& problem, const RegisterLayout& layout);
+
+/// Dynamic shared memory of a block, bytes.
+std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layout);
+
+/// The kernel's constants. Sums of a part of k leave as they are where `is_partial`.
+Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
+                           const RegisterLayout& layout, bool is_partial);
+
+/// Tiles that can compute the problem, the best by a model first. Extents are at least 1.
+std::vector<RegisterTile> register_tile_candidates(const GemmProblem& problem,
+                                                   const DeviceProperties& device);
+
+/// The cycles that the model expects of one of them.
+double expected_cycles(const GemmProblem& problem, const RegisterTile& tile,
+                       const DeviceProperties& device);
+
+std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
+                                                    const DeviceProperties& device);
+std::unique_ptr<GemmRun> prepare_register_operand(Device& device, const GemmProblem& problem);
+/// The same with a tile of the caller's choice.
+std::unique_ptr<GemmRun> prepare_register_operand(Device& device, const GemmProblem& problem,
+                                                  const RegisterTile& tile);
+
+}  // namespace tilescope::operations

@@ -1,0 +1,216 @@
+// Which tile computes a problem soonest: a model of a persistent block's time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "operations/gemm/hopper/register_operand.hpp"
+#include "operations/rung/kernel_plan.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+constexpr std::int64_t row_bytes = 128, tile_k = 32;
+
+// Cycles and bytes per cycle of an H200.
+constexpr double launch_cycles = 3500.0;      // of one more kernel
+constexpr double bytes_from_memory = 2450.0;  // per cycle, whole chip
+constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
+constexpr double tile_bytes_per_sm = 56.0;    // per cycle into one SM's shared memory
+// The same where blocks drift apart before they have shared what the L2 cache holds of A and B, as
+// pairs that share a tile do not.
+constexpr double tile_bytes_of_large = 40.0, large_bytes = 4e8;
+constexpr double cache_bytes = 5e7, read_again = 0.25;  // the part of B that is read again
+constexpr double not_overlapped = 0.25;      // of the shorter of memory's time and the blocks'
+constexpr double elements_per_cycle = 32.0;  // of a tile of C, for one tile of k
+constexpr double least_cycles = 150.0;       // of one tile of k, however small
+constexpr double fill_cycles = 700.0;        // from the first copy to the first product
+// The copy engine takes longer where rows do not begin with cache lines, where they do not begin
+// with sectors of 32 bytes, and where B is read by class.
+constexpr double slower_off_lines = 1.42, slower_off_sectors = 1.7, slower_by_class = 1.65;
+// Blocks that share a tile wait for each other; those that share C exchange halves of their sums.
+constexpr double pair_cycles = 680.0, pair_step_cycles = 64.0, least_cycles_of_pair = 380.0;
+constexpr double exchange_cycles = 5000.0;
+constexpr double repack_cycles = 5400.0;  // of a copy before the product, beside its traffic
+constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
+
+double bytes_of(const RowsInMemory& rows) {
+  return static_cast<double>(rows.rows) * static_cast<double>(rows.columns) *
+         static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
+}
+
+// Of a pair that shares a tile of A or B, both blocks' count, even where one has nothing to do.
+std::int64_t tiles_of(const GemmProblem& problem, const RegisterTile& tile,
+                      const RegisterLayout& layout) {
+  const int down = tile.pair == RegisterPair::shares_b ? 2 : 1;
+  const int across = tile.pair == RegisterPair::shares_a ? 2 : 1;
+  const std::int64_t rows = groups_of(problem.shape.m, layout.a_classes);
+  return groups_of(rows, std::int64_t{tile.m} * down) * down * layout.a_classes *
+         groups_of(problem.shape.n, std::int64_t{tile.n()} * across) * across * problem.batch;
+}
+
+// Of one tile of k, in cache lines that the copy engine fetches for this block.
+double lines_of_step(const RegisterTile& tile, const RegisterLayout& layout) {
+  constexpr std::int64_t sector_bytes = 32;
+  const auto each = [](const RowsInMemory& rows, bool repacks) {
+    if (repacks || rows.pitch_bytes() % row_bytes == 0) return 1.0;
+    return rows.pitch_bytes() % sector_bytes == 0 ? slower_off_lines : slower_off_sectors;
+  };
+  const double a_by_class = layout.a_unit == row_bytes ? 1.0 : slower_off_lines;
+  const double a = tile.m * (layout.a_classes > 1 ? a_by_class : each(layout.a, layout.repacks_a));
+  const double b =
+      tile.n() * (layout.b_classes > 1 ? slower_by_class : each(layout.b, layout.repacks_b));
+  return (tile.pair == RegisterPair::shares_a ? a / 2 : a) +
+         (tile.pair == RegisterPair::shares_b ? b / 2 : b);
+}
+
+double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
+                        const RegisterLayout& layout, double sm_count) {
+  const MatmulShape& s = problem.shape;
+  const bool shares_k = tile.pair == RegisterPair::shares_c;
+  const int parts = tile.splits * (shares_k ? 2 : 1);
+  const double units = static_cast<double>(tiles_of(problem, tile, layout) * parts);
+  const double rounds = std::ceil(units / sm_count);
+  const std::int64_t k_tiles = k_tiles_of(problem, layout);
+  const double depth = static_cast<double>(groups_of(k_tiles, parts));
+  const double elements = static_cast<double>(tile.m * tile.n());
+  // One warpgroup alone leaves gaps between its products.
+  const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
+  const double operands = bytes_of(layout.a) + bytes_of(layout.b);
+  const bool is_pair = tile.pair != RegisterPair::none, shares_tile = is_pair && !shares_k;
+  const double bytes_per_cycle =
+      operands > large_bytes && !shares_tile ? tile_bytes_of_large : tile_bytes_per_sm;
+  const double loads = lines_of_step(tile, layout) * row_bytes / bytes_per_cycle;
+  const double step =
+      std::max({elements / rate, loads, shares_tile ? least_cycles_of_pair : least_cycles}) +
+      (shares_tile ? pair_step_cycles : 0.0);
+  const double store = shares_k ? exchange_cycles + elements / 2.0 / stored_elements_per_cycle
+                                : store_cycles + elements / stored_elements_per_cycle;
+  const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
+  // Blocks one below the other do not always meet in the L2 cache.
+  const bool reads_b_again = operands > cache_bytes && s.m > tile.m;
+  const double traffic = operands + (reads_b_again ? read_again * bytes_of(layout.b) : 0.0) +
+                         c_bytes * static_cast<double>(size_of(problem.c.type));
+  const double blocks = rounds * (depth * step + store), memory = traffic / bytes_from_memory;
+  double cycles = fill_cycles + std::max(blocks, memory) +
+                  not_overlapped * std::min(blocks, memory) + (is_pair ? pair_cycles : 0.0);
+  for (const auto& [repacks, rows] :
+       {std::pair{layout.repacks_a, &layout.a}, std::pair{layout.repacks_b, &layout.b}}) {
+    if (repacks) cycles += repack_cycles + 2.0 * bytes_of(*rows) / bytes_from_memory;
+  }
+  if (tile.splits > 1) cycles += launch_cycles + 8.0 * tile.splits * c_bytes / bytes_from_l2;
+  return cycles;
+}
+
+// Tiles that keep the sums of a thread within 128 registers, those first that win a draw.
+std::vector<RegisterTile> shapes() {
+  using enum RegisterPair;
+  std::vector<RegisterTile> tiles{{.m = 256, .products = 1, .consumers = 2},
+                                  {.m = 256, .products = 1, .consumers = 2, .pair = shares_a},
+                                  {.m = 256, .products = 1, .consumers = 2, .pair = shares_b},
+                                  {.m = 128, .products = 2, .consumers = 2},
+                                  {.m = 256, .products = 1, .consumers = 1},
+                                  {.m = 64, .products = 1, .consumers = 2},
+                                  {.m = 64, .products = 1, .consumers = 2, .pair = shares_b},
+                                  {.m = 128, .products = 1, .consumers = 2, .pair = shares_c}};
+  for (const int consumers : {2, 1}) {
+    for (const int m : {128, 64, 32, 16}) {
+      tiles.push_back({.m = m, .products = 1, .consumers = consumers});
+    }
+  }
+  for (const int m : {64, 32, 16}) {
+    for (const int consumers : {1, 2}) {
+      tiles.push_back({.m = m, .products = 2, .consumers = consumers});
+    }
+  }
+  return tiles;
+}
+
+std::vector<int> splits_of(const GemmProblem& problem, const RegisterTile& tile, int sm_count) {
+  if (tile.pair == RegisterPair::shares_c) return {1};
+  const std::int64_t tiles = tiles_of(problem, tile, layout_of(problem, tile));
+  constexpr std::int64_t least_k_tiles = 4;  // of a part
+  std::vector<int> splits{1};
+  for (const std::int64_t blocks : {sm_count / 2, sm_count, 2 * sm_count}) {
+    const std::int64_t split =
+        std::min(blocks / tiles, groups_of(problem.shape.k, tile_k) / least_k_tiles);
+    if (split > splits.back()) splits.push_back(static_cast<int>(split));
+  }
+  return splits;
+}
+
+// With more boxes on their way small tiles of pairs are slower.
+int most_stages(const RegisterTile& tile, const RegisterLayout& layout) {
+  if (tile.pair == RegisterPair::shares_b && tile.m == 64) return 7;
+  if (tile.pair == RegisterPair::shares_c && layout.b_classes > 1) return 4;
+  return 12;
+}
+
+// Whether the other block of a pair would have something to do.
+bool has_partner(const GemmProblem& problem, const RegisterTile& tile) {
+  const MatmulShape& s = problem.shape;
+  switch (tile.pair) {
+    case RegisterPair::none:
+      return true;
+    case RegisterPair::shares_a:
+      return s.n > tile.n();
+    case RegisterPair::shares_b:
+      return groups_of(s.m, layout_of(problem, tile).a_classes) > tile.m;
+    case RegisterPair::shares_c:
+      return s.k >= 8 * tile_k;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string text_of(const RegisterTile& tile) {
+  std::string text = fmt::format("{}x{}x{}", tile.m, tile.n(), tile.stages);
+  switch (tile.pair) {
+    case RegisterPair::none:
+      break;
+    case RegisterPair::shares_b:
+      text += " shares B";
+      break;
+    case RegisterPair::shares_a:
+      text += " shares A";
+      break;
+    case RegisterPair::shares_c:
+      text += " shares C";
+      break;
+  }
+  if (tile.splits > 1) text += fmt::format(" split {}", tile.splits);
+  return text;
+}
+
+double expected_cycles(const GemmProblem& problem, const RegisterTile& tile,
+                       const DeviceProperties& device) {
+  return predicted_cycles(problem, tile, layout_of(problem, tile), device.sm_count);
+}
+
+std::vector<RegisterTile> register_tile_candidates(const GemmProblem& problem,
+                                                   const DeviceProperties& device) {
+  std::vector<std::pair<double, RegisterTile>> candidates;
+  const bool a_has_classes = layout_of(problem, {.a_by_class = true}).a_classes > 1;
+  for (RegisterTile tile : shapes()) {
+    for (const bool by_class : {false, true}) {
+      tile.a_by_class = by_class;
+      if ((by_class && !a_has_classes) || !has_partner(problem, tile)) continue;
+      const RegisterLayout layout = layout_of(problem, tile);
+      for (const int splits : splits_of(problem, tile, device.sm_count)) {
+        tile.splits = splits;
+        tile.stages = most_stages(tile, layout);
+        while (shared_bytes_of(tile, layout) > device.shared_bytes_per_block_optin) --tile.stages;
+        candidates.emplace_back(predicted_cycles(problem, tile, layout, device.sm_count), tile);
+      }
+    }
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<RegisterTile> tiles;
+  for (const auto& [cycles, tile] : candidates) tiles.push_back(tile);
+  return tiles;
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,331 @@
+// Which tile computes a problem soonest: a model of a persistent block's time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "operations/gemm/hopper/tensor_tile_layout.hpp"
+#include "operations/rung/kernel_plan.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+// Cycles and bytes per cycle of an H200; docs/results/products_h200.md has the runs that they
+// come from.
+constexpr double launch_cycles = 3500.0;      // of one more kernel
+constexpr double bytes_from_memory = 2450.0;  // per cycle, whole chip
+constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
+// Per cycle into one SM's shared memory: where blocks have several tiles each, where they have one,
+// and of rows that begin half a cache line behind one, or anywhere in one.
+constexpr double tile_bytes_per_sm = 56.0, bytes_of_only_tile = 72.0;
+constexpr double bytes_of_half_lines = 51.0, bytes_of_lines_in_pieces = 31.0;
+constexpr double elements_per_cycle = 32.0;  // of a tile of C, for one tile of k
+// The same while the L2 cache keeps A and B, and beyond which bytes of them it keeps little.
+constexpr double tile_bytes_from_l2 = 64.0, bytes_in_l2 = 70e6, bytes_beyond_l2 = 512e6;
+constexpr double fill_cycles = 700.0;  // from the first copy to the first product
+constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
+// In rows that begin anywhere, by one consumer and by two that share a tile.
+constexpr double stored_in_rows_per_cycle = 5.0, stored_in_rows_by_two = 6.3;
+constexpr double cluster_cycles = 1000.0;      // until the blocks of a cluster have met
+constexpr double panel_store_cycles = 3600.0;  // of 64 x 256 beside the next tile's products
+
+// The share of the memory's rate that rows of a narrow tile of B reach, a box of 128 bytes each.
+double share_of_memory(int tile_n) {
+  return tile_n >= 256 ? 1.0 : tile_n >= 128 ? 0.92 : 0.8;
+}
+
+// Small tiles read shared memory more often for the same products, which costs power and with it
+// the clock. Of the two largest, a group of the high ones is a squarer part of C: it reads fewer
+// rows and columns from memory.
+double slowdown(const TensorTile& tile, double operand_bytes) {
+  if (tile.n < 128) return 1.12;
+  if (tile.n == 192) return 1.03;
+  if (tile.m * tile.n < 128 * 256) return 1.02;
+  const bool is_high = tile.m > 128;
+  return is_high == (operand_bytes > bytes_beyond_l2) ? 1.0 : 1.01;
+}
+
+// Tiles that are best in turn: large enough for the L2 cache, small enough for one consumer,
+// multiplied for long beside what a store takes, and stored by the copy engine, not by the consumer
+// whose turn is next.
+bool hides_stores(const GemmProblem& problem, const TensorTile& tile, Store store, double depth,
+                  double operand_bytes) {
+  constexpr double least_depth = 16.0;
+  // Boxes that begin anywhere in a cache line are written in more pieces.
+  const bool stores_lines =
+      problem.c.leading * static_cast<std::int64_t>(size_of(problem.c.type)) % tile_row_bytes == 0;
+  return store == Store::boxed && stores_lines && tile.in_turn && tile.m == 128 && tile.n == 128 &&
+         tile.cluster == 1 && tile.splits == 1 && depth >= least_depth &&
+         operand_bytes <= bytes_in_l2;
+}
+
+// What a tile of k takes of shared memory, which the tensor cores read and the copy engine writes,
+// 128 bytes a cycle: each 64 rows of the tile read all of B's.
+double shared_cycles(const TensorTile& tile) {
+  constexpr double overlap = 0.87;
+  return overlap * (tile.m / 64.0 * (64.0 + tile.n) + tile.m + tile.n);
+}
+
+double bytes_of(const RowsInMemory& rows) {
+  return static_cast<double>(rows.rows) * static_cast<double>(rows.columns) *
+         static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
+}
+
+// Bytes per cycle into one SM, `whole` where rows begin with cache lines: others are read in
+// pieces.
+double rate_of(const TileOperand& operand, double whole) {
+  constexpr std::int64_t line = 128;
+  const std::int64_t behind = operand.rows.pitch_bytes() % line;
+  if (operand.repacked || behind == 0) return whole;
+  return behind == line / 2 ? bytes_of_half_lines : bytes_of_lines_in_pieces;
+}
+
+// The ways of a tile with the operands: those that it could read are copied, too, where that might
+// pay.
+std::vector<TensorTile> with_copies(const TensorTile& tile, const TileLayout& layout) {
+  const auto may_pay = [&](const TileOperand& operand) {
+    return tile.splits == 1 && rate_of(operand, tile_bytes_per_sm) == bytes_of_lines_in_pieces;
+  };
+  std::vector<TensorTile> ways;
+  for (const bool copies_a : {false, true}) {
+    for (const bool copies_b : {false, true}) {
+      if ((copies_a && (!may_pay(layout.a) || layout.a_begins_anywhere)) ||
+          (copies_b && !may_pay(layout.b))) {
+        continue;
+      }
+      ways.push_back(tile);
+      ways.back().copies_a = copies_a;
+      ways.back().copies_b = copies_b;
+    }
+  }
+  return ways;
+}
+
+double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
+                        const TileLayout& layout, int sm_count) {
+  const MatmulShape& s = problem.shape;
+  const std::int64_t tile_k = tile_row_bytes / static_cast<std::int64_t>(size_of(problem.a.type));
+  const std::int64_t rows = groups_of(groups_of(s.m, layout.classes), tile.m * tile.down()) *
+                            tile.down() * layout.classes;
+  const double units =
+      static_cast<double>(rows * groups_of(s.n, tile.n) * tile.splits * problem.batch);
+  const double blocks = static_cast<double>(resident_clusters(tile, sm_count) * tile.cluster);
+  const double rounds = std::ceil(units / blocks);
+  const double depth = static_cast<double>(groups_of(groups_of(s.k, tile_k), tile.splits));
+  const double elements = static_cast<double>(tile.m * tile.n);
+  // One warpgroup alone leaves gaps between its products.
+  const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
+  const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
+  const bool hides = hides_stores(problem, tile, layout.store, depth, operand_bytes);
+  const bool has_one_tile = rounds == 1.0 && !hides;
+  const double whole = hides          ? tile_bytes_from_l2
+                       : has_one_tile ? bytes_of_only_tile
+                                      : tile_bytes_per_sm;
+  const double loads =
+      static_cast<double>(tile.m / (tile.across ? tile.cluster : 1) * tile_row_bytes) /
+          rate_of(layout.a, whole) +
+      static_cast<double>(tile.n / tile.down() * tile_row_bytes) / rate_of(layout.b, whole);
+  const double multiply =
+      depth * (hides ? 1.0 : slowdown(tile, operand_bytes)) *
+      std::max({elements / rate, loads, has_one_tile ? shared_cycles(tile) : 0.0});
+  const double in_rows =
+      tile.in_turn || tile.consumers == 1 ? stored_in_rows_per_cycle : stored_in_rows_by_two;
+  const double store =
+      store_cycles + elements / (layout.store == Store::rows ? in_rows : stored_elements_per_cycle);
+  // What other tiles in turn hide of the stores they lose by waiting for their turns.
+  double block = hides ? rounds * multiply + store : rounds * (multiply + store);
+  if (tile.panel > 0) {
+    const double products = depth * elements / elements_per_cycle;
+    const double first_panel = depth * tile.n * tile_row_bytes / tile_bytes_per_sm;
+    block =
+        first_panel + rounds * std::max(products, (products + panel_store_cycles) / 2.0) + store;
+  }
+  const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
+  const double traffic = operand_bytes + c_bytes * static_cast<double>(size_of(problem.c.type));
+  // SMs without a tile in the last round leave some of memory's rate to the others.
+  block *= 1.0 - 0.02 * (1.0 - units / (rounds * blocks));
+  double cycles =
+      fill_cycles + std::max(block, traffic / (bytes_from_memory * share_of_memory(tile.n)));
+  if (tile.cluster > 1) cycles += cluster_cycles + 0.01 * block;
+  // Copies of both operands are one launch, unless they are turned.
+  if (layout.a.repacked || layout.b.repacked) cycles += launch_cycles;
+  if (layout.a.turned || layout.b.turned) cycles += launch_cycles;
+  for (const TileOperand* operand : {&layout.a, &layout.b}) {
+    if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / bytes_from_memory;
+  }
+  if (tile.splits > 1) cycles += launch_cycles + 8.0 * tile.splits * c_bytes / bytes_from_l2;
+  return cycles;
+}
+
+// Tiles that keep the accumulators of a warpgroup within 128 registers a thread.
+std::vector<TensorTile> shapes() {
+  std::vector<TensorTile> tiles;
+  for (const auto& [m, n] : {std::pair{128, 256}, std::pair{256, 128}, std::pair{128, 192},
+                             std::pair{128, 128}, std::pair{128, 64}}) {
+    tiles.push_back({.m = m, .n = n, .consumers = 2});
+  }
+  for (const auto& [m, n] :
+       {std::pair{128, 128}, std::pair{64, 256}, std::pair{64, 128}, std::pair{64, 64}}) {
+    tiles.push_back({.m = m, .n = n, .consumers = 2, .in_turn = true});
+  }
+  for (const int n : {256, 128, 64}) tiles.push_back({.m = 64, .n = n, .consumers = 1});
+  return tiles;
+}
+
+// Fills in the stages; false where too few fit.
+bool fit(TensorTile& tile, const GemmProblem& problem, const TileLayout& layout,
+         const DeviceProperties& device) {
+  constexpr int most_stages = 8, least_stages = 2;
+  tile.stages = most_stages;
+  while (tile.stages >= least_stages && shared_bytes_of(tile, layout.store, problem.c.type) >
+                                            device.shared_bytes_per_block_optin) {
+    --tile.stages;
+  }
+  return tile.stages >= least_stages;
+}
+
+// Turned tiles that can compute the problem, in clusters that read rows of A once for four or eight
+// blocks: their width is none of boxes of 64 columns of B, so that a grid may fill the chip once.
+std::vector<TensorTile> turned_tiles(const GemmProblem& problem, const DeviceProperties& device) {
+  if (size_of(problem.a.type) != 2 || size_of(problem.c.type) != 2) return {};
+  std::vector<TensorTile> tiles;
+  for (const int cluster : {4, 8}) {
+    TensorTile tile{
+        .m = 64, .n = 144, .consumers = 1, .cluster = cluster, .boxes = 1, .turned = true};
+    const GemmProblem turned = problem_of(tile, problem);
+    const TileLayout layout = layout_of(turned, tile);
+    if (layout.store == Store::boxed && !layout.b.mn_major && turned.shape.m > tile.m &&
+        fit(tile, problem, layout, device)) {
+      tiles.push_back(tile);
+    }
+  }
+  return tiles;
+}
+
+std::vector<int> splits_of(const GemmProblem& problem, const TensorTile& tile, int sm_count) {
+  const std::int64_t tiles = groups_of(problem.shape.m, tile.m * tile.cluster) * tile.cluster *
+                             groups_of(problem.shape.n, tile.n) * problem.batch;
+  const std::int64_t k_tiles = groups_of(
+      problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type)), tile_row_bytes);
+  constexpr std::int64_t least_k_tiles = 4;  // of a part
+  std::vector<int> splits{1};
+  for (const std::int64_t blocks : {sm_count / 2, sm_count, 2 * sm_count}) {
+    const std::int64_t split = std::min(blocks / tiles, k_tiles / least_k_tiles);
+    if (split > splits.back()) splits.push_back(static_cast<int>(split));
+  }
+  return splits;
+}
+
+}  // namespace
+
+std::string text_of(const TensorTile& tile) {
+  std::string text = fmt::format("{}x{}x{}", tile.m, tile.n, tile.stages);
+  if (tile.cluster > 1) {
+    text += fmt::format(" cluster {}{}", tile.cluster, tile.across ? " across" : "");
+  }
+  if (tile.splits > 1) text += fmt::format(" split {}", tile.splits);
+  if (tile.panel > 0) text += fmt::format(" panel {}", tile.panel);
+  if (tile.in_turn) text += " in turn";
+  if (tile.turned) text += " turned";
+  text += fmt::format(" boxes {}", tile.boxes);
+  return text;
+}
+
+TensorTile parse_tensor_tile(const std::string& text) {
+  TensorTile t;
+  int in_turn = 0, flags = 0;
+  std::array<int, 3> ends{};
+  const int read = std::sscanf(text.c_str(), "%d,%d,%d,%d,%d,%d,%d,%d,%d%n,%d%n,%d%n", &t.m, &t.n,
+                               &t.consumers, &t.stages, &t.cluster, &t.splits, &t.group, &in_turn,
+                               &t.boxes, &ends[0], &t.panel, &ends[1], &flags, &ends[2]);
+  t.in_turn = in_turn != 0;
+  t.across = flags % 2 != 0;
+  t.copies_a = flags / 2 % 2 != 0;
+  t.copies_b = flags / 4 % 2 != 0;
+  t.turned = flags / 8 != 0;
+  if (read < 9 ||
+      static_cast<std::size_t>(ends.at(static_cast<std::size_t>(read - 9))) != text.size()) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("tile \"{}\" is not of the form "
+                    "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL[,FLAGS]]",
+                    text));
+  }
+  return t;
+}
+
+std::optional<TensorTile> best_panel_tile(const GemmProblem& problem,
+                                          const DeviceProperties& device) {
+  TensorTile tile{.m = 64, .n = 256, .consumers = 2, .in_turn = true};
+  tile.panel = static_cast<int>(
+      std::min<std::int64_t>(k_tiles_of(problem), std::numeric_limits<std::int16_t>::max()));
+  for (const int boxes : {4, 2}) {
+    tile.boxes = boxes;
+    // Two tiles' A where k is longest.
+    constexpr int least_stages = 8;
+    if (fit(tile, problem, layout_of(problem, tile), device) && tile.stages >= least_stages) {
+      return tile;
+    }
+  }
+  return std::nullopt;
+}
+
+double expected_cycles(const GemmProblem& problem, const TensorTile& tile,
+                       const DeviceProperties& device) {
+  const GemmProblem tiled = problem_of(tile, problem);
+  return predicted_cycles(tiled, tile, layout_of(tiled, tile), device.sm_count);
+}
+
+std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
+                                               const DeviceProperties& device) {
+  std::vector<std::pair<double, TensorTile>> candidates;
+  const auto add = [&](const TensorTile& tile, const TileLayout& layout) {
+    candidates.emplace_back(predicted_cycles(problem, tile, layout, device.sm_count), tile);
+  };
+  if (const auto panel = best_panel_tile(problem, device)) {
+    // Stores by other ways than the copy engine hide nothing.
+    const TileLayout layout = layout_of(problem, *panel);
+    if (layout.store == Store::boxed) add(*panel, layout);
+  }
+  for (TensorTile tile : shapes()) {
+    for (const auto& [cluster, across] :
+         {std::pair{1, false}, std::pair{2, false}, std::pair{2, true}}) {
+      // Each block of a cluster loads whole boxes of 64 columns of B.
+      if (cluster == 2 && !across && (tile.n % 128 != 0 || problem.shape.m <= tile.m)) continue;
+      // Lower tiles were slower with half of A each than with half of B.
+      if (across && (tile.m < 256 || problem.shape.n <= tile.n)) continue;
+      tile.cluster = cluster;
+      tile.across = across;
+      for (const int splits : splits_of(problem, tile, device.sm_count)) {
+        if (across && splits > 1) continue;
+        tile.splits = splits;
+        const std::int64_t boxes_of_tile =
+            groups_of(tile.n * static_cast<std::int64_t>(size_of(problem.c.type)), tile_row_bytes);
+        // The larger lot of boxes stores sooner, the smaller leaves room for a stage more.
+        for (const int boxes : {2, 3, 4}) {
+          if (boxes_of_tile % std::min<std::int64_t>(boxes, boxes_of_tile) != 0) continue;
+          tile.boxes = boxes;
+          for (TensorTile way : with_copies(tile, layout_of(problem, tile))) {
+            const TileLayout layout = layout_of(problem, way);
+            if (fit(way, problem, layout, device)) add(way, layout);
+          }
+        }
+      }
+    }
+  }
+  for (const TensorTile& tile : turned_tiles(problem, device)) {
+    const GemmProblem turned = problem_of(tile, problem);
+    candidates.emplace_back(
+        predicted_cycles(turned, tile, layout_of(turned, tile), device.sm_count), tile);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<TensorTile> tiles;
+  for (const auto& [cycles, tile] : candidates) tiles.push_back(tile);
+  return tiles;
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,117 @@
+#include "operations/gemm/hopper/tensor_tile_layout.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "operations/rung/kernel_plan.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+TileOperand tile_operand(const GemmOperand& operand, std::int64_t rows, std::int64_t k,
+                         bool k_contiguous, std::int64_t batch) {
+  TileOperand result;
+  result.rows = {.type = operand.type,
+                 .rows = k_contiguous ? rows : k,
+                 .columns = k_contiguous ? k : rows,
+                 .pitch = operand.leading,
+                 .batch = batch,
+                 .batch_stride = operand.batch_stride};
+  result.mn_major = !k_contiguous;
+  if (result.mn_major && size_of(operand.type) != 2) {
+    result.repacked = result.turned = true;
+    result.mn_major = false;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::int64_t k_tiles_of(const GemmProblem& problem) {
+  return groups_of(problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type)),
+                   tile_row_bytes);
+}
+
+GemmProblem problem_of(const TensorTile& tile, const GemmProblem& problem) {
+  if (!tile.turned) return problem;
+  GemmProblem turned = problem;
+  std::swap(turned.shape.m, turned.shape.n);
+  std::swap(turned.a, turned.b);
+  for (GemmOperand* operand : {&turned.a, &turned.b}) {
+    operand->order = operand->order == Order::row_major ? Order::column_major : Order::row_major;
+  }
+  turned.bias_per_row = !problem.bias_per_row;
+  return turned;
+}
+
+RowsInMemory rows_of_c(const GemmProblem& p, const TensorTile& tile) {
+  return {.type = p.c.type,
+          .rows = tile.turned ? p.shape.n : p.shape.m,
+          .columns = tile.turned ? p.shape.m : p.shape.n,
+          .pitch = p.c.leading,
+          .batch = p.batch,
+          .batch_stride = p.c.batch_stride};
+}
+
+std::int64_t resident_clusters(const TensorTile& tile, std::int64_t sm_count) {
+  // Of larger clusters an H200 holds 30 or 15: its parts have 16 or 18 SMs, one of them fewer.
+  return (tile.cluster > 2 ? sm_count * 10 / 11 : sm_count) / tile.cluster;
+}
+
+TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
+  TileLayout layout{
+      .a = tile_operand(p.a, p.shape.m, p.shape.k, p.a.order == Order::row_major, p.batch),
+      .b = tile_operand(p.b, p.shape.n, p.shape.k, p.b.order == Order::column_major, p.batch)};
+  const auto is_aligned = [](const TileOperand& operand) {
+    return operand.repacked ||
+           (operand.rows.pitch_bytes() % copy_alignment == 0 && operand.rows.batch_fits_map());
+  };
+  if (!is_aligned(layout.b) || tile.copies_b) layout.b.repacked = true;
+  if (tile.copies_a) layout.a.repacked = true;
+  if (!is_aligned(layout.a)) {
+    const int classes = residue_groups(layout.a.rows.pitch_bytes());
+    // Rows far apart are copied more slowly than neighbours: below this many tiles a class, copying
+    // A once costs less.
+    // Blocks that share them read them half as often.
+    const std::int64_t least_tiles = tile.across ? 1 : 8;
+    const bool fills_tiles = groups_of(p.shape.m, classes) >= least_tiles * tile.m;
+    if (layout.b.mn_major && !layout.a.mn_major && fills_tiles && tile.panel == 0 &&
+        layout.a.rows.batch_fits_map()) {
+      layout.classes = classes;
+      layout.a_begins_anywhere = true;
+    } else {
+      layout.a.repacked = true;
+    }
+  }
+  const auto element = static_cast<std::int64_t>(size_of(p.c.type));
+  const bool c_is_aligned = p.c.leading * element % copy_alignment == 0 &&
+                            rows_of_c(p, tile).columns * element % copy_alignment == 0 &&
+                            (p.batch == 1 || p.c.batch_stride * element % copy_alignment == 0);
+  if (tile.splits > 1) {
+    layout.store = Store::partial;
+  } else if (p.beta != 0.0) {
+    layout.store = Store::each;
+  } else if (c_is_aligned) {
+    layout.store = Store::boxed;
+  }
+  return layout;
+}
+
+std::size_t shared_bytes_of(const TensorTile& tile, Store store, DataType c_type) {
+  const auto a_tile = static_cast<std::size_t>(tile_row_bytes * tile.m);
+  const auto b_tile = static_cast<std::size_t>(tile_row_bytes * tile.n);
+  const std::size_t stage = a_tile + (tile.panel > 0 ? 0 : b_tile);
+  constexpr std::size_t barriers = 16, alignment = 1024;
+  const std::size_t box = tile.turned ? b_tile : 64 * tile_row_bytes;
+  const std::int64_t boxes_of_tile =
+      tile.turned ? 1
+                  : groups_of(tile.n * static_cast<std::int64_t>(size_of(c_type)), tile_row_bytes);
+  const std::size_t boxes =
+      static_cast<std::size_t>(std::min<std::int64_t>(tile.boxes, boxes_of_tile)) * box;
+  const bool through_shared = store == Store::boxed || store == Store::rows;
+  return static_cast<std::size_t>(tile.stages) * (stage + barriers) +
+         static_cast<std::size_t>(tile.panel) * (b_tile + barriers) +
+         (through_shared ? static_cast<std::size_t>(tile.consumers) * boxes : 1024) + 2 * alignment;
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,292 @@
+#include "operations/gemm/hopper/tensor_tiles.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "operations/gemm/general/general.hpp"
+#include "operations/gemm/hopper/tensor_tile_layout.hpp"
+#include "operations/gemm/operands/split_reduction.hpp"
+#include "operations/gemm/operands/tensor_layout.hpp"
+#include "operations/gemm/problem/gemm_constants.hpp"
+#include "operations/gemm/problem/prepared_arguments.hpp"
+#include "operations/rung/kernel_plan.hpp"
+#include "operations/rung/kernel_source.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+constexpr int most_classes = 8;
+
+// As struct Arguments of the kernel.
+struct Arguments {
+  std::int32_t m, n, k, batch;
+  std::int32_t tiles_m, tiles_n, splits, k_tiles, k_tiles_of_split, units;
+  std::array<std::int32_t, most_classes> shift;
+  float alpha, beta;
+  std::int64_t c_leading, c_stride;
+  DeviceAddress c, bias, partial;
+  std::int64_t partial_pitch;
+};
+
+class TensorTilesRun final : public GemmRun {
+ public:
+  TensorTilesRun(Device& device, const GemmProblem& problem, const TensorTile& tile)
+      : device_(device),
+        given_(problem),
+        problem_(problem_of(tile, problem)),
+        tile_(tile),
+        layout_(layout_of(problem_, tile)) {
+    repack(layout_.a, a_copy_);
+    repack(layout_.b, b_copy_);
+    if (tile.panel != 0 && tile.panel != k_tiles_of(problem)) {
+      throw Error(ErrorKind::usage, fmt::format("a panel of {} tiles of k, where k has {}",
+                                                tile.panel, k_tiles_of(problem)));
+    }
+    if (tile.across && (tile.splits > 1 || tile.panel != 0)) {
+      throw Error(ErrorKind::usage, "blocks side by side take all of k, and no panel");
+    }
+    if (tile.turned &&
+        (layout_.store != Store::boxed || layout_.b.mn_major || size_of(problem.c.type) != 2)) {
+      throw Error(ErrorKind::usage,
+                  "a turned tile needs a row-major A, and a 16-bit C of whole 16-byte chunks");
+    }
+    size_work();
+    kernel_ = device.load(request());
+    if (arguments_.splits > 1) {
+      reduction_ = std::make_unique<SplitReduction>(device, problem, arguments_.splits);
+    }
+  }
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    if ((addresses.a | addresses.b | addresses.c) % copy_alignment != 0) {
+      // The copy engine cannot address such matrices; nobody who wants speed allocates them.
+      if (!general_) general_ = prepare_general(device_, given_);
+      general_->run(addresses, stream);
+      return;
+    }
+    GemmAddresses at = addresses;
+    if (tile_.turned) std::swap(at.a, at.b);
+    Repacking::run_both({a_copy_.get(), at.a}, {b_copy_.get(), at.b}, stream);
+    const KernelArguments& arguments = prepared_.of(at, [&] { return arguments_for(at); });
+    Launch launch = launch_;
+    launch.overlaps_previous = a_copy_ || b_copy_;
+    device_.launch(kernel_, launch, arguments, stream);
+    if (reduction_) reduction_->run(addresses, stream);
+  }
+
+  std::string note() const override {
+    std::string note = text_of(tile_);
+    const bool copies_a = tile_.turned ? b_copy_ != nullptr : a_copy_ != nullptr;
+    const bool copies_b = tile_.turned ? a_copy_ != nullptr : b_copy_ != nullptr;
+    if (copies_a) note += ", A repacked";
+    if (copies_b) note += ", B repacked";
+    return note;
+  }
+
+ private:
+  void repack(TileOperand& operand, std::unique_ptr<Repacking>& copy) {
+    if (!operand.repacked) return;
+    copy = std::make_unique<Repacking>(device_, operand.rows, operand.turned);
+    operand.rows = copy->result();
+  }
+
+  void size_work() {
+    const MatmulShape& s = problem_.shape;
+    const std::int64_t tile_k =
+        tile_row_bytes / static_cast<std::int64_t>(size_of(problem_.a.type));
+    Arguments& a = arguments_;
+    a = {};
+    a.m = static_cast<std::int32_t>(s.m);
+    a.n = static_cast<std::int32_t>(s.n);
+    a.k = static_cast<std::int32_t>(s.k);
+    a.batch = static_cast<std::int32_t>(problem_.batch);
+    const std::int64_t rows = groups_of(s.m, layout_.classes);
+    a.tiles_m = static_cast<std::int32_t>(groups_of(rows, tile_.m * tile_.down())) * tile_.down() *
+                layout_.classes;
+    a.tiles_n = static_cast<std::int32_t>(groups_of(s.n, tile_.n));
+    const std::int64_t most_shift =
+        layout_.a_begins_anywhere
+            ? copy_alignment / static_cast<std::int64_t>(size_of(problem_.a.type)) - 1
+            : 0;
+    a.k_tiles = static_cast<std::int32_t>(groups_of(s.k + most_shift, tile_k));
+    a.k_tiles_of_split = static_cast<std::int32_t>(groups_of(a.k_tiles, tile_.splits));
+    a.splits = static_cast<std::int32_t>(groups_of(a.k_tiles, a.k_tiles_of_split));
+    a.units = a.tiles_m / tile_.cluster * a.tiles_n * a.splits * a.batch;
+    if (tile_.across) {
+      const std::int32_t last_column =
+          a.tiles_n % tile_.cluster != 0 ? groups_of(a.tiles_m, tile_.cluster) : 0;
+      a.units = (a.tiles_m * (a.tiles_n / tile_.cluster) + last_column) * a.batch;
+    }
+    a.alpha = static_cast<float>(problem_.alpha);
+    a.beta = static_cast<float>(problem_.beta);
+    a.c_leading = problem_.c.leading;
+    a.c_stride = problem_.c.batch_stride;
+
+    const auto resident =
+        static_cast<std::int32_t>(resident_clusters(tile_, device_.properties().sm_count));
+    const std::int32_t clusters = tile_.persistent ? std::min(a.units, resident) : a.units;
+    launch_.grid = {static_cast<std::uint32_t>(clusters * tile_.cluster)};
+    one_tile_ = a.units <= resident && a.splits == 1 && !tile_.across && tile_.panel == 0;
+    if (one_tile_) {
+      launch_.grid = {static_cast<std::uint32_t>(a.tiles_m), static_cast<std::uint32_t>(a.tiles_n),
+                      static_cast<std::uint32_t>(a.batch)};
+    }
+    // Ranges of tiles under a panel are all as long as the longest, but for the last.
+    if (tile_.panel > 0) {
+      launch_.grid = {static_cast<std::uint32_t>(groups_of(a.units, groups_of(a.units, resident)))};
+    }
+    launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
+    launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
+    launch_.shared_bytes = shared_bytes_of(tile_, layout_.store, problem_.c.type);
+  }
+
+  KernelRequest request() const {
+    KernelRequest request =
+        embedded_request(tile_.panel > 0 ? "gemm/panel_tiles.cu" : "gemm/tensor_tiles.cu");
+    request.kernel = "gemm";
+    const bool is_16_bit = size_of(problem_.a.type) == 2;
+    request.defines = epilogue_constants(problem_);
+    const auto constant = [&](std::string_view name, std::int64_t value) {
+      request.defines.push_back(define(name, value));
+    };
+    request.defines.emplace_back("OPERAND", problem_.precision == Precision::bf16   ? "bf16"
+                                            : problem_.precision == Precision::fp16 ? "f16"
+                                                                                    : "tf32");
+    constant("STEP", is_16_bit ? 16 : 8);
+    constant("TILE_M", tile_.m);
+    constant("TILE_N", tile_.n);
+    constant("STAGES", tile_.stages);
+    constant("CONSUMERS", tile_.consumers);
+    constant("IN_TURN", tile_.in_turn);
+    constant("CLUSTER", tile_.cluster);
+    constant("ACROSS", tile_.across);
+    constant("TURNED", tile_.turned);
+    constant("ONE_TILE", one_tile_);
+    constant("A_MN_MAJOR", layout_.a.mn_major);
+    constant("B_MN_MAJOR", layout_.b.mn_major);
+    if (tile_.panel > 0) constant("K_TILES", tile_.panel);
+    constant("A_CLASSES", layout_.classes);
+    constant("C_BOXES", tile_.boxes);
+    constant("C_STORE", static_cast<std::int64_t>(store()));
+    constant("GROUP_ROWS", tile_.group);
+    return request;
+  }
+
+  // Fewer tiles of k than parts were asked for may leave one part.
+  Store store() const {
+    return layout_.store == Store::partial && arguments_.splits == 1 ? Store::each : layout_.store;
+  }
+
+  KernelArguments arguments_for(const GemmAddresses& addresses) {
+    Arguments a = arguments_;
+    a.c = addresses.c;
+    a.bias = addresses.bias;
+    if (reduction_) {
+      a.partial = reduction_->partial();
+      a.partial_pitch = reduction_->pitch();
+    }
+    const ResidueMaps a_maps =
+        operand_maps(layout_.a, a_copy_ ? a_copy_->address() : addresses.a, layout_.classes,
+                     tile_.across ? tile_.m / tile_.cluster : tile_.m);
+    std::copy(a_maps.shifts.begin(), a_maps.shifts.end(), a.shift.begin());
+    std::vector<TensorMap> maps = a_maps.maps;
+    const auto append = [&maps](const ResidueMaps& more) {
+      maps.insert(maps.end(), more.maps.begin(), more.maps.end());
+    };
+    append(operand_maps(layout_.b, b_copy_ ? b_copy_->address() : addresses.b, 1,
+                        tile_.n / tile_.down()));
+    if (layout_.store == Store::boxed) {
+      append(c_maps(addresses.c));
+    } else {
+      // The kernel's structure has them all the same.
+      maps.resize(maps.size() + static_cast<std::size_t>(layout_.classes));
+    }
+    return arguments_after_maps(maps, a);
+  }
+
+  ResidueMaps operand_maps(const TileOperand& operand, DeviceAddress address, int classes,
+                           int tile_rows) const {
+    return residue_maps(device_, operand.rows, address, classes, columns_of_box(operand.rows.type),
+                        static_cast<std::uint32_t>(operand.mn_major ? 64 : tile_rows));
+  }
+
+  // As c_box_rows of the kernel.
+  ResidueMaps c_maps(DeviceAddress address) const {
+    const int rows = tile_.turned ? tile_.n : tile_.in_turn ? 16 : 64;
+    return residue_maps(device_, rows_of_c(problem_, tile_), address, layout_.classes,
+                        columns_of_box(problem_.c.type), static_cast<std::uint32_t>(rows));
+  }
+
+  static std::uint32_t columns_of_box(DataType type) {
+    return static_cast<std::uint32_t>(tile_row_bytes / static_cast<std::int64_t>(size_of(type)));
+  }
+
+  Device& device_;
+  GemmProblem given_, problem_;  // the latter as the kernel computes it
+  TensorTile tile_;
+  TileLayout layout_;
+  std::unique_ptr<Repacking> a_copy_, b_copy_;
+  Arguments arguments_;
+  Launch launch_;
+  bool one_tile_ = false;  // of each block
+  Kernel kernel_;
+  std::unique_ptr<SplitReduction> reduction_;
+  std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
+  PreparedArguments prepared_;
+};
+
+}  // namespace
+
+std::optional<std::string> tensor_tiles_refusal(const GemmProblem& problem,
+                                                const DeviceProperties& device) {
+  const Precision precision = problem.precision;
+  if (precision != Precision::bf16 && precision != Precision::fp16 &&
+      precision != Precision::tf32) {
+    return "tensor-core tiles are for bf16, fp16 and tf32";
+  }
+  const DataType type = operand_type(precision);
+  if (problem.a.type != type || problem.b.type != type) {
+    return fmt::format("A and B must be {}", name_of(type));
+  }
+  if (problem.c.type == DataType::float64) return "C is float64";
+  if (!device.warpgroup_products) return "wgmma needs a real GPU of compute capability 9.0";
+  const MatmulShape& s = problem.shape;
+  if (s.m == 0 || s.n == 0 || s.k == 0 || problem.batch == 0) return "there is nothing to multiply";
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
+  constexpr std::int64_t most_planes = 65535;
+  if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
+  return std::nullopt;
+}
+
+std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem) {
+  return prepare_tensor_tiles(device, problem,
+                              tensor_tile_candidates(problem, device.properties()).front());
+}
+
+std::optional<std::string> panel_tiles_refusal(const GemmProblem& problem,
+                                               const DeviceProperties& device) {
+  if (auto why = tensor_tiles_refusal(problem, device)) return why;
+  if (!best_panel_tile(problem, device)) {
+    return fmt::format("a panel of B with all of k does not fit shared memory: k is {}",
+                       problem.shape.k);
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<GemmRun> prepare_panel_tiles(Device& device, const GemmProblem& problem) {
+  return prepare_tensor_tiles(device, problem,
+                              best_panel_tile(problem, device.properties()).value());
+}
+
+std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem,
+                                              const TensorTile& tile) {
+  return std::make_unique<TensorTilesRun>(device, problem, tile);
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,210 @@
+#include "operations/gemm/hopper/unaligned_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "operations/gemm/general/general.hpp"
+#include "operations/gemm/hopper/tensor_tiles.hpp"
+#include "operations/gemm/operands/column_sorting.hpp"
+#include "operations/gemm/operands/tensor_layout.hpp"
+#include "operations/gemm/problem/gemm_constants.hpp"
+#include "operations/gemm/problem/prepared_arguments.hpp"
+#include "operations/rung/kernel_plan.hpp"
+#include "operations/rung/kernel_source.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+// As in the kernel.
+constexpr int classes = 16, blocks_of_tile = 2, threads = 320;
+constexpr std::int64_t tile_n = 128, tile_k = 64;
+constexpr std::uint32_t box_columns = tile_n + 16, a_columns = 64;
+struct Arguments {
+  std::int32_t m, n, tiles_m, tiles_n, k_tiles;
+  std::array<std::int32_t, classes> shift;
+  float alpha, beta;
+  std::int64_t c_leading, c_stride;
+  DeviceAddress c, bias;
+};
+
+struct Tile {
+  std::int64_t m;
+  int stages;
+};
+Tile tile_of(const GemmProblem& p) {
+  constexpr std::int64_t half = 64;
+  return p.shape.m <= half ? Tile{half, 6} : Tile{2 * half, 5};
+}
+
+std::size_t shared_bytes(const Tile& tile) {
+  const auto rows = static_cast<std::size_t>(tile.m);
+  constexpr std::size_t b = tile_k * 2 * box_columns, barriers = 3 * 8, alignment = 1024;
+  const std::size_t a = rows * 128, received = rows * 256;
+  return static_cast<std::size_t>(tile.stages) * (a + b + barriers) + received + 16 + alignment;
+}
+
+RowsInMemory rows_of_a(const GemmProblem& p) {
+  return rows_in_memory(p.a, p.shape.m, p.shape.k, p.batch);
+}
+RowsInMemory rows_of_b(const GemmProblem& p) {
+  RowsInMemory b = rows_in_memory(p.b, p.shape.k, p.shape.n, p.batch);
+  b.reads_ahead = false;
+  return b;
+}
+
+std::int64_t blocks_of(const GemmProblem& p) {
+  return blocks_of_tile * groups_of(p.shape.m, tile_of(p).m) * groups_of(p.shape.n, tile_n) *
+         p.batch;
+}
+
+// Elements of `rows` x `columns` matrices of a batch.
+double elements(const GemmProblem& p, std::int64_t rows, std::int64_t columns) {
+  return static_cast<double>(p.batch) * static_cast<double>(rows) * static_cast<double>(columns);
+}
+
+constexpr double bytes_copied = 3.5e6;  // a microsecond, read and written
+
+// Microseconds on an H200; docs/results/products_h200.md has the runs that they come from.
+double predicted_time(const GemmProblem& p, const DeviceProperties& device) {
+  constexpr double launches = 5.5, ends_of_block = 4.0;
+  // Of a block: its products, or its share of what memory and L2 deliver.
+  constexpr double products_of_k_tile = 0.34, copies_of_k_tile = 0.0041;
+  const auto blocks = static_cast<double>(blocks_of(p)), sms = static_cast<double>(device.sm_count);
+  const auto k_tiles = static_cast<double>(groups_of(p.shape.k, blocks_of_tile * tile_k));
+  const double of_k_tile = std::max(products_of_k_tile, copies_of_k_tile * std::min(blocks, sms));
+  return launches + 4.0 * elements(p, p.shape.m, p.shape.k) / bytes_copied +
+         std::ceil(blocks / sms) * (ends_of_block + k_tiles * of_k_tile);
+}
+
+// The same for a product of copies.
+double predicted_time_of_copies(const GemmProblem& p) {
+  constexpr double launches = 7.0, ends_of_blocks = 2.0;
+  constexpr double bytes_read = 3.6e6, operations = 600e6;  // a microsecond
+  const MatmulShape& s = p.shape;
+  const bool copies_a = residue_groups(rows_of_a(p).pitch_bytes()) > 1;
+  const double a = 2.0 * elements(p, s.m, s.k), b = 2.0 * elements(p, s.k, s.n);
+  const double c = 2.0 * elements(p, s.m, s.n);
+  const double copied = 2.0 * ((copies_a ? a : 0.0) + b);
+  const double product =
+      std::max(a * static_cast<double>(s.n) / operations, (a + b + c) / bytes_read);
+  return launches + copied / bytes_copied + ends_of_blocks + product;
+}
+
+class UnalignedRowsRun final : public GemmRun {
+ public:
+  UnalignedRowsRun(Device& device, const GemmProblem& problem)
+      : device_(device),
+        problem_(problem),
+        tile_(tile_of(problem)),
+        sorting_(device, rows_of_a(problem)) {
+    const MatmulShape& s = problem.shape;
+    const std::int64_t tiles_m = groups_of(s.m, tile_.m), tiles_n = groups_of(s.n, tile_n);
+    launch_ = flat_launch(blocks_of(problem), threads, shared_bytes(tile_));
+    launch_.cluster = {blocks_of_tile};
+    launch_.overlaps_previous = true;
+    arguments_.m = static_cast<std::int32_t>(s.m);
+    arguments_.n = static_cast<std::int32_t>(s.n);
+    arguments_.tiles_m = static_cast<std::int32_t>(tiles_m);
+    arguments_.tiles_n = static_cast<std::int32_t>(tiles_n);
+    arguments_.k_tiles = static_cast<std::int32_t>(groups_of(s.k, tile_k));
+    arguments_.alpha = static_cast<float>(problem.alpha);
+    arguments_.beta = static_cast<float>(problem.beta);
+    arguments_.c_leading = problem.c.leading;
+    arguments_.c_stride = problem.c.batch_stride;
+
+    KernelRequest request = embedded_request("gemm/unaligned_rows.cu");
+    request.kernel = "gemm";
+    request.defines = epilogue_constants(problem);
+    request.defines.emplace_back("OPERAND", problem.precision == Precision::bf16 ? "bf16" : "f16");
+    const auto constant = [&](std::string_view name, std::int64_t value) {
+      request.defines.push_back(define(name, value));
+    };
+    constant("TILE_M", tile_.m);
+    constant("STAGES", tile_.stages);
+    constant("B_IS_ODD", problem.b.leading % 2);
+    constant("C_IS_ODD", problem.c.leading % 2);
+    constant("GROUP_ROWS", 8);
+    kernel_ = device.load(request);
+  }
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    if (addresses.b % copy_alignment != 0) {
+      // The copy engine cannot address such matrices; nobody who wants speed allocates them.
+      if (!general_) general_ = prepare_general(device_, problem_);
+      general_->run(addresses, stream);
+      return;
+    }
+    sorting_.run(addresses.a, stream);
+    device_.launch(kernel_, launch_,
+                   prepared_.of(addresses, [&] { return arguments_for(addresses); }), stream);
+  }
+
+  std::string note() const override {
+    return fmt::format("{}x{}x{} of half of k, A's columns sorted", tile_.m, tile_n, tile_.stages);
+  }
+
+ private:
+  KernelArguments arguments_for(const GemmAddresses& addresses) {
+    constexpr DeviceAddress sector = 32;
+    constexpr std::int32_t elements_of_chunk = 8;
+    Arguments a = arguments_;
+    a.c = addresses.c;
+    a.bias = addresses.bias;
+    const RowsInMemory b = rows_of_b(problem_);
+    std::vector<TensorMap> maps = residue_maps(device_, sorting_.result(), sorting_.address(), 1,
+                                               a_columns, static_cast<std::uint32_t>(tile_.m))
+                                      .maps;
+    const ResidueMaps of_b = residue_maps(device_, b, addresses.b, classes, box_columns,
+                                          tile_k / classes, Swizzle::none);
+    maps.insert(maps.end(), of_b.maps.begin(), of_b.maps.end());
+    for (int c = 0; c < classes; ++c) {
+      const DeviceAddress begin = residue_base(b, addresses.b, c).address;
+      const auto i = static_cast<std::size_t>(c);
+      a.shift[i] = of_b.shifts[i] + (begin % sector != 0 ? elements_of_chunk : 0);
+    }
+    return arguments_after_maps(maps, a);
+  }
+
+  Device& device_;
+  GemmProblem problem_;
+  Tile tile_;
+  ColumnSorting sorting_;
+  Arguments arguments_{};
+  Launch launch_;
+  Kernel kernel_;
+  std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
+  PreparedArguments prepared_;
+};
+
+}  // namespace
+
+std::optional<std::string> unaligned_rows_refusal(const GemmProblem& problem,
+                                                  const DeviceProperties& device) {
+  if (problem.precision != Precision::bf16 && problem.precision != Precision::fp16) {
+    return "unaligned rows from registers are for bf16 and fp16";
+  }
+  if (auto why = tensor_tiles_refusal(problem, device)) return why;
+  if (problem.a.order != Order::row_major || problem.b.order != Order::row_major) {
+    return "A and B must be row-major";
+  }
+  const RowsInMemory b = rows_of_b(problem);
+  if (residue_groups(b.pitch_bytes()) == 1) return "rows of B are multiples of 16 bytes apart";
+  if (!b.batch_fits_map()) return "matrices of B are not multiples of 16 bytes apart";
+  if (problem.shape.k < classes) return fmt::format("fewer than {} rows of B", classes);
+  return std::nullopt;
+}
+
+bool unaligned_rows_pay(const GemmProblem& problem, const DeviceProperties& device) {
+  // Both predictions are good to a tenth.
+  constexpr double sure = 0.9;
+  return predicted_time(problem, device) < sure * predicted_time_of_copies(problem);
+}
+
+std::unique_ptr<GemmRun> prepare_unaligned_rows(Device& device, const GemmProblem& problem) {
+  return std::make_unique<UnalignedRowsRun>(device, problem);
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,122 @@
+#include "operations/gemm/ladder/cublas_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace tilescope::operations {
+namespace {
+
+device::LtOperand lt_operand(const GemmOperand& operand) {
+  return {.type = operand.type,
+          .order = operand.order,
+          .leading = operand.leading,
+          .batch_stride = operand.batch_stride};
+}
+
+device::LtProduct lt_product(const GemmProblem& p) {
+  return {.shape = p.shape,
+          .batch = p.batch,
+          .precision = p.precision,
+          .a = lt_operand(p.a),
+          .b = lt_operand(p.b),
+          .c = lt_operand(p.c),
+          .alpha = p.alpha,
+          .beta = p.beta};
+}
+
+// An algorithm and how long it takes.
+struct Candidate {
+  double ms = 0.0;
+  int algorithm = 0;
+};
+
+}  // namespace
+
+std::optional<std::string> CublasGemm::refusal(const GemmProblem& problem, const Device& device) {
+  if (device.kind() != DeviceKind::cuda) return "needs a GPU";
+  if (std::string why = device::CublasLt::missing(); !why.empty()) return why;
+  const MatmulShape& s = problem.shape;
+  if (s.m == 0 || s.n == 0 || s.k == 0) return "an extent is 0";
+  if (problem.has_bias || problem.activation != Activation::none) {
+    return "cublasLt is asked for plain products only";
+  }
+  return std::nullopt;
+}
+
+CublasGemm::CublasGemm(Device& device, const GemmProblem& problem)
+    : device_(device), library_(device, lt_product(problem)) {}
+
+void CublasGemm::run(const GemmAddresses& addresses, const Stream& stream) {
+  library_.run(chosen_, addresses.a, addresses.b, addresses.c, stream);
+}
+
+// Writes to memory that take the device longer than the host needs to queue `runs` runs, so that
+// what is timed is never the host.
+void CublasGemm::occupy(int runs) {
+  constexpr std::size_t bytes = std::size_t{64} << 20U;  // some 25 microseconds, two or three runs
+  if (busy_.bytes() == 0) busy_ = device_.allocate(bytes, "scratch");
+  for (int i = 0; i <= runs / 2; ++i) device_.fill(busy_.address(), 0, bytes);
+}
+
+double CublasGemm::median_ms(int algorithm, std::span<const GemmAddresses> addresses, int samples) {
+  std::vector<Event> events;
+  for (int i = 0; i < 2 * samples; ++i) events.push_back(device_.create_event());
+  occupy(samples);
+  for (int i = 0; i < samples; ++i) {
+    const GemmAddresses& at = addresses[static_cast<std::size_t>(i) % addresses.size()];
+    device_.record(events[static_cast<std::size_t>(2 * i)]);
+    library_.run(algorithm, at.a, at.b, at.c);
+    device_.record(events[static_cast<std::size_t>(2 * i + 1)]);
+  }
+  std::vector<double> times;
+  for (std::size_t i = 0; i < events.size(); i += 2) {
+    times.push_back(device_.elapsed_ms(events[i], events[i + 1]));
+  }
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+void CublasGemm::choose_fastest(std::span<const GemmAddresses> addresses) {
+  std::vector<Candidate> candidates;
+  double fastest = 0.0;
+  for (int algorithm = 0; algorithm < algorithms(); ++algorithm) {
+    try {
+      constexpr double hopeless = 1.5;  // times the fastest, for a first run that loads code
+      median_ms(algorithm, addresses, 1);
+      double ms = median_ms(algorithm, addresses, 1);
+      if (fastest > 0.0 && ms > hopeless * fastest) continue;
+      constexpr double brief_ms = 3.0;
+      const int samples = std::clamp(static_cast<int>(brief_ms / ms), 5, 30);
+      ms = median_ms(algorithm, addresses, samples);
+      candidates.push_back({ms, algorithm});
+      fastest = fastest > 0.0 ? std::min(fastest, ms) : ms;
+    } catch (const Error&) {
+      continue;  // proposed, but it does not run here
+    }
+  }
+  if (candidates.empty()) {
+    throw Error(ErrorKind::no_device, "none of the algorithms that cublasLt proposes runs");
+  }
+  // Medians of a few runs lie a few percent apart by chance: the first of them run longer.
+  const auto earlier = [](const Candidate& x, const Candidate& y) { return x.ms < y.ms; };
+  std::sort(candidates.begin(), candidates.end(), earlier);
+  constexpr std::size_t finalists = 4;
+  candidates.resize(std::min(candidates.size(), finalists));
+  for (Candidate& candidate : candidates) {
+    constexpr double budget_ms = 60.0;
+    const int samples = std::clamp(static_cast<int>(budget_ms / fastest), 5, 60);
+    candidate.ms = median_ms(candidate.algorithm, addresses, samples);
+  }
+  busy_ = Buffer();
+  chosen_ = std::min_element(candidates.begin(), candidates.end(), earlier)->algorithm;
+}
+
+std::string CublasGemm::note() const {
+  return fmt::format("number {} of the {} algorithms that its heuristics propose", chosen_ + 1,
+                     algorithms());
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,43 @@
+// cuBLAS at its best: a GemmProblem run by the fastest algorithm that cublasLt's heuristics
+// propose, not only by their first.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "device/cuda/cublas_lt.hpp"
+#include "operations/gemm/problem/gemm_problem.hpp"
+
+namespace tilescope::operations {
+
+class CublasGemm final : public GemmRun {
+ public:
+  /// Why cublasLt is not asked for `problem` on `device`; nothing if it is.
+  static std::optional<std::string> refusal(const GemmProblem& problem, const Device& device);
+
+  /// For problems that are not refused. Throws what CublasLt throws.
+  CublasGemm(Device& device, const GemmProblem& problem);
+
+  int algorithms() const { return library_.algorithms(); }
+  /// The algorithm that run() takes; the library's own first choice at the beginning.
+  int chosen() const { return chosen_; }
+  void choose(int algorithm) { chosen_ = algorithm; }
+  /// Times every algorithm, in turn at each of `addresses`, and chooses the fastest. C is
+  /// overwritten; algorithms that refuse to run are passed over.
+  void choose_fastest(std::span<const GemmAddresses> addresses);
+
+  void run(const GemmAddresses& addresses, const Stream& stream = {}) override;
+  std::string note() const override;
+
+ private:
+  void occupy(int runs);
+  double median_ms(int algorithm, std::span<const GemmAddresses> addresses, int samples);
+
+  Device& device_;
+  device::CublasLt library_;
+  int chosen_ = 0;
+  Buffer busy_;  ///< there while algorithms are timed
+};
+
+}  // namespace tilescope::operations

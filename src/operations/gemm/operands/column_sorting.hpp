@@ -1,0 +1,24 @@
+// A's columns in the order in which kernels/gemm/unaligned_rows.cu multiplies them.
+#pragma once
+
+#include "operations/gemm/operands/tensor_layout.hpp"
+
+namespace tilescope::operations {
+
+/// A copy of a matrix of 16-bit elements, sorted as kernels/gemm/sort_columns.cu says, in rows of
+/// whole tiles of 64 columns; columns that the matrix does not have are zeros.
+class ColumnSorting {
+ public:
+  ColumnSorting(Device& device, const RowsInMemory& from);
+  const RowsInMemory& result() const { return to_; }
+  DeviceAddress address() const { return buffer_.address(); }
+  void run(DeviceAddress from, const Stream& stream) const;
+
+ private:
+  Device& device_;
+  RowsInMemory from_, to_;
+  Buffer buffer_;
+  Kernel kernel_;
+};
+
+}  // namespace tilescope::operations

@@ -1,0 +1,38 @@
+#include "operations/gemm/operands/split_reduction.hpp"
+
+#include "operations/gemm/problem/gemm_constants.hpp"
+#include "operations/rung/kernel_plan.hpp"
+#include "operations/rung/kernel_source.hpp"
+
+namespace tilescope::operations {
+
+SplitReduction::SplitReduction(Device& device, const GemmProblem& problem, std::int32_t splits)
+    : device_(device),
+      problem_(problem),
+      splits_(splits),
+      pitch_(groups_of(problem.shape.n, 4) * 4) {
+  const std::int64_t elements = problem.batch * splits * problem.shape.m * pitch_;
+  partial_ =
+      device.allocate(static_cast<std::size_t>(elements) * sizeof(float), "sums of parts of k");
+  KernelRequest request = embedded_request("gemm/reduce_splits.cu");
+  request.kernel = "reduce_splits";
+  request.defines = epilogue_constants(problem);
+  kernel_ = device.load(request);
+}
+
+void SplitReduction::run(const GemmAddresses& addresses, const Stream& stream) const {
+  constexpr int threads = 256;
+  const GemmProblem& p = problem_;
+  Launch launch = flat_launch(groups_of(p.shape.m * p.shape.n, threads), threads);
+  launch.grid.y = static_cast<std::uint32_t>(p.batch);
+  launch.overlaps_previous = true;
+  device_.launch(kernel_, launch,
+                 KernelArguments::of(partial_.address(), addresses.c, addresses.bias,
+                                     static_cast<std::int32_t>(p.shape.m),
+                                     static_cast<std::int32_t>(p.shape.n), splits_, pitch_,
+                                     p.c.leading, p.c.batch_stride, static_cast<float>(p.alpha),
+                                     static_cast<float>(p.beta)),
+                 stream);
+}
+
+}  // namespace tilescope::operations

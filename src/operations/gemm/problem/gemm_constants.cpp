@@ -1,0 +1,50 @@
+#include "operations/gemm/problem/gemm_constants.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+std::string_view activation_kind(Activation activation) {
+  switch (activation) {
+    case Activation::relu:
+      return "relu";
+    case Activation::gelu:
+      return "gelu";
+    case Activation::none:
+      break;
+  }
+  return "no_activation";
+}
+
+std::string_view bias_kind(const GemmProblem& problem) {
+  if (!problem.has_bias) return "no_bias";
+  return problem.bias_per_row ? "bias_of_row" : "bias_of_column";
+}
+
+}  // namespace
+
+std::string_view operand_kind(Precision precision) {
+  switch (precision) {
+    case Precision::fp64:
+      return "as_float64";
+    case Precision::tf32:
+      return "as_tf32";
+    case Precision::bf16:
+      return "as_bfloat16";
+    case Precision::fp16:
+      return "as_float16";
+    case Precision::automatic:
+    case Precision::fp32:
+    case Precision::fp32_fast:
+      break;
+  }
+  return "as_float32";
+}
+
+Defines epilogue_constants(const GemmProblem& problem) {
+  return {{"C_TYPE", std::string(name_of(problem.c.type))},
+          define("READS_C", std::int64_t{problem.beta != 0.0}),
+          {"BIAS", std::string(bias_kind(problem))},
+          {"ACTIVATION", std::string(activation_kind(problem.activation))}};
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,17 @@
+// The constants that GEMM kernels share, under their names in kernels/gemm/epilogue.cuh.
+#pragma once
+
+#include <string_view>
+
+#include "operations/gemm/problem/gemm_problem.hpp"
+#include "operations/rung/kernel_plan.hpp"
+
+namespace tilescope::operations {
+
+/// In what arithmetic a kernel forms products: its OPERAND, a name in kernels/gemm/element.cuh.
+std::string_view operand_kind(Precision precision);
+
+/// C_TYPE, READS_C, BIAS and ACTIVATION.
+Defines epilogue_constants(const GemmProblem& problem);
+
+}  // namespace tilescope::operations

@@ -1,0 +1,62 @@
+// One product as BLAS's GEMM has it, for operands that already lie in a device's memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tilescope/device.hpp>
+#include <tilescope/matmul.hpp>
+#include <tilescope/matrix.hpp>
+
+namespace tilescope::operations {
+
+/// How one operand lies in memory: element (i, j) of matrix b of the batch at
+/// b * batch_stride + i * leading + j (row-major) or + i + j * leading (column-major).
+struct GemmOperand {
+  DataType type = DataType::float32;
+  Order order = Order::row_major;
+  std::int64_t leading = 0;       ///< elements between rows (row-major) or columns (column-major)
+  std::int64_t batch_stride = 0;  ///< elements between the matrices of a batch
+};
+
+/// C = activation(alpha * A * B + beta * C + bias) for each matrix of a batch: A is m x k, B is
+/// k x n, C is m x n. A transposed operand is one of the other order. C is row-major: a
+/// column-major C is the row-major C of the product with A and B exchanged (`exchanged`).
+struct GemmProblem {
+  MatmulShape shape;
+  std::int64_t batch = 1;
+  Precision precision = Precision::fp32;  ///< never `automatic`
+  GemmOperand a, b, c;
+  double alpha = 1.0, beta = 0.0;  ///< beta 0: C is not read, and may hold NaN
+  bool has_bias = false;           ///< a float32 for each column of C, or for each row
+  bool bias_per_row = false;
+  Activation activation = Activation::none;
+};
+
+/// Where the operands of one run lie: device addresses, each a multiple of its element's size.
+struct GemmAddresses {
+  DeviceAddress a = 0, b = 0, c = 0;
+  DeviceAddress bias = 0;
+};
+
+/// A problem made ready on one device: kernels compiled, scratch memory there.
+class GemmRun {
+ public:
+  virtual ~GemmRun() = default;
+  /// Queues one run. Runs that may overlap need a GemmRun each: they share its scratch memory.
+  virtual void run(const GemmAddresses& addresses, const Stream& stream = {}) = 0;
+  /// What the reader should know, such as "B repacked to rows of 16 bytes"; may be empty.
+  virtual std::string note() const { return {}; }
+};
+
+/// Makes a problem ready on a device. Throws Error(no_device) if its memory does not suffice.
+using PrepareGemm = std::unique_ptr<GemmRun> (*)(Device& device, const GemmProblem& problem);
+
+/// Dense operands of `type`, row-major or as given; C of `c_type`.
+GemmProblem dense_problem(const MatmulShape& shape, Precision precision, DataType type,
+                          DataType c_type, Order a_order = Order::row_major,
+                          Order b_order = Order::row_major);
+
+/// The type in which kernels of a precision read A and B: bfloat16 for bf16, float32 for tf32.
+DataType operand_type(Precision precision);
+
+}  // namespace tilescope::operations

@@ -1,0 +1,121 @@
+#include "operations/gemm/problem/host_problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tilescope/error.hpp>
+
+namespace tilescope::operations {
+namespace {
+
+void require_operand(const ConstMatrixView& matrix, std::int64_t count, std::int64_t stride,
+                     const char* name) {
+  if (count != 0) require_valid(matrix, name);  // of no matrices there is no memory
+  if (!is_floating(matrix.type)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} is {}: matmul takes float16, bfloat16, float32 and float64", name,
+                            name_of(matrix.type)));
+  }
+  if (count < 0 || stride < 0) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} is a batch of {} matrices {} elements apart: neither may be "
+                            "negative",
+                            name, count, stride));
+  }
+}
+
+// Matrices of C lie one behind the other; those of a column-major C too.
+void require_apart(const MatrixBatch& c) {
+  const MatrixView& first = c.first;
+  if (c.count < 2 || first.empty()) return;
+  const std::int64_t extent = (first.vectors() - 1) * first.leading + first.vector_length();
+  if (c.stride >= extent) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("the matrices of C overlap: each takes {} elements, and they are {} "
+                          "apart",
+                          extent, c.stride));
+}
+
+Precision resolved(Precision precision, DataType a, DataType b, DataType c) {
+  if (precision != Precision::automatic) return precision;
+  const bool wide = std::max({size_of(a), size_of(b), size_of(c)}) == size_of(DataType::float64);
+  return wide ? Precision::fp64 : Precision::fp32;
+}
+
+template <typename Batch>
+Batch transposed(Batch batch) {
+  auto& view = batch.first;
+  std::swap(view.rows, view.columns);
+  view.order = view.order == Order::row_major ? Order::column_major : Order::row_major;
+  return batch;
+}
+
+template <typename Batch>
+auto matrix_at(const Batch& batch, std::int64_t index) {
+  auto view = batch.first;
+  view.data = static_cast<const std::byte*>(view.data) +
+              static_cast<std::size_t>(index * batch.stride) * size_of(view.type);
+  return view;
+}
+
+}  // namespace
+
+bool HostProblem::plain() const {
+  return alpha == 1.0 && beta == 0.0 && bias.empty() && activation == Activation::none;
+}
+
+HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, const MatrixBatch& c,
+                         const MatmulOptions& options) {
+  require_operand(a.first, a.count, a.stride, "A");
+  require_operand(b.first, b.count, b.stride, "B");
+  require_operand(c.first, c.count, c.stride, "C");
+  const MatmulShape shape = product_shape(a.first, b.first);
+  if (c.first.rows != shape.m || c.first.columns != shape.n) {
+    throw Error(ErrorKind::usage,
+                fmt::format("C is {} but A ({}) times B ({}) is {} x {}", shape_text(c.first),
+                            shape_text(a.first), shape_text(b.first), shape.m, shape.n));
+  }
+  if (a.count != c.count || b.count != c.count) {
+    throw Error(ErrorKind::usage, fmt::format("the batches have {}, {} and {} matrices: A, B and C "
+                                              "need equally many (stride 0 repeats one)",
+                                              a.count, b.count, c.count));
+  }
+  require_apart(c);
+  if (!options.bias.empty() && static_cast<std::int64_t>(options.bias.size()) != shape.n) {
+    throw Error(ErrorKind::usage, fmt::format("the bias has {} values: it needs one for each of "
+                                              "the {} columns of C",
+                                              options.bias.size(), shape.n));
+  }
+  return {.a = a,
+          .b = b,
+          .c = c,
+          .precision = resolved(options.precision, a.first.type, b.first.type, c.first.type),
+          .alpha = options.alpha,
+          .beta = options.beta,
+          .bias = options.bias,
+          .activation = options.activation};
+}
+
+HostProblem with_rows_of_c(const HostProblem& problem) {
+  if (problem.c.first.order == Order::row_major) return problem;
+  HostProblem other = problem;
+  other.a = transposed(problem.b);
+  other.b = transposed(problem.a);
+  other.c = transposed(problem.c);
+  other.bias_per_row = !problem.bias_per_row;
+  return other;
+}
+
+ConstMatrixView matrix_of(const ConstMatrixBatch& batch, std::int64_t index) {
+  return matrix_at(batch, index);
+}
+
+MatrixView matrix_of(const MatrixBatch& batch, std::int64_t index) {
+  return matrix_at(batch, index);
+}
+
+DataType sum_type(Precision precision) {
+  return precision == Precision::fp64 ? DataType::float64 : DataType::float32;
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,41 @@
+// A product of matrices in host memory, as the public call states it, checked and made uniform.
+#pragma once
+
+#include <tilescope/matmul.hpp>
+
+#include "operations/gemm/problem/gemm_problem.hpp"
+
+namespace tilescope::operations {
+
+/// C = activation(alpha * A * B + beta * C + bias), batched, with a precision that is not
+/// `automatic`.
+struct HostProblem {
+  ConstMatrixBatch a, b;
+  MatrixBatch c;
+  Precision precision = Precision::fp32;
+  double alpha = 1.0, beta = 0.0;
+  std::span<const float> bias;
+  bool bias_per_row = false;  ///< else per column
+  Activation activation = Activation::none;
+
+  MatmulShape shape() const { return product_shape(a.first, b.first); }
+  std::int64_t batch() const { return c.count; }
+  /// Whether C = A * B is all.
+  bool plain() const;
+};
+
+/// The problem of a public call. Throws Error(usage) for what does not fit.
+HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, const MatrixBatch& c,
+                         const MatmulOptions& options);
+
+/// The same problem with a row-major C: for a column-major C the transposed product, B^T A^T.
+HostProblem with_rows_of_c(const HostProblem& problem);
+
+/// Matrix `index` of a batch.
+ConstMatrixView matrix_of(const ConstMatrixBatch& batch, std::int64_t index);
+MatrixView matrix_of(const MatrixBatch& batch, std::int64_t index);
+
+/// The type in which a precision sums: float64 for fp64, else float32.
+DataType sum_type(Precision precision);
+
+}  // namespace tilescope::operations

@@ -1,0 +1,41 @@
+// What kernels that the copy engine feeds are launched with: maps, then the rest.
+#pragma once
+
+#include <map>
+#include <span>
+#include <tilescope/device.hpp>
+#include <tuple>
+
+#include "operations/gemm/problem/gemm_problem.hpp"
+
+namespace tilescope::operations {
+
+/// `maps` as one structure, which such a kernel takes first, and its other arguments.
+template <typename Arguments>
+KernelArguments arguments_after_maps(std::span<const TensorMap> maps, const Arguments& others) {
+  KernelArguments arguments;
+  arguments.push_bytes(maps.data(), maps.size_bytes(), alignof(TensorMap));
+  arguments.push(others);
+  return arguments;
+}
+
+/// Arguments by the addresses that they are for. Encoding maps takes longer than a small product,
+/// so those of known addresses are kept.
+class PreparedArguments {
+ public:
+  /// What `make` returns, or has returned for these addresses.
+  template <typename Make>
+  const KernelArguments& of(const GemmAddresses& addresses, const Make& make) {
+    const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
+    if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
+    constexpr std::size_t most_kept = 64;
+    if (prepared_.size() >= most_kept) prepared_.clear();
+    return prepared_.emplace(key, make()).first->second;
+  }
+
+ private:
+  std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
+      prepared_;
+};
+
+}  // namespace tilescope::operations

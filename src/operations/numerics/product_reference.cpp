@@ -1,0 +1,136 @@
+#include "operations/numerics/product_reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <thread>
+#include <tilescope/error.hpp>
+
+#include "base/openblas.hpp"
+#include "base/parallel.hpp"
+#include "operations/numerics/conversion.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+CBLAS_TRANSPOSE transposed(const ConstMatrixView& operand, const MatrixView& result) {
+  return operand.order == result.order ? CblasNoTrans : CblasTrans;
+}
+
+int blas_integer(std::int64_t value, const char* what) {
+  if (value > std::numeric_limits<int>::max()) {
+    throw Error(ErrorKind::usage, fmt::format("{} is {}: BLAS takes at most {}", what, value,
+                                              std::numeric_limits<int>::max()));
+  }
+  return static_cast<int>(value);
+}
+
+// BLAS insists on leading dimensions of at least 1, also for empty operands.
+int leading(const ConstMatrixView& matrix, const char* what) {
+  return std::max(1, blas_integer(matrix.leading, what));
+}
+
+void go_on_unless(const std::atomic<bool>* cancel) {
+  if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) {
+    throw Error(ErrorKind::wrong_result, "the product on the CPU was interrupted");
+  }
+}
+
+}  // namespace
+
+void reference_matmul(const MatmulShape& shape, const float* a, const float* b, float* c,
+                      const std::atomic<bool>* cancel) {
+  const auto n = static_cast<std::size_t>(shape.n), k = static_cast<std::size_t>(shape.k);
+  if (n == 0) return;
+  parallel_for(static_cast<std::size_t>(shape.m), [&](std::size_t row) {
+    // A row of sums at once: the order of additions in each is that of the textbook's loop, but
+    // B is read along its rows.
+    std::vector<double> sums(n, 0.0);
+    for (std::size_t i = 0; i < k; ++i) {
+      go_on_unless(cancel);
+      const double factor = a[row * k + i];
+      const float* b_row = b + i * n;
+      for (std::size_t column = 0; column < n; ++column) sums[column] += factor * b_row[column];
+    }
+    std::transform(sums.begin(), sums.end(), c + row * n,
+                   [](double sum) { return static_cast<float>(sum); });
+  });
+}
+
+MatmulShape blas_cell(const MatmulShape& product) {
+  // Large cells lose little to BLAS's copying of operands (4% of the whole product's speed); small
+  // products need small ones, or there would be too few for the cores.
+  constexpr std::int64_t enough = 32, steps = 512;
+  std::int64_t side = 384;
+  while (side > 96 && product.m * product.n < enough * side * side) side /= 2;
+  return {side, side, steps};
+}
+
+void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
+                const MatmulShape& cell, const std::atomic<bool>* cancel) {
+  const MatmulShape shape = product_shape(a, b);
+  const std::int64_t across = (shape.n + cell.n - 1) / cell.n;
+  const std::int64_t cells = (shape.m + cell.m - 1) / cell.m * across;
+  const OpenBlas::OneThread alone;
+  parallel_for(static_cast<std::size_t>(cells), [&](std::size_t index) {
+    const std::int64_t row = static_cast<std::int64_t>(index) / across * cell.m;
+    const std::int64_t column = static_cast<std::int64_t>(index) % across * cell.n;
+    const std::int64_t rows = std::min(cell.m, shape.m - row);
+    const std::int64_t columns = std::min(cell.n, shape.n - column);
+    std::int64_t k = 0;
+    do {  // once for k = 0 too: the product is zero
+      go_on_unless(cancel);
+      const std::int64_t steps = std::min(cell.k, shape.k - k);
+      blas_matmul(part(a, row, rows, k, steps), part(b, k, steps, column, columns),
+                  part(c, row, rows, column, columns), k > 0);
+      k += steps;
+    } while (k < shape.k);
+  });
+}
+
+void blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
+                 bool accumulate) {
+  const MatmulShape shape = product_shape(a, b);
+  const int m = blas_integer(shape.m, "m"), n = blas_integer(shape.n, "n"),
+            k = blas_integer(shape.k, "k");
+  if (m == 0 || n == 0) return;
+  const CBLAS_ORDER order = c.order == Order::row_major ? CblasRowMajor : CblasColMajor;
+  const CBLAS_TRANSPOSE ta = transposed(a, c), tb = transposed(b, c);
+  const int lda = leading(a, "A's leading dimension"), ldb = leading(b, "B's leading dimension"),
+            ldc = leading(c, "C's leading dimension");
+  if (c.type == DataType::float64) {
+    OpenBlas::instance().dgemm(order, ta, tb, m, n, k, 1.0, static_cast<const double*>(a.data), lda,
+                               static_cast<const double*>(b.data), ldb, accumulate ? 1.0 : 0.0,
+                               static_cast<double*>(c.mutable_data()), ldc);
+  } else {
+    OpenBlas::instance().sgemm(order, ta, tb, m, n, k, 1.0F, static_cast<const float*>(a.data), lda,
+                               static_cast<const float*>(b.data), ldb, accumulate ? 1.0F : 0.0F,
+                               static_cast<float*>(c.mutable_data()), ldc);
+  }
+}
+
+ExactProduct exact_product(const MatmulShape& shape, const float* a, const float* b,
+                           const std::atomic<bool>* cancel) {
+  const auto m = static_cast<std::size_t>(shape.m), n = static_cast<std::size_t>(shape.n),
+             k = static_cast<std::size_t>(shape.k);
+  std::vector<double> wide_a(a, a + m * k), wide_b(b, b + k * n);
+  ExactProduct product{.values = std::vector<double>(m * n),
+                       .magnitudes = std::vector<double>(m * n)};
+  const auto multiply = [&](std::vector<double>& c) {
+    blas_cells(
+        dense_view(static_cast<const void*>(wide_a.data()), DataType::float64, shape.m, shape.k),
+        dense_view(static_cast<const void*>(wide_b.data()), DataType::float64, shape.k, shape.n),
+        dense_view(static_cast<void*>(c.data()), DataType::float64, shape.m, shape.n),
+        blas_cell(shape), cancel);
+  };
+  multiply(product.values);
+  const auto magnitude = [](double x) { return std::abs(x); };
+  std::transform(wide_a.begin(), wide_a.end(), wide_a.begin(), magnitude);
+  std::transform(wide_b.begin(), wide_b.end(), wide_b.begin(), magnitude);
+  multiply(product.magnitudes);
+  return product;
+}
+
+}  // namespace tilescope::operations

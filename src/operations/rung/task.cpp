@@ -1,0 +1,111 @@
+#include "operations/rung/task.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <tilescope/error.hpp>
+
+#include "base/text.hpp"
+#include "operations/rung/kernel_program.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+RunReport run_on_cpu(const Task& task, void* output) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  task.compute(output);
+  return {.variant = std::string(cpu_rung().name),
+          .compute_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count()};
+}
+
+}  // namespace
+
+Rung cpu_rung() {
+  return {.name = "cpu", .idea = "all cores of the CPU", .form = RungForm::cpu};
+}
+
+device::PeerCall peer_call(const ConstArrayView& input) {
+  device::PeerCall call;
+  call.count = static_cast<std::int64_t>(input.count);
+  const std::string_view type = name_of(input.type);
+  type.copy(call.type, sizeof call.type - 1);
+  return call;
+}
+
+ConstArrayView dense_elements(const ConstMatrixView& matrix, const char* name) {
+  require_valid(matrix, name);
+  if (matrix.leading != matrix.vector_length() && !matrix.empty()) {
+    throw Error(ErrorKind::usage, fmt::format("{} must be dense: its rows are {} elements long and "
+                                              "{} apart",
+                                              name, matrix.vector_length(), matrix.leading));
+  }
+  return {matrix.type, static_cast<std::size_t>(matrix.rows * matrix.columns), matrix.data};
+}
+
+const Rung& find_rung(const Task& task, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Rung& rung : task.rungs) {
+    if (rung.name == name) return rung;
+    names.push_back(rung.name);
+  }
+  const std::string_view near = nearest(name, names);
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("{} has no variant \"{}\"{}; see tilescope ladder {} --list", task.operation,
+                  printable(name), near.empty() ? "" : fmt::format(", did you mean {}?", near),
+                  task.operation));
+}
+
+std::optional<std::string> refusal(const Rung& rung, const Device& device) {
+  if (rung.form == RungForm::cpu) return rung.refusal;
+  if (rung.form == RungForm::peer) {
+    if (device.kind() != DeviceKind::cuda) return "needs a GPU";
+    if (std::string why = device::Peers::missing(rung.peer); !why.empty()) return why;
+    return rung.refusal;
+  }
+  if (device.kind() == DeviceKind::cpu) return "a kernel: needs a GPU or --device emulated";
+  const DeviceProperties& p = device.properties();
+  if (10 * p.compute_major + p.compute_minor < rung.least_compute) {
+    return fmt::format("needs compute capability {}.{}; {} has {}.{}", rung.least_compute / 10,
+                       rung.least_compute % 10, p.name, p.compute_major, p.compute_minor);
+  }
+  return rung.refusal;
+}
+
+RunReport run_task(Device& device, const Task& task, const std::string& variant, void* output) {
+  if (task.output_count == 0) return {.variant = "none (nothing to compute)", .compute_ms = 0.0};
+  const bool on_cpu = device.kind() == DeviceKind::cpu;
+  const std::string name =
+      !variant.empty() ? variant : std::string(on_cpu ? cpu_rung().name : task.best);
+  const Rung& rung = find_rung(task, name);
+  if (const auto why = refusal(rung, device)) {
+    throw Error(ErrorKind::usage, fmt::format("{}, variant {}: {}", task.operation, name, *why));
+  }
+  if (rung.form == RungForm::peer) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}, variant {}: a yardstick of the ladder, not of ours; name a kernel",
+                            task.operation, name));
+  }
+  if (rung.form == RungForm::cpu) return run_on_cpu(task, output);
+  const KernelProgram program(device, rung.source, rung.plan(device.properties()));
+  std::vector<Buffer> inputs;
+  std::vector<DeviceAddress> addresses;
+  for (const ConstArrayView& input : task.inputs) {
+    inputs.push_back(device.allocate(input.bytes(), "input"));
+    addresses.push_back(inputs.back().address());
+    device.copy_to_device(addresses.back(), input.data, input.bytes());
+  }
+  const Buffer result = rung.in_place ? Buffer() : device.allocate(task.output_bytes(), "output");
+  const DeviceAddress to = rung.in_place ? addresses.at(0) : result.address();
+  const Event before = device.create_event(), after = device.create_event();
+  device.record(before);
+  program.run(addresses, to);
+  device.record(after);
+  const double elapsed = device.elapsed_ms(before, after);
+  device.copy_to_host(output, to, task.output_bytes());
+  return {.variant = name, .compute_ms = elapsed};
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,70 @@
+// What the companion operations have in common: arrays in, one array out, and a table of everything
+// that can do it. The library calls run one rung of a task; the ladder runs them all.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tilescope/device.hpp>
+#include <tilescope/matrix.hpp>
+#include <tilescope/run_report.hpp>
+#include <vector>
+
+#include "device/cuda/peers.hpp"
+#include "operations/rung/kernel_plan.hpp"
+#include "operations/rung/operation.hpp"
+
+namespace tilescope::operations {
+
+enum class RungForm { cpu, kernel, peer };
+
+/// One row of an operation's table, for one problem.
+struct Rung {
+  std::string_view name;  ///< as VariantInfo has it, for this and the next two
+  std::string_view idea;
+  std::string_view source = {};
+  RungForm form = RungForm::kernel;
+  int least_compute = 0;               ///< 10 * major + minor of the oldest GPU it runs on
+  bool in_place = false;               ///< finds its input where its output goes
+  std::optional<std::string> refusal;  ///< why it cannot do this problem
+  std::function<Plan(const DeviceProperties&)> plan;  ///< of a kernel
+  std::string_view peer = {};                         ///< the peer library's function
+};
+
+/// A problem of an operation. It refers to the inputs, which must outlive it.
+struct Task {
+  std::string_view operation;
+  std::vector<ConstArrayView> inputs;
+  DataType output_type = DataType::float32;
+  std::size_t output_count = 0;
+  std::vector<Rung> rungs;
+  std::string_view best;  ///< the rung for a GPU when none is named
+  /// The operation on all cores of the CPU; `output` has room for the result.
+  std::function<void(void* output)> compute;
+  device::PeerCall peer_call;  ///< what a peer is told beside the arrays
+
+  std::size_t output_bytes() const { return output_count * size_of(output_type); }
+};
+
+/// The row that a task's operation has for the CPU.
+Rung cpu_rung();
+
+/// What a peer is told of an input: how many elements of which type.
+device::PeerCall peer_call(const ConstArrayView& input);
+
+/// The elements of a matrix as a list. Throws Error(usage) unless it is dense.
+ConstArrayView dense_elements(const ConstMatrixView& matrix, const char* name);
+
+/// Throws Error(usage) that suggests the nearest name.
+const Rung& find_rung(const Task& task, std::string_view name);
+
+/// Why the rung cannot do its problem on the device; nothing if it can.
+std::optional<std::string> refusal(const Rung& rung, const Device& device);
+
+/// Runs one rung of `task` (by its name; empty: the device's best) and copies the result to
+/// `output`. Throws Error(usage) for a rung that cannot run there.
+RunReport run_task(Device& device, const Task& task, const std::string& variant, void* output);
+
+}  // namespace tilescope::operations
