@@ -202,6 +202,7 @@ class SplitTilesRun final : public GemmRun {
 
   Device& device_;
   GemmProblem problem_;
+  PrepareGemm prepare_fp32_;
   SplitOperand a_, b_;
   Buffer flag_;
   Arguments arguments_;
@@ -209,7 +210,6 @@ class SplitTilesRun final : public GemmRun {
   Kernel kernel_;
   Launch launch_;
   std::unique_ptr<SplitReduction> reduction_;
-  PrepareGemm prepare_fp32_;
   std::unique_ptr<GemmRun> as_fp32_;  // made when first needed
 };
 
