@@ -4,10 +4,14 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tilescope/launch.hpp>
 #include <vector>
 
+#include "observe/count/counts.hpp"
+#include "observe/trace/lane_samples.hpp"
 #include "report/access_words.hpp"
-#include "report/advice.hpp"
+#include "report/advice_kind.hpp"
+#include "report/source_text.hpp"
 
 namespace tilescope::report {
 

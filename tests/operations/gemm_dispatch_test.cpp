@@ -10,6 +10,7 @@
 #include "operations/gemm/dispatch/variant_plans.hpp"
 #include "operations/gemm/hopper/ffma_plan.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
+#include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "support/fake_device.hpp"
 #include "support/gemm_kernels.hpp"

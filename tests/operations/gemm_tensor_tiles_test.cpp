@@ -6,6 +6,7 @@
 
 #include "operations/gemm/dispatch/gemm_variants.hpp"
 #include "operations/gemm/dispatch/plan_recorder.hpp"
+#include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tile_layout.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "support/gemm_kernels.hpp"

@@ -2,9 +2,20 @@
 // already multiples of the row's granularity.
 #pragma once
 
-#include "operations/matmul/matmul_variants.hpp"
+#include <string>
+#include <tilescope/device_properties.hpp>
+#include <tilescope/launch.hpp>
+#include <tilescope/matrix.hpp>
+#include <utility>
+#include <vector>
 
 namespace tilescope::operations {
+
+/// Compile-time constants and launch of a kernel for one shape on one device.
+struct MatmulPlan {
+  Launch launch;
+  std::vector<std::pair<std::string, std::string>> defines;
+};
 
 MatmulShape any_shape(int width);
 MatmulShape square_tiles(int width);

@@ -8,7 +8,6 @@
 
 #include "base/text.hpp"
 #include "operations/gemm/dispatch/gemm_variants.hpp"
-#include "operations/matmul/matmul_plans.hpp"
 
 namespace tilescope::operations {
 namespace {

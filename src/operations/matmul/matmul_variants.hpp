@@ -7,19 +7,14 @@
 #include <string_view>
 #include <tilescope/device_properties.hpp>
 #include <tilescope/matrix.hpp>
-#include <utility>
 #include <vector>
+
+#include "operations/matmul/matmul_plans.hpp"
 
 namespace tilescope::operations {
 
 /// What computes a rung.
 enum class MatmulForm { cpu_reference, cpu_blas, kernel, cublas };
-
-/// Compile-time constants and launch of a kernel for one shape on one device.
-struct MatmulPlan {
-  Launch launch;
-  std::vector<std::pair<std::string, std::string>> defines;
-};
 
 struct MatmulRow {
   std::string_view name;

@@ -29,10 +29,4 @@ class ConvertedMatrix {
   ConstMatrixView view_;
 };
 
-/// C = A * B as blas_cells(), for any mix of floating-point types, with sums in float64 if any of
-/// the three is float64 and else in float32. Operands of other types are converted a panel at a
-/// time, so that the copies stay small against the operands.
-void converted_blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
-                           const MatmulShape& cell);
-
 }  // namespace tilescope::operations

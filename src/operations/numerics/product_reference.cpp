@@ -111,6 +111,52 @@ void blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const Matri
   }
 }
 
+void converted_blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
+                           const MatmulShape& cell) {
+  const bool wide =
+      a.type == DataType::float64 || b.type == DataType::float64 || c.type == DataType::float64;
+  const DataType type = wide ? DataType::float64 : DataType::float32;
+  if (a.type == type && b.type == type && c.type == type) {
+    blas_cells(a, b, c, cell);
+    return;
+  }
+  // Panels of A and C by rows, of B by columns, in whole cells.
+  constexpr std::int64_t panel_bytes = std::int64_t{256} << 20U;
+  const auto panel = [&](std::int64_t cell_extent) {
+    const std::int64_t bytes =
+        std::max<std::int64_t>(a.columns, 1) * static_cast<std::int64_t>(size_of(type));
+    return std::max<std::int64_t>(panel_bytes / bytes / cell_extent, 1) * cell_extent;
+  };
+  const std::int64_t row_step = panel(cell.m), column_step = panel(cell.n);
+  std::vector<std::byte> a_copy, b_copy, c_copy;
+  const auto converted = [&](const ConstMatrixView& view, std::vector<std::byte>& storage) {
+    if (view.type == type) return view;
+    storage.resize(static_cast<std::size_t>(view.rows * view.columns) * size_of(type));
+    const MatrixView copy =
+        dense_view(static_cast<void*>(storage.data()), type, view.rows, view.columns, view.order);
+    convert_matrix(view, copy);
+    return static_cast<ConstMatrixView>(copy);
+  };
+  for (std::int64_t column = 0; column < c.columns; column += column_step) {
+    const std::int64_t columns = std::min(column_step, c.columns - column);
+    const ConstMatrixView b_panel = converted(part(b, 0, b.rows, column, columns), b_copy);
+    for (std::int64_t row = 0; row < c.rows; row += row_step) {
+      const std::int64_t rows = std::min(row_step, c.rows - row);
+      const ConstMatrixView a_panel = converted(part(a, row, rows, 0, a.columns), a_copy);
+      const MatrixView c_panel = part(c, row, rows, column, columns);
+      if (c.type == type) {
+        blas_cells(a_panel, b_panel, c_panel, cell);
+        continue;
+      }
+      c_copy.resize(static_cast<std::size_t>(rows * columns) * size_of(type));
+      const MatrixView result =
+          dense_view(static_cast<void*>(c_copy.data()), type, rows, columns, c.order);
+      blas_cells(a_panel, b_panel, result, cell);
+      convert_matrix(result, c_panel);
+    }
+  }
+}
+
 ExactProduct exact_product(const MatmulShape& shape, const float* a, const float* b,
                            const std::atomic<bool>* cancel) {
   const auto m = static_cast<std::size_t>(shape.m), n = static_cast<std::size_t>(shape.n),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <tilescope/matrix.hpp>
 #include <vector>
@@ -29,6 +30,12 @@ MatmulShape blas_cell(const MatmulShape& product);
 /// the whole product that `cell` is for, or a part of it that begins and ends between cells.
 void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
                 const MatmulShape& cell, const std::atomic<bool>* cancel = nullptr);
+
+/// C = A * B as blas_cells(), for any mix of floating-point types, with sums in float64 if any of
+/// the three is float64 and else in float32. Operands of other types are converted a panel at a
+/// time, so that the copies stay small against the operands.
+void converted_blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
+                           const MatmulShape& cell);
 
 /// A * B and |A| * |B| in double, for verification: m*n elements each.
 struct ExactProduct {

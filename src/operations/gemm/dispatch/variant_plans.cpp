@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
+#include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 
 namespace tilescope::operations {

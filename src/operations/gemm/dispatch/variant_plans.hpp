@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "operations/gemm/dispatch/gemm_variants.hpp"
+#include "operations/gemm/problem/gemm_variant.hpp"
 
 namespace tilescope::operations {
 

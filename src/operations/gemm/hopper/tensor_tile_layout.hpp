@@ -1,7 +1,7 @@
 // How kernels/gemm/tensor_tiles.cu takes the operands of a problem, and what it needs for a tile.
 #pragma once
 
-#include "operations/gemm/hopper/tensor_tiles.hpp"
+#include "operations/gemm/hopper/tensor_tile.hpp"
 #include "operations/gemm/operands/tensor_layout.hpp"
 
 namespace tilescope::operations {

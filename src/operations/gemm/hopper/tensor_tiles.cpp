@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "operations/gemm/general/general.hpp"
+#include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tile_layout.hpp"
 #include "operations/gemm/operands/split_reduction.hpp"
 #include "operations/gemm/operands/tensor_layout.hpp"
