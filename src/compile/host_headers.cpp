@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 namespace tilescope::compile {
 namespace {
@@ -140,114 +139,25 @@ constexpr std::array<std::string_view, 8> twins = {"type_traits", "limits",     
                                                    "array",       "functional", "complex", "ratio"};
 
 /// Headers of which kernels need nothing.
-const std::set<std::string_view>& host_only() {
-  static const std::set<std::string_view> names = {"assert.h",
-                                                   "cassert",
-                                                   "stdio.h",
-                                                   "cstdio",
-                                                   "stdlib.h",
-                                                   "cstdlib",
-                                                   "string.h",
-                                                   "cstring",
-                                                   "strings.h",
-                                                   "memory.h",
-                                                   "malloc.h",
-                                                   "time.h",
-                                                   "ctime",
-                                                   "sys/time.h",
-                                                   "sys/types.h",
-                                                   "sys/stat.h",
-                                                   "sys/mman.h",
-                                                   "sys/resource.h",
-                                                   "unistd.h",
-                                                   "fcntl.h",
-                                                   "getopt.h",
-                                                   "errno.h",
-                                                   "cerrno",
-                                                   "ctype.h",
-                                                   "cctype",
-                                                   "signal.h",
-                                                   "csignal",
-                                                   "stdarg.h",
-                                                   "cstdarg",
-                                                   "stdbool.h",
-                                                   "setjmp.h",
-                                                   "locale.h",
-                                                   "pthread.h",
-                                                   "omp.h",
-                                                   "mpi.h",
-                                                   "windows.h",
-                                                   "inttypes.h",
-                                                   "cinttypes",
-                                                   "stddef.h",
-                                                   "cstddef",
-                                                   "iostream",
-                                                   "iomanip",
-                                                   "fstream",
-                                                   "sstream",
-                                                   "ostream",
-                                                   "istream",
-                                                   "ios",
-                                                   "iosfwd",
-                                                   "vector",
-                                                   "string",
-                                                   "string_view",
-                                                   "map",
-                                                   "set",
-                                                   "unordered_map",
-                                                   "unordered_set",
-                                                   "deque",
-                                                   "list",
-                                                   "forward_list",
-                                                   "queue",
-                                                   "stack",
-                                                   "memory",
-                                                   "chrono",
-                                                   "random",
-                                                   "numeric",
-                                                   "iterator",
-                                                   "stdexcept",
-                                                   "exception",
-                                                   "thread",
-                                                   "mutex",
-                                                   "shared_mutex",
-                                                   "condition_variable",
-                                                   "future",
-                                                   "atomic",
-                                                   "filesystem",
-                                                   "optional",
-                                                   "variant",
-                                                   "any",
-                                                   "regex",
-                                                   "bitset",
-                                                   "locale",
-                                                   "typeinfo",
-                                                   "typeindex",
-                                                   "new",
-                                                   "valarray",
-                                                   "cuda.h",
-                                                   "cuda_profiler_api.h",
-                                                   "cublas_v2.h",
-                                                   "cublas.h",
-                                                   "cublasLt.h",
-                                                   "cufft.h",
-                                                   "cusparse.h",
-                                                   "cusolverDn.h",
-                                                   "cudnn.h",
-                                                   "nvml.h",
-                                                   "nvToolsExt.h",
-                                                   "nvtx3/nvToolsExt.h",
-                                                   "cuda_gl_interop.h",
-                                                   "helper_cuda.h",
-                                                   "helper_functions.h",
-                                                   "helper_timer.h",
-                                                   "helper_string.h",
-                                                   "helper_image.h",
-                                                   "helper_cuda_drvapi.h",
-                                                   "helper_multiprocess.h",
-                                                   "exception.h"};
-  return names;
-}
+// clang-format off
+constexpr std::array<std::string_view, 105> host_only = {
+    "assert.h", "cassert", "stdio.h", "cstdio", "stdlib.h", "cstdlib", "string.h", "cstring",
+    "strings.h", "memory.h", "malloc.h", "time.h", "ctime", "sys/time.h", "sys/types.h",
+    "sys/stat.h", "sys/mman.h", "sys/resource.h", "unistd.h", "fcntl.h", "getopt.h", "errno.h",
+    "cerrno", "ctype.h", "cctype", "signal.h", "csignal", "stdarg.h", "cstdarg", "stdbool.h",
+    "setjmp.h", "locale.h", "pthread.h", "omp.h", "mpi.h", "windows.h", "inttypes.h", "cinttypes",
+    "stddef.h", "cstddef", "iostream", "iomanip", "fstream", "sstream", "ostream", "istream", "ios",
+    "iosfwd", "vector", "string", "string_view", "map", "set", "unordered_map", "unordered_set",
+    "deque", "list", "forward_list", "queue", "stack", "memory", "chrono", "random", "numeric",
+    "iterator", "stdexcept", "exception", "thread", "mutex", "shared_mutex", "condition_variable",
+    "future", "atomic", "filesystem", "optional", "variant", "any", "regex", "bitset", "locale",
+    "typeinfo", "typeindex", "new", "valarray", "cuda.h", "cuda_profiler_api.h", "cublas_v2.h",
+    "cublas.h", "cublasLt.h", "cufft.h", "cusparse.h", "cusolverDn.h", "cudnn.h", "nvml.h",
+    "nvToolsExt.h", "nvtx3/nvToolsExt.h", "cuda_gl_interop.h", "helper_cuda.h",
+    "helper_functions.h", "helper_timer.h", "helper_string.h", "helper_image.h",
+    "helper_cuda_drvapi.h", "helper_multiprocess.h", "exception.h",
+};
+// clang-format on
 
 /// CUB without its device-wide algorithms, which launch kernels themselves.
 constexpr std::string_view cub_text = R"(#pragma once
@@ -270,17 +180,22 @@ constexpr std::string_view cub_text = R"(#pragma once
 #include <cub/warp/warp_store.cuh>
 )";
 
+template <std::size_t count>
+bool contains(const std::array<std::string_view, count>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 }  // namespace
 
 std::optional<std::string> host_header(std::string_view name) {
   constexpr std::string_view nothing = "#pragma once\n";
-  if (host_only().contains(name)) return std::string(nothing);
+  if (contains(host_only, name)) return std::string(nothing);
   if (name == "stdint.h" || name == "cstdint") return std::string(integer_text);
   if (name == "limits.h" || name == "climits" || name == "float.h" || name == "cfloat") {
     return std::string(limits_text);
   }
   if (name == "math.h" || name == "cmath" || name == "algorithm") return std::string(nothing);
-  if (std::find(twins.begin(), twins.end(), name) != twins.end()) {
+  if (contains(twins, name)) {
     return fmt::format(
         "#pragma once\n#include <cuda/std/{}>\nnamespace std {{\n"
         "using namespace cuda::std;\n}}\n",

@@ -171,7 +171,7 @@ class Rungs(unittest.TestCase):
     TABLE = "src/operations/matmul/matmul_variants.cpp"
 
     def rungs(self):
-        rows = re.findall(r'\{\.name = "(\w+)",(.*?)(?=\n      \{\.name|\n  \};)', read(self.TABLE),
+        rows = re.findall(r'\{\.name = "(\w+)",(.*?)(?=\n    \{\.name|\n\};)', read(self.TABLE),
                           re.S)
         kernels = {}
         for name, row in rows:
