@@ -49,21 +49,21 @@ bool LaunchArguments::any() const {
          !arguments.empty();
 }
 
-io::LaunchDescription LaunchArguments::description() const {
-  io::LaunchDescription d;
-  if (!file.empty()) d = io::read_launch_file(file);
+inspect::LaunchDescription LaunchArguments::description() const {
+  inspect::LaunchDescription d;
+  if (!file.empty()) d = inspect::read_launch_file(file);
   if (!kernel.empty()) d.kernel = kernel;
-  if (!grid.empty()) d.grid = io::parse_extents(grid, "grid");
-  if (!block.empty()) d.block = io::parse_extents(block, "block");
+  if (!grid.empty()) d.grid = inspect::parse_extents(grid, "grid");
+  if (!block.empty()) d.block = inspect::parse_extents(block, "block");
   if (shared_given->count() > 0) d.shared_bytes = shared;
   d.cooperative = d.cooperative || cooperative;
-  for (const std::string& text : defines) d.defines.push_back(io::parse_define(text));
+  for (const std::string& text : defines) d.defines.push_back(inspect::parse_define(text));
   d.include_directories.insert(d.include_directories.end(), includes.begin(), includes.end());
   if (!arguments.empty() && !d.arguments.empty()) {
     throw Error(ErrorKind::usage,
                 fmt::format("--arg and the \"args\" of {} exclude each other", quoted(file)));
   }
-  for (const std::string& text : arguments) d.arguments.push_back(io::parse_argument(text));
+  for (const std::string& text : arguments) d.arguments.push_back(inspect::parse_argument(text));
   return d;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/launch_description.hpp"
+#include "inspect/launch_description.hpp"
 
 namespace tilescope::cli {
 
@@ -23,7 +23,7 @@ struct LaunchArguments {
   bool any() const;
   /// The launch: --launch FILE.json, then the options over it. Throws Error(usage) when
   /// arguments come from both.
-  io::LaunchDescription description() const;
+  inspect::LaunchDescription description() const;
 };
 
 }  // namespace tilescope::cli

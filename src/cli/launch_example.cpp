@@ -164,7 +164,7 @@ std::string template_instance(std::string_view source, const KernelDeclaration& 
 
 std::string launch_example(const std::string& command, const std::string& path,
                            std::string_view source, const KernelDeclaration& kernel,
-                           const io::LaunchDescription& given) {
+                           const inspect::LaunchDescription& given) {
   const LaunchSite site = site_of(source, kernel).value_or(LaunchSite{});
   const std::string& signature = kernel.signatures.front();
   const std::string instance = !given.kernel.empty() ? given.kernel

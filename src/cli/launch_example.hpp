@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "compile/kernel_list.hpp"
-#include "io/launch_description.hpp"
+#include "inspect/launch_description.hpp"
 
 namespace tilescope::cli {
 
@@ -14,7 +14,7 @@ namespace tilescope::cli {
 /// most 80 columns where names allow it, to put behind an error message.
 std::string launch_example(const std::string& command, const std::string& path,
                            std::string_view source, const compile::KernelDeclaration& kernel,
-                           const io::LaunchDescription& given);
+                           const inspect::LaunchDescription& given);
 
 /// How `kernel`, a template, is launched in `source`; "NAME<16>" where it is not.
 std::string template_instance(std::string_view source, const compile::KernelDeclaration& kernel);

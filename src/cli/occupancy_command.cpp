@@ -5,9 +5,9 @@
 #include <tilescope/gpu/occupancy.hpp>
 
 #include "cli/command.hpp"
-#include "cli/kernel_needs.hpp"
 #include "cli/problem_arguments.hpp"
 #include "cli/reasoning_options.hpp"
+#include "inspect/kernel_needs.hpp"
 #include "report/occupancy_report.hpp"
 
 namespace tilescope::cli {
@@ -15,7 +15,7 @@ namespace {
 
 struct OccupancyCommand {
   ReasoningOptions options;
-  KernelQuestion question;
+  inspect::KernelQuestion question;
   std::int64_t registers = 0, shared = 0;
   bool no_curves = false;
   CLI::Option* threads_given = nullptr;
@@ -33,9 +33,9 @@ struct OccupancyCommand {
       needs = {
           .threads = question.threads, .registers_per_thread = registers, .shared_bytes = shared};
     } else {
-      KernelQuestion asked = question;
+      inspect::KernelQuestion asked = question;
       asked.dynamic_shared_bytes = shared;
-      const KernelNeedsFound found = kernel_needs(asked, gpu);
+      const inspect::KernelNeedsFound found = inspect::kernel_needs(asked, gpu);
       needs = found.needs;
       note = found.note;
       what = question.what.ends_with(".cu") ? question.what + ", " + found.kernel : question.what;

@@ -26,7 +26,7 @@ struct RunCommand {
     if (!is_kernel_file(file)) {
       throw Error(ErrorKind::usage, fmt::format("run takes a .cu or .ptx file, not \"{}\"", file));
     }
-    const io::LaunchDescription description = launch.description();
+    const inspect::LaunchDescription description = launch.description();
     std::string why;
     const std::shared_ptr<Device> opened = open_for_kernels(device, &why);
     if (opened->kind() == DeviceKind::cpu) {
@@ -52,11 +52,11 @@ struct RunCommand {
                                      .device_id = opened->id(),
                                      .device = opened->properties(),
                                      .time_ms = on_gpu(*opened) ? std::optional(ms) : std::nullopt};
-    std::vector<io::ArraySummary> arrays = kernel.arrays().summaries(show);
+    std::vector<inspect::ArraySummary> arrays = kernel.arrays().summaries(show);
     if (failure.empty()) {
       kernel.arrays().save();
     } else {
-      for (io::ArraySummary& array : arrays) array.saved_to.clear();
+      for (inspect::ArraySummary& array : arrays) array.saved_to.clear();
     }
     if (json != "-") print(report::run_text(context, arrays));
     nlohmann::json result = report::run_json(context, arrays);

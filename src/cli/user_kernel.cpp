@@ -103,7 +103,7 @@ std::string host_call_note(std::string_view log, const std::vector<std::string>&
   return {};
 }
 
-void require_extents(const io::LaunchDescription& description, const std::string& example) {
+void require_extents(const inspect::LaunchDescription& description, const std::string& example) {
   if (description.grid && description.block) return;
   throw Error(ErrorKind::usage,
               fmt::format("--{} is missing: how many {}{}", description.grid ? "block" : "grid",
@@ -117,7 +117,7 @@ bool is_kernel_file(const std::string& path) {
 }
 
 UserKernel::UserKernel(Device& device, const std::string& path,
-                       const io::LaunchDescription& description, const std::string& command)
+                       const inspect::LaunchDescription& description, const std::string& command)
     : device_(device), source_(read_text_file(path)) {
   require_text(path, source_);
   KernelRequest request{.source_name = path,
@@ -171,7 +171,8 @@ UserKernel::UserKernel(Device& device, const std::string& path,
              .shared_bytes = description.shared_bytes,
              .cooperative = description.cooperative};
   try {
-    arrays_ = std::make_unique<io::LaunchArrays>(device, kernel_, description, parameter_names);
+    arrays_ =
+        std::make_unique<inspect::LaunchArrays>(device, kernel_, description, parameter_names);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::usage) throw;
     throw Error(ErrorKind::usage, error.what() + example);

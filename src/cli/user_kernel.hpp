@@ -6,8 +6,8 @@
 #include <tilescope/device.hpp>
 
 #include "compile/user_source.hpp"
-#include "io/launch_arrays.hpp"
-#include "io/launch_description.hpp"
+#include "inspect/launch_arrays.hpp"
+#include "inspect/launch_description.hpp"
 
 namespace tilescope::cli {
 
@@ -21,7 +21,7 @@ class UserKernel {
   /// usage for a kernel that is not there or ambiguous (with a list of those that are), for
   /// a grid, a block or arguments that are missing or do not fit (with an example for `command`),
   /// and for launches that the device forbids.
-  UserKernel(Device& device, const std::string& path, const io::LaunchDescription& description,
+  UserKernel(Device& device, const std::string& path, const inspect::LaunchDescription& description,
              const std::string& command);
 
   const Kernel& kernel() const { return kernel_; }
@@ -29,7 +29,7 @@ class UserKernel {
   const std::string& source() const { return source_; }
   /// What was left out as host code, and the headers that it was cut from.
   const compile::UserSource& host_code() const { return host_code_; }
-  io::LaunchArrays& arrays() { return *arrays_; }
+  inspect::LaunchArrays& arrays() { return *arrays_; }
 
   /// Launches once and waits. Returns the milliseconds between two events around the launch.
   double run();
@@ -40,7 +40,7 @@ class UserKernel {
   compile::UserSource host_code_;
   Kernel kernel_;
   Launch launch_;
-  std::unique_ptr<io::LaunchArrays> arrays_;
+  std::unique_ptr<inspect::LaunchArrays> arrays_;
 };
 
 /// Opens `specification` for running kernels: "auto" is a GPU if there is one, else the emulated

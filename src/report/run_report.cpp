@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
-#include "io/scalar_value.hpp"
+#include "inspect/scalar_value.hpp"
 #include "report/device_report.hpp"
 #include "report/wrap.hpp"
 
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t columns = 80;
 
-std::string array_text(const io::ArraySummary& array) {
-  std::string head = fmt::format("  {}: {}[{}]", array.name, io::short_name_of(array.type),
+std::string array_text(const inspect::ArraySummary& array) {
+  std::string head = fmt::format("  {}: {}[{}]", array.name, inspect::short_name_of(array.type),
                                  format_count(array.count));
   std::string values;
   for (const std::string& value : array.first) values += ' ' + value;
@@ -42,18 +42,19 @@ std::string extents_text(const Dim3& extents) {
   return fmt::format("{}", extents.x);
 }
 
-std::string run_text(const RunContext& context, const std::vector<io::ArraySummary>& arrays) {
+std::string run_text(const RunContext& context, const std::vector<inspect::ArraySummary>& arrays) {
   std::string text = fmt::format(
       "{}: grid {}, block {} on {} ({}){}\n", context.kernel, extents_text(context.launch.grid),
       extents_text(context.launch.block), context.device_id, context.device.name,
       context.time_ms ? " in " + format_duration(*context.time_ms * 1e-3) : "");
-  for (const io::ArraySummary& array : arrays) text += array_text(array);
+  for (const inspect::ArraySummary& array : arrays) text += array_text(array);
   return text;
 }
 
-nlohmann::json run_json(const RunContext& context, const std::vector<io::ArraySummary>& arrays) {
+nlohmann::json run_json(const RunContext& context,
+                        const std::vector<inspect::ArraySummary>& arrays) {
   nlohmann::json list = nlohmann::json::array();
-  for (const io::ArraySummary& array : arrays) {
+  for (const inspect::ArraySummary& array : arrays) {
     const bool has_range = array.count > array.nans;
     list.push_back(
         {{"name", array.name},

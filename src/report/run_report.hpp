@@ -8,7 +8,7 @@
 #include <tilescope/launch.hpp>
 #include <vector>
 
-#include "io/launch_arrays.hpp"
+#include "inspect/launch_arrays.hpp"
 
 namespace tilescope::report {
 
@@ -23,7 +23,8 @@ struct RunContext {
 /// "4 x 2", without trailing extents of 1.
 std::string extents_text(const Dim3& extents);
 
-std::string run_text(const RunContext& context, const std::vector<io::ArraySummary>& arrays);
-nlohmann::json run_json(const RunContext& context, const std::vector<io::ArraySummary>& arrays);
+std::string run_text(const RunContext& context, const std::vector<inspect::ArraySummary>& arrays);
+nlohmann::json run_json(const RunContext& context,
+                        const std::vector<inspect::ArraySummary>& arrays);
 
 }  // namespace tilescope::report

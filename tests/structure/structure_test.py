@@ -10,7 +10,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # From the bottom up; rooms on one line do not know each other. docs/architecture.md explains.
 FLOORS = [
     ["base"],
-    ["expression"],
+    ["expression", "io"],
     ["gpu"],
     ["ptx", "compile"],
     ["emulator"],
@@ -18,7 +18,7 @@ FLOORS = [
     ["device"],
     ["operations"],
     ["transfer"],
-    ["measure", "io"],
+    ["measure", "inspect"],
     ["tuning"],
     ["report"],
     ["cli"],

@@ -5,10 +5,10 @@
 #include <tilescope/error.hpp>
 
 #include "base/text.hpp"
-#include "io/launch_description.hpp"
-#include "io/scalar_value.hpp"
+#include "inspect/launch_description.hpp"
+#include "inspect/scalar_value.hpp"
 
-namespace tilescope::io {
+namespace tilescope::inspect {
 namespace {
 
 constexpr std::string_view forms =
@@ -186,4 +186,4 @@ LaunchArgument parse_argument(std::string_view text) {
   return ArgumentParser(text).parse();
 }
 
-}  // namespace tilescope::io
+}  // namespace tilescope::inspect

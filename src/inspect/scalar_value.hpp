@@ -6,7 +6,7 @@
 #include <tilescope/types.hpp>
 #include <vector>
 
-namespace tilescope::io {
+namespace tilescope::inspect {
 
 /// The bytes of `text` as a value of `type`: decimal or 0x integers with an optional sign; decimal
 /// or 0x floating-point numbers, inf and nan. Throws Error(usage), one line, when `text` is no such
@@ -16,4 +16,4 @@ std::vector<std::byte> parse_scalar(std::string_view text, DataType type);
 /// The short name of a type, as kernel code has it: "f32", "u8".
 std::string_view short_name_of(DataType type);
 
-}  // namespace tilescope::io
+}  // namespace tilescope::inspect

@@ -10,7 +10,7 @@
 
 #include "operations/registry.hpp"
 
-namespace tilescope::cli {
+namespace tilescope::inspect {
 
 struct KernelQuestion {
   std::string what;    ///< "matmul/tiled_16", or a .cu file
@@ -31,4 +31,4 @@ struct KernelNeedsFound {
 /// does not compile, Error(no_device) without NVRTC.
 KernelNeedsFound kernel_needs(const KernelQuestion& question, const gpu::Gpu& gpu);
 
-}  // namespace tilescope::cli
+}  // namespace tilescope::inspect

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace tilescope::io {
+namespace tilescope::inspect {
 
 /// How an array begins.
 enum class Initial : std::uint8_t {
@@ -73,4 +73,4 @@ std::pair<std::string, std::string> parse_define(std::string_view text);
 /// Throws Error(bad_input) naming the file and the key.
 LaunchDescription read_launch_file(const std::string& path);
 
-}  // namespace tilescope::io
+}  // namespace tilescope::inspect

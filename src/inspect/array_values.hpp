@@ -7,9 +7,9 @@
 #include <string>
 #include <tilescope/types.hpp>
 
-#include "io/launch_description.hpp"
+#include "inspect/launch_description.hpp"
 
-namespace tilescope::io {
+namespace tilescope::inspect {
 
 /// How many elements `fill_elements` makes from one random state: pieces begin at multiples of it.
 inline constexpr std::uint64_t values_per_piece = 1 << 16;
@@ -25,4 +25,4 @@ std::string element_text(DataType type, const std::byte* element);
 /// One element as a number, for comparisons.
 double element_value(DataType type, const std::byte* element);
 
-}  // namespace tilescope::io
+}  // namespace tilescope::inspect

@@ -1,4 +1,4 @@
-#include "io/launch_description.hpp"
+#include "inspect/launch_description.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 
 #include "support/temporary_folder.hpp"
 
-namespace tilescope::io {
+namespace tilescope::inspect {
 namespace {
 
 using ::testing::ElementsAre;
@@ -112,4 +112,4 @@ TEST_F(LaunchFile, RefusedWithFileAndKey) {
 }
 
 }  // namespace
-}  // namespace tilescope::io
+}  // namespace tilescope::inspect

@@ -1,4 +1,4 @@
-#include "cli/kernel_needs.hpp"
+#include "inspect/kernel_needs.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include "operations/registry.hpp"
 #include "operations/rung/kernel_source.hpp"
 
-namespace tilescope::cli {
+namespace tilescope::inspect {
 namespace {
 
 // NVRTC 13 makes code for 7.5 and later. For older GPUs and textbook machines the registers of the
@@ -178,4 +178,4 @@ KernelNeedsFound kernel_needs(const KernelQuestion& question, const gpu::Gpu& gp
   throw Error(ErrorKind::usage, fmt::format("{} has no variant {}", operation->name(), name));
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope::inspect

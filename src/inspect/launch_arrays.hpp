@@ -9,9 +9,9 @@
 #include <tilescope/npy.hpp>
 #include <vector>
 
-#include "io/launch_description.hpp"
+#include "inspect/launch_description.hpp"
 
-namespace tilescope::io {
+namespace tilescope::inspect {
 
 /// What one array holds after the run.
 struct ArraySummary {
@@ -57,4 +57,4 @@ class LaunchArrays {
   std::vector<std::unique_ptr<Array>> arrays_;
 };
 
-}  // namespace tilescope::io
+}  // namespace tilescope::inspect

@@ -1,4 +1,4 @@
-#include "io/array_values.hpp"
+#include "inspect/array_values.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/half.hpp"
 
-namespace tilescope::io {
+namespace tilescope::inspect {
 namespace {
 
 /// 16-bit floating-point numbers, told apart by type.
@@ -151,4 +151,4 @@ double element_value(DataType type, const std::byte* element) {
   });
 }
 
-}  // namespace tilescope::io
+}  // namespace tilescope::inspect

@@ -1,4 +1,4 @@
-#include "io/launch_description.hpp"
+#include "inspect/launch_description.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 
-namespace tilescope::io {
+namespace tilescope::inspect {
 
 Dim3 parse_extents(std::string_view text, std::string_view what) {
   const auto refuse = [&](std::string_view why) {
@@ -45,4 +45,4 @@ std::pair<std::string, std::string> parse_define(std::string_view text) {
           equals == std::string_view::npos ? "1" : std::string(text.substr(equals + 1))};
 }
 
-}  // namespace tilescope::io
+}  // namespace tilescope::inspect

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <tilescope/error.hpp>
 
-#include "io/launch_description.hpp"
-#include "io/scalar_value.hpp"
+#include "inspect/launch_description.hpp"
+#include "inspect/scalar_value.hpp"
 
-namespace tilescope::io {
+namespace tilescope::inspect {
 namespace {
 
 using ::testing::HasSubstr;
@@ -187,4 +187,4 @@ TEST(LaunchArgument, ShapesThatAreNoArgument) {
 }
 
 }  // namespace
-}  // namespace tilescope::io
+}  // namespace tilescope::inspect

@@ -1,4 +1,4 @@
-#include "io/scalar_value.hpp"
+#include "inspect/scalar_value.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include "base/half.hpp"
 #include "base/text.hpp"
 
-namespace tilescope::io {
+namespace tilescope::inspect {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text, DataType type, std::string_view why) {
@@ -147,4 +147,4 @@ std::vector<std::byte> parse_scalar(std::string_view text, DataType type) {
   return parse_boolean(text, type);
 }
 
-}  // namespace tilescope::io
+}  // namespace tilescope::inspect

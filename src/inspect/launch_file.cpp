@@ -6,9 +6,9 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
-#include "io/launch_description.hpp"
+#include "inspect/launch_description.hpp"
 
-namespace tilescope::io {
+namespace tilescope::inspect {
 namespace {
 
 using Json = nlohmann::json;
@@ -135,4 +135,4 @@ LaunchDescription read_launch_file(const std::string& path) {
   return LaunchFile(path).read();
 }
 
-}  // namespace tilescope::io
+}  // namespace tilescope::inspect

@@ -1,4 +1,4 @@
-#include "io/launch_arrays.hpp"
+#include "inspect/launch_arrays.hpp"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
-#include "io/array_values.hpp"
-#include "io/scalar_value.hpp"
+#include "inspect/array_values.hpp"
+#include "inspect/scalar_value.hpp"
 
-namespace tilescope::io {
+namespace tilescope::inspect {
 namespace {
 
 constexpr std::size_t piece_bytes = values_per_piece * 8;
@@ -218,4 +218,4 @@ void LaunchArrays::save() {
   }
 }
 
-}  // namespace tilescope::io
+}  // namespace tilescope::inspect
