@@ -25,6 +25,7 @@ FLOORS = [
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LONGEST_FILE = 450
+LONGEST_FUNCTION = 80
 OWN_SOURCES = ("src", "include", "kernels", "tests", "cmake", "tools", "examples", "bench")
 
 
@@ -114,6 +115,33 @@ def inclusions(node_of, texts):
     return includes
 
 
+def without_literals(text):
+    """C++ without comments, strings and preprocessor lines; the rest stays on its line."""
+    literal = re.compile(
+        r"^ *#(?:[^\n]*\\\n)*[^\n]*|//[^\n]*|/\*.*?\*/|"
+        r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'
+        r"'(?:\\.|[^'\\\n])+'", re.S | re.M)
+    return literal.sub(lambda match: "\n" * match[0].count("\n"), text)
+
+
+def long_functions(text):
+    """First line and length of each function longer than LONGEST_FUNCTION lines."""
+    found, open_braces, head = [], [], ""
+    not_functions = re.compile(r"\s*(namespace|struct|class|enum|union|extern|do|else|try)\b|"
+                               r"\s*(if|for|while|switch|catch)\s*(constexpr)?\s*\(|[^(]*=|[^(]*$")
+    line = 1
+    for token in re.findall(r"[{};\n]|[^{};\n]+", without_literals(text)):
+        if token == "{":
+            open_braces.append((line, not not_functions.match(head)))
+        elif token == "}" and open_braces:
+            first, is_function = open_braces.pop()
+            if is_function and line - first + 1 > LONGEST_FUNCTION:
+                found.append((first, line - first + 1))
+        line += token == "\n"
+        head = "" if token in "{};" else head + token
+    return found
+
+
 class Circles(unittest.TestCase):
     """Arrows run one way between the folders inside a room too, and between its files."""
 
@@ -148,6 +176,20 @@ class Files(unittest.TestCase):
             for path in files(folder, (".hpp", ".cpp", ".cu", ".cuh", ".py", ".cmake", ".sh")):
                 with self.subTest(path=path):
                     self.assertLessEqual(read(path).count("\n"), LONGEST_FILE)
+
+    def test_no_function_is_too_long(self):
+        for folder in ("src", "include", "tests", "bench", "examples"):
+            for path in files(folder, (".hpp", ".cpp")):
+                with self.subTest(path=path):
+                    self.assertEqual(long_functions(read(path)), [])
+
+    def test_the_check_of_lengths_finds_what_it_is_for(self):
+        body = "  x();\n" * (LONGEST_FUNCTION - 2)
+        short = "void f(\n    int x) {\n" + body + "}\n"
+        self.assertEqual(long_functions(short), [])
+        self.assertEqual(long_functions(short.replace(body, body + "  x();\n")),
+                         [(2, LONGEST_FUNCTION + 1)])
+        self.assertEqual(long_functions("struct S {\n" + "  int x;\n" * 100 + "};\n"), [])
 
     def test_none_names_a_machine(self):
         # In pieces, so that this file passes.
