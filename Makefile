@@ -4,64 +4,61 @@ MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-jobs := $(shell nproc)
-ccache := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-# ctest's own summary is the last thing that a test run prints. Output of failed tests only.
+# make WERROR=ON TARGET: warnings are errors, as in .ci/run.
+settings := $(if $(WERROR),-DTILESCOPE_WERROR=$(WERROR))
 space := $(subst ,, )
 sanitized := build-sanitize$(if $(ROOMS),-rooms)
-ctest = ctest --output-on-failure --no-tests=error --parallel $(jobs)
+# ctest's own summary is the last thing that a test run prints. Output of failed tests only.
+ctest = ctest --output-on-failure --no-tests=error --parallel $(shell nproc)
 
-# $(call configure,PRESET,FOLDER): where that was not done yet; ninja configures again by itself when
-# a CMake file changed. $(call build,PRESET,FOLDER): the same, and builds.
-define configure
-	@[ -f $(2)/build.ninja ] || cmake --preset $(1) $(ccache) --log-level=WARNING > $(2).log 2>&1 || \
-	  { cat $(2).log >&2; exit 1; }
-	@rm -f $(2).log
-endef
-define build
-	$(call configure,$(1),$(2))
-	@ninja -C $(2) -j $(jobs) $(if $(MAKE_TERMOUT),,--quiet)
-endef
-
-.PHONY: help setup build demo test sanitize threads portable format check-format clean
+.PHONY: help setup build demo test sanitize threads portable compilers format check-format clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup: ## install what building needs and this machine lacks
-	@tools/setup.sh
+	@tools/setup.sh build
 
 build: setup ## the command, as build/tilescope
-	$(call build,default,build)
+	@tools/build.sh default build $(settings) tilescope_cli
 
-demo: build ## multiply, climb the ladder, explain a kernel, find a mistake
+demo: build ## multiply, climb, explain a kernel, find a mistake
 	@tools/demo.sh build/tilescope
 
-test: build ## every test
+test: ## build and run every test
+	@tools/setup.sh test
+	@tools/build.sh default build -DTILESCOPE_BUILD_TESTS=ON $(settings)
 	@$(ctest) --test-dir build
 
+# Tests ask for more memory than there is: malloc returns null then, as without the sanitizer.
 # ROOMS="base io": only these folders of src/, which need no others, and their tests; in minutes.
-sanitize: setup ## the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
-	@cmake --preset sanitize -B $(sanitized) $(ccache) --log-level=WARNING \
-	  -DTILESCOPE_ROOMS='$(subst $(space),;,$(strip $(ROOMS)))' > /dev/null
-	@ninja -C $(sanitized) -j $(jobs) $(if $(MAKE_TERMOUT),,--quiet)
-	@$(ctest) --test-dir $(sanitized) --label-regex unit
+sanitize: ## the unit tests with AddressSanitizer and UBSan
+	@tools/setup.sh test
+	@tools/build.sh sanitize $(sanitized) '-DTILESCOPE_ROOMS=$(subst $(space),;,$(strip $(ROOMS)))' \
+	  $(settings)
+	@ASAN_OPTIONS=allocator_may_return_null=1 $(ctest) --test-dir $(sanitized) --label-regex unit
 
-threads: setup ## the emulator's and its observers' tests with ThreadSanitizer
-	$(call configure,threads,build-threads)
-	@ninja -C build-threads -j $(jobs) $(if $(MAKE_TERMOUT),,--quiet) test_emulator test_observe
+threads: ## tests of emulator and observers with ThreadSanitizer
+	@tools/setup.sh test
+	@tools/build.sh threads build-threads $(settings) test_emulator test_observe
 	@TSAN_OPTIONS=suppressions=$(CURDIR)/tests/thread_sanitizer.txt \
 	  $(ctest) --test-dir build-threads --tests-regex '^(emulator|observe)\.'
 
-portable: setup ## one binary to copy to other machines, as build-portable/tilescope
-	$(call build,portable,build-portable)
+portable: setup ## one binary to copy: build-portable/tilescope
+	@tools/build.sh portable build-portable $(settings)
 	@ls -l build-portable/tilescope
 
+compilers: ## build with every C++ compiler found here, count warnings
+	@tools/setup.sh test
+	@tools/compilers.sh
+
 format: ## format every C++ file
+	@tools/setup.sh format
 	@tools/format.sh
 
 check-format: ## say which files are not formatted
+	@tools/setup.sh format
 	@tools/format.sh --check
 
 clean: ## remove everything that was built; .deps stays
-	@rm -rf build build-sanitize build-sanitize-rooms build-threads build-portable
+	@rm -rf build build-sanitize build-sanitize-rooms build-threads build-portable build-compilers

@@ -1,8 +1,11 @@
-# Flags that every target of ours shares. Private to the build: nothing of it is installed.
+# Flags that every target of this project shares. Private to the build: none is installed.
 add_library(tilescope_options INTERFACE)
 target_compile_options(tilescope_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow
   -Wnon-virtual-dtor -Woverloaded-virtual
-  -Wno-missing-field-initializers -Werror)  # designated initialisers leave defaults on purpose
+  -Wno-missing-field-initializers)  # designated initialisers leave defaults on purpose
+if(TILESCOPE_WERROR)
+  target_compile_options(tilescope_options INTERFACE -Werror)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(tilescope_options INTERFACE -Wno-restrict)  # false alarms: GCC PR 105651
 endif()

@@ -19,3 +19,19 @@ function(tilescope_precompile target owner)
 endfunction()
 set(tilescope_common_headers <algorithm> <array> <bit> <cmath> <cstdint> <cstring> <functional> <map>
   <memory> <optional> <span> <string> <string_view> <vector> <fmt/format.h>)
+
+# Compiles the files of a target in batches, each as one file: a batch reads its headers and
+# instantiates its templates once, which saves most of the time that the command takes. The presets
+# ask for it. Turn it off (-DTILESCOPE_UNITY_BUILD=OFF) to change one file again and again.
+# Within a batch, names in anonymous namespaces must differ. The folders below are left out: the
+# files of each have the same structure, on purpose, with the same private names.
+set(tilescope_separate_folders device/cuda operations/gemm/hopper ptx)
+function(tilescope_unite target)
+  if(TILESCOPE_UNITY_BUILD)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    foreach(folder IN LISTS tilescope_separate_folders)
+      file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp")
+      set_source_files_properties(${files} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endforeach()
+  endif()
+endfunction()

@@ -1,16 +1,30 @@
 #!/usr/bin/env bash
-# Installs what building and testing needs and this machine lacks: Debian packages, and CUDA's
-# run-time compiler with its headers. Silent and quick when everything is there. Asks nothing.
+# Installs what this machine lacks: Debian packages, and CUDA's run-time compiler with its headers.
+# Silent and quick when everything is there. Asks nothing.
 #
-# Usage: tools/setup.sh
+# Usage: tools/setup.sh [build|test|format]...
+#   build    what building the command and running `make demo` needs; always included
+#   test     what the tests and the programs in bench/ need besides
+#   format   what `make format` needs besides
 #   TILESCOPE_CUDA=wheels   take CUDA from PyPI even where a toolkit is installed; set it for the
 #                           build and the program too, and they prefer it as well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source tools/progress.sh
 
-packages=(g++ cmake ninja-build make pkg-config ccache clang-format-14 libcli11-dev libfmt-dev
-  nlohmann-json3-dev libopenblas-dev libpng-dev libgtest-dev libgmock-dev libbenchmark-dev
-  libxxhash-dev python3 python3-venv python3-numpy)
+packages=(g++ cmake ninja-build make libcli11-dev libfmt-dev nlohmann-json3-dev libopenblas-dev
+  libpng-dev libxxhash-dev python3)
+for purpose in "$@"; do
+  case $purpose in
+    build) ;;
+    test) packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3-numpy) ;;
+    format) packages+=(clang-format-14) ;;
+    *)
+      echo "tools/setup.sh: unknown purpose \"$purpose\"; known are build, test and format" >&2
+      exit 2
+      ;;
+  esac
+done
 # Wheels of one series; the driver on the machine may be newer, never older.
 wheels=('nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-cccl==13.0.*'
   'nvidia-cuda-crt==13.0.*')
@@ -43,15 +57,30 @@ install_packages() {
       fail "neither root nor sudo without a password; run: sudo apt-get install $missing"
     as_root=(sudo -n)
   fi
-  echo "tools/setup.sh: installing ${missing% }"
+  echo "installing ${missing% }" >&2
   mkdir -p .deps
+  # sudo passes no other descriptors on, so apt reports its progress on standard output.
   local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq
-    -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
+    -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 -o APT::Status-Fd=1)
   # shellcheck disable=SC2086  # one word per package
   { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends $missing; } \
-    > .deps/apt.log 2>&1 < /dev/null ||
+    2>&1 < /dev/null | report_packages > .deps/apt.log ||
     fail "apt-get failed ($(grep -m1 '^E: ' .deps/apt.log || tail -n1 .deps/apt.log)); all of it is" \
       "in .deps/apt.log; by hand: apt-get install $missing"
+}
+
+# Apt's lines, but for those of its progress, such as "pmstatus:g++:45.3:Installing g++".
+report_packages() {
+  local line percent
+  while IFS= read -r line; do
+    percent=${line#*:*:} percent=${percent%%[.:]*}
+    case $line in
+      dlstatus:*) progress "fetching packages: $percent%" ;;
+      pmstatus:*) progress "installing packages: $percent%" ;;
+      *) echo "$line" ;;
+    esac
+  done
+  progress_ends
 }
 
 # --- CUDA: the search of src/base/cuda_paths.cpp --------------------------------------------------
@@ -102,23 +131,24 @@ for wheel in sorted(source.glob("*.whl")):
 '
 
 install_wheels() {
-  echo "tools/setup.sh: no CUDA toolkit of series 12 or 13 with NVRTC is in use; fetching NVIDIA's" \
-    "wheels (95 MB)"
+  echo "fetching NVIDIA's wheels (95 MB): no CUDA toolkit of series 12 or 13 with NVRTC is in use" >&2
   mkdir -p .deps
-  local work
+  local work wheel log=.deps/pip.log number=0
   work=$(mktemp -d .deps/new.XXXXXX)
   # Whatever happens, .deps/cuda is complete or not there.
   trap 'rm -rf "$work"' EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
-  local log=.deps/pip.log
-  {
-    python3 -m venv "$work/venv" &&
-      "$work/venv/bin/python" -m pip --quiet --no-input --disable-pip-version-check download \
-        --no-deps --only-binary=:all: --dest "$work/wheels" "${wheels[@]}"
-  } > "$log" 2>&1 < /dev/null ||
-    fail "fetching CUDA's wheels failed ($(grep -m1 -i error "$log" || tail -n1 "$log")); without a" \
-      "network, install a CUDA toolkit 12 or 13 and set CUDA_HOME to it"
+  python3 -m venv "$work/venv" > "$log" 2>&1 ||
+    fail "no virtual environment of Python ($(tail -n1 "$log")); install python3-venv"
+  for wheel in "${wheels[@]}"; do
+    progress "fetching ${wheel%%=*} ($((++number)) of ${#wheels[@]})"
+    "$work/venv/bin/python" -m pip --quiet --no-input --disable-pip-version-check download \
+      --no-deps --only-binary=:all: --dest "$work/wheels" "$wheel" > "$log" 2>&1 < /dev/null ||
+      fail "fetching $wheel failed ($(grep -m1 -i error "$log" || tail -n1 "$log")); without a" \
+        "network, install a CUDA toolkit 12 or 13 and set CUDA_HOME to it"
+  done
+  progress_ends
   python3 -c "$unpack" "$work/wheels" "$work/cuda"
   complete_wheels "$work/cuda" || fail "CUDA's wheels lack one of: ${cuda_files[*]}"
   rm -rf "$cuda"
@@ -127,5 +157,6 @@ install_wheels() {
   trap - EXIT INT TERM
 }
 
+find_cuda || packages+=(python3-venv)
 install_packages
 find_cuda || install_wheels

@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why,
-                         ErrorKind kind = ErrorKind::bad_input) {
+[[noreturn]] void cannot_write(const std::string& path, const std::string& why,
+                               ErrorKind kind = ErrorKind::bad_input) {
   throw Error(kind, fmt::format("cannot write {}: {}", quoted(path), why));
 }
 
@@ -29,10 +29,10 @@ fs::path follow_links(fs::path target, const std::string& path) {
     std::error_code failed;
     if (!fs::is_symlink(target, failed)) return target;
     const fs::path next = fs::read_symlink(target, failed);
-    if (failed) refuse(path, failed.message());
+    if (failed) cannot_write(path, failed.message());
     target = target.parent_path() / next;  // an absolute `next` replaces the whole
   }
-  refuse(path, "its symbolic links form a loop");
+  cannot_write(path, "its symbolic links form a loop");
 }
 
 std::string random_letters() {
@@ -72,38 +72,39 @@ std::string explain_write_failure(int code, const std::string& folder) {
 }
 
 OutputTarget resolve_output_target(const std::string& path) {
-  if (path.empty()) refuse(path, "the name is empty", ErrorKind::usage);
+  if (path.empty()) cannot_write(path, "the name is empty", ErrorKind::usage);
   if (path == "-") {
-    refuse(path, "a file is needed, not standard output; name one ('./-' for one named '-')",
-           ErrorKind::usage);
+    cannot_write(path, "a file is needed, not standard output; name one ('./-' for one named '-')",
+                 ErrorKind::usage);
   }
   if (path.find('\0') != std::string::npos) {
-    refuse(path, "the name contains a NUL byte", ErrorKind::usage);
+    cannot_write(path, "the name contains a NUL byte", ErrorKind::usage);
   }
   std::error_code failed;
   fs::path target = fs::absolute(path, failed);
-  if (failed) refuse(path, failed.message());
+  if (failed) cannot_write(path, failed.message());
   target = follow_links(target, path);
   const std::string name = target.filename().string();
 
   OutputTarget result{.path = target.string(), .existing = std::nullopt};
   struct stat status = {};
   if (::stat(result.path.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) refuse(path, "it is a folder; name a file in it");
+    if (S_ISDIR(status.st_mode)) cannot_write(path, "it is a folder; name a file in it");
     if (!S_ISREG(status.st_mode)) {
-      refuse(path, "it is a device or pipe, and a regular file is needed");
+      cannot_write(path, "it is a device or pipe, and a regular file is needed");
     }
     // Renaming over a protected file would succeed, against what its owner asked for.
     if (::access(result.path.c_str(), W_OK) != 0) {
-      refuse(path, errno == EROFS ? explain_write_failure(EROFS, target.parent_path().string())
-                                  : std::string("the file is write-protected; remove it first, or "
-                                                "choose another name"));
+      cannot_write(path, errno == EROFS
+                             ? explain_write_failure(EROFS, target.parent_path().string())
+                             : std::string("the file is write-protected; remove it first, or "
+                                           "choose another name"));
     }
     result.existing = status;
   } else if (errno != ENOENT) {
-    refuse(path, explain_write_failure(errno, target.parent_path().string()));
+    cannot_write(path, explain_write_failure(errno, target.parent_path().string()));
   } else if (name.empty() || name == "." || name == "..") {
-    refuse(path, "it names a folder; name a file in it");
+    cannot_write(path, "it names a folder; name a file in it");
   }
   return result;
 }
@@ -118,7 +119,7 @@ Temporary create_temporary(const OutputTarget& target, const std::string& path) 
   const fs::path whole(target.path);
   const std::string folder = whole.parent_path().string();
   const std::string full_name = whole.filename().string();
-  if (full_name.size() > NAME_MAX) refuse(path, explain_write_failure(ENAMETOOLONG, folder));
+  if (full_name.size() > NAME_MAX) cannot_write(path, explain_write_failure(ENAMETOOLONG, folder));
   // Cut the name where the additions would make it too long.
   constexpr std::size_t additions = std::string_view("..XXXXXX.tmp").size();
   const std::string name = full_name.substr(0, NAME_MAX - additions);
@@ -132,7 +133,7 @@ Temporary create_temporary(const OutputTarget& target, const std::string& path) 
     temporary.file = FileDescriptor(
         ::open(temporary.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
     if (temporary.file.is_open()) return temporary;
-    if (errno != EEXIST && errno != EINTR) refuse(path, explain_write_failure(errno, folder));
+    if (errno != EEXIST && errno != EINTR) cannot_write(path, explain_write_failure(errno, folder));
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/signals.hpp"
 #include "cli/command.hpp"
 #include "cli/emulated_target.hpp"
+#include "cli/exit_code.hpp"
 #include "observe/check/check_observer.hpp"
 #include "report/device_report.hpp"
 #include "report/findings_report.hpp"
@@ -13,8 +14,6 @@
 
 namespace tilescope::cli {
 namespace {
-
-constexpr int interrupted_exit = 130;
 
 /// What the launches of a run gave.
 struct Checked {

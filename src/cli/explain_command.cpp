@@ -7,6 +7,7 @@
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
 #include "cli/emulated_target.hpp"
+#include "cli/exit_code.hpp"
 #include "observe/count/count_observer.hpp"
 #include "observe/trace/lane_samples.hpp"
 #include "observe/trace/phase_trace.hpp"
@@ -20,8 +21,6 @@
 
 namespace tilescope::cli {
 namespace {
-
-constexpr int interrupted_exit = 130;
 
 /// What the launches of a run gave.
 struct Explained {

@@ -16,6 +16,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/matmul_inputs.hpp"
 #include "io/resumable_npy.hpp"
 #include "operations/gemm/dispatch/gemm_variants.hpp"
@@ -25,8 +26,6 @@
 
 namespace tilescope::cli {
 namespace {
-
-constexpr int interrupted_exit = 130;
 
 struct MatmulCommand {
   MatmulFiles files;

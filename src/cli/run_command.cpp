@@ -6,6 +6,7 @@
 #include "base/format.hpp"
 #include "base/signals.hpp"
 #include "cli/command.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/launch_arguments.hpp"
 #include "cli/user_kernel.hpp"
 #include "device/emulated/emulated_device.hpp"
@@ -13,8 +14,6 @@
 
 namespace tilescope::cli {
 namespace {
-
-constexpr int interrupted_exit = 130;
 
 struct RunCommand {
   std::string file, device = "auto", json;

@@ -9,14 +9,13 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/exit_code.hpp"
 #include "operations/gemm/problem/gemm_problem.hpp"
 #include "operations/gemm/problem/shape_text.hpp"
 #include "report/tuning_report.hpp"
 
 namespace tilescope::cli {
 namespace {
-
-constexpr int interrupted_exit = 130;
 
 struct TuneCommand {
   std::string device = "auto", json, type, activation;

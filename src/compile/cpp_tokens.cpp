@@ -15,9 +15,9 @@ bool in_word(char c) {
 }
 
 /// Words and single punctuation marks of C++ text.
-class Tokens {
+class Tokenizer {
  public:
-  explicit Tokens(std::string_view text) : text_(text) {}
+  explicit Tokenizer(std::string_view text) : text_(text) {}
 
   std::vector<std::string_view> all() {
     std::vector<std::string_view> tokens;
@@ -101,7 +101,7 @@ bool is_word(std::string_view token) {
 }
 
 std::vector<std::string_view> cpp_tokens(std::string_view text) {
-  return Tokens(text).all();
+  return Tokenizer(text).all();
 }
 
 }  // namespace tilescope::compile

@@ -5,6 +5,7 @@
 #include <tilescope/error.hpp>
 #include <tilescope/gpu/gpu_table.hpp>
 
+#include "base/byte_units.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "gpu/gpu_facts.hpp"
@@ -12,8 +13,6 @@
 
 namespace tilescope::gpu {
 namespace {
-
-constexpr std::size_t KiB = 1024;
 
 Gpu modern(const Profile& profile) {
   Gpu gpu;

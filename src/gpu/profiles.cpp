@@ -14,13 +14,12 @@
 #include <tilescope/error.hpp>
 #include <vector>
 
+#include "base/byte_units.hpp"
 #include "base/text.hpp"
 #include "gpu/architecture.hpp"
 
 namespace tilescope::gpu {
 namespace {
-
-constexpr std::size_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
 
 /// What GPUs of one compute capability have in common.
 struct Architecture {

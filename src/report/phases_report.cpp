@@ -17,7 +17,6 @@ using observe::PhaseTable;
 using observe::PhaseTrace;
 using observe::TracedElement;
 
-constexpr std::size_t columns = 80;
 constexpr std::size_t thread_width = 10;  // "  (0,0)   "
 
 const PhaseTable& table_of(const PhaseTrace& trace) {
@@ -98,7 +97,7 @@ std::string rows(std::string_view heading, const std::map<std::uint32_t, std::st
   std::string text = fmt::format("  {:<8}{}\n", "thread", heading);
   for (const auto& [thread, what] : texts) {
     text += fmt::format("  {:<8}{}\n", names.thread(thread),
-                        hang(what, thread_width + 2, columns - thread_width));
+                        hang(what, thread_width + 2, terminal_columns - thread_width));
   }
   return text;
 }

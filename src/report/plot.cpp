@@ -10,8 +10,8 @@
 namespace tilescope::report {
 namespace {
 
-constexpr int columns = 64;  // of the drawing itself
-constexpr int margin = 15;   // for the numbers of the y axis
+constexpr int plot_columns = 64;  // of the drawing itself
+constexpr int margin = 15;        // for the numbers of the y axis
 
 // A grid of characters, row 0 at the bottom.
 class Canvas {
@@ -54,12 +54,12 @@ class Canvas {
 };
 
 std::string axis_line() {
-  return std::string(margin - 1, ' ') + '+' + std::string(columns, '-') + '\n';
+  return std::string(margin - 1, ' ') + '+' + std::string(plot_columns, '-') + '\n';
 }
 
 // Texts centred below their columns, as far as there is room.
 std::string below(const std::vector<std::pair<int, std::string>>& labels) {
-  std::string line(margin + columns, ' ');
+  std::string line(margin + plot_columns, ' ');
   std::size_t free_from = 0;
   for (const auto& [column, label] : labels) {
     const auto centre = static_cast<std::size_t>(margin + column);
@@ -88,11 +88,12 @@ std::string draw(const Curve& curve) {
   const double last = curve.points.back().first;
   const double span = last > first ? last - first : 1.0;
   const auto column_of = [&](double x) {
-    return std::clamp(static_cast<int>((x - first) / span * (columns - 1) + 0.5), 0, columns - 1);
+    return std::clamp(static_cast<int>((x - first) / span * (plot_columns - 1) + 0.5), 0,
+                      plot_columns - 1);
   };
-  Canvas canvas(columns, curve.height);
+  Canvas canvas(plot_columns, curve.height);
   std::size_t next = 0;
-  for (int column = 0; column < columns; ++column) {
+  for (int column = 0; column < plot_columns; ++column) {
     // The last point at or before this column: the curve is a staircase.
     while (next + 1 < curve.points.size() && column_of(curve.points[next + 1].first) <= column) {
       ++next;
@@ -151,22 +152,24 @@ std::string draw(const RooflinePlot& plot) {
   const double y_low = std::floor(std::log10(std::min(lowest_rate, roof(std::pow(10.0, x_low)))));
   const auto column_of = [&](double intensity) {
     return static_cast<int>(
-        std::lround((std::log10(intensity) - x_low) / (x_high - x_low) * (columns - 1)));
+        std::lround((std::log10(intensity) - x_low) / (x_high - x_low) * (plot_columns - 1)));
   };
   const auto row_of = [&](double rate) {
     return static_cast<int>(
         std::lround((std::log10(rate) - y_low) / (y_high - y_low) * (plot.height - 1)));
   };
-  Canvas canvas(columns, plot.height);
-  for (int column = 0; column < columns; ++column) {
-    const double x = std::pow(10.0, x_low + (x_high - x_low) * column / (columns - 1));
+  Canvas canvas(plot_columns, plot.height);
+  for (int column = 0; column < plot_columns; ++column) {
+    const double x = std::pow(10.0, x_low + (x_high - x_low) * column / (plot_columns - 1));
     if (x * plot.bytes_per_second < peak) canvas.set(column, row_of(roof(x)), '/');
   }
   for (const auto& ceiling : plot.ceilings) {
     const int row = row_of(ceiling.flops_per_second);
     const int from = column_of(ceiling.flops_per_second / plot.bytes_per_second);
-    for (int column = std::max(0, from); column < columns; ++column) canvas.set(column, row, '-');
-    const int start = columns - static_cast<int>(ceiling.name.size()) - 1;
+    for (int column = std::max(0, from); column < plot_columns; ++column) {
+      canvas.set(column, row, '-');
+    }
+    const int start = plot_columns - static_cast<int>(ceiling.name.size()) - 1;
     if (start > from) canvas.write(start, row, ceiling.name);
   }
   for (const auto& point : plot.points) {
@@ -175,7 +178,7 @@ std::string draw(const RooflinePlot& plot) {
     const int row = std::clamp(row_of(rate), 0, plot.height - 1);
     int column = column_of(point.intensity);
     // Points at one place stand side by side.
-    while (column < columns - 1 &&
+    while (column < plot_columns - 1 &&
            std::isalpha(static_cast<unsigned char>(canvas.at(std::max(0, column), row))) != 0) {
       ++column;
     }

@@ -14,7 +14,7 @@ gpu::Roofline roof_of(const RooflineContext& context) {
   return gpu::make_roofline(context.bytes_per_second, context.ceilings.front().flops_per_second);
 }
 
-std::string percent(double share) {
+std::string peak_percent(double share) {
   return 100.0 * share < 1.0 ? fmt::format("{:.2f}%", 100.0 * share)
                              : fmt::format("{:.1f}%", 100.0 * share);
 }
@@ -51,7 +51,7 @@ std::string roofline_text(const RooflineContext& context) {
     const double rate = roof.attainable(point.intensity);
     text += fmt::format("  {} {:<25} {:>7.4g} {:>12} {:>7} {:<8} {:>12}\n", label_of(i),
                         point.name.substr(0, 25), point.intensity, format_rate(rate, "FLOP/s"),
-                        percent(rate / roof.flops_per_second),
+                        peak_percent(rate / roof.flops_per_second),
                         roof.memory_bound(point.intensity) ? "memory" : "compute",
                         point.measured_flops_per_second > 0.0
                             ? format_rate(point.measured_flops_per_second, "FLOP/s")
@@ -83,7 +83,7 @@ Steps roofline_steps(const RooflineContext& context) {
           fmt::format("min({}, {}) = {}, {} of it", format_rate(ceiling.flops_per_second, "FLOP/s"),
                       format_rate(from_memory, "FLOP/s"),
                       format_rate(std::min(from_memory, ceiling.flops_per_second), "FLOP/s"),
-                      percent(std::min(1.0, from_memory / ceiling.flops_per_second))));
+                      peak_percent(std::min(1.0, from_memory / ceiling.flops_per_second))));
     }
     if (point.intensity > 0.0) {
       steps.add("  bandwidth for the full rate",

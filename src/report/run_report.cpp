@@ -12,8 +12,6 @@
 namespace tilescope::report {
 namespace {
 
-constexpr std::size_t columns = 80;
-
 std::string array_text(const inspect::ArraySummary& array) {
   std::string head = fmt::format("  {}: {}[{}]", array.name, inspect::short_name_of(array.type),
                                  format_count(array.count));
@@ -30,7 +28,7 @@ std::string array_text(const inspect::ArraySummary& array) {
   if (!range.empty()) head += ", " + range;
   if (!array.saved_to.empty()) head += ", saved to " + array.saved_to;
   head += '\n';
-  if (!array.first.empty()) head += "    " + hang(values, 4, columns - 4) + '\n';
+  if (!array.first.empty()) head += "    " + hang(values, 4, terminal_columns - 4) + '\n';
   return head;
 }
 

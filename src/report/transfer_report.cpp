@@ -16,7 +16,7 @@ using measure::HostMemory;
 using measure::LinkRate;
 using measure::PipelineResult;
 
-constexpr std::pair<HostMemory, Direction> columns[] = {
+constexpr std::pair<HostMemory, Direction> rate_columns[] = {
     {HostMemory::pageable, Direction::to_device},
     {HostMemory::pageable, Direction::to_host},
     {HostMemory::pinned, Direction::to_device},
@@ -48,11 +48,11 @@ std::string link_table(const std::vector<LinkRate>& rates) {
   constexpr double bar_width = 16.0;
   for (const std::size_t size : sizes) {
     text += fmt::format("{:>9} ", format_bytes(size));
-    for (const auto& column : columns) {
+    for (const auto& column : rate_columns) {
       const double rate = rate_of(rates, size, column);
       text += fmt::format(" {:>9}", rate > 0.0 ? fmt::format("{:.2f}", rate * 1e-9) : "-");
     }
-    const double drawn = rate_of(rates, size, columns[2]);
+    const double drawn = rate_of(rates, size, rate_columns[2]);
     text += "  " + std::string(best > 0.0 ? std::lround(bar_width * drawn / best) : 0, '#') + '\n';
   }
   return text;

@@ -54,8 +54,9 @@ const Rung& rung_of(const Device& device, const Task& task, const std::string& v
 }
 
 /// The job for a chunk of `count` elements.
-struct Piece {
-  Piece(const Device& device, const StreamedJob& job, const std::string& variant, std::size_t count)
+struct ChunkJob {
+  ChunkJob(const Device& device, const StreamedJob& job, const std::string& variant,
+           std::size_t count)
       : task(job.task(part_of(job, 0, count))),
         rung(&rung_of(device, task, variant)),
         plan(rung->plan(device.properties())) {}
@@ -87,7 +88,7 @@ class Streamed {
   Streamed(Device& device, const StreamedJob& job, const std::string& variant,
            const StreamedPlan& plan)
       : device_(device), job_(job), variant_(variant), chunk_(plan.chunk) {
-    const Piece whole(device, job, variant, chunk_);
+    const ChunkJob whole(device, job, variant, chunk_);
     name_ = whole.rung->name;
     in_place_ = whole.rung->in_place;
     const std::size_t result_bytes = whole.task.output_bytes();
@@ -146,7 +147,7 @@ class Streamed {
   const KernelProgram& program(Set& set, std::size_t count) {
     std::unique_ptr<KernelProgram>& program = set.programs[count];
     if (!program) {
-      Piece piece(device_, job_, variant_, count);
+      ChunkJob piece(device_, job_, variant_, count);
       program = std::make_unique<KernelProgram>(device_, piece.rung->source, std::move(piece.plan));
       device_.synchronize();  // its scratch memory is zeroed in the default stream
     }
@@ -215,7 +216,7 @@ StreamedPlan plan_streamed(Device& device, const StreamedJob& job, const std::st
   const std::size_t best =
       best_chunk_bytes(link, all, static_cast<int>(job.inputs.size())) / element_bytes;
   const auto bytes = [&](std::size_t elements) {
-    return set_count * Piece(device, job, variant, elements).bytes();
+    return set_count * ChunkJob(device, job, variant, elements).bytes();
   };
   if (const std::size_t least = bytes(1); least > limit) {
     throw Error(ErrorKind::usage, fmt::format("a device-memory limit of {} is below the {} that "

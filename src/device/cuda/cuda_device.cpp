@@ -381,7 +381,7 @@ TensorMap CudaDevice::tensor_map(const TensorMapRequest& request) {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
   const CUtensorMapL2promotion promotion =
       request.reads_ahead ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B : CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
-  alignas(64) CUtensorMap map;
+  CUtensorMap map;
   driver_.check(
       driver_.encode_tensor_map(&map, native(request.type), dimensions,
                                 reinterpret_cast<void*>(request.address), extents.data(),
