@@ -2,6 +2,7 @@
 
 #include <array>
 #include <tilescope/error.hpp>
+#include <tilescope/execution.hpp>
 #include <tilescope/types.hpp>
 #include <vector>
 
@@ -50,6 +51,22 @@ DataType parse_data_type(std::string_view name) {
               fmt::format("unknown data type '{}': {}", printable(name),
                           near.empty() ? fmt::format("use one of {}", fmt::join(candidates, ", "))
                                        : fmt::format("did you mean '{}'?", near)));
+}
+
+std::string_view to_string(MemorySpace space) {
+  switch (space) {
+    case MemorySpace::global:
+      return "global";
+    case MemorySpace::shared:
+      return "shared";
+    case MemorySpace::local:
+      return "local";
+    case MemorySpace::constant:
+      return "constant";
+    case MemorySpace::parameter:
+      return "parameter";
+  }
+  return "";
 }
 
 }  // namespace tilescope

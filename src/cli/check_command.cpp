@@ -8,6 +8,7 @@
 #include "cli/emulated_target.hpp"
 #include "cli/exit_code.hpp"
 #include "observe/check/check_observer.hpp"
+#include "observe/findings.hpp"
 #include "report/device_report.hpp"
 #include "report/findings_report.hpp"
 #include "report/wrap.hpp"
@@ -17,10 +18,10 @@ namespace {
 
 /// What the launches of a run gave.
 struct Checked {
-  std::vector<observe::Finding> findings;
+  std::vector<Finding> findings;
   std::string limitation;
   RunEnd end;
-  std::string refused;  ///< why the launch cannot be made; empty: it could
+  bool refused = false;  ///< the launch cannot be made
 };
 
 struct CheckCommand {
@@ -34,8 +35,7 @@ struct CheckCommand {
     if (json != "-") print(text(target, checked));
     write_json(as_json(target, checked), json);
     if (checked.end.end == emulator::LaunchEnd::cancelled) return interrupted_exit;
-    const bool failed =
-        !checked.findings.empty() || !checked.end.complete() || !checked.refused.empty();
+    const bool failed = !checked.findings.empty() || !checked.end.complete();
     return failed ? static_cast<int>(ErrorKind::wrong_result) : 0;
   }
 
@@ -44,7 +44,9 @@ struct CheckCommand {
     try {
       target.require_launchable();
     } catch (const Error& error) {
-      checked.refused = error.what();
+      checked.refused = true;
+      checked.findings.push_back(
+          {.kind = FindingKind::illegal_launch, .facts = LaunchRefusal{error.what()}});
       return checked;
     }
     observe::CheckObserver checker;
@@ -59,35 +61,29 @@ struct CheckCommand {
                     }});
     observe::fold(checked.findings);
     if (arguments.target.ends_with(".ptx")) {
-      for (observe::Finding& finding : checked.findings) {
+      for (Finding& finding : checked.findings) {
         place_in_ptx(finding.first);
         if (finding.second) place_in_ptx(*finding.second);
       }
     }
     if (!is_kernel_file(arguments.target)) {
       // Ours write nothing where there is nothing to write: a list of one element backwards.
-      std::erase_if(checked.findings, [](const observe::Finding& finding) {
-        return finding.kind == observe::FindingKind::wrote_nothing;
+      std::erase_if(checked.findings, [](const Finding& finding) {
+        return finding.kind == FindingKind::wrote_nothing;
       });
     }
     return checked;
   }
 
   /// PTX without a line table is its own source.
-  void place_in_ptx(observe::FindingAccess& access) const {
+  void place_in_ptx(FindingAccess& access) const {
     if (access.place.line == 0) access.place = {arguments.target, access.ptx_line};
   }
 
   static std::string text(EmulatedTarget& target, const Checked& checked) {
     std::string text = fmt::format("check {} on {}\n", target.title(), target.device().id());
-    const auto add = [&text](std::string_view kind, const std::string& message) {
-      text += fmt::format("error: {}\n  {}\n\n", kind, report::hang(message, 2, 78));
-    };
-    if (!checked.refused.empty()) {
-      add("illegal-launch", checked.refused);
-      return text + "1 error\n";
-    }
     text += report::findings_text(checked.findings, target.sources());
+    if (checked.refused) return text + report::findings_foot(checked.findings) + '\n';
     if (!checked.limitation.empty()) text += report::hang(checked.limitation, 0, 80) + '\n';
     const bool interrupted = checked.end.end == emulator::LaunchEnd::cancelled;
     if (interrupted) text += "interrupted: what was found until then\n";
@@ -100,26 +96,16 @@ struct CheckCommand {
   }
 
   static nlohmann::json as_json(EmulatedTarget& target, const Checked& checked) {
-    nlohmann::json reports = report::findings_json(checked.findings, target.sources());
-    const auto add = [&reports](std::string_view kind, const std::string& message) {
-      reports.push_back({{"kind", kind},
-                         {"severity", "error"},
-                         {"file", ""},
-                         {"line", 0},
-                         {"message", message},
-                         {"count", 1}});
-    };
-    if (!checked.refused.empty()) add("illegal-launch", checked.refused);
     return {{"version", 1},
             {"command", "check"},
             {"target", target.title()},
             {"device", target.device().id()},
-            {"complete", checked.end.complete() && checked.refused.empty()},
+            {"complete", checked.end.complete() && !checked.refused},
             {"limitation", checked.limitation},
             {"launches", checked.end.launches},
             {"blocks", checked.end.blocks},
             {"warp_instructions", checked.end.warp_instructions},
-            {"reports", std::move(reports)}};
+            {"reports", report::findings_json(checked.findings, target.sources())}};
   }
 };
 

@@ -132,7 +132,7 @@ struct ExplainCommand {
       text += "  " + report::hang(report::no_advice(explained.counts), 4, 76) + '\n';
     }
     for (const report::Advice& advice : explained.advice) {
-      const observe::SourcePlace& at = advice.place;
+      const SourcePlace& at = advice.place;
       const std::string place =
           at.line == 0
               ? std::string()

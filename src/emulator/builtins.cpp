@@ -185,7 +185,7 @@ void append_print(std::string& printed, const std::string& text) {
 bool assert_fail(Context& w, const Code& code, const CallCode& call, int lane) {
   const std::string message = read_string(w, code, argument(w, call, 0, lane), lane);
   const std::string function = read_string(w, code, argument(w, call, 3, lane), lane);
-  w.block->launch().trap(*w.block, w.warp_index, lane, code.id,
+  w.block->launch().trap(*w.block, w.warp_index, lane, code.id, TrapReason::assertion,
                          fmt::format("assertion `{}` failed in {}", message, function));
   return false;
 }
@@ -209,7 +209,7 @@ bool run_builtin(Context& w, const Code& code, const CallCode& call, LaneMask ma
         break;
       case Builtin::free:
         if (!heap->free(first)) {
-          w.block->launch().trap(*w.block, w.warp_index, lane, code.id,
+          w.block->launch().trap(*w.block, w.warp_index, lane, code.id, TrapReason::bad_free,
                                  fmt::format("free of {:#x}, which malloc did not give", first));
           return false;
         }

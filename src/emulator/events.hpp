@@ -27,6 +27,7 @@
 #include <string>
 #include <string_view>
 
+#include "tilescope/execution.hpp"
 #include "tilescope/launch.hpp"
 
 namespace tilescope::emulator {
@@ -42,10 +43,7 @@ using LaneMask = std::uint32_t;
 /// Index into Program::instructions(): dense over the kernel and all functions it may call.
 using InstructionId = std::uint32_t;
 
-/// A state space, after generic addresses have been resolved.
-enum class Space : std::uint8_t { global, shared, local, constant, parameter };
-
-std::string_view to_string(Space space);
+using Space = MemorySpace;
 
 // --- memory accesses
 // ------------------------------------------------------------------------------
@@ -347,9 +345,10 @@ struct InstructionCounts {
 /// How a launch ended.
 enum class LaunchEnd : std::uint8_t { complete, trapped, budget_spent, cancelled };
 
-/// Where a launch was given up, and why: a trap, a failed assertion, calls nested too deep.
+/// Where a launch was given up, and why.
 struct TrapPlace {
-  std::string what;
+  TrapReason reason = TrapReason::trap;
+  std::string what;  ///< in words
   InstructionId instruction = 0;
   std::uint64_t block = 0;   ///< linear
   std::uint32_t thread = 0;  ///< linear, in the block

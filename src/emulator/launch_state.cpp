@@ -140,7 +140,7 @@ void LaunchState::stop(LaunchEnd end, const std::string& message) {
 }
 
 void LaunchState::trap(Block& block, std::uint32_t warp, int lane, InstructionId id,
-                       const std::string& what) {
+                       TrapReason reason, const std::string& what) {
   const std::string text =
       fmt::format("{}: {}; {}", program().place(id), what, block.thread_name(warp, lane));
   const std::lock_guard lock(mutex_);
@@ -150,7 +150,7 @@ void LaunchState::trap(Block& block, std::uint32_t warp, int lane, InstructionId
     end_ = LaunchEnd::trapped;
     message_ = text;
     message_block_ = block.linear();
-    trap_ = {what, id, block.linear(), warp * kWarpSize + static_cast<std::uint32_t>(lane)};
+    trap_ = {reason, what, id, block.linear(), warp * kWarpSize + static_cast<std::uint32_t>(lane)};
   }
   stop_.store(true);
 }

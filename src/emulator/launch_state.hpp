@@ -94,7 +94,8 @@ class LaunchState {
   /// Adds to the count of instructions; stops the launch when the budget is spent or it was
   /// cancelled.
   void count(Worker& worker);
-  void trap(Block& block, std::uint32_t warp, int lane, InstructionId id, const std::string& what);
+  void trap(Block& block, std::uint32_t warp, int lane, InstructionId id, TrapReason reason,
+            const std::string& what);
   void stop(LaunchEnd end, const std::string& message);
   /// Will `record` keep the text of this one?
   bool wants_text(const FaultRecord& fault);

@@ -98,7 +98,9 @@ MemoryMap::Miss MemoryMap::nearest(std::uint64_t address, std::uint64_t bytes) c
   const auto dead = freed_.upper_bound(address);
   if (dead != freed_.begin()) {
     const auto& [start, freed] = *std::prev(dead);
-    if (address - start < freed.bytes) return {freed.name, freed.bytes, 0, true};
+    if (address - start < freed.bytes) {
+      return {freed.name, freed.bytes, static_cast<std::int64_t>(address - start), true};
+    }
   }
   // The nearer of the neighbours, if it is not absurdly far away.
   constexpr std::uint64_t kNear = std::uint64_t{1} << 32;

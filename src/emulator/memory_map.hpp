@@ -75,7 +75,7 @@ class MemoryMap {
 
   /// The allocation nearest to an address that lies in none, and how far off the access of `bytes`
   /// was: > 0 bytes past the end, < 0 before the start. `freed` is set when the address lies in
-  /// memory that was freed.
+  /// memory that was freed; `distance` is then the one from its start.
   struct Miss {
     std::string_view name;
     std::uint64_t bytes = 0;

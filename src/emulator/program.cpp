@@ -31,22 +31,6 @@ std::uint32_t Program::function_at(std::uint64_t address) const {
   return by_module_index_[index];
 }
 
-std::string_view to_string(Space space) {
-  switch (space) {
-    case Space::global:
-      return "global";
-    case Space::shared:
-      return "shared";
-    case Space::local:
-      return "local";
-    case Space::constant:
-      return "constant";
-    case Space::parameter:
-      return "parameter";
-  }
-  return "";
-}
-
 std::string_view to_string(FaultKind kind) {
   switch (kind) {
     case FaultKind::out_of_bounds:

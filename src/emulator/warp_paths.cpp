@@ -266,7 +266,7 @@ bool Warp::enter(Worker& worker, const Code& code, const CallCode& call, std::ui
   frame->depth = path.frame->depth + 1;
   if (frame->depth > kMostActivations || frame->local_top > block_->local_stride() ||
       !block_->take_frame(function.image.size())) {
-    launch.trap(*block_, index_, std::countr_zero(mask), code.id,
+    launch.trap(*block_, index_, std::countr_zero(mask), code.id, TrapReason::call_depth,
                 "calls nested too deep (the limit is 2,048 activations and the thread's stack)");
     return false;
   }

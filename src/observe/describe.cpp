@@ -1,14 +1,10 @@
 #include "observe/describe.hpp"
 
-#include <cxxabi.h>
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
-#include "base/format.hpp"
+#include "base/symbol_names.hpp"
 #include "emulator/memory_map.hpp"
+#include "observe/source_place.hpp"
 
 namespace tilescope::observe {
 namespace {
@@ -25,117 +21,89 @@ std::uint32_t element_bytes(const ptx::Instruction& instruction) {
   return std::max(1u, ptx::byte_size(instruction.modifiers.type()));
 }
 
-std::string_view verb_text(AccessVerb verb) {
-  switch (verb) {
-    case AccessVerb::read:
-      return "read";
-    case AccessVerb::write:
-      return "write";
-    case AccessVerb::atomic:
-      return "atomic operation";
+/// Bytes per lane of a memory instruction.
+std::uint32_t access_bytes(const ptx::Instruction& instruction) {
+  if (instruction.opcode == ptx::Opcode::cp_async && instruction.operands.size() > 2) {
+    return static_cast<std::uint32_t>(instruction.operands[2].bits);
   }
-  return "";
+  if (instruction.opcode == ptx::Opcode::ldmatrix || instruction.opcode == ptx::Opcode::stmatrix) {
+    return 16;
+  }
+  return element_bytes(instruction) * instruction.modifiers.vector;
+}
+
+/// Index `index` of an array with these extents, x fastest.
+Dim3 split(std::uint64_t index, const Dim3& extent) {
+  return {static_cast<std::uint32_t>(index % extent.x),
+          static_cast<std::uint32_t>(index / extent.x % extent.y),
+          static_cast<std::uint32_t>(index / extent.x / extent.y)};
 }
 
 }  // namespace
 
-std::string bytes_text(std::uint64_t bytes) {
-  return fmt::format("{} byte{}", format_count(bytes), bytes == 1 ? "" : "s");
-}
-
-std::string variable_name(std::string_view mangled) {
-  // PTX lays all local variables of a function into one frame; their own names are gone.
-  if (mangled.starts_with("__local_depot")) return "local memory";
-  if (!mangled.starts_with("_Z")) return std::string(mangled);
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> plain(
-      abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), &std::free);
-  if (status != 0 || !plain) return std::string(mangled);
-  const std::string_view text = plain.get();
-  // "matmul(float*)::tile": what follows the last "::" outside parentheses and angle brackets.
-  int depth = 0;
-  for (std::size_t i = text.size(); i-- > 1;) {
-    if (text[i] == ')' || text[i] == '>') ++depth;
-    if (text[i] == '(' || text[i] == '<') --depth;
-    if (depth == 0 && text[i] == ':' && text[i - 1] == ':') {
-      return std::string(text.substr(i + 1));
-    }
-  }
-  return std::string(text);
+ThreadAction action_of(AccessVerb verb) {
+  return verb == AccessVerb::read    ? ThreadAction::read
+         : verb == AccessVerb::write ? ThreadAction::write
+                                     : ThreadAction::atomic;
 }
 
 Describer::Describer(const emulator::LaunchInfo& launch) : launch_(launch) {}
 
-ThreadName Describer::thread(std::uint64_t block, std::uint32_t linear) const {
-  const auto split = [](std::uint64_t index, const Dim3& extent) {
-    return Dim3{static_cast<std::uint32_t>(index % extent.x),
-                static_cast<std::uint32_t>(index / extent.x % extent.y),
-                static_cast<std::uint32_t>(index / extent.x / extent.y)};
-  };
-  return {split(block, launch_.grid), split(linear, launch_.block)};
+Finding Describer::finding(FindingKind kind, emulator::InstructionId id, ThreadAction action,
+                           std::uint64_t block, std::uint32_t linear_thread) const {
+  Finding f;
+  f.kind = kind;
+  f.kernel = function_name(std::string(launch_.kernel));
+  f.first = access(id, action, block, linear_thread);
+  return f;
 }
 
-std::uint32_t Describer::bytes(emulator::InstructionId id) const {
-  const ptx::Instruction& source = *launch_.program.instruction(id).source;
-  if (source.opcode == ptx::Opcode::cp_async && source.operands.size() > 2) {
-    return static_cast<std::uint32_t>(source.operands[2].bits);
-  }
-  if (source.opcode == ptx::Opcode::ldmatrix || source.opcode == ptx::Opcode::stmatrix) return 16;
-  return element_bytes(source) * source.modifiers.vector;
-}
-
-std::string Describer::action(emulator::InstructionId id, AccessVerb verb) const {
-  return fmt::format("{} of {}", verb_text(verb), bytes_text(bytes(id)));
-}
-
-FindingAccess Describer::access(emulator::InstructionId id, const std::string& action,
+FindingAccess Describer::access(emulator::InstructionId id, ThreadAction action,
                                 std::uint64_t block, std::uint32_t linear_thread) const {
-  return {source_place(launch_.program, id), id, launch_.program.instruction(id).source->line,
-          action, thread(block, linear_thread)};
+  const ptx::Instruction& instruction = *launch_.program.instruction(id).source;
+  const bool memory = action == ThreadAction::read || action == ThreadAction::write ||
+                      action == ThreadAction::atomic;
+  return {source_place(launch_.program, id), instruction.line, action,
+          memory ? access_bytes(instruction) : 0,
+          ThreadName{split(block, launch_.grid), split(linear_thread, launch_.block)}};
 }
 
-std::string Describer::extent(std::uint64_t object_bytes, emulator::InstructionId id) const {
-  const std::uint32_t size = element_bytes(*launch_.program.instruction(id).source);
-  const std::uint64_t count = object_bytes / size;
-  if (object_bytes % size != 0 || count == 0) return bytes_text(object_bytes);
-  return fmt::format("{} element{} of {}", format_count(count), count == 1 ? "" : "s",
-                     bytes_text(size));
+MemoryPlace Describer::bare_memory(emulator::Space space, std::uint64_t address,
+                                   emulator::InstructionId id) const {
+  MemoryPlace place;
+  place.space = space;
+  place.address = address;
+  place.offset = static_cast<std::int64_t>(address);
+  place.element_bytes = element_bytes(*launch_.program.instruction(id).source);
+  return place;
 }
 
-bool Describer::is_dynamic_shared(std::string_view object) const {
-  return std::any_of(launch_.shared_variables.begin(), launch_.shared_variables.end(),
-                     [&](const auto& v) { return v.dynamic && v.name == object; });
-}
-
-std::string Describer::element(std::string_view object, std::int64_t offset,
-                               emulator::InstructionId id) const {
-  const std::string name = variable_name(object);
-  const auto size =
-      static_cast<std::int64_t>(element_bytes(*launch_.program.instruction(id).source));
-  if (offset % size == 0) return fmt::format("{}[{}]", name, offset / size);
-  return fmt::format("{} {} {} bytes", name, offset < 0 ? "-" : "+", std::abs(offset));
-}
-
-std::string Describer::address(emulator::Space space, std::uint64_t address,
-                               emulator::InstructionId id) const {
+MemoryPlace Describer::memory(emulator::Space space, std::uint64_t address,
+                              emulator::InstructionId id) const {
+  MemoryPlace place = bare_memory(space, address, id);
+  const auto within = [&](std::string_view name, std::uint64_t start, std::uint64_t bytes,
+                          bool variable) {
+    place.object = variable_name(name);
+    place.object_bytes = bytes;
+    place.offset = static_cast<std::int64_t>(address - start);
+    place.scalar = variable && bytes == place.element_bytes;
+  };
   if (space == emulator::Space::shared) {
-    for (const emulator::SharedVariable& variable : launch_.shared_variables) {
-      if (address - variable.offset < variable.bytes) {
-        if (variable.bytes == element_bytes(*launch_.program.instruction(id).source)) {
-          return variable_name(variable.name);
-        }
-        return element(variable.name, static_cast<std::int64_t>(address - variable.offset), id);
-      }
-    }
-    return fmt::format("byte {} of shared memory", address);
+    const auto& variables = launch_.shared_variables;
+    const auto found = std::find_if(
+        variables.begin(), variables.end(),
+        [&](const emulator::SharedVariable& v) { return address - v.offset < v.bytes; });
+    if (found != variables.end()) within(found->name, found->offset, found->bytes, true);
+  } else if (const emulator::Allocation* in = launch_.memory.find(address)) {
+    within(in->name(), in->address(), in->bytes(),
+           in->kind() == emulator::AllocationKind::module_variable);
   }
-  const emulator::Allocation* of = launch_.memory.find(address);
-  if (of == nullptr) return fmt::format("{:#x}", address);
-  if (of->kind() == emulator::AllocationKind::module_variable &&
-      of->bytes() == element_bytes(*launch_.program.instruction(id).source)) {
-    return variable_name(of->name());
-  }
-  return element(of->name(), static_cast<std::int64_t>(address - of->address()), id);
+  return place;
+}
+
+bool Describer::is_dynamic_shared(std::string_view variable) const {
+  return std::any_of(launch_.shared_variables.begin(), launch_.shared_variables.end(),
+                     [&](const auto& v) { return v.dynamic && v.name == variable; });
 }
 
 }  // namespace tilescope::observe

@@ -1,46 +1,35 @@
-// Names for reports: threads, variables, accesses.
+// From the emulator's numbers to the terms of a finding: threads, lines, places in memory.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "emulator/events.hpp"
 #include "observe/access_tag.hpp"
-#include "observe/findings.hpp"
+#include "tilescope/finding.hpp"
 
 namespace tilescope::observe {
 
-/// "tile" for the mangled name of a variable ("_ZZ6matmulE4tile"); "local memory" for the
-/// compiler's own name of a thread's stack frame; other names as they are.
-std::string variable_name(std::string_view mangled);
-
-/// "1,024 bytes"
-std::string bytes_text(std::uint64_t bytes);
+ThreadAction action_of(AccessVerb verb);
 
 /// What is known of a launch when findings are written down. Until the launch has ended.
 class Describer {
  public:
   explicit Describer(const emulator::LaunchInfo& launch);
 
-  ThreadName thread(std::uint64_t block, std::uint32_t linear_thread) const;
-  /// "write of 4 bytes", of the instruction with this number.
-  std::string action(emulator::InstructionId id, AccessVerb verb) const;
-  FindingAccess access(emulator::InstructionId id, const std::string& action, std::uint64_t block,
+  /// A finding whose first side is this instruction, with the thread that ran it.
+  Finding finding(FindingKind kind, emulator::InstructionId id, ThreadAction action,
+                  std::uint64_t block, std::uint32_t linear_thread) const;
+  FindingAccess access(emulator::InstructionId id, ThreadAction action, std::uint64_t block,
                        std::uint32_t linear_thread) const;
-  /// "tile[17]", or "tile + 3 bytes" where the address is no multiple of the element that the
-  /// instruction accesses. Global and shared memory.
-  std::string address(emulator::Space space, std::uint64_t address,
-                      emulator::InstructionId id) const;
-  /// The same for a place that is known by name and offset.
-  std::string element(std::string_view object, std::int64_t offset,
-                      emulator::InstructionId id) const;
-  /// Bytes per lane of a memory instruction.
-  std::uint32_t bytes(emulator::InstructionId id) const;
-  /// "256 elements of 4 bytes", for an object that the instruction accesses.
-  std::string extent(std::uint64_t object_bytes, emulator::InstructionId id) const;
-  /// Is the address in the dynamic shared memory of the launch?
-  bool is_dynamic_shared(std::string_view object) const;
+  /// The buffer or variable of global or shared memory that holds the address.
+  MemoryPlace memory(emulator::Space space, std::uint64_t address,
+                     emulator::InstructionId id) const;
+  /// Memory without an object's name.
+  MemoryPlace bare_memory(emulator::Space space, std::uint64_t address,
+                          emulator::InstructionId id) const;
+  /// Is the variable the dynamic shared memory of the launch?
+  bool is_dynamic_shared(std::string_view variable) const;
   const emulator::LaunchInfo& launch() const { return launch_; }
 
  private:

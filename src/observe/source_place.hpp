@@ -1,24 +1,14 @@
 // Where in the source an instruction belongs.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "emulator/program.hpp"
+#include "tilescope/finding.hpp"
 
 namespace tilescope::observe {
-
-/// A line of a source file, as the line table names it. Line 0: the PTX has no line table; `file`
-/// is then empty and nothing is known.
-struct SourcePlace {
-  std::string file;
-  std::uint32_t line = 0;
-
-  friend bool operator==(const SourcePlace&, const SourcePlace&) = default;
-  friend auto operator<=>(const SourcePlace&, const SourcePlace&) = default;
-};
 
 /// Is the file one of those that come with the CUDA toolkit (cooperative groups, half precision,
 /// libcu++, CUB)? Its lines are credited to the line that called it.

@@ -110,7 +110,7 @@ void add_definitions(const std::string& line, Definitions& definitions) {
 }
 
 /// The definitions above a place, up to the kernel's head.
-Definitions definitions_above(const observe::SourcePlace& place, SourceTexts& sources) {
+Definitions definitions_above(const SourcePlace& place, SourceTexts& sources) {
   constexpr std::uint32_t longest_kernel = 200;  // lines
   std::uint32_t first = place.line;
   while (first > 1 && place.line - first < longest_kernel &&
@@ -159,7 +159,7 @@ WrittenAccess written_access(const std::string& line, const std::string& object,
 }
 
 std::optional<CarryingTerm> carrying_term(const std::string& access, std::size_t axis,
-                                          const observe::SourcePlace& place, SourceTexts& sources) {
+                                          const SourcePlace& place, SourceTexts& sources) {
   constexpr std::string_view names[] = {"threadIdx.x", "threadIdx.y", "threadIdx.z"};
   const std::string_view name = names[axis];
   try {

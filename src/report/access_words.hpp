@@ -35,6 +35,6 @@ struct CarryingTerm {
 /// definitions
 /// (`int row = ...;`) that stand above `place`. Nothing when the source is beyond this reading.
 std::optional<CarryingTerm> carrying_term(const std::string& access, std::size_t axis,
-                                          const observe::SourcePlace& place, SourceTexts& sources);
+                                          const SourcePlace& place, SourceTexts& sources);
 
 }  // namespace tilescope::report

@@ -17,7 +17,7 @@ namespace tilescope::report {
 
 /// All accesses of one line to one object, unrolled copies together, with the costliest of them.
 struct AccessGroup {
-  observe::SourcePlace place;
+  SourcePlace place;
   const observe::LaneSample* sample = nullptr;
   observe::Counts counts;
 };

@@ -13,13 +13,11 @@
 namespace tilescope::report {
 namespace {
 
-using observe::Finding;
-using observe::FindingAccess;
-using observe::Severity;
-
 constexpr std::size_t columns = 80;
 
+/// Empty for a finding about no line.
 std::string place_text(const FindingAccess& access) {
+  if (access.place.line == 0 && access.ptx_line == 0) return "";
   if (access.place.line == 0) return fmt::format("line {} of the PTX", access.ptx_line);
   return fmt::format("{}:{}", access.place.file, access.place.line);
 }
@@ -28,7 +26,8 @@ std::string place_text(const FindingAccess& access) {
 std::string actor_text(const FindingAccess& access) {
   if (!access.thread) return {};
   const std::string who = to_string(*access.thread);
-  return fmt::format("        {}\n", access.action.empty() ? who : access.action + ": " + who);
+  const std::string what = action(access);
+  return fmt::format("        {}\n", what.empty() ? who : what + ": " + who);
 }
 
 /// "   12 | source text" and below it who did what.
@@ -51,7 +50,7 @@ std::string sentence(std::string text) {
   return text;
 }
 
-nlohmann::json thread_json(const std::optional<observe::ThreadName>& name) {
+nlohmann::json thread_json(const std::optional<ThreadName>& name) {
   if (!name) return nullptr;
   return {{"block", {name->block.x, name->block.y, name->block.z}},
           {"thread", {name->thread.x, name->thread.y, name->thread.z}}};
@@ -61,13 +60,12 @@ nlohmann::json access_json(const FindingAccess& access, SourceTexts& sources) {
   return {
       {"file", access.place.file},   {"line", access.place.line},
       {"ptx_line", access.ptx_line}, {"source", sources.line(access.place.file, access.place.line)},
-      {"action", access.action},     {"thread", thread_json(access.thread)}};
+      {"action", action(access)},     {"thread", thread_json(access.thread)}};
 }
 
 }  // namespace
 
 std::string finding_text(const Finding& finding, SourceTexts& sources) {
-  const bool error = finding.severity == Severity::error;
   std::string place = place_text(finding.first);
   const bool other_place = finding.second && finding.second->place != finding.first.place;
   if (other_place) {
@@ -76,44 +74,48 @@ std::string finding_text(const Finding& finding, SourceTexts& sources) {
                             ? std::to_string(finding.second->place.line)
                             : place_text(*finding.second));
   }
-  std::string text =
-      fmt::format("{}: {} at {}\n", error ? "error" : "warning", to_string(finding.kind), place);
+  std::string text = fmt::format("{}: {}{}\n", to_string(finding.severity),
+                                 to_string(finding.kind), place.empty() ? "" : " at " + place);
   text += access_text(finding.first, sources);
   // The same line is not quoted twice.
   if (finding.second) {
     text += other_place ? access_text(*finding.second, sources) : actor_text(*finding.second);
   }
-  std::string what = sentence(finding.message);
+  std::string what = sentence(message(finding));
   if (finding.count > 1) what += fmt::format(" {} times in all.", format_count(finding.count));
   text += paragraph(what);
-  if (!finding.cure.empty()) text += paragraph("Cure: " + sentence(finding.cure));
+  if (const std::string what_to_do = cure(finding); !what_to_do.empty()) {
+    text += paragraph("Cure: " + sentence(what_to_do));
+  }
   return text;
 }
 
 std::string findings_text(const std::vector<Finding>& findings, SourceTexts& sources) {
   constexpr std::size_t most = 3;  // of a kind and variable
-  std::map<std::pair<observe::FindingKind, std::string>, std::vector<const Finding*>> groups;
+  std::map<std::pair<FindingKind, std::string>, std::vector<const Finding*>> groups;
   const auto key = [](const Finding& f) {
-    return std::pair(f.kind, f.address.substr(0, f.address.find_first_of("[ ")));
+    return std::pair(f.kind, f.memory ? object_name(*f.memory) : std::string());
   };
   for (const Finding& finding : findings) groups[key(finding)].push_back(&finding);
   std::string text;
   for (const Finding& finding : findings) {
+    const std::string object = key(finding).second;
     const auto& group = groups[key(finding)];
     // A group of one more than is shown is shown whole.
     const std::size_t shown = group.size() <= most + 1 ? group.size() : most;
     const auto at =
         static_cast<std::size_t>(std::find(group.begin(), group.end(), &finding) - group.begin());
     if (at < shown) text += finding_text(finding, sources) + '\n';
-    if (at != shown || finding.address.empty()) continue;
+    if (at != shown) continue;
+    const std::string about = object.empty() ? "" : " about " + object;
     std::string lines;
     for (std::size_t i = shown; i < group.size(); ++i) {
       lines += (i == shown ? "" : ", ") + std::to_string(group[i]->first.place.line);
       if (group[i]->second) lines += " and " + std::to_string(group[i]->second->place.line);
     }
     text +=
-        hang(fmt::format("{} more of kind {} about {}, in lines {} (--json has all)",
-                         group.size() - shown, to_string(finding.kind), key(finding).second, lines),
+        hang(fmt::format("{} more of kind {}{}, in lines {} (--json has all)",
+                         group.size() - shown, to_string(finding.kind), about, lines),
              0, columns) +
         "\n\n";
   }
@@ -139,10 +141,12 @@ nlohmann::json findings_json(const std::vector<Finding>& findings, SourceTexts& 
   for (const Finding& finding : findings) {
     nlohmann::json report = access_json(finding.first, sources);
     report["kind"] = to_string(finding.kind);
-    report["severity"] = finding.severity == Severity::error ? "error" : "warning";
-    report["address"] = finding.address;
-    report["message"] = finding.message;
-    report["cure"] = finding.cure;
+    report["severity"] = to_string(finding.severity);
+    report["kernel"] = finding.kernel;
+    report["launch"] = finding.launch;
+    report["address"] = finding.memory ? to_string(*finding.memory) : "";
+    report["message"] = message(finding);
+    report["cure"] = cure(finding);
     report["count"] = finding.count;
     report["other"] = finding.second ? access_json(*finding.second, sources) : nlohmann::json();
     list.push_back(std::move(report));

@@ -19,7 +19,7 @@ struct Checked {
 };
 
 struct CheckResult {
-  std::vector<observe::Finding> findings;
+  std::vector<Finding> findings;
   std::string limitation;
   emulator::LaunchSummary summary;
 
@@ -27,11 +27,11 @@ struct CheckResult {
   /// the source.
   std::vector<std::string> brief() const {
     std::vector<std::string> result;
-    for (const observe::Finding& f : findings) {
+    for (const Finding& f : findings) {
       std::string text(to_string(f.kind));
       text += " " + std::to_string(f.first.place.line);
       if (f.second) text += "/" + std::to_string(f.second->place.line);
-      if (!f.address.empty()) text += " " + f.address.substr(0, f.address.find_first_of("[ "));
+      if (f.memory && !f.memory->object.empty()) text += " " + f.memory->object;
       result.push_back(text);
     }
     return result;

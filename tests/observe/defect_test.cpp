@@ -35,9 +35,9 @@ TEST_F(Defects, OffByOne) {
   };
   const auto faulty = check({source("<="), {{3}, {64}}, 100});
   EXPECT_THAT(faulty.brief(), ElementsAre("out-of-bounds 3 in", "out-of-bounds 3 out"));
-  EXPECT_EQ(faulty.findings[0].address, "in[100]");
+  EXPECT_EQ(to_string(*faulty.findings[0].memory), "in[100]");
   EXPECT_THAT(
-      faulty.findings[0].message,
+      message(faulty.findings[0]),
       HasSubstr("in[100] misses in, which has 100 elements of 4 bytes: 4 bytes past its end"));
   EXPECT_EQ(to_string(*faulty.findings[0].first.thread), "block (1,0,0), thread (36,0,0)");
   EXPECT_THAT(check({source("<"), {{3}, {64}}, 100}).brief(), IsEmpty());
@@ -165,7 +165,7 @@ TEST_F(Defects, WhatALaunchWroteIsDefinedInTheNext) {
   EXPECT_EQ(checker.findings().size(), 0u);
   run.launch({{1}, {64}}, {&checker}, out, in, 1);
   ASSERT_EQ(checker.findings().size(), 1u);
-  EXPECT_EQ(checker.findings()[0].address, "out[32]");
+  EXPECT_EQ(to_string(*checker.findings()[0].memory), "out[32]");
   EXPECT_EQ(checker.findings()[0].count, 32u);
 }
 

@@ -83,7 +83,7 @@ TEST_P(Ladders, NoRungIsReported) {
         // A list of one element is its own reverse, an empty one has no histogram.
         if (f.kind == FindingKind::wrote_nothing && options.size.value_or(2) < 2) continue;
         ADD_FAILURE() << to_string(f.kind) << " at " << f.first.place.file << ':'
-                      << f.first.place.line << ": " << f.message;
+                      << f.first.place.line << ": " << message(f);
       }
       const operations::HostArray watched = prepared->output(0);
       ASSERT_EQ(plain.bytes(), watched.bytes());

@@ -13,7 +13,7 @@ TEST(MatmulCheck, NoRungIsReported) {
     SCOPED_TRACE(rung.name);
     CheckObserver checker;
     testing::run_rung(rung, 128, {&checker});
-    for (const Finding& finding : checker.findings()) ADD_FAILURE() << finding.message;
+    for (const Finding& finding : checker.findings()) ADD_FAILURE() << message(finding);
     EXPECT_EQ(checker.limitation(), "");
   }
 }

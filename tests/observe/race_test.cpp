@@ -435,7 +435,7 @@ TEST_F(Races, TheSameFindingsForAnyNumberOfThreads) {
   const auto text = [&](unsigned threads) {
     std::string result;
     for (const Finding& f : check({source, {{37}, {64}}}, threads).findings) {
-      result += f.message + to_string(*f.first.thread) + to_string(*f.second->thread) +
+      result += message(f) + to_string(*f.first.thread) + to_string(*f.second->thread) +
                 std::to_string(f.count) + "\n";
     }
     return result;

@@ -98,9 +98,9 @@ TEST_F(GemmMmaSync, TheCheckerIsSilent) {
   emulated_->set_options({.observers = {&checks},
                           .after_launch =
                               [&](const emulator::LaunchSummary&) {
-                                for (const observe::Finding& f : checks.findings()) {
+                                for (const Finding& f : checks.findings()) {
                                   found +=
-                                      fmt::format("{}: {} ({}:{})\n", to_string(f.kind), f.message,
+                                      fmt::format("{}: {} ({}:{})\n", to_string(f.kind), message(f),
                                                   f.first.place.file, f.first.place.line);
                                 }
                                 found += checks.limitation();

@@ -69,7 +69,7 @@ TEST_F(AdviceTest, ColumnWiseNamesTheTermAndTheStride) {
   EXPECT_THAT(found, says(AdviceKind::uncoalesced,
                           "its term row * 16 carries threadIdx.x, times 16, so that neighbouring "
                           "threads lie 64 bytes apart"));
-  EXPECT_EQ(found.front().place, (observe::SourcePlace{"kernel.cu", 5}));
+  EXPECT_EQ(found.front().place, (SourcePlace{"kernel.cu", 5}));
 }
 
 TEST_F(AdviceTest, RowWiseIsItsCure) {

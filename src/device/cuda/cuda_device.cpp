@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/symbol_names.hpp"
 #include "base/text.hpp"
 #include "device/loading/ptx_kernel.hpp"
 #include "gpu/launch_limits.hpp"
@@ -298,7 +299,7 @@ Kernel CudaDevice::load(const KernelRequest& request) {
   compile::Program program = program_of(request, properties_);
   const std::string name =
       request.kernel.empty() || request.kernel.front() == '('  // a cast: an overload
-          ? demangled(program.kernel_name)
+          ? function_name(program.kernel_name)
           : request.kernel;
   // To load a module the driver waits for the kernels that run.
   const std::lock_guard lock(loaded_mutex_);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/symbol_names.hpp"
 #include "device/loading/ptx_kernel.hpp"
 #include "gpu/launch_limits.hpp"
 #include "gpu/profiles.hpp"
@@ -198,7 +199,7 @@ Kernel EmulatedDevice::load(const KernelRequest& request) {
   kernel->module = machine_->load(std::move(parsed));
   kernel->program = kernel->module->program(kernel->entry);
   kernel->name = request.kernel.empty() || request.kernel.front() == '('  // a cast: an overload
-                     ? demangled(kernel->entry)
+                     ? function_name(kernel->entry)
                      : request.kernel;
   KernelAttributes& a = kernel->attributes;
   a.static_shared_bytes = kernel->program->static_shared_bytes();

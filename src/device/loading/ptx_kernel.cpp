@@ -1,36 +1,16 @@
 #include "device/loading/ptx_kernel.hpp"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
+#include "base/symbol_names.hpp"
 #include "base/text.hpp"
 #include "gpu/architecture.hpp"
 #include "ptx/module_parser.hpp"
 
 namespace tilescope::device {
 namespace {
-
-/// "void lib::scale<16>(float*, int)" -> "lib::scale<16>": the parameter list is the last bracket
-/// outside of <>, the return type what comes before the last blank outside of them.
-std::string without_signature(std::string_view text) {
-  int depth = 0;
-  std::size_t begin = 0, end = text.size();
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '<') ++depth;
-    if (c == '>') --depth;
-    if (depth == 0 && c == '(') {
-      end = i;
-      break;
-    }
-    if (depth == 0 && c == ' ') begin = i + 1;
-  }
-  return std::string(text.substr(begin, end - begin));
-}
 
 KernelParameter::Kind kind_of(const ptx::Parameter& parameter) {
   if (parameter.pointer) return KernelParameter::Kind::pointer;
@@ -51,16 +31,9 @@ KernelParameter::Kind kind_of(const ptx::Parameter& parameter) {
   }
 }
 
-std::string demangled_whole(const std::string& symbol) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && text ? text.get() : std::string();
-}
-
 /// The types of the parameters that a C++ name carries: "void scale<16>(float*, long)" has two.
 std::vector<std::string> types_in_name(const std::string& symbol) {
-  const std::string text = demangled_whole(symbol);
+  const std::string text = demangled(symbol);
   std::vector<std::string> types;
   if (text.empty() || text.back() != ')') return types;
   // From the end, for brackets may stand in the arguments of a template.
@@ -88,11 +61,6 @@ bool is_wide_integer(std::string_view type) {
 
 }  // namespace
 
-std::string demangled(const std::string& symbol) {
-  const std::string text = demangled_whole(symbol);
-  return text.empty() ? symbol : without_signature(text);
-}
-
 const ptx::Function& find_ptx_kernel(const ptx::Module& module, std::string_view wanted,
                                      std::string_view file) {
   std::vector<const ptx::Function*> kernels, matching;
@@ -100,7 +68,7 @@ const ptx::Function& find_ptx_kernel(const ptx::Module& module, std::string_view
   for (const ptx::Function& function : module.functions) {
     if (!function.is_entry || !function.has_body) continue;
     kernels.push_back(&function);
-    const std::string plain = demangled(function.name);
+    const std::string plain = function_name(function.name);
     list += fmt::format("{}{}", list.empty() ? "" : ", ", plain);
     if (function.name == wanted) return function;
     if (plain == wanted || plain.substr(0, plain.find('<')) == wanted)

@@ -17,10 +17,6 @@ namespace tilescope::device {
 const ptx::Function& find_ptx_kernel(const ptx::Module& module, std::string_view wanted,
                                      std::string_view file);
 
-/// The C++ name that a symbol was mangled from, without parameter list: "scale<16>"; the symbol
-/// itself when it is none.
-std::string demangled(const std::string& symbol);
-
 std::vector<KernelParameter> parameters_of(const ptx::Function& kernel);
 
 /// What is to be loaded for `request` on a GPU: CUDA C++ compiled (PTX and machine code), or the

@@ -1,14 +1,12 @@
 #include "observe/check/check_observer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "base/format.hpp"
 #include "observe/check/check_block.hpp"
 #include "observe/check/race_findings.hpp"
+#include "observe/findings.hpp"
 
 namespace tilescope::observe {
 namespace {
@@ -83,36 +81,22 @@ bool in_cooperative_groups(const emulator::Program& program, emulator::Instructi
 /// A launch that did not come to its end by itself.
 void describe_end(const emulator::LaunchTotals& totals, const LaunchChecks& launch,
                   std::vector<Finding>& findings) {
-  Finding f;
   if (totals.end == emulator::LaunchEnd::trapped) {
-    f.kind = FindingKind::trap;
-    f.first =
-        launch.describer.access(totals.trap.instruction, "", totals.trap.block, totals.trap.thread);
-    const std::string& what = totals.trap.what;
-    f.message = what == "trap" ? "the kernel ended the whole launch here, by a trap" : what;
-    f.cure = what.starts_with("assertion")
-                 ? "make the asserted condition hold for this thread, or correct the assertion"
-             : what.starts_with("calls nested")
-                 ? "recurse less deeply, or turn the recursion into a loop"
-             : !launch.info.cooperative &&
-                     in_cooperative_groups(launch.info.program, totals.trap.instruction)
-                 ? "launch it with --cooperative (in a program, with "
-                   "cudaLaunchCooperativeKernel): a whole grid synchronises only then"
-                 : "find out what led this thread here";
+    const emulator::TrapPlace& trap = totals.trap;
+    Finding f = launch.describer.finding(FindingKind::trap, trap.instruction, ThreadAction::none,
+                                         trap.block, trap.thread);
+    f.facts = TrapFacts{trap.reason, trap.what,
+                        trap.reason == TrapReason::trap && !launch.info.cooperative &&
+                            in_cooperative_groups(launch.info.program, trap.instruction)};
+    findings.push_back(std::move(f));
   } else if (totals.end == emulator::LaunchEnd::budget_spent && totals.warp_instructions != 0) {
     const auto [instruction, percent] = busiest_line(totals, launch.places);
-    f.kind = FindingKind::unfinished;
-    f.first = launch.describer.access(instruction, "", 0, 0);
+    Finding f =
+        launch.describer.finding(FindingKind::unfinished, instruction, ThreadAction::none, 0, 0);
     f.first.thread.reset();
-    f.message = fmt::format(
-        "the launch was stopped after {} warp instructions, its limit; {:.0f}% of them ran in this "
-        "line",
-        format_count(totals.warp_instructions), percent);
-    f.cure = "make sure that the loop ends for every thread, or raise --max-instructions";
-  } else {
-    return;
+    f.facts = LimitFacts{totals.warp_instructions, percent};
+    findings.push_back(std::move(f));
   }
-  findings.push_back(std::move(f));
 }
 
 }  // namespace
@@ -156,15 +140,9 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
   const bool complete = totals.end == emulator::LaunchEnd::complete;
   if (complete && totals.blocks_run != 0 && totals.faults == 0 && totals.deadlocked_blocks == 0 &&
       !overflowed && !launch.summary.anything_written() && !speaks(launch.info.program)) {
-    Finding f;
-    f.kind = FindingKind::wrote_nothing;
+    Finding f = launch.describer.finding(FindingKind::wrote_nothing, 0, ThreadAction::none, 0, 0);
     f.severity = Severity::warning;
-    f.first = launch.describer.access(0, "", 0, 0);
     f.first.thread.reset();
-    f.message = "the kernel wrote nothing to global memory: the launch has no result";
-    f.cure =
-        "check the conditions that guard the stores, the extents of the launch (--grid, --block) "
-        "and the values of its arguments";
     findings_.push_back(std::move(f));
   }
   if (overflowed) {
@@ -175,6 +153,8 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
   } else {
     keep_contents(launch.summary, launch.info.memory);
   }
+  for (Finding& finding : findings_) finding.launch = launches_;
+  ++launches_;
   fold(findings_);
   launch_.reset();
 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "emulator/events.hpp"
-#include "observe/findings.hpp"
+#include "tilescope/finding.hpp"
 
 namespace tilescope::observe {
 
@@ -39,6 +39,7 @@ class CheckObserver : public emulator::Observer {
 
  private:
   std::unique_ptr<LaunchChecks> launch_;
+  std::uint64_t launches_ = 0;  ///< that have ended
   std::vector<Finding> findings_;
   std::string limitation_;
 };

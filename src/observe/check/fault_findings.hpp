@@ -9,7 +9,7 @@
 
 #include "emulator/events.hpp"
 #include "observe/describe.hpp"
-#include "observe/findings.hpp"
+#include "observe/source_place.hpp"
 
 namespace tilescope::observe {
 

@@ -1,11 +1,10 @@
-// Races in words: what is not ordered, and what would order it.
+// From races as they were met to findings.
 #pragma once
 
 #include <vector>
 
 #include "observe/check/race_log.hpp"
 #include "observe/describe.hpp"
-#include "observe/findings.hpp"
 
 namespace tilescope::observe {
 

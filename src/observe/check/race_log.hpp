@@ -7,17 +7,9 @@
 #include <vector>
 
 #include "observe/access_tag.hpp"
+#include "tilescope/finding.hpp"
 
 namespace tilescope::observe {
-
-/// How the two threads stand to each other.
-enum class RaceRelation : std::uint8_t {
-  same_instruction,  ///< lanes of a warp store to one address with one instruction
-  same_warp,
-  same_block,
-  two_blocks,
-  unfinished_copy,  ///< cp.async data touched before the copy was waited for
-};
 
 struct RaceKey {
   std::uint32_t earlier = 0, later = 0;  ///< InstructionId

@@ -1,9 +1,9 @@
 #include "observe/check/undefined_reads.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
+
+#include "base/symbol_names.hpp"
 
 namespace tilescope::observe {
 
@@ -102,26 +102,14 @@ void UndefinedReads::describe(const Describer& describer, const GridSummary* sum
     }
     if (confirmed.empty()) continue;
     const Example& first = confirmed.front();
-    Finding f;
-    f.kind = FindingKind::uninitialised_read;
-    f.first =
-        describer.access(id, describer.action(id, AccessVerb::read), first.block, first.thread);
-    f.address = space == emulator::Space::local
-                    ? describer.element(reads.variable.empty() ? "local memory" : reads.variable,
-                                        static_cast<std::int64_t>(first.address), id)
-                    : describer.address(space, first.address, id);
-    f.message = space == emulator::Space::local
-                    ? fmt::format("{} is read before anything was written to it", f.address)
-                    : fmt::format("{} in {} memory is read before anything was written to it",
-                                  f.address, emulator::to_string(space));
-    f.cure =
-        space == emulator::Space::shared
-            ? "give every element that is read a value first, and put __syncthreads() between "
-              "writing and reading where another thread writes it"
-        : space == emulator::Space::global
-            ? "fill the buffer before the launch (cudaMemset, cudaMemcpy; --arg ...=zeros), or "
-              "write the element first"
-            : "give the variable a value before it is read";
+    Finding f = describer.finding(FindingKind::uninitialised_read, id, ThreadAction::read,
+                                  first.block, first.thread);
+    if (space == emulator::Space::local) {
+      f.memory = describer.bare_memory(space, first.address, id);
+      f.memory->object = variable_name(reads.variable);
+    } else {
+      f.memory = describer.memory(space, first.address, id);
+    }
     f.count = confirmed.size() == reads.examples.size() ? reads.count : confirmed.size();
     findings.push_back(std::move(f));
   }

@@ -1,0 +1,195 @@
+// What a check found, as data: a kind, a severity, places, threads and the facts of the case. The
+// functions at the end put it into words:
+//
+//     for (const Finding& finding : findings) {
+//       std::cout << finding.first.place.file << ':' << finding.first.place.line << ": "
+//                 << to_string(finding.kind) << ": " << message(finding) << "; "
+//                 << cure(finding) << '\n';
+//     }
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tilescope/execution.hpp>
+#include <tilescope/launch.hpp>
+#include <variant>
+
+namespace tilescope {
+
+/// The rule that was broken. The comment names the facts that a finding of this kind carries.
+enum class FindingKind : std::uint8_t {
+  out_of_bounds,       ///< BoundsMiss, if a buffer or variable is near
+  misaligned,          ///< an address that is no multiple of the width of the access
+  null_pointer,        ///< an access near address 0
+  freed_memory,        ///< an access to a buffer that the host has freed
+  wrong_space,         ///< an address of one space used as one of another
+  read_only,           ///< a store to constant or parameter memory
+  uninitialised_read,  ///< memory that was read before anything was written to it
+  race,                ///< RaceFacts
+  unfinished_copy,     ///< RaceFacts; cp.async data used before the copy was waited for
+  barrier_unreached,   ///< WaitFacts; threads wait where others never arrive
+  barrier_mismatch,    ///< threads met at different barrier instructions
+  bad_barrier,         ///< OperandFacts
+  warp_mask,           ///< MaskFacts
+  bad_call,            ///< OperandFacts
+  bad_operand,         ///< OperandFacts
+  trap,                ///< TrapFacts; the kernel ended the launch
+  unfinished,          ///< LimitFacts; the limit of instructions was reached before the end
+  wrote_nothing,       ///< the launch left no result
+  illegal_launch,      ///< LaunchRefusal; the device forbids the launch, nothing was run
+};
+
+/// Results may still be right after a warning. Both make `tilescope check` fail.
+enum class Severity : std::uint8_t { error, warning };
+
+/// A line of a source file, as the line table names it. Line 0: unknown, and `file` is empty.
+struct SourcePlace {
+  std::string file;
+  std::uint32_t line = 0;
+
+  friend bool operator==(const SourcePlace&, const SourcePlace&) = default;
+  friend auto operator<=>(const SourcePlace&, const SourcePlace&) = default;
+};
+
+/// A thread by its block's index in the grid and its own index in the block.
+struct ThreadName {
+  Dim3 block{0, 0, 0};
+  Dim3 thread{0, 0, 0};
+
+  friend bool operator==(const ThreadName&, const ThreadName&) = default;
+};
+
+/// A place in memory, in terms of the buffer or variable that holds it or lies nearest.
+struct MemoryPlace {
+  MemorySpace space = MemorySpace::global;
+  /// Global and constant memory: the device address. Otherwise bytes from the start of the block's
+  /// shared memory, the thread's local memory or the parameters.
+  std::uint64_t address = 0;
+  std::string object;              ///< buffer or variable; empty: it has no name, or none is near
+  std::uint64_t object_bytes = 0;  ///< 0: not known
+  std::int64_t offset = 0;         ///< from the object's start, bytes; negative before it
+  std::uint32_t element_bytes = 1;  ///< size of the elements that the instruction accesses
+  bool scalar = false;              ///< the object is a variable of one element
+};
+
+/// What a thread did, or was doing.
+enum class ThreadAction : std::uint8_t { none, read, write, atomic, wait, exit };
+
+/// One side of a finding.
+struct FindingAccess {
+  SourcePlace place;
+  std::uint32_t ptx_line = 0;  ///< in the text of the PTX
+  ThreadAction action = ThreadAction::none;
+  std::uint32_t bytes = 0;           ///< that a read, write or atomic operation accesses
+  std::optional<ThreadName> thread;  ///< nothing: no thread in particular
+};
+
+/// How far an access misses its object, in bytes: > 0 past its end, < 0 before its start.
+struct BoundsMiss {
+  std::int64_t distance = 0;
+  std::int64_t farthest = 0;    ///< the largest distance of all accesses that the finding counts
+  bool dynamic_shared = false;  ///< the object is the dynamic shared memory of the launch
+};
+
+/// How the two threads of a race stand to each other.
+enum class RaceRelation : std::uint8_t {
+  same_instruction,  ///< lanes of a warp store to one address with one instruction
+  same_warp,
+  same_block,
+  two_blocks,
+  unfinished_copy,  ///< cp.async data touched before the copy was waited for
+};
+
+/// What orders the two accesses of a race depends on, besides the accesses themselves.
+struct RaceFacts {
+  RaceRelation relation = RaceRelation::same_block;
+  bool update = false;         ///< both accesses are parts of one `element += ...`
+  bool both_strong = false;    ///< both are volatile, relaxed or the like
+  bool several_warps = false;  ///< a block has more than one warp
+  bool fences = false;         ///< the program has fences of GPU scope
+  bool announces = false;      ///< it has atomics or flags that could tell another block of data
+};
+
+/// Where threads wait, and who does not come.
+struct WaitFacts {
+  bool at_barrier = true;    ///< else at an instruction of the warp
+  std::uint32_t barrier = 0; ///< its number; 0 is that of __syncthreads()
+  std::uint32_t exited = 0;  ///< threads of the block that had left the kernel
+  bool went_on = false;      ///< the barrier did without those that had left
+};
+
+/// What is wrong with the member mask of a warp-level instruction.
+enum class MaskFault : std::uint8_t {
+  absent,        ///< it names lanes that do not come
+  exited,        ///< it names lanes that have left the kernel
+  not_a_member,  ///< it does not name lanes that run the instruction
+};
+
+/// A member mask, one bit per lane, lane 0 lowest.
+struct MaskFacts {
+  MaskFault fault = MaskFault::absent;
+  std::uint32_t members = 0;  ///< the mask that the program names
+  std::uint32_t lanes = 0;    ///< the lanes that are wrong
+};
+
+/// A value that its instruction does not take: a barrier number or count, a function address.
+struct OperandFacts {
+  std::uint64_t value = 0;
+};
+
+/// A kernel that ended its launch.
+struct TrapFacts {
+  TrapReason reason = TrapReason::trap;
+  std::string what;                  ///< what failed, as the device tells it
+  bool needs_cooperative = false;    ///< a grid-wide barrier in a launch that is not cooperative
+};
+
+/// How far a launch came that reached the limit of instructions.
+struct LimitFacts {
+  std::uint64_t warp_instructions = 0;
+  double percent = 0.0;  ///< share of them that ran in the finding's line
+};
+
+/// Why the launch cannot be made.
+struct LaunchRefusal {
+  std::string reason;
+};
+
+using FindingFacts = std::variant<std::monostate, BoundsMiss, RaceFacts, WaitFacts, MaskFacts,
+                                  OperandFacts, TrapFacts, LimitFacts, LaunchRefusal>;
+
+/// Accesses of the same kind, lines and object are one finding: its places and threads are those of
+/// the first example in block order.
+struct Finding {
+  FindingKind kind = FindingKind::race;
+  Severity severity = Severity::error;
+  std::string kernel;        ///< as its source names it
+  std::uint64_t launch = 0;  ///< number of the launch in the run, from 0
+  FindingAccess first;
+  std::optional<FindingAccess> second;  ///< the other side of a race, or where the others met
+  std::optional<MemoryPlace> memory;    ///< the memory that the accesses are about
+  FindingFacts facts;
+  std::uint64_t count = 1;  ///< how often it happened
+};
+
+/// "out-of-bounds", "race", ...: the name in reports and JSON.
+std::string_view to_string(FindingKind kind);
+/// "error" or "warning".
+std::string_view to_string(Severity severity);
+/// "block (1,0,0), thread (3,2,0)"
+std::string to_string(const ThreadName& name);
+/// "tile", "local memory"; empty where `object` is and nothing else describes it.
+std::string object_name(const MemoryPlace& place);
+/// "tile[17]"; "x + 3 bytes" where the offset is no multiple of the element.
+std::string to_string(const MemoryPlace& place);
+/// "write of 4 bytes", "waits"; empty for ThreadAction::none.
+std::string action(const FindingAccess& access);
+/// One sentence without its full stop: what happened. It does not name the source line.
+std::string message(const Finding& finding);
+/// What to do about it, in the same form.
+std::string cure(const Finding& finding);
+
+}  // namespace tilescope

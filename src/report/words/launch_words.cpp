@@ -1,0 +1,142 @@
+// Findings about threads that wait, about operands, and about the launch as a whole.
+#include <fmt/format.h>
+
+#include <bit>
+#include <vector>
+
+#include "base/format.hpp"
+#include "report/words/wording.hpp"
+
+namespace tilescope::report {
+namespace {
+
+/// "lanes 0 to 15 and 31"
+std::string lanes_text(std::uint32_t lanes) {
+  std::vector<std::string> runs;
+  for (int lane = 0; lane < 32;) {
+    const std::uint32_t rest = lanes >> lane;
+    if ((rest & 1) == 0) {
+      ++lane;
+      continue;
+    }
+    const int length = std::countr_one(rest);
+    runs.push_back(length == 1 ? fmt::format("{}", lane)
+                               : fmt::format("{} to {}", lane, lane + length - 1));
+    lane += length;
+  }
+  std::string text = std::has_single_bit(lanes) ? "lane " : "lanes ";
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == runs.size() ? " and " : ", ") + runs[i];
+  }
+  return text;
+}
+
+}  // namespace
+
+Wording barrier_unreached_words(const Finding& finding) {
+  const auto wait = facts_of<WaitFacts>(finding);
+  if (wait.went_on) {
+    return {counted(wait.exited, "thread") +
+                " of the block left the kernel without coming to this barrier. GPUs since Volta go "
+                "on without them; CUDA asks for all threads of the block",
+            "let all threads of the block pass the barrier: put the condition around the work, not "
+            "around the barrier or a return before it"};
+  }
+  return {fmt::format("threads wait at {} that others of the block never reach{}",
+                      wait.at_barrier ? "a barrier" : "a warp instruction",
+                      wait.exited == 0 ? ""
+                                       : fmt::format(" ({} had left the kernel)",
+                                                     counted(wait.exited, "thread"))),
+          !wait.at_barrier ? "let every lane that the mask names reach the instruction"
+          : wait.barrier != 0
+              ? fmt::format("let as many threads come to barrier {} as its count says, arrivals "
+                            "and waits in turn",
+                            wait.barrier)
+              : "move the barrier out of the condition, so that all threads of the block reach it"};
+}
+
+Wording barrier_mismatch_words(const Finding&) {
+  return {"threads of one block met at different barriers",
+          "put one __syncthreads() where all threads of the block pass"};
+}
+
+Wording bad_barrier_words(const Finding& finding) {
+  return {fmt::format("barrier operand {}: numbers go to 15, counts are multiples of 32",
+                      facts_of<OperandFacts>(finding).value),
+          "use a barrier from 0 to 15 and a thread count that is a multiple of 32"};
+}
+
+Wording warp_mask_words(const Finding& finding) {
+  const auto mask = facts_of<MaskFacts>(finding);
+  const std::string lanes = lanes_text(mask.lanes);
+  switch (mask.fault) {
+    case MaskFault::absent:
+      return {fmt::format("the member mask {:#010x} names {}, which do not come here",
+                          mask.members, lanes),
+              "name only the lanes that reach the instruction (__ballot_sync before the branch "
+              "gives their mask), or let all of them reach it"};
+    case MaskFault::exited:
+      return {fmt::format("the member mask {:#010x} names {}, which have left the kernel: what is "
+                          "read from them is undefined",
+                          mask.members, lanes),
+              "name only the lanes that are still there (__ballot_sync before the others leave "
+              "gives their mask), or let all of them stay"};
+    case MaskFault::not_a_member:
+      return {fmt::format("{} run this, but the member mask {:#010x} does not name them", lanes,
+                          mask.members),
+              "name every lane that reaches the instruction"};
+  }
+  return {};
+}
+
+Wording bad_call_words(const Finding& finding) {
+  return {fmt::format("call of {:#x}, which is no function",
+                      facts_of<OperandFacts>(finding).value),
+          "take function addresses in device code of the same module"};
+}
+
+Wording bad_operand_words(const Finding& finding) {
+  return {fmt::format("operand {} is out of the range that the instruction defines",
+                      facts_of<OperandFacts>(finding).value),
+          "keep the operand in range"};
+}
+
+Wording trap_words(const Finding& finding) {
+  const auto trap = facts_of<TrapFacts>(finding);
+  switch (trap.reason) {
+    case TrapReason::trap:
+      return {"the kernel ended the whole launch here, by a trap",
+              trap.needs_cooperative
+                  ? "launch it with --cooperative (in a program, with "
+                    "cudaLaunchCooperativeKernel): a whole grid synchronises only then"
+                  : "find out what led this thread here"};
+    case TrapReason::assertion:
+      return {trap.what,
+              "make the asserted condition hold for this thread, or correct the assertion"};
+    case TrapReason::call_depth:
+      return {trap.what, "recurse less deeply, or turn the recursion into a loop"};
+    case TrapReason::bad_free:
+      return {trap.what, "find out what led this thread here"};
+  }
+  return {};
+}
+
+Wording unfinished_words(const Finding& finding) {
+  const auto limit = facts_of<LimitFacts>(finding);
+  return {fmt::format("the launch was stopped after {} warp instructions, its limit; {:.0f}% of "
+                      "them ran in this line",
+                      format_count(limit.warp_instructions), limit.percent),
+          "make sure that the loop ends for every thread, or raise --max-instructions"};
+}
+
+Wording wrote_nothing_words(const Finding&) {
+  return {"the kernel wrote nothing to global memory: the launch has no result",
+          "check the conditions that guard the stores, the extents of the launch (--grid, --block) "
+          "and the values of its arguments"};
+}
+
+Wording illegal_launch_words(const Finding& finding) {
+  return {facts_of<LaunchRefusal>(finding).reason, ""};
+}
+
+}  // namespace tilescope::report

@@ -1,0 +1,116 @@
+// Findings about one access to memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/format.hpp"
+#include "report/words/wording.hpp"
+
+namespace tilescope::report {
+namespace {
+
+MemoryPlace memory_of(const Finding& finding) {
+  return finding.memory.value_or(MemoryPlace{});
+}
+
+/// "256 elements of 4 bytes"
+std::string extent(const MemoryPlace& place) {
+  const std::uint64_t size = std::max(place.element_bytes, 1U);
+  if (place.object_bytes % size != 0 || place.object_bytes == 0) {
+    return bytes_text(place.object_bytes);
+  }
+  return counted(place.object_bytes / size, "element") + " of " + bytes_text(size);
+}
+
+std::string bounds_cure(const MemoryPlace& place, const BoundsMiss& miss) {
+  const bool past = miss.distance > 0;
+  if (past && miss.dynamic_shared) {
+    const auto farthest = static_cast<std::uint64_t>(std::max(miss.farthest, std::int64_t{0}));
+    return fmt::format(
+        "keep the index in bounds, or launch with more dynamic shared memory (--shared, the third "
+        "launch parameter): this needs {}",
+        bytes_text(place.object_bytes + farthest));
+  }
+  if (place.space == MemorySpace::global || place.space == MemorySpace::parameter) {
+    return past ? "guard the access, such as with if (i < n), or pass a larger buffer"
+                : "guard the access, such as with if (i > 0)";
+  }
+  return past ? "keep the index in bounds, or declare the array larger"
+              : "keep the index from going below 0";
+}
+
+}  // namespace
+
+Wording out_of_bounds_words(const Finding& finding) {
+  const MemoryPlace place = memory_of(finding);
+  const BoundsMiss* miss = std::get_if<BoundsMiss>(&finding.facts);
+  if (miss == nullptr) {
+    return {fmt::format("{} of {} memory at {:#x}, where nothing is", action(finding.first),
+                        to_string(place.space), place.address),
+            "check the pointer and the arithmetic of the index (unsigned values below 0 wrap "
+            "around)"};
+  }
+  const bool past = miss->distance > 0;
+  std::string distance = bytes_text(static_cast<std::uint64_t>(std::abs(miss->distance)));
+  if (past && miss->farthest > miss->distance) {
+    distance += fmt::format(" (others by up to {})",
+                            bytes_text(static_cast<std::uint64_t>(miss->farthest)));
+  }
+  return {fmt::format("{} misses {}, which has {}: {} {}", to_string(place), object_name(place),
+                      extent(place), distance, past ? "past its end" : "before its start"),
+          bounds_cure(place, *miss)};
+}
+
+Wording misaligned_words(const Finding& finding) {
+  const MemoryPlace place = memory_of(finding);
+  const std::uint64_t width = std::max(finding.first.bytes, 1U);
+  return {fmt::format("{} is {} beyond a multiple of {}, and this {} needs a multiple",
+                      to_string(place), bytes_text(place.address % width), bytes_text(width),
+                      action(finding.first)),
+          "access float4, double and other wide types only at multiples of their size: pad the "
+          "rows, or load the elements one by one"};
+}
+
+Wording null_pointer_words(const Finding& finding) {
+  return {fmt::format("{} through a null pointer (address {:#x})", action(finding.first),
+                      memory_of(finding).address),
+          "pass a buffer for every pointer argument"};
+}
+
+Wording freed_memory_words(const Finding& finding) {
+  return {fmt::format("{} in '{}', which was freed", action(finding.first),
+                      object_name(memory_of(finding))),
+          "free the buffer after the last kernel that uses it"};
+}
+
+Wording wrong_space_words(const Finding& finding) {
+  const MemoryPlace place = memory_of(finding);
+  return {fmt::format("{} of {} memory with an address of another space ({:#x})",
+                      action(finding.first), to_string(place.space), place.address),
+          "use a generic pointer, or one of the right space"};
+}
+
+Wording read_only_words(const Finding& finding) {
+  return {fmt::format("{} to {} memory, which cannot be written", action(finding.first),
+                      to_string(memory_of(finding).space)),
+          "write to global or shared memory instead"};
+}
+
+Wording uninitialised_read_words(const Finding& finding) {
+  const MemoryPlace place = memory_of(finding);
+  const std::string where = place.space == MemorySpace::local
+                                ? std::string()
+                                : fmt::format(" in {} memory", to_string(place.space));
+  return {
+      fmt::format("{}{} is read before anything was written to it", to_string(place), where),
+      place.space == MemorySpace::shared
+          ? "give every element that is read a value first, and put __syncthreads() between "
+            "writing and reading where another thread writes it"
+      : place.space == MemorySpace::global
+          ? "fill the buffer before the launch (cudaMemset, cudaMemcpy; --arg ...=zeros), or write "
+            "the element first"
+          : "give the variable a value before it is read"};
+}
+
+}  // namespace tilescope::report

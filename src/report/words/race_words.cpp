@@ -1,0 +1,119 @@
+// Races: what is not ordered, and what would order it.
+#include <fmt/format.h>
+
+#include "report/words/wording.hpp"
+
+namespace tilescope::report {
+namespace {
+
+/// What the words depend on.
+struct Pair {
+  RaceFacts facts;
+  bool one_line, any_atomic, both_write;
+  MemorySpace space;
+};
+
+Pair pair_of(const Finding& finding) {
+  const FindingAccess &a = finding.first, &b = finding.second.value_or(finding.first);
+  const bool one_line = a.place == b.place && (a.place.line != 0 || a.ptx_line == b.ptx_line);
+  return {facts_of<RaceFacts>(finding), one_line,
+          a.action == ThreadAction::atomic || b.action == ThreadAction::atomic,
+          a.action != ThreadAction::read && b.action != ThreadAction::read,
+          finding.memory ? finding.memory->space : MemorySpace::global};
+}
+
+std::string race_message(const RaceFacts& facts, const std::string& what) {
+  switch (facts.relation) {
+    case RaceRelation::same_instruction:
+      return fmt::format(
+          "several lanes of a warp write {} with one instruction; which value stays is undefined",
+          what);
+    case RaceRelation::same_warp:
+      return fmt::format(
+          "two lanes of a warp access {}, and nothing orders them: lanes need not run in step{}",
+          what, facts.both_strong ? ", and volatile does not make them" : "");
+    case RaceRelation::same_block:
+      return fmt::format("threads of two warps access {}, and no barrier orders them", what);
+    case RaceRelation::two_blocks:
+      return fmt::format("two blocks access {}, and nothing orders blocks", what);
+    case RaceRelation::unfinished_copy:
+      return fmt::format("{} is accessed while an asynchronous copy to it may be under way", what);
+  }
+  return "";
+}
+
+std::string cure_between_blocks(const Pair& pair) {
+  const RaceFacts& facts = pair.facts;
+  if (facts.update) {
+    return facts.announces && !facts.fences
+               ? "use an atomic (atomicAdd and its kin); or, if a lock guards the update, put "
+                 "__threadfence() before the lock is given back"
+               : "use an atomic (atomicAdd and its kin), or give each block its own element and "
+                 "add those up afterwards";
+  }
+  if (pair.any_atomic) {
+    return "make both accesses atomic, or move one of them to a launch of its own";
+  }
+  if (pair.both_write) {
+    return "give each block its own elements (is blockIdx in the index?), or use an atomic";
+  }
+  if (facts.fences) {
+    return "read it only after an atomic (or a volatile flag) has told that it is there, and "
+           "publish it in this order: write, __threadfence(), atomic";
+  }
+  if (facts.announces) {
+    return "if an atomic or a flag tells the other block that the data is there, put "
+           "__threadfence() between the write and that atomic; else move the read to a launch of "
+           "its own";
+  }
+  return "move the read to a launch of its own, or write to another buffer than is read";
+}
+
+std::string cure_within_block(const Pair& pair) {
+  const RaceFacts& facts = pair.facts;
+  if (facts.update) {
+    return fmt::format("use an atomic (atomicAdd and its kin), or give each thread its own element{}",
+                       pair.space == MemorySpace::shared ? "" : " and add those up afterwards");
+  }
+  const bool one_warp = facts.relation != RaceRelation::same_block;
+  const std::string_view barrier =
+      !one_warp ? "__syncthreads()"
+      : facts.several_warps
+          ? "__syncthreads(), or __syncwarp() where one warp alone shares the element,"
+          : "__syncwarp()";
+  if (pair.any_atomic) {
+    return fmt::format("put {} between the two accesses, or make both atomic", barrier);
+  }
+  if (!pair.one_line) return fmt::format("put {} between the two accesses", barrier);
+  return fmt::format(
+      "let all threads read before any writes: read into a variable, {}, write; and in a loop the "
+      "same once more before the next round",
+      one_warp && !facts.several_warps ? "__syncwarp()" : "__syncthreads()");
+}
+
+std::string race_cure(const Pair& pair) {
+  switch (pair.facts.relation) {
+    case RaceRelation::same_instruction:
+      if (pair.facts.update) return cure_within_block(pair);
+      return "let one lane write, give each lane its own element, or use an atomic";
+    case RaceRelation::same_warp:
+    case RaceRelation::same_block:
+      return cure_within_block(pair);
+    case RaceRelation::two_blocks:
+      return cure_between_blocks(pair);
+    case RaceRelation::unfinished_copy:
+      return "wait for the copy first (__pipeline_wait_prior(0), cp.async.wait_all), then put "
+             "__syncthreads() if other threads use it";
+  }
+  return "";
+}
+
+}  // namespace
+
+Wording race_words(const Finding& finding) {
+  const Pair pair = pair_of(finding);
+  const std::string what = to_string(finding.memory.value_or(MemoryPlace{}));
+  return {race_message(pair.facts, what), race_cure(pair)};
+}
+
+}  // namespace tilescope::report
