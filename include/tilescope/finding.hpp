@@ -68,9 +68,9 @@ struct MemoryPlace {
   /// Global and constant memory: the device address. Otherwise bytes from the start of the block's
   /// shared memory, the thread's local memory or the parameters.
   std::uint64_t address = 0;
-  std::string object;              ///< buffer or variable; empty: it has no name, or none is near
-  std::uint64_t object_bytes = 0;  ///< 0: not known
-  std::int64_t offset = 0;         ///< from the object's start, bytes; negative before it
+  std::string object;               ///< buffer or variable; empty: it has no name, or none is near
+  std::uint64_t object_bytes = 0;   ///< 0: not known
+  std::int64_t offset = 0;          ///< from the object's start, bytes; negative before it
   std::uint32_t element_bytes = 1;  ///< size of the elements that the instruction accesses
   bool scalar = false;              ///< the object is a variable of one element
 };
@@ -115,10 +115,10 @@ struct RaceFacts {
 
 /// Where threads wait, and who does not come.
 struct WaitFacts {
-  bool at_barrier = true;    ///< else at an instruction of the warp
-  std::uint32_t barrier = 0; ///< its number; 0 is that of __syncthreads()
-  std::uint32_t exited = 0;  ///< threads of the block that had left the kernel
-  bool went_on = false;      ///< the barrier did without those that had left
+  bool at_barrier = true;     ///< else at an instruction of the warp
+  std::uint32_t barrier = 0;  ///< its number; 0 is that of __syncthreads()
+  std::uint32_t exited = 0;   ///< threads of the block that had left the kernel
+  bool went_on = false;       ///< the barrier did without those that had left
 };
 
 /// What is wrong with the member mask of a warp-level instruction.
@@ -143,8 +143,8 @@ struct OperandFacts {
 /// A kernel that ended its launch.
 struct TrapFacts {
   TrapReason reason = TrapReason::trap;
-  std::string what;                  ///< what failed, as the device tells it
-  bool needs_cooperative = false;    ///< a grid-wide barrier in a launch that is not cooperative
+  std::string what;                ///< what failed, as the device tells it
+  bool needs_cooperative = false;  ///< a grid-wide barrier in a launch that is not cooperative
 };
 
 /// How far a launch came that reached the limit of instructions.

@@ -268,8 +268,8 @@ Stop Warp::run_path(Worker& worker) {
           b = block.next;
           continue;
         }
-        block_->launch().trap(*block_, index_, std::countr_zero(on), code->id,
-                               TrapReason::trap, "trap");
+        block_->launch().trap(*block_, index_, std::countr_zero(on), code->id, TrapReason::trap,
+                              "trap");
         return Stop::aborted;
       case BlockEnd::yield:
         paths_[current_].block = block.next;

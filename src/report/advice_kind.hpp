@@ -24,9 +24,9 @@ std::string_view to_string(AdviceKind kind);
 
 struct Advice {
   AdviceKind kind = AdviceKind::uncoalesced;
-  SourcePlace place;  ///< line 0: about the launch as a whole
-  std::string message;         ///< sentences, without the place
-  double weight = 0.0;         ///< how much of the launch's cost of this kind it is about, 0 to 1
+  SourcePlace place;    ///< line 0: about the launch as a whole
+  std::string message;  ///< sentences, without the place
+  double weight = 0.0;  ///< how much of the launch's cost of this kind it is about, 0 to 1
 };
 
 }  // namespace tilescope::report

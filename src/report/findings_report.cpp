@@ -60,7 +60,7 @@ nlohmann::json access_json(const FindingAccess& access, SourceTexts& sources) {
   return {
       {"file", access.place.file},   {"line", access.place.line},
       {"ptx_line", access.ptx_line}, {"source", sources.line(access.place.file, access.place.line)},
-      {"action", action(access)},     {"thread", thread_json(access.thread)}};
+      {"action", action(access)},    {"thread", thread_json(access.thread)}};
 }
 
 }  // namespace
@@ -74,8 +74,8 @@ std::string finding_text(const Finding& finding, SourceTexts& sources) {
                             ? std::to_string(finding.second->place.line)
                             : place_text(*finding.second));
   }
-  std::string text = fmt::format("{}: {}{}\n", to_string(finding.severity),
-                                 to_string(finding.kind), place.empty() ? "" : " at " + place);
+  std::string text = fmt::format("{}: {}{}\n", to_string(finding.severity), to_string(finding.kind),
+                                 place.empty() ? "" : " at " + place);
   text += access_text(finding.first, sources);
   // The same line is not quoted twice.
   if (finding.second) {
@@ -113,11 +113,10 @@ std::string findings_text(const std::vector<Finding>& findings, SourceTexts& sou
       lines += (i == shown ? "" : ", ") + std::to_string(group[i]->first.place.line);
       if (group[i]->second) lines += " and " + std::to_string(group[i]->second->place.line);
     }
-    text +=
-        hang(fmt::format("{} more of kind {}{}, in lines {} (--json has all)",
-                         group.size() - shown, to_string(finding.kind), about, lines),
-             0, columns) +
-        "\n\n";
+    text += hang(fmt::format("{} more of kind {}{}, in lines {} (--json has all)",
+                             group.size() - shown, to_string(finding.kind), about, lines),
+                 0, columns) +
+            "\n\n";
   }
   return text;
 }

@@ -193,8 +193,8 @@ Finding FaultLog::describe_fault(const FaultKey& key, const FaultExample& e,
                                  const Describer& describer) {
   const bool access = is_access(key.kind);
   Finding f = describer.finding(kind_of(key.kind), key.instruction,
-                                access ? action_of(verb_of(e.access)) : ThreadAction::none,
-                                e.block, e.thread);
+                                access ? action_of(verb_of(e.access)) : ThreadAction::none, e.block,
+                                e.thread);
   f.count = e.count;
   if (access) {
     f.first.bytes = e.bytes;
@@ -205,12 +205,12 @@ Finding FaultLog::describe_fault(const FaultKey& key, const FaultExample& e,
       if (e.object.empty()) break;
       f.memory->object = variable_name(e.object);
       f.memory->object_bytes = e.object_bytes;
-      f.memory->offset =
-          e.distance > 0 ? static_cast<std::int64_t>(e.object_bytes) + e.distance - e.bytes
-                         : e.distance;
-      f.facts = BoundsMiss{e.distance, std::max(e.farthest, e.distance),
-                           key.space == emulator::Space::shared &&
-                               describer.is_dynamic_shared(e.object)};
+      f.memory->offset = e.distance > 0
+                             ? static_cast<std::int64_t>(e.object_bytes) + e.distance - e.bytes
+                             : e.distance;
+      f.facts =
+          BoundsMiss{e.distance, std::max(e.farthest, e.distance),
+                     key.space == emulator::Space::shared && describer.is_dynamic_shared(e.object)};
       break;
     case FaultKind::misaligned:
       if (key.space != emulator::Space::local) {
@@ -246,8 +246,7 @@ Finding FaultLog::describe_fault(const FaultKey& key, const FaultExample& e,
 
 Finding FaultLog::describe_meeting(const MeetingKey& key, const MeetingExample& e,
                                    const Describer& describer) {
-  Finding f =
-      describer.finding(key.kind, key.first, ThreadAction::wait, e.block, e.first_thread);
+  Finding f = describer.finding(key.kind, key.first, ThreadAction::wait, e.block, e.first_thread);
   f.count = e.count;
   f.facts = WaitFacts{e.reason == emulator::StuckReason::barrier, e.barrier, e.exited, e.went_on};
   if (e.went_on) {

@@ -88,8 +88,9 @@ std::string object_name(const MemoryPlace& place) {
 std::string to_string(const MemoryPlace& place) {
   const std::string name = object_name(place);
   if (name.empty()) {
-    return place.space == MemorySpace::shared ? fmt::format("byte {} of shared memory", place.address)
-                                              : fmt::format("{:#x}", place.address);
+    return place.space == MemorySpace::shared
+               ? fmt::format("byte {} of shared memory", place.address)
+               : fmt::format("{:#x}", place.address);
   }
   if (place.scalar) return name;
   const auto size = std::int64_t{std::max(place.element_bytes, 1U)};

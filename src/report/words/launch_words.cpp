@@ -71,8 +71,8 @@ Wording warp_mask_words(const Finding& finding) {
   const std::string lanes = lanes_text(mask.lanes);
   switch (mask.fault) {
     case MaskFault::absent:
-      return {fmt::format("the member mask {:#010x} names {}, which do not come here",
-                          mask.members, lanes),
+      return {fmt::format("the member mask {:#010x} names {}, which do not come here", mask.members,
+                          lanes),
               "name only the lanes that reach the instruction (__ballot_sync before the branch "
               "gives their mask), or let all of them reach it"};
     case MaskFault::exited:
@@ -90,8 +90,7 @@ Wording warp_mask_words(const Finding& finding) {
 }
 
 Wording bad_call_words(const Finding& finding) {
-  return {fmt::format("call of {:#x}, which is no function",
-                      facts_of<OperandFacts>(finding).value),
+  return {fmt::format("call of {:#x}, which is no function", facts_of<OperandFacts>(finding).value),
           "take function addresses in device code of the same module"};
 }
 

@@ -72,8 +72,9 @@ std::string cure_between_blocks(const Pair& pair) {
 std::string cure_within_block(const Pair& pair) {
   const RaceFacts& facts = pair.facts;
   if (facts.update) {
-    return fmt::format("use an atomic (atomicAdd and its kin), or give each thread its own element{}",
-                       pair.space == MemorySpace::shared ? "" : " and add those up afterwards");
+    return fmt::format(
+        "use an atomic (atomicAdd and its kin), or give each thread its own element{}",
+        pair.space == MemorySpace::shared ? "" : " and add those up afterwards");
   }
   const bool one_warp = facts.relation != RaceRelation::same_block;
   const std::string_view barrier =
