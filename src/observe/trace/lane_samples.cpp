@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/symbol_names.hpp"
 #include "gpu/coalescing.hpp"
 #include "gpu/shared_banks.hpp"
-#include "observe/describe.hpp"
 #include "observe/shared_use.hpp"
 
 namespace tilescope::observe {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
+#include "base/symbol_names.hpp"
 #include "emulator/program.hpp"
-#include "observe/describe.hpp"
 
 namespace tilescope::observe {
 namespace {
