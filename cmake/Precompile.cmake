@@ -28,7 +28,9 @@ set(tilescope_common_headers <algorithm> <array> <bit> <cmath> <cstdint> <cstrin
 set(tilescope_separate_folders device/cuda operations/gemm/hopper ptx)
 function(tilescope_unite target)
   if(TILESCOPE_UNITY_BUILD)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    # A local name hides nothing of its own file when it equals a name of another file.
+    target_compile_options(${target} PRIVATE -Wno-shadow)
     foreach(folder IN LISTS tilescope_separate_folders)
       file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp")
       set_source_files_properties(${files} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the library, the command and the tests with every C++ compiler that this machine has, from
-# GCC 12 and Clang 16 on, with warnings as errors. Prints one line for each: the compiler, its
-# version, seconds, warnings (one for each place), and "ok" or "fails" with the log to read.
-# Exits with 1 if one fails.
+# GCC 12 and Clang 16 on, with warnings as errors, and each file by itself (it must include what it
+# uses). Prints one line for each compiler: name, version, seconds, warnings (one for each place),
+# and "ok" or "fails" with the log to read. Exits with 1 if one fails.
 # Usage: tools/compilers.sh [COMPILER...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -28,7 +28,8 @@ for compiler in "${compilers[@]}"; do
   start=$SECONDS
   {
     cmake --preset default -B "$folder" -DCMAKE_CXX_COMPILER="$compiler" \
-      -DTILESCOPE_BUILD_TESTS=ON -DTILESCOPE_WERROR=ON --log-level=WARNING &&
+      -DTILESCOPE_BUILD_TESTS=ON -DTILESCOPE_UNITY_BUILD=OFF -DTILESCOPE_WERROR=ON \
+      --log-level=WARNING &&
       ninja -C "$folder" -k 0
   } > "$log" 2>&1 || { result="fails: $log" failed=1; }
   warnings=$(grep -E '^[^ ].*\[-Werror' "$log" | sort -u | wc -l) || true
