@@ -15,6 +15,7 @@ namespace {
 
 std::atomic<int> scopes{0};
 std::atomic<bool> cancel_flag{false};
+std::atomic<int> cancelled_by{0};  ///< the signal that set the flag
 std::atomic<bool> bus_error{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
@@ -23,20 +24,33 @@ void say(const char* text) noexcept {
   if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
 }
 
-extern "C" void end_on_signal(int signal) {
-  if (signal == SIGINT && scopes > 0 && !cancel_flag.exchange(true)) {
-    // A step that does not look at the flag, such as a reference on the CPU, may take a while.
-    if (::isatty(STDERR_FILENO) != 0) say("\ntilescope: stopping; Ctrl-C again ends it at once\n");
-    return;
-  }
+/// Whoever sends SIGTERM waits about ten seconds before SIGKILL follows.
+constexpr unsigned seconds_to_stop = 5;
+
+void end_now(int signal) {
   remove_temporaries();
   if (ProgressLine::is_shown()) say("\n");
   ::_exit(128 + signal);
 }
 
+extern "C" void end_on_signal(int signal) {
+  int none = 0;
+  if (signal == SIGHUP || scopes == 0 || !cancelled_by.compare_exchange_strong(none, signal)) {
+    end_now(signal);
+  }
+  cancel_flag = true;
+  // A step that does not look at the flag, such as a reference on the CPU, may take a while.
+  if (signal == SIGTERM) {
+    ::alarm(seconds_to_stop);
+  } else if (::isatty(STDERR_FILENO) != 0) {
+    say("\ntilescope: stopping; Ctrl-C again ends it at once\n");
+  }
+}
+
 // Ends as the system would have, but for what would stay. SIGPIPE comes when a message meets a
 // reader that is gone, as after Ctrl-C in a pipeline.
 extern "C" void remove_and_end(int signal) {
+  if (signal == SIGALRM && cancelled_by == SIGTERM) end_now(SIGTERM);
   remove_temporaries();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
@@ -90,7 +104,10 @@ void install_signal_handlers() {
 }
 
 CancelScope::CancelScope() {
-  if (scopes == 0) cancel_flag = false;
+  if (scopes == 0) {
+    cancel_flag = false;
+    cancelled_by = 0;
+  }
   ++scopes;
 }
 
@@ -100,6 +117,10 @@ CancelScope::~CancelScope() {
 
 bool CancelScope::cancelled() noexcept {
   return cancel_flag.load(std::memory_order_relaxed);
+}
+
+int CancelScope::exit_code() noexcept {
+  return 128 + cancelled_by;
 }
 
 const std::atomic<bool>* CancelScope::flag() noexcept {

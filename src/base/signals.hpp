@@ -14,8 +14,9 @@ namespace tilescope {
 /// instead. A library user who has handlers of their own need not call it.
 void install_signal_handlers();
 
-/// While one of these lives, the first Ctrl-C only sets a flag, so that a job which looks at
-/// `cancelled` now and then can stop in order and report what it has. The second exits at once.
+/// While one of these lives, the first Ctrl-C or SIGTERM only sets a flag, so that a job which
+/// looks at `cancelled` now and then can stop in order and report what it has. The second exits at
+/// once, and so does a job that has not stopped five seconds after SIGTERM.
 class CancelScope {
  public:
   CancelScope();
@@ -23,8 +24,10 @@ class CancelScope {
   CancelScope(const CancelScope&) = delete;
   CancelScope& operator=(const CancelScope&) = delete;
 
-  /// Whether Ctrl-C was pressed since the outermost scope began. Cheap, from any thread.
+  /// Whether Ctrl-C or SIGTERM came since the outermost scope began. Cheap, from any thread.
   static bool cancelled() noexcept;
+  /// How a job exits that was cancelled: 128 plus the signal's number.
+  static int exit_code() noexcept;
   /// The flag itself, for those who take one; it lives as long as the process.
   static const std::atomic<bool>* flag() noexcept;
 };

@@ -34,7 +34,7 @@ struct CheckCommand {
     const Checked checked = check(target);
     if (json != "-") print(text(target, checked));
     write_json(as_json(target, checked), json);
-    if (checked.end.end == emulator::LaunchEnd::cancelled) return interrupted_exit;
+    if (checked.end.end == emulator::LaunchEnd::cancelled) return CancelScope::exit_code();
     const bool failed = !checked.findings.empty() || !checked.end.complete();
     return failed ? static_cast<int>(ErrorKind::wrong_result) : 0;
   }

@@ -51,7 +51,7 @@ struct ExplainCommand {
     if (json != "-") print(drawn.empty() ? text(target, explained) : drawn);
     write_json(as_json(target, explained), json);
     const RunEnd& end = explained.end;
-    if (end.end == emulator::LaunchEnd::cancelled) return interrupted_exit;
+    if (end.end == emulator::LaunchEnd::cancelled) return CancelScope::exit_code();
     const bool failed = !end.complete() || end.faults > 0 || end.deadlocked_blocks > 0;
     return failed ? static_cast<int>(ErrorKind::wrong_result) : 0;
   }

@@ -67,7 +67,7 @@ struct LadderCommand {
     write_json(report::ladder_json(context, results), json);
     if (CancelScope::cancelled()) {
       note("tilescope: interrupted; the rungs above are complete");
-      return 130;
+      return CancelScope::exit_code();
     }
     const bool wrong = std::any_of(results.begin(), results.end(), [](const auto& result) {
       return result.verdict == measure::Verdict::wrong;

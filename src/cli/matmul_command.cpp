@@ -56,7 +56,7 @@ struct MatmulCommand {
     const bool cancelled = resume && !inputs.a().first.empty() && !inputs.b().first.empty()
                                ? multiply_resumably(*opened, inputs, limit, report)
                                : multiply(*opened, inputs, limit, report);
-    if (cancelled) return interrupted_exit;
+    if (cancelled) return CancelScope::exit_code();
     show(report, inputs, opened->id());
     return 0;
   }

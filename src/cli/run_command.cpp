@@ -72,7 +72,7 @@ struct RunCommand {
     const bool interrupted = CancelScope::flag()->load();
     fmt::print(stderr, "tilescope: {}; the arrays are as it left them, and no file was written{}\n",
                failure, interrupted ? "" : fmt::format("; tilescope check {} says more", file));
-    return interrupted ? interrupted_exit : static_cast<int>(ErrorKind::wrong_result);
+    return interrupted ? CancelScope::exit_code() : static_cast<int>(ErrorKind::wrong_result);
   }
 
   // What kernels print is data, but so is JSON on standard output.

@@ -99,7 +99,7 @@ struct TuneCommand {
         } catch (const Error&) {
           if (!CancelScope::cancelled()) throw;
           note("tilescope: interrupted; the products above are kept");
-          return interrupted_exit;
+          return CancelScope::exit_code();
         }
         for (const TuneCandidate& candidate : report.candidates) {
           wrong = wrong || candidate.verdict == TuneVerdict::wrong;

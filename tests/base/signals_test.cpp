@@ -115,7 +115,9 @@ TEST(Signals, AnIgnoredSignalStaysIgnored) {
   EXPECT_EQ(ending.exit_code(), 99);
 }
 
-TEST(Signals, FirstCtrlCCancelsALongJobAndTheSecondEndsIt) {
+class SignalCancels : public ::testing::TestWithParam<int> {};
+
+TEST_P(SignalCancels, ALongJobAndTheSecondEndsIt) {
   const TemporaryFolder folder;
   const Ending stopped = in_child(
       [](int ready) {
@@ -123,23 +125,25 @@ TEST(Signals, FirstCtrlCCancelsALongJobAndTheSecondEndsIt) {
         if (CancelScope::cancelled()) ::_exit(1);
         say_ready(ready);
         while (!CancelScope::cancelled()) ::usleep(100);
-        ::_exit(7);  // in order
+        ::_exit(CancelScope::exit_code() - 100);  // in order
       },
-      [](pid_t child) { ::kill(child, SIGINT); });
-  EXPECT_EQ(stopped.exit_code(), 7);
+      [](pid_t child) { ::kill(child, GetParam()); });
+  EXPECT_EQ(stopped.exit_code(), 28 + GetParam());
 
   const Ending ended = in_child(
       [&](int ready) {
         const CancelScope scope;
         const OutputFile file(folder / "a");
-        std::raise(SIGINT);  // noted, and not acted on
+        std::raise(GetParam());  // noted, and not acted on
         say_ready(ready);
         for (;;) ::usleep(100);
       },
-      [](pid_t child) { ::kill(child, SIGINT); });
-  EXPECT_EQ(ended.exit_code(), 130);
+      [](pid_t child) { ::kill(child, GetParam()); });
+  EXPECT_EQ(ended.exit_code(), 128 + GetParam());
   EXPECT_THAT(folder.names(), IsEmpty());
 }
+
+INSTANTIATE_TEST_SUITE_P(Signals, SignalCancels, ::testing::Values(SIGINT, SIGTERM));
 
 TEST(Signals, OutsideAScopeCtrlCEndsAtOnce) {
   const Ending ending = in_child(
@@ -160,7 +164,7 @@ TEST(Signals, OutsideAScopeCtrlCEndsAtOnce) {
   EXPECT_EQ(ending.exit_code(), 130);
 }
 
-TEST(Signals, SigtermIsNotHeldUpByALongJob) {
+TEST(Signals, SigtermIsNotHeldUpForLong) {
   const Ending ending = in_child(
       [](int ready) {
         const CancelScope scope;

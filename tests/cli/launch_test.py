@@ -304,26 +304,29 @@ class Names(LaunchTest):
 
 
 class Interrupted(LaunchTest):
-    def interrupt(self, *arguments):
+    def interrupt(self, number, *arguments):
         process = self.start_program(*arguments)
         time.sleep(1.0)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=30)
-        self.assertEqual(process.returncode, 130, out + err)
+        self.assertEqual(process.returncode, 128 + number, out + err)
         return out, err
 
     def test_run(self):
-        out, err = self.interrupt("run", "spin.cu", *SHAPE, "--arg", "u32[8]=iota>x.npy")
-        self.assertIn("x: u32[8], ", out)
-        self.assertEqual(err, "tilescope: kernel spin failed: interrupted; the arrays are as it "
-                              "left them, and no file was written\n")
-        self.assertNotIn("x.npy", self.files())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            out, err = self.interrupt(number, "run", "spin.cu", *SHAPE, "--arg",
+                                      "u32[8]=iota>x.npy")
+            self.assertIn("x: u32[8], ", out)
+            self.assertEqual(err, "tilescope: kernel spin failed: interrupted; the arrays are as "
+                                  "it left them, and no file was written\n")
+            self.assertNotIn("x.npy", self.files())
 
     def test_check(self):
-        out, _ = self.interrupt("check", "spin.cu", *SHAPE, "--arg", "u32[8]=iota")
-        self.assertIn("error: race at spin.cu:2", out)
-        self.assertIn("interrupted: what was found until then\n", out)
-        self.assertTrue(out.endswith(" (a part of the run)\n"))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            out, _ = self.interrupt(number, "check", "spin.cu", *SHAPE, "--arg", "u32[8]=iota")
+            self.assertIn("error: race at spin.cu:2", out)
+            self.assertIn("interrupted: what was found until then\n", out)
+            self.assertTrue(out.endswith(" (a part of the run)\n"))
 
 
 if __name__ == "__main__":
