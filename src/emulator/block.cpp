@@ -55,7 +55,7 @@ Block::Block(LaunchState& launch, Worker& worker)
   }
 }
 
-Block::~Block() {
+void Block::merge_observers() {
   for (std::size_t i = 0; i < owned_observers_.size(); ++i) {
     if (owned_observers_[i]) launch_.merge_observer(i, *owned_observers_[i]);
   }

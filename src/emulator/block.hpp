@@ -28,11 +28,14 @@ enum class BlockProgress : std::uint8_t { finished, yielded, aborted };
 class Block final : public BlockView {
  public:
   Block(LaunchState& launch, Worker& worker);
-  ~Block() override;
 
   void start(std::uint64_t linear);
   /// Runs until the block is done, or seems to wait for other blocks, or the launch ends.
   BlockProgress run();
+  /// The launch has ended while the block was set aside: its observers hear that it is incomplete.
+  void abandon() { end(false); }
+  /// Hands what the observers gathered to the launch; called once, when no more blocks run.
+  void merge_observers();
 
   Place place(Space space, std::uint64_t address, std::uint32_t warp, int lane) const override;
   LaneMask live(std::uint32_t warp) const override { return warps_[warp].live(); }

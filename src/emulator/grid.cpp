@@ -39,6 +39,8 @@ class BlockRunner {
         break;
       }
     }
+    abandon_waiting();
+    for (const auto& block : idle_) block->merge_observers();
     launch_.count(worker_);
     launch_.merge_counts(worker_);
   }
@@ -66,9 +68,20 @@ class BlockRunner {
       waiting_.push_back(std::move(current_));
       return;
     }
-    const bool complete = progress == BlockProgress::finished && !current_->deadlocked();
-    launch_.block_done(current_->linear(), complete, std::move(current_->printed()));
-    idle_.push_back(std::move(current_));
+    retire(std::move(current_), progress == BlockProgress::finished && !current_->deadlocked());
+  }
+
+  /// Blocks that were set aside when the launch was stopped: what they did counts all the same.
+  void abandon_waiting() {
+    for (; !waiting_.empty(); waiting_.pop_front()) {
+      waiting_.front()->abandon();
+      retire(std::move(waiting_.front()), false);
+    }
+  }
+
+  void retire(std::unique_ptr<Block> block, bool complete) {
+    launch_.block_done(block->linear(), complete, std::move(block->printed()));
+    idle_.push_back(std::move(block));
   }
 
   LaunchState& launch_;

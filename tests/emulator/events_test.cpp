@@ -239,6 +239,35 @@ TEST(Events, ABlockThatSpinsKeepsItsOwnObserver) {
   }
 }
 
+TEST(Events, BlocksThatWaitWhenTheLaunchIsStoppedEndToo) {
+  // Every block stores, then waits for ever: all but the last are set aside when the limit comes.
+  Bench bench(kernel(
+      "ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\n"
+      "WAIT: ld.volatile.global.u32 %r1, [%rd1+4];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra WAIT;\n"));
+  const auto out = bench.upload(std::vector<int>{0, 0}, "out");
+  for (const unsigned threads : {1u, 2u}) {
+    Recorder recorder(kFaults);
+    const auto summary =
+        bench.run("k", {5}, {1},
+                  {.threads = threads, .max_instructions = 20'000, .observers = {&recorder}}, out);
+    EXPECT_EQ(summary.end, LaunchEnd::budget_spent);
+    EXPECT_EQ(recorder.blocks.size(), 5u);
+    for (const auto& [block, text] : recorder.blocks) EXPECT_EQ(text, "cut\n") << block;
+  }
+}
+
+TEST(Events, AnObserverThatCannotMergeFailsTheLaunch) {
+  struct Full : Recorder {
+    void merge(BlockObserver&) override { throw std::bad_alloc(); }
+  };
+  Bench bench(kernel("ret;\n"));
+  for (const unsigned threads : {1u, 2u}) {
+    Full full;
+    EXPECT_THROW(bench.run("k", {8}, {32}, {.threads = threads, .observers = {&full}}, 0ull),
+                 std::bad_alloc);
+  }
+}
+
 TEST(Events, EqualPatternNumbersMeanEqualPatterns) {
   struct Patterns : Observer {
     struct Block final : BlockObserver {
@@ -284,7 +313,7 @@ TEST(Events, InitialisationIsRecordedOnlyWithATracker) {
   const auto out = bench.machine.allocate(100, "out");
   Tracker tracker;
   bench.run("k", {1}, {1}, {.observers = {&tracker}}, out);
-  EXPECT_TRUE(bench.machine.memory().find(out)->initialised().empty());
+  EXPECT_FALSE(bench.machine.memory().find(out)->initialised(0, 1));
   bench.run("k", {1}, {1}, {}, out);
   EXPECT_TRUE(bench.machine.memory().find(out)->fully_initialised());
 }
