@@ -21,6 +21,38 @@ bool reads_counter(const ptx::Instruction& instruction) {
          is_counter(instruction.operands[1].special);
 }
 
+/// May the instruction, in a loop, wait for what another thread does?
+bool waits_for_others(const ptx::Instruction& instruction) {
+  using ptx::Opcode;
+  switch (instruction.opcode) {
+    case Opcode::atom:
+    case Opcode::nanosleep:
+    case Opcode::call:
+    case Opcode::bar_warp_sync:
+    case Opcode::mbarrier_test_wait:
+    case Opcode::mbarrier_try_wait:
+      return true;
+    case Opcode::ld: {
+      const ptx::Modifiers& m = instruction.modifiers;
+      return (m.ordering != ptx::Ordering::none && m.ordering != ptx::Ordering::weak) ||
+             m.cache == ptx::CacheOp::cv || m.cache == ptx::CacheOp::cg;
+    }
+    default:
+      return false;
+  }
+}
+
+bool is_fence(const ptx::Instruction& instruction) {
+  return instruction.opcode == ptx::Opcode::fence || instruction.opcode == ptx::Opcode::membar;
+}
+
+/// Can other threads change what it loads?
+bool loads_shared_data(const ptx::Instruction& instruction) {
+  const ptx::Space space = instruction.modifiers.space;
+  return instruction.opcode == ptx::Opcode::ld &&
+         (space == ptx::Space::none || space == ptx::Space::global || space == ptx::Space::shared);
+}
+
 }  // namespace
 
 BlockEnd end_kind(const ptx::Instruction& instruction) {
@@ -128,38 +160,24 @@ void ProgramDecoder::link_block(FunctionDecoder& decoder, const ptx::ControlFlow
 }
 
 void ProgramDecoder::find_spins(CodeFunction& function) const {
-  using ptx::Opcode;
-  using ptx::Ordering;
-  const auto waits = [](const ptx::Instruction& instruction) {
-    switch (instruction.opcode) {
-      case Opcode::atom:
-      case Opcode::nanosleep:
-      case Opcode::call:
-      case Opcode::bar_warp_sync:
-      case Opcode::mbarrier_test_wait:
-      case Opcode::mbarrier_try_wait:
-        return true;
-      case Opcode::ld: {
-        const Ordering order = instruction.modifiers.ordering;
-        return (order != Ordering::none && order != Ordering::weak) ||
-               instruction.modifiers.cache == ptx::CacheOp::cv ||
-               instruction.modifiers.cache == ptx::CacheOp::cg;
-      }
-      default:
-        return false;
-    }
-  };
   const auto& text = function.source->instructions;
-  std::vector<std::uint32_t> waits_before(text.size() + 1, 0);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    waits_before[i + 1] = waits_before[i] + (waits(text[i]) ? 1 : 0);
-  }
+  // Instructions of a kind before each one.
+  const auto count_before = [&](bool (*is_kind)(const ptx::Instruction&)) {
+    std::vector<std::uint32_t> before(text.size() + 1, 0);
+    for (std::size_t i = 0; i < text.size(); ++i) before[i + 1] = before[i] + is_kind(text[i]);
+    return before;
+  };
+  const std::vector<std::uint32_t> waits = count_before(waits_for_others);
+  const std::vector<std::uint32_t> fences = count_before(is_fence);
+  const std::vector<std::uint32_t> loads = count_before(loads_shared_data);
   for (CodeBlock& block : function.blocks) {
     if (block.end != BlockEnd::branch || block.target == kNone) continue;
     const std::uint32_t from = function.blocks[block.target].begin;
     const std::uint32_t to = block.begin + block.size;
+    const auto has = [&](const auto& before) { return before[to] > before[from]; };
     block.backward = from <= block.begin;
-    block.spin = block.backward && waits_before[to] > waits_before[from];
+    // A fence makes a weak load look again.
+    block.spin = block.backward && (has(waits) || (has(fences) && has(loads)));
   }
 }
 

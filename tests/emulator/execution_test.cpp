@@ -111,6 +111,18 @@ TEST(Divergence, ALaneMayWaitForAnotherOfItsWarp) {
   EXPECT_EQ(lock.out[101], 7777u + 32);
 }
 
+TEST(Divergence, ALaneThatFencesAndLoadsWeaklyLetsTheOthersGoOn) {
+  // Lane 0 waits in a loop for what lane 1 stores behind the point where both meet again.
+  const Result r = run(
+      kernel("setp.ne.u32 %p1, %r1, 0; @%p1 bra MEET;"
+             "WAIT: membar.gl; ld.global.u32 %r2, [%rd1+400]; setp.ne.u32 %p2, %r2, 1; @%p2 bra "
+             "WAIT; st.global.u32 [%rd1+404], 5;"
+             "MEET: membar.gl; setp.eq.u32 %p3, %r1, 1; @%p3 st.global.u32 [%rd1+400], 1; ret;"),
+      32, {.max_instructions = 1'000'000});
+  EXPECT_TRUE(r.summary.complete()) << r.summary.message;
+  EXPECT_EQ(r.out[101], 5u);
+}
+
 // --- barriers
 // -----------------------------------------------------------------------------------------
 
