@@ -84,13 +84,12 @@ Target find_target(Context& w, std::uint8_t space, std::uint64_t address, int la
 /// Names what a faulty access missed.
 void describe(Context& w, Fault& fault, int lane) {
   const auto near = [&](std::string_view name, std::uint64_t begin, std::uint64_t size) {
-    const auto end = static_cast<std::int64_t>(begin + size);
-    const auto first = static_cast<std::int64_t>(fault.address);
     fault.object = name;
     fault.object_bytes = size;
-    fault.distance = first < static_cast<std::int64_t>(begin)
-                         ? first - static_cast<std::int64_t>(begin)
-                         : first + fault.bytes - end;
+    // Wild addresses may be so far off that only unsigned arithmetic is defined.
+    const auto from_start = static_cast<std::int64_t>(fault.address - begin);
+    const auto past_end = static_cast<std::int64_t>(fault.address + fault.bytes - begin - size);
+    fault.distance = from_start < 0 ? from_start : past_end;
   };
   switch (fault.space) {
     case Space::global:

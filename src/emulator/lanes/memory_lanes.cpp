@@ -105,11 +105,16 @@ template <class A>
     p.difference[l] = static_cast<std::uint64_t>(d);
     p.index[l] = static_cast<std::int32_t>(d);
   }
-  p.window = p.high - p.low <= 124 && (p.alignment & 3) == 0;
-  for (int l = 0; l < 32; ++l) {
-    p.word[l] = static_cast<std::uint32_t>(p.index[l] - static_cast<std::int32_t>(p.low)) / 4 & 31;
-  }
   p.narrow = p.low >= INT32_MIN && p.high <= INT32_MAX;
+  // Wild addresses may lie so far apart that their extent overflows. No memory holds that much:
+  // an extent beyond any memory sends the access the slow way, lane by lane.
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;
+  if (p.low < -kFar || p.high > kFar) p.low = -kFar, p.high = kFar;
+  p.window = p.high - p.low <= 124 && (p.alignment & 3) == 0;
+  const auto lowest = static_cast<std::uint32_t>(p.low);
+  for (int l = 0; l < 32; ++l) {
+    p.word[l] = (static_cast<std::uint32_t>(p.index[l]) - lowest) / 4 & 31;
+  }
   p.shape = static_cast<std::uint32_t>(uniform       ? AccessShape::uniform
                                        : consecutive ? AccessShape::consecutive
                                                      : AccessShape::scattered);
