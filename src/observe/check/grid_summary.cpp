@@ -4,7 +4,9 @@
 
 namespace tilescope::observe {
 
-GridSummary::GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program) {
+GridSummary::GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program,
+                         std::uint64_t most_bytes)
+    : most_bytes_(most_bytes) {
   for (const emulator::InstructionInfo& info : program.instructions()) {
     exchanges_.push_back(info.source->modifiers.reduce == ptx::ReduceOp::exch);
   }
@@ -20,8 +22,6 @@ GridSummary::GridSummary(const emulator::MemoryMap& memory, const emulator::Prog
   }
 }
 
-GridSummary::~GridSummary() = default;
-
 GridSummary::Region* GridSummary::region(std::uint64_t address) {
   auto after =
       std::upper_bound(regions_.begin(), regions_.end(), address,
@@ -32,14 +32,27 @@ GridSummary::Region* GridSummary::region(std::uint64_t address) {
   return address < after->begin + after->bytes ? &*after : nullptr;
 }
 
-void GridSummary::Page::split() {
-  for (auto& touches_of_way : touches) {
-    if (!touches_of_way) continue;
+bool GridSummary::take_memory(std::uint64_t bytes) {
+  if (bytes_used_.fetch_add(bytes) + bytes <= most_bytes_) return true;
+  bytes_used_ -= bytes;
+  overflowed_ = true;
+  return false;
+}
+
+/// From words to bytes; every byte inherits what was known of its word.
+bool GridSummary::split(Page& page) {
+  const auto ways_in_use = static_cast<std::uint64_t>(std::count_if(
+      page.touches.begin(), page.touches.end(), [](const auto& of) { return of != nullptr; }));
+  constexpr std::uint64_t added_cells = ShadowPage::kBytes - ShadowPage::kBytes / 4;
+  if (!take_memory(ways_in_use * added_cells * sizeof(Touch))) return false;
+  for (auto& of : page.touches) {
+    if (!of) continue;
     auto bytes = std::make_unique<Touch[]>(ShadowPage::kBytes);
-    for (std::uint32_t i = 0; i < ShadowPage::kBytes; ++i) bytes[i] = touches_of_way[i / 4];
-    touches_of_way = std::move(bytes);
+    for (std::uint32_t i = 0; i < ShadowPage::kBytes; ++i) bytes[i] = of[i / 4];
+    of = std::move(bytes);
   }
-  by_bytes = true;
+  page.by_bytes = true;
+  return true;
 }
 
 void GridSummary::add(std::uint64_t block, const GlobalShadow& shadow, std::uint32_t block_start) {
@@ -50,7 +63,7 @@ void GridSummary::add(std::uint64_t block, const GlobalShadow& shadow, std::uint
     const std::lock_guard lock(locks_[number % locks_.size()]);
     std::unique_ptr<Page>& page = of->pages[number - of->begin / ShadowPage::kBytes];
     if (!page) page = std::make_unique<Page>();
-    if (touched->by_bytes && !page->by_bytes) page->split();
+    if (touched->by_bytes && !page->by_bytes && !split(*page)) continue;
     add_page(static_cast<std::uint32_t>(block), *touched, block_start, *page);
   }
   if (shadow.overflowed()) overflowed_ = true;
@@ -86,12 +99,7 @@ void GridSummary::add_page(std::uint32_t block, const ShadowPage& shadow, std::u
 bool GridSummary::note(Page& page, Way way, std::uint32_t cell, std::uint32_t block,
                        AccessTag tag) {
   if (!page.touches[way]) {
-    const std::uint64_t bytes = page.cells() * sizeof(Touch);
-    if (bytes_used_.fetch_add(bytes) + bytes > kMostBytes) {
-      bytes_used_ -= bytes;
-      overflowed_ = true;
-      return false;
-    }
+    if (!take_memory(page.cells() * sizeof(Touch))) return false;
     page.touches[way] = std::make_unique<Touch[]>(page.cells());
   }
   Touch& touch = page.touches[way][cell];
@@ -112,18 +120,14 @@ bool GridSummary::note(Page& page, Way way, std::uint32_t cell, std::uint32_t bl
 
 void GridSummary::add_races(const Page& page, std::uint32_t cell, std::uint64_t address,
                             const StoreValues& values, RaceLog& log) {
-  const auto touch = [&](Way way) -> const Touch* {
-    const auto& of = page.touches[way];
-    return of && of[cell].lowest != kNobody ? &of[cell] : nullptr;
-  };
   const auto verb = [](Way way, AccessTag tag) {
     if (way == plain_read || way == strong_read) return AccessVerb::read;
     return tag.strength() == Strength::atomic ? AccessVerb::atomic : AccessVerb::write;
   };
   // The lowest block of the one way with a different block of the other.
   const auto pair = [&](Way a, Way b) {
-    const Touch* x = touch(a);
-    const Touch* y = touch(b);
+    const Touch* x = page.touched(a, cell);
+    const Touch* y = page.touched(b, cell);
     if (x == nullptr || y == nullptr) return;
     const bool use_highest = y->lowest == x->lowest;
     std::uint64_t first = x->lowest, second = use_highest ? y->highest : y->lowest;
@@ -175,11 +179,11 @@ bool GridSummary::written_by_other(std::uint64_t address, std::uint64_t block, b
   const Page* page = of->pages[address / ShadowPage::kBytes - of->begin / ShadowPage::kBytes].get();
   if (page == nullptr) return false;
   const std::uint64_t offset = address % ShadowPage::kBytes;
-  const std::uint64_t cell = page->by_bytes ? offset : offset / 4;
+  const auto cell = static_cast<std::uint32_t>(page->by_bytes ? offset : offset / 4);
   for (const Way way : {plain_write, strong_write, atomic_write}) {
-    if (!page->touches[way] || (stored && way == atomic_write)) continue;
-    const Touch& touch = page->touches[way][cell];
-    if (touch.lowest != kNobody && (touch.lowest != block || touch.highest != block)) return true;
+    if (stored && way == atomic_write) continue;
+    const Touch* touch = page->touched(way, cell);
+    if (touch != nullptr && (touch->lowest != block || touch->highest != block)) return true;
   }
   return false;
 }

@@ -26,9 +26,11 @@ namespace tilescope::observe {
 
 class GridSummary {
  public:
-  /// Of these allocations. The kernel heap is left out: its pieces change hands.
-  GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program);
-  ~GridSummary();
+  static constexpr std::uint64_t kMostBytes = 1ull << 30;
+  /// Of these allocations. The kernel heap is left out: its pieces change hands. The records take
+  /// at most `most_bytes`.
+  GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program,
+              std::uint64_t most_bytes = kMostBytes);
 
   /// Adds what a block did. Safe from several host threads.
   void add(std::uint64_t block, const GlobalShadow& shadow, std::uint32_t block_start);
@@ -40,7 +42,8 @@ class GridSummary {
   bool written_by_other(std::uint64_t address, std::uint64_t block, bool stored) const;
   /// Has any block written anything?
   bool anything_written() const;
-  /// Calls visit(first address, bytes) for every stretch that was written, ascending.
+  /// Calls visit(first address, bytes) for the stretches that were written, ascending; a stretch
+  /// ends with its page.
   template <class Visit>
   void for_written(Visit visit) const;
 
@@ -64,13 +67,16 @@ class GridSummary {
     bool by_bytes = false;
     std::array<std::unique_ptr<Touch[]>, ways> touches;  ///< one per cell; null: nobody
     std::uint32_t cells() const { return by_bytes ? ShadowPage::kBytes : ShadowPage::kBytes / 4; }
-    void split();
+    /// Who touched a cell in this way; null: nobody.
+    const Touch* touched(Way way, std::uint32_t cell) const {
+      const auto& of = touches[way];
+      return of && of[cell].lowest != kNobody ? &of[cell] : nullptr;
+    }
   };
   struct Region {
     std::uint64_t begin, bytes;
     std::vector<std::unique_ptr<Page>> pages;
   };
-  static constexpr std::uint64_t kMostBytes = 1ull << 30;
 
   Region* region(std::uint64_t address);
   const Region* region(std::uint64_t address) const {
@@ -78,6 +84,9 @@ class GridSummary {
   }
   void add_page(std::uint32_t block, const ShadowPage& shadow, std::uint32_t block_start,
                 Page& page);
+  /// False, and `overflowed`, when the records would take more memory than they may.
+  bool take_memory(std::uint64_t bytes);
+  bool split(Page& page);
   bool note(Page& page, Way way, std::uint32_t cell, std::uint32_t block, AccessTag tag);
   static void add_races(const Page& page, std::uint32_t cell, std::uint64_t address,
                         const StoreValues& values, RaceLog& log);
@@ -85,6 +94,7 @@ class GridSummary {
   std::vector<bool> exchanges_;  ///< by instruction: atomics that do not build on what is there
   std::vector<Region> regions_;
   std::array<std::mutex, 64> locks_;  ///< by page
+  std::uint64_t most_bytes_;
   std::atomic<std::uint64_t> bytes_used_{0};
   std::atomic<bool> overflowed_{false};
 };
@@ -95,13 +105,17 @@ void GridSummary::for_written(Visit visit) const {
     for (std::size_t p = 0; p < region.pages.size(); ++p) {
       const Page* page = region.pages[p].get();
       if (page == nullptr) continue;
-      const std::uint32_t unit = ShadowPage::kBytes / page->cells();
-      for (std::uint32_t c = 0; c < page->cells(); ++c) {
-        const auto written = [&](Way way) {
-          return page->touches[way] && page->touches[way][c].lowest != kNobody;
-        };
-        if (!written(plain_write) && !written(strong_write) && !written(atomic_write)) continue;
-        visit((region.begin / ShadowPage::kBytes + p) * ShadowPage::kBytes + c * unit, unit);
+      const std::uint64_t start = (region.begin / ShadowPage::kBytes + p) * ShadowPage::kBytes;
+      const std::uint32_t cells = page->cells(), unit = ShadowPage::kBytes / cells;
+      const auto written = [&](std::uint32_t cell) {
+        return page->touched(plain_write, cell) != nullptr ||
+               page->touched(strong_write, cell) != nullptr ||
+               page->touched(atomic_write, cell) != nullptr;
+      };
+      for (std::uint32_t c = 0; c < cells; ++c) {
+        const std::uint32_t first = c;
+        while (c < cells && written(c)) ++c;
+        if (c != first) visit(start + first * unit, std::uint64_t{c - first} * unit);
       }
     }
   }
