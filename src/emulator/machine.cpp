@@ -72,15 +72,9 @@ void Machine::copy_to_host(void* to, std::uint64_t from, std::size_t bytes) cons
 void Machine::copy_on_device(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
   if (bytes == 0) return;
   std::memmove(range(to, bytes, "copy"), range(from, bytes, "copy"), bytes);
-  // What was undefined stays so.
   const Allocation& source = *memory_.find(from);
   Allocation& target = *memory_.find(to);
-  const std::uint64_t begin = from - source.address(), end = begin + bytes;
-  const std::vector<ByteRange> ranges = source.initialised();
-  for (const ByteRange& range : ranges) {
-    const std::uint64_t low = std::max(begin, range.begin), high = std::min(end, range.end);
-    if (low < high) target.mark_initialised(to - target.address() + (low - begin), high - low);
-  }
+  target.copy_initialised(to - target.address(), source, from - source.address(), bytes);
 }
 
 void Machine::fill(std::uint64_t to, std::uint8_t value, std::size_t bytes) {

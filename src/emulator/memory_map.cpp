@@ -13,7 +13,11 @@ namespace tilescope::emulator {
 
 Allocation::Allocation(std::uint64_t address, std::uint64_t bytes, std::string name,
                        AllocationKind kind)
-    : address_(address), bytes_(bytes), name_(std::move(name)), kind_(kind) {
+    : address_(address),
+      bytes_(bytes),
+      name_(std::move(name)),
+      kind_(kind),
+      whole_(bytes == 0 || kind == AllocationKind::device_heap) {
   // calloc gives zeros, and large ones without touching the pages.
   data_.reset(static_cast<std::uint8_t*>(std::calloc(bytes == 0 ? 1 : bytes, 1)));
   if (!data_) {
@@ -26,27 +30,38 @@ void Allocation::Free::operator()(std::uint8_t* p) const {
   std::free(p);
 }
 
-bool Allocation::fully_initialised() const {
-  return bytes_ == 0 ||
-         (initialised_.size() == 1 && initialised_[0].begin == 0 && initialised_[0].end == bytes_);
+bool Allocation::initialised(std::uint64_t offset, std::uint64_t bytes) const {
+  return whole_ || (initialised_.size() != 0 && initialised_.all(offset, bytes));
 }
 
 void Allocation::mark_initialised(std::uint64_t offset, std::uint64_t bytes) {
-  if (bytes == 0) return;
-  ByteRange range{offset, std::min(bytes_, offset + bytes)};
-  std::vector<ByteRange> merged;
-  for (const ByteRange& old : initialised_) {
-    if (old.end < range.begin || old.begin > range.end) {
-      merged.push_back(old);
-    } else {
-      range.begin = std::min(range.begin, old.begin);
-      range.end = std::max(range.end, old.end);
-    }
+  if (whole_ || offset >= bytes_) return;
+  bytes = std::min(bytes, bytes_ - offset);
+  if (bytes != bytes_) {
+    if (initialised_.size() == 0) initialised_.reset(bytes_);
+    initialised_bytes_ += bytes - initialised_.count(offset, bytes);
+    initialised_.set(offset, bytes);
+    if (initialised_bytes_ != bytes_) return;
   }
-  const auto at = std::find_if(merged.begin(), merged.end(),
-                               [&](const ByteRange& old) { return old.begin > range.begin; });
-  merged.insert(at, range);
-  initialised_ = std::move(merged);
+  whole_ = true;
+  initialised_.release();
+}
+
+void Allocation::copy_initialised(std::uint64_t offset, const Allocation& from,
+                                  std::uint64_t from_offset, std::uint64_t bytes) {
+  if (from.initialised(from_offset, bytes)) return mark_initialised(offset, bytes);
+  const ByteFlags own = &from == this ? initialised_ : ByteFlags{};
+  const ByteFlags& source = &from == this ? own : from.initialised_;
+  if (initialised_.size() == 0) initialised_.reset(bytes_);
+  if (whole_) initialised_.set(0, initialised_bytes_ = bytes_);
+  whole_ = false;
+  initialised_bytes_ -= initialised_.count(offset, bytes);
+  if (source.size() == 0) {
+    initialised_.clear(offset, bytes);
+  } else {
+    initialised_.copy(offset, source, from_offset, bytes);
+  }
+  initialised_bytes_ += initialised_.count(offset, bytes);
 }
 
 MemoryMap::MemoryMap(std::uint64_t capacity) : next_constant_(kConstantBase), capacity_(capacity) {}
@@ -130,6 +145,11 @@ void MemoryMap::mark_all_initialised() {
   for (auto& [address, allocation] : allocations_) {
     allocation.mark_initialised(0, allocation.bytes());
   }
+}
+
+bool MemoryMap::all_initialised() const {
+  return std::all_of(allocations_.begin(), allocations_.end(),
+                     [](const auto& entry) { return entry.second.fully_initialised(); });
 }
 
 }  // namespace tilescope::emulator

@@ -10,7 +10,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "emulator/byte_flags.hpp"
 
 namespace tilescope::emulator {
 
@@ -23,11 +24,6 @@ inline constexpr std::uint64_t kAllocationAlignment = 512;
 /// Who made an allocation: it decides how reports speak of it.
 enum class AllocationKind : std::uint8_t { host, module_variable, device_heap, constant_variable };
 
-/// A half-open interval of bytes.
-struct ByteRange {
-  std::uint64_t begin = 0, end = 0;
-};
-
 class Allocation {
  public:
   Allocation(std::uint64_t address, std::uint64_t bytes, std::string name, AllocationKind kind);
@@ -39,11 +35,18 @@ class Allocation {
   std::uint8_t* data() { return data_.get(); }
   const std::uint8_t* data() const { return data_.get(); }
 
-  /// The bytes that hold defined values (offsets from the start, sorted, disjoint): written by the
-  /// host, initialised by the module, or marked by an observer that tracks initialisation.
-  const std::vector<ByteRange>& initialised() const { return initialised_; }
-  bool fully_initialised() const;
+  // The record of bytes that hold defined values: written by the host, initialised by the module,
+  // or marked by an observer that tracks initialisation. The kernel heap counts as defined: its
+  // pieces change hands.
+
+  /// Every byte of the range, which must lie within the allocation.
+  bool initialised(std::uint64_t offset, std::uint64_t bytes) const;
+  bool fully_initialised() const { return whole_; }
+  /// What lies past the end is left out.
   void mark_initialised(std::uint64_t offset, std::uint64_t bytes);
+  /// The bytes have been copied from another place: they are as defined as those are.
+  void copy_initialised(std::uint64_t offset, const Allocation& from, std::uint64_t from_offset,
+                        std::uint64_t bytes);
 
  private:
   struct Free {
@@ -54,7 +57,9 @@ class Allocation {
   std::string name_;
   AllocationKind kind_;
   std::unique_ptr<std::uint8_t[], Free> data_;
-  std::vector<ByteRange> initialised_;
+  bool whole_;                           ///< every byte is initialised, and `initialised_` empty
+  ByteFlags initialised_;                ///< empty as long as no byte is
+  std::uint64_t initialised_bytes_ = 0;  ///< flags that are set there
 };
 
 /// Not thread-safe against itself: allocate and free happen between launches (the kernel heap is an
@@ -89,6 +94,7 @@ class MemoryMap {
   std::uint64_t used() const { return used_; }
   std::uint64_t capacity() const { return capacity_; }
   void mark_all_initialised();
+  bool all_initialised() const;
 
  private:
   struct Freed {

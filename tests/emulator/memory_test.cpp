@@ -253,20 +253,103 @@ TEST(Faults, HostCopiesAreChecked) {
   EXPECT_THROW(machine.free(a), Error);
 }
 
-TEST(Memory, TheRecordOfInitialisedBytes) {
+TEST(Faults, AddressesAtBothEndsOfTheAddressSpace) {
+  // Lane 1's word is in memory; lane 0 is 2^63 above it, lane 2 the word before. Their extent, and
+  // the distance from any variable, is more than 64 bits with a sign hold.
+  const std::string addresses =
+      "mov.u64 %rd6, 0x8000000000000000; setp.eq.u32 %p1, %r1, 0; selp.u64 %rd6, %rd6, 0, %p1;"
+      "setp.eq.u32 %p1, %r1, 2; selp.u64 %rd7, 4, 0, %p1; sub.u64 %rd6, %rd6, %rd7;";
+  const struct {
+    const char *access, *text;
+  } accesses[] = {
+      {"add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r2, [%rd6];", "global load of 4 bytes"},
+      {"add.u64 %rd6, %rd1, %rd6; ld.u32 %r2, [%rd6];", "global load of 4 bytes"},
+      {"mov.u64 %rd8, cell; add.u64 %rd6, %rd8, %rd6; ld.shared.u32 %r2, [%rd6];",
+       "shared load of 4 bytes"},
+  };
+  const LaneKernels& before = lane_kernels();
+  for (const LaneKernels* set : all_lane_kernels()) {
+    use_lane_kernels(*set);
+    for (const auto& [access, text] : accesses) {
+      Bench bench(kernel("mov.u32 %r2, 77;" + addresses + access + " st.global.u32 [%rd5], %r2;",
+                         ".shared .u32 cell;\n"));
+      const auto in = bench.upload(std::vector<std::uint32_t>(4, 3), "in");
+      const auto out = bench.upload(std::vector<std::uint32_t>(12, 9), "out");
+      const LaunchSummary summary = bench.run("k", {1}, {3}, {}, in, out);
+      EXPECT_EQ(summary.fault_count, 2u) << access;
+      ASSERT_EQ(summary.faults.size(), 1u) << access;
+      EXPECT_THAT(summary.faults[0].text, HasSubstr(text));
+      const auto got = bench.download<std::uint32_t>(out, 12);
+      EXPECT_EQ(got[0], 0u);
+      EXPECT_EQ(got[4], text[0] == 's' ? 0u : 3u);
+      EXPECT_EQ(got[8], 0u);
+    }
+  }
+  use_lane_kernels(before);
+}
+
+// --- the record of initialised bytes
+// ----------------------------------------------------------------------
+
+TEST(Initialised, BytesAsTheyAreMarked) {
   MemoryMap map(1 << 20);
   Allocation& a = *map.find(map.allocate(100, "a"));
-  EXPECT_TRUE(a.initialised().empty());
+  EXPECT_FALSE(a.initialised(0, 1));
+  EXPECT_FALSE(map.all_initialised());
   a.mark_initialised(10, 10);
   a.mark_initialised(40, 10);
-  EXPECT_EQ(a.initialised().size(), 2u);
-  a.mark_initialised(20, 20);  // closes the gap
-  ASSERT_EQ(a.initialised().size(), 1u);
-  EXPECT_EQ(a.initialised()[0].begin, 10u);
-  EXPECT_EQ(a.initialised()[0].end, 50u);
+  EXPECT_TRUE(a.initialised(12, 8));
+  EXPECT_FALSE(a.initialised(12, 9));
+  a.mark_initialised(15, 25);  // closes the gap
+  EXPECT_TRUE(a.initialised(10, 40));
+  EXPECT_FALSE(a.initialised(9, 1));
+  EXPECT_FALSE(a.initialised(50, 1));
+  a.mark_initialised(0, 10);
   EXPECT_FALSE(a.fully_initialised());
-  a.mark_initialised(0, 100);
+  a.mark_initialised(50, 1000);  // what lies past the end is left out
   EXPECT_TRUE(a.fully_initialised());
+  EXPECT_TRUE(map.all_initialised());
+}
+
+TEST(Initialised, ScatteredBytesTakeTimeInProportion) {
+  constexpr std::uint64_t kBytes = 8 << 20;
+  MemoryMap map(kBytes);
+  Allocation& a = *map.find(map.allocate(kBytes, "a"));
+  for (std::uint64_t i = 0; i < kBytes; i += 8) a.mark_initialised(i, 4);
+  EXPECT_TRUE(a.initialised(kBytes - 8, 4));
+  EXPECT_FALSE(a.initialised(kBytes - 4, 1));
+  for (std::uint64_t i = kBytes; i != 0; i -= 8) a.mark_initialised(i - 4, 4);
+  EXPECT_TRUE(a.fully_initialised());
+}
+
+TEST(Initialised, CopiesOnTheDeviceAreAsDefinedAsTheirSource) {
+  Machine machine(tilescope::testing::h200());
+  const std::vector<char> data(300, 1);
+  const auto defined = [&](std::uint64_t at) {
+    std::string text;
+    const Allocation& a = *machine.memory().find(at);
+    for (std::uint64_t i = 0; i < a.bytes(); ++i) text += a.initialised(i, 1) ? '1' : '.';
+    return text;
+  };
+  const auto full = machine.allocate(300, "full"), empty = machine.allocate(300, "empty"),
+             some = machine.allocate(300, "some");
+  machine.copy_to_device(full, data.data(), 300);
+  machine.copy_to_device(some + 100, data.data(), 70);
+  // Undefined bytes make what they are copied over undefined, whatever the alignment.
+  machine.copy_on_device(full + 7, some + 90, 100);
+  EXPECT_EQ(defined(full), std::string(7, '1') + std::string(10, '.') + std::string(70, '1') +
+                               std::string(20, '.') + std::string(193, '1'));
+  machine.copy_on_device(full, empty, 300);
+  EXPECT_EQ(defined(full), std::string(300, '.'));
+  machine.copy_on_device(empty + 1, some + 150, 40);
+  EXPECT_EQ(defined(empty), "." + std::string(20, '1') + std::string(279, '.'));
+  // Within one allocation, overlapping in both directions.
+  machine.copy_on_device(some + 60, some + 95, 130);
+  EXPECT_EQ(defined(some), std::string(65, '.') + std::string(70, '1') + std::string(165, '.'));
+  machine.copy_on_device(some + 10, some, 200);
+  EXPECT_EQ(defined(some), std::string(75, '.') + std::string(70, '1') + std::string(155, '.'));
+  machine.fill(some, 0, 300);
+  EXPECT_EQ(defined(some), std::string(300, '1'));
 }
 
 }  // namespace

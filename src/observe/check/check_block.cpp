@@ -36,8 +36,8 @@ LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch)
       describer(info),
       places(launch.program),
       values(launch.program),
-      contents(launch.memory),
-      summary(launch.memory, launch.program) {
+      summary(launch.memory, launch.program),
+      all_initialised(launch.memory.all_initialised()) {
   if (orders_blocks(launch.program)) grid_order.emplace(values);
   for (const emulator::InstructionInfo& instruction : launch.program.instructions()) {
     read_rules.push_back(read_rule(*instruction.source));
@@ -153,7 +153,7 @@ void CheckBlock::shared_access(const Access& access, const LaneCells& cells) {
 }
 
 void CheckBlock::global_access(const Access& access, const LaneCells& cells) {
-  if (reads(access.kind) && !launch_.contents.all_full() && !launch_.only_stores(access)) {
+  if (reads(access.kind) && !launch_.all_initialised && !launch_.only_stores(access)) {
     check_global_contents(access, cells);
   }
   races_.access(access, cells, global_);
@@ -164,19 +164,18 @@ void CheckBlock::check_global_contents(const Access& access, const LaneCells& ce
   const std::uint64_t base = base_address(access);
   const bool all = std::all_of(cells.runs.begin(), cells.runs.end(), [&](const Run& run) {
     const std::uint64_t address = base + static_cast<std::uint64_t>(run.offset);
-    const GlobalContents::Region* region = launch_.contents.find(address);
-    return region == nullptr || region->full ||
-           region->flags.all(address - region->begin, run.bytes);
+    const emulator::Allocation* in = launch_.info.memory.find(address);
+    return in == nullptr || in->initialised(address - in->address(), run.bytes);
   });
   if (all) return;
   // Defined are also the bytes that this block has written.
   struct Flags {
-    const GlobalContents::Region& region;
+    const emulator::Allocation& in;
     GlobalShadow& shadow;
     std::uint32_t start;
     bool one(std::uint64_t offset) const {
-      if (region.flags.all(offset, 1)) return true;
-      const std::uint64_t address = region.begin + offset;
+      if (in.initialised(offset, 1)) return true;
+      const std::uint64_t address = in.address() + offset;
       const ShadowPage* page = shadow.page(address);
       if (page == nullptr) return true;  // no room to remember: do not judge
       const std::uint64_t in_page = address % ShadowPage::kBytes;
@@ -199,10 +198,10 @@ void CheckBlock::check_global_contents(const Access& access, const LaneCells& ce
   for (LaneMask m = access.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t address = access.addresses[lane];
-    const GlobalContents::Region* region = launch_.contents.find(address);
-    if (region == nullptr || region->full) continue;
-    const Flags flags{*region, global_, order_.block_start()};
-    if (reads_undefined(flags, address - region->begin, access.bytes,
+    const emulator::Allocation* in = launch_.info.memory.find(address);
+    if (in == nullptr || in->fully_initialised()) continue;
+    const Flags flags{*in, global_, order_.block_start()};
+    if (reads_undefined(flags, address - in->address(), access.bytes,
                         launch_.read_rules[access.instruction])) {
       undefined(access, lane);
     }
@@ -213,7 +212,7 @@ void CheckBlock::local_access(const Access& access) {
   auto& warp = local_contents_[access.warp];
   for (LaneMask m = access.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    ByteFlags& flags = warp[static_cast<std::size_t>(lane)];
+    emulator::ByteFlags& flags = warp[static_cast<std::size_t>(lane)];
     const std::uint64_t address = access.addresses[lane];
     flags.grow(address + access.bytes);
     if (reads(access.kind) &&
@@ -305,7 +304,8 @@ void CheckBlock::async_group(const emulator::AsyncGroup& group) {
 void CheckBlock::frame_entry(const emulator::FrameEntry& entry) {
   if (entry.local_bytes == 0) return;
   for (LaneMask m = entry.mask; m != 0; m &= m - 1) {
-    ByteFlags& flags = local_contents_[entry.warp][static_cast<std::size_t>(std::countr_zero(m))];
+    emulator::ByteFlags& flags =
+        local_contents_[entry.warp][static_cast<std::size_t>(std::countr_zero(m))];
     flags.grow(entry.local_base + entry.local_bytes);
     flags.clear(entry.local_base, entry.local_bytes);
   }

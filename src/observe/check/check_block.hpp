@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "emulator/byte_flags.hpp"
 #include "emulator/events.hpp"
 #include "observe/check/fault_findings.hpp"
 #include "observe/check/grid_order.hpp"
 #include "observe/check/grid_summary.hpp"
-#include "observe/check/initialised.hpp"
 #include "observe/check/race_checker.hpp"
 #include "observe/check/undefined_reads.hpp"
 #include "observe/describe.hpp"
@@ -28,11 +28,11 @@ struct LaunchChecks {
   Describer describer;
   PlaceTable places;
   StoreValues values;
-  GlobalContents contents;
   GridSummary summary;
   std::optional<GridOrder> grid_order;  ///< where the program orders its blocks itself
   std::vector<ReadRule> read_rules;     ///< by instruction
   bool has_fences = false;
+  bool all_initialised;  ///< all global memory, when the launch began
 
   // merged from the blocks
   RaceLog races;
@@ -84,9 +84,9 @@ class CheckBlock : public emulator::BlockObserver {
   RaceChecker races_;
   SharedShadow shared_;
   GlobalShadow global_;
-  ByteFlags shared_contents_;
-  std::vector<std::array<ByteFlags, emulator::kWarpSize>> local_contents_;  ///< by warp
-  std::vector<LaneCells> cells_;                                            ///< by instruction
+  emulator::ByteFlags shared_contents_;
+  std::vector<std::array<emulator::ByteFlags, emulator::kWarpSize>> local_contents_;  ///< by warp
+  std::vector<LaneCells> cells_;  ///< by instruction
   std::vector<WarpCopies> copies_;
   PendingReads pending_reads_;
   UndefinedReads undefined_;

@@ -13,24 +13,11 @@ namespace {
 
 /// Bytes that the launch has written hold values from now on.
 void keep_contents(const GridSummary& summary, emulator::MemoryMap& memory) {
-  std::uint64_t begin = 0, end = 0;
-  const auto flush = [&] {
-    if (end == begin) return;
-    emulator::Allocation* allocation = memory.find(begin);
-    if (allocation != nullptr)
-      allocation->mark_initialised(begin - allocation->address(), end - begin);
-  };
-  const emulator::Allocation* in = nullptr;
+  emulator::Allocation* in = nullptr;
   summary.for_written([&](std::uint64_t address, std::uint64_t bytes) {
     if (in == nullptr || address - in->address() >= in->bytes()) in = memory.find(address);
-    if (in == nullptr || in->fully_initialised()) return;
-    if (address != end) {
-      flush();
-      begin = address;
-    }
-    end = address + bytes;
+    if (in != nullptr) in->mark_initialised(address - in->address(), bytes);
   });
-  flush();
 }
 
 /// Does the kernel have an effect that leaves memory alone: printing, trapping?

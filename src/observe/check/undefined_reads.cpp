@@ -7,29 +7,10 @@
 
 namespace tilescope::observe {
 
-GlobalContents::GlobalContents(const emulator::MemoryMap& memory) {
-  for (const auto& [address, allocation] : memory.allocations()) {
-    Region region{address, allocation.bytes(), true, {}};
-    // What the kernel heap holds is not followed.
-    if (!allocation.fully_initialised() &&
-        allocation.kind() != emulator::AllocationKind::device_heap) {
-      region.full = all_full_ = false;
-      region.flags.reset(allocation.bytes());
-      for (const emulator::ByteRange& range : allocation.initialised()) {
-        region.flags.set(range.begin, range.end - range.begin);
-      }
-    }
-    regions_.push_back(std::move(region));
-  }
-}
-
-const GlobalContents::Region* GlobalContents::find(std::uint64_t address) const {
-  auto after =
-      std::upper_bound(regions_.begin(), regions_.end(), address,
-                       [](std::uint64_t a, const Region& region) { return a < region.begin; });
-  if (after == regions_.begin()) return nullptr;
-  --after;
-  return address - after->begin < after->bytes ? &*after : nullptr;
+ReadRule read_rule(const ptx::Instruction& instruction) {
+  const bool real =
+      instruction.opcode == ptx::Opcode::ld && ptx::is_float(instruction.modifiers.type());
+  return real ? ReadRule::every_byte : ReadRule::one_byte;
 }
 
 void UndefinedReads::add(emulator::InstructionId id, emulator::Space space, const Example& example,

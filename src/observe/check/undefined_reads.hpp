@@ -4,46 +4,37 @@
 // thread that nothing orders after it is a race, which is reported as one; it is undefined for
 // certain when the write is ordered after it, or never comes. So candidates wait for the write
 // (PendingReads). Global memory: what the host or an earlier
-// launch has written is defined; so is what the block itself wrote before. A byte that another
-// block of the same launch writes is no undefined read: whether it comes in time is a question of
-// order, which the race check answers. So candidates wait until the launch has ended.
+// launch has written is defined (Allocation::initialised); so is what the block itself wrote
+// before. A byte that another block of the same launch writes is no undefined read: whether it
+// comes in time is a question of order, which the race check answers. So candidates wait until the
+// launch has ended.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <set>
 #include <vector>
 
 #include "emulator/events.hpp"
-#include "emulator/memory_map.hpp"
 #include "observe/access_tag.hpp"
 #include "observe/check/block_order.hpp"
 #include "observe/check/grid_summary.hpp"
-#include "observe/check/initialised.hpp"
 #include "observe/check/lane_cells.hpp"
 #include "observe/describe.hpp"
+#include "ptx/instruction.hpp"
 
 namespace tilescope::observe {
 
-/// What the global memory of a launch holds when it begins. Not changed while blocks run.
-class GlobalContents {
- public:
-  explicit GlobalContents(const emulator::MemoryMap& memory);
+/// What makes a read a defined one. Copies of structures move their padding along: so for integers
+/// and plain bits one defined byte is enough, and only floating point needs every byte.
+enum class ReadRule : std::uint8_t { one_byte, every_byte };
+ReadRule read_rule(const ptx::Instruction& instruction);
 
-  struct Region {
-    std::uint64_t begin, bytes;
-    bool full;
-    ByteFlags flags;  ///< empty where full
-  };
-  /// Null outside all allocations.
-  const Region* find(std::uint64_t address) const;
-  bool all_full() const { return all_full_; }
-
- private:
-  std::vector<Region> regions_;
-  bool all_full_ = true;
-};
+/// `flags` has all(offset, bytes) and any(offset, bytes): which bytes are defined.
+template <class Flags>
+bool reads_undefined(const Flags& flags, std::uint64_t offset, std::uint32_t bytes, ReadRule rule) {
+  return rule == ReadRule::every_byte ? !flags.all(offset, bytes) : !flags.any(offset, bytes);
+}
 
 /// Folded by instruction; the examples of the lowest blocks and addresses stay.
 class UndefinedReads {
