@@ -1,6 +1,8 @@
 # Flags that every target of this project shares. Private to the build: none is installed.
+# Where files are compiled together, a local name may equal one of another file: no -Wshadow there.
 add_library(tilescope_options INTERFACE)
-target_compile_options(tilescope_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+target_compile_options(tilescope_options INTERFACE -Wall -Wextra -Wpedantic
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>
   -Wnon-virtual-dtor -Woverloaded-virtual
   -Wno-missing-field-initializers)  # designated initialisers leave defaults on purpose
 if(TILESCOPE_WERROR)

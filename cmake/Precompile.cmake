@@ -20,20 +20,29 @@ endfunction()
 set(tilescope_common_headers <algorithm> <array> <bit> <cmath> <cstdint> <cstring> <functional> <map>
   <memory> <optional> <span> <string> <string_view> <vector> <fmt/format.h>)
 
-# Compiles the files of a target in batches, each as one file: a batch reads its headers and
+# Compiles the files of a folder in batches, each as one file: a batch reads its headers and
 # instantiates its templates once, which saves most of the time that the command takes. The presets
 # ask for it. Turn it off (-DTILESCOPE_UNITY_BUILD=OFF) to change one file again and again.
-# Within a batch, names in anonymous namespaces must differ. The folders below are left out: the
-# files of each have the same structure, on purpose, with the same private names.
-set(tilescope_separate_folders device/cuda operations/gemm/hopper ptx)
+# Names in anonymous namespaces must differ within a folder. Some folders are left out: their files
+# have the same structure, on purpose, with the same private names; or each has options of its own.
+set(tilescope_separate_folders device/cuda operations/gemm/hopper ptx emulator)
+set(tilescope_batch_size 12)
 function(tilescope_unite target)
-  if(TILESCOPE_UNITY_BUILD)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
-    # A local name hides nothing of its own file when it equals a name of another file.
-    target_compile_options(${target} PRIVATE -Wno-shadow)
-    foreach(folder IN LISTS tilescope_separate_folders)
-      file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp")
-      set_source_files_properties(${files} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endforeach()
+  if(NOT TILESCOPE_UNITY_BUILD)
+    return()
   endif()
+  string(REPLACE ";" "|" separate "${tilescope_separate_folders}")
+  get_target_property(files ${target} SOURCES)
+  foreach(file IN LISTS files)
+    if(NOT file MATCHES "/src/(.*)/[^/]*$" OR file MATCHES "/src/(${separate})/")
+      continue()
+    endif()
+    string(REGEX REPLACE ".*/src/(.*)/[^/]*$" "\\1" folder "${file}")
+    string(REPLACE "/" "_" folder "${folder}")
+    math(EXPR batch "0${files_of_${folder}}")
+    math(EXPR files_of_${folder} "${batch} + 1")
+    math(EXPR batch "${batch} / ${tilescope_batch_size}")
+    set_source_files_properties("${file}" PROPERTIES UNITY_GROUP ${folder}_${batch})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()

@@ -13,8 +13,6 @@
 namespace tilescope::report {
 namespace {
 
-constexpr std::size_t columns = 80;
-
 /// Empty for a finding about no line.
 std::string place_text(const FindingAccess& access) {
   if (access.place.line == 0 && access.ptx_line == 0) return "";
@@ -36,13 +34,14 @@ std::string access_text(const FindingAccess& access, SourceTexts& sources) {
   const std::string quoted = sources.line(access.place.file, access.place.line);
   if (!quoted.empty()) {
     constexpr std::size_t margin = 8;
-    text += fmt::format("{:>5} | {}\n", access.place.line, clipped(quoted, columns - margin));
+    text +=
+        fmt::format("{:>5} | {}\n", access.place.line, clipped(quoted, terminal_columns - margin));
   }
   return text + actor_text(access);
 }
 
 std::string paragraph(std::string_view text) {
-  return "  " + hang(text, 2, columns - 2) + '\n';
+  return "  " + hang(text, 2, terminal_columns - 2) + '\n';
 }
 
 std::string sentence(std::string text) {
@@ -115,7 +114,7 @@ std::string findings_text(const std::vector<Finding>& findings, SourceTexts& sou
     }
     text += hang(fmt::format("{} more of kind {}{}, in lines {} (--json has all)",
                              group.size() - shown, to_string(finding.kind), about, lines),
-                 0, columns) +
+                 0, terminal_columns) +
             "\n\n";
   }
   return text;

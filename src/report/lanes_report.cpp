@@ -20,7 +20,6 @@ using emulator::Space;
 using observe::LaneSample;
 
 constexpr int banks = 32, word_bytes = 4;
-constexpr std::size_t columns = 80;
 
 std::string_view verb(AccessKind kind) {
   switch (kind) {
@@ -190,7 +189,7 @@ std::string lanes_report(const std::vector<LaneSample>& samples, const Dim3& blo
       file = &sample.place.file;
       text += text.empty() ? "" : "\n";
       text += fmt::format("{}:{}: {}\n", sample.place.file, line,
-                          clipped(sources.line(sample.place.file, line), columns));
+                          clipped(sources.line(sample.place.file, line), terminal_columns));
     }
     // Unrolled copies of one access look alike.
     const bool known_shape = std::any_of(

@@ -12,8 +12,8 @@
 namespace tilescope::report {
 namespace {
 
-constexpr std::size_t name_width = 42;
-constexpr int columns = 78;
+constexpr std::size_t candidate_width = 42;
+constexpr int text_columns = 78;
 
 std::string time_text(double ms) {
   return ms > 0.0 ? format_duration(ms * 1e-3) : "-";
@@ -60,10 +60,10 @@ std::string_view verdict_name(TuneVerdict verdict) {
 
 // A name of any length before columns at fixed places.
 std::string named_row(const std::string& name, const std::string& rest) {
-  std::string lines = hang(name, 2, name_width);
+  std::string lines = hang(name, 2, candidate_width);
   const std::size_t last = lines.rfind('\n') == std::string::npos ? 0 : lines.rfind('\n') + 1;
   const std::size_t length = lines.size() - last;
-  lines.append(name_width > length ? name_width - length : 0, ' ');
+  lines.append(candidate_width > length ? candidate_width - length : 0, ' ');
   return lines + ' ' + rest + '\n';
 }
 
@@ -85,15 +85,15 @@ std::string summary(const TuneReport& report) {
     text = "the model's choice is not right";
   }
   text += report.file.empty() ? "; not kept" : "; kept in " + report.file;
-  return hang(text, 2, columns) + '\n';
+  return hang(text, 2, text_columns) + '\n';
 }
 
 }  // namespace
 
 std::string tuning_table(const TuneReport& report) {
   const double model_ms = report.candidates.empty() ? 0.0 : report.candidates.front().time_ms;
-  std::string text = hang(report.product, 2, columns) + '\n';
-  text += fmt::format("{:<{}} {:>9} {:>9} {:>7} {}\n", "candidate", name_width, "predicted",
+  std::string text = hang(report.product, 2, text_columns) + '\n';
+  text += fmt::format("{:<{}} {:>9} {:>9} {:>7} {}\n", "candidate", candidate_width, "predicted",
                       "measured", "x model", "verdict");
   for (const TuneCandidate& candidate : report.candidates) {
     const bool is_timed = candidate.time_ms > 0.0 && model_ms > 0.0;
@@ -103,7 +103,8 @@ std::string tuning_table(const TuneReport& report) {
                               time_text(candidate.time_ms),
                               is_timed ? fmt::format("{:.3f}", model_ms / candidate.time_ms) : "-",
                               verdict_text(candidate)));
-    if (!candidate.reason.empty()) text += "  " + hang(candidate.reason, 2, columns - 2) + '\n';
+    if (!candidate.reason.empty())
+      text += "  " + hang(candidate.reason, 2, text_columns - 2) + '\n';
   }
   return text + summary(report);
 }
@@ -133,13 +134,13 @@ std::string tuned_list(const std::vector<TunedMatmul>& products) {
     // A file's words may be anybody's.
     if (product.device != device) text += printable(product.device) + '\n';
     device = product.device;
-    text += "  " + hang(printable(product.product), 4, columns - 2) + '\n';
+    text += "  " + hang(printable(product.product), 4, text_columns - 2) + '\n';
     const std::string taken =
         product.note.empty() ? product.variant : product.variant + ' ' + product.note;
     text += "    " +
             hang(fmt::format("{}: {}; model's {}: {}", printable(taken), time_text(product.time_ms),
                              printable(product.model), time_text(product.model_time_ms)),
-                 6, columns - 4) +
+                 6, text_columns - 4) +
             '\n';
   }
   return text;

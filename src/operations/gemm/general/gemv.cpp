@@ -11,7 +11,7 @@
 namespace tilescope::operations {
 namespace {
 
-constexpr int block_threads = 256;  // as in the kernel
+constexpr int gemv_threads = 256;  // as in the kernel
 constexpr std::uint64_t widest_load = 16;
 
 class GemvRun final : public GemmRun {
@@ -19,7 +19,7 @@ class GemvRun final : public GemmRun {
   GemvRun(Device& device, const GemmProblem& problem)
       : device_(device), problem_(problem), vector_(*as_gemv(problem)) {
     const int rows = gemv_rows(vector_, problem.batch, device.properties());
-    launch_ = flat_launch(groups_of(vector_.rows, rows), block_threads);
+    launch_ = flat_launch(groups_of(vector_.rows, rows), gemv_threads);
     launch_.grid.y = static_cast<std::uint32_t>(problem.batch);
     kernel(widest_load);
   }
