@@ -31,7 +31,7 @@ std::int64_t size() {
 
 void run(benchmark::State& state, const std::string& rung, Watch watch) {
   const auto device = std::make_shared<device::EmulatedDevice>();
-  operations::ProblemOptions problem;
+  ProblemOptions problem;
   problem.size = size();
   const auto operation = operations::make_operation("matmul", problem);
   const auto variants = operation->variants();

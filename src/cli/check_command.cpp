@@ -1,111 +1,58 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <tilescope/check.hpp>
 
 #include "base/format.hpp"
-#include "base/signals.hpp"
 #include "cli/command.hpp"
-#include "cli/emulated_target.hpp"
-#include "cli/exit_code.hpp"
-#include "observe/check/check_observer.hpp"
-#include "observe/findings.hpp"
-#include "report/device_report.hpp"
+#include "cli/target_arguments.hpp"
 #include "report/findings_report.hpp"
 #include "report/wrap.hpp"
 
 namespace tilescope::cli {
 namespace {
 
-/// What the launches of a run gave.
-struct Checked {
-  std::vector<Finding> findings;
-  std::string limitation;
-  RunEnd end;
-  bool refused = false;  ///< the launch cannot be made
-};
-
 struct CheckCommand {
   TargetArguments arguments;
   std::string json;
 
   int run() const {
-    EmulatedTarget target(arguments);
-    const CancelScope cancel;
-    const Checked checked = check(target);
-    if (json != "-") print(text(target, checked));
-    write_json(as_json(target, checked), json);
-    if (checked.end.end == emulator::LaunchEnd::cancelled) return CancelScope::exit_code();
-    const bool failed = !checked.findings.empty() || !checked.end.complete();
-    return failed ? static_cast<int>(ErrorKind::wrong_result) : 0;
+    const CheckResult result = arguments.inspect([&](const InspectOptions& options) {
+      return check(arguments.target(), arguments.launch.description(), options);
+    });
+    report::SourceTexts sources(result.sources);
+    if (json != "-") print(text(result, sources));
+    write_json(as_json(result, sources), json);
+    if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
+    return result.clean() ? 0 : static_cast<int>(ErrorKind::wrong_result);
   }
 
-  Checked check(EmulatedTarget& target) const {
-    Checked checked;
-    try {
-      target.require_launchable();
-    } catch (const Error& error) {
-      checked.refused = true;
-      checked.findings.push_back(
-          {.kind = FindingKind::illegal_launch, .facts = LaunchRefusal{error.what()}});
-      return checked;
+  static std::string text(const CheckResult& result, report::SourceTexts& sources) {
+    std::string text = fmt::format("check {} on {}\n", result.target, result.device);
+    text += report::findings_text(result.findings, sources);
+    const std::string foot = report::findings_foot(result.findings);
+    if (result.ran.ending == Ending::refused) return text + foot + '\n';
+    if (!result.limitation.empty()) text += report::hang(result.limitation, 0, 80) + '\n';
+    if (result.ran.ending == Ending::interrupted) {
+      text += "interrupted: what was found until then\n";
     }
-    observe::CheckObserver checker;
-    target.run({.observers = {&checker},
-                .print = [](std::string_view printed) { fmt::print(stderr, "{}", printed); },
-                .after_launch =
-                    [&](const emulator::LaunchSummary& summary) {
-                      checked.end.add(summary);
-                      checked.findings.insert(checked.findings.end(), checker.findings().begin(),
-                                              checker.findings().end());
-                      if (checked.limitation.empty()) checked.limitation = checker.limitation();
-                    }});
-    observe::fold(checked.findings);
-    if (arguments.target.ends_with(".ptx")) {
-      for (Finding& finding : checked.findings) {
-        place_in_ptx(finding.first);
-        if (finding.second) place_in_ptx(*finding.second);
-      }
-    }
-    if (!is_kernel_file(arguments.target)) {
-      // Ours write nothing where there is nothing to write: a list of one element backwards.
-      std::erase_if(checked.findings, [](const Finding& finding) {
-        return finding.kind == FindingKind::wrote_nothing;
-      });
-    }
-    return checked;
+    return text + fmt::format("{}; {} block{}, {} warp instructions{}\n", foot,
+                              format_count(result.ran.blocks), result.ran.blocks == 1 ? "" : "s",
+                              format_count(result.ran.warp_instructions),
+                              result.complete() ? "" : " (a part of the run)");
   }
 
-  /// PTX without a line table is its own source.
-  void place_in_ptx(FindingAccess& access) const {
-    if (access.place.line == 0) access.place = {arguments.target, access.ptx_line};
-  }
-
-  static std::string text(EmulatedTarget& target, const Checked& checked) {
-    std::string text = fmt::format("check {} on {}\n", target.title(), target.device().id());
-    text += report::findings_text(checked.findings, target.sources());
-    if (checked.refused) return text + report::findings_foot(checked.findings) + '\n';
-    if (!checked.limitation.empty()) text += report::hang(checked.limitation, 0, 80) + '\n';
-    const bool interrupted = checked.end.end == emulator::LaunchEnd::cancelled;
-    if (interrupted) text += "interrupted: what was found until then\n";
-    text +=
-        fmt::format("{}; {} block{}, {} warp instructions{}\n",
-                    report::findings_foot(checked.findings), format_count(checked.end.blocks),
-                    checked.end.blocks == 1 ? "" : "s", format_count(checked.end.warp_instructions),
-                    checked.end.complete() ? "" : " (a part of the run)");
-    return text;
-  }
-
-  static nlohmann::json as_json(EmulatedTarget& target, const Checked& checked) {
+  static nlohmann::json as_json(const CheckResult& result, report::SourceTexts& sources) {
     return {{"version", 1},
             {"command", "check"},
-            {"target", target.title()},
-            {"device", target.device().id()},
-            {"complete", checked.end.complete() && !checked.refused},
-            {"limitation", checked.limitation},
-            {"launches", checked.end.launches},
-            {"blocks", checked.end.blocks},
-            {"warp_instructions", checked.end.warp_instructions},
-            {"reports", report::findings_json(checked.findings, target.sources())}};
+            {"target", result.target},
+            {"device", result.device},
+            {"complete", result.complete()},
+            {"limitation", result.limitation},
+            {"launches", result.ran.launches},
+            {"blocks", result.ran.blocks},
+            {"warp_instructions", result.ran.warp_instructions},
+            {"reports", report::findings_json(result.findings, sources)}};
   }
 };
 

@@ -52,10 +52,13 @@ void print(const std::string& text) {
   }
 }
 
-void note(const std::string& line) {
+void print_to_stderr(std::string_view text) {
   // Where it cannot be written there is nobody to tell, and the exit code says enough.
-  const std::string text = line + '\n';
   [[maybe_unused]] const std::size_t written = std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void note(const std::string& line) {
+  print_to_stderr(line + '\n');
 }
 
 void tell_cache_failure() {

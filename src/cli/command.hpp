@@ -53,6 +53,9 @@ void write_json(const nlohmann::json& json, const std::string& target);
 /// Writes to standard output; throws Error(bad_input) if that fails (a full disk).
 void print(const std::string& text);
 
+/// Writes to standard error as it is.
+void print_to_stderr(std::string_view text);
+
 /// Writes a line to standard error.
 void note(const std::string& line);
 

@@ -7,9 +7,9 @@
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
-#include "cli/emulated_target.hpp"
 #include "cli/problem_arguments.hpp"
-#include "cli/user_kernel.hpp"
+#include "inspect/open_device.hpp"
+#include "inspect/rung_subject.hpp"
 #include "measure/ladder.hpp"
 #include "operations/registry.hpp"
 #include "report/ladder_report.hpp"
@@ -21,16 +21,16 @@ namespace {
 struct LadderCommand {
   std::string operation, device = "auto", json;
   std::vector<std::string> variants;
-  operations::ProblemOptions problem;
+  ProblemOptions problem;
   int samples = 9;
   bool list = false, profile = false;
 
   int run() const {
     if (list) return print_list(*operations::make_operation(operation, smallest(problem)));
-    const std::shared_ptr<Device> opened = open_for_kernels(device, nullptr);
+    const std::shared_ptr<Device> opened = inspect::open_for_kernels(device);
     const bool counted = opened->kind() == DeviceKind::emulated;
     const auto made = operations::make_operation(
-        operation, counted ? emulated_size(operation, problem) : problem);
+        operation, counted ? inspect::emulated_size(operation, problem) : problem);
     std::vector<std::string> names;
     for (const std::string& name : variants) names.push_back(made->variant_name(name));
     if (device == "auto" && counted) {
@@ -89,7 +89,7 @@ struct LadderCommand {
   }
 
   // The names of the rungs depend on nothing else, and this problem is made at once.
-  static operations::ProblemOptions smallest(const operations::ProblemOptions& problem) {
+  static ProblemOptions smallest(const ProblemOptions& problem) {
     return {.size = 1, .precision = problem.precision};
   }
 

@@ -43,27 +43,21 @@ void LaunchArguments::add_to(CLI::App& app) {
       ->group(group);
 }
 
-bool LaunchArguments::any() const {
-  return !file.empty() || !kernel.empty() || !grid.empty() || !block.empty() ||
-         shared_given->count() > 0 || cooperative || !defines.empty() || !includes.empty() ||
-         !arguments.empty();
-}
-
-inspect::LaunchDescription LaunchArguments::description() const {
-  inspect::LaunchDescription d;
-  if (!file.empty()) d = inspect::read_launch_file(file);
+LaunchDescription LaunchArguments::description() const {
+  LaunchDescription d;
+  if (!file.empty()) d = read_launch_file(file);
   if (!kernel.empty()) d.kernel = kernel;
-  if (!grid.empty()) d.grid = inspect::parse_extents(grid, "grid");
-  if (!block.empty()) d.block = inspect::parse_extents(block, "block");
+  if (!grid.empty()) d.grid = parse_extents(grid, "grid");
+  if (!block.empty()) d.block = parse_extents(block, "block");
   if (shared_given->count() > 0) d.shared_bytes = shared;
   d.cooperative = d.cooperative || cooperative;
-  for (const std::string& text : defines) d.defines.push_back(inspect::parse_define(text));
+  for (const std::string& text : defines) d.defines.push_back(parse_define(text));
   d.include_directories.insert(d.include_directories.end(), includes.begin(), includes.end());
   if (!arguments.empty() && !d.arguments.empty()) {
     throw Error(ErrorKind::usage,
                 fmt::format("--arg and the \"args\" of {} exclude each other", quoted(file)));
   }
-  for (const std::string& text : arguments) d.arguments.push_back(inspect::parse_argument(text));
+  for (const std::string& text : arguments) d.arguments.push_back(parse_argument(text));
   return d;
 }
 

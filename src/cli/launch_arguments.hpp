@@ -4,9 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <tilescope/launch_description.hpp>
 #include <vector>
-
-#include "inspect/launch_description.hpp"
 
 namespace tilescope::cli {
 
@@ -19,11 +18,9 @@ struct LaunchArguments {
   CLI::Option* shared_given = nullptr;
 
   void add_to(CLI::App& app);
-  /// Whether any of the options was given.
-  bool any() const;
   /// The launch: --launch FILE.json, then the options over it. Throws Error(usage) when
   /// arguments come from both.
-  inspect::LaunchDescription description() const;
+  LaunchDescription description() const;
 };
 
 }  // namespace tilescope::cli

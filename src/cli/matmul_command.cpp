@@ -16,7 +16,6 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/matmul_inputs.hpp"
 #include "io/resumable_npy.hpp"
 #include "operations/gemm/dispatch/gemm_variants.hpp"

@@ -2,7 +2,7 @@
 
 namespace tilescope::cli {
 
-void add_problem_options(CLI::App& command, operations::ProblemOptions& options) {
+void add_problem_options(CLI::App& command, ProblemOptions& options) {
   const auto number = [&](const char* flags, std::optional<std::int64_t>& target,
                           const char* help) {
     command.add_option(flags, target, help)->type_name("N")->group("Problem");

@@ -9,6 +9,6 @@ namespace tilescope::cli {
 
 /// Adds --size, --rows, ... and --seed to `command`; which of them an operation takes is checked
 /// when the problem is made.
-void add_problem_options(CLI::App& command, operations::ProblemOptions& options);
+void add_problem_options(CLI::App& command, ProblemOptions& options);
 
 }  // namespace tilescope::cli

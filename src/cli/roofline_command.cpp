@@ -23,7 +23,7 @@ using report::RooflinePoint;
 struct RooflineCommand {
   ReasoningOptions options;
   std::string operation, results, rate;
-  operations::ProblemOptions problem;
+  ProblemOptions problem;
   double flops = 0, bytes = 0, flop_per_byte = 0, peak_gflops = 0, bandwidth_gb = 0;
   CLI::Option *flops_given = nullptr, *bytes_given = nullptr;
 

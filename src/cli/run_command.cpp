@@ -1,15 +1,10 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
+#include <tilescope/run.hpp>
 
-#include "base/format.hpp"
-#include "base/signals.hpp"
 #include "cli/command.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/launch_arguments.hpp"
-#include "cli/user_kernel.hpp"
-#include "device/emulated/emulated_device.hpp"
+#include "cli/target_arguments.hpp"
 #include "report/run_report.hpp"
 
 namespace tilescope::cli {
@@ -22,66 +17,26 @@ struct RunCommand {
   std::uint64_t max_instructions = 0;
 
   int run() const {
-    if (!is_kernel_file(file)) {
-      throw Error(ErrorKind::usage, fmt::format("run takes a .cu or .ptx file, not \"{}\"", file));
-    }
-    const inspect::LaunchDescription description = launch.description();
-    std::string why;
-    const std::shared_ptr<Device> opened = open_for_kernels(device, &why);
-    if (opened->kind() == DeviceKind::cpu) {
-      throw Error(ErrorKind::usage, "the cpu device runs no kernels; use --device emulated");
-    }
-    if (auto* emulated = dynamic_cast<device::EmulatedDevice*>(opened.get())) {
-      emulated->set_options({.max_instructions = max_instructions,
-                             .cancel = CancelScope::flag(),
-                             .print = [this](std::string_view text) { show_print(text); }});
-    }
-    UserKernel kernel(*opened, file, description, launch.command);
-    const CancelScope cancel;  // from here on: the compiler does not look at the flag
-    double ms = 0.0;
-    std::string failure;
-    try {
-      ms = kernel.run();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::wrong_result || on_gpu(*opened)) throw;
-      failure = error.what();
-    }
-    const report::RunContext context{.kernel = kernel.kernel().name(),
-                                     .launch = kernel.launch(),
-                                     .device_id = opened->id(),
-                                     .device = opened->properties(),
-                                     .time_ms = on_gpu(*opened) ? std::optional(ms) : std::nullopt};
-    std::vector<inspect::ArraySummary> arrays = kernel.arrays().summaries(show);
-    if (failure.empty()) {
-      kernel.arrays().save();
-    } else {
-      for (inspect::ArraySummary& array : arrays) array.saved_to.clear();
-    }
-    if (json != "-") print(report::run_text(context, arrays));
-    nlohmann::json result = report::run_json(context, arrays);
-    result["complete"] = failure.empty();
-    if (!failure.empty()) result["failure"] = failure;
-    write_json(result, json);
-    return failure.empty() ? 0 : failed(failure);
+    InspectOptions options{
+        .device = device, .max_instructions = max_instructions, .most_elements = show};
+    // What kernels print is data, but so is JSON on standard output.
+    if (json != "-") options.print = [](std::string_view text) { print(std::string(text)); };
+    const RunResult result = inspect_target(launch, file, options, [&](const auto& how) {
+      if (is_kernel_file(file)) return tilescope::run(SourceFile{file}, launch.description(), how);
+      return tilescope::run(LadderRung{.name = file}, {}, how);
+    });
+    if (json != "-") print(report::run_text(result));
+    write_json(report::run_json(result), json);
+    return result.failure.empty() ? 0 : failed(result);
   }
 
-  static bool on_gpu(const Device& device) { return device.kind() == DeviceKind::cuda; }
-
-  /// Says what the arrays are that have been shown. What was run until then is not saved.
-  int failed(const std::string& failure) const {
-    const bool interrupted = CancelScope::flag()->load();
-    fmt::print(stderr, "tilescope: {}; the arrays are as it left them, and no file was written{}\n",
-               failure, interrupted ? "" : fmt::format("; tilescope check {} says more", file));
+  /// Says what the arrays are that have been shown.
+  int failed(const RunResult& result) const {
+    const bool interrupted = result.ran.ending == Ending::interrupted;
+    note(fmt::format("tilescope: {}; the arrays are as it left them, and no file was written{}",
+                     result.failure,
+                     interrupted ? "" : fmt::format("; tilescope check {} says more", file)));
     return interrupted ? CancelScope::exit_code() : static_cast<int>(ErrorKind::wrong_result);
-  }
-
-  // What kernels print is data, but so is JSON on standard output.
-  void show_print(std::string_view text) const {
-    if (json == "-") {
-      fmt::print(stderr, "{}", text);
-    } else {
-      print(std::string(text));
-    }
   }
 };
 

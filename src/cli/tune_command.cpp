@@ -9,7 +9,6 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/exit_code.hpp"
 #include "operations/gemm/problem/gemm_problem.hpp"
 #include "operations/gemm/problem/shape_text.hpp"
 #include "report/tuning_report.hpp"

@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tilescope/launch_description.hpp>
 #include <tilescope/types.hpp>
-
-#include "inspect/launch_description.hpp"
 
 namespace tilescope::inspect {
 

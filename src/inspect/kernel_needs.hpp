@@ -18,7 +18,7 @@ struct KernelQuestion {
   std::vector<std::string> defines;  ///< NAME=VALUE
   std::int64_t threads = 0;          ///< of a file; 0: not given
   std::int64_t dynamic_shared_bytes = 0;
-  operations::ProblemOptions problem;  ///< of an operation
+  ProblemOptions problem;  ///< of an operation
 };
 
 struct KernelNeedsFound {

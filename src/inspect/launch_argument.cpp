@@ -3,12 +3,12 @@
 #include <cctype>
 #include <charconv>
 #include <tilescope/error.hpp>
+#include <tilescope/launch_description.hpp>
 
 #include "base/text.hpp"
-#include "inspect/launch_description.hpp"
 #include "inspect/scalar_value.hpp"
 
-namespace tilescope::inspect {
+namespace tilescope {
 namespace {
 
 constexpr std::string_view forms =
@@ -76,7 +76,7 @@ class ArgumentParser {
     if (pieces.size() > most_elements) refuse("at most 16 values make one parameter");
     for (const std::string_view piece : pieces) {
       const std::vector<std::byte> bytes =
-          with_context([&] { return parse_scalar(trim(piece), argument_.type); });
+          with_context([&] { return inspect::parse_scalar(trim(piece), argument_.type); });
       argument_.value.insert(argument_.value.end(), bytes.begin(), bytes.end());
     }
   }
@@ -173,7 +173,7 @@ class ArgumentParser {
           printable(text, 60), near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
     }
     argument_.initial = Initial::value;
-    argument_.value = with_context([&] { return parse_scalar(text, argument_.type); });
+    argument_.value = with_context([&] { return inspect::parse_scalar(text, argument_.type); });
   }
 
   std::string_view text_;
@@ -186,4 +186,4 @@ LaunchArgument parse_argument(std::string_view text) {
   return ArgumentParser(text).parse();
 }
 
-}  // namespace tilescope::inspect
+}  // namespace tilescope

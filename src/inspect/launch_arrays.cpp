@@ -32,6 +32,35 @@ std::string kind_text(const KernelParameter& parameter) {
   return fmt::format("{} bytes", parameter.bytes);
 }
 
+/// The argument as messages quote it.
+std::string text_of(const LaunchArgument& argument) {
+  if (!argument.text.empty()) return printable(argument.text, 120);
+  const std::string_view type = short_name_of(argument.type);
+  if (argument.is_array) return fmt::format("{}[{}]", type, argument.count.value_or(0));
+  if (argument.value.size() != size_of(argument.type)) {
+    return fmt::format("{} bytes", argument.value.size());
+  }
+  return fmt::format("{}:{}", type, element_text(argument.type, argument.value.data()));
+}
+
+/// For arguments that no parser has seen: that the members of an array agree.
+void require_consistent(const LaunchArgument& argument) {
+  const auto refuse = [&](std::string_view why) {
+    throw Error(ErrorKind::usage, fmt::format("--arg {}: {}", text_of(argument), why));
+  };
+  const std::size_t size = size_of(argument.type);
+  if (argument.initial == Initial::file) return;
+  if (!argument.count) refuse("the count may be left out only with @FILE.npy");
+  if (*argument.count > most_array_bytes / size) refuse("1 TiB is the most that an array may have");
+  const std::size_t bytes = argument.initial == Initial::value      ? size
+                            : argument.initial == Initial::elements ? *argument.count * size
+                                                                    : argument.value.size();
+  if (argument.value.size() != bytes) {
+    refuse(fmt::format("{} bytes of elements are needed, but {} were given", bytes,
+                       argument.value.size()));
+  }
+}
+
 }  // namespace
 
 struct LaunchArrays::Array {
@@ -86,11 +115,11 @@ void LaunchArrays::add_scalar(const LaunchArgument& argument, std::size_t index,
                               const KernelParameter& parameter) {
   using Kind = KernelParameter::Kind;
   const auto refuse = [&](std::string_view advice) {
-    throw Error(ErrorKind::usage,
-                fmt::format("--arg {}: parameter {} of kernel {}{} is {}; {}",
-                            printable(argument.text, 120), index + 1, kernel_,
-                            names_[index].empty() ? "" : ", " + names_[index] + ",",
-                            kind_text(parameter), advice));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--arg {}: parameter {} of kernel {}{} is {}; {}", text_of(argument), index + 1,
+                    kernel_, names_[index].empty() ? "" : ", " + names_[index] + ",",
+                    kind_text(parameter), advice));
   };
   const bool address_sized = !is_floating(argument.type) && argument.value.size() == 8;
   if (parameter.kind == Kind::pointer && !address_sized) {
@@ -121,9 +150,10 @@ void LaunchArrays::add_array(const LaunchArgument& argument, std::size_t index,
         ErrorKind::usage,
         fmt::format("--arg {}: parameter {} of kernel {}{} is {}, not a pointer; give a "
                     "value, such as i32:256",
-                    printable(argument.text, 120), index + 1, kernel_,
+                    text_of(argument), index + 1, kernel_,
                     names_[index].empty() ? "" : ", " + names_[index] + ",", kind_text(parameter)));
   }
+  require_consistent(argument);
   auto array = std::make_unique<Array>();
   array->argument = argument;
   array->name = name_of_argument(argument, index);
@@ -134,13 +164,12 @@ void LaunchArrays::add_array(const LaunchArgument& argument, std::size_t index,
       throw Error(
           ErrorKind::bad_input,
           fmt::format("{}: its elements are {}, but --arg {} says {}", quoted(argument.load_from),
-                      name_of(header.type), printable(argument.text, 120), name_of(argument.type)));
+                      name_of(header.type), text_of(argument), name_of(argument.type)));
     }
     if (argument.count && *argument.count != header.count()) {
-      throw Error(
-          ErrorKind::bad_input,
-          fmt::format("{}: it has {} elements, but --arg {} says {}", quoted(argument.load_from),
-                      header.count(), printable(argument.text, 120), *argument.count));
+      throw Error(ErrorKind::bad_input, fmt::format("{}: it has {} elements, but --arg {} says {}",
+                                                    quoted(argument.load_from), header.count(),
+                                                    text_of(argument), *argument.count));
     }
   } else {
     header = {.type = argument.type, .shape = {*argument.count}};
@@ -167,6 +196,10 @@ void LaunchArrays::fill(const Array& array) {
     device_.fill(to, 0, array.bytes());
     return;
   }
+  if (array.argument.initial == Initial::elements) {
+    device_.copy_to_device(to, array.argument.value.data(), array.bytes());
+    return;
+  }
   std::vector<std::byte> piece(std::min(array.bytes(), piece_bytes));
   const std::size_t step = std::min(
       piece_bytes, static_cast<std::size_t>(values_per_piece) * size_of(array.argument.type));
@@ -177,45 +210,75 @@ void LaunchArrays::fill(const Array& array) {
   }
 }
 
-std::vector<ArraySummary> LaunchArrays::summaries(std::size_t show) const {
-  std::vector<ArraySummary> summaries;
+std::vector<RunArray> LaunchArrays::read_back(std::uint64_t most_elements) const {
+  std::vector<RunArray> results;
   std::vector<std::byte> piece;
   for (const auto& array : arrays_) {
-    ArraySummary summary{.name = array->name,
-                         .type = array->argument.type,
-                         .count = array->count,
-                         .least = INFINITY,
-                         .most = -INFINITY,
-                         .saved_to = array->argument.save_to};
-    const std::size_t size = size_of(summary.type);
+    RunArray result{.name = array->name, .type = array->argument.type, .count = array->count};
+    const std::size_t size = size_of(result.type);
+    const std::size_t kept = std::min(most_elements, result.count) * size;
     for (std::size_t offset = 0; offset < array->bytes(); offset += piece_bytes) {
       piece.resize(std::min(piece_bytes, array->bytes() - offset));
       device_.copy_to_host(piece.data(), array->buffer.address() + offset, piece.size());
+      if (offset < kept) {
+        const auto count = static_cast<std::ptrdiff_t>(std::min(kept - offset, piece.size()));
+        result.bytes.insert(result.bytes.end(), piece.begin(), piece.begin() + count);
+      }
       for (std::size_t at = 0; at < piece.size(); at += size) {
-        if (summary.first.size() < show) {
-          summary.first.push_back(element_text(summary.type, piece.data() + at));
-        }
-        const double value = element_value(summary.type, piece.data() + at);
+        const double value = element_value(result.type, piece.data() + at);
         if (std::isnan(value)) {
-          ++summary.nans;
+          ++result.nans;
         } else {
-          summary.least = std::min(summary.least, value);
-          summary.most = std::max(summary.most, value);
+          result.least = std::min(result.least.value_or(value), value);
+          result.most = std::max(result.most.value_or(value), value);
         }
       }
     }
-    summaries.push_back(std::move(summary));
+    results.push_back(std::move(result));
   }
-  return summaries;
+  return results;
 }
 
-void LaunchArrays::save() {
-  for (const auto& array : arrays_) {
-    if (!array->output) continue;
-    const std::span<std::byte> data = array->output->data();
-    device_.copy_to_host(data.data(), array->buffer.address(), data.size());
-    array->output->commit();
+void LaunchArrays::save(std::vector<RunArray>& arrays) {
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    Array& array = *arrays_[i];
+    if (!array.output) continue;
+    const std::span<std::byte> data = array.output->data();
+    device_.copy_to_host(data.data(), array.buffer.address(), data.size());
+    array.output->commit();
+    arrays[i].saved_to = array.argument.save_to;
   }
 }
 
 }  // namespace tilescope::inspect
+
+namespace tilescope {
+
+void require_data_type(std::string_view what, DataType type, DataType asked) {
+  if (type == asked) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("{} has elements of {}, not {}", what, name_of(type), name_of(asked)));
+}
+
+LaunchArgument LaunchArgument::array(DataType type, std::span<const std::byte> elements) {
+  return {.text = {},
+          .name = {},
+          .type = type,
+          .is_array = true,
+          .value = {elements.begin(), elements.end()},
+          .count = elements.size() / size_of(type),
+          .initial = Initial::elements};
+}
+
+LaunchArgument LaunchArgument::array(DataType type, std::uint64_t count, Initial initial,
+                                     std::uint64_t seed) {
+  return {.text = {},
+          .name = {},
+          .type = type,
+          .is_array = true,
+          .count = count,
+          .initial = initial,
+          .seed = seed};
+}
+
+}  // namespace tilescope

@@ -6,23 +6,12 @@
 #include <memory>
 #include <string>
 #include <tilescope/device.hpp>
+#include <tilescope/launch_description.hpp>
 #include <tilescope/npy.hpp>
+#include <tilescope/run.hpp>
 #include <vector>
 
-#include "inspect/launch_description.hpp"
-
 namespace tilescope::inspect {
-
-/// What one array holds after the run.
-struct ArraySummary {
-  std::string name;
-  DataType type = DataType::int32;
-  std::uint64_t count = 0;
-  std::vector<std::string> first;  ///< the first elements as text
-  double least = 0.0, most = 0.0;  ///< of all that are numbers
-  std::uint64_t nans = 0;
-  std::string saved_to;
-};
 
 class LaunchArrays {
  public:
@@ -36,10 +25,10 @@ class LaunchArrays {
 
   const KernelArguments& arguments() const { return arguments_; }
 
-  /// Reads every array back. At most `show` elements of each become text.
-  std::vector<ArraySummary> summaries(std::size_t show) const;
-  /// Writes the files that were asked for.
-  void save();
+  /// Reads every array back; at most `most_elements` of each are kept. Nothing is saved yet.
+  std::vector<RunArray> read_back(std::uint64_t most_elements) const;
+  /// Writes the files that were asked for and tells `arrays`.
+  void save(std::vector<RunArray>& arrays);
 
  private:
   struct Array;

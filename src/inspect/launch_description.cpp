@@ -1,14 +1,14 @@
-#include "inspect/launch_description.hpp"
 
 #include <fmt/format.h>
 
 #include <cctype>
 #include <charconv>
 #include <tilescope/error.hpp>
+#include <tilescope/launch_description.hpp>
 
 #include "base/text.hpp"
 
-namespace tilescope::inspect {
+namespace tilescope {
 
 Dim3 parse_extents(std::string_view text, std::string_view what) {
   const auto refuse = [&](std::string_view why) {
@@ -45,4 +45,4 @@ std::pair<std::string, std::string> parse_define(std::string_view text) {
           equals == std::string_view::npos ? "1" : std::string(text.substr(equals + 1))};
 }
 
-}  // namespace tilescope::inspect
+}  // namespace tilescope

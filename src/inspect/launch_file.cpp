@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <tilescope/error.hpp>
+#include <tilescope/launch_description.hpp>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
-#include "inspect/launch_description.hpp"
 
-namespace tilescope::inspect {
+namespace tilescope {
 namespace {
 
 using Json = nlohmann::json;
@@ -135,4 +135,4 @@ LaunchDescription read_launch_file(const std::string& path) {
   return LaunchFile(path).read();
 }
 
-}  // namespace tilescope::inspect
+}  // namespace tilescope

@@ -20,12 +20,12 @@ class LaunchCounter {
   LaunchCounter& operator=(const LaunchCounter&) = delete;
 
   /// The launches so far, added up; nothing where none was counted.
-  const std::optional<observe::Counts>& result() const { return counts_; }
+  const std::optional<Counts>& result() const { return counts_; }
 
  private:
   device::EmulatedDevice* device_;
   observe::CountObserver observer_;
-  std::optional<observe::Counts> counts_;
+  std::optional<Counts> counts_;
 };
 
 }  // namespace tilescope::measure

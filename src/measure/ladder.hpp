@@ -28,9 +28,9 @@ struct RungResult {
   std::string note;              ///< such as "padded to 1024 x 1024 x 1024"
   std::optional<Timing> timing;  ///< absent where time means nothing (emulated)
   std::optional<double> max_error;
-  double flops_per_second = 0.0;          ///< 0 without a time
-  double bytes_per_second = 0.0;          ///< compulsory bytes over time; 0 without a time
-  std::optional<observe::Counts> counts;  ///< of one run's kernels; where they were emulated
+  double flops_per_second = 0.0;  ///< 0 without a time
+  double bytes_per_second = 0.0;  ///< compulsory bytes over time; 0 without a time
+  std::optional<Counts> counts;   ///< of one run's kernels; where they were emulated
 };
 
 struct LadderOptions {

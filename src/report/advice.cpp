@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "inspect/explain_details.hpp"
 #include "report/advice_rules.hpp"
 
 namespace tilescope::report {
@@ -24,7 +25,7 @@ const LaneSample* sample_of(const std::vector<LaneSample>& samples, emulator::In
 /// Unrolled copies of one access are one.
 std::vector<AccessGroup> groups_of(const AdviceInput& input) {
   std::vector<AccessGroup> groups;
-  for (const observe::InstructionCount& instruction : input.counts.instructions) {
+  for (const observe::InstructionCount& instruction : input.instructions) {
     const LaneSample* sample = sample_of(input.samples, instruction.id);
     if (sample == nullptr) continue;
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const AccessGroup& g) {
@@ -42,13 +43,11 @@ std::vector<AccessGroup> groups_of(const AdviceInput& input) {
   return groups;
 }
 
-}  // namespace
-
-std::vector<Advice> advise(const observe::LaunchCounts& counts,
-                           const std::vector<LaneSample>& samples, const Dim3& block,
-                           SourceTexts& sources) {
-  AdviceInput input{counts, samples, block, sources, {}};
-  for (const LaneSample& sample : samples) input.objects.insert(sample.object);
+std::vector<Advice> advise_on_launch(const LaunchCounts& counts,
+                                     const inspect::ExplainDetails::OfLaunch& details,
+                                     SourceTexts& sources) {
+  AdviceInput input{counts, details.instructions, details.samples, sources, {}};
+  for (const LaneSample& sample : details.samples) input.objects.insert(sample.object);
   std::vector<Advice> advice;
   for (const AccessGroup& group : groups_of(input)) {
     if (group.sample->space == Space::global) advise_on_sectors(input, group, advice);
@@ -60,9 +59,11 @@ std::vector<Advice> advise(const observe::LaunchCounts& counts,
   return advice;
 }
 
-std::string no_advice(const observe::LaunchCounts& counts) {
-  const observe::SectorCounts sectors = counts.totals.global();
-  const observe::WavefrontCounts waves = counts.totals.shared();
+}  // namespace
+
+std::string no_advice(const LaunchCounts& counts) {
+  const SectorCounts sectors = counts.totals.global();
+  const WavefrontCounts waves = counts.totals.shared();
   std::string text = "none";
   const auto add = [&](const std::string& clause) {
     text += (text == "none" ? ": " : ", ") + clause;
@@ -85,3 +86,27 @@ std::string no_advice(const observe::LaunchCounts& counts) {
 }
 
 }  // namespace tilescope::report
+
+namespace tilescope {
+
+// What launches say of the same line is said once, with the figures of the first; launches that
+// are a small part of the run have no say.
+std::vector<Advice> advise(const ExplainResult& result) {
+  report::SourceTexts sources(result.sources);
+  const auto total = static_cast<double>(result.counts.totals.instructions);
+  std::vector<Advice> all;
+  for (std::size_t i = 0; i < result.launches.size(); ++i) {
+    const LaunchCounts& counts = result.launches[i];
+    if (static_cast<double>(counts.totals.instructions) < report::least_share * total) continue;
+    const std::size_t known = all.size();
+    for (Advice& advice : report::advise_on_launch(counts, result.details->launches[i], sources)) {
+      const bool is_known = std::any_of(
+          all.begin(), all.begin() + static_cast<std::ptrdiff_t>(known),
+          [&](const auto& k) { return k.kind == advice.kind && k.place == advice.place; });
+      if (!is_known) all.push_back(std::move(advice));
+    }
+  }
+  return all;
+}
+
+}  // namespace tilescope

@@ -11,7 +11,6 @@
 namespace tilescope::report {
 namespace {
 
-using observe::Counts;
 using observe::DivergedWarp;
 using observe::InstructionCount;
 
@@ -41,13 +40,12 @@ std::string ways_text(const DivergedWarp& w) {
                                                : fmt::format("s {} go", lanes_text(fewer)));
 }
 
-void divergence(const AdviceInput& input, const observe::LineCounts& line,
-                std::vector<Advice>& advice) {
+void divergence(const AdviceInput& input, const LineCounts& line, std::vector<Advice>& advice) {
   const Counts& c = line.counts;
   if (c.divergent_branches == 0 || c.branches == 0) return;
   const InstructionCount* worst = nullptr;
   std::uint64_t idle = 0;
-  for (const InstructionCount& i : input.counts.instructions) {
+  for (const InstructionCount& i : input.instructions) {
     if (i.place != line.place || !i.diverged) continue;
     idle = std::max(idle, i.diverged->idle_lanes);  // branches of one line are mostly nested
     if (!worst || i.counts.divergent_branches > worst->counts.divergent_branches) worst = &i;
@@ -71,9 +69,8 @@ void divergence(const AdviceInput& input, const observe::LineCounts& line,
        share});
 }
 
-void local_memory(const AdviceInput& input, const observe::LineCounts& line,
-                  std::vector<Advice>& advice) {
-  observe::SectorCounts own = line.counts.local_load, all = input.counts.totals.global();
+void local_memory(const AdviceInput& input, const LineCounts& line, std::vector<Advice>& advice) {
+  SectorCounts own = line.counts.local_load, all = input.counts.totals.global();
   own += line.counts.local_store;
   all += input.counts.totals.local_load;
   all += input.counts.totals.local_store;
@@ -90,8 +87,8 @@ void local_memory(const AdviceInput& input, const observe::LineCounts& line,
 }
 
 void partial_warps(const AdviceInput& input, std::vector<Advice>& advice) {
-  const std::uint64_t threads =
-      std::uint64_t{input.block.x} * input.block.y * std::max(input.block.z, 1U);
+  const std::uint64_t threads = std::uint64_t{input.counts.block.x} * input.counts.block.y *
+                                std::max(input.counts.block.z, 1U);
   const std::uint64_t rest = threads % emulator::kWarpSize;
   if (rest == 0) return;
   const std::uint64_t warps = (threads + emulator::kWarpSize - 1) / emulator::kWarpSize;
@@ -111,7 +108,7 @@ void partial_warps(const AdviceInput& input, std::vector<Advice>& advice) {
 }  // namespace
 
 void advise_on_flow(const AdviceInput& input, std::vector<Advice>& advice) {
-  for (const observe::LineCounts& line : input.counts.lines) {
+  for (const LineCounts& line : input.counts.lines) {
     divergence(input, line, advice);
     local_memory(input, line, advice);
   }

@@ -54,16 +54,16 @@ std::string uncoalesced_text(const AdviceInput& input, const AccessGroup& group,
 std::string split_text(const AdviceInput& input, const AccessGroup& group,
                        const LanePattern& pattern) {
   const LaneSample& sample = *group.sample;
-  const std::uint32_t rows = std::min(emulator::kWarpSize / std::max(input.block.x, 1U),
-                                      input.block.y * std::max(input.block.z, 1U));
+  const std::uint32_t rows = std::min(emulator::kWarpSize / std::max(input.counts.block.x, 1U),
+                                      input.counts.block.y * std::max(input.counts.block.z, 1U));
   const std::int64_t row_bytes =
       pattern.step[0].value_or(0) == 0
           ? std::int64_t{sample.bytes}
-          : std::int64_t{std::min(input.block.x, 32U)} * std::int64_t{sample.bytes};
+          : std::int64_t{std::min(input.counts.block.x, 32U)} * std::int64_t{sample.bytes};
   return fmt::format(
       "the block is {} wide, so that a warp spans {} rows of it, and {}: each row takes {} of a "
       "sector of its own. A wider block would share them",
-      input.block.x, rows, carrier_text(input, group, 1), bytes_text(row_bytes));
+      input.counts.block.x, rows, carrier_text(input, group, 1), bytes_text(row_bytes));
 }
 
 bool has_gaps(emulator::LaneMask mask) {
@@ -118,8 +118,8 @@ void advise_on_atomics(const AdviceInput& input, const AccessGroup& group,
 void advise_on_width(const AdviceInput& input, const AccessGroup& group, const LanePattern& pattern,
                      std::vector<Advice>& advice) {
   const std::uint32_t width = group.sample->bytes;
-  const observe::SectorCounts own = group.counts.global();
-  const observe::SectorCounts all = input.counts.totals.global();
+  const SectorCounts own = group.counts.global();
+  const SectorCounts all = input.counts.totals.global();
   if (width >= 4 || pattern.step[0].value_or(0) != std::int64_t{width}) return;
   constexpr double most_requests = 0.1;
   const double share = double(own.requests) / double(all.requests);
@@ -138,10 +138,10 @@ void advise_on_sectors(const AdviceInput& input, const AccessGroup& group,
                        std::vector<Advice>& advice) {
   const LaneSample& sample = *group.sample;
   if (access_verb(sample.kind) == "atomic") advise_on_atomics(input, group, advice);
-  const std::optional<LanePattern> pattern = lane_pattern(sample, input.block);
+  const std::optional<LanePattern> pattern = lane_pattern(sample, input.counts.block);
   if (pattern) advise_on_width(input, group, *pattern, advice);
-  const observe::SectorCounts own = group.counts.global();
-  const observe::SectorCounts all = input.counts.totals.global();
+  const SectorCounts own = group.counts.global();
+  const SectorCounts all = input.counts.totals.global();
   if (own.requests == 0 || own.excessive() == 0) return;
   const double share = double(own.excessive()) / double(all.sectors);
   if (share < least_share || own.sectors * 10 < own.ideal_sectors * 11) return;
@@ -160,8 +160,8 @@ void advise_on_sectors(const AdviceInput& input, const AccessGroup& group,
         "way "
         "here diverged",
         std::popcount(sample.mask));
-  } else if (pattern->step[1].value_or(0) != 0 && input.block.x < emulator::kWarpSize &&
-             (x == 0 || input.block.x * width < gpu::kSectorBytes)) {
+  } else if (pattern->step[1].value_or(0) != 0 && input.counts.block.x < emulator::kWarpSize &&
+             (x == 0 || input.counts.block.x * width < gpu::kSectorBytes)) {
     kind = AdviceKind::split_rows;
     message += split_text(input, group, *pattern);
   } else {
@@ -199,7 +199,7 @@ std::string example_of_conflict(const LaneSample& sample) {
 
 std::string cure_text(const AdviceInput& input, const AccessGroup& group) {
   const LaneSample& sample = *group.sample;
-  const auto pattern = lane_pattern(sample, input.block);
+  const auto pattern = lane_pattern(sample, input.counts.block);
   if (!pattern) return example_of_conflict(sample);
   std::string text;
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -208,7 +208,7 @@ std::string cure_text(const AdviceInput& input, const AccessGroup& group) {
                         bytes_text(std::abs(*pattern->step[axis])), axes[axis]);
   }
   if (text.empty()) return example_of_conflict(sample);
-  if (const auto padding = curing_padding(sample, input.block, *pattern)) {
+  if (const auto padding = curing_padding(sample, input.counts.block, *pattern)) {
     const std::int64_t now = padding->row_elements, cured = now + padding->elements;
     const std::string access = written(input, group).text;
     constexpr std::int64_t shortest_row = 8;  // of what the source does not write as rows
@@ -236,8 +236,8 @@ std::string conflicting_atomics_text(const LaneSample& sample) {
 void advise_on_conflicts(const AdviceInput& input, const AccessGroup& group,
                          std::vector<Advice>& advice) {
   const LaneSample& sample = *group.sample;
-  const observe::WavefrontCounts own = group.counts.shared();
-  const observe::WavefrontCounts all = input.counts.totals.shared();
+  const WavefrontCounts own = group.counts.shared();
+  const WavefrontCounts all = input.counts.totals.shared();
   if (own.conflicts() == 0 || all.wavefronts == 0) return;
   const double share = double(own.conflicts()) / double(all.wavefronts);
   if (share < least_share) return;

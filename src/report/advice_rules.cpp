@@ -35,6 +35,10 @@ std::string access_name(const AdviceInput& input, const AccessGroup& group) {
       what.empty() ? fmt::format(" {} memory", to_string(sample.space)) : fmt::format(" {}", what));
 }
 
+}  // namespace tilescope::report
+
+namespace tilescope {
+
 std::string_view to_string(AdviceKind kind) {
   switch (kind) {
     case AdviceKind::uncoalesced:
@@ -59,4 +63,4 @@ std::string_view to_string(AdviceKind kind) {
   return "partial-warps";
 }
 
-}  // namespace tilescope::report
+}  // namespace tilescope

@@ -4,13 +4,12 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tilescope/launch.hpp>
+#include <tilescope/explain.hpp>
 #include <vector>
 
 #include "observe/count/counts.hpp"
 #include "observe/trace/lane_samples.hpp"
 #include "report/access_words.hpp"
-#include "report/advice_kind.hpp"
 #include "report/source_text.hpp"
 
 namespace tilescope::report {
@@ -19,13 +18,13 @@ namespace tilescope::report {
 struct AccessGroup {
   SourcePlace place;
   const observe::LaneSample* sample = nullptr;
-  observe::Counts counts;
+  Counts counts;
 };
 
 struct AdviceInput {
-  const observe::LaunchCounts& counts;
+  const LaunchCounts& counts;
+  const std::vector<observe::InstructionCount>& instructions;
   const std::vector<observe::LaneSample>& samples;
-  Dim3 block;
   SourceTexts& sources;
   std::set<std::string> objects;  ///< names of all buffers and variables that are accessed
 };

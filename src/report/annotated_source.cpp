@@ -11,10 +11,6 @@
 namespace tilescope::report {
 namespace {
 
-using observe::Counts;
-using observe::LaunchCounts;
-using observe::LineCounts;
-
 /// Lines without counts between counted ones that are still shown.
 constexpr std::uint32_t longest_gap = 6;
 /// A line is hot when it has this share of all instructions, sectors or wavefronts.

@@ -18,7 +18,7 @@ struct PageStyle {
 /// share of the warp instructions; sectors of global and local memory and how many a request;
 /// wavefronts of shared memory and the worst n-way access; share of the branches that diverge.
 /// Columns that nothing in the launch fills are left out. The hottest lines begin with '>'.
-std::string annotated_source(const observe::LaunchCounts& counts, SourceTexts& sources,
+std::string annotated_source(const LaunchCounts& counts, SourceTexts& sources,
                              const PageStyle& style = {});
 
 }  // namespace tilescope::report

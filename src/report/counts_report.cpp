@@ -10,10 +10,6 @@
 namespace tilescope::report {
 namespace {
 
-using observe::Counts;
-using observe::SectorCounts;
-using observe::WavefrontCounts;
-
 std::string sectors_line(std::string_view name, const SectorCounts& c) {
   if (c.requests == 0) return {};
   return fmt::format("  {:<17} {:>13} {:>13} {:>9.2f} {:>12} {:>9}\n", name,
@@ -35,7 +31,7 @@ std::string plain_line(std::string_view name, std::uint64_t value) {
   return value == 0 ? std::string() : fmt::format("  {:<38} {:>20}\n", name, format_count(value));
 }
 
-std::string operations_text(const observe::OperationCounts& o) {
+std::string operations_text(const OperationCounts& o) {
   return plain_line("FFMA (32-bit), threads", o.ffma) +
          plain_line("FADD and FMUL (32-bit), threads", o.fadd + o.fmul) +
          plain_line("DFMA (64-bit), threads", o.dfma) +
@@ -62,7 +58,7 @@ std::string short_count(std::uint64_t count) {
   return fmt::format("{:.{}f}{}", value, decimals, units[unit]);
 }
 
-std::string totals_text(const observe::LaunchCounts& counts) {
+std::string totals_text(const LaunchCounts& counts) {
   const Counts& t = counts.totals;
   std::string text = plain_line("warp instructions (of the PTX)", t.instructions);
   if (t.instructions > 0) {
@@ -109,77 +105,10 @@ std::string totals_text(const observe::LaunchCounts& counts) {
   return text;
 }
 
-nlohmann::json counts_json(const Counts& c) {
-  const auto& o = c.operations;
-  return {{"instructions", c.instructions},
-          {"thread_instructions", c.thread_instructions},
-          {"global_load_requests", c.global_load.requests},
-          {"global_load_sectors", c.global_load.sectors},
-          {"global_load_ideal_sectors", c.global_load.ideal_sectors},
-          {"global_store_requests", c.global_store.requests},
-          {"global_store_sectors", c.global_store.sectors},
-          {"global_store_ideal_sectors", c.global_store.ideal_sectors},
-          {"global_atomic_requests", c.global_atomic.requests},
-          {"global_atomic_sectors", c.global_atomic.sectors},
-          {"global_reduction_requests", c.global_reduction.requests},
-          {"global_reduction_sectors", c.global_reduction.sectors},
-          {"local_load_requests", c.local_load.requests},
-          {"local_load_sectors", c.local_load.sectors},
-          {"local_store_requests", c.local_store.requests},
-          {"local_store_sectors", c.local_store.sectors},
-          {"shared_load_requests", c.shared_load.requests},
-          {"shared_load_wavefronts", c.shared_load.wavefronts},
-          {"shared_load_conflicts", c.shared_load.conflicts()},
-          {"shared_load_ways", c.shared_load.ways},
-          {"shared_store_requests", c.shared_store.requests},
-          {"shared_store_wavefronts", c.shared_store.wavefronts},
-          {"shared_store_conflicts", c.shared_store.conflicts()},
-          {"shared_store_ways", c.shared_store.ways},
-          {"shared_atomic_requests", c.shared_atomic.requests},
-          {"shared_atomic_wavefronts", c.shared_atomic.wavefronts},
-          {"shared_atomic_conflicts", c.shared_atomic.conflicts()},
-          {"shared_async_wavefronts", c.shared_async.wavefronts},
-          {"branches", c.branches},
-          {"divergent_branches", c.divergent_branches},
-          {"barriers", c.barriers},
-          {"ffma", o.ffma},
-          {"fadd", o.fadd},
-          {"fmul", o.fmul},
-          {"dfma", o.dfma},
-          {"dadd", o.dadd},
-          {"dmul", o.dmul},
-          {"hfma", o.hfma},
-          {"hadd", o.hadd},
-          {"hmul", o.hmul},
-          {"special", o.special},
-          {"integer", o.integer},
-          {"flops", o.flops()}};
-}
-
-void add_launch(observe::LaunchCounts& to, const observe::LaunchCounts& launch) {
-  to.totals += launch.totals;
-  to.complete = to.complete && launch.complete;
-  if (to.kernel.empty()) to.kernel = launch.kernel;
-  for (const observe::LineCounts& line : launch.lines) {
-    const auto at =
-        std::lower_bound(to.lines.begin(), to.lines.end(), line,
-                         [](const auto& a, const auto& b) { return a.place < b.place; });
-    if (at != to.lines.end() && at->place == line.place) {
-      at->counts += line.counts;
-    } else {
-      to.lines.insert(at, line);
-    }
-  }
-  for (const observe::FootprintOf& part : launch.footprint) {
-    const auto same = std::find_if(to.footprint.begin(), to.footprint.end(),
-                                   [&](const auto& f) { return f.name == part.name; });
-    if (same == to.footprint.end()) {
-      to.footprint.push_back(part);
-    } else {  // what several launches touched in turn cannot be told apart any more
-      same->read = std::max(same->read, part.read);
-      same->written = std::max(same->written, part.written);
-    }
-  }
+nlohmann::json counts_json(const Counts& counts) {
+  nlohmann::json json;
+  for (const NamedCount& count : named_counts()) json[std::string(count.name)] = count.of(counts);
+  return json;
 }
 
 }  // namespace tilescope::report

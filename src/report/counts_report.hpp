@@ -13,13 +13,9 @@ namespace tilescope::report {
 std::string short_count(std::uint64_t count);
 
 /// The totals, one quantity a line; what did not happen is left out.
-std::string totals_text(const observe::LaunchCounts& counts);
+std::string totals_text(const LaunchCounts& counts);
 
 /// The keys of one line or of the totals.
-nlohmann::json counts_json(const observe::Counts& counts);
-
-/// Adds the counts of one launch to those of others of the same run: lines by place, footprints by
-/// allocation.
-void add_launch(observe::LaunchCounts& to, const observe::LaunchCounts& launch);
+nlohmann::json counts_json(const Counts& counts);
 
 }  // namespace tilescope::report

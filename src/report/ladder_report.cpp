@@ -33,9 +33,9 @@ std::string counted_columns(const RungResult& result) {
                              "on the CPU, " + format_duration(result.timing->median_ms() * 1e-3))
                : std::string("-\n");
   }
-  const observe::Counts& c = *result.counts;
-  const observe::SectorCounts global = c.global();
-  const observe::WavefrontCounts shared = c.shared();
+  const Counts& c = *result.counts;
+  const SectorCounts global = c.global();
+  const WavefrontCounts shared = c.shared();
   const auto or_dash = [](std::uint64_t value) {
     return value == 0 ? std::string("-") : short_count(value);
   };

@@ -11,7 +11,6 @@ namespace tilescope::report {
 namespace {
 
 using measure::RungResult;
-using observe::SectorCounts;
 
 constexpr double sector_bytes = 32.0;
 
@@ -55,7 +54,7 @@ std::string profile_table(const std::vector<RungResult>& results) {
                                  "method", "calls", timed ? "time" : "warp in.", "share", "read",
                                  "written", "ld.ef", "st.ef");
   for (const RungResult* row : rows) {
-    const observe::Counts counts = row->counts.value_or(observe::Counts{});
+    const Counts counts = row->counts.value_or(Counts{});
     const std::string what =
         timed ? format_duration(row->timing->median_ms() * 1e-3) : short_count(counts.instructions);
     text += fmt::format("{:<21} {:>5} {:>9} {:>5.1f}% {:>10} {:>10} {:>5} {:>5}\n",

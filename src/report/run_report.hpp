@@ -2,29 +2,15 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
-#include <tilescope/device_properties.hpp>
-#include <tilescope/launch.hpp>
-#include <vector>
-
-#include "inspect/launch_arrays.hpp"
+#include <tilescope/run.hpp>
 
 namespace tilescope::report {
-
-struct RunContext {
-  std::string kernel;
-  Launch launch;
-  std::string device_id;
-  DeviceProperties device;
-  std::optional<double> time_ms;  ///< nothing where time means nothing (emulated)
-};
 
 /// "4 x 2", without trailing extents of 1.
 std::string extents_text(const Dim3& extents);
 
-std::string run_text(const RunContext& context, const std::vector<inspect::ArraySummary>& arrays);
-nlohmann::json run_json(const RunContext& context,
-                        const std::vector<inspect::ArraySummary>& arrays);
+std::string run_text(const RunResult& result);
+nlohmann::json run_json(const RunResult& result);
 
 }  // namespace tilescope::report

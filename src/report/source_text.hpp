@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tilescope/target.hpp>
 #include <vector>
 
 namespace tilescope::report {
@@ -13,6 +14,10 @@ namespace tilescope::report {
 /// are first asked for; a file that cannot be read has no lines.
 class SourceTexts {
  public:
+  SourceTexts() = default;
+  explicit SourceTexts(const std::vector<SourceText>& sources) {
+    for (const SourceText& source : sources) add(source.name, source.text);
+  }
   void add(const std::string& file, std::string_view text);
   /// Line `number` (from 1) without its end, tabs as spaces; empty where there is none.
   std::string line(const std::string& file, std::uint32_t number);

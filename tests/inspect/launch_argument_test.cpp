@@ -3,11 +3,11 @@
 #include <cmath>
 #include <cstring>
 #include <tilescope/error.hpp>
+#include <tilescope/launch_description.hpp>
 
-#include "inspect/launch_description.hpp"
 #include "inspect/scalar_value.hpp"
 
-namespace tilescope::inspect {
+namespace tilescope {
 namespace {
 
 using ::testing::HasSubstr;
@@ -129,7 +129,7 @@ TEST(LaunchArgument, ArraysOfEveryInit) {
   EXPECT_EQ(parse_argument("u8[1]=random").seed, 1U);
   const LaunchArgument filled = parse_argument("f32[8]=-2.5");
   EXPECT_EQ(filled.initial, Initial::value);
-  EXPECT_EQ(filled.value, parse_scalar("-2.5", DataType::float32));
+  EXPECT_EQ(filled.value, inspect::parse_scalar("-2.5", DataType::float32));
   EXPECT_EQ(parse_argument("i32[0]=zeros").count, 0U);
 }
 
@@ -187,4 +187,4 @@ TEST(LaunchArgument, ShapesThatAreNoArgument) {
 }
 
 }  // namespace
-}  // namespace tilescope::inspect
+}  // namespace tilescope

@@ -1,13 +1,13 @@
-#include "inspect/launch_description.hpp"
 
 #include <gmock/gmock.h>
 
 #include <fstream>
 #include <tilescope/error.hpp>
+#include <tilescope/launch_description.hpp>
 
 #include "support/temporary_folder.hpp"
 
-namespace tilescope::inspect {
+namespace tilescope {
 namespace {
 
 using ::testing::ElementsAre;
@@ -112,4 +112,4 @@ TEST_F(LaunchFile, RefusedWithFileAndKey) {
 }
 
 }  // namespace
-}  // namespace tilescope::inspect
+}  // namespace tilescope

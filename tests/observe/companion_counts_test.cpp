@@ -41,8 +41,8 @@ std::vector<Measured> measured() {
 }
 
 /// "--size 10007 --op sum", as the command line has it.
-operations::ProblemOptions parse_options(const std::string& text) {
-  operations::ProblemOptions options;
+ProblemOptions parse_options(const std::string& text) {
+  ProblemOptions options;
   std::istringstream in(text);
   for (std::string name, value; in >> name >> value;) {
     if (name == "--type") {

@@ -15,8 +15,8 @@ class CountsTest : public ::testing::Test {
     if (!testing::has_compiler()) GTEST_SKIP() << "no NVRTC";
   }
   /// `body` with int* in, int* out (4,096 elements each, in[i] = i), int n and int i, the thread.
-  LaunchCounts count(const std::string& body, const Launch& launch, std::int32_t n = 0,
-                     unsigned threads = 2) {
+  CountedLaunch count(const std::string& body, const Launch& launch, std::int32_t n = 0,
+                      unsigned threads = 2) {
     testing::KernelRun run(compile::compile(
         testing::compilation("extern \"C\" __global__ void k(const int* in, int* out, int n) {\n"
                              "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
@@ -91,7 +91,7 @@ TEST_F(CountsTest, LocalWordsLieSideBySide) {
 }
 
 TEST_F(CountsTest, DivergenceNamesTheFirstWarp) {
-  const LaunchCounts counts = count(
+  const CountedLaunch counts = count(
       "  int v = in[i];\n  if (i % 64 >= 40)\n"
       "    for (int k = 0; k < n; ++k) v = v * v + k;\n  out[i] = v;",
       {{4}, {64}}, 9);
@@ -108,13 +108,13 @@ TEST_F(CountsTest, DivergenceNamesTheFirstWarp) {
 }
 
 TEST_F(CountsTest, UniqueBytesAreCountedOnce) {
-  const LaunchCounts counts = count("out[i] = in[i] + in[i + 1] + in[0];", {{4}, {64}});
+  const CountedLaunch counts = count("out[i] = in[i] + in[i + 1] + in[0];", {{4}, {64}});
   EXPECT_EQ(counts.unique_bytes_read(), 257u * 4);
   EXPECT_EQ(counts.unique_bytes_written(), 256u * 4);
 }
 
 TEST_F(CountsTest, NoInstructionIsWithoutALine) {
-  const LaunchCounts counts =
+  const CountedLaunch counts =
       count("  for (int k = 0; k < n; ++k) out[i * n + k] = in[i * k];", {{4}, {64}}, 5);
   Counts sum;
   for (const LineCounts& line : counts.lines) {
@@ -129,7 +129,7 @@ TEST_F(CountsTest, DoNotDependOnTheNumberOfHostThreads) {
   const std::string body =
       "  __shared__ int part[64];\n  part[threadIdx.x] = in[(i * 7) & 4095];\n  __syncthreads();\n"
       "  if (part[threadIdx.x ^ 5] % 3 == 0) atomicAdd(out + (i & 31), part[threadIdx.x]);";
-  const LaunchCounts one = count(body, {{64}, {64}}, 0, 1), four = count(body, {{64}, {64}}, 0, 4);
+  const CountedLaunch one = count(body, {{64}, {64}}, 0, 1), four = count(body, {{64}, {64}}, 0, 4);
   EXPECT_EQ(one.totals, four.totals);
   ASSERT_EQ(one.instructions.size(), four.instructions.size());
   for (std::size_t i = 0; i < one.instructions.size(); ++i) {

@@ -13,8 +13,6 @@
 namespace tilescope::observe {
 namespace {
 
-using operations::ProblemOptions;
-
 /// The problems of an operation that are tried: awkward sizes, then its own choices.
 std::vector<ProblemOptions> problems(const operations::RegisteredOperation& operation) {
   const auto takes = [&](std::string_view option) {

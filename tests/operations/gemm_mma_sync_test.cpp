@@ -131,7 +131,7 @@ TEST_F(GemmMmaSync, NoBankConflictsAndWholeSectors) {
           of = generator_.filled(of.problem);
         }
         EXPECT_EQ(defects_of(of), "");
-        const observe::Counts& all = counts.result().totals;
+        const Counts& all = counts.result().totals;
         EXPECT_EQ(all.shared_load.conflicts(), 0u) << of.text;
         EXPECT_EQ(all.shared_async.conflicts(), 0u) << of.text;
         EXPECT_EQ(all.shared_store.conflicts(), 0u) << of.text;

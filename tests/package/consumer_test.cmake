@@ -1,4 +1,4 @@
-# Installs BUILD to a folder of its own, builds examples/consumer against it, and runs both.
+# Installs BUILD to a folder of its own, builds examples/consumer against it, and runs it.
 #   cmake -DBUILD=... -DSOURCE=... -DWORK=... -DCXX=... -P consumer_test.cmake
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output
@@ -27,6 +27,9 @@ run("${WORK}/build/consumer")
 require_match("^cpu_blas on cpu: right\n$")
 run("${WORK}/build/companions")
 require_match("^nine operations on cpu: right\n$")
+run("${WORK}/build/inspect")
+require_match("^race in line 4: .*line 4: 4 wavefronts, 2 of them conflicts\n")
+require_match("x\\[0\\] is 63\ncheck, explain and run: right\n$")
 
 run("${prefix}/bin/tilescope" --version)
 require_match("^tilescope [0-9]+\\.[0-9]+\\.[0-9]+\n$")

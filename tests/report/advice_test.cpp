@@ -3,17 +3,15 @@
 
 #include <gmock/gmock.h>
 
-#include <numeric>
-
-#include "observe/count/count_observer.hpp"
 #include "observe/kernel_run.hpp"
 
-namespace tilescope::report {
+namespace tilescope {
 
 void PrintTo(const Advice& advice, std::ostream* out) {
   *out << to_string(advice.kind) << " at line " << advice.place.line << ": " << advice.message;
 }
 
+namespace report {
 namespace {
 
 using ::testing::AllOf;
@@ -30,17 +28,17 @@ class AdviceTest : public ::testing::Test {
   }
   std::vector<Advice> advice(const std::string& source, const Launch& launch,
                              std::int32_t n = 16384) {
-    testing::KernelRun run(compile::compile(testing::compilation(source)));
-    std::vector<std::int32_t> values(65536);
-    std::iota(values.begin(), values.end(), 0);
-    const std::uint64_t in = run.array("in", values), out = run.array("out", values);
-    observe::CountObserver counter;
-    observe::LaneSamples sampler;
-    EXPECT_TRUE(run.launch(launch, {&counter, &sampler}, in, out, n).complete());
-    SourceTexts sources;
-    sources.add("kernel.cu", source);
-    silent_ = no_advice(counter.result());
-    return advise(counter.result(), sampler.result(), sampler.block(), sources);
+    LaunchArgument in = LaunchArgument::array(DataType::int32, 65536, Initial::iota), out = in;
+    in.name = "in";
+    out.name = "out";
+    const ExplainResult result =
+        explain(SourceText{source}, {.grid = launch.grid,
+                                     .block = launch.block,
+                                     .shared_bytes = launch.shared_bytes,
+                                     .arguments = {in, out, LaunchArgument::scalar(n)}});
+    EXPECT_TRUE(result.complete());
+    silent_ = no_advice(result.counts);
+    return advise(result);
   }
   static std::string kernel(const std::string& body) {
     return "extern \"C\" __global__ void k(const int* in, int* out, int n) {\n"
@@ -226,4 +224,5 @@ TEST_F(AdviceTest, PartialWarps) {
 }
 
 }  // namespace
-}  // namespace tilescope::report
+}  // namespace report
+}  // namespace tilescope

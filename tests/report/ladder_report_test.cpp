@@ -102,7 +102,7 @@ std::vector<RungResult> counted_results() {
   std::vector<RungResult> rows = results();
   for (const std::size_t i : {1, 4}) {
     rows[i].timing.reset();
-    observe::Counts& c = rows[i].counts.emplace();
+    Counts& c = rows[i].counts.emplace();
     c.global_load = {65536, 262144, 262144};
     c.global_store = {2048, 8192, 8192};
     if (i == 1) c.shared_load = {655360, 786432, 700000, 2};

@@ -17,7 +17,7 @@ namespace tilescope::testing {
 /// A problem for a ladder.
 struct CompanionCase {
   std::string_view operation;
-  operations::ProblemOptions options;
+  ProblemOptions options;
   std::string text;
 };
 
@@ -28,8 +28,7 @@ inline void PrintTo(const CompanionCase& c, std::ostream* out) {
 
 class CompanionCases {
  public:
-  void add(std::string_view operation, const std::string& text,
-           operations::ProblemOptions options) {
+  void add(std::string_view operation, const std::string& text, ProblemOptions options) {
     all.push_back({operation, std::move(options), text});
   }
   std::vector<CompanionCase> all;
@@ -66,24 +65,24 @@ inline std::vector<CompanionCase> companion_cases() {
   for (const auto& [rows, columns] :
        {Plane{1, 1}, {1, 97}, {97, 1}, {62, 76}, {31, 33}, {64, 128}, {67, 140}}) {
     const std::string text = fmt::format("{}x{}", rows, columns);
-    const operations::ProblemOptions plane{.rows = rows, .columns = columns};
+    const ProblemOptions plane{.rows = rows, .columns = columns};
     for (const char* operation : {"scale", "transpose", "laplacian", "blur"}) {
       c.add(operation, text, plane);
     }
     for (const char* type : {"uint8", "int16", "float64"}) {
-      operations::ProblemOptions typed = plane;
+      ProblemOptions typed = plane;
       typed.type = type;
       c.add("transpose", text + type, typed);
     }
     for (const std::int64_t iterations : {5, 8, 19}) {
-      operations::ProblemOptions many = plane;
+      ProblemOptions many = plane;
       many.iterations = iterations;
       c.add("laplacian", fmt::format("{} {} steps", text, iterations), many);
     }
     if (std::min(rows, columns) == 64) continue;
     for (const std::int64_t radius : {0, 5, 64}) {
       for (const std::int64_t channels : {1, 3}) {
-        operations::ProblemOptions far = plane;
+        ProblemOptions far = plane;
         far.radius = radius;
         far.channels = channels;
         c.add("blur", fmt::format("{} radius {} channels {}", text, radius, channels), far);

@@ -6,8 +6,10 @@
 #include "gpu/coalescing.hpp"
 #include "gpu/shared_banks.hpp"
 #include "observe/count/divergence_cost.hpp"
+#include "observe/count/operation_kind.hpp"
 #include "observe/lane_runs.hpp"
 #include "observe/shared_use.hpp"
+#include "observe/source_place.hpp"
 
 namespace tilescope::observe {
 namespace {
@@ -260,6 +262,8 @@ void CountObserver::begin_launch(const emulator::LaunchInfo& launch) {
   diverged_.assign(count, std::nullopt);
   result_ = {};
   result_.kernel = launch.kernel;
+  result_.grid = launch.grid;
+  result_.block = launch.block;
 }
 
 std::unique_ptr<emulator::BlockObserver> CountObserver::make_block_observer() {

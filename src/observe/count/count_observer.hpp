@@ -12,6 +12,7 @@
 
 #include "emulator/events.hpp"
 #include "observe/count/counts.hpp"
+#include "observe/count/footprint.hpp"
 #include "observe/count/merge_plan.hpp"
 
 namespace tilescope::observe {
@@ -37,7 +38,7 @@ class CountObserver : public emulator::Observer {
   void end_launch(const emulator::LaunchTotals& totals) override;
 
   /// Of the last launch that has ended.
-  const LaunchCounts& result() const { return result_; }
+  const CountedLaunch& result() const { return result_; }
 
  private:
   std::optional<MergePlan> given_plan_;
@@ -47,7 +48,7 @@ class CountObserver : public emulator::Observer {
   std::vector<std::vector<AccessTally>> tallies_;  ///< by instruction; one for each space it meets
   std::vector<std::uint64_t> divergent_;
   std::vector<std::optional<DivergedWarp>> diverged_;
-  LaunchCounts result_;
+  CountedLaunch result_;
 };
 
 }  // namespace tilescope::observe

@@ -1,10 +1,9 @@
-#include "observe/count/counts.hpp"
-
 #include <algorithm>
+#include <tilescope/counts.hpp>
 
 #include "gpu/coalescing.hpp"
 
-namespace tilescope::observe {
+namespace tilescope {
 
 SectorCounts& SectorCounts::operator+=(const SectorCounts& other) {
   requests += other.requests;
@@ -18,6 +17,16 @@ WavefrontCounts& WavefrontCounts::operator+=(const WavefrontCounts& other) {
   wavefronts += other.wavefronts;
   ideal_wavefronts += other.ideal_wavefronts;
   ways = std::max(ways, other.ways);
+  return *this;
+}
+
+OperationCounts& OperationCounts::operator+=(const OperationCounts& other) {
+  ffma += other.ffma, fadd += other.fadd, fmul += other.fmul;
+  dfma += other.dfma, dadd += other.dadd, dmul += other.dmul;
+  hfma += other.hfma, hadd += other.hadd, hmul += other.hmul;
+  special += other.special, integer += other.integer;
+  fp32_flops += other.fp32_flops, fp64_flops += other.fp64_flops;
+  fp16_flops += other.fp16_flops, tensor_flops += other.tensor_flops;
   return *this;
 }
 
@@ -67,13 +76,13 @@ Counts& Counts::operator+=(const Counts& other) {
 
 std::uint64_t LaunchCounts::unique_bytes_read() const {
   std::uint64_t sum = 0;
-  for (const FootprintOf& of : footprint) sum += of.read;
+  for (const BufferTraffic& of : footprint) sum += of.read;
   return sum;
 }
 
 std::uint64_t LaunchCounts::unique_bytes_written() const {
   std::uint64_t sum = 0;
-  for (const FootprintOf& of : footprint) sum += of.written;
+  for (const BufferTraffic& of : footprint) sum += of.written;
   return sum;
 }
 
@@ -83,4 +92,35 @@ double LaunchCounts::compulsory_intensity() const {
                     : static_cast<double>(totals.operations.flops()) / static_cast<double>(bytes);
 }
 
-}  // namespace tilescope::observe
+LaunchCounts& LaunchCounts::operator+=(const LaunchCounts& launch) {
+  totals += launch.totals;
+  complete = complete && launch.complete;
+  if (kernel.empty()) {
+    kernel = launch.kernel;
+    grid = launch.grid;
+    block = launch.block;
+  }
+  for (const LineCounts& line : launch.lines) {
+    const auto at =
+        std::lower_bound(lines.begin(), lines.end(), line,
+                         [](const auto& a, const auto& b) { return a.place < b.place; });
+    if (at != lines.end() && at->place == line.place) {
+      at->counts += line.counts;
+    } else {
+      lines.insert(at, line);
+    }
+  }
+  for (const BufferTraffic& part : launch.footprint) {
+    const auto same = std::find_if(footprint.begin(), footprint.end(),
+                                   [&](const auto& f) { return f.name == part.name; });
+    if (same == footprint.end()) {
+      footprint.push_back(part);
+    } else {  // what several launches touched in turn cannot be told apart any more
+      same->read = std::max(same->read, part.read);
+      same->written = std::max(same->written, part.written);
+    }
+  }
+  return *this;
+}
+
+}  // namespace tilescope

@@ -63,10 +63,10 @@ void Footprint::mark_bits(Word* bits, std::uint64_t offset, std::uint64_t bytes)
   }
 }
 
-std::vector<FootprintOf> Footprint::result() const {
-  std::vector<FootprintOf> result;
+std::vector<BufferTraffic> Footprint::result() const {
+  std::vector<BufferTraffic> result;
   for (const Region& region : regions_) {
-    FootprintOf of{region.name, region.bytes, 0, 0};
+    BufferTraffic of{region.name, region.bytes, 0, 0};
     for (std::uint64_t i = 0; i < words_for(region.bytes); ++i) {
       of.read +=
           static_cast<unsigned>(std::popcount(region.read[i].load(std::memory_order_relaxed)));

@@ -6,19 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tilescope/counts.hpp>
 #include <vector>
 
 #include "emulator/memory_map.hpp"
 
 namespace tilescope::observe {
-
-/// Bytes of one allocation that a launch touched.
-struct FootprintOf {
-  std::string name;
-  std::uint64_t bytes = 0;    ///< size of the allocation
-  std::uint64_t read = 0;     ///< different bytes read (atomics read and write)
-  std::uint64_t written = 0;  ///< different bytes written
-};
 
 /// One bit a byte and direction. Blocks on several host threads mark the same bits; setting a bit
 /// twice is no matter, so the result does not depend on who came first.
@@ -46,7 +39,7 @@ class Footprint {
     }
   }
   /// In order of address; allocations that nobody touched are left out.
-  std::vector<FootprintOf> result() const;
+  std::vector<BufferTraffic> result() const;
 
  private:
   using Word = std::atomic<std::uint64_t>;

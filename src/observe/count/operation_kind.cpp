@@ -115,16 +115,6 @@ void count_float(OperationCounts& counts, Form form, Type type, std::uint64_t la
 
 }  // namespace
 
-OperationCounts& OperationCounts::operator+=(const OperationCounts& other) {
-  ffma += other.ffma, fadd += other.fadd, fmul += other.fmul;
-  dfma += other.dfma, dadd += other.dadd, dmul += other.dmul;
-  hfma += other.hfma, hadd += other.hadd, hmul += other.hmul;
-  special += other.special, integer += other.integer;
-  fp32_flops += other.fp32_flops, fp64_flops += other.fp64_flops;
-  fp16_flops += other.fp16_flops, tensor_flops += other.tensor_flops;
-  return *this;
-}
-
 OperationCounts operations_of(const ptx::Instruction& instruction, std::uint64_t lanes,
                               std::uint64_t warps) {
   OperationCounts counts;

@@ -1,4 +1,4 @@
-// What users say of a problem, and reading it with defaults and ranges.
+// Reads the options of a problem, with defaults and ranges.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,23 +9,10 @@
 #include <optional>
 #include <string>
 #include <tilescope/error.hpp>
+#include <tilescope/problem_options.hpp>
 #include <tilescope/types.hpp>
 
 namespace tilescope::operations {
-
-/// The sizes and choices that make a problem of an operation. Every operation takes some of them
-/// and has a default for each it takes.
-struct ProblemOptions {
-  std::optional<std::int64_t> size;           ///< elements, or the extent in every dimension
-  std::optional<std::int64_t> rows, columns;  ///< m, n
-  std::optional<std::int64_t> inner;          ///< k
-  std::optional<std::int64_t> radius, channels, iterations, bins;
-  std::optional<std::string> type;       ///< of the elements, such as "float64"
-  std::optional<std::string> data;       ///< how they are distributed: random, constant, ...
-  std::optional<std::string> reduction;  ///< sum, min, max, argmax
-  std::optional<std::string> precision;  ///< of a product: fp32, bf16, ...
-  std::uint64_t seed = 1;
-};
 
 /// The largest problem: 2^33 elements.
 constexpr std::int64_t most_elements = std::int64_t{1} << 33U;

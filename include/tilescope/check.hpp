@@ -1,0 +1,46 @@
+// The defects of a kernel, found by running it on the emulated GPU.
+//
+//     const char* source = R"(
+//         __global__ void turn(int* x) {
+//           __shared__ int tile[64];
+//           tile[threadIdx.x] = x[threadIdx.x];
+//           x[threadIdx.x] = tile[63 - threadIdx.x];
+//         })";
+//     const tilescope::CheckResult result = tilescope::check(
+//         tilescope::SourceText{source},
+//         {.grid = tilescope::Dim3{1}, .block = tilescope::Dim3{64},
+//          .arguments = {tilescope::LaunchArgument::array(std::vector<int>(64))}});
+//     for (const tilescope::Finding& finding : result.findings) {
+//       std::cout << to_string(finding.kind) << " in line " << finding.first.place.line << '\n';
+//     }
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tilescope/finding.hpp"
+#include "tilescope/inspection.hpp"
+#include "tilescope/launch_description.hpp"
+
+namespace tilescope {
+
+/// What was found. No findings and complete(): the kernel is free of the defects that docs/check.md
+/// names, for these arguments.
+struct CheckResult : Inspection {
+  std::vector<Finding> findings;  ///< by kind, file and line; the same for any number of threads
+  std::string limitation;         ///< what could not be checked to the end, and why; may be empty
+
+  bool clean() const { return findings.empty() && complete(); }
+};
+
+/// Runs the kernel and reports races, bad accesses, reads of nothing, barriers that hang and wrong
+/// masks. A defect is a finding and no error; so is a launch that the device forbids. A rung takes
+/// no `launch`: it brings its own.
+///
+/// Errors: usage for a device that is not emulated, and LaunchError (usage too) for a launch that
+/// lacks something or does not fit the kernel; bad_input for a file that cannot be read and code
+/// that does not compile, with the compiler's words; no_device without NVRTC.
+CheckResult check(const Target& target, const LaunchDescription& launch = {},
+                  const InspectOptions& options = {});
+
+}  // namespace tilescope

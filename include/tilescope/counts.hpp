@@ -1,0 +1,140 @@
+// What a profiler counts, per source line and in total. Plain values, in Nsight Compute's words:
+//   request     one warp instruction with at least one participating lane
+//   sector      a 32-byte block of global or local memory that a request touches
+//   wavefront   one turn of shared memory's 32 banks
+//   ideal       sectors if the same bytes lay side by side; wavefronts without bank conflicts
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tilescope/finding.hpp"
+#include "tilescope/launch.hpp"
+
+namespace tilescope {
+
+/// Requests to global or local memory.
+struct SectorCounts {
+  std::uint64_t requests = 0;
+  std::uint64_t sectors = 0;
+  std::uint64_t ideal_sectors = 0;
+
+  double per_request() const {
+    return requests == 0 ? 0 : static_cast<double>(sectors) / static_cast<double>(requests);
+  }
+  std::uint64_t excessive() const { return sectors - ideal_sectors; }
+  SectorCounts& operator+=(const SectorCounts& other);
+  friend bool operator==(const SectorCounts&, const SectorCounts&) = default;
+};
+
+/// Requests to shared memory. A group of accesses that the chip executes as one is one request.
+struct WavefrontCounts {
+  std::uint64_t requests = 0;
+  std::uint64_t wavefronts = 0;
+  std::uint64_t ideal_wavefronts = 0;
+  std::uint32_t ways = 0;  ///< the worst request: n words (atomics: lanes) in one bank
+
+  std::uint64_t conflicts() const { return wavefronts - ideal_wavefronts; }
+  WavefrontCounts& operator+=(const WavefrontCounts& other);
+  friend bool operator==(const WavefrontCounts&, const WavefrontCounts&) = default;
+};
+
+/// Arithmetic by kind, each count in thread instructions whose guard held (a packed f16x2 operation
+/// counts once). Divisions, roots and the like count as `special`: the chip executes each as one
+/// approximation and a few fused operations around it, which are not counted.
+struct OperationCounts {
+  std::uint64_t ffma = 0, fadd = 0, fmul = 0;  ///< 32-bit
+  std::uint64_t dfma = 0, dadd = 0, dmul = 0;  ///< 64-bit
+  std::uint64_t hfma = 0, hadd = 0, hmul = 0;  ///< 16-bit, bfloat16 included
+  std::uint64_t special = 0;                   ///< sin, ex2, rcp, div, sqrt, ...
+  std::uint64_t integer = 0;                   ///< add, mul, shifts, logic, min, max, ...
+  /// Floating point operations: fused ones are 2, packed ones count each element.
+  std::uint64_t fp32_flops = 0, fp64_flops = 0, fp16_flops = 0, tensor_flops = 0;
+
+  std::uint64_t flops() const { return fp32_flops + fp64_flops + fp16_flops + tensor_flops; }
+  OperationCounts& operator+=(const OperationCounts& other);
+  friend bool operator==(const OperationCounts&, const OperationCounts&) = default;
+};
+
+/// The counts of an instruction, a line, a launch or a run.
+struct Counts {
+  std::uint64_t instructions = 0;         ///< executed by warps, of the PTX
+  std::uint64_t thread_instructions = 0;  ///< active lanes of those, guarded-off ones included
+  std::uint64_t guarded_on = 0;           ///< active lanes whose guard held
+
+  SectorCounts global_load;  ///< cp.async included
+  SectorCounts global_store;
+  SectorCounts global_atomic;     ///< those that return the old value
+  SectorCounts global_reduction;  ///< atomic changes whose old value nobody uses
+  SectorCounts local_load;
+  SectorCounts local_store;
+  WavefrontCounts shared_load;  ///< ldmatrix included
+  WavefrontCounts shared_store;
+  WavefrontCounts shared_atomic;
+  WavefrontCounts shared_async;  ///< the writes of cp.async
+
+  std::uint64_t branches = 0;  ///< conditional ones, executed by warps
+  std::uint64_t divergent_branches = 0;
+  std::uint64_t barriers = 0;  ///< bar.*, executed by warps
+  OperationCounts operations;
+
+  /// Everything that went to global memory, or to shared memory.
+  SectorCounts global() const;
+  WavefrontCounts shared() const;
+  /// Floating point operations per byte of the global sectors that were requested; 0 without any.
+  double requested_intensity() const;
+
+  Counts& operator+=(const Counts& other);
+  friend bool operator==(const Counts&, const Counts&) = default;
+};
+
+/// One of the counts under the name that JSON has for it, such as "global_load_sectors".
+struct NamedCount {
+  std::string_view name;
+  std::uint64_t (*of)(const Counts& counts);
+};
+
+/// All names, in the order of Counts:
+///
+///     for (const NamedCount& count : named_counts()) {
+///       std::cout << count.name << ' ' << count.of(result.counts.totals) << '\n';
+///     }
+std::span<const NamedCount> named_counts();
+
+/// The counts of a line of source, wherever the compiler put its instructions.
+struct LineCounts {
+  SourcePlace place;
+  Counts counts;
+};
+
+/// Bytes of one allocation that a launch touched.
+struct BufferTraffic {
+  std::string name;
+  std::uint64_t bytes = 0;    ///< size of the allocation
+  std::uint64_t read = 0;     ///< different bytes read (atomics read and write)
+  std::uint64_t written = 0;  ///< different bytes written
+};
+
+/// The counts of one launch, or of several that were added up.
+struct LaunchCounts {
+  std::string kernel;
+  Dim3 grid, block;
+  Counts totals;
+  std::vector<LineCounts> lines;         ///< by file and line; lines that never ran are left out
+  std::vector<BufferTraffic> footprint;  ///< by address; buffers that nobody touched are left out
+  bool complete = true;                  ///< false: a launch was cut short
+
+  std::uint64_t unique_bytes_read() const;
+  std::uint64_t unique_bytes_written() const;
+  /// Floating point operations per byte that had to move, each byte once; 0 without traffic.
+  double compulsory_intensity() const;
+
+  /// Adds another launch of the same run: lines by place, footprints by allocation. Kernel, grid
+  /// and block stay those of the first.
+  LaunchCounts& operator+=(const LaunchCounts& launch);
+};
+
+}  // namespace tilescope

@@ -1,0 +1,71 @@
+// What a profiler would count on each line of a kernel, from a run on the emulated GPU.
+//
+//     const tilescope::ExplainResult result =
+//         tilescope::explain(tilescope::LadderRung{.name = "matmul/tiled_16"});
+//     for (const tilescope::LineCounts& line : result.counts.lines) {
+//       std::cout << line.place.file << ':' << line.place.line << ": "
+//                 << line.counts.global_load.sectors << " sectors\n";
+//     }
+//     for (const tilescope::Advice& advice : tilescope::advise(result)) {
+//       std::cout << advice.message << '\n';
+//     }
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tilescope/counts.hpp"
+#include "tilescope/inspection.hpp"
+#include "tilescope/launch_description.hpp"
+
+namespace tilescope {
+
+namespace inspect {
+struct ExplainDetails;
+}
+
+/// What was counted.
+struct ExplainResult : Inspection {
+  LaunchCounts counts;                 ///< of all launches together
+  std::vector<LaunchCounts> launches;  ///< each by itself, in order
+  /// Single accesses and instructions, from which advice and drawings are made.
+  std::shared_ptr<const inspect::ExplainDetails> details;
+};
+
+/// Runs the kernel and counts. Faulty accesses are left out, and Inspection::ran says how many.
+///
+/// Errors: as check(), and usage for a launch that the device forbids.
+ExplainResult explain(const Target& target, const LaunchDescription& launch = {},
+                      const InspectOptions& options = {});
+
+enum class AdviceKind : std::uint8_t {
+  uncoalesced,       ///< neighbouring threads lie apart
+  split_rows,        ///< a warp spans several short rows of the block
+  misaligned,        ///< neighbours, but off the start of a sector
+  narrow,            ///< a byte or two a thread
+  contended_atomic,  ///< many lanes change one word
+  bank_conflict,
+  local_memory,
+  divergence,
+  partial_warps,
+};
+
+/// "uncoalesced", "bank-conflict", ...: the name in reports and JSON.
+std::string_view to_string(AdviceKind kind);
+
+/// What costs time in a line, and what would cure it.
+struct Advice {
+  AdviceKind kind = AdviceKind::uncoalesced;
+  SourcePlace place;    ///< line 0: about the launch as a whole
+  std::string message;  ///< sentences, without the place
+  double weight = 0.0;  ///< how much of the launch's cost of this kind it is about, 0 to 1
+};
+
+/// What the counts mean, in words: the costliest first. What several launches say about a line is
+/// said once; nothing below 2% of its kind of traffic is mentioned.
+std::vector<Advice> advise(const ExplainResult& result);
+
+}  // namespace tilescope

@@ -1,0 +1,65 @@
+// What check(), explain() and run() have in common: their options, and what they say about the run
+// besides their own results.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tilescope/device_properties.hpp"
+#include "tilescope/target.hpp"
+
+namespace tilescope {
+
+/// Where and how far a kernel runs.
+struct InspectOptions {
+  /// "emulated", "emulated:GPU" (such as "emulated:t4") or "auto"; run() also takes "cuda" and
+  /// "cuda:N". "auto" is the emulated H200; for run() a GPU, if there is one.
+  std::string device = "auto";
+  std::uint64_t max_instructions = 0;         ///< warp instructions of one launch; 0: no limit
+  const std::atomic<bool>* cancel = nullptr;  ///< becoming true ends an emulated launch soon
+  /// Receives what emulated kernels print, as they print it. Null: Inspection::printed has it.
+  std::function<void(std::string_view)> print;
+  /// Called once everything is compiled and in place, before the first launch.
+  std::function<void()> before_launch;
+  bool phases = false;  ///< explain(): trace who loads and computes what in a tile kernel's phases
+  std::uint64_t most_elements = UINT64_MAX;  ///< run(): of each array, to bring back
+};
+
+/// Why a run ended.
+enum class Ending : std::uint8_t {
+  complete,     ///< every launch ran to its end
+  trapped,      ///< a kernel gave up: a trap, or a failed assertion
+  unfinished,   ///< a launch reached the limit of instructions
+  interrupted,  ///< cancelled
+  refused,      ///< the device forbids the launch: nothing ran
+};
+
+/// What ran, of all launches together.
+struct RunSummary {
+  std::uint64_t launches = 0;
+  std::uint64_t blocks = 0;             ///< run to their end
+  std::uint64_t warp_instructions = 0;  ///< of the PTX; 0 on a GPU
+  std::uint64_t faults = 0;             ///< accesses that were faulty and left out, by thread
+  std::uint64_t deadlocked_blocks = 0;
+  Ending ending = Ending::complete;
+  std::string message;  ///< what happened, where a launch did not end well
+};
+
+/// What was looked at, where, and what ran.
+struct Inspection {
+  std::string target;  ///< "matmul/tiled_16, 128 x 128 x 128", or "mine.cu: scale"
+  std::string device;  ///< as Device::open takes it, such as "emulated:h200"
+  DeviceProperties properties;
+  RunSummary ran;
+  std::vector<std::string> notes;   ///< what a reader should know, such as code that was left out
+  std::string printed;              ///< by emulated kernels, unless InspectOptions::print took it
+  std::vector<SourceText> sources;  ///< those that the result's places name, if not read from disk
+
+  bool complete() const { return ran.ending == Ending::complete; }
+};
+
+}  // namespace tilescope

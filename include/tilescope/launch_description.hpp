@@ -1,0 +1,164 @@
+// A launch as a value: which kernel, how many blocks and threads, which arguments. The command
+// line's LAUNCH options and --launch files say the same in text:
+//
+//     --kernel NAME --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] [-D NAME=VALUE] [-I DIR]
+//     --arg [NAME=]TYPE:VALUE             a value: i32:256, alpha=f32:2.5; f32:1,2,3 is a vector
+//     --arg [NAME=]TYPE[COUNT]=INIT[>FILE.npy]   an array in device memory; its address is passed
+//
+// TYPE is i8 to i64, u8 to u64, f16, bf16, f32, f64 or bool; COUNT may be a product (64*64), and
+// may be left out with @FILE; INIT is zeros, ones, iota (0, 1, 2, ...), random[:SEED],
+// uninitialised, a number, or @FILE.npy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tilescope/error.hpp"
+#include "tilescope/launch.hpp"
+#include "tilescope/types.hpp"
+
+namespace tilescope {
+
+/// How an array begins.
+enum class Initial : std::uint8_t {
+  zeros,
+  ones,
+  iota,           ///< 0, 1, 2, ... in the element type; integers wrap around
+  random,         ///< floats in [-1, 1), integers 0 to 255 (to 127 in i8), bool 0 and 1
+  uninitialised,  ///< what the memory holds: nothing defined
+  value,          ///< `value` everywhere
+  elements,       ///< `value`: all elements one after the other
+  file,           ///< `load_from`
+};
+
+/// The DataType of a C++ type: integers, float, double and bool.
+template <typename T>
+constexpr DataType data_type_of() {
+  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8, "give a DataType and bytes");
+  if constexpr (std::is_same_v<T, bool>) return DataType::boolean;
+  if constexpr (std::is_floating_point_v<T>) {
+    return sizeof(T) == 4 ? DataType::float32 : DataType::float64;
+  }
+  constexpr int first = static_cast<int>(std::is_signed_v<T> ? DataType::int8 : DataType::uint8);
+  constexpr int width = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+  return static_cast<DataType>(first + width);
+}
+
+/// One argument: a value, or an array in device memory whose address is passed.
+///
+///     LaunchArgument::scalar(256)                                 // i32:256
+///     LaunchArgument::array(std::vector<float>{1, 2, 3})
+///     LaunchArgument::array(DataType::float32, 1024, Initial::iota)
+///     parse_argument("x=f32[1024]=iota>y.npy")
+struct LaunchArgument {
+  std::string text;  ///< as it was given, for messages
+  std::string name;  ///< empty: that of the kernel's parameter
+  DataType type = DataType::int32;
+  bool is_array = false;
+  /// Of a value, a vector (float3) or a structure: all its bytes. See also Initial.
+  std::vector<std::byte> value = {};
+
+  std::optional<std::uint64_t> count = {};  ///< elements; nothing only with a file
+  Initial initial = Initial::zeros;
+  std::uint64_t seed = 1;
+  std::string load_from = {};  ///< .npy
+  std::string save_to = {};    ///< .npy written after the run; empty: none
+
+  /// A number, or a structure as the kernel declares it.
+  template <typename T>
+  static LaunchArgument scalar(const T& value);
+  /// An array with these elements, which are copied.
+  template <typename T>
+  static LaunchArgument array(const std::vector<T>& elements);
+  static LaunchArgument array(DataType type, std::span<const std::byte> elements);
+  /// An array of `count` elements made on the spot. Not for the last three of Initial.
+  static LaunchArgument array(DataType type, std::uint64_t count, Initial initial,
+                              std::uint64_t seed = 1);
+
+  friend bool operator==(const LaunchArgument&, const LaunchArgument&) = default;
+};
+
+/// A launch.
+struct LaunchDescription {
+  std::string kernel = {};         ///< "scale", "scale<16>"; empty: the only one of the source
+  std::optional<Dim3> grid = {};   ///< blocks
+  std::optional<Dim3> block = {};  ///< threads per block
+  std::uint64_t shared_bytes = 0;  ///< dynamic shared memory per block
+  bool cooperative = false;        ///< the kernel synchronises the whole grid
+  std::vector<std::pair<std::string, std::string>> defines = {};  ///< name and value
+  std::vector<std::string> include_directories = {};
+  std::vector<LaunchArgument> arguments = {};  ///< one per parameter, in order
+
+  friend bool operator==(const LaunchDescription&, const LaunchDescription&) = default;
+};
+
+/// A launch that lacks something or does not fit its kernel, and one that would do.
+class LaunchError : public Error {
+ public:
+  LaunchError(const std::string& what, std::string kernel, LaunchDescription suggestion)
+      : Error(ErrorKind::usage, what),
+        kernel_(std::move(kernel)),
+        suggestion_(std::move(suggestion)) {}
+
+  /// The kernel with its parameters: "scale(const float* x, int n)".
+  const std::string& kernel() const noexcept { return kernel_; }
+  /// What was given, and for the rest what a <<<...>>> launch in the source says or what is
+  /// plausible. Every argument has its `text`.
+  const LaunchDescription& suggestion() const noexcept { return suggestion_; }
+
+ private:
+  std::string kernel_;
+  LaunchDescription suggestion_;
+};
+
+/// The most bytes one array may have: more than any GPU's memory.
+inline constexpr std::uint64_t most_array_bytes = std::uint64_t{1} << 40U;
+
+/// One --arg. Throws Error(usage), one line that quotes the text and says what is wanted.
+LaunchArgument parse_argument(std::string_view text);
+/// "16", "16,16" or "4,4,4"; `what` is "grid" or "block". Extents are 1 to 2^32 - 1; else
+/// Error(usage).
+Dim3 parse_extents(std::string_view text, std::string_view what);
+/// "NAME=VALUE" or "NAME" (which defines it as 1, as compilers do); else Error(usage).
+std::pair<std::string, std::string> parse_define(std::string_view text);
+
+/// Reads a launch from a JSON file: an object with `kernel`, `grid`, `block` (a number, a list of
+/// one to three, or text as above), `shared`, `cooperative`, `defines` (an object), `include` (a
+/// list of folders) and `args` (a list of texts). Relative paths in it start from its own folder.
+/// Throws Error(bad_input) naming the file and the key.
+LaunchDescription read_launch_file(const std::string& path);
+
+/// Throws Error(usage), naming the array `what`, unless its type is the one asked for.
+void require_data_type(std::string_view what, DataType type, DataType asked);
+
+// --- templates
+// ------------------------------------------------------------------------------------
+
+template <typename T>
+LaunchArgument LaunchArgument::scalar(const T& value) {
+  static_assert(std::is_trivially_copyable_v<T>, "kernel parameters are copied as bytes");
+  LaunchArgument argument;
+  if constexpr (std::is_arithmetic_v<T>) {
+    argument.type = data_type_of<T>();
+  } else {
+    argument.type = DataType::uint8;  // a structure: so many bytes
+  }
+  argument.value.resize(sizeof(T));
+  std::memcpy(argument.value.data(), &value, sizeof(T));
+  return argument;
+}
+
+template <typename T>
+LaunchArgument LaunchArgument::array(const std::vector<T>& elements) {
+  return array(data_type_of<T>(), std::as_bytes(std::span(elements)));
+}
+
+}  // namespace tilescope

@@ -1,0 +1,64 @@
+// Runs a kernel, on a GPU or without one, and returns its arrays.
+//
+//     const tilescope::RunResult result = tilescope::run(
+//         tilescope::SourceFile{"scale.cu"},
+//         {.grid = tilescope::Dim3{4}, .block = tilescope::Dim3{256},
+//          .arguments = {tilescope::LaunchArgument::array(tilescope::DataType::float32, 1000,
+//                                                         tilescope::Initial::iota),
+//                        tilescope::LaunchArgument::scalar(2.5F),
+//                        tilescope::LaunchArgument::scalar(1000)}});
+//     const std::vector<float> y = result.arrays[0].values<float>();
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tilescope/inspection.hpp"
+#include "tilescope/launch_description.hpp"
+
+namespace tilescope {
+
+/// An array of the launch after the run.
+struct RunArray {
+  std::string name;  ///< its own, else the parameter's, else "argument N"
+  DataType type = DataType::int32;
+  std::uint64_t count = 0;                      ///< elements
+  std::vector<std::byte> bytes;                 ///< the first InspectOptions::most_elements of them
+  std::optional<double> least = {}, most = {};  ///< of all elements that are numbers
+  std::uint64_t nans = 0;                       ///< elements that are none
+  std::string saved_to;                         ///< the .npy file that was written; empty: none
+
+  /// The elements in `bytes`. Throws Error(usage) unless T is their type.
+  template <typename T>
+  std::vector<T> values() const {
+    require_data_type(name, type, data_type_of<T>());
+    std::vector<T> values(bytes.size() / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+};
+
+/// What the run gave.
+struct RunResult : Inspection {
+  std::string kernel;  ///< its name
+  Launch launch;
+  std::optional<double> time_ms;  ///< between two events around the launch; nothing if emulated
+  std::vector<RunArray> arrays;   ///< in the order of the arguments
+  /// What went wrong in the emulated run; empty: nothing. The arrays are then as it left them, and
+  /// no file was written.
+  std::string failure;
+};
+
+/// Launches the kernel once, waits, reads its arrays back and writes the files that arguments ask
+/// for. What emulated kernels print is in Inspection::printed; a GPU prints to standard output.
+///
+/// Errors: as check(), usage for a rung (its ladder runs it) and for a launch that the device
+/// forbids, no_device as Device::open, and what a GPU reports about the launch.
+RunResult run(const Target& target, const LaunchDescription& launch,
+              const InspectOptions& options = {});
+
+}  // namespace tilescope

@@ -1,0 +1,57 @@
+// What check, explain and run look at, from options, and what they do around the library's call.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <tilescope/inspection.hpp>
+
+#include "base/signals.hpp"
+#include "cli/command.hpp"
+#include "cli/launch_arguments.hpp"
+#include "cli/launch_example.hpp"
+
+namespace tilescope::cli {
+
+/// Calls `inspect` with `options`. Kernels print to standard error unless the options say
+/// otherwise. Ctrl-C and SIGTERM end the run in order once it has begun. Notes about a file go to
+/// standard error; an error about its launch shows a command that would do.
+template <typename Inspect>
+auto inspect_target(const LaunchArguments& launch, const std::string& target,
+                    InspectOptions options, Inspect&& inspect) {
+  std::optional<CancelScope> scope;  // not from the start: the compiler does not look at the flag
+  options.cancel = CancelScope::flag();
+  options.before_launch = [&scope] { scope.emplace(); };
+  if (!options.print) options.print = print_to_stderr;
+  try {
+    auto result = inspect(options);
+    if (is_kernel_file(target)) {
+      for (const std::string& remark : result.notes) note("tilescope: note: " + remark);
+    }
+    return result;
+  } catch (const LaunchError& error) {
+    throw Error(ErrorKind::usage, error.what() + launch_example(launch.command, target, error));
+  }
+}
+
+/// The options that check and explain share.
+struct TargetArguments {
+  std::string what, device = "auto";
+  LaunchArguments launch;
+  ProblemOptions problem;
+  int tile = 0;
+  std::uint64_t max_instructions = 0;
+
+  void add_to(CLI::App& command);
+  bool is_file() const { return is_kernel_file(what); }
+  /// Throws Error(usage) for options that the target does not take.
+  Target target() const;
+
+  template <typename Inspect>
+  auto inspect(Inspect&& inspect) const {
+    return inspect_target(launch, what, {.device = device, .max_instructions = max_instructions},
+                          inspect);
+  }
+};
+
+}  // namespace tilescope::cli

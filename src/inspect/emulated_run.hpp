@@ -1,0 +1,42 @@
+// A target on the emulated device, as check() and explain() look at it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <tilescope/inspection.hpp>
+#include <tilescope/launch_description.hpp>
+#include <vector>
+
+#include "inspect/open_device.hpp"
+#include "inspect/subject.hpp"
+
+namespace tilescope::inspect {
+
+class EmulatedRun {
+ public:
+  /// Opens the target and says in `result` what it is; `options` and `result` must outlive this.
+  EmulatedRun(const Target& target, const LaunchDescription& launch, const InspectOptions& options,
+              Inspection& result);
+
+  /// Throws Error(usage) when the launch breaks a limit of the device.
+  void require_launchable() const { subject_->require_launchable(); }
+  /// Launches, with the observers, and adds up in `result` what ran; `after_launch` is called after
+  /// each launch. Launches are tolerant, so that defects do not end the run.
+  void launch(std::vector<emulator::Observer*> observers,
+              const std::function<void()>& after_launch);
+  /// Leaves in `result` the sources that `files` names.
+  void keep_sources(const std::set<std::string>& files);
+
+ private:
+  const InspectOptions& options_;
+  Inspection& result_;
+  std::shared_ptr<device::EmulatedDevice> device_;
+  std::unique_ptr<Subject> subject_;
+};
+
+/// The options of the device for a run of which `result` tells.
+device::EmulationOptions emulation_options(const InspectOptions& options, Inspection& result);
+
+}  // namespace tilescope::inspect

@@ -1,0 +1,33 @@
+#include <set>
+#include <tilescope/explain.hpp>
+
+#include "inspect/emulated_run.hpp"
+#include "inspect/explain_details.hpp"
+#include "observe/count/count_observer.hpp"
+
+namespace tilescope {
+
+ExplainResult explain(const Target& target, const LaunchDescription& launch,
+                      const InspectOptions& options) {
+  ExplainResult result;
+  inspect::EmulatedRun run(target, launch, options, result);
+  run.require_launchable();
+  const auto details = std::make_shared<inspect::ExplainDetails>();
+  result.details = details;
+  observe::CountObserver counter;
+  observe::LaneSamples sampler;
+  std::vector<emulator::Observer*> observers{&counter, &sampler};
+  if (options.phases) observers.push_back(&details->phases);
+  run.launch(std::move(observers), [&] {
+    const observe::CountedLaunch& counted = counter.result();
+    result.counts += counted;
+    result.launches.push_back(counted);
+    details->launches.push_back({counted.instructions, sampler.result()});
+  });
+  std::set<std::string> files;
+  for (const LineCounts& line : result.counts.lines) files.insert(line.place.file);
+  run.keep_sources(files);
+  return result;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,20 @@
+// From what a caller wants to look at to what can be launched.
+#pragma once
+
+#include <memory>
+#include <tilescope/device.hpp>
+#include <tilescope/launch_description.hpp>
+#include <tilescope/target.hpp>
+
+#include "inspect/subject.hpp"
+
+namespace tilescope::inspect {
+
+/// Makes everything ready; nothing runs yet. Errors as check().
+std::unique_ptr<Subject> open_subject(const Target& target, const LaunchDescription& launch,
+                                      Device& device);
+
+/// The text of a target that is no rung. Throws Error(bad_input) for a file that cannot be read.
+SourceText source_of(const Target& target);
+
+}  // namespace tilescope::inspect

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <tilescope/error.hpp>
+#include <tilescope/run.hpp>
+
+#include "inspect/emulated_run.hpp"
+#include "inspect/open_device.hpp"
+#include "inspect/open_subject.hpp"
+#include "inspect/user_kernel.hpp"
+
+namespace tilescope {
+
+RunResult run(const Target& target, const LaunchDescription& launch,
+              const InspectOptions& options) {
+  if (const auto* rung = std::get_if<LadderRung>(&target)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("run takes a .cu or .ptx file, not \"{}\"", rung->name));
+  }
+  RunResult result;
+  const std::shared_ptr<Device> device = inspect::open_for_kernels(options.device);
+  if (device->kind() == DeviceKind::cpu) {
+    throw Error(ErrorKind::usage, "the cpu device runs no kernels; use --device emulated");
+  }
+  auto* emulated = dynamic_cast<device::EmulatedDevice*>(device.get());
+  if (emulated) emulated->set_options(inspect::emulation_options(options, result));
+  inspect::UserKernel kernel(*device, inspect::source_of(target), launch);
+  result.target = kernel.title;
+  result.notes = kernel.notes;
+  result.device = device->id();
+  result.properties = device->properties();
+  result.kernel = kernel.kernel().name();
+  result.launch = kernel.configuration();
+  if (options.before_launch) options.before_launch();
+  try {
+    kernel.launch();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::wrong_result || !emulated) throw;
+    result.failure = error.what();
+  }
+  if (!emulated) {
+    result.ran.launches = 1;
+    result.ran.blocks = result.launch.grid.count();
+    result.time_ms = kernel.elapsed_ms();
+  }
+  result.arrays = kernel.arrays().read_back(options.most_elements);
+  if (result.failure.empty()) kernel.arrays().save(result.arrays);
+  return result;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,23 @@
+// A target on a device: compiled, with its data in place, ready to be launched.
+#pragma once
+
+#include <string>
+#include <tilescope/target.hpp>
+#include <vector>
+
+namespace tilescope::inspect {
+
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  /// Launches, and waits for the end.
+  virtual void launch() = 0;
+  /// Throws Error(usage) when the launch breaks a limit of the device.
+  virtual void require_launchable() const = 0;
+
+  std::string title;                ///< as Inspection::target
+  std::vector<std::string> notes;   ///< as Inspection::notes
+  std::vector<SourceText> sources;  ///< by the names that line tables give them
+};
+
+}  // namespace tilescope::inspect

@@ -1,0 +1,192 @@
+// check(): faulty kernels and their cured twins, as data.
+#include <tilescope/check.hpp>
+
+#include "inspect_case.hpp"
+
+namespace tilescope {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using CheckTest = testing::InspectTest;
+
+TEST_F(CheckTest, ARaceAndItsCuredTwin) {
+  const CheckResult faulty = check(turn(false), turn_launch());
+  ASSERT_EQ(faulty.findings.size(), 1U);
+  const Finding& race = faulty.findings[0];
+  EXPECT_EQ(race.kind, FindingKind::race);
+  EXPECT_EQ(race.severity, Severity::error);
+  EXPECT_EQ(race.first.place, (SourcePlace{"kernel.cu", 4}));
+  ASSERT_TRUE(race.second.has_value());
+  EXPECT_EQ(race.second->place, (SourcePlace{"kernel.cu", 6}));
+  EXPECT_EQ(race.count, 64U);
+  EXPECT_TRUE(faulty.complete());
+  EXPECT_FALSE(faulty.clean());
+  EXPECT_EQ(faulty.target, "kernel.cu: turn");
+  EXPECT_EQ(faulty.device, "emulated:h200");
+  EXPECT_EQ(faulty.ran.launches, 1U);
+  EXPECT_EQ(faulty.ran.blocks, 1U);
+  EXPECT_GT(faulty.ran.warp_instructions, 0U);
+  ASSERT_EQ(faulty.sources.size(), 1U);
+  EXPECT_EQ(faulty.sources[0].text, turn(false).text);
+
+  const CheckResult cured = check(turn(), turn_launch());
+  EXPECT_THAT(cured.findings, IsEmpty());
+  EXPECT_TRUE(cured.clean());
+}
+
+TEST_F(CheckTest, AnIllegalLaunchIsAFinding) {
+  LaunchDescription launch = turn_launch();
+  launch.block = Dim3{2000};
+  const CheckResult result = check(turn(), launch);
+  ASSERT_EQ(result.findings.size(), 1U);
+  EXPECT_EQ(result.findings[0].kind, FindingKind::illegal_launch);
+  EXPECT_THAT(message(result.findings[0]), HasSubstr("1024"));
+  EXPECT_EQ(result.ran.ending, Ending::refused);
+  EXPECT_EQ(result.ran.launches, 0U);
+  EXPECT_FALSE(result.complete());
+}
+
+TEST_F(CheckTest, TheLimitOfInstructionsAndCancelling) {
+  const SourceText endless{"__global__ void k(volatile int* x) { while (*x == 0) {} }\n"};
+  const LaunchDescription launch{
+      .grid = Dim3{1},
+      .block = Dim3{1},
+      .arguments = {LaunchArgument::array(DataType::int32, 1, Initial::zeros)}};
+  const CheckResult limited = check(endless, launch, {.max_instructions = 1000});
+  EXPECT_EQ(limited.ran.ending, Ending::unfinished);
+  ASSERT_EQ(limited.findings.size(), 1U);
+  EXPECT_EQ(limited.findings[0].kind, FindingKind::unfinished);
+
+  const std::atomic<bool> now = true;
+  bool started = false;
+  const CheckResult cancelled =
+      check(endless, launch, {.cancel = &now, .before_launch = [&] { started = true; }});
+  EXPECT_EQ(cancelled.ran.ending, Ending::interrupted);
+  EXPECT_TRUE(started);
+}
+
+TEST_F(CheckTest, WhatKernelsPrintGoesWhereTheCallerSays) {
+  const SourceText source{
+      "#include <cstdio>\n__global__ void k() { printf(\"seven %d\\n\", 7); }\n"};
+  const LaunchDescription launch{.grid = Dim3{1}, .block = Dim3{1}};
+  EXPECT_EQ(check(source, launch).printed, "seven 7\n");
+  std::string heard;
+  const CheckResult result =
+      check(source, launch, {.print = [&](std::string_view text) { heard += text; }});
+  EXPECT_EQ(heard, "seven 7\n");
+  EXPECT_EQ(result.printed, "");
+}
+
+TEST_F(CheckTest, ARungBringsItsLaunch) {
+  const CheckResult result = check(LadderRung{"matmul/tiled", {.size = 33}, 16});
+  EXPECT_TRUE(result.clean());
+  EXPECT_EQ(result.target, "matmul/tiled_16, 33 x 33 x 33");
+  EXPECT_EQ(result.ran.blocks, 9U);
+  EXPECT_THAT(
+      error_of(ErrorKind::usage, [] { check(LadderRung{"matmul/tiled"}, {.grid = Dim3{1}}); }),
+      HasSubstr("matmul/tiled brings its own launch"));
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { check(LadderRung{"matmul/tild"}); }),
+              HasSubstr("tild"));
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { check(LadderRung{"mine"}); }),
+              HasSubstr("neither a .cu or .ptx file nor OPERATION/VARIANT"));
+}
+
+TEST_F(CheckTest, PtxWithoutALineTableIsItsOwnSource) {
+  const SourceText ptx{
+      ".version 8.0\n.target sm_90\n.address_size 64\n"
+      ".visible .entry k(.param .u64 p) {\n  .reg .u64 %rd<3>;\n"
+      "  ld.param.u64 %rd1, [p];\n  cvta.to.global.u64 %rd2, %rd1;\n"
+      "  st.global.u32 [%rd2+16], 7;\n  ret;\n}\n",
+      "k.ptx", SourceLanguage::ptx};
+  const CheckResult result =
+      check(ptx, {.grid = Dim3{1},
+                  .block = Dim3{1},
+                  .arguments = {LaunchArgument::array(DataType::int32, 4, Initial::zeros)}});
+  ASSERT_EQ(result.findings.size(), 1U);
+  EXPECT_EQ(result.findings[0].kind, FindingKind::out_of_bounds);
+  EXPECT_EQ(result.findings[0].first.place, (SourcePlace{"k.ptx", 8}));
+}
+
+TEST_F(CheckTest, Errors) {
+  testing::TemporaryFolder folder;
+  const std::string missing = folder / "none.cu";
+  EXPECT_THAT(error_of(ErrorKind::bad_input, [&] { check(SourceFile{missing}); }),
+              HasSubstr("none.cu"));
+  EXPECT_THAT(error_of(ErrorKind::bad_input, [] { check(SourceText{"int x;\n"}, turn_launch()); }),
+              HasSubstr("has no kernel"));
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { check(turn(), turn_launch(), {.device = "cpu"}); }),
+              HasSubstr("only the emulated device"));
+  LaunchDescription other = turn_launch();
+  other.kernel = "trun";
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { check(turn(), other); }),
+              HasSubstr("has no kernel \"trun\"; it has: turn"));
+}
+
+TEST_F(CheckTest, TheCompilersWords) {
+  try {
+    check(SourceText{"__global__ void k() { x = 1; }\n"}, {.grid = Dim3{1}, .block = Dim3{1}});
+    FAIL() << "it compiled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bad_input);
+    EXPECT_THAT(error.what(), HasSubstr("kernel.cu(1): error: identifier \"x\" is undefined"));
+  }
+}
+
+/// What check() says about a launch of turn() that does not fit.
+LaunchError launch_error(const SourceText& source, const LaunchDescription& launch) {
+  try {
+    check(source, launch);
+  } catch (const LaunchError& error) {
+    return error;
+  }
+  throw std::logic_error("the launch was taken");
+}
+
+TEST_F(CheckTest, ALaunchThatDoesNotFitBringsOneThatDoes) {
+  const LaunchError nothing = launch_error(turn(), {});
+  EXPECT_STREQ(nothing.what(), "--grid is missing: how many blocks to launch");
+  EXPECT_EQ(nothing.kind(), ErrorKind::usage);
+  EXPECT_EQ(nothing.kernel(), "turn(int* x, int n)");
+  EXPECT_EQ(nothing.suggestion().arguments.size(), 2U);
+
+  SourceText with_launch = turn();
+  with_launch.text += "void f(int* x) { turn<<<1, 64>>>(x, 64); }\n";
+  LaunchDescription launch = turn_launch();
+  launch.arguments.pop_back();
+  const LaunchError few = launch_error(with_launch, launch);
+  EXPECT_THAT(few.what(), HasSubstr("kernel turn has 2 parameters (x: a pointer, n: an integer of "
+                                    "4 bytes), but 1 --arg was given"));
+  EXPECT_EQ(few.suggestion().arguments[1].text, "i32:64");
+  EXPECT_TRUE(check(with_launch, few.suggestion()).clean());
+
+  launch = turn_launch();
+  launch.arguments[1] = LaunchArgument::scalar(64.0);
+  EXPECT_THAT(launch_error(turn(), launch).what(),
+              HasSubstr("--arg f64:64: parameter 2 of kernel turn, n, is an integer of 4 bytes; "
+                        "but 8 bytes were given"));
+  launch = turn_launch();
+  launch.grid.reset();
+  EXPECT_EQ(launch_error(with_launch, launch).suggestion().grid, Dim3{1});
+}
+
+TEST_F(CheckTest, ArgumentsThatContradictThemselves) {
+  LaunchDescription launch = turn_launch();
+  launch.arguments[0].count.reset();
+  EXPECT_THAT(launch_error(turn(), launch).what(), HasSubstr("the count may be left out only"));
+  launch = turn_launch();
+  launch.arguments[0] = LaunchArgument::array(std::vector<int>{1, 2, 3});
+  launch.arguments[0].count = 4;
+  EXPECT_THAT(launch_error(turn(), launch).what(),
+              HasSubstr("--arg i32[4]: 16 bytes of elements are needed, but 12 were given"));
+  launch.arguments[0] = LaunchArgument::array(DataType::int32, 1ULL << 60U, Initial::zeros);
+  EXPECT_THAT(launch_error(turn(), launch).what(), HasSubstr("1 TiB is the most"));
+  launch.arguments[0] = LaunchArgument::array(DataType::int32, 4, Initial::value);
+  EXPECT_THAT(launch_error(turn(), launch).what(), HasSubstr("4 bytes of elements are needed"));
+}
+
+}  // namespace
+}  // namespace tilescope
