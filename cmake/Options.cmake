@@ -11,6 +11,10 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(tilescope_options INTERFACE -Wno-restrict)  # false alarms: GCC PR 105651
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # libstdc++ 12 deprecates what its own std::stable_sort calls, and Clang says so of us.
+  target_compile_options(tilescope_options INTERFACE -Wno-deprecated-declarations)
+endif()
 if(TILESCOPE_SANITIZE)
   target_compile_options(tilescope_options INTERFACE
     -fsanitize=${TILESCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)

@@ -21,7 +21,7 @@
 namespace tilescope::io {
 namespace {
 
-constexpr std::string_view magic = "tilescope-journal 1 ";
+constexpr std::string_view journal_magic = "tilescope-journal 1 ";
 
 constexpr mode_t mode = 0666;
 
@@ -57,7 +57,7 @@ ResumableNpy::ResumableNpy(const std::string& path, const NpyHeader& header,
   const std::string stem = (target.parent_path() / ("." + target.filename().string())).string();
   partial_path_ = stem + ".partial";
   journal_path_ = stem + ".journal";
-  const std::string front = npy_front(header), head = std::string(magic) + purpose;
+  const std::string front = npy_front(header), head = std::string(journal_magic) + purpose;
   data_offset_ = front.size();
   const std::size_t size = front.size() + header.bytes();
 
