@@ -27,7 +27,8 @@ configured() {
   done
 }
 
-# Ninja's lines in a log: of its steps one now and then, all others as they are.
+# Ninja's lines in a log: of its steps one now and then, of CMake's state none, all others as they
+# are.
 report_steps() {
   local line steps='^\[([0-9]+)/([0-9]+)\] (.*)'
   while IFS= read -r line; do
@@ -36,7 +37,7 @@ report_steps() {
         Re-*) ;;  # CMake looks for new files
         *) progress "compiling: ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} files" ;;
       esac
-    elif [[ $line != ninja:\ @(Entering|no work)* ]]; then
+    elif [[ $line != @(ninja: Entering|ninja: no work|-- )* ]]; then
       echo "$line" >&2
     fi
   done
