@@ -10,7 +10,11 @@
 
 #include <cstdint>
 
+#include "ptx/opcode.hpp"
+
 namespace tilescope::emulator {
+
+using ptx::BlockEnd;
 
 struct Context;
 struct Code;
@@ -50,20 +54,6 @@ struct Code {
 };
 
 inline constexpr std::uint8_t kGenericSpace = 0xff;
-
-/// How a run of straight-line code ends. Whatever may suspend, split or leave a path ends one.
-enum class BlockEnd : std::uint8_t {
-  fall_through,  ///< no instruction of its own: the next block begins
-  branch,
-  branch_indexed,
-  call,
-  ret,
-  exit,
-  barrier,     ///< bar, barrier
-  collective,  ///< shfl, vote, match, redux, elect, bar.warp.sync
-  trap,
-  yield,  ///< nanosleep
-};
 
 /// A run of straight-line code: entered only at its begin, left only at its end. The last
 /// instruction is the one `end` speaks of, unless that is fall_through.

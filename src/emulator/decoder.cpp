@@ -12,12 +12,6 @@
 namespace tilescope::emulator {
 namespace {
 
-unsigned register_bytes(ptx::Type type) {
-  if (type == ptx::Type::pred) return 0;
-  const unsigned bits = ptx::bit_width(type);
-  return bits <= 32 ? 4 : bits / 8;
-}
-
 template <class Visit>
 void visit_registers(const ptx::Operand& operand, const Visit& visit) {
   if (operand.reg != ptx::no_index) visit(operand.reg);
@@ -25,6 +19,12 @@ void visit_registers(const ptx::Operand& operand, const Visit& visit) {
 }
 
 }  // namespace
+
+unsigned register_bytes(ptx::Type type) {
+  if (type == ptx::Type::pred) return 0;
+  const unsigned bits = ptx::bit_width(type);
+  return bits <= 32 ? 4 : bits / 8;
+}
 
 FunctionDecoder::FunctionDecoder(const ptx::Module& module, const ptx::Function& function,
                                  CodeFunction& result)
@@ -83,6 +83,9 @@ void FunctionDecoder::lay_out() {
     return static_cast<std::uint32_t>(bytes);
   };
   const auto slot = [&](const ptx::Parameter& parameter) {
+    if (parameter.in_register && parameter.reg == ptx::no_index) {  // without a name
+      return ParameterSlot{kSinkOffset, register_bytes(parameter.type), true};
+    }
     if (parameter.in_register) {
       const RegisterPlace place = places_[parameter.reg];
       return ParameterSlot{place.offset, place.width, true};
@@ -148,7 +151,7 @@ std::uint32_t FunctionDecoder::temporary(unsigned bytes) {
 
 std::uint32_t FunctionDecoder::special_use(ptx::SpecialRegister special, unsigned bytes,
                                            std::uint64_t addend) {
-  if (names_reserved_shared(special)) uses_reserved_shared_ = true;
+  if (names_reserved_shared(special)) needs_->reserved_shared = true;
   for (const SpecialUse& use : result_.specials) {
     if (use.special == special && use.bytes == bytes && use.addend == addend) return use.offset;
   }

@@ -60,9 +60,8 @@ class FunctionDecoder {
   const std::vector<std::uint64_t>* shared_offsets_ = nullptr;  ///< by module variable
   std::vector<std::uint64_t> variable_offsets_;  ///< by Function::variables: shared, local offset
   std::uint32_t* pattern_slots_ = nullptr;
-  bool order_dependent_ = false;
-  bool uses_heap_ = false;
-  bool uses_reserved_shared_ = false;
+  const std::vector<std::uint32_t>* functions_ = nullptr;  ///< program function by module function
+  ProgramNeeds* needs_ = nullptr;
   std::string refusal_;  ///< why the last instruction was refused, if there is more to say
   std::vector<RegisterPlace> places_;
   std::vector<ParameterSlot> param_variables_;  ///< by Function::variables
@@ -80,24 +79,19 @@ class FunctionDecoder {
   std::vector<std::uint32_t> mentions_;
   std::map<std::pair<std::uint64_t, unsigned>, std::uint32_t> constants_;
 };
-/// Fills `code` (execute and operands) for `instruction`; false if it is not its kind or has no
-/// implementation. Straight-line instructions only; control flow is ProgramDecoder's.
-using DecodeStep = bool (*)(FunctionDecoder&, const ptx::Instruction&, Code&);
 
-bool decode_arithmetic(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_convert(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_move(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_memory(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_atomic(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_convert_rare(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_integer_rare(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_float_rare(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_warp(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_async(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_mbarrier(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_matrix(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_stack(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_video(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_hint(FunctionDecoder&, const ptx::Instruction&, Code&);
+/// Fills `code` (execute and operands) for `instruction`; false, perhaps with a refusal_, if there
+/// is no implementation. One function for each name in the list of opcodes.
+using Decode = bool (*)(FunctionDecoder&, const ptx::Instruction&, Code&);
+#define OPCODE(enumerator, spelling, letters, decoder, ...) \
+  bool decode_##decoder(FunctionDecoder&, const ptx::Instruction&, Code&);
+#include "ptx/opcodes.def"
+#undef OPCODE
+
+/// Bytes per lane of a register: 4, 8, 16; 0 for a predicate.
+unsigned register_bytes(ptx::Type type);
+/// The function itself where `index` names an alias or a function with a body.
+std::uint32_t resolve_alias(const ptx::Module& module, std::uint32_t index);
+Builtin builtin_of(const ptx::Function& function);
 
 }  // namespace tilescope::emulator

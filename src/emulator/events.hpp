@@ -162,6 +162,7 @@ struct AsyncGroup {
   std::uint32_t warp;
   LaneMask mask;
   std::int32_t pending;
+  bool ungrouped;  ///< copies without a group have landed too: wait_all, mbarrier.arrive
 };
 
 // --- control flow

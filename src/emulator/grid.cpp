@@ -94,7 +94,7 @@ class BlockRunner {
 };
 
 unsigned thread_count(const LaunchSetup& setup) {
-  if (setup.program.order_dependent()) return 1;
+  if (setup.program.needs().order_dependent) return 1;
   for (const Observer* observer : setup.options.observers) {
     if (observer->wants_block_order()) return 1;
   }

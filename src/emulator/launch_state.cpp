@@ -27,7 +27,7 @@ namespace {
 
 std::uint32_t shared_bytes(const LaunchSetup& setup) {
   const std::uint32_t declared = setup.program.static_shared_bytes() + setup.dynamic_shared_bytes;
-  if (!setup.program.uses_reserved_shared()) return declared;
+  if (!setup.program.needs().reserved_shared) return declared;
   return (declared + 15) / 16 * 16 + kReservedSharedBytes;
 }
 
@@ -50,7 +50,7 @@ LaunchState::LaunchState(const LaunchSetup& setup)
   for (SharedVariable& variable : shared_variables_) {
     if (variable.dynamic) variable.bytes = setup.dynamic_shared_bytes;
   }
-  if (setup.program.uses_reserved_shared()) {
+  if (setup.program.needs().reserved_shared) {
     shared_variables_.push_back({"reserved shared memory",
                                  info_.shared_bytes - kReservedSharedBytes, kReservedSharedBytes,
                                  false});
@@ -62,7 +62,7 @@ LaunchState::LaunchState(const LaunchSetup& setup)
   // A recursive program gets a stack of fixed size; its pages come into being when touched.
   constexpr std::uint64_t kRecursiveStack = 64 * 1024;
   local_stride_ = program().recursive() ? kRecursiveStack : program().local_bytes_per_thread();
-  local_stride_ += program().uses_alloca() ? kRecursiveStack : 0;
+  local_stride_ += program().needs().alloca_stack ? kRecursiveStack : 0;
   images_.resize(std::size_t{frame_bytes_} * info_.warps_per_block + 64);
   for (std::uint32_t warp = 0; warp < info_.warps_per_block; ++warp) {
     std::uint8_t* image = images_.data() + std::size_t{warp} * frame_bytes_;
@@ -184,7 +184,7 @@ void LaunchState::record_deadlock(std::uint64_t block, const std::string& messag
 void LaunchState::block_done(std::uint64_t linear, bool complete, std::string&& printed) {
   const std::lock_guard lock(mutex_);
   if (complete) ++blocks_run_;
-  if (!program().prints()) return;
+  if (!program().needs().prints) return;
   prints_[linear] = std::move(printed);
   flush_prints(false);
 }

@@ -236,7 +236,7 @@ LaunchSummary Machine::launch(LoadedModule& module, std::string_view kernel, Dim
                               const LaunchOptions& options) {
   const std::shared_ptr<const Program> program = module.program(kernel);
   check_launch(*program, grid, block, dynamic_shared_bytes, arguments.size(), options.cooperative);
-  if (program->uses_heap() && !heap_) {
+  if (program->needs().heap && !heap_) {
     heap_ = std::make_unique<KernelHeap>(
         memory_.allocate(KernelHeap::kBytes, "kernel heap", AllocationKind::device_heap));
   }

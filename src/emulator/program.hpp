@@ -38,6 +38,7 @@ struct ParameterSlot {
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
   bool in_register = false;
+  bool is_predicate() const { return in_register && bytes == 0; }
 };
 
 enum class Builtin : std::uint8_t { none, printf, malloc, free, assert_fail };
@@ -79,6 +80,15 @@ struct RegisterPlace {
   std::uint8_t width;  ///< bytes per lane: 4, 8, 16; 0 for a predicate
 };
 
+/// What a program needs besides its instructions.
+struct ProgramNeeds {
+  bool heap = false;
+  bool alloca_stack = false;
+  bool prints = false;
+  bool reserved_shared = false;  ///< it reads where the system's part of shared memory is
+  bool order_dependent = false;  ///< results of atomics depend on the order of the blocks
+};
+
 /// Immutable once decoded; launches share it.
 class Program {
  public:
@@ -103,13 +113,7 @@ class Program {
   /// Function index of an address that a program may call through, or kNone.
   std::uint32_t function_at(std::uint64_t address) const;
   bool recursive() const { return recursive_; }
-  bool uses_alloca() const { return uses_alloca_; }
-  bool prints() const { return prints_; }
-  /// True if it reads where the system's part of shared memory is.
-  bool uses_reserved_shared() const { return uses_reserved_shared_; }
-  bool uses_heap() const { return uses_heap_; }
-  /// True if atomics of different blocks give results that depend on the order of the blocks.
-  bool order_dependent() const { return order_dependent_; }
+  const ProgramNeeds& needs() const { return needs_; }
   std::uint32_t pattern_slots() const { return pattern_slots_; }
   std::uint32_t block_counters() const { return block_counters_; }
 
@@ -124,12 +128,8 @@ class Program {
   std::uint32_t pattern_slots_ = 0;
   std::uint32_t block_counters_ = 0;
   std::vector<std::uint32_t> by_module_index_;  ///< module function -> program function
-  bool uses_heap_ = false;
   bool recursive_ = false;
-  bool uses_alloca_ = false;
-  bool prints_ = false;
-  bool uses_reserved_shared_ = false;
-  bool order_dependent_ = false;
+  ProgramNeeds needs_;
 };
 
 /// Addresses of a loaded module's symbols, which decoding needs.

@@ -9,83 +9,43 @@
 namespace tilescope::emulator {
 namespace {
 
+BlockEnd end_of(const ptx::Instruction& instruction) {
+  return ptx::info(instruction.opcode).end;
+}
+
 bool only_leaves(const ptx::Function& kernel, std::uint32_t instruction) {
   const ptx::Instruction& first = kernel.instructions[instruction];
   return kernel.is_entry && !first.guarded() &&
-         (first.opcode == ptx::Opcode::ret || first.opcode == ptx::Opcode::exit);
+         (end_of(first) == BlockEnd::ret || end_of(first) == BlockEnd::exit);
 }
 
 bool reads_counter(const ptx::Instruction& instruction) {
-  return instruction.opcode == ptx::Opcode::mov && instruction.operands.size() == 2 &&
+  return ptx::info(instruction.opcode).result == ptx::Result::copied &&
          instruction.operands[1].kind == ptx::Operand::Kind::special &&
          is_counter(instruction.operands[1].special);
 }
 
 /// May the instruction, in a loop, wait for what another thread does?
 bool waits_for_others(const ptx::Instruction& instruction) {
-  using ptx::Opcode;
-  switch (instruction.opcode) {
-    case Opcode::atom:
-    case Opcode::nanosleep:
-    case Opcode::call:
-    case Opcode::bar_warp_sync:
-    case Opcode::mbarrier_test_wait:
-    case Opcode::mbarrier_try_wait:
-      return true;
-    case Opcode::ld: {
-      const ptx::Modifiers& m = instruction.modifiers;
-      return (m.ordering != ptx::Ordering::none && m.ordering != ptx::Ordering::weak) ||
-             m.cache == ptx::CacheOp::cv || m.cache == ptx::CacheOp::cg;
-    }
-    default:
-      return false;
-  }
+  const ptx::OpcodeInfo& facts = ptx::info(instruction.opcode);
+  const ptx::Modifiers& m = instruction.modifiers;
+  const bool strong = m.ordering != ptx::Ordering::none && m.ordering != ptx::Ordering::weak;
+  const bool uncached = m.cache == ptx::CacheOp::cv || m.cache == ptx::CacheOp::cg;
+  return facts.waits || (facts.effect == ptx::Effect::load && (strong || uncached));
 }
 
 bool is_fence(const ptx::Instruction& instruction) {
-  return instruction.opcode == ptx::Opcode::fence || instruction.opcode == ptx::Opcode::membar;
+  return ptx::info(instruction.opcode).effect == ptx::Effect::fence;
 }
 
 /// Can other threads change what it loads?
 bool loads_shared_data(const ptx::Instruction& instruction) {
   const ptx::Space space = instruction.modifiers.space;
-  return instruction.opcode == ptx::Opcode::ld &&
+  return ptx::info(instruction.opcode).effect == ptx::Effect::load &&
          (space == ptx::Space::none || space == ptx::Space::global || space == ptx::Space::shared);
 }
 
 }  // namespace
-
-BlockEnd end_kind(const ptx::Instruction& instruction) {
-  using ptx::Opcode;
-  switch (instruction.opcode) {
-    case Opcode::bra:
-      return BlockEnd::branch;
-    case Opcode::brx_idx:
-      return BlockEnd::branch_indexed;
-    case Opcode::call:
-      return BlockEnd::call;
-    case Opcode::ret:
-      return BlockEnd::ret;
-    case Opcode::exit:
-      return BlockEnd::exit;
-    case Opcode::bar:
-    case Opcode::barrier:
-      return BlockEnd::barrier;
-    case Opcode::shfl:
-    case Opcode::vote:
-    case Opcode::match:
-    case Opcode::redux:
-    case Opcode::elect:
-    case Opcode::bar_warp_sync:
-      return BlockEnd::collective;
-    case Opcode::trap:
-      return BlockEnd::trap;
-    case Opcode::nanosleep:
-      return BlockEnd::yield;
-    default:
-      return BlockEnd::fall_through;
-  }
-}
 
 void ProgramDecoder::split_blocks(FunctionDecoder& decoder, const ptx::ControlFlow& flow) {
   CodeFunction& result = decoder.result();
@@ -97,13 +57,13 @@ void ProgramDecoder::split_blocks(FunctionDecoder& decoder, const ptx::ControlFl
   for (const ptx::BasicBlock& block : flow.blocks) leads[block.begin] = true;
   for (std::uint32_t i = 0; i < count; ++i) {  // a call through a pointer may have to be repeated
     const ptx::Instruction& instruction = function.instructions[i];
-    if (instruction.opcode == ptx::Opcode::call &&
+    if (end_of(instruction) == BlockEnd::call &&
         function.calls[instruction.detail].callee.kind == ptx::Operand::Kind::reg) {
       leads[i] = true;
     }
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (end_kind(function.instructions[i]) != BlockEnd::fall_through) leads[i + 1] = true;
+    if (end_of(function.instructions[i]) != BlockEnd::fall_through) leads[i + 1] = true;
   }
   std::vector<std::uint32_t> block_at(count + 1, kNone);
   for (std::uint32_t i = 0; i <= count; ++i) {
@@ -146,7 +106,7 @@ void ProgramDecoder::link_block(FunctionDecoder& decoder, const ptx::ControlFlow
   const ptx::Instruction& last = function.instructions[end - 1];
   block.size = end - block.begin;
   block.next = b + 1;
-  block.end = end_kind(last);
+  block.end = end_of(last);
   block.body_end = block.end == BlockEnd::fall_through ? end : end - 1;
   if (block.end == BlockEnd::branch) {
     block.target = block_at[function.labels[last.operands[0].label].instruction];

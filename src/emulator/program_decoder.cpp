@@ -13,6 +13,13 @@
 namespace tilescope::emulator {
 namespace {
 
+/// By opcode.
+constexpr Decode kDecoders[] = {
+#define OPCODE(enumerator, spelling, letters, decoder, ...) decode_##decoder,
+#include "ptx/opcodes.def"
+#undef OPCODE
+};
+
 /// Of a thread, as on every GPU.
 constexpr std::uint64_t kMostLocalBytes = 512 * 1024;
 
@@ -194,99 +201,6 @@ void ProgramDecoder::refuse(const ptx::Function& function, const ptx::Instructio
   refusals_.push_back(fmt::format("{} ({}){}", text, place, reason.empty() ? "" : ": " + reason));
 }
 
-bool ProgramDecoder::decode_branch(FunctionDecoder& decoder, const ptx::Instruction& instruction,
-                                   Code& code) {
-  if (instruction.opcode == ptx::Opcode::brx_idx) {
-    code.a = decoder.source(instruction.operands[0], ptx::Type::u32);
-    code.aux = static_cast<std::uint32_t>(decoder.result().jump_tables.size());
-    decoder.result().jump_tables.push_back(
-        decoder.function().branch_targets[instruction.detail]);  // labels; blocks once linked
-  }
-  return true;
-}
-
-bool ProgramDecoder::decode_call(FunctionDecoder& decoder, const ptx::Instruction& instruction,
-                                 Code& code) {
-  const ptx::Call& call = decoder.function().calls[instruction.detail];
-  CallCode result;
-  const std::vector<ptx::Parameter>* formal_arguments = nullptr;
-  const std::vector<ptx::Parameter>* formal_returns = nullptr;
-  if (call.callee.kind == ptx::Operand::Kind::reg) {
-    result.target = decoder.register_offset(call.callee.reg);
-    if (call.prototype != ptx::no_index) {
-      formal_arguments = &decoder.function().prototypes[call.prototype].parameters;
-      formal_returns = &decoder.function().prototypes[call.prototype].returns;
-    }
-  } else {
-    const std::uint32_t index = resolve_alias(*module_, call.callee.symbol.index);
-    const ptx::Function& callee = module_->functions[index];
-    formal_arguments = &callee.parameters;
-    formal_returns = &callee.returns;
-    result.builtin = builtin_of(callee);
-    result.callee = program_->by_module_index_[index];
-    if (result.builtin == Builtin::malloc || result.builtin == Builtin::free) {
-      program_->uses_heap_ = program_->order_dependent_ = true;
-    }
-    if (result.builtin == Builtin::printf || result.builtin == Builtin::assert_fail) {
-      program_->prints_ = true;
-    }
-    if (result.callee == kNone && result.builtin == Builtin::none) {
-      decoder.refusal_ = fmt::format("the function '{}' is declared but not defined", callee.name);
-      return false;
-    }
-  }
-  const auto slot = [&](const ptx::Operand& operand, const std::vector<ptx::Parameter>* formals,
-                        std::size_t i) {
-    if (operand.kind == ptx::Operand::Kind::symbol) {
-      if (const ParameterSlot* found = decoder.parameter_slot(operand.symbol)) return *found;
-    }
-    const ptx::Type type =
-        formals != nullptr && i < formals->size() ? (*formals)[i].type : ptx::Type::b64;
-    const unsigned bytes = decoder.width(operand, type);
-    return ParameterSlot{decoder.source(operand, type), bytes, true};
-  };
-  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
-    result.arguments.push_back(slot(call.arguments[i], formal_arguments, i));
-  }
-  for (std::size_t i = 0; i < call.returns.size(); ++i) {
-    result.returns.push_back(slot(call.returns[i], formal_returns, i));
-  }
-  code.aux = static_cast<std::uint32_t>(decoder.result().calls.size());
-  decoder.result().calls.push_back(std::move(result));
-  return true;
-}
-
-bool ProgramDecoder::decode_one(FunctionDecoder& decoder, const ptx::Instruction& instruction,
-                                Code& code) {
-  switch (end_kind(instruction)) {
-    case BlockEnd::call:
-      return decode_call(decoder, instruction, code);
-    case BlockEnd::branch:
-    case BlockEnd::branch_indexed:
-      return decode_branch(decoder, instruction, code);
-    case BlockEnd::ret:
-    case BlockEnd::exit:
-    case BlockEnd::trap:
-    case BlockEnd::yield:
-      return true;
-    case BlockEnd::barrier:
-    case BlockEnd::collective:
-      return decode_warp(decoder, instruction, code);
-    case BlockEnd::fall_through:
-      break;
-  }
-  static constexpr DecodeStep kSteps[] = {
-      decode_memory, decode_arithmetic, decode_move,     decode_convert,      decode_convert_rare,
-      decode_atomic, decode_async,      decode_mbarrier, decode_integer_rare, decode_float_rare,
-      decode_warp,   decode_matrix,     decode_video,    decode_stack,        decode_hint};
-  for (const DecodeStep step : kSteps) {
-    const Code untouched = code;
-    if (step(decoder, instruction, code)) return true;
-    code = untouched;
-  }
-  return false;
-}
-
 void ProgramDecoder::decode_instructions(FunctionDecoder& decoder) {
   const ptx::Function& function = decoder.function();
   for (std::size_t i = 0; i < function.instructions.size(); ++i) {
@@ -302,9 +216,9 @@ void ProgramDecoder::decode_instructions(FunctionDecoder& decoder) {
       code.guard = decoder.register_offset(instruction.guard);
       code.guard_flip = instruction.guard_negated ? ~0u : 0u;
     }
-    if (instruction.opcode == ptx::Opcode::alloca) program_->uses_alloca_ = true;
     decoder.refusal_.clear();
-    if (!decode_one(decoder, instruction, code)) refuse(function, instruction, decoder.refusal_);
+    const Decode decode = kDecoders[static_cast<std::size_t>(instruction.opcode)];
+    if (!decode(decoder, instruction, code)) refuse(function, instruction, decoder.refusal_);
     decoder.result().code.push_back(code);
   }
   Code end;  // where control runs off the end
@@ -321,14 +235,13 @@ void ProgramDecoder::decode_function(std::uint32_t index) {
   decoder.addresses_ = &addresses_;
   decoder.shared_offsets_ = &shared_offsets_;
   decoder.pattern_slots_ = &program_->pattern_slots_;
+  decoder.functions_ = &program_->by_module_index_;
+  decoder.needs_ = &program_->needs_;
   lay_out_variables(decoder, index);
   decoder.lay_out();
   decode_instructions(decoder);
   split_blocks(decoder, ptx::build_control_flow(function));
   result.image.resize(align_up(result.image.size(), 64), 0);
-  program_->order_dependent_ = program_->order_dependent_ || decoder.order_dependent_;
-  program_->uses_reserved_shared_ =
-      program_->uses_reserved_shared_ || decoder.uses_reserved_shared_;
 }
 
 void ProgramDecoder::size_locals() {

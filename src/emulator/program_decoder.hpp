@@ -24,9 +24,6 @@ class ProgramDecoder {
   void lay_out_variables(FunctionDecoder& decoder, std::uint32_t index);
   void decode_function(std::uint32_t index);
   void decode_instructions(FunctionDecoder& decoder);
-  bool decode_one(FunctionDecoder& decoder, const ptx::Instruction& instruction, Code& code);
-  bool decode_call(FunctionDecoder& decoder, const ptx::Instruction& instruction, Code& code);
-  bool decode_branch(FunctionDecoder& decoder, const ptx::Instruction& instruction, Code& code);
   void split_blocks(FunctionDecoder& decoder, const ptx::ControlFlow& flow);
   void link_block(FunctionDecoder& decoder, const ptx::ControlFlow& flow,
                   const std::vector<std::uint32_t>& block_at, std::uint32_t block);
@@ -44,12 +41,5 @@ class ProgramDecoder {
   std::vector<std::vector<std::uint64_t>> function_offsets_;  ///< by program function, variable
   std::vector<std::string> refusals_;
 };
-
-/// How a basic block ends with this instruction; fall_through if it does not end one.
-BlockEnd end_kind(const ptx::Instruction& instruction);
-
-/// The function itself where `index` names an alias or a function with a body.
-std::uint32_t resolve_alias(const ptx::Module& module, std::uint32_t index);
-Builtin builtin_of(const ptx::Function& function);
 
 }  // namespace tilescope::emulator

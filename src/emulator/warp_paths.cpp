@@ -20,14 +20,26 @@ std::uint8_t* lane_bytes(std::uint8_t* frame, const ParameterSlot& slot, int lan
 }
 
 /// Parameter storage is little-endian bytes per lane, and so is a register's lane (but for 128
-/// bits, whose halves lie apart; those are passed in storage).
-void copy_parameter(std::uint8_t* to_frame, const ParameterSlot& to, const std::uint8_t* from_frame,
+/// bits, whose halves lie apart). A predicate is one bit per lane.
+void copy_parameter(std::uint8_t* to_frame, const ParameterSlot& to, std::uint8_t* from_frame,
                     const ParameterSlot& from, LaneMask mask) {
-  const std::uint32_t bytes = std::min(to.bytes, from.bytes);
+  if (to.is_predicate() && from.is_predicate()) {
+    auto& bits = *reinterpret_cast<LaneMask*>(to_frame + to.offset);
+    bits = (bits & ~mask) | (*reinterpret_cast<LaneMask*>(from_frame + from.offset) & mask);
+    return;
+  }
+  if (to.in_register && from.in_register && to.bytes == 16) {
+    for (const std::uint32_t half : {0, 8 * kWarpSize}) {
+      copy_parameter(to_frame, {to.offset + half, 8, true}, from_frame,
+                     {from.offset + half, 8, true}, mask);
+    }
+    return;
+  }
   for (LaneMask m = mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    std::memcpy(lane_bytes(to_frame, to, lane),
-                lane_bytes(const_cast<std::uint8_t*>(from_frame), from, lane), bytes);
+    std::uint8_t* const at = lane_bytes(to_frame, to, lane);
+    if (to.in_register) std::memset(at, 0, to.bytes);
+    std::memcpy(at, lane_bytes(from_frame, from, lane), std::min(to.bytes, from.bytes));
   }
 }
 

@@ -7,26 +7,6 @@
 #include "emulator/warp.hpp"
 
 namespace tilescope::emulator {
-namespace {
-
-WarpOperation operation_of(ptx::Opcode opcode) {
-  switch (opcode) {
-    case ptx::Opcode::shfl:
-      return WarpOperation::shuffle;
-    case ptx::Opcode::vote:
-      return WarpOperation::vote;
-    case ptx::Opcode::match:
-      return WarpOperation::match;
-    case ptx::Opcode::redux:
-      return WarpOperation::reduce;
-    case ptx::Opcode::elect:
-      return WarpOperation::elect;
-    default:
-      return WarpOperation::sync;
-  }
-}
-
-}  // namespace
 
 /// The lanes `mask` of the current path reach a barrier. True when they need not wait.
 bool Warp::barrier(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask) {
@@ -92,8 +72,7 @@ void Warp::run_collective(Worker& worker, const Code& code, const Frame& frame, 
                           LaneMask members) {
   Context& w = worker.context;
   if ((w.events & kOrder) != 0) {
-    const ptx::Opcode opcode = block_->launch().program().instruction(code.id).source->opcode;
-    const WarpSync event{code.id, index_, operation_of(opcode), members, mask};
+    const WarpSync event{code.id, index_, static_cast<WarpOperation>(code.access), members, mask};
     for (const auto& slot : block_->observers()) {
       if ((slot.events & kOrder) != 0) slot.observer->warp_sync(event);
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptx/module.hpp"
+#include "ptx/operand_classes.hpp"
 
 namespace tilescope::observe {
 
@@ -62,13 +63,9 @@ void for_each_written(const ptx::Instruction& instruction, const ptx::Function& 
       if (element.kind == ptx::Operand::Kind::reg) visit(element.reg);
     }
   };
-  if (instruction.opcode == ptx::Opcode::call) {
-    if (instruction.detail < function.calls.size()) {
-      for (const ptx::Operand& operand : function.calls[instruction.detail].returns) write(operand);
-    }
-    return;
-  }
-  if (ptx::info(instruction.opcode).has_destination() && !instruction.operands.empty()) {
+  if (ptx::info(instruction.opcode).end == ptx::BlockEnd::call) {
+    for (const ptx::Operand& operand : function.calls[instruction.detail].returns) write(operand);
+  } else if (ptx::has_destination(instruction)) {
     write(instruction.operands[0]);
   }
 }

@@ -11,24 +11,17 @@ namespace {
 
 std::uint32_t element_bytes(const ptx::Instruction& instruction) {
   // These move bits without a type: copies of one element, of several floats, of halves.
-  if (instruction.opcode == ptx::Opcode::cp_async && instruction.operands.size() > 2) {
-    const auto bytes = static_cast<std::uint32_t>(instruction.operands[2].bits);
-    return bytes == 8 ? 8 : 4;
-  }
-  if (instruction.opcode == ptx::Opcode::ldmatrix || instruction.opcode == ptx::Opcode::stmatrix) {
-    return 2;
-  }
+  const ptx::Effect effect = ptx::info(instruction.opcode).effect;
+  if (effect == ptx::Effect::copy) return instruction.operands[2].bits == 8 ? 8 : 4;
+  if (effect == ptx::Effect::load_matrix || effect == ptx::Effect::store_matrix) return 2;
   return std::max(1u, ptx::byte_size(instruction.modifiers.type()));
 }
 
 /// Bytes per lane of a memory instruction.
 std::uint32_t access_bytes(const ptx::Instruction& instruction) {
-  if (instruction.opcode == ptx::Opcode::cp_async && instruction.operands.size() > 2) {
-    return static_cast<std::uint32_t>(instruction.operands[2].bits);
-  }
-  if (instruction.opcode == ptx::Opcode::ldmatrix || instruction.opcode == ptx::Opcode::stmatrix) {
-    return 16;
-  }
+  const ptx::Effect effect = ptx::info(instruction.opcode).effect;
+  if (effect == ptx::Effect::copy) return static_cast<std::uint32_t>(instruction.operands[2].bits);
+  if (effect == ptx::Effect::load_matrix || effect == ptx::Effect::store_matrix) return 16;
   return element_bytes(instruction) * instruction.modifiers.vector;
 }
 

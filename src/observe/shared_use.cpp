@@ -6,7 +6,7 @@ namespace {
 /// `atom` has a destination before the address, `red` has none. A loop around one that an optimiser
 /// has left with a register for the 1 is not seen through.
 bool adds_one(const ptx::Instruction& in) {
-  const std::size_t value = in.opcode == ptx::Opcode::atom ? 2 : 1;
+  const std::size_t value = ptx::info(in.opcode).effect == ptx::Effect::atomic ? 2 : 1;
   const ptx::Type type = in.modifiers.type();
   return in.modifiers.reduce == ptx::ReduceOp::add &&
          (type == ptx::Type::u32 || type == ptx::Type::s32) && in.operands.size() > value &&

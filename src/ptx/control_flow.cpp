@@ -7,26 +7,23 @@
 namespace tilescope::ptx {
 namespace {
 
-bool ends_block(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::bra:
-    case Opcode::brx_idx:
-    case Opcode::exit:
-    case Opcode::ret:
-      return true;
-    default:
-      return false;
-  }
+BlockEnd end_of(const Instruction& instruction) {
+  return info(instruction.opcode).end;
 }
 
-bool leaves(Opcode opcode) {
-  return opcode == Opcode::exit || opcode == Opcode::ret;
+bool leaves(BlockEnd end) {
+  return end == BlockEnd::exit || end == BlockEnd::ret;
+}
+
+/// The others fall through once their lanes have met or waited.
+bool ends_block(BlockEnd end) {
+  return leaves(end) || end == BlockEnd::branch || end == BlockEnd::branch_indexed;
 }
 
 void for_each_target(const Function& function, const Instruction& instruction, auto use) {
-  if (instruction.opcode == Opcode::bra) {
+  if (end_of(instruction) == BlockEnd::branch) {
     use(function.labels[instruction.operands[0].label].instruction);
-  } else if (instruction.opcode == Opcode::brx_idx) {
+  } else if (end_of(instruction) == BlockEnd::branch_indexed) {
     for (const std::uint32_t label : function.branch_targets[instruction.detail]) {
       use(function.labels[label].instruction);
     }
@@ -38,7 +35,7 @@ void cut_into_blocks(const Function& function, ControlFlow& flow) {
   std::vector<bool> leader(code.size() + 1, false);
   leader[0] = true;
   for (std::size_t i = 0; i < code.size(); ++i) {
-    if (!ends_block(code[i])) continue;
+    if (!ends_block(end_of(code[i]))) continue;
     leader[i + 1] = true;
     for_each_target(function, code[i], [&](std::uint32_t target) { leader[target] = true; });
   }
@@ -65,8 +62,8 @@ void connect(const Function& function, ControlFlow& flow) {
       }
     };
     const Instruction& last = function.instructions[block.end - 1];
-    if (!ends_block(last) || last.guarded()) go(block.end);
-    if (leaves(last.opcode)) block.exits = true;
+    if (!ends_block(end_of(last)) || last.guarded()) go(block.end);
+    if (leaves(end_of(last))) block.exits = true;
     for_each_target(function, last, go);
 
     if (block.successors.size() < 2) continue;

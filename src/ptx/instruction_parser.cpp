@@ -1,5 +1,7 @@
 #include "ptx/instruction_parser.hpp"
 
+#include "ptx/operand_classes.hpp"
+
 namespace tilescope::ptx {
 namespace {
 
@@ -45,14 +47,14 @@ void InstructionParser::parse(const Token& word, Instruction instruction) {
     return finish(std::move(instruction));
   }
   if (!mnemonic.problem.empty()) fail(word.line, "{}", mnemonic.problem);
-  switch (instruction.opcode) {
-    case Opcode::bra:
+  switch (info(instruction.opcode).end) {
+    case BlockEnd::branch:
       parse_branch(instruction);
       break;
-    case Opcode::brx_idx:
+    case BlockEnd::branch_indexed:
       parse_indexed_branch(instruction);
       break;
-    case Opcode::call:
+    case BlockEnd::call:
       parse_call(instruction);
       break;
     default:
@@ -60,7 +62,7 @@ void InstructionParser::parse(const Token& word, Instruction instruction) {
       break;
   }
   if (!context_.at(';')) context_.unexpected("';' after an instruction");
-  check_operands(instruction.opcode, instruction.operands, word.line);
+  check_operands(function_, instruction);
   context_.lexer.next();  // only now: after an error, what follows the semicolon is still there
   finish(std::move(instruction));
 }
@@ -77,7 +79,7 @@ void InstructionParser::parse_operands(Instruction& instruction) {
     }
     instruction.operands.push_back(operands_.parse());
     // The manual puts .unified behind the address of ld.
-    if (instruction.opcode == Opcode::ld && context_.accept(".unified")) {
+    if (info(instruction.opcode).effect == Effect::load && context_.accept(".unified")) {
       instruction.modifiers.flags.set(static_cast<std::size_t>(Flag::unified));
     }
   } while (context_.accept(','));
@@ -123,8 +125,10 @@ void InstructionParser::parse_call(Instruction& instruction) {
   call.callee = operands_.parse();
   const bool direct = call.callee.kind == Operand::Kind::symbol &&
                       call.callee.symbol.kind == SymbolKind::function && call.callee.offset == 0;
-  if (!direct && call.callee.kind != Operand::Kind::reg) {
-    fail(instruction.line, "a call must name a function or a register");
+  const bool pointer = call.callee.kind == Operand::Kind::reg && !call.callee.negated &&
+                       bit_width(scopes_.type(call.callee.reg)) == 64;
+  if (!direct && !pointer) {
+    fail(instruction.line, "a call must name a function or a register of 64 bits");
   }
   while (context_.accept(',')) {
     if (context_.at('(')) {
@@ -142,12 +146,12 @@ void InstructionParser::parse_call(Instruction& instruction) {
            quoted(word.text));
     }
   }
-  check_call(call, instruction.line);
+  check_callee(call, instruction.line);
   instruction.detail = static_cast<std::uint32_t>(function_.calls.size());
   function_.calls.push_back(std::move(call));
 }
 
-void InstructionParser::check_call(const Call& call, std::uint32_t line) const {
+void InstructionParser::check_callee(const Call& call, std::uint32_t line) const {
   const std::vector<Parameter>* returns = nullptr;
   const std::vector<Parameter>* parameters = nullptr;
   if (call.callee.kind == Operand::Kind::symbol) {
@@ -160,23 +164,27 @@ void InstructionParser::check_call(const Call& call, std::uint32_t line) const {
   } else if (call.targets == no_index) {
     fail(line, "a call through a register needs a .callprototype or .calltargets");
   }
-  const auto is_value = [](const Operand& operand) {
-    return operand.kind == Operand::Kind::reg || operand.kind == Operand::Kind::symbol ||
-           operand.kind == Operand::Kind::immediate;
+  const auto is_storage = [this](const Operand& operand) {
+    return operand.symbol.kind == SymbolKind::return_parameter ||
+           (operand.symbol.kind == SymbolKind::local_variable &&
+            function_.variables[operand.symbol.index].space == Space::param);
   };
-  for (const auto* list : {&call.returns, &call.arguments}) {
-    for (const Operand& operand : *list) {
-      if (!is_value(operand)) fail(line, "a call passes registers, .param variables or constants");
+  const auto is_whole = [](const Operand& operand) {
+    return operand.kind == Operand::Kind::reg && !operand.negated &&
+           operand.selector == Operand::Selector::none;
+  };
+  for (const Operand& operand : call.returns) {
+    if (!is_whole(operand) && !is_storage(operand)) {
+      fail(line, "a call returns into registers or .param variables");
     }
   }
-  if (parameters == nullptr) return;
-  const bool variadic = !parameters->empty() && parameters->back().unsized;
-  const bool enough = variadic ? call.arguments.size() + 1 >= parameters->size()
-                               : call.arguments.size() == parameters->size();
-  if (!enough || call.returns.size() != returns->size()) {
-    fail(line, "a call passes {} and returns {} values, its function takes {} and returns {}",
-         call.arguments.size(), call.returns.size(), parameters->size(), returns->size());
+  for (const Operand& operand : call.arguments) {
+    if (!is_whole(operand) && operand.kind != Operand::Kind::symbol &&
+        operand.kind != Operand::Kind::immediate) {
+      fail(line, "a call passes registers, .param variables or constants");
+    }
   }
+  if (parameters != nullptr) check_call(function_, call, *returns, *parameters, line);
 }
 
 /// Keeps the text up to the semicolon, with single spaces where the text had any.

@@ -31,7 +31,7 @@ class InstructionParser {
   void parse_indexed_branch(Instruction& instruction);
   void parse_call(Instruction& instruction);
   std::vector<Operand> parse_call_list();
-  void check_call(const Call& call, std::uint32_t line) const;
+  void check_callee(const Call& call, std::uint32_t line) const;
   void take_unknown(std::string_view spelling, Instruction& instruction);
   void finish(Instruction instruction);
 

@@ -1,6 +1,4 @@
-// Every operation of PTX for compute capability 7.5 to 9.0. Dotted words that make another
-// operation (cp.async.wait_all, bar.warp.sync) belong to the opcode; those that choose a flavour
-// of the same operation (bar.sync, bar.arrive) are modifiers.
+// The operations of PTX and what is true of each, whoever asks. The rows stand in opcodes.def.
 #pragma once
 
 #include <cstdint>
@@ -8,55 +6,74 @@
 
 namespace tilescope::ptx {
 
-// clang-format off
 enum class Opcode : std::uint16_t {
-  unknown,  ///< not in the table, or with a modifier that the table does not allow: see the text
-  // integer and floating point arithmetic
-  abs, add, addc, bfe, bfi, bfind, bmsk, brev, clz, cnot, copysign, cos, div, dp2a, dp4a, ex2, fma,
-  fns, lg2, mad, mad24, madc, max, min, mul, mul24, neg, popc, rcp, rem, rsqrt, sad, sin, sqrt,
-  sub, subc, szext, tanh, testp,
-  // comparison, selection, logic, shifts
-  and_, lop3, not_, or_, selp, set, setp, shf, shl, shr, slct, xor_,
-  // data movement
-  applypriority, createpolicy_cvt, createpolicy_fractional, createpolicy_range, cvt, cvt_pack,
-  cvta, discard, getctarank, isspacep, ld, ldu, mapa, mov, movmatrix, multimem_ld_reduce,
-  multimem_red, multimem_st, prefetch, prefetchu, prmt, shfl, st, st_async, st_bulk,
-  // asynchronous copies
-  cp_async, cp_async_bulk, cp_async_bulk_commit_group, cp_async_bulk_prefetch,
-  cp_async_bulk_prefetch_tensor, cp_async_bulk_tensor, cp_async_bulk_wait_group,
-  cp_async_commit_group, cp_async_mbarrier_arrive, cp_async_wait_all, cp_async_wait_group,
-  cp_reduce_async_bulk, cp_reduce_async_bulk_tensor, tensormap_cp_fenceproxy, tensormap_replace,
-  // textures and surfaces
-  istypep, suld, suq, sured, sust, tex, tld4, txq,
-  // control flow
-  bra, brx_idx, call, exit, ret,
-  // synchronisation and communication
-  activemask, atom, bar, bar_warp_sync, barrier, barrier_cluster, elect, fence, griddepcontrol,
-  match, mbarrier_arrive, mbarrier_arrive_drop, mbarrier_complete_tx, mbarrier_expect_tx,
-  mbarrier_init, mbarrier_inval, mbarrier_pending_count, mbarrier_test_wait, mbarrier_try_wait,
-  membar, red, red_async, redux, vote,
-  // matrices
-  ldmatrix, mma, mma_sp, mma_sp_ordered, stmatrix, wgmma_commit_group, wgmma_fence,
-  wgmma_mma_async, wgmma_mma_async_sp, wgmma_wait_group, wmma_load, wmma_mma, wmma_store,
-  // stack
-  alloca, stackrestore, stacksave,
-  // video
-  vabsdiff, vabsdiff2, vabsdiff4, vadd, vadd2, vadd4, vavrg2, vavrg4, vmad, vmax, vmax2, vmax4,
-  vmin, vmin2, vmin4, vset, vset2, vset4, vshl, vshr, vsub, vsub2, vsub4,
-  // miscellaneous
-  brkpt, nanosleep, pmevent, setmaxnreg, trap,
+#define OPCODE(enumerator, ...) enumerator,
+#include "ptx/opcodes.def"
+#undef OPCODE
   count_  ///< how many there are
 };
-// clang-format on
 
-/// What an opcode takes. `operands` has one letter for each operand, in the order of the text:
-/// d destination (register, vector, pair, sink), s source, a address, x address or source, l label;
-/// those after ? may be left out. The destination that bar.red alone has counts as a source. Empty
-/// for call, whose operands are in Function::calls.
+/// How an instruction ends a run of straight-line code. Whatever may suspend, split or leave a path
+/// ends one.
+enum class BlockEnd : std::uint8_t {
+  fall_through,  ///< it does not: the next instruction follows
+  branch,
+  branch_indexed,
+  call,
+  ret,
+  exit,
+  barrier,     ///< of the block
+  collective,  ///< the lanes of a warp meet: shfl, vote, bar.warp.sync
+  trap,
+  yield,  ///< nanosleep
+};
+
+/// The arithmetic on floating point types. With other types each kind but `none` and `matrix` is
+/// an integer operation.
+enum class Arithmetic : std::uint8_t {
+  none,
+  integer,  ///< not counted with floating point types: abs, min
+  add,
+  mul,
+  fma,
+  special,  ///< an approximation and a few fused operations around it: sin, div, sqrt
+  matrix,
+};
+
+/// What an instruction does with the memory at its address.
+enum class Effect : std::uint8_t {
+  none,
+  load,
+  store,
+  atomic,        ///< reads, changes and returns the old value
+  reduction,     ///< as atomic, but returns nothing
+  copy,          ///< an asynchronous copy from global to shared memory
+  load_matrix,   ///< rows of 16 bytes
+  store_matrix,  ///< rows of 16 bytes
+  fence,
+};
+
+/// Where the result comes from.
+enum class Result : std::uint8_t {
+  computed,    ///< equal operands give equal results, in whichever thread
+  copied,      ///< the value of the operand
+  loaded,      ///< an equal address gives an equal result
+  per_thread,  ///< may differ between threads whatever the operands are
+};
+
 struct OpcodeInfo {
   std::string_view name;
-  std::string_view operands;
-  bool has_destination() const { return operands.starts_with('d'); }
+  std::string_view operands =
+      {};  ///< a letter each (operand_classes.hpp); a call has lists instead
+  std::string_view other_form =
+      {};  ///< the operands of bar.red, atom.cas and mbarrier waits with .parity
+  BlockEnd end = BlockEnd::fall_through;
+  Arithmetic arithmetic = Arithmetic::none;
+  Effect effect = Effect::none;
+  Result result = Result::computed;
+  bool waits = false;     ///< a loop around it may wait for another thread
+  bool orders = false;    ///< it orders memory: accesses of its thread stay before or behind it
+  bool releases = false;  ///< makes earlier writes of its thread visible to others
 };
 const OpcodeInfo& info(Opcode opcode);
 

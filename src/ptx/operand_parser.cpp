@@ -52,47 +52,6 @@ bool is_any(const Operand& operand, std::initializer_list<Kind> kinds) {
   return std::find(kinds.begin(), kinds.end(), operand.kind) != kinds.end();
 }
 
-bool all_are(const std::vector<Operand>& operands, std::initializer_list<Kind> kinds) {
-  return std::all_of(operands.begin(), operands.end(),
-                     [&](const Operand& operand) { return is_any(operand, kinds); });
-}
-
-bool fits(char letter, const Operand& operand) {
-  switch (letter) {
-    case 'd':
-      if (is_any(operand, {Kind::vector, Kind::pair})) {
-        return all_are(operand.elements, {Kind::reg, Kind::sink});
-      }
-      return is_any(operand, {Kind::reg, Kind::sink}) && !operand.negated;
-    case 's':
-      if (operand.kind == Kind::vector) {
-        return all_are(operand.elements, {Kind::reg, Kind::immediate, Kind::special, Kind::symbol});
-      }
-      return is_any(operand, {Kind::reg, Kind::immediate, Kind::special, Kind::symbol});
-    case 'a':
-      return operand.kind == Kind::address;
-    case 'x':
-      return fits('a', operand) || fits('s', operand);
-    default:
-      return operand.kind == Kind::label;
-  }
-}
-
-std::string_view wanted(char letter) {
-  switch (letter) {
-    case 'd':
-      return "a register to write";
-    case 's':
-      return "a value";
-    case 'a':
-      return "an address in brackets";
-    case 'x':
-      return "an address or a value";
-    default:
-      return "a label";
-  }
-}
-
 }  // namespace
 
 Operand OperandParser::parse_constant_operand() {
@@ -247,29 +206,10 @@ std::uint32_t OperandParser::parse_guard() {
   const std::uint32_t line = context_.token().line;
   if (context_.token().kind != Token::Kind::word) context_.unexpected("a predicate after '@'");
   const Operand operand = parse_name();
-  if (operand.kind != Kind::reg || operand.selector != Operand::Selector::none) {
+  if (operand.kind != Kind::reg || scopes_.type(operand.reg) != Type::pred) {
     fail(line, "what follows '@' must be a register of type .pred");
   }
   return operand.reg;
-}
-
-void check_operands(Opcode opcode, const std::vector<Operand>& operands, std::uint32_t line) {
-  const std::string_view pattern = info(opcode).operands;
-  const std::size_t optional = std::min(pattern.find('?'), pattern.size());
-  std::string letters(pattern);
-  letters.erase(std::remove(letters.begin(), letters.end(), '?'), letters.end());
-  if (operands.size() < optional || operands.size() > letters.size()) {
-    const std::string range = optional == letters.size()
-                                  ? fmt::format("{}", optional)
-                                  : fmt::format("{} to {}", optional, letters.size());
-    fail(line, "'{}' takes {} operand{}, this has {}", name(opcode), range, range == "1" ? "" : "s",
-         operands.size());
-  }
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!fits(letters[i], operands[i])) {
-      fail(line, "operand {} of '{}' must be {}", i + 1, name(opcode), wanted(letters[i]));
-    }
-  }
 }
 
 }  // namespace tilescope::ptx

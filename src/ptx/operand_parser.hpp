@@ -34,7 +34,4 @@ class OperandParser {
   Scopes& scopes_;
 };
 
-/// Throws Failure unless `operands` are in number and kind what the pattern of `opcode` asks for.
-void check_operands(Opcode opcode, const std::vector<Operand>& operands, std::uint32_t line);
-
 }  // namespace tilescope::ptx

@@ -51,6 +51,7 @@ class Scopes {
                      std::uint32_t line);
   /// The innermost meaning of `name` here, or null. A scalar register gets its index now.
   NameEntry* find(std::string_view name);
+  Type type(std::uint32_t reg) const { return function_.registers[reg].type; }
   /// The index of one component of a vector of registers.
   std::uint32_t component(std::string_view name, NameEntry& entry, unsigned which);
 

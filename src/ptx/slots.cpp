@@ -212,6 +212,7 @@ void with_field(Group group, M& m, Use use) {
     case Group::geometry:
       return use(m.geometry);
     case Group::type:
+    case Group::type_or_pred:
     case Group::optional_type:
     case Group::l2_prefetch:
     case Group::shape:
@@ -246,9 +247,11 @@ bool accept_prefetch(std::string_view word, std::uint16_t& bytes) {
   return false;
 }
 
-bool accept_type(std::string_view word, Modifiers& modifiers) {
+bool accept_type(std::string_view word, bool pred, Modifiers& modifiers) {
   const Type type = type_of(word);
-  if (type == Type::none || modifiers.type_count == modifiers.types.size()) return false;
+  if (type == Type::none || (type == Type::pred && !pred) ||
+      modifiers.type_count == modifiers.types.size())
+    return false;
   modifiers.types[modifiers.type_count++] = type;
   return true;
 }
@@ -263,8 +266,10 @@ bool accept(Slot slot, std::string_view word, Modifiers& modifiers) {
   }
   switch (slot.group) {
     case Group::type:
+      return accept_type(word, false, modifiers);
+    case Group::type_or_pred:
     case Group::optional_type:
-      return accept_type(word, modifiers);
+      return accept_type(word, true, modifiers);
     case Group::shape:
       return accept_shape(word, modifiers.shape);
     case Group::l2_prefetch:
@@ -290,6 +295,7 @@ void write(Slot slot, const Modifiers& modifiers, unsigned& types_written, std::
   }
   switch (slot.group) {
     case Group::type:
+    case Group::type_or_pred:
     case Group::optional_type:
       if (types_written < modifiers.type_count) append(name(modifiers.types[types_written++]));
       return;

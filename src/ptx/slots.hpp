@@ -12,7 +12,8 @@ namespace tilescope::ptx {
 
 /// A field of Modifiers that an operation may set.
 enum class Group : std::uint8_t {
-  type,           ///< the next of Modifiers::types, must be there
+  type,           ///< the next of Modifiers::types, must be there, not pred
+  type_or_pred,   ///< the next of Modifiers::types, must be there
   optional_type,  ///< the next of Modifiers::types
   space,
   source_space,
@@ -52,9 +53,14 @@ struct Slot {
   Group group = Group::type;
   Flag flag = Flag::ftz;
 
+  constexpr Slot() = default;
   constexpr Slot(Group g) : group(g) {}               // NOLINT: a list of both reads best
   constexpr Slot(Flag f) : is_flag(true), flag(f) {}  // NOLINT
 };
+
+inline bool is_required_type(Slot slot) {
+  return !slot.is_flag && (slot.group == Group::type || slot.group == Group::type_or_pred);
+}
 
 /// Sets the field of `slot` when `word` (without the dot) is one of its spellings.
 bool accept(Slot slot, std::string_view word, Modifiers& modifiers);

@@ -63,6 +63,21 @@ void attempt(const std::string& text) {
   }
 }
 
+/// What may stand between two commas of an instruction: registers of every class, constants,
+/// vectors, pairs, addresses, labels and names that a text may have.
+constexpr const char* kOperands[] = {
+    "%p1",    "%rs1",     "%r1",        "%rd1",  "%f1",       "%fd1",
+    "!%p1",   "-%r1",     "%r1.b0",     "0",     "-1",        "0f3F800000",
+    "%tid.x", "%clock64", "{%r1, %r2}", "{%p1}", "%r1|%p1",   "%p1|%p2",
+    "[%rd1]", "[%r1+4]",  "[%p1]",      "_",     "$L__BB0_1", "[%rd1, {%r1}]"};
+
+/// Replaces one operand of an instruction near `at`.
+void replace_operand(std::string& text, std::size_t at, const char* operand) {
+  const std::size_t begin = text.find_first_of(" ,", at);
+  const std::size_t end = text.find_first_of(",;", begin == std::string::npos ? begin : begin + 1);
+  if (end != std::string::npos) text.replace(begin + 1, end - begin - 1, operand);
+}
+
 /// Bytes changed, pieces cut, copied or taken from another text; numbers made extreme.
 std::string mutated(const std::vector<std::string>& texts, std::mt19937& generator) {
   const auto below = [&](std::size_t n) {
@@ -72,7 +87,7 @@ std::string mutated(const std::vector<std::string>& texts, std::mt19937& generat
   for (std::size_t round = below(3) + 1; round > 0 && !text.empty(); --round) {
     const std::size_t at = below(text.size()),
                       length = below(std::min<std::size_t>(80, text.size()));
-    switch (below(7)) {
+    switch (below(9)) {
       case 0:
         text[at] = static_cast<char>(below(256));
         break;
@@ -106,6 +121,10 @@ std::string mutated(const std::vector<std::string>& texts, std::mt19937& generat
         text.replace(digit, last - digit, kNumbers[below(std::size(kNumbers))]);
         break;
       }
+      case 6:
+      case 7:
+        replace_operand(text, at, kOperands[below(std::size(kOperands))]);
+        break;
       default: {  // two words change places
         const std::size_t other = below(text.size());
         const std::size_t size = std::min({length, text.size() - std::max(at, other)});

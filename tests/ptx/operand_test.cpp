@@ -141,16 +141,118 @@ TEST(Operand, NumberAndKindAreChecked) {
   EXPECT_EQ(error("add.s32 %r1, %r2;"), "t.ptx:10: 'add' takes 3 operands, this has 2");
   EXPECT_EQ(error("ret 3;"), "t.ptx:10: 'ret' takes 0 operands, this has 1");
   EXPECT_EQ(error("ld.global.u32 %r1, %rd1;"),
-            "t.ptx:10: operand 2 of 'ld' must be an address in brackets");
+            "t.ptx:10: operand 2 of 'ld' must be an address in brackets, its base a register of 32 "
+            "or 64 bits, not %rd1 of type .b64");
   EXPECT_EQ(error("add.s32 3, %r1, %r2;"),
-            "t.ptx:10: operand 1 of 'add' must be a register to write");
-  EXPECT_EQ(error("add.s32 %r1, [%r2], 1;"), "t.ptx:10: operand 2 of 'add' must be a value");
+            "t.ptx:10: operand 1 of 'add' must be a register to write: a number of 32 bits, not a "
+            "constant");
+  EXPECT_EQ(
+      error("add.s32 %r1, [%r2], 1;"),
+      "t.ptx:10: operand 2 of 'add' must be a number of 32 bits, not an address, its base %r2 "
+      "of type .b32");
   EXPECT_EQ(error("mov.b64 {{%r1}}, %rd1;"),
-            "t.ptx:10: operand 1 of 'mov' must be a register to write");
+            "t.ptx:10: operand 1 of 'mov' must be a register to write: a number of 64 bits, not a "
+            "vector of 1 elements");
   EXPECT_EQ(error("mov.u32 %r1, k_param_0 + nothing;"),
             "t.ptx:10: expected a constant, found 'nothing'");
   EXPECT_EQ(error("add %r1, %r2, %r3;"), "t.ptx:10: 'add' needs 1 type, this has 0");
   EXPECT_EQ(error("mov.u32 %r1, %r2.q;"), "t.ptx:10: the register '%r2' has no part '.q'");
+}
+
+TEST(Operand, ClassesAreChecked) {
+  const struct {
+    const char* wrong;
+    const char* operand;
+    const char* right;
+  } cases[] = {
+      {"or.pred %rd1, %p1, %p2;", "operand 1 of 'or'", "or.pred %p3, %p1, !%p2;"},
+      {"or.pred %p1, %p2, %r1;", "operand 3 of 'or'", "or.b32 %r1, %r2, -1;"},
+      {"add.s32 %p1, %r1, %r2;", "operand 1 of 'add'", "add.s32 _, %r1, %r2;"},
+      {"add.s64 %r1, %rd1, %rd2;", "operand 1 of 'add'", "add.s64 %rd3, %rd1, %rd2;"},
+      {"add.s32 %r1, -%r2, %r3;", "operand 2 of 'add'", "vmad.s32.s32.s32 %r1, -%r2, %r3, %r4;"},
+      {"add.s32 %r1, %r2.b0, 1;", "operand 2 of 'add'", "vadd.s32.s32.s32 %r1, %r2.b0, %r3;"},
+      {"add.s32 {%r1, %r2}, 1, 2;", "operand 1 of 'add'", "mov.b64 {%r1, %r2}, %rd1;"},
+      {"mov.b64 {%r1, %rs2}, %rd1;", "operand 1 of 'mov'", "mov.b32 {%rs1, %rs2}, %r1;"},
+      {"mul.wide.u32 %r1, %r2, %r3;", "operand 1 of 'mul'", "mul.wide.u32 %rd1, %r2, %r3;"},
+      {"mad.wide.s32 %rd1, %r2, %r3, %r4;", "operand 4 of 'mad'",
+       "mad.wide.s32 %rd1, %r2, %r3, %rd4;"},
+      {"shl.b64 %rd1, %rd2, %rd3;", "operand 3 of 'shl'", "shl.b64 %rd1, %rd2, %r3;"},
+      {"popc.b64 %rd1, %rd2;", "operand 1 of 'popc'", "popc.b64 %r1, %rd2;"},
+      {"setp.eq.s32 %r1, %r2, %r3;", "operand 1 of 'setp'", "setp.eq.s32 %p1|%p2, %r2, %r3;"},
+      {"setp.eq.and.s32 %p1, %r2, %r3, %r4;", "operand 4 of 'setp'",
+       "setp.eq.and.s32 %p1, %r2, %r3, !%p4;"},
+      {"selp.b32 %r1, %r2, %r3, %r4;", "operand 4 of 'selp'", "selp.b32 %r1, %r2, 3, %p4;"},
+      {"ld.global.u32 %p1, [%rd1];", "operand 1 of 'ld'", "ld.global.u32 %rd2, [%rd1];"},
+      {"ld.global.u64 %r1, [%rd1];", "operand 1 of 'ld'", "ld.global.u8 %rs1, [%rd1];"},
+      {"ld.global.v2.u32 %r1, [%rd1];", "operand 1 of 'ld'", "ld.global.v2.u32 {%r1, _}, [%rd1];"},
+      {"ld.global.v2.u32 {%r1, %r2, %r3}, [%rd1];", "operand 1 of 'ld'",
+       "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];"},
+      {"ld.global.u32 %r1, [%p1];", "operand 2 of 'ld'", "ld.shared.u32 %r1, [%r2];"},
+      {"ld.global.u32 %r1, [%rd1, {%r2}];", "operand 2 of 'ld'",
+       "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r2}];"},
+      {"st.global.u32 [%rd1], %p1;", "operand 2 of 'st'", "st.global.u32 [%rd1], 0;"},
+      {"st.global.u32 [%rd1], !%p1;", "operand 2 of 'st'", "st.global.u16 [%rd1], %r1;"},
+      {"cvt.u32.u64 %p1, %rd1;", "operand 1 of 'cvt'", "cvt.u16.u64 %rd2, %rd1;"},
+      {"cvt.u64.u32 %rd1, %rs1;", "operand 2 of 'cvt'", "cvt.u64.u32 %rd1, %rd2;"},
+      {"atom.global.add.u64 %r1, [%rd1], %rd2;", "operand 1 of 'atom'",
+       "atom.global.add.u64 %rd3, [%rd1], %rd2;"},
+      {"atom.global.cas.b32 %r1, [%rd1], %r2;", "'atom' takes 4 to 5 operands",
+       "atom.global.cas.b32 %r1, [%rd1], %r2, %r3;"},
+      {"bar.red.popc.u32 %r1, 0;", "'bar' takes 3 to 4 operands", "bar.red.popc.u32 %r1, 0, !%p1;"},
+      {"bar.red.and.pred %p1, 0, 32, %r1;", "operand 4 of 'bar'",
+       "bar.red.and.pred %p1, 0, 32, %p2;"},
+      {"bar.sync 0, %p1;", "operand 2 of 'bar'", "bar.sync 0, 64;"},
+      {"shfl.sync.idx.b32 %r1|%r2, %r3, 0, 31, -1;", "operand 1 of 'shfl'",
+       "shfl.sync.idx.b32 %f1|%p1, %f2, 0, 31, -1;"},
+      {"vote.sync.ballot.b32 %p1, %p2, -1;", "operand 1 of 'vote'",
+       "vote.sync.ballot.b32 %r1, %p2, -1;"},
+      {"vote.sync.any.pred %p1, %r2, -1;", "operand 2 of 'vote'",
+       "vote.sync.any.pred %p1, %p2, -1;"},
+      {"activemask.b32 %p1;", "operand 1 of 'activemask'", "activemask.b32 %r1;"},
+      {"mbarrier.try_wait.shared.b64 %p1, [%r1], %r2;", "operand 3 of 'mbarrier.try_wait'",
+       "mbarrier.try_wait.parity.shared.b64 %p1, [%r1], %r2;"},
+      {"cp.async.ca.shared.global [%r1], [%rd1], %r2;", "operand 3 of 'cp.async'",
+       "cp.async.ca.shared.global [%r1], [%rd1], 4, %p1;"},
+      {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%p1}, [%r1];", "operand 1 of 'ldmatrix'",
+       "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r1];"},
+      {"lop3.b32 %r1, %r2, %r3, %r4, %r5;", "operand 5 of 'lop3'",
+       "lop3.b32 %r1, %r2, %r3, %r4, 0x3c;"},
+      {"alloca.u64 %rd1, %rd2, %rd3;", "operand 3 of 'alloca'", "alloca.u64 %rd1, %rd2, 16;"},
+      {"mov.b128 {%rd1, %rd2}, %tid.x;", "operand 2 of 'mov'", "mov.u32 %r1, %tid.x;"},
+      {"nanosleep.u32 %p1;", "operand 1 of 'nanosleep'", "nanosleep.u32 %r1;"},
+      {"mov.pred %p1, %tid.x;", "operand 2 of 'mov'", "mov.pred %p1, 1;"},
+      {"@%r1 exit;", "what follows '@' must be a register of type .pred", "@!%p1 exit;"},
+  };
+  for (const auto& each : cases) {
+    const std::string error = error_of(kernel(each.wrong));
+    EXPECT_THAT(error, testing::HasSubstr("t.ptx:10: " + std::string(each.operand))) << each.wrong;
+    EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+    EXPECT_EQ(error_of(kernel(each.right)), "") << each.right;
+  }
+}
+
+TEST(Operand, WhatACallPassesIsChecked) {
+  const auto error = [](std::string_view call) {
+    return error_of(with_head(
+        ".func (.reg .pred r) f(.reg .pred a, .param .b64 b) { mov.pred r, a; ret; }\n"
+        ".entry k() { .reg .pred p; .reg .b32 i; .reg .b64 d; .param .b64 x; .reg .b128 w;\n" +
+        std::string(call) + "\nret; }\n"));
+  };
+  EXPECT_EQ(error("call (p), f, (p, d);"), "");
+  EXPECT_EQ(error("call (p), f, (1, x);"), "");
+  EXPECT_EQ(
+      error("call (p), f, (i, d);"),
+      "t.ptx:6: argument 1 of a call must be .pred as the function's 'a', not i of type .b32");
+  EXPECT_EQ(error("call (p), f, (p, i);"),
+            "t.ptx:6: argument 2 of a call must be .b64 as the function's 'b', not i of type .b32");
+  EXPECT_EQ(error("call (d), f, (p, d);"),
+            "t.ptx:6: result 1 of a call must be .pred as the function's 'r', not d of type .b64");
+  EXPECT_EQ(error("call (3), f, (p, d);"),
+            "t.ptx:6: a call returns into registers or .param variables");
+  EXPECT_EQ(error("call (p), f, (!p, d);"),
+            "t.ptx:6: a call passes registers, .param variables or constants");
+  EXPECT_EQ(error("P: .callprototype _ ();\ncall i, (), P;"),
+            "t.ptx:7: a call must name a function or a register of 64 bits");
 }
 
 }  // namespace

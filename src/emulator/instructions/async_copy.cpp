@@ -11,7 +11,6 @@
 namespace tilescope::emulator {
 namespace {
 
-using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
@@ -73,16 +72,25 @@ void copy(Context& w, const Code& c) {
 
 void group(Context& w, const Code& c) {
   if ((w.events & kOrder) == 0) return;
-  const AsyncGroup event{c.id, w.warp_index, w.mask, static_cast<std::int32_t>(c.offset)};
+  const AsyncGroup event{c.id, w.warp_index, w.mask, static_cast<std::int32_t>(c.offset),
+                         c.aux != 0};
   for (const auto& slot : w.block->observers()) {
     if ((slot.events & kOrder) != 0) slot.observer->async_group(event);
   }
 }
 
+bool decode_group(std::int64_t pending, bool ungrouped, Code& code) {
+  code.offset = pending;
+  code.aux = ungrouped ? 1 : 0;
+  code.execute = group;
+  return true;
+}
+
+}  // namespace
+
 bool decode_copy(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   const ptx::Modifiers& m = in.modifiers;
   if (m.space != ptx::Space::shared || m.source_space != ptx::Space::global) return false;
-  if (in.operands.size() < 3 || in.operands[2].kind != Operand::Kind::immediate) return false;
   code.bytes = static_cast<std::uint16_t>(in.operands[2].bits);
   if (code.bytes != 4 && code.bytes != 8 && code.bytes != 16) return false;
   Code source;
@@ -107,28 +115,14 @@ bool decode_copy(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   return true;
 }
 
-}  // namespace
-
-bool decode_async(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  switch (in.opcode) {
-    case Opcode::cp_async:
-      return decode_copy(d, in, code);
-    case Opcode::cp_async_commit_group:
-      code.offset = -1;
-      code.execute = group;
-      return true;
-    case Opcode::cp_async_wait_group:
-      if (in.operands.empty() || in.operands[0].kind != Operand::Kind::immediate) return false;
-      code.offset = static_cast<std::int64_t>(in.operands[0].bits);
-      code.execute = group;
-      return true;
-    case Opcode::cp_async_wait_all:
-      code.offset = 0;
-      code.execute = group;
-      return true;
-    default:
-      return false;
-  }
+bool decode_commit_group(FunctionDecoder&, const ptx::Instruction&, Code& code) {
+  return decode_group(-1, false, code);
+}
+bool decode_wait_group(FunctionDecoder&, const ptx::Instruction& in, Code& code) {
+  return decode_group(static_cast<std::int64_t>(in.operands[0].bits), false, code);
+}
+bool decode_wait_all(FunctionDecoder&, const ptx::Instruction&, Code& code) {
+  return decode_group(0, true, code);
 }
 
 }  // namespace tilescope::emulator

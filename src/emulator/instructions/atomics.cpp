@@ -254,19 +254,14 @@ void each_element(const ptx::Operand& operand, unsigned count, auto visit) {
   for (unsigned i = 0; i < count; ++i) visit(count == 1 ? operand : operand.elements[i]);
 }
 
-}  // namespace
-
-bool decode_atomic(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  const bool reduction = in.opcode == ptx::Opcode::red;
-  if (!reduction && in.opcode != ptx::Opcode::atom) return false;
+bool decode_update(FunctionDecoder& d, const ptx::Instruction& in, bool reduction, Code& code) {
   const std::size_t at = reduction ? 0 : 1;
   const Type type = in.modifiers.type();
   const ReduceOp op = in.modifiers.reduce;
   const unsigned count = in.modifiers.vector;
-  if (!has(op, type) || !set_space(in.modifiers.space, code)) return false;
+  if (!has(op, type) || (reduction && op == ReduceOp::cas) || !set_space(in.modifiers.space, code))
+    return false;
   const ptx::Operand& value = in.operands[at + 1];
-  if ((count > 1) != (value.kind == ptx::Operand::Kind::vector)) return false;
-  if (count > 1 && value.elements.size() != count) return false;
   set_order(in.modifiers, code);
   if (code.order == static_cast<std::uint8_t>(MemoryOrder::weak)) {
     code.order = static_cast<std::uint8_t>(MemoryOrder::relaxed);  // what atom means without more
@@ -277,7 +272,6 @@ bool decode_atomic(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   std::vector<std::uint32_t> list;
   each_element(value, count, [&](const ptx::Operand& x) { list.push_back(d.source(x, type)); });
   if (!reduction) {
-    if (count > 1 && in.operands[0].elements.size() != count) return false;
     each_element(in.operands[0], count, [&](const ptx::Operand& x) {
       list.push_back(d.destination(x));
       used = used || (x.kind == ptx::Operand::Kind::reg && d.used_elsewhere(x.reg));
@@ -294,9 +288,18 @@ bool decode_atomic(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   d.address(in.operands[at], code.space == kGenericSpace, code, address_bytes);
   if (address_bytes == 8) code.aux |= kAddress64;
   const bool shared = code.space == static_cast<std::uint8_t>(Space::shared);
-  if (!shared && (used || !commutes(op, type))) d.order_dependent_ = true;
+  if (!shared && (used || !commutes(op, type))) d.needs_->order_dependent = true;
   code.execute = type == Type::b128 ? atomic_128 : atomic;
   return true;
+}
+
+}  // namespace
+
+bool decode_atomic(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_update(d, in, false, code);
+}
+bool decode_reduction(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_update(d, in, true, code);
 }
 
 }  // namespace tilescope::emulator

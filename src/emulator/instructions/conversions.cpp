@@ -187,10 +187,26 @@ bool is_known(Type type) {
          (is_integer(type) && !ptx::is_untyped(type));
 }
 
-}  // namespace
+/// With the lane kernels; false where they have none.
+bool decode_fast(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  LaneKey key = lane_key(in);
+  const ptx::Operand& result = in.operands[0];
+  key.width = static_cast<std::uint8_t>(d.width(result, key.type));
+  const bool half = is_half(key.type) || is_half(key.source);
+  const bool whole = half || is_integer(key.type) || key.width == register_bytes(key.type);
+  if (!whole || d.width(in.operands[1], key.source) != register_bytes(key.source)) return false;
+  if (in.modifiers.has(ptx::Flag::satfinite)) return false;
+  if (!decode_lanes(d, in, half ? lane_kernels().half(key) : lane_kernels().convert(key), code)) {
+    return false;
+  }
+  code.aux = half ? half_options(key)
+                  : (ptx::bit_width(key.type) & 0xff) | (ptx::is_signed(key.type) ? 0x100u : 0u) |
+                        (key.sat ? 0x200u : 0u);
+  code.offset = static_cast<std::int64_t>(register_mask(d.declared(result, key.type)));
+  return true;
+}
 
-bool decode_convert_rare(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  if (in.opcode != ptx::Opcode::cvt || in.modifiers.type_count != 2) return false;
+bool decode_any(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   const ptx::Modifiers& m = in.modifiers;
   const Conversion c{m.types[0],
                      m.types[1],
@@ -205,7 +221,7 @@ bool decode_convert_rare(FunctionDecoder& d, const ptx::Instruction& in, Code& c
   if (in.operands.size() > 3 || is_packed(c.from) != (is_packed(c.to) && !two)) return false;
   bool chopped = false;
   for (std::size_t i = 1; i < in.operands.size(); ++i) {
-    chopped = chopped || d.width(in.operands[i], c.from) != d.width(ptx::Operand{}, c.from);
+    chopped = chopped || d.width(in.operands[i], c.from) != register_bytes(c.from);
   }
   const bool integers = is_integer(c.to) && is_integer(c.from) && !c.sat;
   if (chopped && (!integers || d.width(in.operands[1], c.from) != 8)) return false;
@@ -220,6 +236,12 @@ bool decode_convert_rare(FunctionDecoder& d, const ptx::Instruction& in, Code& c
                  : is_packed(c.to) ? convert_pair
                                    : convert;
   return code.bytes == 4 || code.bytes == 8;
+}
+
+}  // namespace
+
+bool decode_conversion(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_fast(d, in, code) || decode_any(d, in, code);
 }
 
 }  // namespace tilescope::emulator

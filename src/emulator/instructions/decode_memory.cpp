@@ -179,11 +179,7 @@ Execute fast_access(const Code& code, const Shape& shape, bool store, unsigned a
   return lane_kernels().memory(key);
 }
 
-}  // namespace
-
-bool decode_memory(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  const bool store = in.opcode == ptx::Opcode::st;
-  if (!store && in.opcode != ptx::Opcode::ld && in.opcode != ptx::Opcode::ldu) return false;
+bool decode_access(FunctionDecoder& d, const ptx::Instruction& in, bool store, Code& code) {
   const ptx::Operand& address = in.operands[store ? 0 : 1];
   Shape shape;
   if (!shape_of(d, in, in.operands[store ? 1 : 0], shape)) return false;
@@ -208,6 +204,15 @@ bool decode_memory(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
     code.execute = store ? slow_store : slow_load;
   }
   return true;
+}
+
+}  // namespace
+
+bool decode_load(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_access(d, in, false, code);
+}
+bool decode_store(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_access(d, in, true, code);
 }
 
 }  // namespace tilescope::emulator

@@ -106,13 +106,9 @@ bool decode_vector(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   if (bits > 64 || bits < 8) return false;
   std::vector<std::uint32_t> list;
   for (const Operand& operand : vector.elements) {
-    if (operand.kind == Operand::Kind::reg && d.width(operand, element) != (bits == 64 ? 8u : 4u)) {
-      return false;
-    }
     list.push_back(packs ? d.source(operand, element) : d.destination(operand));
   }
   code.bytes = static_cast<std::uint16_t>(total <= 32 ? 4 : total / 8);
-  if (scalar.kind == Operand::Kind::reg && d.width(scalar, Type::b32) != code.bytes) return false;
   code.aux = bits;
   d.set_list(code, std::move(list));
   if (packs) {
@@ -123,47 +119,6 @@ bool decode_vector(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
     code.execute = unpack;
   }
   return true;
-}
-
-bool decode_mov(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  const Operand& to = in.operands[0];
-  const Operand& from = in.operands[1];
-  if (to.kind == Operand::Kind::vector || from.kind == Operand::Kind::vector) {
-    return decode_vector(d, in, code);
-  }
-  const Type type = in.modifiers.type();
-  const unsigned width = d.width(to, type);
-  code.dst = d.destination(to);
-  if (from.kind == Operand::Kind::special) {
-    if (!is_known(from.special)) return false;
-    if (is_counter(from.special)) {
-      code.bytes = static_cast<std::uint16_t>(width);
-      const bool high = from.special == ptx::SpecialRegister::clock_hi ||
-                        from.special == ptx::SpecialRegister::globaltimer_hi;
-      code.aux = high ? 32 : 0;
-      code.execute = read_clock;
-      return width == 4 || width == 8;
-    }
-  }
-  if (from.kind == Operand::Kind::reg && d.width(from, type) != width) return false;
-  if (from.kind == Operand::Kind::symbol && from.symbol.kind != ptx::SymbolKind::variable &&
-      d.parameter_slot(from.symbol) != nullptr) {
-    d.refusal_ = "the address of a function's parameter";
-    return false;
-  }
-  const Type read = width == 0   ? Type::pred
-                    : width == 8 ? (ptx::bit_width(type) == 64 ? type : Type::b64)
-                                 : type;
-  code.a = d.source(from, read);
-  code.a_flip = from.negated ? ~0u : 0u;
-  if (width == 16) {
-    code.execute = move_128;
-    return true;
-  }
-  LaneKey key = lane_key(in);
-  key.width = static_cast<std::uint8_t>(width);
-  code.execute = lane_kernels().logic(key);
-  return code.execute != nullptr;
 }
 
 std::uint64_t window_of(ptx::Space space) {
@@ -181,10 +136,47 @@ std::uint64_t window_of(ptx::Space space) {
   }
 }
 
+}  // namespace
+
+bool decode_mov(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const Operand& to = in.operands[0];
+  const Operand& from = in.operands[1];
+  if (to.kind == Operand::Kind::vector || from.kind == Operand::Kind::vector) {
+    return decode_vector(d, in, code);
+  }
+  const Type type = in.modifiers.type();
+  const unsigned width = d.width(Operand{}, type);
+  code.dst = d.destination(to);
+  if (from.kind == Operand::Kind::special) {
+    if (!is_known(from.special)) return false;
+    if (is_counter(from.special)) {
+      code.bytes = static_cast<std::uint16_t>(width);
+      const bool high = from.special == ptx::SpecialRegister::clock_hi ||
+                        from.special == ptx::SpecialRegister::globaltimer_hi;
+      code.aux = high ? 32 : 0;
+      code.execute = read_clock;
+      return width == 4 || width == 8;
+    }
+  }
+  if (from.kind == Operand::Kind::symbol && from.symbol.kind != ptx::SymbolKind::variable &&
+      d.parameter_slot(from.symbol) != nullptr) {
+    d.refusal_ = "the address of a function's parameter";
+    return false;
+  }
+  code.a = d.source(from, type);
+  code.a_flip = from.negated ? ~0u : 0u;
+  if (width == 16) {
+    code.execute = move_128;
+    return true;
+  }
+  LaneKey key = lane_key(in);
+  key.width = static_cast<std::uint8_t>(width);
+  code.execute = lane_kernels().logic(key);
+  return code.execute != nullptr;
+}
+
 bool decode_cvta(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   if (ptx::bit_width(in.modifiers.type()) != 64) return false;
-  if (d.width(in.operands[0], Type::b64) != 8 || d.width(in.operands[1], Type::b64) != 8)
-    return false;
   code.dst = d.destination(in.operands[0]);
   code.a = d.source(in.operands[1], Type::b64);
   const std::uint64_t window = window_of(in.modifiers.space);
@@ -202,21 +194,6 @@ bool decode_isspacep(FunctionDecoder& d, const ptx::Instruction& in, Code& code)
   code.a = d.source(in.operands[1], Type::b64);
   code.execute = is_space;
   return true;
-}
-
-}  // namespace
-
-bool decode_move(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  switch (in.opcode) {
-    case Opcode::mov:
-      return decode_mov(d, in, code);
-    case Opcode::cvta:
-      return decode_cvta(d, in, code);
-    case Opcode::isspacep:
-      return decode_isspacep(d, in, code);
-    default:
-      return false;
-  }
 }
 
 }  // namespace tilescope::emulator

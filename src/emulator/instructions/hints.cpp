@@ -6,8 +6,6 @@
 namespace tilescope::emulator {
 namespace {
 
-using ptx::Opcode;
-
 void nothing(Context&, const Code&) {}
 
 void fence(Context& w, const Code& c) {
@@ -24,8 +22,7 @@ void zero(Context& w, const Code& c) {
   }
 }
 
-bool decode_fence(const ptx::Instruction& in, Code& code) {
-  const ptx::Modifiers& m = in.modifiers;
+bool decode_fence_as(bool sequential, const ptx::Modifiers& m, Code& code) {
   // Fences between proxies order asynchronous copies that the emulator does not have.
   if (m.has(ptx::Flag::proxy) || m.has(ptx::Flag::mbarrier_init)) {
     code.execute = nothing;
@@ -34,41 +31,31 @@ bool decode_fence(const ptx::Instruction& in, Code& code) {
   Scope scope = scope_of(m.scope);
   if (scope == Scope::none) scope = Scope::gpu;
   code.scope = static_cast<std::uint8_t>(scope);
-  code.aux = in.opcode == Opcode::membar || m.ordering == ptx::Ordering::sc ? 1 : 0;
+  code.aux = sequential ? 1 : 0;
   code.execute = fence;
   return true;
 }
 
 }  // namespace
 
-bool decode_hint(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  switch (in.opcode) {
-    case Opcode::membar:
-    case Opcode::fence:
-      return decode_fence(in, code);
-    case Opcode::prefetch:
-    case Opcode::prefetchu:
-    case Opcode::applypriority:
-    case Opcode::pmevent:
-    case Opcode::brkpt:
-    case Opcode::griddepcontrol:
-    case Opcode::setmaxnreg:
-      code.execute = nothing;
-      return true;
-    // A cache policy is an opaque number that only hints take.
-    case Opcode::createpolicy_cvt:
-    case Opcode::createpolicy_fractional:
-    case Opcode::createpolicy_range:
-      code.dst = d.destination(in.operands[0]);
-      code.execute = zero;
-      return true;
-    // Discarded lines hold undefined values; leaving them as they are is one of those.
-    case Opcode::discard:
-      code.execute = nothing;
-      return true;
-    default:
-      return false;
-  }
+bool decode_fence(FunctionDecoder&, const ptx::Instruction& in, Code& code) {
+  return decode_fence_as(in.modifiers.ordering == ptx::Ordering::sc, in.modifiers, code);
+}
+bool decode_membar(FunctionDecoder&, const ptx::Instruction& in, Code& code) {
+  return decode_fence_as(true, in.modifiers, code);
+}
+
+// Discarded lines hold undefined values; leaving them as they are is one of those.
+bool decode_hint(FunctionDecoder&, const ptx::Instruction&, Code& code) {
+  code.execute = nothing;
+  return true;
+}
+
+// A cache policy is an opaque number that only hints take.
+bool decode_cache_policy(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  code.dst = d.destination(in.operands[0]);
+  code.execute = zero;
+  return true;
 }
 
 }  // namespace tilescope::emulator

@@ -10,8 +10,6 @@
 namespace tilescope::emulator {
 namespace {
 
-using ptx::Opcode;
-using ptx::Operand;
 using ptx::Type;
 
 template <class F>
@@ -121,18 +119,20 @@ void logic_predicate(Context& w, const Code& c) {
   to = (to & ~w.mask) | (p & w.mask);
 }
 
-// Packed 16-bit add, min, max. aux: the opcode, bit 16 signed, bit 17 relu.
+enum class Pairwise : std::uint8_t { add, min, max };
+
+// Of packed 16-bit integers. aux: the Pairwise, bit 16 signed, bit 17 relu.
 void packed(Context& w, const Code& c) {
-  const auto opcode = static_cast<Opcode>(c.aux & 0xffff);
+  const auto operation = static_cast<Pairwise>(c.aux & 0xff);
   const bool is_signed = (c.aux >> 16 & 1) != 0, relu = (c.aux >> 17 & 1) != 0;
   const auto one = [=](std::uint32_t x, std::uint32_t y) {
     const auto value = [=](std::uint32_t v) {
       return is_signed ? std::int32_t{static_cast<std::int16_t>(v)}
                        : static_cast<std::int32_t>(v & 0xffff);
     };
-    std::int32_t r = opcode == Opcode::add   ? value(x) + value(y)
-                     : opcode == Opcode::min ? std::min(value(x), value(y))
-                                             : std::max(value(x), value(y));
+    std::int32_t r = operation == Pairwise::add   ? value(x) + value(y)
+                     : operation == Pairwise::min ? std::min(value(x), value(y))
+                                                  : std::max(value(x), value(y));
     if (relu) r = std::max(r, 0);
     return static_cast<std::uint32_t>(r) & 0xffff;
   };
@@ -169,19 +169,71 @@ void pack_saturated(Context& w, const Code& c) {
   }
 }
 
-bool operands(FunctionDecoder& d, const ptx::Instruction& in, Type type, Code& code) {
-  std::uint32_t* const fields[] = {&code.a, &code.b, &code.c};
-  for (std::size_t i = 1; i < in.operands.size() && i < 4; ++i) {
-    if (d.width(in.operands[i], type) != 4) return false;
-    *fields[i - 1] = d.source(in.operands[i], type);
+bool decode_32(FunctionDecoder& d, const ptx::Instruction& in, Execute execute, std::uint32_t aux,
+               Code& code) {
+  code.aux = aux;
+  return ptx::bit_width(in.modifiers.type()) == 32 && decode_lanes(d, in, execute, code);
+}
+
+bool decode_pairwise(FunctionDecoder& d, const ptx::Instruction& in, Pairwise operation,
+                     Code& code) {
+  if (decode_number(d, in, code)) return true;
+  const Type type = in.modifiers.type();
+  const bool relu = in.modifiers.has(ptx::Flag::relu);
+  if (in.modifiers.type_count != 1) return false;
+  if (type == Type::s16x2 || type == Type::u16x2) {
+    const std::uint32_t aux = static_cast<std::uint32_t>(operation) |
+                              (type == Type::s16x2 ? 1u << 16 : 0) | (relu ? 1u << 17 : 0);
+    return decode_32(d, in, packed, aux, code);
   }
-  const Operand& result = in.operands[0];
-  if (result.kind == Operand::Kind::pair) {
-    code.dst = d.destination(result.elements[0]);
-    code.dst2 = d.destination(result.elements[1]);
-  } else {
-    code.dst = d.destination(result);
+  if (type != Type::s32 || !relu || operation == Pairwise::add) return false;
+  return decode_32(d, in, extremum_relu, operation == Pairwise::max ? 1 : 0, code);
+}
+
+std::uint32_t clamps(const ptx::Instruction& in) {
+  return in.modifiers.shift_mode == ptx::ShiftMode::clamp ? 1 : 0;
+}
+
+}  // namespace
+
+bool decode_add(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_pairwise(d, in, Pairwise::add, code);
+}
+bool decode_min(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_pairwise(d, in, Pairwise::min, code);
+}
+bool decode_max(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_pairwise(d, in, Pairwise::max, code);
+}
+
+bool decode_fns(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_32(d, in, fns, 0, code);
+}
+bool decode_szext(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const std::uint32_t sign = in.modifiers.type() == Type::s32 ? 2 : 0;
+  return decode_32(d, in, sign_extend, clamps(in) | sign, code);
+}
+bool decode_bmsk(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_32(d, in, bit_mask, clamps(in), code);
+}
+
+bool decode_prmt(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const ptx::PermuteMode mode = in.modifiers.permute;
+  if (mode == ptx::PermuteMode::none) return decode_logic(d, in, code);
+  return decode_32(d, in, permute, static_cast<std::uint32_t>(mode), code);
+}
+
+bool decode_lop3(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const auto table = static_cast<std::uint32_t>(in.operands[4].bits) & 0xff;
+  const ptx::BoolOp joint = in.modifiers.bool_op;
+  if ((joint != ptx::BoolOp::none) != (in.operands.size() == 6)) return false;
+  if (joint == ptx::BoolOp::none) {
+    return decode_32(d, in, lane_kernels().logic(lane_key(in)), table, code);
   }
+  const std::uint32_t aux = table | static_cast<std::uint32_t>(joint) << 8;
+  if (!decode_32(d, in, logic_predicate, aux, code)) return false;
+  d.set_list(code, {d.source(in.operands[5], Type::pred)});
+  code.c_flip = in.operands[5].negated ? ~0u : 0u;
   return true;
 }
 
@@ -191,67 +243,7 @@ bool decode_pack(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   const unsigned bits = ptx::bit_width(to);
   if (bits != 16 && bits != 8 && bits != 4) return false;
   code.aux = bits | (ptx::is_signed(to) ? 1u << 8 : 0);
-  code.execute = pack_saturated;
-  return operands(d, in, Type::b32, code);
-}
-
-bool decode_extremum(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  const Type type = in.modifiers.type();
-  const bool relu = in.modifiers.has(ptx::Flag::relu);
-  if (in.operands.size() != 3 || in.modifiers.type_count != 1) return false;
-  if (type == Type::s16x2 || type == Type::u16x2) {
-    code.aux = static_cast<std::uint32_t>(in.opcode) | (type == Type::s16x2 ? 1u << 16 : 0) |
-               (relu ? 1u << 17 : 0);
-    code.execute = packed;
-  } else if (type == Type::s32 && relu && in.opcode != Opcode::add) {
-    code.aux = in.opcode == Opcode::max ? 1 : 0;
-    code.execute = extremum_relu;
-  } else {
-    return false;
-  }
-  return operands(d, in, Type::b32, code);
-}
-
-}  // namespace
-
-bool decode_integer_rare(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  const ptx::Modifiers& m = in.modifiers;
-  const std::uint32_t clamp = m.shift_mode == ptx::ShiftMode::clamp ? 1 : 0;
-  switch (in.opcode) {
-    case Opcode::fns:
-      code.execute = fns;
-      return operands(d, in, Type::b32, code);
-    case Opcode::szext:
-      code.aux = clamp | (m.type() == Type::s32 ? 2u : 0u);
-      code.execute = sign_extend;
-      return operands(d, in, Type::b32, code);
-    case Opcode::bmsk:
-      code.aux = clamp;
-      code.execute = bit_mask;
-      return operands(d, in, Type::b32, code);
-    case Opcode::prmt:
-      code.aux = static_cast<std::uint32_t>(m.permute);
-      code.execute = permute;
-      return operands(d, in, Type::b32, code);
-    case Opcode::lop3: {
-      const bool joined = m.bool_op != ptx::BoolOp::none && in.operands.size() == 6;
-      if (!joined || in.operands[4].kind != Operand::Kind::immediate) return false;
-      code.aux = (static_cast<std::uint32_t>(in.operands[4].bits) & 0xff) |
-                 static_cast<std::uint32_t>(m.bool_op) << 8;
-      d.set_list(code, {d.source(in.operands[5], Type::pred)});
-      code.c_flip = in.operands[5].negated ? ~0u : 0u;
-      code.execute = logic_predicate;
-      return operands(d, in, Type::b32, code);
-    }
-    case Opcode::add:
-    case Opcode::min:
-    case Opcode::max:
-      return decode_extremum(d, in, code);
-    case Opcode::cvt_pack:
-      return decode_pack(d, in, code);
-    default:
-      return false;
-  }
+  return decode_lanes(d, in, pack_saturated, code);
 }
 
 }  // namespace tilescope::emulator

@@ -192,21 +192,4 @@ void multiply(Context& w, const Product& product) {
   }
 }
 
-bool decode_matrix(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  switch (in.opcode) {
-    case ptx::Opcode::ldmatrix:
-    case ptx::Opcode::stmatrix:
-    case ptx::Opcode::movmatrix:
-      return decode_matrix_move(d, in, code);
-    case ptx::Opcode::mma:
-      return decode_mma(d, in, code);
-    case ptx::Opcode::wmma_load:
-    case ptx::Opcode::wmma_store:
-    case ptx::Opcode::wmma_mma:
-      return decode_wmma(d, in, code);
-    default:
-      return false;
-  }
-}
-
 }  // namespace tilescope::emulator

@@ -7,10 +7,6 @@
 
 namespace tilescope::emulator {
 
-bool decode_matrix_move(FunctionDecoder&, const ptx::Instruction&, Code&);  ///< ldmatrix, ...
-bool decode_mma(FunctionDecoder&, const ptx::Instruction&, Code&);
-bool decode_wmma(FunctionDecoder&, const ptx::Instruction&, Code&);
-
 /// How a matrix lies in the registers of a warp.
 enum class FragmentLayout : std::uint8_t {
   mma_a,  ///< as mma defines it for A: rows by lane / 4, 4 lanes along k

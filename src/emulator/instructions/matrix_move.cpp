@@ -12,7 +12,6 @@
 namespace tilescope::emulator {
 namespace {
 
-using ptx::Opcode;
 using ptx::Operand;
 
 using Matrix = std::uint16_t[8][8];
@@ -79,18 +78,12 @@ void transpose(Context& w, const Code& c) {
   }
 }
 
-}  // namespace
+bool is_16_bit_8x8(const ptx::Modifiers& m) {
+  return m.type() == ptx::Type::b16 && m.shape.m == 8 && m.shape.n == 8;
+}
 
-bool decode_matrix_move(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+bool decode_rows(FunctionDecoder& d, const ptx::Instruction& in, bool store, Code& code) {
   const ptx::Modifiers& m = in.modifiers;
-  if (m.type() != ptx::Type::b16 || m.shape.m != 8 || m.shape.n != 8) return false;
-  if (in.opcode == Opcode::movmatrix) {
-    code.dst = d.destination(in.operands[0]);
-    code.a = d.source(in.operands[1], ptx::Type::b32);
-    code.execute = transpose;
-    return m.has(ptx::Flag::trans);
-  }
-  const bool store = in.opcode == Opcode::stmatrix;
   const Operand& address = in.operands[store ? 0 : 1];
   const Operand& data = in.operands[store ? 1 : 0];
   std::vector<std::uint32_t> list;
@@ -102,7 +95,7 @@ bool decode_matrix_move(FunctionDecoder& d, const ptx::Instruction& in, Code& co
   } else {
     add(data);
   }
-  if (list.size() != m.matrices || !set_space(m.space, code)) return false;
+  if (!is_16_bit_8x8(m) || list.size() != m.matrices || !set_space(m.space, code)) return false;
   d.set_list(code, std::move(list));
   unsigned address_bytes = 8;
   d.address(address, code.space == kGenericSpace, code, address_bytes);
@@ -110,6 +103,21 @@ bool decode_matrix_move(FunctionDecoder& d, const ptx::Instruction& in, Code& co
   code.bytes = 16;
   code.execute = store ? store_matrices : load_matrices;
   return true;
+}
+
+}  // namespace
+
+bool decode_ldmatrix(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_rows(d, in, false, code);
+}
+bool decode_stmatrix(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_rows(d, in, true, code);
+}
+bool decode_movmatrix(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  code.dst = d.destination(in.operands[0]);
+  code.a = d.source(in.operands[1], ptx::Type::b32);
+  code.execute = transpose;
+  return is_16_bit_8x8(in.modifiers) && in.modifiers.has(ptx::Flag::trans);
 }
 
 }  // namespace tilescope::emulator

@@ -10,7 +10,6 @@
 namespace tilescope::emulator {
 namespace {
 
-using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
@@ -190,9 +189,8 @@ void transfer(Context& w, const Code& c) {
   }
 }
 
-bool decode_transfer(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+bool decode_transfer(FunctionDecoder& d, const ptx::Instruction& in, bool store, Code& code) {
   const ptx::Modifiers& m = in.modifiers;
-  const bool store = in.opcode == Opcode::wmma_store;
   const ptx::MatrixShape s = m.shape;
   const bool is_a = m.fragment == ptx::Fragment::a, is_b = m.fragment == ptx::Fragment::b;
   const unsigned rows = is_b ? s.k : s.m, columns = is_a ? s.k : s.n;
@@ -242,8 +240,14 @@ bool decode_mma(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   return decode_product(d, in, types, layouts, true, code);
 }
 
-bool decode_wmma(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  if (in.opcode != Opcode::wmma_mma) return decode_transfer(d, in, code);
+bool decode_wmma_load(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_transfer(d, in, false, code);
+}
+bool decode_wmma_store(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_transfer(d, in, true, code);
+}
+
+bool decode_wmma_mma(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   const ptx::Modifiers& m = in.modifiers;
   if (m.rounding != ptx::Rounding::none && m.rounding != ptx::Rounding::rn) return false;
   Type types[4];

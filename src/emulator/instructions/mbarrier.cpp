@@ -17,7 +17,6 @@ namespace tilescope::emulator {
 namespace {
 
 using ptx::Flag;
-using ptx::Opcode;
 using ptx::Type;
 
 constexpr std::uint64_t kCountMask = (1u << 20) - 1;
@@ -120,7 +119,7 @@ void act(Context& w, const Code& c) {
 // The thread's copies have been made already; who waits for the barrier may rely on them.
 void act_after_copies(Context& w, const Code& c) {
   if ((w.events & kOrder) != 0) {
-    const AsyncGroup event{c.id, w.warp_index, w.mask, 0};
+    const AsyncGroup event{c.id, w.warp_index, w.mask, 0, true};
     for (const auto& slot : w.block->observers()) {
       if ((slot.events & kOrder) != 0) slot.observer->async_group(event);
     }
@@ -135,86 +134,73 @@ void count_pending(Context& w, const Code& c) {
   }
 }
 
-}  // namespace
-
-bool decode_mbarrier(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+/// `at`: which operand is the address; the one behind it is the action's, the one before it the
+/// result.
+bool decode_action(FunctionDecoder& d, const ptx::Instruction& in, Action action, std::size_t at,
+                   Code& code) {
   const auto& operands = in.operands;
-  if (in.opcode == Opcode::mbarrier_pending_count) {
-    code.dst = d.destination(operands[0]);
-    code.a = d.source(operands[1], Type::b64);
-    code.execute = count_pending;
-    return d.width(operands[0], Type::u32) == 4 && d.width(operands[1], Type::b64) == 8;
-  }
-  Action action;
-  std::size_t at = 0;  // of the address
-  auto kind = AccessKind::atomic;
-  switch (in.opcode) {
-    case Opcode::mbarrier_init:
-      action = Action::init;
-      kind = AccessKind::store;
-      break;
-    case Opcode::mbarrier_inval:
-      action = Action::inval;
-      kind = AccessKind::store;
-      break;
-    case Opcode::mbarrier_expect_tx:
-      action = Action::expect;
-      break;
-    case Opcode::mbarrier_complete_tx:
-      action = Action::complete;
-      break;
-    case Opcode::cp_async_mbarrier_arrive:
-      action = Action::arrive;
-      break;
-    case Opcode::mbarrier_arrive:
-      action = Action::arrive;
-      at = 1;
-      break;
-    case Opcode::mbarrier_arrive_drop:
-      action = Action::drop;
-      at = 1;
-      break;
-    case Opcode::mbarrier_test_wait:
-    case Opcode::mbarrier_try_wait:
-      action = in.modifiers.has(Flag::parity) ? Action::wait_parity : Action::wait;
-      at = 1;
-      break;
-    default:
-      return false;
-  }
-  if (!set_space(in.modifiers.space, code)) return false;
-  const bool waits = action == Action::wait || action == Action::wait_parity;
-  if (at == 1) {
-    const unsigned width = d.width(operands[0], waits ? Type::pred : Type::b64);
-    if (operands[0].kind == ptx::Operand::Kind::reg && width != (waits ? 0 : 8)) return false;
-    code.dst = d.destination(operands[0]);
-  }
-  std::uint32_t operand = kNone;
-  if (operands.size() > at + 1) {
-    const Type type = action == Action::wait ? Type::b64 : Type::u32;
-    if (d.width(operands[at + 1], type) != ptx::byte_size(type)) return false;
-    operand = d.source(operands[at + 1], type);
-  }
-  const bool copies = in.opcode == Opcode::cp_async_mbarrier_arrive;
-  // Without .noinc the copies' own arrival has been added to those that are waited for.
-  if (copies && !in.modifiers.has(Flag::no_inc)) operand = d.constant(0, 4);
+  if (in.modifiers.type() != Type::b64 || !set_space(in.modifiers.space, code)) return false;
+  if (at == 1) code.dst = d.destination(operands[0]);
+  const std::uint32_t operand =
+      operands.size() <= at + 1 ? kNone : d.source(operands[at + 1], ptx::operand_type(in, at + 1));
   d.set_list(code, {static_cast<std::uint32_t>(action) |
                         (in.modifiers.has(Flag::expect_tx) ? kExpects : 0),
                     operand});
-  const MemoryOrder order = kind == AccessKind::store ? MemoryOrder::weak
-                            : waits                   ? MemoryOrder::acquire
-                                                      : MemoryOrder::acquire_release;
+  const bool waits = action == Action::wait || action == Action::wait_parity;
+  const bool weak = action == Action::init || action == Action::inval;
+  const MemoryOrder order = weak    ? MemoryOrder::weak
+                            : waits ? MemoryOrder::acquire
+                                    : MemoryOrder::acquire_release;
   code.order = static_cast<std::uint8_t>(order);
   const Scope scope = scope_of(in.modifiers.scope);
-  code.scope = static_cast<std::uint8_t>(order == MemoryOrder::weak ? Scope::none
-                                         : scope == Scope::none     ? Scope::block
-                                                                    : scope);
-  code.access = static_cast<std::uint8_t>(kind);
+  code.scope = static_cast<std::uint8_t>(weak                   ? Scope::none
+                                         : scope == Scope::none ? Scope::block
+                                                                : scope);
+  code.access = static_cast<std::uint8_t>(weak ? AccessKind::store : AccessKind::atomic);
   code.bytes = 8;
   unsigned address_bytes = 8;
   d.address(operands[at], code.space == kGenericSpace, code, address_bytes);
   if (address_bytes == 8) code.aux |= kAddress64;
-  code.execute = copies ? act_after_copies : act;
+  code.execute = act;
+  return true;
+}
+
+}  // namespace
+
+bool decode_mbarrier_init(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_action(d, in, Action::init, 0, code);
+}
+bool decode_mbarrier_inval(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_action(d, in, Action::inval, 0, code);
+}
+bool decode_mbarrier_expect_tx(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_action(d, in, Action::expect, 0, code);
+}
+bool decode_mbarrier_complete_tx(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_action(d, in, Action::complete, 0, code);
+}
+bool decode_mbarrier_arrive(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_action(d, in, Action::arrive, 1, code);
+}
+bool decode_mbarrier_arrive_drop(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  return decode_action(d, in, Action::drop, 1, code);
+}
+bool decode_mbarrier_wait(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const bool parity = in.modifiers.has(Flag::parity);
+  return decode_action(d, in, parity ? Action::wait_parity : Action::wait, 1, code);
+}
+bool decode_mbarrier_pending_count(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  code.dst = d.destination(in.operands[0]);
+  code.a = d.source(in.operands[1], Type::b64);
+  code.execute = count_pending;
+  return in.modifiers.type() == Type::b64;
+}
+bool decode_copies_arrive(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  if (!decode_action(d, in, Action::arrive, 0, code)) return false;
+  // Without .noinc the copies' own arrival has been added to those that are waited for.
+  const std::uint32_t count = in.modifiers.has(Flag::no_inc) ? kNone : d.constant(0, 4);
+  d.set_list(code, {static_cast<std::uint32_t>(Action::arrive), count});
+  code.execute = act_after_copies;
   return true;
 }
 

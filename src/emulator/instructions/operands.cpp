@@ -123,7 +123,32 @@ LaneKey lane_key(const ptx::Instruction& in) {
   key.carry_out = m.has(Flag::cc);
   key.relu = m.has(Flag::relu);
   key.shift_amount = m.has(Flag::shiftamt);
+  key.width = static_cast<std::uint8_t>(register_bytes(ptx::operand_type(in, 0)));
   return key;
+}
+
+std::uint32_t half_options(const LaneKey& key) {
+  return (key.ftz ? 1u : 0u) | (key.sat ? 2u : 0u) | (key.relu ? 4u : 0u) | (key.nan ? 8u : 0u) |
+         (key.xorsign ? 16u : 0u);
+}
+
+void set_results(FunctionDecoder& d, const ptx::Operand& operand, Code& code) {
+  const bool pair = operand.kind == ptx::Operand::Kind::pair;
+  code.dst = d.destination(pair ? operand.elements[0] : operand);
+  if (pair) code.dst2 = d.destination(operand.elements[1]);
+}
+
+bool decode_lanes(FunctionDecoder& d, const ptx::Instruction& in, Execute kernel, Code& code) {
+  if (kernel == nullptr) return false;
+  code.execute = kernel;
+  set_results(d, in.operands[0], code);
+  std::uint32_t* const fields[] = {&code.a, &code.b, &code.c};
+  std::uint32_t* const flips[] = {&code.a_flip, &code.b_flip, &code.c_flip};
+  for (std::size_t i = 1; i < in.operands.size() && i < 4; ++i) {
+    *fields[i - 1] = d.source(in.operands[i], ptx::operand_type(in, i));
+    *flips[i - 1] = in.operands[i].negated ? ~0u : 0u;
+  }
+  return true;
 }
 
 std::uint64_t register_mask(ptx::Type type) {

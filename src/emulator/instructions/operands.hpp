@@ -3,6 +3,7 @@
 
 #include "emulator/decoder.hpp"
 #include "emulator/lane_key.hpp"
+#include "ptx/operand_classes.hpp"
 
 namespace tilescope::emulator {
 
@@ -14,8 +15,14 @@ Scope scope_of(ptx::Scope scope);
 
 bool is_integer(ptx::Type type);  ///< s, u or b of 8 to 64 bits
 bool is_half(ptx::Type type);     ///< f16, bf16 and the packed pairs
-/// The key of the instruction's modifiers, for looking up a lane kernel.
+/// The key of an instruction, for looking up a lane kernel.
 LaneKey lane_key(const ptx::Instruction& instruction);
+/// Options of the lane kernels of 16-bit floats, for Code::aux.
+std::uint32_t half_options(const LaneKey& key);
+/// Sets dst, and dst2 for a pair.
+void set_results(FunctionDecoder& d, const ptx::Operand& operand, Code& code);
+/// Sets results and up to three sources. False, and nothing set, without a `kernel`.
+bool decode_lanes(FunctionDecoder& d, const ptx::Instruction& in, Execute kernel, Code& code);
 /// The bits that a register of `type` has: a mask.
 std::uint64_t register_mask(ptx::Type type);
 

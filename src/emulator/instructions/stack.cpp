@@ -53,29 +53,28 @@ void restore(Context& w, const Code& c) {
 
 }  // namespace
 
-bool decode_stack(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  using ptx::Opcode;
+bool decode_alloca(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   const ptx::Type type = in.modifiers.type();
   code.bytes = static_cast<std::uint16_t>(ptx::byte_size(type));
-  switch (in.opcode) {
-    case Opcode::alloca:
-      code.dst = d.destination(in.operands[0]);
-      code.a = d.source(in.operands[1], type);
-      code.aux = in.operands.size() > 2 ? static_cast<std::uint32_t>(in.operands[2].bits) : 8;
-      if (code.aux == 0 || (code.aux & (code.aux - 1)) != 0 || code.aux > 4096) return false;
-      code.execute = take;
-      return true;
-    case Opcode::stacksave:
-      code.dst = d.destination(in.operands[0]);
-      code.execute = save;
-      return true;
-    case Opcode::stackrestore:
-      code.a = d.source(in.operands[0], type);
-      code.execute = restore;
-      return true;
-    default:
-      return false;
-  }
+  code.dst = d.destination(in.operands[0]);
+  code.a = d.source(in.operands[1], type);
+  code.aux = in.operands.size() > 2 ? static_cast<std::uint32_t>(in.operands[2].bits) : 8;
+  code.execute = take;
+  d.needs_->alloca_stack = true;
+  return code.aux != 0 && (code.aux & (code.aux - 1)) == 0 && code.aux <= 4096;
+}
+bool decode_stacksave(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  code.bytes = static_cast<std::uint16_t>(ptx::byte_size(in.modifiers.type()));
+  code.dst = d.destination(in.operands[0]);
+  code.execute = save;
+  return true;
+}
+bool decode_stackrestore(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const ptx::Type type = in.modifiers.type();
+  code.bytes = static_cast<std::uint16_t>(ptx::byte_size(type));
+  code.a = d.source(in.operands[0], type);
+  code.execute = restore;
+  return true;
 }
 
 }  // namespace tilescope::emulator

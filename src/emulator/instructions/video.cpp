@@ -10,7 +10,6 @@
 namespace tilescope::emulator {
 namespace {
 
-using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
@@ -175,7 +174,39 @@ void multiply_add(Context& w, const Code& code) {
   }
 }
 
-bool decode_multiply_add(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+bool decode_video(FunctionDecoder& d, const ptx::Instruction& in, Form form, unsigned parts,
+                  Code& code) {
+  const ptx::Modifiers& m = in.modifiers;
+  const bool set = form == Form::set;
+  // The comparison has no destination type.
+  const Type to = set ? Type::u32 : m.types[0];
+  const Type a = set ? m.types[0] : m.types[1], b = set ? m.types[1] : m.types[2];
+  if (parts > 1) {  // of the SIMD forms only those on whole registers
+    for (const Operand& operand : in.operands) {
+      if (operand.selector != Operand::Selector::none) return false;
+    }
+  } else if (in.operands[0].selector != Operand::Selector::none) {
+    return false;
+  }
+  const std::uint32_t second = m.has(ptx::Flag::op_add)   ? 1
+                               : m.has(ptx::Flag::op_min) ? 2
+                               : m.has(ptx::Flag::op_max) ? 3
+                                                          : 0;
+  code.dst = d.destination(in.operands[0]);
+  code.a = d.source(in.operands[1], Type::b32);
+  code.b = d.source(in.operands[2], Type::b32);
+  code.c = in.operands.size() > 3 ? d.source(in.operands[3], Type::b32) : d.constant(0, 4);
+  d.set_list(code, {static_cast<std::uint32_t>(form), parts, ptx::is_signed(to), ptx::is_signed(a),
+                    ptx::is_signed(b), m.has(ptx::Flag::sat), static_cast<std::uint32_t>(m.compare),
+                    second, static_cast<std::uint32_t>(in.operands[1].selector),
+                    static_cast<std::uint32_t>(in.operands[2].selector)});
+  code.execute = video;
+  return true;
+}
+
+}  // namespace
+
+bool decode_vmad(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   const ptx::Modifiers& m = in.modifiers;
   const Operand &a = in.operands[1], &b = in.operands[2], &c = in.operands[3];
   if (in.operands[0].selector != Operand::Selector::none) return false;
@@ -197,57 +228,30 @@ bool decode_multiply_add(FunctionDecoder& d, const ptx::Instruction& in, Code& c
   return true;
 }
 
-struct Row {
-  Opcode opcode;
-  Form form;
-  unsigned parts;
-};
-constexpr Row kRows[] = {
-    {Opcode::vadd, Form::add, 1},          {Opcode::vadd2, Form::add, 2},
-    {Opcode::vadd4, Form::add, 4},         {Opcode::vsub, Form::sub, 1},
-    {Opcode::vsub2, Form::sub, 2},         {Opcode::vsub4, Form::sub, 4},
-    {Opcode::vabsdiff, Form::absdiff, 1},  {Opcode::vabsdiff2, Form::absdiff, 2},
-    {Opcode::vabsdiff4, Form::absdiff, 4}, {Opcode::vmin, Form::min, 1},
-    {Opcode::vmin2, Form::min, 2},         {Opcode::vmin4, Form::min, 4},
-    {Opcode::vmax, Form::max, 1},          {Opcode::vmax2, Form::max, 2},
-    {Opcode::vmax4, Form::max, 4},         {Opcode::vavrg2, Form::average, 2},
-    {Opcode::vavrg4, Form::average, 4},    {Opcode::vset, Form::set, 1},
-    {Opcode::vset2, Form::set, 2},         {Opcode::vset4, Form::set, 4}};
-
-}  // namespace
-
-bool decode_video(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  if (in.opcode == Opcode::vmad) return decode_multiply_add(d, in, code);
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                 [&](const Row& r) { return r.opcode == in.opcode; });
-  if (row == std::end(kRows)) return false;
-  const ptx::Modifiers& m = in.modifiers;
-  const bool set = row->form == Form::set;
-  // The comparison has no destination type.
-  const Type to = set ? Type::u32 : m.types[0];
-  const Type a = set ? m.types[0] : m.types[1], b = set ? m.types[1] : m.types[2];
-  if (row->parts > 1) {  // of the SIMD forms only those on whole registers
-    for (const Operand& operand : in.operands) {
-      if (operand.selector != Operand::Selector::none) return false;
-    }
-  } else if (in.operands[0].selector != Operand::Selector::none) {
-    return false;
+#define TILESCOPE_VIDEO(name, form, parts)                                         \
+  bool decode_##name(FunctionDecoder& d, const ptx::Instruction& in, Code& code) { \
+    return decode_video(d, in, form, parts, code);                                 \
   }
-  const std::uint32_t second = m.has(ptx::Flag::op_add)   ? 1
-                               : m.has(ptx::Flag::op_min) ? 2
-                               : m.has(ptx::Flag::op_max) ? 3
-                                                          : 0;
-  code.dst = d.destination(in.operands[0]);
-  code.a = d.source(in.operands[1], Type::b32);
-  code.b = d.source(in.operands[2], Type::b32);
-  code.c = in.operands.size() > 3 ? d.source(in.operands[3], Type::b32) : d.constant(0, 4);
-  d.set_list(code, {static_cast<std::uint32_t>(row->form), row->parts, ptx::is_signed(to),
-                    ptx::is_signed(a), ptx::is_signed(b), m.has(ptx::Flag::sat),
-                    static_cast<std::uint32_t>(m.compare), second,
-                    static_cast<std::uint32_t>(in.operands[1].selector),
-                    static_cast<std::uint32_t>(in.operands[2].selector)});
-  code.execute = video;
-  return true;
-}
+TILESCOPE_VIDEO(vadd, Form::add, 1)
+TILESCOPE_VIDEO(vadd2, Form::add, 2)
+TILESCOPE_VIDEO(vadd4, Form::add, 4)
+TILESCOPE_VIDEO(vsub, Form::sub, 1)
+TILESCOPE_VIDEO(vsub2, Form::sub, 2)
+TILESCOPE_VIDEO(vsub4, Form::sub, 4)
+TILESCOPE_VIDEO(vabsdiff, Form::absdiff, 1)
+TILESCOPE_VIDEO(vabsdiff2, Form::absdiff, 2)
+TILESCOPE_VIDEO(vabsdiff4, Form::absdiff, 4)
+TILESCOPE_VIDEO(vmin, Form::min, 1)
+TILESCOPE_VIDEO(vmin2, Form::min, 2)
+TILESCOPE_VIDEO(vmin4, Form::min, 4)
+TILESCOPE_VIDEO(vmax, Form::max, 1)
+TILESCOPE_VIDEO(vmax2, Form::max, 2)
+TILESCOPE_VIDEO(vmax4, Form::max, 4)
+TILESCOPE_VIDEO(vavrg2, Form::average, 2)
+TILESCOPE_VIDEO(vavrg4, Form::average, 4)
+TILESCOPE_VIDEO(vset, Form::set, 1)
+TILESCOPE_VIDEO(vset2, Form::set, 2)
+TILESCOPE_VIDEO(vset4, Form::set, 4)
+#undef TILESCOPE_VIDEO
 
 }  // namespace tilescope::emulator

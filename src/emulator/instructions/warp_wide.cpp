@@ -11,7 +11,6 @@
 namespace tilescope::emulator {
 namespace {
 
-using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
@@ -154,45 +153,72 @@ void active_mask(Context& w, const Code& c) {
   for (LaneMask m = w.mask; m != 0; m &= m - 1) r32(w, c.dst)[std::countr_zero(m)] = w.mask;
 }
 
-void results(FunctionDecoder& d, const Operand& operand, Code& code) {
-  if (operand.kind == Operand::Kind::pair) {
-    code.dst = d.destination(operand.elements[0]);
-    code.dst2 = d.destination(operand.elements[1]);
-  } else {
-    code.dst = d.destination(operand);
-  }
+/// What every lane gives, the member mask, which is operand `mask` of the .sync forms (those
+/// without it take the active lanes), and the results.
+void decode_collective(FunctionDecoder& d, const ptx::Instruction& in, WarpOperation operation,
+                       std::size_t mask, Execute execute, Code& code) {
+  code.access = static_cast<std::uint8_t>(operation);
+  code.c = in.operands.size() > mask ? d.source(in.operands[mask], Type::b32) : kNone;
+  code.execute = execute;
+  if (mask == 0) return;
+  set_results(d, in.operands[0], code);
+  if (mask == 1) return;
+  const Type type = ptx::operand_type(in, 1);
+  code.a = d.source(in.operands[1], type);
+  code.a_flip = in.operands[1].negated ? ~0u : 0u;
+  code.bytes = static_cast<std::uint16_t>(d.width(in.operands[1], type));
 }
 
-void contributes(FunctionDecoder& d, const Operand& operand, Type type, Code& code) {
-  code.a = d.source(operand, type);
-  code.a_flip = operand.negated ? ~0u : 0u;
-  code.bytes = static_cast<std::uint16_t>(d.width(operand, type));
+/// A collective of lanes that give nothing.
+void give_nothing(FunctionDecoder& d, Code& code) {
+  code.a = d.constant(0, 4);
+  code.bytes = 4;
 }
 
-/// The member mask is the last operand of the .sync forms; those without it take the active lanes.
-void members(FunctionDecoder& d, const ptx::Instruction& in, std::size_t index, Code& code) {
-  code.c = in.operands.size() > index ? d.source(in.operands[index], Type::b32) : kNone;
-}
+}  // namespace
 
 bool decode_shuffle(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  if (ptx::bit_width(in.modifiers.type()) != 32) return false;
-  results(d, in.operands[0], code);
-  contributes(d, in.operands[1], Type::b32, code);
-  if (code.bytes != 4) return false;
+  decode_collective(d, in, WarpOperation::shuffle, 4, shuffle, code);
   d.set_list(code, {d.source(in.operands[2], Type::b32), d.source(in.operands[3], Type::b32)});
   code.aux = static_cast<std::uint32_t>(in.modifiers.shuffle);
-  members(d, in, 4, code);
-  code.execute = shuffle;
-  return true;
+  return ptx::bit_width(in.modifiers.type()) == 32;
 }
 
 bool decode_vote(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  results(d, in.operands[0], code);
-  contributes(d, in.operands[1], Type::pred, code);
-  if (code.bytes != 0) return false;
+  decode_collective(d, in, WarpOperation::vote, 2, vote, code);
   code.aux = static_cast<std::uint32_t>(in.modifiers.vote);
-  members(d, in, 2, code);
-  code.execute = vote;
+  const Type result = in.modifiers.vote == ptx::VoteMode::ballot ? Type::b32 : Type::pred;
+  return in.modifiers.vote != ptx::VoteMode::none && in.modifiers.type() == result;
+}
+
+bool decode_match(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  decode_collective(d, in, WarpOperation::match, 2, match, code);
+  code.aux = static_cast<std::uint32_t>(in.modifiers.vote);
+  return code.bytes == 4 || code.bytes == 8;
+}
+
+bool decode_redux(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const Type type = in.modifiers.type();
+  decode_collective(d, in, WarpOperation::reduce, 2, reduce, code);
+  code.aux = static_cast<std::uint32_t>(in.modifiers.reduce) | (type == Type::s32 ? 256u : 0u);
+  return is_integer(type) && ptx::bit_width(type) == 32;
+}
+
+bool decode_elect(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  give_nothing(d, code);
+  decode_collective(d, in, WarpOperation::elect, 1, elect, code);
+  return true;
+}
+
+bool decode_warp_barrier(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  give_nothing(d, code);
+  decode_collective(d, in, WarpOperation::sync, 0, meet, code);
+  return true;
+}
+
+bool decode_activemask(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  code.dst = d.destination(in.operands[0]);
+  code.execute = active_mask;
   return true;
 }
 
@@ -202,6 +228,8 @@ bool decode_barrier(FunctionDecoder& d, const ptx::Instruction& in, Code& code) 
   if (kind == ptx::BarrierKind::wait) return false;
   std::size_t i = 0;
   if (reduces) {
+    const bool counts = in.modifiers.reduce == ptx::ReduceOp::popc;
+    if (in.modifiers.type() != (counts ? Type::u32 : Type::pred)) return false;
     code.dst = d.destination(in.operands[i++]);
     code.aux = static_cast<std::uint32_t>(in.modifiers.reduce);
   }
@@ -218,55 +246,6 @@ bool decode_barrier(FunctionDecoder& d, const ptx::Instruction& in, Code& code) 
                                                                         : BarrierOperation::sync;
   code.access = static_cast<std::uint8_t>(operation);
   return operation != BarrierOperation::arrive || code.b != kNone;
-}
-
-}  // namespace
-
-bool decode_warp(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  switch (in.opcode) {
-    case Opcode::shfl:
-      return decode_shuffle(d, in, code);
-    case Opcode::vote:
-      return decode_vote(d, in, code);
-    case Opcode::match:
-      results(d, in.operands[0], code);
-      contributes(d, in.operands[1], in.modifiers.type(), code);
-      code.aux = static_cast<std::uint32_t>(in.modifiers.vote);
-      members(d, in, 2, code);
-      code.execute = match;
-      return code.bytes == 4 || code.bytes == 8;
-    case Opcode::redux:
-      if (!is_integer(in.modifiers.type())) return false;
-      results(d, in.operands[0], code);
-      contributes(d, in.operands[1], in.modifiers.type(), code);
-      code.aux = static_cast<std::uint32_t>(in.modifiers.reduce) |
-                 (in.modifiers.type() == Type::s32 ? 256u : 0u);
-      members(d, in, 2, code);
-      code.execute = reduce;
-      return true;
-    case Opcode::elect:
-      results(d, in.operands[0], code);
-      code.a = d.constant(0, 4);
-      code.bytes = 4;
-      members(d, in, 1, code);
-      code.execute = elect;
-      return true;
-    case Opcode::bar_warp_sync:
-      code.a = d.constant(0, 4);
-      code.bytes = 4;
-      members(d, in, 0, code);
-      code.execute = meet;
-      return true;
-    case Opcode::bar:
-    case Opcode::barrier:
-      return decode_barrier(d, in, code);
-    case Opcode::activemask:
-      code.dst = d.destination(in.operands[0]);
-      code.execute = active_mask;
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace tilescope::emulator

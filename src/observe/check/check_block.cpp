@@ -41,11 +41,8 @@ LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch)
   if (orders_blocks(launch.program)) grid_order.emplace(values);
   for (const emulator::InstructionInfo& instruction : launch.program.instructions()) {
     read_rules.push_back(read_rule(*instruction.source));
-    const ptx::Opcode opcode = instruction.source->opcode;
     const ptx::Ordering ordering = instruction.source->modifiers.ordering;
-    has_fences = has_fences || opcode == ptx::Opcode::fence || opcode == ptx::Opcode::membar ||
-                 opcode == ptx::Opcode::mbarrier_arrive ||
-                 opcode == ptx::Opcode::cp_async_mbarrier_arrive ||
+    has_fences = has_fences || ptx::info(instruction.source->opcode).releases ||
                  ordering == ptx::Ordering::release || ordering == ptx::Ordering::acq_rel ||
                  ordering == ptx::Ordering::sc;
   }
@@ -284,13 +281,9 @@ void CheckBlock::async_group(const emulator::AsyncGroup& group) {
     }
     return;
   }
-  // These are about copies without a group, too.
-  const ptx::Opcode opcode = launch_.info.program.instruction(group.instruction).source->opcode;
-  const bool everything =
-      opcode == ptx::Opcode::cp_async_wait_all || opcode == ptx::Opcode::cp_async_mbarrier_arrive;
   const auto done = [&](const Copy& copy) {
     if ((group.mask >> copy.lane & 1) == 0) return false;
-    return everything ||
+    return group.ungrouped ||
            copy.group + static_cast<std::uint32_t>(group.pending) < copies.committed[copy.lane];
   };
   for (const Copy& copy : copies.pending) {

@@ -32,7 +32,7 @@ bool speaks(const emulator::Program& program) {
   }
   return std::any_of(program.instructions().begin(), program.instructions().end(),
                      [](const emulator::InstructionInfo& info) {
-                       return info.source->opcode == ptx::Opcode::trap;
+                       return ptx::info(info.source->opcode).end == ptx::BlockEnd::trap;
                      });
 }
 

@@ -135,8 +135,7 @@ bool orders_blocks(const emulator::Program& program) {
   for (const emulator::InstructionInfo& info : program.instructions()) {
     if (info.source == nullptr) continue;
     const ptx::Modifiers& m = info.source->modifiers;
-    const bool fence =
-        info.source->opcode == ptx::Opcode::fence || info.source->opcode == ptx::Opcode::membar;
+    const bool fence = ptx::info(info.source->opcode).effect == ptx::Effect::fence;
     if (fence && m.scope != ptx::Scope::cta) return true;
     const bool release = m.ordering == ptx::Ordering::release ||
                          m.ordering == ptx::Ordering::acq_rel || m.ordering == ptx::Ordering::sc;

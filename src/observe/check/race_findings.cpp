@@ -15,8 +15,9 @@ bool may_announce(const emulator::Program& program) {
                        if (info.source == nullptr) return false;
                        const ptx::Instruction& i = *info.source;
                        if (i.modifiers.space == ptx::Space::shared) return false;
-                       if (i.opcode == ptx::Opcode::atom) return true;
-                       return i.opcode == ptx::Opcode::ld &&
+                       const ptx::Effect effect = ptx::info(i.opcode).effect;
+                       if (effect == ptx::Effect::atomic) return true;
+                       return effect == ptx::Effect::load &&
                               i.modifiers.ordering != ptx::Ordering::none &&
                               i.modifiers.ordering != ptx::Ordering::weak;
                      });

@@ -7,7 +7,6 @@
 namespace tilescope::observe {
 namespace {
 
-using ptx::Opcode;
 using ptx::Operand;
 using ptx::SpecialRegister;
 
@@ -58,11 +57,10 @@ StoreValues::Value StoreValues::value_of(const Operand& operand,
 
 StoreValues::Value StoreValues::result_of(const ptx::Instruction& instruction,
                                           const std::vector<Value>& registers, bool in_kernel) {
-  switch (instruction.opcode) {
-    case Opcode::mov:
-    case Opcode::cvta:
+  switch (ptx::info(instruction.opcode).result) {
+    case ptx::Result::copied:
       return value_of(instruction.operands[1], registers);
-    case Opcode::ld: {
+    case ptx::Result::loaded: {
       // The same address gives the same value, unless somebody changes it meanwhile; then that is
       // a race of its own.
       Value value = value_of(instruction.operands[1], registers);
@@ -80,16 +78,9 @@ StoreValues::Value StoreValues::result_of(const ptx::Instruction& instruction,
       }
       return value;
     }
-    case Opcode::atom:
-    case Opcode::call:
-    case Opcode::shfl:
-    case Opcode::vote:
-    case Opcode::match:
-    case Opcode::redux:
-    case Opcode::elect:
-    case Opcode::activemask:
+    case ptx::Result::per_thread:
       return {};
-    default:
+    case ptx::Result::computed:
       break;
   }
   Value value{Extent::grid, false, 0};
@@ -135,7 +126,9 @@ void StoreValues::analyse(const ptx::Function& function, std::uint32_t first_id)
   // from there have no definition and stay each thread's own.
   for (std::uint32_t i = 0; i < function.instructions.size(); ++i) {
     const ptx::Instruction& instruction = function.instructions[i];
-    if (instruction.opcode == Opcode::st) values_[first_id + i] = stored(instruction, registers);
+    if (ptx::info(instruction.opcode).effect == ptx::Effect::store) {
+      values_[first_id + i] = stored(instruction, registers);
+    }
   }
 }
 

@@ -8,8 +8,8 @@
 namespace tilescope::observe {
 
 ReadRule read_rule(const ptx::Instruction& instruction) {
-  const bool real =
-      instruction.opcode == ptx::Opcode::ld && ptx::is_float(instruction.modifiers.type());
+  const bool load = ptx::info(instruction.opcode).effect == ptx::Effect::load;
+  const bool real = load && ptx::is_float(instruction.modifiers.type());
   return real ? ReadRule::every_byte : ReadRule::one_byte;
 }
 
@@ -75,8 +75,9 @@ void UndefinedReads::describe(const Describer& describer, const GridSummary* sum
     if (space == emulator::Space::global) {
       if (summary == nullptr) continue;
       // Atomics of other blocks found nothing either; a store may have come in time.
-      const ptx::Opcode opcode = describer.launch().program.instruction(id).source->opcode;
-      const bool atomic = opcode == ptx::Opcode::atom || opcode == ptx::Opcode::red;
+      const ptx::Effect effect =
+          ptx::info(describer.launch().program.instruction(id).source->opcode).effect;
+      const bool atomic = effect == ptx::Effect::atomic || effect == ptx::Effect::reduction;
       std::erase_if(confirmed, [&](const Example& example) {
         return summary->written_by_other(example.address, example.block, atomic);
       });

@@ -19,8 +19,8 @@ UpdatePairs::UpdatePairs(const emulator::Program& program)
       values.begin_block();
       for (std::uint32_t i = block.begin; i < block.end; ++i) {
         const ptx::Instruction& instruction = function->instructions[i];
-        const bool load = instruction.opcode == ptx::Opcode::ld;
-        const bool store = instruction.opcode == ptx::Opcode::st;
+        const ptx::Effect effect = ptx::info(instruction.opcode).effect;
+        const bool load = effect == ptx::Effect::load, store = effect == ptx::Effect::store;
         if (load || store) {
           sites_[first + i] = {load, store, values.address(instruction.operands[load ? 1 : 0])};
         }
@@ -53,10 +53,8 @@ bool UpdatePairs::feeds(emulator::InstructionId load, emulator::InstructionId st
   for (bool changed = true; changed;) {
     changed = false;
     for (const ptx::Instruction& instruction : function.instructions) {
-      if (!ptx::info(instruction.opcode).has_destination() || instruction.operands.size() < 2) {
-        continue;
-      }
-      if (!std::any_of(instruction.operands.begin() + 1, instruction.operands.end(),
+      if (!ptx::has_destination(instruction) ||
+          !std::any_of(instruction.operands.begin() + 1, instruction.operands.end(),
                        reads_reached)) {
         continue;
       }

@@ -236,7 +236,7 @@ void add_tally(Counts& counts, const AccessTally& tally) {
 
 bool jumps_back(const emulator::Program& program, emulator::InstructionId id) {
   const emulator::InstructionInfo& info = program.instruction(id);
-  if (info.source->opcode != ptx::Opcode::bra || info.source->operands.empty()) return false;
+  if (ptx::info(info.source->opcode).end != ptx::BlockEnd::branch) return false;
   const std::uint32_t label = info.source->operands[0].label;
   const auto& labels = program.functions()[info.function].source->labels;
   return label < labels.size() && labels[label].instruction <= info.index;
@@ -297,16 +297,15 @@ void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
     counts.thread_instructions = totals.counts.active[id];
     counts.guarded_on = totals.counts.on[id];
     for (const AccessTally& tally : tallies_[id]) add_tally(counts, tally);
-    const bool jump = source.opcode == ptx::Opcode::bra && source.guarded();
-    if (jump || source.opcode == ptx::Opcode::brx_idx) counts.branches = counts.instructions;
+    const ptx::BlockEnd end = ptx::info(source.opcode).end;
+    const bool jump = end == ptx::BlockEnd::branch && source.guarded();
+    if (jump || end == ptx::BlockEnd::branch_indexed) counts.branches = counts.instructions;
     counts.divergent_branches = divergent_[id];
     if (diverged_[id]) {
       diverged_[id]->backward = jumps_back(*program_, id);
       diverged_[id]->idle_lanes = cost.idle_lanes(id);
     }
-    if (source.opcode == ptx::Opcode::bar || source.opcode == ptx::Opcode::barrier) {
-      counts.barriers = counts.instructions;
-    }
+    if (end == ptx::BlockEnd::barrier) counts.barriers = counts.instructions;
     counts.operations = operations_of(source, counts.guarded_on, counts.instructions);
     lines[places.index(id)] += counts;
     result_.totals += counts;

@@ -11,14 +11,15 @@
 namespace tilescope::observe {
 namespace {
 
+using ptx::Effect;
 using ptx::Instruction;
-using ptx::Opcode;
 
-bool is_load(const Instruction& instruction) {
-  return instruction.opcode == Opcode::ld && instruction.modifiers.space == ptx::Space::shared;
+ptx::Effect effect(const Instruction& instruction) {
+  return ptx::info(instruction.opcode).effect;
 }
-bool is_store(const Instruction& instruction) {
-  return instruction.opcode == Opcode::st && instruction.modifiers.space == ptx::Space::shared;
+bool may_be_shared(const Instruction& instruction) {
+  return instruction.modifiers.space == ptx::Space::shared ||
+         instruction.modifiers.space == ptx::Space::none;
 }
 bool is_weak(const Instruction& instruction) {
   return instruction.modifiers.ordering == ptx::Ordering::none ||
@@ -26,36 +27,6 @@ bool is_weak(const Instruction& instruction) {
 }
 unsigned access_bytes(const Instruction& instruction) {
   return ptx::byte_size(instruction.modifiers.type()) * instruction.modifiers.vector;
-}
-
-/// What may change shared memory, or wait for those who do.
-bool orders_memory(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::atom:
-    case Opcode::bar:
-    case Opcode::bar_warp_sync:
-    case Opcode::barrier:
-    case Opcode::barrier_cluster:
-    case Opcode::call:
-    case Opcode::cp_async_wait_all:
-    case Opcode::cp_async_wait_group:
-    case Opcode::fence:
-    case Opcode::membar:
-    case Opcode::red:
-    case Opcode::stmatrix:
-    case Opcode::wmma_store:
-      return true;
-    default:
-      return false;
-  }
-}
-bool may_write_shared(const Instruction& instruction) {
-  return instruction.opcode == Opcode::st && (instruction.modifiers.space == ptx::Space::shared ||
-                                              instruction.modifiers.space == ptx::Space::none);
-}
-bool may_read_shared(const Instruction& instruction) {
-  return instruction.opcode == Opcode::ld && (instruction.modifiers.space == ptx::Space::shared ||
-                                              instruction.modifiers.space == ptx::Space::none);
 }
 
 /// Loads (or stores) since the last instruction that they may not be moved across.
@@ -122,13 +93,15 @@ void merge_function(const ptx::Module& module, const ptx::Function& function,
     values.begin_block();
     for (std::uint32_t i = block.begin; i < block.end; ++i) {
       const Instruction& instruction = function.instructions[i];
-      const bool orders = orders_memory(instruction) || !is_weak(instruction);
-      if (orders || may_write_shared(instruction)) loads.close();
-      if (orders || may_read_shared(instruction)) stores.close();
-      if (is_weak(instruction) && (is_load(instruction) || is_store(instruction))) {
-        const ptx::Operand& operand = instruction.operands[is_load(instruction) ? 1 : 0];
-        (is_load(instruction) ? loads : stores)
-            .add(values.address(operand), instruction, first_id + i);
+      const bool orders = ptx::info(instruction.opcode).orders || !is_weak(instruction);
+      const bool load = effect(instruction) == Effect::load;
+      const bool store = effect(instruction) == Effect::store;
+      if (orders || (store && may_be_shared(instruction))) loads.close();
+      if (orders || (load && may_be_shared(instruction))) stores.close();
+      if (is_weak(instruction) && (load || store) &&
+          instruction.modifiers.space == ptx::Space::shared) {
+        (load ? loads : stores)
+            .add(values.address(instruction.operands[load ? 1 : 0]), instruction, first_id + i);
       }
       values.pass(instruction);
     }

@@ -8,6 +8,7 @@
 
 #include "base/symbol_names.hpp"
 #include "emulator/program.hpp"
+#include "ptx/operand_classes.hpp"
 
 namespace tilescope::observe {
 namespace {
@@ -16,7 +17,6 @@ using emulator::Access;
 using emulator::AccessKind;
 using emulator::InstructionId;
 using emulator::Space;
-using ptx::Opcode;
 using ptx::Operand;
 using Flow = PhaseTrace::Flow;
 using Source = PhaseTrace::Source;
@@ -44,44 +44,42 @@ class FlowReader {
 
  private:
   void pass(InstructionId id, const ptx::Instruction& in) {
-    switch (in.opcode) {
-      case Opcode::ld: {
-        flow_.element_bytes[id] = ptx::byte_size(in.modifiers.type());
-        std::uint32_t element = 0;
-        for (const std::uint32_t reg : registers_of(in.operands[0])) from_[reg] = {id, element++};
-        return;
-      }
-      case Opcode::st: {
-        flow_.element_bytes[id] = ptx::byte_size(in.modifiers.type());
-        std::vector<Source> sources;
-        for (const std::uint32_t reg : registers_of(in.operands[1])) {
-          const auto found = from_.find(reg);
-          if (found == from_.end()) return;
-          sources.push_back(found->second);
-        }
-        flow_.stores[id] = std::move(sources);
-        return;
-      }
-      case Opcode::mov:
-        if (in.operands.size() == 2 && in.operands[0].kind == Operand::Kind::reg) {
-          const auto found = from_.find(in.operands[1].reg);
-          if (in.operands[1].kind == Operand::Kind::reg && found != from_.end()) {
-            from_[in.operands[0].reg] = found->second;
-          } else {
-            from_.erase(in.operands[0].reg);
-          }
-        }
-        return;
-      case Opcode::fma:
-      case Opcode::mad:
-      case Opcode::mul:
-        product(in);
-        break;
-      default:
-        break;
+    const ptx::OpcodeInfo& facts = ptx::info(in.opcode);
+    if (facts.effect == ptx::Effect::load) return load(id, in);
+    if (facts.effect == ptx::Effect::store) return store(id, in);
+    if (facts.result == ptx::Result::copied) return copy(in);
+    if (facts.arithmetic == ptx::Arithmetic::fma || facts.arithmetic == ptx::Arithmetic::mul) {
+      product(in);
     }
-    if (ptx::info(in.opcode).has_destination() && !in.operands.empty()) {
+    if (ptx::has_destination(in)) {
       for (const std::uint32_t reg : registers_of(in.operands[0])) from_.erase(reg);
+    }
+  }
+
+  void load(InstructionId id, const ptx::Instruction& in) {
+    flow_.element_bytes[id] = ptx::byte_size(in.modifiers.type());
+    std::uint32_t element = 0;
+    for (const std::uint32_t reg : registers_of(in.operands[0])) from_[reg] = {id, element++};
+  }
+
+  void store(InstructionId id, const ptx::Instruction& in) {
+    flow_.element_bytes[id] = ptx::byte_size(in.modifiers.type());
+    std::vector<Source> sources;
+    for (const std::uint32_t reg : registers_of(in.operands[1])) {
+      const auto found = from_.find(reg);
+      if (found == from_.end()) return;
+      sources.push_back(found->second);
+    }
+    flow_.stores[id] = std::move(sources);
+  }
+
+  void copy(const ptx::Instruction& in) {
+    if (in.operands[0].kind != Operand::Kind::reg) return;
+    const auto found = from_.find(in.operands[1].reg);
+    if (in.operands[1].kind == Operand::Kind::reg && found != from_.end()) {
+      from_[in.operands[0].reg] = found->second;
+    } else {
+      from_.erase(in.operands[0].reg);
     }
   }
 
