@@ -137,7 +137,8 @@ struct KernelParameter {
   std::size_t alignment = 1;
 };
 
-/// A kernel that is ready to be launched on the device that loaded it. Cheap to copy.
+/// A kernel that is ready to be launched on the device that loaded it. Cheap to copy; several
+/// threads may launch it at once.
 class Kernel {
  public:
   struct State {
@@ -190,8 +191,11 @@ class Device : public std::enable_shared_from_this<Device> {
                               const Stream& stream = {}) = 0;
   virtual void copy_to_host(void* to, DeviceAddress from, std::size_t bytes,
                             const Stream& stream = {}) = 0;
-  virtual void copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
-                              const Stream& stream = {}) = 0;
+  void copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
+                      const Stream& stream = {});
+  /// The same copy, only queued: also in the default stream, as a launch is.
+  virtual void queue_copy(DeviceAddress to, DeviceAddress from, std::size_t bytes,
+                          const Stream& stream = {}) = 0;
   /// Sets every byte.
   virtual void fill(DeviceAddress to, std::uint8_t value, std::size_t bytes,
                     const Stream& stream = {}) = 0;

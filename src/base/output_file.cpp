@@ -44,24 +44,26 @@ int write_zeros(int file, std::uint64_t size) {
   return 0;
 }
 
+// Past the process's own limit the kernel would end it with SIGXFSZ instead of reporting.
+std::string over_limit(std::uint64_t size) {
+  struct rlimit limit = {};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+      size <= limit.rlim_cur) {
+    return {};
+  }
+  return fmt::format("it would have {} bytes, and this process may write at most {} (ulimit -f)",
+                     size, limit.rlim_cur);
+}
+
 }  // namespace
 
-// Past the process's own limit the kernel would end it with SIGXFSZ instead of reporting.
-std::optional<std::uint64_t> file_size_limit() {
-  struct rlimit limit = {};
-  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
-  return limit.rlim_cur;
-}
 
 std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
                             const std::string& folder) {
   if (size > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) {
     return fmt::format("{} bytes are more than a file can have", size);
   }
-  if (const auto limit = file_size_limit(); limit && size > *limit) {
-    return fmt::format("it would have {} bytes, and this process may write at most {} (ulimit -f)",
-                       size, *limit);
-  }
+  if (std::string why = over_limit(size); !why.empty()) return why;
   // Asked first: a file system that cannot hold so much would be filled before it says so, and
   // other processes would find it full meanwhile.
   struct statvfs volume {};
@@ -74,6 +76,13 @@ std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
   if (code == EOPNOTSUPP || code == EINVAL) code = write_zeros(file.get(), size);
   if (code == 0) return {};
   return fmt::format("{} bytes are needed: {}", size, explain_write_failure(code, folder));
+}
+
+std::string write_to_storage(const FileDescriptor& file, std::uint64_t offset,
+                             std::span<const std::byte> bytes, const std::string& folder) {
+  if (std::string why = over_limit(offset + bytes.size()); !why.empty()) return why;
+  const int code = write_at(file.get(), offset, bytes);
+  return code ? explain_write_failure(code, folder) : std::string();
 }
 
 OutputFile::OutputFile(const std::string& path) : path_(path), owner_(::getpid()) {
@@ -148,16 +157,11 @@ std::span<std::byte> OutputFile::map() {
 }
 
 void OutputFile::append(std::span<const std::byte> bytes) {
-  const std::uint64_t end = appended_ + bytes.size();
-  if (const auto limit = file_size_limit(); limit && end > *limit) {
-    fail(fmt::format("it would have {} bytes, and this process may write at most {} (ulimit -f)",
-                     end, *limit));
+  const std::string folder = std::filesystem::path(target_).parent_path().string();
+  if (const std::string why = write_to_storage(file_, appended_, bytes, folder); !why.empty()) {
+    fail(why);
   }
-  if (const int code = write_at(file_.get(), appended_, bytes)) {
-    const std::string folder = std::filesystem::path(target_).parent_path().string();
-    fail(explain_write_failure(code, folder));
-  }
-  appended_ = end;
+  appended_ += bytes.size();
 }
 
 void OutputFile::append(std::string_view text) {

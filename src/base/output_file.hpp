@@ -69,12 +69,14 @@ class OutputFile {
   std::uint64_t appended_ = 0;
 };
 
-/// The most bytes that this process may give a file, if there is a limit.
-std::optional<std::uint64_t> file_size_limit();
-
 /// Makes an empty file `size` bytes long, all zero, on storage that is really there. Returns why
 /// not; empty on success. `folder` is where it lies, for the message.
 std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
                             const std::string& folder);
+
+/// Writes all of `bytes` from `offset` on; a write that the system cuts short is continued. Returns
+/// why not; empty on success.
+std::string write_to_storage(const FileDescriptor& file, std::uint64_t offset,
+                             std::span<const std::byte> bytes, const std::string& folder);
 
 }  // namespace tilescope

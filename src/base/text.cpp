@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 namespace tilescope {
@@ -30,6 +31,12 @@ std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(white);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(white) - first + 1);
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

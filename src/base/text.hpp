@@ -10,6 +10,9 @@ namespace tilescope {
 /// `text` without leading and trailing white space.
 std::string_view trim(std::string_view text);
 
+/// `text` with A to Z as a to z.
+std::string lower_case(std::string_view text);
+
 /// The pieces of `text` between `separator`s; an empty text gives one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

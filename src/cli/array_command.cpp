@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <tilescope/error.hpp>
 
 #include "base/file.hpp"
@@ -135,11 +134,7 @@ double traffic(std::initializer_list<const NpyFile*> inputs, const NpyHeader& ou
 }
 
 bool has_extension(std::string_view path, std::string_view extension) {
-  if (path.size() < extension.size()) return false;
-  const std::string_view end = path.substr(path.size() - extension.size());
-  return std::equal(end.begin(), end.end(), extension.begin(), [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == b;
-  });
+  return lower_case(path).ends_with(extension);
 }
 
 }  // namespace tilescope::cli

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "compile/compiler.hpp"
+#include "compile/compilation.hpp"
 
 namespace tilescope::compile {
 

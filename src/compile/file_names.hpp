@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "compile/compiler.hpp"
+#include "compile/compilation.hpp"
 
 namespace tilescope::compile {
 

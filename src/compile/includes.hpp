@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compile/compiler.hpp"
+#include "compile/compilation.hpp"
 
 namespace tilescope::compile {
 

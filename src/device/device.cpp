@@ -100,6 +100,12 @@ Event Device::create_event() {
                      [](Device& device, std::uint64_t value) { device.free_event(value); }));
 }
 
+void Device::copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
+                            const Stream& stream) {
+  queue_copy(to, from, bytes, stream);
+  if (stream.value() == 0) synchronize(stream);
+}
+
 void Device::synchronize(const Event& event) {
   while (!finished(event)) std::this_thread::yield();
 }

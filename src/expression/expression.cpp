@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tilescope/error.hpp>
 
-#include "expression/expression_parser.hpp"
+#include "expression/binary_operators.hpp"
 
 namespace tilescope::expression {
 namespace {

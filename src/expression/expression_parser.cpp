@@ -1,39 +1,19 @@
-#include "expression/expression_parser.hpp"
-
 #include <fmt/format.h>
 
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <tilescope/error.hpp>
-#include <utility>
 
 #include "base/text.hpp"
+#include "expression/binary_operators.hpp"
+#include "expression/expression.hpp"
 
 namespace tilescope::expression {
 namespace {
 
 constexpr std::size_t longest_text = 10'000;
 constexpr int deepest_nesting = 200;
-
-constexpr std::array<std::pair<std::string_view, int>, 18> binary_operators{{{"||", 1},
-                                                                             {"&&", 2},
-                                                                             {"|", 3},
-                                                                             {"^", 4},
-                                                                             {"&", 5},
-                                                                             {"==", 6},
-                                                                             {"!=", 6},
-                                                                             {"<=", 7},
-                                                                             {">=", 7},
-                                                                             {"<", 7},
-                                                                             {">", 7},
-                                                                             {"<<", 8},
-                                                                             {">>", 8},
-                                                                             {"+", 9},
-                                                                             {"-", 9},
-                                                                             {"*", 10},
-                                                                             {"/", 10},
-                                                                             {"%", 10}}};
 
 bool is_type_name(std::string_view word) {
   constexpr std::array<std::string_view, 8> types{"int",    "unsigned", "long",    "short",
@@ -250,13 +230,6 @@ class Parser {
 };
 
 }  // namespace
-
-int precedence(std::string_view op) {
-  for (const auto& [name, level] : binary_operators) {
-    if (name == op) return level;
-  }
-  return 0;
-}
 
 Expression Expression::parse(std::string_view text) {
   return Parser(text).parse();

@@ -82,6 +82,7 @@ class Reader {
     }
     gpu.name = find("name") ? text_of(document_["name"], "name") : "(unnamed)";
     gpu.properties.name = gpu.name;
+    gpu.device_names.clear();
     read_capability(gpu);
     for (const Field& field : property_fields) read_property(gpu.properties, field);
     fill_in(gpu.properties);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <tilescope/error.hpp>
 #include <tilescope/gpu/gpu_table.hpp>
 
@@ -17,6 +16,7 @@ namespace {
 Gpu modern(const Profile& profile) {
   Gpu gpu;
   gpu.name = profile.name;
+  gpu.device_names.assign(profile.device_names.begin(), profile.device_names.end());
   gpu.properties = profile.properties;
   gpu.units = allocation_units(gpu.properties.compute_major, gpu.properties.compute_minor);
   gpu.rates.push_back({"fp32", gpu.properties.peak_fp32(), "SMs x FP32 units x 2 x boost clock"});
@@ -95,6 +95,7 @@ Gpu s3_1536() {
 Gpu fermi() {
   Gpu gpu;
   gpu.name = "c2050";
+  gpu.device_names = {"Tesla C2050"};
   gpu.properties = {.name = "NVIDIA Tesla C2050 (Fermi)",
                     .compute_major = 2,
                     .compute_minor = 0,
@@ -132,6 +133,7 @@ Gpu fermi() {
 Gpu gtx280() {
   Gpu gpu;
   gpu.name = "gtx280";
+  gpu.device_names = {"GeForce GTX 280"};
   gpu.properties = {.name = "NVIDIA GeForce GTX 280",
                     .compute_major = 1,
                     .compute_minor = 3,
@@ -167,13 +169,6 @@ Gpu gtx280() {
                   "GeForce GTX 280 specification; 141.7 GB/s (module 6.1 of "
                   "the GPU Teaching Kit rounds the clock to 1.1 GHz)"}};
   return gpu;
-}
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
 }
 
 }  // namespace
@@ -234,32 +229,30 @@ std::span<const Gpu> gpu_table() {
 Gpu find_gpu(const std::string& name) {
   if (name.ends_with(".json")) return parse_gpu(read_text_file(name), name);
   std::vector<std::string_view> names;
-  std::string list;
   for (const Gpu& gpu : gpu_table()) {
     if (gpu.name == lower_case(name)) return gpu;
     names.push_back(gpu.name);
-    list += (list.empty() ? "" : ", ") + gpu.name;
   }
-  const std::string_view near = nearest(lower_case(name), names);
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("no GPU is known as \"{}\"{}; known are {}, or a FILE.json", printable(name, 60),
-                  near.empty() ? "" : fmt::format(" (did you mean {}?)", near), list));
+  throw unknown_gpu(name, names, ", or a FILE.json");
 }
 
 Gpu gpu_of_device(const DeviceProperties& device) {
   for (const Gpu& known : gpu_table()) {
-    if (device.name.starts_with(known.properties.name)) {
-      Gpu gpu = known;
-      gpu.properties = device;
-      return gpu;
+    if (std::find(known.device_names.begin(), known.device_names.end(), device.name) ==
+        known.device_names.end()) {
+      continue;
     }
+    Gpu gpu = known;
+    gpu.properties = device;
+    return gpu;
   }
   Gpu gpu;
   gpu.name = device.name;
   gpu.properties = device;
   gpu.units = allocation_units(device.compute_major, device.compute_minor);
-  gpu.rates.push_back({"fp32", device.peak_fp32(), "SMs x FP32 units x 2 x clock"});
+  if (device.peak_fp32() > 0.0) {
+    gpu.rates.push_back({"fp32", device.peak_fp32(), "SMs x FP32 units x 2 x clock"});
+  }
   gpu.sources = {{"limits, clocks, bus", "the device's own answers"}};
   return gpu;
 }

@@ -122,16 +122,19 @@ void ResumableNpy::open_partial(std::size_t size) {
 void ResumableNpy::begin_journal(const std::string& head) {
   // What an older attempt left is of unknown origin.
   unlink(partial_path_.c_str());
-  const std::string line = head + '\n';
-  if (const auto limit = file_size_limit(); limit && line.size() > *limit) {
-    fail(fmt::format("this process may write at most {} bytes (ulimit -f)", *limit));
+  if (ftruncate(journal_.get(), 0) != 0) fail(explain_write_failure(errno, folder_));
+  journal_bytes_ = 0;
+  append_to_journal(head + '\n');
+}
+
+void ResumableNpy::append_to_journal(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  if (const std::string why = write_to_storage(journal_, journal_bytes_, bytes, folder_);
+      !why.empty()) {
+    fail("its journal: " + why);
   }
-  if (ftruncate(journal_.get(), 0) != 0 ||
-      pwrite(journal_.get(), line.data(), line.size(), 0) != static_cast<ssize_t>(line.size()) ||
-      fsync(journal_.get()) != 0) {
-    fail(explain_write_failure(errno, folder_));
-  }
-  lseek(journal_.get(), 0, SEEK_END);
+  if (fdatasync(journal_.get()) != 0) fail(explain_write_failure(errno, folder_));
+  journal_bytes_ += text.size();
 }
 
 void ResumableNpy::read_journal(const std::string& head) {
@@ -158,7 +161,7 @@ void ResumableNpy::read_journal(const std::string& head) {
   if (ftruncate(journal_.get(), static_cast<off_t>(complete.size())) != 0) {
     fail(explain_write_failure(errno, folder_));
   }
-  lseek(journal_.get(), 0, SEEK_END);
+  journal_bytes_ = complete.size();
 }
 
 MatrixView ResumableNpy::matrix() {
@@ -180,11 +183,7 @@ void ResumableNpy::flush() {
   if (msync(mapping_.data(), mapping_.size(), MS_SYNC) != 0) {
     fail(explain_write_failure(errno, folder_));
   }
-  const auto size = static_cast<ssize_t>(unwritten_.size());
-  if (write(journal_.get(), unwritten_.data(), unwritten_.size()) != size ||
-      fdatasync(journal_.get()) != 0) {
-    fail(explain_write_failure(errno, folder_));
-  }
+  append_to_journal(unwritten_);
   unwritten_.clear();
   flushed_ = std::chrono::steady_clock::now();
 }

@@ -46,6 +46,7 @@ class ResumableNpy {
   void open_journal();
   void read_journal(const std::string& head);
   void begin_journal(const std::string& head);
+  void append_to_journal(std::string_view text);
   void open_partial(std::size_t size);
   [[noreturn]] void fail(const std::string& why) const;
 
@@ -57,6 +58,7 @@ class ResumableNpy {
   std::span<std::byte> mapping_;
   std::unique_ptr<MappingRegistration> registration_;
   std::size_t data_offset_ = 0;
+  std::uint64_t journal_bytes_ = 0;
   std::vector<bool> done_;
   std::int64_t done_count_ = 0;
   std::string unwritten_;  ///< journal lines of tiles that may not be on disk yet

@@ -1,10 +1,11 @@
+#include "transfer/out_of_core_plan.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <tilescope/error.hpp>
 
 #include "base/format.hpp"
-#include "transfer/out_of_core.hpp"
 
 namespace tilescope::transfer {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "transfer/operand_panels.hpp"
-#include "transfer/out_of_core.hpp"
+#include "transfer/out_of_core_plan.hpp"
 #include "transfer/staging.hpp"
 #include "transfer/tile_kernel.hpp"
 

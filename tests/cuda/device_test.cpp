@@ -1,4 +1,8 @@
 // What the driver and the limits of a real GPU say, and in which words it is passed on.
+#include <atomic>
+#include <thread>
+#include <tilescope/pinned.hpp>
+
 #include "cuda/real_gpu.hpp"
 #include "support/matrices.hpp"
 #include "support/temporary_folder.hpp"
@@ -78,6 +82,54 @@ TEST_F(CudaDevice, ADeviceThatIsNotThere) {
 TEST_F(CudaDevice, AKernelThatIsNotInTheSource) {
   EXPECT_ANY_THROW(gpu_->load(
       {.source_name = "k.cu", .source = "extern \"C\" __global__ void k() {}", .kernel = "other"}));
+}
+
+TEST_F(CudaDevice, WithoutAStreamACopyOnTheDeviceHasHappened) {
+  constexpr std::size_t bytes = std::size_t{1} << 28U;  // long enough to be caught half-way
+  const Buffer from = gpu_->allocate(bytes, "from"), to = gpu_->allocate(bytes, "to");
+  PinnedBuffer end(*gpu_, 1);
+  const Stream other = gpu_->create_stream();  // no order holds between it and the default one
+  for (std::uint8_t round = 1; round < 20; ++round) {
+    gpu_->fill(from.address(), round, bytes);
+    gpu_->copy_on_device(to.address(), from.address(), bytes);
+    gpu_->copy_to_host(end.data(), to.address() + bytes - 1, 1, other);
+    gpu_->synchronize(other);
+    ASSERT_EQ(*static_cast<std::uint8_t*>(end.data()), round);
+  }
+}
+
+TEST_F(CudaDevice, AKernelOutlivesItsDevice) {
+  Kernel kernel = saxpy();
+  gpu_.reset();
+  EXPECT_FALSE(kernel.parameters().empty());
+  EXPECT_NO_THROW(kernel = Kernel());
+  gpu_ = Device::open("cuda");
+  EXPECT_NO_THROW(gpu_->launch(saxpy(), {.grid = {1}, .block = {32}},
+                               KernelArguments::of(0, 1.0F, DeviceAddress{0}, DeviceAddress{0})));
+  gpu_->synchronize();
+}
+
+TEST_F(CudaDevice, ThreadsLaunchOneKernelWithSharedMemoryOfDifferentSizes) {
+  const Kernel kernel = saxpy();
+  const std::size_t most = gpu_->properties().shared_bytes_per_block_optin;
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t i = 0; i < 100; ++i) {
+        const std::size_t bytes = 49'152 + (i * 8 + t * 37) * 97 % (most - 49'152);
+        try {
+          gpu_->launch(kernel, {.grid = {1}, .block = {32}, .shared_bytes = bytes},
+                       KernelArguments::of(0, 1.0F, DeviceAddress{0}, DeviceAddress{0}));
+        } catch (const Error&) {
+          ++failures;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  gpu_->synchronize();
+  EXPECT_EQ(failures, 0);
 }
 
 TEST_F(CudaDevice, MatmulInEveryTypeAndOrder) {

@@ -1,7 +1,11 @@
 #include "io/resumable_npy.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <tilescope/error.hpp>
 
@@ -101,6 +105,41 @@ TEST_F(ResumableNpyTest, TilesWhosePartialFileIsGoneAreComputedAgain) {
   ResumableNpy file(path_, header_, "x", 3);
   EXPECT_EQ(file.done_count(), 0) << "removed";
   EXPECT_EQ(read_file(folder_ / ".c.npy.journal").find('2'), std::string::npos);
+}
+
+/// While it lives, files of this process may have at most `bytes`.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(ResumableNpyTest, AJournalThatIsCutShortNamesTheReasonAndIsWrittenLater) {
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  {
+    ResumableNpy file(path_, header_, "x", 100);
+    for (int tile = 0; tile < 50; ++tile) file.mark_done(tile);
+    {
+      const FileSizeLimit limit(40);  // the first line, and a part of what is to follow it
+      errno = EXDEV;                  // left by an earlier call that has nothing to do with it
+      const std::string text = error_of(ErrorKind::bad_input, [&] { file.flush(); });
+      EXPECT_NE(text.find("ulimit -f"), std::string::npos) << text;
+      EXPECT_EQ(text.find(std::strerror(EXDEV)), std::string::npos) << text;
+    }
+    file.flush();
+  }
+  std::signal(SIGXFSZ, old_handler);
+  const ResumableNpy again(path_, header_, "x", 100);
+  EXPECT_EQ(again.done_count(), 50);
 }
 
 TEST_F(ResumableNpyTest, AnOutputThatCannotBeLeavesNothing) {

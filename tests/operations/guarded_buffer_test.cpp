@@ -30,7 +30,7 @@ class HostMemoryDevice final : public Device {
   void copy_to_host(void* to, DeviceAddress from, std::size_t n, const Stream&) override {
     std::memcpy(to, reinterpret_cast<void*>(from), n);
   }
-  void copy_on_device(DeviceAddress, DeviceAddress, std::size_t, const Stream&) override {}
+  void queue_copy(DeviceAddress, DeviceAddress, std::size_t, const Stream&) override {}
   void fill(DeviceAddress to, std::uint8_t value, std::size_t n, const Stream&) override {
     std::memset(reinterpret_cast<void*>(to), value, n);
   }

@@ -38,6 +38,8 @@ struct Source {
 
 struct Gpu {
   std::string name;  ///< as commands take it: "h200"
+  /// The names that the driver reports for it: "NVIDIA H200". Any other name is another GPU.
+  std::vector<std::string> device_names;
   DeviceProperties properties;
   AllocationUnits units;
   int shared_banks = 32;
@@ -70,8 +72,9 @@ Gpu find_gpu(const std::string& name);
 /// A description in JSON. `origin`: what messages call it.
 Gpu parse_gpu(std::string_view json, const std::string& origin);
 
-/// What is known of a device that is at hand: its own limits, with the units and rates of the
-/// table.
+/// What is known of a device that is at hand: its own limits, with the units, rates and latencies
+/// of the GPU in the table that has exactly its name. A device that is not in the table has no
+/// rates but its FP32 units times its clock, so no other result is held against a ceiling.
 Gpu gpu_of_device(const DeviceProperties& device);
 
 }  // namespace tilescope::gpu

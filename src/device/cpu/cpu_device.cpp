@@ -67,8 +67,7 @@ void CpuDevice::copy_to_device(DeviceAddress to, const void* from, std::size_t b
 void CpuDevice::copy_to_host(void* to, DeviceAddress from, std::size_t bytes, const Stream&) {
   if (bytes) std::memcpy(to, pointer(from), bytes);
 }
-void CpuDevice::copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
-                               const Stream&) {
+void CpuDevice::queue_copy(DeviceAddress to, DeviceAddress from, std::size_t bytes, const Stream&) {
   if (bytes) std::memmove(pointer(to), pointer(from), bytes);
 }
 void CpuDevice::fill(DeviceAddress to, std::uint8_t value, std::size_t bytes, const Stream&) {

@@ -49,9 +49,16 @@ CUtensorMapDataType native(DataType type) {
   }
 }
 
+// Without opting in, a block gets at most this much dynamic shared memory.
+constexpr std::size_t default_shared_limit = 48 * 1024;
+
 struct LoadedKernel final : Kernel::State {
-  LoadedKernel(const Driver& driver_, compile::Program program_, std::string source_name)
-      : driver(driver_), program(std::move(program_)), file(std::move(source_name)) {
+  LoadedKernel(std::shared_ptr<const CudaDevice> device_, const Driver& driver_,
+               compile::Program program_, std::string source_name)
+      : device(std::move(device_)),
+        driver(driver_),
+        program(std::move(program_)),
+        file(std::move(source_name)) {
     if (program.cubin.empty()) {
       load_ptx();
     } else {
@@ -61,7 +68,10 @@ struct LoadedKernel final : Kernel::State {
     driver.check(driver.module_function(&function, module, program.kernel_name.c_str()),
                  "cuModuleGetFunction", program.kernel_name);
   }
-  ~LoadedKernel() override { driver.module_unload(module); }
+  ~LoadedKernel() override {
+    device->enter();
+    driver.module_unload(module);
+  }
 
   std::vector<KernelParameter> parameters() const override {
     return parameters_of(find_ptx_kernel(ptx::parse(program.ptx, file), program.kernel_name, file));
@@ -81,30 +91,42 @@ struct LoadedKernel final : Kernel::State {
     driver.check(result, "cuModuleLoadDataEx", file);
   }
 
+  /// Lets a block have `bytes` of dynamic shared memory. The limit only grows: threads that launch
+  /// the kernel with less must not lower what another has just been granted.
+  void allow_dynamic_shared(std::size_t bytes) {
+    if (bytes + attributes.static_shared_bytes <= default_shared_limit) return;
+    const std::lock_guard lock(mutex);
+    if (bytes <= allowed_dynamic_shared) return;
+    driver.check(
+        driver.set_function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                      static_cast<int>(bytes)),
+        "cuFuncSetAttribute", "for dynamic shared memory");
+    allowed_dynamic_shared = bytes;
+  }
+
   int attribute(CUfunction_attribute which) const {
     int value = 0;
     driver.check(driver.function_attribute(&value, which, function), "cuFuncGetAttribute");
     return value;
   }
 
+  const std::shared_ptr<const CudaDevice> device;  ///< owns the context that the module lies in
   const Driver& driver;
   compile::Program program;
   std::string file;
   CUmodule module = nullptr;
   CUfunction function = nullptr;
-  std::size_t allowed_dynamic_shared = 0;
+  std::mutex mutex;
+  std::size_t allowed_dynamic_shared = 0;  // under the mutex
 };
 
 std::size_t hash_of(const compile::Program& program) {
   return std::hash<std::string>()(program.cubin.empty() ? program.ptx : program.cubin);
 }
 
-// Without opting in, a block gets at most this much dynamic shared memory.
-constexpr std::size_t default_shared_limit = 48 * 1024;
-
 }  // namespace
 
-CudaDevice::CudaDevice(int ordinal) : driver_(Driver::instance()), ordinal_(ordinal) {
+CudaDevice::CudaDevice(int ordinal, const Driver& driver) : driver_(driver), ordinal_(ordinal) {
   int count = 0;
   driver_.check(driver_.device_count(&count), "cuDeviceGetCount");
   if (ordinal < 0 || ordinal >= count) {
@@ -127,7 +149,6 @@ std::string CudaDevice::id() const {
   return fmt::format("cuda:{}", ordinal_);
 }
 
-// The driver keeps the current context per thread; callers may use the device from any thread.
 void CudaDevice::make_current() const {
   driver_.check(driver_.set_current(context_), "cuCtxSetCurrent");
 }
@@ -148,7 +169,7 @@ std::uint64_t CudaDevice::allocate_bytes(std::size_t bytes, std::string_view nam
 }
 
 void CudaDevice::free_bytes(std::uint64_t address) noexcept {
-  driver_.set_current(context_);
+  enter();
   driver_.mem_free(address);
 }
 
@@ -160,7 +181,7 @@ std::uint64_t CudaDevice::new_stream() {
 }
 
 void CudaDevice::free_stream(std::uint64_t stream) noexcept {
-  driver_.set_current(context_);
+  enter();
   driver_.stream_destroy(reinterpret_cast<CUstream>(stream));
 }
 
@@ -172,48 +193,49 @@ std::uint64_t CudaDevice::new_event() {
 }
 
 void CudaDevice::free_event(std::uint64_t event) noexcept {
-  driver_.set_current(context_);
+  enter();
   driver_.event_destroy(reinterpret_cast<CUevent>(event));
+}
+
+// Without a stream a copy has happened when the call returns; the driver's own synchronous calls
+// may return while the last bytes of pageable memory are still on their way.
+void CudaDevice::finish_copy(CUresult result, std::string_view call, const Stream& stream) {
+  driver_.check(result, call);
+  if (stream.value() == 0) synchronize(stream);
 }
 
 void CudaDevice::copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
                                 const Stream& stream) {
   if (bytes == 0) return;
   make_current();
-  driver_.check(stream.value() ? driver_.copy_to_device_async(to, from, bytes, native(stream))
-                               : driver_.copy_to_device(to, from, bytes),
-                "cuMemcpyHtoD");
+  finish_copy(driver_.copy_to_device(to, from, bytes, native(stream)), "cuMemcpyHtoD", stream);
 }
 
 void CudaDevice::copy_to_host(void* to, DeviceAddress from, std::size_t bytes,
                               const Stream& stream) {
   if (bytes == 0) return;
   make_current();
-  driver_.check(stream.value() ? driver_.copy_to_host_async(to, from, bytes, native(stream))
-                               : driver_.copy_to_host(to, from, bytes),
-                "cuMemcpyDtoH");
+  finish_copy(driver_.copy_to_host(to, from, bytes, native(stream)), "cuMemcpyDtoH", stream);
 }
 
-void CudaDevice::copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
-                                const Stream& stream) {
+void CudaDevice::queue_copy(DeviceAddress to, DeviceAddress from, std::size_t bytes,
+                            const Stream& stream) {
   if (bytes == 0) return;
   make_current();
-  driver_.check(driver_.copy_on_device_async(to, from, bytes, native(stream)), "cuMemcpyDtoD");
+  driver_.check(driver_.copy_on_device(to, from, bytes, native(stream)), "cuMemcpyDtoD");
 }
 
 void CudaDevice::fill(DeviceAddress to, std::uint8_t value, std::size_t bytes,
                       const Stream& stream) {
   if (bytes == 0) return;
   make_current();
-  driver_.check(driver_.set_bytes_async(to, value, bytes, native(stream)), "cuMemsetD8");
+  driver_.check(driver_.set_bytes(to, value, bytes, native(stream)), "cuMemsetD8");
 }
 
 void CudaDevice::copy_2d(const CUDA_MEMCPY2D& copy, const Stream& stream) {
   if (copy.WidthInBytes == 0 || copy.Height == 0) return;
   make_current();
-  driver_.check(
-      stream.value() ? driver_.copy_2d_async(&copy, native(stream)) : driver_.copy_2d(&copy),
-      "cuMemcpy2D");
+  finish_copy(driver_.copy_2d(&copy, native(stream)), "cuMemcpy2D", stream);
 }
 
 void CudaDevice::copy_rows_to_device(DeviceAddress to, std::size_t to_pitch, const void* from,
@@ -258,7 +280,7 @@ void* CudaDevice::allocate_host(std::size_t bytes, std::string& why_not) {
 }
 
 void CudaDevice::free_host(void* data) noexcept {
-  driver_.set_current(context_);
+  enter();
   driver_.host_free(data);
 }
 
@@ -271,7 +293,7 @@ bool CudaDevice::register_host(void* data, std::size_t bytes, std::string& why_n
 }
 
 void CudaDevice::unregister_host(void* data) noexcept {
-  driver_.set_current(context_);
+  enter();
   driver_.host_unregister(data);
 }
 
@@ -306,7 +328,9 @@ Kernel CudaDevice::load(const KernelRequest& request) {
   if (auto known = loaded(program, name)) return Kernel(std::move(known));
   const std::size_t hash = hash_of(program);
   make_current();
-  auto kernel = std::make_shared<LoadedKernel>(driver_, std::move(program), request.source_name);
+  auto kernel =
+      std::make_shared<LoadedKernel>(std::static_pointer_cast<const CudaDevice>(shared_from_this()),
+                                     driver_, std::move(program), request.source_name);
   kernel->name = name;
   KernelAttributes& a = kernel->attributes;
   a.registers_per_thread = kernel->attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
@@ -328,14 +352,7 @@ void CudaDevice::launch(const Kernel& kernel, const Launch& launch,
                           {.static_shared_bytes = kernel.attributes().static_shared_bytes,
                            .max_threads_per_block = kernel.attributes().max_threads_per_block});
   make_current();
-  if (launch.shared_bytes + kernel.attributes().static_shared_bytes > default_shared_limit &&
-      launch.shared_bytes > loaded.allowed_dynamic_shared) {
-    driver_.check(driver_.set_function_attribute(loaded.function,
-                                                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                 static_cast<int>(launch.shared_bytes)),
-                  "cuFuncSetAttribute", "for dynamic shared memory");
-    loaded.allowed_dynamic_shared = launch.shared_bytes;
-  }
+  loaded.allow_dynamic_shared(launch.shared_bytes);
   std::vector<void*> pointers;
   for (const std::size_t offset : arguments.offsets()) {
     pointers.push_back(const_cast<std::byte*>(arguments.bytes().data() + offset));

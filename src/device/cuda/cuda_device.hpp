@@ -18,18 +18,21 @@ DeviceProperties query_properties(const Driver& driver, CUdevice device);
 class CudaDevice final : public Device {
  public:
   /// Opens device `ordinal`. Throws Error(no_device) when there is none of that number.
-  explicit CudaDevice(int ordinal);
+  explicit CudaDevice(int ordinal, const Driver& driver = Driver::instance());
   ~CudaDevice() override;
 
   DeviceKind kind() const override { return DeviceKind::cuda; }
   std::string id() const override;
   const DeviceProperties& properties() const override { return properties_; }
+  /// Makes the context that of this thread, for destructors: a failure is ignored. The driver keeps
+  /// the current context per thread; callers may use the device from any thread.
+  void enter() const noexcept { driver_.set_current(context_); }
 
   void copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
                       const Stream& stream) override;
   void copy_to_host(void* to, DeviceAddress from, std::size_t bytes, const Stream& stream) override;
-  void copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
-                      const Stream& stream) override;
+  void queue_copy(DeviceAddress to, DeviceAddress from, std::size_t bytes,
+                  const Stream& stream) override;
   void fill(DeviceAddress to, std::uint8_t value, std::size_t bytes, const Stream& stream) override;
   void copy_rows_to_device(DeviceAddress to, std::size_t to_pitch, const void* from,
                            std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
@@ -63,6 +66,7 @@ class CudaDevice final : public Device {
  private:
   void make_current() const;
   std::shared_ptr<Kernel::State> loaded(const compile::Program& program, const std::string& name);
+  void finish_copy(CUresult result, std::string_view call, const Stream& stream);
   void copy_2d(const CUDA_MEMCPY2D& copy, const Stream& stream);
 
   const Driver& driver_;

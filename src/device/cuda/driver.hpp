@@ -33,14 +33,11 @@ namespace tilescope::device {
   X(host_free, cuMemFreeHost, "cuMemFreeHost")                                  \
   X(host_register, cuMemHostRegister, "cuMemHostRegister_v2")                   \
   X(host_unregister, cuMemHostUnregister, "cuMemHostUnregister")                \
-  X(copy_to_device, cuMemcpyHtoD, "cuMemcpyHtoD_v2")                            \
-  X(copy_to_host, cuMemcpyDtoH, "cuMemcpyDtoH_v2")                              \
-  X(copy_to_device_async, cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2")            \
-  X(copy_to_host_async, cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2")              \
-  X(copy_on_device_async, cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2")            \
-  X(copy_2d, cuMemcpy2DUnaligned, "cuMemcpy2DUnaligned_v2")                     \
-  X(copy_2d_async, cuMemcpy2DAsync, "cuMemcpy2DAsync_v2")                       \
-  X(set_bytes_async, cuMemsetD8Async, "cuMemsetD8Async")                        \
+  X(copy_to_device, cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2")                  \
+  X(copy_to_host, cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2")                    \
+  X(copy_on_device, cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2")                  \
+  X(copy_2d, cuMemcpy2DAsync, "cuMemcpy2DAsync_v2")                             \
+  X(set_bytes, cuMemsetD8Async, "cuMemsetD8Async")                              \
   X(module_load, cuModuleLoadDataEx, "cuModuleLoadDataEx")                      \
   X(module_unload, cuModuleUnload, "cuModuleUnload")                            \
   X(module_function, cuModuleGetFunction, "cuModuleGetFunction")                \

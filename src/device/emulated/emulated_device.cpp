@@ -171,8 +171,8 @@ void EmulatedDevice::copy_to_host(void* to, DeviceAddress from, std::size_t byte
   if (!is_pinned(to, bytes)) queues_.finish_stream(stream.value());
 }
 
-void EmulatedDevice::copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
-                                    const Stream& stream) {
+void EmulatedDevice::queue_copy(DeviceAddress to, DeviceAddress from, std::size_t bytes,
+                                const Stream& stream) {
   const Lock lock(*mutex_);
   queues_.enqueue(stream.value(), [=, this] { machine_->copy_on_device(to, from, bytes); });
 }

@@ -50,8 +50,8 @@ class EmulatedDevice final : public Device {
   void copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
                       const Stream& stream) override;
   void copy_to_host(void* to, DeviceAddress from, std::size_t bytes, const Stream& stream) override;
-  void copy_on_device(DeviceAddress to, DeviceAddress from, std::size_t bytes,
-                      const Stream& stream) override;
+  void queue_copy(DeviceAddress to, DeviceAddress from, std::size_t bytes,
+                  const Stream& stream) override;
   void fill(DeviceAddress to, std::uint8_t value, std::size_t bytes, const Stream& stream) override;
   Kernel load(const KernelRequest& request) override;
   void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,

@@ -123,8 +123,7 @@ class CopyRun final : public DeviceRun {
   CopyRun(Device& device, const ConstArrayView& from)
       : DeviceRun(device, {from}, from.type, from.count) {}
   void run(int input_set) override {
-    device().copy_on_device(at(input_set).output.address(), at(input_set).inputs[0],
-                            output_bytes());
+    device().queue_copy(at(input_set).output.address(), at(input_set).inputs[0], output_bytes());
   }
 };
 

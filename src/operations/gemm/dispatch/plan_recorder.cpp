@@ -25,7 +25,7 @@ class NotingDevice final : public Device {
 
   void copy_to_device(DeviceAddress, const void*, std::size_t, const Stream&) override {}
   void copy_to_host(void*, DeviceAddress, std::size_t, const Stream&) override {}
-  void copy_on_device(DeviceAddress, DeviceAddress, std::size_t, const Stream&) override {}
+  void queue_copy(DeviceAddress, DeviceAddress, std::size_t, const Stream&) override {}
   void fill(DeviceAddress, std::uint8_t, std::size_t, const Stream&) override {}
 
   Kernel load(const KernelRequest& request) override {

@@ -1,0 +1,193 @@
+// What the CUDA device asks of the driver, and in which order: a driver that only takes notes
+// stands in for NVIDIA's, so this runs without a GPU.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "device/cuda/cuda_device.hpp"
+
+namespace tilescope::device {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::mutex notes_mutex;
+std::vector<std::string> notes;
+thread_local CUcontext current = nullptr;
+std::atomic<int> shared_limit = 0, refused_launches = 0;
+
+void note(std::string call) {
+  const std::lock_guard lock(notes_mutex);
+  notes.push_back(std::move(call));
+}
+std::vector<std::string> take_notes() {
+  const std::lock_guard lock(notes_mutex);
+  return std::exchange(notes, {});
+}
+
+int attribute_of(CUdevice_attribute which) {
+  switch (which) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      return 9;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      return 0;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+      return 227 * 1024;
+    default:
+      return 1024;
+  }
+}
+
+void fake_context(Driver& driver) {
+  driver.device_count = [](int* count) { return *count = 1, CUDA_SUCCESS; };
+  driver.device_get = [](CUdevice* device, int) { return *device = 0, CUDA_SUCCESS; };
+  driver.device_name = [](char* name, int bytes, CUdevice) {
+    std::strncpy(name, "a driver's notes", static_cast<std::size_t>(bytes));
+    return CUDA_SUCCESS;
+  };
+  driver.device_total_memory = [](std::size_t* bytes, CUdevice) {
+    return *bytes = 1 << 30, CUDA_SUCCESS;
+  };
+  driver.device_attribute = [](int* value, CUdevice_attribute which, CUdevice) {
+    return *value = attribute_of(which), CUDA_SUCCESS;
+  };
+  driver.primary_retain = [](CUcontext* context, CUdevice) {
+    return *context = reinterpret_cast<CUcontext>(1), CUDA_SUCCESS;
+  };
+  driver.primary_release = [](CUdevice) { return note("release context"), CUDA_SUCCESS; };
+  driver.set_current = [](CUcontext context) { return current = context, CUDA_SUCCESS; };
+}
+
+void fake_copies(Driver& driver) {
+  driver.copy_to_device = [](CUdeviceptr, const void*, std::size_t, CUstream) {
+    return note("to device"), CUDA_SUCCESS;
+  };
+  driver.copy_to_host = [](void*, CUdeviceptr, std::size_t, CUstream) {
+    return note("to host"), CUDA_SUCCESS;
+  };
+  driver.copy_on_device = [](CUdeviceptr, CUdeviceptr, std::size_t, CUstream) {
+    return note("on device"), CUDA_SUCCESS;
+  };
+  driver.copy_2d = [](const CUDA_MEMCPY2D*, CUstream) { return note("rows"), CUDA_SUCCESS; };
+  driver.stream_create = [](CUstream* stream, unsigned) {
+    return *stream = reinterpret_cast<CUstream>(7), CUDA_SUCCESS;
+  };
+  driver.stream_destroy = [](CUstream) { return CUDA_SUCCESS; };
+  driver.stream_synchronize = [](CUstream stream) {
+    return note(stream ? "wait for stream" : "wait"), CUDA_SUCCESS;
+  };
+}
+
+void fake_kernels(Driver& driver) {
+  driver.module_load = [](CUmodule*, const void*, unsigned, CUjit_option*, void**) {
+    return note("load module"), CUDA_SUCCESS;
+  };
+  driver.module_unload = [](CUmodule) {
+    return note(current ? "unload module" : "unload module without its context"), CUDA_SUCCESS;
+  };
+  driver.module_function = [](CUfunction*, CUmodule, const char*) { return CUDA_SUCCESS; };
+  driver.function_attribute = [](int* value, CUfunction_attribute, CUfunction) {
+    return *value = 0, CUDA_SUCCESS;
+  };
+  driver.set_function_attribute = [](CUfunction, CUfunction_attribute, int bytes) {
+    std::this_thread::sleep_for(std::chrono::microseconds(bytes % 64));
+    return shared_limit = bytes, CUDA_SUCCESS;
+  };
+  driver.launch_extended = [](const CUlaunchConfig* config, CUfunction, void**, void**) {
+    if (static_cast<int>(config->sharedMemBytes) > shared_limit) ++refused_launches;
+    return CUDA_SUCCESS;
+  };
+}
+
+const Driver& fake_driver() {
+  static const Driver driver = [] {
+    Driver fake;
+    fake_context(fake);
+    fake_copies(fake);
+    fake_kernels(fake);
+    return fake;
+  }();
+  return driver;
+}
+
+class CudaCalls : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    take_notes();
+    shared_limit = refused_launches = 0;
+    device_ = std::make_shared<CudaDevice>(0, fake_driver());
+  }
+  Kernel load() {
+    return device_->load({.source_name = "k.ptx",
+                          .source = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                                    ".visible .entry k() {\nret;\n}\n",
+                          .language = SourceLanguage::ptx});
+  }
+
+  std::shared_ptr<Device> device_;
+  char host_[16] = {};
+};
+
+TEST_F(CudaCalls, WithoutAStreamACopyHasHappenedWhenTheCallReturns) {
+  device_->copy_on_device(256, 512, 16);
+  EXPECT_THAT(take_notes(), ElementsAre("on device", "wait"));
+  device_->copy_to_device(256, host_, 16);
+  EXPECT_THAT(take_notes(), ElementsAre("to device", "wait"));
+  device_->copy_to_host(host_, 256, 16);
+  EXPECT_THAT(take_notes(), ElementsAre("to host", "wait"));
+  device_->copy_rows_to_device(256, 4, host_, 4, 4, 4);
+  EXPECT_THAT(take_notes(), ElementsAre("rows", "wait"));
+  device_->copy_rows_to_host(host_, 4, 256, 4, 4, 4);
+  EXPECT_THAT(take_notes(), ElementsAre("rows", "wait"));
+}
+
+TEST_F(CudaCalls, InAStreamACopyIsOnlyQueued) {
+  const Stream stream = device_->create_stream();
+  device_->copy_on_device(256, 512, 16, stream);
+  device_->queue_copy(256, 512, 16, stream);
+  device_->copy_to_device(256, host_, 16, stream);
+  EXPECT_THAT(take_notes(), ElementsAre("on device", "on device", "to device"));
+  device_->queue_copy(256, 512, 16);
+  EXPECT_THAT(take_notes(), ElementsAre("on device")) << "as a launch in the default stream";
+}
+
+TEST_F(CudaCalls, ZeroBytesAskNothingOfTheDriver) {
+  device_->queue_copy(256, 512, 0);
+  device_->copy_to_device(256, host_, 0);
+  EXPECT_THAT(take_notes(), IsEmpty());
+}
+
+TEST_F(CudaCalls, AKernelKeepsItsContextAlive) {
+  {
+    const Kernel kernel = load();
+    device_.reset();
+    current = nullptr;  // as in a thread that never used the device
+    EXPECT_THAT(take_notes(), ElementsAre("load module"));
+  }
+  EXPECT_THAT(take_notes(), ElementsAre("unload module", "release context"));
+}
+
+TEST_F(CudaCalls, ThreadsThatShareAKernelKeepTheSharedMemoryTheyWereGranted) {
+  const Kernel kernel = load();
+  constexpr int threads = 8, launches = 200;
+  std::vector<std::thread> running;
+  for (int t = 0; t < threads; ++t) {
+    running.emplace_back([&, t] {
+      for (int i = 0; i < launches; ++i) {
+        const auto kib = static_cast<std::size_t>(49 + (i * threads + t * 37) % 170);
+        device_->launch(kernel, {.grid = {1}, .block = {32}, .shared_bytes = kib * 1024 + 1}, {},
+                        {});
+      }
+    });
+  }
+  for (std::thread& thread : running) thread.join();
+  EXPECT_EQ(refused_launches, 0);
+  EXPECT_GT(shared_limit, 200 * 1024);
+}
+
+}  // namespace
+}  // namespace tilescope::device
