@@ -61,16 +61,16 @@ ladders() {
     climb histogram_${bins}_bins histogram --size $p29 --bins $bins \
       $(rungs block_private vector lane_columns cub_histogram device_copy)
   done
-  climb reduction_2p30 reduction --size $p30 \
+  climb reduce_2p30 reduce --size $p30 \
     $(rungs first_add shuffles vector one_pass cub_reduce device_copy)
-  climb reduction_2p28 reduction --size $p28 \
+  climb reduce_2p28 reduce --size $p28 \
     $(rungs modulo_tree halving_tree first_add shuffles vector one_pass cub_reduce device_copy)
   for size in 2p24:$p24 2p20:$p20 2p16:$p16; do
-    climb reduction_${size%%:*} reduction --size ${size##*:} \
+    climb reduce_${size%%:*} reduce --size ${size##*:} \
       $(rungs shuffles vector one_pass cub_reduce device_copy)
   done
   for op in min max argmax; do
-    climb reduction_2p28_$op reduction --size $p28 --op $op \
+    climb reduce_2p28_$op reduce --size $p28 --op $op \
       $(rungs vector one_pass cub_reduce device_copy)
   done
 }

@@ -10,8 +10,8 @@ import sys
 # Name of the ladder, rung, and what it must reach: over the peer, the copy, or another rung.
 BARS = [
     (r"(saxpb|vector_add)_2p28|scale_16384", "in_flight", {"peer": 1.0, "copy": 0.97}),
-    (r"reduction_2p(28|30)", "one_pass", {"peer": 1.0}),
-    (r"reduction_2p(16|20|24)", "one_pass", {"peer": 1.2}),
+    (r"reduce_2p(28|30)", "one_pass", {"peer": 1.0}),
+    (r"reduce_2p(16|20|24)", "one_pass", {"peer": 1.2}),
     (r"histogram_2p30_random", "byte_columns", {"peer": 1.5}),
     (r"histogram_2p30_(constant|zipf|sorted)", "byte_columns", {"peer": 1.0}),
     (r"histogram_\d+_bins", "lane_columns", {"peer": 2.0}),

@@ -23,8 +23,8 @@ laplacian -m 61 -n 77 --iterations 1
 laplacian -m 61 -n 77 --iterations 9
 histogram --size 20011 --bins 256 --type uint8
 histogram --size 10007 --bins 1000 --type int32
-reduction --size 10007 --op sum
-reduction --size 10007 --op argmax
+reduce --size 10007 --op sum
+reduce --size 10007 --op argmax
 LIST
 }
 rungs_of() {  # operation size... : one_block is for lists that one block holds, and alone there

@@ -59,7 +59,7 @@ EXPLAINED = {
     ("laplacian/temporal", ""): ("ffma", "fmul"),
     ("histogram/sectioned", ""): ("global_reduction_sectors",),
     ("histogram/interleaved", ""): ("global_reduction_sectors",),
-    ("reduction/modulo_tree", "--size 10007 --op argmax"): ("shared_store_wavefronts",
+    ("reduce/modulo_tree", "--size 10007 --op argmax"): ("shared_store_wavefronts",
                                                             "shared_store_conflicts"),
 }
 

@@ -52,6 +52,14 @@ std::string system_error_text(int code) {
   return std::error_code(code, std::generic_category()).message();
 }
 
+void fail_to_map(const std::string& path, std::size_t bytes) {
+  const int code = errno;
+  throw Error(code == ENOMEM ? ErrorKind::no_device : ErrorKind::bad_input,
+              fmt::format("cannot map {} ({} bytes) into memory: {}{}", quoted(path), bytes,
+                          system_error_text(code),
+                          code == ENOMEM ? "; raise this process's limit (ulimit -v)" : ""));
+}
+
 FileStamp stamp_of(const FileDescriptor& file, const std::string& path) {
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0) refuse(path, system_error_text(errno));
@@ -106,6 +114,7 @@ std::string read_text_file(const std::string& path, std::uint64_t limit) {
   // One byte more than announced: files of /proc announce 0, and a file may have grown.
   std::string text(static_cast<std::size_t>(limit < size + 65536 ? limit : size + 65536), '\0');
   text.resize(read_at(file, path, 0, std::as_writable_bytes(std::span(text))));
+  text.erase(0, text.size() - without_byte_order_mark(text).size());
   return text;
 }
 

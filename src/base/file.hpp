@@ -50,6 +50,10 @@ std::string quoted(const std::string& path);
 /// What the system's error `code` (errno) means, in its words: "Permission denied".
 std::string system_error_text(int code);
 
+/// Throws the Error for a file whose `bytes` bytes cannot be mapped into memory, which errno
+/// explains: no_device where this process may have no more memory, else bad_input.
+[[noreturn]] void fail_to_map(const std::string& path, std::size_t bytes);
+
 /// Opens a regular file for reading. Throws Error(bad_input) with one line when it is missing, a
 /// folder, a pipe or device (standard input "-" included), or not permitted.
 FileDescriptor open_regular_file(const std::string& path);
@@ -59,7 +63,8 @@ FileDescriptor open_regular_file(const std::string& path);
 std::size_t read_at(const FileDescriptor& file, const std::string& path, std::uint64_t offset,
                     std::span<std::byte> into);
 
-/// A whole file as text. Throws Error(bad_input) as above, or when it has more than `limit` bytes.
+/// A whole file as text, without a byte order mark at its beginning. Throws Error(bad_input) as
+/// above, or when it has more than `limit` bytes.
 std::string read_text_file(const std::string& path, std::uint64_t limit = 64u << 20);
 
 }  // namespace tilescope

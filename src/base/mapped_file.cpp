@@ -13,10 +13,7 @@ MappedFile::MappedFile(const std::string& path)
   if (stamp_.size == 0) return;  // a mapping of no bytes is not possible
   const auto size = static_cast<std::size_t>(stamp_.size);
   void* const begin = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_.get(), 0);
-  if (begin == MAP_FAILED) {
-    throw Error(ErrorKind::bad_input, fmt::format("cannot map {} ({} bytes) into memory: {}",
-                                                  quoted(path), size, system_error_text(errno)));
-  }
+  if (begin == MAP_FAILED) fail_to_map(path, size);
   bytes_ = {static_cast<const std::byte*>(begin), size};
   registration_ = std::make_unique<MappingRegistration>(begin, size, path);
 }

@@ -1,15 +1,75 @@
 #include "base/openblas.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <cstdlib>
 #include <tilescope/error.hpp>
 #include <vector>
 
+#include "base/parallel.hpp"
+
+#if defined(TILESCOPE_STATIC_OPENBLAS)
+extern "C" {
+void* blas_memory_alloc(int procpos);
+void blas_memory_free(void* buffer);
+}
+#endif
+
 namespace tilescope {
 namespace {
 
 constexpr const char* core_variable = "OPENBLAS_CORETYPE";
+constexpr const char* threads_variable = "OPENBLAS_NUM_THREADS";
+
+constexpr std::size_t MiB = 1024 * 1024;
+constexpr std::size_t library_bytes = 64 * MiB;
+/// What each thread that multiplies needs for its copies of operands. Only pages in use take
+/// memory.
+constexpr std::size_t buffer_bytes = 128 * MiB + MiB;
+
+/// Whether this process may map so much more memory (ulimit -v).
+bool has_room(std::size_t bytes) {
+  void* const there = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return there != MAP_FAILED && munmap(there, bytes) == 0;
+}
+
+[[noreturn]] void refuse_without_room() {
+  throw Error(ErrorKind::no_device,
+              fmt::format("too little memory: OpenBLAS, which computes on the CPU, maps {} MiB and "
+                          "{} MiB for each thread; raise this process's limit (ulimit -v)",
+                          library_bytes / MiB, buffer_bytes / MiB));
+}
+
+/// A variable of the environment that has a value while OpenBLAS starts, and reads it.
+class StartingValue {
+ public:
+  StartingValue(const char* name, const char* value) : name_(name) {
+    is_set_ = value && !std::getenv(name) && setenv(name, value, 0) == 0;
+  }
+  void unset() const {
+    if (is_set_) unsetenv(name_);
+  }
+
+ private:
+  const char* name_;
+  bool is_set_ = false;
+};
+
+/// Lets OpenBLAS map the buffers of as many threads as there are cores, or as find room, and
+/// returns their number. A thread that found no buffer later would wait for one for ever.
+std::size_t reserve_buffers(void* (*allocate)(int), void (*give_back)(void*)) {
+  std::vector<void*> buffers;
+  constexpr std::size_t left_for_others = 32 * MiB;  // the threads' stacks
+  while (buffers.size() < core_count() &&
+         has_room(buffer_bytes + (buffers.empty() ? 0 : left_for_others))) {
+    buffers.push_back(allocate(0));
+  }
+  for (void* const buffer : buffers) give_back(buffer);  // they stay mapped
+  if (buffers.empty()) refuse_without_room();
+  return buffers.size();
+}
 
 /// The OpenBLAS kernels that this processor can run, by its features. OpenBLAS itself goes by model
 /// numbers, and takes SSE kernels of 2004, four times slower, for a model younger than the library.
@@ -30,34 +90,38 @@ const char* core_by_features() {
 }
 
 #if defined(TILESCOPE_STATIC_OPENBLAS)
-bool core_was_chosen = false;
+StartingValue* starting_values() {
+  static StartingValue values[] = {{core_variable, core_by_features()}, {threads_variable, "1"}};
+  return values;
+}
 
 // The archive starts before main, in a constructor of default priority; this one comes first.
 [[gnu::constructor(101)]] void choose_core_before_openblas_starts() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
 #endif
-  const char* core = core_by_features();
-  core_was_chosen = core && !std::getenv(core_variable) && setenv(core_variable, core, 0) == 0;
+  starting_values();
 }
 #endif
 
 OpenBlas open_openblas() {
   OpenBlas blas;
 #if defined(TILESCOPE_STATIC_OPENBLAS)
-  if (core_was_chosen) unsetenv(core_variable);  // it was read once, at OpenBLAS's start
+  for (int i = 0; i < 2; ++i) starting_values()[i].unset();
   blas.sgemm = cblas_sgemm;
   blas.dgemm = cblas_dgemm;
   blas.core = openblas_get_corename();
   blas.threads = openblas_get_num_threads;
   blas.set_threads = openblas_set_num_threads;
+  blas.callers = reserve_buffers(blas_memory_alloc, blas_memory_free);
 #else
-  const char* core = core_by_features();
-  const bool choose = core && !std::getenv(core_variable);
-  if (choose) setenv(core_variable, core, 0);
+  if (!has_room(library_bytes)) refuse_without_room();
+  // Its own threads would have nothing to do: products are cut into cells, one thread a cell.
+  const StartingValue core(core_variable, core_by_features()), threads(threads_variable, "1");
   std::string failure;
   blas.shared_object = DynamicLibrary::open({"libopenblas.so.0", "libopenblas.so"}, &failure);
-  if (choose) unsetenv(core_variable);  // it is read once, at the library's start
+  core.unset();
+  threads.unset();
   if (!blas.shared_object || !blas.shared_object.load("cblas_sgemm", blas.sgemm) ||
       !blas.shared_object.load("cblas_dgemm", blas.dgemm)) {
     throw Error(ErrorKind::no_device,
@@ -69,6 +133,11 @@ OpenBlas open_openblas() {
   if (blas.shared_object.load("openblas_get_corename", core_name)) blas.core = core_name();
   blas.shared_object.load("openblas_get_num_threads", blas.threads);
   blas.shared_object.load("openblas_set_num_threads", blas.set_threads);
+  void* (*allocate)(int) = nullptr;
+  void (*give_back)(void*) = nullptr;
+  const bool can_reserve = blas.shared_object.load("blas_memory_alloc", allocate) &&
+                           blas.shared_object.load("blas_memory_free", give_back);
+  blas.callers = can_reserve ? reserve_buffers(allocate, give_back) : core_count();
 #endif
   return blas;
 }

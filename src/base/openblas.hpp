@@ -4,6 +4,7 @@
 
 #include <cblas.h>
 
+#include <cstddef>
 #include <string>
 
 #include "base/dynamic_library.hpp"
@@ -16,9 +17,10 @@ struct OpenBlas {
   decltype(cblas_dgemm)* dgemm = nullptr;
   int (*threads)() = nullptr;  ///< these two may be absent
   void (*set_threads)(int) = nullptr;
-  std::string core;  ///< the processor its kernels are made for, such as "SkylakeX"
+  std::size_t callers = 1;  ///< threads that may call at once: for each there is memory
+  std::string core;         ///< the processor its kernels are made for, such as "SkylakeX"
 
-  /// Throws Error(no_device) when the library is not installed.
+  /// Throws Error(no_device) when the library is not installed, or has too little memory.
   static const OpenBlas& instance();
 
   /// While it lives, each call runs on the core that makes it; calls may then come from several.

@@ -57,7 +57,6 @@ std::string over_limit(std::uint64_t size) {
 
 }  // namespace
 
-
 std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
                             const std::string& folder) {
   if (size > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) {
@@ -148,9 +147,7 @@ std::span<std::byte> OutputFile::map() {
   if (!mapping_.empty() || reserved_ == 0) return mapping_;
   const auto size = static_cast<std::size_t>(reserved_);
   void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-  if (begin == MAP_FAILED) {
-    fail(fmt::format("cannot map {} bytes into memory: {}", size, system_error_text(errno)));
-  }
+  if (begin == MAP_FAILED) fail_to_map(path_, size);
   mapping_ = {static_cast<std::byte*>(begin), size};
   mapping_registration_ = std::make_unique<MappingRegistration>(begin, size, temporary_);
   return mapping_;

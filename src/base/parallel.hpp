@@ -6,17 +6,23 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace tilescope {
 
-/// Calls body(i) for every i below `count`, on all cores, in no particular order. The first
-/// exception that a body throws is thrown again here, after all threads have ended.
+/// How many threads run at the same time.
+inline std::size_t core_count() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+/// Calls body(i) for every i below `count`, on `cores` cores, in no particular order; on fewer
+/// where the system starts no more threads. The first exception that a body throws is thrown again
+/// here, after all threads have ended.
 template <typename Body>
-void parallel_for(std::size_t count, const Body& body) {
-  const std::size_t workers =
-      std::min<std::size_t>(count, std::max(1U, std::thread::hardware_concurrency()));
+void parallel_for(std::size_t count, const Body& body, std::size_t cores = core_count()) {
+  const std::size_t workers = std::min(count, cores);
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
   std::mutex failure_mutex;
@@ -30,7 +36,11 @@ void parallel_for(std::size_t count, const Body& body) {
     }
   };
   std::vector<std::jthread> threads;
-  for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);
+  try {
+    for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // Those that run do the work.
+  }
   work();
   threads.clear();
   if (failure) std::rethrow_exception(failure);

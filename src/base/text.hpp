@@ -13,6 +13,9 @@ std::string_view trim(std::string_view text);
 /// `text` with A to Z as a to z.
 std::string lower_case(std::string_view text);
 
+/// `text` without the byte order mark that some editors put before UTF-8.
+std::string_view without_byte_order_mark(std::string_view text);
+
 /// The pieces of `text` between `separator`s; an empty text gives one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <tilescope/error.hpp>
@@ -10,6 +13,7 @@
 #include "base/file.hpp"
 #include "base/output_file.hpp"
 #include "base/output_target.hpp"
+#include "base/text.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -21,6 +25,20 @@ bool names_files(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   return type.find('.') != std::string::npos || type.find("FILE") != std::string::npos ||
          type == "TARGET";
+}
+
+bool names_whole_number(const CLI::Option& option) {
+  const std::string type = option.get_type_name();  // "N", "N:INT in [1 - 32]", "W:..."
+  return (type.starts_with('N') || type.starts_with('W')) &&
+         (type.size() == 1 || std::isalpha(static_cast<unsigned char>(type[1])) == 0);
+}
+
+// The parser would read 010 as 8, 0x10 as 16, -1 as 2^64 - 1, and cap what is too large.
+bool is_whole_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end && (text == "0" || text.front() != '0');
 }
 
 bool is_same_file(const fs::path& one, const fs::path& other) {
@@ -57,6 +75,15 @@ void check_arguments(const CLI::App& command) {
     if (std::any_of(values.begin(), values.end(), [](const auto& text) { return text.empty(); })) {
       throw Error(ErrorKind::usage, fmt::format("{}: its value is empty; see tilescope {} --help",
                                                 option->get_name(), command.get_name()));
+    }
+    if (!names_whole_number(*option)) continue;
+    for (const std::string& text : values) {
+      if (is_whole_number(text)) continue;
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{}: expected a whole number such as 64, got \"{}\"; see tilescope {} "
+                      "--help",
+                      option->get_name(), printable(text, 40), command.get_name()));
     }
   }
   const CLI::Option* const json = command.get_option_no_throw("--json");

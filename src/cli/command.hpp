@@ -46,6 +46,9 @@ void add_json_option(CLI::App& command, std::string& target);
 /// would wrap around.
 CLI::Validator byte_size();
 
+/// For options of rates, times and clocks: refuses what is not finite or not above zero.
+CLI::Validator positive_number();
+
 /// Writes `json` to `target`: a file (complete or not at all) or, for "-", standard output. Does
 /// nothing for an empty target.
 void write_json(const nlohmann::json& json, const std::string& target);

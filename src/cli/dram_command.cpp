@@ -55,7 +55,7 @@ void register_dram(CLI::App& app, std::function<int()>& run) {
   CLI::App* sub = app.add_subcommand("dram", "Bandwidth, bursts, banks, channels, Little's law");
   sub->add_option("--clock-mhz", command->clock_mhz, "Clock of the interface")
       ->type_name("X")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   sub->add_option("--bus-bits", c.bus_bits, "Width of the interface, or of one channel")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
@@ -65,7 +65,7 @@ void register_dram(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   sub->add_option("--target-gb", command->target_gb, "Bandwidth wanted, GB/s: channels needed")
       ->type_name("X")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   command->prefetch_given =
       sub->add_option("--prefetch", c.prefetch, "Transfers of one burst (4: GDDR3, 8: DDR3)")
           ->type_name("N")
@@ -73,14 +73,14 @@ void register_dram(CLI::App& app, std::function<int()>& run) {
   command->array_given =
       sub->add_option("--array-ns", c.array_ns, "One access to the array, before its burst")
           ->type_name("X")
-          ->check(CLI::PositiveNumber);
+          ->check(positive_number());
   sub->add_option("--banks", c.banks, "Banks that take turns")
       ->type_name("N")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   sub->add_option("--latency-ns", c.latency_ns, "Latency of a load (default: the GPU's, if known)")
       ->type_name("X")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   sub->add_option("--sms", c.sm_count, "SMs that share the bandwidth (default: the GPU's)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));

@@ -26,6 +26,10 @@ struct LadderCommand {
   bool list = false, profile = false;
 
   int run() const {
+    if (operation.empty()) {
+      if (list) return print_operations();
+      throw Error(ErrorKind::usage, "OPERATION is required; tilescope ladder --list shows them");
+    }
     if (list) return print_list(*operations::make_operation(operation, smallest(problem)));
     const std::shared_ptr<Device> opened = inspect::open_for_kernels(device);
     const bool counted = opened->kind() == DeviceKind::emulated;
@@ -37,13 +41,14 @@ struct LadderCommand {
       note(fmt::format("tilescope: no GPU found; {} counts instead (--device cuda says why)",
                        opened->id()));
     }
-    const report::LadderContext context{.operation = operation,
-                                        .size = made->size_text(),
-                                        .device_id = opened->id(),
-                                        .device = opened->properties(),
-                                        .work = made->work(),
-                                        .seed = problem.seed,
-                                        .counted = counted};
+    const report::LadderContext context{
+        .operation = std::string(operations::registered_operation(operation).name),
+        .size = made->size_text(),
+        .device_id = opened->id(),
+        .device = opened->properties(),
+        .work = made->work(),
+        .seed = problem.seed,
+        .counted = counted};
     const CancelScope cancel;
     ProgressLine progress("climbing");
     std::uint64_t done = 0;
@@ -93,6 +98,18 @@ struct LadderCommand {
     return {.size = 1, .precision = problem.precision};
   }
 
+  int print_operations() const {
+    std::string text;
+    nlohmann::json all = nlohmann::json::array();
+    for (const operations::RegisteredOperation& known : operations::registered_operations()) {
+      text += fmt::format("{:<12} {}\n", known.name, known.summary);
+      all.push_back({{"name", known.name}, {"summary", known.summary}});
+    }
+    if (json != "-") print(text);
+    write_json({{"version", 1}, {"command", "ladder"}, {"operations", std::move(all)}}, json);
+    return 0;
+  }
+
   int print_list(const operations::Operation& made) const {
     std::size_t width = 44;
     for (const operations::VariantInfo& variant : made.variants()) {
@@ -111,7 +128,7 @@ struct LadderCommand {
     }
     write_json({{"version", 1},
                 {"command", "ladder"},
-                {"operation", operation},
+                {"operation", operations::registered_operation(operation).name},
                 {"rungs", std::move(rungs)}},
                json);
     return 0;
@@ -126,7 +143,6 @@ void register_ladder(CLI::App& app, std::function<int()>& run) {
   std::vector<std::string_view> names;
   for (const auto& operation : operations::registered_operations()) names.push_back(operation.name);
   sub->add_option("OPERATION", command->operation, fmt::format("{}", fmt::join(names, ", ")))
-      ->required()
       ->type_name("OPERATION");
   add_problem_options(*sub, command->problem);
   sub->add_option("--device", command->device, "auto, cuda, cuda:N, emulated or cpu")
@@ -138,7 +154,8 @@ void register_ladder(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::Range(1, 10000))
       ->type_name("N")
       ->capture_default_str();
-  sub->add_flag("--list", command->list, "List the rungs and exit");
+  sub->add_flag("--list", command->list,
+                "List the rungs (without OPERATION: the operations) and exit");
   sub->add_flag("--profile", command->profile,
                 "Add a profiler's table: calls, time and its share, traffic, efficiency, "
                 "serialised warps");

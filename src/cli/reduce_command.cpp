@@ -75,7 +75,7 @@ void register_reduce(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::IsMember({"sum", "min", "max", "argmax"}))
       ->type_name("NAME")
       ->capture_default_str();
-  add_run_options(*sub, command->options, "reduction");
+  add_run_options(*sub, command->options, "reduce");
   add_memory_option(*sub, command->options);
   sub->footer(
       "The same data give the same result in every run on one device. Sums of int32 are\n"

@@ -6,6 +6,7 @@
 #include <tilescope/gpu/roofline.hpp>
 
 #include "base/file.hpp"
+#include "base/json_object.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/problem_arguments.hpp"
@@ -46,7 +47,7 @@ struct RooflineCommand {
     if (context.points.empty()) {
       throw Error(
           ErrorKind::usage,
-          "say what: OPERATION, --flops N --bytes N, --intensity X, or --results FILE.json");
+          "say what: OPERATION, --flops X --bytes X, --intensity X, or --results FILE.json");
     }
     options.finish("roofline", report::roofline_text(context), report::roofline_steps(context),
                    report::roofline_json(context));
@@ -109,34 +110,41 @@ struct RooflineCommand {
 
   // What `ladder --json` or `explain --json` wrote.
   void add_results(std::vector<RooflinePoint>& points) const {
-    const json document = json::parse(read_text_file(results), nullptr, false);
-    const auto refuse = [this](std::string_view why) {
-      throw Error(ErrorKind::bad_input, fmt::format("{}: {}", results, why));
+    const std::string origin = quoted(results);
+    const json document = parse_json_object(read_text_file(results), origin);
+    const auto refuse = [&origin](std::string_view why) {
+      throw Error(ErrorKind::bad_input, fmt::format("{}: {}", origin, why));
     };
-    if (document.is_discarded() || !document.is_object()) refuse("not a JSON object");
-    const std::string command = document.value("command", "");
-    if (command == "ladder") {
-      const double all_flops = document.value("flops", 0.0);
-      const double all_bytes = document.value("compulsory_bytes", 0.0);
+    const auto is = [](const json& object, const char* key, std::string_view value) {
+      const auto found = object.find(key);
+      return found != object.end() && found->is_string() && found->get<std::string>() == value;
+    };
+    if (is(document, "command", "ladder")) {
+      const double all_flops = number_in(document, "flops", origin);
+      const double all_bytes = number_in(document, "compulsory_bytes", origin);
       if (!(all_flops > 0.0) || !(all_bytes > 0.0) || !document.contains("rungs")) {
         refuse("no flops, compulsory_bytes and rungs, as tilescope ladder --json writes them");
       }
       for (const json& rung : document["rungs"]) {
-        if (rung.value("verdict", "") != "ok" || !rung.contains("flops_per_second")) continue;
-        points.push_back({.name = rung.value("name", "?"),
-                          .flops = all_flops,
-                          .bytes = all_bytes,
-                          .intensity = gpu::intensity(all_flops, all_bytes),
-                          .measured_flops_per_second = rung.value("flops_per_second", 0.0)});
+        if (!rung.is_object()) refuse("\"rungs\": expected objects {...}");
+        if (!is(rung, "verdict", "ok") || !rung.contains("flops_per_second")) continue;
+        const json name = rung.value("name", json("?"));
+        points.push_back(
+            {.name = name.is_string() ? name.get<std::string>() : name.dump(),
+             .flops = all_flops,
+             .bytes = all_bytes,
+             .intensity = gpu::intensity(all_flops, all_bytes),
+             .measured_flops_per_second = number_in(rung, "flops_per_second", origin)});
       }
       return;
     }
-    if (command == "explain" && document.contains("totals")) {
+    if (is(document, "command", "explain") && document.contains("totals")) {
       const json& totals = document["totals"];
-      const double sectors = totals.value("global_load_sectors", 0.0) +
-                             totals.value("global_store_sectors", 0.0) +
-                             totals.value("global_reduction_sectors", 0.0);
-      const double fma = totals.value("ffma", 0.0);
+      if (!totals.is_object()) refuse("\"totals\": expected an object {...}");
+      const double sectors = number_in(totals, "global_load_sectors", origin) +
+                             number_in(totals, "global_store_sectors", origin) +
+                             number_in(totals, "global_reduction_sectors", origin);
+      const double fma = number_in(totals, "ffma", origin);
       points.push_back({.name = "counted by explain",
                         .flops = 2.0 * fma,
                         .bytes = 32.0 * sectors,
@@ -155,13 +163,15 @@ void register_roofline(CLI::App& app, std::function<int()>& run) {
   sub->add_option("OPERATION", command->operation, "An operation, such as matmul")
       ->type_name("OPERATION");
   add_problem_options(*sub, command->problem);
-  command->flops_given =
-      sub->add_option("--flops", command->flops, "Floating-point operations")->type_name("N");
-  command->bytes_given =
-      sub->add_option("--bytes", command->bytes, "Bytes from and to memory")->type_name("N");
+  command->flops_given = sub->add_option("--flops", command->flops, "Floating-point operations")
+                             ->type_name("X")
+                             ->check(positive_number());
+  command->bytes_given = sub->add_option("--bytes", command->bytes, "Bytes from and to memory")
+                             ->type_name("X")
+                             ->check(positive_number());
   sub->add_option("--intensity", command->flop_per_byte, "FLOP per byte")
       ->type_name("X")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   sub->add_option("--results", command->results,
                   "Points from what tilescope ladder --json or explain --json wrote")
       ->type_name("FILE.json");
@@ -171,10 +181,10 @@ void register_roofline(CLI::App& app, std::function<int()>& run) {
       ->type_name("NAME");
   sub->add_option("--peak-gflops", command->peak_gflops, "A ceiling of your own, GFLOP/s")
       ->type_name("X")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   sub->add_option("--bandwidth-gb", command->bandwidth_gb, "A bandwidth of your own, GB/s")
       ->type_name("X")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   command->options.add_to(*sub);
   sub->footer(
       "Examples:\n"

@@ -15,6 +15,7 @@ namespace tilescope::cli {
 namespace {
 
 constexpr int timeline_width = 68;
+constexpr std::size_t most_segments = 65'536;
 
 struct TransferCommand {
   std::string device = "auto", json;
@@ -27,6 +28,14 @@ struct TransferCommand {
     const std::size_t count = std::max<std::size_t>(1, total / (3 * sizeof(float)));
     const std::size_t part = segment ? std::max<std::size_t>(1, segment / sizeof(float))
                                      : std::max<std::size_t>(1, (count + 15) / 16);
+    if (const std::size_t segments = (count + part - 1) / part; segments > most_segments) {
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("--bytes {} in segments of {} makes {} segments, more than {}; choose "
+                      "a larger --segment",
+                      format_bytes(total), format_bytes(part * sizeof(float)),
+                      format_count(segments), format_count(most_segments)));
+    }
     std::string why;
     const std::shared_ptr<Device> opened = play ? nullptr : Device::open(device, &why);
     const bool measured = opened && opened->kind() == DeviceKind::cuda;
@@ -118,11 +127,11 @@ void register_transfer(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   sub->add_flag("--play", command->play, "Play the pipelines on a model instead of a GPU");
   sub->add_option("--link", command->link_gbps, "Played: the link's GB/s, each way")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->type_name("GB/s")
       ->capture_default_str();
   sub->add_option("--memory", command->memory_gbps, "Played: the device memory's GB/s")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->type_name("GB/s")
       ->capture_default_str();
   sub->add_flag("--one-queue", command->one_queue,

@@ -31,7 +31,7 @@ class Collector {
   explicit Collector(const std::vector<std::string>& directories) : directories_(directories) {}
 
   void scan(std::string_view text, const fs::path& own_directory) {
-    for (const std::string_view line : split(text, '\n')) {
+    for (const std::string_view line : split(without_byte_order_mark(text), '\n')) {
       const auto name = included_name(line);
       if (!name) continue;
       if (!own_directory.empty() && take(own_directory / *name)) continue;

@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 struct Included {
   std::string name, text;
   fs::path folder;
+  bool is_shortened = false;  ///< by its byte order mark, which NVRTC does not take
 };
 
 class Preparation {
@@ -37,7 +38,7 @@ class Preparation {
     cut(request_.source);
     for (Included& header : included_) {
       std::string original = header.text;
-      if (!cut(header.text)) continue;
+      if (!cut(header.text) && !header.is_shortened) continue;
       result_.headers.emplace_back(header.name, std::move(original));
       // A header that is given as text no longer finds its neighbours by itself.
       const std::string beside = header.folder.string();
@@ -70,7 +71,9 @@ class Preparation {
         std::error_code failed;
         if (!fs::is_regular_file(place / name, failed)) continue;
         const fs::path path = place / name;
-        included_.push_back({name, read_text_file(path.string()), path.parent_path()});
+        std::string header = read_text_file(path.string());
+        const bool is_shortened = header.size() < fs::file_size(path, failed);
+        included_.push_back({name, std::move(header), path.parent_path(), is_shortened});
         collect(std::string(included_.back().text), path.parent_path());
         found = true;
         break;

@@ -7,6 +7,7 @@
 #include <tilescope/gpu/gpu_table.hpp>
 #include <variant>
 
+#include "base/json_object.hpp"
 #include "base/text.hpp"
 
 namespace tilescope::gpu {
@@ -56,18 +57,18 @@ constexpr std::string_view unit_keys[] = {
 
 class Reader {
  public:
-  Reader(std::string_view text, const std::string& origin) : origin_(origin) {
-    document_ = json::parse(text, nullptr, false);
-    if (document_.is_discarded()) fail("is not JSON");
-    if (!document_.is_object()) fail("is not a JSON object");
-  }
+  Reader(std::string_view text, const std::string& origin)
+      : origin_(origin), document_(parse_json_object(text, origin)) {}
 
   Gpu read() {
     require_known_keys();
     if (document_.value("version", json(1)) != 1) fail("has a version other than 1");
     Gpu gpu;
     if (const json* base = find("based_on")) {
-      gpu = find_gpu(text_of(*base, "based_on"));
+      const std::string name = text_of(*base, "based_on");
+      // A file could be based on itself.
+      if (name.ends_with(".json")) fail("has a file as \"based_on\"; name a GPU of the table");
+      gpu = find_gpu(name);
       gpu.sources.push_back({"what the file does not say", "the GPU it is based on"});
     } else {
       gpu.properties.max_block = {1024, 1024, 64};

@@ -6,6 +6,7 @@
 #include <tilescope/launch_description.hpp>
 
 #include "base/file.hpp"
+#include "base/json_object.hpp"
 #include "base/text.hpp"
 
 namespace tilescope {
@@ -19,13 +20,8 @@ class LaunchFile {
       : path_(path), folder_(std::filesystem::path(path).parent_path()) {}
 
   LaunchDescription read() {
-    Json json;
-    try {
-      json = Json::parse(read_text_file(path_, std::uint64_t{1} << 24U));
-    } catch (const Json::parse_error& error) {
-      refuse(fmt::format("no JSON: {}", printable(error.what(), 200)));
-    }
-    if (!json.is_object()) refuse("an object is wanted: {\"grid\": 4, \"block\": 256, ...}");
+    const Json json =
+        parse_json_object(read_text_file(path_, std::uint64_t{1} << 24U), tilescope::quoted(path_));
     for (const auto& [key, value] : json.items()) member(key, value);
     return std::move(description_);
   }
@@ -35,7 +31,7 @@ class LaunchFile {
     throw Error(ErrorKind::bad_input, fmt::format("{}: {}", quoted(path_), why));
   }
   [[noreturn]] void refuse(const std::string& key, std::string_view wanted) const {
-    refuse(fmt::format("\"{}\": {} is wanted", printable(key, 60), wanted));
+    refuse(fmt::format("\"{}\": expected {}", printable(key, 60), wanted));
   }
 
   template <typename Function>
@@ -92,7 +88,7 @@ class LaunchFile {
     }
     std::string joined;
     const auto add = [&](const Json& item) {
-      if (!item.is_number_unsigned()) refuse(key, "a number, or a list of one to three,");
+      if (!item.is_number_unsigned()) refuse(key, "a number, or a list of one to three");
       joined += fmt::format("{}{}", joined.empty() ? "" : ",", item.get<std::uint64_t>());
     };
     if (value.is_array()) {

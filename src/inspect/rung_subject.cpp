@@ -93,7 +93,7 @@ RungSubject::RungSubject(const LadderRung& rung, Device& device) {
                             "matmul/tiled_16",
                             printable(rung.name, 120)));
   }
-  const std::string name = rung.name.substr(0, slash);
+  const std::string name(operations::registered_operation(rung.name.substr(0, slash)).name);
   operation_ = operations::make_operation(name, emulated_size(name, rung.problem));
   const std::string variant = chosen_variant(*operation_, rung.name.substr(slash + 1), rung.tile);
   operations::VariantInfo info = variant_info(*operation_, variant);

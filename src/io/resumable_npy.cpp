@@ -112,9 +112,7 @@ void ResumableNpy::open_partial(std::size_t size) {
     if (const std::string why = reserve_storage(partial_, size, folder_); !why.empty()) fail(why);
   }
   void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, partial_.get(), 0);
-  if (memory == MAP_FAILED) {
-    fail(fmt::format("cannot map {} bytes into memory: {}", size, system_error_text(errno)));
-  }
+  if (memory == MAP_FAILED) fail_to_map(path_, size);
   mapping_ = {static_cast<std::byte*>(memory), size};
   registration_ = std::make_unique<MappingRegistration>(memory, size, partial_path_);
 }

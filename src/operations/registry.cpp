@@ -89,15 +89,13 @@ const std::vector<RegisteredOperation>& registered_operations() {
        "how often elements fall into bins",
        {"--size", "--bins", "--type", "--data"},
        make_histogram},
-      {"reduction",
-       "sum, min, max or argmax of a list",
-       {"--size", "--type", "--op"},
-       make_reduction},
+      {"reduce", "sum, min, max or argmax of a list", {"--size", "--type", "--op"}, make_reduction},
   };
   return all;
 }
 
 const RegisteredOperation& registered_operation(std::string_view name) {
+  if (name == "reduction") name = "reduce";  // the name in earlier versions
   std::vector<std::string_view> names;
   for (const RegisteredOperation& operation : registered_operations()) {
     if (operation.name == name) return operation;
@@ -115,8 +113,8 @@ std::unique_ptr<Operation> make_operation(std::string_view name, const ProblemOp
   for (const std::string_view option : given(options)) {
     if (std::find(operation.options.begin(), operation.options.end(), option) ==
         operation.options.end()) {
-      throw Error(ErrorKind::usage, fmt::format("{} takes no {}; it takes {}", name, option,
-                                                fmt::join(operation.options, ", ")));
+      throw Error(ErrorKind::usage, fmt::format("{} takes no {}; it takes {}", operation.name,
+                                                option, fmt::join(operation.options, ", ")));
     }
   }
   return operation.make(options);

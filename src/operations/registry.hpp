@@ -23,7 +23,8 @@ struct RegisteredOperation {
 /// All of them, in the order in which they are shown.
 const std::vector<RegisteredOperation>& registered_operations();
 
-/// Throws Error(usage) that suggests the nearest name.
+/// By its name; "reduction" is taken for "reduce". Throws Error(usage) that suggests the nearest
+/// name.
 const RegisteredOperation& registered_operation(std::string_view name);
 
 /// Makes a problem with random data. Throws Error(usage) for a name that does not exist, an option

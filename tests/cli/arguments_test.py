@@ -1,5 +1,6 @@
 """What holds for the arguments of every command, and is asked before any work begins."""
 
+import json
 import os
 
 import numpy as np
@@ -119,6 +120,31 @@ class Factors(program.ProgramTest):
                                                         precision, "--alpha", repr(alpha)))
                 self.assertEqual((result.code, result.err), (0, ""))
                 np.testing.assert_allclose(self.load("c.npy"), np.full((2, 2), alpha / 4), 1e-6)
+
+
+class Operations(program.ProgramTest):
+    """An operation has one name: that of the command that computes it."""
+
+    def list(self, *arguments):
+        result = self.run_program("ladder", *arguments, "--list", "--json", "-")
+        self.assertEqual((result.code, result.err), (0, ""))
+        return json.loads(result.out)
+
+    def test_all_of_them(self):
+        names = [operation["name"] for operation in self.list()["operations"]]
+        self.assertIn("matmul", names)
+        self.assertIn("reduce", names)
+        text = self.run_program("ladder", "--list")
+        self.assertEqual([line.split()[0] for line in text.out.splitlines()], names)
+        for name in names:
+            self.assertEqual(self.run_program(name, "--help").code, 0, name)
+            self.assertEqual(self.list(name)["operation"], name)
+
+    def test_the_earlier_name_of_reduce(self):
+        self.assertEqual(self.list("reduction"), self.list("reduce"))
+        result = self.run_program("check", "reduction/one_pass", "--size", "100")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertIn("check reduce/one_pass", result.out)
 
 
 if __name__ == "__main__":

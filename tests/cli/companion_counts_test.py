@@ -42,7 +42,7 @@ class Counts(companions.Companions):
         self.assertEqual(naive["global_store_sectors"], 32 * naive["global_store_requests"])
 
     def test_trees_diverge_less_and_less(self):
-        divergent = [self.totals("reduction/" + rung, "--size", "100000")["divergent_branches"]
+        divergent = [self.totals("reduce/" + rung, "--size", "100000")["divergent_branches"]
                      for rung in ("modulo_tree", "halving_tree", "first_add")]
         self.assertEqual(divergent, sorted(divergent, reverse=True))
         self.assertGreater(divergent[0], 5 * divergent[1])
@@ -75,8 +75,8 @@ class Counts(companions.Companions):
                               ("laplacian/temporal", ["-m", "62", "-n", "76", "--iterations", "10"]),
                               ("histogram/byte_columns", ["--size", "5000"]),
                               ("histogram/lane_columns", ["--size", "5000", "--bins", "1000"]),
-                              ("reduction/modulo_tree", ["--size", "1000"]),
-                              ("reduction/one_pass", ["--size", "50000"])):
+                              ("reduce/modulo_tree", ["--size", "1000"]),
+                              ("reduce/one_pass", ["--size", "50000"])):
             result = self.run_program("check", rung, *options)
             self.assertEqual((result.code, result.err), (0, ""), result.out)
 

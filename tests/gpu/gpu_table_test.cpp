@@ -3,8 +3,15 @@
 #include <set>
 #include <tilescope/gpu/gpu_table.hpp>
 
+#include "support/temporary_folder.hpp"
+
 namespace tilescope::gpu {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 /// What the driver would report of a GPU like `known`, under the name `name`.
 DeviceProperties device(const Gpu& known, const std::string& name) {
@@ -31,9 +38,9 @@ TEST(GpuOfDevice, EachNameOfTheDriverIsOneGpuOfTheTable) {
       EXPECT_EQ(rates_of(found), rates_of(known));
     }
   }
-  for (const char* name : {"NVIDIA H200", "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-40GB",
-                           "NVIDIA L4", "Tesla T4", "Tesla V100-SXM2-16GB",
-                           "NVIDIA GeForce RTX 4090", "NVIDIA B200"}) {
+  for (const char* name :
+       {"NVIDIA H200", "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-40GB", "NVIDIA L4", "Tesla T4",
+        "Tesla V100-SXM2-16GB", "NVIDIA GeForce RTX 4090", "NVIDIA B200"}) {
     EXPECT_EQ(seen.count(name), 1U) << name;
   }
 }
@@ -47,7 +54,7 @@ TEST(GpuOfDevice, ANameThatBeginsLikeAnotherHasNoCeilingOfItsTensorCores) {
     SCOPED_TRACE(name);
     const Gpu found = gpu_of_device(device(l4, name));
     EXPECT_EQ(found.name, name);
-    EXPECT_THAT(rates_of(found), testing::ElementsAre("fp32"));
+    EXPECT_THAT(rates_of(found), ElementsAre("fp32"));
     EXPECT_TRUE(found.latencies.empty());
   }
 }
@@ -62,6 +69,20 @@ TEST(GpuOfDevice, WithoutKnownUnitsThereIsNoRateAtAll) {
 TEST(GpuOfDevice, AGpuOfAFileIsNoDeviceOfTheGpuItIsBasedOn) {
   const Gpu gpu = parse_gpu(R"({"based_on": "l4", "name": "mine", "sm_count": 20})", "mine.json");
   EXPECT_TRUE(gpu.device_names.empty());
+}
+
+TEST(GpuFile, RefusesWhatIsNoDescriptionInOneLine) {
+  const auto refused = [](std::string_view text) {
+    return testing::error_of(ErrorKind::bad_input, [&] { parse_gpu(text, "mine.json"); });
+  };
+  EXPECT_THAT(refused("{,"), StartsWith("mine.json: expected JSON: line 1, column 2: "));
+  EXPECT_THAT(refused("{\"a\": 1e400}"), StartsWith("mine.json: expected JSON: "));
+  EXPECT_THAT(refused("[1]"), StartsWith("mine.json: expected a JSON object {...}, got array [1]"));
+  EXPECT_THAT(refused(R"({"based_on": "mine.json"})"), HasSubstr("name a GPU of the table"));
+  for (const char* text : {"{,", "\xff", "[[[[", "{\"a\": 1e400}"}) {
+    EXPECT_THAT(refused(text), Not(HasSubstr("json.exception"))) << text;
+    EXPECT_THAT(refused(text), Not(HasSubstr("\n"))) << text;
+  }
 }
 
 }  // namespace

@@ -90,22 +90,22 @@ TEST_F(LaunchFile, Everything) {
 }
 
 TEST_F(LaunchFile, RefusedWithFileAndKey) {
-  EXPECT_THAT(refused("{"), HasSubstr("launch.json': no JSON"));
-  EXPECT_THAT(refused("[]"), HasSubstr("an object is wanted"));
+  EXPECT_THAT(refused("{"), HasSubstr("launch.json': expected JSON: line 1, column 2: "));
+  EXPECT_THAT(refused("[]"), HasSubstr("expected a JSON object"));
   EXPECT_THAT(refused(R"({"gird": 4})"), HasSubstr("unknown key \"gird\"; the keys are kernel"));
   EXPECT_THAT(refused(R"({"grid": 0})"), HasSubstr("\"grid\": --grid 0: every extent"));
-  EXPECT_THAT(refused(R"({"grid": -1})"), HasSubstr("\"grid\": a number"));
+  EXPECT_THAT(refused(R"({"grid": -1})"), HasSubstr("\"grid\": expected a number"));
   EXPECT_THAT(refused(R"({"grid": [1,2,3,4]})"), HasSubstr("at most three"));
   EXPECT_THAT(refused(R"({"grid": []})"), HasSubstr("one to three numbers"));
-  EXPECT_THAT(refused(R"({"block": {}})"), HasSubstr("\"block\": a number"));
-  EXPECT_THAT(refused(R"({"shared": "1"})"), HasSubstr("\"shared\": a number of bytes"));
-  EXPECT_THAT(refused(R"({"kernel": 1})"), HasSubstr("\"kernel\": text"));
+  EXPECT_THAT(refused(R"({"block": {}})"), HasSubstr("\"block\": expected a number"));
+  EXPECT_THAT(refused(R"({"shared": "1"})"), HasSubstr("\"shared\": expected a number of bytes"));
+  EXPECT_THAT(refused(R"({"kernel": 1})"), HasSubstr("\"kernel\": expected text"));
   EXPECT_THAT(refused(R"({"cooperative": 1})"), HasSubstr("true or false"));
-  EXPECT_THAT(refused(R"({"defines": ["A"]})"), HasSubstr("\"defines\": an object"));
+  EXPECT_THAT(refused(R"({"defines": ["A"]})"), HasSubstr("\"defines\": expected an object"));
   EXPECT_THAT(refused(R"({"defines": {"A": []}})"), HasSubstr("text or a number"));
   EXPECT_THAT(refused(R"({"defines": {"1": 1}})"), HasSubstr("NAME=VALUE"));
-  EXPECT_THAT(refused(R"({"include": "a"})"), HasSubstr("\"include\": a list"));
-  EXPECT_THAT(refused(R"({"args": [5]})"), HasSubstr("\"args\": text"));
+  EXPECT_THAT(refused(R"({"include": "a"})"), HasSubstr("\"include\": expected a list"));
+  EXPECT_THAT(refused(R"({"args": [5]})"), HasSubstr("\"args\": expected text"));
   EXPECT_THAT(refused(R"({"args": ["i32"]})"), HasSubstr("\"args\": --arg i32: write TYPE:VALUE"));
   EXPECT_THAT(failure(ErrorKind::bad_input, [&] { read_launch_file("/nonexistent/l.json"); }),
               HasSubstr("/nonexistent/l.json"));

@@ -44,8 +44,8 @@ TEST(CompanionLadders, HaveTheRungsOfTheLectures) {
   EXPECT_THAT(names("laplacian"), IsSupersetOf({"plain", "tiled", "marching", "temporal"}));
   EXPECT_THAT(names("histogram"), IsSupersetOf({"sectioned", "interleaved", "block_private",
                                                 "copies", "vector", "lane_columns"}));
-  EXPECT_THAT(names("reduction"), IsSupersetOf({"modulo_tree", "halving_tree", "first_add",
-                                                "shuffles", "vector", "one_pass"}));
+  EXPECT_THAT(names("reduce"), IsSupersetOf({"modulo_tree", "halving_tree", "first_add", "shuffles",
+                                             "vector", "one_pass"}));
 }
 
 // Nothing to compute is no failure, and no rung claims to have done it.
@@ -60,7 +60,7 @@ TEST(CompanionLadders, SkipWhatHasNoElements) {
 }
 
 TEST(CompanionLadders, RefuseMinimaOfNothing) {
-  EXPECT_THROW(make_operation("reduction", {.size = 0, .reduction = "min"}), Error);
+  EXPECT_THROW(make_operation("reduce", {.size = 0, .reduction = "min"}), Error);
 }
 
 // Taller than the 65,535 rows of blocks that a grid has in y: they go on in z.

@@ -51,16 +51,16 @@ inline std::vector<CompanionCase> companion_cases() {
     }
     for (const char* op : {"sum", "min", "max", "argmax"}) {
       for (const char* type : {"float32", "float64", "int32"}) {
-        c.add("reduction", fmt::format("{} {} {}", op, size, type),
+        c.add("reduce", fmt::format("{} {} {}", op, size, type),
               {.size = size, .type = type, .reduction = op});
       }
     }
   }
   constexpr std::int64_t large = (1 << 24) + 1;  // beyond what a float counts to
-  for (const char* list : {"saxpb", "vector_add", "reverse", "reduction", "histogram"}) {
+  for (const char* list : {"saxpb", "vector_add", "reverse", "reduce", "histogram"}) {
     c.add(list, "2^24 + 1", {.size = large});
   }
-  c.add("reduction", "sum of nothing", {.size = 0});
+  c.add("reduce", "sum of nothing", {.size = 0});
   c.add("histogram", "of nothing", {.size = 0});
   for (const auto& [rows, columns] :
        {Plane{1, 1}, {1, 97}, {97, 1}, {62, 76}, {31, 33}, {64, 128}, {67, 140}}) {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <map>
+#include <random>
 
 #include "transfer/pipeline.hpp"
 
@@ -73,6 +76,73 @@ TEST(Schedule, ASegmentsTasksFollowOneAnotherAndItsBuffersAreFreeBefore) {
       }
     }
   }
+}
+
+/// The same by the rule's own words, at a cost that grows with the square of the tasks.
+std::vector<Interval> played_by_the_rule(const std::vector<Task>& tasks,
+                                         const std::vector<double>& durations,
+                                         const EngineModel& model) {
+  const auto unit = [&](const Task& task) {
+    return model.one_copy_engine && task.engine == Engine::copy_out ? Engine::copy_in : task.engine;
+  };
+  std::vector<Interval> when(tasks.size());
+  std::vector<bool> done(tasks.size(), false);
+  for (std::size_t round = 0; round < tasks.size(); ++round) {
+    std::size_t best = tasks.size();
+    double best_start = 0.0;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const auto after = static_cast<std::size_t>(std::max(tasks[i].after, 0));
+      bool may_start = !done[i] && (tasks[i].after < 0 || done[after]);
+      double start = tasks[i].after < 0 ? 0.0 : when[after].end;
+      for (std::size_t j = 0; j < tasks.size(); ++j) {
+        const bool same_stream = tasks[j].stream == tasks[i].stream;
+        const bool same_unit = unit(tasks[j]) == unit(tasks[i]);
+        if (done[j] && (same_stream || same_unit)) start = std::max(start, when[j].end);
+        if (j >= i || done[j]) continue;
+        if (same_stream || (same_unit && model.one_queue_per_engine)) may_start = false;
+      }
+      if (!may_start || (best < tasks.size() && start >= best_start)) continue;
+      best = i;
+      best_start = start;
+    }
+    done[best] = true;
+    when[best] = {best_start, best_start + durations[best]};
+  }
+  return when;
+}
+
+TEST(Schedule, RandomWorkRunsAsTheRuleSays) {
+  std::mt19937 random(15);
+  const auto below = [&random](int n) {
+    return static_cast<int>(random() % static_cast<unsigned>(n));
+  };
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Task> tasks;
+    std::vector<double> durations;
+    for (int i = 0, n = below(40); i < n; ++i) {
+      tasks.push_back({.engine = static_cast<Engine>(below(engine_count)),
+                       .stream = below(4),
+                       .after = i > 0 && below(3) == 0 ? below(i) : -1});
+      durations.push_back(below(4));  // equal times and nothing at all are frequent
+    }
+    for (const EngineModel& model : {lecture, one_queue, many_queues}) {
+      const std::vector<Interval> when = play(tasks, durations, model);
+      const std::vector<Interval> expected = played_by_the_rule(tasks, durations, model);
+      for (std::size_t i = 0; i < tasks.size(); ++i) {
+        ASSERT_EQ(when[i].start, expected[i].start) << "round " << round << ", task " << i;
+        ASSERT_EQ(when[i].end, expected[i].end);
+      }
+    }
+  }
+}
+
+TEST(Schedule, ManySegmentsTakeTimeInProportion) {
+  const auto seconds = [](int segments) {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(time(Form::serial, many_queues, segments), segments * 4.0);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  EXPECT_LT(seconds(65'536), 5.0) << "a search through all tasks for each would take minutes";
 }
 
 // A task issued later may start first, but not before the one it comes after.

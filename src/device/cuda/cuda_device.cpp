@@ -23,17 +23,9 @@ CUevent native(const Event& event) {
 }
 
 CUtensorMapSwizzle native(Swizzle swizzle) {
-  switch (swizzle) {
-    case Swizzle::none:
-      return CU_TENSOR_MAP_SWIZZLE_NONE;
-    case Swizzle::bytes_32:
-      return CU_TENSOR_MAP_SWIZZLE_32B;
-    case Swizzle::bytes_64:
-      return CU_TENSOR_MAP_SWIZZLE_64B;
-    case Swizzle::bytes_128:
-      return CU_TENSOR_MAP_SWIZZLE_128B;
-  }
-  return CU_TENSOR_MAP_SWIZZLE_NONE;
+  constexpr CUtensorMapSwizzle in_order[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
+                                             CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
+  return in_order[static_cast<std::size_t>(swizzle)];
 }
 // Copies move bits: of an element's type only its size counts.
 CUtensorMapDataType native(DataType type) {

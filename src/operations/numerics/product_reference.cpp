@@ -74,7 +74,7 @@ void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const Matrix
   const std::int64_t across = (shape.n + cell.n - 1) / cell.n;
   const std::int64_t cells = (shape.m + cell.m - 1) / cell.m * across;
   const OpenBlas::OneThread alone;
-  parallel_for(static_cast<std::size_t>(cells), [&](std::size_t index) {
+  const auto compute_cell = [&](std::size_t index) {
     const std::int64_t row = static_cast<std::int64_t>(index) / across * cell.m;
     const std::int64_t column = static_cast<std::int64_t>(index) % across * cell.n;
     const std::int64_t rows = std::min(cell.m, shape.m - row);
@@ -87,7 +87,8 @@ void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const Matrix
                   part(c, row, rows, column, columns), k > 0);
       k += steps;
     } while (k < shape.k);
-  });
+  };
+  parallel_for(static_cast<std::size_t>(cells), compute_cell, OpenBlas::instance().callers);
 }
 
 void blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,

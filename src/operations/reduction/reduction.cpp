@@ -179,7 +179,7 @@ DataType result_type(DataType element, Reduction reduction) {
 
 Task reduction_task(const ConstArrayView& x, Reduction reduction) {
   const Problem p{x, reduction};
-  Task task{.operation = "reduction",
+  Task task{.operation = "reduce",
             .inputs = {x},
             .output_type = result_type(x.type, reduction),
             .output_count = 1,
@@ -222,8 +222,8 @@ Task reduction_task(const ConstArrayView& x, Reduction reduction) {
 
 std::unique_ptr<Operation> make_reduction(const ProblemOptions& options) {
   const std::int64_t count = list_size(options, std::int64_t{1} << 20U);
-  const DataType type = type_among("reduction", options.type,
-                                   {DataType::float32, DataType::float64, DataType::int32});
+  const DataType type =
+      type_among("reduce", options.type, {DataType::float32, DataType::float64, DataType::int32});
   const Reduction reduction = parse_reduction(options.reduction.value_or("sum"));
   if (count == 0) require_something(reduction);
   const auto elements = static_cast<std::size_t>(count);

@@ -1,0 +1,45 @@
+#include "base/json_object.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tilescope/error.hpp>
+
+#include "base/text.hpp"
+
+namespace tilescope {
+
+nlohmann::json parse_json_object(std::string_view text, const std::string& origin) {
+  nlohmann::json document;
+  try {
+    document = nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
+    std::string why = error.what();
+    why.erase(0, std::min(why.find("] ") + 2, why.size()));
+    constexpr std::string_view at = "parse error at ";
+    if (why.starts_with(at)) why.erase(0, at.size());
+    // It quotes what it read last, which may be no text.
+    std::replace_if(
+        why.begin(), why.end(), [](char c) { return static_cast<unsigned char>(c) > 0x7f; }, '?');
+    throw Error(ErrorKind::bad_input,
+                fmt::format("{}: expected JSON: {}", origin, printable(why, 200)));
+  }
+  if (!document.is_object()) {
+    throw Error(ErrorKind::bad_input,
+                fmt::format("{}: expected a JSON object {{...}}, got {} {}", origin,
+                            document.type_name(), printable(document.dump(), 40)));
+  }
+  return document;
+}
+
+double number_in(const nlohmann::json& object, const std::string& key, const std::string& origin) {
+  const auto found = object.find(key);
+  if (found == object.end()) return 0.0;
+  if (found->is_number()) return found->get<double>();
+  throw Error(ErrorKind::bad_input, fmt::format("{}: \"{}\": expected a number, got {}", origin,
+                                                key, printable(found->dump(), 40)));
+}
+
+}  // namespace tilescope
