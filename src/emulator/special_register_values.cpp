@@ -63,6 +63,28 @@ bool names_reserved_shared(SpecialRegister special) {
 
 namespace {
 
+std::uint64_t shared_memory_value(const LaunchState& launch, SpecialRegister special,
+                                  std::uint64_t number) {
+  switch (special) {
+    case SpecialRegister::total_smem_size:
+    case SpecialRegister::aggr_smem_size:
+      return launch.info().shared_bytes;
+    case SpecialRegister::reserved_smem_offset_begin:
+      return launch.info().shared_bytes - kReservedSharedBytes;
+    case SpecialRegister::reserved_smem_offset_end:
+      return launch.info().shared_bytes;
+    case SpecialRegister::reserved_smem_offset_cap:
+      return kReservedSharedBytes;
+    // Two parts; the second is what cooperative groups wider than a warp meet in.
+    case SpecialRegister::reserved_smem_offset:
+      return launch.info().shared_bytes - kReservedSharedBytes / (number == 0 ? 1 : 2);
+    case SpecialRegister::dynamic_smem_size:
+      return launch.setup().dynamic_shared_bytes;
+    default:
+      return 0;
+  }
+}
+
 std::uint64_t value(const LaunchState& launch, SpecialRegister special, std::uint64_t number,
                     std::uint32_t warp, std::uint32_t lane, const Block* block,
                     std::uint64_t local_base) {
@@ -130,25 +152,11 @@ std::uint64_t value(const LaunchState& launch, SpecialRegister special, std::uin
       return ~((1u << lane) - 1);
     case SpecialRegister::lanemask_gt:
       return ~((2u << lane) - 1);
-    case SpecialRegister::total_smem_size:
-    case SpecialRegister::aggr_smem_size:
-      return launch.info().shared_bytes;
-    case SpecialRegister::reserved_smem_offset_begin:
-      return launch.info().shared_bytes - kReservedSharedBytes;
-    case SpecialRegister::reserved_smem_offset_end:
-      return launch.info().shared_bytes;
-    case SpecialRegister::reserved_smem_offset_cap:
-      return kReservedSharedBytes;
-    // Two parts; the second is what cooperative groups wider than a warp meet in.
-    case SpecialRegister::reserved_smem_offset:
-      return launch.info().shared_bytes - kReservedSharedBytes / (number == 0 ? 1 : 2);
-    case SpecialRegister::dynamic_smem_size:
-      return setup.dynamic_shared_bytes;
     // The address of the workspace of grid-wide synchronisation: high half, low half.
     case SpecialRegister::envreg:
       return number == 1 ? setup.grid_workspace >> 32 : number == 2 ? setup.grid_workspace : 0;
     default:
-      return 0;
+      return shared_memory_value(launch, special, number);
   }
 }
 

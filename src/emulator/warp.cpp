@@ -186,98 +186,82 @@ Stop Warp::run_path(Worker& worker) {
       worker.lanes_on[code->id] += static_cast<unsigned>(std::popcount(on));
     }
     w.mask = on;
-    switch (block.end) {
-      case BlockEnd::branch: {
-        if (code->guard != kNone && (w.events & kBranches) != 0) {
-          const Branch event{code->id, index_, mask, on};
-          for (const auto& slot : block_->observers()) {
-            if ((slot.events & kBranches) != 0) slot.observer->branch(event);
-          }
+    if (block.end == BlockEnd::branch) {
+      if (code->guard != kNone && (w.events & kBranches) != 0) {
+        const Branch event{code->id, index_, mask, on};
+        for (const auto& slot : block_->observers()) {
+          if ((slot.events & kBranches) != 0) slot.observer->branch(event);
         }
-        if (on == mask) {
-          b = block.target;
-        } else if (on == 0) {
-          b = block.next;
-          continue;
-        } else {
-          branch(block, on);
-          reload();
-        }
-        if (block.backward && (block.spin || turn_ < 0)) {
-          paths_[current_].block = b;
-          return block.spin ? Stop::spinning : Stop::yielded;
-        }
-        continue;
       }
-      case BlockEnd::branch_indexed:
-        if (on == 0) {
-          b = block.next;
-          continue;
-        }
-        part(on, block.next);
-        branch_indexed(worker, block, *code);
-        if (turn_ < 0) return Stop::yielded;
-        reload();
+      if (on == mask) {
+        b = block.target;
+      } else if (on == 0) {
+        b = block.next;
         continue;
-      case BlockEnd::collective:
-        if (on == 0) {
-          b = block.next;
-          continue;
-        }
-        if (!collective(worker, block, *code, on)) return Stop::blocked;
+      } else {
+        branch(block, on);
         reload();
-        continue;
-      case BlockEnd::barrier:
-        if (on == 0) {
-          b = block.next;
-          continue;
-        }
-        if (!barrier(worker, block, *code, on)) return Stop::blocked;
-        reload();
-        continue;
-      case BlockEnd::call:
-        if (on == 0) {
-          b = block.next;
-          continue;
-        }
-        if (!call(worker, block, *code, on)) return Stop::aborted;
-        if (turn_ < 0) return Stop::yielded;
-        reload();
-        continue;
-      case BlockEnd::ret:
-        if (paths_[current_].frame->caller != nullptr) {
-          if (on != mask) paths_[current_].block = block.next;
-          if (on == 0) {
-            b = block.next;
-            continue;
-          }
-          do_return(on, block.next);
-          if (on == mask) return Stop::blocked;
-          reload();
-          continue;
-        }
-        [[fallthrough]];
-      case BlockEnd::exit:
-        paths_[current_].block = block.next;
-        if (on != 0) leave(worker, on);
-        if (on == mask) return Stop::blocked;
-        reload();
-        continue;
-      case BlockEnd::trap:
-        if (on == 0) {
-          b = block.next;
-          continue;
-        }
-        block_->launch().trap(*block_, index_, std::countr_zero(on), code->id, TrapReason::trap,
-                              "trap");
-        return Stop::aborted;
-      case BlockEnd::yield:
-        paths_[current_].block = block.next;
-        return Stop::spinning;
-      case BlockEnd::fall_through:
-        break;
+      }
+      if (block.backward && (block.spin || turn_ < 0)) {
+        paths_[current_].block = b;
+        return block.spin ? Stop::spinning : Stop::yielded;
+      }
+    } else if (on == 0) {
+      b = block.next;
+    } else {
+      const std::optional<Stop> stop = end_block(worker, block, *code, on);
+      if (stop) return *stop;
+      reload();
     }
   }
+}
+
+/// The lanes `on` of the current path run what ends the block, unless that is a branch. Nothing:
+/// the path goes on.
+std::optional<Stop> Warp::end_block(Worker& worker, const CodeBlock& block, const Code& code,
+                                    LaneMask on) {
+  const Path& path = paths_[current_];
+  const bool all = on == path.mask;
+  switch (block.end) {
+    case BlockEnd::branch_indexed:
+      part(on, block.next);
+      branch_indexed(worker, block, code);
+      if (turn_ < 0) return Stop::yielded;
+      break;
+    case BlockEnd::collective:
+      if (!collective(worker, block, code, on)) return Stop::blocked;
+      break;
+    case BlockEnd::barrier:
+      if (!barrier(worker, block, code, on)) return Stop::blocked;
+      break;
+    case BlockEnd::call:
+      if (!call(worker, block, code, on)) return Stop::aborted;
+      if (turn_ < 0) return Stop::yielded;
+      break;
+    case BlockEnd::ret:
+      if (path.frame->caller != nullptr) {
+        do_return(on, block.next);
+        if (all) return Stop::blocked;
+        break;
+      }
+      [[fallthrough]];
+    case BlockEnd::exit:
+      paths_[current_].block = block.next;
+      leave(worker, on);
+      if (all) return Stop::blocked;
+      break;
+    case BlockEnd::trap:
+      block_->launch().trap(*block_, index_, std::countr_zero(on), code.id, TrapReason::trap,
+                            "trap");
+      return Stop::aborted;
+    case BlockEnd::yield:
+      paths_[current_].block = block.next;
+      return Stop::spinning;
+    case BlockEnd::branch:
+    case BlockEnd::fall_through:
+      break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tilescope::emulator

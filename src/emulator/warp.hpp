@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,8 @@ class Warp {
 
  private:
   Stop run_path(Worker& worker);
+  std::optional<Stop> end_block(Worker& worker, const CodeBlock& block, const Code& code,
+                                LaneMask on);
   bool pick();
   void rotate();
   void end_path();
