@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <tilescope/check.hpp>
 
@@ -15,6 +16,7 @@ namespace {
 struct CheckCommand {
   TargetArguments arguments;
   std::string json;
+  bool allow_warnings = false;
 
   int run() const {
     const CheckResult result = arguments.inspect([&](const InspectOptions& options) {
@@ -24,7 +26,11 @@ struct CheckCommand {
     if (json != "-") print(text(result, sources));
     write_json(as_json(result, sources), json);
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
-    return result.clean() ? 0 : static_cast<int>(ErrorKind::wrong_result);
+    const bool no_errors =
+        std::none_of(result.findings.begin(), result.findings.end(),
+                     [](const Finding& finding) { return finding.severity == Severity::error; });
+    const bool passed = allow_warnings ? result.complete() && no_errors : result.clean();
+    return passed ? 0 : static_cast<int>(ErrorKind::wrong_result);
   }
 
   static std::string text(const CheckResult& result, report::SourceTexts& sources) {
@@ -62,10 +68,12 @@ void register_check(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<CheckCommand>();
   CLI::App* sub = app.add_subcommand("check", "Find races, bad accesses, hanging barriers");
   command->arguments.add_to(*sub);
+  sub->add_flag("--allow-warnings", command->allow_warnings,
+                "Exit with 0 when there are warnings but no errors");
   add_json_option(*sub, command->json);
   sub->footer(
       "The kernel is emulated, no GPU is needed; what it prints goes to standard error.\n"
-      "Exit code 1 when anything is found.\n"
+      "Exit code 1 when anything is found, or with --allow-warnings when an error is.\n"
       "\n"
       "Examples:\n"
       "  tilescope check matmul/tiled --tile 16 --size 100\n"

@@ -55,6 +55,14 @@ class Check(program.ProgramTest):
         self.assertEqual(race["other"]["action"], "read of 4 bytes")
         self.assertEqual(race["other"]["thread"], {"block": [0, 0, 0], "thread": [63, 0, 0]})
 
+    def test_warnings_may_be_allowed(self):
+        self.write("silent.cu", "__global__ void silent(int* x, int n) { if (n > 99) x[0] = 1; }\n")
+        shape = ("--grid", "1", "--block", "1", "--arg", "i32[1]=zeros", "--arg", "i32:1")
+        for allow, code in (((), 1), (("--allow-warnings",), 0)):
+            report = self.json_of("silent.cu", *shape, *allow, code=code)
+            self.assertEqual([each["severity"] for each in report["reports"]], ["warning"])
+        self.json_of("turn.cu", *SHAPE, *ARGUMENTS, "--allow-warnings", code=1)
+
     def test_a_launch_that_is_refused(self):
         report = self.json_of("turn.cu", "--grid", "1", "--block", "2000", *ARGUMENTS, code=1)
         self.assertFalse(report["complete"])
