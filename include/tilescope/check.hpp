@@ -15,7 +15,6 @@
 //     }
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "tilescope/finding.hpp"
@@ -28,7 +27,7 @@ namespace tilescope {
 /// names, for these arguments.
 struct CheckResult : Inspection {
   std::vector<Finding> findings;  ///< by kind, file and line; the same for any number of threads
-  std::string limitation;         ///< what could not be checked to the end, and why; may be empty
+  Limitation limitation = Limitation::none;  ///< what could not be checked to the end
 
   bool clean() const { return findings.empty() && complete(); }
 };

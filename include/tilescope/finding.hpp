@@ -175,6 +175,12 @@ struct Finding {
   std::uint64_t count = 1;  ///< how often it happened
 };
 
+/// What a check left out.
+enum class Limitation : std::uint8_t {
+  none,
+  memory_records,  ///< accesses to more global memory than the checker keeps records for
+};
+
 /// "out-of-bounds", "race", ...: the name in reports and JSON.
 std::string_view to_string(FindingKind kind);
 /// "error" or "warning".
@@ -191,5 +197,7 @@ std::string action(const FindingAccess& access);
 std::string message(const Finding& finding);
 /// What to do about it, in the same form.
 std::string cure(const Finding& finding);
+/// What was not checked, and why; empty for Limitation::none.
+std::string_view message(Limitation limitation);
 
 }  // namespace tilescope

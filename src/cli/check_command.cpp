@@ -38,7 +38,9 @@ struct CheckCommand {
     text += report::findings_text(result.findings, sources);
     const std::string foot = report::findings_foot(result.findings);
     if (result.ran.ending == Ending::refused) return text + foot + '\n';
-    if (!result.limitation.empty()) text += report::hang(result.limitation, 0, 80) + '\n';
+    if (result.limitation != Limitation::none) {
+      text += report::hang(message(result.limitation), 0, 80) + '\n';
+    }
     if (result.ran.ending == Ending::interrupted) {
       text += "interrupted: what was found until then\n";
     }
@@ -54,7 +56,7 @@ struct CheckCommand {
             {"target", result.target},
             {"device", result.device},
             {"complete", result.complete()},
-            {"limitation", result.limitation},
+            {"limitation", message(result.limitation)},
             {"launches", result.ran.launches},
             {"blocks", result.ran.blocks},
             {"warp_instructions", result.ran.warp_instructions},

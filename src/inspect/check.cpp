@@ -39,7 +39,7 @@ void find_defects(inspect::EmulatedRun& run, const Target& target, CheckResult& 
       finding.launch = result.ran.launches - 1;
       result.findings.push_back(std::move(finding));
     }
-    if (result.limitation.empty()) result.limitation = checker.limitation();
+    result.limitation = std::max(result.limitation, checker.limitation());
   });
   observe::fold(result.findings);
   if (is_ptx(target)) {  // without a line table it is its own source

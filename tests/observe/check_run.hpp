@@ -20,7 +20,7 @@ struct Checked {
 
 struct CheckResult {
   std::vector<Finding> findings;
-  std::string limitation;
+  Limitation limitation = Limitation::none;
   emulator::LaunchSummary summary;
 
   /// "kind line/line variable" of each, such as "race 4/6 tile"; lines count from the first line of

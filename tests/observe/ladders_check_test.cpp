@@ -73,7 +73,7 @@ TEST_P(Ladders, NoRungIsReported) {
                                [&](const emulator::LaunchSummary&) {
                                  findings.insert(findings.end(), checker.findings().begin(),
                                                  checker.findings().end());
-                                 EXPECT_EQ(checker.limitation(), "");
+                                 EXPECT_EQ(message(checker.limitation()), "");
                                },
                            .tolerant = true});
       prepared->run(0);

@@ -103,7 +103,7 @@ TEST_F(GemmMmaSync, TheCheckerIsSilent) {
                                       fmt::format("{}: {} ({}:{})\n", to_string(f.kind), message(f),
                                                   f.first.place.file, f.first.place.line);
                                 }
-                                found += checks.limitation();
+                                found += message(checks.limitation());
                               },
                           .tolerant = true});
   for (const Precision precision : precisions) {

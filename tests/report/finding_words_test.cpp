@@ -121,8 +121,7 @@ TEST(FindingWords, AnAccessWhereNothingIsNamesTheAddress) {
 TEST(FindingWords, RacesByTheDistanceOfTheirThreads) {
   EXPECT_EQ(message(race(RaceRelation::same_block)),
             "threads of two warps access tile[17], and no barrier orders them");
-  EXPECT_EQ(cure(race(RaceRelation::same_block)),
-            "put __syncthreads() between the two accesses");
+  EXPECT_EQ(cure(race(RaceRelation::same_block)), "put __syncthreads() between the two accesses");
   EXPECT_EQ(cure(race(RaceRelation::same_warp)), "put __syncwarp() between the two accesses");
   EXPECT_THAT(message(race(RaceRelation::two_blocks)), HasSubstr("nothing orders blocks"));
   EXPECT_THAT(cure(race(RaceRelation::two_blocks)), HasSubstr("a launch of its own"));
@@ -167,8 +166,7 @@ TEST(FindingWords, Masks) {
   Finding f;
   f.kind = FindingKind::warp_mask;
   f.facts = MaskFacts{MaskFault::absent, 0xffff'ffff, 0xfff0'0000};
-  EXPECT_EQ(message(f),
-            "the member mask 0xffffffff names lanes 20 to 31, which do not come here");
+  EXPECT_EQ(message(f), "the member mask 0xffffffff names lanes 20 to 31, which do not come here");
   f.facts = MaskFacts{MaskFault::not_a_member, 0x1, 0x8000'0006};
   EXPECT_EQ(message(f),
             "lanes 1 to 2 and 31 run this, but the member mask 0x00000001 does not name them");
@@ -201,6 +199,11 @@ TEST(FindingWords, WhyAKernelGaveUp) {
   f.facts = TrapFacts{TrapReason::assertion, "assertion `i < n` failed in k", false};
   EXPECT_EQ(message(f), "assertion `i < n` failed in k");
   EXPECT_THAT(cure(f), HasSubstr("asserted condition"));
+}
+
+TEST(FindingWords, WhatWasNotChecked) {
+  EXPECT_EQ(message(Limitation::none), "");
+  EXPECT_THAT(std::string(message(Limitation::memory_records)), HasSubstr("more global memory"));
 }
 
 TEST(FindingsReport, AnIllegalLaunchHasNoPlaceAndAllFields) {

@@ -207,6 +207,26 @@ class Files(unittest.TestCase):
                 self.assertIsNone(machine.search(line), f"{path}:{number}: {line[:100]}")
 
 
+class Words(unittest.TestCase):
+    """What observers gather is data; only report/ puts it into words."""
+
+    @staticmethod
+    def phrases(text):
+        """String literals that have a blank in them; those of #include and comments aside."""
+        code = re.sub(r"//.*|^\s*#\s*include.*", "", text, flags=re.M)
+        return [literal for literal in re.findall(r'"((?:[^"\\\n]|\\.)*)"', code) if " " in literal]
+
+    def test_observers_write_no_sentences(self):
+        found = {path: phrases for path in files("src/observe", (".hpp", ".cpp"))
+                 if (phrases := self.phrases(read(path)))}
+        self.assertEqual(found, {})
+
+    def test_the_check_finds_what_it_is_for(self):
+        self.assertEqual(self.phrases('#include "a b.hpp"\n// "a comment"\nf("x", "cuda_");'), [])
+        self.assertEqual(self.phrases('f.cure = "keep the operand in range";'),
+                         ["keep the operand in range"])
+
+
 class Rungs(unittest.TestCase):
     """One kernel file and one row of the table make a rung: nothing else knows its name."""
 

@@ -102,7 +102,7 @@ bool CheckObserver::wants_block_order() const {
 
 void CheckObserver::begin_launch(const emulator::LaunchInfo& launch) {
   findings_.clear();
-  limitation_.clear();
+  limitation_ = Limitation::none;
   launch_ = std::make_unique<LaunchChecks>(launch);
 }
 
@@ -133,15 +133,11 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
     findings_.push_back(std::move(f));
   }
   if (overflowed) {
-    limitation_ =
-        "the launch touches more global memory than the check of races and uninitialised reads "
-        "keeps records for; what lies beyond was not checked";
+    limitation_ = Limitation::memory_records;
     launch.info.memory.mark_all_initialised();
   } else {
     keep_contents(launch.summary, launch.info.memory);
   }
-  for (Finding& finding : findings_) finding.launch = launches_;
-  ++launches_;
   fold(findings_);
   launch_.reset();
 }

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "emulator/events.hpp"
@@ -32,16 +31,15 @@ class CheckObserver : public emulator::Observer {
   void merge(emulator::BlockObserver& block) override;
   void end_launch(const emulator::LaunchTotals& totals) override;
 
-  /// Of the last launch that has ended; folded and sorted.
+  /// The findings of the last launch that has ended; folded and sorted.
   const std::vector<Finding>& findings() const { return findings_; }
-  /// Not empty: what could not be checked to the end, and why.
-  const std::string& limitation() const { return limitation_; }
+  /// What could not be checked to the end.
+  Limitation limitation() const { return limitation_; }
 
  private:
   std::unique_ptr<LaunchChecks> launch_;
-  std::uint64_t launches_ = 0;  ///< that have ended
   std::vector<Finding> findings_;
-  std::string limitation_;
+  Limitation limitation_ = Limitation::none;
 };
 
 }  // namespace tilescope::observe

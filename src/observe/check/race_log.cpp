@@ -7,7 +7,7 @@ void RaceLog::add(const RaceKey& key, const RaceExample& example) {
   if (fresh) return;
   RaceExample& known = found->second;
   const std::uint64_t count = known.count + example.count;
-  // Of the same block the first stays: a block's events come in the same order in every run.
+  // Keeps the first of one block: a block's events come in the same order in every run.
   if (example.later_block < known.later_block) known = example;
   known.count = count;
 }

@@ -30,7 +30,7 @@ struct RaceExample {
 class RaceLog {
  public:
   void add(const RaceKey& key, const RaceExample& example);
-  /// Of races with the same key the example of the lower block stays; counts are added.
+  /// Keeps the lowest block's example of each race; adds the counts.
   void merge(const RaceLog& other);
   /// In order of key.
   const std::map<RaceKey, RaceExample>& races() const { return races_; }

@@ -124,4 +124,11 @@ std::string cure(const Finding& finding) {
   return row(finding.kind).words(finding).cure;
 }
 
+std::string_view message(Limitation limitation) {
+  return limitation == Limitation::none
+             ? ""
+             : "the launch touches more global memory than the check of races and uninitialised "
+               "reads keeps records for; what lies beyond was not checked";
+}
+
 }  // namespace tilescope
