@@ -10,6 +10,7 @@
 #include "gpu/coalescing.hpp"
 #include "report/advice_rules.hpp"
 #include "report/lane_pattern.hpp"
+#include "report/words/wording.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -17,10 +18,6 @@ namespace {
 using observe::LaneSample;
 
 constexpr char axes[] = {'x', 'y', 'z'};
-
-std::string bytes_text(std::int64_t bytes) {
-  return fmt::format("{} byte{}", format_count(bytes), bytes == 1 ? "" : "s");
-}
 
 /// "its term row * k carries threadIdx.x"; "threadIdx.x" alone where the source does not tell.
 std::string carrier_text(const AdviceInput& input, const AccessGroup& group, std::size_t axis) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "report/words/wording.hpp"
 #include "report/wrap.hpp"
 
 namespace tilescope::report {
@@ -126,12 +127,9 @@ std::string findings_foot(const std::vector<Finding>& findings) {
       std::count_if(findings.begin(), findings.end(),
                     [](const Finding& f) { return f.severity == Severity::error; }));
   const std::size_t warnings = findings.size() - errors;
-  const auto text = [](std::size_t n, std::string_view what) {
-    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-  };
-  if (warnings == 0) return text(errors, "error");
-  if (errors == 0) return text(warnings, "warning");
-  return text(errors, "error") + ", " + text(warnings, "warning");
+  if (warnings == 0) return counted(errors, "error");
+  if (errors == 0) return counted(warnings, "warning");
+  return counted(errors, "error") + ", " + counted(warnings, "warning");
 }
 
 nlohmann::json findings_json(const std::vector<Finding>& findings, SourceTexts& sources) {

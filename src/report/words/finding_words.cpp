@@ -11,35 +11,58 @@
 namespace tilescope {
 namespace {
 
+/// A row has the words themselves, or the function that chooses them.
 struct Row {
   FindingKind kind;
   std::string_view name;
-  report::Wording (*words)(const Finding& finding);
+  std::string_view message;  ///< with the names that `filled` knows, in braces
+  std::string_view cure;
+  report::Wording (*words)(const Finding& finding) = nullptr;
 };
 
 using K = FindingKind;
 
 /// In the order of the enumeration, so that a kind is its own index.
 constexpr std::array rows = {
-    Row{K::out_of_bounds, "out-of-bounds", report::out_of_bounds_words},
-    Row{K::misaligned, "misaligned", report::misaligned_words},
-    Row{K::null_pointer, "null-pointer", report::null_pointer_words},
-    Row{K::freed_memory, "freed-memory", report::freed_memory_words},
-    Row{K::wrong_space, "wrong-space", report::wrong_space_words},
-    Row{K::read_only, "read-only", report::read_only_words},
-    Row{K::uninitialised_read, "uninitialised-read", report::uninitialised_read_words},
-    Row{K::race, "race", report::race_words},
-    Row{K::unfinished_copy, "unfinished-copy", report::race_words},
-    Row{K::barrier_unreached, "barrier-unreached", report::barrier_unreached_words},
-    Row{K::barrier_mismatch, "barrier-mismatch", report::barrier_mismatch_words},
-    Row{K::bad_barrier, "bad-barrier", report::bad_barrier_words},
-    Row{K::warp_mask, "warp-mask", report::warp_mask_words},
-    Row{K::bad_call, "bad-call", report::bad_call_words},
-    Row{K::bad_operand, "bad-operand", report::bad_operand_words},
-    Row{K::trap, "trap", report::trap_words},
-    Row{K::unfinished, "unfinished", report::unfinished_words},
-    Row{K::wrote_nothing, "wrote-nothing", report::wrote_nothing_words},
-    Row{K::illegal_launch, "illegal-launch", report::illegal_launch_words},
+    Row{K::out_of_bounds, "out-of-bounds", "", "", report::out_of_bounds_words},
+    Row{K::misaligned, "misaligned",
+        "{place} is {excess} beyond a multiple of {width}, and this {action} needs a multiple",
+        "access float4, double and other wide types only at multiples of their size: pad the rows, "
+        "or load the elements one by one"},
+    Row{K::null_pointer, "null-pointer", "{action} through a null pointer (address {address:#x})",
+        "pass a buffer for every pointer argument"},
+    Row{K::freed_memory, "freed-memory", "{action} in '{object}', which was freed",
+        "free the buffer after the last kernel that uses it"},
+    Row{K::wrong_space, "wrong-space",
+        "{action} of {space} memory with an address of another space ({address:#x})",
+        "use a generic pointer, or one of the right space"},
+    Row{K::read_only, "read-only", "{action} to {space} memory, which cannot be written",
+        "write to global or shared memory instead"},
+    Row{K::uninitialised_read, "uninitialised-read", "", "", report::uninitialised_read_words},
+    Row{K::race, "race", "", "", report::race_words},
+    Row{K::unfinished_copy, "unfinished-copy", "", "", report::race_words},
+    Row{K::barrier_unreached, "barrier-unreached", "", "", report::barrier_unreached_words},
+    Row{K::barrier_mismatch, "barrier-mismatch", "threads of one block met at different barriers",
+        "put one __syncthreads() where all threads of the block pass"},
+    Row{K::bad_barrier, "bad-barrier",
+        "barrier operand {operand}: numbers go to 15, counts are multiples of 32",
+        "use a barrier from 0 to 15 and a thread count that is a multiple of 32"},
+    Row{K::warp_mask, "warp-mask", "", "", report::warp_mask_words},
+    Row{K::bad_call, "bad-call", "call of {operand:#x}, which is no function",
+        "take function addresses in device code of the same module"},
+    Row{K::bad_operand, "bad-operand",
+        "operand {operand} is out of the range that the instruction defines",
+        "keep the operand in range"},
+    Row{K::trap, "trap", "", "", report::trap_words},
+    Row{K::unfinished, "unfinished",
+        "the launch was stopped after {instructions} warp instructions, its limit; {percent:.0f}% "
+        "of them ran in this line",
+        "make sure that the loop ends for every thread, or raise --max-instructions"},
+    Row{K::wrote_nothing, "wrote-nothing",
+        "the kernel wrote nothing to global memory: the launch has no result",
+        "check the conditions that guard the stores, the extents of the launch (--grid, --block) "
+        "and the values of its arguments"},
+    Row{K::illegal_launch, "illegal-launch", "{reason}", ""},
 };
 
 constexpr bool in_order() {
@@ -52,6 +75,28 @@ static_assert(in_order());
 
 const Row& row(FindingKind kind) {
   return rows[static_cast<std::size_t>(kind)];
+}
+
+std::string filled(std::string_view text, const Finding& finding) {
+  using report::bytes_text, report::facts_of;
+  const MemoryPlace place = finding.memory.value_or(MemoryPlace{});
+  const std::uint64_t width = std::max(finding.first.bytes, 1U);
+  const auto limit = facts_of<LimitFacts>(finding);
+  return fmt::format(fmt::runtime(text), fmt::arg("action", action(finding.first)),
+                     fmt::arg("place", to_string(place)), fmt::arg("object", object_name(place)),
+                     fmt::arg("space", to_string(place.space)), fmt::arg("address", place.address),
+                     fmt::arg("width", bytes_text(width)),
+                     fmt::arg("excess", bytes_text(place.address % width)),
+                     fmt::arg("operand", facts_of<OperandFacts>(finding).value),
+                     fmt::arg("instructions", format_count(limit.warp_instructions)),
+                     fmt::arg("percent", limit.percent),
+                     fmt::arg("reason", facts_of<LaunchRefusal>(finding).reason));
+}
+
+report::Wording words_of(const Finding& finding) {
+  const Row& of = row(finding.kind);
+  if (of.words != nullptr) return of.words(finding);
+  return {filled(of.message, finding), std::string(of.cure)};
 }
 
 }  // namespace
@@ -117,11 +162,11 @@ std::string action(const FindingAccess& access) {
 }
 
 std::string message(const Finding& finding) {
-  return row(finding.kind).words(finding).message;
+  return words_of(finding).message;
 }
 
 std::string cure(const Finding& finding) {
-  return row(finding.kind).words(finding).cure;
+  return words_of(finding).cure;
 }
 
 std::string_view message(Limitation limitation) {

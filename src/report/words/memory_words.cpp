@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/format.hpp"
 #include "report/words/wording.hpp"
 
 namespace tilescope::report {
@@ -60,41 +59,6 @@ Wording out_of_bounds_words(const Finding& finding) {
   return {fmt::format("{} misses {}, which has {}: {} {}", to_string(place), object_name(place),
                       extent(place), distance, past ? "past its end" : "before its start"),
           bounds_cure(place, *miss)};
-}
-
-Wording misaligned_words(const Finding& finding) {
-  const MemoryPlace place = memory_of(finding);
-  const std::uint64_t width = std::max(finding.first.bytes, 1U);
-  return {fmt::format("{} is {} beyond a multiple of {}, and this {} needs a multiple",
-                      to_string(place), bytes_text(place.address % width), bytes_text(width),
-                      action(finding.first)),
-          "access float4, double and other wide types only at multiples of their size: pad the "
-          "rows, or load the elements one by one"};
-}
-
-Wording null_pointer_words(const Finding& finding) {
-  return {fmt::format("{} through a null pointer (address {:#x})", action(finding.first),
-                      memory_of(finding).address),
-          "pass a buffer for every pointer argument"};
-}
-
-Wording freed_memory_words(const Finding& finding) {
-  return {fmt::format("{} in '{}', which was freed", action(finding.first),
-                      object_name(memory_of(finding))),
-          "free the buffer after the last kernel that uses it"};
-}
-
-Wording wrong_space_words(const Finding& finding) {
-  const MemoryPlace place = memory_of(finding);
-  return {fmt::format("{} of {} memory with an address of another space ({:#x})",
-                      action(finding.first), to_string(place.space), place.address),
-          "use a generic pointer, or one of the right space"};
-}
-
-Wording read_only_words(const Finding& finding) {
-  return {fmt::format("{} to {} memory, which cannot be written", action(finding.first),
-                      to_string(memory_of(finding).space)),
-          "write to global or shared memory instead"};
 }
 
 Wording uninitialised_read_words(const Finding& finding) {

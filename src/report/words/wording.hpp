@@ -1,5 +1,5 @@
-// What the words of a finding are made of. Each kind of finding has one function, which gives its
-// message and its cure; finding_words.cpp has the table.
+// The words of findings. finding_words.cpp has the table of all kinds: a row says the words, or
+// names one of these functions, which choose them by the facts of the finding.
 #pragma once
 
 #include <cstdint>
@@ -28,28 +28,12 @@ std::string bytes_text(std::uint64_t bytes);
 /// "3 threads"
 std::string counted(std::uint64_t count, std::string_view noun);
 
-// memory_words.cpp
 Wording out_of_bounds_words(const Finding& finding);
-Wording misaligned_words(const Finding& finding);
-Wording null_pointer_words(const Finding& finding);
-Wording freed_memory_words(const Finding& finding);
-Wording wrong_space_words(const Finding& finding);
-Wording read_only_words(const Finding& finding);
 Wording uninitialised_read_words(const Finding& finding);
-
-// race_words.cpp; for unfinished copies too
+/// For races and unfinished copies.
 Wording race_words(const Finding& finding);
-
-// launch_words.cpp
 Wording barrier_unreached_words(const Finding& finding);
-Wording barrier_mismatch_words(const Finding& finding);
-Wording bad_barrier_words(const Finding& finding);
 Wording warp_mask_words(const Finding& finding);
-Wording bad_call_words(const Finding& finding);
-Wording bad_operand_words(const Finding& finding);
 Wording trap_words(const Finding& finding);
-Wording unfinished_words(const Finding& finding);
-Wording wrote_nothing_words(const Finding& finding);
-Wording illegal_launch_words(const Finding& finding);
 
 }  // namespace tilescope::report

@@ -1,10 +1,9 @@
-// Findings about threads that wait, about operands, and about the launch as a whole.
+// Findings about threads that wait, member masks and traps.
 #include <fmt/format.h>
 
 #include <bit>
 #include <vector>
 
-#include "base/format.hpp"
 #include "report/words/wording.hpp"
 
 namespace tilescope::report {
@@ -55,17 +54,6 @@ Wording barrier_unreached_words(const Finding& finding) {
               : "move the barrier out of the condition, so that all threads of the block reach it"};
 }
 
-Wording barrier_mismatch_words(const Finding&) {
-  return {"threads of one block met at different barriers",
-          "put one __syncthreads() where all threads of the block pass"};
-}
-
-Wording bad_barrier_words(const Finding& finding) {
-  return {fmt::format("barrier operand {}: numbers go to 15, counts are multiples of 32",
-                      facts_of<OperandFacts>(finding).value),
-          "use a barrier from 0 to 15 and a thread count that is a multiple of 32"};
-}
-
 Wording warp_mask_words(const Finding& finding) {
   const auto mask = facts_of<MaskFacts>(finding);
   const std::string lanes = lanes_text(mask.lanes);
@@ -89,17 +77,6 @@ Wording warp_mask_words(const Finding& finding) {
   return {};
 }
 
-Wording bad_call_words(const Finding& finding) {
-  return {fmt::format("call of {:#x}, which is no function", facts_of<OperandFacts>(finding).value),
-          "take function addresses in device code of the same module"};
-}
-
-Wording bad_operand_words(const Finding& finding) {
-  return {fmt::format("operand {} is out of the range that the instruction defines",
-                      facts_of<OperandFacts>(finding).value),
-          "keep the operand in range"};
-}
-
 Wording trap_words(const Finding& finding) {
   const auto trap = facts_of<TrapFacts>(finding);
   switch (trap.reason) {
@@ -118,24 +95,6 @@ Wording trap_words(const Finding& finding) {
       return {trap.what, "find out what led this thread here"};
   }
   return {};
-}
-
-Wording unfinished_words(const Finding& finding) {
-  const auto limit = facts_of<LimitFacts>(finding);
-  return {fmt::format("the launch was stopped after {} warp instructions, its limit; {:.0f}% of "
-                      "them ran in this line",
-                      format_count(limit.warp_instructions), limit.percent),
-          "make sure that the loop ends for every thread, or raise --max-instructions"};
-}
-
-Wording wrote_nothing_words(const Finding&) {
-  return {"the kernel wrote nothing to global memory: the launch has no result",
-          "check the conditions that guard the stores, the extents of the launch (--grid, --block) "
-          "and the values of its arguments"};
-}
-
-Wording illegal_launch_words(const Finding& finding) {
-  return {facts_of<LaunchRefusal>(finding).reason, ""};
 }
 
 }  // namespace tilescope::report
