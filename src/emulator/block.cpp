@@ -14,13 +14,13 @@
 namespace tilescope::emulator {
 namespace {
 
-// Rounds in which every warp only spun before the block lets others run, and the warp instructions
-// after which it does so in any case.
+// Rounds in which every warp only spun before the block lets others run, and
+// the warp instructions after which it does so in any case.
 constexpr int kIdleRounds = 8;
 constexpr std::uint64_t kQuantum = 20'000'000;
 
-/// Zeros. Large memory is given back to the system, which gives zeros where it is touched again: a
-/// stack is mostly untouched.
+/// Zeros. Large memory is given back to the system, which gives zeros where it
+/// is touched again: a stack is mostly untouched.
 void clear(std::uint8_t* begin, std::size_t bytes) {
   constexpr std::size_t kLarge = 1 << 20, kPage = 4096;
   std::uint8_t* const end = begin + bytes;
@@ -69,7 +69,8 @@ void Block::start(std::uint64_t linear) {
   deadlocked_ = false;
   activation_bytes_ = 0;
   printed_.clear();
-  // Memory that a kernel reads without having written it must not depend on what ran here before.
+  // Memory that a kernel reads without having written it must not depend on
+  // what ran here before.
   std::memset(shared_.get(), 0, info.shared_bytes);
   clear(local_.get(), local_stride_ * kWarpSize * info.warps_per_block);
   for (BlockBarrier& barrier : barriers_) {
@@ -81,7 +82,7 @@ void Block::start(std::uint64_t linear) {
   for (std::uint32_t i = 0; i < info.warps_per_block; ++i) {
     std::uint8_t* registers = registers_.get() + std::size_t{i} * launch_.frame_bytes();
     std::memcpy(registers, launch_.frame_image(i), launch_.frame_bytes());
-    launch_.fill_block_specials(kernel, registers, *this);
+    launch_.fill_block_specials(kernel, registers, linear_);
     const std::uint32_t threads =
         std::min<std::uint32_t>(kWarpSize, info.threads_per_block - i * kWarpSize);
     warps_[i].start(*this, i, threads == kWarpSize ? kAllLanes : (1u << threads) - 1, registers);
@@ -156,7 +157,8 @@ void Block::end(bool complete) {
   for (const auto& slot : observers_) slot.observer->end_block(complete);
 }
 
-/// Nobody can go on: lanes that wait at a warp instruction go on without the absent ones.
+/// Nobody can go on: lanes that wait at a warp instruction go on without the
+/// absent ones.
 bool Block::unblock() {
   return std::any_of(warps_.begin(), warps_.end(),
                      [&](Warp& warp) { return warp.force_collective(worker_); });
@@ -174,7 +176,7 @@ void Block::report_deadlock() {
   for (const auto& slot : observers_) {
     if ((slot.events & kFaults) != 0) slot.observer->deadlock(event);
   }
-  launch_.record_deadlock(linear_, deadlock_text(*this, event));
+  launch_.record_deadlock(linear_, deadlock_text(launch_.program(), index_, event));
 }
 
 void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lanes) {
@@ -194,8 +196,9 @@ void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lan
   if (barrier_complete(barrier)) complete_barrier(arrival.barrier);
 }
 
-/// Without a count the barrier waits for every thread that has not left. With one, for so many
-/// threads; a warp whose live lanes are all there counts as a whole.
+/// Without a count the barrier waits for every thread that has not left. With
+/// one, for so many threads; a warp whose live lanes are all there counts as a
+/// whole.
 bool Block::barrier_complete(const BlockBarrier& barrier) const {
   if (barrier.expected == 0) {
     for (const Warp& warp : warps_) {
@@ -310,8 +313,19 @@ void Block::report(const Fault& fault) {
                      static_cast<std::uint64_t>(std::popcount(fault.lanes)),
                      {},
                      linear_};
-  if (launch_.wants_text(record)) record.text = fault_text(*this, fault);
+  if (launch_.wants_text(record)) {
+    const int lane = fault.lanes == 0 ? 0 : std::countr_zero(fault.lanes);
+    record.text = fault_text(launch_.program(), thread_name(fault.warp, lane), fault);
+  }
   launch_.record(record);
+}
+
+void Block::trap(std::uint32_t warp, int lane, InstructionId id, TrapReason reason,
+                 const std::string& what) {
+  const std::uint32_t thread = warp * kWarpSize + static_cast<std::uint32_t>(lane);
+  launch_.trap(
+      {reason, what, id, linear_, thread},
+      fmt::format("{}: {}; {}", launch_.program().place(id), what, thread_name(warp, lane)));
 }
 
 std::string Block::thread_name(std::uint32_t warp, int lane) const {

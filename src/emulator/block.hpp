@@ -30,11 +30,14 @@ class Block final : public BlockView {
   Block(LaunchState& launch, Worker& worker);
 
   void start(std::uint64_t linear);
-  /// Runs until the block is done, or seems to wait for other blocks, or the launch ends.
+  /// Runs until the block is done, or seems to wait for other blocks, or the
+  /// launch ends.
   BlockProgress run();
-  /// The launch has ended while the block was set aside: its observers hear that it is incomplete.
+  /// The launch has ended while the block was set aside: its observers hear
+  /// that it is incomplete.
   void abandon() { end(false); }
-  /// Hands what the observers gathered to the launch; called once, when no more blocks run.
+  /// Hands what the observers gathered to the launch; called once, when no more
+  /// blocks run.
   void merge_observers();
 
   Place place(Space space, std::uint64_t address, std::uint32_t warp, int lane) const override;
@@ -60,7 +63,11 @@ class Block final : public BlockView {
   void lanes_left();
   /// Faults and defects: to the observers, and folded into the summary.
   void report(const Fault& fault);
-  /// Registers of an activation: false when those of the block take too much memory already.
+  /// Ends the launch.
+  void trap(std::uint32_t warp, int lane, InstructionId id, TrapReason reason,
+            const std::string& what);
+  /// Registers of an activation: false when those of the block take too much
+  /// memory already.
   bool take_frame(std::size_t bytes) {
     constexpr std::size_t kMost = 256 << 20;
     if (activation_bytes_ + bytes > kMost) return false;

@@ -14,7 +14,8 @@
 namespace tilescope::emulator {
 namespace {
 
-/// Strings longer than this are cut: a format that lacks its terminator must not run away.
+/// Strings longer than this are cut: a format that lacks its terminator must
+/// not run away.
 constexpr std::size_t kLongestString = 4096;
 
 /// A parameter of a call, widened to 64 bits.
@@ -35,7 +36,8 @@ void set_result(Context& w, const CallCode& call, int lane, std::uint64_t value)
               slot.bytes < 8 ? slot.bytes : 8);
 }
 
-/// `bytes` at a generic address of one lane; null after a report where nothing is there.
+/// `bytes` at a generic address of one lane; null after a report where nothing
+/// is there.
 const std::uint8_t* read(Context& w, const Code& code, std::uint64_t address, int lane,
                          unsigned bytes) {
   std::uint64_t addresses[32] = {};
@@ -85,8 +87,9 @@ void print_one(std::string& out, const std::string& specification, T value) {
   if (length > 0) out.append(buffer, std::min<std::size_t>(static_cast<std::size_t>(length), 511));
 }
 
-/// One conversion such as "%-8.3lf": what its letter reads, passed to the host's printf with the
-/// length that the host's types need. Widths beyond 200 are dropped, `*` read from the arguments.
+/// One conversion such as "%-8.3lf": what its letter reads, passed to the
+/// host's printf with the length that the host's types need. Widths beyond 200
+/// are dropped, `*` read from the arguments.
 void convert(std::string& out, const std::string& flags, bool wide, char letter,
              ArgumentReader& arguments, Context& w, const Code& code, int lane) {
   switch (letter) {
@@ -185,8 +188,8 @@ void append_print(std::string& printed, const std::string& text) {
 bool assert_fail(Context& w, const Code& code, const CallCode& call, int lane) {
   const std::string message = read_string(w, code, argument(w, call, 0, lane), lane);
   const std::string function = read_string(w, code, argument(w, call, 3, lane), lane);
-  w.block->launch().trap(*w.block, w.warp_index, lane, code.id, TrapReason::assertion,
-                         fmt::format("assertion `{}` failed in {}", message, function));
+  w.block->trap(w.warp_index, lane, code.id, TrapReason::assertion,
+                fmt::format("assertion `{}` failed in {}", message, function));
   return false;
 }
 
@@ -209,8 +212,8 @@ bool run_builtin(Context& w, const Code& code, const CallCode& call, LaneMask ma
         break;
       case Builtin::free:
         if (!heap->free(first)) {
-          w.block->launch().trap(*w.block, w.warp_index, lane, code.id, TrapReason::bad_free,
-                                 fmt::format("free of {:#x}, which malloc did not give", first));
+          w.block->trap(w.warp_index, lane, code.id, TrapReason::bad_free,
+                        fmt::format("free of {:#x}, which malloc did not give", first));
           return false;
         }
         break;

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-
-#include "emulator/block.hpp"
+#include "emulator/program.hpp"
 
 namespace tilescope::emulator {
 namespace {
@@ -75,15 +73,11 @@ std::string what(const Fault& fault) {
 
 }  // namespace
 
-std::string fault_text(const Block& block, const Fault& fault) {
-  const int lane = fault.lanes == 0 ? 0 : std::countr_zero(fault.lanes);
-  return fmt::format("{}: {}; {}", block.launch().program().place(fault.instruction), what(fault),
-                     block.thread_name(fault.warp, lane));
+std::string fault_text(const Program& program, std::string_view thread, const Fault& fault) {
+  return fmt::format("{}: {}; {}", program.place(fault.instruction), what(fault), thread);
 }
 
-std::string deadlock_text(const Block& block, const Deadlock& deadlock) {
-  const Program& program = block.launch().program();
-  const Dim3 index = block.index();
+std::string deadlock_text(const Program& program, const Dim3& index, const Deadlock& deadlock) {
   std::string text = fmt::format("block ({},{},{}) cannot go on:", index.x, index.y, index.z);
   std::size_t listed = 0;
   for (const StuckLanes& lanes : deadlock.stuck) {

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "emulator/block.hpp"
 #include "emulator/special_register_values.hpp"
 
 namespace tilescope::emulator {
@@ -59,7 +58,8 @@ LaunchState::LaunchState(const LaunchSetup& setup)
   info_.shared_variables = shared_variables_;
   const CodeFunction& kernel = program().functions()[0];
   frame_bytes_ = static_cast<std::uint32_t>(kernel.image.size());
-  // A recursive program gets a stack of fixed size; its pages come into being when touched.
+  // A recursive program gets a stack of fixed size; its pages come into being
+  // when touched.
   constexpr std::uint64_t kRecursiveStack = 64 * 1024;
   local_stride_ = program().recursive() ? kRecursiveStack : program().local_bytes_per_thread();
   local_stride_ += program().needs().alloca_stack ? kRecursiveStack : 0;
@@ -68,7 +68,7 @@ LaunchState::LaunchState(const LaunchSetup& setup)
     std::uint8_t* image = images_.data() + std::size_t{warp} * frame_bytes_;
     std::memcpy(image, kernel.image.data(), frame_bytes_);
     for (const SpecialUse& use : kernel.specials) {
-      if (!depends_on_block(use.special)) fill_special(*this, use, image, warp, nullptr, 0);
+      if (!depends_on_block(use.special)) fill_special(setup_, info_, use, image, warp, 0, 0);
     }
   }
   executed_.assign(program().instructions().size(), 0);
@@ -76,25 +76,18 @@ LaunchState::LaunchState(const LaunchSetup& setup)
 }
 
 void LaunchState::fill_block_specials(const CodeFunction& kernel, std::uint8_t* registers,
-                                      const Block& block) const {
+                                      std::uint64_t block) const {
   for (const SpecialUse& use : kernel.specials) {
-    if (depends_on_block(use.special)) fill_special(*this, use, registers, 0, &block, 0);
+    if (depends_on_block(use.special)) fill_special(setup_, info_, use, registers, 0, block, 0);
   }
 }
 
 void LaunchState::fill_specials(const CodeFunction& function, std::uint8_t* registers,
-                                const Block& block, std::uint32_t warp,
+                                std::uint64_t block, std::uint32_t warp,
                                 std::uint64_t local_base) const {
   for (const SpecialUse& use : function.specials) {
-    fill_special(*this, use, registers, warp, &block, local_base);
+    fill_special(setup_, info_, use, registers, warp, block, local_base);
   }
-}
-
-Dim3 LaunchState::block_index(std::uint64_t linear) const {
-  const Dim3& grid = setup_.grid;
-  return {static_cast<std::uint32_t>(linear % grid.x),
-          static_cast<std::uint32_t>(linear / grid.x % grid.y),
-          static_cast<std::uint32_t>(linear / grid.x / grid.y)};
 }
 
 bool LaunchState::take_block(std::uint64_t& linear) {
@@ -105,8 +98,8 @@ bool LaunchState::take_block(std::uint64_t& linear) {
 
 std::int64_t LaunchState::turn(const Worker& worker) const {
   constexpr std::uint64_t longest = 50'000;
-  // What the other host threads are about to run is not known yet: nobody may take much of the
-  // rest.
+  // What the other host threads are about to run is not known yet: nobody may
+  // take much of the rest.
   constexpr std::uint64_t turns_left = 16;
   const std::uint64_t most = setup_.options.max_instructions;
   if (most == 0) return longest;
@@ -139,18 +132,14 @@ void LaunchState::stop(LaunchEnd end, const std::string& message) {
   stop_.store(true);
 }
 
-void LaunchState::trap(Block& block, std::uint32_t warp, int lane, InstructionId id,
-                       TrapReason reason, const std::string& what) {
-  const std::string text =
-      fmt::format("{}: {}; {}", program().place(id), what, block.thread_name(warp, lane));
+void LaunchState::trap(const TrapPlace& place, const std::string& text) {
   const std::lock_guard lock(mutex_);
   // Of several threads that trap, the one of the first block is told.
-  if (end_ == LaunchEnd::complete ||
-      (end_ == LaunchEnd::trapped && block.linear() < message_block_)) {
+  if (end_ == LaunchEnd::complete || (end_ == LaunchEnd::trapped && place.block < message_block_)) {
     end_ = LaunchEnd::trapped;
     message_ = text;
-    message_block_ = block.linear();
-    trap_ = {reason, what, id, block.linear(), warp * kWarpSize + static_cast<std::uint32_t>(lane)};
+    message_block_ = place.block;
+    trap_ = place;
   }
   stop_.store(true);
 }

@@ -13,9 +13,7 @@
 #include <vector>
 
 #include "emulator/context.hpp"
-#include "emulator/launch.hpp"
-#include "emulator/memory_map.hpp"
-#include "emulator/program.hpp"
+#include "emulator/launch_setup.hpp"
 
 namespace tilescope::emulator {
 
@@ -32,7 +30,6 @@ struct BlockCounter {
   std::uint64_t active = 0;
 };
 
-class KernelHeap;
 class LaunchState;
 
 /// One host thread's own state.
@@ -47,21 +44,6 @@ struct Worker {
   std::uint64_t unreported_steps = 0;   ///< not yet added to the launch's count
 };
 
-/// What a launch needs to know of the machine it runs on.
-struct LaunchSetup {
-  const Program& program;
-  MemoryMap& memory;
-  Dim3 grid, block;
-  std::uint32_t dynamic_shared_bytes = 0;
-  std::vector<std::uint8_t> parameters;
-  std::uint32_t sm_count = 1;
-  std::uint64_t resident_blocks = 1;  ///< blocks that the GPU would hold at once
-  std::uint64_t grid_workspace = 0;   ///< device address that cooperative groups synchronise with
-  std::uint64_t grid_id = 0;
-  KernelHeap* heap = nullptr;
-  const LaunchOptions& options;
-};
-
 class LaunchState {
  public:
   explicit LaunchState(const LaunchSetup& setup);
@@ -70,7 +52,7 @@ class LaunchState {
   const Program& program() const { return setup_.program; }
   const LaunchInfo& info() const { return info_; }
   std::uint64_t block_count() const { return setup_.grid.count(); }
-  Dim3 block_index(std::uint64_t linear) const;
+  Dim3 block_index(std::uint64_t linear) const { return setup_.block_index(linear); }
   std::uint32_t frame_bytes() const { return frame_bytes_; }
   std::uint64_t local_stride() const { return local_stride_; }
   /// What the kernel's registers of a warp begin as, but for the block's index.
@@ -79,23 +61,23 @@ class LaunchState {
   }
   /// Fills the registers of the kernel's frame that depend on the block.
   void fill_block_specials(const CodeFunction& kernel, std::uint8_t* registers,
-                           const Block& block) const;
+                           std::uint64_t block) const;
   /// Fills all special registers of a called function's frame.
-  void fill_specials(const CodeFunction& function, std::uint8_t* registers, const Block& block,
+  void fill_specials(const CodeFunction& function, std::uint8_t* registers, std::uint64_t block,
                      std::uint32_t warp, std::uint64_t local_base) const;
 
   // --- progress, safe from several threads ---
   bool take_block(std::uint64_t& linear);
   bool stopped() const { return stop_.load(std::memory_order_relaxed); }
-  /// Warp instructions that a warp may run before the next one has its turn: fewer near the limit.
+  /// Warp instructions that a warp may run before the next one has its turn:
+  /// fewer near the limit.
   std::int64_t turn(const Worker& worker) const;
   /// A host thread that has run more than so many reports them with `count`.
   std::uint64_t report_after() const { return report_after_; }
-  /// Adds to the count of instructions; stops the launch when the budget is spent or it was
-  /// cancelled.
+  /// Adds to the count of instructions; stops the launch when the budget is
+  /// spent or it was cancelled.
   void count(Worker& worker);
-  void trap(Block& block, std::uint32_t warp, int lane, InstructionId id, TrapReason reason,
-            const std::string& what);
+  void trap(const TrapPlace& place, const std::string& text);
   void stop(LaunchEnd end, const std::string& message);
   /// Will `record` keep the text of this one?
   bool wants_text(const FaultRecord& fault);
@@ -116,8 +98,6 @@ class LaunchState {
   LaunchSummary finish(double seconds);
 
  private:
-  void fill(const SpecialUse& use, std::uint8_t* registers, std::uint32_t warp, const Block* block,
-            std::uint64_t local_base) const;
   void flush_prints(bool all);
 
   LaunchSetup setup_;

@@ -2,9 +2,6 @@
 
 #include <cstring>
 
-#include "emulator/block.hpp"
-#include "emulator/launch_state.hpp"
-
 namespace tilescope::emulator {
 
 using ptx::SpecialRegister;
@@ -63,32 +60,31 @@ bool names_reserved_shared(SpecialRegister special) {
 
 namespace {
 
-std::uint64_t shared_memory_value(const LaunchState& launch, SpecialRegister special,
-                                  std::uint64_t number) {
+std::uint64_t shared_memory_value(const LaunchSetup& setup, const LaunchInfo& info,
+                                  SpecialRegister special, std::uint64_t number) {
   switch (special) {
     case SpecialRegister::total_smem_size:
     case SpecialRegister::aggr_smem_size:
-      return launch.info().shared_bytes;
+      return info.shared_bytes;
     case SpecialRegister::reserved_smem_offset_begin:
-      return launch.info().shared_bytes - kReservedSharedBytes;
+      return info.shared_bytes - kReservedSharedBytes;
     case SpecialRegister::reserved_smem_offset_end:
-      return launch.info().shared_bytes;
+      return info.shared_bytes;
     case SpecialRegister::reserved_smem_offset_cap:
       return kReservedSharedBytes;
     // Two parts; the second is what cooperative groups wider than a warp meet in.
     case SpecialRegister::reserved_smem_offset:
-      return launch.info().shared_bytes - kReservedSharedBytes / (number == 0 ? 1 : 2);
+      return info.shared_bytes - kReservedSharedBytes / (number == 0 ? 1 : 2);
     case SpecialRegister::dynamic_smem_size:
-      return launch.setup().dynamic_shared_bytes;
+      return setup.dynamic_shared_bytes;
     default:
       return 0;
   }
 }
 
-std::uint64_t value(const LaunchState& launch, SpecialRegister special, std::uint64_t number,
-                    std::uint32_t warp, std::uint32_t lane, const Block* block,
-                    std::uint64_t local_base) {
-  const LaunchSetup& setup = launch.setup();
+std::uint64_t value(const LaunchSetup& setup, const LaunchInfo& info, SpecialRegister special,
+                    std::uint64_t number, std::uint32_t warp, std::uint32_t lane,
+                    std::uint64_t block, std::uint64_t local_base) {
   const Dim3& size = setup.block;
   const std::uint32_t thread = warp * kWarpSize + lane;
   switch (special) {
@@ -108,13 +104,13 @@ std::uint64_t value(const LaunchState& launch, SpecialRegister special, std::uin
       return size.z;
     case SpecialRegister::ctaid_x:
     case SpecialRegister::clusterid_x:
-      return block->index().x;
+      return setup.block_index(block).x;
     case SpecialRegister::ctaid_y:
     case SpecialRegister::clusterid_y:
-      return block->index().y;
+      return setup.block_index(block).y;
     case SpecialRegister::ctaid_z:
     case SpecialRegister::clusterid_z:
-      return block->index().z;
+      return setup.block_index(block).z;
     case SpecialRegister::nctaid_x:
     case SpecialRegister::nclusterid_x:
       return setup.grid.x;
@@ -135,9 +131,9 @@ std::uint64_t value(const LaunchState& launch, SpecialRegister special, std::uin
     case SpecialRegister::warpid:
       return warp;
     case SpecialRegister::nwarpid:
-      return launch.info().warps_per_block;
+      return info.warps_per_block;
     case SpecialRegister::smid:
-      return block->linear() % setup.sm_count;
+      return block % setup.sm_count;
     case SpecialRegister::nsmid:
       return setup.sm_count;
     case SpecialRegister::gridid:
@@ -156,17 +152,19 @@ std::uint64_t value(const LaunchState& launch, SpecialRegister special, std::uin
     case SpecialRegister::envreg:
       return number == 1 ? setup.grid_workspace >> 32 : number == 2 ? setup.grid_workspace : 0;
     default:
-      return shared_memory_value(launch, special, number);
+      return shared_memory_value(setup, info, special, number);
   }
 }
 
 }  // namespace
 
-void fill_special(const LaunchState& launch, const SpecialUse& use, std::uint8_t* registers,
-                  std::uint32_t warp, const Block* block, std::uint64_t local_base) {
+void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,
+                  std::uint8_t* registers, std::uint32_t warp, std::uint64_t block,
+                  std::uint64_t local_base) {
   std::uint8_t* at = registers + use.offset;
   for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
-    const std::uint64_t v = value(launch, use.special, use.addend, warp, lane, block, local_base);
+    const std::uint64_t v =
+        value(setup, info, use.special, use.addend, warp, lane, block, local_base);
     std::memcpy(at + lane * use.bytes, &v, use.bytes);
   }
 }

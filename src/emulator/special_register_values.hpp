@@ -3,29 +3,29 @@
 
 #include <cstdint>
 
-#include "emulator/program.hpp"
+#include "emulator/launch_setup.hpp"
 
 namespace tilescope::emulator {
-
-class Block;
-class LaunchState;
 
 /// Does the value differ between blocks? (Otherwise at most between warps.)
 bool depends_on_block(ptx::SpecialRegister special);
 
-/// Registers that change while a warp runs are read by an instruction of their own.
+/// Registers that change while a warp runs are read by an instruction of their
+/// own.
 bool is_counter(ptx::SpecialRegister special);
 
-/// The system's part of a block's shared memory, behind all that the program declares. A block has
-/// it only if its program asks where it is.
+/// The system's part of a block's shared memory, behind all that the program
+/// declares. A block has it only if its program asks where it is.
 inline constexpr std::uint32_t kReservedSharedBytes = 1024;
 bool names_reserved_shared(ptx::SpecialRegister special);
 
 /// Can the emulator give its value?
 bool is_known(ptx::SpecialRegister special);
 
-/// Writes the 32 lanes. `block` is only looked at where the value depends on it.
-void fill_special(const LaunchState& launch, const SpecialUse& use, std::uint8_t* registers,
-                  std::uint32_t warp, const Block* block, std::uint64_t local_base);
+/// Writes the 32 lanes. `block` is only looked at where the value depends on
+/// it.
+void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,
+                  std::uint8_t* registers, std::uint32_t warp, std::uint64_t block,
+                  std::uint64_t local_base);
 
 }  // namespace tilescope::emulator

@@ -19,8 +19,9 @@ std::uint8_t* lane_bytes(std::uint8_t* frame, const ParameterSlot& slot, int lan
   return frame + slot.offset + static_cast<unsigned>(lane) * slot.bytes;
 }
 
-/// Parameter storage is little-endian bytes per lane, and so is a register's lane (but for 128
-/// bits, whose halves lie apart). A predicate is one bit per lane.
+/// Parameter storage is little-endian bytes per lane, and so is a register's
+/// lane (but for 128 bits, whose halves lie apart). A predicate is one bit per
+/// lane.
 void copy_parameter(std::uint8_t* to_frame, const ParameterSlot& to, std::uint8_t* from_frame,
                     const ParameterSlot& from, LaneMask mask) {
   if (to.is_predicate() && from.is_predicate()) {
@@ -67,8 +68,8 @@ void Warp::arrive() {
   if (join.arrived == join.expected) resume(join);
 }
 
-/// After lanes below `join` are gone: joins that expect nobody vanish, and the first that has all
-/// it expects goes on.
+/// After lanes below `join` are gone: joins that expect nobody vanish, and the
+/// first that has all it expects goes on.
 void Warp::settle(Join* join) {
   while (join != nullptr && join->expected == 0) {
     Join* parent = join->parent;
@@ -115,8 +116,8 @@ void Warp::leave(Worker& worker, LaneMask mask) {
   block_->lanes_left();
 }
 
-/// Of the current path only the lanes `stays` go on with what it does; the others go to block
-/// `others`, where both meet again.
+/// Of the current path only the lanes `stays` go on with what it does; the
+/// others go to block `others`, where both meet again.
 void Warp::part(LaneMask stays, std::uint32_t others) {
   Path& path = paths_[current_];
   if (stays == path.mask) return;
@@ -155,7 +156,8 @@ void Warp::branch(const CodeBlock& block, LaneMask taken) {
     path.block = block.target;
     return;
   }
-  // Both sides run: the lanes that go back in a loop first, else those that fall through.
+  // Both sides run: the lanes that go back in a loop first, else those that
+  // fall through.
   Path other = path;
   path.mask = block.backward ? taken : not_taken;
   path.block = block.backward ? block.target : block.next;
@@ -198,7 +200,8 @@ void Warp::branch_indexed(Worker& worker, const CodeBlock& block, const Code& co
                                         .resume = block.reconverge,
                                         .expected = mask});
     }
-    // The current path takes the first way; a lane at the meeting point arrives when it is run.
+    // The current path takes the first way; a lane at the meeting point arrives
+    // when it is run.
     Path& current = paths_[current_];
     if (first) {
       current.mask = same;
@@ -224,8 +227,8 @@ bool Warp::call(Worker& worker, const CodeBlock& block, const Code& code, LaneMa
     return run_builtin(worker.context, code, call, mask);
   }
   if (call.target == kNone) return enter(worker, code, call, call.callee, mask, block.next);
-  // Through a pointer: lanes with the same target go together, the others call in a turn of their
-  // own (this block holds nothing but the call).
+  // Through a pointer: lanes with the same target go together, the others call
+  // in a turn of their own (this block holds nothing but the call).
   const std::uint64_t* targets = r64(worker.context, call.target);
   const std::uint64_t target = targets[std::countr_zero(mask)];
   LaneMask same = 0;
@@ -278,14 +281,15 @@ bool Warp::enter(Worker& worker, const Code& code, const CallCode& call, std::ui
   frame->depth = path.frame->depth + 1;
   if (frame->depth > kMostActivations || frame->local_top > block_->local_stride() ||
       !block_->take_frame(function.image.size())) {
-    launch.trap(*block_, index_, std::countr_zero(mask), code.id, TrapReason::call_depth,
-                "calls nested too deep (the limit is 2,048 activations and the thread's stack)");
+    block_->trap(index_, std::countr_zero(mask), code.id, TrapReason::call_depth,
+                 "calls nested too deep (the limit is 2,048 activations and "
+                 "the thread's stack)");
     return false;
   }
   frame->storage = allocate_aligned(function.image.size());
   frame->registers = frame->storage.get();
   std::memcpy(frame->registers, function.image.data(), function.image.size());
-  launch.fill_specials(function, frame->registers, *block_, index_, frame->local_base);
+  launch.fill_specials(function, frame->registers, block_->linear(), index_, frame->local_base);
   const std::size_t count = std::min(call.arguments.size(), function.parameters.size());
   for (std::size_t i = 0; i < count; ++i) {
     copy_parameter(frame->registers, function.parameters[i], path.frame->registers,

@@ -1,38 +1,15 @@
-// Basic blocks of a function, and where the lanes of a diverged warp meet again.
+// Cuts a function into basic blocks.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
+#include "ptx/basic_blocks.hpp"
 #include "ptx/module.hpp"
 
 namespace tilescope::ptx {
 
-struct BasicBlock {
-  std::uint32_t begin = 0;                ///< first instruction
-  std::uint32_t end = 0;                  ///< one past the last
-  std::vector<std::uint32_t> successors;  ///< blocks, without duplicates; fall-through first
-  /// The nearest block that every path from here to an exit passes; no_index when that is the end
-  /// of the function itself: lanes meet only by leaving. A loop without an exit counts as left
-  /// from its last block, so that lanes which part inside it still meet.
-  std::uint32_t immediate_post_dominator = no_index;
-  bool exits = false;  ///< a lane may leave the function from here (ret, exit, the end)
-};
-
-struct ControlFlow {
-  std::vector<BasicBlock> blocks;       ///< in the order of the text; block 0 is the entry
-  std::vector<std::uint32_t> block_of;  ///< instruction -> block
-
-  /// The instruction where lanes that part at `instruction` meet again, or no_index.
-  std::uint32_t reconvergence(std::uint32_t instruction) const {
-    const std::uint32_t block = blocks[block_of[instruction]].immediate_post_dominator;
-    return block == no_index ? no_index : blocks[block].begin;
-  }
-};
-
-/// Of a function with a body. A call falls through; a guarded exit or ret both leaves and falls
-/// through; brx.idx goes to every label of its table. A trap counts as going on: it ends the whole
-/// launch, so it must not keep the lanes that pass an assertion from meeting behind it.
+/// Of a function with a body. A call falls through; a guarded exit or ret both
+/// leaves and falls through; brx.idx goes to every label of its table. A trap
+/// counts as going on: it ends the whole launch, so it must not keep the lanes
+/// that pass an assertion from meeting behind it.
 ControlFlow build_control_flow(const Function& function);
 
 }  // namespace tilescope::ptx

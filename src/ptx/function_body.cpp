@@ -3,6 +3,7 @@
 #include "ptx/declaration.hpp"
 #include "ptx/function_header.hpp"
 #include "ptx/instruction_parser.hpp"
+#include "ptx/line_directives.hpp"
 #include "ptx/literal.hpp"
 #include "ptx/scopes.hpp"
 
@@ -45,7 +46,8 @@ class BodyParser {
     for (std::uint32_t i = 0; i < parameters.size(); ++i) {
       Parameter& parameter = parameters[i];
       if (parameter.name == "_") continue;
-      // The key must be text that stays: the name itself may get a suffix below.
+      // The key must be text that stays: the name itself may get a suffix
+      // below.
       parameter_names_.push_back(parameter.name);
       const std::string_view key = parameter_names_.back();
       NameEntry entry;
@@ -53,7 +55,9 @@ class BodyParser {
       entry.index = i;
       if (parameter.in_register) {
         if (parameter.vector != 1) {
-          fail(function_.line, "the parameter {} is a vector of registers, which is not supported",
+          fail(function_.line,
+               "the parameter {} is a vector of registers, which is not "
+               "supported",
                quoted(key));
         }
         entry.kind = NameEntry::Kind::reg;
@@ -70,8 +74,8 @@ class BodyParser {
     }
   }
 
-  /// Goes on behind the semicolon of the statement that failed. A brace on a later line belongs to
-  /// what follows.
+  /// Goes on behind the semicolon of the statement that failed. A brace on a
+  /// later line belongs to what follows.
   void skip_statement(std::uint32_t line) {
     while (context_.token().kind != Token::Kind::end) {
       if (context_.accept(';')) return;
@@ -113,7 +117,8 @@ class BodyParser {
     if (context_.accept(".branchtargets")) return parse_branch_targets(word);
     if (context_.accept(".calltargets")) return parse_call_targets(word);
     if (context_.accept(".callprototype")) {
-      // Parsed first: a name must not stand for what an error kept from being made.
+      // Parsed first: a name must not stand for what an error kept from being
+      // made.
       Prototype prototype = parse_prototype(context_, scopes_.unique(word.text));
       declare(word, NameEntry::Kind::prototype, function_.prototypes.size());
       function_.prototypes.push_back(std::move(prototype));
@@ -156,11 +161,11 @@ class BodyParser {
 
   void parse_directive() {
     const Token word = context_.lexer.next();
-    if (word.is(".loc")) return context_.lines.parse_loc(context_);
+    if (word.is(".loc")) return parse_loc(context_);
     if (word.is(".reg")) return parse_registers();
     if (word.is(".pragma")) return parse_pragma();
-    if (word.is(".file")) return context_.lines.parse_file(context_);
-    if (word.is(".section")) return context_.lines.parse_section(context_);
+    if (word.is(".file")) return parse_file(context_);
+    if (word.is(".section")) return parse_section(context_);
     const Space space = space_of(word.text.substr(1));
     switch (space) {
       case Space::global:
@@ -202,7 +207,8 @@ class BodyParser {
     do {
       const Token name = context_.expect_name("the name of a register");
       if (context_.accept('<')) {
-        // Not an expression: the bracket that follows would read as a comparison.
+        // Not an expression: the bracket that follows would read as a
+        // comparison.
         const Token count = context_.lexer.next();
         const auto number = parse_number(count.text);
         if (count.kind != Token::Kind::number || !number || number->literal != Literal::integer) {

@@ -1,10 +1,11 @@
-// .file, .loc and the strings that .loc names: from them every instruction gets its place.
+// What .file, .loc and the strings that .loc names say: from it every
+// instruction gets its place.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -12,34 +13,41 @@
 
 namespace tilescope::ptx {
 
-struct ParseContext;
-
 class LineTable {
  public:
   explicit LineTable(Module& module) : module_(module) {}
 
-  /// The directives, from behind their first word. Throw Failure.
-  void parse_file(ParseContext& context);
-  void parse_loc(ParseContext& context);
-  /// .debug_str gives names; every other section is passed over.
-  void parse_section(ParseContext& context);
-
-  /// The place of the next instruction: an index in Module::locations, or no_index.
-  std::uint32_t current() const { return current_; }
-  /// A function begins: what came before does not hold in it.
-  void reset() { current_ = no_index; }
-  /// After the whole text: writes the names of inlined functions into the locations.
-  void resolve_names();
-
- private:
+  struct Place {
+    std::uint32_t file, line, column;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
   /// Where in .debug_str a name begins: a label and a distance from it.
   struct NameAt {
     std::string_view label;
     std::uint64_t offset = 0;
     friend bool operator==(const NameAt&, const NameAt&) = default;
   };
+
+  void set_file(std::uint32_t index, std::string_view path) { module_.files[index] = path; }
+  /// The instructions that follow come from `place`; from the function at
+  /// `name` if that was inlined where `call` is.
+  void set(const Place& place, const NameAt& name, const std::optional<Place>& call);
+  void add_string_byte(char byte) { strings_ += byte; }
+  void add_string_label(std::string_view label) { labels_[label] = strings_.size(); }
+
+  /// The place of the next instruction: an index in Module::locations, or
+  /// no_index.
+  std::uint32_t current() const { return current_; }
+  /// A function begins: what came before does not hold in it.
+  void reset() { current_ = no_index; }
+  /// After the whole text: writes the names of inlined functions into the
+  /// locations.
+  void resolve_names();
+
+ private:
   struct Key {
-    std::uint32_t file, line, column, inlined_at;
+    Place place;
+    std::uint32_t inlined_at;
     NameAt name;
     friend bool operator==(const Key&, const Key&) = default;
   };
@@ -48,14 +56,14 @@ class LineTable {
   };
 
   std::uint32_t intern(const Key& key);
-  void parse_names(ParseContext& context);
   std::string name_at(const NameAt& name) const;
 
   Module& module_;
   std::uint32_t current_ = no_index;
   std::unordered_map<Key, std::uint32_t, KeyHash> known_;
   std::vector<NameAt> names_;  ///< by location
-  /// The latest location at each (file, line, column), inlined or not: what inlined_at refers to.
+  /// The latest location at each (file, line, column), inlined or not: what
+  /// inlined_at refers to.
   std::unordered_map<Key, std::uint32_t, KeyHash> latest_;
   std::string strings_;  ///< the bytes of .debug_str
   std::unordered_map<std::string_view, std::size_t> labels_;

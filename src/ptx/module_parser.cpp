@@ -5,6 +5,7 @@
 #include "ptx/declaration.hpp"
 #include "ptx/function_body.hpp"
 #include "ptx/function_header.hpp"
+#include "ptx/line_directives.hpp"
 #include "ptx/parse_context.hpp"
 
 namespace tilescope::ptx {
@@ -39,7 +40,8 @@ class ModuleParser {
   }
 
  private:
-  /// Goes on behind the next semicolon or the next body that is outside of all braces.
+  /// Goes on behind the next semicolon or the next body that is outside of all
+  /// braces.
   void skip_directive() {
     int depth = 0;
     while (context_.token().kind != Token::Kind::end) {
@@ -62,9 +64,9 @@ class ModuleParser {
     if (word.is(".version")) return parse_version();
     if (word.is(".target")) return parse_target();
     if (word.is(".address_size")) return parse_address_size();
-    if (word.is(".file")) return context_.lines.parse_file(context_);
-    if (word.is(".loc")) return context_.lines.parse_loc(context_);
-    if (word.is(".section")) return context_.lines.parse_section(context_);
+    if (word.is(".file")) return parse_file(context_);
+    if (word.is(".loc")) return parse_loc(context_);
+    if (word.is(".section")) return parse_section(context_);
     if (word.is(".pragma")) return parse_pragma();
     if (word.is(".alias")) return parse_alias();
     if (word.is(".extern")) return parse_linked(Linkage::external);
@@ -141,8 +143,8 @@ class ModuleParser {
         space != Space::local && space != Space::texture) {
       fail(word.line, "the directive {} is not known in a module", quoted(word.text));
     }
-    // Initialisers are noted with the index that a new variable gets; a definition of one that was
-    // declared before takes the earlier index.
+    // Initialisers are noted with the index that a new variable gets; a
+    // definition of one that was declared before takes the earlier index.
     const std::size_t pending = context_.relocations.size();
     auto declared = parse_variables(context_, space, linkage, no_index, 0);
     std::vector<std::uint32_t> indices;

@@ -1,5 +1,4 @@
-#include "emulator/warp.hpp"
-
+// A warp from its start to its end: how its paths run.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -7,6 +6,7 @@
 
 #include "emulator/block.hpp"
 #include "emulator/launch_state.hpp"
+#include "emulator/warp.hpp"
 
 namespace tilescope::emulator {
 namespace {
@@ -251,8 +251,7 @@ std::optional<Stop> Warp::end_block(Worker& worker, const CodeBlock& block, cons
       if (all) return Stop::blocked;
       break;
     case BlockEnd::trap:
-      block_->launch().trap(*block_, index_, std::countr_zero(on), code.id, TrapReason::trap,
-                            "trap");
+      block_->trap(index_, std::countr_zero(on), code.id, TrapReason::trap, "trap");
       return Stop::aborted;
     case BlockEnd::yield:
       paths_[current_].block = block.next;

@@ -1,0 +1,14 @@
+// .file, .loc and .section.
+#pragma once
+
+#include "ptx/parse_context.hpp"
+
+namespace tilescope::ptx {
+
+/// The directives, from behind their first word. Throw Failure.
+void parse_file(ParseContext& context);
+void parse_loc(ParseContext& context);
+/// .debug_str gives names; every other section is passed over.
+void parse_section(ParseContext& context);
+
+}  // namespace tilescope::ptx
