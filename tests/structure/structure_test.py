@@ -170,6 +170,38 @@ class Circles(unittest.TestCase):
         self.assertEqual(circles(inclusions(os.path.dirname, texts)), set())
 
 
+class Opcodes(unittest.TestCase):
+    """An instruction is one row of the list and one function: nobody else keeps a list of them."""
+
+    # Their code differs from one operation to the next: lane kernels, and what is known of addresses.
+    NAMED_IN = ("src/emulator/lanes/", "src/observe/address_values.cpp",
+                "src/emulator/instructions/decode_move.cpp")
+
+    def rows(self):
+        """(enumerator, spelling, decoder) of each."""
+        return re.findall(r'^OPCODE\((\w+), "([^"]+)", "[^"]*",\s+(\w+),', read("src/ptx/opcodes.def"),
+                          re.M)
+
+    def test_the_list_is_read_right(self):
+        rows = self.rows()
+        self.assertEqual(len(rows), read("src/ptx/opcodes.def").count("\nOPCODE("))
+        self.assertIn(("and_", "and", "logic"), rows)
+        self.assertEqual(len({spelling for _, spelling, _ in rows}), len(rows))
+
+    def test_a_row_has_one_decoder(self):
+        texts = [read(path) for path in files("src/emulator", ".cpp")]
+        for decoder in {decoder for _, _, decoder in self.rows()}:
+            defined = re.compile(rf"^(bool decode_{decoder}\(|TILESCOPE_VIDEO\({decoder},)", re.M)
+            found = sum(len(defined.findall(text)) for text in texts)
+            self.assertEqual(found, 1, f"decode_{decoder}")
+
+    def test_facts_stand_in_the_row(self):
+        for path in files("src", (".hpp", ".cpp")):
+            if not path.startswith(self.NAMED_IN):
+                named = set(re.findall(r"\bOpcode::(\w+)", read(path))) - {"unknown", "count_"}
+                self.assertEqual(named, set(), f"{path} names operations")
+
+
 class Files(unittest.TestCase):
     def test_none_is_too_long(self):
         for folder in OWN_SOURCES:
