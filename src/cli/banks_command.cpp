@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 #include <tilescope/gpu/banks.hpp>
 
 #include "cli/access_options.hpp"
@@ -22,18 +21,10 @@ struct BanksCommand {
       asked.columns = static_cast<int>(std::min<std::int64_t>(access.columns, 1 << 21));
     }
     gpu::require_bank_matrix(asked);
-    if (access.expression.empty()) {
-      options.finish("banks", report::banks_text(asked), report::banks_steps(asked),
-                     report::banks_json(asked));
-      return 0;
-    }
+    if (access.expression.empty()) return options.finish(report::banks_page(asked));
     gpu::AccessQuestion question = access.question(matrix.banks);
     if (question.columns > 0) question.columns += matrix.padding;
-    const gpu::AccessAnswer answer = gpu::analyse_access(question);
-    options.finish("banks", report::bank_access_text(question, answer),
-                   report::access_steps(question, answer, true),
-                   report::access_json(question, answer));
-    return 0;
+    return options.finish(report::bank_access_page(question, gpu::analyse_access(question)));
   }
 };
 

@@ -8,7 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/target_arguments.hpp"
 #include "report/findings_report.hpp"
-#include "report/wrap.hpp"
+#include "report/text/wrap.hpp"
 
 namespace tilescope::cli {
 namespace {

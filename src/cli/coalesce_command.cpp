@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <tilescope/error.hpp>
 
 #include "cli/access_options.hpp"
@@ -70,11 +69,8 @@ void register_coalesce(CLI::App& app, std::function<int()>& run) {
   sub->callback([command, &run] {
     run = [command] {
       const gpu::AccessQuestion question = command->access.question(32);
-      const gpu::AccessAnswer answer = gpu::analyse_access(question);
-      command->options.finish("coalesce", report::coalescing_text(question, answer),
-                              report::access_steps(question, answer, false),
-                              report::access_json(question, answer));
-      return 0;
+      return command->options.finish(
+          report::coalescing_page(question, gpu::analyse_access(question)));
     };
   });
 }

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <tilescope/device.hpp>
 #include <tilescope/gpu/gpu_table.hpp>
 
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "compile/compiler.hpp"
 #include "report/device_report.hpp"
 #include "report/gpu_report.hpp"
@@ -17,54 +17,32 @@ struct DevicesCommand {
   bool all = false;
 
   int run() const {
-    if (!gpu.empty()) return run_gpu();
-    if (all) return run_all();
-    return run_present();
-  }
-
-  int run_gpu() const {
-    const gpu::Gpu found = gpu::find_gpu(gpu);
-    if (json != "-") print(report::gpu_text(found));
-    write_json({{"version", 1}, {"command", "devices"}, {"gpus", {report::gpu_json(found)}}}, json);
+    show(!gpu.empty() ? report::gpu_page(gpu::find_gpu(gpu))
+         : all        ? report::gpu_table_page(gpu::gpu_table())
+                      : present(),
+         json);
     return 0;
   }
 
-  int run_all() const {
-    if (json != "-") print(report::gpu_table_text(gpu::gpu_table()));
-    nlohmann::json gpus = nlohmann::json::array();
-    for (const gpu::Gpu& known : gpu::gpu_table()) gpus.push_back(report::gpu_json(known));
-    write_json({{"version", 1}, {"command", "devices"}, {"gpus", std::move(gpus)}}, json);
-    return 0;
-  }
-
-  int run_present() const {
+  static report::Page present() {
+    report::Page page("devices");
     std::string why;
     const std::vector<DeviceProperties> found = cuda_devices(&why);
     const DeviceProperties cpu = Device::open("cpu")->properties();
     const std::string compiler = compile::compiler_description();
-    if (json != "-") {
-      std::string text;
-      for (std::size_t i = 0; i < found.size(); ++i) {
-        text += report::device_text(fmt::format("cuda:{}", i), found[i]);
-      }
-      if (found.empty()) text += fmt::format("cuda: {}\n", why);
-      text += report::device_text("cpu", cpu);
-      text +=
-          fmt::format("NVRTC: {}\n", compiler.empty() ? "not found; run tools/setup.sh" : compiler);
-      print(text);
-    }
-    nlohmann::json devices = nlohmann::json::array();
+    report::List devices;
     for (std::size_t i = 0; i < found.size(); ++i) {
-      devices.push_back(report::device_json(fmt::format("cuda:{}", i), found[i]));
+      devices.push_back(report::device_record(fmt::format("cuda:{}", i), found[i]));
+      report::add_device(page, fmt::format("cuda:{}", i), found[i]);
     }
-    devices.push_back(report::device_json("cpu", cpu));
-    write_json({{"version", 1},
-                {"command", "devices"},
-                {"devices", std::move(devices)},
-                {"why_no_cuda", found.empty() ? nlohmann::json(why) : nlohmann::json()},
-                {"nvrtc", compiler}},
-               json);
-    return 0;
+    devices.push_back(report::device_record("cpu", cpu));
+    page.data = {{"devices", std::move(devices)},
+                 {"why_no_cuda", found.empty() ? report::Value(why) : report::Value()},
+                 {"nvrtc", compiler}};
+    if (found.empty()) page.say("cuda: {why_no_cuda}");
+    report::add_device(page, "cpu", cpu);
+    page.say(compiler.empty() ? "NVRTC: not found; run tools/setup.sh" : "NVRTC: {nvrtc}");
+    return page;
   }
 };
 

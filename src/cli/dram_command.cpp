@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <tilescope/error.hpp>
 
 #include "cli/command.hpp"
@@ -41,8 +40,7 @@ struct DramCommand {
     if ((prefetch_given->count() > 0) != (array_given->count() > 0)) {
       throw Error(ErrorKind::usage, "--prefetch and --array-ns belong together");
     }
-    options.finish("dram", report::dram_text(c), report::dram_steps(c), report::dram_json(c));
-    return 0;
+    return options.finish(report::dram_page(c));
   }
 };
 

@@ -14,7 +14,7 @@
 #include "report/device_report.hpp"
 #include "report/lanes_report.hpp"
 #include "report/phases_report.hpp"
-#include "report/wrap.hpp"
+#include "report/text/wrap.hpp"
 
 namespace tilescope::cli {
 namespace {

@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <tilescope/device.hpp>
 
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
 #include "cli/problem_arguments.hpp"
+#include "cli/show.hpp"
 #include "inspect/open_device.hpp"
 #include "inspect/rung_subject.hpp"
 #include "measure/ladder.hpp"
@@ -26,11 +26,13 @@ struct LadderCommand {
   bool list = false, profile = false;
 
   int run() const {
+    if (list) {
+      show(operation.empty() ? report::operation_list_page() : rung_list(), json);
+      return 0;
+    }
     if (operation.empty()) {
-      if (list) return print_operations();
       throw Error(ErrorKind::usage, "OPERATION is required; tilescope ladder --list shows them");
     }
-    if (list) return print_list(*operations::make_operation(operation, smallest(problem)));
     const std::shared_ptr<Device> opened = inspect::open_for_kernels(device);
     const bool counted = opened->kind() == DeviceKind::emulated;
     const auto made = operations::make_operation(
@@ -60,16 +62,9 @@ struct LadderCommand {
                         .cancel = CancelScope::flag()});
     if (profile && !counted) add_counts(*made, names, results);
     progress.erase();
-    if (json != "-") {
-      const report::Yardsticks sticks = report::yardsticks(results);
-      std::string text = report::ladder_head(context);
-      for (const measure::RungResult& result : results) {
-        text += report::ladder_row(result, context, sticks);
-      }
-      text += report::ladder_foot(results, context);
-      print(profile ? text + report::profile_table(results) : text);
-    }
-    write_json(report::ladder_json(context, results), json);
+    report::Page page = report::ladder_page(context, results);
+    if (profile) report::add_profile(page, results);
+    show(page, json);
     if (CancelScope::cancelled()) {
       note("tilescope: interrupted; the rungs above are complete");
       return CancelScope::exit_code();
@@ -98,40 +93,10 @@ struct LadderCommand {
     return {.size = 1, .precision = problem.precision};
   }
 
-  int print_operations() const {
-    std::string text;
-    nlohmann::json all = nlohmann::json::array();
-    for (const operations::RegisteredOperation& known : operations::registered_operations()) {
-      text += fmt::format("{:<12} {}\n", known.name, known.summary);
-      all.push_back({{"name", known.name}, {"summary", known.summary}});
-    }
-    if (json != "-") print(text);
-    write_json({{"version", 1}, {"command", "ladder"}, {"operations", std::move(all)}}, json);
-    return 0;
-  }
-
-  int print_list(const operations::Operation& made) const {
-    std::size_t width = 44;
-    for (const operations::VariantInfo& variant : made.variants()) {
-      width = std::max(width, variant.idea.size());
-    }
-    std::string text;
-    for (const operations::VariantInfo& variant : made.variants()) {
-      text += variant.source.empty() ? fmt::format("{:<24} {}\n", variant.name, variant.idea)
-                                     : fmt::format("{:<24} {:<{}} {}\n", variant.name, variant.idea,
-                                                   width, variant.source);
-    }
-    if (json != "-") print(text);
-    nlohmann::json rungs = nlohmann::json::array();
-    for (const operations::VariantInfo& variant : made.variants()) {
-      rungs.push_back({{"name", variant.name}, {"idea", variant.idea}, {"source", variant.source}});
-    }
-    write_json({{"version", 1},
-                {"command", "ladder"},
-                {"operation", operations::registered_operation(operation).name},
-                {"rungs", std::move(rungs)}},
-               json);
-    return 0;
+  report::Page rung_list() const {
+    return report::rung_list_page(
+        operations::registered_operation(operation).name,
+        operations::make_operation(operation, smallest(problem))->variants());
   }
 };
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "report/wrap.hpp"
+#include "report/text/wrap.hpp"
 
 namespace tilescope::cli {
 namespace {

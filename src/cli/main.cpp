@@ -17,7 +17,7 @@
 #include "base/text.hpp"
 #include "cli/argument_checks.hpp"
 #include "cli/command.hpp"
-#include "report/wrap.hpp"
+#include "report/text/wrap.hpp"
 
 namespace {
 

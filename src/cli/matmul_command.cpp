@@ -19,7 +19,7 @@
 #include "cli/matmul_inputs.hpp"
 #include "io/resumable_npy.hpp"
 #include "operations/gemm/dispatch/gemm_variants.hpp"
-#include "report/wrap.hpp"
+#include "report/text/wrap.hpp"
 #include "transfer/out_of_core.hpp"
 #include "transfer/tile_kernel.hpp"
 

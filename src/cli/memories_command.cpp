@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <tilescope/device.hpp>
 #include <tilescope/gpu/memories.hpp>
 
@@ -17,32 +16,14 @@ struct MemoriesCommand {
   std::string device;
 
   int run() const {
-    std::string machine;
-    std::vector<gpu::LevelCost> costs;
-    report::Steps steps;
     if (device.empty()) {
       const gpu::Gpu gpu = options.gpu();
-      machine = gpu.properties.name;
-      costs = gpu::level_costs(gpu);
-    } else {
-      const std::shared_ptr<Device> opened = Device::open(device);
-      machine = fmt::format("{} ({})", opened->properties().name, opened->id());
-      costs = measure::measure_levels(*opened);
+      return options.finish(report::memories_page(gpu.properties.name, gpu::level_costs(gpu)));
     }
-    for (const gpu::LevelCost& cost : costs) {
-      if (cost.latency_cycles > 0.0 && cost.latency_ns > 0.0) {
-        steps.add(std::string(name_of(cost.level)),
-                  fmt::format("{:.1f} cycles / {:.3f} cycles a ns = {:.1f} ns ({})",
-                              cost.latency_cycles, cost.latency_cycles / cost.latency_ns,
-                              cost.latency_ns, cost.latency_source));
-      }
-      if (!cost.bandwidth_source.empty()) {
-        steps.add(fmt::format("{}, bandwidth", name_of(cost.level)), cost.bandwidth_source);
-      }
-    }
-    options.finish("memories", report::memories_text(machine, costs), steps,
-                   report::memories_json(machine, costs));
-    return 0;
+    const std::shared_ptr<Device> opened = Device::open(device);
+    return options.finish(
+        report::memories_page(fmt::format("{} ({})", opened->properties().name, opened->id()),
+                              measure::measure_levels(*opened)));
   }
 };
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <tilescope/error.hpp>
 #include <tilescope/gpu/occupancy.hpp>
 
@@ -22,33 +21,30 @@ struct OccupancyCommand {
 
   int run() const {
     const gpu::Gpu gpu = options.gpu();
-    gpu::BlockNeeds needs;
-    std::string what, note;
+    report::OccupancyContext context{
+        .kernel = {}, .note = {}, .needs = {}, .result = {}, .with_curves = !no_curves};
     if (question.what.empty()) {
       if (threads_given->count() == 0) {
         throw Error(ErrorKind::usage,
                     "say what: --threads N [--registers N] [--shared BYTES], OPERATION/VARIANT or "
                     "a .cu file");
       }
-      needs = {
+      context.needs = {
           .threads = question.threads, .registers_per_thread = registers, .shared_bytes = shared};
     } else {
       inspect::KernelQuestion asked = question;
       asked.dynamic_shared_bytes = shared;
       const inspect::KernelNeedsFound found = inspect::kernel_needs(asked, gpu);
-      needs = found.needs;
-      note = found.note;
-      what = question.what.ends_with(".cu") ? question.what + ", " + found.kernel : question.what;
+      context.needs = found.needs;
+      context.note = found.note;
+      context.kernel =
+          question.what.ends_with(".cu") ? question.what + ", " + found.kernel : question.what;
     }
-    const gpu::Occupancy result = gpu::occupancy(needs, gpu.properties, gpu.units);
-    if (result.blocks_per_sm == 0) throw Error(ErrorKind::usage, result.impossible);
-    std::string text = report::occupancy_text(what, needs, result, gpu);
-    if (!note.empty()) text += fmt::format("  Note: {}\n", note);
-    if (!no_curves) text += report::occupancy_curves(needs, gpu);
-    nlohmann::json json = report::occupancy_json(what, needs, result, gpu);
-    json["note"] = note;
-    options.finish("occupancy", text, report::occupancy_steps(needs, result, gpu), std::move(json));
-    return 0;
+    context.result = gpu::occupancy(context.needs, gpu.properties, gpu.units);
+    if (context.result.blocks_per_sm == 0) {
+      throw Error(ErrorKind::usage, context.result.impossible);
+    }
+    return options.finish(report::occupancy_page(context, gpu));
   }
 };
 

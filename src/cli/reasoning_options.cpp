@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <tilescope/error.hpp>
 
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 
 namespace tilescope::cli {
 
@@ -24,15 +24,10 @@ void ReasoningOptions::add_to(CLI::App& command, bool with_gpu) {
   add_json_option(command, json);
 }
 
-void ReasoningOptions::finish(std::string_view command, const std::string& text,
-                              const report::Steps& steps, nlohmann::json body) const {
-  if (json != "-") {
-    print(text + (show ? "\nStep by step:\n" + steps.text() : std::string()));
-  }
-  body["version"] = 1;
-  body["command"] = command;
-  if (show) body["steps"] = steps.lines();
-  write_json(body, json);
+int ReasoningOptions::finish(report::Page page) const {
+  page.with_steps = show;
+  cli::show(page, json);
+  return 0;
 }
 
 std::vector<std::int64_t> parse_numbers(const std::string& text, std::string_view option) {

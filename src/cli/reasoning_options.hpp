@@ -2,14 +2,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <tilescope/gpu/gpu_table.hpp>
 #include <tilescope/launch.hpp>
 #include <vector>
 
-#include "report/steps.hpp"
+#include "report/page/page.hpp"
 
 namespace tilescope::cli {
 
@@ -20,10 +19,8 @@ struct ReasoningOptions {
   void add_to(CLI::App& command, bool with_gpu = true);
   gpu::Gpu gpu() const { return gpu::find_gpu(gpu_name); }
 
-  /// Prints `text` with the steps, if they are wanted, unless JSON goes to standard output; then
-  /// writes `json_body` with version, command and steps added.
-  void finish(std::string_view command, const std::string& text, const report::Steps& steps,
-              nlohmann::json json_body) const;
+  /// Shows `page`, with its steps if they are asked for.
+  int finish(report::Page page) const;
 };
 
 /// "16,16" or "16x16x1" as extents; throws Error(usage) naming `option`.

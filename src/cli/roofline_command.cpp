@@ -49,9 +49,7 @@ struct RooflineCommand {
           ErrorKind::usage,
           "say what: OPERATION, --flops X --bytes X, --intensity X, or --results FILE.json");
     }
-    options.finish("roofline", report::roofline_text(context), report::roofline_steps(context),
-                   report::roofline_json(context));
-    return 0;
+    return options.finish(report::roofline_page(context));
   }
 
   report::RooflineContext machine() const {

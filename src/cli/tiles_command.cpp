@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <tilescope/error.hpp>
 #include <tilescope/gpu/tiles.hpp>
 
@@ -63,9 +62,7 @@ struct TilesCommand {
                                              registers, context.problem));
     }
     context.best = gpu::best_plan(context.plans, context.gpu.properties);
-    options.finish("tiles", report::tiles_text(context), report::tiles_steps(context),
-                   report::tiles_json(context));
-    return 0;
+    return options.finish(report::tiles_page(context));
   }
 };
 

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <tilescope/device.hpp>
 
 #include "base/format.hpp"
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "measure/link.hpp"
 #include "measure/pipelines.hpp"
 #include "report/transfer_report.hpp"
@@ -14,7 +14,6 @@
 namespace tilescope::cli {
 namespace {
 
-constexpr int timeline_width = 68;
 constexpr std::size_t most_segments = 65'536;
 
 struct TransferCommand {
@@ -54,14 +53,12 @@ struct TransferCommand {
       pipelines = measure::play_pipelines(
           {link_gbps * 1e9, memory_gbps * 1e9, {one_queue, one_copy_engine}}, count, part);
     }
-    if (json != "-") print_text(measured ? opened->id() : model_text(), rates, pipelines);
-    nlohmann::json result{{"version", 1},
-                          {"command", "transfer"},
-                          {"measured", measured},
-                          {"device", measured ? nlohmann::json(opened->id()) : nlohmann::json()},
-                          {"link", report::link_json(rates)},
-                          {"pipelines", report::pipeline_json(pipelines)}};
-    write_json(result, json);
+    show(report::transfer_page({.device = measured ? opened->id() : "",
+                                .where = measured ? opened->id() : model_text(),
+                                .samples = samples,
+                                .total_bytes = total},
+                               rates, pipelines),
+         json);
     return 0;
   }
 
@@ -82,24 +79,6 @@ struct TransferCommand {
         "played: link {:g} GB/s each way, memory {:g} GB/s,\n{}, {}", link_gbps, memory_gbps,
         one_queue ? "one queue per engine" : "a queue per stream",
         one_copy_engine ? "one copy engine for both directions" : "a copy engine each way");
-  }
-
-  void print_text(const std::string& where, const std::vector<measure::LinkRate>& rates,
-                  const std::vector<measure::PipelineResult>& pipelines) const {
-    std::string text;
-    if (!rates.empty()) {
-      text += fmt::format("Copies between host and {}, median of {}\n", where, samples);
-      text += report::link_table(rates) + '\n';
-    }
-    text += fmt::format("C = A + B over {}, {}\n", format_bytes(total), where);
-    text += report::pipeline_table(pipelines) +
-            "\nWhich engine was busy with which segment (its number's last digit):\n";
-    for (const measure::PipelineResult& result : pipelines) {
-      text += fmt::format("{}: {}, {}\n{}", transfer::name_of(result.form),
-                          transfer::idea_of(result.form), format_duration(result.total_ms * 1e-3),
-                          report::timeline(result, timeline_width));
-    }
-    print(text);
   }
 };
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <tilescope/device.hpp>
 #include <tilescope/tuning.hpp>
 
@@ -9,6 +8,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "operations/gemm/problem/gemm_problem.hpp"
 #include "operations/gemm/problem/shape_text.hpp"
 #include "report/tuning_report.hpp"
@@ -62,19 +62,16 @@ struct TuneCommand {
     std::vector<TunedMatmul> products = tuned_matmuls(&troubles);
     std::erase_if(products, [&](const TunedMatmul& one) { return !is_named(one.product); });
     for (const std::string& trouble : troubles) note("tilescope: note: " + trouble);
-    if (json != "-") print(report::tuned_list(products));
-    write_json({{"version", 1}, {"command", "tune"}, {"tuned", report::tuned_json(products)}},
-               json);
+    show(report::tuned_page(products), json);
     return 0;
   }
 
   int forget_all() const {
-    const std::size_t count =
-        forget_tuned_matmuls([&](const std::string& name) { return is_named(name); });
-    if (json != "-") {
-      print(fmt::format("{} {} forgotten\n", count, count == 1 ? "product" : "products"));
-    }
-    write_json({{"version", 1}, {"command", "tune"}, {"forgotten", count}}, json);
+    report::Page page("tune");
+    page.data.set("forgotten",
+                  forget_tuned_matmuls([&](const std::string& name) { return is_named(name); }));
+    page.say("{forgotten} product{forgotten:s} forgotten");
+    show(page, json);
     return 0;
   }
 
@@ -87,9 +84,11 @@ struct TuneCommand {
       note("tilescope: note: " + trouble);
     }
     if (precisions_.empty()) precisions_.push_back(Precision::automatic);
-    nlohmann::json reports = nlohmann::json::array();
+    report::Page page("tune");
+    page.data = {{"device", opened->id()}, {"device_name", opened->properties().name}};
+    page.data.list("products");
+    page.say("tune on {device} ({device_name})");
     bool wrong = false;
-    bool is_first = true;
     for (const Precision precision : precisions_) {
       for (const MatmulShape& shape : shapes_) {
         TuneReport report;
@@ -97,28 +96,18 @@ struct TuneCommand {
           report = tune_one(*opened, shape, precision);
         } catch (const Error&) {
           if (!CancelScope::cancelled()) throw;
+          show(page, json);
           note("tilescope: interrupted; the products above are kept");
           return CancelScope::exit_code();
         }
         for (const TuneCandidate& candidate : report.candidates) {
           wrong = wrong || candidate.verdict == TuneVerdict::wrong;
         }
-        if (json != "-") {
-          if (is_first) {
-            print(fmt::format("tune on {} ({})\n", opened->id(), opened->properties().name));
-          }
-          is_first = false;
-          print(report::tuning_table(report));
-        }
-        reports.push_back(report::tuning_json(report));
+        report::add_tuning(page, report);
+        show_so_far(page, json);
       }
     }
-    write_json({{"version", 1},
-                {"command", "tune"},
-                {"device", opened->id()},
-                {"device_name", opened->properties().name},
-                {"products", std::move(reports)}},
-               json);
+    show(page, json);
     return wrong ? static_cast<int>(ErrorKind::wrong_result) : 0;
   }
 

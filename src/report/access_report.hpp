@@ -1,20 +1,15 @@
-// One access analysed, for people and for programs.
+// What one warp's access costs, given as an expression.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-#include <string>
 #include <tilescope/gpu/access.hpp>
 
-#include "report/steps.hpp"
+#include "report/page/page.hpp"
 
 namespace tilescope::report {
 
 /// As global memory: coalesced or not, sectors, stride, waste, cure.
-std::string coalescing_text(const gpu::AccessQuestion& question, const gpu::AccessAnswer& answer);
+Page coalescing_page(const gpu::AccessQuestion& question, const gpu::AccessAnswer& answer);
 /// As shared memory: wavefronts, conflict degree, cure.
-std::string bank_access_text(const gpu::AccessQuestion& question, const gpu::AccessAnswer& answer);
-Steps access_steps(const gpu::AccessQuestion& question, const gpu::AccessAnswer& answer,
-                   bool shared);
-nlohmann::json access_json(const gpu::AccessQuestion& question, const gpu::AccessAnswer& answer);
+Page bank_access_page(const gpu::AccessQuestion& question, const gpu::AccessAnswer& answer);
 
 }  // namespace tilescope::report

@@ -5,110 +5,129 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/format.hpp"
-
 namespace tilescope::report {
 namespace {
 
-std::string sectors_line(std::string_view name, const SectorCounts& c) {
-  if (c.requests == 0) return {};
-  return fmt::format("  {:<17} {:>13} {:>13} {:>9.2f} {:>12} {:>9}\n", name,
-                     format_count(c.requests), format_count(c.sectors), c.per_request(),
-                     format_count(c.ideal_sectors),
-                     fmt::format("{:.0f}%", 100.0 * double(c.ideal_sectors) / double(c.sectors)));
+/// Rows of a name and a value; what is zero is left out.
+Table value_table() {
+  return {.columns = {{"", left, 38, "{name}"}, {"", right, 20, "{value}"}},
+          .rows = {},
+          .indent = 2,
+          .has_head = false};
 }
 
-std::string wavefronts_line(std::string_view name, const WavefrontCounts& c) {
-  if (c.requests == 0) return {};
-  return fmt::format("  {:<17} {:>13} {:>13} {:>9.2f} {:>12} {:>9}\n", name,
-                     format_count(c.requests), format_count(c.wavefronts),
-                     double(c.wavefronts) / double(c.requests), format_count(c.conflicts()),
-                     c.ways);
+void add_value(Table& table, std::string_view name, std::uint64_t value) {
+  if (value != 0) table.rows.push_back({{"name", name}, {"value", value}});
 }
 
-/// One more line, of which the name and value are given; nothing for zero.
-std::string plain_line(std::string_view name, std::uint64_t value) {
-  return value == 0 ? std::string() : fmt::format("  {:<38} {:>20}\n", name, format_count(value));
+void add_operations(Table& table, const OperationCounts& o) {
+  add_value(table, "FFMA (32-bit), threads", o.ffma);
+  add_value(table, "FADD and FMUL (32-bit), threads", o.fadd + o.fmul);
+  add_value(table, "DFMA (64-bit), threads", o.dfma);
+  add_value(table, "DADD and DMUL (64-bit), threads", o.dadd + o.dmul);
+  add_value(table, "HFMA (16-bit), threads", o.hfma);
+  add_value(table, "HADD and HMUL (16-bit), threads", o.hadd + o.hmul);
+  add_value(table, "special functions, threads", o.special);
+  add_value(table, "integer operations, threads", o.integer);
+  add_value(table, "floating-point operations", o.flops());
 }
 
-std::string operations_text(const OperationCounts& o) {
-  return plain_line("FFMA (32-bit), threads", o.ffma) +
-         plain_line("FADD and FMUL (32-bit), threads", o.fadd + o.fmul) +
-         plain_line("DFMA (64-bit), threads", o.dfma) +
-         plain_line("DADD and DMUL (64-bit), threads", o.dadd + o.dmul) +
-         plain_line("HFMA (16-bit), threads", o.hfma) +
-         plain_line("HADD and HMUL (16-bit), threads", o.hadd + o.hmul) +
-         plain_line("special functions, threads", o.special) +
-         plain_line("integer operations, threads", o.integer) +
-         plain_line("floating-point operations", o.flops());
+/// One row for each kind of access that there was.
+Table traffic_table(const char* unit, const char* fourth, const char* fifth) {
+  return {.columns = {{"", left, 17, "{name}"},
+                      {"requests", right, 13, "{requests}"},
+                      {unit, right, 13, "{units}"},
+                      {"per req.", right, 9, "{per_request:.2f}"},
+                      {fourth, right, 12, "{fourth}"},
+                      {fifth, right, 9, "{fifth}"}},
+          .rows = {},
+          .indent = 2};
+}
+
+void add_sectors(Table& table, std::string_view name, const SectorCounts& c) {
+  if (c.requests == 0) return;
+  table.rows.push_back(
+      {{"name", name},
+       {"requests", c.requests},
+       {"units", c.sectors},
+       {"per_request", c.per_request()},
+       {"fourth", c.ideal_sectors},
+       {"fifth", fmt::format("{:.0f}%", 100.0 * double(c.ideal_sectors) / double(c.sectors))}});
+}
+
+void add_wavefronts(Table& table, std::string_view name, const WavefrontCounts& c) {
+  if (c.requests == 0) return;
+  table.rows.push_back({{"name", name},
+                        {"requests", c.requests},
+                        {"units", c.wavefronts},
+                        {"per_request", double(c.wavefronts) / double(c.requests)},
+                        {"fourth", c.conflicts()},
+                        {"fifth", c.ways}});
+}
+
+void add_traffic(Page& page, Table table) {
+  if (table.rows.empty()) return;
+  page.gap();
+  page.add(std::move(table));
 }
 
 }  // namespace
 
-std::string short_count(std::uint64_t count) {
-  if (count < 100000) return fmt::format("{}", count);
-  constexpr std::string_view units = "kMGTPE";
-  double value = static_cast<double>(count) / 1000.0;
-  std::size_t unit = 0;
-  while (value >= 999.5 && unit + 1 < units.size()) {
-    value /= 1000.0;
-    ++unit;
+void add_totals(Page& page, const LaunchCounts& counts) {
+  const Counts& t = counts.totals;
+  Table values = value_table();
+  add_value(values, "warp instructions (of the PTX)", t.instructions);
+  if (t.instructions > 0) {
+    values.rows.push_back(
+        {{"name", "threads per instruction"},
+         {"value", fmt::format("{:.2f}", double(t.thread_instructions) / double(t.instructions))}});
   }
-  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-  return fmt::format("{:.{}f}{}", value, decimals, units[unit]);
+  add_operations(values, t.operations);
+  add_value(values, "barriers, warps", t.barriers);
+  if (t.branches > 0) {
+    const Record branches{{"divergent", t.divergent_branches},
+                          {"all", t.branches},
+                          {"share", double(t.divergent_branches) / double(t.branches)}};
+    values.rows.push_back({{"name", "branches, divergent"},
+                           {"value", branches.fill("{divergent} of {all} ({share:percent})")}});
+  }
+  page.add(std::move(values));
+  Table sectors = traffic_table("sectors", "ideal", "efficient");
+  add_sectors(sectors, "global loads", t.global_load);
+  add_sectors(sectors, "global stores", t.global_store);
+  add_sectors(sectors, "global atomics", t.global_atomic);
+  add_sectors(sectors, "global reductions", t.global_reduction);
+  add_sectors(sectors, "local loads", t.local_load);
+  add_sectors(sectors, "local stores", t.local_store);
+  add_traffic(page, std::move(sectors));
+  Table waves = traffic_table("wavefronts", "conflicts", "worst way");
+  add_wavefronts(waves, "shared loads", t.shared_load);
+  add_wavefronts(waves, "shared stores", t.shared_store);
+  add_wavefronts(waves, "shared atomics", t.shared_atomic);
+  add_wavefronts(waves, "cp.async writes", t.shared_async);
+  add_traffic(page, std::move(waves));
+  if (counts.footprint.empty()) return;
+  const Record bytes{{"read", counts.unique_bytes_read()},
+                     {"written", counts.unique_bytes_written()},
+                     {"compulsory", counts.compulsory_intensity()},
+                     {"requested", t.requested_intensity()}};
+  page.gap();
+  page.add(Text{bytes.fill("different bytes read {read}, written {written}") +
+                    (t.operations.flops() > 0
+                         ? bytes.fill("; FLOP/B {compulsory:.2f} (sectors: {requested:.2f})")
+                         : ""),
+                2, 2});
 }
 
-std::string totals_text(const LaunchCounts& counts) {
-  const Counts& t = counts.totals;
-  std::string text = plain_line("warp instructions (of the PTX)", t.instructions);
-  if (t.instructions > 0) {
-    text += fmt::format("  {:<38} {:>20.2f}\n", "threads per instruction",
-                        double(t.thread_instructions) / double(t.instructions));
-  }
-  text += operations_text(t.operations);
-  text += plain_line("barriers, warps", t.barriers);
-  if (t.branches > 0) {
-    text += fmt::format("  {:<38} {:>20}\n", "branches, divergent",
-                        fmt::format("{} of {} ({:.1f}%)", format_count(t.divergent_branches),
-                                    format_count(t.branches),
-                                    100.0 * double(t.divergent_branches) / double(t.branches)));
-  }
-  std::string sectors =
-      sectors_line("global loads", t.global_load) + sectors_line("global stores", t.global_store) +
-      sectors_line("global atomics", t.global_atomic) +
-      sectors_line("global reductions", t.global_reduction) +
-      sectors_line("local loads", t.local_load) + sectors_line("local stores", t.local_store);
-  if (!sectors.empty()) {
-    text += fmt::format("\n  {:<17} {:>13} {:>13} {:>9} {:>12} {:>9}\n", "", "requests", "sectors",
-                        "per req.", "ideal", "efficient") +
-            sectors;
-  }
-  std::string waves = wavefronts_line("shared loads", t.shared_load) +
-                      wavefronts_line("shared stores", t.shared_store) +
-                      wavefronts_line("shared atomics", t.shared_atomic) +
-                      wavefronts_line("cp.async writes", t.shared_async);
-  if (!waves.empty()) {
-    text += fmt::format("\n  {:<17} {:>13} {:>13} {:>9} {:>12} {:>9}\n", "", "requests",
-                        "wavefronts", "per req.", "conflicts", "worst way") +
-            waves;
-  }
-  if (!counts.footprint.empty()) {
-    text += fmt::format("\n  different bytes read {}, written {}",
-                        format_count(counts.unique_bytes_read()),
-                        format_count(counts.unique_bytes_written()));
-    if (t.operations.flops() > 0) {
-      text += fmt::format("; FLOP/B {:.2f} (sectors: {:.2f})", counts.compulsory_intensity(),
-                          t.requested_intensity());
-    }
-    text += '\n';
-  }
-  return text;
+Record counts_record(const Counts& counts) {
+  Record record;
+  for (const NamedCount& count : named_counts())
+    record.set(std::string(count.name), count.of(counts));
+  return record;
 }
 
 nlohmann::json counts_json(const Counts& counts) {
-  nlohmann::json json;
-  for (const NamedCount& count : named_counts()) json[std::string(count.name)] = count.of(counts);
-  return json;
+  return json_of(counts_record(counts));
 }
 
 }  // namespace tilescope::report

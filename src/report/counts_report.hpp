@@ -1,21 +1,25 @@
-// Counts of a launch as JSON and as the table of totals, in Nsight Compute's words.
+// Counts of a launch as values and as the table of totals, in Nsight Compute's words.
 #pragma once
 
-#include <cstdint>
-#include <nlohmann/json_fwd.hpp>
-#include <string>
+#include <tilescope/counts.hpp>
 
-#include "observe/count/counts.hpp"
+#include "report/json/json_renderer.hpp"
+#include "report/page/page.hpp"
+#include "report/text/text_renderer.hpp"
 
 namespace tilescope::report {
 
-/// A count in at most five columns: "12345", "123k", "1.23M".
-std::string short_count(std::uint64_t count);
-
 /// The totals, one quantity a line; what did not happen is left out.
-std::string totals_text(const LaunchCounts& counts);
+void add_totals(Page& page, const LaunchCounts& counts);
 
-/// The keys of one line or of the totals.
+inline std::string totals_text(const LaunchCounts& counts) {
+  Page page("explain");
+  add_totals(page, counts);
+  return render_text(page);
+}
+
+/// The values of one line or of the totals.
+Record counts_record(const Counts& counts);
 nlohmann::json counts_json(const Counts& counts);
 
 }  // namespace tilescope::report

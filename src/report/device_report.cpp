@@ -2,68 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
-#include "base/format.hpp"
-
 namespace tilescope::report {
-namespace {
 
-std::string extent(const Dim3& d) {
-  return fmt::format("{} x {} x {}", format_count(d.x), format_count(d.y), format_count(d.z));
-}
-
-}  // namespace
-
-std::string device_text(const std::string& id, const DeviceProperties& d) {
-  std::string text = fmt::format("{}: {}\n", id, d.name);
-  const auto line = [&text](std::string_view what, const std::string& value) {
-    text += fmt::format("  {:<38} {}\n", what, value);
-  };
-  if (d.compute_major == 0) {
-    line("Cores", format_count(d.sm_count));
-    line("Memory", format_bytes(d.global_bytes));
-    return text;
-  }
-  line("Compute capability", fmt::format("{}.{}", d.compute_major, d.compute_minor));
-  line("SMs", format_count(d.sm_count));
-  line("Warp size", format_count(d.warp_size));
-  line("Threads per block, at most", format_count(d.max_threads_per_block));
-  line("Block extents, at most", extent(d.max_block));
-  line("Grid extents, at most", extent(d.max_grid));
-  line("Threads per SM, at most", format_count(d.max_threads_per_sm));
-  line("Blocks per SM, at most", format_count(d.max_blocks_per_sm));
-  line("Registers per block / per SM", fmt::format("{} / {}", format_count(d.registers_per_block),
-                                                   format_count(d.registers_per_sm)));
-  line("Shared memory per block",
-       fmt::format("{}, {} by opting in", format_bytes(d.shared_bytes_per_block),
-                   format_bytes(d.shared_bytes_per_block_optin)));
-  line("Shared memory per SM", format_bytes(d.shared_bytes_per_sm));
-  line("Constant memory", format_bytes(d.constant_bytes));
-  line("L2 cache", format_bytes(d.l2_bytes));
-  line("Global memory", format_bytes(d.global_bytes));
-  line("Core clock", fmt::format("{:.0f} MHz", d.core_clock_khz / 1e3));
-  line("Memory clock, bus", fmt::format("{:.0f} MHz, {} bits", d.memory_clock_khz / 1e3,
-                                        format_count(d.memory_bus_bits)));
-  line("Peak FP32", d.peak_fp32() > 0 ? format_rate(d.peak_fp32(), "FLOP/s") : "not known");
-  line("Peak memory bandwidth",
-       d.peak_bandwidth() > 0 ? format_rate(d.peak_bandwidth(), "B/s") : "not known");
-  line("Copy engines", format_count(d.copy_engines));
-  line("Concurrent kernels", d.concurrent_kernels ? "yes" : "no");
-  line("Copies overlap kernels", d.copy_engines > 0 ? "yes" : "no");
-  return text;
-}
-
-nlohmann::json device_json(const std::string& id, const DeviceProperties& d) {
-  const auto extents = [](const Dim3& e) { return nlohmann::json{e.x, e.y, e.z}; };
+Record device_record(const std::string& id, const DeviceProperties& d) {
   return {{"id", id},
           {"name", d.name},
           {"compute_capability", fmt::format("{}.{}", d.compute_major, d.compute_minor)},
           {"sm_count", d.sm_count},
           {"warp_size", d.warp_size},
           {"max_threads_per_block", d.max_threads_per_block},
-          {"max_block", extents(d.max_block)},
-          {"max_grid", extents(d.max_grid)},
+          {"max_block", d.max_block},
+          {"max_grid", d.max_grid},
           {"max_threads_per_sm", d.max_threads_per_sm},
           {"max_blocks_per_sm", d.max_blocks_per_sm},
           {"registers_per_block", d.registers_per_block},
@@ -82,6 +31,41 @@ nlohmann::json device_json(const std::string& id, const DeviceProperties& d) {
           {"copy_engines", d.copy_engines},
           {"concurrent_kernels", d.concurrent_kernels},
           {"copies_overlap_kernels", d.copy_engines > 0}};
+}
+
+void add_device(Page& page, const std::string& id, const DeviceProperties& d) {
+  Record r = device_record(id, d);
+  r.let("core_mhz", d.core_clock_khz / 1e3).let("memory_mhz", d.memory_clock_khz / 1e3);
+  r.let("peak_fp32", known(d.peak_fp32())).let("peak_bandwidth", known(d.peak_bandwidth()));
+  page.add(Text{r.fill("{id}: {name}")});
+  page.facts(38);
+  if (d.compute_major == 0) {
+    page.fact("Cores", "{sm_count}", r);
+    page.fact("Memory", "{global_bytes}", r);
+    return;
+  }
+  page.fact("Compute capability", "{compute_capability}", r);
+  page.fact("SMs", "{sm_count}", r);
+  page.fact("Warp size", "{warp_size}", r);
+  page.fact("Threads per block, at most", "{max_threads_per_block}", r);
+  page.fact("Block extents, at most", "{max_block:extents}", r);
+  page.fact("Grid extents, at most", "{max_grid:extents}", r);
+  page.fact("Threads per SM, at most", "{max_threads_per_sm}", r);
+  page.fact("Blocks per SM, at most", "{max_blocks_per_sm}", r);
+  page.fact("Registers per block / per SM", "{registers_per_block} / {registers_per_sm}", r);
+  page.fact("Shared memory per block",
+            "{shared_bytes_per_block:bytes}, {shared_bytes_per_block_optin:bytes} by opting in", r);
+  page.fact("Shared memory per SM", "{shared_bytes_per_sm:bytes}", r);
+  page.fact("Constant memory", "{constant_bytes}", r);
+  page.fact("L2 cache", "{l2_bytes}", r);
+  page.fact("Global memory", "{global_bytes}", r);
+  page.fact("Core clock", "{core_mhz:.0f} MHz", r);
+  page.fact("Memory clock, bus", "{memory_mhz:.0f} MHz, {memory_bus_bits} bits", r);
+  page.fact("Peak FP32", "{peak_fp32:flops?not known}", r);
+  page.fact("Peak memory bandwidth", "{peak_bandwidth:rate?not known}", r);
+  page.fact("Copy engines", "{copy_engines}", r);
+  page.fact("Concurrent kernels", "{concurrent_kernels}", r);
+  page.fact("Copies overlap kernels", "{copies_overlap_kernels}", r);
 }
 
 }  // namespace tilescope::report

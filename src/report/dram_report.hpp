@@ -1,11 +1,10 @@
-// DRAM for people and for programs.
+// DRAM: bandwidth, bursts, banks, Little's law.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <tilescope/gpu/dram.hpp>
 
-#include "report/steps.hpp"
+#include "report/page/page.hpp"
 
 namespace tilescope::report {
 
@@ -26,8 +25,6 @@ struct DramContext {
   }
 };
 
-std::string dram_text(const DramContext& context);
-Steps dram_steps(const DramContext& context);
-nlohmann::json dram_json(const DramContext& context);
+Page dram_page(const DramContext& context);
 
 }  // namespace tilescope::report

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "report/text/wrap.hpp"
 #include "report/words/wording.hpp"
-#include "report/wrap.hpp"
 
 namespace tilescope::report {
 namespace {

@@ -1,17 +1,19 @@
-// The table of named GPUs, for people and for programs.
+// The table of named GPUs.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <span>
-#include <string>
 #include <tilescope/gpu/gpu_table.hpp>
+
+#include "report/page/page.hpp"
 
 namespace tilescope::report {
 
-/// One line a GPU.
-std::string gpu_table_text(std::span<const gpu::Gpu> table);
 /// Everything about one, with sources.
-std::string gpu_text(const gpu::Gpu& gpu);
-nlohmann::json gpu_json(const gpu::Gpu& gpu);
+Record gpu_record(const gpu::Gpu& gpu);
+
+/// `devices --gpu`: one of them on a page.
+Page gpu_page(const gpu::Gpu& gpu);
+/// `devices --all`: one line each.
+Page gpu_table_page(std::span<const gpu::Gpu> table);
 
 }  // namespace tilescope::report

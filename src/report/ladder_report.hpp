@@ -1,13 +1,13 @@
-// A climbed ladder as a table of 80 columns and as JSON.
+// A climbed ladder, and the list of its rungs.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <tilescope/device.hpp>
 #include <vector>
 
 #include "measure/ladder.hpp"
 #include "operations/rung/operation.hpp"
+#include "report/page/page.hpp"
 
 namespace tilescope::report {
 
@@ -21,25 +21,19 @@ struct LadderContext {
 };
 
 /// What the rungs are compared with: median times, 0 where there is none.
-struct Yardsticks {
+struct Baselines {
   double peer_ms = 0.0;  ///< the vendor's library
   double copy_ms = 0.0;  ///< the device's copy of as many bytes
 };
-Yardsticks yardsticks(const std::vector<measure::RungResult>& results);
+Baselines baselines(const std::vector<measure::RungResult>& results);
 
-/// The lines above the rows.
-std::string ladder_head(const LadderContext& context);
-/// One row: the rate in FLOP/s and the largest error, or for memory-bound work in B/s and against
-/// the copy. On an emulated device: requests to global memory and sectors a request, wavefronts and
-/// conflicts of shared memory, FFMA, and floating-point operations a requested byte.
-std::string ladder_row(const measure::RungResult& result, const LadderContext& context,
-                       const Yardsticks& yardsticks);
-/// What follows the rows: how many are ok, and the notes.
-std::string ladder_foot(const std::vector<measure::RungResult>& results,
-                        const LadderContext& context);
+/// One row a rung: the rate in FLOP/s and the largest error, or for memory-bound work in B/s and
+/// against the copy. On an emulated device: requests to global memory and sectors a request,
+/// wavefronts and conflicts of shared memory, FFMA, and floating-point operations a requested byte.
+Page ladder_page(const LadderContext& context, const std::vector<measure::RungResult>& results);
 
-/// Version 1: {"version", "command", "operation", "size", "device", "rungs": [...]}.
-nlohmann::json ladder_json(const LadderContext& context,
-                           const std::vector<measure::RungResult>& results);
+/// The operations that have a ladder.
+Page operation_list_page();
+Page rung_list_page(std::string_view operation, const std::vector<operations::VariantInfo>& rungs);
 
 }  // namespace tilescope::report

@@ -10,7 +10,7 @@
 #include <tilescope/error.hpp>
 
 #include "gpu/coalescing.hpp"
-#include "report/wrap.hpp"
+#include "report/text/wrap.hpp"
 
 namespace tilescope::report {
 namespace {

@@ -1,14 +1,14 @@
-// The kinds of memory and what they cost, for people and for programs.
+// The kinds of memory and what they cost.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <tilescope/gpu/memories.hpp>
 #include <vector>
 
+#include "report/page/page.hpp"
+
 namespace tilescope::report {
 
-std::string memories_text(const std::string& machine, const std::vector<gpu::LevelCost>& costs);
-nlohmann::json memories_json(const std::string& machine, const std::vector<gpu::LevelCost>& costs);
+Page memories_page(const std::string& machine, const std::vector<gpu::LevelCost>& costs);
 
 }  // namespace tilescope::report

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tilescope/error.hpp>
 
-#include "report/wrap.hpp"
+#include "report/text/wrap.hpp"
 
 namespace tilescope::report {
 namespace {

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-#include "base/format.hpp"
-#include "report/counts_report.hpp"
-
 namespace tilescope::report {
 namespace {
 
@@ -14,17 +11,18 @@ using measure::RungResult;
 
 constexpr double sector_bytes = 32.0;
 
-std::string percent(const SectorCounts& counts) {
-  if (counts.sectors == 0) return "-";
+/// Needed bytes over those of the sectors.
+Value efficiency(const SectorCounts& counts) {
+  if (counts.sectors == 0) return {};
   return fmt::format("{:.0f}%", 100.0 * double(counts.ideal_sectors) / double(counts.sectors));
 }
 
 // Bytes of the sectors, a second where there is a time.
-std::string traffic(const SectorCounts& counts, const RungResult& result) {
+Value traffic(const SectorCounts& counts, const RungResult& result) {
   const double bytes = sector_bytes * double(counts.sectors);
-  if (counts.sectors == 0) return "-";
-  if (!result.timing) return format_bytes(static_cast<std::uint64_t>(bytes));
-  return format_rate(bytes / (result.timing->median_ms() * 1e-3), "B/s");
+  if (counts.sectors == 0) return {};
+  return text_of(result.timing ? bytes / (result.timing->median_ms() * 1e-3) : bytes, {},
+                 result.timing ? "rate" : "bytes");
 }
 
 double weight(const RungResult& result, bool timed) {
@@ -34,7 +32,7 @@ double weight(const RungResult& result, bool timed) {
 
 }  // namespace
 
-std::string profile_table(const std::vector<RungResult>& results) {
+void add_profile(Page& page, const std::vector<RungResult>& results) {
   std::vector<const RungResult*> rows;
   for (const RungResult& result : results) {
     if (result.verdict == measure::Verdict::ok && (result.counts || result.timing) &&
@@ -50,33 +48,46 @@ std::string profile_table(const std::vector<RungResult>& results) {
   double total = 0.0;
   for (const RungResult* row : rows) total += weight(*row, timed);
 
-  std::string text = fmt::format("\nProfile\n{:<21} {:>5} {:>9} {:>6} {:>10} {:>10} {:>5} {:>5}\n",
-                                 "method", "calls", timed ? "time" : "warp in.", "share", "read",
-                                 "written", "ld.ef", "st.ef");
+  Table table{.columns = {{"method", left, 21, "{method}"},
+                          {"calls", right, 5, "{calls}"},
+                          timed ? Column{"time", right, 9, "{time_ms}"}
+                                : Column{"warp in.", right, 9, "{instructions:short}"},
+                          {"share", right, 6, "{share:percent}"},
+                          {"read", right, 10, "{read}"},
+                          {"written", right, 10, "{written}"},
+                          {"ld.ef", right, 5, "{load_efficiency}"},
+                          {"st.ef", right, 5, "{store_efficiency}"}},
+              .rows = {}};
+  Table serialised{.columns = {{"", left, 21, "{method}"}, {"", right, 25, "{conflicts}"}},
+                   .rows = {},
+                   .has_head = false};
   for (const RungResult* row : rows) {
     const Counts counts = row->counts.value_or(Counts{});
-    const std::string what =
-        timed ? format_duration(row->timing->median_ms() * 1e-3) : short_count(counts.instructions);
-    text += fmt::format("{:<21} {:>5} {:>9} {:>5.1f}% {:>10} {:>10} {:>5} {:>5}\n",
-                        row->variant.name, row->timing ? row->timing->samples_ms.size() : 1, what,
-                        total > 0.0 ? 100.0 * weight(*row, timed) / total : 0.0,
-                        traffic(counts.global_load, *row), traffic(counts.global_store, *row),
-                        percent(counts.global_load), percent(counts.global_store));
+    const Record record{{"method", row->variant.name},
+                        {"calls", row->timing ? row->timing->samples_ms.size() : 1},
+                        {"time_ms", row->timing ? Value(row->timing->median_ms()) : Value()},
+                        {"instructions", counts.instructions},
+                        {"share", total > 0.0 ? weight(*row, timed) / total : 0.0},
+                        {"read", traffic(counts.global_load, *row)},
+                        {"written", traffic(counts.global_store, *row)},
+                        {"load_efficiency", efficiency(counts.global_load)},
+                        {"store_efficiency", efficiency(counts.global_store)},
+                        {"conflicts", counts.shared().conflicts()}};
+    table.rows.push_back(record);
+    if (counts.shared().conflicts() > 0) serialised.rows.push_back(record);
   }
-  text += "\nserialised warps (turns of shared memory lost to bank conflicts)\n";
-  bool any = false;
-  for (const RungResult* row : rows) {
-    if (!row->counts || row->counts->shared().conflicts() == 0) continue;
-    any = true;
-    text += fmt::format("{:<21} {:>25}\n", row->variant.name,
-                        format_count(row->counts->shared().conflicts()));
-  }
-  if (!any) text += "  none\n";
-  return text + fmt::format(
-                    "read, written: sectors of global memory{}; ld.ef, st.ef: bytes that\n"
-                    "the threads wanted over bytes of the sectors{}\n",
-                    timed ? " over the time" : "",
-                    timed ? "; - where the run was too large\nto be counted by emulation too" : "");
+  page.gap();
+  page.say("Profile");
+  page.add(std::move(table));
+  page.gap();
+  page.say("serialised warps (turns of shared memory lost to bank conflicts)");
+  if (serialised.rows.empty()) page.say("none", 2);
+  page.add(std::move(serialised));
+  page.say(
+      fmt::format("read, written: sectors of global memory{}; ld.ef, st.ef: bytes that\n"
+                  "the threads wanted over bytes of the sectors{}",
+                  timed ? " over the time" : "",
+                  timed ? "; - where the run was too large\nto be counted by emulation too" : ""));
 }
 
 }  // namespace tilescope::report

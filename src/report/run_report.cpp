@@ -8,7 +8,7 @@
 #include "inspect/array_values.hpp"
 #include "inspect/scalar_value.hpp"
 #include "report/device_report.hpp"
-#include "report/wrap.hpp"
+#include "report/text/wrap.hpp"
 
 namespace tilescope::report {
 namespace {

@@ -56,14 +56,6 @@ std::uint32_t SourceTexts::line_count(const std::string& file) {
   return static_cast<std::uint32_t>(lines(file).size());
 }
 
-std::string clipped(std::string_view text, std::size_t width) {
-  if (text.size() <= width) return std::string(text);
-  std::size_t end = width - 2;
-  // Never through the middle of a UTF-8 character.
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return std::string(text.substr(0, end)) + "..";
-}
-
 std::string_view file_name(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);

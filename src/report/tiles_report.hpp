@@ -1,14 +1,12 @@
-// The tile planner for people and for programs.
+// The tile planner.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <string>
 #include <tilescope/gpu/gpu_table.hpp>
 #include <tilescope/gpu/tiles.hpp>
 #include <vector>
 
-#include "report/steps.hpp"
+#include "report/page/page.hpp"
 
 namespace tilescope::report {
 
@@ -19,8 +17,6 @@ struct TilesContext {
   std::optional<std::size_t> best;
 };
 
-std::string tiles_text(const TilesContext& context);
-Steps tiles_steps(const TilesContext& context);
-nlohmann::json tiles_json(const TilesContext& context);
+Page tiles_page(const TilesContext& context);
 
 }  // namespace tilescope::report

@@ -4,86 +4,79 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
-
-#include "base/format.hpp"
 
 namespace tilescope::report {
 namespace {
 
-using measure::Direction;
-using measure::HostMemory;
 using measure::LinkRate;
 using measure::PipelineResult;
 
-constexpr std::pair<HostMemory, Direction> rate_columns[] = {
-    {HostMemory::pageable, Direction::to_device},
-    {HostMemory::pageable, Direction::to_host},
-    {HostMemory::pinned, Direction::to_device},
-    {HostMemory::pinned, Direction::to_host},
-    {HostMemory::pinned, Direction::both}};
-
-double rate_of(const std::vector<LinkRate>& rates, std::size_t bytes,
-               const std::pair<HostMemory, Direction>& column) {
+List link_list(const std::vector<LinkRate>& rates) {
+  List list;
   for (const LinkRate& rate : rates) {
-    if (rate.bytes == bytes && rate.memory == column.first && rate.direction == column.second) {
-      return rate.bytes_per_second();
-    }
-  }
-  return 0.0;
-}
-
-}  // namespace
-
-std::string link_table(const std::vector<LinkRate>& rates) {
-  std::vector<std::size_t> sizes;
-  double best = 0.0;
-  for (const LinkRate& rate : rates) {
-    if (sizes.empty() || sizes.back() != rate.bytes) sizes.push_back(rate.bytes);
-    best = std::max(best, rate.bytes_per_second());
-  }
-  std::string text =
-      fmt::format("{:>9}  {:^19}  {:^30}\n{:>9}  {:>9} {:>9}  {:>9} {:>9} {:>10}\n", "GB/s",
-                  "pageable", "pinned", "size", "up", "down", "up", "down", "both");
-  constexpr double bar_width = 16.0;
-  for (const std::size_t size : sizes) {
-    text += fmt::format("{:>9} ", format_bytes(size));
-    for (const auto& column : rate_columns) {
-      const double rate = rate_of(rates, size, column);
-      text += fmt::format(" {:>9}", rate > 0.0 ? fmt::format("{:.2f}", rate * 1e-9) : "-");
-    }
-    const double drawn = rate_of(rates, size, rate_columns[2]);
-    text += "  " + std::string(best > 0.0 ? std::lround(bar_width * drawn / best) : 0, '#') + '\n';
-  }
-  return text;
-}
-
-nlohmann::json link_json(const std::vector<LinkRate>& rates) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const LinkRate& rate : rates) {
-    list.push_back({{"memory", measure::name_of(rate.memory)},
-                    {"direction", measure::name_of(rate.direction)},
-                    {"bytes", rate.bytes},
-                    {"median_ms", rate.median_ms},
-                    {"bytes_per_second", rate.bytes_per_second()}});
+    list.push_back(Record{{"memory", measure::name_of(rate.memory)},
+                          {"direction", measure::name_of(rate.direction)},
+                          {"bytes", rate.bytes},
+                          {"median_ms", rate.median_ms},
+                          {"bytes_per_second", rate.bytes_per_second()}});
   }
   return list;
 }
 
-std::string pipeline_table(const std::vector<PipelineResult>& results) {
-  std::string text = fmt::format("{:<14} {:>10} {:>9} {:>8} {:>9}\n", "form", "time", "x longest",
-                                 "overlap", "link GB/s");
-  for (const PipelineResult& r : results) {
-    text += fmt::format("{:<14} {:>10} {:>9.3f} {:>7.0f}% {:>9.1f}\n", transfer::name_of(r.form),
-                        format_duration(r.total_ms * 1e-3), r.total_ms / r.longest_engine_ms(),
-                        100.0 * r.overlap(), (r.bytes_in + r.bytes_out) / r.total_ms * 1e-6);
+/// One row a size; a cell is named after its memory and direction.
+Table link_table(const std::vector<LinkRate>& rates) {
+  Table table{.columns = {{"size", right, 9, "{size:bytes}"},
+                          {"up", right, 10, "{pageable_to_device:.2f?-}"},
+                          {"down", right, 9, "{pageable_to_host:.2f?-}"},
+                          {"up", right, 10, "{pinned_to_device:.2f?-}"},
+                          {"down", right, 9, "{pinned_to_host:.2f?-}"},
+                          {"both", right, 10, "{pinned_both:.2f?-}"},
+                          {"", left, 0, " {share:bar16}"}},
+              .rows = {}};
+  double best = 0.0;
+  for (const LinkRate& rate : rates) best = std::max(best, rate.bytes_per_second());
+  for (const LinkRate& rate : rates) {
+    const Value* last = table.rows.empty() ? nullptr : table.rows.back().find("size");
+    if (last == nullptr || std::get<std::uint64_t>(last->data) != rate.bytes) {
+      table.rows.push_back({{"size", std::uint64_t{rate.bytes}}, {"share", 0.0}});
+    }
+    const std::string name =
+        fmt::format("{}_{}", measure::name_of(rate.memory), measure::name_of(rate.direction));
+    table.rows.back().set(name, known(rate.bytes_per_second() * 1e-9));
+    if (name == "pinned_to_device") {
+      table.rows.back().set("share", rate.bytes_per_second() / best);
+    }
   }
-  return text;
+  return table;
 }
 
-std::string timeline(const PipelineResult& result, int width) {
+Record pipeline_record(const PipelineResult& r) {
+  List tasks;
+  for (std::size_t i = 0; i < r.tasks.size(); ++i) {
+    tasks.push_back(Record{{"engine", transfer::name_of(r.tasks[i].engine)},
+                           {"segment", r.tasks[i].segment},
+                           {"stream", r.tasks[i].stream},
+                           {"start_ms", r.intervals[i].start},
+                           {"end_ms", r.intervals[i].end}});
+  }
+  return Record{{"form", transfer::name_of(r.form)},
+                {"total_ms", r.total_ms},
+                {"longest_engine_ms", r.longest_engine_ms()},
+                {"overlap", r.overlap()},
+                {"bytes_in", r.bytes_in},
+                {"bytes_out", r.bytes_out},
+                {"tasks", std::move(tasks)}}
+      .let("times_longest", r.total_ms / r.longest_engine_ms())
+      .let("percent", 100.0 * r.overlap())
+      .let("link", (r.bytes_in + r.bytes_out) / r.total_ms * 1e-6)
+      .let("idea", transfer::idea_of(r.form));
+}
+
+/// A row for each engine: over time, the last digit of the segment it is busy with.
+Table timeline(const PipelineResult& result) {
+  constexpr std::size_t width = 68;
   std::string rows[transfer::engine_count];
-  for (std::string& row : rows) row.assign(static_cast<std::size_t>(width), '.');
+  for (std::string& row : rows) row.assign(width, '.');
   for (std::size_t i = 0; i < result.tasks.size(); ++i) {
     const auto column = [&](double time) {
       return static_cast<std::size_t>(
@@ -96,34 +89,51 @@ std::string timeline(const PipelineResult& result, int width) {
       row[x] = static_cast<char>('0' + result.tasks[i].segment % 10);
     }
   }
-  std::string text;
+  Table table{.columns = {{"", left, 8, "{engine}"}, {"", left, width, "{time}"}},
+              .rows = {},
+              .indent = 2,
+              .has_head = false};
   for (int engine = 0; engine < transfer::engine_count; ++engine) {
-    text += fmt::format("  {:<8} {}\n", transfer::name_of(static_cast<transfer::Engine>(engine)),
-                        rows[engine]);
+    table.rows.push_back({{"engine", transfer::name_of(static_cast<transfer::Engine>(engine))},
+                          {"time", rows[engine]}});
   }
-  return text;
+  return table;
 }
 
-nlohmann::json pipeline_json(const std::vector<PipelineResult>& results) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const PipelineResult& r : results) {
-    nlohmann::json tasks = nlohmann::json::array();
-    for (std::size_t i = 0; i < r.tasks.size(); ++i) {
-      tasks.push_back({{"engine", transfer::name_of(r.tasks[i].engine)},
-                       {"segment", r.tasks[i].segment},
-                       {"stream", r.tasks[i].stream},
-                       {"start_ms", r.intervals[i].start},
-                       {"end_ms", r.intervals[i].end}});
-    }
-    list.push_back({{"form", transfer::name_of(r.form)},
-                    {"total_ms", r.total_ms},
-                    {"longest_engine_ms", r.longest_engine_ms()},
-                    {"overlap", r.overlap()},
-                    {"bytes_in", r.bytes_in},
-                    {"bytes_out", r.bytes_out},
-                    {"tasks", std::move(tasks)}});
+}  // namespace
+
+Page transfer_page(const TransferContext& context, const std::vector<LinkRate>& rates,
+                   const std::vector<PipelineResult>& pipelines) {
+  Page page("transfer");
+  Table forms{.columns = {{"form", left, 14, "{form}"},
+                          {"time", right, 10, "{total_ms}"},
+                          {"x longest", right, 9, "{times_longest:.3f}"},
+                          {"overlap", right, 8, "{percent:.0f}%"},
+                          {"link GB/s", right, 9, "{link:.1f}"}},
+              .rows = {}};
+  for (const PipelineResult& result : pipelines) forms.rows.push_back(pipeline_record(result));
+  page.data = {{"measured", !context.device.empty()},
+               {"device", or_null(context.device)},
+               {"link", link_list(rates)},
+               {"pipelines", forms.rows}};
+  page.data.let("where", context.where)
+      .let("samples", context.samples)
+      .let("total_bytes", context.total_bytes);
+  if (!rates.empty()) {
+    page.say("Copies between host and {where}, median of {samples}");
+    page.say("     GB/s       pageable                    pinned");
+    page.add(link_table(rates));
+    page.gap();
   }
-  return list;
+  page.say("C = A + B over {total_bytes}, {where}");
+  page.add(forms);
+  page.gap();
+  page.say("Which engine was busy with which segment (its number's last digit):");
+  for (std::size_t i = 0; i < pipelines.size(); ++i) {
+    page.add(Text{forms.rows[i].fill("{form}: {idea}, {total_ms}")});
+    page.add(timeline(pipelines[i]));
+  }
+  return page;
 }
 
 }  // namespace tilescope::report

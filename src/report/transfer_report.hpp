@@ -1,23 +1,24 @@
-// The link's rates and the pipelines' timelines, as text and JSON.
+// What `transfer` found: the link's rates, and pipelines with who was busy when.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "measure/link.hpp"
 #include "measure/pipelines.hpp"
+#include "report/page/page.hpp"
 
 namespace tilescope::report {
 
-/// Rates by size: one line a size, one column a kind of copy, and a bar for the pinned upload.
-std::string link_table(const std::vector<measure::LinkRate>& rates);
-nlohmann::json link_json(const std::vector<measure::LinkRate>& rates);
+struct TransferContext {
+  std::string device;  ///< empty: the pipelines were played on a model
+  std::string where;   ///< the device or the model, in words
+  int samples = 0;
+  std::uint64_t total_bytes = 0;  ///< of A, B and C together
+};
 
-std::string pipeline_table(const std::vector<measure::PipelineResult>& results);
-/// Three rows, one per engine, `width` columns for the whole time; a task is drawn as its
-/// segment's last digit.
-std::string timeline(const measure::PipelineResult& result, int width);
-nlohmann::json pipeline_json(const std::vector<measure::PipelineResult>& results);
+/// `rates` is a row a size; what was not measured is "-".
+Page transfer_page(const TransferContext& context, const std::vector<measure::LinkRate>& rates,
+                   const std::vector<measure::PipelineResult>& pipelines);
 
 }  // namespace tilescope::report

@@ -1,19 +1,18 @@
-// What tuning found, as a table and for programs.
+// What tuning found.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-#include <string>
 #include <tilescope/tuning.hpp>
 #include <vector>
 
+#include "report/page/page.hpp"
+
 namespace tilescope::report {
 
-/// The candidates of one product in the order in which they were measured, and what is taken.
-std::string tuning_table(const TuneReport& report);
-nlohmann::json tuning_json(const TuneReport& report);
+/// Adds one product to the page's `products`: its candidates in the order in which they were
+/// measured, and what is taken.
+void add_tuning(Page& page, const TuneReport& report);
 
 /// What is on file, device after device.
-std::string tuned_list(const std::vector<TunedMatmul>& products);
-nlohmann::json tuned_json(const std::vector<TunedMatmul>& products);
+Page tuned_page(const std::vector<TunedMatmul>& products);
 
 }  // namespace tilescope::report

@@ -4,10 +4,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/json/json_renderer.hpp"
+#include "report/text/text_renderer.hpp"
 #include "support/gpus.hpp"
 
 namespace tilescope::report {
 namespace {
+
+std::string device_text(const std::string& id, const DeviceProperties& device) {
+  Page page("devices");
+  add_device(page, id, device);
+  return render_text(page);
+}
 
 constexpr const char* golden = R"(cuda:0: NVIDIA H200
   Compute capability                     9.0
@@ -58,7 +66,7 @@ TEST(DeviceText, WhatIsNotKnownIsNotInvented) {
 }
 
 TEST(DeviceJson, NumbersAreNumbers) {
-  const nlohmann::json json = device_json("cuda:0", testing::h200());
+  const nlohmann::json json = json_of(device_record("cuda:0", testing::h200()));
   EXPECT_EQ(json.at("id"), "cuda:0");
   EXPECT_EQ(json.at("compute_capability"), "9.0");
   EXPECT_EQ(json.at("max_block"), (nlohmann::json{1024, 1024, 64}));

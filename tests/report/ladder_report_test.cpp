@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "report/json/json_renderer.hpp"
+#include "report/text/text_renderer.hpp"
 #include "support/gpus.hpp"
 
 namespace tilescope::report {
@@ -54,21 +56,19 @@ LadderContext context() {
 }
 
 std::string table(const LadderContext& of, const std::vector<RungResult>& rows) {
-  std::string text = ladder_head(of);
-  for (const RungResult& row : rows) text += ladder_row(row, of, yardsticks(rows));
-  return text + ladder_foot(rows, of);
+  return render_text(ladder_page(of, rows));
 }
 
 constexpr const char* golden =
     R"(matmul 1000 x 1000 x 1000 on cuda:0 (NVIDIA H200)
-rung                    verdict        time            rate   x peer max error
-register_accumulator_32 ok           350 us    5.71 TFLOP/s    0.189  1.50e-05
-tiled_16                ok           280 us    7.14 TFLOP/s    0.236  2.50e-05
-wrong_one               wrong    3 of 1000000 elements are wrong, the first at
-                                 7: nan, not 2 (bound 1e-06)
-one_block               skipped  at most 1024 elements of C fit in one block;
-                                 1000 x 1000 has 1000000
-cublas                  ok          66.0 us    30.3 TFLOP/s    1.000  1.25e-05
+rung                     verdict        time            rate   x peer max error
+register_accumulator_32  ok           350 us    5.71 TFLOP/s    0.189  1.50e-05
+tiled_16                 ok           280 us    7.14 TFLOP/s    0.236  2.50e-05
+wrong_one                wrong    3 of 1000000 elements are wrong, the first at
+                                  7: nan, not 2 (bound 1e-06)
+one_block                skipped  at most 1024 elements of C fit in one block;
+                                  1000 x 1000 has 1000000
+cublas                   ok          66.0 us    30.3 TFLOP/s    1.000  1.25e-05
 3 rungs ok, 1 wrong, 1 skipped
   tiled_16: padded to 1008 x 1008 x 1008
 )";
@@ -85,7 +85,7 @@ TEST(LadderTable, FitsInto80Columns) {
 TEST(LadderTable, WithoutAPeer) {
   std::vector<RungResult> rows = results();
   rows.pop_back();
-  EXPECT_EQ(yardsticks(rows).peer_ms, 0.0);
+  EXPECT_EQ(baselines(rows).peer_ms, 0.0);
   EXPECT_THAT(table(context(), rows), ::testing::HasSubstr("7.14 TFLOP/s        -  2.50e-05\n"));
 }
 
@@ -93,7 +93,7 @@ TEST(LadderTable, WithoutTimes) {  // emulated
   std::vector<RungResult> rows = results();
   for (RungResult& row : rows) row.timing.reset();
   EXPECT_THAT(table(context(), rows),
-              ::testing::HasSubstr("tiled_16                ok                -               -"
+              ::testing::HasSubstr("tiled_16                 ok                -               -"
                                    "        -  2.50e-05\n"));
 }
 
@@ -119,14 +119,14 @@ TEST(LadderTable, CountsOfAnEmulatedDevice) {
   counted.device_id = "emulated:h200";
   const std::string text = table(counted, counted_results());
   EXPECT_EQ(text, R"(matmul 1000 x 1000 x 1000 on emulated:h200 (NVIDIA H200)
-rung                    verdict  requests  /req  waves confl.   FFMA  FLOP/B
-register_accumulator_32 ok                                on the CPU, 350 us
-tiled_16                ok          67584   4.0   786k  86432  16.8M    3.88
-wrong_one               wrong    3 of 1000000 elements are wrong, the first at
-                                 7: nan, not 2 (bound 1e-06)
-one_block               skipped  at most 1024 elements of C fit in one block;
-                                 1000 x 1000 has 1000000
-cublas                  ok          67584   4.0      -      -      -       -
+rung                     verdict  requests  /req  waves confl.   FFMA  FLOP/B
+register_accumulator_32  ok                                on the CPU, 350 us
+tiled_16                 ok          67584   4.0   786k  86432  16.8M    3.88
+wrong_one                wrong    3 of 1000000 elements are wrong, the first at
+                                  7: nan, not 2 (bound 1e-06)
+one_block                skipped  at most 1024 elements of C fit in one block;
+                                  1000 x 1000 has 1000000
+cublas                   ok          67584   4.0      -      -      -       -
 3 rungs ok, 1 wrong, 1 skipped
   tiled_16: padded to 1008 x 1008 x 1008
 These are counts of an emulated GPU, no times. requests: to global memory; /req:
@@ -138,7 +138,7 @@ conflicts; FLOP/B: operations a byte requested of global memory.
 }
 
 TEST(LadderJson, HasTheCountsOfAnEmulatedDevice) {
-  const nlohmann::json json = ladder_json(context(), counted_results());
+  const nlohmann::json json = json_of(ladder_page(context(), counted_results()));
   const nlohmann::json& row = json.at("rungs")[1];
   EXPECT_EQ(row.at("counts").at("global_load_requests"), 65536);
   EXPECT_EQ(row.at("counts").at("shared_load_conflicts"), 86432);
@@ -153,12 +153,12 @@ TEST(LadderTable, MemoryBoundWorkIsComparedWithTheCopy) {
   rows[0].variant.is_copy = true;
   const std::string text = table(memory, rows);
   EXPECT_THAT(text, ::testing::HasSubstr("x peer    x copy\n"));
-  EXPECT_THAT(text, ::testing::HasSubstr("tiled_16                ok           280 us       35.7 "
+  EXPECT_THAT(text, ::testing::HasSubstr("tiled_16                 ok           280 us       35.7 "
                                          "GB/s    0.236     1.250\n"));
 }
 
 TEST(LadderJson, HasTheKeysThatOthersRelyOn) {
-  const nlohmann::json json = ladder_json(context(), results());
+  const nlohmann::json json = json_of(ladder_page(context(), results()));
   EXPECT_EQ(json.at("version"), 1);
   EXPECT_EQ(json.at("command"), "ladder");
   EXPECT_EQ(json.at("operation"), "matmul");
@@ -184,7 +184,7 @@ TEST(LadderJson, HasTheKeysThatOthersRelyOn) {
 }
 
 TEST(LadderJson, WrongAndSkippedRungsHaveNoFigures) {
-  const nlohmann::json json = ladder_json(context(), results());
+  const nlohmann::json json = json_of(ladder_page(context(), results()));
   for (const std::size_t i : {std::size_t{2}, std::size_t{3}}) {
     const nlohmann::json& row = json.at("rungs")[i];
     EXPECT_TRUE(row.at("time_ms").is_null());

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/text/text_renderer.hpp"
+
 namespace tilescope::report {
 namespace {
 
@@ -10,6 +12,12 @@ using measure::RungResult;
 using measure::Verdict;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+std::string profile_table(const std::vector<RungResult>& results) {
+  Page page("ladder");
+  add_profile(page, results);
+  return render_text(page);
+}
 
 RungResult rung(std::string name, std::uint64_t instructions) {
   RungResult result;

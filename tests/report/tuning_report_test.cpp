@@ -6,12 +6,24 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "report/json/json_renderer.hpp"
+#include "report/text/text_renderer.hpp"
 
 namespace tilescope::report {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+Page tuning_page(const TuneReport& report) {
+  Page page("tune");
+  add_tuning(page, report);
+  return page;
+}
+
+std::string tuning_table(const TuneReport& report) {
+  return render_text(tuning_page(report));
+}
 
 TuneCandidate candidate(const std::string& variant, const std::string& note, double ms,
                         TuneVerdict verdict = TuneVerdict::ok) {
@@ -44,10 +56,10 @@ TuneReport tuned() {
 TEST(TuningTable, SaysWhatWasPredictedMeasuredAndChosen) {
   const std::string text = tuning_table(tuned());
   EXPECT_THAT(text,
-              HasSubstr("128x128x6 in turn boxes 2        250 us    300 us   1.000 model's\n"));
+              HasSubstr("128x128x6 in turn boxes 2        250 us    300 us   1.000  model's\n"));
   EXPECT_THAT(text, HasSubstr("general                                            -   9.00 ms   "
-                              "0.033 slower\n"));
-  EXPECT_THAT(text, HasSubstr("   1.500 chosen\n"));
+                              "0.033  slower\n"));
+  EXPECT_THAT(text, HasSubstr("   1.500  chosen\n"));
   EXPECT_THAT(text, HasSubstr("1.500 times as fast as the model's choice; kept in "
                               "/cache/tuned/gpu.json\n"));
   for (const std::string_view line : split(text, '\n')) EXPECT_LE(line.size(), 80u) << line;
@@ -62,7 +74,7 @@ TEST(TuningTable, SaysWhyOneIsWrongOrFailed) {
   report.candidates[0].chosen = true;
   report.file.clear();
   const std::string text = tuning_table(report);
-  EXPECT_THAT(text, HasSubstr(" - wrong\n  1 of 9 elements are wrong, the first at 7: 1, not 2\n"));
+  EXPECT_THAT(text, HasSubstr(" -  wrong\n  16 in turn boxes 2, A repacked, B\n  repacked\n  1 of 9 elements are wrong, the first at 7: 1, not 2\n"));
   EXPECT_THAT(text, HasSubstr("the model's choice stays; not kept\n"));
   report.candidates[0].chosen = false;
   EXPECT_THAT(tuning_table(report), HasSubstr("nothing is taken: no candidate was right\n"));
@@ -84,7 +96,7 @@ TEST(TuningTable, OneCandidateIsNoChoice) {
 }
 
 TEST(TuningJson, HasNumbersAndNullForWhatIsNotKnown) {
-  const nlohmann::json json = tuning_json(tuned());
+  const nlohmann::json json = json_of(tuning_page(tuned()))["products"][0];
   EXPECT_EQ(json["file"], "/cache/tuned/gpu.json");
   EXPECT_EQ(json["candidates"][0]["predicted_ms"], 0.25);
   EXPECT_EQ(json["candidates"][0]["time_ms"], 0.3);
@@ -101,10 +113,10 @@ TEST(TunedList, GroupsByDevice) {
                             .time_ms = 1.0,
                             .model = "mma_sync",
                             .model_time_ms = 2.0};
-  EXPECT_EQ(tuned_list({product, product}),
+  EXPECT_EQ(render_text(tuned_page({product, product})),
             "a GPU\n  8x8x8 fp16\n    general: 1.00 ms; model's mma_sync: 2.00 ms\n"
             "  8x8x8 fp16\n    general: 1.00 ms; model's mma_sync: 2.00 ms\n");
-  EXPECT_EQ(tuned_list({}), "nothing is tuned\n");
+  EXPECT_EQ(render_text(tuned_page({})), "nothing is tuned\n");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "report/wrap.hpp"
+#include "report/text/wrap.hpp"
 
 #include <gtest/gtest.h>
 

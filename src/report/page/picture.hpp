@@ -1,4 +1,4 @@
-// Plots in a terminal of 80 columns, in plain ASCII.
+// Pictures as data: curves, rooflines, grids.
 #pragma once
 
 #include <string>
@@ -7,17 +7,15 @@
 
 namespace tilescope::report {
 
-/// A curve over a linear axis, as columns of '#', with one point marked.
+/// A curve over a linear axis, with one point marked.
 struct Curve {
   std::string title;
   std::string x_name, y_name;
   std::vector<std::pair<double, double>> points;  ///< x ascending
-  double marked_x = 0.0;                          ///< drawn as a column of 'O'
+  double marked_x = 0.0;
   bool has_mark = false;
   double y_most = 0.0;  ///< top of the axis; 0: the largest y
-  int height = 8;
 };
-std::string draw(const Curve& curve);
 
 /// A roofline: both axes logarithmic, labelled points.
 struct RooflinePlot {
@@ -27,15 +25,23 @@ struct RooflinePlot {
   };
   struct Point {
     char label = 'a';
-    std::string name;
-    double intensity = 0.0;         ///< FLOP/B
-    double flops_per_second = 0.0;  ///< 0: on the roof
+    double intensity = 0.0;  ///< FLOP/B
+    double flops_per_second = 0.0;
   };
   double bytes_per_second = 0.0;
   std::vector<Ceiling> ceilings;  ///< at least one; the highest bounds the slope
   std::vector<Point> points;
-  int height = 14;
 };
-std::string draw(const RooflinePlot& plot);
+
+/// Rows of cells of one width, such as the banks of a matrix.
+struct Grid {
+  struct Row {
+    std::string name;
+    std::vector<std::string> cells;
+  };
+  std::vector<Row> rows;
+  std::size_t cell_width = 1;
+  bool more_columns = false;  ///< the rows go on beyond what is shown
+};
 
 }  // namespace tilescope::report

@@ -1,4 +1,4 @@
-#include "report/plot.hpp"
+#include "report/text/plot_text.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +12,7 @@ namespace {
 
 constexpr int plot_columns = 64;  // of the drawing itself
 constexpr int margin = 15;        // for the numbers of the y axis
+constexpr int curve_height = 8, roofline_height = 14;
 
 // A grid of characters, row 0 at the bottom.
 class Canvas {
@@ -57,7 +58,7 @@ std::string axis_line() {
   return std::string(margin - 1, ' ') + '+' + std::string(plot_columns, '-') + '\n';
 }
 
-// Texts centred below their columns, as far as there is room.
+// Texts centred below their plot_columns, as far as there is room.
 std::string below(const std::vector<std::pair<int, std::string>>& labels) {
   std::string line(margin + plot_columns, ' ');
   std::size_t free_from = 0;
@@ -91,7 +92,7 @@ std::string draw(const Curve& curve) {
     return std::clamp(static_cast<int>((x - first) / span * (plot_columns - 1) + 0.5), 0,
                       plot_columns - 1);
   };
-  Canvas canvas(plot_columns, curve.height);
+  Canvas canvas(plot_columns, curve_height);
   std::size_t next = 0;
   for (int column = 0; column < plot_columns; ++column) {
     // The last point at or before this column: the curve is a staircase.
@@ -106,14 +107,14 @@ std::string draw(const Curve& curve) {
         if (point.first <= curve.marked_x) y = point.second;
       }
     }
-    const int filled = static_cast<int>(std::lround(y / top * curve.height));
+    const int filled = static_cast<int>(std::lround(y / top * curve_height));
     for (int row = 0; row < filled; ++row) canvas.set(column, row, marked ? 'O' : '#');
     if (marked && filled == 0) canvas.set(column, 0, 'o');
   }
   std::string text = curve.title + '\n';
   text += canvas.text([&](int row) -> std::string {
-    if (row == curve.height - 1) return axis_number(top);
-    if (row == curve.height / 2 - 1) return axis_number(top / 2);
+    if (row == curve_height - 1) return axis_number(top);
+    if (row == curve_height / 2 - 1) return axis_number(top / 2);
     return {};
   });
   text += axis_line();
@@ -143,9 +144,7 @@ std::string draw(const RooflinePlot& plot) {
   for (const auto& point : plot.points) {
     least_x = std::min(least_x, point.intensity);
     most_x = std::max(most_x, point.intensity);
-    const double rate =
-        point.flops_per_second > 0.0 ? point.flops_per_second : roof(point.intensity);
-    lowest_rate = std::min(lowest_rate, rate);
+    lowest_rate = std::min(lowest_rate, point.flops_per_second);
   }
   const double x_low = std::floor(std::log10(least_x)), x_high = std::ceil(std::log10(most_x));
   const double y_high = std::ceil(std::log10(peak));
@@ -156,9 +155,9 @@ std::string draw(const RooflinePlot& plot) {
   };
   const auto row_of = [&](double rate) {
     return static_cast<int>(
-        std::lround((std::log10(rate) - y_low) / (y_high - y_low) * (plot.height - 1)));
+        std::lround((std::log10(rate) - y_low) / (y_high - y_low) * (roofline_height - 1)));
   };
-  Canvas canvas(plot_columns, plot.height);
+  Canvas canvas(plot_columns, roofline_height);
   for (int column = 0; column < plot_columns; ++column) {
     const double x = std::pow(10.0, x_low + (x_high - x_low) * column / (plot_columns - 1));
     if (x * plot.bytes_per_second < peak) canvas.set(column, row_of(roof(x)), '/');
@@ -173,9 +172,7 @@ std::string draw(const RooflinePlot& plot) {
     if (start > from) canvas.write(start, row, ceiling.name);
   }
   for (const auto& point : plot.points) {
-    const double rate =
-        point.flops_per_second > 0.0 ? point.flops_per_second : roof(point.intensity);
-    const int row = std::clamp(row_of(rate), 0, plot.height - 1);
+    const int row = std::clamp(row_of(point.flops_per_second), 0, roofline_height - 1);
     int column = column_of(point.intensity);
     // Points at one place stand side by side.
     while (column < plot_columns - 1 &&
@@ -200,6 +197,16 @@ std::string draw(const RooflinePlot& plot) {
   }
   return text + below(labels) +
          fmt::format("{:>{}}arithmetic intensity, FLOP/B (both axes logarithmic)\n", "", margin);
+}
+
+std::string draw(const Grid& grid) {
+  std::string text;
+  for (const Grid::Row& row : grid.rows) {
+    text += fmt::format("{:>5} |", row.name);
+    for (const std::string& cell : row.cells) text += fmt::format("{:>{}}", cell, grid.cell_width);
+    text += grid.more_columns ? " ...\n" : "\n";
+  }
+  return text;
 }
 
 }  // namespace tilescope::report

@@ -1,0 +1,20 @@
+// Pages as JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "report/page/page.hpp"
+
+namespace tilescope::report {
+
+nlohmann::json json_of(const Record& record);
+
+/// Version 1 of the document: {"version", "command", "steps" if they are shown, ...the page's
+/// data}.
+nlohmann::json json_of(const Page& page);
+
+/// The same as text with a line break at its end. Bytes that are no UTF-8 become U+FFFD.
+std::string render_json(const Page& page);
+
+}  // namespace tilescope::report

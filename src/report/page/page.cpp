@@ -1,0 +1,38 @@
+#include "report/page/page.hpp"
+
+#include <fmt/format.h>
+
+namespace tilescope::report {
+
+void Page::say(std::string_view sentence, std::size_t indent, std::size_t hang) {
+  blocks.push_back(Text{data.fill(sentence), indent, hang});
+}
+
+void Page::fact(std::string name, std::string_view sentence) {
+  fact(std::move(name), sentence, data);
+}
+
+void Page::fact(std::string name, std::string_view sentence, const Record& record) {
+  if (blocks.empty() || !std::holds_alternative<Facts>(blocks.back())) {
+    std::size_t width = 0;
+    for (const Block& block : blocks) {
+      if (const auto* before = std::get_if<Facts>(&block)) width = before->name_width;
+    }
+    facts(width);
+  }
+  std::get<Facts>(blocks.back()).facts.emplace_back(std::move(name), record.fill(sentence));
+}
+
+void Page::step(std::string_view what, std::string_view how) {
+  step(what, how, data);
+}
+
+void Page::step(std::string_view what, std::string_view how, const Record& record) {
+  steps.push_back(fmt::format("{}: {}", what, record.fill(how)));
+}
+
+void Page::remark(std::string_view sentence) {
+  steps.push_back(data.fill(sentence));
+}
+
+}  // namespace tilescope::report
