@@ -9,6 +9,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "operations/rung/task.hpp"
 
 namespace tilescope::cli {
@@ -51,23 +52,19 @@ transfer::StreamOptions streaming(const ArrayOptions& options, const Device& dev
 void show(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
           const Device& device) {
   const double seconds = report.compute_ms * 1e-3;
-  if (options.json != "-") {
-    std::string rate;
-    // The emulated device's time says nothing of any memory.
-    if (seconds > 0.0 && outcome.bytes > 0.0 && device.kind() != DeviceKind::emulated) {
-      rate = ", " + format_rate(outcome.bytes / seconds, "B/s");
-    }
-    print(fmt::format("{}: {}, {} on {} in {}{}\n", outcome.text, outcome.size, report.variant,
-                      device.id(), format_duration(seconds), rate));
-  }
-  nlohmann::json json{{"version", 1},
-                      {"command", outcome.command},
-                      {"device", device.id()},
-                      {"variant", report.variant},
-                      {"time_ms", report.compute_ms}};
-  if (!options.output.empty()) json["output"] = options.output;
-  json.update(outcome.details);
-  write_json(json, options.json);
+  report::Page page(outcome.command);
+  page.data = {
+      {"device", device.id()}, {"variant", report.variant}, {"time_ms", report.compute_ms}};
+  if (!options.output.empty()) page.data.set("output", options.output);
+  page.data.set_all(outcome.details);
+  // The emulated device's time says nothing of any memory.
+  const bool has_rate =
+      seconds > 0.0 && outcome.bytes > 0.0 && device.kind() != DeviceKind::emulated;
+  page.add(report::Text{fmt::format("{}: {}, ", outcome.text, outcome.size) +
+                            page.data.fill("{variant} on {device} in {time_ms}") +
+                            (has_rate ? ", " + format_rate(outcome.bytes / seconds, "B/s") : ""),
+                        0, 2});
+  show(page, options.json);
 }
 
 void compute_npy(const ArrayOptions& options, const Outcome& outcome,
@@ -81,8 +78,8 @@ void compute_npy(const ArrayOptions& options, const Outcome& outcome,
   Outcome said = outcome;
   said.size = size_text(header);
   said.bytes = traffic(inputs, header);
-  said.details["shape"] = header.shape;
-  said.details["type"] = name_of(header.type);
+  said.details.set("shape", header.shape);
+  said.details.set("type", name_of(header.type));
   show(options, said, report, *device);
 }
 

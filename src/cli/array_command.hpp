@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <tilescope/array.hpp>
@@ -15,6 +14,7 @@
 #include <tilescope/run_report.hpp>
 #include <vector>
 
+#include "report/page/value.hpp"
 #include "transfer/streamed.hpp"
 
 namespace tilescope::cli {
@@ -41,7 +41,7 @@ struct Outcome {
   std::string text;             ///< what was computed: "y.npy = 2 * x.npy + 1"
   std::string size;             ///< "(1000,) float32"
   double bytes = 0.0;           ///< compulsory traffic, for the rate; 0: none is given
-  nlohmann::json details = {};  ///< keys of --json beside those that all commands have
+  report::Record details = {};  ///< keys of --json beside those that all commands have
 };
 void show(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
           const Device& device);

@@ -55,9 +55,9 @@ struct BlurCommand {
     outcome.size = fmt::format("{} x {} pixels, {}", picture.width, picture.height,
                                picture.channels == 1 ? "grey" : "RGB");
     outcome.bytes = 2.0 * static_cast<double>(picture.samples.size());
-    outcome.details["width"] = picture.width;
-    outcome.details["height"] = picture.height;
-    outcome.details["channels"] = picture.channels;
+    outcome.details.set("width", picture.width);
+    outcome.details.set("height", picture.height);
+    outcome.details.set("channels", picture.channels);
     show(options, outcome, report, *device);
   }
 

@@ -7,10 +7,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <tilescope/error.hpp>
 
-#include "base/output_file.hpp"
 #include "compile/cache.hpp"
 
 namespace tilescope::cli {
@@ -49,6 +47,7 @@ CLI::Validator positive_number() {
             return "expected a positive number, got " + text;
           },
           "POSITIVE"};
+<<<<<<< /tmp/l
 }
 
 void write_json(const nlohmann::json& json, const std::string& target) {
@@ -63,6 +62,8 @@ void write_json(const nlohmann::json& json, const std::string& target) {
   OutputFile file(target);
   file.append(text);
   file.commit();
+=======
+>>>>>>> /tmp/c
 }
 
 void print(const std::string& text) {

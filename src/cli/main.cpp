@@ -17,13 +17,12 @@
 #include "base/text.hpp"
 #include "cli/argument_checks.hpp"
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "report/text/wrap.hpp"
 
 namespace {
 
 using namespace tilescope;
-
-constexpr int usage_exit = static_cast<int>(ErrorKind::usage);
 
 /// Commands under one heading of --help.
 struct Group {
@@ -52,7 +51,7 @@ class Formatter final : public CLI::Formatter {
   }
 };
 
-// Prints what --help or --version asked for, or says what is wrong with the command line.
+// Prints what --help or --version asked for. Throws Error(usage) about a wrong command line.
 int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
     std::ostringstream text;  // CLI11 would not notice that standard output is full
@@ -64,8 +63,7 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   for (const CLI::App* command : app.get_subcommands()) help += ' ' + command->get_name();
   // What was given stands in it, line breaks and all.
   constexpr std::size_t most = 1000;
-  cli::note("tilescope: " + printable(error.what(), most) + "; see " + help + " --help");
-  return usage_exit;
+  throw Error(ErrorKind::usage, printable(error.what(), most) + "; see " + help + " --help");
 }
 
 // CLI11 says of a command that does not exist only that one is required.
@@ -104,14 +102,50 @@ int parse_and_run(CLI::App& app, int argc, char** argv, const std::function<int(
   return code;
 }
 
-int out_of_memory() {
-  cli::note("tilescope: out of host memory; use a smaller problem");
-  return static_cast<int>(ErrorKind::no_device);
+/// Whether the command line asks for JSON on standard output.
+bool wants_json(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view given = argv[i];
+    if (given == "--json=-") return true;
+    if (given == "--json" && i + 1 < argc && argv[i + 1] == std::string_view("-")) return true;
+  }
+  return false;
 }
 
-int internal_error(const std::exception& error) {
-  cli::note(std::string("tilescope: internal error: ") + error.what());
-  return static_cast<int>(ErrorKind::wrong_result);
+/// What went wrong in words, and the exit code that stands for it.
+struct Failure {
+  std::string message;
+  int code = 0;
+};
+
+Failure out_of_memory() {
+  return {"out of host memory; use a smaller problem", static_cast<int>(ErrorKind::no_device)};
+}
+
+Failure internal_error(const std::exception& error) {
+  return {std::string("internal error: ") + error.what(),
+          static_cast<int>(ErrorKind::wrong_result)};
+}
+
+/// Runs the command. A failure that is not told yet has a message.
+Failure guarded_run(CLI::App& app, int argc, char** argv, const std::function<int()>& run) {
+  try {
+    return {"", parse_and_run(app, argc, argv, run)};
+  } catch (const Error& error) {
+    return {error.what(), error.exit_code()};
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  } catch (const std::length_error&) {  // more elements than a container can have
+    return out_of_memory();
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) return internal_error(error);
+    return {
+        "the system starts no more threads for this process; raise its limit of processes (ulimit "
+        "-u) or of memory (ulimit -v)",
+        static_cast<int>(ErrorKind::no_device)};
+  } catch (const std::exception& error) {
+    return internal_error(error);
+  }
 }
 
 }  // namespace
@@ -140,22 +174,13 @@ int main(int argc, char** argv) {
     }
   }
 
+  const Failure failure = guarded_run(app, argc, argv, run);
+  if (!failure.message.empty()) cli::note("tilescope: " + failure.message);
+  if (failure.code == 0 || !wants_json(argc, argv)) return failure.code;
   try {
-    return parse_and_run(app, argc, argv, run);
-  } catch (const Error& error) {
-    cli::note(std::string("tilescope: ") + error.what());
-    return error.exit_code();
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  } catch (const std::length_error&) {  // more elements than a container can have
-    return out_of_memory();
-  } catch (const std::system_error& error) {
-    if (error.code() != std::errc::resource_unavailable_try_again) return internal_error(error);
-    cli::note(
-        "tilescope: the system starts no more threads for this process; raise its limit of "
-        "processes (ulimit -u) or of memory (ulimit -v)");
-    return static_cast<int>(ErrorKind::no_device);
-  } catch (const std::exception& error) {
-    return internal_error(error);
+    cli::show_failure(argc > 1 ? argv[1] : "", failure.message, failure.code);
+  } catch (const std::exception&) {
+    // Standard output cannot be written to, which is the failure that was told.
   }
+  return failure.code;
 }

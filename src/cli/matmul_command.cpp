@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <tilescope/device.hpp>
 #include <tilescope/matmul.hpp>
@@ -17,9 +16,9 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/matmul_inputs.hpp"
+#include "cli/show.hpp"
 #include "io/resumable_npy.hpp"
 #include "operations/gemm/dispatch/gemm_variants.hpp"
-#include "report/text/wrap.hpp"
 #include "transfer/out_of_core.hpp"
 #include "transfer/tile_kernel.hpp"
 
@@ -241,33 +240,27 @@ struct MatmulCommand {
     const double seconds = report.compute_ms * 1e-3;
     const MatmulShape shape = inputs.shape();
     const double flops = shape.flops() * static_cast<double>(inputs.a().count);
-    if (json != "-") {
-      const std::string line = fmt::format(
-          "{} = {}: {}{} x {} {}, {}{} on {} in {}{}{}", printable(output), product_text(),
-          inputs.is_batch() ? fmt::format("{} x ", inputs.a().count) : "", shape.m, shape.n,
-          name_of(inputs.type()), report.variant,
-          options.precision == Precision::automatic
-              ? ""
-              : fmt::format(" ({})", name_of(report.precision)),
-          device_id, format_duration(seconds),
-          seconds > 0.0 && flops > 0.0 ? ", " + format_rate(flops / seconds, "FLOP/s") : "",
-          report.note.empty() ? "" : "; " + report.note);
-      print((line.size() > 80 ? report::hang(line, 2, 78) : line) + '\n');
-    }
-    write_json({{"version", 1},
-                {"command", "matmul"},
-                {"output", output},
-                {"m", shape.m},
-                {"n", shape.n},
-                {"k", shape.k},
-                {"batch", inputs.a().count},
-                {"type", name_of(inputs.type())},
-                {"device", device_id},
-                {"variant", report.variant},
-                {"precision", name_of(report.precision)},
-                {"note", report.note},
-                {"time_ms", report.compute_ms}},
-               json);
+    report::Page page("matmul");
+    page.data = {{"output", output},
+                 {"m", shape.m},
+                 {"n", shape.n},
+                 {"k", shape.k},
+                 {"batch", inputs.a().count},
+                 {"type", name_of(inputs.type())},
+                 {"device", device_id},
+                 {"variant", report.variant},
+                 {"precision", name_of(report.precision)},
+                 {"note", report.note},
+                 {"time_ms", report.compute_ms}};
+    std::string text = fmt::format("{} = {}: ", printable(output), product_text());
+    if (inputs.is_batch()) text += page.data.fill("{batch:plain} x ");
+    text += page.data.fill("{m:plain} x {n:plain} {type}, {variant}");
+    if (options.precision != Precision::automatic) text += page.data.fill(" ({precision})");
+    text += page.data.fill(" on {device} in {time_ms}");
+    if (seconds > 0.0 && flops > 0.0) text += ", " + format_rate(flops / seconds, "FLOP/s");
+    if (!report.note.empty()) text += "; " + report.note;
+    page.add(report::Text{std::move(text), 0, 2});
+    cli::show(page, json);
   }
 
   /// "relu(2 * A.npy^T x B.npy + C0.npy + bias.npy)"

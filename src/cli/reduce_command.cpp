@@ -36,13 +36,13 @@ struct ReduceCommand {
     const bool real = result.type == DataType::float64;
     const std::string value =
         real ? value_text(result.real, header.type) : fmt::format("{}", result.integer);
-    nlohmann::json details{{"op", operation},
+    report::Record details{{"op", operation},
                            {"shape", header.shape},
                            {"type", name_of(header.type)},
                            {"value_text", value},
                            {"value", nullptr}};
-    if (!real) details["value"] = result.integer;
-    if (real && std::isfinite(result.real)) details["value"] = result.real;
+    if (!real) details.set("value", result.integer);
+    if (real && std::isfinite(result.real)) details.set("value", result.real);
     show(options,
          {.command = "reduce",
           .text = fmt::format("{} of {} = {}", operation, printable(x), value),

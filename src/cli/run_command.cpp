@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <tilescope/run.hpp>
 
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "cli/target_arguments.hpp"
 #include "report/run_report.hpp"
 
@@ -25,8 +25,7 @@ struct RunCommand {
       if (is_kernel_file(file)) return tilescope::run(SourceFile{file}, launch.description(), how);
       return tilescope::run(LadderRung{.name = file}, {}, how);
     });
-    if (json != "-") print(report::run_text(result));
-    write_json(report::run_json(result), json);
+    cli::show(report::run_page(result), json);
     return result.failure.empty() ? 0 : failed(result);
   }
 

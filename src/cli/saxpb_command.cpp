@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "operations/numerics/random.hpp"
 #include "transfer/streamed_operations.hpp"
 
@@ -86,23 +87,19 @@ struct SaxpbCommand {
       const double apart = alike ? 0.0 : std::abs(one - other);
       difference = std::isnan(apart) ? apart : std::max(difference, apart);
     }
-    if (options.json != "-") {
-      print(fmt::format("CPU time: {}\n{} time: {} ({})\nresults differ by {:.3g}\n",
-                        format_duration(cpu_ms * 1e-3), device->id(),
-                        format_duration(of_device.compute_ms * 1e-3), of_device.variant,
-                        difference));
-    }
-    write_json({{"version", 1},
-                {"command", "saxpb"},
-                {"device", device->id()},
-                {"variant", of_device.variant},
-                {"values", *values},
-                {"blocks", launch.blocks},
-                {"iterations", launch.iterations},
-                {"cpu_time_ms", cpu_ms},
-                {"time_ms", of_device.compute_ms},
-                {"difference", difference}},
-               options.json);
+    report::Page page("saxpb");
+    page.data = {{"device", device->id()},
+                 {"variant", of_device.variant},
+                 {"values", *values},
+                 {"blocks", launch.blocks},
+                 {"iterations", launch.iterations},
+                 {"cpu_time_ms", cpu_ms},
+                 {"time_ms", of_device.compute_ms},
+                 {"difference", difference}};
+    page.say(
+        "CPU time: {cpu_time_ms}\n{device} time: {time_ms} ({variant})\nresults differ by "
+        "{difference:.3g}");
+    show(page, options.json);
     // One rounding of a product and one of a sum, each of at most |a| + |b|, on either side.
     const double bound = 4.0 * 0x1p-24 * (2.0 * std::abs(a) + std::abs(b));
     return difference == 0.0 || difference <= bound ? 0 : static_cast<int>(ErrorKind::wrong_result);

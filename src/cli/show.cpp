@@ -1,10 +1,33 @@
 #include "cli/show.hpp"
 
+#include <tilescope/error.hpp>
+
 #include "base/output_file.hpp"
 #include "cli/command.hpp"
 #include "report/json/json_renderer.hpp"
 
 namespace tilescope::cli {
+
+namespace {
+
+bool document_is_printed = false;  // on standard output
+
+std::string_view kind_of(int exit_code) {
+  switch (exit_code) {
+    case static_cast<int>(ErrorKind::wrong_result):
+      return "wrong_result";
+    case static_cast<int>(ErrorKind::usage):
+      return "usage";
+    case static_cast<int>(ErrorKind::no_device):
+      return "no_device";
+    case static_cast<int>(ErrorKind::bad_input):
+      return "bad_input";
+    default:
+      return "interrupted";
+  }
+}
+
+}  // namespace
 
 void show(const report::Page& page, const std::string& json_target,
           const report::TextStyle& style) {
@@ -12,12 +35,21 @@ void show(const report::Page& page, const std::string& json_target,
   if (json_target.empty()) return;
   const std::string json = report::render_json(page);
   if (json_target == "-") {
+    document_is_printed = true;
     print(json);
     return;
   }
   OutputFile file(json_target);
   file.append(json);
   file.commit();
+}
+
+void show_failure(std::string_view command, const std::string& message, int exit_code) {
+  if (document_is_printed) return;
+  report::Page page(command);
+  page.data = {{"error", report::Record{{"kind", kind_of(exit_code)}, {"message", message}}},
+               {"exit_code", exit_code}};
+  show(page, "-");
 }
 
 void show_so_far(report::Page& page, const std::string& json_target) {

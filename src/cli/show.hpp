@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "report/text/text_renderer.hpp"
 
@@ -14,5 +15,9 @@ void show(const report::Page& page, const std::string& json_target,
 
 /// Prints what `page` has by now, unless JSON goes to standard output, and drops it from the page.
 void show_so_far(report::Page& page, const std::string& json_target);
+
+/// After a failure of `command`: the error as JSON on standard output, unless a document is there
+/// already.
+void show_failure(std::string_view command, const std::string& message, int exit_code);
 
 }  // namespace tilescope::cli

@@ -123,11 +123,4 @@ void add_annotated_source(Page& page, const LaunchCounts& counts, SourceTexts& s
   }
 }
 
-std::string annotated_source(const LaunchCounts& counts, SourceTexts& sources,
-                             const PageStyle& style) {
-  Page page("explain");
-  add_annotated_source(page, counts, sources);
-  return render_text(page, style);
-}
-
 }  // namespace tilescope::report

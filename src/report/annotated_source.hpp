@@ -5,7 +5,6 @@
 
 #include "report/page/page.hpp"
 #include "report/source_text.hpp"
-#include "report/text/text_renderer.hpp"
 
 namespace tilescope::report {
 
@@ -14,9 +13,5 @@ namespace tilescope::report {
 /// wavefronts of shared memory and the worst n-way access; share of the branches that diverge.
 /// Columns that nothing in the launch fills are left out.
 void add_annotated_source(Page& page, const LaunchCounts& counts, SourceTexts& sources);
-
-using PageStyle = TextStyle;
-std::string annotated_source(const LaunchCounts& counts, SourceTexts& sources,
-                             const PageStyle& style = {});
 
 }  // namespace tilescope::report

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
 namespace tilescope::report {
 namespace {
 
@@ -124,10 +121,6 @@ Record counts_record(const Counts& counts) {
   for (const NamedCount& count : named_counts())
     record.set(std::string(count.name), count.of(counts));
   return record;
-}
-
-nlohmann::json counts_json(const Counts& counts) {
-  return json_of(counts_record(counts));
 }
 
 }  // namespace tilescope::report

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/format.hpp"
-#include "report/text/wrap.hpp"
 #include "report/words/wording.hpp"
 
 namespace tilescope::report {
@@ -21,28 +19,15 @@ std::string place_text(const FindingAccess& access) {
   return fmt::format("{}:{}", access.place.file, access.place.line);
 }
 
-/// "        write of 4 bytes: block (0,0,0), thread (1,0,0)"; nothing to say: empty.
-std::string actor_text(const FindingAccess& access) {
-  if (!access.thread) return {};
-  const std::string who = to_string(*access.thread);
-  const std::string what = action(access);
-  return fmt::format("        {}\n", what.empty() ? who : what + ": " + who);
-}
-
-/// "   12 | source text" and below it who did what.
-std::string access_text(const FindingAccess& access, SourceTexts& sources) {
-  std::string text;
-  const std::string quoted = sources.line(access.place.file, access.place.line);
-  if (!quoted.empty()) {
-    constexpr std::size_t margin = 8;
-    text +=
-        fmt::format("{:>5} | {}\n", access.place.line, clipped(quoted, terminal_columns - margin));
+/// The line, unless it is quoted already, and below it who did what.
+Diagnostic::Place place_of(const FindingAccess& access, SourceTexts& sources, bool is_quoted) {
+  Diagnostic::Place place{.text = place_text(access), .line = access.place.line};
+  if (!is_quoted) place.quoted = sources.line(access.place.file, access.place.line);
+  if (access.thread) {
+    const std::string who = to_string(*access.thread), what = action(access);
+    place.who = what.empty() ? who : what + ": " + who;
   }
-  return text + actor_text(access);
-}
-
-std::string paragraph(std::string_view text) {
-  return "  " + hang(text, 2, terminal_columns - 2) + '\n';
+  return place;
 }
 
 std::string sentence(std::string text) {
@@ -50,78 +35,59 @@ std::string sentence(std::string text) {
   return text;
 }
 
-nlohmann::json thread_json(const std::optional<ThreadName>& name) {
-  if (!name) return nullptr;
-  return {{"block", {name->block.x, name->block.y, name->block.z}},
-          {"thread", {name->thread.x, name->thread.y, name->thread.z}}};
-}
-
-nlohmann::json access_json(const FindingAccess& access, SourceTexts& sources) {
+Record access_record(const FindingAccess& access, SourceTexts& sources) {
+  Value thread;
+  if (access.thread) {
+    thread = Record{{"block", access.thread->block}, {"thread", access.thread->thread}};
+  }
   return {
       {"file", access.place.file},   {"line", access.place.line},
       {"ptx_line", access.ptx_line}, {"source", sources.line(access.place.file, access.place.line)},
-      {"action", action(access)},    {"thread", thread_json(access.thread)}};
+      {"action", action(access)},    {"thread", std::move(thread)}};
 }
 
-}  // namespace
+Record finding_record(const Finding& finding, SourceTexts& sources) {
+  Record record = access_record(finding.first, sources);
+  record.set_all({{"kind", to_string(finding.kind)},
+                  {"severity", to_string(finding.severity)},
+                  {"kernel", finding.kernel},
+                  {"launch", finding.launch},
+                  {"address", finding.memory ? to_string(*finding.memory) : ""},
+                  {"message", message(finding)},
+                  {"cure", cure(finding)},
+                  {"count", finding.count},
+                  {"other", Value()}});
+  if (finding.second) record.set("other", access_record(*finding.second, sources));
+  return record;
+}
 
-std::string finding_text(const Finding& finding, SourceTexts& sources) {
-  std::string place = place_text(finding.first);
-  const bool other_place = finding.second && finding.second->place != finding.first.place;
-  if (other_place) {
-    const bool same_file = finding.second->place.file == finding.first.place.file;
-    place += " and " + (same_file && finding.second->place.line != 0
-                            ? std::to_string(finding.second->place.line)
-                            : place_text(*finding.second));
-  }
-  std::string text = fmt::format("{}: {}{}\n", to_string(finding.severity), to_string(finding.kind),
-                                 place.empty() ? "" : " at " + place);
-  text += access_text(finding.first, sources);
-  // The same line is not quoted twice.
+Diagnostic diagnostic(const Finding& finding, SourceTexts& sources) {
+  Diagnostic found{.error = finding.severity == Severity::error,
+                   .kind = std::string(to_string(finding.kind)),
+                   .where = place_text(finding.first),
+                   .places = {place_of(finding.first, sources, false)},
+                   .paragraphs = {}};
   if (finding.second) {
-    text += other_place ? access_text(*finding.second, sources) : actor_text(*finding.second);
+    const bool other_place = finding.second->place != finding.first.place;
+    const bool same_file = finding.second->place.file == finding.first.place.file;
+    found.places.push_back(place_of(*finding.second, sources, !other_place));
+    if (other_place) {
+      found.where += " and " + (same_file && finding.second->place.line != 0
+                                    ? std::to_string(finding.second->place.line)
+                                    : place_text(*finding.second));
+    }
   }
   std::string what = sentence(message(finding));
   if (finding.count > 1) what += fmt::format(" {} times in all.", format_count(finding.count));
-  text += paragraph(what);
+  found.paragraphs.push_back(std::move(what));
   if (const std::string what_to_do = cure(finding); !what_to_do.empty()) {
-    text += paragraph("Cure: " + sentence(what_to_do));
+    found.paragraphs.push_back("Cure: " + sentence(what_to_do));
   }
-  return text;
+  return found;
 }
 
-std::string findings_text(const std::vector<Finding>& findings, SourceTexts& sources) {
-  constexpr std::size_t most = 3;  // of a kind and variable
-  std::map<std::pair<FindingKind, std::string>, std::vector<const Finding*>> groups;
-  const auto key = [](const Finding& f) {
-    return std::pair(f.kind, f.memory ? object_name(*f.memory) : std::string());
-  };
-  for (const Finding& finding : findings) groups[key(finding)].push_back(&finding);
-  std::string text;
-  for (const Finding& finding : findings) {
-    const std::string object = key(finding).second;
-    const auto& group = groups[key(finding)];
-    // A group of one more than is shown is shown whole.
-    const std::size_t shown = group.size() <= most + 1 ? group.size() : most;
-    const auto at =
-        static_cast<std::size_t>(std::find(group.begin(), group.end(), &finding) - group.begin());
-    if (at < shown) text += finding_text(finding, sources) + '\n';
-    if (at != shown) continue;
-    const std::string about = object.empty() ? "" : " about " + object;
-    std::string lines;
-    for (std::size_t i = shown; i < group.size(); ++i) {
-      lines += (i == shown ? "" : ", ") + std::to_string(group[i]->first.place.line);
-      if (group[i]->second) lines += " and " + std::to_string(group[i]->second->place.line);
-    }
-    text += hang(fmt::format("{} more of kind {}{}, in lines {} (--json has all)",
-                             group.size() - shown, to_string(finding.kind), about, lines),
-                 0, terminal_columns) +
-            "\n\n";
-  }
-  return text;
-}
-
-std::string findings_foot(const std::vector<Finding>& findings) {
+/// "2 errors, 1 warning", or "no defects found".
+std::string foot_of(const std::vector<Finding>& findings) {
   if (findings.empty()) return "no defects found";
   const auto errors = static_cast<std::size_t>(
       std::count_if(findings.begin(), findings.end(),
@@ -132,22 +98,63 @@ std::string findings_foot(const std::vector<Finding>& findings) {
   return counted(errors, "error") + ", " + counted(warnings, "warning");
 }
 
-nlohmann::json findings_json(const std::vector<Finding>& findings, SourceTexts& sources) {
-  nlohmann::json list = nlohmann::json::array();
+}  // namespace
+
+void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources) {
+  constexpr std::size_t most = 3;  // of a kind and variable
+  std::map<std::pair<FindingKind, std::string>, std::vector<const Finding*>> groups;
+  const auto key = [](const Finding& f) {
+    return std::pair(f.kind, f.memory ? object_name(*f.memory) : std::string());
+  };
+  for (const Finding& finding : findings) groups[key(finding)].push_back(&finding);
   for (const Finding& finding : findings) {
-    nlohmann::json report = access_json(finding.first, sources);
-    report["kind"] = to_string(finding.kind);
-    report["severity"] = to_string(finding.severity);
-    report["kernel"] = finding.kernel;
-    report["launch"] = finding.launch;
-    report["address"] = finding.memory ? to_string(*finding.memory) : "";
-    report["message"] = message(finding);
-    report["cure"] = cure(finding);
-    report["count"] = finding.count;
-    report["other"] = finding.second ? access_json(*finding.second, sources) : nlohmann::json();
-    list.push_back(std::move(report));
+    const std::string object = key(finding).second;
+    const auto& group = groups[key(finding)];
+    // A group of one more than is shown is shown whole.
+    const std::size_t shown = group.size() <= most + 1 ? group.size() : most;
+    const auto at =
+        static_cast<std::size_t>(std::find(group.begin(), group.end(), &finding) - group.begin());
+    if (at < shown) page.add(diagnostic(finding, sources));
+    if (at != shown) continue;
+    const std::string about = object.empty() ? "" : " about " + object;
+    std::string lines;
+    for (std::size_t i = shown; i < group.size(); ++i) {
+      lines += (i == shown ? "" : ", ") + std::to_string(group[i]->first.place.line);
+      if (group[i]->second) lines += " and " + std::to_string(group[i]->second->place.line);
+    }
+    page.add(Text{fmt::format("{} more of kind {}{}, in lines {} (--json has all)",
+                              group.size() - shown, to_string(finding.kind), about, lines)});
+    page.gap();
   }
-  return list;
+}
+
+Page check_page(const CheckResult& result) {
+  SourceTexts sources(result.sources);
+  Page page("check");
+  List reports;
+  for (const Finding& finding : result.findings) {
+    reports.push_back(finding_record(finding, sources));
+  }
+  page.data = {{"target", result.target},
+               {"device", result.device},
+               {"complete", result.complete()},
+               {"limitation", message(result.limitation)},
+               {"launches", result.ran.launches},
+               {"blocks", result.ran.blocks},
+               {"warp_instructions", result.ran.warp_instructions},
+               {"reports", std::move(reports)}};
+  page.data.let("foot", foot_of(result.findings));
+  page.say("check {target} on {device}");
+  add_findings(page, result.findings, sources);
+  if (result.ran.ending == Ending::refused) {
+    page.say("{foot}");
+    return page;
+  }
+  if (result.limitation != Limitation::none) page.say("{limitation}");
+  if (result.ran.ending == Ending::interrupted) page.say("interrupted: what was found until then");
+  page.say(std::string("{foot}; {blocks} block{blocks:s}, {warp_instructions} warp instructions") +
+           (result.complete() ? "" : " (a part of the run)"));
+  return page;
 }
 
 }  // namespace tilescope::report

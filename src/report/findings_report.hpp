@@ -1,26 +1,17 @@
-// What `check` prints: each finding with its source lines, its threads and what would cure it.
+// What `check` says: each finding with its source lines, its threads and what would cure it.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-#include <string>
+#include <tilescope/check.hpp>
 #include <vector>
 
+#include "report/page/page.hpp"
 #include "report/source_text.hpp"
-#include "tilescope/finding.hpp"
 
 namespace tilescope::report {
 
-/// One finding, several lines of at most 80 columns (source quotations are cut to fit).
-std::string finding_text(const Finding& finding, SourceTexts& sources);
+/// Of many of one kind about the same variable only the first few are written out.
+void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources);
 
-/// All of them, with an empty line after each. Of many of one kind about the same variable only the
-/// first few are written out.
-std::string findings_text(const std::vector<Finding>& findings, SourceTexts& sources);
-
-/// "2 errors, 1 warning", or "no defects found".
-std::string findings_foot(const std::vector<Finding>& findings);
-
-/// The elements of `reports` in JSON.
-nlohmann::json findings_json(const std::vector<Finding>& findings, SourceTexts& sources);
+Page check_page(const CheckResult& result);
 
 }  // namespace tilescope::report

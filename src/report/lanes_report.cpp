@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tilescope/error.hpp>
 
@@ -82,40 +81,53 @@ std::map<int, std::map<std::uint64_t, std::uint32_t>> banks_of(const LaneSample&
 constexpr std::string_view lane_tens = "0         1         2         3";
 constexpr std::string_view lane_ones = "01234567890123456789012345678901";
 
-std::string lane_ruler(std::string_view left) {
-  return fmt::format("{:<32}lane {}\n{:<37}{}\n", "", lane_tens, left, lane_ones);
+/// The tens of the lanes' numbers; the ones are the title of a table's last column.
+Text lane_ruler() {
+  return {std::string(32, ' ') + "lane " + std::string(lane_tens)};
 }
 
-std::string draw_sectors(const LaneSample& sample) {
-  std::string text = lane_ruler("    sector  bytes");
+/// A mark for each lane of `mask`.
+void mark_lanes(std::string& marks, std::uint32_t mask, char mark) {
+  for (std::uint32_t lane = 0; lane < marks.size(); ++lane) {
+    if ((mask >> lane & 1U) != 0) marks[lane] = mark;
+  }
+}
+
+Table sector_table(const LaneSample& sample) {
+  Table table{.columns = {{"sector", right, 10, "{sector:plain}"},
+                          {"bytes", left, 24, "{begin:plain} to {end:plain}"},
+                          {std::string(lane_ones), left, 0, "{marks}"}},
+              .rows = {}};
   for (const auto& [sector, mask] : sectors_of(sample)) {
     const std::int64_t begin = sector * gpu::kSectorBytes;
     std::string marks(emulator::kWarpSize, '.');
-    for (std::uint32_t lane = 0; lane < marks.size(); ++lane) {
-      if ((mask >> lane & 1U) != 0) marks[lane] = '#';
-    }
-    text += fmt::format("{:>10}  {:<25}{}\n", sector,
-                        fmt::format("{} to {}", begin, begin + gpu::kSectorBytes - 1), marks);
+    mark_lanes(marks, mask, '#');
+    table.rows.push_back({{"sector", sector},
+                          {"begin", begin},
+                          {"end", begin + gpu::kSectorBytes - 1},
+                          {"marks", marks}});
   }
-  return text;
+  return table;
 }
 
 /// Each lane under its bank, marked with which of the bank's different words it wants.
-std::string draw_banks(const LaneSample& sample) {
+Table bank_table(const LaneSample& sample) {
   constexpr std::string_view words_of_bank = "0123456789abcdefghijklmnopqrstuv";
-  std::string text = lane_ruler("  bank  words  (a mark for each word)");
+  constexpr std::string_view title = "(a mark for each word)";
+  Table table{.columns = {{"bank", right, 6, "{bank}"},
+                          {"words", right, 6, "{words}"},
+                          {fmt::format("{}{}", title, lane_ones), left, 0,
+                           std::string(title.size(), ' ') + "{marks}"}},
+              .rows = {}};
   for (const auto& [bank, words] : banks_of(sample)) {
     std::string marks(emulator::kWarpSize, '.');
     std::size_t number = 0;
     for (const auto& [word, mask] : words) {
-      for (std::uint32_t lane = 0; lane < marks.size(); ++lane) {
-        if ((mask >> lane & 1U) != 0) marks[lane] = words_of_bank[number % words_of_bank.size()];
-      }
-      ++number;
+      mark_lanes(marks, mask, words_of_bank[number++ % words_of_bank.size()]);
     }
-    text += fmt::format("{:>6} {:>6}  {:<22}{}\n", bank, words.size(), "", marks);
+    table.rows.push_back({{"bank", bank}, {"words", words.size()}, {"marks", marks}});
   }
-  return text;
+  return table;
 }
 
 /// Do the lanes of both lie alike, maybe further on in the same object, at the same cost?
@@ -134,28 +146,47 @@ bool same_shape(const LaneSample& a, const LaneSample& b) {
   return true;
 }
 
-std::string draw(const LaneSample& sample, const Dim3& block) {
+void add_sample(Page& page, const LaneSample& sample, const Dim3& block) {
   const Dim3 b = sample.block_index;
-  std::string text = fmt::format("{} {} of {} byte{}{}, warp {} of block ({},{},{}), {} lanes:\n",
-                                 to_string(sample.space), verb(sample.kind), sample.bytes,
-                                 sample.bytes == 1 ? "" : "s",
-                                 sample.object.empty() ? "" : fmt::format(" in {}", sample.object),
-                                 sample.warp, b.x, b.y, b.z, std::popcount(sample.mask));
-  if (sample.space == Space::shared) {
-    text += fmt::format("  {} wavefront{}, ideal {}, {}-way\n", sample.cost,
-                        sample.cost == 1 ? "" : "s", sample.ideal, sample.ways);
-    text += draw_banks(sample);
-  } else {
-    text += fmt::format("  {} sector{}, ideal {}\n", sample.cost, sample.cost == 1 ? "" : "s",
-                        sample.ideal);
-    text += draw_sectors(sample);
-  }
+  const bool is_shared = sample.space == Space::shared;
+  const Record record{{"cost", sample.cost}, {"ideal", sample.ideal}, {"ways", sample.ways}};
+  page.gap();
+  page.add(Text{fmt::format(
+      "{} {} of {} byte{}{}, warp {} of block ({},{},{}), {} lanes:", to_string(sample.space),
+      verb(sample.kind), sample.bytes, sample.bytes == 1 ? "" : "s",
+      sample.object.empty() ? "" : " in " + sample.object, sample.warp, b.x, b.y, b.z,
+      std::popcount(sample.mask))});
+  page.add(Text{record.fill(is_shared ? "{cost} wavefront{cost:s}, ideal {ideal}, {ways}-way"
+                                      : "{cost} sector{cost:s}, ideal {ideal}"),
+                2});
+  page.add(lane_ruler());
+  page.add(is_shared ? bank_table(sample) : sector_table(sample));
   if (block.y > 1) {
-    text +=
-        fmt::format("  (lane l is threadIdx.x = l mod {}, .y = l div {} from the warp's first)\n",
-                    block.x, block.x);
+    page.add(
+        Text{fmt::format("(lane l is threadIdx.x = l mod {}, .y = l div {} from the warp's first)",
+                         block.x, block.x),
+             2});
   }
-  return text;
+}
+
+Record sample_record(const LaneSample& s) {
+  List offsets;
+  for (std::uint32_t lane = 0; lane < emulator::kWarpSize; ++lane) {
+    const bool on = (s.mask >> lane & 1U) != 0;
+    offsets.push_back(on ? Value(static_cast<std::int64_t>(s.addresses[lane] - s.object_base))
+                         : Value());
+  }
+  return {{"file", s.place.file},
+          {"line", s.place.line},
+          {"space", to_string(s.space)},
+          {"access", verb(s.kind)},
+          {"object", s.object},
+          {"bytes_per_lane", s.bytes},
+          {"block", s.block_index},
+          {"warp", s.warp},
+          {s.space == Space::shared ? "wavefronts" : "sectors", s.cost},
+          {"ideal", s.ideal},
+          {"byte_offsets", std::move(offsets)}};
 }
 
 }  // namespace
@@ -176,60 +207,35 @@ std::string lanes_text(std::uint32_t mask) {
   return text;
 }
 
-std::string lanes_report(const std::vector<LaneSample>& samples, const Dim3& block,
-                         std::uint32_t line, SourceTexts& sources) {
-  std::string text;
+void add_lanes(Page& page, const std::vector<LaneSample>& samples, const Dim3& block,
+               std::uint32_t line, SourceTexts& sources) {
   std::set<std::uint32_t> known;
   const std::string* file = nullptr;
   std::vector<const LaneSample*> drawn;
+  List& list = page.data.list("lanes");
   for (const LaneSample& sample : samples) {
     known.insert(sample.place.line);
     if (sample.place.line != line) continue;
+    list.push_back(sample_record(sample));
     if (file == nullptr || *file != sample.place.file) {  // a header may have such a line, too
+      if (file != nullptr) page.gap();
       file = &sample.place.file;
-      text += text.empty() ? "" : "\n";
-      text += fmt::format("{}:{}: {}\n", sample.place.file, line,
-                          clipped(sources.line(sample.place.file, line), terminal_columns));
+      page.add(Text{fmt::format("{}:{}: {}", sample.place.file, line,
+                                clipped(sources.line(sample.place.file, line), terminal_columns))});
     }
     // Unrolled copies of one access look alike.
     const bool known_shape = std::any_of(
         drawn.begin(), drawn.end(), [&](const LaneSample* d) { return same_shape(*d, sample); });
     if (known_shape) continue;
     drawn.push_back(&sample);
-    text += '\n' + draw(sample, block);
+    add_sample(page, sample, block);
   }
-  if (!text.empty()) return text;
+  if (file != nullptr) return;
   throw Error(ErrorKind::usage,
               known.empty()
                   ? fmt::format("--lanes {}: the kernel accesses no memory", line)
                   : fmt::format("--lanes {}: no memory is accessed there; the lines that do are {}",
                                 line, fmt::join(known, ", ")));
-}
-
-nlohmann::json lanes_json(const std::vector<LaneSample>& samples, std::uint32_t line) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const LaneSample& s : samples) {
-    if (s.place.line != line) continue;
-    nlohmann::json addresses = nlohmann::json::array();
-    for (std::uint32_t lane = 0; lane < emulator::kWarpSize; ++lane) {
-      const bool on = (s.mask >> lane & 1U) != 0;
-      addresses.push_back(
-          on ? nlohmann::json(static_cast<std::int64_t>(s.addresses[lane] - s.object_base))
-             : nlohmann::json());
-    }
-    list.push_back({{"file", s.place.file},
-                    {"line", s.place.line},
-                    {"space", to_string(s.space)},
-                    {"access", verb(s.kind)},
-                    {"object", s.object},
-                    {"bytes_per_lane", s.bytes},
-                    {"block", {s.block_index.x, s.block_index.y, s.block_index.z}},
-                    {"warp", s.warp},
-                    {s.space == Space::shared ? "wavefronts" : "sectors", s.cost},
-                    {"ideal", s.ideal},
-                    {"byte_offsets", std::move(addresses)}});
-  }
-  return list;
 }
 
 }  // namespace tilescope::report

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <tilescope/error.hpp>
-
-#include "report/text/wrap.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -16,8 +13,6 @@ using observe::Phase;
 using observe::PhaseTable;
 using observe::PhaseTrace;
 using observe::TracedElement;
-
-constexpr std::size_t thread_width = 10;  // "  (0,0)   "
 
 const PhaseTable& table_of(const PhaseTrace& trace) {
   if (trace.threads() > PhaseTrace::kMostThreads) {
@@ -91,59 +86,57 @@ std::map<std::uint32_t, std::string> products_by_thread(const Phase& phase, cons
   return texts;
 }
 
-std::string rows(std::string_view heading, const std::map<std::uint32_t, std::string>& texts,
-                 const Names& names) {
-  if (texts.empty()) return {};
-  std::string text = fmt::format("  {:<8}{}\n", "thread", heading);
+Table phase_table(const char* heading, const std::map<std::uint32_t, std::string>& texts,
+                  const Names& names) {
+  Table table{.columns = {{"thread", left, 7, "{thread}"}, {heading, left, 0, "{what}", 70}},
+              .rows = {},
+              .indent = 2,
+              .has_head = !texts.empty()};
   for (const auto& [thread, what] : texts) {
-    text += fmt::format("  {:<8}{}\n", names.thread(thread),
-                        hang(what, thread_width + 2, terminal_columns - thread_width));
+    table.rows.push_back({{"thread", names.thread(thread)}, {"what", what}});
   }
-  return text;
+  return table;
+}
+
+Record phase_record(const Phase& phase, const Names& names) {
+  List loads, products;
+  for (const observe::TracedMove& move : phase.moves) {
+    loads.push_back(Record{{"thread", move.thread},
+                           {"from", names.element(move.from)},
+                           {"to", names.element(move.to)}});
+  }
+  for (const observe::TracedProduct& p : phase.products) {
+    products.push_back(Record{{"thread", p.thread},
+                              {"sum", names.sum(p.thread)},
+                              {"left", names.element(p.left)},
+                              {"right", names.element(p.right)}});
+  }
+  return {{"loads", std::move(loads)}, {"products", std::move(products)}};
 }
 
 }  // namespace
 
-std::string phases_report(const PhaseTrace& trace, std::size_t most_phases) {
+void add_phases(Page& page, std::string_view title, const PhaseTrace& trace,
+                std::size_t most_phases) {
   const PhaseTable& table = table_of(trace);
   const Names names(table);
-  std::string text = fmt::format("block (0,0): {} phase{}; threads as {}\n", table.phases.size(),
-                                 table.phases.size() == 1 ? "" : "s",
-                                 table.block.z > 1   ? "(z,y,x)"
-                                 : table.block.y > 1 ? "(y,x): row, column"
-                                                     : "(x)");
+  List& list = page.data.list("phases");
+  for (const Phase& phase : table.phases) list.push_back(phase_record(phase, names));
+  page.add(Text{fmt::format("{}block (0,0): {} phase{}; threads as {}", title, table.phases.size(),
+                            table.phases.size() == 1 ? "" : "s",
+                            table.block.z > 1   ? "(z,y,x)"
+                            : table.block.y > 1 ? "(y,x): row, column"
+                                                : "(x)")});
   for (std::size_t i = 0; i < std::min(table.phases.size(), most_phases); ++i) {
-    text += fmt::format("\nphase {}\n", i);
-    text += rows("loads", moves_by_thread(table.phases[i], names), names);
-    text += rows("computes", products_by_thread(table.phases[i], names), names);
+    page.gap();
+    page.add(Text{fmt::format("phase {}", i)});
+    page.add(phase_table("loads", moves_by_thread(table.phases[i], names), names));
+    page.add(phase_table("computes", products_by_thread(table.phases[i], names), names));
   }
-  if (table.phases.size() > most_phases) {
-    text += fmt::format("\n... and {} phases more (--json has all)\n",
-                        table.phases.size() - most_phases);
-  }
-  return text;
-}
-
-nlohmann::json phases_json(const PhaseTrace& trace) {
-  const PhaseTable& table = table_of(trace);
-  const Names names(table);
-  nlohmann::json phases = nlohmann::json::array();
-  for (const Phase& phase : table.phases) {
-    nlohmann::json loads = nlohmann::json::array(), products = nlohmann::json::array();
-    for (const observe::TracedMove& move : phase.moves) {
-      loads.push_back({{"thread", move.thread},
-                       {"from", names.element(move.from)},
-                       {"to", names.element(move.to)}});
-    }
-    for (const observe::TracedProduct& p : phase.products) {
-      products.push_back({{"thread", p.thread},
-                          {"sum", names.sum(p.thread)},
-                          {"left", names.element(p.left)},
-                          {"right", names.element(p.right)}});
-    }
-    phases.push_back({{"loads", std::move(loads)}, {"products", std::move(products)}});
-  }
-  return phases;
+  if (table.phases.size() <= most_phases) return;
+  page.gap();
+  page.add(Text{
+      fmt::format("... and {} phases more (--json has all)", table.phases.size() - most_phases)});
 }
 
 }  // namespace tilescope::report

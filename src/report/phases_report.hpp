@@ -3,18 +3,17 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
-#include <string>
+#include <string_view>
 
 #include "observe/trace/phase_trace.hpp"
+#include "report/page/page.hpp"
 
 namespace tilescope::report {
 
-/// Phases beyond the first `most_phases` are only counted. Throws Error(usage) when `trace` saw no
-/// phases, or a block too large for a table.
-std::string phases_report(const observe::PhaseTrace& trace, std::size_t most_phases = 8);
-
-/// All phases; the same errors.
-nlohmann::json phases_json(const observe::PhaseTrace& trace);
+/// Adds the table under `title`, and all phases to the data. Phases beyond the first `most_phases`
+/// are only counted in the text. Throws Error(usage) when `trace` saw no phases, or a block too
+/// large for a table.
+void add_phases(Page& page, std::string_view title, const observe::PhaseTrace& trace,
+                std::size_t most_phases = 8);
 
 }  // namespace tilescope::report

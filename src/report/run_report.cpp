@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/format.hpp"
 #include "inspect/array_values.hpp"
 #include "inspect/scalar_value.hpp"
 #include "report/device_report.hpp"
-#include "report/text/wrap.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -23,72 +20,54 @@ std::vector<std::string> texts_of(const RunArray& array) {
   return texts;
 }
 
-std::string array_text(const RunArray& array) {
-  std::string head = fmt::format("  {}: {}[{}]", array.name, inspect::short_name_of(array.type),
+void add_array(Page& page, const RunArray& array) {
+  std::string head = fmt::format("{}: {}[{}]", array.name, inspect::short_name_of(array.type),
                                  format_count(array.count));
-  std::string values;
-  for (const std::string& text : texts_of(array)) values += ' ' + text;
-  if (array.bytes.size() < array.count * size_of(array.type)) values += " ...";
-  std::string range;
-  if (array.least) range = fmt::format("{:.6g} to {:.6g}", *array.least, *array.most);
-  if (array.nans > 0) {
-    range += fmt::format("{}{} NaN", range.empty() ? "" : ", ", format_count(array.nans));
-  }
-  if (!range.empty()) head += ", " + range;
+  if (array.least) head += fmt::format(", {:.6g} to {:.6g}", *array.least, *array.most);
+  if (array.nans > 0) head += fmt::format(", {} NaN", format_count(array.nans));
   if (!array.saved_to.empty()) head += ", saved to " + array.saved_to;
-  head += '\n';
-  if (!array.bytes.empty()) head += "    " + hang(values, 4, terminal_columns - 4) + '\n';
-  return head;
+  page.add(Text{std::move(head), 2, 2});
+  if (array.bytes.empty()) return;
+  const bool has_more = array.bytes.size() < array.count * size_of(array.type);
+  page.add(Text{fmt::format("{}{}", fmt::join(texts_of(array), " "), has_more ? " ..." : ""), 4});
 }
 
-template <typename T>
-nlohmann::json or_null(const std::optional<T>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json();
+Record array_record(const RunArray& array) {
+  return {{"name", array.name},   {"type", name_of(array.type)},
+          {"count", array.count}, {"first", texts_of(array)},
+          {"least", array.least}, {"most", array.most},
+          {"nans", array.nans},   {"saved_to", or_null(array.saved_to)}};
 }
 
-}  // namespace
-
+/// "4 x 2", without trailing extents of 1.
 std::string extents_text(const Dim3& extents) {
   if (extents.z != 1) return fmt::format("{} x {} x {}", extents.x, extents.y, extents.z);
   if (extents.y != 1) return fmt::format("{} x {}", extents.x, extents.y);
   return fmt::format("{}", extents.x);
 }
 
-std::string run_text(const RunResult& result) {
-  std::string text = fmt::format(
-      "{}: grid {}, block {} on {} ({}){}\n", result.kernel, extents_text(result.launch.grid),
-      extents_text(result.launch.block), result.device, result.properties.name,
-      result.time_ms ? " in " + format_duration(*result.time_ms * 1e-3) : "");
-  for (const RunArray& array : result.arrays) text += array_text(array);
-  return text;
-}
+}  // namespace
 
-nlohmann::json run_json(const RunResult& result) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const RunArray& array : result.arrays) {
-    list.push_back(
-        {{"name", array.name},
-         {"type", name_of(array.type)},
-         {"count", array.count},
-         {"first", texts_of(array)},
-         {"least", or_null(array.least)},
-         {"most", or_null(array.most)},
-         {"nans", array.nans},
-         {"saved_to", array.saved_to.empty() ? nlohmann::json() : nlohmann::json(array.saved_to)}});
-  }
-  const Dim3 &grid = result.launch.grid, &block = result.launch.block;
-  nlohmann::json json{{"version", 1},
-                      {"command", "run"},
-                      {"kernel", result.kernel},
-                      {"grid", {grid.x, grid.y, grid.z}},
-                      {"block", {block.x, block.y, block.z}},
-                      {"shared_bytes", result.launch.shared_bytes},
-                      {"device", device_json(result.device, result.properties)},
-                      {"time_ms", or_null(result.time_ms)},
-                      {"arrays", std::move(list)},
-                      {"complete", result.failure.empty()}};
-  if (!result.failure.empty()) json["failure"] = result.failure;
-  return json;
+Page run_page(const RunResult& result) {
+  Page page("run");
+  List arrays;
+  for (const RunArray& array : result.arrays) arrays.push_back(array_record(array));
+  page.data = {{"kernel", result.kernel},
+               {"grid", result.launch.grid},
+               {"block", result.launch.block},
+               {"shared_bytes", result.launch.shared_bytes},
+               {"device", device_record(result.device, result.properties)},
+               {"time_ms", result.time_ms},
+               {"arrays", std::move(arrays)},
+               {"complete", result.failure.empty()}};
+  if (!result.failure.empty()) page.data.set("failure", result.failure);
+  page.data.let("grid_text", extents_text(result.launch.grid))
+      .let("block_text", extents_text(result.launch.block));
+  page.say(std::string("{kernel}: grid {grid_text}, block {block_text} on {device.id} "
+                       "({device.name})") +
+           (result.time_ms ? " in {time_ms}" : ""));
+  for (const RunArray& array : result.arrays) add_array(page, array);
+  return page;
 }
 
 }  // namespace tilescope::report

@@ -1,16 +1,12 @@
-// What `run` prints: the launch, its time, and the first elements of every array.
+// What `run` says: the launch, its time, and the first elements of every array.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-#include <string>
 #include <tilescope/run.hpp>
+
+#include "report/page/page.hpp"
 
 namespace tilescope::report {
 
-/// "4 x 2", without trailing extents of 1.
-std::string extents_text(const Dim3& extents);
-
-std::string run_text(const RunResult& result);
-nlohmann::json run_json(const RunResult& result);
+Page run_page(const RunResult& result);
 
 }  // namespace tilescope::report

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "report/findings_report.hpp"
+#include "report/json/json_renderer.hpp"
+#include "report/text/text_renderer.hpp"
 #include "tilescope/finding.hpp"
 
 namespace tilescope {
@@ -201,26 +203,38 @@ TEST(FindingWords, WhyAKernelGaveUp) {
   EXPECT_THAT(cure(f), HasSubstr("asserted condition"));
 }
 
+<<<<<<< /tmp/l
 TEST(FindingWords, WhatWasNotChecked) {
   EXPECT_EQ(message(Limitation::none), "");
   EXPECT_THAT(std::string(message(Limitation::memory_records)), HasSubstr("more global memory"));
 }
 
 TEST(FindingsReport, AnIllegalLaunchHasNoPlaceAndAllFields) {
+=======
+std::string findings_text(const std::vector<Finding>& findings) {
+>>>>>>> /tmp/c
   report::SourceTexts sources;
+  report::Page page("check");
+  report::add_findings(page, findings, sources);
+  return report::render_text(page);
+}
+
+TEST(FindingsReport, AnIllegalLaunchHasNoPlaceAndAllFields) {
   Finding f;
   f.kind = FindingKind::illegal_launch;
   f.facts = LaunchRefusal{"2000 threads per block are too many"};
-  EXPECT_EQ(report::finding_text(f, sources),
-            "error: illegal-launch\n  2000 threads per block are too many.\n");
-  const nlohmann::json illegal = report::findings_json({f}, sources)[0];
-  const nlohmann::json other = report::findings_json({race(RaceRelation::same_block)}, sources)[0];
+  CheckResult result;
+  result.findings = {f, race(RaceRelation::same_block)};
+  const report::Page page = report::check_page(result);
+  EXPECT_THAT(report::render_text(page),
+              HasSubstr("\nerror: illegal-launch\n  2000 threads per block are too many.\n\n"));
+  const nlohmann::json reports = report::json_of(page).at("reports");
+  const nlohmann::json &illegal = reports[0], &other = reports[1];
   for (const auto& [key, value] : other.items()) EXPECT_TRUE(illegal.contains(key)) << key;
 }
 
 // Of many findings of one kind about nothing in particular the rest is counted, never dropped.
 TEST(FindingsReport, ManyOfOneKindAreCounted) {
-  report::SourceTexts sources;
   std::vector<Finding> findings;
   for (std::uint32_t line = 1; line <= 6; ++line) {
     Finding f;
@@ -228,13 +242,13 @@ TEST(FindingsReport, ManyOfOneKindAreCounted) {
     f.first = access(ThreadAction::read, line);
     findings.push_back(f);
   }
-  EXPECT_THAT(report::findings_text(findings, sources),
+  EXPECT_THAT(findings_text(findings),
               HasSubstr("3 more of kind null-pointer, in lines 4, 5, 6 (--json has all)"));
   for (Finding& f : findings) {
     f.kind = FindingKind::uninitialised_read;
     f.memory = element(MemorySpace::shared, "tile", 0);
   }
-  EXPECT_THAT(report::findings_text(findings, sources),
+  EXPECT_THAT(findings_text(findings),
               HasSubstr("3 more of kind uninitialised-read about tile, in lines 4, 5, 6"));
 }
 

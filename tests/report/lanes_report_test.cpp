@@ -5,6 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <tilescope/error.hpp>
 
+#include "report/json/json_renderer.hpp"
+#include "report/text/text_renderer.hpp"
+
 namespace tilescope::report {
 namespace {
 
@@ -26,7 +29,9 @@ LaneSample sample(emulator::Space space, std::uint64_t stride) {
 std::string report(const std::vector<LaneSample>& samples, std::uint32_t line = 2) {
   SourceTexts sources;
   sources.add("a.cu", "first\n  A[i] = 0;\n");
-  return lanes_report(samples, {32, 1, 1}, line, sources);
+  Page page("explain");
+  add_lanes(page, samples, {32, 1, 1}, line, sources);
+  return render_text(page);
 }
 
 TEST(LanesReport, DrawsSectors) {
@@ -71,7 +76,10 @@ TEST(LanesReport, NamesTheLinesThatHaveAccesses) {
 TEST(LanesReport, JsonHasTheOffsets) {
   LaneSample s = sample(emulator::Space::global, 4);
   s.mask = 1;
-  const nlohmann::json json = lanes_json({s}, 2);
+  SourceTexts sources;
+  Page page("explain");
+  add_lanes(page, {s}, {32, 1, 1}, 2, sources);
+  const nlohmann::json json = json_of(page).at("lanes");
   ASSERT_EQ(json.size(), 1u);
   EXPECT_EQ(json[0].at("byte_offsets")[0], 0);
   EXPECT_TRUE(json[0].at("byte_offsets")[1].is_null());

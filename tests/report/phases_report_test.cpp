@@ -7,6 +7,8 @@
 #include <tilescope/error.hpp>
 
 #include "observe/matmul_rungs.hpp"
+#include "report/json/json_renderer.hpp"
+#include "report/text/text_renderer.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -18,6 +20,16 @@ testing::Rung tiled(std::uint32_t width, std::uint32_t n) {
           "06_tiled",
           {{"TILE", std::to_string(width)}},
           {{n / width, n / width}, {width, width}}};
+}
+
+Page phases_page(const observe::PhaseTrace& trace, std::size_t most = 8) {
+  Page page("explain");
+  add_phases(page, "", trace, most);
+  return page;
+}
+
+std::string phases_report(const observe::PhaseTrace& trace, std::size_t most = 8) {
+  return render_text(phases_page(trace, most));
 }
 
 class Phases : public ::testing::Test {
@@ -68,7 +80,7 @@ TEST_F(Phases, EveryProductOfALargerOne) {
     EXPECT_EQ(phase.moves.size(), 2u * width * width);
     EXPECT_EQ(phase.products.size(), std::size_t{width} * width * width);
   }
-  EXPECT_EQ(phases_json(trace_)[1]["loads"].size(), 2u * width * width);
+  EXPECT_EQ(json_of(phases_page(trace_)).at("phases")[1]["loads"].size(), 2u * width * width);
   EXPECT_THAT(phases_report(trace_, 1), HasSubstr("... and 1 phases more"));
 }
 

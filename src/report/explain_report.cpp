@@ -1,0 +1,103 @@
+#include "report/explain_report.hpp"
+
+#include <fmt/format.h>
+
+#include "inspect/explain_details.hpp"
+#include "report/advice.hpp"
+#include "report/annotated_source.hpp"
+#include "report/counts_report.hpp"
+#include "report/device_report.hpp"
+#include "report/lanes_report.hpp"
+#include "report/phases_report.hpp"
+
+namespace tilescope::report {
+namespace {
+
+List line_list(const LaunchCounts& counts, SourceTexts& sources) {
+  List lines;
+  for (const LineCounts& line : counts.lines) {
+    Record record = counts_record(line.counts);
+    record.set_all({{"file", line.place.file},
+                    {"line", line.place.line},
+                    {"source", sources.line(line.place.file, line.place.line)}});
+    lines.push_back(std::move(record));
+  }
+  return lines;
+}
+
+List advice_list(const std::vector<Advice>& advice) {
+  List findings;
+  for (const Advice& piece : advice) {
+    findings.push_back(Record{{"kind", to_string(piece.kind)},
+                              {"file", piece.place.file},
+                              {"line", piece.place.line},
+                              {"message", piece.message}});
+  }
+  return findings;
+}
+
+void add_advice(Page& page, const std::vector<Advice>& advice, const LaunchCounts& counts) {
+  page.say("findings");
+  if (advice.empty()) page.add(Text{no_advice(counts), 2, 2});
+  for (const Advice& piece : advice) {
+    const SourcePlace& at = piece.place;
+    const std::string place =
+        at.line == 0
+            ? std::string()
+            : fmt::format("{}:{}: ", at.file.empty() ? "PTX" : file_name(at.file), at.line);
+    page.add(Text{place + piece.message, 2, 2});
+  }
+}
+
+void add_remarks(Page& page, const RunSummary& ran) {
+  if (ran.ending != Ending::complete || ran.deadlocked_blocks > 0) {
+    page.gap();
+    page.add(Text{"The counts are of a part of the run: " + ran.message});
+  }
+  if (ran.faults > 0) {
+    page.gap();
+    page.say("{faults:plain} accesses were faulty and left out; see tilescope check");
+  }
+}
+
+}  // namespace
+
+Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
+  SourceTexts sources(result.sources);
+  const std::vector<Advice> advice = advise(result);
+  Page page("explain");
+  page.data = {{"target", result.target},
+               {"device", device_record(result.device, result.properties)},
+               {"complete", result.complete()},
+               {"launches", result.ran.launches},
+               {"blocks", result.ran.blocks},
+               {"faults", result.ran.faults},
+               {"unique_bytes_read", result.counts.unique_bytes_read()},
+               {"unique_bytes_written", result.counts.unique_bytes_written()},
+               {"totals", counts_record(result.counts.totals)},
+               {"lines", line_list(result.counts, sources)},
+               {"findings", advice_list(advice)}};
+  if (wishes.lanes != 0) {
+    const Dim3 block = result.launches.empty() ? Dim3{} : result.launches.back().block;
+    add_lanes(page, result.details->samples(), block, wishes.lanes, sources);
+    if (wishes.phases) page.gap();
+  }
+  if (wishes.phases) add_phases(page, result.target + ", ", result.details->phases);
+  if (!page.blocks.empty()) return page;
+  page.say("explain {target} on {device.id}");
+  if (wishes.with_notes) {
+    for (const std::string& note : result.notes) page.add(Text{"(" + note + ")"});
+  }
+  if (result.ran.launches > 1) page.say("(counts of {launches:plain} launches)");
+  page.gap();
+  add_annotated_source(page, result.counts, sources);
+  page.gap();
+  page.say("totals");
+  add_totals(page, result.counts);
+  page.gap();
+  add_advice(page, advice, result.counts);
+  add_remarks(page, result.ran);
+  return page;
+}
+
+}  // namespace tilescope::report

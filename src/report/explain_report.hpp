@@ -1,0 +1,20 @@
+// What `explain` says: the source with its counts, the totals, advice; or one thing drawn.
+#pragma once
+
+#include <cstdint>
+#include <tilescope/explain.hpp>
+
+#include "report/page/page.hpp"
+
+namespace tilescope::report {
+
+struct ExplainWishes {
+  std::uint32_t lanes = 0;  ///< draw the accesses of this line instead of the page
+  bool phases = false;      ///< show the table of phases instead of the page
+  bool with_notes = true;   ///< say what was taken for options that were not given
+};
+
+/// Errors: usage for a line without accesses and for a kernel without phases.
+Page explain_page(const ExplainResult& result, const ExplainWishes& wishes = {});
+
+}  // namespace tilescope::report
