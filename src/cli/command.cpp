@@ -47,23 +47,6 @@ CLI::Validator positive_number() {
             return "expected a positive number, got " + text;
           },
           "POSITIVE"};
-<<<<<<< /tmp/l
-}
-
-void write_json(const nlohmann::json& json, const std::string& target) {
-  if (target.empty()) return;
-  // Names of files and lines of sources may hold any bytes, JSON only UTF-8.
-  const std::string text =
-      json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
-  if (target == "-") {
-    print(text);
-    return;
-  }
-  OutputFile file(target);
-  file.append(text);
-  file.commit();
-=======
->>>>>>> /tmp/c
 }
 
 void print(const std::string& text) {

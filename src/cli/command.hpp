@@ -47,13 +47,6 @@ CLI::Validator byte_size();
 
 /// For options of rates, times and clocks: refuses what is not finite or not above zero.
 CLI::Validator positive_number();
-<<<<<<< /tmp/l
-
-/// Writes `json` to `target`: a file (complete or not at all) or, for "-", standard output. Does
-/// nothing for an empty target.
-void write_json(const nlohmann::json& json, const std::string& target);
-=======
->>>>>>> /tmp/c
 
 /// Writes to standard output; throws Error(bad_input) if that fails (a full disk).
 void print(const std::string& text);

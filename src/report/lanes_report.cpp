@@ -172,9 +172,9 @@ void add_sample(Page& page, const LaneSample& sample, const Dim3& block) {
 Record sample_record(const LaneSample& s) {
   List offsets;
   for (std::uint32_t lane = 0; lane < emulator::kWarpSize; ++lane) {
-    const bool on = (s.mask >> lane & 1U) != 0;
-    offsets.push_back(on ? Value(static_cast<std::int64_t>(s.addresses[lane] - s.object_base))
-                         : Value());
+    offsets.emplace_back();
+    if ((s.mask >> lane & 1U) == 0) continue;
+    offsets.back() = static_cast<std::int64_t>(s.addresses[lane] - s.object_base);
   }
   return {{"file", s.place.file},
           {"line", s.place.line},

@@ -108,6 +108,26 @@ class Json(program.ProgramTest):
         self.assertIn({"name": "tiled_16", "idea": "tiles in shared memory",
                        "source": "matmul/06_tiled.cu"}, report["rungs"])
 
+    def test_an_error_is_a_document_too(self):
+        for arguments, code, kind in (
+                (("matmul", "no.npy", "no.npy", "-o", "c.npy"), 4, "bad_input"),
+                (("tiles", "--size", "-4"), 2, "usage"),
+                (("tiles", "--unknown"), 2, "usage"),
+                (("nothing",), 2, "usage"),
+                (("devices", "--gpu", "none"), 2, "usage"),
+                (("ladder", "matmul", "--device", "cuda:99"), 3, "no_device")):
+            with self.subTest(" ".join(arguments)):
+                for option in (("--json", "-"), ("--json=-",)):
+                    result = self.run_program(*arguments, *option)
+                    self.assertEqual(result.code, code)
+                    report = json.loads(result.out)
+                    self.assertEqual(report["version"], 1)
+                    self.assertEqual(report["command"], arguments[0])
+                    self.assertEqual(report["exit_code"], code)
+                    self.assertEqual(report["error"]["kind"], kind)
+                    self.assertEqual("tilescope: " + report["error"]["message"] + "\n", result.err)
+                self.assertEqual(self.run_program(*arguments, "--json", "e.json").out, "")
+
     def test_a_file_beside_the_table(self):
         result = self.run_program("devices", "--json", "devices.json")
         self.assertEqual(result.code, 0)

@@ -203,16 +203,12 @@ TEST(FindingWords, WhyAKernelGaveUp) {
   EXPECT_THAT(cure(f), HasSubstr("asserted condition"));
 }
 
-<<<<<<< /tmp/l
 TEST(FindingWords, WhatWasNotChecked) {
   EXPECT_EQ(message(Limitation::none), "");
   EXPECT_THAT(std::string(message(Limitation::memory_records)), HasSubstr("more global memory"));
 }
 
-TEST(FindingsReport, AnIllegalLaunchHasNoPlaceAndAllFields) {
-=======
 std::string findings_text(const std::vector<Finding>& findings) {
->>>>>>> /tmp/c
   report::SourceTexts sources;
   report::Page page("check");
   report::add_findings(page, findings, sources);

@@ -5,7 +5,7 @@
 namespace tilescope::report {
 
 void Page::say(std::string_view sentence, std::size_t indent, std::size_t hang) {
-  blocks.push_back(Text{data.fill(sentence), indent, hang});
+  add(Text{data.fill(sentence), indent, hang});
 }
 
 void Page::fact(std::string name, std::string_view sentence) {
@@ -33,6 +33,18 @@ void Page::step(std::string_view what, std::string_view how, const Record& recor
 
 void Page::remark(std::string_view sentence) {
   steps.push_back(data.fill(sentence));
+}
+
+void Page::facts(std::size_t name_width) {
+  add(Facts{name_width, {}});
+}
+
+void Page::gap() {
+  add(Text{});
+}
+
+void Page::add(Block block) {
+  blocks.push_back(std::move(block));
 }
 
 }  // namespace tilescope::report

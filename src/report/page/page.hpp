@@ -102,13 +102,10 @@ class Page {
   void step(std::string_view what, std::string_view how, const Record& record);
 
   /// Names of facts are padded to `name_width` from here on.
-  void facts(std::size_t name_width) { blocks.push_back(Facts{name_width, {}}); }
+  void facts(std::size_t name_width);
   /// An empty line.
-  void gap() { blocks.push_back(Text{}); }
-  template <typename Any>
-  void add(Any block) {
-    blocks.push_back(std::move(block));
-  }
+  void gap();
+  void add(Block block);
 };
 
 }  // namespace tilescope::report
