@@ -41,7 +41,7 @@ struct ExplainCommand {
     return right ? 0 : static_cast<int>(ErrorKind::wrong_result);
   }
 
-  /// The one thing asked for instead of the page; empty without.
+  /// The single requested drawing instead of the page; empty without.
   std::string drawing(const ExplainResult& result, report::SourceTexts& sources) const {
     std::string text;
     if (lanes != 0) {
