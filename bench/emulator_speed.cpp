@@ -1,5 +1,5 @@
 // How fast the emulator runs the matmul ladder, on one host thread: warp instructions per second
-// with nobody watching, with the counts of `explain`, and with the checks of `check`.
+// without an observer, with the counts of `explain`, and with the checks of `check`.
 //
 //     cmake -S . -B build -DTILESCOPE_BUILD_BENCHMARKS=ON && ninja -C build emulator_speed
 //     build/bench/emulator_speed --benchmark_filter=tiled_16

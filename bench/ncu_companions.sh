@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What Nsight Compute counts for one run of every rung of the companion operations, one line of CSV
+# Nsight Compute's counts for one run of every rung of the companion operations, one line of CSV
 # per rung and metric, summed over the launches of the run.
 # Needs a GPU whose counters this user may read.
 # Usage: bench/ncu_companions.sh TILESCOPE_BINARY OUTPUT.csv

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What Nsight Compute counts for every matmul rung of kernels/matmul, one line of CSV per rung and
+# Nsight Compute's counts for every matmul rung of kernels/matmul, one line of CSV per rung and
 # metric.
 # Needs a GPU whose counters this user may read. Usage: bench/ncu_counts.sh TILESCOPE_BINARY OUTPUT.csv
 set -u

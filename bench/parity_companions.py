@@ -53,7 +53,7 @@ COUNTERS = [
     ("conflicts", f"{CONFLICTS}_op_atom.sum", "shared_atomic_conflicts", False),
 ]
 
-# What docs/parity.md explains: (operation/rung, the options begin with) and keys.
+# The deviations that docs/parity.md explains: (operation/rung, the options begin with) and keys.
 EXPLAINED = {
     ("blur/separable", "-m 61 -n 77 --radius 5"): ("global_load_requests", "global_load_sectors"),
     ("laplacian/temporal", ""): ("ffma", "fmul"),
@@ -101,7 +101,7 @@ def compare(tilescope, counts):
 def tables(problems):
     text = ""
     for problem, rows in problems.items():
-        # What no rung of a problem does needs no column.
+        # A counter that is 0 in all rungs of a problem needs no column.
         shown = [i for i in range(len(COUNTERS)) if any(any(pairs[i]) for _, pairs in rows)]
         text += f"\n### {problem}\n\n"
         text += "| rung | " + " | ".join(COUNTERS[i][0] for i in shown) + " |\n"

@@ -27,7 +27,7 @@ import torch
 
 cuda = ctypes.CDLL("libcuda.so.1")
 nvrtc = ctypes.CDLL("libnvrtc.so.13")
-BOXES, WORDS, TURNED_WORDS = range(3)  # how the kernel reads an operand
+BOXES, WORDS, TRANSPOSED_WORDS = range(3)  # how the kernel reads an operand
 DEFAULTS = {"SLICES": 1, "SPLITS": 1, "A_BY_STEPS": 1, "GROUP": 8, "QUADS_AT_ONCE": 2,
             "A_SOURCE": BOXES, "B_SOURCE": BOXES, "BLOCKS_PER_SM": 1}
 EPILOGUE = {"C_TYPE": "float32", "READS_C": 0, "BIAS": "no_bias", "ACTIVATION": "no_activation"}
@@ -110,7 +110,7 @@ class Product:
         warps = c["BM"] // (c["LANES_DOWN"] * c["RM"]) * c["SLICES"]
         warps *= c["BN"] // (32 // c["LANES_DOWN"] * c["RN"])
         self.threads = 32 * (warps + 4)
-        pads = 4 * ((c["A_SOURCE"] == TURNED_WORDS) + (c["B_SOURCE"] == TURNED_WORDS))
+        pads = 4 * ((c["A_SOURCE"] == TRANSPOSED_WORDS) + (c["B_SOURCE"] == TRANSPOSED_WORDS))
         stage = (c["BM"] + c["BN"] + pads) * STEPS * 4
         self.shared = c["STAGES"] * (-(-stage // 1024) * 1024 + 16)
         phases = -(-k // STEPS)
@@ -122,16 +122,16 @@ class Product:
         self.partial = torch.empty(max(1, parts * m * self.pitch), device="cuda")
         self.function = load(cubin, "gemm", self.shared)
 
-    def arguments(self, a, a_turned, b, out):
+    def arguments(self, a, a_transposed, b, out):
         c = self.c
         a_map = b_map = bytes(128)
         if c["A_SOURCE"] == BOXES:
-            a_map = (operand_map(a_turned, (c["BM"], STEPS), 0) if c["A_BY_STEPS"] else
+            a_map = (operand_map(a_transposed, (c["BM"], STEPS), 0) if c["A_BY_STEPS"] else
                      operand_map(a, (STEPS, c["BM"]), 3))
         if c["B_SOURCE"] == BOXES:
             b_map = operand_map(b, (c["BN"], STEPS), 0)
         # Words of A lie along k, as its rows do, unless they are to be as the tile's.
-        words = a_turned if c["A_BY_STEPS"] and c["A_SOURCE"] == WORDS else a
+        words = a_transposed if c["A_BY_STEPS"] and c["A_SOURCE"] == WORDS else a
         packed = struct.pack("<4i3q5Q2q2i2f", self.m, self.n, self.k, self.per_split, self.n,
                              self.m * self.n, self.pitch, out.data_ptr(), 0, self.partial.data_ptr(),
                              words.data_ptr(), b.data_ptr(), 0, 0, 4 * words.shape[1], 4 * b.shape[1], 1.0, 0.0)
@@ -169,7 +169,7 @@ def measure(m, n, k, configurations, compiled, reduction):
     def matrices(rows, columns):
         return [torch.empty(rows, columns, device="cuda").uniform_(-1, 1) for _ in range(sets)]
     a, b, out = matrices(m, k), matrices(k, n), matrices(m, n)
-    a_turned = [x.t().contiguous() for x in a]
+    a_transposed = [x.t().contiguous() for x in a]
     work = 2e-9 * m * n * k
     runs = max(7, min(200, int(60 / (work / 50 + 0.005))))
     blas = median_ms(lambda i: torch.mm(a[i], b[i], out=out[i]), sets, runs)
@@ -184,7 +184,7 @@ def measure(m, n, k, configurations, compiled, reduction):
             print(f"  {name}: does not compile: {note}")
             continue
         product = Product(cubin, reduction, c, m, n, k)
-        arguments = [product.arguments(*x) for x in zip(a, a_turned, b, out)]
+        arguments = [product.arguments(*x) for x in zip(a, a_transposed, b, out)]
         out[0].fill_(math.nan)
         product.run(arguments[0])
         error = (out[0] - want).abs().max().item()

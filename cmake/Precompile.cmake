@@ -12,7 +12,7 @@ function(tilescope_precompile target owner)
       target_precompile_headers(${target} PRIVATE ${ARGN})
     endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # Of std::string in a precompiled header GCC forgets that it is a system header's, and tells.
+      # GCC forgets that std::string in a precompiled header is a system header's, and warns.
       target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
     endif()
   endif()

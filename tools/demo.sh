@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `make demo` shows, on any machine: a product of two files, the ladder on the best device there
+# `make demo` shows, on any machine: a product of two files, the ladder on the best device there
 # is, one kernel explained, and one with a mistake found out.
 # Usage: tools/demo.sh TILESCOPE_BINARY
 set -euo pipefail

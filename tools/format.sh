@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Formats every C++ file of ours; with --check only names those that are not formatted, and fails.
-# One version of clang-format, for another lays out some lines differently.
+# Formats every C++ file of the project; with --check it only names unformatted ones, and fails.
+# One version of clang-format is fixed, because others lay out some lines differently.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 formatter=$(command -v clang-format-14) || {

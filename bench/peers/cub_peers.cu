@@ -106,7 +106,7 @@ const char* reduction(const PeerCall& call) {
       case 2:
         return cub::DeviceReduce::Max(storage, bytes, x, call.out<T>(), call.count);
       default: {
-        static T* largest = nullptr;  // its value, which nobody asked for
+        static T* largest = nullptr;  // its value, which is unused
         if (!largest) {
           if (const cudaError_t error = cudaMalloc(&largest, sizeof(double))) return error;
         }

@@ -1,4 +1,5 @@
-// One product, computed by cuBLAS and by kernels of ours: verified, timed in turns, verified again.
+// One product, computed by cuBLAS and by Tilescope's kernels: verified, timed in turns, verified
+// again.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@
 
 namespace tilescope::products {
 
-/// What became of one of them.
+/// The result of one of them.
 struct Result {
   std::string variant;
   bool is_peer = false;

@@ -60,7 +60,7 @@ operations::GemmProblem problem_of(const MatmulShape& shape, Precision precision
   return operations::dense_problem(shape, precision, type, type);
 }
 
-// Where few operations meet each byte the memory is what is to be looked at.
+// With few operations for each byte the memory's rate is the one to show.
 std::string rate_text(const operations::GemmProblem& problem, double ms) {
   const MatmulShape& s = problem.shape;
   const auto area = [](std::int64_t x, std::int64_t y) {

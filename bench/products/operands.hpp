@@ -10,7 +10,7 @@
 
 namespace tilescope::products {
 
-/// How operands are distributed.
+/// The distribution of operands.
 enum class Data {
   uniform,    ///< in [-1, 1)
   positive,   ///< in [0, 1)

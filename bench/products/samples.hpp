@@ -10,7 +10,7 @@
 
 namespace tilescope::products {
 
-/// What a check found. Errors are relative to the sum of |a||b| of their element.
+/// The result of a check. Errors are relative to the sum of |a||b| of their element.
 struct Accuracy {
   std::size_t checked = 0;
   std::size_t wrong = 0;       ///< elements outside their bound

@@ -1,8 +1,8 @@
 // Every companion operation once, on small data whose results are known, without a file.
 //
-// Views say what lies in memory and nothing is copied for the call; each call returns which rung of
-// the operation's ladder ran and how long it took. The device may be a GPU, the emulated one or, as
-// here, the CPU: the results are the same.
+// Views describe the caller's memory, and nothing is copied for the call; each call returns which
+// rung of the operation's ladder ran and how long it took. The device may be a GPU, the emulated
+// one or, as here, the CPU: the results are the same.
 
 #include <cstdio>
 #include <string>

@@ -1,8 +1,8 @@
 // Multiplies two matrices with the library and checks the product.
 //
-// A is 3 x 2 row-major, B is 2 x 4 column-major: a view says how a matrix lies in memory, and
-// nothing has to be turned before it is multiplied. Small integers make the product exact, so it
-// is compared with equality.
+// A is 3 x 2 row-major, B is 2 x 4 column-major: a view gives the order of a matrix in memory, so
+// neither has to be transposed first. Small integers make the product exact, so it is compared with
+// equality.
 
 #include <cstdio>
 #include <tilescope/device.hpp>

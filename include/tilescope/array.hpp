@@ -1,4 +1,7 @@
-// Views of lists in host memory: dense elements of any type.
+// Views of lists in host memory: dense elements of any type. Views own nothing.
+//
+//     std::vector<float> x(n);
+//     const ConstArrayView in{DataType::float32, x.size(), x.data()};
 #pragma once
 
 #include <cstddef>
@@ -7,7 +10,7 @@
 
 namespace tilescope {
 
-/// Elements that somebody else owns, one after the other.
+/// A read-only list: `count` contiguous elements of `type`, owned by the caller.
 struct ConstArrayView {
   DataType type = DataType::float32;
   std::size_t count = 0;
@@ -16,7 +19,7 @@ struct ConstArrayView {
   std::size_t bytes() const { return count * size_of(type); }
 };
 
-/// The same, writable.
+/// A list that can be written.
 struct ArrayView : ConstArrayView {
   void* mutable_data() const { return const_cast<void*>(data); }
 };

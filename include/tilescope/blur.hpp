@@ -12,9 +12,11 @@ struct BlurOptions : RunOptions {
   int radius = 1;  ///< 0 to 64
 };
 
-/// Every sample becomes the mean, rounded down, of the samples of its channel in the box of
-/// 2 radius + 1 pixels a side around it, as far as the box lies in the picture. `in` and `out`:
-/// height rows of width pixels of `channels` (1 to 4) samples; they must not overlap.
+/// Replaces every sample by the mean, rounded down, of its channel's samples in the box of 2 radius
+/// + 1 pixels a side around it, cut at the picture's edges. `in` and `out` have `height` rows of
+/// `width` pixels of `channels` (1 to 4) samples; they must not overlap.
+///
+///     blur(*device, in, out, height, width, 3, {.radius = 5});
 ///
 /// Errors: usage for extents, a radius or a variant that do not fit; no_device as Device says.
 RunReport blur(Device& device, const std::uint8_t* in, std::uint8_t* out, std::int64_t height,

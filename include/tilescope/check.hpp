@@ -1,4 +1,4 @@
-// The defects of a kernel, found by running it on the emulated GPU.
+// Finds the defects of a kernel by running it on the emulated GPU.
 //
 //     const char* source = R"(
 //         __global__ void turn(int* x) {
@@ -23,8 +23,8 @@
 
 namespace tilescope {
 
-/// What was found. No findings and complete(): the kernel is free of the defects that docs/check.md
-/// names, for these arguments.
+/// The result of a check. Without findings and with complete(), the kernel is free of the defects
+/// in docs/check.md, for these arguments.
 struct CheckResult : Inspection {
   std::vector<Finding> findings;  ///< by kind, file and line; the same for any number of threads
   Limitation limitation = Limitation::none;  ///< what could not be checked to the end
@@ -32,12 +32,12 @@ struct CheckResult : Inspection {
   bool clean() const { return findings.empty() && complete(); }
 };
 
-/// Runs the kernel and reports races, bad accesses, reads of nothing, barriers that hang and wrong
-/// masks. A defect is a finding and no error; so is a launch that the device forbids. A rung takes
-/// no `launch`: it brings its own.
+/// Runs the kernel and reports races, bad accesses, reads of undefined memory, barriers that some
+/// threads never reach, and wrong masks. A defect is a finding, not an error; so is a launch that
+/// the device forbids. A rung has its own launch, so `launch` must be empty for it.
 ///
-/// Errors: usage for a device that is not emulated, and LaunchError (usage too) for a launch that
-/// lacks something or does not fit the kernel; bad_input for a file that cannot be read and code
+/// Errors: usage for a device that is not emulated; LaunchError (usage too) for a launch that is
+/// incomplete or does not fit the kernel; bad_input for a file that cannot be read, and for code
 /// that does not compile, with the compiler's words; no_device without NVRTC.
 CheckResult check(const Target& target, const LaunchDescription& launch = {},
                   const InspectOptions& options = {});

@@ -1,8 +1,8 @@
-// What a profiler counts, per source line and in total. Plain values, in Nsight Compute's words:
+// The counts of a profiler, per source line and in total. Plain values, in Nsight Compute's terms:
 //   request     one warp instruction with at least one participating lane
 //   sector      a 32-byte block of global or local memory that a request touches
 //   wavefront   one turn of shared memory's 32 banks
-//   ideal       sectors if the same bytes lay side by side; wavefronts without bank conflicts
+//   ideal       sectors if the same bytes were contiguous; wavefronts without bank conflicts
 #pragma once
 
 #include <cstdint>
@@ -62,13 +62,13 @@ struct OperationCounts {
 /// The counts of an instruction, a line, a launch or a run.
 struct Counts {
   std::uint64_t instructions = 0;         ///< executed by warps, of the PTX
-  std::uint64_t thread_instructions = 0;  ///< active lanes of those, guarded-off ones included
+  std::uint64_t thread_instructions = 0;  ///< their active lanes, guarded-off ones included
   std::uint64_t guarded_on = 0;           ///< active lanes whose guard held
 
   SectorCounts global_load;  ///< cp.async included
   SectorCounts global_store;
-  SectorCounts global_atomic;     ///< those that return the old value
-  SectorCounts global_reduction;  ///< atomic changes whose old value nobody uses
+  SectorCounts global_atomic;     ///< atomics that return the old value
+  SectorCounts global_reduction;  ///< atomic changes whose old value is unused
   SectorCounts local_load;
   SectorCounts local_store;
   WavefrontCounts shared_load;  ///< ldmatrix included
@@ -76,7 +76,7 @@ struct Counts {
   WavefrontCounts shared_atomic;
   WavefrontCounts shared_async;  ///< the writes of cp.async
 
-  std::uint64_t branches = 0;  ///< conditional ones, executed by warps
+  std::uint64_t branches = 0;  ///< conditional branches, executed by warps
   std::uint64_t divergent_branches = 0;
   std::uint64_t barriers = 0;  ///< bar.*, executed by warps
   OperationCounts operations;
@@ -84,14 +84,14 @@ struct Counts {
   /// Everything that went to global memory, or to shared memory.
   SectorCounts global() const;
   WavefrontCounts shared() const;
-  /// Floating point operations per byte of the global sectors that were requested; 0 without any.
+  /// Floating point operations per byte of the requested global sectors; 0 without any.
   double requested_intensity() const;
 
   Counts& operator+=(const Counts& other);
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
-/// One of the counts under the name that JSON has for it, such as "global_load_sectors".
+/// One of the counts under its name in JSON, such as "global_load_sectors".
 struct NamedCount {
   std::string_view name;
   std::uint64_t (*of)(const Counts& counts);
@@ -104,7 +104,7 @@ struct NamedCount {
 ///     }
 std::span<const NamedCount> named_counts();
 
-/// The counts of a line of source, wherever the compiler put its instructions.
+/// The counts of a source line, wherever the compiler put its instructions.
 struct LineCounts {
   SourcePlace place;
   Counts counts;
@@ -124,12 +124,12 @@ struct LaunchCounts {
   Dim3 grid, block;
   Counts totals;
   std::vector<LineCounts> lines;         ///< by file and line; lines that never ran are left out
-  std::vector<BufferTraffic> footprint;  ///< by address; buffers that nobody touched are left out
+  std::vector<BufferTraffic> footprint;  ///< by address; untouched buffers are left out
   bool complete = true;                  ///< false: a launch was cut short
 
   std::uint64_t unique_bytes_read() const;
   std::uint64_t unique_bytes_written() const;
-  /// Floating point operations per byte that had to move, each byte once; 0 without traffic.
+  /// Floating point operations per byte moved, each byte once; 0 without traffic.
   double compulsory_intensity() const;
 
   /// Adds another launch of the same run: lines by place, footprints by allocation. Kernel, grid

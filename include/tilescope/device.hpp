@@ -30,8 +30,8 @@ enum class DeviceKind { cuda, emulated, cpu };
 class Device;
 
 namespace detail {
-/// Owns one handle of a device and gives it back once. The three public handle types below differ
-/// only in what `release` does.
+/// Owns one handle of a device and releases it once. The three public handle types below differ
+/// only in `release`.
 class Handle {
  public:
   Handle() = default;
@@ -76,12 +76,13 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
-/// A queue of work, done in order. Streams wait for each other only where wait() says so; that
+/// A queue of work that runs in order. Streams wait for each other only through wait(). That
 /// includes the default stream, which a default-constructed Stream is: no implicit order holds
-/// between it and the others. Errors of work in a stream are thrown when somebody waits for it.
+/// between it and the others. Errors of work in a stream are thrown when the program waits for it.
 ///
-/// The emulated device puts work in streams off until somebody waits for it, so that a forgotten
-/// event or synchronize shows in every run; in its default stream all is done at once.
+/// The emulated device defers work in streams until the program waits for it, so that a forgotten
+/// event or synchronize shows in every run. Work in its default stream is done when the call
+/// returns.
 class Stream {
  public:
   Stream() = default;
@@ -103,12 +104,12 @@ class Event {
   detail::Handle handle_;
 };
 
-/// What a kernel's source is written in.
+/// The language of a kernel's source.
 enum class SourceLanguage { cuda, ptx };
 
-/// What to compile and which kernel of it to load. Of a PTX source only the name, the text and
-/// the kernel count; `kernel` is then the name in the PTX or its demangled form, or empty: the only
-/// one.
+/// A source to compile and the kernel of it to load. A PTX source uses only the name, the text and
+/// the kernel; `kernel` is then the name in the PTX or its demangled form, or empty if there is
+/// only one.
 struct KernelRequest {
   std::string source_name;  ///< for messages and line tables
   std::string source;       ///< CUDA C++ or PTX
@@ -120,7 +121,7 @@ struct KernelRequest {
   std::vector<std::string> extra_options;                    ///< passed to NVRTC as they are
 };
 
-/// What the compiled code needs of the device.
+/// Resources that the compiled code needs.
 struct KernelAttributes {
   int registers_per_thread = 0;
   std::size_t static_shared_bytes = 0;
@@ -131,14 +132,14 @@ struct KernelAttributes {
 
 /// A parameter of a kernel, as its compiled code declares it.
 struct KernelParameter {
-  enum class Kind { integer, floating, pointer, bytes };  ///< `bytes`: a structure, or not known
+  enum class Kind { integer, floating, pointer, bytes };  ///< `bytes`: a structure, or unknown
   Kind kind = Kind::bytes;
   std::size_t bytes = 0;
   std::size_t alignment = 1;
 };
 
-/// A kernel that is ready to be launched on the device that loaded it. Cheap to copy; several
-/// threads may launch it at once.
+/// A kernel ready to be launched on the device that loaded it. Cheap to copy; several threads may
+/// launch it at once.
 class Kernel {
  public:
   struct State {
@@ -153,7 +154,7 @@ class Kernel {
 
   const std::string& name() const { return state_->name; }
   const KernelAttributes& attributes() const { return state_->attributes; }
-  /// In order. Works the text of the compiled code over: ask once.
+  /// In declaration order. Parses the compiled code on every call, so keep the result.
   std::vector<KernelParameter> parameters() const { return state_->parameters(); }
   State& state() const { return *state_; }
 
@@ -161,12 +162,13 @@ class Kernel {
   std::shared_ptr<State> state_;
 };
 
-/// A device. Every call reports failure as Error: no_device for a driver, compiler or device that
-/// is missing, usage for what a limit of the device forbids, each with the call and its meaning.
+/// A device. Every call reports failure as an Error with the call and its meaning: no_device for a
+/// missing driver, compiler or device, usage for a request beyond a limit of the device.
 class Device : public std::enable_shared_from_this<Device> {
  public:
   /// Opens "auto" (a GPU if there is one, else the CPU), "cuda", "cuda:N", "emulated",
-  /// "emulated:GPU" or "cpu". `explain_choice`, if given, receives why "auto" chose what it chose.
+  /// "emulated:GPU" or "cpu". `explain_choice`, if given, receives the reason for the choice of
+  /// "auto".
   static std::shared_ptr<Device> open(std::string_view specification,
                                       std::string* explain_choice = nullptr);
 
@@ -200,7 +202,7 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual void fill(DeviceAddress to, std::uint8_t value, std::size_t bytes,
                     const Stream& stream = {}) = 0;
 
-  /// Copies `rows` rows of `row_bytes` each, whose starts are the pitches (bytes) apart.
+  /// Copies `rows` rows of `row_bytes` each; the pitches are the bytes between the starts of rows.
   virtual void copy_rows_to_device(DeviceAddress to, std::size_t to_pitch, const void* from,
                                    std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
                                    const Stream& stream = {});
@@ -208,7 +210,7 @@ class Device : public std::enable_shared_from_this<Device> {
                                  std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
                                  const Stream& stream = {});
 
-  /// Compiles (or finds in the cache) and loads one kernel.
+  /// Compiles one kernel, or finds it in the cache, and loads it.
   virtual Kernel load(const KernelRequest& request) = 0;
   /// Checks the launch against the device's limits, then queues it.
   virtual void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
@@ -217,23 +219,26 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Describes a matrix for bulk tensor copies. Throws Error(usage) on a device without them.
   virtual TensorMap tensor_map(const TensorMapRequest& request);
 
-  /// Page-locked host memory for PinnedBuffer; nullptr, with the reason in `why_not`, where there
-  /// is none to be had.
+  /// Page-locked host memory for PinnedBuffer; nullptr, with the reason in `why_not`, if the system
+  /// refuses.
   virtual void* allocate_host(std::size_t bytes, std::string& why_not);
   virtual void free_host(void*) noexcept {}
-  /// Locks the pages of memory that exists already, for PinnedRegion; false, with the reason.
+  /// Locks the pages of existing memory, for PinnedRegion; false, with the reason in `why_not`, if
+  /// the system refuses.
   virtual bool register_host(void* data, std::size_t bytes, std::string& why_not);
   virtual void unregister_host(void*) noexcept {}
 
-  /// The event becomes what is queued in `stream` so far, instead of what it was before.
+  /// Makes the event stand for everything queued in `stream` so far, and no longer for what it
+  /// stood for before.
   virtual void record(const Event& event, const Stream& stream = {}) = 0;
-  /// What is queued in `stream` from now on comes after the event as last recorded; an event that
-  /// was never recorded holds up nothing, and has happened.
+  /// Work queued in `stream` from now on runs after the event as last recorded. An event that was
+  /// never recorded has happened: nothing waits for it.
   virtual void wait(const Stream& stream, const Event& event) = 0;
   virtual bool finished(const Event& event) = 0;
-  /// Holds up the host until the event has happened.
+  /// Blocks the calling thread until the event completes.
   virtual void synchronize(const Event& event);
-  /// Milliseconds between two recorded events (else an Error); waits for the second.
+  /// Milliseconds between two recorded events; waits for the second. Throws an Error if either was
+  /// never recorded.
   virtual double elapsed_ms(const Event& from, const Event& to) = 0;
   virtual void synchronize(const Stream& stream) = 0;
   virtual void synchronize() = 0;
@@ -243,14 +248,14 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) = 0;
   virtual std::uint64_t new_stream() = 0;
   virtual std::uint64_t new_event() = 0;
-  // Called from destructors: they must not throw.
+  // Called from destructors, so they must not throw.
   virtual void free_bytes(std::uint64_t address) noexcept = 0;
   virtual void free_stream(std::uint64_t stream) noexcept = 0;
   virtual void free_event(std::uint64_t event) noexcept = 0;
 };
 
-/// The CUDA devices of this machine; empty where there is no driver, with the reason in
-/// `why_none` if given.
+/// The CUDA devices of this machine. Empty without a driver; `why_none`, if given, receives the
+/// reason.
 std::vector<DeviceProperties> cuda_devices(std::string* why_none = nullptr);
 
 }  // namespace tilescope

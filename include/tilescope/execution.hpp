@@ -1,4 +1,4 @@
-// Terms for what happens while a kernel runs.
+// Terms for events while a kernel runs.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,18 @@
 
 namespace tilescope {
 
-/// The state space that an access goes to, after generic addresses have been resolved.
+/// The state space of an access, after generic addresses have been resolved.
 enum class MemorySpace : std::uint8_t { global, shared, local, constant, parameter };
 
 /// "global", "shared", ...
 std::string_view to_string(MemorySpace space);
 
-/// Why a kernel ended its launch.
+/// The reason why a kernel ended its launch.
 enum class TrapReason : std::uint8_t {
-  trap,        ///< the instruction of that name, as __trap() gives it
+  trap,        ///< the instruction of that name, which __trap() makes
   assertion,   ///< a failed assert()
   call_depth,  ///< calls nested too deep
-  bad_free,    ///< free() of an address that malloc() did not give
+  bad_free,    ///< free() of an address that malloc() did not return
 };
 
 }  // namespace tilescope

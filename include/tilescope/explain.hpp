@@ -1,4 +1,4 @@
-// What a profiler would count on each line of a kernel, from a run on the emulated GPU.
+// Counts what a profiler would count on each line of a kernel, by running it on the emulated GPU.
 //
 //     const tilescope::ExplainResult result =
 //         tilescope::explain(tilescope::LadderRung{.name = "matmul/tiled_16"});
@@ -27,26 +27,26 @@ namespace inspect {
 struct ExplainDetails;
 }
 
-/// What was counted.
+/// The result of explain().
 struct ExplainResult : Inspection {
-  LaunchCounts counts;                 ///< of all launches together
-  std::vector<LaunchCounts> launches;  ///< each by itself, in order
+  LaunchCounts counts;                 ///< the sum of all launches
+  std::vector<LaunchCounts> launches;  ///< each launch by itself, in order
   /// Single accesses and instructions, from which advice and drawings are made.
   std::shared_ptr<const inspect::ExplainDetails> details;
 };
 
-/// Runs the kernel and counts. Faulty accesses are left out, and Inspection::ran says how many.
+/// Runs the kernel and counts. Faulty accesses are left out; Inspection::ran has their number.
 ///
 /// Errors: as check(), and usage for a launch that the device forbids.
 ExplainResult explain(const Target& target, const LaunchDescription& launch = {},
                       const InspectOptions& options = {});
 
 enum class AdviceKind : std::uint8_t {
-  uncoalesced,       ///< neighbouring threads lie apart
+  uncoalesced,       ///< neighbouring threads access addresses far apart
   split_rows,        ///< a warp spans several short rows of the block
   misaligned,        ///< neighbours, but off the start of a sector
   narrow,            ///< a byte or two a thread
-  contended_atomic,  ///< many lanes change one word
+  contended_atomic,  ///< many lanes change the same word
   bank_conflict,
   local_memory,
   divergence,
@@ -56,16 +56,16 @@ enum class AdviceKind : std::uint8_t {
 /// "uncoalesced", "bank-conflict", ...: the name in reports and JSON.
 std::string_view to_string(AdviceKind kind);
 
-/// What costs time in a line, and what would cure it.
+/// What costs time in a line, and how to cure it.
 struct Advice {
   AdviceKind kind = AdviceKind::uncoalesced;
   SourcePlace place;    ///< line 0: about the launch as a whole
   std::string message;  ///< sentences, without the place
-  double weight = 0.0;  ///< how much of the launch's cost of this kind it is about, 0 to 1
+  double weight = 0.0;  ///< its share of the launch's cost of this kind, 0 to 1
 };
 
-/// What the counts mean, in words: the costliest first. What several launches say about a line is
-/// said once; nothing below 2% of its kind of traffic is mentioned.
+/// Explains the counts in words, the costliest first. Advice that several launches give about a
+/// line appears once; nothing below 2% of its kind of traffic is mentioned.
 std::vector<Advice> advise(const ExplainResult& result);
 
 }  // namespace tilescope

@@ -1,5 +1,5 @@
-// What a check found, as data: a kind, a severity, places, threads and the facts of the case. The
-// functions at the end put it into words:
+// The findings of a check, as data: a kind, a severity, places, threads and the facts of the case.
+// The functions at the end put it into words:
 //
 //     for (const Finding& finding : findings) {
 //       std::cout << finding.first.place.file << ':' << finding.first.place.line << ": "
@@ -45,7 +45,7 @@ enum class FindingKind : std::uint8_t {
 /// Results may still be right after a warning. Both make `tilescope check` fail.
 enum class Severity : std::uint8_t { error, warning };
 
-/// A line of a source file, as the line table names it. Line 0: unknown, and `file` is empty.
+/// A line of a source file, as in the line table. Line 0: unknown, and `file` is empty.
 struct SourcePlace {
   std::string file;
   std::uint32_t line = 0;
@@ -62,7 +62,7 @@ struct ThreadName {
   friend bool operator==(const ThreadName&, const ThreadName&) = default;
 };
 
-/// A place in memory, in terms of the buffer or variable that holds it or lies nearest.
+/// A place in memory, relative to the buffer or variable that holds it or lies nearest.
 struct MemoryPlace {
   MemorySpace space = MemorySpace::global;
   /// Global and constant memory: the device address. Otherwise bytes from the start of the block's
@@ -75,7 +75,7 @@ struct MemoryPlace {
   bool scalar = false;              ///< the object is a variable of one element
 };
 
-/// What a thread did, or was doing.
+/// The action of a thread.
 enum class ThreadAction : std::uint8_t { none, read, write, atomic, wait, exit };
 
 /// One side of a finding.
@@ -84,7 +84,7 @@ struct FindingAccess {
   std::uint32_t ptx_line = 0;  ///< in the text of the PTX
   ThreadAction action = ThreadAction::none;
   std::uint32_t bytes = 0;           ///< that a read, write or atomic operation accesses
-  std::optional<ThreadName> thread;  ///< nothing: no thread in particular
+  std::optional<ThreadName> thread;  ///< nothing: no particular thread
 };
 
 /// How far an access misses its object, in bytes: > 0 past its end, < 0 before its start.
@@ -94,7 +94,7 @@ struct BoundsMiss {
   bool dynamic_shared = false;  ///< the object is the dynamic shared memory of the launch
 };
 
-/// How the two threads of a race stand to each other.
+/// The relation between the two threads of a race.
 enum class RaceRelation : std::uint8_t {
   same_instruction,  ///< lanes of a warp store to one address with one instruction
   same_warp,
@@ -103,27 +103,27 @@ enum class RaceRelation : std::uint8_t {
   unfinished_copy,  ///< cp.async data touched before the copy was waited for
 };
 
-/// What orders the two accesses of a race depends on, besides the accesses themselves.
+/// The facts that decide what would order the two accesses of a race.
 struct RaceFacts {
   RaceRelation relation = RaceRelation::same_block;
   bool update = false;         ///< both accesses are parts of one `element += ...`
   bool both_strong = false;    ///< both are volatile, relaxed or the like
   bool several_warps = false;  ///< a block has more than one warp
   bool fences = false;         ///< the program has fences of GPU scope
-  bool announces = false;      ///< it has atomics or flags that could tell another block of data
+  bool announces = false;  ///< it has atomics or flags that could announce data to another block
 };
 
-/// Where threads wait, and who does not come.
+/// The place where threads wait, and the absent threads.
 struct WaitFacts {
   bool at_barrier = true;     ///< else at an instruction of the warp
   std::uint32_t barrier = 0;  ///< its number; 0 is that of __syncthreads()
   std::uint32_t exited = 0;   ///< threads of the block that had left the kernel
-  bool went_on = false;       ///< the barrier did without those that had left
+  bool went_on = false;       ///< the barrier completed without the threads that had left
 };
 
-/// What is wrong with the member mask of a warp-level instruction.
+/// The defect of the member mask of a warp-level instruction.
 enum class MaskFault : std::uint8_t {
-  absent,        ///< it names lanes that do not come
+  absent,        ///< it names lanes that do not arrive
   exited,        ///< it names lanes that have left the kernel
   not_a_member,  ///< it does not name lanes that run the instruction
 };
@@ -135,7 +135,7 @@ struct MaskFacts {
   std::uint32_t lanes = 0;    ///< the lanes that are wrong
 };
 
-/// A value that its instruction does not take: a barrier number or count, a function address.
+/// A value that its instruction does not accept: a barrier number or count, a function address.
 struct OperandFacts {
   std::uint64_t value = 0;
 };
@@ -143,17 +143,17 @@ struct OperandFacts {
 /// A kernel that ended its launch.
 struct TrapFacts {
   TrapReason reason = TrapReason::trap;
-  std::string what;                ///< what failed, as the device tells it
+  std::string what;                ///< what failed, in the device's words
   bool needs_cooperative = false;  ///< a grid-wide barrier in a launch that is not cooperative
 };
 
-/// How far a launch came that reached the limit of instructions.
+/// The progress of a launch that reached the limit of instructions.
 struct LimitFacts {
   std::uint64_t warp_instructions = 0;
   double percent = 0.0;  ///< share of them that ran in the finding's line
 };
 
-/// Why the launch cannot be made.
+/// The reason why the launch is impossible.
 struct LaunchRefusal {
   std::string reason;
 };
@@ -161,7 +161,7 @@ struct LaunchRefusal {
 using FindingFacts = std::variant<std::monostate, BoundsMiss, RaceFacts, WaitFacts, MaskFacts,
                                   OperandFacts, TrapFacts, LimitFacts, LaunchRefusal>;
 
-/// Accesses of the same kind, lines and object are one finding: its places and threads are those of
+/// Accesses of the same kind, lines and object are one finding. Its places and threads are those of
 /// the first example in block order.
 struct Finding {
   FindingKind kind = FindingKind::race;
@@ -170,9 +170,9 @@ struct Finding {
   std::uint64_t launch = 0;  ///< number of the launch in the run, from 0
   FindingAccess first;
   std::optional<FindingAccess> second;  ///< the other side of a race, or where the others met
-  std::optional<MemoryPlace> memory;    ///< the memory that the accesses are about
+  std::optional<MemoryPlace> memory;    ///< the accessed memory
   FindingFacts facts;
-  std::uint64_t count = 1;  ///< how often it happened
+  std::uint64_t count = 1;  ///< the number of occurrences
 };
 
 /// What a check left out.
@@ -187,15 +187,15 @@ std::string_view to_string(FindingKind kind);
 std::string_view to_string(Severity severity);
 /// "block (1,0,0), thread (3,2,0)"
 std::string to_string(const ThreadName& name);
-/// "tile", "local memory"; empty where `object` is and nothing else describes it.
+/// "tile", "local memory"; empty if `object` is and nothing else describes it.
 std::string object_name(const MemoryPlace& place);
-/// "tile[17]"; "x + 3 bytes" where the offset is no multiple of the element.
+/// "tile[17]"; "x + 3 bytes" if the offset is no multiple of the element.
 std::string to_string(const MemoryPlace& place);
 /// "write of 4 bytes", "waits"; empty for ThreadAction::none.
 std::string action(const FindingAccess& access);
-/// One sentence without its full stop: what happened. It does not name the source line.
+/// What happened, in one sentence without its full stop. It does not name the source line.
 std::string message(const Finding& finding);
-/// What to do about it, in the same form.
+/// How to cure it, in the same form.
 std::string cure(const Finding& finding);
 /// What was not checked, and why; empty for Limitation::none.
 std::string_view message(Limitation limitation);

@@ -1,4 +1,4 @@
-// How often elements fall into bins.
+// Histograms: how often elements fall into bins.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,16 @@ struct Bins {
 };
 
 struct HistogramResult {
-  std::vector<std::uint64_t> counts;  ///< of each bin
+  std::vector<std::uint64_t> counts;  ///< elements in each bin
   double lower = 0.0, upper = 0.0;    ///< the range that was used
   RunReport report;
 };
 
 /// Counts a list of 8-, 16- or 32-bit integers, float32 or float64 of up to 2^33 elements. Elements
 /// outside the range are not counted.
+///
+///     const ConstArrayView bytes{DataType::uint8, n, data};
+///     const auto counts = histogram(*device, bytes, {.count = 256}).counts;
 ///
 /// Errors: usage for types, bins or a range that do not fit, or a variant that does not exist;
 /// no_device as Device says.

@@ -1,4 +1,4 @@
-// What check(), explain() and run() have in common: their options, and what they say about the run
+// The common part of check(), explain() and run(): their options, and their report on the run
 // besides their own results.
 #pragma once
 
@@ -14,22 +14,24 @@
 
 namespace tilescope {
 
-/// Where and how far a kernel runs.
+/// The device, and the limits of the run.
 struct InspectOptions {
   /// "emulated", "emulated:GPU" (such as "emulated:t4") or "auto"; run() also takes "cuda" and
   /// "cuda:N". "auto" is the emulated H200; for run() a GPU, if there is one.
   std::string device = "auto";
   std::uint64_t max_instructions = 0;         ///< warp instructions of one launch; 0: no limit
   const std::atomic<bool>* cancel = nullptr;  ///< becoming true ends an emulated launch soon
-  /// Receives what emulated kernels print, as they print it. Null: Inspection::printed has it.
+  /// Receives the text that emulated kernels print, as they print it. Null: it goes to
+  /// Inspection::printed.
   std::function<void(std::string_view)> print;
   /// Called once everything is compiled and in place, before the first launch.
   std::function<void()> before_launch;
-  bool phases = false;  ///< explain(): trace who loads and computes what in a tile kernel's phases
-  std::uint64_t most_elements = UINT64_MAX;  ///< run(): of each array, to bring back
+  bool phases = false;  ///< explain(): trace which thread loads and computes what in a tile
+                        ///< kernel's phases
+  std::uint64_t most_elements = UINT64_MAX;  ///< run(): elements of each array to return
 };
 
-/// Why a run ended.
+/// The reason why a run ended.
 enum class Ending : std::uint8_t {
   complete,     ///< every launch ran to its end
   trapped,      ///< a kernel gave up: a trap, or a failed assertion
@@ -38,26 +40,27 @@ enum class Ending : std::uint8_t {
   refused,      ///< the device forbids the launch: nothing ran
 };
 
-/// What ran, of all launches together.
+/// The amount of work, over all launches.
 struct RunSummary {
   std::uint64_t launches = 0;
-  std::uint64_t blocks = 0;             ///< run to their end
+  std::uint64_t blocks = 0;             ///< blocks that ran to their end
   std::uint64_t warp_instructions = 0;  ///< of the PTX; 0 on a GPU
-  std::uint64_t faults = 0;             ///< accesses that were faulty and left out, by thread
+  std::uint64_t faults = 0;             ///< faulty accesses, which were left out, by thread
   std::uint64_t deadlocked_blocks = 0;
   Ending ending = Ending::complete;
-  std::string message;  ///< what happened, where a launch did not end well
+  std::string message;  ///< the reason if a launch did not complete
 };
 
-/// What was looked at, where, and what ran.
+/// The target, the device and the run.
 struct Inspection {
   std::string target;  ///< "matmul/tiled_16, 128 x 128 x 128", or "mine.cu: scale"
   std::string device;  ///< as Device::open takes it, such as "emulated:h200"
   DeviceProperties properties;
   RunSummary ran;
-  std::vector<std::string> notes;   ///< what a reader should know, such as code that was left out
+  std::vector<std::string> notes;   ///< remarks for the reader, such as code that was left out
   std::string printed;              ///< by emulated kernels, unless InspectOptions::print took it
-  std::vector<SourceText> sources;  ///< those that the result's places name, if not read from disk
+  std::vector<SourceText> sources;  ///< the sources that the result's places name, if they were not
+                                    ///< read from disk
 
   bool complete() const { return ran.ending == Ending::complete; }
 };

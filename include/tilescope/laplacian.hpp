@@ -10,13 +10,18 @@
 namespace tilescope {
 
 /// One step is out = center * in + side * (sum of the four neighbours); cells outside the grid are
-/// zero. The defaults give the Laplacian itself; center = 1 - 4 r and side = r a step of diffusion.
+/// zero. The defaults give the Laplacian itself. center = 1 - 4 r with side = r makes a step of
+/// diffusion.
 struct LaplacianOptions : RunOptions {
-  std::int64_t iterations = 1;  ///< steps, all of them on the device
+  std::int64_t iterations = 1;  ///< steps, all on the device
   double center = -4.0, side = 1.0;
 };
 
-/// float32 or float64 grids, dense, of one type, shape and order. Errors as saxpb's.
+/// Runs `iterations` steps on float32 or float64 grids, dense, of one type, shape and order.
+///
+///     laplacian(*device, in, out, {{}, 64, 0.2, 0.2});  // 64 steps of diffusion
+///
+/// Errors as saxpb's.
 RunReport laplacian(Device& device, const ConstMatrixView& in, const MatrixView& out,
                     const LaplacianOptions& options = {});
 

@@ -1,4 +1,4 @@
-// What a kernel launch consists of: a grid of blocks of threads, shared memory, arguments.
+// The parts of a kernel launch: a grid of blocks of threads, shared memory, arguments.
 #pragma once
 
 #include <array>
@@ -25,9 +25,9 @@ struct Launch {
   std::size_t shared_bytes = 0;  ///< dynamic shared memory per block, bytes
   bool cooperative = false;      ///< all blocks resident at once, so that the grid can synchronise
   Dim3 cluster;                  ///< blocks per cluster; the grid is a multiple of it
-  /// May start while the kernel before it in the stream still runs; it waits for that kernel's
-  /// results itself (cudaGridDependencySynchronize). On devices without that it does not start
-  /// early, which is always right.
+  /// The launch may start while the kernel before it in the stream still runs. The kernel then
+  /// waits for that kernel's results itself (cudaGridDependencySynchronize). A device without this
+  /// feature starts it later, which is always correct.
   bool overlaps_previous = false;
 };
 

@@ -1,5 +1,5 @@
-// A launch as a value: which kernel, how many blocks and threads, which arguments. The command
-// line's LAUNCH options and --launch files say the same in text:
+// A launch as a value: kernel, blocks, threads and arguments. The command line's LAUNCH options and
+// --launch files have the same in text:
 //
 //     --kernel NAME --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] [-D NAME=VALUE] [-I DIR]
 //     --arg [NAME=]TYPE:VALUE             a value: i32:256, alpha=f32:2.5; f32:1,2,3 is a vector
@@ -27,15 +27,15 @@
 
 namespace tilescope {
 
-/// How an array begins.
+/// The initial values of an array.
 enum class Initial : std::uint8_t {
   zeros,
   ones,
   iota,           ///< 0, 1, 2, ... in the element type; integers wrap around
   random,         ///< floats in [-1, 1), integers 0 to 255 (to 127 in i8), bool 0 and 1
-  uninitialised,  ///< what the memory holds: nothing defined
+  uninitialised,  ///< undefined memory
   value,          ///< `value` everywhere
-  elements,       ///< `value`: all elements one after the other
+  elements,       ///< `value`: all elements in order
   file,           ///< `load_from`
 };
 
@@ -59,27 +59,27 @@ constexpr DataType data_type_of() {
 ///     LaunchArgument::array(DataType::float32, 1024, Initial::iota)
 ///     parse_argument("x=f32[1024]=iota>y.npy")
 struct LaunchArgument {
-  std::string text;  ///< as it was given, for messages
-  std::string name;  ///< empty: that of the kernel's parameter
+  std::string text;  ///< the argument's own text, for messages
+  std::string name;  ///< empty: the name of the kernel's parameter
   DataType type = DataType::int32;
   bool is_array = false;
-  /// Of a value, a vector (float3) or a structure: all its bytes. See also Initial.
+  /// For a value, a vector (float3) or a structure: all its bytes. See also Initial.
   std::vector<std::byte> value = {};
 
-  std::optional<std::uint64_t> count = {};  ///< elements; nothing only with a file
+  std::optional<std::uint64_t> count = {};  ///< elements; may be missing only with a file
   Initial initial = Initial::zeros;
   std::uint64_t seed = 1;
   std::string load_from = {};  ///< .npy
   std::string save_to = {};    ///< .npy written after the run; empty: none
 
-  /// A number, or a structure as the kernel declares it.
+  /// A number, or a structure with the layout that the kernel declares.
   template <typename T>
   static LaunchArgument scalar(const T& value);
   /// An array with these elements, which are copied.
   template <typename T>
   static LaunchArgument array(const std::vector<T>& elements);
   static LaunchArgument array(DataType type, std::span<const std::byte> elements);
-  /// An array of `count` elements made on the spot. Not for the last three of Initial.
+  /// An array of `count` elements with initial values. Not for the last three of Initial.
   static LaunchArgument array(DataType type, std::uint64_t count, Initial initial,
                               std::uint64_t seed = 1);
 
@@ -88,7 +88,7 @@ struct LaunchArgument {
 
 /// A launch.
 struct LaunchDescription {
-  std::string kernel = {};         ///< "scale", "scale<16>"; empty: the only one of the source
+  std::string kernel = {};         ///< "scale", "scale<16>"; empty: the source's only kernel
   std::optional<Dim3> grid = {};   ///< blocks
   std::optional<Dim3> block = {};  ///< threads per block
   std::uint64_t shared_bytes = 0;  ///< dynamic shared memory per block
@@ -100,7 +100,8 @@ struct LaunchDescription {
   friend bool operator==(const LaunchDescription&, const LaunchDescription&) = default;
 };
 
-/// A launch that lacks something or does not fit its kernel, and one that would do.
+/// The error for a launch that is incomplete or does not fit its kernel, with a launch that would
+/// work.
 class LaunchError : public Error {
  public:
   LaunchError(const std::string& what, std::string kernel, LaunchDescription suggestion)
@@ -110,8 +111,8 @@ class LaunchError : public Error {
 
   /// The kernel with its parameters: "scale(const float* x, int n)".
   const std::string& kernel() const noexcept { return kernel_; }
-  /// What was given, and for the rest what a <<<...>>> launch in the source says or what is
-  /// plausible. Every argument has its `text`.
+  /// The given parts, and for the rest the values of a <<<...>>> launch in the source or plausible
+  /// ones. Every argument has its `text`.
   const LaunchDescription& suggestion() const noexcept { return suggestion_; }
 
  private:
@@ -122,7 +123,8 @@ class LaunchError : public Error {
 /// The most bytes one array may have: more than any GPU's memory.
 inline constexpr std::uint64_t most_array_bytes = std::uint64_t{1} << 40U;
 
-/// One --arg. Throws Error(usage), one line that quotes the text and says what is wanted.
+/// Parses one --arg. Throws Error(usage), one line that quotes the text and names the expected
+/// form.
 LaunchArgument parse_argument(std::string_view text);
 /// "16", "16,16" or "4,4,4"; `what` is "grid" or "block". Extents are 1 to 2^32 - 1; else
 /// Error(usage).
@@ -136,7 +138,7 @@ std::pair<std::string, std::string> parse_define(std::string_view text);
 /// Throws Error(bad_input) naming the file and the key.
 LaunchDescription read_launch_file(const std::string& path);
 
-/// Throws Error(usage), naming the array `what`, unless its type is the one asked for.
+/// Throws Error(usage), naming the array `what`, unless it has the requested type.
 void require_data_type(std::string_view what, DataType type, DataType asked);
 
 // --- templates

@@ -1,4 +1,4 @@
-// Matrix products as BLAS's GEMM has them, for matrices in host memory, on any device.
+// Matrix products, as BLAS's GEMM defines them, for matrices in host memory, on any device.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tilescope {
 
-/// In what arithmetic products are formed and summed.
+/// The arithmetic used to multiply and to sum.
 enum class Precision {
   automatic,  ///< fp64 if A, B or C is float64, else fp32
   fp32,       ///< IEEE float32: fused multiply-add, one rounding each
@@ -25,11 +25,11 @@ enum class Precision {
 /// "auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64".
 std::string_view name_of(Precision precision);
 
-/// The precision of that name. Throws Error(usage), suggesting the nearest name, for any other
+/// The precision called `name`. Throws Error(usage), suggesting the nearest name, for any other
 /// text.
 Precision parse_precision(std::string_view name);
 
-/// What is applied to each element before it is stored.
+/// The function applied to each element before it is stored.
 enum class Activation {
   none,
   relu,  ///< max(x, 0); NaN stays NaN
@@ -39,34 +39,39 @@ enum class Activation {
 /// How to multiply: C = activation(alpha * A * B + beta * C + bias).
 struct MatmulOptions {
   /// The kernel: a rung of the ladder, such as "tiled_16", or a kernel that takes every option,
-  /// such as "general"; empty: the best that the device has for the product.
+  /// such as "general". Empty: the device's best kernel for the product.
   std::string variant;
   Precision precision = Precision::automatic;
   double alpha = 1.0;
-  double beta = 0.0;            ///< 0: C is not read, and may hold anything
+  double beta = 0.0;            ///< with 0, C is not read and may hold anything
   std::span<const float> bias;  ///< one value for each column of C; empty: none
   Activation activation = Activation::none;
 };
 
-/// What the multiplication did.
+/// How a product was computed.
 struct MatmulReport {
-  std::string variant;      ///< what ran
-  double compute_ms = 0.0;  ///< the product alone: without copies, compilation or conversion
-  Precision precision = Precision::fp32;  ///< in which it was computed; never `automatic`
-  std::string note;  ///< what one should know, such as "computed as fp32"; may be empty
+  std::string variant;      ///< the kernel that ran
+  double compute_ms = 0.0;  ///< the product alone, without copies, compilation or conversion
+  Precision precision = Precision::fp32;  ///< the precision used; never `automatic`
+  std::string note;  ///< a remark for the reader, such as "computed as fp32"; may be empty
 };
 
-/// Multiplies A (m x k) by B (k x n) into C (m x n). Types may differ, and are any of the four
-/// floating-point ones: operands are rounded as the precision says, and each element of C is
-/// rounded to its type once, at the end. Where k is 0 the product is 0, and the rest is done all
-/// the same. NaN and infinity propagate as IEEE 754 says; also alpha = 0 is a factor as any other.
-/// C must not overlap A or B.
+/// Multiplies A (m x k) by B (k x n) into C (m x n). C must not overlap A or B.
+///
+///     matmul(*device, dense_view(a, DataType::float32, m, k), dense_view(b, DataType::float32, k,
+///     n),
+///            dense_view(c, DataType::float32, m, n), {.precision = Precision::tf32});
+///
+/// - The four floating-point types may be mixed. Operands are rounded as the precision says; each
+///   element of C is rounded to its type once, at the end.
+/// - With k = 0 the product is 0; bias, beta and activation still apply.
+/// - NaN and infinity propagate as in IEEE 754, even when alpha is 0.
 ///
 /// Errors: usage for shapes, types, a bias or a variant that do not fit; no_device as Device says.
 MatmulReport matmul(Device& device, const ConstMatrixView& a, const ConstMatrixView& b,
                     const MatrixView& c, const MatmulOptions& options = {});
 
-/// `count` matrices of one shape; element (i, j) of each lies `stride` elements behind that of the
+/// `count` matrices of one shape. Element (i, j) of each lies `stride` elements behind that of the
 /// one before it.
 struct ConstMatrixBatch {
   ConstMatrixView first;
@@ -74,20 +79,20 @@ struct ConstMatrixBatch {
   std::int64_t stride = 0;  ///< at least 0; 0: the same matrix `count` times
 };
 
-/// The same, writable; the matrices must not overlap.
+/// A batch that can be written; the matrices must not overlap.
 struct MatrixBatch {
   MatrixView first;
   std::int64_t count = 1;
   std::int64_t stride = 0;
 };
 
-/// matmul() for each matrix of a batch, at once; all of them have the bias. Errors: as matmul(),
-/// and usage for counts that differ or strides that do not fit.
+/// Runs matmul() for every matrix of a batch at once; all of them get the same bias. Errors: as
+/// matmul(), and usage for counts that differ or strides that do not fit.
 MatmulReport matmul_batched(Device& device, const ConstMatrixBatch& a, const ConstMatrixBatch& b,
                             const MatrixBatch& c, const MatmulOptions& options = {});
 
-/// The type of the product of two floating-point types, as NumPy has it: the wider one; float32 for
-/// the two 16-bit types, since neither holds the other.
+/// The type of the product of two floating-point types, as in NumPy: the wider one; float32 for the
+/// two 16-bit types, since neither holds the other.
 DataType product_type(DataType a, DataType b);
 
 }  // namespace tilescope

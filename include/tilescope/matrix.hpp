@@ -8,11 +8,12 @@
 
 namespace tilescope {
 
-/// Which index runs fastest in memory. NumPy's "C" order is row_major, "Fortran" column_major.
+/// The index that runs fastest in memory: the column in row_major (NumPy's "C" order), the row in
+/// column_major ("Fortran").
 enum class Order { row_major, column_major };
 
-/// A matrix that somebody else owns. Element (i, j) lies at `data + i * leading + j` elements in
-/// row-major order, `data + i + j * leading` in column-major order.
+/// A read-only matrix, owned by the caller. Element (i, j) lies at `data + i * leading + j`
+/// elements in row-major order, `data + i + j * leading` in column-major order.
 struct ConstMatrixView {
   const void* data = nullptr;
   DataType type = DataType::float32;
@@ -25,12 +26,15 @@ struct ConstMatrixView {
   bool empty() const { return rows == 0 || columns == 0; }
 };
 
-/// The same, writable.
+/// A matrix that can be written.
 struct MatrixView : ConstMatrixView {
   void* mutable_data() const { return const_cast<void*>(data); }
 };
 
-/// A dense view: the leading dimension is the length of one vector.
+/// A dense view: the leading dimension is the length of one row (row-major) or column
+/// (column-major).
+///
+///     const ConstMatrixView a = dense_view(data, DataType::float32, 3, 5);
 ConstMatrixView dense_view(const void* data, DataType type, std::int64_t rows, std::int64_t columns,
                            Order order = Order::row_major);
 MatrixView dense_view(void* data, DataType type, std::int64_t rows, std::int64_t columns,
@@ -39,11 +43,12 @@ MatrixView dense_view(void* data, DataType type, std::int64_t rows, std::int64_t
 /// The shape as "3 x 5".
 std::string shape_text(const ConstMatrixView& matrix);
 
-/// Throws Error(usage) for negative extents, a leading dimension shorter than a vector, missing
-/// data, or extents whose product does not fit in 63 bits. `name` is what the message calls it.
+/// Throws Error(usage) for negative extents, a leading dimension shorter than a row or column,
+/// missing data, or extents whose product does not fit in 63 bits. The message calls the matrix
+/// `name`.
 void require_valid(const ConstMatrixView& matrix, const char* name);
 
-/// m, n, k of C(m x n) = A(m x k) * B(k x n).
+/// The extents m, n, k of C(m x n) = A(m x k) * B(k x n).
 struct MatmulShape {
   std::int64_t m = 0, n = 0, k = 0;
 

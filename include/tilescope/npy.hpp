@@ -1,4 +1,7 @@
 // NumPy's .npy files: one array each, read through a mapping and written in place.
+//
+//     const tilescope::NpyFile file("A.npy");
+//     const tilescope::ConstMatrixView a = tilescope::require_matrix(file);
 #pragma once
 
 #include <cstddef>
@@ -13,7 +16,7 @@
 
 namespace tilescope {
 
-/// What a .npy header says.
+/// The contents of a .npy header.
 struct NpyHeader {
   DataType type = DataType::float32;  ///< never bfloat16: NumPy has no such type
   bool fortran_order = false;         ///< the first index runs fastest, not the last
@@ -29,11 +32,10 @@ std::string shape_text(const NpyHeader& header);
 
 /// An array in a .npy file, versions 1.0 to 3.0, any number of dimensions, little-endian bool,
 /// integer and floating-point types. The file is mapped: a page is read when it is touched, and
-/// no copy is made (but for files whose elements lie at odd offsets, which NumPy does not write).
+/// nothing is copied (except files whose elements lie at odd offsets, which NumPy does not write).
 ///
-/// The constructor reads the header only. Throws Error(bad_input), one line with the file, the
-/// rule and the value, for anything it does not take, a file shorter or longer than its header
-/// says included.
+/// The constructor reads the header only. Throws Error(bad_input), one line with the file, the rule
+/// and the value, for an unsupported file, or one that is shorter or longer than its header says.
 class NpyFile {
  public:
   explicit NpyFile(const std::string& path);
@@ -44,11 +46,11 @@ class NpyFile {
   const std::string& path() const noexcept;
   const NpyHeader& header() const noexcept { return header_; }
 
-  /// The elements, aligned for their type. Valid as long as this object.
+  /// The elements, aligned for their type. Valid as long as this object exists.
   std::span<const std::byte> data() const noexcept { return data_; }
 
-  /// Throws Error(bad_input) when the file was written to since it was opened: results computed
-  /// from it are then worth nothing. Call it after the work, before the results are kept.
+  /// Throws Error(bad_input) if the file was written to after it was opened: results computed from
+  /// it are then worthless. Call it after the work, before the results are kept.
   void require_unchanged() const;
 
  private:
@@ -64,13 +66,13 @@ ConstMatrixView require_matrix(const NpyFile& file);
 /// The array as a list. Throws Error(bad_input) unless it has one dimension. Returns its length.
 std::uint64_t require_list(const NpyFile& file);
 
-/// A .npy file being written, equal byte for byte to what numpy.save makes of the same array. It
-/// appears under its name only when `commit` succeeds; until then a file of that name keeps its
-/// contents. Interrupted or failed, it leaves nothing.
+/// Writes a .npy file, byte for byte as numpy.save writes the same array. The file appears under
+/// its name only when `commit` succeeds; until then an existing file keeps its contents. An
+/// interrupted or failed write leaves nothing.
 ///
-/// The constructor does everything that can fail before the work: checks the target, creates a
-/// temporary file beside it and reserves the disk space. Errors: bad_input, one line; usage for
-/// the name "-", bfloat16, or a shape whose bytes do not fit in 63 bits.
+/// The constructor does everything that can fail before the work: it checks the target, creates a
+/// temporary file beside it and reserves the disk space. Errors: bad_input, one line; usage for the
+/// name "-", bfloat16, or a shape whose bytes do not fit in 63 bits.
 class NpyWriter {
  public:
   NpyWriter(const std::string& path, const NpyHeader& header);
@@ -80,13 +82,13 @@ class NpyWriter {
 
   const NpyHeader& header() const noexcept { return header_; }
 
-  /// The elements in the file, zero at first, to be written in place. Valid until `commit`.
+  /// The elements in the file, zero at first, for writing in place. Valid until `commit`.
   std::span<std::byte> data();
 
-  /// The other way to write: the elements in the order of the file, piece by piece.
+  /// Writes the elements in the order of the file, piece by piece; the alternative to data().
   void append(std::span<const std::byte> elements);
 
-  /// Completes the file. Throws Error(usage) when it was begun with `append` but not filled.
+  /// Completes the file. Throws Error(usage) if `append` was used and did not fill it.
   void commit();
 
  private:
@@ -95,7 +97,8 @@ class NpyWriter {
   NpyHeader header_;
 };
 
-/// The writer's elements as a matrix view, for a header with two dimensions (else Error(usage)).
+/// The writer's elements as a matrix view. Throws Error(usage) unless the header has two
+/// dimensions.
 MatrixView writable_matrix(NpyWriter& writer);
 
 /// A header for a `rows` x `columns` matrix.

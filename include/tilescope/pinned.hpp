@@ -1,4 +1,7 @@
 // Host memory that a device can copy from and to at the full speed of the link, asynchronously.
+//
+//     tilescope::PinnedBuffer staging(*device, bytes);
+//     if (!staging.note().empty()) std::puts(staging.note().c_str());
 #pragma once
 
 #include <cstddef>
@@ -9,8 +12,8 @@ namespace tilescope {
 
 class Device;
 
-/// Page-locked host memory, or ordinary memory where the system refuses to lock pages: everything
-/// works then, only slower, and `note` says why.
+/// Page-locked host memory. Where the system refuses to lock pages it is ordinary memory:
+/// everything still works, more slowly, and `note` gives the reason.
 class PinnedBuffer {
  public:
   PinnedBuffer() = default;
@@ -36,8 +39,8 @@ class PinnedBuffer {
   std::string note_;
 };
 
-/// Pins memory that somebody else owns, for as long as the object lives. Where the system refuses
-/// (a limit, a file mapping), nothing changes and `note` says why.
+/// Pins memory of the caller's as long as the object lives. Where the system refuses (a limit, a
+/// file mapping), nothing changes and `note` gives the reason.
 class PinnedRegion {
  public:
   PinnedRegion() = default;

@@ -1,4 +1,4 @@
-// A list reduced to one value.
+// Reductions of a list to one value: sum, minimum, maximum, index of the maximum.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ enum class Reduction { sum, min, max, argmax };
 
 /// "sum", "min", "max", "argmax".
 std::string_view name_of(Reduction reduction);
-/// Throws Error(usage) for any other name.
+/// The reduction called `name`. Throws Error(usage) for any other text.
 Reduction parse_reduction(std::string_view name);
 
-/// The value of a reduction, in the member that its kind and the elements' type call for.
+/// The value of a reduction, in the member that its kind and the elements' type determine.
 struct Reduced {
   DataType type = DataType::float64;  ///< float64: `real`; int64: `integer`
   double real = 0.0;

@@ -1,4 +1,4 @@
-// A list backwards.
+// Reverses a list.
 #pragma once
 
 #include "tilescope/array.hpp"
@@ -7,7 +7,11 @@
 
 namespace tilescope {
 
-/// y[i] = x[n - 1 - i], for elements of any type; x and y must not overlap. Errors as saxpb's.
+/// y[i] = x[n - 1 - i], for elements of any type; x and y have one length and must not overlap.
+///
+///     reverse(*device, x, y);
+///
+/// Errors as saxpb's.
 RunReport reverse(Device& device, const ConstArrayView& x, const ArrayView& y,
                   const RunOptions& options = {});
 

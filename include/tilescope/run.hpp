@@ -24,12 +24,12 @@ namespace tilescope {
 
 /// An array of the launch after the run.
 struct RunArray {
-  std::string name;  ///< its own, else the parameter's, else "argument N"
+  std::string name;  ///< the argument's name, else the parameter's, else "argument N"
   DataType type = DataType::int32;
   std::uint64_t count = 0;                      ///< elements
   std::vector<std::byte> bytes;                 ///< the first InspectOptions::most_elements of them
-  std::optional<double> least = {}, most = {};  ///< of all elements that are numbers
-  std::uint64_t nans = 0;                       ///< elements that are none
+  std::optional<double> least = {}, most = {};  ///< over all elements that are numbers
+  std::uint64_t nans = 0;                       ///< elements that are NaN
   std::string saved_to;                         ///< the .npy file that was written; empty: none
 
   /// The elements in `bytes`. Throws Error(usage) unless T is their type.
@@ -42,22 +42,22 @@ struct RunArray {
   }
 };
 
-/// What the run gave.
+/// The result of a run.
 struct RunResult : Inspection {
-  std::string kernel;  ///< its name
+  std::string kernel;  ///< the kernel's name
   Launch launch;
   std::optional<double> time_ms;  ///< between two events around the launch; nothing if emulated
   std::vector<RunArray> arrays;   ///< in the order of the arguments
-  /// What went wrong in the emulated run; empty: nothing. The arrays are then as it left them, and
-  /// no file was written.
+  /// What went wrong in the emulated run; empty: nothing. Then `arrays` have the contents at that
+  /// moment, and no file was written.
   std::string failure;
 };
 
-/// Launches the kernel once, waits, reads its arrays back and writes the files that arguments ask
-/// for. What emulated kernels print is in Inspection::printed; a GPU prints to standard output.
+/// Launches the kernel once, waits, reads its arrays back and writes the files that arguments name.
+/// Text from emulated kernels is in Inspection::printed; a GPU prints to standard output.
 ///
-/// Errors: as check(), usage for a rung (its ladder runs it) and for a launch that the device
-/// forbids, no_device as Device::open, and what a GPU reports about the launch.
+/// Errors: as check(); usage for a rung (its ladder runs it) and for a launch that the device
+/// forbids; no_device as Device::open; and the GPU's report about the launch.
 RunResult run(const Target& target, const LaunchDescription& launch,
               const InspectOptions& options = {});
 

@@ -1,4 +1,4 @@
-// What a call of an operation did.
+// Options and report of an operation's call.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace tilescope {
 
 struct RunReport {
   std::string variant;      ///< the rung of the operation's ladder that ran
-  double compute_ms = 0.0;  ///< the operation alone: without copies from and to the host
+  double compute_ms = 0.0;  ///< the operation alone, without copies from and to the host
 };
 
 /// How to run an operation.

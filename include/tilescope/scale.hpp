@@ -1,4 +1,4 @@
-// A picture or matrix times a number.
+// Multiplies a picture or matrix by a number.
 #pragma once
 
 #include "tilescope/device.hpp"
@@ -8,7 +8,11 @@
 namespace tilescope {
 
 /// out = factor * in, float32 or float64, dense, of one type, shape and order; `factor` is rounded
-/// to their type. Errors as saxpb's.
+/// to their type.
+///
+///     scale(*device, 10.0, in, out);
+///
+/// Errors as saxpb's.
 RunReport scale(Device& device, double factor, const ConstMatrixView& in, const MatrixView& out,
                 const RunOptions& options = {});
 

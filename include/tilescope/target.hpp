@@ -1,4 +1,4 @@
-// What check(), explain() and run() look at: a text, a file, or a rung of one of Tilescope's own
+// The targets of check(), explain() and run(): a text, a file, or a rung of one of Tilescope's own
 // ladders.
 #pragma once
 
@@ -23,16 +23,16 @@ struct SourceFile {
   std::string path;
 };
 
-/// One of Tilescope's own kernels. It brings its launch and its data.
+/// One of Tilescope's own kernels, with its launch and its data.
 struct LadderRung {
   std::string name;        ///< OPERATION/VARIANT, such as "matmul/tiled_16"
   ProblemOptions problem;  ///< without a size: one that is emulated in a moment
-  int tile = 0;            ///< width of a variant that comes in several; 0: 16, else its widest
+  int tile = 0;            ///< width of a variant that has several; 0: 16, else its widest
 };
 
 using Target = std::variant<SourceText, SourceFile, LadderRung>;
 
-/// Whether `path` ends as the name of a file with kernels: .cu, .cuh or .ptx.
+/// Whether `path` has the ending of a file with kernels: .cu, .cuh or .ptx.
 bool is_kernel_file(std::string_view path);
 
 }  // namespace tilescope

@@ -1,4 +1,4 @@
-// What Hopper's bulk tensor copies need to know of a matrix in device memory.
+// Descriptions of matrices in device memory for Hopper's bulk tensor copies.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace tilescope {
 
-/// Which 16-byte chunks of a box change places in shared memory, so that rows and columns are both
+/// The swizzle of a box's 16-byte chunks in shared memory, with which both rows and columns are
 /// read without bank conflicts: chunk c of row r goes to c xor (r mod 8) for `bytes_128`, whose
 /// rows are 128 bytes.
 enum class Swizzle : std::uint8_t { none, bytes_32, bytes_64, bytes_128 };
@@ -20,14 +20,16 @@ struct TensorMapRequest {
   std::uint64_t address = 0;  ///< device address, a multiple of 16
   DataType type = DataType::float32;
   std::array<std::uint64_t, 3> extents{1, 1, 1};  ///< elements
-  std::array<std::uint64_t, 2> pitches{0, 0};  ///< bytes between rows, between planes; 16 divides
+  std::array<std::uint64_t, 2> pitches{0, 0};  ///< bytes between rows, between planes; multiples of
+                                               ///< 16
   std::array<std::uint32_t, 3> box{1, 1, 1};   ///< elements that one copy moves; at most 256 each
   Swizzle swizzle = Swizzle::none;
-  /// The L2 cache fetches 256 bytes where 128 are asked for. It slows down what is read once.
+  /// The L2 cache fetches 256 bytes for a request of 128. That slows down operands that are read
+  /// once.
   bool reads_ahead = true;
 };
 
-/// CUtensorMap, as a kernel takes it by value (`const __grid_constant__ CUtensorMap`).
+/// CUtensorMap, which a kernel takes by value (`const __grid_constant__ CUtensorMap`).
 struct alignas(64) TensorMap {
   std::array<std::byte, 128> bytes{};
 };

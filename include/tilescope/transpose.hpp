@@ -1,4 +1,4 @@
-// A matrix with rows and columns exchanged.
+// Transposes a matrix.
 #pragma once
 
 #include "tilescope/device.hpp"
@@ -8,7 +8,11 @@
 namespace tilescope {
 
 /// out(j, i) = in(i, j), for elements of any type; both dense, of one type and order, and not
-/// overlapping. Errors as saxpb's.
+/// overlapping.
+///
+///     transpose(*device, dense_view(x, type, rows, columns), dense_view(y, type, columns, rows));
+///
+/// Errors as saxpb's.
 RunReport transpose(Device& device, const ConstMatrixView& in, const MatrixView& out,
                     const RunOptions& options = {});
 

@@ -1,13 +1,13 @@
-// Which kernel computes a product soonest on this GPU: measured once, kept on disk, and taken by
-// matmul() from then on.
+// Tuning: measures which kernel computes a product fastest on this GPU and keeps it on disk;
+// matmul() takes it from then on.
 //
 //     auto gpu = tilescope::Device::open("cuda");
 //     tilescope::tune_matmul(*gpu, {.shape = {4096, 4096, 4096}, .precision = Precision::bf16,
 //                                   .type = DataType::bfloat16});
 //
-// Without it a model of each kernel's time decides. Different kernels sum in different orders: a
-// product that was tuned may have other bits than before, within the bounds of its precision. The
-// same file gives the same bits.
+// Without tuning a model of each kernel's time decides. Kernels sum in different orders, so a tuned
+// product may have other bits than before, within the bounds of its precision. The same file gives
+// the same bits.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace tilescope {
 
-/// A product as matmul() would be asked for it, without its matrices.
+/// A product that matmul() could compute, without its matrices.
 struct MatmulProduct {
   MatmulShape shape;
   std::int64_t batch = 1;
@@ -35,69 +35,75 @@ struct MatmulProduct {
 
 enum class TuneVerdict {
   ok,      ///< right, and timed to the end
-  slower,  ///< right, and so much slower than another that few runs were timed
+  slower,  ///< right, but so much slower than another that only a few runs were timed
   wrong,   ///< a wrong result: never taken
-  failed   ///< could not run, such as for want of memory
+  failed   ///< could not run, for example for lack of memory
 };
 
-/// One way to compute the product, and what came of it.
+/// One way to compute the product, and its result.
 struct TuneCandidate {
   std::string variant;        ///< such as "tensor_tiles"
-  std::string plan;           ///< which of its plans; empty: it has but one
+  std::string plan;           ///< one of the variant's plans; empty: it has only one
   std::string note;           ///< the plan in words, such as "128x256x4 boxes 2"
   double predicted_ms = 0.0;  ///< by the variant's model; 0: it has none
   double time_ms = 0.0;       ///< the median; 0 for wrong and failed ones
   TuneVerdict verdict = TuneVerdict::failed;
   std::string reason;     ///< why wrong or failed
-  bool by_model = false;  ///< what matmul() takes untuned
-  bool chosen = false;    ///< what it takes now
+  bool by_model = false;  ///< matmul() takes it untuned
+  bool chosen = false;    ///< matmul() takes it now
 };
 
 struct TuneReport {
-  std::string product;  ///< what was tuned, as files name it
+  std::string product;  ///< the product, as files name it
   std::vector<TuneCandidate> candidates;
   std::string file;  ///< where the result is kept; empty: nowhere
 };
 
 struct TuneOptions {
-  int candidates = 12;  ///< to measure at most, but at least one of each variant
+  int candidates = 12;  ///< the most to measure, but at least one of each variant
   int samples = 15;     ///< timed runs of each that is not clearly slower, at least
   bool keep = true;     ///< write the result to the cache
   std::uint64_t seed = 1;
-  std::function<void(const TuneCandidate&)> on_candidate;  ///< called as each was first timed
-  const std::atomic<bool>* cancel = nullptr;  ///< becoming true: Error(usage) soon, nothing is kept
+  std::function<void(const TuneCandidate&)> on_candidate;  ///< called after the first timing of
+                                                           ///< each
+  const std::atomic<bool>* cancel = nullptr;  ///< becoming true: Error(usage) soon, nothing is
+                                              ///< stored
 };
 
-/// Times the variants that compute the product and the best plans of their models on `device`: data
-/// in turn at enough addresses to exceed the L2 cache, the median of many runs, each result checked
-/// in full before and after. The fastest is kept for this device in $TILESCOPE_CACHE/tuned; where
-/// it does not beat the model's own choice by 1% again and again, that. A product of which there is
-/// only one candidate is not kept. An emulated GPU is timed as it is, by the host's clock.
+/// Times, on `device`, the variants that compute the product and the best plans of their models.
+/// Data rotate through enough addresses to exceed the L2 cache, the median of many runs counts, and
+/// each result is checked in full before and after.
 ///
-/// Errors: usage for extents below 1; no_device for the CPU, which has nothing to choose from;
-/// wrong_result if not even the reference kernel is right; bad_input if the file cannot be written.
+/// The fastest is kept for this device in $TILESCOPE_CACHE/tuned. The model's own choice is kept
+/// instead unless the fastest beats it in every round, and by 1% in all. A product with one
+/// candidate is not kept. An emulated GPU is timed by the host's clock.
+///
+///     tune_matmul(*gpu, {.shape = {4096, 4096, 4096}});
+///
+/// Errors: usage for extents below 1; no_device for the CPU, which has only one way to multiply;
+/// wrong_result if even the reference kernel is wrong; bad_input if the file cannot be written.
 TuneReport tune_matmul(Device& device, const MatmulProduct& product,
                        const TuneOptions& options = {});
 
-/// A product whose kernel is on file.
+/// A product whose kernel is stored.
 struct TunedMatmul {
   std::string product;         ///< as TuneReport names it
   std::string device;          ///< such as "NVIDIA H200, sm_90, 132 SMs"
-  std::string variant, note;   ///< what is taken
-  double time_ms = 0.0;        ///< what that took
-  std::string model;           ///< what the model would have taken
-  double model_time_ms = 0.0;  ///< what that took
+  std::string variant, note;   ///< the kernel that matmul() takes
+  double time_ms = 0.0;        ///< its time
+  std::string model;           ///< the model's choice
+  double model_time_ms = 0.0;  ///< its time
 };
 
-/// Everything on file, of all devices. `troubles` receives a line for each file that is damaged or
-/// of another version of the kernels, and for that not used.
+/// All stored products, of all devices. `troubles` receives a line for each file that is not used
+/// because it is damaged or of another version of the kernels.
 std::vector<TunedMatmul> tuned_matmuls(std::vector<std::string>* troubles = nullptr);
 
-/// Removes the products that `which` says (by their names), of all devices, and the files that are
-/// not used. Returns how many products. Errors: bad_input if a file cannot be written.
+/// Removes the products for whose names `which` returns true, of all devices, and the files that
+/// are not used. Returns the number of products. Errors: bad_input if a file cannot be written.
 std::size_t forget_tuned_matmuls(const std::function<bool(const std::string& product)>& which);
 
-/// Why what was tuned for `device` is not used; empty: it is, or there is nothing.
+/// Why the tuning stored for `device` is not used; empty if it is used, or if there is none.
 std::string tuning_trouble(const Device& device);
 
 }  // namespace tilescope

@@ -7,7 +7,7 @@
 
 namespace tilescope {
 
-/// The type of one element as it lies in memory, little-endian.
+/// The type of one element in memory, little-endian.
 enum class DataType : std::uint8_t {
   float16,   ///< IEEE 754 binary16: 11 significant bits, largest value 65,504
   bfloat16,  ///< the upper half of a float32: 8 significant bits
@@ -56,7 +56,7 @@ constexpr bool is_floating(DataType type) {
 /// The name as NumPy writes it: "float32", "uint8"; "bool" for boolean.
 std::string_view name_of(DataType type);
 
-/// The type named `name`: the names of `name_of`, or the short ones of kernel code ("f32", "bf16",
+/// The type called `name`: a name of `name_of`, or a short one of kernel code ("f32", "bf16",
 /// "i32", "u8"). Throws Error(usage), suggesting the nearest name, for any other text.
 DataType parse_data_type(std::string_view name);
 

@@ -7,7 +7,11 @@
 
 namespace tilescope {
 
-/// c = a + b for float32 or float64 lists of one type and length. Errors as saxpb's.
+/// c = a + b for float32 or float64 lists of one type and length.
+///
+///     vector_add(*device, a, b, c);
+///
+/// Errors as saxpb's.
 RunReport vector_add(Device& device, const ConstArrayView& a, const ConstArrayView& b,
                      const ArrayView& c, const RunOptions& options = {});
 

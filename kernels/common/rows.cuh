@@ -1,5 +1,5 @@
 // Rows of blocks over a plane. A grid has at most 65,535 blocks in y, which a tall plane exceeds:
-// what lies beyond goes on in z.
+// further rows continue in z.
 #pragma once
 
 /// Which row of blocks this block belongs to; the last few may lie beyond the plane.

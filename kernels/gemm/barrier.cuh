@@ -59,7 +59,7 @@ __device__ inline void wait(Barrier& barrier, unsigned parity) {
       : "memory");
 }
 
-// True in one thread of a warp whose 32 threads all ask. The compiler knows that it is one: copies
+// True in one thread of a warp whose 32 threads all call it. The compiler knows that: copies
 // that only this thread starts need no loop over the threads that might start them, as they do where
 // a thread is chosen by its number (65 cycles a copy instead of 16).
 __device__ inline bool is_elected() {

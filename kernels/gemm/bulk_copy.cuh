@@ -1,5 +1,5 @@
 // Copies of boxes between matrices in global memory and shared memory by the tensor memory
-// accelerator: one thread starts them, a barrier or a group tells when they are done.
+// accelerator: one thread starts them, and a barrier or a group completes with them.
 #pragma once
 
 #include "barrier.cuh"
@@ -12,7 +12,7 @@ __device__ inline void prefetch(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
-// The box at (x, y, z) to `to`; `barrier` hears of its bytes.
+// Loads the box at (x, y, z) to `to`; `barrier` counts its bytes.
 __device__ inline void load_box(void* to, const TensorMap& map, Barrier& barrier, int x, int y,
                                 int z) {
   asm volatile(
@@ -23,7 +23,7 @@ __device__ inline void load_box(void* to, const TensorMap& map, Barrier& barrier
 }
 
 // The same to the same place of every block of the cluster whose bit is set in `blocks`, where the
-// barrier of the same place hears of it.
+// barrier of the same place counts its bytes.
 __device__ inline void load_box_to_all(void* to, const TensorMap& map, Barrier& barrier, int x,
                                        int y, int z, unsigned short blocks) {
   asm volatile(

@@ -30,7 +30,7 @@ __device__ inline void synchronise_cluster() {
   wait_for_cluster();
 }
 
-// `values` to `to` of block `rank`, whose `barrier` hears of 16 bytes. Both are named by this
+// Sends `values` to `to` of block `rank`, whose `barrier` counts 16 bytes. Both are named by this
 // block's own.
 __device__ inline void send(float4& to, const float (&values)[4], Barrier& barrier, unsigned rank) {
   asm volatile(

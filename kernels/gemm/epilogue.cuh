@@ -1,4 +1,4 @@
-// What becomes of a sum of products before it is stored:
+// The epilogue, applied to a sum of products before it is stored:
 //
 //     C = activation(alpha * sum + beta * C + bias)
 //

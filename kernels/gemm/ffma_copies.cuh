@@ -1,6 +1,6 @@
 // How the buffers of kernels/gemm/ffma_tiles.cu are filled: by the copy engine where rows of an
 // operand are whole 16-byte chunks that lie as the buffer wants them; else word by word, by a
-// warpgroup that does nothing else, from rows that begin anywhere, turned on the way if need be.
+// warpgroup that does nothing else, from rows that begin anywhere, transposed on the way if need be.
 #pragma once
 
 #include "bulk_copy.cuh"
@@ -29,7 +29,7 @@ constexpr bool has_boxes = A_SOURCE == boxes || b_is_boxes;
 constexpr bool has_words = A_SOURCE != boxes || !b_is_boxes;
 constexpr int copying_threads = has_words ? 32 * copying_warps : 1;
 constexpr int arrivals_of_copiers = (has_words ? copying_threads : 0) + (has_boxes ? 1 : 0);
-// Those who have read a buffer: one for each warp. Before words are written to it, every thread for
+// Arrivals of a buffer's readers: one a warp. Before words are written to it, every thread for
 // itself: racecheck follows a thread's own arrival, but not that of another for its warp.
 constexpr int arrivals_of_readers = has_words ? 32 * warps : warps;
 constexpr int copies_at_once = 2;  // rows or groups of rows whose instructions are written out
@@ -114,17 +114,17 @@ struct StepsCopy {
   }
 };
 
-// `extent` rows of memory, 32 steps of each, turned: pieces of 8 steps, a sector each, of four rows
-// at a time. Words of different steps lie in different banks, because the tile's pitch is four words
+// `extent` rows of memory, 32 steps of each, transposed: pieces of 8 steps, a sector each, of four
+// rows at a time. Words of different steps lie in different banks: the tile's pitch is four words
 // more than a multiple of 32.
 template <int extent>
-struct TurnedCopy {
+struct TransposedCopy {
   const char* from;
   int pitch;
   int last;  // row that exists
   int warp, step_of_lane, row_of_lane;
 
-  __device__ TurnedCopy(const float* from, int pitch, int rows, int warp, int lane)
+  __device__ TransposedCopy(const float* from, int pitch, int rows, int warp, int lane)
       : from(reinterpret_cast<const char*>(from + lane % 8)),
         pitch(pitch),
         last(rows - 1),
@@ -134,7 +134,7 @@ struct TurnedCopy {
 
   __device__ void copy(float* to, int step, int steps) const {
     const unsigned mine =
-        shared_address(to) + (step_of_lane * pitch_of_turned(extent) + row_of_lane) * 4;
+        shared_address(to) + (step_of_lane * pitch_of_transposed(extent) + row_of_lane) * 4;
     const char* start = from + static_cast<long long>(step) * 4;
     if (steps >= BK) {
 #pragma unroll copies_at_once
@@ -143,7 +143,7 @@ struct TurnedCopy {
         const char* row = row_at(start, min(first + row_of_lane, last), pitch);
 #pragma unroll
         for (int s = 0; s < BK; s += 8) {
-          copy_word(mine + (s * pitch_of_turned(extent) + first) * 4, row + s * 4);
+          copy_word(mine + (s * pitch_of_transposed(extent) + first) * 4, row + s * 4);
         }
       }
     } else {
@@ -153,7 +153,7 @@ struct TurnedCopy {
         const char* row = row_at(start, min(first + row_of_lane, last), pitch);
 #pragma unroll
         for (int s = 0; s < BK; s += 8) {
-          copy_word_if(mine + (s * pitch_of_turned(extent) + first) * 4, row + s * 4,
+          copy_word_if(mine + (s * pitch_of_transposed(extent) + first) * 4, row + s * 4,
                        s + step_of_lane < steps);
         }
       }
@@ -197,9 +197,9 @@ template <typename Yes, typename No>
 struct Either<false, Yes, No> {
   using Type = No;
 };
-using WordsOfA = Either<A_SOURCE == turned_words, TurnedCopy<BM>,
+using WordsOfA = Either<A_SOURCE == transposed_words, TransposedCopy<BM>,
                         Either<A_BY_STEPS, StepsCopy<BM>, QuadsCopy<BM>>::Type>::Type;
-using WordsOfB = Either<B_SOURCE == turned_words, TurnedCopy<BN>, StepsCopy<BN>>::Type;
+using WordsOfB = Either<B_SOURCE == transposed_words, TransposedCopy<BN>, StepsCopy<BN>>::Type;
 constexpr bool a_rows_are_steps = A_SOURCE == words && A_BY_STEPS;
 constexpr bool b_rows_are_steps = B_SOURCE == words;
 

@@ -18,17 +18,17 @@ static_assert(BM % WM == 0 && BN % WN == 0 && WM % 8 == 0 && RN % 4 == 0, "tiles
 
 // Where an operand's tiles come from (ffma_copies.cuh): boxes of a map; words of rows that lie in
 // memory as in the buffer; words of rows that lie the other way; or, of B, boxes of two maps.
-enum Source { boxes = 0, words = 1, turned_words = 2, paired_boxes = 3 };
+enum Source { boxes = 0, words = 1, transposed_words = 2, paired_boxes = 3 };
 
-// Words between the steps of a tile that is turned on its way.
-__host__ __device__ constexpr int pitch_of_turned(int extent) { return extent + 4; }
-constexpr int A_PITCH = A_SOURCE == turned_words ? pitch_of_turned(BM) : BM;
+// Words between the steps of a tile that is transposed on its way.
+__host__ __device__ constexpr int pitch_of_transposed(int extent) { return extent + 4; }
+constexpr int A_PITCH = A_SOURCE == transposed_words ? pitch_of_transposed(BM) : BM;
 // Rows of B that are a multiple of eight bytes apart, but not of 16: every second one makes a
 // matrix that a map describes, and boxes of odd steps begin half a chunk before the tile.
 constexpr bool has_pairs = B_SOURCE == paired_boxes;
 constexpr int maps_of_b = has_pairs ? 2 : 1;
 constexpr int half_chunk = 2;  // words
-constexpr int B_PITCH = B_SOURCE == turned_words ? pitch_of_turned(BN)
+constexpr int B_PITCH = B_SOURCE == transposed_words ? pitch_of_transposed(BN)
                         : has_pairs              ? BN + 2 * half_chunk
                                                  : BN;
 
@@ -64,7 +64,7 @@ __device__ inline void load_words(float* to, unsigned from) {
   }
 }
 
-// What a thread multiplies in step `step` of a quad of B: fours of neighbours, those of the warp's
+// The factors of B of a thread for step `step` of a quad: fours of neighbours, those of the warp's
 // lanes side by side.
 constexpr int bytes_of_b_quad = 4 / maps_of_b * B_PITCH * 4;
 __device__ inline void load_step_of_b(float (&to)[RN], unsigned quad, int step) {

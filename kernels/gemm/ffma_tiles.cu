@@ -49,7 +49,7 @@ __device__ inline void give_registers() {
 // An operand may be a copy that the kernel before this one is still writing.
 __device__ inline void wait_for_previous() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
-// Of the warps that multiply.
+// A barrier of the warps that multiply.
 __device__ inline void synchronise_warps() {
   asm volatile("bar.sync 1, %0;" ::"n"(32 * warps) : "memory");
 }

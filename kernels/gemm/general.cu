@@ -4,7 +4,7 @@
 //          rounded as they are loaded, so that the inner loop knows one type only, and what lies
 //          outside the matrices is loaded as zero. Consecutive threads load along the order in
 //          which an operand lies, whichever that is.
-// Changes: what no faster kernel takes is computed all the same.
+// Changes: problems that no faster kernel takes are computed too.
 // Counter: ideal sectors on loads of either order.
 //
 // Constants: A_TYPE, B_TYPE, C_TYPE and OPERAND (element.cuh); A_BY_COLUMNS, B_BY_COLUMNS: whether

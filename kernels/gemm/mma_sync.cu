@@ -140,7 +140,7 @@ class Copier {
       : leading_(leading), aligned_(is_aligned(matrix, leading)) {
     const long long x = start + (along_k ? row() : first());
     from_ = matrix + (along_k ? x * leading + first() : row() * leading + x);
-    // What a chunk may hold, or how many rows from the first one.
+    // The elements of a chunk, or the rows from the first one.
     constexpr long long most = along_k ? width : per_chunk;
     inside_ = static_cast<int>(max(0LL, min(count - x, most)));
   }
@@ -237,7 +237,7 @@ extern "C" __global__ __launch_bounds__(threads, 2) void gemm(
   const Place place = place_of_block(m, n);
   Copier<BM, !A_BY_COLUMNS> copy_a(A + place.matrix * a_stride, a_leading, place.row, m);
   Copier<BN, B_BY_COLUMNS> copy_b(B + place.matrix * b_stride, b_leading, place.column, n);
-  // A group is closed whether it has copies or not, so that their number tells their age.
+  // Every step closes a group, even without copies, so that the count of groups gives their age.
   const auto start = [&](Stage& stage) {
     if (k > 0) {  // what is left of it
       copy_a.next(stage.a, k);

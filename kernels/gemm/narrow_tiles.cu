@@ -3,7 +3,7 @@
 //
 // Idea:    the long operand is the first factor of the tensor cores' products, whichever of A and B
 //          it is (C^T = B^T A^T), and the narrow one the second, which may have 16 columns: nothing
-//          is multiplied in vain. A block has 64 * GROUPS rows of the long operand over a part of k;
+//          is multiplied to no use. A block has 64 * GROUPS rows of the long operand over a part of k;
 //          the blocks of a cluster have the parts, and send each other their sums through shared
 //          memory.
 // Changes: every SM has its share of the long operand under way from the first cycle to the last; no
@@ -141,9 +141,9 @@ __device__ inline void multiply(Sums& sum, Shared& shared, const Arguments& p) {
         for (int g = 0; g < GROUPS; ++g) {
           Products<NARROW>::add<LONG_MN_MAJOR, NARROW_MN_MAJOR>(
               sum[g],
-              further(long_tile(shared.of_long[stage.index], g, box),
+              advanced(long_tile(shared.of_long[stage.index], g, box),
                       step * (LONG_MN_MAJOR ? 16 * row_bytes : 32)),
-              further(narrow, step * (NARROW_MN_MAJOR ? 16 * row_bytes : 32)), 1);
+              advanced(narrow, step * (NARROW_MN_MAJOR ? 16 * row_bytes : 32)), 1);
         }
       }
     }
@@ -157,7 +157,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, const Arguments& p) {
   pin(sum);
 }
 
-// Four floats to `to` in block `rank` of the cluster, whose barrier hears of their bytes.
+// Sends four floats to `to` in block `rank` of the cluster, whose barrier counts their bytes.
 __device__ inline void send(float4& to, Barrier& barrier, int rank, float a, float b, float c,
                             float d) {
   asm volatile(
@@ -239,7 +239,7 @@ extern "C" __global__ void __launch_bounds__(160, 1)
     }
   }
   __syncthreads();
-  // Sums are sent when all blocks have their barriers, which nobody waits for until then.
+  // Sums are sent when all blocks have their barriers; no block waits for these before that.
   if (CLUSTER > 1) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   if (threadIdx.x >= producer) {
     if (threadIdx.x == producer) produce(shared, maps, p);

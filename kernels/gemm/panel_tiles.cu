@@ -19,7 +19,7 @@
 struct Shared {
   alignas(1024) unsigned char b[K_TILES][b_bytes];
   alignas(1024) unsigned char a[STAGES][a_bytes];
-  // What a consumer stores at once.
+  // The boxes of C that a consumer stores at once.
   alignas(1024) unsigned char c[CONSUMERS][boxes_at_once][through_shared ? c_box_bytes : 16];
   Barrier full[STAGES], empty[STAGES], panel_full[K_TILES], panel_empty;
 };
@@ -81,7 +81,7 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
   }
 }
 
-__device__ inline void give_back(Barrier& empty) {
+__device__ inline void release(Barrier& empty) {
   if (threadIdx.x % 128 == 0) arrive(empty);
 }
 
@@ -94,12 +94,12 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
     wait(shared.full[stage.index], stage.parity);
     begin_stage(sum, shared.a[stage.index], shared.b[kt], kt == 0);
     wait_for_products<1>();
-    if (kt > 0) give_back(shared.empty[previous]);
+    if (kt > 0) release(shared.empty[previous]);
     previous = stage.index;
   }
   pass_turn(consumer);
   end_stages(sum);
-  give_back(shared.empty[previous]);
+  release(shared.empty[previous]);
 }
 
 __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments& p, int consumer) {
@@ -110,9 +110,9 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
   Walk walk(p);
   for (bool is_new = false; walk.left > 0; is_new = walk.advance(p)) {
     if (is_new) {
-      // Who had no tile under this panel does not leave it before it came, either.
+      // A consumer without a tile under this panel waits for it too before it leaves it.
       wait(shared.panel_full[K_TILES - 1], panel.parity);
-      give_back(shared.panel_empty);
+      release(shared.panel_empty);
       panel.advance();
     }
     const bool is_mine = turn == consumer;

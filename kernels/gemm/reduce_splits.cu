@@ -1,7 +1,7 @@
 // The sums over the parts of k that a product was cut into, in order, and its epilogue.
 //
 // Idea:    where C has fewer tiles than the chip has SMs, blocks share a tile by dividing k. Each
-//          writes its sums to memory of its own, so nothing depends on who comes first, and the
+//          writes its sums to memory of its own, so nothing depends on the blocks' order, and the
 //          result has the same bits in every run.
 // Changes: all SMs work; for 8 bytes of traffic per element and part.
 // Counter: DRAM and L2 throughput.

@@ -44,8 +44,8 @@ constexpr bool begins_early = finds_early && !(by_class && PAIR == PAIR_SHARES_B
 // A whole warp starts copies sooner; large boxes one after the other are better started later.
 constexpr int producers = by_class || has_sharer ? 32 : 1;
 
-// Maps begin with a chunk of 16 bytes, boxes of a class with a sector or a cache line: so many
-// elements further to the left. There are none to the left of a map: those read as zeros.
+// Maps begin with a chunk of 16 bytes, boxes of a class with a sector or a cache line: this
+// many elements further to the left. Elements to the left of a map read as zeros.
 __device__ inline int chunks_early(int shift) { return shift & ~3; }
 
 template <bool shared_by_pair>
@@ -134,7 +134,7 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
 }
 
 // Every warp for itself: each has read B with its own loads.
-__device__ inline void give_back(Barrier& empty) {
+__device__ inline void release(Barrier& empty) {
   const int lane = threadIdx.x % 32;
   if (has_sharer) {
     if (lane < 2) arrive_at(empty, lane);
@@ -212,7 +212,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
     load_fragments(fragments, shared.b[stage.index], offsets);
   };
   int kt = unit.first, previous = -1;
-  // Starts the products of a stage, waits for those before, and gives back their stage. True if
+  // Starts the products of a stage, waits for those before, and releases their stage. True if
   // there is another stage, which is the current one then.
   const auto advance = [&](Fragments& fragments, Fragments& before) {
     const unsigned long long a = k_major_tile(shared.a[stage.index]);
@@ -222,7 +222,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
     for (int step = 0; step < steps; ++step) {
 #pragma unroll
       for (int i = 0; i < PRODUCTS; ++i) {
-        Products<TILE_M>::add<false>(sum[i], fragments[step][i], further(a, step * 32),
+        Products<TILE_M>::add<false>(sum[i], fragments[step][i], advanced(a, step * 32),
                                      kt > unit.first || step > 0);
       }
     }
@@ -230,7 +230,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
     pin(sum);
     wait_for_products<1>();
     pin(before);
-    if (previous >= 0) give_back(shared.empty[previous]);
+    if (previous >= 0) release(shared.empty[previous]);
     previous = stage.index;
     stage.advance();
     return ++kt < unit.last;
@@ -256,12 +256,12 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
   }
   wait_for_products<0>();
   pin(sum);
-  give_back(shared.empty[previous]);
+  release(shared.empty[previous]);
 }
 
 #if PAIR == PAIR_SHARES_C
 // Keeps this block's half of the rows: its sums and those of the other block, which gets the other
-// half. A thread's partner has the same columns, so nobody else need wait for it.
+// half. A thread's partner has the same columns, so no other thread need wait for it.
 __device__ inline void add_other_half(Kept& kept, const Sums& sum, Shared& shared,
                                       unsigned& parity) {
   constexpr int half = TILE_M / 4;  // of a product's sums

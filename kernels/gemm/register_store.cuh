@@ -43,7 +43,7 @@ __device__ inline void store_strip(const Kept& sum, const Arguments& p, const Bl
   const float of_column = BIAS == bias_of_column && column < p.n ? p.bias[column] : 0.0F;
   // Read once: between barriers the compiler reads arguments again for every element.
   const float alpha = p.alpha;
-  // Of the tile's rows, those that C has; pointers go from row to row, since these stores are short.
+  // Only the tile's rows that C has. Pointers go from row to row, since these stores are short.
   const int top = row_of_c(unit, unit.row), rows_left = (p.m - top + A_CLASSES - 1) / A_CLASSES;
   const int left = column < p.n ? rows_left - first : 0;
   const long long pitch = A_CLASSES * p.c_leading;

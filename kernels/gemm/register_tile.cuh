@@ -4,7 +4,7 @@
 // Constants: those of register_operand.cu.
 #pragma once
 
-// What two blocks of a cluster have in common. The values are the host's.
+// The part of a tile that two blocks of a cluster share. The values are the host's.
 #define PAIR_NONE 0
 #define PAIR_SHARES_B 1  // one is below the other
 #define PAIR_SHARES_A 2  // they are side by side
@@ -30,7 +30,7 @@ constexpr int box_bytes = tile_k / B_CLASSES * b_row_bytes;
 constexpr int boxes = tile_n / box_columns * B_CLASSES, b_bytes = boxes * box_bytes;
 // Rows of a tile that a block stores.
 constexpr int rows_kept = PAIR == PAIR_SHARES_C ? TILE_M / 2 : TILE_M;
-// What a thread sends to the other block, in pieces of 16 bytes.
+// The sums that a thread sends to the other block, in pieces of 16 bytes.
 constexpr int pieces_sent = PAIR == PAIR_SHARES_C ? PRODUCTS * TILE_M / 16 : 0;
 constexpr int at_once = 2 * PRODUCTS;  // neighbours in a row of C that one thread has
 // Where C's rows begin anywhere, whole rows are stored through shared memory.
@@ -49,7 +49,7 @@ struct Shared {
   Lot c[through_shared ? strips : 1][2];
   float4 received[pieces_sent > 0 ? pieces_sent : 1][pieces_sent > 0 ? 128 * CONSUMERS : 1];
   Barrier full[STAGES], empty[STAGES];
-  Barrier is_received, is_taken;  // the other block's sums, and ours by the other
+  Barrier is_received, is_taken;  // the other block's sums, and this block's by the other
 };
 
 struct Maps {
@@ -76,7 +76,7 @@ struct BlockUnit {
   int row, column, row_class, split, batch;
   int first, last;  // tiles of k
   int shift;
-  int tail;  // of the last elements along k, so many stand in the first places of tile 0
+  int tail;  // how many of the last elements along k stand in the first places of tile 0
 };
 
 // Places before the first element of rows that begin early, but with a sector.
@@ -110,7 +110,7 @@ __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
           tail};
 }
 
-// Boxes of B by class begin with a sector of their first row, number `row`: so many elements early.
+// The elements by which boxes of B by class begin early, with a sector of their first row `row`.
 __device__ inline int shift_of_row(const Arguments& p, int row) { return row * p.b_pitch & 7; }
 
 __device__ inline int row_of_c(const BlockUnit& unit, int row) {

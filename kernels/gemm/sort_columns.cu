@@ -7,7 +7,7 @@
 // Changes: no lane waits for another's bank, and no element of B is moved.
 // Counter: the time beside the product, which begins while this kernel runs.
 //
-// Of 64 columns, pair 8 t + g (two neighbours) becomes pair 4 g + t; columns that the matrix does
+// In 64 columns, pair 8 t + g (two neighbours) becomes pair 4 g + t; columns that the matrix does
 // not have are zeros. Launch: 128 threads, grid x over the rows, y over the 16-byte chunks of a row
 // of to_pitch elements, z over the batch.
 using Word = unsigned short;

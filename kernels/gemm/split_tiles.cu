@@ -116,21 +116,21 @@ __device__ inline void multiply(float (&total)[sums], float (&mixed)[sums], Shar
       pin(part);
       pin(mixed);
       begin_products();
-      Products<tile_n>::add<A_MN_MAJOR, B_MN_MAJOR>(part, further(a_high, a_step * step),
-                                                    further(b_high, b_step * step), 0);
+      Products<tile_n>::add<A_MN_MAJOR, B_MN_MAJOR>(part, advanced(a_high, a_step * step),
+                                                    advanced(b_high, b_step * step), 0);
       commit_products();
-      Products<tile_n>::add<A_MN_MAJOR, B_MN_MAJOR>(mixed, further(a_high, a_step * step),
-                                                    further(b_low, b_step * step),
+      Products<tile_n>::add<A_MN_MAJOR, B_MN_MAJOR>(mixed, advanced(a_high, a_step * step),
+                                                    advanced(b_low, b_step * step),
                                                     kt > 0 || step > 0);
-      Products<tile_n>::add<A_MN_MAJOR, B_MN_MAJOR>(mixed, further(a_low, a_step * step),
-                                                    further(b_high, b_step * step), 1);
+      Products<tile_n>::add<A_MN_MAJOR, B_MN_MAJOR>(mixed, advanced(a_low, a_step * step),
+                                                    advanced(b_high, b_step * step), 1);
       commit_products();
-      // The tensor cores go on with the mixed products while the part is added.
+      // The tensor cores continue with the mixed products while the part is added.
       wait_for_products<1>();
       pin(part);
 #pragma unroll
       for (int i = 0; i < sums; ++i) total[i] += part[i];
-      // All but this step's mixed products are done, so nobody reads the stage before this one.
+      // All but this step's mixed products are done, so the stage before this one is unused.
       if (step == 0 && previous >= 0 && threadIdx.x % 128 == 0) arrive(shared.empty[previous]);
     }
     previous = at.index;

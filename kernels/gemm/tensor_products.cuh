@@ -11,7 +11,7 @@ __device__ inline void pin(Sums& sum) {
   for (int i = 0; i < products_of_consumer; ++i) pin(sum[i]);
 }
 
-// Starts the products of a stage: rows of A's tile from `a` on, all of B's tile. The sums begin anew
+// Starts the products of a stage: rows of A's tile from `a` on, all of B's tile. The sums start at 0
 // with the first.
 __device__ inline void begin_stage(Sums& sum, const unsigned char* a, const unsigned char* b,
                                    bool is_first) {
@@ -26,8 +26,8 @@ __device__ inline void begin_stage(Sums& sum, const unsigned char* a, const unsi
       const unsigned long long of_a =
           A_MN_MAJOR ? mn_major_tile(at, chunk_bytes) : k_major_tile(at);
       Products<TILE_N>::add<A_MN_MAJOR, B_MN_MAJOR>(
-          sum[i], further(of_a, step * (A_MN_MAJOR ? 16 * row_bytes : 32)),
-          further(of_b, step * (B_MN_MAJOR ? 16 * row_bytes : 32)), !is_first || step > 0);
+          sum[i], advanced(of_a, step * (A_MN_MAJOR ? 16 * row_bytes : 32)),
+          advanced(of_b, step * (B_MN_MAJOR ? 16 * row_bytes : 32)), !is_first || step > 0);
     }
   }
   commit_products();

@@ -143,7 +143,7 @@ __device__ inline void write_chunks(unsigned char* box, int chunk, const float (
                  pair_of(v[0], v[1], type), pair_of(v[2], v[3], type), pair_of(v[4], v[5], type),
                  pair_of(v[6], v[7], type));
 }
-// Of float32 a matrix is two chunks.
+// A matrix of float32 is two chunks.
 __device__ inline void write_chunks(unsigned char* box, int chunk, const float (&v)[8], float) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
 #pragma unroll
@@ -155,7 +155,7 @@ __device__ inline void write_chunks(unsigned char* box, int chunk, const float (
   }
 }
 
-// What the sum at `row` of the class and `column` of C becomes there.
+// The element at `row` of the class and `column` of C, made of its sum.
 __device__ inline float finished(float sum, const Arguments& p, const BlockUnit& unit, int row,
                                  int column) {
   const int r = row_of_c(unit, row);
@@ -184,7 +184,7 @@ __device__ inline void fill_box(unsigned char* box, const float (&sum)[TILE_N / 
 }
 
 // 64 rows of sums to C through shared memory, box after box, by each warp for its 16 rows: warps
-// wait for nobody, and a box of shared memory is written again as soon as it has been read.
+// wait for no other warp, and a box of shared memory is written again as soon as it has been read.
 __device__ inline void store_by_warp(const float (&sum)[TILE_N / 2], Boxes& boxes, const Maps& maps,
                                      const Arguments& p, const BlockUnit& unit, int first_row) {
   const int warp = threadIdx.x % 128 / 32;
@@ -241,9 +241,9 @@ __device__ inline void store_together(const float (&sum)[TILE_N / 2], Boxes& box
   }
 }
 
-// The two 8 x 8 matrices of a warp's rows and columns 8 j to 8 j + 7, turned: lane l gives the
+// The two 8 x 8 matrices of a warp's rows and columns 8 j to 8 j + 7, transposed: lane l gives the
 // address of what becomes row l % 8 of matrix l / 8.
-__device__ inline void store_turned_matrices(unsigned char* row, unsigned a, unsigned b) {
+__device__ inline void store_transposed_matrices(unsigned char* row, unsigned a, unsigned b) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(
                    shared_address(row)),
                "r"(a), "r"(b)
@@ -252,7 +252,7 @@ __device__ inline void store_turned_matrices(unsigned char* row, unsigned a, uns
 
 // 64 rows of sums as 64 columns of C, through shared memory by the copy engine.
 template <typename Short>
-__device__ inline void store_turned(const float (&sum)[TILE_N / 2], unsigned char* box,
+__device__ inline void store_transposed(const float (&sum)[TILE_N / 2], unsigned char* box,
                                     const Maps& maps, const Arguments& p, const BlockUnit& unit,
                                     int first_row, int consumer, Short type) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
@@ -269,7 +269,7 @@ __device__ inline void store_turned(const float (&sum)[TILE_N / 2], unsigned cha
                          finished(sum[4 * j + 2 * h + 1], p, unit, row, column + 1), type);
     }
     const int row_of_box = 8 * j + lane % 8, chunk = 2 * warp + lane / 8 % 2;
-    store_turned_matrices(box + row_of_box * row_bytes + 16 * (chunk ^ lane % 8), pairs[0],
+    store_transposed_matrices(box + row_of_box * row_bytes + 16 * (chunk ^ lane % 8), pairs[0],
                           pairs[1]);
   }
   publish_shared();
@@ -280,7 +280,7 @@ __device__ inline void store_turned(const float (&sum)[TILE_N / 2], unsigned cha
   }
 }
 
-// What the consumer's sums of a tile become; its rows begin at `rows_before` of the tile.
+// Stores the consumer's sums of a tile; its rows begin at `rows_before` of the tile.
 __device__ inline void store_tile(const float (&sum)[products_of_consumer][TILE_N / 2],
                                   Boxes& boxes, const Maps& maps, const Arguments& p,
                                   const BlockUnit& unit, int rows_before, int consumer) {
@@ -288,8 +288,8 @@ __device__ inline void store_tile(const float (&sum)[products_of_consumer][TILE_
   for (int i = 0; i < products_of_consumer; ++i) {
     const int first_row = rows_before + 64 * i;
     if (row_of_c(unit, unit.row + first_row) >= p.m) break;
-    if constexpr (TURNED) {
-      store_turned(sum[i], boxes[0], maps, p, unit, first_row, consumer, C_TYPE{});
+    if constexpr (TRANSPOSED) {
+      store_transposed(sum[i], boxes[0], maps, p, unit, first_row, consumer, C_TYPE{});
     } else if (by_warp) {
       store_by_warp(sum[i], boxes, maps, p, unit, first_row);
     } else if (through_shared) {

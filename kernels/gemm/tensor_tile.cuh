@@ -1,4 +1,4 @@
-// What the parts of tensor_tiles.cu and panel_tiles.cu agree on: the tile, its place in C, the
+// The common definitions of tensor_tiles.cu and panel_tiles.cu: the tile, its place in C, the
 // kernel's arguments.
 #pragma once
 
@@ -24,12 +24,12 @@ constexpr int products_of_consumer = rows_of_consumer / 64;
 enum StoreKind { store_each = 0, store_boxed = 1, store_rows = 2, store_partial = 3 };
 constexpr bool through_shared = C_STORE == store_boxed || C_STORE == store_rows;
 constexpr int c_columns = row_bytes / sizeof(C_TYPE);  // of a box of C
-// Of turned products a box holds 64 columns of C, for each consumer's rows here are columns there.
-constexpr int c_box_bytes = (TURNED ? TILE_N : 64) * row_bytes;
+// In a transposed product a box holds 64 columns of C: each consumer's rows here are columns there.
+constexpr int c_box_bytes = (TRANSPOSED ? TILE_N : 64) * row_bytes;
 // Consumers in turn store by warps, which need not meet; those that share a tile are slower so.
 constexpr bool by_warp = IN_TURN && C_STORE == store_boxed;
 constexpr int c_box_rows = by_warp ? 16 : 64;  // that leave at once
-constexpr int boxes_of_tile = TURNED ? 1 : TILE_N / c_columns;
+constexpr int boxes_of_tile = TRANSPOSED ? 1 : TILE_N / c_columns;
 constexpr int boxes_at_once = C_BOXES < boxes_of_tile ? C_BOXES : boxes_of_tile;
 #ifdef K_TILES
 // panel_tiles.cu reads A again and again, and writes C as fast as memory takes it.
@@ -46,9 +46,10 @@ static_assert(TILE_M == 64 * products_of_consumer * sharers, "a wgmma has 64 row
 static_assert(!ACROSS || (CLUSTER == 2 && TILE_M % 128 == 0), "each block loads whole boxes of A");
 static_assert(!ONE_TILE || !ACROSS, "neighbours in grid x have tiles one below the other");
 static_assert(A_CLASSES == 1 || !A_MN_MAJOR, "a tile has rows of one class");
-static_assert(!TURNED || (C_STORE == store_boxed && sizeof(C_TYPE) == 2 && !IN_TURN && !B_MN_MAJOR),
-              "a turned product leaves in boxes of 16-bit elements");
-static_assert(!IN_TURN || CONSUMERS >= 2, "nobody to take turns with");
+static_assert(!TRANSPOSED ||
+                  (C_STORE == store_boxed && sizeof(C_TYPE) == 2 && !IN_TURN && !B_MN_MAJOR),
+              "a transposed product leaves in boxes of 16-bit elements");
+static_assert(!IN_TURN || CONSUMERS >= 2, "one consumer cannot take turns");
 static_assert(STEP == 16 || (!A_MN_MAJOR && !B_MN_MAJOR), "tf32 tiles are K-major");
 
 struct Maps {

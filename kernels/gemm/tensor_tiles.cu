@@ -16,13 +16,13 @@
 // theirs, in the first columns: they are set to zero, and B, whose k may begin anywhere, is read
 // `shift` rows earlier, where it reads as zeros.
 //
-// A turned product is C^T = B^T A^T: what is called A here is B^T then, and rows here are columns of
-// C. TILE_N may then be any multiple of 8 where A is row-major.
+// A transposed product is C^T = B^T A^T: A is B^T here then, and rows here are columns of C. TILE_N
+// may then be any multiple of 8 where A is row-major.
 //
-// Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER, ACROSS, TURNED, ONE_TILE (a block
-// has one, which grid x, y and z number), OPERAND, STEP, A_MN_MAJOR, B_MN_MAJOR, A_CLASSES (1, 2, 4,
-// 8), C_STORE (a StoreKind), C_BOXES (how many boxes of C a consumer stores at once), C_TYPE, BIAS,
-// READS_C, ACTIVATION, GROUP_ROWS.
+// Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER, ACROSS, TRANSPOSED, ONE_TILE (a
+// block has one, which grid x, y and z number), OPERAND, STEP, A_MN_MAJOR, B_MN_MAJOR, A_CLASSES
+// (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how many boxes of C a consumer stores at once),
+// C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024
 // bytes.
 #include "tensor_load.cuh"
@@ -33,7 +33,7 @@
 struct Shared {
   alignas(1024) unsigned char a[STAGES][a_bytes];
   alignas(1024) unsigned char b[STAGES][b_bytes];
-  // What a consumer stores at once.
+  // The boxes of C that a consumer stores at once.
   alignas(1024) unsigned char c[CONSUMERS][boxes_at_once][through_shared ? c_box_bytes : 16];
   Barrier full[STAGES], empty[STAGES];
 };
@@ -64,7 +64,7 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
   }
 }
 
-__device__ inline void give_back(Barrier& empty) {
+__device__ inline void release(Barrier& empty) {
   if (CLUSTER > 1) {
     if (threadIdx.x % 128 < CLUSTER) arrive_at(empty, threadIdx.x % 128);
   } else if (threadIdx.x % 128 == 0) {
@@ -102,14 +102,14 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
     begin_stage(sum, shared.a[stage.index] + first_row * row_bytes, shared.b[stage.index],
                 kt == unit.first);
     wait_for_products<1>();
-    // Of a block's only tile nobody waits for the last stages.
+    // No producer waits for the last stages of a block's only tile.
     const bool is_awaited = !ONE_TILE || kt - 1 + STAGES < unit.last;
-    if (previous >= 0 && is_awaited) give_back(shared.empty[previous]);
+    if (previous >= 0 && is_awaited) release(shared.empty[previous]);
     previous = stage.index;
   }
   if (IN_TURN) pass_turn(consumer);
   end_stages(sum);
-  if (!ONE_TILE) give_back(shared.empty[previous]);
+  if (!ONE_TILE) release(shared.empty[previous]);
 }
 
 __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments& p, int consumer) {

@@ -9,7 +9,7 @@
 //
 // The copy engine's rows are multiples of 16 bytes apart, as every 16th row of B is: 16 maps, one
 // for each class of rows k mod 16. It is fast where boxes begin with a sector of 32 bytes, so they
-// begin up to 15 elements before the columns that are wanted. Products may take k in any order:
+// begin up to 15 elements before the columns that are needed. Products may take k in any order:
 // that in which neighbouring lanes read neighbouring rows of one class, shifted alike and in
 // different banks. sort_columns.cu brings A's columns into that order, and its rows to multiples of
 // 16 bytes, while B's first tiles are on their way.
@@ -161,7 +161,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, const Arguments& p, i
     wait(shared.full_b[stage.index], stage.parity);
     load_fragments(fragments, shared.stage[stage.index].b, offsets);
   };
-  // Starts the products of a stage, waits for those before, and gives back their stage. True if
+  // Starts the products of a stage, waits for those before, and releases their stage. True if
   // there is another stage, which is the current one then.
   const auto advance = [&](Fragments& fragments, Fragments& before) {
     wait(shared.full_a[stage.index], stage.parity);
@@ -170,7 +170,7 @@ __device__ inline void multiply(Sums& sum, Shared& shared, const Arguments& p, i
     begin_products();
 #pragma unroll
     for (int step = 0; step < steps; ++step) {
-      Products<tile_m>::template add<false>(sum, fragments[step], further(a, step * 32), 1);
+      Products<tile_m>::template add<false>(sum, fragments[step], advanced(a, step * 32), 1);
     }
     commit_products();
     pin(sum);

@@ -27,8 +27,8 @@ __device__ inline unsigned long long mn_major_strip(const void* tile) {
   constexpr unsigned long long eight_rows = 8 * 16;
   return (shared_address(tile) & 0x3FFFF) >> 4 | eight_rows >> 4 << 16 | eight_rows >> 4 << 32;
 }
-// The descriptor of what lies `bytes` further on.
-__device__ inline unsigned long long further(unsigned long long tile, int bytes) {
+// The descriptor advanced by `bytes`.
+__device__ inline unsigned long long advanced(unsigned long long tile, int bytes) {
   return tile + static_cast<unsigned long long>(bytes >> 4);
 }
 

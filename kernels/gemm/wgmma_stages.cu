@@ -2,7 +2,7 @@
 //
 // Idea:    the tiles of the next STAGES - 1 steps are on their way while one is multiplied. wgmma
 //          runs by itself too: a step's products are waited for only when those of the next have
-//          been started, and then the tiles that they read are filled anew.
+//          been started, and then the tiles that they read are refilled.
 // Changes: a block no longer waits out each copy, it needs no other block to hide it. The tile is
 //          128 x 128, twice the rows: B's tile serves two warpgroups, and 32 instead of 48 KiB are
 //          copied for as many products.

@@ -1,4 +1,4 @@
-// What wgmma.cu and wgmma_stages.cu have in common: a block's tile of C, the tiles of A and B that
+// The common part of wgmma.cu and wgmma_stages.cu: a block's tile of C, the tiles of A and B that
 // the copy engine brings for it, their product, and the way of the sums to C.
 //
 // Constants: TILE_M, TILE_N; OPERAND and STEP (wgmma.cuh); B_MN_MAJOR: whether rows of B in memory
@@ -80,7 +80,7 @@ __device__ inline void start_products(Sums& sum, const Tiles& tiles, int first_r
 #pragma unroll
   for (int step = 0; step < steps; ++step) {
     Products<TILE_N>::add<false, B_MN_MAJOR>(
-        sum, further(a, 32 * step), further(b, step * (B_MN_MAJOR ? 16 * row_bytes : 32)),
+        sum, advanced(a, 32 * step), advanced(b, step * (B_MN_MAJOR ? 16 * row_bytes : 32)),
         kt > 0 || step > 0);
   }
   commit_products();

@@ -1,10 +1,10 @@
-// B is column-major: its tile is loaded along its columns and turned in shared memory.
+// B is column-major: its tile is loaded along its columns and transposed in shared memory.
 //
 // Idea:    coalescing belongs to the load, not to the use. Consecutive threads load consecutive
 //          elements of a column of B, and store them down a column of the tile; the product then
 //          reads the tile along rows as if B had been row-major.
 // Changes: the loads of B stay at 4 sectors per request, where reading B[i][column] directly would
-//          need one sector per lane. A column of padding keeps the turned stores free of conflicts.
+//          need one sector per lane. A column of padding keeps transposed stores free of conflicts.
 // Counter: global sectors per request as in 10; shared store conflicts 0.
 //
 // A is m x k row-major, B is k x n column-major (leading dimension k), C is m x n row-major.

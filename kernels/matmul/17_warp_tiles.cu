@@ -115,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
   int reading = 0, writing = STAGES - 1;
   for (int phase = 0; phase < phases; ++phase) {
     wait_for_copies<STAGES - 2>();
-    // All copies of this phase have arrived, and nobody still reads the buffer filled next.
+    // All copies of this phase have arrived, and no thread still reads the buffer filled next.
     __syncthreads();
     load(fragments[0], tiles[reading], 0, my_row, my_column);
     if (phase + STAGES - 1 < phases) {

@@ -1,6 +1,6 @@
 // The second tree of the lecture: the upper half is added to the lower, again and again.
 //
-// Idea:    in every round the first half of the working threads goes on.
+// Idea:    in every round the first half of the working threads continues.
 // Changes: whole warps stop, instead of most lanes of every warp; divergence remains only below 32
 //          threads, and neighbours read neighbouring words of shared memory.
 // Counter: divergent branches and instructions fall.

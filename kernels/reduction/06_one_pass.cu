@@ -2,7 +2,7 @@
 //
 // Idea:    each block leaves its value in memory and takes a ticket, an atomic count. Whoever draws
 //          the last one knows that all others are there, and combines them in the order of the
-//          blocks: the result does not depend on who was last.
+//          blocks: the result does not depend on which was last.
 // Changes: the second launch, and with it half of the time of a short list.
 // Counter: one atomic a block; launches.
 //

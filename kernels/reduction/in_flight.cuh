@@ -4,7 +4,7 @@
 #include "common/pack.cuh"
 #include "operators.cuh"
 
-// A sum goes on in the result's type as soon as it leaves the thread: floats are summed in double
+// A sum has the result's type as soon as it leaves the thread: floats are summed in double
 // across threads, at no cost that could be seen.
 template <typename Op>
 struct Across {
@@ -52,7 +52,7 @@ __device__ inline Wide::Type reduce_share(const ELEMENT* x, long long n) {
       }
     }
   }
-  // What is left is less than a tile: the whole grid shares it, pack by pack and then one by one.
+  // The rest is less than a tile: the whole grid shares it, pack by pack and then one by one.
   const long long packs_end = n / N * N;
   const long long all_threads = static_cast<long long>(gridDim.x) * threads;
   const long long me = blockIdx.x * static_cast<long long>(threads) + threadIdx.x;

@@ -1,5 +1,5 @@
-// What a reduction combines. An operator says how an element becomes a value, how two values become
-// one, and what the last value tells. NaN is never lost: a sum with a NaN is NaN, so is a minimum
+// Operators of a reduction. One makes a value of an element, combines two values, and makes the
+// result of the last value. NaN is never lost: a sum with a NaN is NaN, so is a minimum
 // or maximum, and argmax gives the first NaN's index, as NumPy does. Zeros of either sign are equal:
 // argmax takes the first of them, and a result that is zero is +0, whichever was met first.
 #pragma once

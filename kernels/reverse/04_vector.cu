@@ -1,4 +1,4 @@
-// 128 bits at a time, turned around in registers.
+// 128 bits at a time, reversed in registers.
 //
 // Idea:    a thread writes whole packs of 16 bytes, UNROLL of them, and reads the packs that lie
 //          mirrored. They are whole packs too if n is a multiple of the pack; if not, the thread
@@ -18,15 +18,15 @@ __device__ inline P mirrored(const ELEMENT* x, long long to, long long n) {
   const ELEMENT* const last = x + (n - 1 - to);
 #if WHOLE
   const P loaded = load_once(reinterpret_cast<const P*>(last - (N - 1)));
-  P turned;
+  P reversed;
 #pragma unroll
-  for (int e = 0; e < N; ++e) turned.at[e] = loaded.at[N - 1 - e];
+  for (int e = 0; e < N; ++e) reversed.at[e] = loaded.at[N - 1 - e];
 #else
-  P turned;
+  P reversed;
 #pragma unroll
-  for (int e = 0; e < N; ++e) turned.at[e] = last[-e];
+  for (int e = 0; e < N; ++e) reversed.at[e] = last[-e];
 #endif
-  return turned;
+  return reversed;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -34,12 +34,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   const long long first = (blockIdx.x * static_cast<long long>(THREADS) * UNROLL + threadIdx.x) * N;
   const long long tile_end = (blockIdx.x + 1LL) * THREADS * UNROLL * N;
   if (tile_end <= n) {
-    P turned[UNROLL];
+    P reversed[UNROLL];
 #pragma unroll
-    for (int u = 0; u < UNROLL; ++u) turned[u] = mirrored(x, first + u * THREADS * N, n);
+    for (int u = 0; u < UNROLL; ++u) reversed[u] = mirrored(x, first + u * THREADS * N, n);
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
-      store_once(reinterpret_cast<P*>(y + first + u * THREADS * N), turned[u]);
+      store_once(reinterpret_cast<P*>(y + first + u * THREADS * N), reversed[u]);
     }
     return;
   }

@@ -1,4 +1,4 @@
-// Packs of up to 16 bytes in and out; small blocks are turned in registers.
+// Packs of up to 16 bytes in and out; small blocks are transposed in registers.
 //
 // Idea:    each thread reads N packs of N elements, one below the other, and transposes this N x N
 //          block in registers. Packs of the result go through shared memory, swizzled, so that rows
@@ -44,11 +44,11 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 #pragma unroll
     for (int c = 0; c < N; ++c) {
-      P turned;
+      P transposed;
 #pragma unroll
-      for (int r = 0; r < N; ++r) turned.at[r] = loaded[r].at[c];
+      for (int r = 0; r < N; ++r) transposed.at[r] = loaded[r].at[c];
       // Lanes with neighbouring x store N rows apart; the XOR sends them to different banks.
-      tile[x * N + c][y ^ x] = turned;
+      tile[x * N + c][y ^ x] = transposed;
     }
   }
   __syncthreads();
@@ -56,16 +56,16 @@ extern "C" __global__ void __launch_bounds__(256)
 #pragma unroll
   for (int step = 0; step < N; ++step) {
     const int c = step * 16 + y;  // the input's column: a row of the result
-    const P turned = tile[c][x ^ (c / N)];
+    const P transposed = tile[c][x ^ (c / N)];
     const long long to_row = first_column + c, to_column = first_row + x * N;
     ELEMENT* const to = out + to_row * rows + to_column;
     if (to_row >= columns) continue;
     if (ALIGNED_OUT) {
-      if (to_column < rows) store_once(reinterpret_cast<P*>(to), turned);
+      if (to_column < rows) store_once(reinterpret_cast<P*>(to), transposed);
     } else {
 #pragma unroll
       for (int r = 0; r < N; ++r) {
-        if (to_column + r < rows) to[r] = turned.at[r];
+        if (to_column + r < rows) to[r] = transposed.at[r];
       }
     }
   }

@@ -15,7 +15,8 @@
 namespace tilescope {
 namespace {
 
-// A slot is free, being filled or emptied by one thread, or live: only then is the rest valid.
+// A slot is free, busy (one thread fills or empties it), or live. Only a live slot's other members
+// are valid.
 enum class State : int { free, busy, live };
 static_assert(std::atomic<State>::is_always_lock_free);
 

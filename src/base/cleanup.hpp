@@ -1,6 +1,6 @@
-// What has to happen when the process is ended by a signal: temporary files are removed, and a
-// bus error inside a mapped file is explained. A table without locks or allocation, so that a
-// signal handler may walk it at any moment.
+// Clean-up when a signal ends the process: temporary files are removed, and a bus error inside a
+// mapped file is explained. The table has no locks and allocates nothing, so that a signal handler
+// may walk it at any moment.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tilescope {
 
-/// Remembers a temporary file for as long as it lives. It does not remove the file itself.
+/// Registers a temporary file as long as it lives. It does not remove the file itself.
 class TemporaryRegistration {
  public:
   /// `path` must be absolute. Throws Error(usage) when more than 256 temporaries exist at once.
@@ -21,7 +21,7 @@ class TemporaryRegistration {
   std::size_t slot_;
 };
 
-/// Remembers which addresses are a mapping of the file `name`, to explain a bus error there. Beyond
+/// Registers the addresses of a mapping of the file `name`, to explain a bus error there. Beyond
 /// 256 mappings at once a registration does nothing.
 class MappingRegistration {
  public:

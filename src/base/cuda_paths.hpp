@@ -1,4 +1,4 @@
-// Where CUDA's files may lie on this machine.
+// The places of CUDA's files on this machine.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@ namespace tilescope {
 
 /// Folders that may hold `include/` and `lib/` or `lib64/` of a CUDA toolkit or of its PyPI wheels,
 /// best first: $CUDA_HOME, $CUDA_PATH, the folder that tools/setup.sh fills, beside the program,
-/// the user's data folder, where `cmake --install` puts it, /usr/local/cuda. With
+/// the user's data folder, the target of `cmake --install`, /usr/local/cuda. With
 /// TILESCOPE_CUDA=wheels the first two are left out.
 std::vector<std::filesystem::path> cuda_roots();
 
@@ -17,7 +17,7 @@ std::vector<std::filesystem::path> cuda_roots();
 /// "libnvrtc.so.13", best first.
 std::vector<std::string> cuda_library_candidates(const std::vector<std::string>& file_names);
 
-/// The include folders of CUDA's device headers (runtime headers and libcu++), those that exist.
+/// The existing include folders of CUDA's device headers (runtime headers and libcu++).
 std::vector<std::string> cuda_include_directories();
 
 }  // namespace tilescope

@@ -7,13 +7,13 @@
 namespace tilescope {
 
 /// Owns a dlopen handle. Libraries that register state for the whole process (the driver, NVRTC)
-/// stay loaded: closing them at exit runs their destructors in an order nobody controls.
+/// stay loaded: closing them at exit would run their destructors in an undefined order.
 class DynamicLibrary {
  public:
   DynamicLibrary() = default;
 
   /// Opens the first of `candidates` (names or paths) that loads. On failure the result is empty
-  /// and `failure` holds what the loader said about the last candidate.
+  /// and `failure` holds the loader's message about the last candidate.
   static DynamicLibrary open(const std::vector<std::string>& candidates,
                              std::string* failure = nullptr);
 

@@ -76,7 +76,7 @@ FileDescriptor open_regular_file(const std::string& path) {
     refuse(path, "standard input is not supported here; save it to a file and name that");
   }
   if (path.find('\0') != std::string::npos) refuse(path, "the name contains a NUL byte");
-  // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
+  // O_NONBLOCK: opening a pipe without a writer must not wait.
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) refuse(path, explain_open_failure(errno));
   struct stat status = {};
@@ -109,7 +109,7 @@ std::string read_text_file(const std::string& path, std::uint64_t limit) {
   const FileDescriptor file = open_regular_file(path);
   const std::uint64_t size = stamp_of(file, path).size;
   if (size > limit) {
-    refuse(path, fmt::format("it has {} bytes, and at most {} are taken here", size, limit));
+    refuse(path, fmt::format("it has {} bytes; at most {} are accepted here", size, limit));
   }
   // One byte more than announced: files of /proc announce 0, and a file may have grown.
   std::string text(static_cast<std::size_t>(limit < size + 65536 ? limit : size + 65536), '\0');

@@ -34,7 +34,7 @@ class FileDescriptor {
   int descriptor_ = -1;
 };
 
-/// What identifies a state of a file: another value means that somebody wrote to it.
+/// Identifies a state of a file: another value means that the file was written to.
 struct FileStamp {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t modified_s = 0, modified_ns = 0;
@@ -47,7 +47,7 @@ FileStamp stamp_of(const FileDescriptor& file, const std::string& path);
 /// `path` in quotes, safe for one line of a message.
 std::string quoted(const std::string& path);
 
-/// What the system's error `code` (errno) means, in its words: "Permission denied".
+/// The system's own words for the error `code` (errno): "Permission denied".
 std::string system_error_text(int code);
 
 /// Throws the Error for a file whose `bytes` bytes cannot be mapped into memory, which errno
@@ -58,7 +58,7 @@ std::string system_error_text(int code);
 /// folder, a pipe or device (standard input "-" included), or not permitted.
 FileDescriptor open_regular_file(const std::string& path);
 
-/// Reads exactly `into.size()` bytes at `offset`; fewer when the file ends before. Returns the
+/// Reads exactly `into.size()` bytes at `offset`, or fewer if the file ends before. Returns the
 /// number read. Throws Error(bad_input) when the system cannot read.
 std::size_t read_at(const FileDescriptor& file, const std::string& path, std::uint64_t offset,
                     std::span<std::byte> into);

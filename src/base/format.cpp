@@ -43,7 +43,7 @@ Scaled scale(double magnitude, int lowest, int highest) {
   const int before_point = exponent - prefix + 1;
   if (magnitude == 0) return {"0", 0};
   if (before_point > 3 || before_point < 1) {
-    // Beyond the prefixes: plain scientific notation in the outermost of them.
+    // Beyond the prefixes: scientific notation in the unit of the last prefix.
     return {.digits = fmt::format("{:.2e}", magnitude / std::pow(10.0, prefix)),
             .exponent = prefix};
   }

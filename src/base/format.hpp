@@ -1,5 +1,5 @@
-// Numbers for people. Every function rounds the value it is given once, to nearest, and carries
-// over to the next unit: 999.6 us is "1.00 ms", never "1000 us".
+// Numbers for people. Every function rounds its argument once, to nearest, and carries over to the
+// next unit: 999.6 us is "1.00 ms", never "1000 us".
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ std::string format_fixed(double value, int decimals);
 /// "1023 MiB", "4.00 GiB". Exact up to 2^64 - 1.
 std::string format_bytes(std::uint64_t bytes);
 
-/// Seconds, three digits: "3.21 ms", "51.0 us"; from a minute on "2 min 05 s", "3 h 07 min".
+/// Seconds, three digits: "3.21 ms", "51.0 us"; one minute or more as "2 min 05 s", "3 h 07 min".
 std::string format_duration(double seconds);
 
 /// `per_second` with a decimal prefix, three digits: (5.1e13, "FLOP/s") is "51.0 TFLOP/s",

@@ -35,12 +35,12 @@ float round_to_odd(double value) {
   return std::bit_cast<float>(nearest_magnitude < magnitude ? bits + 1 : bits - 1);
 }
 
-// The vector loops do as many elements as fill whole vectors and return that number.
+// The vector loops process as many elements as fill whole vectors and return that number.
 #if defined(__x86_64__)
 bool has_half_instructions() {
   static const bool has = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
-    // avx also says that the operating system saves the wide registers.
+    // avx also means that the operating system saves the wide registers.
     return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0 &&
            __builtin_cpu_supports("avx") != 0;
   }();
@@ -159,7 +159,7 @@ void float32_to_float16(std::span<const float> from, std::span<std::uint16_t> to
   for (; i < from.size(); ++i) to[i] = float32_to_float16(from[i]);
 }
 
-// The two below have no branches left when inlined; the compiler vectorises them.
+// The next two have no branches left when inlined; the compiler vectorises them.
 void bfloat16_to_float32(std::span<const std::uint16_t> from, std::span<float> to) {
   check_sizes(from.size(), to.size());
   for (std::size_t i = 0; i < from.size(); ++i) to[i] = bfloat16_to_float32(from[i]);

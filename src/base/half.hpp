@@ -19,8 +19,8 @@ std::uint16_t float32_to_bfloat16(float value);
 std::uint16_t float64_to_float16(double value);
 std::uint16_t float64_to_bfloat16(double value);
 
-/// Whole arrays, element by element with the results of the functions above, at the speed of
-/// memory. `to` must have the size of `from` (else Error(usage)); they must not overlap.
+/// Converts whole arrays, element by element with the results of the functions above, at the speed
+/// of memory. `to` must have the size of `from` (else Error(usage)); they must not overlap.
 void float16_to_float32(std::span<const std::uint16_t> from, std::span<float> to);
 void float32_to_float16(std::span<const float> from, std::span<std::uint16_t> to);
 void bfloat16_to_float32(std::span<const std::uint16_t> from, std::span<float> to);

@@ -10,7 +10,7 @@ namespace tilescope {
 
 MappedFile::MappedFile(const std::string& path)
     : path_(path), file_(open_regular_file(path)), stamp_(stamp_of(file_, path)) {
-  if (stamp_.size == 0) return;  // a mapping of no bytes is not possible
+  if (stamp_.size == 0) return;  // a mapping of zero bytes is impossible
   const auto size = static_cast<std::size_t>(stamp_.size);
   void* const begin = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_.get(), 0);
   if (begin == MAP_FAILED) fail_to_map(path, size);

@@ -24,8 +24,8 @@ class MappedFile {
   /// The bytes; empty for an empty file. Pages are read when touched.
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
-  /// Throws Error(bad_input) when the file was written to since it was mapped: what was read from
-  /// it may be a mixture. Call it after the last use and before results are kept.
+  /// Throws Error(bad_input) if the file was written to after it was mapped: the data read from it
+  /// may be a mixture. Call it after the last use and before results are kept.
   void require_unchanged() const;
 
  private:

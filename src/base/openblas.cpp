@@ -24,8 +24,7 @@ constexpr const char* threads_variable = "OPENBLAS_NUM_THREADS";
 
 constexpr std::size_t MiB = 1024 * 1024;
 constexpr std::size_t library_bytes = 64 * MiB;
-/// What each thread that multiplies needs for its copies of operands. Only pages in use take
-/// memory.
+/// Memory of each multiplying thread for its copies of operands. Only pages in use take memory.
 constexpr std::size_t buffer_bytes = 128 * MiB + MiB;
 
 /// Whether this process may map so much more memory (ulimit -v).
@@ -71,8 +70,9 @@ std::size_t reserve_buffers(void* (*allocate)(int), void (*give_back)(void*)) {
   return buffers.size();
 }
 
-/// The OpenBLAS kernels that this processor can run, by its features. OpenBLAS itself goes by model
-/// numbers, and takes SSE kernels of 2004, four times slower, for a model younger than the library.
+/// The OpenBLAS kernels that this processor can run, by its features. OpenBLAS itself chooses by
+/// model number, and takes SSE kernels of 2004, four times slower, for a model younger than the
+/// library.
 const char* core_by_features() {
 #if defined(__x86_64__)
   const auto avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

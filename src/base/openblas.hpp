@@ -1,5 +1,5 @@
 // OpenBLAS, opened when it is first needed: a program that multiplies nothing on the CPU does not
-// pay for its start (threads, buffers), and the kernels it uses can be chosen before it starts.
+// pay for its start (threads, buffers), and its kernels can be chosen before it starts.
 #pragma once
 
 #include <cblas.h>
@@ -23,7 +23,7 @@ struct OpenBlas {
   /// Throws Error(no_device) when the library is not installed, or has too little memory.
   static const OpenBlas& instance();
 
-  /// While it lives, each call runs on the core that makes it; calls may then come from several.
+  /// While it lives, each call runs on the core of its caller; several threads may then call.
   class OneThread {
    public:
     OneThread();

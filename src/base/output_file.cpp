@@ -33,7 +33,7 @@ int write_at(int file, std::uint64_t offset, std::span<const std::byte> bytes) {
   return 0;
 }
 
-// Zeros written one by one: the slow way, where the file system cannot allocate ahead.
+// Writes zeros: the slow way, for a file system that cannot allocate ahead.
 int write_zeros(int file, std::uint64_t size) {
   static constexpr std::array<std::byte, 1 << 16> zeros{};
   for (std::uint64_t offset = 0; offset < size; offset += zeros.size()) {
@@ -63,7 +63,7 @@ std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
     return fmt::format("{} bytes are more than a file can have", size);
   }
   if (std::string why = over_limit(size); !why.empty()) return why;
-  // Asked first: a file system that cannot hold so much would be filled before it says so, and
+  // Checked first: a file system without enough space would be filled before it reports that, and
   // other processes would find it full meanwhile.
   struct statvfs volume {};
   if (::fstatvfs(file.get(), &volume) == 0 && volume.f_bavail > 0 &&

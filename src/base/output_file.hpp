@@ -22,8 +22,8 @@ namespace tilescope {
 /// the last `commit` wins. A target that exists keeps its permissions, and its owner where the
 /// system allows; a symbolic link stays, and the file it points to is replaced.
 ///
-/// Every failure is an Error(bad_input) of one line that names the target. What can fail before
-/// the work fails in the constructor and in `reserve`.
+/// Every failure is an Error(bad_input) of one line that names the target. The constructor and
+/// `reserve` do everything that can fail before the work.
 class OutputFile {
  public:
   /// Creates the temporary. Fails when the target is a folder, device or pipe, is write-protected,
@@ -36,21 +36,21 @@ class OutputFile {
   /// The target as it was given.
   const std::string& path() const noexcept { return path_; }
 
-  /// Makes the file `size` bytes long, all zero, on storage that is really there: a full disk
-  /// fails here, and writing to `map` cannot fail later. Before the first `append`.
+  /// Makes the file `size` bytes long, all zero, with allocated storage: a full disk fails here,
+  /// and writing to `map` cannot fail later. Before the first `append`.
   void reserve(std::uint64_t size);
 
   /// The reserved bytes, to be written in place, in any order and by any thread. Valid until
   /// `commit`. Empty when nothing was reserved.
   std::span<std::byte> map();
 
-  /// Writes at the end of what was appended so far, starting at the file's beginning.
+  /// Appends to the bytes appended so far, starting at the file's beginning.
   void append(std::span<const std::byte> bytes);
   void append(std::string_view text);
   /// Bytes appended so far.
   std::uint64_t appended() const noexcept { return appended_; }
 
-  /// Gives the file its name. To be called once; nothing may be written afterwards.
+  /// Gives the file its name. Call it once; nothing may be written afterwards.
   void commit();
 
  private:
@@ -69,8 +69,8 @@ class OutputFile {
   std::uint64_t appended_ = 0;
 };
 
-/// Makes an empty file `size` bytes long, all zero, on storage that is really there. Returns why
-/// not; empty on success. `folder` is where it lies, for the message.
+/// Makes an empty file `size` bytes long, all zero, with allocated storage. Returns the reason for
+/// a failure; empty on success. `folder` is the file's folder, for the message.
 std::string reserve_storage(const FileDescriptor& file, std::uint64_t size,
                             const std::string& folder);
 

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
   throw Error(kind, fmt::format("cannot write {}: {}", quoted(path), why));
 }
 
-// Follows the links of the last part of `path`, also to a file that does not exist yet.
+// Follows the links of the last part of `path`, even to a file that does not exist yet.
 fs::path follow_links(fs::path target, const std::string& path) {
   constexpr int most_links = 40;  // the kernel's own limit
   for (int i = 0; i < most_links; ++i) {
@@ -93,7 +93,7 @@ OutputTarget resolve_output_target(const std::string& path) {
     if (!S_ISREG(status.st_mode)) {
       cannot_write(path, "it is a device or pipe, and a regular file is needed");
     }
-    // Renaming over a protected file would succeed, against what its owner asked for.
+    // Renaming over a protected file would succeed, against its owner's will.
     if (::access(result.path.c_str(), W_OK) != 0) {
       cannot_write(path, errno == EROFS
                              ? explain_write_failure(EROFS, target.parent_path().string())
@@ -128,7 +128,7 @@ Temporary create_temporary(const OutputTarget& target, const std::string& path) 
   for (;;) {
     Temporary temporary;
     temporary.path = fs::path(folder) / fmt::format(".{}.{}.tmp", name, random_letters());
-    // Known before it exists, so that a signal at any moment finds it.
+    // Registered before it exists, so that a signal at any moment finds it.
     temporary.registration = std::make_unique<TemporaryRegistration>(temporary.path);
     temporary.file = FileDescriptor(
         ::open(temporary.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));

@@ -1,4 +1,4 @@
-// Where an output file goes, judged before anything is written.
+// The target of an output file, judged before anything is written.
 #pragma once
 
 #include <sys/stat.h>
@@ -28,9 +28,9 @@ struct Temporary {
 };
 Temporary create_temporary(const OutputTarget& target, const std::string& path);
 
-/// Gives `file` the owner and the permissions of the file that it will replace, so that what was
-/// private stays private. Where the owner cannot be kept, which needs privileges, the file is the
-/// writer's, as any new one would be. Returns 0, or the errno of permissions that cannot be kept.
+/// Gives `file` the owner and the permissions of the file that it will replace, so that a private
+/// file stays private. Keeping the owner needs privileges; without them the writer owns the file,
+/// as any new one. Returns 0, or the errno of permissions that cannot be kept.
 int keep_permissions(const FileDescriptor& file, const struct stat& old);
 
 /// The line for errno `code` met while writing to `path`.

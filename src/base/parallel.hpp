@@ -39,7 +39,7 @@ void parallel_for(std::size_t count, const Body& body, std::size_t cores = core_
   try {
     for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);
   } catch (const std::system_error&) {
-    // Those that run do the work.
+    // The running threads do the work.
   }
   work();
   threads.clear();

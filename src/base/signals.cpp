@@ -39,7 +39,7 @@ extern "C" void end_on_signal(int signal) {
     end_now(signal);
   }
   cancel_flag = true;
-  // A step that does not look at the flag, such as a reference on the CPU, may take a while.
+  // A step that does not test the flag, such as a reference on the CPU, may take a while.
   if (signal == SIGTERM) {
     ::alarm(seconds_to_stop);
   } else if (::isatty(STDERR_FILENO) != 0) {
@@ -47,8 +47,8 @@ extern "C" void end_on_signal(int signal) {
   }
 }
 
-// Ends as the system would have, but for what would stay. SIGPIPE comes when a message meets a
-// reader that is gone, as after Ctrl-C in a pipeline.
+// Ends as the system would have, after removing temporaries. SIGPIPE comes when the reader of a
+// message is gone, as after Ctrl-C in a pipeline.
 extern "C" void remove_and_end(int signal) {
   if (signal == SIGALRM && cancelled_by == SIGTERM) end_now(SIGTERM);
   remove_temporaries();
@@ -68,13 +68,13 @@ void handle(int signal, void (*handler)(int)) {
 }
 
 extern "C" void explain_bus_error(int signal, siginfo_t* info, void*) {
-  // Several threads may meet the end of the file at the same moment: one of them reports.
+  // Several threads may reach the end of the file at the same moment: one of them reports.
   if (bus_error.exchange(true)) {
     for (;;) ::pause();
   }
   const char* const name = info != nullptr ? mapped_file_at(info->si_addr) : nullptr;
   remove_temporaries();
-  if (name == nullptr) {  // a defect, not a file: end as the system would have
+  if (name == nullptr) {  // a defect, not a file: end as the system would
     std::signal(signal, SIG_DFL);
     std::raise(signal);
     return;

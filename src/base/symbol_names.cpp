@@ -43,12 +43,12 @@ std::string function_name(const std::string& symbol) {
 }
 
 std::string variable_name(std::string_view symbol) {
-  // PTX lays all local variables of a function into one frame; their own names are gone.
+  // PTX puts all local variables of a function into one frame and drops their names.
   if (symbol.starts_with("__local_depot")) return {};
   if (!symbol.starts_with("_Z")) return std::string(symbol);
   const std::string text = demangled(std::string(symbol));
   if (text.empty()) return std::string(symbol);
-  // "matmul(float*)::tile": what follows the last "::" outside parentheses and angle brackets.
+  // "matmul(float*)::tile": the name follows the last "::" outside parentheses and angle brackets.
   int depth = 0;
   for (std::size_t i = text.size(); i-- > 1;) {
     if (text[i] == ')' || text[i] == '>') ++depth;

@@ -22,7 +22,7 @@ std::atomic<int> shown_lines{0};
 void write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());
-    if (written <= 0) return;  // progress is not worth an error
+    if (written <= 0) return;  // a failure to show progress is not an error
     text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
@@ -32,7 +32,7 @@ void write_all(int file, std::string_view text) {
 void open_standard_streams() {
   for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(file, F_GETFD) != -1) continue;
-    // The lowest number that is free is this one: those below are taken by now.
+    // The lowest free number is this one: those below are taken by now.
     const int opened = ::open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY);
     if (opened != file && opened >= 0) ::close(opened);
   }

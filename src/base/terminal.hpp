@@ -1,4 +1,4 @@
-// What the terminal is, and the one line of progress on it.
+// Properties of the terminal, and its one line of progress.
 #pragma once
 
 #include <chrono>
@@ -9,29 +9,30 @@
 
 namespace tilescope {
 
-/// To be called once, before anything is opened: standard streams that the caller closed (>&-) are
-/// taken, so that no file of ours gets their number, and with it what is meant for them. Writing to
-/// such an output fails; messages to such an error stream vanish.
+/// Call it once, before anything is opened. It opens standard streams that the caller closed (>&-),
+/// so that no other file gets their number and receives their output. Writing to such an output
+/// fails; messages to such an error stream vanish.
 void open_standard_streams();
 
 /// Whether file descriptor `file` is a terminal.
 bool is_terminal(int file);
 
-/// Whether to colour what is written to `file`: a terminal that is not "dumb", and no NO_COLOR in
-/// the environment (any value but the empty one).
+/// Whether to colour output to `file`: on a terminal that is not "dumb", without NO_COLOR in the
+/// environment (set to any value but the empty one).
 bool use_colour(int file);
 
-/// Columns of the terminal `file`; 80 when it is none or does not know.
+/// Columns of the terminal `file`; 80 if it is none or its width is unknown.
 int terminal_width(int file);
 
-/// A line such as "verifying  42%  1,234 / 2,938" on standard error. It appears only on a
-/// terminal, only after a second of work, is rewritten at most ten times a second, and erases
-/// itself. `update` may be called from any thread and costs little when there is nothing to do.
+/// A line such as "verifying  42%  1,234
+/// 2,938" on standard error. It appears only on a terminal and only after a second of work, changes
+/// at most ten times a second, and erases itself. `update` may be called from any thread and costs
+/// little when nothing is due.
 class ProgressLine {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
-  /// `total`: the amount of work in units of the caller's choice; 0 when unknown.
+  /// `total`: the amount of work in units of the caller's choice; 0 if unknown.
   explicit ProgressLine(std::string label, std::uint64_t total = 0);
   /// For tests: another file than standard error, and another clock.
   ProgressLine(std::string label, std::uint64_t total, int file, Clock clock);
@@ -44,7 +45,7 @@ class ProgressLine {
   /// Removes the line, until the next `update` that is due.
   void erase();
 
-  /// Whether some line is on the terminal now. Safe in a signal handler.
+  /// Whether a line is on the terminal now. Safe in a signal handler.
   static bool is_shown() noexcept;
 
  private:

@@ -20,11 +20,11 @@ std::string_view without_byte_order_mark(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 /// The member of `names` that is nearest to `word` by edit distance, or else begins like it, for
-/// "did you mean"; empty when nothing is near.
+/// "did you mean"; empty if none is near.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& names);
 
-/// `text` fit for one line of a message: control characters as \xNN, and cut with "..." after
-/// `limit` bytes. For names and values that come from outside.
+/// `text` made fit for one line of a message: control characters as \xNN, cut with "..." after
+/// `limit` bytes. For names and values from outside the program.
 std::string printable(std::string_view text, std::size_t limit = 400);
 
 }  // namespace tilescope

@@ -1,5 +1,5 @@
-// What the commands share that run one operation on arrays in files: options, opening and checking
-// inputs, writing the output whole or not at all, and saying what was done.
+// The common part of the commands that run one operation on arrays in files: options, opening and
+// checking inputs, writing the output whole or not at all, and reporting.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -31,23 +31,23 @@ void add_run_options(CLI::App& command, ArrayOptions& options, const char* opera
 
 /// Adds --device-memory.
 void add_memory_option(CLI::App& command, ArrayOptions& options);
-/// How the operation is streamed over the device: within --device-memory or, where `bytes` of
-/// arrays do not fit a GPU, within most of its memory; not at all by --variant cpu.
+/// The options for streaming the operation over the device: within --device-memory or, if `bytes`
+/// of arrays do not fit a GPU, within most of its memory; never with --variant cpu.
 transfer::StreamOptions streaming(const ArrayOptions& options, const Device& device, double bytes);
 
-/// What is said of a run: a line for people and, with --json, an object.
+/// The report of a run: a line for people and, with --json, an object.
 struct Outcome {
   std::string_view command;
-  std::string text;             ///< what was computed: "y.npy = 2 * x.npy + 1"
+  std::string text;             ///< the computation: "y.npy = 2 * x.npy + 1"
   std::string size;             ///< "(1000,) float32"
-  double bytes = 0.0;           ///< compulsory traffic, for the rate; 0: none is given
-  report::Record details = {};  ///< keys of --json beside those that all commands have
+  double bytes = 0.0;           ///< compulsory traffic, for the rate; 0: no rate
+  report::Record details = {};  ///< keys of --json beside the common ones
 };
 void show(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
           const Device& device);
 
-/// Computes the array `header` describes into --output: opens the device, calls `compute` with
-/// room for the elements, checks that `inputs` were left alone meanwhile, and shows the outcome.
+/// Computes the array that `header` describes into --output: opens the device, calls `compute` with
+/// room for the elements, checks that `inputs` did not change meanwhile, and prints the outcome.
 using ComputeArray = std::function<RunReport(Device& device, void* elements)>;
 void compute_npy(const ArrayOptions& options, const Outcome& outcome,
                  std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
@@ -59,7 +59,7 @@ void require_type(const NpyFile& file, std::string_view command,
 /// Throws Error(bad_input) unless the two have one shape, type and storage order.
 void require_alike(const NpyFile& a, const NpyFile& b);
 
-/// All elements, in the order in which they are stored.
+/// All elements, in their order in the file.
 ConstArrayView elements_of(const NpyFile& file);
 /// The array as rows of its fastest dimension, whatever its number of dimensions.
 ConstMatrixView rows_of(const NpyFile& file);

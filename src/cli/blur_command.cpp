@@ -45,7 +45,7 @@ struct BlurCommand {
 
   void blur_png(Outcome outcome) const {
     const io::Picture picture = io::read_png(in);
-    resolve_output_target(options.output);  // what is wrong with it shows before the work
+    resolve_output_target(options.output);  // reports a bad target before the work
     io::Picture result = picture;
     const std::shared_ptr<Device> device = Device::open(options.device);
     const RunReport report =

@@ -20,7 +20,7 @@
 namespace tilescope::cli {
 namespace {
 
-// The elements of a file, and what keeps them there.
+// The elements of a file, and their owner.
 struct Source {
   std::optional<NpyFile> array;
   std::unique_ptr<MappedFile> bytes;
@@ -106,7 +106,7 @@ struct HistogramCommand {
     return static_cast<double>(elements.bytes());
   }
 
-  // From the least to the greatest element, as NumPy does it.
+  // Sets the range from the least to the greatest element, as NumPy does.
   void set_range(Device& device, const ConstArrayView& elements, Bins& wanted) const {
     wanted.lower = 0.0;
     wanted.upper = 1.0;
@@ -139,7 +139,7 @@ struct HistogramCommand {
     return fmt::format("{:.0f}", std::ceil(lower));
   }
 
-  // All bins where they are few, else the fullest.
+  // All bins if there are few, else the fullest.
   static std::string table(const HistogramResult& result, const Bins& wanted, DataType type) {
     constexpr std::size_t most_rows = 32;
     constexpr double bar_width = 40.0;

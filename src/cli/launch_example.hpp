@@ -1,4 +1,4 @@
-// A command line that launches a kernel, for whoever left something out of theirs.
+// A command line that launches a kernel, for an incomplete one.
 #pragma once
 
 #include <string>

@@ -53,7 +53,7 @@ ConstMatrixBatch operand_of(const NpyFile& file, bool transposed) {
   return batch;
 }
 
-// The files' names say more than "A" and "B".
+// Messages name the files instead of "A" and "B".
 void require_fit(const MatmulFiles& files, const ConstMatrixBatch& a, const ConstMatrixBatch& b) {
   const auto name = [](const std::string& path, bool transposed) {
     return quoted(path) + (transposed ? " transposed" : "");
@@ -115,7 +115,7 @@ MatmulInputs::MatmulInputs(const MatmulFiles& files)
                     "product's shape",
                     quoted(files.accumulate), shape_text(c_file_->header()), shape_text(wanted)));
   }
-  batch_of(*c_file_);  // a batch in an order that is not taken is refused now
+  batch_of(*c_file_);  // refuses a batch in an unsupported order now
 }
 
 NpyHeader MatmulInputs::header(Order order) const {

@@ -1,5 +1,5 @@
 // The operands of `tilescope matmul`: matrices or batches of them in .npy files, a bias, a matrix
-// that the product is added to.
+// to which the product is added.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace tilescope::cli {
 
-/// What the command line says of them; empty paths: there is none.
+/// The files named on the command line; empty paths: none.
 struct MatmulFiles {
   std::string a, b, accumulate, bias;
   bool transpose_a = false, transpose_b = false;
@@ -23,19 +23,20 @@ class MatmulInputs {
  public:
   explicit MatmulInputs(const MatmulFiles& files);
 
-  /// Equally many matrices of both; one that stands alone beside a batch is repeated.
+  /// Both have the same number of matrices; a single matrix beside a batch is repeated.
   const ConstMatrixBatch& a() const { return a_; }
   const ConstMatrixBatch& b() const { return b_; }
   /// Whether one of them has three dimensions: the product then has three too.
   bool is_batch() const { return is_batch_; }
   MatmulShape shape() const { return product_shape(a_.first, b_.first); }
-  /// The type of the result: the widest of A, B and what is added to.
+  /// The type of the result: the widest of A, B and the matrix to which it is added.
   DataType type() const { return type_; }
   std::span<const float> bias() const { return bias_; }
 
   /// The header of the result's file.
   NpyHeader header(Order order) const;
-  /// The result's elements, in a file with that header. What is added to is copied there.
+  /// The result's elements, in a file with that header. The matrix to which the product is added is
+  /// copied there.
   MatrixBatch start(NpyWriter& writer) const;
 
   void require_unchanged() const;

@@ -19,7 +19,7 @@ struct RunCommand {
   int run() const {
     InspectOptions options{
         .device = device, .max_instructions = max_instructions, .most_elements = show};
-    // What kernels print is data, but so is JSON on standard output.
+    // Kernels print data, but JSON on standard output is data too.
     if (json != "-") options.print = [](std::string_view text) { print(std::string(text)); };
     const RunResult result = inspect_target(launch, file, options, [&](const auto& how) {
       if (is_kernel_file(file)) return tilescope::run(SourceFile{file}, launch.description(), how);

@@ -60,8 +60,8 @@ struct SaxpbCommand {
     return all;
   }
 
-  /// The lecture's program: random values, the CPU's time, the device's, and how far apart the
-  /// results are.
+  /// The lecture's program: random values, the CPU's time, the device's, and the difference between
+  /// the results.
   int compare() const {
     std::string why;
     const std::shared_ptr<Device> device = Device::open(options.device, &why);

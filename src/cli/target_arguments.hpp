@@ -1,4 +1,5 @@
-// What check, explain and run look at, from options, and what they do around the library's call.
+// The target of check, explain and run from options, and their common steps around the library's
+// call.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The number is the version of the layout and of what the compiler's output is made into: entries
-// of another version are unreadable, not wrong.
+// The number is the version of the layout and of the compiled form of the compiler's output:
+// entries of another version are unreadable, not wrong.
 constexpr std::string_view magic = "tilescope-cache-2\n";
 
 void append_text(std::string& out, std::string_view text) {
@@ -72,7 +72,7 @@ std::optional<Program> Cache::find(std::string_view key) const {
   std::string entry;
   try {
     entry = read_text_file(path_of(key).string());
-  } catch (const Error&) {  // there is none, or no file: the program is compiled anew
+  } catch (const Error&) {  // no entry, or no file: the program is compiled again
     return std::nullopt;
   }
   std::uint64_t checksum = 0;

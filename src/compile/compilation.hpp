@@ -1,4 +1,4 @@
-// What a compilation takes and what it gives.
+// The input and the output of a compilation.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tilescope::compile {
 
-/// One translation unit and the kernel wanted from it.
+/// One translation unit and the kernel needed from it.
 struct Compilation {
   std::string source_name;   ///< file name in messages and line tables
   std::string source;        ///< CUDA C++
@@ -19,7 +19,7 @@ struct Compilation {
   std::vector<std::string> extra_options;
 };
 
-/// What NVRTC made of it.
+/// NVRTC's output for it.
 struct Program {
   std::string ptx;
   std::string cubin;        ///< machine code, an ELF image

@@ -32,8 +32,8 @@ std::vector<std::string> options_of(const Compilation& compilation) {
   return options;
 }
 
-/// Everything that decides the result: compiler, options, source and the user's own headers. CUDA's
-/// headers go with the compiler and are not read again.
+/// The cache key: everything that decides the result, which is compiler, options, source and the
+/// user's own headers. CUDA's headers belong to the compiler and are not read again.
 std::string key_of(const Compilation& compilation, const std::vector<std::string>& options) {
   std::string key = fmt::format("nvrtc {}{}\n{}\n", nvrtc_identity(), compilation.source_name,
                                 compilation.kernel);

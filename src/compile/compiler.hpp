@@ -7,13 +7,12 @@
 
 namespace tilescope::compile {
 
-/// Compiles, or returns what the cache holds for the same content. Line tables are included.
-/// Errors: bad_input with NVRTC's own log for code that does not compile; no_device when NVRTC is
-/// not found or too old for the architecture.
+/// Compiles, or returns the cache's result for the same content. Line tables are included. Errors:
+/// bad_input with NVRTC's own log for code that does not compile; no_device when NVRTC is not found
+/// or too old for the architecture.
 Program compile(const Compilation& compilation);
 
-/// The NVRTC that is in use, such as "13.0 (/usr/local/cuda/lib64/libnvrtc.so.13)"; empty when
-/// none is found.
+/// The NVRTC in use, such as "13.0 (/usr/local/cuda/lib64/libnvrtc.so.13)"; empty if none is found.
 std::string compiler_description();
 
 }  // namespace tilescope::compile

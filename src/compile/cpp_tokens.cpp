@@ -67,7 +67,7 @@ class Tokenizer {
 
   void to_end_of_line() {
     while (position_ < text_.size() && text_[position_] != '\n') {
-      position_ += text_[position_] == '\\' ? 2U : 1U;  // a continued line goes on
+      position_ += text_[position_] == '\\' ? 2U : 1U;  // a line ending in \ continues
     }
     position_ = std::min(position_, text_.size());
   }

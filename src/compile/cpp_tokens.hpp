@@ -1,4 +1,4 @@
-// C++ text as words and punctuation, for looks at a source without compiling it.
+// C++ text as words and punctuation, for reading a source without compiling it.
 #pragma once
 
 #include <string_view>

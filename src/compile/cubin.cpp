@@ -1,10 +1,9 @@
-// The format: an ELF file with the kernel's code in .text.NAME and its static shared memory as the
-// (empty) section .nv.shared.NAME; where there is a section .nv.shared.reserved.0 (from 9.0 on)
-// that size counts the kilobyte too which the system keeps of every block's. The section .nv.info
-// is a list of records {format, attribute, size or value}; where the format is 4, `size` bytes
+// The format is an ELF file with the kernel's code in .text.NAME and its static shared memory as
+// the (empty) section .nv.shared.NAME. From 9.0 on there is a section .nv.shared.reserved.0; that
+// size then includes the kilobyte that the system keeps of every block's shared memory. The section
+// .nv.info is a list of records {format, attribute, size or value}. With format 4, `size` bytes
 // follow: for the two attributes below the index of the kernel's symbol and the value, 4 bytes
-// each. Compared with cuobjdump
-// --dump-resource-usage.
+// each. Checked against cuobjdump --dump-resource-usage.
 #include "compile/cubin.hpp"
 
 #include <elf.h>

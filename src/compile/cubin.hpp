@@ -1,4 +1,4 @@
-// What the machine code of a kernel takes: read from the ELF image that NVRTC makes.
+// The resources of compiled kernels, read from the ELF image that NVRTC makes.
 #pragma once
 
 #include <cstddef>

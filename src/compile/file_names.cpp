@@ -7,7 +7,7 @@
 namespace tilescope::compile {
 namespace {
 
-/// The embedded file with this text, as kernels/NAME; `name` where there is none.
+/// The embedded file with this text, as kernels/NAME; `name` if there is none.
 std::string embedded_name(std::string_view text, std::string_view name) {
   const auto files = embedded_kernels();
   const auto same = std::find_if(files.begin(), files.end(),

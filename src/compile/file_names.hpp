@@ -8,10 +8,10 @@
 
 namespace tilescope::compile {
 
-/// `ptx` with the names in its .file directives as the request has them, free of the folder in
-/// which it was compiled: what is kept in the cache serves every folder. Names below
-/// `working_directory` become relative; embedded kernels and their headers are called
-/// kernels/FOLDER/NAME, so that nobody looks for them on disk.
+/// `ptx` with the file names of the request in its .file directives, free of the folder in which it
+/// was compiled: a cached result serves every folder. Names below `working_directory` become
+/// relative. Embedded kernels and their headers are called kernels/FOLDER/NAME, so that no reader
+/// looks for them on disk.
 std::string with_stable_file_names(std::string_view ptx, const Compilation& compilation,
                                    std::string_view working_directory);
 

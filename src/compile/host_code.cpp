@@ -131,7 +131,7 @@ class Scanner {
     return false;
   }
 
-  /// Does it name something that only the host's library has?
+  /// Whether the tokens name something that only the host's library has.
   bool is_host(std::size_t begin, std::size_t end) const {
     for (std::size_t i = begin; i < end; ++i) {
       if (tokens_[i] == "FILE" || tokens_[i] == "thrust") return true;
@@ -148,7 +148,7 @@ class Scanner {
     const std::string_view last_token = tokens_[end - 1];
     const auto last =
         static_cast<std::size_t>(last_token.data() - text_.data()) + last_token.size();
-    // Preprocessor lines in between go, too: their conditions are balanced where functions are.
+    // Preprocessor lines in between are cut too: their conditions are balanced around functions.
     bool in_directive = false, line_start = false;
     for (std::size_t i = first; i < last; ++i) {
       char& c = code_.text[i];
@@ -168,7 +168,7 @@ class Scanner {
     for (std::size_t i = begin; i < end;) i = declaration(i, end, false);
   }
 
-  /// One declaration from `begin` on; the index behind it.
+  /// Reads one declaration from `begin`; returns the index behind it.
   std::size_t declaration(std::size_t begin, std::size_t end, bool in_class) {
     if (tokens_[begin] == ";" || tokens_[begin] == "}") return begin + 1;
     if (in_class && at(begin + 1) == ":" && at(begin + 2) != ":") return begin + 2;  // public:
@@ -188,7 +188,7 @@ class Scanner {
       } else if (t == "=" && !(i > head && tokens_[i - 1] == "operator")) {
         assigned = assigned || at(i - 1) != "operator";
       } else if (t == "operator") {
-        // operator()(...), operator==(...): its own signs are no brackets of ours.
+        // operator()(...), operator==(...): its own signs are part of the name, not brackets.
         if (at(i + 1) == "(") ++i;
         while (i + 1 < end && at(i + 1) != "(") ++i;
       } else if (t == "(") {
@@ -251,8 +251,8 @@ class Scanner {
     return stop;
   }
 
-  /// A class whose body opens at `open`; the index behind the body. A class that holds things of
-  /// the host's library is the host's as a whole.
+  /// Reads a class whose body opens at `open`; returns the index behind the body. A class with
+  /// members of the host's library belongs to the host as a whole.
   std::size_t type(std::size_t begin, std::size_t head, std::size_t open, std::size_t end) {
     const std::size_t stop = behind(open);
     type_was_cut_ = false;
@@ -272,7 +272,7 @@ class Scanner {
     return stop;
   }
 
-  /// Outside the bodies of functions.
+  /// Whether there are such members outside the bodies of functions.
   bool holds_host_members(std::size_t begin, std::size_t end) const {
     std::size_t from = begin;
     for (std::size_t i = begin; i < end; ++i) {
@@ -325,7 +325,8 @@ class Scanner {
   DeviceCode code_;
   bool type_was_cut_ = false;
   int depth_ = 0;
-  static constexpr int deepest = 100;  ///< classes and namespaces in one another; below, all stays
+  static constexpr int deepest = 100;  ///< nested classes and namespaces; deeper ones are kept
+                                       ///< whole
 };
 
 }  // namespace

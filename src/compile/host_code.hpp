@@ -1,6 +1,6 @@
 // Host code in .cu files: main(), set-up, <<<...>>> launches. The run-time compiler takes device
-// code only, so host code is cut out before. What is cut is what nvcc would compile for the host
-// alone: functions without __device__ or __global__, and variables that kernels could not see.
+// code only, so host code is cut out first: everything that nvcc would compile for the host alone,
+// which is functions without __device__ or __global__, and variables that kernels cannot see.
 #pragma once
 
 #include <set>
@@ -18,11 +18,11 @@ struct DeviceCode {
   bool unannotated = false;
 };
 
-/// The names of macros in `text` that stand for __device__ or __global__, added to `macros`.
+/// Adds to `macros` the names of macros in `text` that stand for __device__ or __global__.
 void find_device_macros(std::string_view text, std::set<std::string>& macros);
 
-/// `device_macros` mark device code besides CUDA's own words. Text whose brackets do not match is
-/// returned as it is: the compiler is the one to complain.
+/// `device_macros` mark device code, as CUDA's own words do. Text whose brackets do not match is
+/// returned unchanged, so that the compiler reports it.
 DeviceCode without_host_code(std::string_view text, const std::set<std::string>& device_macros);
 
 }  // namespace tilescope::compile

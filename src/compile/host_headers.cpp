@@ -8,8 +8,8 @@
 namespace tilescope::compile {
 namespace {
 
-/// Types are those of CUDA's own headers under the run-time compiler, so that both can be there;
-/// uint and its like are those of the C library, which nvcc's headers bring along.
+/// The types are those of CUDA's own headers under the run-time compiler, so that both can be
+/// included; uint and the like are those of the C library, which nvcc's headers bring along.
 constexpr std::string_view prelude_text = R"(#pragma once
 typedef signed char int8_t;
 typedef signed short int16_t;
@@ -47,7 +47,8 @@ using ::copysign; using ::erf; using ::erfc; using ::tgamma; using ::lgamma; usi
 using ::isnan; using ::isinf; using ::isfinite; using ::signbit;
 using ::min;
 using ::max;
-// For min<int>(a, b). The pack, which must be empty, lets cuda::std's own win where both are seen.
+// For min<int>(a, b). The pack, which must be empty, lets cuda::std's own functions win where both
+// are seen.
 template <class T, class... None>
 __host__ __device__ constexpr const T& min(const T& a, const T& b, None...) {
   static_assert(sizeof...(None) == 0, "std::min with a comparison is in <cuda/std/algorithm>");
@@ -134,7 +135,7 @@ constexpr std::string_view integer_text = R"(#pragma once
 #include <cuda/std/cstdint>
 )";
 
-/// Headers whose contents CUDA's own library has for device code, in cuda::std.
+/// Headers for which CUDA's own library has device code, in cuda::std.
 constexpr std::array<std::string_view, 8> twins = {"type_traits", "limits",     "utility", "tuple",
                                                    "array",       "functional", "complex", "ratio"};
 

@@ -123,7 +123,8 @@ class Finder {
     };
     for (std::size_t i = begin; i < end; ++i) {
       const std::string_view token = tokens_[i];
-      // Round brackets nest in a default value; elsewhere they belong to the parameter's own form.
+      // Round brackets nest in a default value; elsewhere they belong to the parameter's
+      // declaration.
       if (token == "<" || token == "[" || (in_default && token == "(")) ++depth;
       if (token == ">" || token == "]" || (in_default && token == ")")) --depth;
       if (depth > 0) continue;

@@ -11,9 +11,9 @@ namespace tilescope::compile {
 struct KernelDeclaration {
   std::string name;  ///< with its namespaces: "lib::scale"
   bool is_template = false;
-  std::vector<std::string> parameters;  ///< names, in order; empty where one has none
-  /// The parameter lists with which it is declared, "float* x, int n": several when overloaded (or
-  /// when a declaration in front differs in its words).
+  std::vector<std::string> parameters;  ///< names, in order; empty for a parameter without one
+  /// The parameter lists of its declarations, "float* x, int n": several when overloaded (or when
+  /// an earlier declaration uses other words).
   std::vector<std::string> signatures;
 };
 

@@ -122,7 +122,7 @@ class Reader {
     }
   }
 
-  /// What a name stands for: the first of its values that is a number. Nothing for cycles.
+  /// The value of a name: the first of its values that is a number. Nothing for cycles.
   std::optional<std::int64_t> value_of(std::string_view name, int depth) {
     constexpr int deepest = 32;  // names within names
     const auto found = values_.find(name);

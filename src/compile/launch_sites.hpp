@@ -1,6 +1,6 @@
-// The <<<...>>> launches in a file's host code, with the numbers that follow from its constants:
-// for example command lines. A look at the text, no C++ semantics: what does not follow plainly is
-// left open.
+// The <<<...>>> launches in a file's host code, with the numbers that follow from its constants,
+// for example command lines. This reads the text without C++ semantics; anything that does not
+// follow plainly is left open.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tilescope::compile {
 struct LaunchSite {
   struct Argument {
     std::optional<std::int64_t> value;  ///< of an integer expression
-    std::optional<std::int64_t> bytes;  ///< that cudaMalloc gave the pointer of this name
+    std::optional<std::int64_t> bytes;  ///< bytes that cudaMalloc gave the pointer of this name
   };
 
   std::string kernel;  ///< as it is launched: "fill<float, 128>"

@@ -10,9 +10,9 @@
 namespace tilescope::compile {
 namespace {
 
-// NVRTC opens its built-ins by their plain name, which the loader finds only in folders it knows,
-// or if a library of that name is open already. So the one beside NVRTC is opened first. Where
-// there is none, the loader has its way.
+// NVRTC opens its built-ins by their plain name. The loader finds that only in folders it knows, or
+// if a library of that name is open already, so the one beside NVRTC is opened first. If there is
+// none, the loader searches as usual.
 void open_builtins(const Nvrtc& nvrtc) {
   const std::filesystem::path folder =
       std::filesystem::path(nvrtc.shared_object.path()).parent_path();

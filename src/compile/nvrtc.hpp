@@ -1,4 +1,4 @@
-// The few functions of NVRTC that we call, opened at run time.
+// The few functions of NVRTC in use, opened at run time.
 #pragma once
 
 #include <nvrtc.h>
@@ -27,13 +27,13 @@ struct Nvrtc {
   decltype(nvrtcGetProgramLogSize)* log_size = nullptr;
   decltype(nvrtcGetProgramLog)* log = nullptr;
 
-  /// Opens NVRTC once per process. Throws Error(no_device) saying what was tried.
+  /// Opens NVRTC once per process. Throws Error(no_device) that lists the attempts.
   static const Nvrtc& instance();
 };
 
-/// What tells this compiler from another: the files that it may be, with their sizes and times, or
-/// its version where the loader alone knows its place. Opening it takes longer than to look up and
-/// run a program from the cache. Throws as Nvrtc::instance() if there is none.
+/// Identifies this compiler: the candidate files, with their sizes and times, or the version if
+/// only the loader knows the file. Cheap: opening NVRTC takes longer than finding and running a
+/// program from the cache. Throws as Nvrtc::instance() if there is none.
 std::string nvrtc_identity();
 
 }  // namespace tilescope::compile

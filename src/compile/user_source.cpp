@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file that the source includes, under the name by which it does.
+/// A file that the source includes, under the name in its #include.
 struct Included {
   std::string name, text;
   fs::path folder;
@@ -40,7 +40,7 @@ class Preparation {
       std::string original = header.text;
       if (!cut(header.text) && !header.is_shortened) continue;
       result_.headers.emplace_back(header.name, std::move(original));
-      // A header that is given as text no longer finds its neighbours by itself.
+      // A header that is passed as text no longer finds its neighbours by itself.
       const std::string beside = header.folder.string();
       auto& folders = request_.include_directories;
       if (std::find(folders.begin(), folders.end(), beside) == folders.end()) {
@@ -53,7 +53,7 @@ class Preparation {
     }
     if (unannotated_) request_.extra_options.emplace_back("-default-device");
     request_.headers.emplace_back(prelude_name, prelude());
-    // The libraries of CUDA define INFINITY and NAN in their own words.
+    // CUDA's libraries define INFINITY and NAN themselves.
     request_.extra_options.emplace_back("--diag-suppress=47");
     request_.extra_options.push_back("--pre-include=" + std::string(prelude_name));
     return std::move(result_);

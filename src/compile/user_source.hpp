@@ -1,4 +1,4 @@
-// A user's .cu file made ready for the run-time compiler: as nvcc sees it for the device.
+// Prepares a user's .cu file for the run-time compiler: the part that nvcc compiles for the device.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace tilescope::compile {
 
 struct UserSource {
   std::vector<std::string> left_out;  ///< names of host functions that were cut out
-  /// Headers that were cut, as they are on disk: name in the line table, and text.
+  /// The cut headers as they are on disk: name in the line table, and text.
   std::vector<std::pair<std::string, std::string>> headers;
 };
 

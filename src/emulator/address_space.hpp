@@ -8,8 +8,8 @@
 namespace tilescope::emulator {
 
 /// Offsets in shared, local and parameter space become generic addresses by adding the window's
-/// base; global and constant addresses are generic already. The windows lie far apart, so that an
-/// offset gone wild does not turn one space into another.
+/// base; global and constant addresses are generic already. The windows lie far apart, so that a
+/// wild offset does not turn one space into another.
 inline constexpr std::uint64_t kWindowBytes = 1ull << 32;
 inline constexpr std::uint64_t kSharedWindow = 0x1000'0000'0000;
 inline constexpr std::uint64_t kLocalWindow = 0x2000'0000'0000;
@@ -22,10 +22,10 @@ inline constexpr std::uint64_t kFunctionStride = 16;
 
 struct ResolvedAddress {
   Space space;
-  std::uint64_t address;  ///< as Access::addresses has it
+  std::uint64_t address;  ///< as in Access::addresses
 };
 
-/// Everything outside the other windows counts as global, as on the chip.
+/// Every address outside the other windows counts as global, as on the chip.
 constexpr ResolvedAddress resolve_generic(std::uint64_t address) {
   if (address - kSharedWindow < kWindowBytes) return {Space::shared, address - kSharedWindow};
   if (address - kLocalWindow < kWindowBytes) return {Space::local, address - kLocalWindow};

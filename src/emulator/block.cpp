@@ -246,7 +246,7 @@ void Block::complete_barrier(std::uint8_t number) {
   barrier.expected = barrier.true_lanes = barrier.votes = 0;
 }
 
-/// aux of bar.red: the ptx::ReduceOp.
+/// aux of bar.red is the ptx::ReduceOp.
 void Block::write_barrier_result(const Code& code, const Path& path, const BlockBarrier& barrier) {
   const auto operation = static_cast<ptx::ReduceOp>(code.aux);
   std::uint8_t* at = path.frame->registers + code.dst;

@@ -1,4 +1,4 @@
-// One block of threads on its way: its warps, shared memory and barriers.
+// One running block of threads: its warps, shared memory and barriers.
 #pragma once
 
 #include <array>
@@ -19,12 +19,12 @@ struct BlockBarrier {
   std::uint64_t generation = 0;
   std::uint32_t expected = 0;    ///< threads; 0: all of the block
   std::uint32_t true_lanes = 0;  ///< bar.red: threads whose predicate held...
-  std::uint32_t votes = 0;       ///< ...of so many
+  std::uint32_t votes = 0;       ///< ...of this many
 };
 
 enum class BlockProgress : std::uint8_t { finished, yielded, aborted };
 
-/// The text that a block printed is handed over when the block is done.
+/// A block's printed text is passed on when the block is done.
 class Block final : public BlockView {
  public:
   Block(LaunchState& launch, Worker& worker);
@@ -57,11 +57,11 @@ class Block final : public BlockView {
   std::string& printed() { return printed_; }
   bool deadlocked() const { return deadlocked_; }
 
-  /// Lanes arrive; for bar.red with so many of them whose predicate holds.
+  /// Lanes arrive; for bar.red, `true_lanes` of them have a true predicate.
   void arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lanes);
-  /// After lanes left: completes barriers that waited for them.
+  /// Called after lanes have left: completes barriers that waited for them.
   void lanes_left();
-  /// Faults and defects: to the observers, and folded into the summary.
+  /// Passes a fault or defect to the observers and folds it into the summary.
   void report(const Fault& fault);
   /// Ends the launch.
   void trap(std::uint32_t warp, int lane, InstructionId id, TrapReason reason,
@@ -100,7 +100,7 @@ class Block final : public BlockView {
   std::uint64_t steps_ = 0;
   std::uint64_t completions_ = 0;
   bool deadlocked_ = false;
-  std::size_t activation_bytes_ = 0;  ///< registers of functions that were called
+  std::size_t activation_bytes_ = 0;  ///< registers of called functions
   std::string printed_;
   std::vector<std::unique_ptr<BlockObserver>> owned_observers_;
   BlockObserverSlots observers_;

@@ -177,7 +177,7 @@ std::string format(Context& w, const Code& code, const std::string& text, std::u
   return out;
 }
 
-/// A kernel may print for ever: what a block prints is kept up to a limit.
+/// A kernel may print for ever, so a block's text is kept up to a limit.
 void append_print(std::string& printed, const std::string& text) {
   constexpr std::size_t kMost = 16 << 20;
   if (printed.size() >= kMost) return;

@@ -6,7 +6,7 @@
 
 namespace tilescope::emulator {
 
-/// False when the launch ends here (a failed assertion).
+/// Returns false if the launch ends here (a failed assertion).
 bool run_builtin(Context& w, const Code& code, const CallCode& call, LaneMask mask);
 
 }  // namespace tilescope::emulator

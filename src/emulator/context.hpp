@@ -1,4 +1,4 @@
-// What an executor sees of the machine: registers, the mask, memory, and whom to tell. One Context
+// An executor's view of the machine: registers, the mask, memory, and the observers. One Context
 // belongs to one host thread; the warp that runs there is switched in and out of it.
 //
 // Plain data, for the reason that code.hpp gives.
@@ -13,9 +13,9 @@ namespace tilescope::emulator {
 class Block;
 class Warp;
 
-/// What a memory instruction's lanes did last time. Kernels repeat themselves: the differences
+/// The last pattern of a memory instruction's addresses. Kernels repeat themselves: the differences
 /// between the lanes' addresses are nearly always those of the time before, and then one vector
-/// compare tells shape, extent and alignment.
+/// compare gives shape, extent and alignment.
 struct alignas(64) AccessPattern {
   std::uint32_t mask = 0;    ///< lanes; 0: nothing known yet
   std::uint32_t shape = 0;   ///< AccessShape
@@ -26,7 +26,7 @@ struct alignas(64) AccessPattern {
   std::uint64_t alignment = 0;  ///< OR of all differences
   bool narrow = false;          ///< every difference fits 32 bits: `index` holds
   bool window = false;          ///< all lanes lie in 32 words from the lowest address: `word` holds
-  /// The allocation that the last access fell into: [begin, end) and where it lies on the host.
+  /// The allocation of the last access: [begin, end) and its address on the host.
   std::uint64_t begin = 0, end = 0;
   std::uint8_t* host = nullptr;
   alignas(64) std::int32_t index[32];
@@ -37,7 +37,7 @@ struct alignas(64) AccessPattern {
 struct Context {
   std::uint8_t* frame = nullptr;  ///< registers of the activation
   std::uint32_t mask = 0;         ///< lanes to run: active and with the guard holding
-  std::uint32_t events = 0;       ///< EventSet somebody listens to
+  std::uint32_t events = 0;       ///< EventSet of all observers
   std::uint8_t* shared = nullptr;
   std::uint64_t shared_bytes = 0;
   std::uint8_t* local = nullptr;  ///< lane l's local memory begins at l * local_stride
@@ -51,11 +51,11 @@ struct Context {
   Warp* warp = nullptr;
   std::uint32_t warp_index = 0;
   std::uint32_t live = 0;                   ///< lanes of the warp that have not left
-  std::uint32_t active = 0;                 ///< lanes of the path, whatever the guard says
-  std::uint32_t exchange_lanes = 0;         ///< collectives: who takes part...
-  std::uint32_t members = 0;                ///< ...whom the program named...
-  alignas(64) std::uint64_t exchange[32];   ///< ...and what each contributes
-  alignas(64) std::uint64_t addresses[32];  ///< of the access under way
+  std::uint32_t active = 0;                 ///< lanes of the path, whatever the guard
+  std::uint32_t exchange_lanes = 0;         ///< collectives: the participants...
+  std::uint32_t members = 0;                ///< ...the lanes that the program named...
+  alignas(64) std::uint64_t exchange[32];   ///< ...and the contribution of each
+  alignas(64) std::uint64_t addresses[32];  ///< of the current access
 };
 
 // --- registers

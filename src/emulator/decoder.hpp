@@ -1,4 +1,4 @@
-// What the decoders of single instructions (instructions/*.cpp) work with: operands of PTX become
+// The context of the decoders of single instructions (instructions/*.cpp): operands of PTX become
 // offsets in the frame, constants become registers of the frame's image.
 #pragma once
 
@@ -23,10 +23,11 @@ class FunctionDecoder {
 
   /// Offset of a source operand read as `type`: a register, or one that holds the constant.
   std::uint32_t source(const ptx::Operand& operand, ptx::Type type);
-  /// Offset of a destination; the sink where the result is thrown away.
+  /// Offset of a destination; the sink if the result is discarded.
   std::uint32_t destination(const ptx::Operand& operand) const;
   std::uint32_t register_offset(std::uint32_t reg) const { return places_[reg].offset; }
-  /// Bytes per lane of a register operand (4, 8, 16; 0 for a predicate); of others those of `type`.
+  /// Bytes per lane of a register operand (4, 8, 16; 0 for a predicate); for other operands those
+  /// of `type`.
   unsigned width(const ptx::Operand& operand, ptx::Type type) const;
   /// The declared type of a register operand, else `otherwise`.
   ptx::Type declared(const ptx::Operand& operand, ptx::Type otherwise) const;
@@ -40,7 +41,8 @@ class FunctionDecoder {
   /// Sets a and offset of an address operand. `address_bytes` receives the width of a: 4 or 8.
   /// `generic`: symbols stand for their generic addresses.
   void address(const ptx::Operand& operand, bool generic, Code& code, unsigned& address_bytes);
-  /// Of a symbol in its own space or generic; that of a local variable counts from the frame.
+  /// The address of a symbol in its own space or generic; that of a local variable counts from the
+  /// frame.
   std::uint64_t symbol_address(const ptx::Symbol& symbol, bool generic) const;
   /// A register that holds the address of a symbol plus `offset`.
   std::uint32_t symbol_register(const ptx::Symbol& symbol, std::int64_t offset, unsigned bytes,
@@ -48,7 +50,7 @@ class FunctionDecoder {
   bool frame_relative(const ptx::Symbol& symbol) const;
   /// Stores a list of offsets that lives as long as the function.
   void set_list(Code& code, std::vector<std::uint32_t> offsets);
-  /// Is the register read by any other instruction?
+  /// Whether any other instruction reads the register.
   bool used_elsewhere(std::uint32_t reg) const { return mentions_[reg] > 1; }
   std::uint32_t next_pattern_slot() { return (*pattern_slots_)++; }
   bool is_kernel() const { return function_.is_entry; }
@@ -62,7 +64,7 @@ class FunctionDecoder {
   std::uint32_t* pattern_slots_ = nullptr;
   const std::vector<std::uint32_t>* functions_ = nullptr;  ///< program function by module function
   ProgramNeeds* needs_ = nullptr;
-  std::string refusal_;  ///< why the last instruction was refused, if there is more to say
+  std::string refusal_;  ///< why the last instruction was refused, if there is a particular reason
   std::vector<RegisterPlace> places_;
   std::vector<ParameterSlot> param_variables_;  ///< by Function::variables
 
@@ -90,7 +92,7 @@ using Decode = bool (*)(FunctionDecoder&, const ptx::Instruction&, Code&);
 
 /// Bytes per lane of a register: 4, 8, 16; 0 for a predicate.
 unsigned register_bytes(ptx::Type type);
-/// The function itself where `index` names an alias or a function with a body.
+/// The function itself if `index` names an alias or a function with a body.
 std::uint32_t resolve_alias(const ptx::Module& module, std::uint32_t index);
 Builtin builtin_of(const ptx::Function& function);
 

@@ -1,12 +1,12 @@
-// What the emulator tells about a run, and the interface through which observers listen.
+// The events of a run, and the interface of the observers that receive them.
 //
 // One `Observer` accompanies one launch. For every block that is in flight the emulator asks it for
 // a `BlockObserver`, which then receives the events of that block in the order in which they
 // happened, from one host thread at a time. Blocks run on several host threads at once, and a block
-// that spins on another one is set aside while others run: so a block's state belongs into its
-// BlockObserver (which always stays with the same host thread), and only `begin_launch`,
-// `make_block_observer` and `merge` may touch what blocks share. Those are called by one host
-// thread at a time (the emulator holds a lock).
+// that spins on another one is set aside while others run: so keep a block's state in its
+// BlockObserver, which never changes host thread. Only `begin_launch`, `make_block_observer` and
+// `merge` may touch state that blocks share; one host thread at a time calls them (the emulator
+// holds a lock).
 //
 // Life of an observer in one launch:
 //   begin_launch
@@ -15,7 +15,7 @@
 //     merge                       once for each object made, after the last block
 //   end_launch
 //
-// Which events arrive is decided by `events()`, asked once per launch: what nobody listens to costs
+// `events()`, called once per launch, subscribes to events; events without a subscriber cost
 // nothing. Counting how often instructions ran needs no event at all: see InstructionCounts.
 #pragma once
 
@@ -52,7 +52,7 @@ enum class AccessKind : std::uint8_t {
   load,
   store,
   atomic,        ///< reads, changes and returns the old value
-  reduction,     ///< an atomic change whose old value nobody uses (`red`, or `atom` without use)
+  reduction,     ///< an atomic change whose old value is unused (`red`, or `atom` without use)
   async_load,    ///< the global side of cp.async
   async_store,   ///< the shared side of cp.async; visible to the thread after its group is waited
                  ///< for
@@ -60,8 +60,8 @@ enum class AccessKind : std::uint8_t {
   matrix_store,  ///< stmatrix: likewise
 };
 
-/// How the participating lanes' addresses lie. Recognised cheaply by the emulator, so that
-/// observers need not look at 32 addresses for the two commonest patterns.
+/// The pattern of the participating lanes' addresses. The emulator recognises it cheaply, so that
+/// observers need not read 32 addresses for the two commonest patterns.
 enum class AccessShape : std::uint8_t {
   uniform,      ///< every lane in `mask` has the address of the lowest one
   consecutive,  ///< lane l has address[0] + l * bytes, for every l in `mask`
@@ -80,7 +80,7 @@ enum class MemoryOrder : std::uint8_t {
 enum class Scope : std::uint8_t { none, block, cluster, gpu, system };
 
 /// One warp instruction's access to one space. A generic access whose lanes fall in several spaces
-/// gives one event per space. A lane whose access was faulty is not in `mask`: it comes as a Fault.
+/// gives one event per space. A lane whose access was faulty is not in `mask`; a Fault reports it.
 /// The event describes the access before it happens; it never carries values.
 struct Access {
   InstructionId instruction;
@@ -93,8 +93,8 @@ struct Access {
   MemoryOrder order;
   Scope scope;  ///< `none` where order is weak
   /// Not 0: the same number as in an earlier event from the same instruction to the same
-  /// BlockObserver means the same mask and the same differences between the lanes' addresses. (What
-  /// depends on those alone, such as bank conflicts, need not be worked out again.)
+  /// BlockObserver means the same mask and the same differences between the lanes' addresses.
+  /// (Results that depend on those alone, such as bank conflicts, can be reused.)
   std::uint32_t pattern;
   /// One address per lane; lanes outside `mask` hold nothing meaningful.
   /// global: device address. shared: byte offset in the block's shared memory. local: byte offset
@@ -143,7 +143,8 @@ struct WarpSync {
   std::uint32_t warp;
   WarpOperation operation;
   LaneMask members;  ///< the mask that the program names
-  LaneMask arrived;  ///< lanes that take part; lanes that met elsewhere come as events of their own
+  LaneMask arrived;  ///< lanes that take part; an event of their own reports lanes that met
+                     ///< elsewhere
 };
 
 /// fence.*, membar.*: orders the earlier accesses of each lane before its later ones, at a scope.
@@ -178,7 +179,7 @@ struct Branch {
 };
 
 /// Lanes entered a function (the kernel itself included): their local memory from `local_base` on,
-/// `local_bytes` long, is new and holds nothing defined.
+/// `local_bytes` long, is new and undefined.
 struct FrameEntry {
   std::uint32_t warp;
   LaneMask mask;
@@ -206,27 +207,27 @@ enum class FaultKind : std::uint8_t {
 
 std::string_view to_string(FaultKind kind);
 
-/// What the emulator could not do as written. The run goes on: a faulty load gives 0, a faulty
-/// store or atomic is dropped, an absent lane is done without.
+/// An operation that the emulator could not do as written. The run continues: a faulty load gives
+/// 0, a faulty store or atomic is dropped, and an absent lane is skipped.
 struct Fault {
   FaultKind kind;
   InstructionId instruction;
   std::uint32_t warp;
-  LaneMask lanes;  ///< the lanes concerned
+  LaneMask lanes;  ///< the affected lanes
   Space space;
   AccessKind access;
   std::uint16_t bytes;    ///< per lane
-  std::uint64_t address;  ///< of the lowest lane in `lanes`, as Access::addresses has it
+  std::uint64_t address;  ///< of the lowest lane in `lanes`, as in Access::addresses
   /// The allocation or variable that the lowest lane missed (the nearest one): its name, size and
   /// how far off the access was: > 0 bytes past its end (1 is the first byte behind), < 0 bytes
-  /// before its start. Name empty where nothing is near.
+  /// before its start. The name is empty if nothing is near.
   std::string_view object;
   std::uint64_t object_bytes;
   std::int64_t distance;
   const std::uint64_t* addresses;  ///< of all lanes, or null where there are none
 };
 
-/// Why lanes of a block cannot go on.
+/// The reason why lanes of a block cannot continue.
 enum class StuckReason : std::uint8_t { barrier, warp_sync, reconvergence };
 
 struct StuckLanes {
@@ -237,8 +238,8 @@ struct StuckLanes {
   std::uint8_t barrier;  ///< where reason is `barrier`
 };
 
-/// No thread of the block can go on: some wait at a barrier that others never reach. The block ends
-/// here (its later stores do not happen); the other blocks run on.
+/// No thread of the block can continue: some wait at a barrier that others never reach. The block
+/// ends here (its later stores do not happen); the other blocks continue.
 struct Deadlock {
   std::span<const StuckLanes> stuck;
   std::span<const LaneMask> exited;  ///< per warp
@@ -266,7 +267,7 @@ struct LaunchInfo {
   std::uint32_t shared_bytes;  ///< static and dynamic
   std::span<const SharedVariable> shared_variables;
   bool cooperative;
-  /// Where the system's part of shared memory begins; there is none unless the program uses it.
+  /// The begin of the system's part of shared memory; only a program that uses it has one.
   std::uint64_t reserved_shared_begin = ~std::uint64_t{0};
 };
 
@@ -275,24 +276,24 @@ struct BlockInfo {
   Dim3 index;
 };
 
-/// The name of what an address belongs to.
+/// The object that an address belongs to.
 struct Place {
-  std::string_view object;  ///< empty: nothing known
+  std::string_view object;  ///< empty if unknown
   std::uint64_t object_bytes = 0;
   std::uint64_t offset = 0;  ///< of the address from the object's start
 };
 
-/// Questions a BlockObserver may ask about its block, between begin_block and end_block.
+/// Queries of a BlockObserver about its block, between begin_block and end_block.
 class BlockView {
  public:
   virtual ~BlockView() = default;
-  /// What lies at an address, as Access gives it. For local memory the frames of `lane` now.
+  /// The object at an address in the form of Access. For local memory the present frames of `lane`.
   virtual Place place(Space space, std::uint64_t address, std::uint32_t warp, int lane) const = 0;
   /// The lanes of a warp that exist and have not left the kernel.
   virtual LaneMask live(std::uint32_t warp) const = 0;
 };
 
-/// The events a BlockObserver wants; combine with |.
+/// The events that a BlockObserver subscribes to; combine with |.
 enum EventSet : std::uint32_t {
   kNoEvents = 0,
   kGlobalAccess = 1u << 0,
@@ -307,7 +308,7 @@ enum EventSet : std::uint32_t {
   kAllEvents = 0xff,
 };
 
-/// The event that accesses to a space come as.
+/// The event for accesses to a space.
 constexpr std::uint32_t access_event(Space space) {
   return space == Space::global   ? kGlobalAccess
          : space == Space::shared ? kSharedAccess
@@ -321,7 +322,7 @@ class BlockObserver {
 
   /// `view` stays valid until end_block.
   virtual void begin_block(const BlockInfo& /*block*/, const BlockView& /*view*/) {}
-  /// `complete` is false where the run was stopped, trapped or the block deadlocked.
+  /// `complete` is false if the run was stopped, trapped or the block deadlocked.
   virtual void end_block(bool /*complete*/) {}
 
   virtual void access(const Access&) {}
@@ -346,7 +347,7 @@ struct InstructionCounts {
 /// How a launch ended.
 enum class LaunchEnd : std::uint8_t { complete, trapped, budget_spent, cancelled };
 
-/// Where a launch was given up, and why.
+/// The place and the reason of a launch's abort.
 struct TrapPlace {
   TrapReason reason = TrapReason::trap;
   std::string what;  ///< in words
@@ -362,17 +363,17 @@ struct LaunchTotals {
   std::uint64_t faults;  ///< lane accesses and operations that were faulty
   std::uint64_t deadlocked_blocks;
   InstructionCounts counts;
-  TrapPlace trap{};  ///< where end is `trapped`
+  TrapPlace trap{};  ///< if end is `trapped`
 };
 
 class Observer {
  public:
   virtual ~Observer() = default;
 
-  /// The EventSet of interest; asked once, after begin_launch.
+  /// The EventSet to receive; called once, after begin_launch.
   virtual std::uint32_t events() const = 0;
   /// True: blocks run one after the other in linear order (on one host thread). Slower; only for
-  /// observers whose verdict depends on the order of blocks. Asked once, after begin_launch.
+  /// observers whose verdict depends on the order of blocks. Called once, after begin_launch.
   virtual bool wants_block_order() const { return false; }
   /// True: the observer keeps MemoryMap's record of initialised bytes itself. Otherwise the machine
   /// takes every allocation as initialised once a launch has run.
@@ -380,7 +381,7 @@ class Observer {
 
   virtual void begin_launch(const LaunchInfo&) {}
   virtual std::unique_ptr<BlockObserver> make_block_observer() = 0;
-  /// Takes what a block observer gathered. How many there are and which blocks each has seen
+  /// Receives the results of a block observer. How many there are and which blocks each has seen
   /// depends on the number of host threads; the merged result must not.
   virtual void merge(BlockObserver&) {}
   virtual void end_launch(const LaunchTotals&) {}

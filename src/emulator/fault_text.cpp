@@ -35,7 +35,7 @@ std::string what(const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::out_of_bounds:
       if (fault.object.empty()) {
-        return fmt::format("{} at {:#x}, where nothing is", access, fault.address);
+        return fmt::format("{} at {:#x}, where no buffer or variable lies", access, fault.address);
       }
       return fmt::format("{} {} {} of '{}' ({})", access,
                          bytes_text(static_cast<std::uint64_t>(

@@ -1,6 +1,6 @@
 // Distributes the blocks of a grid over host threads.
 //
-// A host thread runs one block until it is done. A block that gives way (its warps only spin, or it
+// A host thread runs one block until it is done. A block that yields (its warps only spin, or it
 // has run very long) is set aside, and the thread starts the next block, as long as the GPU would
 // hold that many at once; then it returns to those set aside, in turn. So blocks that wait for each
 // other, as grid-wide synchronisation does, make progress, and a grid of any size needs memory only
@@ -109,7 +109,7 @@ unsigned thread_count(const LaunchSetup& setup) {
 LaunchSummary run_grid(const LaunchSetup& setup) {
   const auto begin = std::chrono::steady_clock::now();
   LaunchState launch(setup);
-  launch.announce();  // first: observers say what they want for this launch
+  launch.announce();  // first: observers subscribe for this launch
   const unsigned threads = std::max(1u, thread_count(setup));
   launch.share_among(threads);
   const std::uint64_t resident = (setup.resident_blocks + threads - 1) / threads;

@@ -2,8 +2,9 @@
 
 namespace tilescope::emulator {
 
-/// Behind the allocation before, and only at the end of the heap from its start again: what was
-/// freed comes back late, so that threads which follow each other there are not taken for racing.
+/// Allocates behind the previous allocation, and only at the end of the heap from its start again.
+/// Freed memory is reused late, so that threads which use it one after the other are not taken for
+/// racing.
 std::uint64_t KernelHeap::allocate(std::uint64_t bytes) {
   if (bytes > kBytes) return 0;
   const std::uint64_t size = bytes == 0 ? 16 : (bytes + 15) / 16 * 16;
@@ -19,7 +20,7 @@ std::uint64_t KernelHeap::allocate(std::uint64_t bytes) {
   return at;
 }
 
-/// The first gap of `size` bytes at or behind `from`, which is in no allocation; 0: none.
+/// The first free gap of `size` bytes at or behind `from`; 0: none.
 std::uint64_t KernelHeap::room(std::uint64_t from, std::uint64_t size) const {
   for (auto used = used_.lower_bound(from); used != used_.end(); ++used) {
     if (used->first - from >= size) return from;

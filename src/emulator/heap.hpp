@@ -15,7 +15,7 @@ class KernelHeap {
 
   /// Address of `bytes` (16-byte aligned), or 0 when there is no room.
   std::uint64_t allocate(std::uint64_t bytes);
-  /// False when `address` is not the start of a living allocation. 0 is fine.
+  /// Returns false if `address` is not the start of a live allocation. 0 is allowed.
   bool free(std::uint64_t address);
 
  private:
@@ -23,7 +23,8 @@ class KernelHeap {
 
   std::uint64_t begin_;
   std::uint64_t next_;                           ///< behind the latest allocation
-  std::uint64_t hopeless_ = ~std::uint64_t{0};   ///< no room for as much since the last free
+  std::uint64_t hopeless_ = ~std::uint64_t{0};   ///< the least size that did not fit since the last
+                                                 ///< free
   std::map<std::uint64_t, std::uint64_t> used_;  ///< start -> bytes
 };
 

@@ -21,7 +21,7 @@ extern const LaneKernels kernels;
 const LaneKernels* lane_kernels(const char* name) {
   if (std::strcmp(name, "baseline") == 0) return &baseline::kernels;
 #ifdef TILESCOPE_LANES_X86
-  // What x86-64-v3 and -v4 stand for.
+  // The features of x86-64-v3 and -v4.
   __builtin_cpu_init();
   const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                       __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");

@@ -1,4 +1,4 @@
-// What the lane kernels are looked up by: the part of an instruction that selects code.
+// The key of a lane kernel: the part of an instruction that selects code.
 //
 // The files of lanes/ are compiled once for each instruction set (see cmake/LaneKernels.cmake),
 // each time in a namespace of its own, and the best set for this CPU is chosen at start. To keep
@@ -41,7 +41,8 @@ struct MemoryKey {
   std::uint8_t extend_to = 32;
 };
 
-/// The lane kernels of one instruction set. Each function returns null for what it does not have.
+/// The lane kernels of one instruction set. Each function returns null for instructions that it
+/// does not have.
 struct LaneKernels {
   const char* name;
   Execute (*integer)(const LaneKey&);
@@ -53,12 +54,12 @@ struct LaneKernels {
   Execute (*memory)(const MemoryKey&);
 };
 
-/// The best for this CPU; or the one that the environment variable TILESCOPE_LANES names
-/// ("baseline", "v3", "v4"), if this CPU has it.
+/// The best set for this CPU; or the one in the environment variable TILESCOPE_LANES ("baseline",
+/// "v3", "v4"), if this CPU has it.
 const LaneKernels& lane_kernels();
 /// Makes later decoding use another set, for tests and benchmarks.
 void use_lane_kernels(const LaneKernels& kernels);
-/// By name; null when it is not built in or this CPU lacks it.
+/// The set called `name`; null if it is not built in or this CPU lacks it.
 const LaneKernels* lane_kernels(const char* name);
 
 }  // namespace tilescope::emulator

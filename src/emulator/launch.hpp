@@ -1,4 +1,4 @@
-// How a launch is asked for and what it reports.
+// The options of a launch and its summary.
 #pragma once
 
 #include <atomic>
@@ -27,8 +27,8 @@ struct FaultRecord {
   FaultKind kind;
   InstructionId instruction;
   std::uint64_t count = 0;  ///< lanes
-  std::string text;         ///< of the first in block order: one line with place, block and thread
-  std::uint64_t block = 0;  ///< the block the text is about
+  std::string text;         ///< the first in block order: one line with place, block and thread
+  std::uint64_t block = 0;  ///< the block of the text
 };
 
 struct LaunchSummary {
@@ -40,7 +40,7 @@ struct LaunchSummary {
   std::uint64_t deadlocked_blocks = 0;
   std::uint64_t fault_count = 0;    ///< lanes
   std::vector<FaultRecord> faults;  ///< by instruction
-  std::string message;   ///< where end is not `complete`, or a block deadlocked: what happened
+  std::string message;   ///< if end is not `complete`, or a block deadlocked: what happened
   unsigned threads = 1;  ///< host threads that ran it
   bool complete() const { return end == LaunchEnd::complete && deadlocked_blocks == 0; }
 };

@@ -134,7 +134,7 @@ void LaunchState::stop(LaunchEnd end, const std::string& message) {
 
 void LaunchState::trap(const TrapPlace& place, const std::string& text) {
   const std::lock_guard lock(mutex_);
-  // Of several threads that trap, the one of the first block is told.
+  // If several threads trap, the one of the first block is reported.
   if (end_ == LaunchEnd::complete || (end_ == LaunchEnd::trapped && place.block < message_block_)) {
     end_ = LaunchEnd::trapped;
     message_ = text;

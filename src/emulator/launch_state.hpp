@@ -1,4 +1,4 @@
-// What the host threads of one launch share, and what each has for itself.
+// The common state of a launch's host threads, and the state of each.
 #pragma once
 
 #include <atomic>
@@ -41,7 +41,7 @@ struct Worker {
   std::vector<AccessPattern> patterns;
   std::vector<BlockCounter> counters;   ///< by CodeBlock::counter
   std::vector<std::uint64_t> lanes_on;  ///< by InstructionId
-  std::uint64_t unreported_steps = 0;   ///< not yet added to the launch's count
+  std::uint64_t unreported_steps = 0;   ///< not added to the launch's count yet
 };
 
 class LaunchState {
@@ -55,7 +55,7 @@ class LaunchState {
   Dim3 block_index(std::uint64_t linear) const { return setup_.block_index(linear); }
   std::uint32_t frame_bytes() const { return frame_bytes_; }
   std::uint64_t local_stride() const { return local_stride_; }
-  /// What the kernel's registers of a warp begin as, but for the block's index.
+  /// The initial registers of a kernel's warp, except the block's index.
   const std::uint8_t* frame_image(std::uint32_t warp) const {
     return images_.data() + std::size_t{warp} * frame_bytes_;
   }
@@ -72,14 +72,14 @@ class LaunchState {
   /// Warp instructions that a warp may run before the next one has its turn:
   /// fewer near the limit.
   std::int64_t turn(const Worker& worker) const;
-  /// A host thread that has run more than so many reports them with `count`.
+  /// A host thread that has run more than this reports its instructions with `count`.
   std::uint64_t report_after() const { return report_after_; }
   /// Adds to the count of instructions; stops the launch when the budget is
   /// spent or it was cancelled.
   void count(Worker& worker);
   void trap(const TrapPlace& place, const std::string& text);
   void stop(LaunchEnd end, const std::string& message);
-  /// Will `record` keep the text of this one?
+  /// Whether `record` will keep the text of this fault.
   bool wants_text(const FaultRecord& fault);
   void record(const FaultRecord& fault);
   void record_deadlock(std::uint64_t block, const std::string& message);
@@ -91,7 +91,7 @@ class LaunchState {
   void merge_counts(const Worker& worker);
   std::mutex& atomics_mutex() { return atomics_; }
 
-  /// Tells the observers of the launch and asks for their events.
+  /// Announces the launch to the observers and reads their subscriptions.
   void announce();
   /// `threads`: host threads that are about to run blocks.
   void share_among(unsigned threads);
@@ -122,8 +122,8 @@ class LaunchState {
   std::uint64_t blocks_run_ = 0;
   std::uint64_t deadlocked_ = 0;
   std::map<std::pair<InstructionId, FaultKind>, FaultRecord> faults_;
-  std::map<std::uint64_t, std::string> prints_;  ///< of blocks that earlier ones keep waiting
-  std::map<std::uint64_t, bool> done_;           ///< blocks done ahead of their turn to print
+  std::map<std::uint64_t, std::string> prints_;  ///< text of blocks that wait for earlier ones
+  std::map<std::uint64_t, bool> done_;  ///< blocks that finished before their turn to print
   std::uint64_t next_print_ = 0;
   std::vector<std::uint64_t> executed_, active_, on_;
 };

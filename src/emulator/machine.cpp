@@ -190,7 +190,7 @@ void Machine::check_launch(const Program& program, Dim3 grid, Dim3 block,
                     block.x, block.y, block.z, block.count(), gpu_.max_threads_per_block,
                     gpu_.max_block.x, gpu_.max_block.y, gpu_.max_block.z));
   }
-  // What the host keeps for a block; a GPU would have spilled most of it.
+  // The host's memory for a block's registers; a GPU would have spilled most of them.
   constexpr std::uint64_t kMostRegisterBytes = 256 << 20;
   const std::uint64_t warps = (block.count() + kWarpSize - 1) / kWarpSize;
   const std::uint64_t frames = warps * program.functions()[0].image.size();

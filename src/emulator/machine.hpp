@@ -32,8 +32,8 @@ class KernelHeap;
 class LoadedModule {
  public:
   const ptx::Module& module() const { return *module_; }
-  /// A kernel, decoded on first use and kept. Throws bad_input when there is no such kernel (its
-  /// mangled name, as in the PTX) or it uses operations that the emulator does not execute.
+  /// A kernel, decoded on first use and kept. Throws bad_input for an unknown kernel (by its
+  /// mangled name, as in the PTX) or one with operations that the emulator does not execute.
   std::shared_ptr<const Program> program(std::string_view kernel);
   /// Names of the module's kernels.
   std::vector<std::string> kernels() const;
@@ -45,7 +45,7 @@ class LoadedModule {
   std::map<std::string, std::shared_ptr<const Program>, std::less<>> programs_;
 };
 
-/// Where a module variable is.
+/// The place of a module variable.
 struct Variable {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
@@ -60,7 +60,8 @@ class Machine {
   const DeviceProperties& gpu() const { return gpu_; }
   MemoryMap& memory() { return memory_; }
 
-  /// Device memory, zero-filled but counted as uninitialised. Throws no_device when it is used up.
+  /// Allocates device memory, zero-filled but counted as uninitialised. Throws no_device when it is
+  /// used up.
   std::uint64_t allocate(std::uint64_t bytes, std::string_view name);
   void free(std::uint64_t address);
   /// Each throws usage, naming the allocation and its size, when the range is not inside one.
@@ -77,8 +78,8 @@ class Machine {
   Variable variable(const LoadedModule& module, std::string_view name) const;
 
   /// Runs `kernel` to its end. `arguments` is its parameter buffer, as KernelArguments packs it.
-  /// Throws usage when a limit of the GPU or of the kernel forbids the launch, bad_input when the
-  /// kernel cannot be decoded. What happens inside the kernel is told by the summary.
+  /// Throws usage if a limit of the GPU or of the kernel forbids the launch, bad_input if the
+  /// kernel cannot be decoded. The summary reports what happened inside the kernel.
   LaunchSummary launch(LoadedModule& module, std::string_view kernel, Dim3 grid, Dim3 block,
                        std::uint32_t dynamic_shared_bytes, std::span<const std::uint8_t> arguments,
                        const LaunchOptions& options);

@@ -15,15 +15,16 @@ namespace tilescope::emulator {
 bool find_allocation(Context& w, AccessPattern& pattern, std::uint64_t low, std::uint64_t span,
                      Space space);
 
-/// Tells the observers of an access whose lanes are w.mask and whose addresses are w.addresses.
+/// Passes to the observers an access with the lanes w.mask and the addresses w.addresses.
 void emit_access(Context& w, const Code& c, const AccessPattern& pattern, Space space);
 
-/// Lane by lane: resolves generic addresses, reports faults (faulty loads give 0, faulty stores are
-/// dropped), tells the observers. Take what the lane kernels do not.
+/// These handle the accesses that the lane kernels do not take, lane by lane: they resolve generic
+/// addresses, report faults (faulty loads give 0, faulty stores are dropped), and call the
+/// observers.
 void slow_load(Context& w, const Code& c);
 void slow_store(Context& w, const Code& c);
 
-// Code::aux of a load or store, for the slow way.
+// Code::aux of a load or store that goes lane by lane.
 inline constexpr std::uint32_t kElementBytes = 0xff;    ///< bytes of an element in memory
 inline constexpr std::uint32_t kElementCountShift = 8;  ///< elements: 8 bits
 inline constexpr std::uint32_t kSignExtend = 1u << 16;
@@ -31,20 +32,20 @@ inline constexpr std::uint32_t kNarrowRegister = 1u << 17;  ///< the register ha
 inline constexpr std::uint32_t kAddress64 = 1u << 18;       ///< the address register has 64 bits
 inline constexpr std::uint32_t kSlotBytesShift = 20;  ///< bytes per lane of the registers: 6 bits
 
-/// Where the lanes of an access are. Faulty lanes have been reported and are not in `mask`.
+/// The places of an access's lanes. Faulty lanes have been reported and are not in `mask`.
 struct LaneTargets {
   std::uint32_t mask;
   std::uint8_t* host[32];
 };
 
-/// One access of `bytes` per lane at `addresses` (of space `space`, or generic) by the lanes
-/// `mask`: resolves, checks, reports faults, tells the observers. `alignment` is what each address
-/// must be a multiple of.
+/// Resolves one access of `bytes` per lane at `addresses` (of space `space`, or generic) by the
+/// lanes `mask`: checks it, reports faults, calls the observers. Each address must be a multiple of
+/// `alignment`.
 LaneTargets resolve_lanes(Context& w, const Code& c, const std::uint64_t* addresses,
                           std::uint32_t mask, std::uint8_t space, unsigned bytes,
                           unsigned alignment, AccessKind kind);
 
-/// The addresses that register c.a and c.offset give, for every lane.
+/// The addresses in register c.a plus c.offset, for every lane.
 void lane_addresses(Context& w, const Code& c, std::uint64_t* addresses);
 
 }  // namespace tilescope::emulator

@@ -18,7 +18,7 @@ Allocation::Allocation(std::uint64_t address, std::uint64_t bytes, std::string n
       name_(std::move(name)),
       kind_(kind),
       whole_(bytes == 0 || kind == AllocationKind::device_heap) {
-  // calloc gives zeros, and large ones without touching the pages.
+  // calloc returns zeros, for large sizes without touching the pages.
   data_.reset(static_cast<std::uint8_t*>(std::calloc(bytes == 0 ? 1 : bytes, 1)));
   if (!data_) {
     throw Error(ErrorKind::no_device,
@@ -117,7 +117,7 @@ MemoryMap::Miss MemoryMap::nearest(std::uint64_t address, std::uint64_t bytes) c
       return {freed.name, freed.bytes, static_cast<std::int64_t>(address - start), true};
     }
   }
-  // The nearer of the neighbours, if it is not absurdly far away.
+  // The nearer of the neighbours, unless it is too far away to be meant.
   constexpr std::uint64_t kNear = std::uint64_t{1} << 32;
   Miss best;
   std::uint64_t best_distance = kNear;

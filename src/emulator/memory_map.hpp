@@ -1,8 +1,8 @@
 // The device's global memory: named allocations in one address space, with guard gaps.
 //
-// Addresses are virtual (48 bits). Between any two allocations lie at least kGuardBytes that belong
-// to nobody, so that a small overrun never lands in a neighbour; and freed addresses are not used
-// again while a record of them is kept, so that a use after free is named as such.
+// Addresses are virtual (48 bits). Between any two allocations lie at least kGuardBytes of unused
+// addresses, so that a small overrun never lands in a neighbour. Freed addresses are not reused
+// while a record of them is kept, so that a use after free is reported as such.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace tilescope::emulator {
 
-/// Where device memory begins and what lies between two allocations.
+/// The begin of device memory and the gap between two allocations.
 inline constexpr std::uint64_t kGlobalBase = 0x7000'0000'0000;
 inline constexpr std::uint64_t kGlobalEnd = 0x7fff'ffff'ffff;
 inline constexpr std::uint64_t kGuardBytes = 4096;
 inline constexpr std::uint64_t kAllocationAlignment = 512;
 
-/// Who made an allocation: it decides how reports speak of it.
+/// The origin of an allocation, for the wording of reports.
 enum class AllocationKind : std::uint8_t { host, module_variable, device_heap, constant_variable };
 
 class Allocation {
@@ -42,7 +42,7 @@ class Allocation {
   /// Every byte of the range, which must lie within the allocation.
   bool initialised(std::uint64_t offset, std::uint64_t bytes) const;
   bool fully_initialised() const { return whole_; }
-  /// What lies past the end is left out.
+  /// Bytes past the end are left out.
   void mark_initialised(std::uint64_t offset, std::uint64_t bytes);
   /// The bytes have been copied from another place: they are as defined as those are.
   void copy_initialised(std::uint64_t offset, const Allocation& from, std::uint64_t from_offset,
@@ -78,9 +78,9 @@ class MemoryMap {
   Allocation* find(std::uint64_t address, std::uint64_t bytes = 1);
   const Allocation* find(std::uint64_t address, std::uint64_t bytes = 1) const;
 
-  /// The allocation nearest to an address that lies in none, and how far off the access of `bytes`
-  /// was: > 0 bytes past the end, < 0 before the start. `freed` is set when the address lies in
-  /// memory that was freed; `distance` is then the one from its start.
+  /// The allocation nearest to an address that lies in none, and the distance of the access of
+  /// `bytes`: > 0 bytes past the end, < 0 before the start. `freed`: the address lies in freed
+  /// memory, and `distance` is the one from its start.
   struct Miss {
     std::string_view name;
     std::uint64_t bytes = 0;

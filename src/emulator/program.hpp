@@ -65,27 +65,27 @@ struct CodeFunction {
   std::vector<CodeBlock> blocks;
   std::vector<CallCode> calls;                          ///< by Code::aux of a call
   std::vector<std::vector<std::uint32_t>> jump_tables;  ///< blocks, by Code::aux of a brx
-  std::vector<std::uint8_t> image;   ///< what a frame's registers begin as; its size is the frame's
+  std::vector<std::uint8_t> image;   ///< initial registers of a frame; its size is the frame's
   std::vector<SpecialUse> specials;  ///< registers of the image to be filled per launch and warp
-  std::vector<ParameterSlot> parameters;  ///< of a function that is called
+  std::vector<ParameterSlot> parameters;  ///< of a called function
   std::vector<ParameterSlot> returns;
   std::vector<LocalVariable> locals;
   std::uint32_t local_bytes = 0;
   std::deque<std::vector<std::uint32_t>> lists;  ///< owns Code::list
 };
 
-/// How a register operand lies in the frame of its function.
+/// The place of a register operand in the frame of its function.
 struct RegisterPlace {
   std::uint32_t offset;
   std::uint8_t width;  ///< bytes per lane: 4, 8, 16; 0 for a predicate
 };
 
-/// What a program needs besides its instructions.
+/// The needs of a program besides its instructions.
 struct ProgramNeeds {
   bool heap = false;
   bool alloca_stack = false;
   bool prints = false;
-  bool reserved_shared = false;  ///< it reads where the system's part of shared memory is
+  bool reserved_shared = false;  ///< it reads the address of the system's part of shared memory
   bool order_dependent = false;  ///< results of atomics depend on the order of the blocks
 };
 
@@ -98,7 +98,7 @@ class Program {
   const InstructionInfo& instruction(InstructionId id) const { return instructions_[id]; }
   /// The kernel is the first; the others are called, directly or through a pointer.
   std::span<const CodeFunction> functions() const { return functions_; }
-  /// Where an instruction came from, innermost inlined function first; empty without line table.
+  /// The source of an instruction, innermost inlined function first; empty without line table.
   std::vector<ptx::InlinedLocation> location(InstructionId id) const {
     return ptx::inline_chain(*module_, *instructions_[id].source);
   }
@@ -134,7 +134,7 @@ class Program {
 
 /// Addresses of a loaded module's symbols, which decoding needs.
 struct SymbolAddresses {
-  std::vector<std::uint64_t> variables;  ///< by index in Module::variables; 0 where not in memory
+  std::vector<std::uint64_t> variables;  ///< by index in Module::variables; 0 if not in memory
 };
 
 /// Decodes `kernel` and what it calls. Throws bad_input naming every operation that has no

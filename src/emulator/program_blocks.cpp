@@ -1,4 +1,4 @@
-// Code into basic blocks: where they end and where diverged lanes meet again.
+// Divides code into basic blocks: where they end and where diverged lanes meet again.
 #include <algorithm>
 #include <functional>
 
@@ -112,8 +112,8 @@ void ProgramDecoder::link_block(FunctionDecoder& decoder, const ptx::ControlFlow
     block.target = block_at[function.labels[last.operands[0].label].instruction];
   }
   if (block.end == BlockEnd::branch || block.end == BlockEnd::branch_indexed) {
-    // A meeting point where a kernel only ends is none: lanes leave as they come (ptxas turns a
-    // branch there into an exit), and barriers do not wait for them.
+    // A meeting point where a kernel only ends is none: lanes leave one by one (ptxas makes an exit
+    // of a branch to it), and barriers do not wait for them.
     const std::uint32_t meet = flow.reconvergence(end - 1);
     if (meet != ptx::no_index && !only_leaves(function, meet)) block.reconverge = block_at[meet];
   }

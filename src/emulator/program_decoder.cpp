@@ -20,7 +20,7 @@ constexpr Decode kDecoders[] = {
 #undef OPCODE
 };
 
-/// Of a thread, as on every GPU.
+/// Local memory per thread; the limit of every GPU so far.
 constexpr std::uint64_t kMostLocalBytes = 512 * 1024;
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
@@ -142,7 +142,7 @@ void ProgramDecoder::lay_out_shared() {
       }
     }
   }
-  // All unsized variables name the dynamic part, which begins where the static one ends.
+  // All unsized variables name the dynamic part, which begins behind the static one.
   if (!dynamic.empty()) end = align_up(end, dynamic_alignment);
   for (const std::uint32_t i : dynamic) {
     shared_offsets_[i] = end;
@@ -221,7 +221,7 @@ void ProgramDecoder::decode_instructions(FunctionDecoder& decoder) {
     if (!decode(decoder, instruction, code)) refuse(function, instruction, decoder.refusal_);
     decoder.result().code.push_back(code);
   }
-  Code end;  // where control runs off the end
+  Code end;  // control runs off the end
   end.id = program_->instructions_.empty()
                ? 0
                : static_cast<InstructionId>(program_->instructions_.size() - 1);
@@ -245,14 +245,14 @@ void ProgramDecoder::decode_function(std::uint32_t index) {
 }
 
 void ProgramDecoder::size_locals() {
-  // The deepest chain of calls decides; a cycle makes it unbounded. Functions in order of being
-  // finished, with a stack of our own: a chain may be as long as the text.
+  // The deepest chain of calls decides; a cycle makes it unbounded. Functions in the order in which
+  // they are finished, with an explicit stack: a chain may be as long as the text.
   const auto count = static_cast<std::uint32_t>(program_->functions_.size());
   enum class State : std::uint8_t { fresh, open, done };
   struct Visit {
     std::uint32_t function;
     std::size_t call = 0;
-    std::uint32_t callee = 1;  ///< of a call through a pointer: the next to look at
+    std::uint32_t callee = 1;  ///< for a call through a pointer: the next candidate
   };
   std::vector<State> state(count, State::fresh);
   std::vector<std::uint64_t> need(count, 0);

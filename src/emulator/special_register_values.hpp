@@ -7,7 +7,7 @@
 
 namespace tilescope::emulator {
 
-/// Does the value differ between blocks? (Otherwise at most between warps.)
+/// Whether the value differs between blocks. (Otherwise it differs at most between warps.)
 bool depends_on_block(ptx::SpecialRegister special);
 
 /// Registers that change while a warp runs are read by an instruction of their
@@ -19,7 +19,7 @@ bool is_counter(ptx::SpecialRegister special);
 inline constexpr std::uint32_t kReservedSharedBytes = 1024;
 bool names_reserved_shared(ptx::SpecialRegister special);
 
-/// Can the emulator give its value?
+/// Whether the emulator knows its value.
 bool is_known(ptx::SpecialRegister special);
 
 /// Writes the 32 lanes. `block` is only looked at where the value depends on

@@ -1,11 +1,11 @@
-// The state of one warp: which of its lanes are where.
+// The state of one warp: the places of its lanes.
 //
-// Lanes that are at the same place form a path. Where a branch splits a path, both sides become
-// paths of their own, and a join records where they are to meet (the immediate post-dominator) and
-// which lanes it expects. A path that reaches its join's block ends there; when the last expected
-// lane has arrived, one path goes on from the join. Joins nest, so this is the usual reconvergence
-// stack, except that both sides stay runnable: a path that spins gives way to the others, and if it
-// still spins, lanes that wait at a join are let go ahead of it (they may be what it waits for).
+// Lanes at the same place form a path. Where a branch splits a path, both sides become paths of
+// their own, and a join records where they are to meet (the immediate post-dominator) and which
+// lanes it expects. A path that reaches its join's block ends there; when the last expected lane
+// has arrived, one path continues from the join. Joins nest, so this is the usual reconvergence
+// stack, except that both sides stay runnable: a path that spins yields to the others, and if it
+// still spins, lanes that wait at a join are released before it (it may be waiting for them).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct FreeAligned {
   void operator()(std::uint8_t* p) const;
 };
 using AlignedBytes = std::unique_ptr<std::uint8_t[], FreeAligned>;
-/// 64-byte aligned, not initialised.
+/// Allocates bytes, 64-byte aligned and uninitialised.
 AlignedBytes allocate_aligned(std::size_t bytes);
 
 /// An activation of a function.
@@ -34,7 +34,7 @@ struct Frame {
   const CodeFunction* function = nullptr;
   std::uint32_t index = 0;  ///< of the function in the program
   std::uint8_t* registers = nullptr;
-  AlignedBytes storage;  ///< of a called function; the kernel's belong to the block
+  AlignedBytes storage;  ///< of a called function; the kernel's registers belong to the block
   Frame* caller = nullptr;
   const CallCode* call = nullptr;
   std::uint64_t local_base = 0;
@@ -44,12 +44,12 @@ struct Frame {
 
 inline constexpr std::uint32_t kReturnBlock = 0xfffffffeu;
 
-/// Where lanes that parted meet again.
+/// The place where diverged lanes meet again.
 struct Join {
   Join* parent = nullptr;
-  Frame* frame = nullptr;              ///< in which the lanes go on
+  Frame* frame = nullptr;              ///< in which the lanes continue
   std::uint32_t block = kReturnBlock;  ///< kReturnBlock: lanes arrive by returning from `callee`
-  std::uint32_t resume = kNone;        ///< where they go on
+  std::uint32_t resume = kNone;        ///< where they continue
   LaneMask expected = 0;
   LaneMask arrived = 0;
   Frame* callee = nullptr;  ///< the activation that ends with this join
@@ -59,7 +59,7 @@ enum class PathState : std::uint8_t { ready, barrier, collective };
 
 struct Path {
   LaneMask mask = 0;
-  std::uint32_t block = 0;  ///< where it is or, while it waits, where it will go on
+  std::uint32_t block = 0;  ///< where it is or, while it waits, where it will continue
   Frame* frame = nullptr;
   Join* join = nullptr;
   PathState state = PathState::ready;
@@ -68,10 +68,10 @@ struct Path {
   LaneMask members = 0;  ///< of the collective
 };
 
-/// Why a warp stopped running.
+/// The reason why a warp stopped running.
 enum class Stop : std::uint8_t {
-  blocked,   ///< no path can go on by itself
-  spinning,  ///< it waits for something that another thread may bring about
+  blocked,   ///< no path can continue by itself
+  spinning,  ///< it waits for something that another thread may do
   yielded,   ///< it used up its turn
   finished,  ///< all lanes have left
   aborted,   ///< the launch is to end
@@ -88,21 +88,21 @@ class Warp {
   const std::vector<Path>& paths() const { return paths_; }
   std::vector<Path>& paths() { return paths_; }
   bool can_run() const;
-  /// Warp instructions run since last asked.
+  /// Warp instructions run since the last call.
   std::int64_t take_steps() { return std::exchange(steps_, 0); }
   /// Those run in this turn so far.
   std::uint64_t steps_now() const {
     return static_cast<std::uint64_t>(steps_ + (path_turn_ - turn_));
   }
-  /// The activation a lane is in, the innermost; null when it has left.
+  /// The innermost activation of a lane; null when it has left.
   const Frame* frame_of(int lane) const;
-  /// One past the highest local address of the activation that runs.
+  /// One past the highest local address of the running activation.
   std::uint64_t local_top() const { return paths_[current_].frame->local_top; }
   Frame& running_frame() { return *paths_[current_].frame; }
-  /// Lets paths that wait at a collective go on with the lanes that are there, and reports the
+  /// Lets paths that wait at a collective continue with the lanes that arrived, and reports the
   /// absent ones. False when none waits.
   bool force_collective(Worker& worker);
-  /// Where lanes wait, for reports.
+  /// Lists where lanes wait, for reports.
   void list_stuck(std::vector<StuckLanes>& stuck) const;
 
  private:
@@ -143,7 +143,7 @@ class Warp {
   std::size_t current_ = 0;
   std::uint32_t spins_ = 0;
   std::int64_t turn_ = 0;       ///< instructions left of it
-  std::int64_t path_turn_ = 0;  ///< what it was when the path that runs was picked
+  std::int64_t path_turn_ = 0;  ///< its value when the running path was picked
   std::int64_t steps_ = 0;
   Frame root_;
   std::vector<std::unique_ptr<Join>> joins_;  ///< all ever made; `free_joins_` are unused

@@ -1,4 +1,4 @@
-// How the paths of a warp part, meet, call, return and leave.
+// Splitting, meeting, calling, returning and leaving of a warp's paths.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace tilescope::emulator {
 namespace {
 
-/// A thread's calls may nest so deep; the chip's limit is its stack memory.
+/// The depth of a thread's nested calls; on the chip its stack memory limits them.
 constexpr std::uint32_t kMostActivations = 2048;
 
 std::uint8_t* lane_bytes(std::uint8_t* frame, const ParameterSlot& slot, int lane) {
@@ -51,7 +51,7 @@ void Warp::end_path() {
   current_ = paths_.size();
 }
 
-/// All lanes that the join expects are there: they go on together.
+/// All lanes that the join expects have arrived: they continue together.
 void Warp::resume(Join& join) {
   paths_.push_back(
       {.mask = join.arrived, .block = join.resume, .frame = join.frame, .join = join.parent});
@@ -106,7 +106,7 @@ void Warp::leave(Worker& worker, LaneMask mask) {
     end_path();
     settle(innermost);
   }
-  // Others may have waited for these lanes.
+  // Other paths may have waited for these lanes.
   for (std::size_t i = 0; i < paths_.size(); ++i) {
     if (paths_[i].state == PathState::collective &&
         try_collective(worker, paths_[i].members, false)) {
@@ -171,7 +171,7 @@ void Warp::branch_indexed(Worker& worker, const CodeBlock& block, const Code& co
   const std::uint32_t* index = r32(w, code.a);
   const auto& table = paths_[current_].frame->function->jump_tables[code.aux];
   const LaneMask mask = paths_[current_].mask;
-  // An index beyond the table is undefined; the last entry is as good as any.
+  // An index beyond the table is undefined; the last entry is a valid choice.
   const auto target = [&](int lane) {
     return table.empty() ? block.next : table[std::min<std::size_t>(index[lane], table.size() - 1)];
   };

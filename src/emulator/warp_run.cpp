@@ -11,8 +11,7 @@
 namespace tilescope::emulator {
 namespace {
 
-// How often a warp may find itself spinning before lanes that wait for it at a join are let go
-// ahead.
+// How often a warp may spin before lanes that wait for it at a join are released.
 constexpr std::uint32_t kSpinsBeforeBreak = 64;
 
 }  // namespace
@@ -93,7 +92,7 @@ bool Warp::pick() {
   return false;
 }
 
-/// Gives the turn to another path that can run.
+/// Passes the turn to another path that can run.
 void Warp::rotate() {
   for (std::size_t i = 1; i < paths_.size(); ++i) {
     const std::size_t next = (current_ + i) % paths_.size();
@@ -136,7 +135,7 @@ Stop Warp::run(Worker& worker) {
   }
 }
 
-/// Runs the current path until it ends, waits or gives way (blocked: another path may run).
+/// Runs the current path until it ends, waits or yields (blocked: another path may run).
 Stop Warp::run_path(Worker& worker) {
   Context& w = worker.context;
   const CodeFunction* function = paths_[current_].frame->function;
@@ -144,7 +143,7 @@ Stop Warp::run_path(Worker& worker) {
   w.live = live_;
   std::uint32_t b = paths_[current_].block;
   LaneMask mask = paths_[current_].mask;
-  // After anything that may have changed the path: what the loop keeps in registers.
+  // Reloads the loop's registers after anything that may have changed the path.
   const auto reload = [&] {
     const Path& path = paths_[current_];
     function = path.frame->function;

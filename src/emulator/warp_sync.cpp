@@ -1,4 +1,5 @@
-// Where lanes wait for each other: barriers of the block, and warp instructions with member masks.
+// Places where lanes wait for each other: barriers of the block, and warp instructions with member
+// masks.
 #include <algorithm>
 #include <bit>
 
@@ -50,7 +51,7 @@ bool Warp::barrier(Worker& worker, const CodeBlock& block, const Code& code, Lan
   return paths_[current_].state == PathState::ready;
 }
 
-/// Lays what the lanes contribute into the exchange.
+/// Copies the lanes' contributions into the exchange.
 void Warp::exchange(Worker& worker, const Code& code, LaneMask mask, const Frame& frame) {
   Context& w = worker.context;
   bind(worker, frame);
@@ -124,7 +125,7 @@ bool Warp::collective(Worker& worker, const CodeBlock& block, const Code& code, 
       waiting |= group;
     }
   }
-  // Lanes whose guard was off simply go on, and so do those that have been served.
+  // Lanes whose guard was off continue, and so do the served ones.
   Path& path = paths_[current_];
   path.block = block.next;
   if (waiting == 0) return true;
@@ -152,7 +153,7 @@ bool Warp::collective(Worker& worker, const CodeBlock& block, const Code& code, 
   return current_ < paths_.size() && paths_[current_].state == PathState::ready;
 }
 
-/// Serves the paths that wait with this member mask when together they are all that can come (or
+/// Serves the paths that wait with this member mask if they are all that can come (or with
 /// `force`). They may have met at different instructions.
 bool Warp::try_collective(Worker& worker, LaneMask members, bool force) {
   Context& w = worker.context;
@@ -179,7 +180,7 @@ bool Warp::try_collective(Worker& worker, LaneMask members, bool force) {
   return true;
 }
 
-/// Paths that are at the same place with the same future are one path.
+/// Paths at the same place with the same future become one path.
 void Warp::merge_paths() {
   for (std::size_t i = 0; i < paths_.size(); ++i) {
     if (paths_[i].state != PathState::ready) continue;

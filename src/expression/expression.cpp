@@ -192,7 +192,7 @@ std::string Expression::text() const {
   return nodes_.empty() ? std::string() : text_of(root(), 0);
 }
 
-// `outer`: how tightly what surrounds this node binds.
+// `outer`: the binding strength of the operator around this node.
 std::string Expression::text_of(std::size_t index, int outer) const {
   const Node& node = nodes_[index];
   const auto in_parentheses_if = [](bool needed, std::string inner) {

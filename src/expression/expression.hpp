@@ -23,7 +23,7 @@ struct Node {
 
 class Expression;
 
-/// What names stand for: "row" -> "blockIdx.y * blockDim.y + threadIdx.y".
+/// Meanings of names: "row" -> "blockIdx.y * blockDim.y + threadIdx.y".
 using Definitions = std::map<std::string, Expression, std::less<>>;
 
 /// An integer expression. Names may contain dots (threadIdx.x). Operators as in C, without
@@ -38,7 +38,7 @@ class Expression {
  public:
   Expression() = default;
 
-  /// Throws Error(usage), one line with the position, for what is not an expression.
+  /// Throws Error(usage), one line with the position, for text that is no expression.
   static Expression parse(std::string_view text);
   static Expression number(std::int64_t value);
 
@@ -50,7 +50,8 @@ class Expression {
   /// The value when variable i has the value slots[i]. Throws Error(usage) for a division by zero,
   /// an overflow, a shift by a negative or too large count, or a subscript.
   std::int64_t evaluate(std::span<const std::int64_t> slots) const;
-  /// For one evaluation; throws Error(usage) that names a variable without a value.
+  /// The same for a single evaluation; throws Error(usage), naming the variable, if one has no
+  /// value.
   std::int64_t evaluate(const std::map<std::string, std::int64_t, std::less<>>& values) const;
 
   /// With all names of `definitions` replaced, also within one another. Throws Error(usage) for a
@@ -65,7 +66,7 @@ class Expression {
   std::size_t root() const { return nodes_.size() - 1; }
 
   /// Appends a copy of `other`'s tree below `node` and returns the index of its root. For the
-  /// parser and those who take subscripts apart.
+  /// parser and for code that splits subscripts.
   std::size_t add_copy(const Expression& other, std::size_t node);
   std::size_t add(Node node);
 
@@ -77,7 +78,7 @@ class Expression {
   std::vector<std::string> variables_;
 };
 
-/// A subscripted name, such as tile[ty][k]: the whole of an access.
+/// A subscripted name, such as tile[ty][k]: a complete access.
 struct ArrayAccess {
   std::string array;
   std::vector<Expression> indices;  ///< at least one

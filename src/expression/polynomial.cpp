@@ -144,7 +144,7 @@ std::string Polynomial::text() const {
   if (terms_.empty()) return "0";
   std::string result;
   for (const auto& [factors, coefficient] : terms_) {
-    // -INT64_MIN does not exist; nobody minds that one value's sign.
+    // -INT64_MIN does not exist; the sign of that one value may be wrong.
     const std::uint64_t magnitude = coefficient < 0
                                         ? std::uint64_t{0} - static_cast<std::uint64_t>(coefficient)
                                         : static_cast<std::uint64_t>(coefficient);

@@ -12,11 +12,11 @@
 
 namespace tilescope::expression {
 
-/// A sum of terms, each a number times a product of factors. A factor is a variable or a part that
-/// is no sum of products (a division, a comparison, a subscript), kept as text.
+/// A sum of terms, each a number times a product of factors. A factor is a variable, or a part that
+/// is no sum of products (a division, a comparison, a subscript) and is kept as text.
 class Polynomial {
  public:
-  /// `expression` multiplied out. Coefficients beyond 64 bits throw Error(usage).
+  /// Multiplies `expression` out. Coefficients beyond 64 bits throw Error(usage).
   static Polynomial of(const Expression& expression);
 
   /// How the value depends on one variable.
@@ -31,9 +31,9 @@ class Polynomial {
 
   bool is_constant() const;
   std::int64_t constant() const;  ///< the term without factors
-  /// Variables that occur, those inside of kept text included.
+  /// The variables that occur, including those inside kept text.
   std::set<std::string, std::less<>> variables() const;
-  /// Variables that multiply another factor in some term: sizes and strides, by and large.
+  /// Variables that multiply another factor in some term: mostly sizes and strides.
   std::set<std::string, std::less<>> multiplied_variables() const;
   std::string text() const;
 
@@ -44,7 +44,7 @@ class Polynomial {
   static Polynomial of_node(const Expression& expression, std::size_t node);
 
   std::map<Factors, std::int64_t> terms_;  // none with the coefficient 0
-  // What the factors that are kept text contain.
+  // The variables inside each factor that is kept as text.
   std::map<std::string, std::set<std::string, std::less<>>> opaque_;
 };
 

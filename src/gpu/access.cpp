@@ -22,7 +22,7 @@ using expression::Definitions;
 using expression::Expression;
 using expression::Polynomial;
 
-constexpr std::int64_t size_taken = 1024;  // for a size that has no value
+constexpr std::int64_t size_taken = 1024;  // assumed for a size without a value
 
 // All subscripts as one index.
 Expression flat_index(const ArrayAccess& access, std::int64_t columns) {
@@ -40,7 +40,7 @@ Expression flat_index(const ArrayAccess& access, std::int64_t columns) {
       fmt::format("({}) * {} + ({})", access.indices[0].text(), columns, access.indices[1].text()));
 }
 
-// Names that the index needs but that have no meaning yet.
+// Names in the index that have no meaning yet.
 std::vector<std::string> free_names(const Expression& index) {
   std::vector<std::string> names;
   const auto& builtins = builtin_names();

@@ -1,4 +1,4 @@
-// What to do about an access that wastes bandwidth or conflicts, in words.
+// Advice for an access that wastes bandwidth or conflicts, in words.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace tilescope::gpu {
 /// analyse_access without the cures; `index` becomes the access, multiplied out.
 AccessAnswer count_access(const AccessQuestion& question, expression::Polynomial& index);
 
-/// For global memory; empty when nothing is to be done. `index`: as above.
+/// Advice for global memory; empty if none is needed. `index`: as above.
 std::string global_cure(const AccessQuestion& question, const AccessAnswer& answer,
                         const expression::Polynomial& index);
 
-/// For shared memory; empty without a conflict.
+/// Advice for shared memory; empty without a conflict.
 std::string bank_cure(const AccessQuestion& question, const AccessAnswer& answer);
 
 }  // namespace tilescope::gpu

@@ -11,12 +11,12 @@ struct Interval {
   std::uint64_t begin, end;
 };
 
-/// Blocks and bytes that sorted or unsorted intervals cover together.
+/// Blocks and bytes covered together by sorted or unsorted intervals.
 Sectors cover(Interval* begin, Interval* end, unsigned block_bytes) {
   std::sort(begin, end, [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   const int shift = std::countr_zero(block_bytes);
   std::uint64_t blocks = 0, bytes = 0;
-  std::uint64_t next_block = 0, next_byte = 0;  // first that is not counted yet
+  std::uint64_t next_block = 0, next_byte = 0;  // the first not counted yet
   for (const Interval* i = begin; i != end; ++i) {
     const std::uint64_t last = (i->end - 1) >> shift;
     const std::uint64_t first = std::max(i->begin >> shift, next_block);

@@ -13,19 +13,19 @@ inline constexpr int kLineBytes = 128;
 
 struct Sectors {
   std::uint32_t sectors = 0;
-  /// The fewest that could hold as many different bytes as the lanes touch: what the same data
-  /// would take if they lay side by side from a sector's start.
+  /// The fewest sectors for as many different bytes as the lanes touch, if they were contiguous
+  /// from a sector's start.
   std::uint32_t ideal = 0;
   friend bool operator==(const Sectors&, const Sectors&) = default;
 };
 
-/// `addresses` of 32 lanes, of which those in `mask` count, `bytes` a lane (1 to 32).
-/// `block_bytes`: a power of two; 32 for sectors, 128 for lines.
+/// The sectors of `addresses` of 32 lanes, of which those in `mask` count, `bytes` a lane (1 to
+/// 32). `block_bytes`: a power of two; 32 for sectors, 128 for lines.
 Sectors coalesce(const std::uint64_t* addresses, std::uint32_t mask, int bytes,
                  int block_bytes = kSectorBytes);
 
-/// Where byte `offset` of a lane's local memory lies: the words of the 32 lanes of a warp are
-/// interleaved, so that lanes which access the same offset touch one line.
+/// The address of byte `offset` of a lane's local memory. The words of a warp's 32 lanes are
+/// interleaved, so that lanes at the same offset touch one line.
 constexpr std::uint64_t local_address(std::uint64_t offset, int lane) {
   return offset / 4 * 128 + static_cast<std::uint64_t>(lane) * 4 + offset % 4;
 }

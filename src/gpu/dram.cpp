@@ -36,7 +36,7 @@ double BurstTiming::utilisation(int banks) const {
 }
 
 int BurstTiming::banks_to_hide() const {
-  // A quotient that is whole but for rounding must not become the next number.
+  // A quotient that is whole except for rounding must not become the next number.
   return static_cast<int>(std::ceil((array_ns + transfer_ns) / transfer_ns - 1e-9));
 }
 

@@ -161,7 +161,7 @@ class Reader {
     }
   }
 
-  // Limits of a block that are not given are those of the SM.
+  // Limits of a block that the file lacks are those of the SM.
   void fill_in(DeviceProperties& p) const {
     if (find("based_on")) return;
     if (p.registers_per_block == 0) p.registers_per_block = p.registers_per_sm;
@@ -208,7 +208,7 @@ class Reader {
     }
   }
 
-  // {"fp32": 3.0e13, "bf16_tensor": ...}; fp32 follows from the clock when the file does not say.
+  // {"fp32": 3.0e13, "bf16_tensor": ...}; without fp32 in the file it follows from the clock.
   void read_rates(Gpu& gpu) const {
     const bool own_clock = find("core_clock_khz") || find("fp32_lanes_per_sm") || find("sm_count");
     if (own_clock || !find("based_on")) {

@@ -30,7 +30,7 @@ Gpu modern(const Profile& profile) {
   return gpu;
 }
 
-// A machine of which a lecture states a few limits. What it does not state does not limit.
+// A machine for which a lecture states a few limits. The others do not limit.
 Gpu lecture(std::string name, std::string title, std::string where) {
   Gpu gpu;
   gpu.name = std::move(name);

@@ -17,13 +17,12 @@ const std::vector<std::string>& builtin_names();
 std::vector<std::int64_t> builtin_values(const Dim3& thread, const Dim3& block_index,
                                          const Launch& launch, int warp_size = 32);
 
-/// The short names that lectures agree on: tx, ty, tz, bx, by, bz for the indices, row and col
-/// (also Row, Col, gy, gx, j, i) for the element of a two-dimensional grid with x along the
-/// columns.
+/// The short names common in lectures: tx, ty, tz, bx, by, bz for the indices, row and col (also
+/// Row, Col, gy, gx, j, i) for the element of a two-dimensional grid with x along the columns.
 const expression::Definitions& standard_definitions();
 
-/// `given` (name -> expression in text), and of the standard ones those that `given` does not
-/// define. Throws Error(usage) for a text that does not parse or the name of a built-in.
+/// `given` (name -> expression in text), and the standard definitions that `given` does not
+/// replace. Throws Error(usage) for a text that does not parse or the name of a built-in.
 expression::Definitions definitions_with(const std::map<std::string, std::string>& given);
 
 /// `expression` with definitions in place, its variables bound to slots of (built-ins, then
@@ -40,7 +39,7 @@ class BoundExpression {
 
  private:
   expression::Expression expression_;
-  std::vector<std::size_t> sources_;  // of each variable of the expression, in `values`
+  std::vector<std::size_t> sources_;  // of each variable of the expression, an index into `values`
 };
 
 }  // namespace tilescope::gpu

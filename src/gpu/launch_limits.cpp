@@ -16,7 +16,7 @@ bool is_empty(const Dim3& extent) {
   return extent.x == 0 || extent.y == 0 || extent.z == 0;
 }
 
-// The product of three 32-bit extents may need 96 bits; past 64 it only has to stay large.
+// The product of three 32-bit extents may need 96 bits; beyond 64 it only has to stay large.
 std::uint64_t threads_of(const Dim3& block) {
   std::uint64_t threads = 0;
   if (__builtin_mul_overflow(std::uint64_t{block.x} * block.y, block.z, &threads)) {

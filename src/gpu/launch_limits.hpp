@@ -1,4 +1,4 @@
-// Whether a launch can exist on a device, decided before anything runs.
+// Checks whether a launch can exist on a device, before anything runs.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tilescope::gpu {
 
-/// What a kernel itself takes, beside the launch's dynamic shared memory.
+/// The kernel's own needs, beside the launch's dynamic shared memory.
 struct KernelNeeds {
   std::size_t static_shared_bytes = 0;
   int max_threads_per_block = 0;  ///< 0: only the device's limit counts

@@ -24,7 +24,7 @@ void require_sensible(const BlockNeeds& needs) {
   if (needs.shared_bytes < 0) refuse("bytes of shared memory", needs.shared_bytes, "at least 0");
 }
 
-// Blocks by registers; sets what is allocated. `unlimited` when none are counted.
+// Blocks by registers; sets the allocated registers. `unlimited` if none are counted.
 int blocks_by_registers(const BlockNeeds& needs, const DeviceProperties& device,
                         const AllocationUnits& units, Occupancy& result) {
   if (needs.registers_per_thread == 0) return unlimited;
@@ -38,8 +38,7 @@ int blocks_by_registers(const BlockNeeds& needs, const DeviceProperties& device,
   const std::int64_t per_warp =
       round_up(needs.registers_per_thread * device.warp_size, units.register_unit);
   result.registers_per_block = per_warp * warps;
-  // The hardware's check of one block counts as if all parts of the register file got equally many
-  // warps.
+  // The hardware checks a single block as if all parts of the register file got equally many warps.
   if (per_warp * round_up(warps, units.sub_partitions) > device.registers_per_block) return 0;
   const std::int64_t warps_of_a_part = device.registers_per_sm / units.sub_partitions / per_warp;
   return static_cast<int>(warps_of_a_part * units.sub_partitions / warps);

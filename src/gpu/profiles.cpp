@@ -17,7 +17,7 @@
 namespace tilescope::gpu {
 namespace {
 
-/// What GPUs of one compute capability have in common.
+/// The common properties of GPUs of one compute capability.
 struct Architecture {
   int major, minor;
   int threads_per_sm, blocks_per_sm;
@@ -30,7 +30,7 @@ constexpr Architecture ada{8, 9, 1536, 24, 100 * KiB, 99 * KiB, KiB};
 constexpr Architecture hopper{9, 0, 2048, 32, 228 * KiB, 227 * KiB, KiB};
 constexpr Architecture blackwell{10, 0, 2048, 32, 228 * KiB, 227 * KiB, KiB};
 
-/// What differs between GPUs of one architecture.
+/// The properties that differ between GPUs of one architecture.
 struct Chip {
   std::string_view name;
   std::string_view full_name;

@@ -1,4 +1,4 @@
-// The GPUs that the emulator can stand in for, and that calculations can be made for without one.
+// The GPUs that the emulator can emulate, and for which calculations work without one.
 #pragma once
 
 #include <span>

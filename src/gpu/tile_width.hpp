@@ -1,4 +1,4 @@
-// Which tile width suits a device and a problem: the rule that the run-time tile choice calls.
+// The tile width that suits a device and a problem: the rule of the run-time tile choice.
 #pragma once
 
 #include <cstddef>

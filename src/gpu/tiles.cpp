@@ -15,13 +15,14 @@ std::int64_t divide_up(std::int64_t value, std::int64_t by) {
 
 // An estimate of the cycles that the kernel takes on the busiest SM, good enough to order tiles.
 //
-// The pipe that serves loads and stores is what a tile kernel waits for, one wavefront a cycle. In
-// a phase every warp makes, for each of the `depth` steps, thread_columns reads of B's tile, and
-// thread_rows / 4 reads of A's (the compiler reads four steps at once, 128 bits wide, which takes
-// two wavefronts, one for each half-warp: shared_banks.hpp), and it moves its share of both tiles
-// from global to shared memory, two accesses an element. Arithmetic needs depth * thread_rows *
-// thread_columns FMAs on the FP32 units. A phase cannot be shorter than the way to memory and back,
-// which other blocks on the SM hide.
+// A tile kernel waits for the pipe that serves loads and stores, one wavefront a cycle. In a phase
+// every warp makes, for each of the `depth` steps, thread_columns reads of B's tile, and
+// thread_rows
+// 4 reads of A's (the compiler reads four steps at once, 128 bits wide, which takes two wavefronts,
+// one for each half-warp: shared_banks.hpp), and it moves its share of both tiles from global to
+// shared memory, two accesses an element. Arithmetic needs depth * thread_rows * thread_columns
+// FMAs on the FP32 units. A phase cannot be shorter than the way to memory and back, which other
+// blocks on the SM hide.
 double estimate_cycles(const TilePlan& plan, const DeviceProperties& device) {
   constexpr double memory_latency = 600.0;  // DRAM, and the two barriers around it
   const TileShape& t = plan.tile;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t most_evaluations = std::uint64_t{1} << 28U;
 constexpr std::uint64_t most_threads_per_block = 1024;
 
-// One warp's evaluation: how many of its threads said yes.
+// Records one warp's evaluation, true in `yes` of its threads.
 void record(DivergenceCount& count, std::uint64_t yes, std::uint64_t threads, bool& diverged) {
   ++count.evaluations;
   if (yes == 0) {
@@ -136,7 +136,7 @@ DivergenceCount count_divergence(const std::string& condition, const Launch& lau
       expression::Expression::parse(condition).substitute(definitions_with(definitions)),
       {loop.variable.empty() ? std::string("(no loop)") : loop.variable});
 
-  // Blocks that the condition cannot tell apart are counted once.
+  // Blocks with equal values of the condition's variables are counted once.
   const auto extent = [&](const char* name, std::uint32_t size) {
     return bound.uses(name) ? size : 1;
   };
@@ -213,7 +213,7 @@ TileLoadDivergence tile_load_divergence(Operand operand, std::int64_t m, std::in
   const auto tiles = [width](std::int64_t extent) { return (extent + width - 1) / width; };
   const bool is_a = operand == Operand::a;
   // Along `own` the block's position decides, along k the phase; blocks in the third direction are
-  // alike.
+  // equal.
   const std::int64_t own = is_a ? m : n;
   const std::int64_t alike = is_a ? tiles(n) : tiles(m);
   if (double(threads) * double(tiles(k)) * 2.0 > double(most_evaluations)) {

@@ -22,7 +22,7 @@ struct Boolean {
   std::uint8_t value;
 };
 
-/// Calls `function` with a value of the C++ type that stands for `type`.
+/// Calls `function` with a value of the C++ type for `type`.
 template <typename Function>
 auto with_type(DataType type, Function&& function) {
   switch (type) {
@@ -137,7 +137,7 @@ std::string element_text(DataType type, const std::byte* element) {
     using T = decltype(value);
     std::memcpy(&value, element, sizeof(T));
     if constexpr (std::is_integral_v<T>) {
-      return fmt::format("{}", +value);  // + lest 8 bits become a character
+      return fmt::format("{}", +value);  // + so that 8 bits do not print as a character
     } else {
       return fmt::format("{:.6g}", number(value));
     }

@@ -1,4 +1,4 @@
-// The elements of arrays in a launch: made, and looked at.
+// The elements of arrays in a launch: their initial values, and their text.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace tilescope::inspect {
 
-/// How many elements `fill_elements` makes from one random state: pieces begin at multiples of it.
+/// The number of elements that `fill_elements` makes from one random state: pieces begin at
+/// multiples of it.
 inline constexpr std::uint64_t values_per_piece = 1 << 16;
 
 /// Writes elements `first`, `first + 1`, ... of the array that `argument` describes; `first` is a

@@ -31,7 +31,7 @@ void for_each_access(std::vector<Finding>& findings, Function&& function) {
   }
 }
 
-/// Runs, and gathers what each launch showed.
+/// Runs the target and collects the findings of each launch.
 void find_defects(inspect::EmulatedRun& run, const Target& target, CheckResult& result) {
   observe::CheckObserver checker;
   run.launch({&checker}, [&] {
@@ -48,7 +48,7 @@ void find_defects(inspect::EmulatedRun& run, const Target& target, CheckResult& 
     });
   }
   if (std::holds_alternative<LadderRung>(target)) {
-    // Rungs write nothing where there is nothing to write: a list of one element backwards.
+    // Rungs write nothing if there is nothing to write: a reversed list of one element.
     std::erase_if(result.findings, [](const Finding& finding) {
       return finding.kind == FindingKind::wrote_nothing;
     });

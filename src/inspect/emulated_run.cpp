@@ -21,7 +21,7 @@ Ending ending_of(emulator::LaunchEnd end) {
   return Ending::interrupted;
 }
 
-/// The first launch that did not end well speaks for the run.
+/// The first launch that did not complete determines the run's ending.
 void add_launch(RunSummary& run, const emulator::LaunchSummary& launch) {
   ++run.launches;
   run.blocks += launch.blocks_run;

@@ -1,4 +1,4 @@
-// A target on the emulated device, as check() and explain() look at it.
+// A target on the emulated device, for check() and explain().
 #pragma once
 
 #include <functional>
@@ -16,17 +16,17 @@ namespace tilescope::inspect {
 
 class EmulatedRun {
  public:
-  /// Opens the target and says in `result` what it is; `options` and `result` must outlive this.
+  /// Opens the target and describes it in `result`; `options` and `result` must outlive this.
   EmulatedRun(const Target& target, const LaunchDescription& launch, const InspectOptions& options,
               Inspection& result);
 
   /// Throws Error(usage) when the launch breaks a limit of the device.
   void require_launchable() const { subject_->require_launchable(); }
-  /// Launches, with the observers, and adds up in `result` what ran; `after_launch` is called after
+  /// Launches with the observers and adds the run's amounts to `result`; calls `after_launch` after
   /// each launch. Launches are tolerant, so that defects do not end the run.
   void launch(std::vector<emulator::Observer*> observers,
               const std::function<void()>& after_launch);
-  /// Leaves in `result` the sources that `files` names.
+  /// Stores the sources named in `files` in `result`.
   void keep_sources(const std::set<std::string>& files);
 
  private:
@@ -36,7 +36,7 @@ class EmulatedRun {
   std::unique_ptr<Subject> subject_;
 };
 
-/// The options of the device for a run of which `result` tells.
+/// The device's options for a run that `result` describes.
 device::EmulationOptions emulation_options(const InspectOptions& options, Inspection& result);
 
 }  // namespace tilescope::inspect

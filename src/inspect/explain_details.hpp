@@ -1,4 +1,4 @@
-// What explain() keeps beside its counts, for advice and drawings.
+// The details that explain() keeps beside its counts, for advice and drawings.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,9 @@ struct ExplainDetails {
     std::vector<observe::LaneSample> samples;  ///< by instruction
   };
   std::vector<OfLaunch> launches;  ///< as ExplainResult::launches
-  observe::PhaseTrace phases;      ///< of the first launch; empty unless it was asked for
+  observe::PhaseTrace phases;      ///< of the first launch; empty unless requested
 
-  /// Those of all launches, one after the other.
+  /// The samples of all launches, in order.
   std::vector<observe::LaneSample> samples() const {
     std::vector<observe::LaneSample> all;
     for (const OfLaunch& of : launches) all.insert(all.end(), of.samples.begin(), of.samples.end());

@@ -18,8 +18,8 @@
 namespace tilescope::inspect {
 namespace {
 
-// NVRTC 13 makes code for 7.5 and later. For older GPUs and textbook machines the registers of the
-// oldest that it knows are the nearest there is.
+// NVRTC 13 compiles for 7.5 and later. For older GPUs and textbook machines it counts registers for
+// the oldest that it knows.
 constexpr int oldest_compiled = 75;
 
 std::string architecture_for(const gpu::Gpu& gpu, std::string& note) {
@@ -104,8 +104,8 @@ KernelNeedsFound of_file(const KernelQuestion& question, const gpu::Gpu& gpu) {
   return found;
 }
 
-// The step that is meant: the only one, the one that is named, or else the first that is of the
-// variant's own source; others prepare operands or add up parts.
+// The step in question: the only one, the named one, or else the first from the variant's own
+// source; others prepare operands or add up parts.
 const operations::Step& choose(const operations::Plan& plan, std::string_view source,
                                const KernelQuestion& question, std::string& note) {
   const operations::Step* chosen = nullptr;

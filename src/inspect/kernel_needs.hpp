@@ -1,4 +1,4 @@
-// What a kernel takes of an SM: compiled for a GPU, without running.
+// The resources of an SM that a kernel needs: compiled for a GPU, without running.
 #pragma once
 
 #include <optional>
@@ -14,17 +14,17 @@ namespace tilescope::inspect {
 
 struct KernelQuestion {
   std::string what;    ///< "matmul/tiled_16", or a .cu file
-  std::string kernel;  ///< of a file with several; may be an instantiation, "name<16>"
+  std::string kernel;  ///< in a file with several; may be an instantiation, "name<16>"
   std::vector<std::string> defines;  ///< NAME=VALUE
-  std::int64_t threads = 0;          ///< of a file; 0: not given
+  std::int64_t threads = 0;          ///< for a file; 0: not given
   std::int64_t dynamic_shared_bytes = 0;
-  ProblemOptions problem;  ///< of an operation
+  ProblemOptions problem;  ///< for an operation
 };
 
 struct KernelNeedsFound {
   gpu::BlockNeeds needs;
   std::string kernel;  ///< its name
-  std::string note;    ///< what the reader should know; may be empty
+  std::string note;    ///< a remark for the reader; may be empty
 };
 
 /// Throws Error(usage) for an unknown operation, variant or kernel, Error(bad_input) for code that

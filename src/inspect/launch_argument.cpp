@@ -15,7 +15,7 @@ constexpr std::string_view forms =
     "write TYPE:VALUE (i32:256, f32:2.5) or TYPE[COUNT]=INIT (f32[1024]=iota), INIT being zeros, "
     "ones, iota, random[:SEED], uninitialised, a number or @FILE.npy";
 
-/// Carries the whole argument into every message.
+/// Puts the whole argument into every message.
 class ArgumentParser {
  public:
   explicit ArgumentParser(std::string_view text) : text_(text) { argument_.text = text; }
@@ -71,7 +71,7 @@ class ArgumentParser {
 
   void scalar(std::string_view values) {
     if (values.find('>') != std::string_view::npos) refuse("only an array can be saved with >FILE");
-    constexpr std::size_t most_elements = 16;  // what a double4 or a 4 x 4 struct needs
+    constexpr std::size_t most_elements = 16;  // enough for a double4 or a 4 x 4 struct
     const std::vector<std::string_view> pieces = split(values, ',');
     if (pieces.size() > most_elements) refuse("at most 16 values make one parameter");
     for (const std::string_view piece : pieces) {

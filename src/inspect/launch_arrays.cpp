@@ -32,7 +32,7 @@ std::string kind_text(const KernelParameter& parameter) {
   return fmt::format("{} bytes", parameter.bytes);
 }
 
-/// The argument as messages quote it.
+/// The argument in the form that messages quote.
 std::string text_of(const LaunchArgument& argument) {
   if (!argument.text.empty()) return printable(argument.text, 120);
   const std::string_view type = short_name_of(argument.type);
@@ -43,7 +43,7 @@ std::string text_of(const LaunchArgument& argument) {
   return fmt::format("{}:{}", type, element_text(argument.type, argument.value.data()));
 }
 
-/// For arguments that no parser has seen: that the members of an array agree.
+/// Checks arguments that no parser has seen: the members of an array must agree.
 void require_consistent(const LaunchArgument& argument) {
   const auto refuse = [&](std::string_view why) {
     throw Error(ErrorKind::usage, fmt::format("--arg {}: {}", text_of(argument), why));

@@ -1,4 +1,4 @@
-// The arguments of a launch on a device: arrays allocated and filled, values packed, results shown
+// The arguments of a launch on a device: arrays allocated and filled, values packed, results read
 // and saved.
 #pragma once
 
@@ -16,9 +16,9 @@ namespace tilescope::inspect {
 class LaunchArrays {
  public:
   /// Checks the arguments against the kernel's parameters (how many, of how many bytes, numbers or
-  /// addresses), opens files to be read and creates those to be written, allocates and fills.
-  /// `names` are the parameters' names where they are known; an argument's own name goes first.
-  /// Errors: usage naming the argument and the parameter; bad_input for files.
+  /// addresses), opens input files and creates output files, allocates and fills. `names` are the
+  /// parameters' names if known; an argument's own name goes first. Errors: usage, naming the
+  /// argument and the parameter; bad_input for files.
   LaunchArrays(Device& device, const Kernel& kernel, const LaunchDescription& description,
                const std::vector<std::string>& names);
   ~LaunchArrays();
@@ -27,7 +27,7 @@ class LaunchArrays {
 
   /// Reads every array back; at most `most_elements` of each are kept. Nothing is saved yet.
   std::vector<RunArray> read_back(std::uint64_t most_elements) const;
-  /// Writes the files that were asked for and tells `arrays`.
+  /// Writes the requested files and records them in `arrays`.
   void save(std::vector<RunArray>& arrays);
 
  private:

@@ -22,7 +22,7 @@ struct Type {
   std::size_t bytes, components;
 };
 
-/// CUDA's names of types by the names of --arg, by their telling word.
+/// CUDA's names of types by the names of --arg, by their decisive word.
 std::optional<Type> type_named(std::string_view word) {
   static const std::map<std::string_view, Type> types = {
       {"bool", {"bool", 1, 1}},    {"char", {"i8", 1, 1}},      {"short", {"i16", 2, 1}},
@@ -44,7 +44,7 @@ struct Parameter {
   bool pointer = false, constant = false;
 };
 
-/// One of "const float* x, int n" as words; `instance` is asked for a template's type.
+/// Parses one of "const float* x, int n" as words; calls `instance` for a template's type.
 Parameter parameter_of(std::string_view text, const std::vector<std::string_view>& instance) {
   Parameter parameter;
   bool is_unsigned = false;
@@ -53,7 +53,7 @@ Parameter parameter_of(std::string_view text, const std::vector<std::string_view
     if (token == "*" || token == "[") parameter.pointer = true;
     if (token == "const" && !parameter.pointer) parameter.constant = true;
     if (token == "unsigned") is_unsigned = true;
-    if (parameter.pointer) continue;  // a name may be that of a type
+    if (parameter.pointer) continue;  // the word may be a type's name
     // long int is long, unsigned alone is unsigned int
     const std::optional<Type> type = type_named(token);
     if (type && (!parameter.type || token != "int")) parameter.type = type;
@@ -73,7 +73,7 @@ Parameter parameter_of(std::string_view text, const std::vector<std::string_view
   return parameter;
 }
 
-/// The parameter list at its commas.
+/// The parameter list, split at its commas.
 std::vector<std::string_view> parameters_in(std::string_view signature) {
   std::vector<std::string_view> parameters;
   int depth = 0;
@@ -113,7 +113,7 @@ LaunchArgument argument_for(const Parameter& parameter, const LaunchSite::Argume
                             std::uint64_t threads) {
   try {
     return parse_argument(argument_text(parameter, known, threads));
-  } catch (const Error&) {  // what the source says does not fit the type
+  } catch (const Error&) {  // the source's value does not fit the type
     return parse_argument(argument_text(parameter, {}, 1));
   }
 }

@@ -1,4 +1,4 @@
-// A launch that would do, for whoever left something out of theirs.
+// A launch that would work, for an incomplete one.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace tilescope::inspect {
 
-/// What is `given` stays; the rest comes from a <<<...>>> launch in `source` or is plausible.
+/// Keeps the parts of `given`; the rest comes from a <<<...>>> launch in `source` or is plausible.
 LaunchDescription suggested_launch(std::string_view source,
                                    const compile::KernelDeclaration& kernel,
                                    const LaunchDescription& given);
 
-/// How `kernel`, a template, is launched in `source`; "NAME<16>" where it is not.
+/// The instance of `kernel`, a template, in `source`; "NAME<16>" if there is none.
 std::string template_instance(std::string_view source, const compile::KernelDeclaration& kernel);
 
 }  // namespace tilescope::inspect

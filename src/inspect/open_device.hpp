@@ -1,4 +1,4 @@
-// The device that a target is looked at on.
+// The device for a target.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace tilescope::inspect {
 
-/// The emulated device that `specification` means; "auto" is the default one. Throws Error(usage)
-/// for any other device.
+/// The emulated device named by `specification`; "auto" is the default one. Throws Error(usage) for
+/// any other device.
 std::shared_ptr<device::EmulatedDevice> open_emulated(const std::string& specification);
 
 /// A device that runs kernels: "auto" is a GPU if there is one, else the emulated one.

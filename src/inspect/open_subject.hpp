@@ -1,4 +1,4 @@
-// From what a caller wants to look at to what can be launched.
+// From a target to a subject that can be launched.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace tilescope::inspect {
 
-/// Makes everything ready; nothing runs yet. Errors as check().
+/// Prepares everything; nothing runs yet. Errors as check().
 std::unique_ptr<Subject> open_subject(const Target& target, const LaunchDescription& launch,
                                       Device& device);
 

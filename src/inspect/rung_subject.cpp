@@ -21,7 +21,7 @@ bool is_of_matrices(std::string_view operation) {
   return std::find(takes.begin(), takes.end(), "--rows") != takes.end();
 }
 
-/// As much as one block of threads can do.
+/// As much work as one block of threads can do.
 ProblemOptions one_block_size(std::string_view operation, ProblemOptions options) {
   constexpr std::int64_t matrix_extent = 32, list_elements = 1024;
   options.size = is_of_matrices(operation) ? matrix_extent : list_elements;
@@ -39,8 +39,8 @@ ProblemOptions emulated_size(std::string_view operation, ProblemOptions options)
 
 namespace {
 
-/// The variant that a user calls `name`. One that comes in widths and is named without gets `tile`,
-/// or where that is 0 a width of 16, else its widest.
+/// The full name of the variant that a user calls `name`. A variant with several widths and a name
+/// without one gets `tile`, or if that is 0 a width of 16, else its widest.
 std::string chosen_variant(const operations::Operation& operation, const std::string& name,
                            int tile) {
   if (tile != 0) return operation.variant_name(fmt::format("{}_{}", name, tile));
@@ -67,7 +67,7 @@ operations::VariantInfo variant_info(const operations::Operation& operation,
                                             operation.name(), name));
 }
 
-/// Why the variant cannot run, by its own rules or by the device's limits on launches.
+/// The reason why the variant cannot run, by its own rules or by the device's limits on launches.
 std::optional<std::string> refusal(const operations::Operation& operation,
                                    const operations::VariantInfo& variant, const Device& device) {
   if (auto why = operation.refusal(variant, device)) return why;

@@ -1,4 +1,4 @@
-// A rung of a ladder under the glass.
+// A rung of a ladder as a subject.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace tilescope::inspect {
 class RungSubject : public Subject {
  public:
   /// Errors as make_operation; usage for a name that is not OPERATION/VARIANT, a variant that is
-  /// no kernel of Tilescope, and a problem that it cannot run.
+  /// not a Tilescope kernel, and a problem that it cannot run.
   RungSubject(const LadderRung& rung, Device& device);
 
   void launch() override { prepared_->run(0); }
@@ -24,7 +24,7 @@ class RungSubject : public Subject {
   std::unique_ptr<operations::Prepared> prepared_;
 };
 
-/// The options with a size that is emulated in no time, where none was given.
+/// The options with a size that is emulated in a moment, unless one was given.
 ProblemOptions emulated_size(std::string_view operation, ProblemOptions options);
 
 }  // namespace tilescope::inspect

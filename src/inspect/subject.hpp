@@ -17,7 +17,7 @@ class Subject {
 
   std::string title;                ///< as Inspection::target
   std::vector<std::string> notes;   ///< as Inspection::notes
-  std::vector<SourceText> sources;  ///< by the names that line tables give them
+  std::vector<SourceText> sources;  ///< by their names in line tables
 };
 
 }  // namespace tilescope::inspect

@@ -27,7 +27,7 @@ std::string names_of(const std::vector<KernelDeclaration>& kernels) {
   return printable(list, 300);
 }
 
-/// The kernel to compile, as the compiler is to be asked for it.
+/// The kernel to compile, in the form that the compiler takes.
 std::string chosen_kernel(const std::string& wanted, const std::vector<KernelDeclaration>& kernels,
                           const SourceText& source) {
   if (wanted.empty()) {
@@ -45,7 +45,7 @@ std::string chosen_kernel(const std::string& wanted, const std::vector<KernelDec
   }
   const KernelDeclaration* found =
       wanted.empty() ? &kernels.front() : compile::find_kernel(kernels, wanted);
-  if (found == nullptr) return wanted;  // a macro may have made it: the compiler decides
+  if (found == nullptr) return wanted;  // a macro may define it: the compiler decides
   if (found->is_template && wanted.find('<') == std::string::npos) {
     throw Error(ErrorKind::usage,
                 fmt::format("kernel {} is a template; name an instance, such as --kernel '{}'",
@@ -53,15 +53,15 @@ std::string chosen_kernel(const std::string& wanted, const std::vector<KernelDec
   }
   const std::size_t arguments = wanted.find_first_of("<(");
   if (arguments == std::string::npos) return found->name;
-  // One of several of a name: the compiler is given a cast to the type that is meant.
+  // One of several overloads: the compiler gets a cast to the right type.
   if (wanted[arguments] == '(') {
     return fmt::format("(void(*){})({})", wanted.substr(arguments), found->name);
   }
   return found->name + wanted.substr(arguments);
 }
 
-/// What to say instead of the compiler's words about a name that it was asked for, not about the
-/// source; empty where they are about the source.
+/// The message for a compiler error about the requested name, not about the source; empty if the
+/// error is about the source.
 std::string name_error(std::string_view log, const std::string& wanted,
                        const KernelDeclaration* declaration) {
   if (log.find("cannot determine which instance of overloaded function") != log.npos &&
@@ -83,7 +83,7 @@ std::string name_error(std::string_view log, const std::string& wanted,
   return fmt::format("--kernel {}: {}", printable(wanted, 80), text.substr(0, text.find('\n')));
 }
 
-/// Text of a program, not some other file under its name.
+/// Requires the text of a program, not of some other file.
 void require_text(const SourceText& source) {
   const std::size_t zero = source.text.find('\0');
   if (zero == source.text.npos) return;
@@ -91,7 +91,7 @@ void require_text(const SourceText& source) {
               fmt::format("{} is not text: byte {} is zero", quoted(source.name), zero));
 }
 
-/// For compiler errors about functions that were taken for host code.
+/// The note for compiler errors about functions that were taken for host code.
 std::string host_call_note(std::string_view log, const std::vector<std::string>& left_out) {
   for (const std::string& name : left_out) {
     if (log.find(fmt::format("identifier \"{}\" is undefined", name)) == log.npos) continue;
@@ -103,14 +103,14 @@ std::string host_call_note(std::string_view log, const std::vector<std::string>&
   return {};
 }
 
-/// What is missing in the description; empty: nothing.
+/// The missing part of the description; empty: nothing.
 std::string missing_extents(const LaunchDescription& description) {
   if (description.grid && description.block) return {};
   return fmt::format("--{} is missing: how many {}", description.grid ? "block" : "grid",
                      description.grid ? "threads a block has" : "blocks to launch");
 }
 
-/// Throws what went wrong with the launch, with one that would do if the kernel is known.
+/// Throws the defect of the launch, with a launch that would work if the kernel is known.
 [[noreturn]] void refuse_launch(const std::string& why, const SourceText& source,
                                 const KernelDeclaration* kernel,
                                 const LaunchDescription& description) {
@@ -120,8 +120,8 @@ std::string missing_extents(const LaunchDescription& description) {
       suggested_launch(source.text, *kernel, description));
 }
 
-/// Loads a kernel of CUDA C++. An error about the name that was asked for says so instead of what
-/// the compiler makes of it.
+/// Loads a kernel of CUDA C++. An error about the requested name has a message of its own instead
+/// of the compiler's.
 Kernel load_kernel(Device& device, const KernelRequest& request, const std::string& wanted,
                    const std::vector<KernelDeclaration>& kernels,
                    const KernelDeclaration* declaration, const compile::UserSource& host_code) {
@@ -168,7 +168,7 @@ UserKernel::UserKernel(Device& device, const SourceText& source,
     refuse_launch(missing, source, declaration, description);
   }
   if (is_cuda) {
-    // As compilers do, headers are looked for beside the file first.
+    // As in compilers, headers are looked for beside the file first.
     const std::filesystem::path folder = std::filesystem::path(source.name).parent_path();
     request.include_directories.insert(request.include_directories.begin(),
                                        folder.empty() ? "." : folder.string());

@@ -14,10 +14,10 @@ namespace tilescope::inspect {
 
 class UserKernel : public Subject {
  public:
-  /// Compiles `source`, finds the kernel, allocates and fills its arrays.
-  /// Errors: bad_input with the compiler's own words for code that does not compile; usage for a
-  /// kernel that is not there or ambiguous (with a list of those that are); LaunchError for a grid,
-  /// a block or arguments that are missing or do not fit, where the source says what would.
+  /// Compiles `source`, finds the kernel, allocates and fills its arrays. Errors: bad_input with
+  /// the compiler's own words for code that does not compile; usage for an unknown or ambiguous
+  /// kernel (with a list of the kernels); LaunchError for a grid, a block or arguments that are
+  /// missing or do not fit, with a suggestion from the source.
   UserKernel(Device& device, const SourceText& source, const LaunchDescription& description);
 
   void launch() override;
@@ -26,7 +26,7 @@ class UserKernel : public Subject {
   const Kernel& kernel() const { return kernel_; }
   const Launch& configuration() const { return launch_; }
   LaunchArrays& arrays() { return *arrays_; }
-  /// Of the last launch: milliseconds between two events around it.
+  /// Milliseconds between two events around the last launch.
   double elapsed_ms() const { return elapsed_ms_; }
 
  private:

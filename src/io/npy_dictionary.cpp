@@ -1,5 +1,5 @@
 // A reader of the one kind of Python literal that a .npy header holds. It has no recursion and no
-// expressions: whatever is not a plain dictionary of three known keys is refused where it stands.
+// expressions: anything but a plain dictionary of three known keys is refused at its place.
 #include <fmt/format.h>
 
 #include <limits>
@@ -155,7 +155,7 @@ class DictionaryReader {
   }
 
   void once(bool present, std::string_view key) const {
-    if (present) refuse(fmt::format("the key '{}' stands there twice", key));
+    if (present) refuse(fmt::format("the key '{}' occurs twice", key));
   }
 
   [[noreturn]] void missing(const char* key) const {

@@ -107,7 +107,7 @@ NpyLayout read_npy_layout(const FileDescriptor& file, const std::string& path,
   for (std::size_t i = 0; i < length_bytes; ++i) length |= byte(8 + i) << (8 * i);
   if (length > file_size - text_begin) truncated(text_begin + length);
   if (length > longest_header) {
-    refuse(path, fmt::format("the .npy header claims {} bytes, and at most {} are taken",
+    refuse(path, fmt::format("the .npy header claims {} bytes, and at most {} are accepted",
                              format_count(length), format_count(longest_header)));
   }
   const std::string text = read_text(file, path, text_begin, length);

@@ -30,12 +30,12 @@ NpyHeader parse_npy_dictionary(std::string_view text, const std::string& path);
 /// spaces to a multiple of 64 bytes.
 std::string npy_front(const NpyHeader& header);
 
-/// Whether elements times the size of one fit in 63 bits, also those of every part: extents of 0
-/// do not count, as in NumPy.
+/// Whether the number of elements times the size of one fits in 63 bits, for every part of the
+/// shape too: extents of 0 do not count, as in NumPy.
 bool bytes_fit(const NpyHeader& header);
 
-/// What a file that begins with `front` looks like, for a message: "a PNG picture"; and what to do
-/// about it. Empty when unknown.
+/// A description of a file that begins with `front`, for a message: "a PNG picture", and what to do
+/// about it. Empty if unknown.
 std::string recognise(std::string_view front);
 
 }  // namespace tilescope::io

@@ -39,7 +39,7 @@ std::optional<DataType> find(std::string_view code) {
   return {};
 }
 
-// What a type that we do not take is, and how to get one that we do.
+// Describes an unsupported type, and how to convert it to a supported one.
 std::string describe(std::string_view descr) {
   const char kind = descr.size() > 1 ? descr[1] : '\0';
   switch (kind) {

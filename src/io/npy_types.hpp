@@ -1,4 +1,4 @@
-// NumPy's names of element types ("descr" in a header) and ours.
+// NumPy's names of element types ("descr" in a header) and DataType.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tilescope::io {
 
-/// The type that `descr`, such as "<f4", names. Throws Error(bad_input), with `path` in front and
+/// The type named by `descr`, such as "<f4". Throws Error(bad_input), with `path` in front and
 /// advice, for big-endian, object, text, date, complex and any other type.
 DataType type_of_descr(std::string_view descr, const std::string& path);
 

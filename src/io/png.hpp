@@ -9,7 +9,8 @@
 
 namespace tilescope::io {
 
-/// Rows from top to bottom, pixels from left to right, the samples of a pixel side by side.
+/// A picture: rows from top to bottom, pixels from left to right, the samples of a pixel side by
+/// side.
 struct Picture {
   std::uint32_t width = 0, height = 0;  ///< pixels
   std::uint32_t channels = 1;           ///< 1: grey, 3: red, green, blue

@@ -45,14 +45,14 @@ class PngReader : PngSession {
     const auto calls = [this] {
       png_set_read_fn(png_, static_cast<PngSession*>(this), give_bytes);
       png_set_chunk_malloc_max(png_, 8u << 20);  // texts and profiles, of which none is used
-      png_set_user_limits(png_, 0x7fffffffu, 0x7fffffffu);  // judged below, in our own words
+      png_set_user_limits(png_, 0x7fffffffu, 0x7fffffffu);  // judged below, with clearer messages
       png_read_info(png_, info_);
     };
     if (!guarded(calls)) refuse_damaged();
     width_ = png_get_image_width(png_, info_);
     height_ = png_get_image_height(png_, info_);
     if (png_get_bit_depth(png_, info_) == 16) {
-      refuse("it has 16 bits a sample, and 8 are taken; convert it to 8 bits");
+      refuse("it has 16 bits a sample; expected 8; convert it to 8 bits");
     }
     require_reasonable_size();
     const auto transform = [this] {
@@ -64,15 +64,15 @@ class PngReader : PngSession {
     channels_ = png_get_channels(png_, info_);
   }
 
-  // Before libpng allocates anything that depends on the size.
+  // Runs before libpng allocates anything that depends on the size.
   void require_reasonable_size() const {
     const std::uint64_t pixels = std::uint64_t{width_} * height_;
     if (pixels > most_pixels) {
-      refuse(fmt::format("{} x {} pixels are more than the {} that are taken; scale it down",
+      refuse(fmt::format("{} x {} pixels are more than the {} that are accepted; scale it down",
                          width_, height_, format_count(most_pixels)));
     }
-    // Deflate packs at most 1,032 bytes into one, and a pixel may have as little as one bit: a
-    // tiny file cannot make us allocate a huge picture.
+    // Deflate packs at most 1,032 bytes into one, and a pixel may have as little as one bit: a tiny
+    // file cannot force a huge allocation.
     constexpr std::uint64_t densest = 1032 * 8;
     if (pixels > (file_.bytes().size() + 1) * densest) {
       refuse(fmt::format("it claims {} x {} pixels, more than {} bytes can hold; copy it again",
@@ -101,7 +101,7 @@ class PngReader : PngSession {
         if (samples_[i + kept] != 0xff) {
           const std::size_t pixel = i / channels_;
           refuse(
-              fmt::format("pixel ({}, {}) is transparent, and only opaque pictures are taken; "
+              fmt::format("pixel ({}, {}) is transparent, and only opaque pictures are accepted; "
                           "flatten it onto a background",
                           pixel % width_, pixel / width_));
         }

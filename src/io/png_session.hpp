@@ -1,5 +1,5 @@
-// What reading and writing through libpng share. libpng reports an error by a jump out of its C
-// code; `guarded` is the only place that such a jump arrives at.
+// The common part of reading and writing through libpng. libpng reports an error by a jump out of
+// its C code; only `guarded` receives such a jump.
 #pragma once
 
 #include <png.h>
@@ -19,8 +19,8 @@ class PngSession {
   PngSession() = default;
   ~PngSession() = default;
 
-  /// Runs `calls`; false when libpng gave up, with the reason in `message()`. The jump skips
-  /// destructors, so `calls` and what it calls through libpng own nothing at that moment.
+  /// Runs `calls`; false if libpng gave up, with the reason in `message()`. The jump skips
+  /// destructors, so `calls` and its callbacks from libpng own nothing at that moment.
   template <typename Calls>
   bool guarded(const Calls& calls) {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;

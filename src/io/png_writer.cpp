@@ -46,7 +46,7 @@ class PngWriter : PngSession {
   }
 
  private:
-  // An exception must not pass through libpng's C code: it is kept, and thrown on the other side.
+  // An exception must not pass through libpng's C code: it is stored, and thrown after the call.
   static void take_bytes(png_structp png, png_bytep bytes, std::size_t count) {
     auto& self = static_cast<PngWriter&>(*static_cast<PngSession*>(png_get_io_ptr(png)));
     if (!self.append({reinterpret_cast<const std::byte*>(bytes), count})) {

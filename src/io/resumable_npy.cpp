@@ -32,7 +32,7 @@ bool is_still_named(const FileDescriptor& file, const std::string& path) {
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
-// Names that begin with a dot are seldom seen: what is in the way is named.
+// Names the file in the way, since names that begin with a dot are easily overlooked.
 std::string open_failure(int code, const std::string& path, const std::string& folder) {
   std::error_code failed;
   if (!std::filesystem::exists(path, failed)) return explain_write_failure(code, folder);
@@ -97,7 +97,7 @@ void ResumableNpy::open_journal() {
                   fmt::format("{} is being written by another process; wait for it",
                               tilescope::quoted(path_)));
     }
-    // A process that finished in between has removed what was opened: its journal, not ours.
+    // A process that finished in between has removed the opened journal, which was its own.
   } while (!is_still_named(journal_, journal_path_));
 }
 
@@ -118,7 +118,7 @@ void ResumableNpy::open_partial(std::size_t size) {
 }
 
 void ResumableNpy::begin_journal(const std::string& head) {
-  // What an older attempt left is of unknown origin.
+  // A file that an older attempt left is of unknown origin.
   unlink(partial_path_.c_str());
   if (ftruncate(journal_.get(), 0) != 0) fail(explain_write_failure(errno, folder_));
   journal_bytes_ = 0;

@@ -1,5 +1,5 @@
 // A .npy file that is written in tiles and survives being killed: a partial file and a journal
-// beside the target, which becomes the target when all tiles are there.
+// beside the target. The partial file becomes the target when it is complete.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,15 @@
 namespace tilescope::io {
 
 /// The journal lists the tiles that are complete on disk. A line is added only after the tile's
-/// bytes are; a line without its end does not count. `purpose` says what is being computed (inputs,
-/// their states, shape, tiles): a journal of another purpose is refused. One process at a time.
+/// bytes are on disk; a line without its end does not count. `purpose` describes the computation
+/// (inputs, their states, shape, tiles): a journal with another purpose is refused. One process at
+/// a time.
 class ResumableNpy {
  public:
-  /// Continues `path`'s partial file if there is one, else begins it and reserves its space; where
-  /// that fails, nothing is left. It has the permissions of the file that it will replace. Errors:
-  /// bad_input as OutputFile; usage for a journal of another purpose or in use by another process.
+  /// Continues `path`'s partial file if there is one, else begins it and reserves its space; a
+  /// failure leaves nothing. It has the permissions of the file that it will replace. Errors:
+  /// bad_input as OutputFile; usage for a journal with another purpose or in use by another
+  /// process.
   ResumableNpy(const std::string& path, const NpyHeader& header, const std::string& purpose,
                std::int64_t tiles);
   ~ResumableNpy();
@@ -34,10 +36,10 @@ class ResumableNpy {
   MatrixView matrix();
   bool is_done(std::int64_t tile) const { return done_.at(static_cast<std::size_t>(tile)); }
   std::int64_t done_count() const { return done_count_; }
-  /// The tile's elements are in matrix(). About twice a second what is marked goes to disk, and
-  /// then into the journal: a process that is killed loses at most that much work.
+  /// Marks the tile's elements in matrix() as complete. About twice a second marked tiles go to
+  /// disk and then into the journal: a killed process loses at most that much work.
   void mark_done(std::int64_t tile);
-  /// Brings what is marked to disk and into the journal now.
+  /// Writes marked tiles to disk and into the journal now.
   void flush();
   /// Gives the file its name and removes the journal. Throws Error(usage) if a tile is missing.
   void commit();

@@ -1,4 +1,4 @@
-// What a run of a rung adds up to on an emulated device, where there is no time to take.
+// The counts of a rung's run on an emulated device, which has no times.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class LaunchCounter {
   LaunchCounter(const LaunchCounter&) = delete;
   LaunchCounter& operator=(const LaunchCounter&) = delete;
 
-  /// The launches so far, added up; nothing where none was counted.
+  /// The sum of the launches so far; nothing if none was counted.
   const std::optional<Counts>& result() const { return counts_; }
 
  private:

@@ -12,8 +12,8 @@
 namespace tilescope::measure {
 namespace {
 
-// Clocks may be above the nominal boost by a little; a rate further above the peak means that the
-// work was not done.
+// Clocks may be slightly above the nominal boost. A rate further above the peak means that the work
+// was not done.
 constexpr double peak_tolerance = 1.05;
 
 std::optional<std::string> above(double rate, double peak, std::string_view unit) {
@@ -22,7 +22,7 @@ std::optional<std::string> above(double rate, double peak, std::string_view unit
                      format_rate(rate, unit), format_rate(peak, unit));
 }
 
-// 0 where it is not known.
+// 0 if unknown.
 double peak_flops(const operations::Work& work, const DeviceProperties& device) {
   if (work.rate == "fp32") return device.peak_fp32();
   const gpu::Gpu gpu = gpu::gpu_of_device(device);
@@ -35,7 +35,7 @@ std::optional<std::string> above_peak(const RungResult& result, const operations
   const DeviceProperties& p = device.properties();
   if (result.variant.on_host || device.kind() != DeviceKind::cuda) return std::nullopt;
   if (auto why = above(result.flops_per_second, peak_flops(work, p), "FLOP/s")) return why;
-  // Smaller data may have come out of the cache, however the runs take turns.
+  // Smaller data may have come out of the cache, even though the runs rotate through copies.
   if (work.bytes < 2.0 * static_cast<double>(p.l2_bytes)) return std::nullopt;
   return above(result.bytes_per_second, p.peak_bandwidth(), "B/s");
 }
@@ -89,7 +89,7 @@ class Climber {
     return true;
   }
 
-  // A wrong rung has no figures: nothing measured of it means anything.
+  // A wrong rung has no figures: its measurements mean nothing.
   RungResult& wrong(RungResult& result, std::string reason) {
     result.verdict = Verdict::wrong;
     result.reason = std::move(reason);
@@ -137,7 +137,7 @@ std::vector<RungResult> climb(const operations::Operation& operation, Device& de
     try {
       result = climber.run(variant);
     } catch (const Error& error) {
-      if (cancelled()) break;  // the rung was stopped in the middle: nothing is known of it
+      if (cancelled()) break;  // stopped in the middle: there is no result
       // A missing compiler or too little memory is the machine's state, not a wrong result.
       result = {.variant = variant, .verdict = Verdict::skipped, .reason = error.what()};
       if (error.kind() == ErrorKind::wrong_result || error.kind() == ErrorKind::bad_input) {

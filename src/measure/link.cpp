@@ -12,8 +12,8 @@
 namespace tilescope::measure {
 namespace {
 
-/// The median of `samples` timings of `copy`, which has finished when it returns, in ms. By the
-/// host's clock: a pageable copy is work of the host too.
+/// The median of `samples` timings of `copy`, which is complete when it returns, in ms. Uses the
+/// host's clock: a pageable copy is also work of the host.
 double median_of(const std::function<void()>& copy, int samples) {
   return time_on_host([&copy](int) { copy(); }, {.least_samples = samples, .most_samples = samples})
       .median_ms();
@@ -43,7 +43,7 @@ class Link {
     device_.synchronize(up_);
     device_.synchronize(down_);
   }
-  /// What went up comes down unchanged.
+  /// Checks that the data return unchanged.
   void check(const void* from, void* to) {
     to_device(from);
     device_.copy_on_device(back_.address(), there_.address(), bytes_);

@@ -1,4 +1,4 @@
-// How fast the link between host and device copies.
+// The copy rate of the link between host and device.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ struct LinkRate {
   Direction direction = Direction::to_device;
   std::size_t bytes = 0;  ///< one way
   double median_ms = 0.0;
-  /// Bytes per second; both directions added up for Direction::both.
+  /// Bytes per second; for Direction::both the sum of both directions.
   double bytes_per_second() const;
 };
 
 /// Copies of `bytes` each, from and to either kind of host memory. Pageable memory is not measured
-/// in both directions at once: its copies hold up the host. Contents are checked once; a copy that
+/// in both directions at once: its copies block the host. Contents are checked once; a copy that
 /// changes them is Error(wrong_result).
 std::vector<LinkRate> measure_link(Device& device, std::size_t bytes, int samples);
 

@@ -36,8 +36,8 @@ class Meter {
     constexpr std::uint32_t steps = 8 * 2048;
     return latency("chase_constant", "", steps, KernelArguments::of(steps, out()));
   }
-  /// A ring of one index a line in `bytes` of global memory. A ring that is larger than every
-  /// cache is followed once, cold; another is brought into its cache first.
+  /// Latency along a ring of one index a line in `bytes` of global memory. A ring larger than every
+  /// cache is followed once, cold; a smaller one is brought into its cache first.
   double global(std::size_t bytes, std::string_view cache, bool cold) {
     const auto links = static_cast<std::uint32_t>(bytes / line);
     const Buffer ring = device_.allocate(bytes, "ring");
@@ -53,7 +53,7 @@ class Meter {
     return latency("chase_global", cache, steps, KernelArguments::of(start, warm, steps, out()));
   }
 
-  /// Bytes per second of reading `bytes_per_block` by each of `blocks` blocks, `repeats` times.
+  /// Bytes per second when each of `blocks` blocks reads `bytes_per_block`, `repeats` times.
   double read(std::uint32_t blocks, std::size_t bytes_per_block, std::uint32_t repeats,
               std::string_view cache) {
     const Buffer data = device_.allocate(blocks * bytes_per_block, "data");
@@ -79,7 +79,7 @@ class Meter {
     return device_.load(request);
   }
 
-  // Clocks per step; the least of three runs, for the first pays for cold instructions.
+  // Clocks per step; the least of three runs, because the first pays for cold instructions.
   double latency(const char* kernel, std::string_view cache, std::uint32_t steps,
                  const KernelArguments& arguments) {
     const Kernel loaded = load("memories/latency.cu", kernel, cache);
@@ -121,7 +121,7 @@ std::vector<LevelCost> measure_levels(Device& device) {
   Meter meter(device);
   const auto sms = static_cast<std::uint32_t>(p.sm_count);
   const std::size_t l2 = std::max(p.l2_bytes, 4 * MiB);
-  // 1 GiB, or what an eighth of the memory allows: several times any L2.
+  // 1 GiB, or an eighth of the memory if that is less: several times any L2.
   const std::size_t large = std::min(GiB, p.global_bytes / 8);
   for (LevelCost& cost : costs) {
     cost.measured = true;

@@ -42,7 +42,7 @@ void check_sum(const float* a, const float* b, const float* c, std::size_t count
   });
 }
 
-/// The time of each engine's tasks, one after the other.
+/// Adds the time of each engine's tasks, one after the other.
 void add_engine_times(PipelineResult& result, const std::vector<transfer::Task>& tasks,
                       const std::vector<transfer::Interval>& serial) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {

@@ -1,5 +1,5 @@
-// Whether a result is right: every element against the reference, with a bound that error analysis
-// gives, and NaN or infinity only where the reference has them.
+// Verification of results: every element against the reference, within a bound from error analysis,
+// and NaN or infinity only where the reference has them.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace tilescope::measure {
 
-/// What checking found.
+/// The result of a verification.
 struct Verification {
   std::size_t elements = 0;
   std::size_t wrong = 0;         ///< elements outside their bound
@@ -21,15 +21,16 @@ struct Verification {
   bool ok() const { return wrong == 0; }
 };
 
-/// Compares result[i] with reference[i]: right if |difference| <= bounds[i]; NaN matches NaN alone,
-/// an infinity the same infinity. The three have the same length.
+/// Compares result[i] with reference[i]: right if |difference| <= bounds[i]; NaN matches only NaN,
+/// an infinity the same infinity. The three have one length.
 Verification verify(std::span<const double> result, std::span<const double> reference,
                     std::span<const double> bounds);
 
-/// The same for a result of any type, on all cores. A result of another length is all wrong.
+/// The same for a result of any type, on all cores. In a result of another length all elements are
+/// wrong.
 Verification verify(const operations::HostArray& result, const operations::Expected& expected);
 
-/// One line on what is wrong, such as "3 of 100 elements are wrong, the first at 7: 1.5, not 2
+/// One line on the wrong elements, such as "3 of 100 elements are wrong, the first at 7: 1.5, not 2
 /// (bound 1e-06)".
 std::string describe(const Verification& verification, const operations::HostArray& result,
                      const operations::Expected& expected);

@@ -1,4 +1,5 @@
-// Who accessed a cell of memory, in 32 bits, and the cell's record of its recent accesses.
+// The thread of an access to a memory cell, in 32 bits, and the cell's record of its recent
+// accesses.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,13 @@ namespace tilescope::observe {
 
 enum class AccessVerb : std::uint8_t { read, write, atomic };
 
-/// How an access takes part in a race. Two strong accesses never race: the hardware does one after
-/// the other, whole.
+/// The part of an access in a race. Two strong accesses never race: the hardware does one after the
+/// other, whole.
 enum class Strength : std::uint8_t {
   plain,
   strong,  ///< volatile, relaxed, acquire, release
   atomic,
-  pending,  ///< the write of a cp.async that nobody has waited for
+  pending,  ///< the write of a cp.async that was not waited for
 };
 
 /// Instruction, thread of the block, strength.
@@ -35,15 +36,15 @@ struct AccessTag {
   Strength strength() const { return static_cast<Strength>(bits & 3); }
 };
 
-/// An access and when it happened (BlockOrder's time).
+/// An access and its time (BlockOrder's).
 struct Event {
   std::uint32_t time = 0;
   AccessTag tag;
 };
 
-/// What is remembered of a word (or, where a block accesses single bytes, of a byte). Two readers
-/// are enough: whoever writes later differs from at least one of them, and the second is of
-/// another warp than the first where there is one.
+/// The recorded accesses of a word (or, where a block accesses single bytes, of a byte). Two
+/// readers are enough: a later writer differs from at least one of them, and the second is of
+/// another warp than the first if there is one.
 struct alignas(32) Cell {
   Event write;   ///< the last plain, strong or pending write
   Event atomic;  ///< the last atomic

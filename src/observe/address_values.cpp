@@ -10,7 +10,7 @@ using ptx::Opcode;
 using ptx::Operand;
 
 constexpr unsigned kMostBits = 6;
-/// ptxas places arrays of 16 bytes and more at multiples of 16, whatever their type asks for.
+/// ptxas places arrays of 16 bytes and more at multiples of 16, whatever their type requires.
 constexpr unsigned kArrayBits = 4;
 
 unsigned zero_bits_of_constant(std::uint64_t bits) {
@@ -38,8 +38,8 @@ AddressValues::AddressValues(const ptx::Module& module, const ptx::Function& fun
   find_zero_bits();
 }
 
-/// Starts from the most that could be and takes back what a definition contradicts, so that the
-/// pointers of loops keep what all their definitions agree on.
+/// Starts from the maximum and removes what a definition contradicts, so that the pointers of loops
+/// keep the bits that all their definitions share.
 void AddressValues::find_zero_bits() {
   for (std::size_t reg = 0; reg < definitions_.size(); ++reg) {
     if (definitions_[reg].count == 0) zero_bits_[reg] = 0;
@@ -116,7 +116,7 @@ unsigned AddressValues::result_zero_bits(const ptx::Instruction& instruction) co
 }
 
 void AddressValues::begin_block() {
-  // A block may be entered from several places: what it begins with is nobody else's version.
+  // A block may be entered from several places, so its registers begin with new versions.
   for (std::uint32_t& version : versions_) ++version;
 }
 

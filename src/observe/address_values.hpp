@@ -1,5 +1,5 @@
-// What can be said about an address from the text of a function: a value plus a constant, and a
-// power of two that divides the value.
+// Facts about an address from the text of a function: a value plus a constant, and a power of two
+// that divides the value.
 #pragma once
 
 #include <compare>
@@ -11,7 +11,7 @@
 
 namespace tilescope::observe {
 
-/// The value an address counts from: a register, or a variable.
+/// The value from which an address counts: a register, or a variable.
 struct AddressRoot {
   std::uint32_t reg = ptx::no_index;
   ptx::SymbolKind symbol = ptx::SymbolKind::none;
@@ -21,7 +21,7 @@ struct AddressRoot {
 
 struct AddressValue {
   AddressRoot root;
-  std::uint32_t version = 0;  ///< of a register that is written more than once
+  std::uint32_t version = 0;  ///< version of a register that is written more than once
   std::int64_t offset = 0;    ///< bytes from the root
   unsigned zero_bits = 0;     ///< low bits of the root that are known to be zero; at most 6
 };
@@ -30,10 +30,10 @@ class AddressValues {
  public:
   AddressValues(const ptx::Module& module, const ptx::Function& function);
 
-  /// Called before the first instruction of a basic block, and after each: registers change.
+  /// Call it before the first instruction of a basic block, and after each: registers change.
   void begin_block();
   void pass(const ptx::Instruction& instruction);
-  /// Of the address operand of the instruction that comes next.
+  /// The value of the next instruction's address operand.
   AddressValue address(const ptx::Operand& operand) const;
 
  private:

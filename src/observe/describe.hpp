@@ -12,7 +12,7 @@ namespace tilescope::observe {
 
 ThreadAction action_of(AccessVerb verb);
 
-/// What is known of a launch when findings are written down. Until the launch has ended.
+/// The knowledge about a launch for writing findings. Valid until the launch has ended.
 class Describer {
  public:
   explicit Describer(const emulator::LaunchInfo& launch);
@@ -28,7 +28,7 @@ class Describer {
   /// Memory without an object's name.
   MemoryPlace bare_memory(emulator::Space space, std::uint64_t address,
                           emulator::InstructionId id) const;
-  /// Is the variable the dynamic shared memory of the launch?
+  /// Whether the variable is the dynamic shared memory of the launch.
   bool is_dynamic_shared(std::string_view variable) const;
   const emulator::LaunchInfo& launch() const { return launch_; }
 

@@ -8,14 +8,14 @@ namespace {
 
 auto key(const Finding& f) {
   const bool pair = f.second.has_value();
-  // Without a line table the lines of the PTX tell findings apart.
+  // Without a line table the lines of the PTX distinguish findings.
   const std::uint32_t a = f.first.place.line == 0 ? f.first.ptx_line : 0;
   const std::uint32_t b = pair && f.second->place.line == 0 ? f.second->ptx_line : 0;
   return std::tuple(f.kind, f.first.place, a, pair ? f.second->place : SourcePlace{}, b,
                     f.memory ? f.memory->object : std::string());
 }
 
-/// Orders races by the distance of their threads: what cures the widest cures the others too.
+/// Orders races by the distance of their threads: the cure of the widest cures the others too.
 int reach(const Finding& f) {
   const RaceFacts* race = std::get_if<RaceFacts>(&f.facts);
   return race == nullptr ? 0 : std::max(static_cast<int>(race->relation), 1);

@@ -1,4 +1,4 @@
-// Findings that are about the same thing become one.
+// Folds findings about the same defect into one.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,8 @@
 // The bytes that a warp access touches, as few intervals as possible.
 //
 // Kernels repeat themselves: an instruction's lanes nearly always lie as they did the last time
-// (Access::pattern says so), and what was worked out then is a list of intervals relative to the
-// first lane.
+// (Access::pattern shows it), and the earlier result is a list of intervals relative to the first
+// lane.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 namespace tilescope::observe {
 namespace {
 
-/// `atom` has a destination before the address, `red` has none. A loop around one that an optimiser
-/// has left with a register for the 1 is not seen through.
+/// `atom` has a destination before the address, `red` has none. A loop whose optimised form has the
+/// 1 in a register is not recognised.
 bool adds_one(const ptx::Instruction& in) {
   const std::size_t value = ptx::info(in.opcode).effect == ptx::Effect::atomic ? 2 : 1;
   const ptx::Type type = in.modifiers.type();

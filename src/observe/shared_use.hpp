@@ -1,4 +1,4 @@
-// What an instruction does to shared memory, as far as its wavefronts depend on it.
+// The use of shared memory by an instruction, as far as its wavefronts depend on it.
 #pragma once
 
 #include "emulator/events.hpp"
@@ -7,7 +7,7 @@
 
 namespace tilescope::observe {
 
-/// `kind`: of the access that `instruction` made.
+/// `kind`: the kind of the access that `instruction` made.
 gpu::SharedUse shared_use(const ptx::Instruction& instruction, emulator::AccessKind kind);
 
 }  // namespace tilescope::observe

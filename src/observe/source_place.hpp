@@ -1,4 +1,4 @@
-// Where in the source an instruction belongs.
+// The place of an instruction in the source.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace tilescope::observe {
 
-/// Is the file one of those that come with the CUDA toolkit (cooperative groups, half precision,
-/// libcu++, CUB)? Its lines are credited to the line that called it.
+/// Whether the file comes with the CUDA toolkit (cooperative groups, half precision, libcu++, CUB).
+/// Its lines are credited to the line that called it.
 bool is_toolkit_header(std::string_view path);
 
-/// The innermost line that does not lie in a toolkit header; when all do, the innermost.
+/// The innermost line outside of toolkit headers; if all lie in them, the innermost.
 SourcePlace source_place(const emulator::Program& program, emulator::InstructionId id);
 
-/// Where to count an instruction, so that nothing is left over: its source_place; for what the
-/// compiler hoisted away from every line, the line that declares its function; in PTX without a
-/// line table the line of the PTX, of a file without a name.
+/// The place where an instruction is counted, so that every instruction has one: its source_place;
+/// for code that the compiler moved away from every line, the line that declares its function; in
+/// PTX without a line table the line of the PTX, of a file without a name.
 SourcePlace counted_place(const emulator::Program& program, emulator::InstructionId id);
 
 /// The places of all instructions of a program, as indices into a sorted table of lines.

@@ -37,7 +37,7 @@ std::unique_ptr<Operation> make_matmul(const ProblemOptions& options) {
   return std::make_unique<GemmOperation>(shape, precision, options.seed);
 }
 
-// The options that were given, by the names that users know.
+// The given options, by the names that users know.
 std::vector<std::string_view> given(const ProblemOptions& options) {
   std::vector<std::string_view> names;
   const auto add = [&](std::string_view name, bool is_given) {

@@ -1,4 +1,4 @@
-// All operations by name: what the ladder, and every other command that takes OPERATION, offers.
+// All operations by name, for the ladder and every other command that takes OPERATION.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace tilescope::operations {
 struct RegisteredOperation {
   std::string_view name;
   std::string_view summary;
-  std::vector<std::string_view> options;  ///< those of ProblemOptions it takes, as "--size"
+  std::vector<std::string_view> options;  ///< options of ProblemOptions that it takes, as "--size"
   std::unique_ptr<Operation> (*make)(const ProblemOptions& options);
 };
 
-/// All of them, in the order in which they are shown.
+/// All operations, in the order in which they are shown.
 const std::vector<RegisteredOperation>& registered_operations();
 
 /// By its name; "reduction" is taken for "reduce". Throws Error(usage) that suggests the nearest

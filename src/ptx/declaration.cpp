@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t largest_alignment = 1u << 20;
 constexpr std::size_t most_dimensions = 8;
-/// The kernels of CUDA take 32,764 bytes; nothing takes so many parameters.
+/// CUDA's kernels take 32,764 bytes of parameters, so none has this many parameters.
 constexpr std::size_t most_parameters = 1u << 16;
 
 std::uint64_t parse_alignment(ParseContext& context) {

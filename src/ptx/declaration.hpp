@@ -7,11 +7,11 @@
 
 namespace tilescope::ptx {
 
-/// The largest variable that is accepted, in bytes: beyond any chip's memory, and small enough
-/// that sums of sizes and offsets cannot overflow.
+/// The largest accepted variable, in bytes: beyond any chip's memory, and small enough that sums of
+/// sizes and offsets cannot overflow.
 inline constexpr std::uint64_t largest_variable = std::uint64_t{1} << 40;
 
-/// What stands between the space and the name: .align 8 .v2 .b32, in any order.
+/// The words between the space and the name: .align 8 .v2 .b32, in any order.
 struct TypeSpecifier {
   Type type = Type::none;
   std::uint8_t vector = 1;
@@ -25,8 +25,8 @@ struct DeclaredVariable {
   Variable variable;
 };
 
-/// Variables of one declaration, from behind the space to the semicolon. Their initialisers'
-/// symbols are appended to `context.relocations`, with `function` and counting from
+/// The variables of one declaration, from behind the space to the semicolon. Appends their
+/// initialisers' symbols to `context.relocations`, with `function` and counting from
 /// `first_variable`.
 std::vector<DeclaredVariable> parse_variables(ParseContext& context, Space space, Linkage linkage,
                                               std::uint32_t function, std::uint32_t first_variable);

@@ -27,9 +27,9 @@ class Diagnostics {
 
   explicit Diagnostics(std::string_view file) : file_(file) {}
 
-  /// Notes an error. Throws Error(bad_input) when there are `limit` of them.
+  /// Records an error. Throws Error(bad_input) when there are `limit` of them.
   void add(const Failure& failure);
-  /// Throws Error(bad_input) when there are any.
+  /// Throws Error(bad_input) if there are any.
   void finish() const;
   bool empty() const { return errors_.empty(); }
 

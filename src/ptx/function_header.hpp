@@ -1,4 +1,4 @@
-// What stands before the body of a function.
+// The header of a function, before its body.
 #pragma once
 
 #include "ptx/parse_context.hpp"
@@ -9,8 +9,8 @@ namespace tilescope::ptx {
 /// which stays current. `has_body` says which. Throws Failure.
 Function parse_function_header(ParseContext& context, Linkage linkage);
 
-/// Puts `function` into the module, or over an earlier declaration of the same name; returns its
-/// index. Throws Failure when the two do not agree.
+/// Adds `function` to the module, or completes an earlier declaration of the same name; returns its
+/// index. Throws Failure if the two do not agree.
 std::uint32_t declare_function(ParseContext& context, Function function, std::string_view name);
 
 /// `(returns) name (parameters)` of a .callprototype, from behind that word to the semicolon.

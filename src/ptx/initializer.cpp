@@ -57,7 +57,7 @@ class Initializer {
     return dims_[level] * stride(level);
   }
 
-  /// Reads a list that begins at the scalar `begin`; returns one past the last it reached.
+  /// Reads a list that begins at the scalar `begin`; returns one past the last scalar.
   std::uint64_t parse_list(std::size_t level, std::uint64_t begin) {
     context_.lexer.next();
     std::uint64_t at = begin;
@@ -99,7 +99,7 @@ class Initializer {
 
   void store(std::uint64_t offset, unsigned width, std::uint64_t bits) {
     std::vector<std::uint8_t>& image = variable_.initial;
-    if (bits == 0) return;  // what is beyond the image is zero, and what is inside was zeroed
+    if (bits == 0) return;  // memory beyond the image is zero, and inside it was zeroed
     if (offset + width > largest_image) {
       fail(variable_.line, "{} has an initialiser beyond {} bytes", quoted(variable_.name),
            largest_image);

@@ -14,7 +14,7 @@ namespace tilescope::ptx {
 
 inline constexpr std::uint32_t no_index = 0xffffffffu;
 
-/// Where the index of a symbol points.
+/// The table that a symbol's index belongs to.
 enum class SymbolKind : std::uint8_t {
   none,
   variable,          ///< Module::variables
@@ -50,7 +50,7 @@ enum class SpecialRegister : std::uint8_t {
 /// "tid.x", without the percent sign.
 std::string_view name(SpecialRegister special);
 
-/// How the text wrote a constant, which says how `Operand::bits` is to be read.
+/// The form of a constant in the text, which determines how `Operand::bits` is read.
 enum class Literal : std::uint8_t {
   integer,  ///< 64-bit two's complement; truncate to the width of the instruction
   single,   ///< 0fXXXXXXXX: the low 32 bits are an IEEE single
@@ -59,7 +59,7 @@ enum class Literal : std::uint8_t {
 
 struct Operand {
   enum class Kind : std::uint8_t {
-    sink,       ///< `_`: the result is thrown away
+    sink,       ///< `_`: the result is discarded
     reg,        ///< `reg` is the index in Function::registers; `negated` for `!p`
     immediate,  ///< `bits` as `literal` says
     special,    ///< `special`
@@ -82,18 +82,19 @@ struct Operand {
   Symbol symbol;            ///< of a symbol, or the base of an address
   std::uint64_t bits = 0;   ///< of an immediate
   std::int64_t offset = 0;  ///< bytes, of a symbol or an address
-  /// Of a vector or pair; of an address, what follows the base: `[tex, {x, y}]` has one vector.
+  /// The elements of a vector or pair; for an address, the operands after the base: `[tex, {x, y}]`
+  /// has one vector.
   std::vector<Operand> elements;
 
   friend bool operator==(const Operand&, const Operand&) = default;
 };
 
-/// The bits of an immediate as a value of `type`: truncated, or for floating point types rounded
-/// to nearest from how the text wrote it. An integer literal is a bit pattern for f16 and bf16
-/// types, and a value for f32 and f64 ones.
+/// The bits of an immediate as a value of `type`: truncated, or for floating point types rounded to
+/// nearest from the text's form. An integer literal is a bit pattern for f16 and bf16 types, and a
+/// value for f32 and f64 ones.
 std::uint64_t immediate_bits(const Operand& immediate, Type type);
 
-/// What a call names. Formal parameters of the callee and these agree in number.
+/// The operands of a call. Formal parameters of the callee and these agree in number.
 struct Call {
   std::vector<Operand> returns;        ///< symbols of .param variables, or registers
   Operand callee;                      ///< a symbol (function), or a register holding its address

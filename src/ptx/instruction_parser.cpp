@@ -63,7 +63,7 @@ void InstructionParser::parse(const Token& word, Instruction instruction) {
   }
   if (!context_.at(';')) context_.unexpected("';' after an instruction");
   check_operands(function_, instruction);
-  context_.lexer.next();  // only now: after an error, what follows the semicolon is still there
+  context_.lexer.next();  // only now: after an error, the text behind the semicolon is still there
   finish(std::move(instruction));
 }
 

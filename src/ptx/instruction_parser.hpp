@@ -16,11 +16,11 @@ class InstructionParser {
   InstructionParser(ParseContext& context, Function& function, Scopes& scopes)
       : context_(context), function_(function), scopes_(scopes), operands_(context, scopes) {}
 
-  /// From behind `word`, the first of the mnemonic, to the semicolon. Throws Failure.
+  /// Parses from behind `word`, the first word of the mnemonic, to the semicolon. Throws Failure.
   void parse(const Token& word) { parse(word, Instruction{}); }
-  /// From `@`.
+  /// Parses from `@`.
   void parse_guarded();
-  /// After the body: puts the indices of labels where `parse` could only note their uses.
+  /// Called after the body: replaces the recorded uses of labels by their indices.
   void resolve_labels();
 
  private:

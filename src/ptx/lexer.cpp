@@ -9,7 +9,7 @@ bool is_digit(char c) {
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-/// What may follow the first character of an identifier.
+/// Whether `c` may follow the first character of an identifier.
 bool is_name(char c) {
   return is_letter(c) || is_digit(c) || c == '_' || c == '$';
 }

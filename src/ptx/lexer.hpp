@@ -18,7 +18,7 @@ struct Token {
   Kind kind = Kind::end;
   std::string_view text;   ///< a part of the whole text; empty at the end
   std::uint32_t line = 0;  ///< from 1
-  bool spaced = false;     ///< white space or a comment stands before it
+  bool spaced = false;     ///< follows white space or a comment
 
   bool is(char c) const { return kind == Kind::punctuation && text.front() == c; }
   bool is(std::string_view word) const { return kind != Kind::string && text == word; }
@@ -30,7 +30,7 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) { next(); }
 
   const Token& current() const { return current_; }
-  /// Moves on; returns the token that was current.
+  /// Advances; returns the token that was current.
   Token next();
   /// The character directly behind the current token, 0 at the end.
   char peek() const { return at(position_); }

@@ -21,7 +21,7 @@ class LineTable {
     std::uint32_t file, line, column;
     friend bool operator==(const Place&, const Place&) = default;
   };
-  /// Where in .debug_str a name begins: a label and a distance from it.
+  /// The place in .debug_str where a name begins: a label and a distance from it.
   struct NameAt {
     std::string_view label;
     std::uint64_t offset = 0;

@@ -58,14 +58,14 @@ double real_value(const Operand& immediate) {
   return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(immediate.bits)));
 }
 
-/// An integer literal where a float is wanted counts as a signed number.
+/// An integer literal in place of a float counts as a signed number.
 std::uint64_t float_bits(const Operand& immediate, bool is_double) {
   if (immediate.literal == Literal::integer) {
     const auto value = static_cast<std::int64_t>(immediate.bits);
     return is_double ? std::bit_cast<std::uint64_t>(static_cast<double>(value))
                      : std::bit_cast<std::uint32_t>(static_cast<float>(value));
   }
-  // Bits of the wanted width pass unchanged: a conversion would quieten a signalling NaN.
+  // Bits of the right width pass unchanged: a conversion would quieten a signalling NaN.
   if (!is_double && immediate.literal == Literal::single) return immediate.bits;
   if (is_double && immediate.literal == Literal::real) return immediate.bits;
   const double value = real_value(immediate);

@@ -1,4 +1,4 @@
-// Constants as PTX writes them.
+// Constants in PTX's notation.
 #pragma once
 
 #include <cstdint>

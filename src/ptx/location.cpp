@@ -3,7 +3,7 @@
 namespace tilescope::ptx {
 namespace {
 
-/// A compiler inlines a few dozen levels; a text that chains its places without end is cut here.
+/// A compiler inlines a few dozen levels; a text with an endless chain of places is cut here.
 constexpr std::size_t deepest = 256;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// From an instruction to the lines of source it came from.
+// From an instruction to the source lines that it came from.
 #pragma once
 
 #include <cstdint>

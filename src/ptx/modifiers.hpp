@@ -1,5 +1,5 @@
-// What stands between an opcode and its operands, as fields. Every field has the value `none` (or
-// 0, or 1 element) when the text does not say; defaults of the ISA are left to whoever executes.
+// The modifiers between an opcode and its operands, as fields. Every field is `none` (or 0, or 1
+// element) if the text does not set it; the executor applies the ISA's defaults.
 #pragma once
 
 #include <array>
@@ -112,8 +112,8 @@ enum class Fragment : std::uint8_t { none, a, b, c, d };  ///< wmma.load.a
 
 enum class Geometry : std::uint8_t { none, d1, d2, d3, d4, d5, a1d, a2d, cube, acube, d2ms, a2dms };
 
-/// Modifiers that are there or not. Those of operations that few programs meet (textures, tensor
-/// maps) are kept too, so that nothing in the text is lost.
+/// Flags among the modifiers. Those of operations that few programs use (textures, tensor maps) are
+/// kept too, so that nothing in the text is lost.
 // clang-format off
 enum class Flag : std::uint8_t {
   // arithmetic
@@ -148,8 +148,8 @@ struct Modifiers {
   /// In the order of the text: cvt.rn.f16.f32 has {f16, f32}; mma has {d, a, b, c}.
   std::array<Type, 4> types{};
   std::uint8_t type_count = 0;
-  /// Of a memory operation; none is generic. With two spaces (cp.async.shared.global) this is the
-  /// destination and `source_space` the source.
+  /// The state space of a memory operation; none is generic. With two spaces
+  /// (cp.async.shared.global) this is the destination and `source_space` the source.
   Space space = Space::none;
   Space source_space = Space::none;
   std::uint8_t vector = 1;    ///< elements of .v2, .v4, .v8; 1 for a scalar

@@ -1,5 +1,5 @@
-// A module of PTX, parsed: everything that the text says and nothing about how to execute it.
-// Build one with ptx::parse (ptx/parser.hpp); it is not changed afterwards.
+// A parsed module of PTX: everything in the text, and nothing about its execution. ptx::parse
+// (ptx/module_parser.hpp) builds one; it is not changed afterwards.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace tilescope::ptx {
 
 enum class Linkage : std::uint8_t { internal, visible, external, weak, common };
 
-/// Bytes of an initialised variable that hold the address of something else. The value is
-/// ((address of `symbol` + addend) >> shift), of which the low `width` bytes are stored.
+/// Bytes of an initialised variable that hold the address of a symbol. The value is ((address of
+/// `symbol` + addend) >> shift), of which the low `width` bytes are stored.
 struct Relocation {
   std::uint64_t offset = 0;  ///< bytes from the start of the variable
   std::uint8_t width = 8;    ///< bytes stored; 1 for the masked form 0xFF00(symbol)
@@ -38,12 +38,12 @@ struct Variable {
   std::uint8_t vector = 1;            ///< .v2, .v4
   bool unsized = false;               ///< `x[]`: extern, e.g. dynamic shared memory
   bool managed = false;               ///< .attribute(.managed)
-  std::uint64_t alignment = 1;        ///< bytes, a power of two; natural unless the text says
+  std::uint64_t alignment = 1;        ///< bytes, a power of two; natural unless the text sets it
   std::vector<std::uint64_t> dims;    ///< empty for a scalar; dims[0] == 0 when unsized
   std::uint64_t element_count = 1;    ///< product of dims; 0 when unsized
   std::uint64_t size = 0;             ///< bytes; 0 when unsized; at most 2^40
   bool initialized = false;           ///< the text has an initialiser
-  std::vector<std::uint8_t> initial;  ///< the first bytes; what is beyond is zero
+  std::vector<std::uint8_t> initial;  ///< the first bytes; the rest is zero
   std::vector<Relocation> relocations;
   std::uint32_t line = 0;  ///< in the text of the PTX
 
@@ -70,9 +70,9 @@ struct Parameter {
   friend bool operator==(const Parameter&, const Parameter&) = default;
 };
 
-/// A register that the function names at least once. `.reg .b32 %r<1000>` alone makes none.
+/// A register that the function uses. `.reg .b32 %r<1000>` alone makes none.
 struct Register {
-  std::string name;  ///< unique in the function: one of a nested scope may have got a suffix
+  std::string name;  ///< unique in the function: one of a nested scope may have a suffix
   Type type = Type::none;
 
   friend bool operator==(const Register&, const Register&) = default;
@@ -94,7 +94,7 @@ struct Prototype {
   friend bool operator==(const Prototype&, const Prototype&) = default;
 };
 
-/// What a function says about its launches; 0 and {0, 0, 0} where it does not.
+/// A function's limits of its launches; 0 and {0, 0, 0} if it sets none.
 struct LaunchBounds {
   std::array<std::uint32_t, 3> maxntid{};  ///< unnamed dimensions are 1
   std::array<std::uint32_t, 3> reqntid{};
@@ -109,8 +109,8 @@ struct LaunchBounds {
   friend bool operator==(const LaunchBounds&, const LaunchBounds&) = default;
 };
 
-/// An .entry or .func. Scopes are flattened: each variable, register and label of an inner scope
-/// is its own, with its name made unique when an outer or earlier one has it.
+/// An .entry or .func. Scopes are flattened: each variable, register and label of an inner scope is
+/// separate, with its name made unique if an outer or earlier scope has it.
 struct Function {
   std::string name;
   bool is_entry = false;
@@ -131,7 +131,7 @@ struct Function {
   std::vector<Prototype> prototypes;
   std::vector<std::vector<std::uint32_t>> branch_targets;  ///< of brx.idx: label indices
   std::vector<std::vector<std::uint32_t>> call_targets;    ///< function indices
-  std::vector<std::string> unknown_texts;  ///< instructions that are not in our tables, as written
+  std::vector<std::string> unknown_texts;  ///< instructions that are not in the tables, as written
   std::uint32_t line = 0;                  ///< in the text of the PTX
 };
 
@@ -157,7 +157,7 @@ struct Module {
   std::vector<Function> functions;
   std::vector<Location> locations;
 
-  /// Index of the function or variable, or no_index. Linear; for use at load.
+  /// Index of the function or variable, or no_index. Linear time; for use at load.
   std::uint32_t find_function(std::string_view name) const;
   std::uint32_t find_variable(std::string_view name) const;
 };

@@ -1,4 +1,4 @@
-// The operations of PTX and what is true of each, whoever asks. The rows stand in opcodes.def.
+// The operations of PTX and their facts. opcodes.def has the rows.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@ enum class Opcode : std::uint16_t {
 #define OPCODE(enumerator, ...) enumerator,
 #include "ptx/opcodes.def"
 #undef OPCODE
-  count_  ///< how many there are
+  count_  ///< the number of operations
 };
 
-/// How an instruction ends a run of straight-line code. Whatever may suspend, split or leave a path
-/// ends one.
+/// The end that an instruction gives a run of straight-line code. An instruction that may suspend,
+/// split or leave a path ends one.
 enum class BlockEnd : std::uint8_t {
-  fall_through,  ///< it does not: the next instruction follows
+  fall_through,  ///< none: the next instruction follows
   branch,
   branch_indexed,
   call,
   ret,
   exit,
-  barrier,     ///< of the block
+  barrier,     ///< a barrier of the block
   collective,  ///< the lanes of a warp meet: shfl, vote, bar.warp.sync
   trap,
   yield,  ///< nanosleep
@@ -40,7 +40,7 @@ enum class Arithmetic : std::uint8_t {
   matrix,
 };
 
-/// What an instruction does with the memory at its address.
+/// The effect of an instruction on the memory at its address.
 enum class Effect : std::uint8_t {
   none,
   load,
@@ -53,12 +53,12 @@ enum class Effect : std::uint8_t {
   fence,
 };
 
-/// Where the result comes from.
+/// The origin of the result.
 enum class Result : std::uint8_t {
-  computed,    ///< equal operands give equal results, in whichever thread
+  computed,    ///< equal operands give equal results, in every thread
   copied,      ///< the value of the operand
   loaded,      ///< an equal address gives an equal result
-  per_thread,  ///< may differ between threads whatever the operands are
+  per_thread,  ///< may differ between threads, whatever the operands
 };
 
 struct OpcodeInfo {
@@ -77,7 +77,7 @@ struct OpcodeInfo {
 };
 const OpcodeInfo& info(Opcode opcode);
 
-/// The operation as PTX spells it: "cp.async.wait_all"; "unknown" for Opcode::unknown.
+/// PTX's spelling of the operation: "cp.async.wait_all"; "unknown" for Opcode::unknown.
 std::string_view name(Opcode opcode);
 
 }  // namespace tilescope::ptx

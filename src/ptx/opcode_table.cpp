@@ -55,7 +55,7 @@ const std::unordered_map<std::string_view, Opcode>& by_name() {
 
 /// The longest beginning of `text`, ending at a dot or at the end, that names an operation.
 Opcode longest_operation(std::string_view text, std::size_t& length) {
-  constexpr std::size_t longest = 40;  // no name of an operation is longer
+  constexpr std::size_t longest = 40;  // the longest name of an operation is shorter
   text = text.substr(0, longest);
   Opcode found = Opcode::unknown;
   for (std::size_t end = text.find('.');; end = text.find('.', end + 1)) {

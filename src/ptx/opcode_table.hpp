@@ -1,4 +1,4 @@
-// What our tables know of each operation: its name, operands and modifiers.
+// The table of operations: their names, operands and modifiers.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace tilescope::ptx {
 
-/// The modifiers that `opcode` allows, in the order in which we write them.
+/// The modifiers that `opcode` allows, in the order of their output.
 std::span<const Slot> slots(Opcode opcode);
 
-/// A mnemonic taken apart: "ld.global.nc.f32". Opcode::unknown when the operation or one of its
-/// modifiers is not in the tables; `problem` then says which, and is also set when a type is
+/// A mnemonic split into its parts: "ld.global.nc.f32". Opcode::unknown if the operation or one of
+/// its modifiers is not in the table; `problem` then names it, and is also set if a type is
 /// missing.
 struct Mnemonic {
   Opcode opcode = Opcode::unknown;

@@ -9,11 +9,11 @@ namespace {
 
 using Kind = Operand::Kind;
 
-/// The bits that a class asks for; 0 is a predicate.
+/// The bits that a class requires; 0 is a predicate.
 struct Width {
   unsigned bits = 0;
-  bool or_more = false;  ///< wider numbers will do
-  bool any = false;      ///< every number will do
+  bool or_more = false;  ///< wider numbers fit too
+  bool any = false;      ///< every number fits
 };
 
 /// One letter of OpcodeInfo::operands for an instruction with certain modifiers.
@@ -78,7 +78,7 @@ Width Class::width() const {
   }
 }
 
-/// One that is no vector, pair or address.
+/// An operand that is no vector, pair or address.
 bool Class::fits_number(const Operand& operand, Width wanted) const {
   const bool predicate = wanted.bits == 0 && !wanted.any;
   switch (operand.kind) {
@@ -205,10 +205,10 @@ std::string described(const Function& function, const Operand& operand) {
   return "";
 }
 
-/// The letters of an operation, taken apart: "Dw[w]p" has three or four operands.
+/// The letters of an operation, split: "Dw[w]p" has three or four operands.
 struct Letters {
   std::string_view text;
-  std::size_t open, close;  ///< where the brackets stand, if there are any
+  std::size_t open, close;  ///< the positions of the brackets, if there are any
   std::size_t least, most;
 
   explicit Letters(std::string_view letters)

@@ -1,4 +1,4 @@
-// What may stand where an instruction expects an operand: the letters of OpcodeInfo::operands.
+// The classes of operands that instructions expect: the letters of OpcodeInfo::operands.
 //
 //   D d    of the first type: a number of exactly its width, or a predicate for .pred
 //   T t    of the last type
@@ -34,16 +34,16 @@ namespace tilescope::ptx {
 /// The letters for this form of the operation.
 std::string_view operand_letters(Opcode opcode, const Modifiers& modifiers);
 
-/// The type as which operand `i` of a checked instruction is read or written.
+/// The type of operand `i` of a checked instruction.
 Type operand_type(const Instruction& instruction, std::size_t i);
 
-/// Does the first operand receive a result?
+/// Whether the first operand receives a result.
 inline bool has_destination(const Instruction& instruction) {
   const std::string_view letters = operand_letters(instruction.opcode, instruction.modifiers);
   return !instruction.operands.empty() && letters[0] >= 'A' && letters[0] <= 'Z';
 }
 
-/// Throws Failure unless number and classes of the operands are what the operation takes.
+/// Throws Failure unless number and classes of the operands match the operation.
 void check_operands(const Function& function, const Instruction& instruction);
 
 /// Throws Failure unless each list of `call` fits the parameters that the callee declares.

@@ -10,9 +10,9 @@ namespace {
 
 using Kind = Operand::Kind;
 
-/// wgmma names up to 128 registers at once; more is no program.
+/// wgmma names up to 128 registers at once; no program has more.
 constexpr std::size_t most_elements = 256;
-/// `[tensor, {x, y}]` holds a vector in an address; nothing goes deeper.
+/// `[tensor, {x, y}]` holds a vector in an address; no operand nests deeper.
 constexpr int deepest = 2;
 
 bool begins_name(char c) {

@@ -1,4 +1,4 @@
-// What every part of the parser shares while one text becomes one module.
+// The state that every part of the parser shares while one text becomes one module.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 
 namespace tilescope::ptx {
 
-/// An initialiser that names a symbol which may be declared further down.
+/// An initialiser with a symbol that may be declared later.
 struct PendingRelocation {
-  std::uint32_t function = no_index;  ///< whose variable it is; no_index for the module's
+  std::uint32_t function = no_index;  ///< the function of the variable; no_index for the module's
   std::uint32_t variable = 0;
   std::size_t relocation = 0;
   std::string_view symbol;
@@ -36,22 +36,22 @@ struct ParseContext {
   Module module;
   LineTable lines;
   std::unordered_map<std::string_view, Symbol> symbols;  ///< variables and functions of the module
-  std::unordered_map<std::string_view, Mnemonic> mnemonics;  ///< those met so far, taken apart
-  std::deque<std::string> spelled;  ///< keys of `mnemonics` that the text has only in pieces
+  std::unordered_map<std::string_view, Mnemonic> mnemonics;  ///< those parsed so far
+  std::deque<std::string> spelled;  ///< keys of `mnemonics` that are not contiguous in the text
   std::vector<PendingRelocation> relocations;
 
   const Token& token() const { return lexer.current(); }
   bool at(char c) const { return token().is(c); }
   bool at(std::string_view word) const { return token().is(word); }
 
-  /// Passes the current token when it is `c` (or the word); says whether it was.
+  /// Skips the current token if it is `c` (or the word); returns whether it was.
   bool accept(char c);
   bool accept(std::string_view word);
-  /// Passes `c` or throws Failure: "expected ')' after the parameters, found 'x'".
+  /// Skips `c` or throws Failure: "expected ')' after the parameters, found 'x'".
   void expect(char c, std::string_view where);
-  /// Passes a word without dots, a name; `what` it is the name of goes into the message.
+  /// Skips a word without dots, a name; the message calls it `what`.
   Token expect_name(std::string_view what);
-  /// Passes an integer constant that must be in [lowest, highest].
+  /// Skips an integer constant that must be in [lowest, highest].
   std::uint64_t expect_integer(std::string_view what, std::uint64_t lowest, std::uint64_t highest);
   /// Throws Failure at the current token.
   [[noreturn]] void unexpected(std::string_view wanted) const;

@@ -1,6 +1,6 @@
 // Dominators of the reversed graph, by the algorithm of Lengauer and Tarjan ("A Fast Algorithm for
-// Finding Dominators in a Flowgraph", 1979) with simple path compression. The usual iteration
-// over a tree of dominators is shorter, but quadratic for graphs that a hostile text can hold.
+// Finding Dominators in a Flowgraph", 1979) with simple path compression. The usual iteration over
+// a tree of dominators is shorter, but quadratic for graphs in a hostile text.
 #include "ptx/post_dominators.hpp"
 
 #include <algorithm>
@@ -73,8 +73,8 @@ class PostDominators {
     for (Index block = 0; block < flow_.blocks.size(); ++block) {
       if (flow_.blocks[block].exits) leave_from(block);
     }
-    // What is left cannot reach an exit. The first block that a forward walk finishes closes an
-    // endless loop; everything that runs into that loop is numbered with it.
+    // The remaining blocks cannot reach an exit. The first block that a forward walk finishes
+    // closes an endless loop; everything that leads into that loop is numbered with it.
     for (const Index block : post_order(flow_)) {
       if (vertex_of_[block] == no_index) leave_from(block);
     }

@@ -1,4 +1,4 @@
-// The vocabulary of PTX that both a declaration and an instruction use: types and state spaces.
+// The types and state spaces of PTX, which both declarations and instructions use.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Names inside one function while it is parsed: which register, variable or label a word means
-// where it stands, and which index it gets.
+// Names inside one function while it is parsed: the register, variable or label that a word means
+// at its place, and its index.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace tilescope::ptx {
 
-/// What a name of a function stands for. `index` is in the table of Function that `kind` names.
+/// The meaning of a name in a function. `index` is in the table of Function that `kind` names.
 struct NameEntry {
   enum class Kind : std::uint8_t {
     reg,
@@ -29,24 +29,24 @@ struct NameEntry {
   Kind kind = Kind::reg;
   Type type = Type::none;          ///< of a register
   std::uint8_t vector = 1;         ///< registers under one name: `.reg .v4 .f32 x`
-  std::uint32_t index = no_index;  ///< of a scalar register: set when it is first named
-  /// Of a vector of registers: each set when it is first named.
+  std::uint32_t index = no_index;  ///< of a scalar register: set at its first use
+  /// For a vector of registers: each is set at its first use.
   std::array<std::uint32_t, 4> components{no_index, no_index, no_index, no_index};
 };
 
 class Scopes {
  public:
-  /// Names given to `function` are kept apart from each other and from `outer_name`s.
+  /// Keeps names given to `function` distinct from each other and from `outer_name`s.
   Scopes(Function& function, std::function<bool(std::string_view)> outer_name);
 
   void enter(std::uint32_t line);
-  /// False when there is no inner scope to leave.
+  /// Returns false if there is no inner scope to leave.
   bool leave();
   std::uint32_t current() const { return current_; }
 
-  /// Throws Failure when this scope has the name already.
+  /// Throws Failure if this scope has the name already.
   void declare(std::string_view name, NameEntry entry, std::uint32_t line);
-  /// `.reg .b32 %r<count>`: %r0 to %r(count-1), each made when it is named.
+  /// `.reg .b32 %r<count>`: %r0 to %r(count-1), each created at its first use.
   void declare_range(std::string_view prefix, std::uint64_t count, Type type, std::uint8_t vector,
                      std::uint32_t line);
   /// The innermost meaning of `name` here, or null. A scalar register gets its index now.
@@ -57,13 +57,13 @@ class Scopes {
 
   /// A label of this scope at `instruction`.
   void define_label(std::string_view name, std::uint32_t instruction, std::uint32_t line);
-  /// A number for a label named here, which may be defined further down; see `resolve_labels`.
+  /// A number for a label used here, which may be defined later; see `resolve_labels`.
   std::uint32_t refer_label(std::string_view name, std::uint32_t line);
-  /// For each number given out, the index in Function::labels. Throws Failure for one that no
-  /// scope around its use defines.
+  /// The index in Function::labels for each number. Throws Failure for a label that no scope around
+  /// its use defines.
   std::vector<std::uint32_t> resolve_labels() const;
 
-  /// `name`, with a suffix when the function or the module uses it already.
+  /// `name`, with a suffix if the function or the module uses it already.
   std::string unique(std::string_view name);
 
  private:

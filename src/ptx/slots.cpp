@@ -20,7 +20,7 @@ constexpr Spelling of(Group group, std::string_view word, Enum value) {
   return {group, word, static_cast<std::uint8_t>(value)};
 }
 
-// Where a value has two spellings the first is the one that is written.
+// If a value has two spellings the first is the one to write.
 // clang-format off
 constexpr Spelling spellings[] = {
     of(Group::space, "global", Space::global), of(Group::space, "shared", Space::shared),

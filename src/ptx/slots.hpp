@@ -1,4 +1,4 @@
-// The kinds of modifiers and how PTX spells each of their values. One table serves both ways:
+// The kinds of modifiers and PTX's spelling of each of their values. One table serves both ways:
 // text to Modifiers and back.
 #pragma once
 
@@ -62,10 +62,10 @@ inline bool is_required_type(Slot slot) {
   return !slot.is_flag && (slot.group == Group::type || slot.group == Group::type_or_pred);
 }
 
-/// Sets the field of `slot` when `word` (without the dot) is one of its spellings.
+/// Sets the field of `slot` if `word` (without the dot) is one of its spellings.
 bool accept(Slot slot, std::string_view word, Modifiers& modifiers);
 
-/// Appends ".word" for the field of `slot` when it is set. `types_written` counts the types so far.
+/// Appends ".word" for the field of `slot` if it is set. `types_written` counts the types so far.
 void write(Slot slot, const Modifiers& modifiers, unsigned& types_written, std::string& out);
 
 /// Type::none when `word` (without the dot) is no type.

@@ -7,7 +7,7 @@
 namespace tilescope::ptx {
 namespace {
 
-// By the value of SpecialRegister. The last four carry a number and are handled apart.
+// In the order of SpecialRegister. The last four carry a number and are handled separately.
 // clang-format off
 constexpr std::string_view names[] = {
     "", "tid.x", "tid.y", "tid.z", "ntid.x", "ntid.y", "ntid.z", "ctaid.x", "ctaid.y", "ctaid.z",

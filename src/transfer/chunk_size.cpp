@@ -9,7 +9,7 @@
 namespace tilescope::transfer {
 namespace {
 
-/// The shortest of a few copies, in seconds: what disturbs a copy only makes it longer.
+/// The shortest of a few copies, in seconds: disturbances only make a copy longer.
 double copy_seconds(Device& device, const PinnedBuffer& from, const Buffer& to, std::size_t bytes) {
   using Clock = std::chrono::steady_clock;
   constexpr int copies = 5;
@@ -36,7 +36,7 @@ LinkModel measure_link_model(Device& device) {
   const double short_s = copy_seconds(device, from, to, small);
   const double long_s = copy_seconds(device, from, to, large);
   LinkModel link;
-  if (long_s <= short_s) return link;  // a clock that says nothing
+  if (long_s <= short_s) return link;  // the clock is too coarse
   link.bytes_per_second = static_cast<double>(large - small) / (long_s - short_s);
   link.latency_s = std::max(0.0, short_s - static_cast<double>(small) / link.bytes_per_second);
   return link;

@@ -25,9 +25,9 @@ OperandPanels::OperandPanels(Device& device, Stager& uploads, const ConstMatrixV
     for (std::size_t i = 0; i < streams; ++i) slot.used.push_back(device.create_event());
     slot.in_use.assign(streams, false);
   }
-  if (layout.turned) {
+  if (layout.transposed) {
     turns_ = device.create_stream();
-    turning_.emplace(device, element);
+    transposition_.emplace(device, element);
   }
 }
 
@@ -38,7 +38,7 @@ OperandPanels::Slot* OperandPanels::holder(const Panel& panel) {
   return nullptr;
 }
 
-// Another panel comes into a slot: in `stream`, after all that reads the one before.
+// Starts another panel in a slot: in `stream`, after all readers of the panel before it.
 OperandPanels::Slot& OperandPanels::start(Slot& slot, const Panel& panel, const Stream& stream) {
   for (std::size_t i = 0; i < slot.used.size(); ++i) {
     if (slot.in_use[i]) device_.wait(stream, slot.used[i]);
@@ -53,7 +53,7 @@ void OperandPanels::upload(Slot& slot, std::int64_t first, std::int64_t count) {
   const Panel& p = slot.content;
   const ConstMatrixView part =
       operations::part(operand_, p.first_vector + first, count, p.first_step, p.steps);
-  const bool by_steps = layout_.by_steps != layout_.turned;
+  const bool by_steps = layout_.by_steps != layout_.transposed;
   const ConstMatrixView rows = by_steps ? transposed(part) : part;
   const std::int64_t pitch = by_steps ? p.padded_vectors : p.padded_steps;
   if (layout_.zero_padded) {
@@ -71,7 +71,7 @@ void OperandPanels::upload(Slot& slot, std::int64_t first, std::int64_t count) {
 
 void OperandPanels::fetch(const Panel& panel, std::int64_t count) {
   Slot* slot = holder(panel);
-  if (layout_.turned) {
+  if (layout_.transposed) {
     if (slots_[1].content == panel && slots_[1].ready >= count) return;
     if (slot != &slots_[0]) slot = &start(slots_[0], panel, uploads_.stream());
   } else if (slot == nullptr) {
@@ -80,8 +80,8 @@ void OperandPanels::fetch(const Panel& panel, std::int64_t count) {
   if (slot->ready < count) upload(*slot, slot->ready, count - slot->ready);
 }
 
-// The second buffer gets what is missing of the first's panel.
-void OperandPanels::turn(const Panel& panel, std::int64_t count) {
+// Fills the missing part of the first buffer's panel into the second.
+void OperandPanels::transpose(const Panel& panel, std::int64_t count) {
   Slot &from = slots_[0], &to = slots_[1];
   if (to.ready == 0 || to.content != panel) start(to, panel, turns_);
   if (to.ready >= count) return;
@@ -90,20 +90,20 @@ void OperandPanels::turn(const Panel& panel, std::int64_t count) {
   const auto at = [&](Slot& slot, std::int64_t element) {
     return slot.memory.address() + static_cast<DeviceAddress>(element) * size_of(element_);
   };
-  // `from` has vectors as rows where `to` has steps, and the other way round.
+  // `from` has vectors as rows where `to` has steps, and vice versa.
   operations::RowsInMemory rows{.type = element_};
   if (layout_.by_steps) {
     rows.rows = vectors;
     rows.columns = panel.steps;
     rows.pitch = panel.padded_steps;
-    turning_->run(rows, at(from, first * rows.pitch), at(to, first), panel.padded_vectors, 0,
-                  turns_);
+    transposition_->run(rows, at(from, first * rows.pitch), at(to, first), panel.padded_vectors, 0,
+                        turns_);
   } else {
     rows.rows = panel.steps;
     rows.columns = vectors;
     rows.pitch = panel.padded_vectors;
-    turning_->run(rows, at(from, first), at(to, first * panel.padded_steps), panel.padded_steps, 0,
-                  turns_);
+    transposition_->run(rows, at(from, first), at(to, first * panel.padded_steps),
+                        panel.padded_steps, 0, turns_);
   }
   to.ready = count;
   device_.record(to.filled, turns_);
@@ -112,8 +112,8 @@ void OperandPanels::turn(const Panel& panel, std::int64_t count) {
 }
 
 DeviceAddress OperandPanels::use(const Panel& panel, std::int64_t count, const Stream& stream) {
-  if (layout_.turned) turn(panel, count);
-  current_ = layout_.turned ? &slots_[1] : holder(panel);
+  if (layout_.transposed) transpose(panel, count);
+  current_ = layout_.transposed ? &slots_[1] : holder(panel);
   device_.wait(stream, current_->filled);
   return current_->memory.address();
 }

@@ -1,4 +1,4 @@
-// Panels of one operand of a product in tiles: on their way to the device while others are in use.
+// Panels of one operand of a product in tiles, copied to the device while others are in use.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace tilescope::transfer {
 
-/// Of an operand seen as vectors x steps (A itself; B transposed): which vectors, which steps of k,
-/// and how many of both it takes in memory.
+/// A part of an operand seen as vectors x steps (A itself; B transposed): its vectors, its steps of
+/// k, and the number of both in memory.
 struct Panel {
   std::int64_t first_vector = 0, vectors = 0;
   std::int64_t first_step = 0, steps = 0;
@@ -25,32 +25,32 @@ struct Panel {
 
 struct PanelLayout {
   bool by_steps = false;  ///< in memory step after step, else vector after vector
-  /// It comes from the host in the other layout and is turned on the device; else the host does
-  /// what there is to do.
-  bool turned = false;
+  /// The panel arrives in the other layout and is transposed on the device; otherwise the host does
+  /// the conversion.
+  bool transposed = false;
   bool zero_padded = false;
 };
 
-/// Two buffers. The one that is not in use is filled with the next panel; or the first receives
-/// what the second gets turned, once nobody reads that any more.
+/// Two buffers. The unused one is filled with the next panel. Or the first receives the transposed
+/// contents of the second, once nothing reads the first any more.
 class OperandPanels {
  public:
-  /// `operand`: vectors x steps. `largest`: no panel takes more. `streams`: how many streams will
-  /// use() panels.
+  /// `operand`: vectors x steps. `largest`: the most that a panel takes. `streams`: how many
+  /// streams will use() panels.
   OperandPanels(Device& device, Stager& uploads, const ConstMatrixView& operand, DataType element,
                 const PanelLayout& layout, std::size_t largest_bytes, std::size_t streams,
                 const char* name);
 
-  /// Queues the upload of the first `count` vectors of a panel, or of what is missing of them. The
-  /// panel that was used last stays, until the next one is used.
+  /// Queues the upload of the first `count` vectors of a panel, or of the missing ones. The panel
+  /// used last stays until the next one is used.
   void fetch(const Panel& panel, std::int64_t count);
 
-  /// Lets what is queued in `stream` from now on find the first `count` vectors of a panel that
-  /// were fetched at the address that is returned.
+  /// Returns the address of a panel whose first `count` vectors were fetched; work queued in
+  /// `stream` from now on finds them there.
   DeviceAddress use(const Panel& panel, std::int64_t count, const Stream& stream);
 
-  /// What is queued in `stream`, number `index` of those that use panels, reads the panel used
-  /// last.
+  /// Records that work queued in `stream`, number `index` of the streams that use panels, reads the
+  /// panel used last.
   void record_use(std::size_t index, const Stream& stream);
 
   /// Elements between the vectors, or steps, of a panel in memory.
@@ -62,7 +62,7 @@ class OperandPanels {
   struct Slot {
     Buffer memory;
     Panel content;
-    std::int64_t ready = 0;  ///< vectors whose way here is queued
+    std::int64_t ready = 0;  ///< vectors whose upload is queued
     Event filled;
     std::vector<Event> used;
     std::vector<bool> in_use;
@@ -71,7 +71,7 @@ class OperandPanels {
   Slot* holder(const Panel& panel);
   Slot& start(Slot& slot, const Panel& panel, const Stream& stream);
   void upload(Slot& slot, std::int64_t first, std::int64_t count);
-  void turn(const Panel& panel, std::int64_t count);
+  void transpose(const Panel& panel, std::int64_t count);
 
   Device& device_;
   Stager& uploads_;
@@ -81,7 +81,7 @@ class OperandPanels {
   std::array<Slot, 2> slots_;
   Slot* current_ = nullptr;
   Stream turns_;
-  std::optional<operations::Turning> turning_;
+  std::optional<operations::Transposition> transposition_;
 };
 
 }  // namespace tilescope::transfer

@@ -27,7 +27,7 @@ View transposed(View view) {
   return view;
 }
 
-constexpr int buffers = 2;  // of each matrix on a device that runs kernels
+constexpr int buffers = 2;  // buffers of each matrix on a device that runs kernels
 
 struct KernelAndPlan {
   TileKernel kernel;

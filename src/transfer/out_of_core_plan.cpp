@@ -83,8 +83,8 @@ OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const MatmulShape& step
   const auto parts = [](std::int64_t extent, std::int64_t part) {
     return (extent + part - 1) / part;
   };
-  // As many tiles as that makes, but of equal size: a narrow one at the edge takes its panels, and
-  // computes too little meanwhile.
+  // As many tiles, but of equal size: a narrow tile at the edge takes its panels and computes too
+  // little meanwhile.
   const auto equal = [&](std::int64_t extent, std::int64_t part, std::int64_t multiple) {
     return std::min(part, rounded_up(parts(extent, parts(extent, part)), multiple));
   };

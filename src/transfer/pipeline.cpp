@@ -10,7 +10,7 @@ namespace {
 constexpr int operands = 3;
 constexpr std::uint32_t threads = 256;
 
-// Of a stream that has its own buffers.
+// Inputs for a stream with its own buffers.
 void add_inputs(std::vector<Task>& tasks, int segment, int stream) {
   tasks.push_back({Engine::copy_in, segment, stream, stream, 0});
   tasks.push_back({Engine::copy_in, segment, stream, stream, 1});
@@ -22,7 +22,7 @@ void add_output(std::vector<Task>& tasks, int segment, int stream) {
   tasks.push_back({Engine::copy_out, segment, stream, stream, 2});
 }
 
-/// Everything of one segment, then everything of the next, streams in turn.
+/// All tasks of one segment, then all of the next, streams in turn.
 std::vector<Task> depth_first(int segments, int streams) {
   std::vector<Task> tasks;
   for (int i = 0; i < segments; ++i) {
@@ -46,8 +46,8 @@ std::vector<Task> breadth_first(int segments) {
 }
 
 /// In step t: inputs of segment t, kernel of t - 1, output of t - 2, so that no queue ever has a
-/// task at its head that waits for one issued later. Each engine has its own stream: with one for
-/// each set of buffers, a GPU copies two segments' inputs at once, which end late together.
+/// task at its head that waits for one issued later. Each engine has its own stream: with a stream
+/// for each set of buffers, a GPU would copy two segments' inputs at once, and both would end late.
 std::vector<Task> pipelined(int segments) {
   constexpr int sets = 3;
   std::vector<Task> tasks;

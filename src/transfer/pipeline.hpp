@@ -18,19 +18,19 @@ inline constexpr Form all_forms[] = {Form::serial, Form::simple, Form::better, F
 std::string_view name_of(Form form);
 std::string_view idea_of(Form form);
 
-/// Streams that a form uses, which is also how many sets of device buffers it needs: a set for each
-/// stream, but for three buffers, whose streams are one for each engine.
+/// The streams of a form, and so its sets of device buffers: a set for each stream, except in
+/// three_buffers, which has a stream for each engine.
 int stream_count(Form form);
 
 /// The tasks of `segments` segments in the form's order of issue.
 std::vector<Task> tasks_of(Form form, int segments);
 
-/// What one run of the pipeline did.
+/// The result of one run of the pipeline.
 struct PipelineRun {
   double total_ms = 0.0;    ///< from the first task's start to the last one's end
   std::vector<Task> tasks;  ///< in order of issue
-  /// From when its stream was free until its end: a copy that waits for the engine is longer here
-  /// than on the link.
+  /// From the moment its stream was free until its end: a copy that waits for the engine is longer
+  /// here than on the link.
   std::vector<Interval> intervals;
 };
 

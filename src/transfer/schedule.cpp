@@ -7,7 +7,7 @@
 namespace tilescope::transfer {
 namespace {
 
-// Which queue of the hardware a task waits in.
+// The hardware queue in which a task waits.
 std::size_t unit_of(Engine engine, const EngineModel& model) {
   if (model.one_copy_engine && engine == Engine::copy_out) engine = Engine::copy_in;
   return static_cast<std::size_t>(engine);

@@ -1,4 +1,4 @@
-// Work on a device as tasks in streams, and the order in which a device's engines would do them.
+// Work on a device as tasks in streams, and the order in which a device's engines do them.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ std::string_view name_of(Engine engine);
 /// One copy or kernel, in the order in which the host issues them.
 struct Task {
   Engine engine = Engine::copy_in;
-  int segment = 0;  ///< which part of the vectors
+  int segment = 0;  ///< number of the vectors' part
   int stream = 0;   ///< tasks of one stream run in the order of issue
-  int buffers = 0;  ///< which set of device buffers it works on
-  int operand = 0;  ///< which vector a copy moves: 0 = A, 1 = B, 2 = C
+  int buffers = 0;  ///< the set of device buffers that it works on
+  int operand = 0;  ///< the vector that a copy moves: 0 = A, 1 = B, 2 = C
   /// Index of a task of another stream that ends before this one starts, issued before; -1: none.
   int after = -1;
 };
@@ -30,10 +30,10 @@ struct Interval {
   double end = 0.0;
 };
 
-/// How a device feeds its engines.
+/// The way a device feeds its engines.
 struct EngineModel {
-  /// True: one queue per engine, so a task that waits blocks those issued after it (the GPUs that
-  /// the lectures drew). False: a queue per stream, so an engine takes whatever is ready.
+  /// True: one queue per engine, so a waiting task blocks those issued after it (the GPUs that the
+  /// lectures drew). False: a queue per stream, so an engine takes any task that is ready.
   bool one_queue_per_engine = false;
   /// True: one engine copies in both directions.
   bool one_copy_engine = false;

@@ -35,7 +35,7 @@ void Stager::upload(const ConstMatrixView& from, DeviceAddress to, std::int64_t 
 }
 
 void Stager::upload_rows(const ConstMatrixView& from, DeviceAddress to, std::int64_t pitch) {
-  // A row longer than a buffer goes in pieces.
+  // A row longer than a buffer is copied in pieces.
   const auto most_columns = static_cast<std::int64_t>(slots_[0].memory.bytes() / size_of(element_));
   for (std::int64_t column = 0; column < from.columns; column += most_columns) {
     const std::int64_t columns = std::min(most_columns, from.columns - column);

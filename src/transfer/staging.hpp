@@ -1,4 +1,5 @@
-// Host matrices to and from a device through pinned buffers: conversion and copy in one pass.
+// Copies host matrices to and from a device through pinned buffers: conversion and copy in one
+// pass.
 #pragma once
 
 #include <array>
@@ -23,12 +24,12 @@ class Stager {
   void upload(const ConstMatrixView& from, DeviceAddress to, std::int64_t padded_rows,
               std::int64_t padded_columns);
 
-  /// Queues `from` into rows of device memory from `to` on, `pitch` elements apart; between them
-  /// nothing is written.
+  /// Queues `from` into rows of device memory starting at `to`, `pitch` elements apart; the gaps
+  /// are not written.
   void upload_rows(const ConstMatrixView& from, DeviceAddress to, std::int64_t pitch);
 
   /// Copies the upper left of the device matrix at `from`, whose rows are `padded_columns` long,
-  /// into `to`. It is there when the call returns.
+  /// into `to`. Complete when the call returns.
   void download(DeviceAddress from, std::int64_t padded_columns, const MatrixView& to);
 
  private:

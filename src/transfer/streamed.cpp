@@ -44,7 +44,7 @@ const Rung& rung_of(const Device& device, const Task& task, const std::string& v
   const Rung& rung = find_rung(task, variant.empty() ? task.best : std::string_view(variant));
   std::optional<std::string> why = operations::refusal(rung, device);
   if (!why && rung.form != operations::RungForm::kernel) {
-    why = "not a kernel, so that it takes no device memory; leave the limit away";
+    why = "not a kernel, so it takes no device memory; drop --device-memory";
   }
   if (why) {
     throw Error(ErrorKind::usage,
@@ -61,7 +61,7 @@ struct ChunkJob {
         rung(&rung_of(device, task, variant)),
         plan(rung->plan(device.properties())) {}
 
-  /// What it takes on the device.
+  /// Its bytes on the device.
   std::size_t bytes() const {
     std::size_t all = task.output_bytes();
     for (const std::size_t scratch : plan.scratch) all += scratch;
@@ -75,7 +75,7 @@ struct ChunkJob {
   Plan plan;
 };
 
-/// `count`, or less, as chunks should be.
+/// `count`, or less, rounded to a good size of chunks.
 std::size_t rounded(std::size_t count, std::size_t granularity) {
   for (const std::size_t unit : {granularity * alignment, granularity, alignment}) {
     if (count >= unit) return count / unit * unit;
@@ -107,7 +107,7 @@ class Streamed {
   }
 
   const std::string& name() const { return name_; }
-  /// Why the buffers on the host are not pinned; empty if they are.
+  /// The reason if the host's buffers are not pinned; empty if they are.
   std::string pinning_note() const {
     for (const Set& set : sets_) {
       for (const PinnedBuffer& memory : set.staged) {
@@ -138,9 +138,10 @@ class Streamed {
     std::vector<DeviceAddress> addresses;
     Buffer result;
     PinnedBuffer staged_result;
-    // By the number of elements: whole chunks, and the last. Each set has scratch of its own.
+    // Programs by the number of elements: whole chunks, and the last. Each set has scratch of its
+    // own.
     std::map<std::size_t, std::unique_ptr<KernelProgram>> programs;
-    std::size_t first = 0, count = 0;  ///< the chunk on its way; none if count is 0
+    std::size_t first = 0, count = 0;  ///< the chunk in this set; none if count is 0
     std::size_t result_bytes = 0;
   };
 
@@ -223,7 +224,7 @@ StreamedPlan plan_streamed(Device& device, const StreamedJob& job, const std::st
                                               "chunks of one element take; raise the limit",
                                               format_bytes(limit), format_bytes(least)));
   }
-  // The largest that fits: what a chunk takes grows with it.
+  // The largest chunk that fits: its bytes grow with its size.
   std::size_t low = 1, high = std::clamp<std::size_t>(best, 1, count);
   while (low < high) {
     const std::size_t middle = low + (high - low + 1) / 2;

@@ -1,5 +1,5 @@
-// Any operation over lists in host memory, in chunks: while one chunk is computed, the next is on
-// its way to the device and the one before on its way back.
+// Any operation over lists in host memory, in chunks: while one chunk is computed, the next is
+// copied to the device and the previous one back.
 #pragma once
 
 #include <cstddef>
@@ -16,37 +16,38 @@
 
 namespace tilescope::transfer {
 
-/// What is done to every chunk, and with its result.
+/// The work for every chunk, and the use of its result.
 struct StreamedJob {
-  /// Lists of one length. They may be mappings of files: a chunk is read when its turn comes.
+  /// Lists of one length. They may be mappings of files: a chunk is read when it is needed.
   std::vector<ConstArrayView> inputs;
-  /// The operation for some neighbouring elements of each input.
+  /// The operation for a range of elements of each input.
   std::function<operations::Task(const std::vector<ConstArrayView>& part)> task;
-  /// Chunks are multiples of so many elements, if as many fit.
+  /// Chunks are multiples of this many elements, if as many fit.
   std::size_t granularity = 1;
-  /// Takes the result of elements [first, first + count). Called in the order of the chunks, by
+  /// Receives the result of elements [first, first + count). Called in the order of the chunks, by
   /// the thread that called run_streamed().
   std::function<void(std::size_t first, std::size_t count, const void* result)> take;
 };
 
 struct StreamOptions {
-  /// Limit for what is on the device at once, in bytes; 0: the operation runs in one piece.
+  /// The most bytes on the device at once; 0: the operation runs in one piece.
   std::size_t device_bytes = 0;
-  /// Decides about the size of chunks; measured if not given.
+  /// Determines the size of chunks; measured if not given.
   std::optional<LinkModel> link;
-  std::function<void(std::size_t elements)> progress;  ///< so many are done
+  std::function<void(std::size_t elements)> progress;  ///< called with the number of finished
+                                                       ///< elements
 };
 
-/// How a job is cut.
+/// The division of a job.
 struct StreamedPlan {
   std::size_t chunk = 0;         ///< elements of each list
   std::size_t chunks = 0;        ///< the last may be shorter
   std::size_t device_bytes = 0;  ///< of all three sets: inputs, result, scratch memory
 };
 
-/// The plan that run_streamed() follows: best_chunk_bytes(), or less to stay within the limit.
-/// Throws Error(usage) if not even one element fits, saying how much it takes, and for variants
-/// that are no kernels.
+/// The plan of run_streamed(): best_chunk_bytes(), or less to stay within the limit. Throws
+/// Error(usage) if not even one element fits, with the bytes needed, and for variants that are no
+/// kernels.
 StreamedPlan plan_streamed(Device& device, const StreamedJob& job, const std::string& variant,
                            const StreamOptions& options);
 
@@ -56,7 +57,7 @@ StreamedPlan plan_streamed(Device& device, const StreamedJob& job, const std::st
 RunReport run_streamed(Device& device, const StreamedJob& job, const std::string& variant,
                        const StreamOptions& options);
 
-/// memcpy by all cores.
+/// memcpy on all cores.
 void copy_bytes(void* to, const void* from, std::size_t bytes);
 
 }  // namespace tilescope::transfer

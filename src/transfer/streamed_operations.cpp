@@ -27,7 +27,7 @@ std::byte* element(const ArrayView& list, std::size_t index) {
   return static_cast<std::byte*>(list.mutable_data()) + index * size_of(list.type);
 }
 
-/// Results go where their elements came from.
+/// Copies each result to the place of its elements in `list`.
 auto into(const ArrayView& list) {
   return [list](std::size_t first, std::size_t count, const void* result) {
     copy_bytes(element(list, first), result, count * size_of(list.type));
@@ -114,7 +114,7 @@ RunReport scale(Device& device, double factor, const ConstMatrixView& in, const 
   const std::int64_t columns = in.vector_length();
   const auto task = [=](const Part& p) {
     const auto count = static_cast<std::int64_t>(p[0].count);
-    // A chunk that ends within a row is a picture of one.
+    // A chunk that ends within a row is a picture of one row.
     const std::int64_t width = count % columns == 0 ? columns : count;
     return operations::scale_task(p[0], count / width, width, factor);
   };
@@ -165,7 +165,7 @@ Reduced reduce(Device& device, const ConstArrayView& x, Reduction reduction,
     return tilescope::reduce(device, x, reduction, options);
   }
   if (x.type != DataType::float32 && x.type != DataType::float64 && x.type != DataType::int32) {
-    return tilescope::reduce(device, x, reduction, options);  // which says what it takes
+    return tilescope::reduce(device, x, reduction, options);  // it reports what it needs
   }
   Reduced reduced;
   const DataType type = operations::result_type(x.type, reduction);
@@ -184,7 +184,8 @@ Reduced reduce(Device& device, const ConstArrayView& x, Reduction reduction,
   };
   StreamOptions settings = stream;
   if (reduction == Reduction::sum && is_floating(type) && !settings.link) {
-    settings.link = LinkModel{};  // a measured chunk would make the rounding differ from run to run
+    settings.link = LinkModel{};  // a measured chunk size would make the rounding differ from run
+                                  // to run
   }
   reduced.report =
       run_streamed(device, {.inputs = {x}, .task = task, .take = take}, options.variant, settings);

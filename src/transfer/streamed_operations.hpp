@@ -1,6 +1,6 @@
 // The companion operations over lists that do not fit the device. Each is the call of the same name
-// in namespace tilescope, with its errors, and is that call where `stream.device_bytes` is 0 or the
-// device is the cpu, which computes in host memory.
+// in namespace tilescope, with its errors. It is that call itself if `stream.device_bytes` is 0 or
+// the device is the cpu, which computes in host memory.
 #pragma once
 
 #include <tilescope/histogram.hpp>
@@ -11,7 +11,7 @@
 
 namespace tilescope::transfer {
 
-/// Element by element, and reverse: the same bits as in one piece, by every rung.
+/// Element by element, and reverse: the same bits as in one piece, with every rung.
 RunReport saxpb(Device& device, double a, const ConstArrayView& x, double b, const ArrayView& y,
                 const SaxpbOptions& options, const StreamOptions& stream);
 RunReport vector_add(Device& device, const ConstArrayView& a, const ConstArrayView& b,
@@ -25,10 +25,10 @@ RunReport reverse(Device& device, const ConstArrayView& x, const ArrayView& y,
 HistogramResult histogram(Device& device, const ConstArrayView& x, const Bins& bins,
                           const RunOptions& options, const StreamOptions& stream);
 
-/// Minimum, maximum, argmax and sums of int32 as in one piece. A sum of floats is that of the
-/// chunks' sums, each as reduce() makes it, added in float64 in the order of the chunks. Their size
-/// follows from the number of elements, the variant and the limit, never from a measurement: the
-/// same call gives the same bits in every run.
+/// Minimum, maximum, argmax and sums of int32 as in one piece. A sum of floats is the sum of the
+/// chunks' sums, each computed as by reduce(), added in float64 in the order of the chunks. Their
+/// size follows from the number of elements, the variant and the limit, never from a measurement:
+/// the same call gives the same bits in every run.
 Reduced reduce(Device& device, const ConstArrayView& x, Reduction reduction,
                const RunOptions& options, const StreamOptions& stream);
 

@@ -16,7 +16,7 @@ using namespace operations;
 // The kernels of the GEMM table whose order of additions does not depend on m and n.
 constexpr std::string_view whole_sums = "general", fast_sums = "ffma_tiles";
 
-// Rows of A or of B that lie column after column are read 16 bytes at a time.
+// Rows of a column-major A or B are read 16 bytes at a time.
 constexpr std::int64_t copied_at_once = 4;
 
 GemmProblem dense_problem_of(const MatmulShape& shape, DataType element, Order a, Order b) {
@@ -52,8 +52,8 @@ TileKernel general_kernel(const GemmVariant& variant, DataType element, Order a,
           .variant = &variant};
 }
 
-// The whole product's tile and parts of k fix the order of the additions. A tile that wants A
-// turned gets it turned once, when a panel arrives.
+// The whole product's tile and parts of k fix the order of the additions. For a tile that needs A
+// transposed, a panel is transposed once, when it arrives.
 TileKernel ffma_kernel(const GemmVariant& variant, const GemmProblem& whole,
                        const DeviceProperties& device) {
   const FfmaPlan plan = best_ffma_plan(whole, device);
@@ -90,7 +90,7 @@ TileKernel choose_tile_kernel(const DeviceProperties& device, const MatmulShape&
   if (!takes_ffma || (must_cut_k && name.empty())) return rung_kernel(device, element, name);
   if (must_cut_k) {
     throw Error(ErrorKind::usage,
-                fmt::format("variant {} takes panels with all of k = {}, which have no room; raise "
+                fmt::format("variant {} takes panels with all of k = {}, which do not fit; raise "
                             "the limit, or use {}",
                             name, shape.k, best_matmul_variant(device, element)));
   }
@@ -123,7 +123,8 @@ void TileRuns::run(const MatmulShape& shape, bool accumulate, const TileOperands
     product->run(operands.a, operands.b, operands.c, stream);
     return;
   }
-  // Memory has room for the rest of a row's last 16 bytes; what is computed there nobody reads.
+  // Memory has room for the rest of a row's last 16 bytes; the results computed there are never
+  // read.
   MatmulShape whole = shape;
   if (kernel_.ffma) {
     whole.m = groups_of(shape.m, copied_at_once) * copied_at_once;

@@ -1,4 +1,4 @@
-// The kernel that multiplies the parts of a product which is cut into tiles.
+// The kernel that multiplies the tiles of a product.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,28 @@
 
 namespace tilescope::transfer {
 
-/// Which kernel, and how it wants its operands. Whatever part of a product it is given, each
-/// element is summed in the same order as in the whole.
+/// A kernel and the layout that it needs of its operands. In any part of a product, each element is
+/// summed in the same order as in the whole.
 struct TileKernel {
   std::string name;
   MatmulShape granularity;    ///< extents of tiles are multiples of it
-  bool can_cut_k = false;     ///< C += A * B goes on with the sum that lies in C
-  bool runs_overlap = true;   ///< runs in several streams share no memory
-  bool a_by_columns = false;  ///< A lies column after column, else row after row
-  bool b_by_columns = false;  ///< the same of B
+  bool can_cut_k = false;     ///< C += A * B continues the sum in C
+  bool runs_overlap = true;   ///< runs in different streams share no memory
+  bool a_by_columns = false;  ///< A is column-major, else row-major
+  bool b_by_columns = false;  ///< the same for B
   DataType element = DataType::float32;
 
-  // One of the two:
+  // Exactly one of the two is set:
   const operations::MatmulVariant* rung = nullptr;   ///< of the ladder: dense padded operands
   const operations::GemmVariant* variant = nullptr;  ///< of the GEMM table: any rectangle
-  std::optional<operations::FfmaPlan> ffma;          ///< how the whole product is computed
+  std::optional<operations::FfmaPlan> ffma;          ///< the plan of the whole product
 
-  /// Whether any part of a tile can be multiplied where it lies. Else a tile is dense in padded().
+  /// Whether any part of a tile can be multiplied in place. Otherwise a tile is dense in padded().
   bool takes_parts() const { return variant != nullptr; }
   MatmulShape padded(const MatmulShape& shape) const;
 };
 
-/// Operands of one run: addresses, and elements between the rows (of A or B where it lies so: the
+/// Operands of one run: addresses, and elements between the rows (for a column-major A or B: the
 /// columns). A kernel that does not take parts has them dense in its padded shape.
 struct TileOperands {
   DeviceAddress a = 0, b = 0, c = 0;
@@ -49,13 +49,13 @@ struct TileOperands {
 bool multiplies_in_tiles(std::string_view name);
 
 /// The kernel for a product with a row-major C whose operands in host memory have these orders: the
-/// one called `name` or, if that is empty, the one that matmul() would take. `must_cut_k`: only a
-/// kernel that can. Throws Error(usage) if `name` is none, or one that does not multiply in parts.
+/// one called `name`, or by default the one that matmul() would take. `must_cut_k`: only a kernel
+/// that can. Throws Error(usage) for an unknown name, or a kernel that does not multiply in parts.
 TileKernel choose_tile_kernel(const DeviceProperties& device, const MatmulShape& shape,
                               DataType element, Order a_order, Order b_order,
                               const std::string& name, bool must_cut_k);
 
-/// The kernel made ready for one shape after another.
+/// The kernel, prepared for one shape after another.
 class TileRuns {
  public:
   TileRuns(Device& device, const TileKernel& kernel) : device_(device), kernel_(kernel) {}

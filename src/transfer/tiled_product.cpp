@@ -12,12 +12,12 @@ namespace {
 
 using operations::groups_of;
 
-// Large enough that a copy's fixed cost does not count, small enough to start the link early:
-// pinned memory takes 0.4 s a GiB to get.
+// Large enough to make a copy's fixed cost negligible, small enough to start the link early:
+// allocating pinned memory takes 0.4 s a GiB.
 constexpr std::size_t most_staging_bytes = std::size_t{32} << 20U;
 
-// The last blocks of one run leave SMs free, which those of the next take from another stream. More
-// than two help while the first tile grows by pieces that do not fill the device.
+// The last blocks of one run leave SMs idle; blocks of the next run take them from another stream.
+// More than two streams help while the first tile grows by pieces that do not fill the device.
 constexpr std::size_t most_streams = 4;
 
 ConstMatrixView vectors_of_b(ConstMatrixView b) {
@@ -29,7 +29,7 @@ ConstMatrixView vectors_of_b(ConstMatrixView b) {
 PanelLayout layout(const TileKernel& kernel, bool by_steps, const ConstMatrixView& vectors) {
   const bool given_by_steps = vectors.order == Order::column_major;
   return {.by_steps = by_steps,
-          .turned = kernel.takes_parts() && given_by_steps != by_steps,
+          .transposed = kernel.takes_parts() && given_by_steps != by_steps,
           .zero_padded = !kernel.takes_parts()};
 }
 
@@ -48,7 +48,7 @@ std::vector<TileStep> steps_of(const OutOfCorePlan& plan, const OutOfCoreOptions
 }
 
 std::vector<std::int64_t> growing_sides(std::int64_t extent, std::int64_t unit) {
-  // A border twice as long computes twice as long for what the link brings in the same time.
+  // A border twice as long computes twice as long on the same amount of data from the link.
   constexpr std::int64_t first_part = 16;
   std::vector<std::int64_t> sides;
   for (std::int64_t side = rounded_up(groups_of(extent, first_part), unit); side < extent;
@@ -100,7 +100,7 @@ std::size_t TiledProduct::staging_bytes() const {
   return std::min(most_staging_bytes, bytes(std::max(t.m, t.k), std::max(t.n, t.k)));
 }
 
-// What of the whole product a step covers: a full tile, or what is left at the edges.
+// The part of the whole product that a step covers: a full tile, or the remainder at the edges.
 MatmulShape TiledProduct::extent(const TileStep& s) const {
   const MatmulShape &t = plan_.tile, &w = plan_.shape;
   return {std::min(t.m, w.m - s.row * t.m), std::min(t.n, w.n - s.column * t.n),
@@ -160,8 +160,8 @@ void TiledProduct::launch(const TileStep& s, const Piece& piece, Result& result)
   result.runs.push_back(std::move(run));
 }
 
-// The first tile: as soon as the first vectors of both panels are there, a square of it; then two
-// borders, below and beside it, and so on.
+// Computes the first tile while its panels arrive: a square as soon as the first vectors of both
+// are there, then two borders, below and beside it, and so on.
 void TiledProduct::launch_growing(const TileStep& s, Result& result) {
   const Panel a = a_panel(s), b = b_panel(s);
   const MatmulShape& unit = kernel_.granularity;
@@ -181,7 +181,7 @@ void TiledProduct::launch_growing(const TileStep& s, Result& result) {
   }
 }
 
-// Waits for a tile and puts it in its place, piece by piece.
+// Waits for a tile and copies it to its place, piece by piece.
 void TiledProduct::collect(Result& result, const OutOfCoreOptions& options) {
   if (!downloads_) downloads_.emplace(device_, kernel_.element, staging_bytes());
   const TileStep& s = result.at;
@@ -258,7 +258,7 @@ bool TiledProduct::compute(const OutOfCoreOptions& options) {
       changed_.notify_all();
       ++tile_count_;
     }
-    // While that runs the next panels go up.
+    // Meanwhile the next panels go up.
     if (!is_last) fetch(steps[i + 1]);
   }
   return true;

@@ -1,5 +1,5 @@
-// A product in tiles on a device that runs kernels: panels go up, tiles come down, while others are
-// computed.
+// A product in tiles on a device that runs kernels: panels go up and tiles come down while others
+// are computed.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ struct TileStep {
   std::int64_t row = 0, column = 0, step = 0;
 };
 
-/// What is to be done, in order: rows of tiles from top to bottom, alternately to the right and to
-/// the left, so that a panel of B that ends one row begins the next.
+/// The steps in order: rows of tiles from top to bottom, alternately to the right and to the left,
+/// so that a panel of B that ends one row begins the next.
 std::vector<TileStep> steps_of(const OutOfCorePlan& plan, const OutOfCoreOptions& options);
 
 /// A rectangle of a tile of C.
@@ -35,30 +35,30 @@ struct Piece {
   std::int64_t column = 0, columns = 0;
 };
 
-/// The sides of squares that grow until they cover a tile of `extent` x `extent`: while a border is
-/// computed, the operands of the next arrive. All but the last are multiples of `unit`.
+/// The sides of squares that grow until they cover a tile of `extent` x `extent`: while one border
+/// is computed, the operands of the next arrive. All but the last are multiples of `unit`.
 std::vector<std::int64_t> growing_sides(std::int64_t extent, std::int64_t unit);
 
-/// The bands of rows in which a tile is computed that nothing comes after: the first comes down
-/// while the others are computed, and the last is short. Starts are multiples of `unit`.
+/// The bands of rows in which the last tile is computed: the first comes down while the others are
+/// computed, and the last is short. Starts are multiples of `unit`.
 std::vector<Piece> bands_of(std::int64_t rows, std::int64_t columns, std::int64_t unit);
 
 class TiledProduct {
  public:
-  /// C, row-major or not, is written in host memory. All referred to must outlive the object.
+  /// C, row-major or not, is written in host memory. All referenced objects must outlive this one.
   TiledProduct(Device& device, const ConstMatrixView& a, const ConstMatrixView& b,
                const MatrixView& c, const OutOfCorePlan& plan, const TileKernel& kernel);
 
   /// Returns false if `options.cancelled` ended it.
   bool run(const OutOfCoreOptions& options);
 
-  /// Milliseconds in which some kernel of the run was at work, or the next to be.
+  /// Milliseconds in which a kernel of the run was running, or about to.
   double busy_ms() const { return busy_ms_; }
 
  private:
   struct Run {
     Piece piece;
-    bool completes = false;  ///< the piece of C, not just a step of it
+    bool completes = false;  ///< completes the piece of C, instead of adding a step to it
     Event begun, ended;
   };
   struct Result {
@@ -77,7 +77,7 @@ class TiledProduct {
   void fetch(const TileStep& s);
   void launch(const TileStep& s, const Piece& piece, Result& result);
   void launch_growing(const TileStep& s, Result& result);
-  /// Waits until the tile that was there is in its place.
+  /// Waits until the result's previous tile is in its place.
   Result& next_result();
   /// Returns false if `options.cancelled` ended it.
   bool compute(const OutOfCoreOptions& options);
@@ -97,13 +97,14 @@ class TiledProduct {
   Event start_;
   std::size_t next_stream_ = 0;
 
-  // Of the thread that brings tiles down, so that what it waits for (the disk, too) holds up
-  // nothing.
+  // Used by the thread that brings tiles down, so that its waiting (for the disk, too) delays
+  // nothing else.
   std::optional<Stager> downloads_;
   double busy_ms_ = 0.0, busy_until_ms_ = 0.0;
   std::mutex mutex_;
   std::condition_variable changed_;
-  // Under the mutex: tiles that are computed or will be, in order; whether that was the last.
+  // Guarded by the mutex: tiles that are or will be computed, in order; and whether that was the
+  // last.
   std::deque<Result*> computed_;
   bool all_computed_ = false;
   std::exception_ptr failure_;

@@ -20,13 +20,14 @@ namespace {
 using operations::GemmChoice;
 using operations::GemmProblem;
 
-// A first look is few runs; who is slower by more than this then is not looked at again.
+// The first look is a few runs; a candidate slower than the fastest by more than this factor is not
+// timed further.
 constexpr double clearly_slower = 1.15;
-// Below this a gain is not worth other bits than the model's choice has.
+// A smaller gain is not worth other bits than those of the model's choice.
 constexpr double least_gain = 0.01;
 constexpr int rounds = 3, rounds_of_duel = 5;
 
-// One that takes part.
+// A candidate in the contest.
 struct Contender {
   GemmChoice choice;
   TuneCandidate candidate;
@@ -70,8 +71,8 @@ class Tuner {
   }
 
  private:
-  // On all cores: one after the other compiling would take longer than all the rest. What fails
-  // here fails again where it is somebody's result.
+  // Compiles on all cores: compiling one after the other would take longer than everything else. A
+  // failure here is ignored; it occurs again where it becomes a candidate's result.
   void compile(const std::vector<GemmChoice>& choices) {
     std::vector<KernelRequest> requests;
     for (const GemmChoice& choice : choices) {
@@ -95,7 +96,7 @@ class Tuner {
     kernels_.insert(kernels_.end(), loaded.begin(), loaded.end());
   }
 
-  // Runs `work`; what goes wrong is the contender's result.
+  // Runs `work`; an error becomes the contender's result.
   template <typename Work>
   void guarded(Contender& contender, const Work& work) {
     if (options_.cancel != nullptr && *options_.cancel) {
@@ -164,7 +165,7 @@ class Tuner {
     return best;
   }
 
-  // The model's choice stays: the others are compared with it.
+  // The model's choice always stays, because the others are compared with it.
   void drop_slower() {
     const Contender* const best = fastest();
     if (best == nullptr) return;
@@ -176,7 +177,7 @@ class Tuner {
     }
   }
 
-  // In turns, so that clocks that change change for all.
+  // In turns, so that changing clocks change for all.
   void time_finalists() {
     const auto each = [&](const auto& work) {
       for (Contender& contender : contenders_) {
@@ -192,10 +193,10 @@ class Tuner {
     each([&](Contender& contender) { judge(contender, data_.defect_of_reals(*contender.run, 0)); });
   }
 
-  // The samples of one more round; their median.
+  // Takes the samples of one more round; returns their median.
   double time_round(Contender& contender, double budget_ms) {
     const std::vector<double> before = std::exchange(contender.samples_ms, {});
-    constexpr int most_samples = 70;  // the queue of the driver is not endless
+    constexpr int most_samples = 70;  // the driver's queue is limited
     const int least = is_gpu() ? (options_.samples + rounds - 1) / rounds : 1;
     time(contender, {.least_samples = least,
                      .most_samples = std::max(least, most_samples),
@@ -221,7 +222,7 @@ class Tuner {
     }
   }
 
-  // The fastest, if that is the model's choice or beats it; null where none is right.
+  // The fastest, if it is the model's choice or beats it; null if none is right.
   Contender* duel_winner() {
     Contender* const best = fastest();
     Contender& model = contenders_.front();
@@ -232,8 +233,8 @@ class Tuner {
     return model.is_right() ? &model : fastest();
   }
 
-  // A GPU at its power limit changes its clocks by more than kernels differ, and whoever runs after
-  // a pause has the higher one: a gain has to be there in every round of a duel, whoever begins.
+  // A GPU at its power limit changes its clocks by more than kernels differ, and the kernel after a
+  // pause has the higher one. So a gain must show in every round of a duel, whichever begins.
   bool beats(Contender& challenger, Contender& model) {
     if (!gains(challenger, model)) return false;
     for (Contender* one : {&challenger, &model}) one->samples_ms.clear();
@@ -258,7 +259,7 @@ class Tuner {
   bool is_gpu() const { return device_.kind() == DeviceKind::cuda; }
 
   // Memory writes that take a GPU longer than the host needs to queue the shortest runs; they also
-  // take everybody's operands out of the cache.
+  // remove all operands from the cache.
   void occupy() {
     if (!is_gpu()) return;
     constexpr std::size_t most_bytes = std::size_t{512} << 20U;
@@ -276,18 +277,18 @@ class Tuner {
   const Timer& timer_;
   TuningData data_;
   Buffer scratch_;
-  std::vector<Kernel> kernels_;  // kept while they may be asked for again
+  std::vector<Kernel> kernels_;  // kept because they may be needed again
   std::vector<Contender> contenders_;
 };
 
-// Asked before the measurements, which would be lost.
+// Checked before the measurements, which would otherwise be lost.
 void require_place(const std::filesystem::path& file) {
   if (file.empty()) {
     throw Error(ErrorKind::bad_input,
-                "cannot keep what is tuned: there is no cache; set TILESCOPE_CACHE to a folder, or "
+                "cannot keep tuned plans: there is no cache; set TILESCOPE_CACHE to a folder, or "
                 "give --no-keep");
   }
-  std::error_code failed;  // shows when a file is to be made there
+  std::error_code failed;  // reported when a file is created there
   std::filesystem::create_directories(file.parent_path(), failed);
   const OutputFile probe(file.string());
 }
@@ -304,7 +305,7 @@ TuneReport tune_problem(Device& device, const GemmProblem& problem, const TuneOp
                         const Timer& timer) {
   const std::vector<GemmChoice> choices = operations::tuning_candidates(
       problem, device.properties(), static_cast<std::size_t>(options.candidates));
-  const bool keep = options.keep && choices.size() > 1;  // of one there is nothing to remember
+  const bool keep = options.keep && choices.size() > 1;  // a single candidate is not worth storing
   if (keep) require_place(operations::tuned_products(device).file());
   TuneReport report{.product = operations::key_of(problem),
                     .candidates = tune(device, problem, choices, options, timer),
@@ -312,7 +313,7 @@ TuneReport tune_problem(Device& device, const GemmProblem& problem, const TuneOp
   const auto chosen = std::find_if(report.candidates.begin(), report.candidates.end(),
                                    [](const TuneCandidate& one) { return one.chosen; });
   if (!keep || chosen == report.candidates.end()) return report;
-  const TuneCandidate& model = report.candidates.front();  // of a wrong one there is no time
+  const TuneCandidate& model = report.candidates.front();  // a wrong one has no time
   operations::TunedProducts& products = operations::tuned_products(device);
   products.keep(report.product,
                 {.variant = chosen->variant,

@@ -15,7 +15,7 @@ namespace {
 
 using namespace operations;
 
-// As matmul_batched() would make it of matrices, of which there are none.
+// The problem that matmul_batched() would make of matrices, without matrices.
 HostProblem described(const MatmulProduct& product) {
   const MatmulShape& s = product.shape;
   if (s.m < 1 || s.n < 1 || s.k < 1 || product.batch < 1) {
@@ -64,7 +64,7 @@ HostProblem described(const MatmulProduct& product) {
   return with_rows_of_c(problem);
 }
 
-// Every file of tuned products, of whatever device.
+// Every file of tuned products, for all devices.
 std::vector<std::filesystem::path> tuned_files() {
   std::vector<std::filesystem::path> files;
   const std::filesystem::path folder = tuned_folder();
@@ -97,8 +97,8 @@ std::vector<TunedMatmul> tuned_matmuls(std::vector<std::string>* troubles) {
     if (troubles && !file.trouble().empty()) troubles->push_back(file.trouble());
     if (troubles && file.is_stale()) {
       troubles->push_back(
-          fmt::format("what was tuned is not used: {} is of other kernels than "
-                      "this version's; tilescope tune writes it anew",
+          fmt::format("tuned plans are not used: {} is of other kernels than "
+                      "this version's; tilescope tune rewrites it",
                       quoted(path.string())));
     }
     for (const auto& [key, tuned] : file.all()) {

@@ -24,7 +24,7 @@ using operations::GemmOperand;
 using operations::GemmProblem;
 using operations::HostArray;
 
-constexpr int unwritten = 0xFF;  // of every byte: NaN in all types
+constexpr int unwritten = 0xFF;  // in every byte: NaN in all types
 
 std::size_t elements_of(const GemmOperand& operand, std::int64_t rows, std::int64_t columns,
                         std::int64_t batch) {
@@ -65,7 +65,7 @@ double activated(double x, Activation activation) {
   return x;
 }
 
-// The first, the last, and some between.
+// The first, the last, and some between them.
 std::vector<std::int64_t> samples_of(std::int64_t extent) {
   constexpr std::int64_t most = 40;
   std::vector<std::int64_t> samples;
@@ -93,7 +93,7 @@ std::vector<double> sampled(const HostArray& array, const GemmProblem& problem, 
 }
 
 // The lengths of the rows of A or the columns of B, `k` elements each, matrix after matrix.
-// Elements that are neighbours in memory are read together: they belong to one vector where the
+// Elements that are neighbours in memory are read together: they belong to one vector if the
 // operand's order is `along_k`, else to many.
 std::vector<double> norms(const HostArray& array, const GemmOperand& operand, std::int64_t vectors,
                           std::int64_t k, std::int64_t batch, Order along_k) {
@@ -157,7 +157,7 @@ TuningData::Set TuningData::made(bool integers, std::size_t copies, std::uint64_
   const std::int64_t biases = !p.has_bias ? 0 : p.bias_per_row ? s.m : s.n;
   set.bias =
       random_matrix(DataType::float32, static_cast<std::size_t>(biases), integers, 4 * seed + 2);
-  // Between rows lies what nobody may write.
+  // Nothing may write between the rows.
   set.c_before = HostArray(p.c.type, elements_of(p.c, s.m, s.n, p.batch));
   std::memset(set.c_before.data(), unwritten, set.c_before.bytes());
   if (p.beta != 0.0) {
@@ -215,12 +215,12 @@ void TuningData::measure_magnitudes() {
   column_norms_ = norms(reals_.b, problem_.b, s.n, s.k, problem_.batch, Order::column_major);
 }
 
-// The bound of element `index` of C, which may lie between rows: nothing is known of those.
+// The bound of element `index` of C. Positions between rows have none.
 double TuningData::bound(std::size_t index, double value, bool exact) const {
   const GemmProblem& p = problem_;
   constexpr double slope_of_gelu = 1.13;
-  // Integers are summed without error. GELU is off by a part of its argument, which is hardly
-  // beyond six standard deviations of such sums.
+  // Integers are summed without error. The error of GELU is a share of its argument, which is
+  // hardly beyond six standard deviations of such sums.
   if (exact && p.activation != Activation::gelu) return 0.0;
   if (exact) {
     const double argument = 12.0 * std::sqrt(static_cast<double>(p.shape.k)) + std::abs(value);

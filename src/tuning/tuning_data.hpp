@@ -1,4 +1,4 @@
-// Operands of a product that is tuned, and whether results are right.
+// Operands of a product that is tuned, and the verification of its results.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace tilescope::tuning {
 
-/// The matrices of a problem on a device, gaps between their rows included. Two kinds of them:
-/// small integers, whose sums are exact in every order, so that every right result is the same
-/// where alpha and beta are powers of two; and random reals, as which they are timed, at enough
-/// addresses to exceed the device's L2 cache.
+/// The matrices of a problem on a device, including gaps between their rows. There are two kinds.
+/// Small integers, whose sums are exact in every order, so that every right result is the same if
+/// alpha and beta are powers of two. Random reals, on which runs are timed, at enough addresses to
+/// exceed the device's L2 cache.
 class TuningData {
  public:
   /// Computes the references with the variant `general`, and samples of them on the host. Throws
@@ -24,9 +24,9 @@ class TuningData {
   /// Queues run `i` on random reals.
   void run(operations::GemmRun& run, int i) const;
 
-  /// What is wrong with what the run computes of integers; empty: nothing.
+  /// The error in the run's results for integers; empty: none.
   std::string defect_of_integers(operations::GemmRun& run) const;
-  /// The same of run `i` on random reals, each element to twice the bound of its precision.
+  /// The same for run `i` on random reals, each element to twice the bound of its precision.
   std::string defect_of_reals(operations::GemmRun& run, int i) const;
 
  private:
@@ -47,7 +47,7 @@ class TuningData {
   operations::GemmProblem problem_;
   std::unique_ptr<operations::GemmRun> general_;
   Set integers_, reals_;
-  std::vector<double> row_norms_, column_norms_;  // of the reals' A and B, matrix after matrix
+  std::vector<double> row_norms_, column_norms_;  // for the reals' A and B, matrix after matrix
 };
 
 }  // namespace tilescope::tuning

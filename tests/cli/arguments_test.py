@@ -1,4 +1,4 @@
-"""What holds for the arguments of every command, and is asked before any work begins."""
+"""Rules for the arguments of every command, checked before any work begins."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class EmptyValues(program.ProgramTest):
 
 
 class JsonFile(program.ProgramTest):
-    """A file for --json is looked at before the work, not after hours of it."""
+    """A file for --json is checked before the work, not after hours of it."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""What the tests of the companion operations share."""
+"""The common part of the tests of the companion operations."""
 
 import json
 

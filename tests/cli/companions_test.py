@@ -248,7 +248,7 @@ class Histograms(companions.Companions):
             self.assertTrue(np.array_equal(counts, exact))
 
     def test_floats(self):
-        # Away from the borders of bins, NumPy's rounding and ours agree.
+        # Away from the borders of bins, NumPy's rounding and Tilescope's agree.
         middles = (np.random.default_rng(10).integers(0, 100, 3001) + 0.5) / 50 - 1
         for dtype in REAL:
             x = np.concatenate([middles, [np.nan, 1.5, -1.5, np.inf, -np.inf, 1.0]]).astype(dtype)
@@ -314,7 +314,7 @@ class Reductions(companions.Companions):
         self.save("x.npy", np.zeros(0, np.float32))
         for device in DEVICES:
             self.assertEqual(self.report("reduce", "x.npy", "--device", device)["value"], 0)
-        self.assert_fails(2, "nothing has no max", "reduce", "x.npy", "--op", "max")
+        self.assert_fails(2, "an empty list has no max", "reduce", "x.npy", "--op", "max")
 
     def test_sums_of_int32_do_not_wrap(self):
         x = np.full(1000, 2**31 - 1, np.int32)

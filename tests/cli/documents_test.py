@@ -1,8 +1,8 @@
-"""What the documents show is what the command prints.
+"""The documents show what the command prints.
 
 In examples/*/README.md every `$ tilescope ...` is run in the example's folder. In docs/check.md
 every report must be one that a kernel in tests/cli_kernels gives (those are tests of their own).
-`documents_test.py --update` writes the outputs of the examples anew.
+`documents_test.py --update` rewrites the outputs of the examples.
 """
 
 import os
@@ -26,7 +26,7 @@ def output_of(command, folder):
 
 
 def with_outputs(text, folder):
-    """`text` with what its commands print now below each of them."""
+    """`text` with the current output of each command below it."""
     result, lines, at = [], text.split("\n"), 0
     while at < len(lines):
         line = lines[at]

@@ -1,4 +1,4 @@
-"""What the command says, in one line, and the exit code, when something is wrong."""
+"""The one-line message and the exit code when something is wrong."""
 
 import json
 import os
@@ -150,8 +150,8 @@ class Usage(program.ProgramTest):
         for variant in ("cublas", "cpu_reference"):
             for device in ("cpu", "emulated"):
                 self.assert_matmul_fails(
-                    USAGE, f"variant {variant} is there for comparison, in tilescope ladder "
-                    "matmul; name a kernel, or none", "--variant", variant, "--device", device)
+                    USAGE, f"variant {variant} is only a baseline of tilescope ladder matmul; "
+                    "name a kernel, or no variant", "--variant", variant, "--device", device)
         self.assert_matmul_fails(USAGE, "variant cpu_blas does not run on emulated:h200; name a "
                                  "kernel, or use --device cpu", "--variant", "cpu_blas",
                                  "--device", "emulated")

@@ -1,4 +1,4 @@
-"""`tilescope explain`: the page, its JSON, and what it says of kernels that are not ours."""
+"""`tilescope explain`: the page, its JSON, and the findings of users' kernels."""
 
 import json
 import os

@@ -210,7 +210,7 @@ class OutOfCoreErrors(unittest.TestCase):
         disk.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(disk)]
         if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
-            self.skipTest("nobody lets us mount a small file system")
+            self.skipTest("mounting a small file system is not permitted")
         self.addCleanup(subprocess.run, ["umount", str(disk)], check=True)
         (disk / "C.npy").write_bytes(b"kept")
         for options in ((), ("--resume",)):

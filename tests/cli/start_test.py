@@ -1,4 +1,4 @@
-"""What a start does not open: the compiler, where the cache holds all that it would make."""
+"""A start does not open the compiler if the cache holds everything that it would compile."""
 
 import os
 import pathlib

@@ -90,8 +90,8 @@ class Tune(program.ProgramTest):
         self.write('{"version": 1,')
         document, err = self.product()
         self.assertEqual(document["variant"], "mma_sync")
-        self.assertRegex(err, r"^tilescope: note: what was tuned is not used: '.*' is damaged; "
-                              r"tilescope tune writes it anew\n$")
+        self.assertRegex(err, r"^tilescope: note: tuned plans are not used: '.*' is damaged; "
+                              r"tilescope tune rewrites it\n$")
         listed = self.tune("--list")
         self.assertEqual((listed.code, listed.out), (0, "nothing is tuned\n"))
         self.assertEqual(listed.err, err)
@@ -179,7 +179,7 @@ class Tune(program.ProgramTest):
     def test_nowhere_to_keep_it(self):
         result = self.run_program(*PRODUCT, env={"TILESCOPE_CACHE": ""})
         self.assertEqual(result.code, 4)
-        self.assertEqual(result.err, "tilescope: cannot keep what is tuned: there is no cache; set "
+        self.assertEqual(result.err, "tilescope: cannot keep tuned plans: there is no cache; set "
                                      "TILESCOPE_CACHE to a folder, or give --no-keep\n")
         self.assertEqual(result.out, "")
         self.assertEqual(self.run_program(*PRODUCT, "--no-keep", env={"TILESCOPE_CACHE": ""}).code,

@@ -8,7 +8,7 @@ A folder here is one test:
   options.txt   further options of the command, for both
   expected.txt  what the command prints for faulty.cu, and how it exits
 
-`cli_kernels_test.py --update` writes the expected.txt anew; read the difference before keeping it.
+`cli_kernels_test.py --update` rewrites every expected.txt; read the difference before keeping it.
 `--shard I/N` runs every N-th of the folders, from the I-th on.
 """
 

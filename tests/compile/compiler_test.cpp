@@ -165,7 +165,7 @@ TEST_F(Compiler, NamesEmbeddedHeadersBySourceTree) {
   EXPECT_EQ(
       with_stable_file_names(".file 1 \"/somewhere/float4.cuh\"\n.loc 1 2 3\n", c, "/somewhere"),
       ".file 1 \"kernels/matmul/float4.cuh\"\n.loc 1 2 3\n");
-  // What only looks like it stays.
+  // Text that only looks like a .file directive stays.
   EXPECT_EQ(with_stable_file_names("\t.file\t2 \"/elsewhere/a.h\"\n", c, "/some"),
             "\t.file\t2 \"/elsewhere/a.h\"\n");
 }

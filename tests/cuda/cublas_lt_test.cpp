@@ -1,4 +1,4 @@
-// cublasLt as a peer: orders, leading dimensions, batches and factors reach it as they are meant,
+// cublasLt as a baseline: orders, leading dimensions, batches and factors reach it as intended,
 // whichever of its algorithms runs.
 #include "device/cuda/cublas_lt.hpp"
 

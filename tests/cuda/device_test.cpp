@@ -1,4 +1,4 @@
-// What the driver and the limits of a real GPU say, and in which words it is passed on.
+// The messages of the driver and the limits of a real GPU, and how they are passed on.
 #include <atomic>
 #include <thread>
 #include <tilescope/pinned.hpp>

@@ -1,4 +1,4 @@
-// What streams and events promise, on a real GPU.
+// The guarantees of streams and events, on a real GPU.
 #include "support/stream_cases.hpp"
 
 namespace tilescope::testing {

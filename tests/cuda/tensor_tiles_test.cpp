@@ -1,5 +1,5 @@
 // Products in tiles on the GPU whose rows of C begin anywhere, blocks that share tiles of A, and
-// turned products.
+// transposed products.
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 
 #include <fmt/format.h>
@@ -23,12 +23,22 @@ constexpr std::array tiles{
     TensorTile{.m = 128, .n = 64, .cluster = 2, .across = true, .boxes = 1},
     TensorTile{.m = 256, .n = 128, .stages = 3, .cluster = 2, .across = true, .boxes = 2},
     TensorTile{.m = 128, .n = 192, .stages = 3, .boxes = 3, .copies_a = true, .copies_b = true},
-    TensorTile{
-        .m = 64, .n = 144, .consumers = 1, .stages = 3, .cluster = 8, .boxes = 1, .turned = true},
-    TensorTile{
-        .m = 64, .n = 144, .consumers = 1, .stages = 7, .cluster = 4, .boxes = 1, .turned = true},
+    TensorTile{.m = 64,
+               .n = 144,
+               .consumers = 1,
+               .stages = 3,
+               .cluster = 8,
+               .boxes = 1,
+               .transposed = true},
+    TensorTile{.m = 64,
+               .n = 144,
+               .consumers = 1,
+               .stages = 7,
+               .cluster = 4,
+               .boxes = 1,
+               .transposed = true},
 };
-constexpr std::size_t first_turned = 9;
+constexpr std::size_t first_transposed = 9;
 
 template <std::size_t number>
 constexpr GemmVariant variant{.name = "tensor_tiles",
@@ -47,7 +57,7 @@ class RowsOfCOnGpu : public testing::RealGpu {
  protected:
   // The product by every `step`-th tile, of as many rows as `rows_of_tiles` tiles have, less 3.
   void expect_right(GemmProblem problem, std::size_t step = 1, int rows_of_tiles = 1) {
-    for (std::size_t i = step / 2; i < first_turned; i += step) {
+    for (std::size_t i = step / 2; i < first_transposed; i += step) {
       GemmProblem of_tile = problem;
       of_tile.shape.m = rows_of_tiles * tiles[i].m * tiles[i].cluster - 3;
       of_tile.a.batch_stride = of_tile.shape.m * of_tile.a.leading;
@@ -135,27 +145,27 @@ TEST_F(RowsOfCOnGpu, BlocksSideBySideAndCopies) {
 }
 
 // C^T = B^T A^T: one tile a block, and several with a copied A.
-TEST_F(RowsOfCOnGpu, TurnedProducts) {
-  const auto turned = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+TEST_F(RowsOfCOnGpu, TransposedProducts) {
+  const auto transposed = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     GemmProblem problem = product(n, k);
     problem.shape.m = m;
     problem.a.batch_stride = m * problem.a.leading;
     problem.c.batch_stride = m * problem.c.leading;
     return problem;
   };
-  expect_right_by(first_turned, turned(300, 520, 264));
-  expect_right_by(first_turned, turned(1700, 1032, 67));
-  GemmProblem problem = turned(100, 520, 136);
+  expect_right_by(first_transposed, transposed(300, 520, 264));
+  expect_right_by(first_transposed, transposed(1700, 1032, 67));
+  GemmProblem problem = transposed(100, 520, 136);
   problem.batch = 3;
   problem.alpha = -1.75;
   problem.has_bias = true;
   problem.activation = Activation::gelu;
-  expect_right_by(first_turned, problem);
+  expect_right_by(first_transposed, problem);
   problem.bias_per_row = true;
   problem.activation = Activation::relu;
   problem.b.order = Order::column_major;
   problem.b.leading = problem.shape.k;
-  expect_right_by(first_turned + 1, problem);
+  expect_right_by(first_transposed + 1, problem);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST_F(TilesOnGpu, TurnWhatLiesTheOtherWay) {
   }
 }
 
-// Where the whole product adds up parts of k, its tiles do.
+// The tiles add up parts of k if the whole product does.
 TEST_F(TilesOnGpu, AddUpThePartsOfTheWhole) {
   EXPECT_GT(compare({700, 600, 20000}, std::size_t{100} << 20U).plan.tiles(), 1);
   EXPECT_EQ(compare({300, 500, 40001}, std::size_t{500} << 20U).plan.tiles(), 1);

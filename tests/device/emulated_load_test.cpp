@@ -1,4 +1,4 @@
-// Loading kernels into the emulated device: what is refused leaves the device usable.
+// Loading kernels into the emulated device: a refused kernel leaves the device usable.
 #include <tilescope/device.hpp>
 
 #include "device/emulated/emulated_device.hpp"

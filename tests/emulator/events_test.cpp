@@ -1,4 +1,4 @@
-// What observers are told.
+// The events that observers receive.
 #include <map>
 
 #include "emulator/harness.hpp"

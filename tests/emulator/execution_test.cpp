@@ -1,4 +1,4 @@
-// Divergence, barriers, warp-level synchronisation, limits and what is refused at load.
+// Divergence, barriers, warp-level synchronisation, limits and refusals at load.
 #include <algorithm>
 #include <thread>
 #include <tilescope/error.hpp>
@@ -35,7 +35,7 @@ Result run(const std::string& text, std::uint32_t threads, LaunchOptions options
 }
 
 TEST(Divergence, NestedBranchesMeetAgain) {
-  // activemask counts who is together: quarters inside, all again at the end.
+  // activemask shows which lanes are together: quarters inside, all again at the end.
   const Result r = run(
       kernel("and.b32 %r2, %r1, 1; and.b32 %r3, %r1, 2; setp.eq.u32 %p1, %r2, 0; setp.eq.u32 %p2, "
              "%r3, 0;"

@@ -1,5 +1,4 @@
-// Runs single PTX instructions, or small kernels, on the emulator and hands back what they
-// computed.
+// Runs single PTX instructions, or small kernels, on the emulator and returns their results.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // mma: every shape and type against a plain product of small integers, which all formats hold
-// exactly. Where an element of a fragment lies is what the PTX manual says of the shape. Then the
+// exactly. The elements of a fragment lie where the PTX manual puts them for the shape. Then the
 // moves of 8 x 8 matrices: ldmatrix, stmatrix, movmatrix.
 #include <functional>
 #include <tilescope/error.hpp>

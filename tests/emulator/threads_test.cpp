@@ -1,5 +1,5 @@
-// What a launch leaves behind does not depend on how many host threads ran it: memory, what was
-// printed, faults and their texts.
+// The results of a launch do not depend on the number of host threads: memory, printed text, faults
+// and their texts.
 #include "emulator/harness.hpp"
 
 namespace tilescope::emulator::test {
@@ -12,9 +12,9 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// Each thread: a float sum in global memory (its order shows in the last bits), an integer
-// maximum, a read of local memory that nobody wrote, a recursion whose depth depends on the block,
-// a line of text from one thread of a block, and from one block in seven a store past the end.
+// Each thread: a float sum in global memory (its order shows in the last bits), an integer maximum,
+// a read of local memory that was never written, a recursion whose depth depends on the block, a
+// line of text from one thread of a block, and from one block in seven a store past the end.
 constexpr char kText[] = R"(
 .extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
 .global .align 1 .b8 line[10] = {98, 108, 111, 99, 107, 32, 37, 117, 10, 0};

@@ -81,7 +81,7 @@ TEST(Expression, PrintsWithTheFewestParentheses) {
   }
 }
 
-// What is printed means what was parsed.
+// Printed text means the same as the parsed text.
 TEST(Expression, PrintedTextHasTheSameValue) {
   std::mt19937 random(7);
   const std::vector<std::string> operators{"+", "-", "*", "<", "==", "&&", "|", "^", "<<"};

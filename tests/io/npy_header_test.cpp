@@ -1,4 +1,4 @@
-// Headers that NumPy would not write: what is wrong with each must be said.
+// Headers that NumPy would not write: the message must name the defect of each.
 #include "io/npy_header.hpp"
 
 #include <random>
@@ -57,8 +57,8 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"no order", "{'descr': '<f4', 'shape': (3,)}", "'fortran_order' is missing"},
         Hostile{"no shape", "{'descr': '<f4', 'fortran_order': True}", "'shape' is missing"},
         Hostile{"no descr", "{'shape': (3,), 'fortran_order': True}", "'descr' is missing"},
-        Hostile{"twice", "{'descr': '<f4', 'descr': '<f4'}", "'descr' stands there twice"},
-        Hostile{"shape twice", "{'shape': (3,), 'shape': (4,)}", "'shape' stands there twice"},
+        Hostile{"twice", "{'descr': '<f4', 'descr': '<f4'}", "'descr' occurs twice"},
+        Hostile{"shape twice", "{'shape': (3,), 'shape': (4,)}", "'shape' occurs twice"},
         Hostile{"foreign key", "{'colour': 'red'}", "'colour' is unknown"},
         Hostile{"number as key", "{1: 2}", "a key in quotes is needed, not '1' at offset 1"},
         Hostile{"no colon", "{'descr' '<f4'}", "':' is needed after a key"},

@@ -54,7 +54,7 @@ double element(const NpyFile& file, std::size_t i) {
   }
 }
 
-// What make.py put at row-major position `i`.
+// The value that make.py puts at row-major position `i`.
 double expected(DataType type, std::size_t i) {
   if (type == DataType::boolean) return i == 0 ? 0 : 1;
   return is_floating(type) ? static_cast<double>(i) / 2 - 1 : static_cast<double>(i);

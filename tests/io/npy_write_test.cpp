@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Npy, SameBytesAsNumpy,
                                            "empty", "empty_fortran", "empty_list",
                                            "many_dimensions", "long_extent"));
 
-// Where both orders are one, NumPy writes "C"; so does the writer, whatever it is told.
+// Where both orders are equal, NumPy writes "C"; so does the writer, for either argument.
 TEST(NpyWrite, OrderIsWrittenOnlyWhereItMatters) {
   const TemporaryFolder folder;
   for (const char* const name : {"row_fortran", "column_fortran", "empty_fortran"}) {

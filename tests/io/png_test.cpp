@@ -77,7 +77,7 @@ TEST(Png, WhatIsNotTakenIsSaid) {
 }
 
 TEST(Png, SizesThatTheFileCannotHold) {
-  EXPECT_THAT(refusal(data + "huge.png"), HasSubstr("more than the 268,435,456 that are taken"));
+  EXPECT_THAT(refusal(data + "huge.png"), HasSubstr("more than the 268,435,456 that are accepted"));
   EXPECT_THAT(refusal(data + "bomb.png"), HasSubstr("claims 16000 x 16000 pixels"));
   EXPECT_THAT(refusal(data + "no_pixels.png"), HasSubstr("the picture is damaged"));
 }

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// How a variant of the fake operation behaves.
+/// The behaviour of a variant of the fake operation.
 struct Behaviour {
   double ms = 1.0;                       ///< per run
   std::vector<double> output{1.0, 2.0};  ///< at first
@@ -60,7 +60,7 @@ class FakeOperation final : public operations::Operation {
     return std::make_unique<Run>(device_, behaviour);
   }
   operations::Plan plan(const operations::VariantInfo&, const DeviceProperties&) const override {
-    return {};  // the ladder only runs what was prepared
+    return {};  // the ladder runs only prepared variants
   }
   const operations::Expected& expected(const operations::VariantInfo&) const override {
     return expected_;
@@ -167,7 +167,7 @@ TEST_F(Ladder, ThePeakIsThatOfTheUnitsThatCompute) {
   EXPECT_EQ(result.verdict, Verdict::wrong);
   EXPECT_THAT(result.reason, HasSubstr("exceeds the chip's peak of 989 TFLOP/s"));
   expect_no_figures(result);
-  // What is not known of a GPU cannot be exceeded.
+  // An unknown rate of a GPU cannot be exceeded.
   EXPECT_EQ(climb_one({.ms = 1.0}, 1e15, 1e6, "int4_tensor").verdict, Verdict::ok);
 }
 
@@ -179,7 +179,7 @@ TEST_F(Ladder, ABandwidthAboveThePeakIsWrong) {
             "10.0 TB/s exceeds the chip's peak of 4.92 TB/s: the work cannot have been done");
   expect_no_figures(result);
   EXPECT_EQ(climb_one({.ms = 1.0}, 0.0, 4.8e9).verdict, Verdict::ok);
-  // What fits into the cache may be faster than memory.
+  // Data that fit into the cache may be faster than memory.
   EXPECT_EQ(climb_one({.ms = 1e-3}, 0.0, 1e8).verdict, Verdict::ok);
 }
 

@@ -74,8 +74,8 @@ Counts count(const Measured& chip) {
   return {};
 }
 
-/// What docs/parity.md explains: a rung and metrics, or parts of their names. Where ptxas has made
-/// other code than the PTX is, or where the chip's rule is not known.
+/// The deviations that docs/parity.md explains: a rung and metrics, or parts of their names. There
+/// ptxas has made other code than the PTX, or the chip's rule is unknown.
 bool explained(const Measured& chip, const std::string& metric) {
   const std::string run = chip.operation + '/' + chip.rung + ' ' + chip.options;
   const auto is = [&](const char* of, const char* part) {

@@ -1,6 +1,6 @@
-// The counts of every rung in kernels/matmul against what Nsight Compute measured on an H200, at
-// 256 and at 100 x 100, which most tiles do not divide (data/ncu/matmul_h200.csv, by
-// bench/ncu_counts.sh). The GEMM rungs of the ladder were not measured: docs/parity.md says so.
+// The counts of every rung in kernels/matmul against Nsight Compute's on an H200, at 256 and at 100
+// x 100, which most tiles do not divide (data/ncu/matmul_h200.csv, by bench/ncu_counts.sh). The
+// GEMM rungs of the ladder were not measured: docs/parity.md says so.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -309,7 +309,7 @@ TEST_F(Races, SumsOfBlocksWithoutAtomics) {
       IsEmpty());
 }
 
-// The last block to finish adds up what the others left: right with a fence, wrong without.
+// The last block to finish adds up the others' results: right with a fence, wrong without.
 TEST_F(Races, TheLastBlockAddsUp) {
   const auto source = [](const char* fence) {
     return kernel_with(
@@ -395,8 +395,8 @@ TEST_F(Races, AChainOfBlocks) {
   EXPECT_THAT(check({source(""), {{5}, {32}}}).brief(), ::testing::Not(IsEmpty()));
 }
 
-// Whoever judges accesses in the order of blocks must see them in that order: one host thread runs
-// a program that fences for other blocks, also when nothing but its fences says so.
+// A checker that judges accesses in the order of blocks must see them in that order: one host
+// thread runs a program that fences for other blocks, even when only its fences show that.
 TEST_F(Races, ProgramsThatOrderTheirBlocksRunOnOneHostThread) {
   const auto threads_of = [](const char* fence) {
     return check({kernel(std::string("  if (threadIdx.x == 0) {\n"

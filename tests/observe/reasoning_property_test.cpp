@@ -1,5 +1,5 @@
-// The formulas of gpu/ against the emulator: what `coalesce`, `banks` and `warps` compute from an
-// expression is what a kernel with that expression does. Random expressions, blocks and grids; the
+// The formulas of gpu/ against the emulator: `coalesce`, `banks` and `warps` compute from an
+// expression what a kernel with that expression does. Random expressions, blocks and grids; the
 // figures must be equal.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -123,7 +123,7 @@ Predicted predict(const std::string& index, int bytes, const Launch& launch) {
   return sum;
 }
 
-// A load of `bytes` bytes that the compiler must keep, into registers that nobody reads.
+// A load of `bytes` bytes that the compiler must keep, into registers that are never read.
 std::string load(std::string_view space, int bytes, const std::string& address) {
   switch (bytes) {
     case 8:

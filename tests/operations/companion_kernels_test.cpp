@@ -115,7 +115,7 @@ TEST_P(CompanionKernels, CompileWithoutWarningsSpillNothingAndCanBeLaunched) {
   EXPECT_GT(seen.size(), 100U);
 }
 
-// The best rung of a task is what a library call takes: it must be there on every GPU.
+// A library call takes the best rung of a task, so that rung must exist on every GPU.
 TEST_P(CompanionKernels, TheBestCanAlwaysBeLaunched) {
   const DeviceProperties& device = GetParam().device;
   for (const Task& task : tasks()) {

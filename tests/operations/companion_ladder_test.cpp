@@ -1,5 +1,5 @@
-// Every rung of every companion operation on the emulated device, at sizes that are awkward, and
-// what the verification says of rungs that are wrong.
+// Every rung of every companion operation on the emulated device, at awkward sizes, and the
+// verification of wrong rungs.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(CompanionLadders, RefuseMinimaOfNothing) {
   EXPECT_THROW(make_operation("reduce", {.size = 0, .reduction = "min"}), Error);
 }
 
-// Taller than the 65,535 rows of blocks that a grid has in y: they go on in z.
+// Taller than the 65,535 rows of blocks that a grid has in y: they continue in z.
 TEST(CompanionLadders, TakeTallPlanes) {
   const std::shared_ptr<Device> device = Device::open("emulated");
   for (const char* operation : {"blur", "laplacian"}) {
@@ -86,7 +86,7 @@ TEST(KernelPlan, RowsOfBlocksFillLayersEvenly) {
   }
 }
 
-// One rung over 100 floats, whose kernel is told another length.
+// One rung over 100 floats, whose kernel receives another length.
 RungResult climb_with_length(std::int64_t length, double factor = 0.75) {
   std::vector<HostArray> inputs;
   inputs.push_back(random_array(DataType::float32, 100, 1));

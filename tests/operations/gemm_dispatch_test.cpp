@@ -1,4 +1,4 @@
-// What is measured when a product is tuned, and who computes it afterwards.
+// The candidates for tuning a product, and the kernel that computes it afterwards.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -91,7 +91,7 @@ TEST(TuningCandidates, OnlyOneWhereOnlyOneVariantTakesTheProduct) {
   EXPECT_EQ(tuning_candidates(product({64, 64, 64}, Precision::fp64), hopper(), 12).size(), 1u);
 }
 
-// What a plan's text stands for is what is launched: the first is the variant's own choice.
+// A plan's text stands for the plan that is launched: the first is the variant's own choice.
 TEST(VariantPlans, TheFirstIsWhatTheVariantTakesUnasked) {
   for (const MatmulShape& shape : shapes) {
     for (const Precision precision : precisions) {
@@ -118,7 +118,7 @@ TEST(VariantPlans, TheFirstIsWhatTheVariantTakesUnasked) {
   }
 }
 
-// Of two plans with one text a file could not say which is meant.
+// If two plans had one text, a file could not distinguish them.
 TEST(VariantPlans, EachHasATextOfItsOwn) {
   const auto different = [](const auto& tiles) {
     std::size_t count = 0;
@@ -135,7 +135,7 @@ TEST(VariantPlans, EachHasATextOfItsOwn) {
     EXPECT_EQ(register_operand_plans(tf32, hopper()).size(),
               different(register_tile_candidates(tf32, hopper())));
   }
-  // Where k is not cut.
+  // Shapes whose k is not cut.
   for (const MatmulShape& shape : {MatmulShape{4096, 4096, 4096}, {4095, 4097, 4099}}) {
     const GemmProblem fp32 = product(shape, Precision::fp32);
     EXPECT_EQ(ffma_plans(fp32, hopper()).size(), ffma_plan_candidates(fp32, hopper()).size());
@@ -176,7 +176,7 @@ class Dispatch : public ::testing::Test {
   Dispatch() { ::setenv("TILESCOPE_CACHE", folder_.path().c_str(), 1); }
   ~Dispatch() override { ::unsetenv("TILESCOPE_AUTOTUNE"); }
 
-  // As another process would have kept it, before this one asks for the first time.
+  // Stores a choice as another process would have, before this one reads the file.
   void on_file(const std::string& variant, const std::string& plan) {
     TunedProducts(tuned_file(*device_))
         .keep(key_of(problem_),

@@ -72,11 +72,11 @@ TEST(FfmaPlan, WordsAreOfTheDirectionInWhichRowsLie) {
         const FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
         const auto fits = [](FfmaSource source, bool lies_as_tile) {
           return source == FfmaSource::copy ||
-                 (source == FfmaSource::turned_words) == !lies_as_tile;
+                 (source == FfmaSource::transposed_words) == !lies_as_tile;
         };
         EXPECT_TRUE(fits(plan.a, ffma_a_lies_as_tile(problem, tile)));
         EXPECT_TRUE(fits(plan.b, ffma_b_lies_as_tile(problem)));
-        EXPECT_TRUE(tile.by_steps || plan.a != FfmaSource::turned_words);
+        EXPECT_TRUE(tile.by_steps || plan.a != FfmaSource::transposed_words);
       }
     }
   }
@@ -189,7 +189,7 @@ TEST(FfmaKernel, EveryConfigurationCompilesWithoutWarningsAndSpillsNothing) {
       }
       FfmaPlan plan = ffma_plan(problem, hopper(), tile, 1);
       if (is_hard) {
-        plan.a = tile.by_steps ? FfmaSource::turned_words : FfmaSource::words;
+        plan.a = tile.by_steps ? FfmaSource::transposed_words : FfmaSource::words;
         plan.b = FfmaSource::words;
       }
       expect_quiet_compilation(problem, plan);
@@ -210,7 +210,7 @@ TEST(FfmaKernel, WordsOfEveryDirectionCompile) {
   const GemmProblem problem = product(8192, 8192, 8192);
   FfmaPlan plan = ffma_plan(problem, hopper(), ffma_tiles()[0], 1);
   plan.a = FfmaSource::words;
-  plan.b = FfmaSource::turned_words;
+  plan.b = FfmaSource::transposed_words;
   expect_quiet_compilation(problem, plan);
 }
 

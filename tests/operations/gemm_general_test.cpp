@@ -1,5 +1,5 @@
-// What is particular to the kernel that takes every product; and the reference that judges all of
-// them.
+// The particular properties of the kernel that takes every product, and of the reference that
+// judges all of them.
 #include <map>
 #include <set>
 
@@ -41,7 +41,7 @@ TEST_F(GemmGeneral, EveryWidthOfTiles) {
   EXPECT_EQ(tiles, (std::set<std::int64_t>{16, 32, 64}));
 }
 
-// What distinguishes this NaN from infinity is in the bits that TF32 has not.
+// Only bits that TF32 drops distinguish this NaN from infinity.
 TEST_F(GemmGeneral, ANanOfLowBitsStaysNan) {
   GemmGenerator generator(6);
   GemmCase of = generator.filled(

@@ -75,7 +75,7 @@ TEST_F(GemmMatmulOptions, AutomaticIsTheWidestOfTheOperands) {
       Precision::fp32);
 }
 
-// What distinguishes this NaN from infinity is in the bits that TF32 has not.
+// Only bits that TF32 drops distinguish this NaN from infinity.
 TEST_F(GemmMatmulOptions, ANanOfLowBitsStaysNan) {
   const std::uint32_t nan = 0x7F800001U;
   std::memcpy(a_.view().mutable_data(), &nan, sizeof nan);

@@ -1,5 +1,5 @@
-// Products whose C is narrow: which operand is the long one, which tiles problems get, what is
-// refused, and that the kernel compiles.
+// Products whose C is narrow: which operand is the long one, the tiles of problems, refusals, and
+// that the kernel compiles.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-// The matmul ladder in every precision: its rungs, its operands, and what it takes for right.
+// The matmul ladder in every precision: its rungs, its operands, and its bounds.
 #include "operations/gemm/ladder/gemm_operation.hpp"
 
 #include <fmt/format.h>
@@ -221,7 +221,7 @@ TEST(GemmPlan, OfThePeerThereIsNone) {
   const GemmOperation operation({8, 8, 8}, Precision::bf16, 1);
   EXPECT_THAT(error_of(ErrorKind::usage,
                        [&] { operation.plan(info(operation, "cublas"), testing::h200()); }),
-              HasSubstr("matmul/cublas is no kernel of ours"));
+              HasSubstr("matmul/cublas is not a Tilescope kernel"));
 }
 
 TEST(GemmAccuracy, Tf32IsCutNotRounded) {

@@ -11,7 +11,7 @@ struct Case {
   int problems;
   unsigned seed;
 
-  // What ctest shows: without it, the bytes of the structure.
+  // The text that ctest shows; without it, it would show the structure's bytes.
   friend void PrintTo(const Case& of, std::ostream* out) {
     *out << of.problems << " problems of seed " << of.seed;
   }

@@ -59,7 +59,7 @@ TEST(Repacking, TurnsMatricesOfAnyExtentsAndPitch) {
   turns<std::uint16_t>(DataType::bfloat16, 67, 71, 71);
 }
 
-// A matrix in device memory, its copy, and what the copy must hold.
+// A matrix in device memory, its copy, and the expected contents of the copy.
 template <typename Word>
 class Copied {
  public:

@@ -1,4 +1,4 @@
-// Products on tensor cores: which tiles and layouts problems get, and what they launch.
+// Products on tensor cores: the tiles and layouts of problems, and their launches.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -69,10 +69,10 @@ TEST(TensorTiles, AreReadFromText) {
   EXPECT_TRUE(copying.copies_a && copying.copies_b);
   EXPECT_TRUE(layout_of(product(3000, 3000, 3000), copying).b.repacked);
   EXPECT_THAT(text_of(across), HasSubstr("cluster 2 across"));
-  const TensorTile turned = parse_tensor_tile("64,144,1,7,8,1,8,0,1,0,8");
-  EXPECT_TRUE(turned.turned);
-  EXPECT_FALSE(turned.across || turned.copies_a || turned.copies_b);
-  EXPECT_THAT(text_of(turned), HasSubstr("turned"));
+  const TensorTile transposed = parse_tensor_tile("64,144,1,7,8,1,8,0,1,0,8");
+  EXPECT_TRUE(transposed.transposed);
+  EXPECT_FALSE(transposed.across || transposed.copies_a || transposed.copies_b);
+  EXPECT_THAT(text_of(transposed), HasSubstr("transposed"));
   for (const char* text : {"", "256,128", "256,128,2,3,2,4,16,0,1,", "256,128,2,3,2,4,16,0,1,2,3,4",
                            "256,128,2,3,2,4,16,0,1 "}) {
     EXPECT_THROW(parse_tensor_tile(text), Error) << text;
@@ -117,40 +117,40 @@ TEST(TensorTiles, ShareAWhereItsRowsBeginAnywhere) {
   EXPECT_FALSE(best(product(4096, 4096, 4096)).across);
 }
 
-TEST(TensorTiles, AreTurnedWhereThatFillsTheChipOnceAndRowsBeginWithinLines) {
+TEST(TensorTiles, AreTransposedWhereThatFillsTheChipOnceAndRowsBeginWithinLines) {
   GemmProblem problem = product(1000, 1000, 1000);
   const TensorTile tile = best(problem);
-  EXPECT_TRUE(tile.turned);
+  EXPECT_TRUE(tile.transposed);
   EXPECT_EQ(tile.cluster, 8);
-  EXPECT_FALSE(best(product(1024, 1024, 1024)).turned);
-  EXPECT_FALSE(best(product(1000, 1000, 1000, Precision::tf32)).turned);
-  EXPECT_FALSE(best(product(1000, 1001, 1000)).turned) << "rows of C begin anywhere";
+  EXPECT_FALSE(best(product(1024, 1024, 1024)).transposed);
+  EXPECT_FALSE(best(product(1000, 1000, 1000, Precision::tf32)).transposed);
+  EXPECT_FALSE(best(product(1000, 1001, 1000)).transposed) << "rows of C begin anywhere";
   problem.b.order = Order::column_major;
-  EXPECT_TRUE(best(problem).turned);
+  EXPECT_TRUE(best(problem).transposed);
   problem.a.order = Order::column_major;
-  EXPECT_FALSE(best(problem).turned) << "144 rows are no boxes of columns of A";
+  EXPECT_FALSE(best(problem).transposed) << "144 rows are no boxes of columns of A";
   problem.a.order = Order::row_major;
   problem.beta = 1.0;
-  EXPECT_FALSE(best(problem).turned);
+  EXPECT_FALSE(best(problem).transposed);
   problem.beta = 0.0;
   problem.c.type = DataType::float32;
-  EXPECT_FALSE(best(problem).turned);
+  EXPECT_FALSE(best(problem).transposed);
 }
 
-TEST(TensorTiles, TurnedExchangeAAndB) {
+TEST(TensorTiles, TransposedExchangeAAndB) {
   GemmProblem problem = product(100, 200, 300);
   problem.has_bias = true;
   EXPECT_EQ(problem_of({}, problem).shape, problem.shape);
-  const TensorTile tile{.m = 64, .n = 144, .consumers = 1, .cluster = 8, .turned = true};
-  const GemmProblem turned = problem_of(tile, problem);
-  EXPECT_EQ(turned.shape, (MatmulShape{200, 100, 300}));
-  EXPECT_EQ(turned.a.order, Order::column_major);
-  EXPECT_EQ(turned.a.leading, 200);
-  EXPECT_EQ(turned.b.leading, 300);
-  EXPECT_TRUE(turned.bias_per_row);
-  EXPECT_EQ(rows_of_c(turned, tile).rows, 100);
-  EXPECT_EQ(rows_of_c(turned, tile).columns, 200);
-  const TileLayout layout = layout_of(turned, tile);
+  const TensorTile tile{.m = 64, .n = 144, .consumers = 1, .cluster = 8, .transposed = true};
+  const GemmProblem transposed = problem_of(tile, problem);
+  EXPECT_EQ(transposed.shape, (MatmulShape{200, 100, 300}));
+  EXPECT_EQ(transposed.a.order, Order::column_major);
+  EXPECT_EQ(transposed.a.leading, 200);
+  EXPECT_EQ(transposed.b.leading, 300);
+  EXPECT_TRUE(transposed.bias_per_row);
+  EXPECT_EQ(rows_of_c(transposed, tile).rows, 100);
+  EXPECT_EQ(rows_of_c(transposed, tile).columns, 200);
+  const TileLayout layout = layout_of(transposed, tile);
   EXPECT_TRUE(layout.a.mn_major);
   EXPECT_FALSE(layout.b.mn_major);
   EXPECT_EQ(layout.store, Store::boxed);
@@ -160,14 +160,14 @@ TEST(TensorTiles, AGridNumbersTheTilesOfBlocksThatHaveOne) {
   const auto last = [](const GemmProblem& problem) {
     return recorded_plan(gemm_variant("tensor_tiles"), problem, hopper()).steps.back();
   };
-  const Step turned = last(product(1000, 1000, 1000));
-  EXPECT_EQ(turned.launch.grid, (Dim3{16, 7}));
-  EXPECT_EQ(turned.launch.cluster, Dim3{8});
+  const Step transposed = last(product(1000, 1000, 1000));
+  EXPECT_EQ(transposed.launch.grid, (Dim3{16, 7}));
+  EXPECT_EQ(transposed.launch.cluster, Dim3{8});
   GemmProblem batches = product(256, 256, 1024);
   batches.batch = 3;
   const Step batch = last(batches);
   EXPECT_EQ(batch.launch.grid.z, 3);
-  for (const Step& step : {turned, batch}) EXPECT_EQ(testing::constant(step, "ONE_TILE"), "1");
+  for (const Step& step : {transposed, batch}) EXPECT_EQ(testing::constant(step, "ONE_TILE"), "1");
   EXPECT_EQ(testing::constant(last(product(8192, 8192, 8192)), "ONE_TILE"), "0");
 }
 

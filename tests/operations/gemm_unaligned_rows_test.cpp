@@ -1,5 +1,5 @@
-// Products that multiply a B whose rows begin anywhere from registers: what they take, and that
-// their kernel compiles and fits.
+// Products that multiply a B whose rows begin anywhere from registers: the problems that they take,
+// and that their kernel compiles and fits.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

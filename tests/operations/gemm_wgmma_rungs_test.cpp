@@ -1,5 +1,5 @@
-// The rungs between mma.sync and tensor_tiles: what they refuse, what they launch, that their
-// kernels compile, and that nobody is given one who did not ask. tests/cuda runs them.
+// The rungs between mma.sync and tensor_tiles: their refusals, their launches, that their kernels
+// compile, and that the library takes them only by name. tests/cuda runs them.
 #include <algorithm>
 
 #include "operations/gemm/dispatch/gemm_variants.hpp"

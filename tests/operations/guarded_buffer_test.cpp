@@ -15,7 +15,7 @@ namespace {
 using testing::error_of;
 using ::testing::HasSubstr;
 
-// A GPU as far as memory goes: allocations in host memory, of which it tells the size.
+// A GPU as far as memory goes: allocations in host memory whose size it knows.
 class HostMemoryDevice final : public Device {
  public:
   explicit HostMemoryDevice(DeviceKind kind) : properties_(testing::h200()), kind_(kind) {}

@@ -60,7 +60,7 @@ TEST_P(Kernels, CompileWithoutWarningsAndSpillNothing) {
   EXPECT_FALSE(program.cubin.empty());
   // Arrays that were meant for registers but are indexed at run time show as local memory here.
   EXPECT_THAT(program.ptx, Not(HasSubstr(".local ")));
-  // What the assembler says of the machine code.
+  // The assembler's report on the machine code.
   EXPECT_THAT(compiled({"--ptxas-options=-v"}).log,
               HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
 }

@@ -1,4 +1,4 @@
-// What was tuned, on disk: whole, damaged, of other kernels, and with several writers.
+// Tuned products on disk: whole, damaged, of other kernels, and with several writers.
 #include "operations/gemm/dispatch/tuned_products.hpp"
 
 #include <fmt/format.h>
@@ -104,7 +104,7 @@ TEST(TunedProducts, AFileThatCannotBeReadIsOneLineAndEmpty) {
   const TemporaryFolder folder;
   const TunedProducts products(folder.path());  // a folder is no file
   EXPECT_TRUE(products.all().empty());
-  EXPECT_THAT(products.trouble(), HasSubstr("what was tuned is not used"));
+  EXPECT_THAT(products.trouble(), HasSubstr("tuned plans are not used"));
 }
 
 TEST(TunedProducts, ADamagedFileIsWrittenAnew) {

@@ -148,7 +148,7 @@ TEST(Variants, NamesThatDoNotExist) {
             "matmul --list");
   EXPECT_EQ(message("tiled", 5), "variant tiled has no width 5; it has 2 4 8 16 32");
   EXPECT_EQ(message("tiled"),
-            "variant tiled comes in widths 2 4 8 16 32; say which, such as tiled_2");
+            "variant tiled comes in widths 2 4 8 16 32; name one, such as tiled_2");
   EXPECT_EQ(message("cublas", 16), "variant cublas has no width 16; it has none to choose");
   EXPECT_THAT(message(""), HasSubstr("has no variant \"\""));
 }

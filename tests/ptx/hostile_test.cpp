@@ -1,4 +1,4 @@
-// Texts that nobody writes by accident: each must give one clear error, soon.
+// Texts that no one writes by accident: each must give one clear error, soon.
 #include <chrono>
 
 #include "parse_text.hpp"

@@ -178,7 +178,7 @@ TEST(Mnemonic, EveryOperationHasAnEntryThatNamesIt) {
     const auto opcode = static_cast<Opcode>(i);
     const Mnemonic read = parse_mnemonic(name(opcode));
     if (read.problem.empty()) EXPECT_EQ(read.opcode, opcode) << name(opcode);
-    // Those that need a type say so, and still name themselves.
+    // Operations that need a type report that, and still give their names.
     else
       EXPECT_EQ(read.opcode, opcode) << read.problem;
   }

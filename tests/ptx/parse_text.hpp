@@ -37,7 +37,7 @@ inline Module parse_kernel(std::string_view body) {
   return parse(kernel(body), "t.ptx");
 }
 
-/// What parsing `text` says when it fails; "" when it does not.
+/// The error of parsing `text`; "" if it parses.
 inline std::string error_of(std::string_view text) {
   try {
     parse(text, "t.ptx");

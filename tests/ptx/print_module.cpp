@@ -140,7 +140,7 @@ class ModulePrinter {
     out_ += ";\n";
   }
 
-  /// As one flat list of scalars. Trailing zeros need not be there.
+  /// Prints the values as one flat list of scalars. Trailing zeros may be missing.
   void print_initial(const Variable& variable) {
     const std::uint64_t width = byte_size(variable.type);
     std::uint64_t bytes = std::max<std::uint64_t>(variable.initial.size(), width);

@@ -1,4 +1,4 @@
-// What the compiler makes of our own sources, read, printed and read again.
+// The compiler's output for Tilescope's own sources, read, printed and read again.
 #include <filesystem>
 #include <fstream>
 #include <sstream>

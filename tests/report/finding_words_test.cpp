@@ -117,7 +117,8 @@ TEST(FindingWords, AnAccessWhereNothingIsNamesTheAddress) {
   f.first = access(ThreadAction::read, 4);
   f.memory = element(MemorySpace::global, "", 0);
   f.memory->address = 0x1234'5000;
-  EXPECT_EQ(message(f), "read of 4 bytes of global memory at 0x12345000, where nothing is");
+  EXPECT_EQ(message(f),
+            "read of 4 bytes of global memory at 0x12345000, where no buffer or variable lies");
 }
 
 TEST(FindingWords, RacesByTheDistanceOfTheirThreads) {
@@ -168,7 +169,8 @@ TEST(FindingWords, Masks) {
   Finding f;
   f.kind = FindingKind::warp_mask;
   f.facts = MaskFacts{MaskFault::absent, 0xffff'ffff, 0xfff0'0000};
-  EXPECT_EQ(message(f), "the member mask 0xffffffff names lanes 20 to 31, which do not come here");
+  EXPECT_EQ(message(f),
+            "the member mask 0xffffffff names lanes 20 to 31, which do not arrive here");
   f.facts = MaskFacts{MaskFault::not_a_member, 0x1, 0x8000'0006};
   EXPECT_EQ(message(f),
             "lanes 1 to 2 and 31 run this, but the member mask 0x00000001 does not name them");
@@ -184,7 +186,7 @@ TEST(FindingWords, WhoWaitsForWhom) {
             "threads wait at a barrier that others of the block never reach (1 thread had left the "
             "kernel)");
   f.facts = WaitFacts{.barrier = 3};
-  EXPECT_THAT(cure(f), HasSubstr("come to barrier 3"));
+  EXPECT_THAT(cure(f), HasSubstr("reach barrier 3"));
   f.facts = WaitFacts{.at_barrier = false};
   EXPECT_THAT(message(f), HasSubstr("wait at a warp instruction"));
   f.facts = WaitFacts{.exited = 24, .went_on = true};

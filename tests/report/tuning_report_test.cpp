@@ -1,4 +1,4 @@
-// Tables of what was tuned.
+// Tables of tuned products.
 #include "report/tuning_report.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 """The house rules that a compiler does not check: which room may include which, how long a file may
-get, how many files a new rung takes, and that nothing in the tree names somebody's machine."""
+get, how many files a new rung takes, and that nothing in the tree names a private machine."""
 
 import os
 import re

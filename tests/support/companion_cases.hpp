@@ -56,7 +56,7 @@ inline std::vector<CompanionCase> companion_cases() {
       }
     }
   }
-  constexpr std::int64_t large = (1 << 24) + 1;  // beyond what a float counts to
+  constexpr std::int64_t large = (1 << 24) + 1;  // beyond the integers that a float counts
   for (const char* list : {"saxpb", "vector_add", "reverse", "reduce", "histogram"}) {
     c.add(list, "2^24 + 1", {.size = large});
   }
@@ -103,7 +103,7 @@ inline std::vector<CompanionCase> companion_cases() {
   return c.all;
 }
 
-/// Whether a limit of the rung or of the device, which it names, keeps it from this problem.
+/// Whether a limit of the rung or of the device, which the reason names, excludes this problem.
 inline bool is_limit(const operations::Operation& operation, const Device& device,
                      const measure::RungResult& rung) {
   return operation.refusal(rung.variant, device).has_value() ||
@@ -116,7 +116,7 @@ inline void expect_every_rung_right(const CompanionCase& c, Device& device) {
   int kernels = 0;
   for (const measure::RungResult& rung :
        measure::climb(*operation, device, {.timing = {1, 1, 0.0}})) {
-    if (rung.variant.is_peer) continue;  // not ours to judge
+    if (rung.variant.is_peer) continue;  // other libraries are not judged here
     if (rung.verdict == measure::Verdict::skipped && is_limit(*operation, device, rung)) continue;
     EXPECT_EQ(rung.verdict, measure::Verdict::ok) << rung.variant.name << ": " << rung.reason;
     if (!rung.variant.on_host) ++kernels;

@@ -1,5 +1,4 @@
-// A device for tests of what stands above devices: it runs nothing, and its time is what the test
-// says it is.
+// A device for tests of rooms above devices: it runs nothing, and the test sets its times.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// A Hopper GPU for tests of the kernels that need one, and what their plans are compiled to.
+// A Hopper GPU for tests of the kernels that need one, and the compiled form of their plans.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ inline std::string constant(const operations::Step& step, std::string_view name)
   return "none";
 }
 
-/// What compiler and assembler say of a source below kernels/ for Hopper.
+/// The messages of compiler and assembler for a source below kernels/ for Hopper.
 inline std::string compiler_log(const std::string& source, const operations::Defines& defines,
                                 std::vector<std::string> options = {}) {
   const KernelRequest request = operations::embedded_request(source);

@@ -11,8 +11,8 @@
 
 namespace tilescope::testing {
 
-/// A matrix that owns its elements. Between its vectors lie `gap` elements that belong to nobody:
-/// bytes of 0xAB, which must never change.
+/// A matrix that owns its elements. Between its vectors lie `gap` unused elements: bytes of 0xAB,
+/// which must never change.
 class TestMatrix {
  public:
   TestMatrix(DataType type, std::int64_t rows, std::int64_t columns, Order order = Order::row_major,
@@ -87,7 +87,7 @@ class TestMatrix {
     return *this;
   }
 
-  /// Whether the bytes between the vectors are as they were made.
+  /// Whether the bytes between the vectors are unchanged.
   bool gaps_are_untouched() const {
     const std::size_t element = size_of(view_.type);
     for (std::int64_t v = 0; v < view_.vectors(); ++v) {

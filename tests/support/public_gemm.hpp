@@ -16,7 +16,7 @@ Batch flipped(Batch batch) {
   return batch;
 }
 
-/// C after the public call for the problem of a case, and what the call reported.
+/// C after the public call for the problem of a case, and the call's report.
 struct PublicGemm {
   GemmMatrices c;
   MatmulReport report;

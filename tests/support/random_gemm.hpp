@@ -96,7 +96,7 @@ class GemmMatrices {
   std::int64_t columns() const { return columns_; }
   const GemmOperand& operand() const { return operand_; }
 
-  /// Whether the bytes that belong to no element are as they were made.
+  /// Whether the bytes that belong to no element are unchanged.
   bool guards_are_untouched() const {
     std::vector<std::byte> rest = image_;
     each([&](auto b, auto i, auto j) {
@@ -128,7 +128,7 @@ struct GemmCase {
   std::string text;
 };
 
-/// What an element of C should be, and how far from it may lie what is computed.
+/// The right value of an element of C, and the bound on the error of a computed one.
 struct GemmExpected {
   double value, bound;
 };
@@ -157,8 +157,8 @@ inline double rounded_operand(double x, Precision precision) {
   }
 }
 
-/// What computes `precision` rounds its sums by, at most, relative to each: `tensor_cores` cut
-/// where FMA units round to nearest.
+/// The relative error of each rounding of a sum in `precision`, at most: `tensor_cores` cut where
+/// FMA units round to nearest.
 inline double sum_roundoff(Precision precision, bool tensor_cores) {
   if (precision == Precision::fp64) return 0x1p-53;
   const bool cut =
@@ -205,13 +205,13 @@ inline GemmExpected expected_element(const GemmCase& of, std::int64_t b, std::in
                         : p.c.type == DataType::bfloat16 ? Rounding{0x1p-8, 0x1p-134}
                         : p.c.type == DataType::float32  ? Rounding{0x1p-24, 0x1p-150}
                                                          : Rounding{0x1p-53, 0x1p-1074};
-  // What is below the least float32 may have been lost in its sums.
+  // A sum may have lost anything below the least float32.
   if (p.precision != Precision::fp64) bound += 0x1p-149L;
   bound += last.relative * (std::abs(value) + bound) + last.absolute;
   return {static_cast<double>(value), static_cast<double>(bound)};
 }
 
-/// What is wrong with C as `computed` holds it; empty if nothing is.
+/// The defects of C in `computed`; empty if there is none.
 inline std::string defects(const GemmCase& of, const GemmMatrices& computed, bool tensor_cores) {
   std::string first;
   int wrong = 0;
@@ -277,7 +277,7 @@ class GemmGenerator {
     const bool special = one_in(16);
     fill(of.a, special);
     fill(of.b, special);
-    if (p.beta != 0.0) fill(of.c, special);  // else NaN, which nobody may read
+    if (p.beta != 0.0) fill(of.c, special);  // else NaN, which must not be read
     if (p.has_bias) {
       of.bias.resize(static_cast<std::size_t>(p.bias_per_row ? s.m : s.n));
       for (float& value : of.bias) value = static_cast<float>(uniform());

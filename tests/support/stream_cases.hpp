@@ -1,5 +1,5 @@
-// What streams and events promise on every device that runs kernels: included by one test file for
-// each, which instantiates StreamCases with the name of its device.
+// The guarantees of streams and events on every device that runs kernels: included by one test file
+// for each, which instantiates StreamCases with the name of its device.
 #pragma once
 
 #include <gmock/gmock.h>

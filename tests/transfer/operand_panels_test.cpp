@@ -1,4 +1,4 @@
-// Panels in device memory, turned and not, in parts and at once, on the emulated device.
+// Panels in device memory, transposed and not, in parts and at once, on the emulated device.
 #include "transfer/operand_panels.hpp"
 
 #include <gtest/gtest.h>
@@ -57,39 +57,40 @@ Panel panel_at(std::int64_t first, std::int64_t count) {
 
 TEST_F(OperandPanelsTest, EveryLayoutInPartsAndAtOnce) {
   for (const bool by_steps : {false, true}) {
-    for (const bool turned : {false, true}) {
-      const bool given_by_steps = by_steps != turned;
+    for (const bool transposed : {false, true}) {
+      const bool given_by_steps = by_steps != transposed;
       OperandPanels panels(*device_, uploads_,
                            operand(given_by_steps ? Order::column_major : Order::row_major),
-                           DataType::float32, {.by_steps = by_steps, .turned = turned},
+                           DataType::float32, {.by_steps = by_steps, .transposed = transposed},
                            128 * 96 * sizeof(float), 1, "A");
       const Panel first = panel_at(0, 128), second = panel_at(128, 128), last = panel_at(256, 44);
       panels.fetch(first, 64);
       panels.use(first, 64, stream_);
       panels.record_use(0, stream_);
       panels.fetch(first, 128);
-      EXPECT_EQ(wrong(panels, first, by_steps), 0) << by_steps << turned;
+      EXPECT_EQ(wrong(panels, first, by_steps), 0) << by_steps << transposed;
       // The next one may come while the first is in use, and leaves it alone.
       panels.fetch(second, 128);
-      EXPECT_EQ(wrong(panels, first, by_steps), 0) << by_steps << turned;
-      EXPECT_EQ(wrong(panels, second, by_steps), 0) << by_steps << turned;
+      EXPECT_EQ(wrong(panels, first, by_steps), 0) << by_steps << transposed;
+      EXPECT_EQ(wrong(panels, second, by_steps), 0) << by_steps << transposed;
       panels.fetch(last, 44);
-      EXPECT_EQ(wrong(panels, last, by_steps), 0) << by_steps << turned;
+      EXPECT_EQ(wrong(panels, last, by_steps), 0) << by_steps << transposed;
       panels.fetch(first, 128);
-      EXPECT_EQ(wrong(panels, first, by_steps), 0) << by_steps << turned;
+      EXPECT_EQ(wrong(panels, first, by_steps), 0) << by_steps << transposed;
     }
   }
 }
 
 TEST_F(OperandPanelsTest, AnUploadWaitsForWhatReadsThePanelBefore) {
-  for (const bool turned : {false, true}) {
+  for (const bool transposed : {false, true}) {
     OperandPanels panels(*device_, uploads_, operand(Order::row_major), DataType::float32,
-                         {.by_steps = turned, .turned = turned}, 128 * 96 * sizeof(float), 2, "A");
+                         {.by_steps = transposed, .transposed = transposed},
+                         128 * 96 * sizeof(float), 2, "A");
     const Stream other = device_->create_stream();
     const Panel first = panel_at(0, 128);
     panels.fetch(first, 128);
     const DeviceAddress address = panels.use(first, 128, other);
-    // Queued only: the emulated device does it when somebody waits for it.
+    // Queued only: the emulated device does it when the test waits for it.
     std::vector<float> seen(128 * 96);
     const Buffer copy = device_->allocate(seen.size() * sizeof(float), "copy");
     device_->copy_on_device(copy.address(), address, seen.size() * sizeof(float), other);
@@ -97,13 +98,13 @@ TEST_F(OperandPanelsTest, AnUploadWaitsForWhatReadsThePanelBefore) {
     for (const std::int64_t start : {64, 128}) {
       panels.fetch(panel_at(start, 128), 128);
       device_->synchronize(uploads_.stream());
-      EXPECT_EQ(wrong(panels, panel_at(start, 128), turned), 0);
+      EXPECT_EQ(wrong(panels, panel_at(start, 128), transposed), 0);
     }
     device_->copy_to_host(seen.data(), copy.address(), seen.size() * sizeof(float), other);
     device_->synchronize(other);
     EXPECT_EQ(seen[0], 0.0F);
-    EXPECT_EQ(seen[turned ? 128 : 96], turned ? 1.0F : 1000.0F) << turned;
-    EXPECT_EQ(seen[1], turned ? 1000.0F : 1.0F) << turned;
+    EXPECT_EQ(seen[transposed ? 128 : 96], transposed ? 1.0F : 1000.0F) << transposed;
+    EXPECT_EQ(seen[1], transposed ? 1000.0F : 1.0F) << transposed;
   }
 }
 

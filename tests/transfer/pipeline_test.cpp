@@ -1,5 +1,5 @@
-// The five forms of the vector-add pipeline, on the emulated device, whose streams do nothing that
-// nobody waits for.
+// The five forms of the vector-add pipeline, on the emulated device, whose streams defer all work
+// until the program waits for it.
 #include "transfer/pipeline.hpp"
 
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 namespace tilescope::transfer {
 namespace {
 
-// As the lectures draw it: every copy takes as long as a kernel.
+// The case that the lectures draw: every copy takes as long as a kernel.
 std::vector<Interval> played(Form form, int segments, const EngineModel& model) {
   const std::vector<Task> tasks = tasks_of(form, segments);
   return play(tasks, std::vector<double>(tasks.size(), 1.0), model);

@@ -145,7 +145,7 @@ TEST_F(StreamedTest, NothingHasASumOnly) {
   EXPECT_EQ(reduce(*device_, nothing.view(), Reduction::sum, {}, stream).real, 0.0);
   EXPECT_THAT(error_of(ErrorKind::usage,
                        [&] { reduce(*device_, nothing.view(), Reduction::max, {}, stream); }),
-              HasSubstr("nothing has no max"));
+              HasSubstr("an empty list has no max"));
 }
 
 TEST_F(StreamedTest, TheFirstOfEqualElementsAndOfNaNsWins) {

@@ -1,4 +1,4 @@
-// Which kernel multiplies the tiles of a product, and how it wants them.
+// The kernel that multiplies the tiles of a product, and the layout that it needs.
 #include "transfer/tile_kernel.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// How a product in tiles is cut further, and that no cut changes a bit.
+// The further division of a product in tiles; no division changes a bit.
 #include "transfer/tiled_product.hpp"
 
 #include <gtest/gtest.h>

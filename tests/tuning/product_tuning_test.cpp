@@ -24,7 +24,7 @@ using operations::GemmVariant;
 using testing::error_of;
 using ::testing::HasSubstr;
 
-/// What a kernel with a defect does after `general` has done its work.
+/// The damage that a defective kernel does after `general` has done its work.
 using Defect = void (*)(Device& device, const GemmProblem& problem, const GemmAddresses& at);
 
 class DefectiveRun final : public GemmRun {
@@ -110,7 +110,7 @@ class Tuning : public ::testing::Test {
     return p;
   }
 
-  // Every run takes as long as `times_` says for its variant.
+  // Every run takes the time in `times_` for its variant.
   Timer timer() {
     return [this](Device&, const GemmChoice& choice, const std::function<void(int)>& run,
                   const measure::TimingOptions& options) {
@@ -318,7 +318,7 @@ class TuneMatmul : public Tuning {
   }
   TuneReport tune_product(bool general_is_fast, bool keep = true) {
     times_ = {{"general", general_is_fast ? 1.0 : 2.0}, {"mma_sync", general_is_fast ? 2.0 : 1.0}};
-    // As matmul() lays the matrices below: rows at multiples of 16 bytes.
+    // The matrices below as matmul() lays them out: rows at multiples of 16 bytes.
     GemmProblem p =
         dense_problem({30, 40, 50}, Precision::fp16, DataType::float16, DataType::float16);
     p.a.leading = 56;
@@ -367,7 +367,7 @@ TEST_F(TuneMatmul, TunesTheProductThatMatmulMakes) {
       *device_, {.shape = {30, 40, 50}, .precision = Precision::fp16, .type = DataType::float16});
   EXPECT_EQ(report.product, tune_product(true).product);
   EXPECT_EQ(report.candidates.size(), 2u);
-  // Of float32 matrices operands are converted, and C stays as it is.
+  // For float32 matrices operands are converted, and C keeps its type.
   EXPECT_THAT(tune_matmul(*device_, {.shape = {30, 40, 50}, .precision = Precision::fp16}).product,
               HasSubstr("A float16 by rows of 56, B float16 by rows of 40, C float32"));
   // A C by columns is the transposed product.
@@ -380,7 +380,7 @@ TEST_F(TuneMatmul, TunesTheProductThatMatmulMakes) {
               HasSubstr("40x30x50 fp16, A float16 by columns"));
 }
 
-// As matmul() lays them in device memory.
+// Rows as matmul() lays them out in device memory.
 TEST_F(TuneMatmul, RowsOfOneKibibyteBeginWithACacheLine) {
   const auto rows_of_a = [&](std::int64_t k) {
     return tune_matmul(

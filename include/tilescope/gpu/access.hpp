@@ -1,4 +1,5 @@
-// One access of a kernel, given as text: is A[row * n + k] coalesced? Does tile[ty][k] conflict?
+// Analyses one access of a kernel, given as text: is A[row * n + k] coalesced? Does tile[ty][k]
+// conflict?
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace tilescope::gpu {
 
 struct AccessQuestion {
   std::string expression;  ///< "A[row * n + k]" or, with `columns`, "tile[ty][k]"
-  /// What names mean, as text: "n" -> "1024", "row" -> "blockIdx.x * 16 + threadIdx.y".
+  /// Definitions of names, as text: "n" -> "1024", "row" -> "blockIdx.x * 16 + threadIdx.y".
   std::map<std::string, std::string> definitions;
   Launch launch{.grid = {4, 4, 1}, .block = {32, 8, 1}};
   int element_bytes = 4;     ///< 1, 2, 4, 8 or 16
@@ -25,8 +26,8 @@ struct AccessQuestion {
 
 enum class AccessPattern {
   uniform,         ///< one address for the whole warp
-  consecutive,     ///< neighbours in threadIdx.x take neighbouring elements, up or down
-  strided,         ///< neighbours in threadIdx.x are a constant, other distance apart
+  consecutive,     ///< neighbours in threadIdx.x access neighbouring elements, up or down
+  strided,         ///< neighbours in threadIdx.x are another constant distance apart
   mixed,           ///< several rows of the block in a warp, or no single stride
   data_dependent,  ///< the index is read from memory
 };
@@ -43,30 +44,31 @@ struct IndexStride {
 struct AccessAnswer {
   std::string array;
   std::string index;  ///< written out and multiplied out
-  /// Definitions in use, given or standard, and values taken for names that have none: 1,024 for
-  /// what multiplies something (a size), 0 for the rest.
+  /// Definitions in use, given or standard, and values assumed for names that have none: 1,024 for
+  /// a factor (a size), 0 for the rest.
   std::vector<std::pair<std::string, std::string>> definitions;
   std::vector<std::pair<std::string, std::int64_t>> assumed;
   std::vector<IndexStride> strides;  ///< threadIdx.x, .y, .z
   AccessPattern pattern = AccessPattern::mixed;
 
   std::vector<std::int64_t> indices;  ///< one for each lane of the warp; none if data-dependent
-  // As global memory. Data-dependent: the worst case, every lane in a line of its own.
+  // The access as one to global memory. Data-dependent: the worst case, every lane in a line of its
+  // own.
   int lanes = 0;
   int sectors = 0, ideal_sectors = 0, lines = 0;
-  std::int64_t used_bytes = 0;     ///< different bytes that the warp wants
+  std::int64_t used_bytes = 0;     ///< different bytes that the warp needs
   std::int64_t fetched_bytes = 0;  ///< sectors * 32
-  double wasted_share = 0.0;       ///< of what is fetched
-  bool coalesced = false;          ///< no more sectors than the same data need side by side, give
-                                   ///< or take one at a row that starts off a sector's start
-  std::string cure;                ///< empty when there is nothing to cure
-  // As shared memory (when indices are known).
+  double wasted_share = 0.0;       ///< share of the fetched bytes
+  bool coalesced = false;  ///< no more sectors than contiguous data need, plus at most one where a
+                           ///< row starts off a sector's start
+  std::string cure;        ///< empty if there is nothing to cure
+  // The access as one to shared memory (if indices are known).
   int wavefronts = 0, ideal_wavefronts = 0, ways = 0;
   std::string bank_cure;
 };
 
-/// Throws Error(usage), one line, for an expression that does not parse, is no array access, or is
-/// out of 63 bits; for two subscripts without `columns`; for a warp that the block does not have.
+/// Throws Error(usage), one line, for an expression that does not parse, is no array access, or
+/// exceeds 63 bits; for two subscripts without `columns`; for a warp that the block does not have.
 AccessAnswer analyse_access(const AccessQuestion& question);
 
 }  // namespace tilescope::gpu

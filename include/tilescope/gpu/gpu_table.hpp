@@ -1,5 +1,5 @@
-// Named GPUs, from a GeForce of 2008 to today's, with the machines that textbooks calculate with:
-// limits, rates, latencies, and where each figure is from.
+// Named GPUs, from a GeForce of 2008 to today's, and the machines of textbooks: limits, rates,
+// latencies, and the source of each figure.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ enum class MemoryLevel { registers, shared, constant_cache, l1, l2, dram };
 std::string_view name_of(MemoryLevel level);
 std::optional<MemoryLevel> memory_level(std::string_view name);
 
-/// What a dependent access to a level takes.
+/// The latency of a dependent access to a level.
 struct LevelLatency {
   MemoryLevel level = MemoryLevel::dram;
   double cycles = 0.0;
@@ -37,16 +37,16 @@ struct Source {
 };
 
 struct Gpu {
-  std::string name;  ///< as commands take it: "h200"
+  std::string name;  ///< the name that commands take: "h200"
   /// The names that the driver reports for it: "NVIDIA H200". Any other name is another GPU.
   std::vector<std::string> device_names;
   DeviceProperties properties;
   AllocationUnits units;
   int shared_banks = 32;
-  int sector_bytes = 32;  ///< the portion in which global memory is fetched
+  int sector_bytes = 32;  ///< bytes fetched from global memory at a time
   int line_bytes = 128;
-  double stated_bandwidth = 0.0;  ///< B/s, where it is not that of clock and bus
-  std::vector<MathRate> rates;    ///< "fp32" first where known
+  double stated_bandwidth = 0.0;  ///< B/s, where it differs from the product of clock and bus
+  std::vector<MathRate> rates;    ///< "fp32" first if known
   std::vector<LevelLatency> latencies;
   std::vector<Source> sources;
 
@@ -56,8 +56,8 @@ struct Gpu {
   /// The rate called `name`, or null.
   const MathRate* rate(std::string_view rate_name) const;
   const LevelLatency* latency(MemoryLevel level) const;
-  /// Memory against one ceiling. Throws Error(usage), listing the rates there are, if this one or
-  /// the bandwidth is not known.
+  /// The roofline of memory and one ceiling. Throws Error(usage), listing the known rates, if this
+  /// rate or the bandwidth is unknown.
   Roofline roofline(std::string_view rate_name = "fp32") const;
 };
 
@@ -65,16 +65,16 @@ struct Gpu {
 std::span<const Gpu> gpu_table();
 
 /// The GPU called `name` (letter case does not matter), or described in the JSON file of that name
-/// (it ends in ".json"; docs/reasoning.md lists the keys). Throws Error(usage) that suggests the
-/// nearest name; Error(bad_input) for a file that is no such description.
+/// (it ends in ".json"; docs/reasoning.md lists the keys). Throws Error(usage), suggesting the
+/// nearest name, for an unknown one; Error(bad_input) for a file that is no such description.
 Gpu find_gpu(const std::string& name);
 
-/// A description in JSON. `origin`: what messages call it.
+/// Parses a description in JSON. Messages call it `origin`.
 Gpu parse_gpu(std::string_view json, const std::string& origin);
 
-/// What is known of a device that is at hand: its own limits, with the units, rates and latencies
-/// of the GPU in the table that has exactly its name. A device that is not in the table has no
-/// rates but its FP32 units times its clock, so no other result is held against a ceiling.
+/// A GPU made of a real device's own limits, with the units, rates and latencies of the GPU in the
+/// table that has exactly its name. A device that is not in the table has no rates but its FP32
+/// units times its clock, so no other result is held against a ceiling.
 Gpu gpu_of_device(const DeviceProperties& device);
 
 }  // namespace tilescope::gpu

@@ -1,4 +1,4 @@
-// Where a variable lives: the kinds of memory, who sees them, how long they last, what they cost.
+// The kinds of memory of a variable: who sees them, how long they last, what they cost.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace tilescope::gpu {
 struct MemorySpace {
   std::string_view name;         ///< "registers"
   std::string_view declaration;  ///< how a kernel declares a variable there
-  std::string_view scope;        ///< who can read it
+  std::string_view scope;        ///< the threads that can read it
   std::string_view lifetime;
   std::string_view access;  ///< "read and write" or "read"
   bool on_chip = false;
@@ -23,7 +23,7 @@ struct MemorySpace {
 /// Registers, shared, local, global, constant, texture.
 const std::vector<MemorySpace>& memory_spaces();
 
-/// A level's cost on a GPU; 0 where it is not known.
+/// A level's cost on a GPU; 0 if unknown.
 struct LevelCost {
   MemoryLevel level;
   double latency_cycles = 0.0, latency_ns = 0.0;

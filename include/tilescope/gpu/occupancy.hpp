@@ -10,7 +10,7 @@
 
 namespace tilescope::gpu {
 
-/// In what portions an SM hands out its registers and shared memory.
+/// The portions in which an SM allocates its registers and shared memory.
 struct AllocationUnits {
   int register_unit = 1;                   ///< registers are rounded up to multiples of this
   bool registers_for_whole_block = false;  ///< rounded once for the block (1.x), else for each warp
@@ -21,11 +21,11 @@ struct AllocationUnits {
 };
 
 /// The units of a compute capability, from NVIDIA's occupancy calculator (the spreadsheet for 1.x
-/// and 2.x, cuda_occupancy.h from 3.0 on). 0.0, a machine in a textbook: everything in ones.
-/// Throws Error(usage) for a capability that neither knows.
+/// and 2.x, cuda_occupancy.h from 3.0 on). 0.0, a machine in a textbook: all units are 1. Throws
+/// Error(usage) for a capability that neither knows.
 AllocationUnits allocation_units(int major, int minor);
 
-/// What one block takes.
+/// The resources of one block.
 struct BlockNeeds {
   std::int64_t threads = 0;
   std::int64_t registers_per_thread = 0;  ///< 0: registers are not counted
@@ -36,7 +36,7 @@ enum class Limiter { threads, blocks, registers, shared_memory };
 /// "threads", "blocks", "registers", "shared_memory".
 std::string_view name_of(Limiter limiter);
 
-/// A limit that does not apply, because nothing of the resource is asked for.
+/// A limit that does not apply, because nothing of the resource is used.
 inline constexpr int unlimited = -1;
 
 struct Occupancy {
@@ -45,7 +45,7 @@ struct Occupancy {
   int warps_per_block = 0;
   int warps_per_sm = 0;
   int max_warps_per_sm = 0;
-  /// What allows the fewest blocks; several when they allow equally few.
+  /// The resources that allow the fewest blocks; several when they allow equally few.
   std::vector<Limiter> limiters;
   /// Blocks that each resource alone would allow.
   int by_threads = 0, by_blocks = 0, by_registers = unlimited, by_shared_memory = unlimited;
@@ -59,8 +59,8 @@ struct Occupancy {
   }
 };
 
-/// Throws Error(usage) for needs that no block can have: no threads, negative numbers. Needs beyond
-/// the device's limits give 0 blocks and the reason.
+/// Throws Error(usage) for impossible needs: no threads, negative numbers. Needs beyond the
+/// device's limits give 0 blocks and the reason.
 Occupancy occupancy(const BlockNeeds& needs, const DeviceProperties& device,
                     const AllocationUnits& units);
 
@@ -70,8 +70,8 @@ struct OccupancyPoint {
   int warps_per_sm = 0;
 };
 /// The resident warps for every block size (in steps of a warp), register count and amount of
-/// shared memory (in `steps` equal steps up to the most a block may have), the rest staying as in
-/// `needs`.
+/// shared memory (in `steps` equal steps up to the most that a block may have); the other needs
+/// stay as in `needs`.
 std::vector<OccupancyPoint> vary_threads(const BlockNeeds& needs, const DeviceProperties& device,
                                          const AllocationUnits& units);
 std::vector<OccupancyPoint> vary_registers(const BlockNeeds& needs, const DeviceProperties& device,

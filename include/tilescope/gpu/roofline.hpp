@@ -1,4 +1,4 @@
-// Arithmetic intensity, and the rate that memory and arithmetic allow at it.
+// Arithmetic intensity, and the rate that memory and arithmetic allow for it.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@ namespace tilescope::gpu {
 /// Floating-point operations per byte. Throws Error(usage) unless flops >= 0 and bytes > 0.
 double intensity(double flops, double bytes);
 
-/// The intensity of a product of tiles of rows x columns elements of C held on the chip, operands
-/// of `element_bytes` read from memory once per tile: 2 r c / ((r + c) * bytes). 1 x 1 is the inner
-/// product of the untiled kernel.
+/// The intensity of a product of tiles: a tile of rows x columns elements of C is held on the chip
+/// and its operands of `element_bytes` are read from memory once per tile: 2 r c
+/// ((r + c) * bytes). 1 x 1 is the inner product of the untiled kernel.
 double tile_intensity(double rows, double columns, double element_bytes = 4.0);
 
-/// One slope and one ceiling.
+/// One bandwidth (the slope) and one rate (the ceiling).
 struct Roofline {
   double bytes_per_second = 0.0;
   double flops_per_second = 0.0;

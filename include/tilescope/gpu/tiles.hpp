@@ -1,4 +1,4 @@
-// Tile sizes of a matrix product, judged before anything runs.
+// Tile sizes of a matrix product, compared before anything runs.
 #pragma once
 
 #include <cstdint>
@@ -38,32 +38,32 @@ struct TilePlan {
   std::int64_t loads_per_phase = 0;       ///< elements that a block reads from global memory
   std::int64_t operations_per_phase = 0;  ///< multiplications and additions of a block
   double operations_per_load = 0.0;
-  std::int64_t pending_loads = 0;  ///< of all resident blocks of an SM, one phase's worth each
+  std::int64_t pending_loads = 0;  ///< of all resident blocks of an SM, one phase each
   /// The same if only shared memory limited the blocks (as lectures count).
   std::int64_t pending_loads_by_shared_memory = 0;
   double intensity = 0.0;  ///< FLOP per byte of global traffic
 
-  // For a problem; 0 without one.
+  // With a problem; 0 without one.
   std::int64_t blocks = 0, phases = 0;
   double traffic_bytes = 0.0;     ///< loads of all tiles, padding included, and C written once
-  double useful_share = 0.0;      ///< of the operations; the rest is padding
+  double useful_share = 0.0;      ///< useful share of the operations; the rest is padding
   double estimated_cycles = 0.0;  ///< see estimate_cycles in tiles.cpp
 
   bool possible() const { return occupancy.blocks_per_sm > 0; }
 };
 
-/// The plan of one tile. `registers_per_thread` 0: not counted. Throws Error(usage) for a shape
-/// that is none.
+/// The plan of one tile. `registers_per_thread` 0: registers are not counted. Throws Error(usage)
+/// for an invalid shape.
 TilePlan plan_tile(const TileShape& tile, const DeviceProperties& device,
                    const AllocationUnits& units, std::int64_t registers_per_thread = 0,
                    const std::optional<MatmulShape>& problem = std::nullopt);
 
-/// The index of the best of `plans`: the one that is estimated to finish first (with a problem), or
-/// the widest that keeps half of the SM's threads resident (without). Nothing if none is possible.
+/// The index of the best of `plans`: the one estimated to finish first (with a problem), or the
+/// widest that keeps half of the SM's threads resident (without). Nothing if none is possible.
 std::optional<std::size_t> best_plan(const std::vector<TilePlan>& plans,
                                      const DeviceProperties& device);
 
-/// The widths that the tile kernels come in.
+/// The widths of the tile kernels.
 inline constexpr int tile_widths[] = {2, 4, 8, 16, 32};
 
 }  // namespace tilescope::gpu

@@ -1,4 +1,4 @@
-// How the threads of a block fall into warps, and which warps diverge.
+// The warps of a block, and which of them diverge.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct DivergenceCount {
   std::uint64_t blocks = 0;
   std::uint64_t warps = 0;        ///< blocks * warps per block
   std::uint64_t evaluations = 0;  ///< warps * iterations of the loop, if there is one
-  std::uint64_t divergent = 0;    ///< evaluations in which some threads said yes and some no
+  std::uint64_t divergent = 0;  ///< evaluations that were true in some threads and false in others
   std::uint64_t all_true = 0, all_false = 0;
   std::uint64_t divergent_warps = 0;  ///< warps with at least one divergent evaluation
 
@@ -33,10 +33,10 @@ struct ConditionLoop {
   std::int64_t first = 0, last = 1;
 };
 
-/// Counts the condition, an expression of threadIdx, blockIdx, blockDim, gridDim (.x .y .z), the
-/// loop's variable and the names in `values`, over a whole launch, exactly. The lectures' short
-/// forms are known too: tx, bx, row, col, ... (see standard_definitions in index_names.hpp).
-/// Throws Error(usage) for an expression that does not parse or has a name without value, and for a
+/// Counts the condition over a whole launch, exactly. It is an expression of threadIdx, blockIdx,
+/// blockDim, gridDim (.x .y .z), the loop's variable and the names in `values`. The lectures' short
+/// forms are known too: tx, bx, row, col, ... (see standard_definitions in index_names.hpp). Throws
+/// Error(usage) for an expression that does not parse or has a name without a value, and for a
 /// launch of more than 2^28 evaluations that depend on the block.
 DivergenceCount count_divergence(const std::string& condition, const Launch& launch,
                                  const ConditionLoop& loop = {},
@@ -46,9 +46,9 @@ DivergenceCount count_divergence(const std::string& condition, const Launch& lau
 /// `i < count` in a grid of one-dimensional blocks that just covers `count` elements.
 DivergenceCount vector_bounds(std::int64_t count, int block, int warp_size = 32);
 
-/// Loading the tiles of one operand of C(m x n) = A(m x k) B(k x n) with boundary checks, in tiles
-/// and blocks of width x width: the blocks whose rows (of A; columns, of B) all exist, and the
-/// others at the edge.
+/// Divergence when the tiles of one operand of C(m x n) = A(m x k) B(k x n) are loaded with
+/// boundary checks, in tiles and blocks of width x width: separately for the blocks whose rows (of
+/// A; columns, of B) all exist, and for the others at the edge.
 struct TileLoadDivergence {
   DivergenceCount inside, edge;
 

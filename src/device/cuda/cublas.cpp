@@ -10,7 +10,7 @@
 namespace tilescope::device {
 namespace {
 
-// cuBLAS's C interface, as its reference documents it; its header is not needed for five calls.
+// cuBLAS's C interface, as its reference documents it. Five calls do not need its header.
 using Handle = void*;
 using Status = int;
 constexpr Status success = 0;

@@ -1,4 +1,4 @@
-// cuBLAS as a peer, opened at run time: what the ladder's rungs are compared with.
+// cuBLAS as the baseline of the ladder's rungs, opened at run time.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace tilescope::device {
 
 class Cublas {
  public:
-  /// Why cuBLAS cannot be used on this machine; empty if it can.
+  /// The reason if cuBLAS cannot be used on this machine; empty if it can.
   static std::string missing();
 
   /// Throws Error(no_device) if it cannot be used.

@@ -13,7 +13,7 @@
 namespace tilescope::device {
 namespace {
 
-// cublasLt's C interface, as its reference documents it: these calls and numbers are all we need.
+// cublasLt's C interface, as its reference documents it, as far as it is needed here.
 using Status = int;
 constexpr Status success = 0;
 
@@ -100,7 +100,7 @@ void check(Status status, const char* call) {
               fmt::format("{} failed: {}", call, Library::instance().status_string(status)));
 }
 
-// Something that cublasLt creates and destroys.
+// An object that cublasLt creates and destroys.
 class Object {
  public:
   using Destroy = Status (*)(void*);
@@ -112,7 +112,7 @@ class Object {
   Object& operator=(const Object&) = delete;
 
   void* get() const { return value_; }
-  // Where a create call puts the object.
+  // The place for the object that a create call returns.
   void** receive(Destroy destroy) {
     destroy_ = destroy;
     return &value_;
@@ -135,7 +135,7 @@ int element_type(DataType type) {
       return real_64f;
     default:
       throw Error(ErrorKind::usage,
-                  fmt::format("cublasLt is not asked for products of {}", name_of(type)));
+                  fmt::format("cublasLt computes no products of {} here", name_of(type)));
   }
 }
 
@@ -144,7 +144,7 @@ int compute_type(Precision precision) {
   return precision == Precision::tf32 ? compute_32f_fast_tf32 : compute_32f;
 }
 
-// The matrix as it lies in memory, for a library that knows column-major matrices only: `vectors`
+// The matrix in its memory order, for a library that knows column-major matrices only: `vectors`
 // vectors of `length` elements.
 void create_layout(Object& layout, const LtOperand& operand, std::int64_t length,
                    std::int64_t vectors, std::int64_t batch) {
@@ -164,7 +164,7 @@ void create_layout(Object& layout, const LtOperand& operand, std::int64_t length
         "cublasLtMatrixLayoutSetAttribute(STRIDED_BATCH_OFFSET)");
 }
 
-// alpha or beta in the type in which the sums are.
+// alpha or beta in the type of the sums.
 struct Scalar {
   float single = 0.0F;
   double twice = 0.0;
@@ -179,8 +179,8 @@ struct Scalar {
 
 }  // namespace
 
-// A row-major C is, column-major, C^T = B^T * A^T: what cublasLt calls A is our B, and a row-major
-// operand of ours is its transpose already.
+// A row-major C is, column-major, C^T = B^T * A^T: cublasLt's A is this B, and a row-major operand
+// is already its transpose.
 struct CublasLt::State {
   Object handle, description, layout_a, layout_b, layout_c;
   Scalar alpha, beta;
@@ -250,8 +250,8 @@ CublasLt::CublasLt(Device& device, const LtProduct& product)
   if (product.c.order != Order::row_major) {
     throw Error(ErrorKind::usage, "cublasLt is asked for row-major products only");
   }
-  // Twice what cuBLAS itself sets aside on a GPU of compute capability 9.0, so that no algorithm is
-  // left out for want of memory.
+  // Twice the workspace that cuBLAS itself allocates on a GPU of compute capability 9.0, so that
+  // lack of memory excludes no algorithm.
   constexpr std::size_t workspace_bytes = std::size_t{64} << 20U;
   state_->workspace = device.allocate(workspace_bytes, "cublasLt's workspace");
   state_->describe(product);

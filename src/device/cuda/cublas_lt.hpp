@@ -1,5 +1,5 @@
-// cublasLt as a peer, opened at run time: for one product, every algorithm that its heuristics
-// propose, so that what we compare with is its best and not only its first.
+// cublasLt as a baseline, opened at run time: for one product, every algorithm that its heuristics
+// propose, so that the comparison is with its best and not only its first.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace tilescope::device {
 
-/// How one operand lies: element (i, j) of matrix b of the batch at b * batch_stride + i * leading
-/// + j (row-major) or + i + j * leading (column-major).
+/// The memory order of one operand: element (i, j) of matrix b of the batch at b * batch_stride + i
+/// * leading + j (row-major) or + i + j * leading (column-major).
 struct LtOperand {
   DataType type = DataType::float32;  ///< float16, bfloat16, float32 or float64
   Order order = Order::row_major;
@@ -25,7 +25,7 @@ struct LtProduct {
   MatmulShape shape;
   std::int64_t batch = 1;
   /// fp64: sums in float64. tf32: float32 operands may be cut to TF32. All others: sums in float32
-  /// of the operands as they are; of float32 operands in IEEE arithmetic.
+  /// of the unchanged operands; for float32 operands in IEEE arithmetic.
   Precision precision = Precision::fp32;
   LtOperand a, b, c;
   double alpha = 1.0, beta = 0.0;
@@ -33,19 +33,19 @@ struct LtProduct {
 
 class CublasLt {
  public:
-  /// Why cublasLt cannot be used on this machine; empty if it can.
+  /// The reason if cublasLt cannot be used on this machine; empty if it can.
   static std::string missing();
 
-  /// Asks for the algorithms that compute `product` on `device`, which must be a CUDA device and
-  /// stay while this does. Throws Error(no_device) if cublasLt cannot be used or has none, and
+  /// Finds the algorithms that compute `product` on `device`, which must be a CUDA device and
+  /// outlive this object. Throws Error(no_device) if cublasLt cannot be used or has none, and
   /// Error(usage) for a column-major C or an operand that is no floating-point matrix.
   CublasLt(Device& device, const LtProduct& product);
   ~CublasLt();
   CublasLt(const CublasLt&) = delete;
   CublasLt& operator=(const CublasLt&) = delete;
 
-  /// How many algorithms there are: at least 1, best first by cublasLt's own estimate. The first is
-  /// what its default call takes.
+  /// The number of algorithms: at least 1, best first by cublasLt's own estimate. Its default call
+  /// takes the first.
   int algorithms() const;
 
   /// Queues one run of algorithm `index`. The addresses are multiples of 256 bytes, as allocate()

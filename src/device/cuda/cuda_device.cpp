@@ -27,7 +27,7 @@ CUtensorMapSwizzle native(Swizzle swizzle) {
                                              CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
   return in_order[static_cast<std::size_t>(swizzle)];
 }
-// Copies move bits: of an element's type only its size counts.
+// Copies move bits: only the size of an element's type matters.
 CUtensorMapDataType native(DataType type) {
   switch (size_of(type)) {
     case 1:
@@ -69,7 +69,7 @@ struct LoadedKernel final : Kernel::State {
     return parameters_of(find_ptx_kernel(ptx::parse(program.ptx, file), program.kernel_name, file));
   }
 
-  /// The driver compiles PTX; what it has to say about the text is in its log.
+  /// The driver compiles PTX; its messages about the text are in its log.
   void load_ptx() {
     std::string log(8192, '\0');
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -263,7 +263,7 @@ void CudaDevice::copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress
 void* CudaDevice::allocate_host(std::size_t bytes, std::string& why_not) {
   make_current();
   void* data = nullptr;
-  // Portable: whichever device of the process copies it.
+  // Portable: any device of the process may copy it.
   const CUresult result =
       driver_.host_alloc(&data, std::max<std::size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE);
   if (result == CUDA_SUCCESS) return data;
@@ -289,7 +289,7 @@ void CudaDevice::unregister_host(void* data) noexcept {
   driver_.host_unregister(data);
 }
 
-// A kernel that somebody has loaded already; null if nobody has.
+// A kernel that is loaded already; null if none is.
 std::shared_ptr<Kernel::State> CudaDevice::loaded(const compile::Program& program,
                                                   const std::string& name) {
   const auto [first, last] = loaded_.equal_range(hash_of(program));
@@ -315,7 +315,7 @@ Kernel CudaDevice::load(const KernelRequest& request) {
       request.kernel.empty() || request.kernel.front() == '('  // a cast: an overload
           ? function_name(program.kernel_name)
           : request.kernel;
-  // To load a module the driver waits for the kernels that run.
+  // To load a module the driver waits for running kernels.
   const std::lock_guard lock(loaded_mutex_);
   if (auto known = loaded(program, name)) return Kernel(std::move(known));
   const std::size_t hash = hash_of(program);

@@ -12,12 +12,12 @@
 
 namespace tilescope::device {
 
-/// What the driver says of device `ordinal`.
+/// The driver's properties of device `ordinal`.
 DeviceProperties query_properties(const Driver& driver, CUdevice device);
 
 class CudaDevice final : public Device {
  public:
-  /// Opens device `ordinal`. Throws Error(no_device) when there is none of that number.
+  /// Opens device `ordinal`. Throws Error(no_device) if there is none of that number.
   explicit CudaDevice(int ordinal, const Driver& driver = Driver::instance());
   ~CudaDevice() override;
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int oldest_version = 12000;
 
-/// What a user can do about the errors that users meet.
+/// Advice for the errors that users meet.
 std::string_view advice(CUresult result) {
   switch (result) {
     case CUDA_ERROR_OUT_OF_MEMORY:

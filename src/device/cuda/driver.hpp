@@ -1,4 +1,4 @@
-// The part of CUDA's driver API that we call, opened at run time.
+// The part of CUDA's driver API in use, opened at run time.
 #pragma once
 
 #include <cuda.h>
@@ -10,7 +10,7 @@
 
 namespace tilescope::device {
 
-/// One row per driver function: our member's name, the function (its type comes from cuda.h), and
+/// One row per driver function: the member's name, the function (its type comes from cuda.h), and
 /// the symbol to look up, which carries the version suffix that cuda.h's macros hide.
 #define TILESCOPE_DRIVER_FUNCTIONS(X)                                           \
   X(init, cuInit, "cuInit")                                                     \
@@ -64,15 +64,15 @@ struct Driver {
   TILESCOPE_DRIVER_FUNCTIONS(TILESCOPE_MEMBER)
 #undef TILESCOPE_MEMBER
 
-  /// Opens and initialises the driver once per process. Throws Error(no_device) with the reason:
-  /// no driver, a driver older than CUDA 12, or no device that it can use.
+  /// Opens and initialises the driver once per process. Throws Error(no_device) with the reason: no
+  /// driver, a driver older than CUDA 12, or no usable device.
   static const Driver& instance();
 
   /// One line on a failure: the call, the code, its meaning, what to do.
   std::string describe(CUresult result, std::string_view call, std::string_view subject = {}) const;
 
-  /// Throws Error unless `result` is success. `call` names the driver's function, `subject` what
-  /// it was about (may be empty).
+  /// Throws Error unless `result` is success. `call` names the driver's function, `subject` its
+  /// object (may be empty).
   void check(CUresult result, std::string_view call, std::string_view subject = {}) const;
 };
 

@@ -34,8 +34,8 @@ struct EmulatedKernel final : Kernel::State {
   std::string entry;  ///< the kernel's name in the PTX
 };
 
-/// The oldest architecture that the compiler's current series makes code for. PTX for it runs on
-/// an older emulated GPU just as well; only __CUDA_ARCH__ tells.
+/// The oldest architecture that the compiler's current series targets. PTX for it also runs on an
+/// older emulated GPU; only __CUDA_ARCH__ differs.
 constexpr int oldest_major = 7, oldest_minor = 5;
 
 DeviceProperties compiled_for(DeviceProperties gpu) {
@@ -46,7 +46,7 @@ DeviceProperties compiled_for(DeviceProperties gpu) {
   return gpu;
 }
 
-/// What a GPU would have said, in one line; empty when all went well.
+/// The message that a GPU would give, in one line; empty if nothing went wrong.
 std::string failure_of(const emulator::LaunchSummary& summary) {
   if (!summary.faults.empty()) {
     const auto first =
@@ -86,7 +86,7 @@ std::uint64_t EmulatedDevice::allocate_bytes(std::size_t bytes, std::string_view
 
 void EmulatedDevice::free_bytes(std::uint64_t address) noexcept {
   const Lock lock(*mutex_);
-  queues_.finish_all_quietly();  // as a GPU does: what is under way may use it
+  queues_.finish_all_quietly();  // as a GPU does: queued work may use it
   machine_->free(address);
 }
 
@@ -156,7 +156,7 @@ void EmulatedDevice::copy_to_device(DeviceAddress to, const void* from, std::siz
     return queues_.enqueue(stream.value(),
                            [=, this] { machine_->copy_to_device(to, from, bytes); });
   }
-  // Pageable memory is the caller's again at once, though what was read arrives later.
+  // Pageable memory is the caller's again at once, although the data arrive later.
   std::vector<std::byte> staged(bytes);
   if (bytes > 0) std::memcpy(staged.data(), from, bytes);
   queues_.enqueue(stream.value(), [this, to, staged = std::move(staged)] {
@@ -185,12 +185,12 @@ void EmulatedDevice::fill(DeviceAddress to, std::uint8_t value, std::size_t byte
 
 Kernel EmulatedDevice::load(const KernelRequest& request) {
   const compile::Program program = program_of(request, compiled_for(properties()));
-  // PTX that the user wrote is named by its file, PTX that came from CUDA C++ by what it is.
+  // The user's PTX is named by its file, PTX compiled from CUDA C++ by its origin.
   const std::string file = request.language == SourceLanguage::ptx
                                ? request.source_name
                                : fmt::format("PTX of {}", request.source_name);
   ptx::Module parsed = ptx::parse(program.ptx, file);
-  // Before the lock, so that a kernel which is refused below is destroyed after it.
+  // Created before the lock, so that a kernel that is refused below is destroyed after it.
   auto kernel = std::make_shared<EmulatedKernel>();
   const Lock lock(*mutex_);
   kernel->machine = machine_;

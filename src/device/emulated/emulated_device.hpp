@@ -1,5 +1,5 @@
-// A GPU that is emulated on the CPU: kernels are compiled to PTX and executed warp by warp. In the
-// default stream work is done when a call returns; in other streams when somebody waits for it.
+// A GPU emulated on the CPU: kernels are compiled to PTX and executed warp by warp. Work in the
+// default stream is done when a call returns; work in other streams when the program waits for it.
 #pragma once
 
 #include <atomic>
@@ -19,17 +19,18 @@
 
 namespace tilescope::device {
 
-/// How launches run from now on.
+/// Options for all further launches.
 struct EmulationOptions {
-  std::vector<emulator::Observer*> observers;   ///< not owned; they hear of every launch
+  std::vector<emulator::Observer*> observers;   ///< not owned; they observe every launch
   std::uint64_t max_instructions = 0;           ///< warp instructions of one launch; 0: no limit
   const std::atomic<bool>* cancel = nullptr;    ///< becoming true ends a launch soon
   unsigned threads = 0;                         ///< host threads; 0: one for each core
-  std::function<void(std::string_view)> print;  ///< what kernels print; null: standard output
-  /// Called after each launch, whatever became of it; observers have been told before.
+  std::function<void(std::string_view)> print;  ///< receives what kernels print; null: standard
+                                                ///< output
+  /// Called after each launch, whatever its result, and after the observers.
   std::function<void(const emulator::LaunchSummary&)> after_launch;
-  /// False: a launch in which something went wrong is an Error(wrong_result), as a GPU reports it.
-  /// True: it is left to the observers and to `last_launch`.
+  /// False: a failed launch is an Error(wrong_result), as on a GPU. True: observers and
+  /// `last_launch` report the failure.
   bool tolerant = false;
 };
 
@@ -44,7 +45,7 @@ class EmulatedDevice final : public Device {
   const DeviceProperties& properties() const override { return machine_->gpu(); }
 
   void set_options(EmulationOptions options);
-  /// How the last launch went; empty before the first.
+  /// The summary of the last launch; empty before the first.
   emulator::LaunchSummary last_launch() const;
 
   void copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
@@ -86,7 +87,7 @@ class EmulatedDevice final : public Device {
   std::string gpu_;
   // Kernels keep the machine alive: their modules' variables are in its memory.
   std::shared_ptr<emulator::Machine> machine_;
-  // A machine serves one thread at a time. Recursive: what is done may be the last owner of a
+  // A machine serves one thread at a time. Recursive: the work done may be the last owner of a
   // kernel, which then leaves the machine.
   std::shared_ptr<std::recursive_mutex> mutex_;
   EmulationOptions options_;

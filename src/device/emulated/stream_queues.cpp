@@ -99,7 +99,7 @@ double StreamQueues::elapsed_ms(std::uint64_t from, std::uint64_t to) {
 }
 
 void StreamQueues::step(const std::shared_ptr<Queue>& queue) {
-  // A queue that waits is behind one whose work came earlier: going from one to the next ends.
+  // A queue that waits is behind one whose work came earlier, so following the queues ends.
   std::shared_ptr<Queue> first = queue;
   while (first->items.front().awaits && !first->items.front().awaits->happened) {
     first = first->items.front().awaits->queue.lock();
@@ -134,7 +134,7 @@ void StreamQueues::happen(Moment& moment) {
 }
 
 void StreamQueues::drop_everything() {
-  std::vector<Item> dropped;  // destroyed last: what they own may call back
+  std::vector<Item> dropped;  // destroyed last: their contents may call back
   for (const auto& [id, queue] : queues_) {
     for (Item& item : queue->items) {
       if (item.reach) happen(*item.reach);

@@ -1,6 +1,6 @@
-// Streams and events without a GPU: queues of work that is put off for as long as the rules allow.
-// What a program has not waited for has not happened. So a program that forgot to wait shows it
-// every time, where a GPU would show it now and then.
+// Streams and events without a GPU: queues of work that is deferred as long as the rules allow.
+// Work that a program has not waited for is not done. So a program that forgot to wait fails every
+// time, not only sometimes as on a GPU.
 #pragma once
 
 #include <chrono>
@@ -14,40 +14,39 @@
 
 namespace tilescope::device {
 
-/// Not for several threads at once. Stream 0 is the default stream, whose work is done at once; no
-/// other stream waits for it, nor it for them, unless told by wait().
+/// For one thread at a time. Stream 0 is the default stream, whose work is done at once; no other
+/// stream waits for it, nor it for them, except through wait().
 ///
-/// Work that throws ends all that is queued anywhere; the exception is thrown by the call that made
-/// the work run, or by the next finish...() where that call must not throw.
+/// Work that throws discards all queued work; the exception is thrown by the call that made the
+/// work run, or by the next finish...() if that call must not throw.
 class StreamQueues {
  public:
   using Work = std::function<void()>;
 
   std::uint64_t create();
-  /// What is queued in it will still be done.
+  /// The stream's queued work will still be done.
   void destroy(std::uint64_t stream);
   std::uint64_t create_event();
   void destroy_event(std::uint64_t event);
 
   void enqueue(std::uint64_t stream, Work work);
-  /// The event is what has been queued in `stream` so far; an earlier record() is forgotten, but
-  /// not by those who wait for it already.
+  /// Makes the event stand for everything queued in `stream` so far. An earlier record() is
+  /// forgotten, except by streams that wait for it already.
   void record(std::uint64_t event, std::uint64_t stream);
-  /// What is queued in `stream` from now on comes after the event's last record(); nothing, if
-  /// there was none.
+  /// Work queued in `stream` from now on runs after the event's last record(), if there was one.
   void wait(std::uint64_t stream, std::uint64_t event);
 
-  /// Whether the event has happened (one that was not recorded has). If not, some of what it waits
-  /// for is done, so that asking again and again ends.
+  /// Whether the event has happened (one that was not recorded has). If not, does some of the work
+  /// that it waits for, so that polling ends.
   bool finished(std::uint64_t event);
   void finish_stream(std::uint64_t stream);
   void finish_event(std::uint64_t event);
-  /// The stream created last comes first.
+  /// Finishes the stream created last first.
   void finish_all();
-  /// As finish_all(); an exception waits for the next call that may throw.
+  /// Like finish_all(); an exception waits for the next call that may throw.
   void finish_all_quietly() noexcept;
 
-  /// Does what both wait for. Throws Error(usage) for an event that was not recorded.
+  /// Does the work of both. Throws Error(usage) for an event that was not recorded.
   double elapsed_ms(std::uint64_t from, std::uint64_t to);
 
  private:
@@ -70,7 +69,7 @@ class StreamQueues {
   };
 
   const std::shared_ptr<Queue>& queue(std::uint64_t stream) { return queues_.at(stream); }
-  /// Does the first item, or some item that it waits for.
+  /// Does the first item, or an item that it waits for.
   void step(const std::shared_ptr<Queue>& queue);
   void advance(const Moment& moment);
   void finish(const Moment& moment);

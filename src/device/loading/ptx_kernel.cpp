@@ -31,12 +31,12 @@ KernelParameter::Kind kind_of(const ptx::Parameter& parameter) {
   }
 }
 
-/// The types of the parameters that a C++ name carries: "void scale<16>(float*, long)" has two.
+/// The parameter types in a C++ name: "void scale<16>(float*, long)" has two.
 std::vector<std::string> types_in_name(const std::string& symbol) {
   const std::string text = demangled(symbol);
   std::vector<std::string> types;
   if (text.empty() || text.back() != ')') return types;
-  // From the end, for brackets may stand in the arguments of a template.
+  // From the end, because the arguments of a template may contain brackets.
   int depth = 0;
   std::size_t end = text.size() - 1;
   for (std::size_t i = end; i-- > 0;) {
@@ -94,7 +94,7 @@ std::vector<KernelParameter> parameters_of(const ptx::Function& kernel) {
   const std::vector<std::string> types = types_in_name(kernel.name);
   for (const ptx::Parameter& p : kernel.parameters) {
     KernelParameter parameter{kind_of(p), p.size, p.alignment};
-    // PTX does not tell pointers from integers of 8 bytes; a C++ name does.
+    // PTX does not distinguish pointers from integers of 8 bytes; a C++ name does.
     if (parameter.kind == KernelParameter::Kind::bytes && parameter.bytes == 8 && !p.is_array &&
         types.size() == kernel.parameters.size()) {
       const std::string_view type = types[parameters.size()];

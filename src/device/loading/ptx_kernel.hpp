@@ -1,4 +1,4 @@
-// Kernels of a PTX module, as the devices need them: found by name, with their parameters.
+// Kernels of a PTX module for the devices: found by name, with their parameters.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace tilescope::device {
 
-/// The kernel that `wanted` names: its name in the PTX, its demangled name with or without the
+/// The kernel called `wanted`: its name in the PTX, its demangled name with or without the
 /// parameter list, or, when `wanted` is empty, the only kernel. Throws Error(usage) that lists the
 /// kernels of `file` when there is none or more than one.
 const ptx::Function& find_ptx_kernel(const ptx::Module& module, std::string_view wanted,
@@ -19,8 +19,8 @@ const ptx::Function& find_ptx_kernel(const ptx::Module& module, std::string_view
 
 std::vector<KernelParameter> parameters_of(const ptx::Function& kernel);
 
-/// What is to be loaded for `request` on a GPU: CUDA C++ compiled (PTX and machine code), or the
-/// PTX that the request is, without machine code. `kernel_name` is the name in the PTX.
+/// The program to load for `request` on a GPU: CUDA C++ compiled (PTX and machine code), or the
+/// request's own PTX, without machine code. `kernel_name` is the name in the PTX.
 compile::Program program_of(const KernelRequest& request, const DeviceProperties& gpu);
 
 }  // namespace tilescope::device

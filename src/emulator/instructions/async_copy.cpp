@@ -1,5 +1,5 @@
-// cp.async and its groups. The copy is made at once: that is one of the moments at which the chip
-// may make it, and observers learn when it may be relied on.
+// cp.async and its groups. The copy is made at once, which is one of the moments allowed to the
+// chip; observers learn when the program may rely on it.
 #include <bit>
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // atom and red. Lanes act one after the other, in ascending order.
 //
-// Integer operations that commute and whose old value nobody uses run on several host threads at
+// Integer operations that commute and whose old value is unused run on several host threads at
 // once, as atomic operations of the host. All others make the program order-dependent: its blocks
 // run in linear order on one host thread (see grid.cpp).
 #include <algorithm>
@@ -128,7 +128,7 @@ std::uint64_t combine(const Code& c, bool global, std::uint64_t old, std::uint64
   }
 }
 
-/// Replaces the T at `at` by its combination; returns what was there.
+/// Replaces the T at `at` by its combination; returns the old value.
 template <class T>
 T exchange(std::uint8_t* at, const Code& c, bool global, std::uint64_t b, std::uint64_t third) {
   auto* target = reinterpret_cast<T*>(at);
@@ -184,7 +184,7 @@ void atomic(Context& w, const Code& c) {
   }
 }
 
-// 128 bits: exch and cas, order-dependent, so that no other host thread is about.
+// 128 bits: exch and cas, order-dependent, so that no other host thread is running.
 void atomic_128(Context& w, const Code& c) {
   std::uint64_t addresses[32];
   lane_addresses(w, c, addresses);
@@ -264,7 +264,7 @@ bool decode_update(FunctionDecoder& d, const ptx::Instruction& in, bool reductio
   const ptx::Operand& value = in.operands[at + 1];
   set_order(in.modifiers, code);
   if (code.order == static_cast<std::uint8_t>(MemoryOrder::weak)) {
-    code.order = static_cast<std::uint8_t>(MemoryOrder::relaxed);  // what atom means without more
+    code.order = static_cast<std::uint8_t>(MemoryOrder::relaxed);  // the default of atom
     const Scope scope = scope_of(in.modifiers.scope);
     code.scope = static_cast<std::uint8_t>(scope == Scope::none ? Scope::gpu : scope);
   }

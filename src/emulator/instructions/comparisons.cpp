@@ -1,5 +1,5 @@
-// Comparisons (set, setp), and the classification of numbers (testp). Those of 16-bit floats are
-// made lane by lane, through double.
+// Comparisons (set, setp), and the classification of numbers (testp). Those of 16-bit floats go
+// lane by lane, through double.
 #include <bit>
 #include <cmath>
 
@@ -125,8 +125,8 @@ void compare_half(Context& w, const Code& c) {
     if (c.dst2 != kSinkOffset) put(c.dst2, second);
     return;
   }
-  // A result of 1.0 in floating types, all ones in integer ones; per half where the destination is
-  // a pair.
+  // A result of 1.0 in floating types, all ones in integer ones; per half if the destination is a
+  // pair.
   const bool real = ptx::is_float(to);
   const bool two = to == Type::f16x2 || to == Type::bf16x2;
   const std::uint32_t ones = ptx::bit_width(to) == 16 ? 0xffffu : 0xffffffffu;
@@ -144,7 +144,7 @@ void compare_half(Context& w, const Code& c) {
   }
 }
 
-/// Comparisons that are the opposite of one that the lane kernels have.
+/// Comparisons that are the opposite of one with a lane kernel.
 bool is_opposite(ptx::Compare compare) {
   using ptx::Compare;
   switch (compare) {

@@ -1,5 +1,5 @@
-// The conversions (cvt) that the lane kernels do not have: those of 16-bit floats with other types,
-// roundings and saturations, tf32, and the 8-bit floats. Lane by lane, through double.
+// The conversions (cvt) without lane kernels: those of 16-bit floats with other types, roundings
+// and saturations, tf32, and the 8-bit floats. Lane by lane, through double.
 #include <bit>
 #include <cmath>
 
@@ -44,8 +44,8 @@ unsigned element_bits(Type type) {
   return is_packed(type) ? ptx::bit_width(type) / 2 : ptx::bit_width(type);
 }
 
-/// An integer as a double; one that is not exact is rounded to odd, so that a second rounding into
-/// a narrower format is right.
+/// An integer as a double; an inexact one is rounded to odd, so that a second rounding into a
+/// narrower format is correct.
 double integer_value(std::uint64_t bits, Type type) {
   const unsigned shift = 64 - ptx::bit_width(type);
   const bool is_signed = ptx::is_signed(type);
@@ -165,8 +165,8 @@ void convert_pair(Context& w, const Code& c) {
   }
 }
 
-// An integer that is the lower part of a 64-bit register: cvt takes a register that is wider than
-// the type it names, and chops it.
+// An integer that is the lower part of a 64-bit register: cvt accepts a register wider than its
+// type, and cuts it.
 void convert_lower_part(Context& w, const Code& c) {
   const Conversion conversion = unpacked(c.aux);
   const auto value_in = [](std::uint64_t bits, Type type) {
@@ -187,7 +187,7 @@ bool is_known(Type type) {
          (is_integer(type) && !ptx::is_untyped(type));
 }
 
-/// With the lane kernels; false where they have none.
+/// Uses the lane kernels; false if they have none for it.
 bool decode_fast(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   LaneKey key = lane_key(in);
   const ptx::Operand& result = in.operands[0];

@@ -1,5 +1,5 @@
-// Instructions that end a run of straight-line code by themselves: branches, calls, returns. What
-// they do is the warp's (warp.cpp), which goes by CodeBlock::end.
+// Instructions that end a run of straight-line code: branches, calls, returns. The warp (warp.cpp)
+// executes them by CodeBlock::end.
 #include <fmt/format.h>
 
 #include "emulator/instructions/operands.hpp"
@@ -7,7 +7,7 @@
 namespace tilescope::emulator {
 namespace {
 
-/// Where one argument or result of a call lies in the caller's frame.
+/// The place of one argument or result of a call in the caller's frame.
 ParameterSlot slot(FunctionDecoder& d, const ptx::Operand& operand,
                    const std::vector<ptx::Parameter>* formals, std::size_t i) {
   if (operand.kind == ptx::Operand::Kind::symbol) {
@@ -18,7 +18,7 @@ ParameterSlot slot(FunctionDecoder& d, const ptx::Operand& operand,
   return {d.source(operand, type), d.width(operand, type), true};
 }
 
-/// Sets what is called; false where that has neither a body nor is built in.
+/// Sets the callee; false if it has no body and is not built in.
 bool set_callee(FunctionDecoder& d, const ptx::Function& callee, std::uint32_t index,
                 CallCode& result) {
   result.builtin = builtin_of(callee);

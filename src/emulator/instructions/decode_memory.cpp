@@ -75,7 +75,7 @@ struct Shape {
   unsigned element = 0, count = 1, slot = 4;
 };
 
-/// Elements and register width of the data operand; false where registers of several widths mix.
+/// Elements and register width of the data operand; false if registers of several widths mix.
 bool shape_of(FunctionDecoder& d, const ptx::Instruction& in, const ptx::Operand& data,
               Shape& shape) {
   const ptx::Type type = in.modifiers.type();

@@ -1,4 +1,4 @@
-// Operations that change nothing a program can see.
+// Operations without effects that a program can see.
 #include "emulator/block.hpp"
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/operands.hpp"

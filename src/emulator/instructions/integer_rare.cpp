@@ -64,7 +64,7 @@ void bit_mask(Context& w, const Code& c) {
   });
 }
 
-// prmt with a mode: which of the eight bytes of b:a byte i of the result is.
+// prmt with a mode: the byte of b:a that byte i of the result takes.
 std::uint32_t permuted_byte(ptx::PermuteMode mode, std::uint32_t selector, std::uint32_t i) {
   const std::uint32_t s = selector & 3;
   switch (mode) {

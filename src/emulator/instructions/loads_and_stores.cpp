@@ -1,4 +1,5 @@
-// Memory accesses lane by lane: what the lane kernels do not take, and where faults are found.
+// Memory accesses lane by lane: those that the lane kernels do not take, and the detection of
+// faults.
 #include <bit>
 #include <cstring>
 
@@ -81,7 +82,7 @@ Target find_target(Context& w, std::uint8_t space, std::uint64_t address, int la
   return target;
 }
 
-/// Names what a faulty access missed.
+/// Describes what a faulty access missed.
 void describe(Context& w, Fault& fault, int lane) {
   const auto near = [&](std::string_view name, std::uint64_t begin, std::uint64_t size) {
     fault.object = name;

@@ -27,7 +27,7 @@ double real_value(std::uint64_t bits, Type type) {
       return std::bit_cast<double>(bits);
     case Type::f32:
       return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-    // The chip ignores the bits that tf32 does not have.
+    // The chip ignores the low bits that tf32 drops.
     case Type::tf32:
       return std::bit_cast<float>(static_cast<std::uint32_t>(bits) & 0xffffe000u);
     case Type::f16:
@@ -152,7 +152,7 @@ Fragment::Position Fragment::position(unsigned lane, unsigned r, unsigned e) con
     case FragmentLayout::by_columns:
       break;
   }
-  // Where the registers have room for more, elements are held several times.
+  // Registers with room for more hold elements several times.
   const unsigned index =
       (lane * registers * per_register + r * per_register + e) % (rows * columns);
   if (layout == FragmentLayout::by_columns) return {index % rows, index / rows};

@@ -1,4 +1,4 @@
-// The matrix instructions: what their decoders share.
+// The common part of the decoders of matrix instructions.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,14 @@
 
 namespace tilescope::emulator {
 
-/// How a matrix lies in the registers of a warp.
+/// The layout of a matrix in the registers of a warp.
 enum class FragmentLayout : std::uint8_t {
   mma_a,  ///< as mma defines it for A: rows by lane / 4, 4 lanes along k
   mma_b,  ///< as mma defines it for B
   mma_c,  ///< as mma defines it for C and D
-  // wmma leaves the layout open. Ours: each lane holds as many successive elements as it has room
-  // for, in the order of rows, or of columns for B (so that narrow elements lie as in memory).
+  // wmma leaves the layout open. In this one each lane holds as many successive elements as it has
+  // room for, in the order of rows, or of columns for B (so that narrow elements keep their memory
+  // order).
   by_rows,
   by_columns,
 };
@@ -30,7 +31,7 @@ struct Fragment {
   struct Position {
     unsigned row, column;
   };
-  /// Of element e in register r of a lane.
+  /// The position of element e in register r of a lane.
   Position position(unsigned lane, unsigned r, unsigned e) const;
 };
 
@@ -38,8 +39,8 @@ struct Fragment {
 unsigned elements_per_register(ptx::Type type);
 
 /// D = A * B + C. Integer types in 32 bits (wrapping, or saturated), f64 with one fused operation
-/// after the other along k, all others in double, rounded once into D's type: a chip rounds or
-/// truncates intermediate sums, in an order that is not specified.
+/// after the other along k, all others in double, rounded once into D's type. A chip rounds or
+/// truncates intermediate sums, in an unspecified order.
 struct Product {
   Fragment d, a, b, c;
   bool saturate;

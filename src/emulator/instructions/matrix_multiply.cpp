@@ -1,4 +1,4 @@
-// mma.sync and wmma: decoding, and the fragments' way to and from memory.
+// mma.sync and wmma: decoding, and moving fragments to and from memory.
 #include <bit>
 #include <cstring>
 
@@ -78,7 +78,7 @@ bool types_fit(Type d, Type a, Type b, Type c, bool wmma) {
   }
 }
 
-/// Appends the registers of a fragment; false where their number cannot be right.
+/// Appends the registers of a fragment; false if their number cannot be right.
 bool add_registers(FunctionDecoder& d, const Operand& operand, Type type, bool destination,
                    unsigned elements, bool exact, std::vector<std::uint32_t>& list,
                    std::uint32_t& count) {
@@ -149,7 +149,7 @@ void transfer(Context& w, const Code& c) {
                    h[0],
                    h[1]};
   const bool column_major = h[5] != 0;
-  // Register elements follow each other in memory where the fragment's order is that of memory.
+  // Elements of a register are contiguous in memory if the fragment's order is the memory's.
   const bool together = column_major == (f.layout == FragmentLayout::by_columns);
   const unsigned bits = type == Type::tf32 ? 32 : ptx::bit_width(type);
   const unsigned step = together ? f.per_register : 1;
@@ -231,7 +231,7 @@ bool decode_mma(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   if (m.type_count != 4) return false;
   const Type types[4] = {m.types[0], m.types[1], m.types[2], m.types[3]};
   if (!types_fit(types[0], types[1], types[2], types[3], false)) return false;
-  // The layouts below are those of A in rows and B in columns; and m8n8k4 of f16 has its own.
+  // The layouts below are those of A in rows and B in columns; m8n8k4 of f16 has its own.
   if (m.a_layout != ptx::Layout::row || m.b_layout != ptx::Layout::col) return false;
   if (m.shape.n != 8 || (m.shape.m != 16 && m.shape.m != 8)) return false;
   if (m.shape.m == 8 && types[1] == Type::f16) return false;

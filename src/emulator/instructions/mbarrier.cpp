@@ -51,7 +51,7 @@ struct Word {
   }
 };
 
-// What Code::list[0] says is to be done; list[1] is the operand behind the address (kNone: none).
+// The action in Code::list[0]; list[1] is the operand behind the address (kNone: none).
 enum class Action : std::uint32_t {
   init,
   inval,
@@ -62,7 +62,7 @@ enum class Action : std::uint32_t {
   wait,
   wait_parity
 };
-constexpr std::uint32_t kExpects = 0x100;  ///< of an arrival: its operand is bytes to wait for
+constexpr std::uint32_t kExpects = 0x100;  ///< flag of an arrival: its operand is bytes to wait for
 
 void act(Context& w, const Code& c) {
   std::uint64_t addresses[32];
@@ -116,7 +116,7 @@ void act(Context& w, const Code& c) {
   p = (p & ~w.mask) | done;
 }
 
-// The thread's copies have been made already; who waits for the barrier may rely on them.
+// The thread's copies have been made already; threads that wait for the barrier may rely on them.
 void act_after_copies(Context& w, const Code& c) {
   if ((w.events & kOrder) != 0) {
     const AsyncGroup event{c.id, w.warp_index, w.mask, 0, true};

@@ -18,11 +18,11 @@ struct NumberFormat {
   std::uint32_t nan;
 };
 
-/// The format of one element of `type` (f16x2 gives that of f16), or null: integers, f64, and the
+/// The format of one element of `type` (f16x2 has that of f16), or null: for integers, f64, and
 /// formats of fewer than eight bits.
 const NumberFormat* number_format(ptx::Type type);
 
-/// `value` in `format` as bits. `satfinite` clamps what is too large, infinities included.
+/// `value` in `format` as bits. `satfinite` clamps values that are too large, infinities included.
 std::uint32_t encode(double value, const NumberFormat& format, ptx::Rounding rounding,
                      bool satfinite);
 /// Exact.

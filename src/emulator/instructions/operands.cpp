@@ -10,7 +10,7 @@ bool set_space(ptx::Space space, Code& code) {
     case ptx::Space::global:
       code.space = static_cast<std::uint8_t>(Space::global);
       return true;
-    // Without clusters, a block's own shared memory is all the shared memory it can name.
+    // Without clusters, a block can name no shared memory but its own.
     case ptx::Space::shared_cluster:
     case ptx::Space::shared:
       code.space = static_cast<std::uint8_t>(Space::shared);

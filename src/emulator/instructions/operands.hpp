@@ -7,7 +7,7 @@
 
 namespace tilescope::emulator {
 
-/// Sets Code::space; false for spaces that no access of ours has.
+/// Sets Code::space; false for spaces that the emulator's accesses do not have.
 bool set_space(ptx::Space space, Code& code);
 /// Sets Code::order and scope.
 void set_order(const ptx::Modifiers& modifiers, Code& code);
@@ -23,7 +23,7 @@ std::uint32_t half_options(const LaneKey& key);
 void set_results(FunctionDecoder& d, const ptx::Operand& operand, Code& code);
 /// Sets results and up to three sources. False, and nothing set, without a `kernel`.
 bool decode_lanes(FunctionDecoder& d, const ptx::Instruction& in, Execute kernel, Code& code);
-/// The bits that a register of `type` has: a mask.
+/// A mask of the bits in a register of `type`.
 std::uint64_t register_mask(ptx::Type type);
 
 }  // namespace tilescope::emulator

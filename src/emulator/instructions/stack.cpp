@@ -1,5 +1,6 @@
 // alloca, stacksave, stackrestore: a thread's local memory as a stack. All lanes of an activation
-// share one top: an alloca takes what the hungriest lane asks for, at the same offset for each.
+// share one top: an alloca reserves the largest size that a lane requests, at the same offset for
+// each.
 #include <algorithm>
 #include <bit>
 
@@ -31,7 +32,7 @@ void take(Context& w, const Code& c) {
     wanted = std::max(wanted, read(w, c.a, c.bytes, std::countr_zero(m)));
   }
   const std::uint64_t at = (frame.local_top + c.aux - 1) / c.aux * c.aux;
-  // Beyond the stack the address is where nothing is: accesses through it are reported.
+  // Beyond the stack the address belongs to nothing, so accesses through it are reported.
   const bool fits = wanted <= w.local_stride && at <= w.local_stride - wanted;
   if (fits) frame.local_top = at + wanted;
   write_all(w, c, fits ? at : w.local_stride);

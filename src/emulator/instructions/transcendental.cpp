@@ -1,11 +1,11 @@
 // sin, cos, lg2, ex2, tanh.
 //
-// The chip approximates; the emulator takes the double result and rounds it once, so that it is the
-// nearest value for all but some inputs very near a tie. Against it the chip's results differ by at
-// most (PTX ISA): ex2.approx.f32 2 ulp (2^-22.5 relative), lg2.approx.f32 2^-22 absolute within
-// (0.5, 2) and 2 ulp elsewhere, sin and cos.approx.f32 2^-20.5 absolute in [-2 pi, 2 pi] (worse
-// outside), tanh.approx.f32 2^-11 relative, tanh.approx.f16 2^-10.987 and bf16 2^-8 absolute,
-// ex2.approx.f16 2^-9.9 and bf16 2^-7 relative.
+// The chip approximates. The emulator rounds the double result once, which gives the nearest value
+// except for some inputs very near a tie. The chip's results differ from it by at most (PTX ISA):
+// ex2.approx.f32 2 ulp (2^-22.5 relative), lg2.approx.f32 2^-22 absolute within (0.5, 2) and 2 ulp
+// elsewhere, sin and cos.approx.f32 2^-20.5 absolute in [-2 pi, 2 pi] (worse outside),
+// tanh.approx.f32 2^-11 relative, tanh.approx.f16 2^-10.987 and bf16 2^-8 absolute, ex2.approx.f16
+// 2^-9.9 and bf16 2^-7 relative.
 #include <bit>
 #include <cmath>
 

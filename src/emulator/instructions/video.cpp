@@ -17,7 +17,7 @@ __extension__ using Wide = __int128;  // holds every product and sum of a vmad
 
 enum class Form : std::uint8_t { add, sub, absdiff, min, max, average, set };
 
-/// What one operation does; kept in Code::list as plain numbers.
+/// One operation, kept in Code::list as plain numbers.
 struct Video {
   Form form;
   unsigned parts;  ///< 1, 2 or 4 in a register

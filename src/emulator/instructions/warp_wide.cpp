@@ -1,6 +1,6 @@
 // Warp instructions (shuffles, votes, match, redux, elect) and the operands of barriers.
 //
-// A collective finds what each lane contributes in Context::exchange (lanes outside exchange_lanes
+// A collective finds each lane's contribution in Context::exchange (lanes outside exchange_lanes
 // hold nothing), and writes the result of the lanes in Context::mask.
 #include <bit>
 
@@ -55,7 +55,7 @@ void shuffle(Context& w, const Code& c) {
     }
     if (!valid) from = lane;
     if (valid) inside |= LaneMask{1} << lane;
-    // The value of a lane that does not take part is undefined; ours is 0.
+    // The value of a lane that does not take part is undefined; here it is 0.
     const bool there = (w.exchange_lanes >> from & 1) != 0;
     d[lane] = there ? static_cast<std::uint32_t>(w.exchange[from]) : 0;
   }
@@ -153,8 +153,8 @@ void active_mask(Context& w, const Code& c) {
   for (LaneMask m = w.mask; m != 0; m &= m - 1) r32(w, c.dst)[std::countr_zero(m)] = w.mask;
 }
 
-/// What every lane gives, the member mask, which is operand `mask` of the .sync forms (those
-/// without it take the active lanes), and the results.
+/// Decodes every lane's contribution, the member mask, which is operand `mask` of the .sync forms
+/// (those without it take the active lanes), and the results.
 void decode_collective(FunctionDecoder& d, const ptx::Instruction& in, WarpOperation operation,
                        std::size_t mask, Execute execute, Code& code) {
   code.access = static_cast<std::uint8_t>(operation);
@@ -169,7 +169,7 @@ void decode_collective(FunctionDecoder& d, const ptx::Instruction& in, WarpOpera
   code.bytes = static_cast<std::uint16_t>(d.width(in.operands[1], type));
 }
 
-/// A collective of lanes that give nothing.
+/// A collective of lanes without contributions.
 void give_nothing(FunctionDecoder& d, Code& code) {
   code.a = d.constant(0, 4);
   code.bytes = 4;

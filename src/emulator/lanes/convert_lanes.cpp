@@ -40,7 +40,7 @@ TILESCOPE_INLINE std::uint64_t output(double v) {
 template <class V, class S>
 void extend(Context& w, const Code& c) {  // no saturation, S no narrower than V's slot
   const auto* a = slots<Slot<V>>(w, c.a);
-  const S keep = static_cast<S>(c.offset);  // the bits that the destination register has
+  const S keep = static_cast<S>(c.offset);  // the bits of the destination register
   each_lane<S>(w, c.dst, [&](int l) {
     return static_cast<S>(static_cast<std::int64_t>(static_cast<V>(a[l]))) & keep;
   });

@@ -1,8 +1,8 @@
 // Arithmetic in f16 and bf16, alone or two in a register.
 //
-// Sums and products are formed in double. A product of two 16-bit numbers is exact there; a sum may
-// not be, and rounding it a second time could go wrong at ties: so the double is rounded to odd (a
-// result that is not exact gets an odd last bit), after which the second rounding is right.
+// Sums and products are computed in double. A product of two 16-bit numbers is exact there. A sum
+// may not be, and a second rounding could be wrong at ties: so the double is rounded to odd (an
+// inexact result gets an odd last bit), after which the second rounding is right.
 #include "emulator/lanes/lane_loop.hpp"
 
 namespace tilescope::emulator::TILESCOPE_LANES {

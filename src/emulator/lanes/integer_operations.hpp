@@ -1,4 +1,4 @@
-// What an integer instruction does to the values of one lane.
+// Integer instructions on the values of one lane.
 #pragma once
 
 #include "emulator/lanes/lane_loop.hpp"
@@ -24,8 +24,8 @@ template <> struct UnsignedOf<std::int64_t> { using type = std::uint64_t; };
 template <class V> using Unsigned = typename UnsignedOf<V>::type;
 // clang-format on
 
-// Signed overflow wraps on the GPU: the sums are formed in unsigned arithmetic. 16-bit operands are
-// promoted to int by the language, whose products could overflow; so those go through 32 bits.
+// Signed overflow wraps on the GPU, so sums are computed in unsigned arithmetic. The language
+// promotes 16-bit operands to int, whose products could overflow, so they go through 32 bits.
 template <class V>
 using Ring = Slot<V>;  // unsigned, at least 32 bits
 

@@ -1,4 +1,4 @@
-// How a lane kernel walks over the 32 lanes, and how lane values lie in registers.
+// The loop of a lane kernel over the 32 lanes, and the layout of lane values in registers.
 #pragma once
 
 #include "emulator/context.hpp"

@@ -1,6 +1,6 @@
-// Loads and stores: recognising how the lanes' addresses lie, checking them once for the whole
-// warp, and moving the data. What does not fit (several allocations or spaces, a fault) goes the
-// slow way, lane by lane (instructions/memory_slow.cpp).
+// Loads and stores: recognising the pattern of the lanes' addresses, checking them once for the
+// whole warp, and moving the data. Accesses that do not fit (several allocations or spaces, a
+// fault) go lane by lane (instructions/loads_and_stores.cpp).
 #include "emulator/lanes/lane_loop.hpp"
 #include "emulator/memory_access.hpp"
 
@@ -12,7 +12,7 @@
 namespace tilescope::emulator::TILESCOPE_LANES {
 namespace {
 
-/// Where the warp's access lies on the host: lane l's data are at base + (difference of lane l).
+/// The place of the warp's access on the host: lane l's data are at base + (difference of lane l).
 struct Resolved {
   std::uint8_t* base;  ///< null: take the slow way
   AccessPattern* pattern;
@@ -20,7 +20,8 @@ struct Resolved {
   bool readable;
 };
 
-/// Is the pattern of addresses the one of last time? `a` are the lanes' addresses less the offset.
+/// Whether the pattern of addresses is that of the last time. `a` are the lanes' addresses less the
+/// offset.
 template <class A>
 TILESCOPE_INLINE bool matches(const AccessPattern& p, const A* a, std::uint32_t mask) {
   if (p.mask != mask) return false;
@@ -159,7 +160,7 @@ TILESCOPE_INLINE Resolved resolve(Context& w, const Code& c, unsigned bytes) {
   }
 }
 
-/// A generic access of which all lanes lie in shared memory, or all in global memory.
+/// Resolves a generic access whose lanes all lie in shared memory, or all in global memory.
 TILESCOPE_INLINE Resolved resolve_any(Context& w, const Code& c, unsigned bytes) {
   AccessPattern& p = w.patterns[c.slot];
   const std::uint64_t* a = slots<std::uint64_t>(w, c.a);
@@ -330,7 +331,7 @@ void load_signed_16(Context& w, const Code& c) {
       w, c, [](T v) { return std::uint32_t{static_cast<std::uint16_t>(std::int16_t{v})}; });
 }
 
-/// Lanes store in ascending order: where they collide, the highest wins.
+/// Lanes store in ascending order: if they collide, the highest wins.
 template <class T, int n, class Where>
 void store(Context& w, const Code& c) {
   using S = Slot<T>;

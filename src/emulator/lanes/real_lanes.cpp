@@ -1,7 +1,7 @@
 // Arithmetic in f32 and f64.
 //
-// Results that are NaN become the chip's one NaN (0x7fffffff, or CUDA's default for f64), so that
-// neither the order of operands nor the instruction set of this CPU shows in a result. Directed
+// Results that are NaN become the chip's one NaN (0x7fffffff, or CUDA's default for f64), so that a
+// result depends neither on the order of operands nor on the instruction set of this CPU. Directed
 // rounding sets the CPU's rounding mode around the same kernels; contraction is off for these files
 // and fused operations are written as such.
 #include <cfenv>
@@ -58,13 +58,13 @@ struct Mul {
     return a * b;
   }
 };
+// div.full: the chip scales operands of 2^126 or more; here every quotient is correctly rounded.
 struct Div {
   template <class V>
   TILESCOPE_INLINE V f(V a, V b) {
     return a / b;
   }
 };
-// div.full: an operand of 2^126 or more on a division is scaled on the chip; the quotient is ours.
 struct Fma {
   TILESCOPE_INLINE float f(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
   TILESCOPE_INLINE double f(double a, double b, double c) { return __builtin_fma(a, b, c); }
@@ -108,8 +108,8 @@ void ternary(Context& w, const Code& c) {
   });
 }
 
-// The CPU's rounding mode is the thread's; the kernel between the two calls cannot be moved out,
-// for it is called through a pointer.
+// The CPU's rounding mode belongs to the thread. The kernel cannot be moved out from between the
+// two calls, because it is called through a pointer.
 template <Execute kernel, int mode>
 void rounded(Context& w, const Code& c) {
   static const volatile Execute run = kernel;

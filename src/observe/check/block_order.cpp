@@ -31,7 +31,7 @@ bool BlockOrder::begin_block() {
     std::fill(whole_warp_.begin(), whole_warp_.end(), 0);
     for (auto& pairs : pairs_) pairs.reset();
   }
-  // Times of blocks before are below the epoch and say nothing any more.
+  // Times of earlier blocks are below the epoch and no longer count.
   epoch_ = block_start_ = ++time_;
   fences_ = gpu_fences_ = false;
   variables_.clear();
@@ -44,7 +44,7 @@ BlockOrder::Pairs& BlockOrder::pairs(std::uint32_t warp) {
   return *pairs_[warp];
 }
 
-/// What any of the lanes knows, all of them know now, and what they did until now.
+/// Every lane now knows what any of the lanes knew, and all that they did so far.
 void BlockOrder::order_lanes(std::uint32_t warp, emulator::LaneMask lanes) {
   Pairs& table = pairs(warp);
   std::array<std::uint32_t, 32> joined{};

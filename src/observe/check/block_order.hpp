@@ -1,15 +1,15 @@
-// Which accesses of a block's threads happened before which: by what the program ordered, not by
-// the sequence in which the emulator happens to run it.
+// The order of accesses of a block's threads: as the program orders them, not in the sequence in
+// which the emulator happens to run it.
 //
 // Time is one counter for the block; it advances at every event that orders something. A barrier of
 // all threads orders everything before it, so one number (the epoch) tells whether an access still
 // matters. Below that, lanes of a warp are ordered by warp-level operations, and warps by partial
 // barriers and by flags. A thread's own accesses are in its program's order.
 //
-// Flags: what a warp did before a fence is published by its next atomic or strong store, and known
-// to the warp that reads the same address by an atomic or a strong load afterwards. The reader
-// needs no fence of its own here: too many correct programs put a barrier in its place. Knowledge
-// is kept for warps, not for lanes. Both err on the side of silence.
+// Flags: the next atomic or strong store of a warp publishes what the warp did before a fence, and
+// a warp that then reads the same address by an atomic or a strong load knows it. The reader needs
+// no fence of its own here: too many correct programs put a barrier in its place. Knowledge is kept
+// for warps, not for lanes. Both err on the side of silence.
 #pragma once
 
 #include <array>
@@ -25,22 +25,22 @@
 namespace tilescope::observe {
 
 inline constexpr std::uint32_t kMostWarps = 32;
-/// By warp: accesses earlier than this are meant.
+/// By warp: accesses earlier than this are included.
 using WarpTimes = std::array<std::uint32_t, kMostWarps>;
 
 class BlockOrder {
  public:
   explicit BlockOrder(std::uint32_t warps);
 
-  /// True when the clock had to start again: whatever holds older times must be cleared.
+  /// True if the clock had to start again: holders of older times must clear them.
   bool begin_block();
   std::uint32_t time() const { return time_; }
-  /// Accesses before it happened before everything that comes now.
+  /// Accesses before it happened before all later ones.
   std::uint32_t epoch() const { return epoch_; }
   /// Accesses before it belong to other blocks.
   std::uint32_t block_start() const { return block_start_; }
 
-  /// Did `earlier` happen before what this lane does now?
+  /// Whether `earlier` happened before the present action of this lane.
   bool ordered(const Event& earlier, std::uint32_t warp, int lane) const {
     if (earlier.time < epoch_) return true;
     const std::uint32_t other = earlier.tag.warp();
@@ -51,7 +51,7 @@ class BlockOrder {
                                                           [static_cast<std::size_t>(other_lane)]);
   }
 
-  /// Lanes reach a barrier; who only arrives goes on at once.
+  /// Lanes reach a barrier; a lane that only arrives continues at once.
   void arrive(const emulator::BarrierArrival& arrival);
   void barrier(const emulator::BarrierCompletion& completion, const emulator::BlockView& view);
   void warp_sync(std::uint32_t warp, emulator::LaneMask members, emulator::LaneMask live);
@@ -60,7 +60,7 @@ class BlockOrder {
   /// address.
   void release(std::uint32_t warp, std::uint64_t variable);
   void acquire(std::uint32_t warp, std::uint64_t variable);
-  /// What a warp has made visible to the whole GPU by fences; null when nothing.
+  /// What a warp has made visible to the whole GPU by fences; null if nothing.
   const WarpTimes* published(std::uint32_t warp) const {
     return gpu_fences_ ? &fenced_gpu_[warp] : nullptr;
   }
@@ -80,7 +80,8 @@ class BlockOrder {
   std::uint32_t time_ = 0, epoch_ = 0, block_start_ = 0;
   std::vector<WarpTimes> known_;  ///< [warp][other warp]
   std::vector<std::uint32_t> whole_warp_;
-  std::vector<std::unique_ptr<Pairs>> pairs_;  ///< [lane][other lane], where parts of a warp synced
+  std::vector<std::unique_ptr<Pairs>> pairs_;      ///< [lane][other lane], if parts of a warp
+                                                   ///< synchronised
   std::vector<WarpTimes> fenced_, fenced_gpu_;     ///< what each warp published at its last fence
   std::array<std::vector<Arrival>, 16> arrivals_;  ///< by barrier, until it is complete
   bool fences_ = false, gpu_fences_ = false;

@@ -18,7 +18,7 @@ bool writes(AccessKind kind) {
   return verb_of(kind) != AccessVerb::read;
 }
 
-/// The lanes that a warp begins with.
+/// The lanes with which a warp begins.
 LaneMask initial_lanes(const emulator::LaunchInfo& launch, std::uint32_t warp) {
   const std::uint32_t threads = launch.threads_per_block - warp * emulator::kWarpSize;
   return threads >= emulator::kWarpSize ? ~LaneMask{0} : (LaneMask{1} << threads) - 1;
@@ -98,7 +98,7 @@ void CheckBlock::access(const Access& access) {
   if (access.space != Space::shared && access.space != Space::global) return;
   LaneCells& cells = cells_[access.instruction];
   cells.update(access);
-  // What the vendor's library does in the system's part of shared memory only orders threads.
+  // The vendor's library only orders threads in the system's part of shared memory.
   const bool reserved =
       access.space == Space::shared && access.mask != 0 &&
       access.addresses[std::countr_zero(access.mask)] >= launch_.info.reserved_shared_begin;
@@ -131,7 +131,7 @@ void CheckBlock::shared_access(const Access& access, const LaneCells& cells) {
     }
   }
   if (writes(access.kind)) {
-    // An atomic builds on what it read; only a plain write gives the element a beginning.
+    // An atomic builds on the value it read; only a plain write initialises the element.
     if (!pending_reads_.empty() && verb_of(access.kind) == AccessVerb::write) {
       pending_reads_.write(order_, access.warp, cells, base, block_, undefined_);
     }
@@ -165,7 +165,7 @@ void CheckBlock::check_global_contents(const Access& access, const LaneCells& ce
     return in == nullptr || in->initialised(address - in->address(), run.bytes);
   });
   if (all) return;
-  // Defined are also the bytes that this block has written.
+  // The bytes that this block has written are defined too.
   struct Flags {
     const emulator::Allocation& in;
     GlobalShadow& shadow;
@@ -174,7 +174,7 @@ void CheckBlock::check_global_contents(const Access& access, const LaneCells& ce
       if (in.initialised(offset, 1)) return true;
       const std::uint64_t address = in.address() + offset;
       const ShadowPage* page = shadow.page(address);
-      if (page == nullptr) return true;  // no room to remember: do not judge
+      if (page == nullptr) return true;  // no room for records: do not judge
       const std::uint64_t in_page = address % ShadowPage::kBytes;
       const Cell& cell = page->cells[page->by_bytes ? in_page : in_page / 4];
       return cell.write.time >= start || cell.atomic.time >= start;
@@ -231,7 +231,8 @@ void CheckBlock::undefined(const Access& access, int lane, const std::string& va
                  variable);
 }
 
-/// Atomics and strong accesses publish what their warp has fenced, and learn what others published.
+/// Atomics and strong accesses publish what their warp has fenced, and learn what others have
+/// published.
 void CheckBlock::synchronise(const Access& access) {
   const bool releases = access.order == emulator::MemoryOrder::release ||
                         access.order == emulator::MemoryOrder::acquire_release;

@@ -1,4 +1,4 @@
-// The checks of one block: what CheckObserver keeps for each block in flight.
+// The checks of one block: CheckObserver keeps one for each block in flight.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,11 @@
 
 namespace tilescope::observe {
 
-/// What the blocks of a launch share. Only `summary` changes while blocks run (it locks), and
+/// The common state of a launch's blocks. Only `summary` changes while blocks run (it locks), and
 /// `grid_order`, with which blocks run on one host thread.
 struct LaunchChecks {
   explicit LaunchChecks(const emulator::LaunchInfo& info);
-  /// An exchange whose old value nobody uses.
+  /// Whether the access is an exchange whose old value is unused.
   bool only_stores(const emulator::Access& access) const;
 
   emulator::LaunchInfo info;
@@ -29,12 +29,12 @@ struct LaunchChecks {
   PlaceTable places;
   StoreValues values;
   GridSummary summary;
-  std::optional<GridOrder> grid_order;  ///< where the program orders its blocks itself
+  std::optional<GridOrder> grid_order;  ///< if the program orders its blocks itself
   std::vector<ReadRule> read_rules;     ///< by instruction
   bool has_fences = false;
   bool all_initialised;  ///< all global memory, when the launch began
 
-  // merged from the blocks
+  // Merged from the blocks.
   RaceLog races;
   UndefinedReads undefined;
   FaultLog faults;
@@ -60,7 +60,7 @@ class CheckBlock : public emulator::BlockObserver {
   void merge_into(LaunchChecks& launch) const;
 
  private:
-  /// A lane's cp.async that has not been waited for.
+  /// A lane's cp.async that was not waited for.
   struct Copy {
     std::uint64_t address;
     std::uint32_t bytes;

@@ -11,7 +11,7 @@
 namespace tilescope::observe {
 namespace {
 
-/// Bytes that the launch has written hold values from now on.
+/// From now on the bytes that the launch has written hold values.
 void keep_contents(const GridSummary& summary, emulator::MemoryMap& memory) {
   emulator::Allocation* in = nullptr;
   summary.for_written([&](std::uint64_t address, std::uint64_t bytes) {
@@ -20,7 +20,7 @@ void keep_contents(const GridSummary& summary, emulator::MemoryMap& memory) {
   });
 }
 
-/// Does the kernel have an effect that leaves memory alone: printing, trapping?
+/// Whether the kernel has an effect other than on memory: printing, trapping.
 bool speaks(const emulator::Program& program) {
   for (const emulator::CodeFunction& function : program.functions()) {
     for (const emulator::CallCode& call : function.calls) {
@@ -57,7 +57,7 @@ std::pair<emulator::InstructionId, double> busiest_line(const emulator::LaunchTo
                        static_cast<double>(std::max<std::uint64_t>(1, totals.warp_instructions))};
 }
 
-/// Does the instruction belong to CUDA's cooperative groups?
+/// Whether the instruction belongs to CUDA's cooperative groups.
 bool in_cooperative_groups(const emulator::Program& program, emulator::InstructionId id) {
   const auto levels = program.location(id);
   return std::any_of(levels.begin(), levels.end(), [](const ptx::InlinedLocation& level) {
@@ -65,7 +65,7 @@ bool in_cooperative_groups(const emulator::Program& program, emulator::Instructi
   });
 }
 
-/// A launch that did not come to its end by itself.
+/// Reports a launch that did not complete.
 void describe_end(const emulator::LaunchTotals& totals, const LaunchChecks& launch,
                   std::vector<Finding>& findings) {
   if (totals.end == emulator::LaunchEnd::trapped) {

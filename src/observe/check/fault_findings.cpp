@@ -146,7 +146,7 @@ void FaultLog::barrier(const emulator::BarrierCompletion& completion, std::uint6
         example);
   }
   for (const emulator::BarrierArrival& other : completion.arrivals) {
-    // A compiler may make several barriers of one line; those are the same barrier to the reader.
+    // A compiler may make several barriers of one line; to the reader they are the same barrier.
     if (other.instruction == first.instruction ||
         (places.index(other.instruction) == places.index(first.instruction) &&
          places.place(first.instruction).line != 0)) {
@@ -162,7 +162,8 @@ void FaultLog::barrier(const emulator::BarrierCompletion& completion, std::uint6
 void FaultLog::warp_sync(const emulator::WarpSync& sync, emulator::LaneMask exited,
                          std::uint64_t block) {
   const emulator::LaneMask absent = sync.members & exited;
-  // Only what a shuffle reads can be missed: the other operations do without lanes that have left.
+  // Only a shuffle needs the lanes that have left: it reads their values. Other operations do
+  // without them.
   if (sync.operation != emulator::WarpOperation::shuffle || absent == 0) return;
   FaultExample example;
   example.count = static_cast<std::uint64_t>(std::popcount(absent));

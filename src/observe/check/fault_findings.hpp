@@ -1,4 +1,4 @@
-// What the emulator itself could not do as written, and barriers: from events to findings.
+// From faults and barriers to findings.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class FaultLog {
   void fault(const emulator::Fault& fault, std::uint64_t block);
   void deadlock(const emulator::Deadlock& deadlock, std::uint64_t block);
   /// Reports threads that met at different __syncthreads(), and those that had left the kernel
-  /// before it. (Barriers with a count may well be reached from several places: producers and
-  /// consumers do.)
+  /// before. (Barriers with a count may well be reached from several places: producers and
+  /// consumers do that.)
   void barrier(const emulator::BarrierCompletion& completion, std::uint64_t block,
                const PlaceTable& places);
   /// Reports a shuffle whose mask names lanes that have left the kernel.
@@ -46,9 +46,9 @@ class FaultLog {
     std::uint64_t object_bytes = 0;
     std::int64_t distance = 0;
     std::int64_t farthest = 0;  ///< the largest distance of all
-    bool exited = false;        ///< of absent lanes: they have left the kernel
+    bool exited = false;        ///< for absent lanes: they have left the kernel
   };
-  /// Two places where threads wait or met; equal where one side is known only.
+  /// Two places where threads wait or met; equal if only one is known.
   struct MeetingKey {
     FindingKind kind;
     emulator::InstructionId first, second;
@@ -60,7 +60,7 @@ class FaultLog {
     std::uint32_t exited = 0;  ///< threads that had left
     emulator::StuckReason reason = emulator::StuckReason::barrier;
     std::uint8_t barrier = 0;
-    bool went_on = false;  ///< the barrier did without those that had left
+    bool went_on = false;  ///< the barrier completed without the threads that had left
   };
   template <class Key, class Example>
   static void add(std::map<Key, Example>& log, const Key& key, const Example& example);
@@ -69,8 +69,8 @@ class FaultLog {
   static Finding describe_meeting(const MeetingKey& key, const MeetingExample& example,
                                   const Describer& describer);
 
-  std::uint64_t exited_block_ = 0;  ///< the block that `exited_seen_` is about
-  std::uint32_t exited_seen_ = 0;   ///< threads whose leaving has been reported
+  std::uint64_t exited_block_ = 0;  ///< the block of `exited_seen_`
+  std::uint32_t exited_seen_ = 0;   ///< exited threads that have been reported
   std::map<FaultKey, FaultExample> faults_;
   std::map<MeetingKey, MeetingExample> meetings_;
 };

@@ -4,7 +4,7 @@
 // Such a launch is run in block order on one host thread, and every access is judged when it
 // happens: it races with an earlier one of another block unless that block published it (a fence of
 // GPU scope, then an atomic or strong store) and this block has learned of it since (an atomic or
-// strong load of the same address). What a block learned from another it passes on with its own
+// strong load of the same address). A block passes on what it learned from another with its own
 // publications. Knowledge is kept for blocks as a whole on the learning side.
 #pragma once
 
@@ -36,10 +36,10 @@ class GridOrder {
 
  private:
   struct Publication {
-    std::uint64_t version = 0;  ///< of the variable, when it was made
+    std::uint64_t version = 0;  ///< of the variable, at that time
     WarpTimes times{};
   };
-  /// What a flag carries: by block, the last two publications.
+  /// The contents of a flag: by block, the last two publications.
   struct Variable {
     std::uint64_t version = 0;
     std::unordered_map<std::uint64_t, Publication[2]> by_block;
@@ -65,14 +65,14 @@ class GridOrder {
 
   const StoreValues& values_;
   std::unordered_map<std::uint64_t, Variable> variables_;
-  /// By block in flight: the variables it has learned from, and up to which version.
+  /// By block in flight: the variables that it has learned from, and up to which version.
   std::unordered_map<std::uint64_t, std::unordered_map<std::uint64_t, std::uint64_t>> learned_;
   std::unordered_map<std::uint64_t, Page> pages_;
   RaceLog log_;
   bool overflowed_ = false;
 };
 
-/// Does the program order blocks among each other: by fences of GPU scope or stores that release?
+/// Whether the program orders blocks itself: by fences of GPU scope or stores that release.
 bool orders_blocks(const emulator::Program& program);
 
 }  // namespace tilescope::observe

@@ -124,7 +124,7 @@ void GridSummary::add_races(const Page& page, std::uint32_t cell, std::uint64_t 
     if (way == plain_read || way == strong_read) return AccessVerb::read;
     return tag.strength() == Strength::atomic ? AccessVerb::atomic : AccessVerb::write;
   };
-  // The lowest block of the one way with a different block of the other.
+  // The lowest block of one way with a different block of the other.
   const auto pair = [&](Way a, Way b) {
     const Touch* x = page.touched(a, cell);
     const Touch* y = page.touched(b, cell);

@@ -1,5 +1,5 @@
-// Which blocks read and wrote every cell of global memory in a launch, for what concerns several
-// blocks: races between them, and which bytes got values.
+// The blocks that read and wrote each cell of global memory in a launch, for races between blocks
+// and for bytes that one block writes and another reads.
 //
 // Blocks that nothing orders race whenever two of them touch the same cell and one writes, whatever
 // the sequence they ran in. So of each cell and way of access only the lowest and the highest block
@@ -27,20 +27,20 @@ namespace tilescope::observe {
 class GridSummary {
  public:
   static constexpr std::uint64_t kMostBytes = 1ull << 30;
-  /// Of these allocations. The kernel heap is left out: its pieces change hands. The records take
-  /// at most `most_bytes`.
+  /// Summarises these allocations. The kernel heap is left out: its pieces change owners. The
+  /// records take at most `most_bytes`.
   GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program,
               std::uint64_t most_bytes = kMostBytes);
 
-  /// Adds what a block did. Safe from several host threads.
+  /// Adds the accesses of a block. Safe from several host threads.
   void add(std::uint64_t block, const GlobalShadow& shadow, std::uint32_t block_start);
 
-  /// Races between blocks, by address. Not while blocks run.
+  /// Races between blocks, by address. Call it when no block runs.
   RaceLog races(const StoreValues& values) const;
-  /// Was the byte written by a block other than `block`? `stored`: by something else than atomics,
-  /// which build on what is there.
+  /// Whether a block other than `block` wrote the byte. `stored`: by something else than atomics,
+  /// which build on the old value.
   bool written_by_other(std::uint64_t address, std::uint64_t block, bool stored) const;
-  /// Has any block written anything?
+  /// Whether any block has written anything.
   bool anything_written() const;
   /// Calls visit(first address, bytes) for the stretches that were written, ascending; a stretch
   /// ends with its page.
@@ -67,7 +67,7 @@ class GridSummary {
     bool by_bytes = false;
     std::array<std::unique_ptr<Touch[]>, ways> touches;  ///< one per cell; null: nobody
     std::uint32_t cells() const { return by_bytes ? ShadowPage::kBytes : ShadowPage::kBytes / 4; }
-    /// Who touched a cell in this way; null: nobody.
+    /// The blocks that touched a cell in this way; null: none.
     const Touch* touched(Way way, std::uint32_t cell) const {
       const auto& of = touches[way];
       return of && of[cell].lowest != kNobody ? &of[cell] : nullptr;
@@ -91,7 +91,7 @@ class GridSummary {
   static void add_races(const Page& page, std::uint32_t cell, std::uint64_t address,
                         const StoreValues& values, RaceLog& log);
 
-  std::vector<bool> exchanges_;  ///< by instruction: atomics that do not build on what is there
+  std::vector<bool> exchanges_;  ///< by instruction: atomics that do not build on the old value
   std::vector<Region> regions_;
   std::array<std::mutex, 64> locks_;  ///< by page
   std::uint64_t most_bytes_;

@@ -14,7 +14,7 @@ struct TouchedCell {
   emulator::LaneMask lanes;  ///< at least one
 };
 
-/// Kept for each instruction: the last pattern and what it came to.
+/// The last pattern of an instruction, and its cells.
 struct LaneCells {
   std::uint32_t pattern = 0;
   std::uint32_t low_bits = 0;
@@ -23,7 +23,7 @@ struct LaneCells {
   std::vector<TouchedCell> cells;  ///< ascending
   std::vector<Run> runs;           ///< the same bytes as intervals
 
-  /// Makes it describe `access` (cheap when the pattern is the one of last time).
+  /// Makes it describe `access` (cheap if the pattern is that of the last time).
   void update(const emulator::Access& access) {
     const auto low = static_cast<std::uint32_t>(base_address(access) & 3);
     if (access.pattern != 0 && access.pattern == pattern && low == low_bits) return;

@@ -15,7 +15,7 @@ constexpr std::uint32_t kNeverOrdered = 0xffffffffu;
 bool may_race(Strength a, Strength b, bool same_warp) {
   if (a == Strength::pending || b == Strength::pending) return true;
   if (a == Strength::plain || b == Strength::plain) return true;
-  // volatile keeps the compiler from reordering, not the lanes of a warp from running apart.
+  // volatile keeps the compiler from reordering, but the lanes of a warp may still run apart.
   return same_warp && a == Strength::strong && b == Strength::strong;
 }
 
@@ -119,7 +119,7 @@ void RaceChecker::read(Cell& cell, const Now& now) {
   if (cell.atomic.time >= epoch) [[unlikely]] {
     check(cell.atomic, AccessVerb::atomic, now, AccessVerb::read);
   }
-  // Of many lanes the first two stand for all.
+  // The first two lanes represent all of them.
   const LaneMask rest = now.lanes & (now.lanes - 1);
   const auto reader = [&](LaneMask lanes) {
     return Event{order_.time(),
@@ -134,7 +134,7 @@ void RaceChecker::remember_reader(Cell& cell, const Event& reader) {
   Event& second = cell.reader[1];
   const std::uint32_t warp = reader.tag.warp();
   const int lane = reader.tag.lane();
-  // Whoever comes after this reader comes after all that are ordered before it.
+  // Accesses ordered after this reader are ordered after all that precede it.
   if (order_.ordered(first, warp, lane)) {
     first = reader;
     return;
@@ -186,8 +186,8 @@ void RaceChecker::check(const Event& earlier, AccessVerb earlier_verb, const Now
                         AccessVerb verb) {
   const bool same_warp = earlier.tag.warp() == now.warp;
   if (earlier.tag.strength() == Strength::pending) {
-    // Not even the thread that started the copy may touch it before it has waited. Its own next
-    // copy to the same place is ordered neither.
+    // Not even the thread that started the copy may touch the target before it has waited. Its own
+    // next copy to the same place is not ordered either.
     report(earlier, earlier_verb, now, verb, std::countr_zero(now.lanes),
            RaceRelation::unfinished_copy);
     return;
@@ -196,7 +196,7 @@ void RaceChecker::check(const Event& earlier, AccessVerb earlier_verb, const Now
   for (LaneMask m = now.lanes; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     if (order_.ordered(earlier, now.warp, lane)) {
-      if (!same_warp) return;  // so it is for every lane
+      if (!same_warp) return;  // true for every lane then
       continue;
     }
     if (earlier_verb == AccessVerb::write && verb == AccessVerb::write &&

@@ -26,7 +26,7 @@ class RaceChecker {
   /// `cells` describes `access`. Shadow: SharedShadow or GlobalShadow.
   template <class Shadow>
   void access(const emulator::Access& access, const LaneCells& cells, Shadow& shadow);
-  /// The copies of a lane (cp.async) that were pending have landed, or the block has ended.
+  /// The pending copies (cp.async) of a lane have landed, or the block has ended.
   template <class Shadow>
   void finish_copy(std::uint64_t address, std::uint32_t bytes, std::uint32_t warp, int lane,
                    Shadow& shadow);
@@ -48,7 +48,7 @@ class RaceChecker {
   void write(Cell& cell, const Now& now);
   void atomic(Cell& cell, const Now& now);
   void remember_reader(Cell& cell, const Event& reader);
-  /// Reports if some of the lanes race with `earlier`.
+  /// Reports a race of some of the lanes with `earlier`.
   void check(const Event& earlier, AccessVerb earlier_verb, const Now& now, AccessVerb verb);
   void report(const Event& earlier, AccessVerb earlier_verb, const Now& now, AccessVerb verb,
               int lane, RaceRelation relation);
@@ -59,7 +59,7 @@ class RaceChecker {
   RaceLog log_;
 };
 
-/// The strength of an access's part in a race.
+/// The strength of an access in a race.
 Strength strength_of(const emulator::Access& access);
 AccessVerb verb_of(emulator::AccessKind kind);
 

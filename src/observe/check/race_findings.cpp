@@ -8,7 +8,8 @@
 namespace tilescope::observe {
 namespace {
 
-/// Does the program have accesses to global memory by which a block could tell others something?
+/// Whether the program has accesses to global memory by which a block could announce something to
+/// others.
 bool may_announce(const emulator::Program& program) {
   return std::any_of(program.instructions().begin(), program.instructions().end(),
                      [](const emulator::InstructionInfo& info) {

@@ -1,4 +1,4 @@
-// From races as they were met to findings.
+// From recorded races to findings.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Races as they are met: folded by the two instructions, with the first example in block order.
+// The recorded races: folded by the two instructions, with the first example in block order.
 #pragma once
 
 #include <cstdint>

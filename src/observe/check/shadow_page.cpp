@@ -18,7 +18,7 @@ ShadowPage* GlobalShadow::find(std::uint64_t number) {
     page = spare_.back();
     spare_.pop_back();
   }
-  // What a spare page holds is older than the block and means nothing.
+  // The contents of a spare page are older than the block and mean nothing.
   if (!page->cells || page->by_bytes) {
     page->cells = std::make_unique<Cell[]>(ShadowPage::kBytes / 4);
     page->by_bytes = false;

@@ -19,10 +19,10 @@ struct ShadowPage {
 
   std::uint64_t base = 0;  ///< address of the first byte
   bool by_bytes = false;
-  std::uint32_t low = kBytes, high = 0;  ///< the bytes that were touched: [low, high)
+  std::uint32_t low = kBytes, high = 0;  ///< the bytes touched: [low, high)
   std::unique_ptr<Cell[]> cells;
 
-  /// From words to bytes; every byte inherits what was known of its word.
+  /// From words to bytes; every byte inherits the record of its word.
   void split() {
     auto bytes = std::make_unique<Cell[]>(kBytes);
     for (std::uint32_t i = 0; i < kBytes; ++i) bytes[i] = cells[i / 4];
@@ -58,7 +58,7 @@ class SharedShadow {
 /// Global memory: the pages that the block has touched.
 class GlobalShadow {
  public:
-  /// Null when memory for shadows is used up.
+  /// Null if the memory for shadows is used up.
   ShadowPage* page(std::uint64_t address) {
     const std::uint64_t number = address / ShadowPage::kBytes;
     ShadowPage*& recent = recent_[number % recent_.size()];
@@ -70,7 +70,7 @@ class GlobalShadow {
   const std::vector<ShadowPage*>& pages() const { return used_; }
   /// Forgets all pages.
   void clear();
-  /// Frees them too: what they hold must not be seen again.
+  /// Frees them too, so that their contents cannot be seen again.
   void reset() {
     clear();
     spare_.clear();

@@ -61,8 +61,8 @@ StoreValues::Value StoreValues::result_of(const ptx::Instruction& instruction,
     case ptx::Result::copied:
       return value_of(instruction.operands[1], registers);
     case ptx::Result::loaded: {
-      // The same address gives the same value, unless somebody changes it meanwhile; then that is
-      // a race of its own.
+      // The same address gives the same value unless it is changed meanwhile, which is a race of
+      // its own.
       Value value = value_of(instruction.operands[1], registers);
       value.constant = false;
       const ptx::Space space = instruction.modifiers.space;
@@ -106,9 +106,8 @@ void StoreValues::analyse(const ptx::Function& function, std::uint32_t first_id)
   for (const ptx::Instruction& instruction : function.instructions) {
     for_each_written(instruction, function, [&](std::uint32_t reg) { ++definitions[reg]; });
   }
-  // Registers with several definitions hold different values at different times. What a guarded or
-  // loop-carried definition makes of a value is not followed: such a value counts as each thread's
-  // own.
+  // Registers with several definitions hold different values at different times. Values from
+  // guarded or loop-carried definitions are not followed: they count as each thread's own.
   std::vector<Value> registers(function.registers.size());
   for (bool changed = true; changed;) {
     changed = false;
@@ -122,8 +121,8 @@ void StoreValues::analyse(const ptx::Function& function, std::uint32_t first_id)
       });
     }
   }
-  // Device functions get their arguments from callers that are not looked at; registers that come
-  // from there have no definition and stay each thread's own.
+  // Device functions get their arguments from callers that are not examined; registers with such
+  // values have no definition and stay each thread's own.
   for (std::uint32_t i = 0; i < function.instructions.size(); ++i) {
     const ptx::Instruction& instruction = function.instructions[i];
     if (ptx::info(instruction.opcode).effect == ptx::Effect::store) {

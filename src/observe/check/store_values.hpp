@@ -1,5 +1,5 @@
-// Which stores write the same value whoever runs them: when all threads set a flag to 1, the order
-// of their stores cannot matter. Worked out from the PTX alone.
+// Stores that write the same value in every order: when all threads set a flag to 1, the order of
+// their stores cannot matter. Found from the PTX alone.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ class StoreValues {
  public:
   explicit StoreValues(const emulator::Program& program);
 
-  /// Do the two stores (perhaps the same one) certainly write equal values to the same address?
-  /// `same_block`: both are run by threads of one block.
+  /// Whether the two stores (perhaps the same one) certainly write equal values to the same
+  /// address. `same_block`: threads of one block run both.
   bool equal(emulator::InstructionId a, emulator::InstructionId b, bool same_block) const;
 
  private:
-  /// How far a value is the same.
+  /// The threads that share a value.
   enum class Extent : std::uint8_t { grid, block, thread };
   struct Value {
     Extent extent = Extent::thread;
@@ -32,7 +32,7 @@ class StoreValues {
                          bool in_kernel);
   static Value stored(const ptx::Instruction& instruction, const std::vector<Value>& registers);
 
-  std::vector<Value> values_;  ///< by instruction: what a store writes
+  std::vector<Value> values_;  ///< by instruction: the value of a store
 };
 
 }  // namespace tilescope::observe

@@ -36,7 +36,7 @@ void UndefinedReads::merge(const UndefinedReads& other) {
 }
 
 void PendingReads::add(const Event& read, std::uint64_t address, std::uint32_t bytes) {
-  // One word stands for the access: the others are written with it, or tell no more.
+  // One word represents the access: the others are written with it, or add no information.
   if (reads_.size() < kMost && bytes != 0) reads_.emplace(address / 4, Read{read, address});
 }
 

@@ -1,4 +1,4 @@
-// Reads of memory that nobody has given a value.
+// Reads of memory that was never written.
 //
 // Local memory: judged at once, byte by byte. Shared memory: a read of what is written later by a
 // thread that nothing orders after it is a race, which is reported as one; it is undefined for
@@ -25,7 +25,7 @@
 
 namespace tilescope::observe {
 
-/// What makes a read a defined one. Copies of structures move their padding along: so for integers
+/// The condition for a defined read. Copies of structures move their padding along: so for integers
 /// and plain bits one defined byte is enough, and only floating point needs every byte.
 enum class ReadRule : std::uint8_t { one_byte, every_byte };
 ReadRule read_rule(const ptx::Instruction& instruction);
@@ -36,7 +36,7 @@ bool reads_undefined(const Flags& flags, std::uint64_t offset, std::uint32_t byt
   return rule == ReadRule::every_byte ? !flags.all(offset, bytes) : !flags.any(offset, bytes);
 }
 
-/// Folded by instruction; the examples of the lowest blocks and addresses stay.
+/// Folded by instruction; keeps the examples of the lowest blocks and addresses.
 class UndefinedReads {
  public:
   struct Example {
@@ -52,7 +52,7 @@ class UndefinedReads {
   void add(emulator::InstructionId id, emulator::Space space, const Example& example,
            const std::string& variable = {});
   void merge(const UndefinedReads& other);
-  /// `summary` null: nothing is known of other blocks' writes, reads of global memory are left out.
+  /// `summary` null: other blocks' writes are unknown, and reads of global memory are left out.
   void describe(const Describer& describer, const GridSummary* summary,
                 std::vector<Finding>& findings) const;
 
@@ -70,7 +70,7 @@ class PendingReads {
   /// undefined.
   void write(const BlockOrder& order, std::uint32_t warp, const LaneCells& cells,
              std::uint64_t base, std::uint64_t block, UndefinedReads& undefined);
-  /// Nobody will write any more.
+  /// No more writes will come.
   void finish(std::uint64_t block, UndefinedReads& undefined);
 
  private:

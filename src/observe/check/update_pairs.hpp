@@ -1,6 +1,6 @@
-// Which loads and stores are the two halves of an update, `bins[i]++` or `sum += x`: they have the
-// same address, and the load feeds the store. A race of such halves is cured by an atomic, any
-// other by a barrier.
+// The loads and stores that are the two halves of an update, `bins[i]++` or `sum += x`: they have
+// the same address, and the load feeds the store. An atomic cures a race of such halves, a barrier
+// any other.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class UpdatePairs {
  public:
   explicit UpdatePairs(const emulator::Program& program);
 
-  /// Are the two one load and one store of an update, or the same store of one?
+  /// Whether the two are a load and a store of one update, or the same store of one.
   bool one_update(emulator::InstructionId a, emulator::InstructionId b) const;
 
  private:
@@ -24,7 +24,7 @@ class UpdatePairs {
     AddressValue address;
   };
   static bool same_address(const Site& x, const Site& y);
-  /// Is the stored value worked out from the loaded one?
+  /// Whether the stored value is computed from the loaded one.
   bool feeds(emulator::InstructionId load, emulator::InstructionId store) const;
   bool is_update(emulator::InstructionId load, emulator::InstructionId store) const;
 

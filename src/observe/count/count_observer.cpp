@@ -26,8 +26,9 @@ bool reads(AccessKind kind) {
          kind == AccessKind::reduction;
 }
 
-/// What one execution of a pattern adds, and how often it did. Sectors depend on where in a sector
-/// the first lane's address lies, so that there is one for each of its words; wavefronts do not.
+/// The costs of one execution of a pattern, and the number of executions. Sectors depend on the
+/// word of a sector in which the first lane's address lies, so there is one cost for each word;
+/// wavefronts do not.
 struct Cost {
   std::uint64_t hits = 0;
   std::uint32_t units = 0;  ///< sectors, or wavefronts in shared memory
@@ -39,7 +40,7 @@ struct Slot {
   std::uint32_t pattern = 0;
   Space space = Space::global;
   AccessKind kind = AccessKind::load;
-  bool counted = true;     ///< false: a part of a joined access that another instruction stands for
+  bool counted = true;     ///< false: another instruction represents this part of a joined access
   std::uint8_t known = 0;  ///< one bit for each of `costs`
   std::uint32_t low_bits = 0;  ///< of the first lane's address, below a word
   std::uint32_t ways = 0;

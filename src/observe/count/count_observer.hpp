@@ -1,4 +1,4 @@
-// The observer that counts.
+// The observer that counts sectors, wavefronts, divergence and operations.
 //
 //     CountObserver counter;
 //     options.observers = {&counter};
@@ -17,7 +17,7 @@
 
 namespace tilescope::observe {
 
-/// What one instruction's accesses add up to.
+/// The sum of one instruction's accesses.
 struct AccessTally {
   emulator::Space space = emulator::Space::global;
   emulator::AccessKind kind = emulator::AccessKind::load;
@@ -37,7 +37,7 @@ class CountObserver : public emulator::Observer {
   void merge(emulator::BlockObserver& block) override;
   void end_launch(const emulator::LaunchTotals& totals) override;
 
-  /// Of the last launch that has ended.
+  /// The counts of the last launch that has ended.
   const CountedLaunch& result() const { return result_; }
 
  private:
@@ -45,7 +45,8 @@ class CountObserver : public emulator::Observer {
   MergePlan plan_;
   const emulator::Program* program_ = nullptr;
   std::unique_ptr<Footprint> footprint_;
-  std::vector<std::vector<AccessTally>> tallies_;  ///< by instruction; one for each space it meets
+  std::vector<std::vector<AccessTally>> tallies_;  ///< by instruction; one for each space that it
+                                                   ///< accesses
   std::vector<std::uint64_t> divergent_;
   std::vector<std::optional<DivergedWarp>> diverged_;
   CountedLaunch result_;

@@ -115,7 +115,7 @@ LaunchCounts& LaunchCounts::operator+=(const LaunchCounts& launch) {
                                    [&](const auto& f) { return f.name == part.name; });
     if (same == footprint.end()) {
       footprint.push_back(part);
-    } else {  // what several launches touched in turn cannot be told apart any more
+    } else {  // the traffic of several launches cannot be separated any more
       same->read = std::max(same->read, part.read);
       same->written = std::max(same->written, part.written);
     }

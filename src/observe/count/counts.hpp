@@ -10,7 +10,7 @@
 
 namespace tilescope::observe {
 
-/// A warp whose lanes went different ways at a branch.
+/// A warp whose lanes took different ways at a branch.
 struct DivergedWarp {
   std::uint64_t block = 0;  ///< linear
   std::uint32_t warp = 0;
@@ -28,7 +28,7 @@ struct InstructionCount {
 };
 
 struct CountedLaunch : LaunchCounts {
-  std::vector<InstructionCount> instructions;  ///< by id; those that never ran are left out
+  std::vector<InstructionCount> instructions;  ///< by id; instructions that never ran are left out
 };
 
 }  // namespace tilescope::observe

@@ -15,7 +15,7 @@ std::uint64_t DivergenceCost::idle_lanes(emulator::InstructionId branch) {
   const ptx::ControlFlow& flow = flow_of(info.function);
   const std::uint32_t start = flow.block_of[info.index];
   const std::uint32_t meeting = flow.blocks[start].immediate_post_dominator;
-  // All blocks on the way from the branch to where its lanes meet.
+  // All blocks between the branch and the place where its lanes meet.
   std::vector<bool> inside(flow.blocks.size(), false);
   std::vector<std::uint32_t> todo = flow.blocks[start].successors;
   while (!todo.empty()) {

@@ -1,5 +1,5 @@
-// What divergence costs: lanes that wait while others of their warp run the code that a branch
-// decides about.
+// The cost of divergence: lanes that wait while others of their warp run the code that a branch
+// guards.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class DivergenceCost {
   DivergenceCost(const emulator::Program& program, const emulator::InstructionCounts& counts)
       : program_(program), counts_(counts) {}
 
-  /// Lane slots that stayed empty between the branch and the place where its lanes meet again, or
-  /// the end of the function: the lanes that a warp begins with, less those that were active, over
-  /// all executions. Where branches nest, the inner one's are also the outer one's.
+  /// Lane slots left empty between the branch and the place where its lanes meet again, or the end
+  /// of the function: the lanes that a warp begins with, less those that were active, over all
+  /// executions. If branches nest, the inner one's slots are also the outer one's.
   std::uint64_t idle_lanes(emulator::InstructionId branch);
 
  private:

@@ -1,4 +1,4 @@
-// Which bytes of global memory a launch reads and writes, each counted once: the traffic that no
+// The bytes of global memory that a launch reads and writes, each counted once: the traffic that no
 // cache could avoid.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace tilescope::observe {
 
-/// One bit a byte and direction. Blocks on several host threads mark the same bits; setting a bit
-/// twice is no matter, so the result does not depend on who came first.
+/// One bit for each byte and direction. Blocks on several host threads mark the same bits; setting
+/// a bit twice does no harm, so the result does not depend on their order.
 class Footprint {
  public:
   explicit Footprint(const emulator::MemoryMap& memory);
@@ -38,7 +38,7 @@ class Footprint {
       word.fetch_or(mask, std::memory_order_relaxed);
     }
   }
-  /// In order of address; allocations that nobody touched are left out.
+  /// In order of address; untouched allocations are left out.
   std::vector<BufferTraffic> result() const;
 
  private:

@@ -55,7 +55,8 @@ class Segment {
     std::uint32_t id;
   };
 
-  /// Joins what fills aligned windows of `window` bytes and takes it out of `accesses`.
+  /// Joins the accesses that fill aligned windows of `window` bytes and removes them from
+  /// `accesses`.
   void join(std::vector<Member>& accesses, unsigned window) {
     std::map<std::int64_t, std::vector<Member>> windows;
     for (const Member& a : accesses) {

@@ -1,6 +1,6 @@
-// Which loads and stores of the PTX the chip executes as one wider access.
+// The loads and stores of the PTX that the chip executes as one wider access.
 //
-// PTX is not what the chip runs: ptxas joins neighbouring accesses to shared memory. Four
+// The chip does not run PTX: ptxas joins neighbouring accesses to shared memory. Four
 // `ld.shared.f32` of consecutive words become one LDS.128, with other wavefronts than four LDS.32.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace tilescope::observe {
 
 enum class MergeRole : std::uint8_t {
   alone,   ///< executed as written
-  leader,  ///< stands for its whole group: the first of it in program order
-  member,  ///< part of a group that another instruction stands for
+  leader,  ///< represents its whole group: the first of it in program order
+  member,  ///< a member of a group with another leader
 };
 
 struct MergedAccess {
@@ -27,7 +27,7 @@ struct MergedAccess {
 /// By InstructionId; empty means that every access is executed as written.
 using MergePlan = std::vector<MergedAccess>;
 
-/// What ptxas is known to do, worked out from the PTX alone. Scalar and vector loads (or stores) of
+/// The known behaviour of ptxas, derived from the PTX alone. Scalar and vector loads (or stores) of
 /// shared memory are joined when
 ///   - they stand in the same basic block, weak, with the same guard or none,
 ///   - their addresses are the same value plus constants (additions of constants are followed),

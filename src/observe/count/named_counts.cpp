@@ -1,4 +1,4 @@
-// The counts under the names that reports give them.
+// The counts under their names in reports.
 #include <tilescope/counts.hpp>
 
 namespace tilescope {

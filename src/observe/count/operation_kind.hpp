@@ -1,4 +1,4 @@
-// Which arithmetic an instruction does, in the words of the profiler's instruction mix.
+// The arithmetic of an instruction, in the terms of the profiler's instruction mix.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace tilescope::observe {
 
-/// What one instruction adds: `lanes` thread instructions in `warps` warp instructions (of which an
-/// mma does its work as a whole).
+/// The operations of one instruction: `lanes` thread instructions in `warps` warp instructions (an
+/// mma does the work of a whole warp).
 OperationCounts operations_of(const ptx::Instruction& instruction, std::uint64_t lanes,
                               std::uint64_t warps);
 

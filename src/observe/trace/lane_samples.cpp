@@ -18,7 +18,7 @@ using emulator::Space;
 struct Kept {
   LaneSample sample;
   bool known = false;
-  std::uint32_t pattern = 0;  ///< of the access that was judged last
+  std::uint32_t pattern = 0;  ///< of the last examined access
 };
 
 void judge(LaneSample& sample, const ptx::Instruction& instruction) {
@@ -43,7 +43,7 @@ void judge(LaneSample& sample, const ptx::Instruction& instruction) {
   }
 }
 
-/// Is `a` to be kept rather than `b`?
+/// Whether `a` should replace `b`.
 bool rather(const LaneSample& a, const LaneSample& b) {
   const std::uint32_t waste_a = a.cost - a.ideal, waste_b = b.cost - b.ideal;
   if (waste_a != waste_b) return waste_a > waste_b;
@@ -65,7 +65,7 @@ class BlockSamples final : public emulator::BlockObserver {
 
   void access(const Access& access) override {
     Kept& kept = kept_[access.instruction];
-    // What was judged already is judged again only to find it in an earlier warp of the block.
+    // A pattern that was judged is judged again only to find it in an earlier warp of the block.
     const bool earlier = block_.linear == kept.sample.block && access.warp < kept.sample.warp;
     if (kept.known && access.pattern != 0 && access.pattern == kept.pattern && !earlier) return;
     kept.pattern = access.pattern;

@@ -1,9 +1,7 @@
-// One warp's access for every memory instruction: the most wasteful that was met, to show and
-// explain.
+// One warp's access for every memory instruction: the most wasteful one, to show and explain.
 //
-// Which one is kept does not depend on the number of host threads: the most
-// sectors or wavefronts beyond the ideal, then in all, and among
-// equals the lowest warp of the lowest block.
+// The choice does not depend on the number of host threads: the most sectors or wavefronts beyond
+// the ideal, then in all, and among equals the lowest warp of the lowest block.
 #pragma once
 
 #include <array>
@@ -37,7 +35,7 @@ struct LaneSample {
   gpu::SharedUse use = gpu::SharedUse::load;  ///< in shared memory
 };
 
-/// Listens to global, shared and local memory.
+/// Observes global, shared and local memory.
 class LaneSamples : public emulator::Observer {
  public:
   std::uint32_t events() const override;
@@ -45,7 +43,7 @@ class LaneSamples : public emulator::Observer {
   std::unique_ptr<emulator::BlockObserver> make_block_observer() override;
   void merge(emulator::BlockObserver& block) override;
 
-  /// By instruction; of the last launch.
+  /// By instruction; for the last launch.
   const std::vector<LaneSample>& result() const { return samples_; }
   const Dim3& block() const { return block_; }
 

@@ -30,7 +30,7 @@ std::vector<std::uint32_t> registers_of(const Operand& operand) {
 }
 
 /// Follows registers through the text of the kernel. Compilers write each register once, or close
-/// to its use; a loop-carried one has no load behind it and is left alone.
+/// to its use; a loop-carried register has no load behind it and is skipped.
 class FlowReader {
  public:
   explicit FlowReader(const emulator::Program& program) : program_(program) {}
@@ -99,7 +99,7 @@ class FlowReader {
   std::map<std::uint32_t, Source> from_;  ///< register -> the load that filled it
 };
 
-/// What happened between two barriers.
+/// The events between two barriers.
 struct Interval {
   std::vector<TracedMove> moves;
   std::vector<TracedProduct> products;
@@ -180,7 +180,7 @@ class BlockTrace final : public emulator::BlockObserver {
     return element;
   }
 
-  /// Neighbours in threadIdx.y lie a row apart, or those in x where rows run along y.
+  /// Neighbours in threadIdx.y lie a row apart, or neighbours in x where rows run along y.
   void learn_rows(const Access& a) {
     const std::uint32_t width = table_.block.x;
     if (table_.block.y < 2 || width >= emulator::kWarpSize) return;

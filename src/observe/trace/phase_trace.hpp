@@ -1,9 +1,9 @@
-// What every thread of one block does between barriers: which element it brings from global to
-// shared memory, and which elements it multiplies. The table of execution phases of a tiled kernel,
-// from a run instead of by hand.
+// The actions of every thread of one block between barriers: which element it brings from global to
+// shared memory, and which elements it multiplies. This is the table of execution phases of a tiled
+// kernel, from a run instead of by hand.
 //
-// Which load feeds which store or product is read from the PTX (registers defined by a load), where
-// the elements lie from the accesses of the run.
+// The PTX shows which load feeds which store or product (registers defined by a load); the accesses
+// of the run show where the elements lie.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct PhaseTable {
   Dim3 block{0, 0, 0};  ///< extents
   std::vector<Phase> phases;
   std::vector<TracedResult> results;  ///< what threads store in global memory
-  /// Bytes from one row to the next of what threadIdx.y walks through; missing where unknown.
+  /// Bytes from one row of threadIdx.y to the next; missing if unknown.
   std::map<std::string, std::uint64_t> row_bytes;
 };
 
@@ -66,7 +66,7 @@ class PhaseTrace : public emulator::Observer {
   /// Threads of a block of the first launch.
   std::uint32_t threads() const { return threads_; }
 
-  /// Element number `element` of what a load brought.
+  /// Element number `element` of a load's data.
   struct Source {
     emulator::InstructionId load = 0;
     std::uint32_t element = 0;
@@ -74,7 +74,7 @@ class PhaseTrace : public emulator::Observer {
   struct Product {
     Source left, right;
   };
-  /// What the PTX says of the flow from loads to stores and products, by InstructionId.
+  /// The flow in the PTX from loads to stores and products, by InstructionId.
   struct Flow {
     std::map<emulator::InstructionId, std::vector<Source>> stores;     ///< one source an element
     std::map<emulator::InstructionId, std::vector<Product>> products;  ///< at the later load

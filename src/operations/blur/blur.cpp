@@ -15,16 +15,16 @@ namespace tilescope {
 namespace operations {
 namespace {
 
-// Constants of the kernels that march.
+// Constants of the marching kernels.
 constexpr int packed_threads = 128;
-constexpr int packed_samples = 16;        // of a row, a thread
+constexpr int packed_samples = 16;        // samples of a row for each thread
 constexpr std::int64_t packed_rows = 64;  // the most a thread marches
 constexpr int threads_per_sm = 512;       // enough to hide the latency of memory
-constexpr int running_pixels = 8;         // a lane
+constexpr int running_pixels = 8;         // pixels of each lane
 constexpr int ring_threads = 128;
-constexpr int ring_ahead = 1;                 // rows under way
-constexpr std::int64_t ring_samples = 480;    // of a row, a warp
-constexpr int end_lanes = 64, end_rows = 16;  // of a block's threads at the ends of the rows
+constexpr int ring_ahead = 1;                 // rows in flight
+constexpr std::int64_t ring_samples = 480;    // samples of a row for each warp
+constexpr int end_lanes = 64, end_rows = 16;  // threads of a block at the ends of the rows
 
 Plan with_constants(std::vector<Step> steps, const BlurProblem& p) {
   for (Step& step : steps) {
@@ -41,7 +41,7 @@ std::vector<Argument> in_to_out() {
   return {Memory::input(), Memory::output()};
 }
 
-// Blocks of (32, 8) threads over `across` and `down` things, in groups of 32 and `rows`.
+// Blocks of (32, 8) threads over an area of `across` x `down`, in groups of 32 and `rows`.
 Launch blocks_32_8(std::int64_t across, std::int64_t down, int rows) {
   Launch launch = flat_launch(groups_of(across, 32), 32);
   set_block_rows(launch, groups_of(down, rows));
@@ -78,7 +78,7 @@ Plan separable(const BlurProblem& p) {
 
 Plan running_sums(const BlurProblem& p) {
   const std::int64_t halo = groups_of(p.radius, 4) * 4;  // HALO of the kernel
-  // Each strip first adds up 2 radius rows: it must be long beside that.
+  // Each strip first adds up 2 radius rows, so it must be much longer than that.
   const std::int64_t rows = std::max<std::int64_t>(64, std::int64_t{4} * p.radius);
   Launch launch = flat_launch(groups_of(p.width, 32 * running_pixels - 2 * halo), 32);
   set_block_rows(launch, groups_of(p.height, rows));
@@ -96,7 +96,7 @@ int alignment_of(std::int64_t pitch) {
 Plan packed(const BlurProblem& p, const DeviceProperties& device) {
   const std::int64_t pitch = p.width * p.channels;
   const std::int64_t across = groups_of(pitch, packed_samples);
-  // As many strips as fill the device once, within reason.
+  // Enough strips to fill the device once, within limits.
   const std::int64_t threads = std::int64_t{std::max(1, device.sm_count)} * threads_per_sm;
   const std::int64_t rows = std::clamp<std::int64_t>(across * p.height / threads, 8, packed_rows);
   Launch launch = flat_launch(groups_of(across, packed_threads), packed_threads);

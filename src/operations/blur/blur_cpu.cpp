@@ -19,7 +19,7 @@ Window window(std::int64_t at, std::int64_t extent, int radius) {
   return {std::max<std::int64_t>(at - radius, 0), std::min(at + radius + 1, extent)};
 }
 
-// Adds (or takes away) a row's samples to column sums.
+// Adds a row's samples to column sums, or subtracts them.
 template <int sign>
 void add_row(std::vector<std::uint32_t>& sums, const std::uint8_t* row) {
   for (std::size_t s = 0; s < sums.size(); ++s) {
@@ -77,8 +77,10 @@ void mean_row(const std::uint32_t* columns, std::uint32_t* prefix, std::uint8_t*
   const std::int64_t whole_end = p.width - p.radius;
   if (whole_end <= p.radius) return divided(0, p.width);
   divided(0, p.radius);
-  // Whole windows: box * ceil(2^52 / area) / 2^52 is box / area, rounded down, for what a box can
-  // be: at most 255 area, with area up to 129^2.
+  // Whole windows: box * ceil(2^52
+  // area)
+  // 2^52 is box
+  // area, rounded down, for every possible box: at most 255 area, with area up to 129^2.
   constexpr unsigned shift = 52;
   const std::int64_t diameter = 2 * std::int64_t{p.radius} + 1;
   const std::uint64_t area = static_cast<std::uint64_t>(diameter) * height;
@@ -100,7 +102,7 @@ constexpr std::array<MeanRow, 4> mean_rows{mean_row<1>, mean_row<2>, mean_row<3>
 void blur_on_cpu(const std::uint8_t* in, std::uint8_t* out, const BlurProblem& p) {
   const std::int64_t pitch = p.width * p.channels;
   const MeanRow mean = mean_rows.at(static_cast<std::size_t>(p.channels - 1));
-  // Rows that one core marches down: some strips for each, but long beside the rows that a strip
+  // Rows that one core marches down: several strips for each, but each long beside the rows that it
   // adds up before its first.
   const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
   const std::int64_t strip = std::max(p.height / (4 * cores), 16 + std::int64_t{4} * p.radius);

@@ -1,4 +1,4 @@
-// Operations that work element by element: saxpb, vector_add, scale.
+// Element-by-element operations: saxpb, vector_add, scale.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace tilescope::operations {
 
 struct SaxpbProblem {
   double a = 0.0, b = 0.0;
-  std::int64_t blocks = 0;      ///< of the kernels whose grid is free; 0: blocks of 256 threads
+  std::int64_t blocks = 0;      ///< for kernels whose grid is free; 0: blocks of 256 threads
   std::int64_t iterations = 1;  ///< launches a run
 };
 Task saxpb_task(const ConstArrayView& x, const SaxpbProblem& problem);

@@ -10,7 +10,7 @@ void require_like(const char* operation, const ConstArrayView& input,
                   const ConstArrayView& output) {
   if (input.type == output.type && input.count == output.count) return;
   throw Error(ErrorKind::usage,
-              fmt::format("{}: {} elements of {} do not go with {} of {}", operation, input.count,
+              fmt::format("{}: {} elements of {} do not match {} of {}", operation, input.count,
                           name_of(input.type), output.count, name_of(output.type)));
 }
 

@@ -1,4 +1,4 @@
-// Launch rules that the element-by-element operations share.
+// Launch rules shared by the element-by-element operations.
 #pragma once
 
 #include "operations/rung/task.hpp"
@@ -8,13 +8,13 @@ namespace tilescope::operations {
 /// Threads of a block where the kernel leaves the choice.
 constexpr int block_threads = 256;
 
-/// float64 or float32 as kernels call them.
+/// The name of float64 or float32 in kernels.
 std::string_view element_name(DataType type);
 
 /// `value` as an argument of the element type.
 Argument element_argument(DataType type, double value);
 
-/// One thread for each of `threads`, in one dimension.
+/// `threads` threads in one dimension.
 Plan one_thread_each(Step step, std::int64_t threads);
 
 /// As many blocks as the device holds at once, for kernels that stride.

@@ -1,4 +1,4 @@
-// The CPU form and the verification of what is done element by element.
+// The CPU form and the verification of element-by-element operations.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace tilescope::operations {
 
-/// Calls body(T{}) with float or double, whichever `type` is.
+/// Calls body(T{}) with T = float or double, according to `type`.
 template <typename Body>
 void with_real(DataType type, const Body& body) {
   if (type == DataType::float64) {
@@ -23,7 +23,7 @@ template <typename T, typename F>
 void compute_each(void* output, std::size_t count, const F& f) {
   T* const out = static_cast<T*>(output);
   for_chunks(count, [=](std::size_t first, std::size_t end) {
-    // A copy of its own, which no store to `out` can change, lets the compiler vectorise.
+    // A local copy, which no store to `out` can change, lets the compiler vectorise.
     const F compute = f;
     for (std::size_t i = first; i < end; ++i) out[i] = compute(i);
   });
@@ -41,8 +41,8 @@ struct Rounding<double> {
   static constexpr double unit = 0x1p-53, least = 0x1p-1074;
 };
 
-/// An answer that is worked out from up to two inputs of type T: `f(x, y, value, bound)` for each
-/// element, in double. Where T is double, `bound` must allow for the rounding of the value too.
+/// An answer computed from up to two inputs of type T: `f(x, y, value, bound)` for each element, in
+/// double. Where T is double, `bound` must allow for the rounding of the value too.
 template <typename T, typename F>
 std::unique_ptr<Expected> expect_each(const ConstArrayView& a, const ConstArrayView& b, F f) {
   const T* const x = static_cast<const T*>(a.data);

@@ -15,7 +15,7 @@ namespace tilescope {
 namespace operations {
 namespace {
 
-// Neighbouring threads are this many elements apart.
+// Neighbouring threads are `stride` elements apart.
 Plan strided(Step step, std::int64_t count, int stride) {
   Plan plan = one_thread_each(std::move(step), groups_of(count, stride));
   plan.steps[0].launch.grid.y = static_cast<std::uint32_t>(stride);
@@ -35,7 +35,7 @@ std::unique_ptr<Expected> expected_saxpb(const ConstArrayView& x, double a, doub
   return expect_each<T>(x, x, [=](double xi, double, double& value, double& bound) {
     const double product = a * xi;
     value = product + b;
-    // One rounding of the product and one of the sum; with float64 our own as well.
+    // One rounding of the product and one of the sum; with float64 the reference has both too.
     bound = 2.0 * Rounding<T>::unit * (std::abs(product) + std::abs(value)) + Rounding<T>::least;
   });
 }

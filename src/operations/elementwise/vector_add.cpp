@@ -19,7 +19,7 @@ template <typename T>
 std::unique_ptr<Expected> expected_sum(const ConstArrayView& a, const ConstArrayView& b) {
   return expect_each<T>(a, b, [](double x, double y, double& value, double& bound) {
     value = x + y;
-    // One rounding; with float64 ours is the same one.
+    // One rounding; with float64 the reference has the same one.
     bound = Rounding<T>::unit * std::abs(value);
   });
 }

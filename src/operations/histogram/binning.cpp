@@ -13,7 +13,7 @@ namespace {
   throw Error(ErrorKind::usage, "histogram: " + why);
 }
 
-// The values that an integer type can have, as [first, end).
+// The values of an integer type, as [first, end).
 struct Range {
   double first, end;
 };

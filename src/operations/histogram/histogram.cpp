@@ -20,7 +20,7 @@ constexpr int byte_unroll = 4;
 constexpr std::int64_t byte_bins = 256;
 constexpr std::size_t byte_columns_bytes = 64 * 1024;
 constexpr int most_copies = 32;          // one for each lane
-constexpr std::size_t copies_of_04 = 8;  // where they fit
+constexpr std::size_t copies_of_04 = 8;  // if they fit
 
 std::string_view element_text(DataType type) {
   switch (type) {
@@ -43,7 +43,7 @@ std::string_view element_text(DataType type) {
   }
 }
 
-// Hexadecimal: every digit arrives.
+// Hexadecimal keeps every digit.
 std::string literal(double value, DataType type) {
   return fmt::format("({:a}{})", value, type == DataType::float32 ? "f" : "");
 }
@@ -89,8 +89,8 @@ struct Problem {
   }
 };
 
-// As many blocks as the device holds at once, where each needs `shared` bytes; no more than there
-// is work for, and so many that no block's 32-bit counters can overflow.
+// As many blocks as the device holds at once if each needs `shared` bytes; not more than there is
+// work for, but enough that no block's 32-bit counters can overflow.
 std::int64_t resident_blocks(const Problem& p, const DeviceProperties& device, int threads,
                              std::size_t shared) {
   const std::size_t per_sm = device.shared_bytes_per_sm;
@@ -110,7 +110,7 @@ Plan one_launch(const Problem& p, const DeviceProperties& device, std::size_t sh
         .defines = std::move(defines)}});
 }
 
-// The shared memory that a block can have.
+// The most shared memory of a block.
 std::size_t optin_bytes(const DeviceProperties& device) {
   return std::max(device.shared_bytes_per_block_optin, std::size_t{48} << 10U);
 }
@@ -124,7 +124,7 @@ struct Columns {
 Columns columns_for(std::int64_t bins, const DeviceProperties& device) {
   const std::size_t optin = optin_bytes(device);
   const auto most_span = static_cast<std::int64_t>(optin / sizeof(std::uint32_t));
-  // In as few launches as possible, of about the same size.
+  // As few launches as possible, of about the same size.
   const std::int64_t launches = groups_of(bins, most_span);
   const std::int64_t span = groups_of(bins, launches);
   const std::size_t copy_bytes = sizeof(std::uint32_t) * static_cast<std::size_t>(span);
@@ -159,7 +159,7 @@ Plan byte_columns(const Problem& p, const DeviceProperties& device) {
                     column_threads);
 }
 
-// A bin for each value of an unsigned byte.
+// Whether there is a bin for each value of an unsigned byte.
 bool counts_bytes(const Binning& b) {
   return b.type == DataType::uint8 && !b.letters && b.bins == byte_bins && b.lower == 0.0 &&
          b.upper == static_cast<double>(byte_bins);

@@ -44,14 +44,15 @@ using Counts = std::vector<std::uint64_t>;
 // Counts elements by key(element), a number below `keys` or negative for none, on all cores.
 template <typename T, typename Key>
 Counts count_keys(const ConstArrayView& x, std::size_t keys, const Key& key) {
-  // Neighbouring elements count in different copies where those are small: a counter that was just
+  // If copies are small, neighbouring elements count in different ones: a counter that was just
   // written is slow to read again.
   constexpr std::size_t small = 1024;
   const std::size_t copies = keys <= small ? 4 : 1;
   const T* const elements = static_cast<const T*>(x.data);
   Counts all(keys);
   std::mutex mutex;
-  // Pieces so large that adding up their counts is no work beside counting, and within 32 bits.
+  // Chunks large enough that adding up their counts costs little beside counting, and small enough
+  // for 32 bits.
   const std::size_t chunk = std::max<std::size_t>(std::size_t{1} << 20U, 64 * keys);
   for_chunks(
       x.count,
@@ -77,7 +78,7 @@ Counts count(const ConstArrayView& x, std::int64_t bins, const BinOf& bin_of) {
   if constexpr (sizeof(T) > 2) {
     return count_keys<T>(x, bin_count, bin_of);
   } else {
-    // Few values: they are counted, and then each is put into its bin once.
+    // Few values: each is counted, then put into its bin once.
     constexpr std::size_t values = std::size_t{1} << 8U * sizeof(T);
     constexpr std::int64_t least = std::numeric_limits<T>::min();
     const Counts of_value =

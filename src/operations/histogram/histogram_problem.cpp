@@ -1,4 +1,4 @@
-// Problems for the ladder: data of every type, spread in ways that rungs take differently.
+// Problems for the ladder: data of every type, in distributions that suit rungs differently.
 #include <fmt/format.h>
 
 #include <cmath>

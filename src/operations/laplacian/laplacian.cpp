@@ -19,13 +19,13 @@ namespace tilescope {
 namespace operations {
 namespace {
 
-// How a warp marches: the kernels' constants.
+// The march of a warp: the kernels' constants.
 struct March {
   int threads = 128, rows = 64;
 };
 constexpr March one_step_march{.threads = 128, .rows = 4};
 constexpr March temporal_march{.threads = 128, .rows = 128};
-constexpr int temporal_steps = 8;  // a launch
+constexpr int temporal_steps = 8;  // for each launch
 constexpr int warp_columns = 128;
 
 // Strips of marching warps: `outputs` columns a warp, march.rows rows.
@@ -113,7 +113,7 @@ void step_on_cpu(const T* in, T* out, const LaplacianProblem& p) {
     }
     cell(columns - 1, middle[columns - 2], T{});
   };
-  // Rows in pieces that are worth a core's while; a small grid is one piece, and starts no threads.
+  // Pieces of rows large enough for a core; a small grid is one piece, and starts no threads.
   constexpr std::size_t cells = 1 << 14;
   for_chunks(
       rows,
@@ -135,15 +135,15 @@ void iterate_on_cpu(const T* in, T* out, const LaplacianProblem& p) {
 }
 
 // With |x| <= 1 no cell exceeds growth^i after i steps, growth = |center| + 4 |side|. A step rounds
-// at most six times (three additions, two products, their sum) and carries the error it is given
-// times growth: 6 u i growth^i after i steps, to first order; 1.01 for the rest. In float64 the
-// reference errs as much.
+// at most six times (three additions, two products, their sum) and multiplies the earlier error by
+// growth: 6 u i growth^i after i steps, to first order; 1.01 for the rest. In float64 the reference
+// errs as much.
 std::unique_ptr<Expected> expected_steps(const ConstArrayView& in, LaplacianProblem p) {
   std::vector<double> wide(in.count);
   widen(in, 0, wide);
   HostArray result(DataType::float64, in.count);
   if (in.type == DataType::float32) {
-    // The coefficients as the kernels see them.
+    // The coefficients rounded as the kernels see them.
     p.center = static_cast<double>(static_cast<float>(p.center));
     p.side = static_cast<double>(static_cast<float>(p.side));
   }
@@ -219,7 +219,7 @@ std::unique_ptr<Operation> make_laplacian(const ProblemOptions& options) {
       .columns = e.columns,
       .iterations = option_in_range("--iterations", options.iterations, 1, 1, 10'000)};
   if (problem.iterations > 1) {
-    // The Laplacian itself grows by up to 8 a step; this is a step of diffusion, which does not.
+    // The Laplacian itself grows by up to 8 a step; this step of diffusion does not.
     problem.center = problem.side = 0.2;
   }
   std::vector<HostArray> inputs;

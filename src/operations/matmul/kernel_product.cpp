@@ -32,7 +32,7 @@ std::size_t DeviceOperands::bytes_of(std::int64_t rows, std::int64_t columns) co
   return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * element_bytes_;
 }
 
-// The vectors of storage of a matrix, whichever order it has.
+// Copies the vectors of storage of a matrix of either order.
 void DeviceOperands::upload_vectors(DeviceAddress to, std::int64_t to_leading,
                                     const ConstMatrixView& from) {
   device_.copy_rows_to_device(to, bytes_of(1, to_leading), from.data, bytes_of(1, from.leading),

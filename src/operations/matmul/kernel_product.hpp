@@ -1,4 +1,4 @@
-// One matmul kernel made ready on one device: loaded, with padded operands in device memory.
+// One matmul kernel ready to run on one device: loaded, with padded operands in device memory.
 #pragma once
 
 #include <tilescope/device.hpp>
@@ -8,7 +8,7 @@
 
 namespace tilescope::operations {
 
-/// What to compile for one kernel of the table.
+/// The compilation of one kernel of the table.
 KernelRequest matmul_request(const MatmulVariant& variant, const MatmulPlan& plan, DataType element,
                              bool accumulate = false);
 
@@ -44,8 +44,8 @@ class DeviceOperands {
 /// Kernel and launch for one shape.
 class KernelProduct {
  public:
-  /// `element` is float32, or float64 for variants that take any element. With `accumulate`, for
-  /// variants that can: C += A * B.
+  /// `element` is float32, or float64 for variants that take any element. `accumulate` (for
+  /// variants that can): C += A * B.
   KernelProduct(Device& device, const MatmulVariant& variant, const MatmulShape& shape,
                 DataType element = DataType::float32, bool accumulate = false);
 

@@ -20,8 +20,8 @@ const MatmulVariant& best_rung(const Device& device, const HostProblem& problem)
   return matmul_variant(best_matmul_variant(device.properties(), sum_type(problem.precision)));
 }
 
-/// What a problem asks for that the ladder's kernels, which compute A * B in one precision, do not
-/// know: the first such thing, or nothing.
+/// The first feature of a problem beyond the ladder's kernels, which compute A * B in one
+/// precision; empty if there is none.
 std::string beyond_ladder(const HostProblem& problem) {
   if (problem.precision != Precision::fp32 && problem.precision != Precision::fp64) {
     return fmt::format("precision {}", name_of(problem.precision));
@@ -38,8 +38,8 @@ bool is_for_ladder(const HostProblem& problem) {
   return beyond_ladder(problem).empty();
 }
 
-/// A device takes factors in the type of the sums, where a number beyond it would be infinity, 0,
-/// or have lost digits.
+/// A device takes factors in the type of the sums, where a number out of its range would be
+/// infinity, 0, or lose digits.
 void require_factor(double factor, Precision precision, const char* name) {
   const double size = std::abs(factor);
   if (sum_type(precision) == DataType::float64 || size == 0.0 || !std::isfinite(size)) return;
@@ -51,7 +51,7 @@ void require_factor(double factor, Precision precision, const char* name) {
                           std::numeric_limits<float>::max()));
 }
 
-/// By a rung of the ladder.
+/// Multiplies by a rung of the ladder.
 MatmulReport multiply_with_rung(Device& device, const HostProblem& problem,
                                 const MatmulVariant& variant) {
   const std::string& name = variant.name;
@@ -104,8 +104,8 @@ MatmulReport multiply_with_rung(Device& device, const HostProblem& problem,
   return {.variant = name, .compute_ms = elapsed, .precision = problem.precision};
 }
 
-/// By a rung of the ladder if it is named or ahead of what the GEMM table has; else by a kernel of
-/// the table.
+/// Takes a rung of the ladder if one is named or if it is faster than the GEMM table's kernel; else
+/// a kernel of the table.
 MatmulReport multiply_with_kernel(Device& device, const HostProblem& problem,
                                   const std::string& name) {
   const bool in_table = find_gemm_variant(name) != nullptr;
@@ -125,14 +125,15 @@ MatmulReport multiply_with_kernel(Device& device, const HostProblem& problem,
 
 void require_variant(const Device& device, const std::string& name) {
   if (name.empty()) return;
-  // A name that does not exist is the better message, wherever the product is computed.
+  // An unknown name is the better message, whichever device computes.
   const MatmulForm form =
       find_gemm_variant(name) ? MatmulForm::kernel : matmul_variant(name).row->form;
   if (form == MatmulForm::cpu_reference || form == MatmulForm::cublas) {
-    throw Error(ErrorKind::usage,
-                fmt::format("variant {} is there for comparison, in tilescope ladder matmul; name "
-                            "a kernel, or none",
-                            name));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("variant {} is only a baseline of tilescope ladder matmul; name a kernel, or "
+                    "no variant",
+                    name));
   }
   if (form == MatmulForm::kernel && device.kind() == DeviceKind::cpu) {
     throw Error(ErrorKind::usage,

@@ -17,7 +17,8 @@
 namespace tilescope::operations {
 namespace {
 
-// The reference takes about a second per 4e9 operations and core; past this it would take minutes.
+// The reference takes about a second per 4e9 operations and core; beyond this limit it would take
+// minutes.
 constexpr double most_reference_flops = 1e12;
 
 ConstMatrixView host_view(const std::vector<float>& values, std::int64_t rows,
@@ -78,8 +79,8 @@ class HostProduct final : public Prepared {
   HostArray c_;
 };
 
-// A product on a device. The same operands lie at several addresses, so that runs in turn find
-// nothing of theirs in L2.
+// A product on a device. The same operands lie at several addresses, so that successive runs find
+// none of their data in L2.
 class DeviceProduct : public Prepared {
  public:
   DeviceProduct(const MatmulOperation& problem, Device& device, const MatmulShape& padded,
@@ -166,7 +167,7 @@ std::string MatmulOperation::size_text() const {
 std::vector<VariantInfo> MatmulOperation::variants() const {
   std::vector<VariantInfo> infos;
   for (const MatmulVariant& v : matmul_variants()) {
-    if (v.row->form == MatmulForm::cublas) {  // last, as what the others are compared with
+    if (v.row->form == MatmulForm::cublas) {  // last, as the baseline for the others
       for (VariantInfo& info : gemm_.variants()) infos.push_back(std::move(info));
     }
     infos.push_back({.name = v.name,
@@ -249,7 +250,7 @@ const Expected& MatmulOperation::expected(const VariantInfo& info) const {
     std::vector<double> float_bounds(exact.values.size()), double_bounds(exact.values.size());
     for (std::size_t i = 0; i < exact.values.size(); ++i) {
       float_bounds[i] = (static_cast<double>(shape_.k) + 2.0) * u * exact.magnitudes[i];
-      // The sum is exact but for double's own rounding; what remains is one rounding to float.
+      // The sum is exact except for double's own rounding; one rounding to float remains.
       double_bounds[i] = u * std::abs(exact.values[i]) +
                          (static_cast<double>(shape_.k) + 2.0) * 0x1p-52 * exact.magnitudes[i] +
                          0x1p-149;

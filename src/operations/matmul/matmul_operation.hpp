@@ -33,7 +33,7 @@ class MatmulOperation final : public Operation {
   MatmulShape shape_;
   std::vector<float> a_, b_;
   GemmRungs gemm_;  ///< the rungs above those of the table
-  // Made when first asked for: the products are large.
+  // Computed on first use: the products are large.
   mutable StoredExpected float_sums_, double_sums_;
 };
 

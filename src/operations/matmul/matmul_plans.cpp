@@ -31,7 +31,7 @@ MatmulPlan register_plan(const MatmulShape& shape, const RegisterTile& tile) {
                       define("ROWS", tile.rows), define("COLUMNS", tile.columns)}};
 }
 
-// The configuration of 17_warp_tiles; docs/results has what others measured.
+// The configuration of 17_warp_tiles; docs/results has the measurements of others.
 struct WarpTile {
   int bm = 64, bn = 128, bk = 16, wm = 32, wn = 64, stages = 4, blocks_per_sm = 3, group = 8;
 

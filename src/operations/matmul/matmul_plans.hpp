@@ -1,5 +1,5 @@
-// Launch rules of the matmul kernels: what the table's rows point to. A plan is for shapes that are
-// already multiples of the row's granularity.
+// Launch rules of the matmul kernels, to which the table's rows point. A plan is for shapes that
+// are already multiples of the row's granularity.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ MatmulPlan one_block(const MatmulShape& shape, int width, const DeviceProperties
 MatmulPlan wide_blocks(const MatmulShape& shape, int width, const DeviceProperties& device);
 /// WIDTH x WIDTH threads over C, x along the rows.
 MatmulPlan exchanged_blocks(const MatmulShape& shape, int width, const DeviceProperties& device);
-/// The two above with the width as the constant TILE.
+/// The two rules above with the width as the constant TILE.
 MatmulPlan tiles(const MatmulShape& shape, int width, const DeviceProperties& device);
 MatmulPlan exchanged_tiles(const MatmulShape& shape, int width, const DeviceProperties& device);
 /// Tiles of the width that suits the device, in dynamic shared memory.

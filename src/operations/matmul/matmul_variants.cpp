@@ -86,7 +86,7 @@ const std::vector<MatmulRow> rows{
      .granularity = any_shape,
      .plan = dynamic_tiles},
     {.name = "corner_turning",
-     .idea = "column-major B turned in shared memory",
+     .idea = "column-major B transposed in shared memory",
      .source = "matmul/12_corner_turning.cu",
      .widths = {32},
      .granularity = any_shape,
@@ -195,12 +195,12 @@ const MatmulVariant& matmul_variant(std::string_view name, int width) {
     throw Error(ErrorKind::usage,
                 width ? fmt::format("variant {} has no width {}; it has{}", name, width,
                                     widths.empty() ? " none to choose" : widths)
-                      : fmt::format("variant {} comes in widths{}; say which, such as {}_{}", name,
+                      : fmt::format("variant {} comes in widths{}; name one, such as {}_{}", name,
                                     widths, name, only->row->widths.front()));
   }
   if (find_gemm_variant(name) != nullptr) {
     throw Error(ErrorKind::usage,
-                fmt::format("variant {} is a kernel for all kinds of products, and no rung of the "
+                fmt::format("variant {} is a kernel for all kinds of products, not a rung of the "
                             "fp32 ladder; name its precision, such as --precision bf16",
                             name));
   }

@@ -13,7 +13,7 @@
 
 namespace tilescope::operations {
 
-/// What computes a rung.
+/// The kind of code that computes a rung.
 enum class MatmulForm { cpu_reference, cpu_blas, kernel, cublas };
 
 struct MatmulRow {
@@ -27,11 +27,11 @@ struct MatmulRow {
   MatmulShape (*granularity)(int width) = nullptr;
   /// Launch for a shape that is already a multiple of the granularity.
   MatmulPlan (*plan)(const MatmulShape& shape, int width, const DeviceProperties& device) = nullptr;
-  Order b_order = Order::row_major;  ///< the storage order in which the kernel wants B
+  Order b_order = Order::row_major;  ///< the storage order of B that the kernel needs
   bool double_accumulator = false;   ///< sums exactly, rounds once
-  bool any_element = false;     ///< compiled for float32 or float64, as the constant ELEMENT says
-  bool can_accumulate = false;  ///< has the constant ACCUMULATE: C += A * B
-  bool wide_offsets = false;    ///< takes matrices of 2^31 elements and more
+  bool any_element = false;          ///< compiled for float32 or float64, by the constant ELEMENT
+  bool can_accumulate = false;       ///< has the constant ACCUMULATE: C += A * B
+  bool wide_offsets = false;         ///< takes matrices of 2^31 elements and more
   std::int64_t most_elements_of_c = 0;  ///< 0: no limit of its own
   int least_compute = 0;                ///< 10 * major + minor of the oldest GPU it runs on
 };
@@ -42,7 +42,7 @@ struct MatmulVariant {
   int width = 0;
   std::string name;
 
-  /// `shape` rounded up to what the kernel takes.
+  /// `shape` rounded up to the kernel's granularity.
   MatmulShape padded(const MatmulShape& shape) const;
   /// Why this kernel cannot compute `shape` on `device`; nothing if it can.
   std::optional<std::string> refusal(const MatmulShape& shape,
@@ -56,7 +56,7 @@ const std::vector<MatmulVariant>& matmul_variants();
 /// Throws Error(usage) that suggests the nearest name.
 const MatmulVariant& matmul_variant(std::string_view name, int width = 0);
 
-/// The rung that matmul() takes on a device when none is named, for float32 or float64 sums.
+/// The rung that matmul() takes on a device by default, for float32 or float64 sums.
 std::string_view best_matmul_variant(const DeviceProperties& device,
                                      DataType element = DataType::float32);
 

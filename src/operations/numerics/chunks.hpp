@@ -1,4 +1,4 @@
-// A loop over elements in pieces that are worth a core's while.
+// A loop over elements in pieces large enough for a core.
 #pragma once
 
 #include <algorithm>

@@ -62,8 +62,8 @@ std::span<To> vector_of(const From& matrix, std::int64_t index, To*) {
   return {reinterpret_cast<To*>(first), static_cast<std::size_t>(matrix.vector_length())};
 }
 
-/// Equal types, or 16-bit and single, in the same order: whole vectors at memory speed. False if it
-/// is another case.
+/// Handles equal types, or 16-bit and single, in the same order: whole vectors at memory speed.
+/// Returns false for any other case.
 bool convert_vectors(const ConstMatrixView& from, const MatrixView& to) {
   if (from.order != to.order) return false;
   // Several short vectors at once: a small matrix is not worth a second thread.

@@ -1,4 +1,4 @@
-// Between the types and orders that users have and those that kernels and BLAS compute in.
+// Conversion between the types and orders of the caller and those of kernels and BLAS.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ MatrixView part(MatrixView matrix, std::int64_t row, std::int64_t rows, std::int
 /// floating-point ones.
 void convert_matrix(const ConstMatrixView& from, const MatrixView& to);
 
-/// A matrix of a given type and order: the caller's own memory if it already is one, else a copy.
+/// A matrix of a given type and order: the caller's own memory if it already has them, else a copy.
 class ConvertedMatrix {
  public:
   ConvertedMatrix(const ConstMatrixView& matrix, DataType type, Order order);

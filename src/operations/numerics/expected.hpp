@@ -1,4 +1,4 @@
-// The right answer of a problem, and how far from it a correct variant may lie.
+// The right answer of a problem, and the bound on a correct variant's error.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace tilescope::operations {
 
-/// Results have up to 2^30 elements: the answer is asked for piece by piece, from any thread, and
-/// an operation that can work it out from its inputs stores nothing.
+/// Results have up to 2^30 elements, so the answer is requested piece by piece, from any thread. An
+/// operation that can compute it from its inputs stores nothing.
 class Expected {
  public:
   virtual ~Expected() = default;
@@ -21,7 +21,7 @@ class Expected {
   virtual void get(std::size_t first, std::span<double> values, std::span<double> bounds) const = 0;
 };
 
-/// Values and bounds that were worked out beforehand.
+/// Values and bounds computed beforehand.
 class StoredExpected final : public Expected {
  public:
   StoredExpected() = default;
@@ -34,7 +34,7 @@ class StoredExpected final : public Expected {
   std::vector<double> values_, bounds_;
 };
 
-/// An array whose every element must be met within one bound; 0 for exact results.
+/// An array with one bound for all elements; 0 for exact results.
 class ArrayExpected final : public Expected {
  public:
   explicit ArrayExpected(HostArray values, double bound = 0.0)
@@ -47,7 +47,7 @@ class ArrayExpected final : public Expected {
   double bound_;
 };
 
-/// Values and bounds worked out from the inputs, piece by piece.
+/// Values and bounds computed from the inputs, piece by piece.
 class ComputedExpected final : public Expected {
  public:
   using Compute =

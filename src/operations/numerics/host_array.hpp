@@ -8,7 +8,7 @@
 
 namespace tilescope::operations {
 
-/// Elements that this object owns; not initialised, for they are gigabytes that will be
+/// Elements that this object owns; uninitialised, because they are gigabytes that will be
 /// overwritten.
 class HostArray {
  public:
@@ -31,7 +31,7 @@ class HostArray {
   std::span<const T> as() const {
     return {static_cast<const T*>(data()), count_};
   }
-  /// Element i, of a floating-point type, becomes `value` rounded to it.
+  /// Sets element i, of a floating-point type, to `value` rounded to it.
   void set(std::size_t i, double value);
 
  private:

@@ -27,7 +27,7 @@ int blas_integer(std::int64_t value, const char* what) {
   return static_cast<int>(value);
 }
 
-// BLAS insists on leading dimensions of at least 1, also for empty operands.
+// BLAS requires leading dimensions of at least 1, even for empty operands.
 int leading(const ConstMatrixView& matrix, const char* what) {
   return std::max(1, blas_integer(matrix.leading, what));
 }
@@ -45,8 +45,8 @@ void reference_matmul(const MatmulShape& shape, const float* a, const float* b, 
   const auto n = static_cast<std::size_t>(shape.n), k = static_cast<std::size_t>(shape.k);
   if (n == 0) return;
   parallel_for(static_cast<std::size_t>(shape.m), [&](std::size_t row) {
-    // A row of sums at once: the order of additions in each is that of the textbook's loop, but
-    // B is read along its rows.
+    // A row of sums at once: each sum adds in the order of the textbook's loop, but B is read along
+    // its rows.
     std::vector<double> sums(n, 0.0);
     for (std::size_t i = 0; i < k; ++i) {
       go_on_unless(cancel);
@@ -60,8 +60,8 @@ void reference_matmul(const MatmulShape& shape, const float* a, const float* b, 
 }
 
 MatmulShape blas_cell(const MatmulShape& product) {
-  // Large cells lose little to BLAS's copying of operands (4% of the whole product's speed); small
-  // products need small ones, or there would be too few for the cores.
+  // Large cells lose little to BLAS's copying of operands (4% of the whole product's speed). Small
+  // products need small cells, or there would be too few for the cores.
   constexpr std::int64_t enough = 32, steps = 512;
   std::int64_t side = 384;
   while (side > 96 && product.m * product.n < enough * side * side) side /= 2;

@@ -11,8 +11,8 @@
 
 namespace tilescope::operations {
 
-/// Calls make(generator, i) for every i below `count`, on all cores; each chunk of indices has a
-/// generator of its own.
+/// Calls make(generator, i) for every i below `count`, on all cores; each chunk of indices has its
+/// own generator.
 template <typename Make>
 void generate(std::size_t count, std::uint64_t seed, const Make& make) {
   constexpr std::size_t chunk = 1 << 16;

@@ -25,7 +25,7 @@ struct Tile {
 };
 constexpr Tile value_tile{.threads = 512, .unroll = 4, .blocks_per_sm = 3};
 constexpr Tile place_tile{.threads = 512, .unroll = 8, .blocks_per_sm = 3};
-// Short lists: blocks that are small begin, and end, sooner.
+// For short lists: small blocks begin, and end, sooner.
 constexpr Tile short_tile{.threads = 128, .unroll = 8, .blocks_per_sm = 8};
 constexpr std::int64_t short_count = std::int64_t{1} << 22U;
 
@@ -34,7 +34,7 @@ struct Problem {
   Reduction reduction;
 
   std::int64_t count() const { return static_cast<std::int64_t>(x.count); }
-  // Bytes of what a block leaves; a place is a value and an index.
+  // Bytes of a block's result; a place is a value and an index.
   std::size_t partial_bytes() const {
     constexpr std::size_t widest = 16;
     return widest;
@@ -48,12 +48,12 @@ struct Problem {
   }
 };
 
-// One block even for nothing, whose sum is 0.
+// One block even for an empty list, whose sum is 0.
 std::int64_t blocks_of(std::int64_t count, std::int64_t per_block) {
   return std::max<std::int64_t>(1, groups_of(count, per_block));
 }
 
-// The elements in blocks of `per_block`, then the blocks' values, until one is left.
+// Reduces the elements in blocks of `per_block`, then the blocks' values, until one is left.
 Plan tree(const Problem& p, int per_block) {
   Plan plan{.steps = {}, .defines = p.defines(), .scratch = {}};
   plan.defines.push_back(define("THREADS", tree_threads));
@@ -101,7 +101,7 @@ const Tile& tile_of(const Problem& p) {
   return p.reduction == Reduction::argmax ? place_tile : value_tile;
 }
 
-// As many blocks as the device holds at once, or fewer: what each does in the same number of
+// As many blocks as the device holds at once, or fewer: the work of each in the same number of
 // rounds.
 std::int64_t blocks_for(const Problem& p, const DeviceProperties& device) {
   const Tile& tile = tile_of(p);
@@ -141,15 +141,15 @@ std::function<Plan(const DeviceProperties&)> planned(const Problem& p) {
   return [p](const DeviceProperties& device) { return make(p, device); };
 }
 
-// Of a list of no elements, only the sum exists.
+// An empty list has only a sum.
 void require_something(Reduction reduction) {
   if (reduction == Reduction::sum) return;
-  throw Error(ErrorKind::usage, fmt::format("nothing has no {}", name_of(reduction)));
+  throw Error(ErrorKind::usage, fmt::format("an empty list has no {}", name_of(reduction)));
 }
 
-// Sums must come out exact in any order, so that an element that is left out shows: multiples of
-// 2^-7 in (-1, 1), as many of either sign, whose sums of up to 2^30 stay far below 2^17 (their
-// spread is 2^14) and so within the 24 bits of a float. Beyond that, multiples of 2^-5.
+// Data whose sums are exact in any order, so that a missing element shows: multiples of 2^-7 in
+// (-1, 1), as many of either sign, whose sums of up to 2^30 stay far below 2^17 (their spread is
+// 2^14) and so within the 24 bits of a float. Beyond that, multiples of 2^-5.
 HostArray summable(DataType type, std::size_t count, std::uint64_t seed) {
   const double grid = count <= (std::size_t{1} << 30U) ? 0x1p-7 : 0x1p-5;
   const auto steps = static_cast<std::uint64_t>(2.0 / grid) - 1;
@@ -260,7 +260,8 @@ Reduction parse_reduction(std::string_view name) {
     if (name_of(reduction) == name) return reduction;
   }
   throw Error(ErrorKind::usage,
-              fmt::format("no reduction is called \"{}\": sum, min, max, argmax", printable(name)));
+              fmt::format("there is no reduction \"{}\"; there are sum, min, max and argmax",
+                          printable(name)));
 }
 
 Reduced reduce(Device& device, const ConstArrayView& x, Reduction reduction,

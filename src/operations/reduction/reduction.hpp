@@ -1,4 +1,4 @@
-// Lists to one value: sum, minimum, maximum, place of the maximum.
+// Reductions of a list to one value: sum, minimum, maximum, place of the maximum.
 #pragma once
 
 #include <memory>

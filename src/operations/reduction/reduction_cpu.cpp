@@ -8,10 +8,10 @@
 namespace tilescope::operations {
 namespace {
 
-// What a core takes at a time; the results of the chunks are combined in their order.
+// Elements for a core at a time; the results of the chunks are combined in their order.
 constexpr std::size_t chunk = 1 << 16;
-// Values of its own for each of so many neighbouring elements: no operation waits for the one
-// before, and the compiler makes vectors of them.
+// Separate values for this many neighbouring elements: no operation waits for the one before, and
+// the compiler vectorises them.
 constexpr std::size_t lanes = 16;
 
 template <typename T>
@@ -19,7 +19,7 @@ bool is_nan(T x) {
   return x != x;  // never, for integers
 }
 
-// The largest of a piece of the list (the least, with `sign` -1), apart from NaN.
+// The largest element of a part of the list (the least, with `sign` -1), ignoring NaN.
 template <typename T>
 struct Extreme {
   T value{};
@@ -60,7 +60,7 @@ Extreme<T> extreme_of(const T* x, std::size_t first, std::size_t end) {
   return all;
 }
 
-// The index of the first element that no other is beyond, or of the first NaN.
+// The index of the first extreme element, or of the first NaN.
 template <typename T, int sign>
 std::size_t find_extreme(const T* x, std::size_t count) {
   std::vector<Extreme<T>> found((count + chunk - 1) / chunk);

@@ -41,7 +41,7 @@ Task reverse_task(const ConstArrayView& x) {
                  .source = "reverse/01_plain.cu",
                  .plan = [=](const DeviceProperties&) { return one_thread_each(step, count); }},
                 {.name = "shared",
-                 .idea = "turned around in shared memory",
+                 .idea = "reversed in shared memory",
                  .source = "reverse/02_shared.cu",
                  .plan =
                      [=](const DeviceProperties&) {
@@ -55,13 +55,13 @@ Task reverse_task(const ConstArrayView& x) {
                  .in_place = true,
                  .plan =
                      [=](const DeviceProperties&) {
-                       // A list of one element still has one thread, which finds nothing to do.
+                       // A list of one element still has one thread, which has nothing to do.
                        Plan plan = one_thread_each(step, groups_of(count, 2));
                        plan.steps[0].arguments = {Memory::output(), count};
                        return plan;
                      }},
                 {.name = "vector",
-                 .idea = "128 bits, turned around in registers",
+                 .idea = "128 bits, reversed in registers",
                  .source = "reverse/04_vector.cu",
                  .plan = [=](const DeviceProperties&) {
                    Plan plan = map_tiles(step, count, element_bytes);

@@ -1,4 +1,4 @@
-// Lists backwards.
+// Reverses lists.
 #pragma once
 
 #include <memory>

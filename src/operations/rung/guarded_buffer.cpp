@@ -33,7 +33,7 @@ void GuardedBuffer::require_intact() const {
     std::array<std::uint8_t, guard_bytes> bytes{};
     device_->copy_to_host(bytes.data(), from, bytes.size());
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-      // The nearest to the output is reported.
+      // Reports the damaged byte nearest to the output.
       const std::size_t at = before ? bytes.size() - 1 - i : i;
       if (bytes[at] == guard_value) continue;
       throw Error(ErrorKind::wrong_result,

@@ -1,4 +1,4 @@
-// Device memory between guards: writes beyond an output, which a GPU lets pass, show.
+// Device memory between guards, which reveal writes beyond an output that a GPU does not detect.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class GuardedBuffer {
   GuardedBuffer(Device& device, std::size_t bytes, std::string_view name);
 
   DeviceAddress address() const;
-  /// Throws Error(wrong_result), which names the byte, unless the guards are as they were made.
+  /// Throws Error(wrong_result), naming the byte, unless the guards are intact.
   void require_intact() const;
 
  private:

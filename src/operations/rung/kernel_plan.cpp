@@ -23,7 +23,7 @@ Launch flat_launch(std::int64_t blocks, int threads, std::size_t shared_bytes) {
 }
 
 void set_block_rows(Launch& launch, std::int64_t rows) {
-  constexpr std::int64_t most = 65'535;  // of y, on every GPU
+  constexpr std::int64_t most = 65'535;  // blocks in y, on every GPU
   const std::int64_t layers = std::max<std::int64_t>(1, groups_of(rows, most));
   launch.grid.y = static_cast<std::uint32_t>(groups_of(rows, layers));
   launch.grid.z = static_cast<std::uint32_t>(layers);

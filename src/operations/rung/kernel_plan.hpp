@@ -1,4 +1,4 @@
-// What a rung launches, as plain data: which kernels, with which constants, over which memory.
+// The launches of a rung, as plain data: which kernels, with which constants, over which memory.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct Step {
 struct Plan {
   std::vector<Step> steps;
   Defines defines;
-  /// Bytes of each scratch buffer. They are zero before the first run and as the last run left them
-  /// before every other.
+  /// Bytes of each scratch buffer. They are zero before the first run; before every other they hold
+  /// what the last run left.
   std::vector<std::size_t> scratch;
 };
 
@@ -49,7 +49,7 @@ std::pair<std::string, std::string> define(std::string_view name, std::int64_t v
 /// A step that zeroes `bytes` bytes.
 Step zero(Memory memory, std::size_t bytes);
 
-/// `count` things in groups of `size`: how many groups.
+/// The number of groups of `size` for `count` elements.
 constexpr std::int64_t groups_of(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
@@ -58,7 +58,7 @@ constexpr std::int64_t groups_of(std::int64_t count, std::int64_t size) {
 /// beyond it, so that the launch is refused with the limit's name, not wrapped around.
 Launch flat_launch(std::int64_t blocks, int threads, std::size_t shared_bytes = 0);
 
-/// Gives the grid `rows` rows of blocks, for kernels that ask common/rows.cuh for theirs.
+/// Gives the grid `rows` rows of blocks, for kernels that find their row through common/rows.cuh.
 void set_block_rows(Launch& launch, std::int64_t rows);
 
 /// ELEMENT for a kernel that only moves elements of `bytes` bytes.

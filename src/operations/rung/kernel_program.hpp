@@ -1,4 +1,4 @@
-// A plan made ready on a device: kernels loaded, scratch memory there.
+// A plan ready to run on a device: kernels loaded, scratch memory allocated.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace tilescope::operations {
 
-/// What a device compiles for one step of a plan.
+/// The compilation for one step of a plan.
 KernelRequest step_request(std::string_view source, const Plan& plan, const Step& step);
 
 class KernelProgram {
@@ -18,7 +18,7 @@ class KernelProgram {
   /// `source` is the file below kernels/ with all kernels of the plan.
   KernelProgram(Device& device, std::string_view source, Plan plan);
 
-  /// Queues the steps. Runs that may overlap need a program each where the plan has scratch memory.
+  /// Queues the steps. Runs that may overlap need a program each if the plan has scratch memory.
   void run(std::span<const DeviceAddress> inputs, DeviceAddress output,
            const Stream& stream = {}) const;
 
@@ -28,7 +28,7 @@ class KernelProgram {
 
   Device& device_;
   Plan plan_;
-  std::vector<Kernel> kernels_;  // one a step; steps that share one share its state
+  std::vector<Kernel> kernels_;  // one a step; equal steps share one
   std::vector<Buffer> scratch_;
 };
 

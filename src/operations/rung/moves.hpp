@@ -1,4 +1,5 @@
-// What operations share that move elements and do not look at them: reverse and transpose.
+// The common part of operations that move elements without reading their values: reverse and
+// transpose.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace tilescope::operations {
 
-/// Calls body(T{}) with the unsigned integer that has `bytes` bytes.
+/// Calls body(T{}), T being the unsigned integer type of `bytes` bytes.
 template <typename Body>
 void with_bits(std::size_t bytes, const Body& body) {
   switch (bytes) {
@@ -27,7 +28,7 @@ void with_bits(std::size_t bytes, const Body& body) {
   }
 }
 
-/// The answer that element i of the result is element from(i) of the input, to the last bit.
+/// The answer whose element i is exactly element from(i) of the input.
 template <typename From>
 std::unique_ptr<Expected> expect_moved(const ConstArrayView& input, const From& from) {
   return std::make_unique<ComputedExpected>(
@@ -39,7 +40,7 @@ std::unique_ptr<Expected> expect_moved(const ConstArrayView& input, const From& 
       });
 }
 
-/// Every element read once and written once.
+/// The work of reading and writing every element once.
 inline Work moving(const ConstArrayView& input) {
   return {.bytes = 2.0 * static_cast<double>(input.bytes()), .memory_bound = true};
 }

@@ -8,8 +8,8 @@ namespace tilescope::operations {
 
 Error no_kernel_of_ours(std::string_view operation, const VariantInfo& variant) {
   return {ErrorKind::usage,
-          fmt::format("{}/{} is no kernel of ours: there is nothing to compile or count", operation,
-                      variant.name)};
+          fmt::format("{}/{} is not a Tilescope kernel, so it cannot be compiled or counted",
+                      operation, variant.name)};
 }
 
 std::size_t input_sets(const Device& device, std::size_t bytes) {

@@ -1,6 +1,5 @@
-// What the ladder needs of an operation: a table of variants, a reference, and the means to run one
-// variant on one device. `measure/` verifies and times through this interface and knows no
-// operation.
+// The interface of an operation for the ladder: a table of variants, a reference, and the means to
+// run one variant on one device. `measure/` verifies and times through it and knows no operation.
 #pragma once
 
 #include <memory>
@@ -17,27 +16,27 @@
 
 namespace tilescope::operations {
 
-/// One row of an operation's table of variants, as it is shown.
+/// One row of an operation's table of variants, for display.
 struct VariantInfo {
   std::string name;         ///< such as "tiled_16"
   std::string_view idea;    ///< one line
-  std::string_view source;  ///< file below kernels/; empty for what is not a kernel of ours
-  bool is_peer = false;     ///< the vendor's library: what the others are compared with
+  std::string_view source;  ///< file below kernels/; empty if the variant is no Tilescope kernel
+  bool is_peer = false;     ///< the vendor's library: the baseline of the others
   bool needs_gpu = false;   ///< cannot run emulated (a vendor's library)
   bool on_host = false;     ///< runs on the CPU whatever the device
-  bool is_copy = false;     ///< no variant: the device's copy of as many bytes, the yardstick
+  bool is_copy = false;     ///< no variant: the device's copy of as many bytes, a baseline
 };
 
-/// What one run of a problem amounts to, whichever variant runs it.
+/// The work of one run of a problem, whichever variant runs it.
 struct Work {
   double flops = 0.0;  ///< useful floating-point operations
   double bytes = 0.0;  ///< compulsory traffic: each input read once, each output written once
-  bool memory_bound = false;  ///< the rate to look at is that of the bytes
+  bool memory_bound = false;  ///< judged by the rate of its bytes
   /// The ceiling of `flops`, by its name in gpu::Gpu::rates: the units that may compute it.
   std::string_view rate = "fp32";
 };
 
-/// One variant made ready on one device: kernel loaded, inputs there.
+/// One variant ready to run on one device: kernel loaded, inputs uploaded.
 class Prepared {
  public:
   virtual ~Prepared() = default;
@@ -49,11 +48,11 @@ class Prepared {
   virtual void poison(int input_set) = 0;
   /// The output of run(`input_set`), in the order of Expected.
   virtual HostArray output(int input_set) = 0;
-  /// What the reader should know of this run, such as "padded to 1024 x 1024 x 1024"; may be empty.
+  /// A remark on this run, such as "padded to 1024 x 1024 x 1024"; may be empty.
   virtual std::string note() const { return {}; }
 };
 
-/// A problem of an operation: shape and data are fixed, variants are to be compared.
+/// A problem of an operation: shape and data are fixed; variants are compared on it.
 class Operation {
  public:
   virtual ~Operation() = default;
@@ -67,19 +66,19 @@ class Operation {
   /// Why the variant cannot run this problem on this device; nothing if it can.
   virtual std::optional<std::string> refusal(const VariantInfo& variant,
                                              const Device& device) const = 0;
-  /// What the variant launches on such a device, without running it. Throws Error(usage) for a
-  /// variant that is no kernel of ours.
+  /// The launches of the variant on such a device, without running it. Throws Error(usage) for a
+  /// variant that launches no Tilescope kernel.
   virtual Plan plan(const VariantInfo& variant, const DeviceProperties& device) const = 0;
   virtual std::unique_ptr<Prepared> prepare(const VariantInfo& variant, Device& device) const = 0;
-  /// The answer that `variant` must give; variants of other precision have other bounds.
+  /// The answer for `variant`; variants of other precision have other bounds.
   virtual const Expected& expected(const VariantInfo& variant) const = 0;
 };
 
-/// The error for a variant that launches no kernel of ours: the CPU's, a vendor's, a plain copy.
+/// The error for a variant that launches no Tilescope kernel: the CPU's, a vendor's, a plain copy.
 Error no_kernel_of_ours(std::string_view operation, const VariantInfo& variant);
 
-/// How many copies of a problem's data, at `bytes` each, exceed twice the L2 cache, so that runs in
-/// turn find nothing of theirs there; one where no GPU's cache is timed.
+/// How many copies of a problem's data, at `bytes` each, exceed twice the L2 cache, so that
+/// successive runs find none of their data there; one if no GPU's cache is timed.
 std::size_t input_sets(const Device& device, std::size_t bytes);
 
 }  // namespace tilescope::operations

@@ -17,7 +17,7 @@ namespace tilescope::operations {
 /// The largest problem: 2^33 elements.
 constexpr std::int64_t most_elements = std::int64_t{1} << 33U;
 
-/// `given`, or `by_default`; Error(usage) outside [least, most].
+/// `given`, or `by_default`; throws Error(usage) outside [least, most].
 inline std::int64_t option_in_range(const char* name, const std::optional<std::int64_t>& given,
                                     std::int64_t by_default, std::int64_t least,
                                     std::int64_t most) {
@@ -34,7 +34,7 @@ inline std::int64_t list_size(const ProblemOptions& options, std::int64_t by_def
   return option_in_range("--size", options.size, by_default, 0, most_elements);
 }
 
-/// Error(usage) for a matrix that is too large.
+/// Throws Error(usage) for a matrix that is too large.
 inline void require_elements(std::int64_t rows, std::int64_t columns) {
   if (columns == 0 || rows <= most_elements / columns) return;
   throw Error(ErrorKind::usage,

@@ -85,7 +85,7 @@ RunReport run_task(Device& device, const Task& task, const std::string& variant,
   }
   if (rung.form == RungForm::peer) {
     throw Error(ErrorKind::usage,
-                fmt::format("{}, variant {}: a yardstick of the ladder, not of ours; name a kernel",
+                fmt::format("{}, variant {}: only a baseline of the ladder; name a kernel",
                             task.operation, name));
   }
   if (rung.form == RungForm::cpu) return run_on_cpu(task, output);

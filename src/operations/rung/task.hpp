@@ -1,5 +1,5 @@
-// What the companion operations have in common: arrays in, one array out, and a table of everything
-// that can do it. The library calls run one rung of a task; the ladder runs them all.
+// The common form of the companion operations: arrays in, one array out, and a table of rungs that
+// can do it. The library calls run one rung of a task; the ladder runs them all.
 #pragma once
 
 #include <functional>
@@ -22,14 +22,14 @@ enum class RungForm { cpu, kernel, peer };
 
 /// One row of an operation's table, for one problem.
 struct Rung {
-  std::string_view name;  ///< as VariantInfo has it, for this and the next two
+  std::string_view name;  ///< as in VariantInfo, like the next two
   std::string_view idea;
   std::string_view source = {};
   RungForm form = RungForm::kernel;
   int least_compute = 0;               ///< 10 * major + minor of the oldest GPU it runs on
-  bool in_place = false;               ///< finds its input where its output goes
+  bool in_place = false;               ///< finds its input in its output's memory
   std::optional<std::string> refusal;  ///< why it cannot do this problem
-  std::function<Plan(const DeviceProperties&)> plan;  ///< of a kernel
+  std::function<Plan(const DeviceProperties&)> plan;  ///< for a kernel
   std::string_view peer = {};                         ///< the peer library's function
 };
 
@@ -40,24 +40,24 @@ struct Task {
   DataType output_type = DataType::float32;
   std::size_t output_count = 0;
   std::vector<Rung> rungs;
-  std::string_view best;  ///< the rung for a GPU when none is named
+  std::string_view best;  ///< the rung for a GPU by default
   /// The operation on all cores of the CPU; `output` has room for the result.
   std::function<void(void* output)> compute;
-  device::PeerCall peer_call;  ///< what a peer is told beside the arrays
+  device::PeerCall peer_call;  ///< arguments for a baseline library beside the arrays
 
   std::size_t output_bytes() const { return output_count * size_of(output_type); }
 };
 
-/// The row that a task's operation has for the CPU.
+/// The row of the CPU in every task's table.
 Rung cpu_rung();
 
-/// What a peer is told of an input: how many elements of which type.
+/// An input's description for a baseline library: how many elements of which type.
 device::PeerCall peer_call(const ConstArrayView& input);
 
 /// The elements of a matrix as a list. Throws Error(usage) unless it is dense.
 ConstArrayView dense_elements(const ConstMatrixView& matrix, const char* name);
 
-/// Throws Error(usage) that suggests the nearest name.
+/// Throws Error(usage), suggesting the nearest name, for an unknown rung.
 const Rung& find_rung(const Task& task, std::string_view name);
 
 /// Why the rung cannot do its problem on the device; nothing if it can.

@@ -45,7 +45,7 @@ class DeviceRun : public Prepared {
         device.copy_to_device(set.inputs.back(), input.data, input.bytes());
       }
       set.output = GuardedBuffer(device, output_bytes(), "output");
-      // Also a run that is only timed must find its input there.
+      // A run that is only timed must find its input there too.
       if (in_place) device.copy_on_device(set.output.address(), set.inputs[0], output_bytes());
       sets_.push_back(std::move(set));
     }

@@ -11,8 +11,8 @@ namespace tilescope::operations {
 
 class TaskOperation final : public Operation {
  public:
-  /// Everything of one problem. `task` refers to `inputs`; `make_expected` is called when the
-  /// answer is first asked for.
+  /// The parts of one problem. `task` refers to `inputs`; `make_expected` is called when the answer
+  /// is first needed.
   struct Parts {
     std::vector<HostArray> inputs;
     Task task;
@@ -38,7 +38,7 @@ class TaskOperation final : public Operation {
   mutable std::unique_ptr<Expected> expected_, copied_;
 };
 
-/// The inputs as a task wants them.
+/// The inputs in the form that a task takes.
 std::vector<ConstArrayView> views(const std::vector<HostArray>& arrays);
 
 }  // namespace tilescope::operations

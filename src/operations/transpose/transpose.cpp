@@ -31,9 +31,9 @@ Rung tiled_rung(std::string_view name, std::string_view idea, std::string_view s
           }};
 }
 
-// On the CPU: blocks that fit in the first-level cache, one at a time, turned in a buffer of their
-// own: the rows of a matrix whose extents are powers of two would all fall into the same few lines
-// of the cache.
+// On the CPU: transposes one block at a time, small enough for the first-level cache, in a buffer
+// of its own. The rows of a matrix whose extents are powers of two would all fall into the same few
+// lines of the cache.
 template <typename T>
 void transpose_on_cpu(const T* in, T* out, std::size_t rows, std::size_t columns) {
   constexpr std::size_t side = sizeof(T) <= 2 ? 64 : 32;
@@ -82,7 +82,7 @@ Task transpose_task(const ConstArrayView& in, std::int64_t rows, std::int64_t co
                 tiled_rung("swizzled", "the tile's columns XOR its rows",
                            "transpose/04_swizzled.cu", step, rows, columns),
                 {.name = "vector",
-                 .idea = "packs, small blocks turned in registers",
+                 .idea = "packs, small blocks transposed in registers",
                  .source = "transpose/05_vector.cu",
                  .plan = [=](const DeviceProperties&) {
                    const std::int64_t pack = element_bytes == 8 ? 2 : 4;  // N of the kernel

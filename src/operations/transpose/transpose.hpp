@@ -1,4 +1,4 @@
-// Matrices with rows and columns exchanged.
+// Transposes matrices.
 #pragma once
 
 #include <memory>

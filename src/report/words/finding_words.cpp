@@ -1,4 +1,4 @@
-// The table of the kinds of findings, and the names of what a finding consists of.
+// The table of the kinds of findings, and the names of a finding's parts.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -45,8 +45,8 @@ Wording out_of_bounds_words(const Finding& finding) {
   const MemoryPlace place = memory_of(finding);
   const BoundsMiss* miss = std::get_if<BoundsMiss>(&finding.facts);
   if (miss == nullptr) {
-    return {fmt::format("{} of {} memory at {:#x}, where nothing is", action(finding.first),
-                        to_string(place.space), place.address),
+    return {fmt::format("{} of {} memory at {:#x}, where no buffer or variable lies",
+                        action(finding.first), to_string(place.space), place.address),
             "check the pointer and the arithmetic of the index (unsigned values below 0 wrap "
             "around)"};
   }

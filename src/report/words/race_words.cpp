@@ -1,4 +1,4 @@
-// Races: what is not ordered, and what would order it.
+// Races: the unordered accesses, and what would order them.
 #include <fmt/format.h>
 
 #include "report/words/wording.hpp"
@@ -6,7 +6,7 @@
 namespace tilescope::report {
 namespace {
 
-/// What the words depend on.
+/// The facts that the words depend on.
 struct Pair {
   RaceFacts facts;
   bool one_line, any_atomic, both_write;
@@ -47,7 +47,7 @@ std::string cure_between_blocks(const Pair& pair) {
   if (facts.update) {
     return facts.announces && !facts.fences
                ? "use an atomic (atomicAdd and its kin); or, if a lock guards the update, put "
-                 "__threadfence() before the lock is given back"
+                 "__threadfence() before the lock is released"
                : "use an atomic (atomicAdd and its kin), or give each block its own element and "
                  "add those up afterwards";
   }
@@ -58,11 +58,11 @@ std::string cure_between_blocks(const Pair& pair) {
     return "give each block its own elements (is blockIdx in the index?), or use an atomic";
   }
   if (facts.fences) {
-    return "read it only after an atomic (or a volatile flag) has told that it is there, and "
-           "publish it in this order: write, __threadfence(), atomic";
+    return "read it only after an atomic (or a volatile flag) has announced it, and publish it in "
+           "this order: write, __threadfence(), atomic";
   }
   if (facts.announces) {
-    return "if an atomic or a flag tells the other block that the data is there, put "
+    return "if an atomic or a flag announces the data to the other block, put "
            "__threadfence() between the write and that atomic; else move the read to a launch of "
            "its own";
   }

@@ -36,8 +36,8 @@ Wording barrier_unreached_words(const Finding& finding) {
   const auto wait = facts_of<WaitFacts>(finding);
   if (wait.went_on) {
     return {counted(wait.exited, "thread") +
-                " of the block left the kernel without coming to this barrier. GPUs since Volta go "
-                "on without them; CUDA asks for all threads of the block",
+                " of the block left the kernel without reaching this barrier. GPUs since Volta "
+                "continue without them; CUDA requires all threads of the block",
             "let all threads of the block pass the barrier: put the condition around the work, not "
             "around the barrier or a return before it"};
   }
@@ -48,7 +48,7 @@ Wording barrier_unreached_words(const Finding& finding) {
                                                      counted(wait.exited, "thread"))),
           !wait.at_barrier ? "let every lane that the mask names reach the instruction"
           : wait.barrier != 0
-              ? fmt::format("let as many threads come to barrier {} as its count says, arrivals "
+              ? fmt::format("let as many threads reach barrier {} as its count says, arrivals "
                             "and waits in turn",
                             wait.barrier)
               : "move the barrier out of the condition, so that all threads of the block reach it"};
@@ -59,15 +59,15 @@ Wording warp_mask_words(const Finding& finding) {
   const std::string lanes = lanes_text(mask.lanes);
   switch (mask.fault) {
     case MaskFault::absent:
-      return {fmt::format("the member mask {:#010x} names {}, which do not come here", mask.members,
-                          lanes),
+      return {fmt::format("the member mask {:#010x} names {}, which do not arrive here",
+                          mask.members, lanes),
               "name only the lanes that reach the instruction (__ballot_sync before the branch "
               "gives their mask), or let all of them reach it"};
     case MaskFault::exited:
-      return {fmt::format("the member mask {:#010x} names {}, which have left the kernel: what is "
-                          "read from them is undefined",
+      return {fmt::format("the member mask {:#010x} names {}, which have left the kernel: values "
+                          "read from them are undefined",
                           mask.members, lanes),
-              "name only the lanes that are still there (__ballot_sync before the others leave "
+              "name only the lanes that have not left (__ballot_sync before the others leave "
               "gives their mask), or let all of them stay"};
     case MaskFault::not_a_member:
       return {fmt::format("{} run this, but the member mask {:#010x} does not name them", lanes,

@@ -16,7 +16,7 @@ struct Wording {
   std::string message, cure;
 };
 
-/// The facts that findings of this kind carry; all default where a finding has none.
+/// The facts of findings of this kind; all default if a finding has none.
 template <class Facts>
 Facts facts_of(const Finding& finding) {
   const Facts* facts = std::get_if<Facts>(&finding.facts);

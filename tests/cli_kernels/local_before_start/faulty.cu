@@ -1,4 +1,4 @@
-// Insertion goes on to the left of the first place.
+// Insertion continues to the left of the first place.
 __global__ void shift(const int* x, const int* start, int* y) {
   int queue[8];
   for (int i = 0; i < 8; ++i) queue[i] = x[i];

@@ -1,4 +1,4 @@
-// Every block adds its part to one sum, and nobody comes between reading and writing it.
+// Every block adds its part to one sum, and no other block comes between its read and its write.
 __global__ void total(const float* x, float* sum) {
   if (threadIdx.x == 0) {
     float part = 0.0f;

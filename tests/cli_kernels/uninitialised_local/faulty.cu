@@ -1,4 +1,4 @@
-// Of the thread's own counters only those that are hit become defined.
+// Only those of the thread's own counters that are hit become defined.
 __global__ void count(const int* x, int* y) {
   int counters[4];
   for (int i = 0; i < 8; ++i) counters[x[8 * threadIdx.x + i] % 4] = i;

@@ -7,7 +7,7 @@
 namespace tilescope::operations {
 namespace {
 
-// The variant with the plan that it takes if none is named.
+// The variant with the plan that it takes by default.
 GemmChoice first_plan(const GemmVariant& variant, const GemmProblem& problem,
                       const DeviceProperties& device) {
   GemmChoice choice{.variant = &variant};

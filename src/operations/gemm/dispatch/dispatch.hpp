@@ -1,5 +1,5 @@
-// Which variant of the table computes a problem on a device, and by which of its plans: what was
-// tuned for that very problem, else what the models say.
+// The variant of the table, and its plan, that compute a problem on a device: the tuned one for
+// exactly that problem, else the models' choice.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace tilescope::operations {
 struct GemmChoice {
   const GemmVariant* variant = nullptr;
   std::string plan;       ///< empty: the variant's own choice
-  double cycles = 0.0;    ///< what the variant's model expects; 0: it has none
+  double cycles = 0.0;    ///< expected by the variant's model; 0: it has none
   bool is_tuned = false;  ///< measured on this device, not predicted
 
   std::unique_ptr<GemmRun> prepare(Device& device, const GemmProblem& problem) const;
@@ -22,23 +22,23 @@ struct GemmChoice {
   std::string explained(const std::string& note) const;
 };
 
-/// What was tuned for the problem, if the device still has such a plan and TILESCOPE_AUTOTUNE does
-/// not forbid it.
+/// The tuned choice for the problem, if the device still has such a plan and TILESCOPE_AUTOTUNE
+/// does not forbid it.
 std::optional<GemmChoice> tuned_choice(const GemmProblem& problem, const Device& device);
 
-/// What the models say.
+/// The models' choice.
 GemmChoice model_choice(const GemmProblem& problem, const DeviceProperties& device);
 
-/// The one that the library takes.
+/// The choice that the library takes.
 GemmChoice dispatch(const GemmProblem& problem, const Device& device);
 
-/// What is worth measuring, `most` at most but for one of each variant: the model's choice first,
-/// then the other variants that take the problem, then more plans, the best by their models first.
-/// Of plans that a model cannot tell apart there is one.
+/// The choices worth measuring, `most` at most but at least one of each variant: the model's choice
+/// first, then the other variants that take the problem, then more plans, the best by their models
+/// first. Plans that a model cannot distinguish are represented by one.
 std::vector<GemmChoice> tuning_candidates(const GemmProblem& problem,
                                           const DeviceProperties& device, std::size_t most);
 
-/// The plans that the model of the choice's variant cannot tell from it.
+/// The plans that the model of the choice's variant cannot distinguish from it.
 std::vector<GemmChoice> siblings(const GemmChoice& choice, const GemmProblem& problem,
                                  const DeviceProperties& device);
 

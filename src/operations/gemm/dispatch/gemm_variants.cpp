@@ -21,7 +21,7 @@
 namespace tilescope::operations {
 namespace {
 
-// The problem in fp32, by the variant that the table prefers for it.
+// The problem in fp32, by the table's best variant for it.
 std::unique_ptr<GemmRun> prepare_best_fp32(Device& device, const GemmProblem& problem) {
   GemmProblem in_fp32 = problem;
   in_fp32.precision = Precision::fp32;
@@ -45,7 +45,7 @@ class AsFp32Run final : public GemmRun {
 std::optional<std::string> as_fp32_refusal(const GemmProblem& problem,
                                            const DeviceProperties& device) {
   if (const auto why = split_tiles_refusal(problem, device)) return why;
-  // Where the parts overtook FFMAs on an H200.
+  // The extent from which the parts were faster than FFMAs on an H200.
   constexpr std::int64_t least_extent = 512;
   constexpr double least_flops = 6e9;
   const MatmulShape& s = problem.shape;

@@ -1,4 +1,4 @@
-// The kernels that compute a GemmProblem, as a table: in the order in which the ladder climbs.
+// The kernels that compute a GemmProblem, as a table in the order of the ladder.
 #pragma once
 
 #include <string_view>
@@ -8,18 +8,17 @@
 
 namespace tilescope::operations {
 
-/// All of them. The last that does not refuse a problem, and pays, is the one that the dispatcher
-/// prefers.
+/// All variants. The dispatcher prefers the last one that does not refuse a problem and pays there.
 const std::vector<GemmVariant>& gemm_variants();
 
 /// The variant called `name`; null if there is none.
 const GemmVariant* find_gemm_variant(std::string_view name);
 
-/// The same. Throws Error(usage) that suggests the nearest name.
+/// The same. Throws Error(usage), suggesting the nearest name, for an unknown one.
 const GemmVariant& gemm_variant(std::string_view name);
 
-/// The variant that the library takes for a problem on a device when none is named. `general` takes
-/// every problem, so there always is one.
+/// The variant that the library takes for a problem on a device by default. `general` takes every
+/// problem, so there always is one.
 const GemmVariant& best_gemm_variant(const GemmProblem& problem, const DeviceProperties& device);
 
 }  // namespace tilescope::operations

@@ -11,7 +11,7 @@ struct NotedKernel final : Kernel::State {
   KernelRequest request;
 };
 
-// A GPU of which there are only the properties. Memory has addresses, but nothing lies there.
+// A GPU with properties only. It hands out addresses, but there is no memory behind them.
 class NotingDevice final : public Device {
  public:
   explicit NotingDevice(const DeviceProperties& properties) : properties_(properties) {}

@@ -1,5 +1,5 @@
-// What a variant would launch on some GPU, found by letting it run on a device that only takes
-// notes: no GPU is needed, nothing is compiled.
+// The launches of a variant on some GPU, found by running it on a device that only records them: no
+// GPU is needed, and nothing is compiled.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace tilescope::operations {
 
-/// The launches of one run of `variant`, in order, with the constants of their compilation; their
-/// arguments are left out. Throws what the variant throws for a problem that it cannot compute.
+/// The launches of one run of `variant`, in order, with the constants of their compilation but
+/// without arguments. Throws the variant's error for a problem that it cannot compute.
 Plan recorded_plan(const GemmVariant& variant, const GemmProblem& problem,
                    const DeviceProperties& device);
 
-/// The kernels that `prepare` loads. Throws what it throws.
+/// The kernels that `prepare` loads. Throws its errors.
 std::vector<KernelRequest> recorded_kernels(
     const std::function<std::unique_ptr<GemmRun>(Device& device)>& prepare,
     const DeviceProperties& device);

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Of the file's layout and of what the texts of plans mean.
+// The version of the file's layout and of the meaning of plans' texts.
 constexpr int layout_version = 1;
 
 std::string operand_text(std::string_view name, const GemmOperand& operand, std::int64_t batch) {
@@ -66,8 +66,8 @@ std::optional<TunedProduct> product_of(const json& entry) {
   return product;
 }
 
-// Held while a file is read and written anew. It has a file of its own, which stays: who waits for
-// a lock on a file that is renamed away would hold one on nothing.
+// Held while a file is read and rewritten. The lock has a file of its own, which stays: a lock on
+// the data file would be on nothing once that is renamed away.
 class FileLock {
  public:
   explicit FileLock(const fs::path& file) {
@@ -79,13 +79,13 @@ class FileLock {
     }
     if (result == 0) return;
     throw Error(ErrorKind::bad_input,
-                fmt::format("cannot keep what was tuned: no lock on {} ({}); set TILESCOPE_CACHE "
+                fmt::format("cannot keep tuned plans: no lock on {} ({}); set TILESCOPE_CACHE "
                             "to a folder that can be written",
                             quoted(path), system_error_text(errno)));
   }
 
  private:
-  FileDescriptor file_;  // closing it gives the lock back
+  FileDescriptor file_;  // closing it releases the lock
 };
 
 }  // namespace
@@ -127,8 +127,7 @@ TunedProducts::Contents TunedProducts::read() const {
   if (!fs::exists(file_, failed)) return contents;
   const auto damaged = [&](const std::string& why) {
     contents.products.clear();
-    contents.trouble =
-        fmt::format("what was tuned is not used: {}; tilescope tune writes it anew", why);
+    contents.trouble = fmt::format("tuned plans are not used: {}; tilescope tune rewrites it", why);
     return contents;
   };
   std::string text;
@@ -179,7 +178,7 @@ void TunedProducts::change(const Change& change) {
   const std::lock_guard guard(mutex_);
   if (file_.empty()) {
     throw Error(ErrorKind::bad_input,
-                "cannot keep what was tuned: there is no cache; set TILESCOPE_CACHE to a folder");
+                "cannot keep tuned plans: there is no cache; set TILESCOPE_CACHE to a folder");
   }
   std::error_code failed;
   fs::create_directories(file_.parent_path(), failed);
@@ -208,7 +207,7 @@ std::size_t TunedProducts::forget(const std::function<bool(const std::string& ke
   std::size_t count = 0;
   change([&](Contents& contents) {
     count = std::erase_if(contents.products, [&](const auto& entry) { return which(entry.first); });
-    return !contents.is_stale;  // what another version has tuned is not ours to delete
+    return !contents.is_stale;  // results of another version are kept
   });
   return count;
 }

@@ -1,4 +1,4 @@
-// What was measured to be the soonest way to a product, kept on disk: one file for each device.
+// The fastest measured way to compute each product, kept on disk: one file for each device.
 #pragma once
 
 #include <filesystem>
@@ -15,43 +15,45 @@
 
 namespace tilescope::operations {
 
-/// Of one product on one device.
+/// The result for one product on one device.
 struct TunedProduct {
-  std::string variant, plan;  ///< as GemmChoice has them
+  std::string variant, plan;  ///< as in GemmChoice
   std::string note;           ///< the plan in words
-  double ms = 0.0;            ///< what it took
-  std::string model;          ///< what the model would have taken, in words
-  double model_ms = 0.0;      ///< what that took
+  double ms = 0.0;            ///< its time
+  std::string model;          ///< the model's choice, in words
+  double model_ms = 0.0;      ///< its time
   friend bool operator==(const TunedProduct&, const TunedProduct&) = default;
 };
 
-/// All that decides which kernels compute a problem and how long they take, such as "4096x4096x4096
-/// bf16, A bfloat16 by rows of 4096, ...". Factors are not in it, but whether C is read.
+/// Everything that decides which kernels compute a problem and how long they take, such as
+/// "4096x4096x4096 bf16, A bfloat16 by rows of 4096, ...". It leaves out alpha and beta, but says
+/// whether C is read.
 std::string key_of(const GemmProblem& problem);
 
-/// One device's products. Several processes may use a file at once: whoever writes takes a lock,
-/// reads what is there, adds to it, and gives a new file the name. A file that is damaged is
-/// treated as empty, and so is one of other kernels than this program's, whose times mean nothing.
+/// One device's products. Several processes may use a file at once: a writer takes a lock, reads
+/// the file, adds to it, and renames a new file to its name. A damaged file is treated as empty. So
+/// is one of other kernels than this program's, whose times mean nothing.
 class TunedProducts {
  public:
   using Products = std::map<std::string, TunedProduct, std::less<>>;
 
-  /// Reads `file`, which need not exist. `device` is what the file says it is about.
+  /// Reads `file`, which need not exist. `device` is the description that the file must have.
   explicit TunedProducts(std::filesystem::path file, std::string device = {});
 
   std::optional<TunedProduct> find(std::string_view key) const;
   Products all() const;
   const std::filesystem::path& file() const { return file_; }
-  /// What the file says it is about.
+  /// The device that the file describes.
   std::string device() const;
-  /// One line on a file that is there and cannot be read; empty: none.
+  /// One line about an existing file that cannot be read; empty: none.
   std::string trouble() const;
-  /// Whether the file is of other kernels.
+  /// Whether the file belongs to other kernels.
   bool is_stale() const;
 
   /// Writes the product to the file. Throws Error(bad_input) if that fails.
   void keep(const std::string& key, const TunedProduct& product);
-  /// Removes those that `which` says; the file where none is left. Returns how many there were.
+  /// Removes the products for which `which` returns true, and an empty file. Returns the number
+  /// removed.
   std::size_t forget(const std::function<bool(const std::string& key)>& which);
 
  private:
@@ -70,11 +72,11 @@ class TunedProducts {
   Contents contents_;
 };
 
-/// Where the files lie; empty where nothing is kept.
+/// The folder of the files; empty if nothing is kept.
 std::filesystem::path tuned_folder();
 
-/// The file of a device, by what decides its times: name, compute capability, SMs, and whether it
-/// is emulated. Empty where nothing is kept.
+/// The file of a device, by everything that decides its times: name, compute capability, SMs, and
+/// whether it is emulated. Empty if nothing is kept.
 std::filesystem::path tuned_file(const Device& device);
 
 /// The products of a device, or of a file, read once in a process.

@@ -16,15 +16,16 @@
 namespace tilescope::operations {
 namespace {
 
-// Texts have all that tells plans of one problem apart. They are looked up among the problem's
-// plans, never read: what a file says cannot make a plan that no model would.
+// A text has everything that distinguishes the plans of one problem. Texts are looked up among the
+// problem's plans, never parsed: a file cannot make a plan that no model would make.
 
 std::string plan_text(const TensorTile& t) {
   return fmt::format(
       "tile {}x{} consumers {} stages {} cluster {}{} splits {} group {} boxes {}{}{}{}{}{}", t.m,
       t.n, t.consumers, t.stages, t.cluster, t.across ? " across" : "", t.splits, t.group, t.boxes,
       t.in_turn ? " in turn" : "", t.panel > 0 ? fmt::format(" panel {}", t.panel) : "",
-      t.copies_a ? " A copied" : "", t.copies_b ? " B copied" : "", t.turned ? " turned" : "");
+      t.copies_a ? " A copied" : "", t.copies_b ? " B copied" : "",
+      t.transposed ? " transposed" : "");
 }
 
 std::string plan_text(const RegisterTile& t) {
@@ -40,8 +41,8 @@ std::string plan_text(const FfmaPlan& p) {
                      t.by_steps ? " by steps" : "", p.splits);
 }
 
-// With the number of parts that is left where there are fewer tiles of k than parts were asked for
-// several plans are the same one.
+// Where there are fewer tiles of k than requested parts, several plans end with the same number of
+// parts and are equal.
 std::vector<GemmPlan> sorted(std::vector<GemmPlan> plans) {
   std::set<std::string> seen;
   std::erase_if(plans, [&](const GemmPlan& plan) { return !seen.insert(plan.text).second; });

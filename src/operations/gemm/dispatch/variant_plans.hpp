@@ -1,4 +1,4 @@
-// The plans of the variants that have several, by the texts that they have in files.
+// The plans of the variants that have several, by their texts in files.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace tilescope::operations {
 
-// As GemmVariant::plans and prepare_plan have them.
+// GemmVariant::plans and prepare_plan of each variant.
 std::vector<GemmPlan> tensor_tiles_plans(const GemmProblem& problem,
                                          const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_tensor_tiles_plan(Device& device, const GemmProblem& problem,

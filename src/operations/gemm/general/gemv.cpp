@@ -43,7 +43,7 @@ class GemvRun final : public GemmRun {
   }
 
  private:
-  // Addresses that allow only narrow loads are rare: their kernel is compiled when they come.
+  // Addresses that allow only narrow loads are rare: their kernel is compiled when one occurs.
   const Kernel& kernel(std::uint64_t alignment) {
     const int width = gemv_vector(vector_, problem_.batch, alignment);
     auto known = kernels_.find(width);
@@ -101,7 +101,7 @@ int gemv_vector(const GemvProblem& problem, std::int64_t batch, std::uint64_t al
 }
 
 int gemv_rows(const GemvProblem& problem, std::int64_t batch, const DeviceProperties& device) {
-  // A block reads 16 KiB, so that all its loads are under way at once, but there should be several
+  // A block reads 16 KiB, so that all its loads are in flight at once, but there should be several
   // blocks for each SM.
   constexpr std::int64_t blocks_per_sm = 8, bytes_of_block = 16 << 10U;
   const std::int64_t row_bytes =

@@ -27,7 +27,7 @@ int gemv_vector(const GemvProblem& problem, std::int64_t batch, std::uint64_t al
 /// Rows of one block.
 int gemv_rows(const GemvProblem& problem, std::int64_t batch, const DeviceProperties& device);
 
-/// What a device compiles for a problem that as_gemv() takes.
+/// The compilation for a problem that as_gemv() takes.
 KernelRequest gemv_request(const GemmProblem& problem, const DeviceProperties& device, int vector);
 
 std::optional<std::string> gemv_refusal(const GemmProblem& problem, const DeviceProperties& device);

@@ -1,4 +1,4 @@
-// The kernel that takes every GemmProblem, so that there always is one.
+// The kernel that takes every GemmProblem, so that every problem has one.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace tilescope::operations {
 /// the device, else 32 or 16.
 std::int64_t general_tile(const GemmProblem& problem, const DeviceProperties& device);
 
-/// What a device compiles for a problem.
+/// The compilation for a problem.
 KernelRequest general_request(const GemmProblem& problem, const DeviceProperties& device);
 
-/// Refuses element types that are no floating-point numbers, and nothing else.
+/// Refuses element types that are not floating-point, and nothing else.
 std::optional<std::string> general_refusal(const GemmProblem& problem,
                                            const DeviceProperties& device);
 

@@ -19,7 +19,7 @@ std::int64_t tiles_of(const GemmProblem& problem, const MmaSyncTile& tile) {
          problem.batch;
 }
 
-// As Tile in the kernel: one stage holds 64 bytes along k of either operand.
+// Matches Tile in the kernel: one stage holds 64 bytes along k of either operand.
 std::size_t tile_bytes(const GemmOperand& operand, bool along_k, int width) {
   constexpr std::size_t k_bytes = 64;
   const std::size_t element = size_of(operand.type);

@@ -19,10 +19,10 @@ struct MmaSyncTile {
 /// 128 x 128, or 64 x 64 where wide tiles would leave most of the device without a block.
 MmaSyncTile mma_sync_tile(const GemmProblem& problem, const DeviceProperties& device);
 
-/// What a device compiles for a problem.
+/// The compilation for a problem.
 KernelRequest mma_sync_request(const GemmProblem& problem, const DeviceProperties& device);
 
-/// Refuses other precisions than bf16, fp16 and tf32, operands that are not of the precision's own
+/// Refuses precisions other than bf16, fp16 and tf32, operands that are not of the precision's own
 /// type, and devices before sm_80.
 std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
                                             const DeviceProperties& device);

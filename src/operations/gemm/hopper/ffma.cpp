@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::uint32_t steps_of_box = 32;
 
-// As struct Arguments of the kernel.
+// Matches struct Arguments of the kernel.
 struct Arguments {
   std::int32_t m, n, k, phases_of_split;
   std::int64_t c_leading, c_stride, partial_pitch;
   DeviceAddress c, bias, partial;
-  DeviceAddress a, b;  // of operands that are read word by word
+  DeviceAddress a, b;  // operands that are read word by word
   std::int64_t a_stride, b_stride;
   std::int32_t a_pitch, b_pitch;  // bytes
   float alpha, beta;
@@ -31,20 +31,20 @@ struct Arguments {
 
 // An operand as the kernel reads it.
 struct Operand {
-  RowsInMemory rows;  // as they lie
+  RowsInMemory rows;  // in their memory order
   FfmaSource source = FfmaSource::boxes;
-  bool is_turned = false;           // the tiles want the vectors of the other direction
-  std::unique_ptr<Repacking> copy;  // made where it is needed
+  bool is_transposed = false;       // the tiles need the vectors of the other direction
+  std::unique_ptr<Repacking> copy;  // made if needed
 
   bool is_read_by_words() const {
-    return source == FfmaSource::words || source == FfmaSource::turned_words;
+    return source == FfmaSource::words || source == FfmaSource::transposed_words;
   }
   bool needs_copy(DeviceAddress address) const {
     return source == FfmaSource::copy ||
            (source == FfmaSource::boxes && address % copy_alignment != 0);
   }
   void make_copy(Device& device) {
-    if (!copy) copy = std::make_unique<Repacking>(device, rows, is_turned);
+    if (!copy) copy = std::make_unique<Repacking>(device, rows, is_transposed);
   }
 };
 
@@ -53,7 +53,7 @@ Operand operand(Device& device, const GemmOperand& given, std::int64_t rows, std
   Operand result;
   result.rows = rows_in_memory(given, rows, columns, batch);
   result.source = source;
-  result.is_turned = !lies_as_tile;
+  result.is_transposed = !lies_as_tile;
   if (source == FfmaSource::copy) result.make_copy(device);
   return result;
 }
@@ -81,7 +81,7 @@ class FfmaRun final : public GemmRun {
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     if (plan_.b == FfmaSource::paired_boxes && addresses.b % copy_alignment != 0) {
-      // The odd rows are not where the kernel has been told.
+      // The kernel assumes the odd rows in another place.
       FfmaPlan plan = plan_;
       plan.b = FfmaSource::copy;
       if (!with_copy_) with_copy_ = std::make_unique<FfmaRun>(device_, problem_, plan);
@@ -146,7 +146,7 @@ class FfmaRun final : public GemmRun {
     }
     if (plan_.b == FfmaSource::paired_boxes) {
       constexpr int maps_of_pairs = 2;
-      constexpr std::uint32_t chunk = 4;  // words: boxes of odd rows begin half of one early
+      constexpr std::uint32_t chunk = 4;  // words: boxes of odd rows begin half a chunk early
       const ResidueMaps of_b =
           residue_maps(device_, b_.rows, addresses.b, maps_of_pairs, columns_of_tile + chunk,
                        steps_of_box / maps_of_pairs, Swizzle::none);
@@ -161,7 +161,7 @@ class FfmaRun final : public GemmRun {
     return operand.is_read_by_words() ? static_cast<std::int32_t>(operand.rows.pitch_bytes()) : 0;
   }
 
-  // An operand that is read word by word has none: its place is left empty.
+  // An operand that is read word by word has no map: its place is left empty.
   TensorMap map(const Operand& operand, DeviceAddress address, std::array<std::uint32_t, 2> box,
                 Swizzle swizzle) const {
     if (operand.is_read_by_words()) return {};
@@ -169,7 +169,7 @@ class FfmaRun final : public GemmRun {
     const RowsInMemory& rows = is_copied ? operand.copy->result() : operand.rows;
     const auto pitch = static_cast<std::uint64_t>(rows.pitch_bytes());
     const auto plane = static_cast<std::uint64_t>(rows.batch_stride) * sizeof(float);
-    // Along m or n, what lies between a row's end and its pitch meets no element of C.
+    // Along m or n, elements between a row's end and its pitch meet no element of C.
     const bool is_along_k = swizzle != Swizzle::none;
     const std::int64_t columns = is_copied && !is_along_k ? rows.pitch : rows.columns;
     return device_.tensor_map(
@@ -189,7 +189,7 @@ class FfmaRun final : public GemmRun {
   Operand a_, b_;
   Kernel kernel_;
   std::unique_ptr<SplitReduction> reduction_;
-  std::unique_ptr<FfmaRun> with_copy_;  // of a B that begins within a chunk
+  std::unique_ptr<FfmaRun> with_copy_;  // for a B that begins within a chunk
   PreparedArguments prepared_;
 };
 

@@ -51,11 +51,12 @@ bool ffma_b_lies_as_tile(const GemmProblem& problem) {
   return problem.b.order == Order::row_major;
 }
 
-// As struct Stage of the kernel, with its barriers.
+// Matches struct Stage of the kernel, with its barriers.
 std::size_t ffma_shared_bytes(const FfmaPlan& plan) {
-  constexpr int pad = 4;  // words, of each step of a tile that is turned on its way or of pairs
+  constexpr int pad = 4;  // words, for each step of a tile that is transposed on its way or of
+                          // pairs
   const auto is_padded = [](FfmaSource source) {
-    return source == FfmaSource::turned_words || source == FfmaSource::paired_boxes;
+    return source == FfmaSource::transposed_words || source == FfmaSource::paired_boxes;
   };
   const int pads = (is_padded(plan.a) ? pad : 0) + (is_padded(plan.b) ? pad : 0);
   const std::int64_t words = std::int64_t{plan.tile.m + plan.tile.n + pads} * phase;
@@ -66,9 +67,9 @@ std::size_t ffma_shared_bytes(const FfmaPlan& plan) {
 }
 
 namespace {
-// What an operand can be read by: `columns` elements in each row of memory.
+// The ways to read an operand: `columns` elements in each row of memory.
 std::vector<FfmaSource> sources(const GemmOperand& operand, std::int64_t columns,
-                                std::int64_t batch, bool lies_as_tile, bool takes_turned) {
+                                std::int64_t batch, bool lies_as_tile, bool takes_transposed) {
   constexpr std::int64_t chunk = 4;  // elements
   const bool is_aligned = operand.leading % chunk == 0 && columns % chunk == 0 &&
                           (batch == 1 || operand.batch_stride % chunk == 0);
@@ -78,7 +79,7 @@ std::vector<FfmaSource> sources(const GemmOperand& operand, std::int64_t columns
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() / std::int64_t{4};
   if (operand.leading <= most) {
     if (lies_as_tile) result.push_back(FfmaSource::words);
-    if (!lies_as_tile && takes_turned) result.push_back(FfmaSource::turned_words);
+    if (!lies_as_tile && takes_transposed) result.push_back(FfmaSource::transposed_words);
   }
   return result;
 }
@@ -113,12 +114,12 @@ int stages_that_fit(FfmaPlan plan, const DeviceProperties& device) {
   return plan.stages;
 }
 
-// Cycles that copying a tile's words takes from those who multiply.
+// Cycles that copying a tile's words takes from the warps that multiply.
 double cycles_of_words(FfmaSource source, int extent) {
-  constexpr double of_words = 3.6, of_turned_words = 3.6, of_pairs = 0.8;  // per 32 of them
+  constexpr double of_words = 3.6, of_transposed_words = 3.6, of_pairs = 0.8;  // per 32 of them
   if (source == FfmaSource::paired_boxes) return of_pairs * extent;
   if (source == FfmaSource::words) return of_words * extent;
-  if (source == FfmaSource::turned_words) return of_turned_words * extent;
+  if (source == FfmaSource::transposed_words) return of_transposed_words * extent;
   return 0.0;
 }
 
@@ -137,7 +138,7 @@ double expected_cycles(const GemmProblem& problem, const DeviceProperties& devic
     // The first copies, the sums to memory; hidden by neighbours.
     const double alone = 3000.0 + 0.25 * tile.m * tile.n;
     const double start = resident > 1 ? 0.15 * alone : alone;
-    // Blocks that share an SM stand in each other's way more.
+    // Blocks that share an SM slow each other's copies down.
     const double in_the_way = resident > 1 ? 3.0 * words : words;
     return start + double(resident) * plan.phases_of_split * (work / rate + in_the_way);
   };
@@ -145,12 +146,12 @@ double expected_cycles(const GemmProblem& problem, const DeviceProperties& devic
   double cycles =
       double(blocks / slots) * round(tile.blocks_per_sm()) + (rest > 0 ? round(rest) : 0);
 
-  // What must come from memory at least, at about 2,300 bytes a cycle.
+  // The least traffic from memory, at about 2,300 bytes a cycle.
   constexpr double bytes_per_cycle = 2300.0;
   const double batch = double(problem.batch);
   const double operands = 4.0 * batch * (double(s.m) * double(s.k) + double(s.k) * double(s.n));
   cycles = std::max(cycles, operands / bytes_per_cycle);
-  // Operands that are copied are read and written once more, by one launch.
+  // Copied operands are read and written once more, by one launch.
   double copied = 0.0;
   if (plan.a == FfmaSource::copy) copied += double(s.m) * double(s.k);
   if (plan.b == FfmaSource::copy) copied += double(s.k) * double(s.n);
@@ -218,7 +219,7 @@ Launch ffma_launch(const GemmProblem& problem, const FfmaPlan& plan) {
 
 namespace {
 
-// The kernel's word for it; it does not know of copies.
+// The kernel's value; the kernel does not know copies.
 int value_of(FfmaSource source) {
   return static_cast<int>(source == FfmaSource::copy ? FfmaSource::boxes : source);
 }
@@ -248,7 +249,7 @@ Defines ffma_constants(const GemmProblem& problem, const FfmaPlan& plan) {
 }
 
 std::vector<std::string> ffma_options() {
-  // Otherwise the assembler orders the products by rules of its own.
+  // Without this the assembler reorders the products.
   return {"--ptxas-options=-O1"};
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "operations/gemm/general/general.hpp"
+#include "operations/gemm/hopper/general_fallback.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/gemm/problem/prepared_arguments.hpp"
@@ -14,9 +14,9 @@ namespace tilescope::operations {
 namespace {
 
 constexpr std::int64_t row_bytes = 128, box_rows = 64;
-constexpr int widest = 64;  // of a narrow operand
+constexpr int widest = 64;  // rows of a narrow operand
 
-// As struct Arguments of the kernel.
+// Matches struct Arguments of the kernel.
 struct Arguments {
   std::int32_t long_rows, narrow_rows, k_stages;
   float alpha, beta;
@@ -57,12 +57,7 @@ class NarrowTilesRun final : public GemmRun {
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    if ((addresses.a | addresses.b) % copy_alignment != 0) {
-      // The copy engine cannot address such matrices; nobody who wants speed allocates them.
-      if (!general_) general_ = prepare_general(device_, problem_);
-      general_->run(addresses, stream);
-      return;
-    }
+    if (fallback_.run(addresses.a | addresses.b, addresses, stream)) return;
     device_.launch(kernel_, launch_,
                    prepared_.of(addresses, [&] { return arguments_for(addresses); }), stream);
   }
@@ -96,7 +91,7 @@ class NarrowTilesRun final : public GemmRun {
   Arguments arguments_{};
   Launch launch_;
   Kernel kernel_;
-  std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
+  GeneralFallback fallback_{device_, problem_};
   PreparedArguments prepared_;
 };
 
@@ -112,7 +107,7 @@ NarrowOperand operand_of(const GemmProblem& problem, const GemmOperand& operand,
                             .batch = problem.batch,
                             .batch_stride = operand.batch_stride},
                    .mn_major = !lies_along_k};
-  // A dense vector lies along k, whatever its order is called.
+  // A dense vector lies along k, whatever its order.
   if (rows == 1 && (lies_along_k || operand.leading == 1)) {
     of.rows.rows = 1;
     of.rows.columns = of.rows.pitch = k;
@@ -144,7 +139,7 @@ NarrowLayout narrow_layout(const GemmProblem& p) {
                       .narrow_rows = long_is_b ? s.m : s.n,
                       .of_long = long_is_b ? b : a,
                       .of_narrow = long_is_b ? a : b};
-  // All blocks read the narrow operand, one each row of the long one, once.
+  // All blocks read the narrow operand, but each row of the long one is read by one block, once.
   layout.of_long.rows.reads_ahead = false;
   return layout;
 }
@@ -213,10 +208,11 @@ NarrowTile narrow_tile(const GemmProblem& problem, const DeviceProperties& devic
          2 * tile.cluster * least_boxes_of_part <= boxes) {
     tile.cluster *= 2;
   }
-  // One block an SM has all of its shared memory. Where more blocks come after each other, two at a
-  // time: one copies while the other begins or ends. Large clusters do not find as many whole SMs.
+  // With one block on an SM the block has all of its shared memory. With more blocks in sequence
+  // there are two at a time: one copies while the other begins or ends. Large clusters find fewer
+  // whole SMs.
   const bool is_alone = tiles * tile.cluster <= device.sm_count && tile.cluster <= 2;
-  constexpr std::size_t reserved = 1024;  // by the system, of each block
+  constexpr std::size_t reserved = 1024;  // of each block, for the system
   const std::size_t room = is_alone
                                ? device.shared_bytes_per_block_optin
                                : (device.shared_bytes_per_block_optin + reserved) / 2 - reserved;

@@ -1,5 +1,5 @@
-// Products whose C has few rows or few columns, at the speed at which memory gives the long operand
-// (wgmma, sm_90a).
+// Products whose C has few rows or few columns, at the speed at which memory delivers the long
+// operand (wgmma, sm_90a).
 #pragma once
 
 #include <cstddef>
@@ -13,29 +13,29 @@
 
 namespace tilescope::operations {
 
-/// What kernels/gemm/narrow_tiles.cu is compiled for.
+/// The constants that kernels/gemm/narrow_tiles.cu is compiled for.
 struct NarrowTile {
-  int groups = 4;   ///< of 64 rows of the long operand in a block
+  int groups = 4;   ///< groups of 64 rows of the long operand in a block
   int narrow = 16;  ///< rows of the narrow operand: 16, 32 or 64
-  int k_boxes = 1;  ///< of 128 bytes along k in a stage
-  int stages = 4;   ///< on their way to a block
+  int k_boxes = 1;  ///< boxes of 128 bytes along k in a stage
+  int stages = 4;   ///< stages in flight for a block
   int cluster = 4;  ///< parts that k is cut into, one for each block of a cluster
 
-  int rows() const { return 64 * groups; }  ///< of the long operand
+  int rows() const { return 64 * groups; }  ///< rows of the long operand
   friend bool operator==(const NarrowTile&, const NarrowTile&) = default;
 };
 
 /// The tile as "256x16x5 cluster 4", the long operand first.
 std::string text_of(const NarrowTile& tile);
 
-/// How an operand lies in memory: in rows along k, one for each row or column of C, or MN-major: in
-/// rows along C, one for each k.
+/// The memory order of an operand: in rows along k, one for each row or column of C, or MN-major:
+/// in rows along C, one for each k.
 struct NarrowOperand {
   RowsInMemory rows;
   bool mn_major = false;
 };
 
-/// Which operand is the long one.
+/// The layout of both operands, by length.
 struct NarrowLayout {
   bool long_is_b = false;
   std::int64_t long_rows = 0, narrow_rows = 0;  ///< the extents of C

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <tilescope/error.hpp>
 
-#include "operations/gemm/general/general.hpp"
+#include "operations/gemm/hopper/general_fallback.hpp"
 #include "operations/gemm/operands/split_reduction.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/gemm/problem/prepared_arguments.hpp"
@@ -18,9 +18,9 @@ namespace tilescope::operations {
 namespace {
 
 constexpr std::int64_t row_bytes = 128, tile_k = 32;
-constexpr std::int64_t sector_bytes = 32, line_bytes = 128;  // of the L2 cache
+constexpr std::int64_t sector_bytes = 32, line_bytes = 128;  // sectors and lines of the L2 cache
 
-// As struct Arguments of the kernel.
+// Matches struct Arguments of the kernel.
 struct Arguments {
   std::int32_t m, n, k, batch;
   std::int32_t tiles_m, tiles_n, splits, k_tiles, k_tiles_of_part, units;
@@ -33,8 +33,9 @@ struct Arguments {
   std::int64_t a_leading, a_stride, b_leading, b_stride;
 };
 
-// Of B, where its rows are read by class: columns of a box, and those more that it begins early by,
-// with half a sector where rows of a class begin with half a sector by turns.
+// Columns of a box of B whose rows are read by class: those of the tile, and the elements by which
+// a box begins early, with half a sector where rows of a class begin with half a sector
+// alternately.
 std::int64_t box_columns_of(const RegisterTile& tile) {
   return std::min(tile.n(), 128);
 }
@@ -42,7 +43,7 @@ std::int64_t columns_before(const RegisterLayout& layout) {
   return layout.b.pitch % 2 == 0 ? 8 : 12;
 }
 
-// Interleaved matrices in each of which rows lie alike in units of so many bytes.
+// Interleaved matrices whose rows each lie alike in units of `unit` bytes.
 int classes_of(const RowsInMemory& rows, std::int64_t unit) {
   return static_cast<int>(unit / std::gcd(rows.pitch_bytes(), unit));
 }
@@ -68,12 +69,7 @@ class RegisterOperandRun final : public GemmRun {
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    if ((addresses.a | addresses.b | addresses.c) % copy_alignment != 0) {
-      // The copy engine cannot address such matrices; nobody who wants speed allocates them.
-      if (!general_) general_ = prepare_general(device_, problem_);
-      general_->run(addresses, stream);
-      return;
-    }
+    if (fallback_.run(addresses.a | addresses.b | addresses.c, addresses, stream)) return;
     Repacking::run_both({a_copy_.get(), addresses.a}, {b_copy_.get(), addresses.b}, stream);
     const KernelArguments& arguments =
         prepared_.of(addresses, [&] { return arguments_for(addresses); });
@@ -134,7 +130,7 @@ class RegisterOperandRun final : public GemmRun {
   KernelRequest request() const {
     KernelRequest request = embedded_request("gemm/register_operand.cu");
     request.kernel = "gemm";
-    // Fewer tiles of k than parts were asked for may leave one part.
+    // There may be fewer tiles of k than requested parts; one part may be left.
     request.defines = register_constants(problem_, tile_, layout_, arguments_.splits > 1);
     return request;
   }
@@ -179,7 +175,7 @@ class RegisterOperandRun final : public GemmRun {
   Launch launch_;
   Kernel kernel_;
   std::unique_ptr<SplitReduction> reduction_;
-  std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
+  GeneralFallback fallback_{device_, problem_};
   PreparedArguments prepared_;
 };
 
@@ -193,7 +189,7 @@ RegisterLayout layout_of(const GemmProblem& p, const RegisterTile& tile) {
                         .pitch = operand.leading,
                         .batch = p.batch,
                         .batch_stride = operand.batch_stride,
-                        // Blocks side by side bring the neighbouring lines themselves.
+                        // Neighbouring blocks fetch the neighbouring lines themselves.
                         .reads_ahead = false};
   };
   RegisterLayout layout{.a = rows_of(p.a, p.shape.m, p.shape.k),
@@ -208,8 +204,8 @@ RegisterLayout layout_of(const GemmProblem& p, const RegisterTile& tile) {
     layout.a_unit = layout.a.pitch_bytes() % sector_bytes == 0 ? line_bytes : sector_bytes;
     layout.a_classes = classes_of(layout.a, layout.a_unit);
   }
-  // Of an even pitch, four classes have rows that all begin alike in sectors; of an odd one, every
-  // second has. A class without rows has no map.
+  // With an even pitch, four classes have rows that all begin alike in sectors; with an odd one,
+  // every second has. A class without rows has no map.
   const int b_classes = is_taken(layout.b) ? 1 : 4;
   layout.repacks_b = !layout.b.batch_fits_map() || layout.b.rows < b_classes;
   if (!layout.repacks_b) layout.b_classes = b_classes;
@@ -225,7 +221,7 @@ int a_shift_of(const RegisterLayout& layout, int of_class) {
 }
 
 std::int64_t k_tiles_of(const GemmProblem& problem, const RegisterLayout& layout) {
-  // Less than a sector finds its place in the first tile.
+  // Less than a sector fits into the first tile.
   if (layout.a_unit == sector_bytes) return groups_of(problem.shape.k, tile_k);
   std::int64_t most = 0;
   for (int c = 1; c < layout.a_classes; ++c) {

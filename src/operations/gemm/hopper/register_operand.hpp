@@ -1,4 +1,4 @@
-// tf32 products with a row-major B, which the tensor cores take from registers (wgmma, sm_90a).
+// tf32 products with a row-major B, which the tensor cores read from registers (wgmma, sm_90a).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace tilescope::operations {
 
-/// What two blocks of a cluster have in common, as the kernel numbers it.
+/// The part of a tile that two blocks of a cluster share, as the kernel numbers it.
 enum class RegisterPair {
   none,      ///< blocks by themselves
   shares_b,  ///< one below the other
@@ -21,16 +21,16 @@ enum class RegisterPair {
   shares_c,  ///< each has half of k; the tile's k is not cut otherwise then
 };
 
-/// What kernels/gemm/register_operand.cu is compiled for.
+/// The constants that kernels/gemm/register_operand.cu is compiled for.
 struct RegisterTile {
   int m = 128;        ///< rows of C per block
-  int products = 1;   ///< groups of 64 columns that a consumer has
+  int products = 1;   ///< groups of 64 columns for each consumer
   int consumers = 2;  ///< warpgroups that multiply
-  int stages = 4;     ///< pairs of tiles on their way
+  int stages = 4;     ///< pairs of tiles in flight
   RegisterPair pair = RegisterPair::none;
   int splits = 1;           ///< parts that k is cut into
   int group = 8;            ///< rows of tiles that are computed together
-  bool a_by_class = false;  ///< rows of A that begin off cache lines are read so
+  bool a_by_class = false;  ///< rows of A that begin off cache lines are read by class
 
   int n() const { return 64 * products * consumers; }  ///< columns of C per block
   int cluster() const { return pair == RegisterPair::none ? 1 : 2; }
@@ -40,26 +40,26 @@ struct RegisterTile {
 /// The tile as "128x256x4 shares B split 3".
 std::string text_of(const RegisterTile& tile);
 
-/// How the kernel takes a problem's operands.
+/// The way in which the kernel reads a problem's operands.
 struct RegisterLayout {
   RowsInMemory a, b;
   bool repacks_a = false, repacks_b = false;  ///< copied first to rows of whole 16-byte chunks
-  int a_classes = 1, b_classes = 1;           ///< interleaved matrices that their rows are read as
-  std::int64_t a_unit = 32;   ///< boxes of A's classes begin at multiples of so many bytes
-  bool c_is_aligned = false;  ///< neighbours in C that a thread has can be stored at once
+  int a_classes = 1, b_classes = 1;           ///< interleaved matrices as which their rows are read
+  std::int64_t a_unit = 32;   ///< boxes of A's classes begin at multiples of this many bytes
+  bool c_is_aligned = false;  ///< a thread can store neighbours in C at once
 };
 RegisterLayout layout_of(const GemmProblem& problem, const RegisterTile& tile);
 
 /// The elements by which boxes of a class of A begin early.
 int a_shift_of(const RegisterLayout& layout, int of_class);
 
-/// Tiles of k, with those elements where they are whole sectors.
+/// Tiles of k, including those elements where they are whole sectors.
 std::int64_t k_tiles_of(const GemmProblem& problem, const RegisterLayout& layout);
 
 /// Dynamic shared memory of a block, bytes.
 std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layout);
 
-/// The kernel's constants. Sums of a part of k leave as they are where `is_partial`.
+/// The kernel's constants. With `is_partial` the sums of a part of k leave unscaled.
 Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
                            const RegisterLayout& layout, bool is_partial);
 
@@ -67,7 +67,7 @@ Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
 std::vector<RegisterTile> register_tile_candidates(const GemmProblem& problem,
                                                    const DeviceProperties& device);
 
-/// The cycles that the model expects of one of them.
+/// The cycles that the model expects for one of them.
 double expected_cycles(const GemmProblem& problem, const RegisterTile& tile,
                        const DeviceProperties& device);
 

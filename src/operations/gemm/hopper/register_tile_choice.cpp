@@ -1,4 +1,4 @@
-// Which tile computes a problem soonest: a model of a persistent block's time.
+// Chooses the tile that computes a problem fastest, by a model of a persistent block's time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,17 +14,17 @@ namespace {
 constexpr std::int64_t row_bytes = 128, tile_k = 32;
 
 // Cycles and bytes per cycle of an H200.
-constexpr double launch_cycles = 3500.0;      // of one more kernel
+constexpr double launch_cycles = 3500.0;      // for one more kernel
 constexpr double bytes_from_memory = 2450.0;  // per cycle, whole chip
 constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
 constexpr double tile_bytes_per_sm = 56.0;    // per cycle into one SM's shared memory
-// The same where blocks drift apart before they have shared what the L2 cache holds of A and B, as
+// The same where blocks drift apart before they have shared what the L2 cache holds of A and B;
 // pairs that share a tile do not.
 constexpr double tile_bytes_of_large = 40.0, large_bytes = 4e8;
 constexpr double cache_bytes = 5e7, read_again = 0.25;  // the part of B that is read again
-constexpr double not_overlapped = 0.25;      // of the shorter of memory's time and the blocks'
-constexpr double elements_per_cycle = 32.0;  // of a tile of C, for one tile of k
-constexpr double least_cycles = 150.0;       // of one tile of k, however small
+constexpr double not_overlapped = 0.25;  // share of the shorter of memory's time and the blocks'
+constexpr double elements_per_cycle = 32.0;  // elements of a tile of C, for one tile of k
+constexpr double least_cycles = 150.0;       // for one tile of k, however small
 constexpr double fill_cycles = 700.0;        // from the first copy to the first product
 // The copy engine takes longer where rows do not begin with cache lines, where they do not begin
 // with sectors of 32 bytes, and where B is read by class.
@@ -32,7 +32,7 @@ constexpr double slower_off_lines = 1.42, slower_off_sectors = 1.7, slower_by_cl
 // Blocks that share a tile wait for each other; those that share C exchange halves of their sums.
 constexpr double pair_cycles = 680.0, pair_step_cycles = 64.0, least_cycles_of_pair = 380.0;
 constexpr double exchange_cycles = 5000.0;
-constexpr double repack_cycles = 5400.0;  // of a copy before the product, beside its traffic
+constexpr double repack_cycles = 5400.0;  // for a copy before the product, beside its traffic
 constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
 
 double bytes_of(const RowsInMemory& rows) {
@@ -40,7 +40,8 @@ double bytes_of(const RowsInMemory& rows) {
          static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
 }
 
-// Of a pair that shares a tile of A or B, both blocks' count, even where one has nothing to do.
+// For a pair that shares a tile of A or B, the tiles of both blocks, even where one has nothing to
+// do.
 std::int64_t tiles_of(const GemmProblem& problem, const RegisterTile& tile,
                       const RegisterLayout& layout) {
   const int down = tile.pair == RegisterPair::shares_b ? 2 : 1;
@@ -50,7 +51,7 @@ std::int64_t tiles_of(const GemmProblem& problem, const RegisterTile& tile,
          groups_of(problem.shape.n, std::int64_t{tile.n()} * across) * across * problem.batch;
 }
 
-// Of one tile of k, in cache lines that the copy engine fetches for this block.
+// Cache lines that the copy engine fetches for this block and one tile of k.
 double lines_of_step(const RegisterTile& tile, const RegisterLayout& layout) {
   constexpr std::int64_t sector_bytes = 32;
   const auto each = [](const RowsInMemory& rows, bool repacks) {
@@ -103,7 +104,7 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
   return cycles;
 }
 
-// Tiles that keep the sums of a thread within 128 registers, those first that win a draw.
+// Tiles that keep the sums of a thread within 128 registers; in a draw the first wins.
 std::vector<RegisterTile> shapes() {
   using enum RegisterPair;
   std::vector<RegisterTile> tiles{{.m = 256, .products = 1, .consumers = 2},
@@ -130,7 +131,7 @@ std::vector<RegisterTile> shapes() {
 std::vector<int> splits_of(const GemmProblem& problem, const RegisterTile& tile, int sm_count) {
   if (tile.pair == RegisterPair::shares_c) return {1};
   const std::int64_t tiles = tiles_of(problem, tile, layout_of(problem, tile));
-  constexpr std::int64_t least_k_tiles = 4;  // of a part
+  constexpr std::int64_t least_k_tiles = 4;  // tiles of k of a part
   std::vector<int> splits{1};
   for (const std::int64_t blocks : {sm_count / 2, sm_count, 2 * sm_count}) {
     const std::int64_t split =
@@ -140,14 +141,14 @@ std::vector<int> splits_of(const GemmProblem& problem, const RegisterTile& tile,
   return splits;
 }
 
-// With more boxes on their way small tiles of pairs are slower.
+// With more boxes in flight small tiles of pairs are slower.
 int most_stages(const RegisterTile& tile, const RegisterLayout& layout) {
   if (tile.pair == RegisterPair::shares_b && tile.m == 64) return 7;
   if (tile.pair == RegisterPair::shares_c && layout.b_classes > 1) return 4;
   return 12;
 }
 
-// Whether the other block of a pair would have something to do.
+// Whether the other block of a pair would have work.
 bool has_partner(const GemmProblem& problem, const RegisterTile& tile) {
   const MatmulShape& s = problem.shape;
   switch (tile.pair) {

@@ -16,7 +16,7 @@
 namespace tilescope::operations {
 namespace {
 
-// As in the kernel.
+// These match the kernel.
 constexpr std::int64_t tile = 128, tile_k = 64;
 constexpr int stages = 3;
 constexpr std::uint32_t box_columns = 64;
@@ -35,7 +35,7 @@ struct Arguments {
 // One operand's two parts and exponents in device memory.
 class SplitOperand {
  public:
-  /// `vectors_are_columns`: the exponents belong to the columns of `from` as it lies in memory.
+  /// `vectors_are_columns`: the exponents belong to the columns of `from` in its memory order.
   SplitOperand(Device& device, const RowsInMemory& from, bool vectors_are_columns)
       : device_(device), from_(from), part_(from), by_columns_(vectors_are_columns) {
     part_.type = DataType::float16;
@@ -129,7 +129,7 @@ class SplitTilesRun final : public GemmRun {
     p.tiles_n = static_cast<std::int32_t>(groups_of(s.n, tile));
     p.k_tiles = static_cast<std::int32_t>(groups_of(s.k, tile_k));
     const std::int32_t tiles = p.tiles_m * p.tiles_n * static_cast<std::int32_t>(problem.batch);
-    // Parts of k where tiles alone leave SMs idle; a part is worth its reduction.
+    // k is cut into parts where tiles alone leave SMs idle, if a part is worth its reduction.
     constexpr std::int32_t least_k_tiles = 8;
     const std::int32_t most =
         std::max(1, std::min(device.properties().sm_count / tiles, p.k_tiles / least_k_tiles));
@@ -225,7 +225,8 @@ std::optional<std::string> split_tiles_refusal(const GemmProblem& problem,
   if (!device.warpgroup_products) return "wgmma needs a real GPU of compute capability 9.0";
   const MatmulShape& s = problem.shape;
   if (s.m == 0 || s.n == 0 || problem.batch == 0) return "there is nothing to multiply";
-  if (s.k < least_k) return fmt::format("k is below {}: fp32 is as fast, and exacter", least_k);
+  if (s.k < least_k)
+    return fmt::format("k is below {}: fp32 is as fast and more accurate", least_k);
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
   if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
   constexpr std::int64_t most_planes = 65535;

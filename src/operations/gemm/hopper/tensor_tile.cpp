@@ -16,7 +16,7 @@ std::string text_of(const TensorTile& tile) {
   if (tile.splits > 1) text += fmt::format(" split {}", tile.splits);
   if (tile.panel > 0) text += fmt::format(" panel {}", tile.panel);
   if (tile.in_turn) text += " in turn";
-  if (tile.turned) text += " turned";
+  if (tile.transposed) text += " transposed";
   text += fmt::format(" boxes {}", tile.boxes);
   return text;
 }
@@ -32,7 +32,7 @@ TensorTile parse_tensor_tile(const std::string& text) {
   t.across = flags % 2 != 0;
   t.copies_a = flags / 2 % 2 != 0;
   t.copies_b = flags / 4 % 2 != 0;
-  t.turned = flags / 8 != 0;
+  t.transposed = flags / 8 != 0;
   if (read < 9 ||
       static_cast<std::size_t>(ends.at(static_cast<std::size_t>(read - 9))) != text.size()) {
     throw Error(

@@ -14,29 +14,29 @@ namespace {
 
 // Cycles and bytes per cycle of an H200; docs/results/products_h200.md has the runs that they
 // come from.
-constexpr double launch_cycles = 3500.0;      // of one more kernel
+constexpr double launch_cycles = 3500.0;      // for one more kernel
 constexpr double bytes_from_memory = 2450.0;  // per cycle, whole chip
 constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
-// Per cycle into one SM's shared memory: where blocks have several tiles each, where they have one,
-// and of rows that begin half a cache line behind one, or anywhere in one.
+// Bytes per cycle into one SM's shared memory: where blocks have several tiles each, where they
+// have one, and for rows that begin half a cache line behind one, or anywhere in one.
 constexpr double tile_bytes_per_sm = 56.0, bytes_of_only_tile = 72.0;
 constexpr double bytes_of_half_lines = 51.0, bytes_of_lines_in_pieces = 31.0;
-constexpr double elements_per_cycle = 32.0;  // of a tile of C, for one tile of k
-// The same while the L2 cache keeps A and B, and beyond which bytes of them it keeps little.
+constexpr double elements_per_cycle = 32.0;  // elements of a tile of C, for one tile of k
+// The same while the L2 cache keeps A and B, and the bytes from which it keeps little of them.
 constexpr double tile_bytes_from_l2 = 64.0, bytes_in_l2 = 70e6, bytes_beyond_l2 = 512e6;
 constexpr double fill_cycles = 700.0;  // from the first copy to the first product
 constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
-// In rows that begin anywhere, by one consumer and by two that share a tile.
+// C in rows that begin anywhere, stored by one consumer and by two that share a tile.
 constexpr double stored_in_rows_per_cycle = 5.0, stored_in_rows_by_two = 6.3;
 constexpr double cluster_cycles = 1000.0;      // until the blocks of a cluster have met
-constexpr double panel_store_cycles = 3600.0;  // of 64 x 256 beside the next tile's products
+constexpr double panel_store_cycles = 3600.0;  // for 64 x 256 beside the next tile's products
 
-// The share of the memory's rate that rows of a narrow tile of B reach, a box of 128 bytes each.
+// The share of the memory's rate that rows of a narrow tile of B reach with boxes of 128 bytes.
 double share_of_memory(int tile_n) {
   return tile_n >= 256 ? 1.0 : tile_n >= 128 ? 0.92 : 0.8;
 }
 
-// Small tiles read shared memory more often for the same products, which costs power and with it
+// Small tiles read shared memory more often for the same products, which costs power and so lowers
 // the clock. Of the two largest, a group of the high ones is a squarer part of C: it reads fewer
 // rows and columns from memory.
 double slowdown(const TensorTile& tile, double operand_bytes) {
@@ -47,9 +47,9 @@ double slowdown(const TensorTile& tile, double operand_bytes) {
   return is_high == (operand_bytes > bytes_beyond_l2) ? 1.0 : 1.01;
 }
 
-// Tiles that are best in turn: large enough for the L2 cache, small enough for one consumer,
-// multiplied for long beside what a store takes, and stored by the copy engine, not by the consumer
-// whose turn is next.
+// Whether consumers should take tiles in turn: tiles large enough for the L2 cache, small enough
+// for one consumer, whose products take long compared with a store, and which the copy engine
+// stores, not the next consumer in turn.
 bool hides_stores(const GemmProblem& problem, const TensorTile& tile, Store store, double depth,
                   double operand_bytes) {
   constexpr double least_depth = 16.0;
@@ -61,8 +61,8 @@ bool hides_stores(const GemmProblem& problem, const TensorTile& tile, Store stor
          operand_bytes <= bytes_in_l2;
 }
 
-// What a tile of k takes of shared memory, which the tensor cores read and the copy engine writes,
-// 128 bytes a cycle: each 64 rows of the tile read all of B's.
+// Cycles of shared memory for a tile of k. The tensor cores read and the copy engine writes 128
+// bytes a cycle, and each 64 rows of the tile read all of B's.
 double shared_cycles(const TensorTile& tile) {
   constexpr double overlap = 0.87;
   return overlap * (tile.m / 64.0 * (64.0 + tile.n) + tile.m + tile.n);
@@ -73,8 +73,8 @@ double bytes_of(const RowsInMemory& rows) {
          static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
 }
 
-// Bytes per cycle into one SM, `whole` where rows begin with cache lines: others are read in
-// pieces.
+// Bytes per cycle into one SM: `whole` where rows begin with cache lines, less for others, which
+// are read in pieces.
 double rate_of(const TileOperand& operand, double whole) {
   constexpr std::int64_t line = 128;
   const std::int64_t behind = operand.rows.pitch_bytes() % line;
@@ -82,8 +82,8 @@ double rate_of(const TileOperand& operand, double whole) {
   return behind == line / 2 ? bytes_of_half_lines : bytes_of_lines_in_pieces;
 }
 
-// The ways of a tile with the operands: those that it could read are copied, too, where that might
-// pay.
+// The tile with every combination of copied operands: operands that it could read in place are
+// copied too, where that might pay.
 std::vector<TensorTile> with_copies(const TensorTile& tile, const TileLayout& layout) {
   const auto may_pay = [&](const TileOperand& operand) {
     return tile.splits == 1 && rate_of(operand, tile_bytes_per_sm) == bytes_of_lines_in_pieces;
@@ -134,7 +134,7 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
       tile.in_turn || tile.consumers == 1 ? stored_in_rows_per_cycle : stored_in_rows_by_two;
   const double store =
       store_cycles + elements / (layout.store == Store::rows ? in_rows : stored_elements_per_cycle);
-  // What other tiles in turn hide of the stores they lose by waiting for their turns.
+  // Other tiles in turn lose by waiting for their turns what they hide of the stores.
   double block = hides ? rounds * multiply + store : rounds * (multiply + store);
   if (tile.panel > 0) {
     const double products = depth * elements / elements_per_cycle;
@@ -149,9 +149,9 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   double cycles =
       fill_cycles + std::max(block, traffic / (bytes_from_memory * share_of_memory(tile.n)));
   if (tile.cluster > 1) cycles += cluster_cycles + 0.01 * block;
-  // Copies of both operands are one launch, unless they are turned.
+  // Copies of both operands are one launch, unless one is transposed.
   if (layout.a.repacked || layout.b.repacked) cycles += launch_cycles;
-  if (layout.a.turned || layout.b.turned) cycles += launch_cycles;
+  if (layout.a.transposed || layout.b.transposed) cycles += launch_cycles;
   for (const TileOperand* operand : {&layout.a, &layout.b}) {
     if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / bytes_from_memory;
   }
@@ -174,7 +174,7 @@ std::vector<TensorTile> shapes() {
   return tiles;
 }
 
-// Fills in the stages; false where too few fit.
+// Sets the number of stages; false if too few fit.
 bool fit(TensorTile& tile, const GemmProblem& problem, const TileLayout& layout,
          const DeviceProperties& device) {
   constexpr int most_stages = 8, least_stages = 2;
@@ -186,17 +186,19 @@ bool fit(TensorTile& tile, const GemmProblem& problem, const TileLayout& layout,
   return tile.stages >= least_stages;
 }
 
-// Turned tiles that can compute the problem, in clusters that read rows of A once for four or eight
-// blocks: their width is none of boxes of 64 columns of B, so that a grid may fill the chip once.
-std::vector<TensorTile> turned_tiles(const GemmProblem& problem, const DeviceProperties& device) {
+// Transposed tiles that can compute the problem, in clusters that read rows of A once for four or
+// eight blocks. Their width is not bound to boxes of 64 columns of B, so that a grid may fill the
+// chip once.
+std::vector<TensorTile> transposed_tiles(const GemmProblem& problem,
+                                         const DeviceProperties& device) {
   if (size_of(problem.a.type) != 2 || size_of(problem.c.type) != 2) return {};
   std::vector<TensorTile> tiles;
   for (const int cluster : {4, 8}) {
     TensorTile tile{
-        .m = 64, .n = 144, .consumers = 1, .cluster = cluster, .boxes = 1, .turned = true};
-    const GemmProblem turned = problem_of(tile, problem);
-    const TileLayout layout = layout_of(turned, tile);
-    if (layout.store == Store::boxed && !layout.b.mn_major && turned.shape.m > tile.m &&
+        .m = 64, .n = 144, .consumers = 1, .cluster = cluster, .boxes = 1, .transposed = true};
+    const GemmProblem transposed = problem_of(tile, problem);
+    const TileLayout layout = layout_of(transposed, tile);
+    if (layout.store == Store::boxed && !layout.b.mn_major && transposed.shape.m > tile.m &&
         fit(tile, problem, layout, device)) {
       tiles.push_back(tile);
     }
@@ -209,7 +211,7 @@ std::vector<int> splits_of(const GemmProblem& problem, const TensorTile& tile, i
                              groups_of(problem.shape.n, tile.n) * problem.batch;
   const std::int64_t k_tiles = groups_of(
       problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type)), tile_row_bytes);
-  constexpr std::int64_t least_k_tiles = 4;  // of a part
+  constexpr std::int64_t least_k_tiles = 4;  // tiles of k of a part
   std::vector<int> splits{1};
   for (const std::int64_t blocks : {sm_count / 2, sm_count, 2 * sm_count}) {
     const std::int64_t split = std::min(blocks / tiles, k_tiles / least_k_tiles);
@@ -227,7 +229,7 @@ std::optional<TensorTile> best_panel_tile(const GemmProblem& problem,
       std::min<std::int64_t>(k_tiles_of(problem), std::numeric_limits<std::int16_t>::max()));
   for (const int boxes : {4, 2}) {
     tile.boxes = boxes;
-    // Two tiles' A where k is longest.
+    // A of two tiles where k is longest.
     constexpr int least_stages = 8;
     if (fit(tile, problem, layout_of(problem, tile), device) && tile.stages >= least_stages) {
       return tile;
@@ -249,7 +251,7 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
     candidates.emplace_back(predicted_cycles(problem, tile, layout, device.sm_count), tile);
   };
   if (const auto panel = best_panel_tile(problem, device)) {
-    // Stores by other ways than the copy engine hide nothing.
+    // Only stores by the copy engine hide behind the next tile.
     const TileLayout layout = layout_of(problem, *panel);
     if (layout.store == Store::boxed) add(*panel, layout);
   }
@@ -267,7 +269,7 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
         tile.splits = splits;
         const std::int64_t boxes_of_tile =
             groups_of(tile.n * static_cast<std::int64_t>(size_of(problem.c.type)), tile_row_bytes);
-        // The larger lot of boxes stores sooner, the smaller leaves room for a stage more.
+        // More boxes store sooner, fewer leave room for one more stage.
         for (const int boxes : {2, 3, 4}) {
           if (boxes_of_tile % std::min<std::int64_t>(boxes, boxes_of_tile) != 0) continue;
           tile.boxes = boxes;
@@ -279,10 +281,10 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
       }
     }
   }
-  for (const TensorTile& tile : turned_tiles(problem, device)) {
-    const GemmProblem turned = problem_of(tile, problem);
+  for (const TensorTile& tile : transposed_tiles(problem, device)) {
+    const GemmProblem transposed = problem_of(tile, problem);
     candidates.emplace_back(
-        predicted_cycles(turned, tile, layout_of(turned, tile), device.sm_count), tile);
+        predicted_cycles(transposed, tile, layout_of(transposed, tile), device.sm_count), tile);
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -1,4 +1,4 @@
-// Which tile computes a problem soonest: a model of a persistent block's time.
+// Chooses the tile that computes a problem fastest, by a model of a persistent block's time.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ namespace tilescope::operations {
 std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
                                                const DeviceProperties& device);
 
-/// The cycles that the model expects of one of them.
+/// The cycles that the model expects for one of them.
 double expected_cycles(const GemmProblem& problem, const TensorTile& tile,
                        const DeviceProperties& device);
 
-/// The best of them with a panel of B in shared memory; nothing where k is too long for all.
+/// The best tile with a panel of B in shared memory; nothing if k is too long for all.
 std::optional<TensorTile> best_panel_tile(const GemmProblem& problem,
                                           const DeviceProperties& device);
 

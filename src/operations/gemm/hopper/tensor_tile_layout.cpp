@@ -19,7 +19,7 @@ TileOperand tile_operand(const GemmOperand& operand, std::int64_t rows, std::int
                  .batch_stride = operand.batch_stride};
   result.mn_major = !k_contiguous;
   if (result.mn_major && size_of(operand.type) != 2) {
-    result.repacked = result.turned = true;
+    result.repacked = result.transposed = true;
     result.mn_major = false;
   }
   return result;
@@ -33,28 +33,29 @@ std::int64_t k_tiles_of(const GemmProblem& problem) {
 }
 
 GemmProblem problem_of(const TensorTile& tile, const GemmProblem& problem) {
-  if (!tile.turned) return problem;
-  GemmProblem turned = problem;
-  std::swap(turned.shape.m, turned.shape.n);
-  std::swap(turned.a, turned.b);
-  for (GemmOperand* operand : {&turned.a, &turned.b}) {
+  if (!tile.transposed) return problem;
+  GemmProblem transposed = problem;
+  std::swap(transposed.shape.m, transposed.shape.n);
+  std::swap(transposed.a, transposed.b);
+  for (GemmOperand* operand : {&transposed.a, &transposed.b}) {
     operand->order = operand->order == Order::row_major ? Order::column_major : Order::row_major;
   }
-  turned.bias_per_row = !problem.bias_per_row;
-  return turned;
+  transposed.bias_per_row = !problem.bias_per_row;
+  return transposed;
 }
 
 RowsInMemory rows_of_c(const GemmProblem& p, const TensorTile& tile) {
   return {.type = p.c.type,
-          .rows = tile.turned ? p.shape.n : p.shape.m,
-          .columns = tile.turned ? p.shape.m : p.shape.n,
+          .rows = tile.transposed ? p.shape.n : p.shape.m,
+          .columns = tile.transposed ? p.shape.m : p.shape.n,
           .pitch = p.c.leading,
           .batch = p.batch,
           .batch_stride = p.c.batch_stride};
 }
 
 std::int64_t resident_clusters(const TensorTile& tile, std::int64_t sm_count) {
-  // Of larger clusters an H200 holds 30 or 15: its parts have 16 or 18 SMs, one of them fewer.
+  // An H200 holds 30 clusters of four or 15 of eight: its parts have 16 or 18 SMs, and one has
+  // fewer.
   return (tile.cluster > 2 ? sm_count * 10 / 11 : sm_count) / tile.cluster;
 }
 
@@ -70,9 +71,8 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
   if (tile.copies_a) layout.a.repacked = true;
   if (!is_aligned(layout.a)) {
     const int classes = residue_groups(layout.a.rows.pitch_bytes());
-    // Rows far apart are copied more slowly than neighbours: below this many tiles a class, copying
-    // A once costs less.
-    // Blocks that share them read them half as often.
+    // Rows far apart are copied more slowly than neighbours: below this many tiles a class, one
+    // copy of A costs less. Blocks that share rows read them half as often.
     const std::int64_t least_tiles = tile.across ? 1 : 8;
     const bool fills_tiles = groups_of(p.shape.m, classes) >= least_tiles * tile.m;
     if (layout.b.mn_major && !layout.a.mn_major && fills_tiles && tile.panel == 0 &&
@@ -102,10 +102,11 @@ std::size_t shared_bytes_of(const TensorTile& tile, Store store, DataType c_type
   const auto b_tile = static_cast<std::size_t>(tile_row_bytes * tile.n);
   const std::size_t stage = a_tile + (tile.panel > 0 ? 0 : b_tile);
   constexpr std::size_t barriers = 16, alignment = 1024;
-  const std::size_t box = tile.turned ? b_tile : 64 * tile_row_bytes;
+  const std::size_t box = tile.transposed ? b_tile : 64 * tile_row_bytes;
   const std::int64_t boxes_of_tile =
-      tile.turned ? 1
-                  : groups_of(tile.n * static_cast<std::int64_t>(size_of(c_type)), tile_row_bytes);
+      tile.transposed
+          ? 1
+          : groups_of(tile.n * static_cast<std::int64_t>(size_of(c_type)), tile_row_bytes);
   const std::size_t boxes =
       static_cast<std::size_t>(std::min<std::int64_t>(tile.boxes, boxes_of_tile)) * box;
   const bool through_shared = store == Store::boxed || store == Store::rows;

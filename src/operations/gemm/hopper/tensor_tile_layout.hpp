@@ -1,4 +1,5 @@
-// How kernels/gemm/tensor_tiles.cu takes the operands of a problem, and what it needs for a tile.
+// The way in which kernels/gemm/tensor_tiles.cu reads the operands of a problem, and its resources
+// for a tile.
 #pragma once
 
 #include "operations/gemm/hopper/tensor_tile.hpp"
@@ -9,35 +10,36 @@ namespace tilescope::operations {
 /// Bytes of a row of a tile in shared memory; along k for K-major tiles.
 constexpr std::int64_t tile_row_bytes = 128;
 
-/// As enum StoreKind of the kernel: how sums become C. Boxes end at multiples of 16 bytes: the copy
-/// engine writes whole chunks, beyond the last column too.
+/// Matches enum StoreKind of the kernel: the way from sums to C. Boxes end at multiples of 16
+/// bytes: the copy engine writes whole chunks, even beyond the last column.
 enum class Store { each = 0, boxed = 1, rows = 2, partial = 3 };
 
-/// An operand: its rows in memory are m (or n), or k where it is MN-major.
+/// An operand: its rows in memory are m (or n), or k if it is MN-major.
 struct TileOperand {
   RowsInMemory rows;
   bool mn_major = false;
-  bool repacked = false, turned = false;
+  bool repacked = false, transposed = false;
 };
 
 struct TileLayout {
   TileOperand a, b;
-  int classes = 1;                 ///< of rows of A, of which a tile holds one
-  bool a_begins_anywhere = false;  ///< rows of A, whose classes the copy engine reads all the same
+  int classes = 1;                 ///< classes of rows of A, of which a tile holds one
+  bool a_begins_anywhere = false;  ///< rows of A begin anywhere; the copy engine still reads their
+                                   ///< classes
   Store store = Store::rows;
 };
 
 /// Tiles of k of the problem, tile_row_bytes each.
 std::int64_t k_tiles_of(const GemmProblem& problem);
 
-/// Of a product as the kernel computes it.
+/// The layout of a product as the kernel computes it.
 TileLayout layout_of(const GemmProblem& problem, const TensorTile& tile);
 
-/// The product as the kernel computes it with this tile: the same, or C^T = B^T A^T, whose C is
-/// column-major and otherwise described as the problem's own.
+/// The product as the kernel computes it with this tile: the problem itself, or C^T = B^T A^T,
+/// whose C is column-major and otherwise as in the problem.
 GemmProblem problem_of(const TensorTile& tile, const GemmProblem& problem);
 
-/// Rows and columns of C in memory, of a product as the kernel computes it.
+/// Rows and columns of C in memory, for a product as the kernel computes it.
 RowsInMemory rows_of_c(const GemmProblem& problem, const TensorTile& tile);
 
 /// Clusters of blocks that run at once.

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "operations/gemm/general/general.hpp"
+#include "operations/gemm/hopper/general_fallback.hpp"
 #include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tile_layout.hpp"
 #include "operations/gemm/operands/split_reduction.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int most_classes = 8;
 
-// As struct Arguments of the kernel.
+// Matches struct Arguments of the kernel.
 struct Arguments {
   std::int32_t m, n, k, batch;
   std::int32_t tiles_m, tiles_n, splits, k_tiles, k_tiles_of_split, units;
@@ -51,10 +51,10 @@ class TensorTilesRun final : public GemmRun {
     if (tile.across && (tile.splits > 1 || tile.panel != 0)) {
       throw Error(ErrorKind::usage, "blocks side by side take all of k, and no panel");
     }
-    if (tile.turned &&
+    if (tile.transposed &&
         (layout_.store != Store::boxed || layout_.b.mn_major || size_of(problem.c.type) != 2)) {
       throw Error(ErrorKind::usage,
-                  "a turned tile needs a row-major A, and a 16-bit C of whole 16-byte chunks");
+                  "a transposed tile needs a row-major A, and a 16-bit C of whole 16-byte chunks");
     }
     size_work();
     kernel_ = device.load(request());
@@ -64,14 +64,9 @@ class TensorTilesRun final : public GemmRun {
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    if ((addresses.a | addresses.b | addresses.c) % copy_alignment != 0) {
-      // The copy engine cannot address such matrices; nobody who wants speed allocates them.
-      if (!general_) general_ = prepare_general(device_, given_);
-      general_->run(addresses, stream);
-      return;
-    }
+    if (fallback_.run(addresses.a | addresses.b | addresses.c, addresses, stream)) return;
     GemmAddresses at = addresses;
-    if (tile_.turned) std::swap(at.a, at.b);
+    if (tile_.transposed) std::swap(at.a, at.b);
     Repacking::run_both({a_copy_.get(), at.a}, {b_copy_.get(), at.b}, stream);
     const KernelArguments& arguments = prepared_.of(at, [&] { return arguments_for(at); });
     Launch launch = launch_;
@@ -82,8 +77,8 @@ class TensorTilesRun final : public GemmRun {
 
   std::string note() const override {
     std::string note = text_of(tile_);
-    const bool copies_a = tile_.turned ? b_copy_ != nullptr : a_copy_ != nullptr;
-    const bool copies_b = tile_.turned ? a_copy_ != nullptr : b_copy_ != nullptr;
+    const bool copies_a = tile_.transposed ? b_copy_ != nullptr : a_copy_ != nullptr;
+    const bool copies_b = tile_.transposed ? a_copy_ != nullptr : b_copy_ != nullptr;
     if (copies_a) note += ", A repacked";
     if (copies_b) note += ", B repacked";
     return note;
@@ -92,7 +87,7 @@ class TensorTilesRun final : public GemmRun {
  private:
   void repack(TileOperand& operand, std::unique_ptr<Repacking>& copy) {
     if (!operand.repacked) return;
-    copy = std::make_unique<Repacking>(device_, operand.rows, operand.turned);
+    copy = std::make_unique<Repacking>(device_, operand.rows, operand.transposed);
     operand.rows = copy->result();
   }
 
@@ -137,7 +132,7 @@ class TensorTilesRun final : public GemmRun {
       launch_.grid = {static_cast<std::uint32_t>(a.tiles_m), static_cast<std::uint32_t>(a.tiles_n),
                       static_cast<std::uint32_t>(a.batch)};
     }
-    // Ranges of tiles under a panel are all as long as the longest, but for the last.
+    // Ranges of tiles under a panel have the length of the longest, except the last.
     if (tile_.panel > 0) {
       launch_.grid = {static_cast<std::uint32_t>(groups_of(a.units, groups_of(a.units, resident)))};
     }
@@ -166,7 +161,7 @@ class TensorTilesRun final : public GemmRun {
     constant("IN_TURN", tile_.in_turn);
     constant("CLUSTER", tile_.cluster);
     constant("ACROSS", tile_.across);
-    constant("TURNED", tile_.turned);
+    constant("TRANSPOSED", tile_.transposed);
     constant("ONE_TILE", one_tile_);
     constant("A_MN_MAJOR", layout_.a.mn_major);
     constant("B_MN_MAJOR", layout_.b.mn_major);
@@ -178,7 +173,7 @@ class TensorTilesRun final : public GemmRun {
     return request;
   }
 
-  // Fewer tiles of k than parts were asked for may leave one part.
+  // There may be fewer tiles of k than requested parts; one part may be left.
   Store store() const {
     return layout_.store == Store::partial && arguments_.splits == 1 ? Store::each : layout_.store;
   }
@@ -204,7 +199,7 @@ class TensorTilesRun final : public GemmRun {
     if (layout_.store == Store::boxed) {
       append(c_maps(addresses.c));
     } else {
-      // The kernel's structure has them all the same.
+      // The kernel's structure has places for all of them.
       maps.resize(maps.size() + static_cast<std::size_t>(layout_.classes));
     }
     return arguments_after_maps(maps, a);
@@ -216,9 +211,9 @@ class TensorTilesRun final : public GemmRun {
                         static_cast<std::uint32_t>(operand.mn_major ? 64 : tile_rows));
   }
 
-  // As c_box_rows of the kernel.
+  // Matches c_box_rows of the kernel.
   ResidueMaps c_maps(DeviceAddress address) const {
-    const int rows = tile_.turned ? tile_.n : tile_.in_turn ? 16 : 64;
+    const int rows = tile_.transposed ? tile_.n : tile_.in_turn ? 16 : 64;
     return residue_maps(device_, rows_of_c(problem_, tile_), address, layout_.classes,
                         columns_of_box(problem_.c.type), static_cast<std::uint32_t>(rows));
   }
@@ -228,7 +223,7 @@ class TensorTilesRun final : public GemmRun {
   }
 
   Device& device_;
-  GemmProblem given_, problem_;  // the latter as the kernel computes it
+  GemmProblem given_, problem_;  // `problem_` as the kernel computes it
   TensorTile tile_;
   TileLayout layout_;
   std::unique_ptr<Repacking> a_copy_, b_copy_;
@@ -237,7 +232,7 @@ class TensorTilesRun final : public GemmRun {
   bool one_tile_ = false;  // of each block
   Kernel kernel_;
   std::unique_ptr<SplitReduction> reduction_;
-  std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
+  GeneralFallback fallback_{device_, given_};
   PreparedArguments prepared_;
 };
 

@@ -17,10 +17,10 @@ std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem&
 std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem,
                                               const TensorTile& tile);
 
-/// Why no tile with a panel of B in shared memory computes the problem.
+/// The reason if no tile with a panel of B in shared memory computes the problem.
 std::optional<std::string> panel_tiles_refusal(const GemmProblem& problem,
                                                const DeviceProperties& device);
-/// With the best of such tiles.
+/// Prepares the problem with the best such tile.
 std::unique_ptr<GemmRun> prepare_panel_tiles(Device& device, const GemmProblem& problem);
 
 }  // namespace tilescope::operations

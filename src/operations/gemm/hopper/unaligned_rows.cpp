@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "operations/gemm/general/general.hpp"
+#include "operations/gemm/hopper/general_fallback.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "operations/gemm/operands/column_sorting.hpp"
 #include "operations/gemm/operands/tensor_layout.hpp"
@@ -18,7 +18,7 @@
 namespace tilescope::operations {
 namespace {
 
-// As in the kernel.
+// These match the kernel.
 constexpr int classes = 16, blocks_of_tile = 2, threads = 320;
 constexpr std::int64_t tile_n = 128, tile_k = 64;
 constexpr std::uint32_t box_columns = tile_n + 16, a_columns = 64;
@@ -65,12 +65,12 @@ double elements(const GemmProblem& p, std::int64_t rows, std::int64_t columns) {
   return static_cast<double>(p.batch) * static_cast<double>(rows) * static_cast<double>(columns);
 }
 
-constexpr double bytes_copied = 3.5e6;  // a microsecond, read and written
+constexpr double bytes_copied = 3.5e6;  // bytes a microsecond, read and written
 
 // Microseconds on an H200; docs/results/products_h200.md has the runs that they come from.
 double predicted_time(const GemmProblem& p, const DeviceProperties& device) {
   constexpr double launches = 5.5, ends_of_block = 4.0;
-  // Of a block: its products, or its share of what memory and L2 deliver.
+  // Microseconds of a block: its products, or its share of what memory and L2 deliver.
   constexpr double products_of_k_tile = 0.34, copies_of_k_tile = 0.0041;
   const auto blocks = static_cast<double>(blocks_of(p)), sms = static_cast<double>(device.sm_count);
   const auto k_tiles = static_cast<double>(groups_of(p.shape.k, blocks_of_tile * tile_k));
@@ -79,10 +79,10 @@ double predicted_time(const GemmProblem& p, const DeviceProperties& device) {
          std::ceil(blocks / sms) * (ends_of_block + k_tiles * of_k_tile);
 }
 
-// The same for a product of copies.
+// The same for a product of copied operands.
 double predicted_time_of_copies(const GemmProblem& p) {
   constexpr double launches = 7.0, ends_of_blocks = 2.0;
-  constexpr double bytes_read = 3.6e6, operations = 600e6;  // a microsecond
+  constexpr double bytes_read = 3.6e6, operations = 600e6;  // bytes a microsecond
   const MatmulShape& s = p.shape;
   const bool copies_a = residue_groups(rows_of_a(p).pitch_bytes()) > 1;
   const double a = 2.0 * elements(p, s.m, s.k), b = 2.0 * elements(p, s.k, s.n);
@@ -131,12 +131,7 @@ class UnalignedRowsRun final : public GemmRun {
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    if (addresses.b % copy_alignment != 0) {
-      // The copy engine cannot address such matrices; nobody who wants speed allocates them.
-      if (!general_) general_ = prepare_general(device_, problem_);
-      general_->run(addresses, stream);
-      return;
-    }
+    if (fallback_.run(addresses.b, addresses, stream)) return;
     sorting_.run(addresses.a, stream);
     device_.launch(kernel_, launch_,
                    prepared_.of(addresses, [&] { return arguments_for(addresses); }), stream);
@@ -175,7 +170,7 @@ class UnalignedRowsRun final : public GemmRun {
   Arguments arguments_{};
   Launch launch_;
   Kernel kernel_;
-  std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
+  GeneralFallback fallback_{device_, problem_};
   PreparedArguments prepared_;
 };
 

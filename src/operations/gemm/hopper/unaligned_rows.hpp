@@ -12,7 +12,7 @@ namespace tilescope::operations {
 
 std::optional<std::string> unaligned_rows_refusal(const GemmProblem& problem,
                                                   const DeviceProperties& device);
-/// Whether it is the fastest kernel for the problem, as far as has been measured.
+/// Whether it is the fastest kernel for the problem, as far as was measured.
 bool unaligned_rows_pay(const GemmProblem& problem, const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_unaligned_rows(Device& device, const GemmProblem& problem);
 

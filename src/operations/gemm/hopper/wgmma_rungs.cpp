@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "operations/gemm/general/general.hpp"
+#include "operations/gemm/hopper/general_fallback.hpp"
 #include "operations/gemm/hopper/tensor_tile_layout.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "operations/gemm/operands/tensor_layout.hpp"
@@ -20,7 +20,7 @@ namespace {
 // One of the two kernels.
 struct WgmmaKernel {
   std::string_view source;
-  int rows, columns;  // of C in a block; a warpgroup has 64 rows
+  int rows, columns;  // a block's part of C; a warpgroup has 64 rows
   int stages;
 };
 constexpr WgmmaKernel one_stage{"gemm/wgmma.cu", 64, 128, 1};
@@ -30,7 +30,7 @@ TileLayout layout_of(const GemmProblem& problem, const WgmmaKernel& kernel) {
   return layout_of(problem, TensorTile{.m = kernel.rows, .n = kernel.columns});
 }
 
-// As struct Arguments of wgmma_tile.cuh.
+// Matches struct Arguments of wgmma_tile.cuh.
 struct Arguments {
   std::int32_t m, n, tiles_m, tiles_n, k_tiles;
   float alpha, beta;
@@ -43,7 +43,7 @@ class WgmmaRun final : public GemmRun {
   WgmmaRun(Device& device, const GemmProblem& problem, const WgmmaKernel& kernel)
       : device_(device), problem_(problem), shape_(kernel), layout_(layout_of(problem, kernel)) {
     if (layout_.b.repacked) {
-      b_copy_ = std::make_unique<Repacking>(device, layout_.b.rows, layout_.b.turned);
+      b_copy_ = std::make_unique<Repacking>(device, layout_.b.rows, layout_.b.transposed);
       layout_.b.rows = b_copy_->result();
     }
     size_work();
@@ -51,12 +51,7 @@ class WgmmaRun final : public GemmRun {
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    if ((addresses.a | addresses.b) % copy_alignment != 0) {
-      // The copy engine cannot address such matrices.
-      if (!general_) general_ = prepare_general(device_, problem_);
-      general_->run(addresses, stream);
-      return;
-    }
+    if (fallback_.run(addresses.a | addresses.b, addresses, stream)) return;
     if (b_copy_) b_copy_->run(addresses.b, stream);
     device_.launch(kernel_, launch_,
                    prepared_.of(addresses, [&] { return arguments_for(addresses); }), stream);
@@ -137,11 +132,11 @@ class WgmmaRun final : public GemmRun {
   Arguments arguments_{};
   Launch launch_;
   Kernel kernel_;
-  std::unique_ptr<GemmRun> general_;  // for addresses that the copy engine does not take
+  GeneralFallback fallback_{device_, problem_};
   PreparedArguments prepared_;
 };
 
-// tensor_tiles with as many stages as there is room for.
+// tensor_tiles with as many stages as fit.
 std::unique_ptr<GemmRun> prepare_fixed(Device& device, const GemmProblem& problem,
                                        TensorTile tile) {
   const Store store = layout_of(problem, tile).store;
@@ -165,7 +160,7 @@ std::optional<std::string> wgmma_refusal(const GemmProblem& problem,
     return fmt::format("rows of {} must be multiples of {} bytes apart", name, copy_alignment);
   };
   if (layout.a.repacked || layout.a_begins_anywhere) return unaligned("A");
-  if (layout.b.repacked && !layout.b.turned) return unaligned("B");
+  if (layout.b.repacked && !layout.b.transposed) return unaligned("B");
   return std::nullopt;
 }
 

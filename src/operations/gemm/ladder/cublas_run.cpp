@@ -26,7 +26,7 @@ device::LtProduct lt_product(const GemmProblem& p) {
           .beta = p.beta};
 }
 
-// An algorithm and how long it takes.
+// An algorithm and its time.
 struct Candidate {
   double ms = 0.0;
   int algorithm = 0;
@@ -53,7 +53,7 @@ void CublasGemm::run(const GemmAddresses& addresses, const Stream& stream) {
 }
 
 // Writes to memory that take the device longer than the host needs to queue `runs` runs, so that
-// what is timed is never the host.
+// the host is never timed.
 void CublasGemm::occupy(int runs) {
   constexpr std::size_t bytes = std::size_t{64} << 20U;  // some 25 microseconds, two or three runs
   if (busy_.bytes() == 0) busy_ = device_.allocate(bytes, "scratch");
@@ -100,7 +100,7 @@ void CublasGemm::choose_fastest(std::span<const GemmAddresses> addresses) {
   if (candidates.empty()) {
     throw Error(ErrorKind::no_device, "none of the algorithms that cublasLt proposes runs");
   }
-  // Medians of a few runs lie a few percent apart by chance: the first of them run longer.
+  // Medians of a few runs differ by a few percent by chance, so the fastest of them run longer.
   const auto earlier = [](const Candidate& x, const Candidate& y) { return x.ms < y.ms; };
   std::sort(candidates.begin(), candidates.end(), earlier);
   constexpr std::size_t finalists = 4;

@@ -1,5 +1,5 @@
-// cuBLAS at its best: a GemmProblem run by the fastest algorithm that cublasLt's heuristics
-// propose, not only by their first.
+// cuBLAS at its best: runs a GemmProblem by the fastest algorithm that cublasLt's heuristics
+// propose, not only by the first.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace tilescope::operations {
 
 class CublasGemm final : public GemmRun {
  public:
-  /// Why cublasLt is not asked for `problem` on `device`; nothing if it is.
+  /// Why cublasLt cannot run `problem` on `device`; nothing if it can.
   static std::optional<std::string> refusal(const GemmProblem& problem, const Device& device);
 
   /// For problems that are not refused. Throws what CublasLt throws.
@@ -24,7 +24,7 @@ class CublasGemm final : public GemmRun {
   int chosen() const { return chosen_; }
   void choose(int algorithm) { chosen_ = algorithm; }
   /// Times every algorithm, in turn at each of `addresses`, and chooses the fastest. C is
-  /// overwritten; algorithms that refuse to run are passed over.
+  /// overwritten; algorithms that refuse to run are skipped.
   void choose_fastest(std::span<const GemmAddresses> addresses);
 
   void run(const GemmAddresses& addresses, const Stream& stream = {}) override;
@@ -37,7 +37,7 @@ class CublasGemm final : public GemmRun {
   Device& device_;
   device::CublasLt library_;
   int chosen_ = 0;
-  Buffer busy_;  ///< there while algorithms are timed
+  Buffer busy_;  ///< exists while algorithms are timed
 };
 
 }  // namespace tilescope::operations

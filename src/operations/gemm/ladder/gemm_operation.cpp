@@ -34,7 +34,7 @@ HostArray random_operand(DataType type, std::int64_t count, std::uint64_t seed) 
   return narrow;
 }
 
-// A * B in float64 on all cores, of dense operands.
+// A * B of dense operands in float64, on all cores.
 std::vector<double> product(const MatmulShape& s, const std::vector<double>& a,
                             const std::vector<double>& b) {
   const auto view = [](const std::vector<double>& values, std::int64_t rows, std::int64_t columns) {
@@ -47,7 +47,7 @@ std::vector<double> product(const MatmulShape& s, const std::vector<double>& a,
   return c;
 }
 
-// The units that compute it, by the names of a GPU's ceilings.
+// The units that compute in a precision, by the names of a GPU's ceilings.
 std::string_view rate_of(Precision precision) {
   switch (precision) {
     case Precision::fp64:

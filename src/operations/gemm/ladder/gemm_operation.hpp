@@ -35,7 +35,7 @@ class GemmOperation final : public Operation {
   GemmProblem problem_;
   HostArray a_, b_;
   GemmRungs rungs_;
-  // Made when first asked for: the products are large.
+  // Computed on first use: the products are large.
   mutable StoredExpected ours_, peers_;
 };
 

@@ -13,14 +13,15 @@
 namespace tilescope::operations {
 namespace {
 
-// A GPU as it is, where the emulated one of that name lacks what the emulator does not run.
+// The properties of the real GPU, where the emulated one of that name lacks features that the
+// emulator does not run.
 DeviceProperties real_gpu(DeviceProperties properties) {
   properties.warpgroup_products = properties.compute_major == 9;
   return properties;
 }
 
-// Whether a variant has anything to do with a precision, from what it says to problems of several
-// kinds: large, of one column, of few rows, with a long sum, of odd extents.
+// Whether a variant computes products in a precision, judged by its refusals of several kinds of
+// problems: large, of one column, of few rows, with a long sum, of odd extents.
 bool computes(const GemmVariant& variant, Precision precision) {
   static const DeviceProperties device = real_gpu(gpu::require_profile("h200"));
   const DataType type = operand_type(precision);

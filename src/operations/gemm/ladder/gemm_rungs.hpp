@@ -1,4 +1,4 @@
-// The GEMM variants of one precision as rungs of a ladder, with cuBLAS as the peer.
+// The GEMM variants of one precision as rungs of a ladder, with cuBLAS as the baseline.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace tilescope::operations {
 
-/// Those of a dense row-major problem and its operands, which somebody else keeps.
+/// The rungs for one dense row-major problem. Does not own the operands.
 class GemmRungs {
  public:
   GemmRungs(const GemmProblem& problem, const ConstArrayView& a, const ConstArrayView& b);
@@ -24,7 +24,7 @@ class GemmRungs {
   /// cuBLAS with the fastest of its algorithms.
   VariantInfo peer() const;
 
-  // As Operation has them, for the variants and the peer.
+  // These implement Operation's functions for the variants and cuBLAS.
   std::optional<std::string> refusal(const VariantInfo& variant, const Device& device) const;
   Plan plan(const VariantInfo& variant, const DeviceProperties& device) const;
   std::unique_ptr<Prepared> prepare(const VariantInfo& variant, Device& device) const;

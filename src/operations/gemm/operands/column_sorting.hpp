@@ -5,8 +5,8 @@
 
 namespace tilescope::operations {
 
-/// A copy of a matrix of 16-bit elements, sorted as kernels/gemm/sort_columns.cu says, in rows of
-/// whole tiles of 64 columns; columns that the matrix does not have are zeros.
+/// A copy of a matrix of 16-bit elements, sorted as kernels/gemm/sort_columns.cu defines, in rows
+/// of whole tiles of 64 columns. Columns beyond the matrix are zeros.
 class ColumnSorting {
  public:
   ColumnSorting(Device& device, const RowsInMemory& from);

@@ -11,7 +11,7 @@ class SplitReduction {
  public:
   SplitReduction(Device& device, const GemmProblem& problem, std::int32_t splits);
 
-  /// Where the kernel that multiplies leaves its sums: batch x splits matrices of m rows.
+  /// The target of the multiplying kernel's sums: batch x splits matrices of m rows.
   DeviceAddress partial() const { return partial_.address(); }
   /// Elements between the rows of a partial matrix; rows start at multiples of 16 bytes.
   std::int64_t pitch() const { return pitch_; }

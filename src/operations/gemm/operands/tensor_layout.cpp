@@ -14,9 +14,9 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t step) {
   return groups_of(value, step) * step;
 }
 
-RowsInMemory repacked(const RowsInMemory& from, bool turned) {
+RowsInMemory repacked(const RowsInMemory& from, bool transposed) {
   RowsInMemory to = from;
-  if (turned) std::swap(to.rows, to.columns);
+  if (transposed) std::swap(to.rows, to.columns);
   // Rows that begin with a cache line are read in whole lines.
   constexpr std::int64_t line = 128;
   to.pitch = rounded_up(std::max<std::int64_t>(to.columns, 1),
@@ -26,7 +26,7 @@ RowsInMemory repacked(const RowsInMemory& from, bool turned) {
 }
 
 constexpr int threads = 256, warps = threads / 32;  // of a block of either kernel
-constexpr std::int64_t rows_at_once = 2;            // that a warp copies
+constexpr std::int64_t rows_at_once = 2;            // copied by a warp
 
 KernelRequest repack_request(std::string_view kernel, DataType type) {
   KernelRequest request = embedded_request("gemm/repack.cu");
@@ -36,7 +36,7 @@ KernelRequest repack_request(std::string_view kernel, DataType type) {
   return request;
 }
 
-// As in kernels/gemm/repack.cu.
+// Matches kernels/gemm/repack.cu.
 struct RowCopy {
   DeviceAddress from, to;
   std::int64_t from_pitch, to_pitch;
@@ -58,7 +58,7 @@ Part part_of(const RowsInMemory& from, DeviceAddress from_address, const RowsInM
   constexpr std::int64_t chunks_of_piece = 32;
   const std::int64_t chunk = copy_alignment / static_cast<std::int64_t>(size_of(from.type));
   const std::int64_t chunks = groups_of(from.columns, chunk);
-  // Below half a piece most lanes of a warp would have nothing to copy.
+  // With less than half a piece most lanes of a warp would have nothing to copy.
   const std::int64_t pieces = 2 * chunks > chunks_of_piece ? groups_of(chunks, chunks_of_piece) : 0;
   return {.copy = {.from = from_address,
                    .to = to_address,
@@ -108,7 +108,7 @@ ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddre
   ResidueMaps result;
   const auto element = static_cast<std::int64_t>(size_of(matrix.type));
   for (int g = 0; g < groups; ++g) {
-    // A residue that no row has: any map will do, nothing of it is used.
+    // A residue without rows: its map is never used, so any map is fine.
     const bool is_empty = g >= matrix.rows;
     const ResidueBase base = residue_base(matrix, address, is_empty ? 0 : g);
     const std::int64_t pitch = rounded_up(matrix.pitch_bytes() * groups, copy_alignment);
@@ -129,11 +129,11 @@ ResidueMaps residue_maps(Device& device, const RowsInMemory& matrix, DeviceAddre
   return result;
 }
 
-Turning::Turning(Device& device, DataType type)
+Transposition::Transposition(Device& device, DataType type)
     : device_(device), kernel_(device.load(repack_request("transpose_rows", type))) {}
 
-void Turning::run(const RowsInMemory& from, DeviceAddress from_address, DeviceAddress to,
-                  std::int64_t to_pitch, std::int64_t to_stride, const Stream& stream) const {
+void Transposition::run(const RowsInMemory& from, DeviceAddress from_address, DeviceAddress to,
+                        std::int64_t to_pitch, std::int64_t to_stride, const Stream& stream) const {
   constexpr std::int64_t most_blocks_down = 65535;
   constexpr std::int64_t side = 64;  // of a tile, as in the kernel
   Launch launch;
@@ -148,20 +148,20 @@ void Turning::run(const RowsInMemory& from, DeviceAddress from_address, DeviceAd
                  stream);
 }
 
-Repacking::Repacking(Device& device, const RowsInMemory& from, bool turned)
-    : device_(device), from_(from), to_(repacked(from, turned)) {
+Repacking::Repacking(Device& device, const RowsInMemory& from, bool transposed)
+    : device_(device), from_(from), to_(repacked(from, transposed)) {
   const auto bytes = static_cast<std::size_t>(to_.batch * to_.batch_stride) * size_of(to_.type);
   buffer_ = device.allocate(bytes, "a repacked operand");
-  if (turned) {
-    turning_.emplace(device, from.type);
+  if (transposed) {
+    transposition_.emplace(device, from.type);
   } else {
     kernel_ = device.load(repack_request("copy_rows", from.type));
   }
 }
 
 void Repacking::run(DeviceAddress from, const Stream& stream) const {
-  if (turning_) {
-    turning_->run(from_, from, buffer_.address(), to_.pitch, to_.batch_stride, stream);
+  if (transposition_) {
+    transposition_->run(from_, from, buffer_.address(), to_.pitch, to_.batch_stride, stream);
   } else {
     const Operand alone{.copy = this, .from = from};
     copy_rows({&alone, 1}, false, stream);
@@ -170,17 +170,17 @@ void Repacking::run(DeviceAddress from, const Stream& stream) const {
 
 void Repacking::run_both(const Operand& a, const Operand& b, const Stream& stream) {
   std::vector<Operand> copied;
-  bool has_turned = false;
+  bool has_transposed = false;
   for (const Operand& operand : {a, b}) {
     if (!operand.copy) continue;
-    if (operand.copy->turning_) {
+    if (operand.copy->transposition_) {
       operand.copy->run(operand.from, stream);
-      has_turned = true;
+      has_transposed = true;
     } else {
       copied.push_back(operand);
     }
   }
-  if (!copied.empty()) copy_rows(copied, has_turned, stream);
+  if (!copied.empty()) copy_rows(copied, has_transposed, stream);
 }
 
 void Repacking::copy_rows(std::span<const Operand> operands, bool follows_turning,

@@ -12,11 +12,11 @@
 
 namespace tilescope::operations {
 
-/// Bytes of what the copy engine addresses: bases and pitches are multiples of it.
+/// The alignment of the copy engine: bases and pitches are multiples of it.
 constexpr std::int64_t copy_alignment = 16;
 
-/// How many interleaved matrices rows of this pitch make, so that each has a pitch that 16 bytes
-/// divide: 1, 2, 4 or 8.
+/// The number of interleaved matrices made of rows of this pitch, so that the pitch of each is a
+/// multiple of 16 bytes: 1, 2, 4 or 8.
 int residue_groups(std::int64_t pitch_bytes);
 
 /// `rows` rows of `columns` elements in device memory, `pitch` elements apart.
@@ -35,13 +35,13 @@ struct RowsInMemory {
   }
 };
 
-/// An operand of `rows` x `columns` as it lies: its rows in memory are columns where it is
+/// An operand of `rows` x `columns` in its memory order: its rows in memory are columns if it is
 /// column-major.
 RowsInMemory rows_in_memory(const GemmOperand& operand, std::int64_t rows, std::int64_t columns,
                             std::int64_t batch);
 
-/// The maps of every `groups`-th row, and by how many elements a column lies further in each than
-/// its map says, because the map's base was rounded down to 16 bytes.
+/// The maps of every `groups`-th row. A map's base is rounded down to 16 bytes; `shifts` are the
+/// elements by which columns lie further than the map says.
 struct ResidueMaps {
   std::vector<TensorMap> maps;
   std::vector<std::int32_t> shifts;
@@ -60,12 +60,13 @@ struct ResidueBase {
 ResidueBase residue_base(const RowsInMemory& matrix, DeviceAddress address, int group);
 
 /// Transposes matrices of 16- or 32-bit elements in device memory.
-class Turning {
+class Transposition {
  public:
-  Turning(Device& device, DataType type);
+  Transposition(Device& device, DataType type);
   /// Queues to[column][row] = from[row][column]. The rows of `to` are `to_pitch` elements apart,
-  /// matrices of a batch `to_stride`; 16 bytes divide the pitch and the address. Up to the next
-  /// multiple of 64 after the last row of `from`, but not beyond the pitch, anything is written.
+  /// matrices of a batch `to_stride`; the pitch and the address are multiples of 16 bytes. Anything
+  /// may be written up to the next multiple of 64 after the last row of `from`, but not beyond the
+  /// pitch.
   void run(const RowsInMemory& from, DeviceAddress from_address, DeviceAddress to,
            std::int64_t to_pitch, std::int64_t to_stride, const Stream& stream) const;
 
@@ -74,21 +75,21 @@ class Turning {
   Kernel kernel_;
 };
 
-/// A copy of a matrix with rows of whole 16-byte chunks, turned or not.
+/// A copy of a matrix with rows of whole 16-byte chunks, optionally transposed.
 class Repacking {
  public:
-  Repacking(Device& device, const RowsInMemory& from, bool turned);
+  Repacking(Device& device, const RowsInMemory& from, bool transposed);
   const RowsInMemory& result() const { return to_; }
   DeviceAddress address() const { return buffer_.address(); }
   void run(DeviceAddress from, const Stream& stream) const;
 
-  /// An operand of a product: its copy, if there is one, and where it lies itself.
+  /// An operand of a product: its copy, if there is one, and its own address.
   struct Operand {
     const Repacking* copy = nullptr;
     DeviceAddress from = 0;
   };
-  /// Queues the copies of both operands, of equal type and batch: one launch for those that are
-  /// not turned.
+  /// Queues the copies of both operands, of equal type and batch: one launch for those that are not
+  /// transposed.
   static void run_both(const Operand& a, const Operand& b, const Stream& stream);
 
  private:
@@ -97,9 +98,9 @@ class Repacking {
 
   Device& device_;
   RowsInMemory from_, to_;
-  std::optional<Turning> turning_;
+  std::optional<Transposition> transposition_;
   Buffer buffer_;
-  Kernel kernel_;  // that copies rows, where they are not turned
+  Kernel kernel_;  // copies rows; unused if they are transposed
 };
 
 }  // namespace tilescope::operations

@@ -1,4 +1,4 @@
-// The constants that GEMM kernels share, under their names in kernels/gemm/epilogue.cuh.
+// The constants that GEMM kernels share, by their names in kernels/gemm/epilogue.cuh.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace tilescope::operations {
 
-/// In what arithmetic a kernel forms products: its OPERAND, a name in kernels/gemm/element.cuh.
+/// The arithmetic of a kernel's products: its OPERAND, a name in kernels/gemm/element.cuh.
 std::string_view operand_kind(Precision precision);
 
 /// C_TYPE, READS_C, BIAS and ACTIVATION.

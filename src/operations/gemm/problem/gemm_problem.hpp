@@ -1,4 +1,4 @@
-// One product as BLAS's GEMM has it, for operands that already lie in a device's memory.
+// One product, as BLAS's GEMM defines it, of operands in a device's memory.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace tilescope::operations {
 
-/// How one operand lies in memory: element (i, j) of matrix b of the batch at
-/// b * batch_stride + i * leading + j (row-major) or + i + j * leading (column-major).
+/// The memory order of one operand: element (i, j) of matrix b of the batch at b * batch_stride + i
+/// * leading + j (row-major) or + i + j * leading (column-major).
 struct GemmOperand {
   DataType type = DataType::float32;
   Order order = Order::row_major;
@@ -32,26 +32,26 @@ struct GemmProblem {
   Activation activation = Activation::none;
 };
 
-/// Where the operands of one run lie: device addresses, each a multiple of its element's size.
+/// The device addresses of one run, each a multiple of its element's size.
 struct GemmAddresses {
   DeviceAddress a = 0, b = 0, c = 0;
   DeviceAddress bias = 0;
 };
 
-/// A problem made ready on one device: kernels compiled, scratch memory there.
+/// A problem ready to run on one device: kernels compiled, scratch memory allocated.
 class GemmRun {
  public:
   virtual ~GemmRun() = default;
   /// Queues one run. Runs that may overlap need a GemmRun each: they share its scratch memory.
   virtual void run(const GemmAddresses& addresses, const Stream& stream = {}) = 0;
-  /// What the reader should know, such as "B repacked to rows of 16 bytes"; may be empty.
+  /// A remark for the reader, such as "B repacked to rows of 16 bytes"; may be empty.
   virtual std::string note() const { return {}; }
 };
 
-/// Makes a problem ready on a device. Throws Error(no_device) if its memory does not suffice.
+/// Prepares a problem on a device. Throws Error(no_device) if its memory does not suffice.
 using PrepareGemm = std::unique_ptr<GemmRun> (*)(Device& device, const GemmProblem& problem);
 
-/// Dense operands of `type`, row-major or as given; C of `c_type`.
+/// A problem with dense operands of `type`, row-major or as given; C of `c_type`.
 GemmProblem dense_problem(const MatmulShape& shape, Precision precision, DataType type,
                           DataType c_type, Order a_order = Order::row_major,
                           Order b_order = Order::row_major);

@@ -10,7 +10,7 @@ namespace {
 
 void require_operand(const ConstMatrixView& matrix, std::int64_t count, std::int64_t stride,
                      const char* name) {
-  if (count != 0) require_valid(matrix, name);  // of no matrices there is no memory
+  if (count != 0) require_valid(matrix, name);  // no matrices need no memory
   if (!is_floating(matrix.type)) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} is {}: matmul takes float16, bfloat16, float32 and float64", name,
@@ -24,7 +24,7 @@ void require_operand(const ConstMatrixView& matrix, std::int64_t count, std::int
   }
 }
 
-// Matrices of C lie one behind the other; those of a column-major C too.
+// Requires the matrices of C to lie one behind the other, those of a column-major C too.
 void require_apart(const MatrixBatch& c) {
   const MatrixView& first = c.first;
   if (c.count < 2 || first.empty()) return;

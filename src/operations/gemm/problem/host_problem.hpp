@@ -1,4 +1,4 @@
-// A product of matrices in host memory, as the public call states it, checked and made uniform.
+// A product of matrices in host memory, as in the public call, checked and made uniform.
 #pragma once
 
 #include <tilescope/matmul.hpp>
@@ -20,11 +20,11 @@ struct HostProblem {
 
   MatmulShape shape() const { return product_shape(a.first, b.first); }
   std::int64_t batch() const { return c.count; }
-  /// Whether C = A * B is all.
+  /// Whether the problem is C = A * B and nothing else.
   bool plain() const;
 };
 
-/// The problem of a public call. Throws Error(usage) for what does not fit.
+/// The problem of a public call. Throws Error(usage) for arguments that do not fit.
 HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, const MatrixBatch& c,
                          const MatmulOptions& options);
 

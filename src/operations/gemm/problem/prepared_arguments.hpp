@@ -1,4 +1,4 @@
-// What kernels that the copy engine feeds are launched with: maps, then the rest.
+// The arguments of kernels that the copy engine feeds: maps, then the rest.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace tilescope::operations {
 
-/// `maps` as one structure, which such a kernel takes first, and its other arguments.
+/// `maps` as one structure, the first argument of such a kernel, and its other arguments.
 template <typename Arguments>
 KernelArguments arguments_after_maps(std::span<const TensorMap> maps, const Arguments& others) {
   KernelArguments arguments;
@@ -19,11 +19,11 @@ KernelArguments arguments_after_maps(std::span<const TensorMap> maps, const Argu
   return arguments;
 }
 
-/// Arguments by the addresses that they are for. Encoding maps takes longer than a small product,
-/// so those of known addresses are kept.
+/// Arguments by addresses. Encoding maps takes longer than a small product, so the arguments for
+/// known addresses are kept.
 class PreparedArguments {
  public:
-  /// What `make` returns, or has returned for these addresses.
+  /// The result of `make`, or its earlier result for these addresses.
   template <typename Make>
   const KernelArguments& of(const GemmAddresses& addresses, const Make& make) {
     const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);

@@ -1,4 +1,4 @@
-// Extents of a product as commands take them.
+// Extents of a product in the form that commands take.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,7 @@
 
 namespace tilescope::operations {
 
-/// What an option --shape says, "1000x999x1001": rows of A, columns of B, columns of A. Throws
+/// The value of an option --shape, "1000x999x1001": rows of A, columns of B, columns of A. Throws
 /// Error(usage) unless these are three whole numbers of at least 1.
 MatmulShape parse_shape(std::string_view text);
 

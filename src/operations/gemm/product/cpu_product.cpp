@@ -36,8 +36,8 @@ void fill_zero(const MatrixView& c) {
   }
 }
 
-/// A matrix as a precision multiplies it: the caller's memory where nothing is rounded away, else a
-/// copy of a type from which BLAS's operands are made without another rounding.
+/// A matrix as a precision multiplies it: the caller's memory if nothing is rounded away, else a
+/// copy in a type from which BLAS's operands are made without another rounding.
 class RoundedOperand {
  public:
   RoundedOperand(const ConstMatrixView& matrix, Precision precision) : view_(matrix) {
@@ -65,7 +65,7 @@ class RoundedOperand {
     }
   }
 
-  // Without the last 13 bits, as tensor cores read a float32; a NaN stays what it is.
+  // Clears the last 13 bits, as tensor cores read a float32; a NaN stays a NaN.
   static void cut_to_tf32(std::span<float> values) {
     for_pieces(values.size(), [&](std::size_t i) {
       if (std::isnan(values[i])) return;
@@ -90,8 +90,8 @@ double activated(double x, Activation activation) {
   return x;
 }
 
-// C from its sums, in float64, so that what is rounded to C's type is good to the last bit. The
-// sums may be C itself. Some vectors of C at a time: the copies stay in the cache.
+// Computes C from its sums, in float64, so that C's type gets one correct rounding. The sums may be
+// C itself. Works on a few vectors of C at a time: the copies stay in the cache.
 void apply_epilogue(const HostProblem& problem, const ConstMatrixView& sums, const MatrixView& c) {
   constexpr std::int64_t elements = 1 << 18;
   const bool by_rows = c.order == Order::row_major;
@@ -136,7 +136,7 @@ void multiply(const HostProblem& problem, std::int64_t index) {
   const RoundedOperand a(matrix_of(problem.a, index), problem.precision);
   const RoundedOperand b(matrix_of(problem.b, index), problem.precision);
   const DataType sum = sum_type(problem.precision);
-  // Into C at once where BLAS's sums then have the right type; else into a copy.
+  // Directly into C if BLAS's sums have the right type for it; else into a copy.
   const bool sums_fit =
       (is_wide(a.view().type) || is_wide(b.view().type) || is_wide(c.type)) == is_wide(sum);
   const bool direct = problem.plain() ? sums_fit : c.type == sum && problem.beta == 0.0 && sums_fit;

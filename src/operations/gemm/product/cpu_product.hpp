@@ -7,9 +7,8 @@
 
 namespace tilescope::operations {
 
-/// Computes the problem with `cpu_blas`; where k is 0 without any library. Precisions that are a
-/// matter of tensor cores have the same operands and sums in float32; fp32_fast is fp32, and the
-/// report says so.
+/// Computes the problem with `cpu_blas`, or without any library if k is 0. Tensor-core precisions
+/// have the same operands, with sums in float32. fp32_fast is fp32, and the report says so.
 MatmulReport multiply_on_cpu(const HostProblem& problem);
 
 }  // namespace tilescope::operations

@@ -12,7 +12,7 @@
 namespace tilescope::operations {
 namespace {
 
-// Vectors begin at multiples of 16 bytes, which wide loads need: copies make that for nothing. Long
+// Vectors begin at multiples of 16 bytes, which wide loads need; in a copy that costs nothing. Long
 // ones begin with a cache line: tiles of them are read in fewer pieces.
 GemmOperand device_operand(const ConstMatrixView& matrix, DataType type, bool repeated) {
   constexpr std::int64_t chunk = 16, line = 128, long_bytes = 1024;
@@ -125,12 +125,12 @@ DeviceChoice choose_variant(const HostProblem& problem, const Device& device,
 }
 
 DeviceChoice choose_by_model(const HostProblem& problem, const DeviceProperties& device) {
-  // In their own types operands need no conversion on the host. `general` takes all of them; a
-  // kernel that is faster may want the precision's own.
+  // Operands in their own types need no conversion on the host. `general` takes all of them; a
+  // faster kernel may need the precision's own.
   const GemmProblem own = device_problem(problem, true), converted = device_problem(problem, false);
   const GemmVariant& best = best_gemm_variant(own, device);
   const GemmVariant& best_converted = best_gemm_variant(converted, device);
-  // The table climbs: what comes later is faster.
+  // The table is in the order of the ladder: later rows are faster.
   if (&best_converted > &best) return {{.variant = &best_converted}, converted};
   return {{.variant = &best}, own};
 }

@@ -9,19 +9,19 @@
 
 namespace tilescope::operations {
 
-/// The kernel for a problem whose C is row-major, and the problem as it sees it: operands on the
-/// device with their own types, or with those of the precision where only then a kernel takes them.
+/// The kernel for a problem whose C is row-major, and the problem that it computes: operands on the
+/// device with their own types, or converted to the precision's if only then a kernel takes them.
 struct DeviceChoice {
   GemmChoice kernel;
   GemmProblem problem;
 };
 
-/// `name`: the variant that is wanted; empty: what was tuned, else the best. Throws Error(usage)
-/// with the reason if the variant refuses the problem.
+/// `name`: the variant; empty: the tuned one, else the best. Throws Error(usage) with the reason if
+/// the variant refuses the problem.
 DeviceChoice choose_variant(const HostProblem& problem, const Device& device,
                             const std::string& name);
 
-/// The same, as if nothing was tuned. The matrices' memory is not looked at.
+/// The same without tuning. Does not read the matrices' memory.
 DeviceChoice choose_by_model(const HostProblem& problem, const DeviceProperties& device);
 
 /// Uploads the operands, computes, downloads C.
