@@ -74,7 +74,8 @@ TEST(TuningTable, SaysWhyOneIsWrongOrFailed) {
   report.candidates[0].chosen = true;
   report.file.clear();
   const std::string text = tuning_table(report);
-  EXPECT_THAT(text, HasSubstr(" -  wrong\n  16 in turn boxes 2, A repacked, B\n  repacked\n  1 of 9 elements are wrong, the first at 7: 1, not 2\n"));
+  EXPECT_THAT(text, HasSubstr(" -  wrong\n  16 in turn boxes 2, A repacked, B\n  repacked\n  1 of "
+                              "9 elements are wrong, the first at 7: 1, not 2\n"));
   EXPECT_THAT(text, HasSubstr("the model's choice stays; not kept\n"));
   report.candidates[0].chosen = false;
   EXPECT_THAT(tuning_table(report), HasSubstr("nothing is taken: no candidate was right\n"));
