@@ -53,7 +53,7 @@ void show(const ArrayOptions& options, const Outcome& outcome, const RunReport& 
   const double seconds = report.compute_ms * 1e-3;
   if (options.json != "-") {
     std::string rate;
-    // The emulated device's time says nothing of any memory.
+    // The emulated device's time says nothing about any memory.
     if (seconds > 0.0 && outcome.bytes > 0.0 && device.kind() != DeviceKind::emulated) {
       rate = ", " + format_rate(outcome.bytes / seconds, "B/s");
     }

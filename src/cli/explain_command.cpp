@@ -56,7 +56,7 @@ struct ExplainCommand {
   }
 
   static report::PageStyle style() {
-    constexpr int widest = 160;  // a longer line of source is no pleasure to read
+    constexpr int widest = 160;  // a longer line of source is hard to read
     return {.columns = static_cast<std::size_t>(std::clamp(terminal_width(1), 80, widest)),
             .colour = use_colour(1)};
   }

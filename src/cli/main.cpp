@@ -43,7 +43,7 @@ const Group groups[] = {
      {cli::register_occupancy, cli::register_roofline, cli::register_tiles, cli::register_warps,
       cli::register_banks, cli::register_coalesce, cli::register_dram, cli::register_memories}}};
 
-// Breaks what CLI11 would write on one line of any length.
+// Breaks lines that CLI11 would write at any length.
 class Formatter final : public CLI::Formatter {
  public:
   std::string make_option_desc(const CLI::Option* option) const override {
@@ -52,7 +52,7 @@ class Formatter final : public CLI::Formatter {
   }
 };
 
-// Prints what --help or --version asked for, or says what is wrong with the command line.
+// Prints the output of --help or --version, or reports the error in the command line.
 int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
     std::ostringstream text;  // CLI11 would not notice that standard output is full
@@ -62,13 +62,13 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   }
   std::string help = "tilescope";
   for (const CLI::App* command : app.get_subcommands()) help += ' ' + command->get_name();
-  // What was given stands in it, line breaks and all.
+  // The given arguments stand in it, line breaks included.
   constexpr std::size_t most = 1000;
   cli::note("tilescope: " + printable(error.what(), most) + "; see " + help + " --help");
   return usage_exit;
 }
 
-// CLI11 says of a command that does not exist only that one is required.
+// For an unknown command CLI11 only says that one is required.
 void require_known_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) throw Error(ErrorKind::usage, "which command? tilescope --help lists them");
   const std::string_view given = argv[1];

@@ -60,7 +60,7 @@ struct MatmulCommand {
     return 0;
   }
 
-  /// What the options that were given mean, or why they do not go together.
+  /// Completes the options, or reports why they do not fit together.
   void complete_options() {
     options.precision = parse_precision(precision);
     if (activation == "relu") options.activation = Activation::relu;
@@ -84,7 +84,7 @@ struct MatmulCommand {
 
   Order output_order() const { return order == "F" ? Order::column_major : Order::row_major; }
 
-  /// Into a file that is complete or not there. Returns whether Ctrl-C ended it.
+  /// Multiplies into a file that is complete or absent. Returns whether Ctrl-C ended it.
   bool multiply(Device& on, const MatmulInputs& inputs, std::size_t limit,
                 MatmulReport& report) const {
     NpyWriter writer(output, inputs.header(output_order()));
@@ -102,7 +102,7 @@ struct MatmulCommand {
     return false;
   }
 
-  /// Into a file whose finished tiles stay. Returns whether Ctrl-C ended it.
+  /// Multiplies into a file whose finished tiles stay. Returns whether Ctrl-C ended it.
   bool multiply_resumably(Device& on, const MatmulInputs& inputs, std::size_t limit,
                           MatmulReport& report) const {
     const transfer::OutOfCorePlan plan =
@@ -126,7 +126,7 @@ struct MatmulCommand {
     return true;
   }
 
-  /// What identifies a product for --resume: another state of an input is another product.
+  /// The identity of a product for --resume: another state of an input is another product.
   std::string purpose(const transfer::OutOfCorePlan& plan) const {
     std::string text = fmt::format("{} in tiles of {}, variant {}, order {}",
                                    shape_text(plan.shape), shape_text(plan.tile),
@@ -148,8 +148,8 @@ struct MatmulCommand {
            options.precision != precision_of_tiles(inputs);
   }
 
-  /// Products in tiles know A * B in one arithmetic: the first option that asks for more; nullptr
-  /// if none does.
+  /// The first option that needs more than the A * B in one arithmetic that products in tiles
+  /// compute; nullptr if there is none.
   const char* beyond_tiles(const MatmulInputs& inputs) const {
     return inputs.is_batch()             ? "a batch of matrices"
            : has_other_precision(inputs) ? "--precision"
@@ -161,7 +161,7 @@ struct MatmulCommand {
                                          : nullptr;
   }
 
-  /// What tiles cannot do is refused rather than left out.
+  /// Options that tiles cannot honour are refused, not ignored.
   void require_tiles_can(const MatmulInputs& inputs) const {
     const char* const option = beyond_tiles(inputs);
     if (option == nullptr) return;
@@ -180,7 +180,7 @@ struct MatmulCommand {
            !transfer::multiplies_in_tiles(options.variant);
   }
 
-  /// The bytes that operands and result may take on the device; 0: all at once.
+  /// The bytes for operands and result on the device; 0: all at once.
   std::size_t memory_limit(const Device& on, const MatmulInputs& inputs) const {
     if (device_memory > 0) return device_memory;
     if (on.kind() != DeviceKind::cuda) return 0;
@@ -189,8 +189,8 @@ struct MatmulCommand {
       return static_cast<double>(x) * static_cast<double>(y);
     };
     const double operands = matrix(shape.m, shape.k) + matrix(shape.k, shape.n);
-    // The fastest kernels may copy both operands into another layout: tiles are the better way
-    // where there is no room for that, if they can do what is asked.
+    // The fastest kernels may copy both operands into another layout. If there is no room for that,
+    // tiles are better, as long as they can do the product.
     const double copies = beyond_tiles(inputs) == nullptr ? operands : 0.0;
     const double needed = (operands + copies + matrix(shape.m, shape.n)) *
                           static_cast<double>(inputs.a().count) *

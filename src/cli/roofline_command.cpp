@@ -66,7 +66,7 @@ struct RooflineCommand {
       const std::string chosen = ceiling(gpu);
       context.ceilings.push_back({chosen, gpu.roofline(chosen).flops_per_second});
       for (const gpu::MathRate& other : gpu.rates) {
-        // Two ceilings at a time can be told apart in a terminal.
+        // A terminal can show two ceilings distinctly.
         if (other.name != chosen && other.name == "tf32_tensor") {
           context.ceilings.push_back({other.name, other.flops_per_second});
         }
@@ -76,7 +76,7 @@ struct RooflineCommand {
     return context;
   }
 
-  // The one that was asked for, else that of the units that may compute the operation.
+  // The requested ceiling, else that of the units that may compute the operation.
   std::string ceiling(const gpu::Gpu& gpu) const {
     if (!rate.empty()) return rate;
     if (operation.empty()) return "fp32";
@@ -84,12 +84,13 @@ struct RooflineCommand {
     return gpu.rate(own) ? std::string(own) : "fp32";
   }
 
-  // The operation with ideal reuse (every byte moved once), and for a product what its tiles leave.
+  // The operation with ideal reuse (every byte moved once), and for a product also with the reuse
+  // of its tiles.
   void add_operation(std::vector<RooflinePoint>& points) const {
     const auto made = operations::make_operation(operation, problem);
     const operations::Work work = made->work();
     if (operation == "matmul") {
-      // tile_intensity() is that of tiles of float32.
+      // tile_intensity() assumes tiles of float32.
       const Precision precision = parse_precision(problem.precision.value_or("fp32"));
       const double scale = static_cast<double>(sizeof(float)) /
                            static_cast<double>(size_of(operations::operand_type(precision)));
@@ -106,7 +107,7 @@ struct RooflineCommand {
                       .intensity = gpu::intensity(work.flops, work.bytes)});
   }
 
-  // What `ladder --json` or `explain --json` wrote.
+  // Adds the results in a file of `ladder --json` or `explain --json`.
   void add_results(std::vector<RooflinePoint>& points) const {
     const std::string origin = quoted(results);
     const json document = parse_json_object(read_text_file(results), origin);

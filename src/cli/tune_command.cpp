@@ -40,7 +40,7 @@ struct TuneCommand {
   }
 
  private:
-  // Whether the options name a product, by its name's beginning: "4096x4096x4096 bf16, ...".
+  // Whether the options name a product, by the beginning of its name: "4096x4096x4096 bf16, ...".
   bool is_named(const std::string& text) const {
     const std::string_view name = split(text, ',').front();
     const auto is_of = [&](const std::string& shape) {

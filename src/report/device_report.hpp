@@ -10,7 +10,7 @@
 
 namespace tilescope::report {
 
-/// All of them as values.
+/// All properties as values.
 Record device_record(const std::string& id, const DeviceProperties& device);
 
 inline nlohmann::json device_json(const std::string& id, const DeviceProperties& device) {

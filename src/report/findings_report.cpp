@@ -21,7 +21,7 @@ std::string place_text(const FindingAccess& access) {
   return fmt::format("{}:{}", access.place.file, access.place.line);
 }
 
-/// "        write of 4 bytes: block (0,0,0), thread (1,0,0)"; nothing to say: empty.
+/// "        write of 4 bytes: block (0,0,0), thread (1,0,0)"; empty if there is nothing to report.
 std::string actor_text(const FindingAccess& access) {
   if (!access.thread) return {};
   const std::string who = to_string(*access.thread);
@@ -29,7 +29,7 @@ std::string actor_text(const FindingAccess& access) {
   return fmt::format("        {}\n", what.empty() ? who : what + ": " + who);
 }
 
-/// "   12 | source text" and below it who did what.
+/// "   12 | source text" and below it the thread and its action.
 std::string access_text(const FindingAccess& access, SourceTexts& sources) {
   std::string text;
   const std::string quoted = sources.line(access.place.file, access.place.line);
@@ -77,7 +77,7 @@ std::string finding_text(const Finding& finding, SourceTexts& sources) {
   std::string text = fmt::format("{}: {}{}\n", to_string(finding.severity), to_string(finding.kind),
                                  place.empty() ? "" : " at " + place);
   text += access_text(finding.first, sources);
-  // The same line is not quoted twice.
+  // Does not quote the same line twice.
   if (finding.second) {
     text += other_place ? access_text(*finding.second, sources) : actor_text(*finding.second);
   }
@@ -91,7 +91,7 @@ std::string finding_text(const Finding& finding, SourceTexts& sources) {
 }
 
 std::string findings_text(const std::vector<Finding>& findings, SourceTexts& sources) {
-  constexpr std::size_t most = 3;  // of a kind and variable
+  constexpr std::size_t most = 3;  // for a kind and variable
   std::map<std::pair<FindingKind, std::string>, std::vector<const Finding*>> groups;
   const auto key = [](const Finding& f) {
     return std::pair(f.kind, f.memory ? object_name(*f.memory) : std::string());
@@ -101,7 +101,7 @@ std::string findings_text(const std::vector<Finding>& findings, SourceTexts& sou
   for (const Finding& finding : findings) {
     const std::string object = key(finding).second;
     const auto& group = groups[key(finding)];
-    // A group of one more than is shown is shown whole.
+    // Shows a group completely if it has only one more than the limit.
     const std::size_t shown = group.size() <= most + 1 ? group.size() : most;
     const auto at =
         static_cast<std::size_t>(std::find(group.begin(), group.end(), &finding) - group.begin());

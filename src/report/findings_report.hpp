@@ -1,4 +1,4 @@
-// What `check` prints: each finding with its source lines, its threads and what would cure it.
+// The findings of `check`: each with its source lines, its threads and its cure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,8 +13,8 @@ namespace tilescope::report {
 /// One finding, several lines of at most 80 columns (source quotations are cut to fit).
 std::string finding_text(const Finding& finding, SourceTexts& sources);
 
-/// All of them, with an empty line after each. Of many of one kind about the same variable only the
-/// first few are written out.
+/// All findings, with an empty line after each. Of many of one kind about the same variable only
+/// the first few are printed.
 std::string findings_text(const std::vector<Finding>& findings, SourceTexts& sources);
 
 /// "2 errors, 1 warning", or "no defects found".

@@ -49,7 +49,7 @@ void for_each_lane(const LaneSample& sample, Function&& function) {
   }
 }
 
-/// Sector number (from the object's start) to the lanes that touch it. Local memory's sectors are
+/// Sector number (from the object's start) and the lanes that touch it. Local memory's sectors are
 /// those of its interleaved words.
 std::map<std::int64_t, std::uint32_t> sectors_of(const LaneSample& sample) {
   std::map<std::int64_t, std::uint32_t> sectors;
@@ -67,7 +67,7 @@ std::map<std::int64_t, std::uint32_t> sectors_of(const LaneSample& sample) {
   return sectors;
 }
 
-/// Bank to the words in it (offsets in words) and the lanes that want each.
+/// Bank, the words in it (offsets in words) and the lanes that access each.
 std::map<int, std::map<std::uint64_t, std::uint32_t>> banks_of(const LaneSample& sample) {
   std::map<int, std::map<std::uint64_t, std::uint32_t>> result;
   for_each_lane(sample, [&](std::uint32_t lane, std::uint64_t address) {
@@ -100,7 +100,7 @@ std::string draw_sectors(const LaneSample& sample) {
   return text;
 }
 
-/// Each lane under its bank, marked with which of the bank's different words it wants.
+/// Each lane below its bank, with a mark for each different word of the bank.
 std::string draw_banks(const LaneSample& sample) {
   constexpr std::string_view words_of_bank = "0123456789abcdefghijklmnopqrstuv";
   std::string text = lane_ruler("  bank  words  (a mark for each word)");
@@ -118,7 +118,8 @@ std::string draw_banks(const LaneSample& sample) {
   return text;
 }
 
-/// Do the lanes of both lie alike, maybe further on in the same object, at the same cost?
+/// Whether the lanes of both form the same pattern, perhaps at another place in the same object, at
+/// the same cost.
 bool same_shape(const LaneSample& a, const LaneSample& b) {
   if (a.space != b.space || a.kind != b.kind || a.object != b.object || a.bytes != b.bytes ||
       a.mask != b.mask || a.cost != b.cost) {
@@ -185,13 +186,14 @@ std::string lanes_report(const std::vector<LaneSample>& samples, const Dim3& blo
   for (const LaneSample& sample : samples) {
     known.insert(sample.place.line);
     if (sample.place.line != line) continue;
-    if (file == nullptr || *file != sample.place.file) {  // a header may have such a line, too
+    if (file == nullptr || *file != sample.place.file) {  // a header may have a line of this
+                                                          // number, too
       file = &sample.place.file;
       text += text.empty() ? "" : "\n";
       text += fmt::format("{}:{}: {}\n", sample.place.file, line,
                           clipped(sources.line(sample.place.file, line), terminal_columns));
     }
-    // Unrolled copies of one access look alike.
+    // Unrolled copies of one access have one pattern.
     const bool known_shape = std::any_of(
         drawn.begin(), drawn.end(), [&](const LaneSample* d) { return same_shape(*d, sample); });
     if (known_shape) continue;

@@ -1,4 +1,4 @@
-// One warp's access drawn: which lanes fall into which sector, or into which bank.
+// A drawing of one warp's access: the lanes in each sector, or in each bank.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace tilescope::report {
 std::string lanes_text(std::uint32_t mask);
 
 /// The costliest access of every instruction of line `line`. Throws Error(usage) that lists the
-/// lines with accesses when this one has none.
+/// lines with accesses if this one has none.
 std::string lanes_report(const std::vector<observe::LaneSample>& samples, const Dim3& block,
                          std::uint32_t line, SourceTexts& sources);
 

@@ -21,7 +21,7 @@ std::string limiters_text(const Occupancy& result) {
   return text;
 }
 
-/// The points of one plot, among the data and drawn.
+/// The points of one plot, in the data and as a picture.
 void add_curve(Page& page, bool is_drawn, const char* name, const char* key, Curve curve,
                const std::vector<gpu::OccupancyPoint>& points) {
   List list;

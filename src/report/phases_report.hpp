@@ -1,5 +1,5 @@
-// The table of execution phases: per phase and thread what it loads into which shared cell, and
-// what it computes from them.
+// The table of execution phases: for each phase and thread, what it loads into which shared cell,
+// and what it computes from them.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace tilescope::report {
 
-/// Phases beyond the first `most_phases` are only counted. Throws Error(usage) when `trace` saw no
+/// Phases beyond the first `most_phases` are only counted. Throws Error(usage) if `trace` saw no
 /// phases, or a block too large for a table.
 std::string phases_report(const observe::PhaseTrace& trace, std::size_t most_phases = 8);
 

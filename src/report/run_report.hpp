@@ -1,4 +1,4 @@
-// What `run` prints: the launch, its time, and the first elements of every array.
+// The page of `run`: the launch, its time, and the first elements of every array.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
