@@ -42,7 +42,7 @@ struct CheckCommand {
       text += report::hang(message(result.limitation), 0, 80) + '\n';
     }
     if (result.ran.ending == Ending::interrupted) {
-      text += "interrupted: what was found until then\n";
+      text += "interrupted: the findings so far\n";
     }
     return text + fmt::format("{}; {} block{}, {} warp instructions{}\n", foot,
                               format_count(result.ran.blocks), result.ran.blocks == 1 ? "" : "s",

@@ -126,7 +126,8 @@ int main(int argc, char** argv) {
   app.fallthrough(false);
   app.footer(
       "Exit codes: 0 ok, 1 wrong result or defects found, 2 usage, 3 no usable device\n"
-      "or too little memory, 4 a file that cannot be read or written, 130 Ctrl-C.\n"
+      "or too little memory, 4 a file that cannot be read, compiled or written,\n"
+      "130 Ctrl-C.\n"
       "\n"
       "Examples:\n"
       "  tilescope matmul A.npy B.npy -o C.npy\n"

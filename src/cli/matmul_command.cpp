@@ -121,7 +121,7 @@ struct MatmulCommand {
       return false;
     }
     file.flush();
-    note(fmt::format("tilescope: interrupted with {} of {} tiles done; the same command goes on",
+    note(fmt::format("tilescope: interrupted with {} of {} tiles done; the same command continues",
                      file.done_count(), plan.tiles()));
     return true;
   }
@@ -171,7 +171,7 @@ struct MatmulCommand {
     throw Error(
         ErrorKind::usage,
         fmt::format(
-            "{}{} does not go with {}: products in tiles are {} and A * B alone{}", option, value,
+            "{}{} does not work with {}: products in tiles are {} and A * B alone{}", option, value,
             device_memory > 0 ? "--device-memory" : "operands beyond the device's memory",
             name_of(precision_of_tiles(inputs)), device_memory > 0 ? "" : "; use --device cpu"));
   }
@@ -230,7 +230,7 @@ struct MatmulCommand {
         .compute_ms = tiled.seconds * 1e3,
         .precision = precision_of_tiles(inputs)};
     if (on.kind() == DeviceKind::cuda && tiled.seconds > 0.0) {
-      report.note = fmt::format("kernels at work {:.1f}% of the time",
+      report.note = fmt::format("kernels running {:.1f}% of the time",
                                 100.0 * tiled.busy_seconds / tiled.seconds);
     }
     return tiled.cancelled;
@@ -311,10 +311,9 @@ void register_matmul(CLI::App& app, std::function<int()>& run) {
       ->type_name("X")
       ->capture_default_str();
   sub->add_option("--accumulate", command->files.accumulate,
-                  "Add the product to this matrix, which stays as it is")
+                  "Add the product to this matrix, which is not changed")
       ->type_name("C0.npy");
-  sub->add_option("--beta", command->beta, "Factor of what is added to (default: 1)")
-      ->type_name("X");
+  sub->add_option("--beta", command->beta, "Factor of that matrix (default: 1)")->type_name("X");
   sub->add_flag("--transpose-a", command->files.transpose_a, "Multiply with A transposed");
   sub->add_flag("--transpose-b", command->files.transpose_b, "Multiply with B transposed");
   sub->add_option("--bias", command->files.bias,
@@ -336,13 +335,13 @@ void register_matmul(CLI::App& app, std::function<int()>& run) {
       ->transform(byte_size())
       ->type_name("BYTES");
   sub->add_flag("--resume", command->resume,
-                "Keep finished tiles on disk and go on from them after an interruption");
+                "Keep finished tiles on disk and continue from them after an interruption");
   add_json_option(*sub, command->json);
   sub->footer(
       "C = activation(alpha A B + beta C0 + bias). The product has the widest of the\n"
       "matrices' types, as in NumPy. A matrix beside a batch is multiplied with each\n"
       "of it. C.npy is written to a temporary file beside it and renamed: it is\n"
-      "complete or not there.\n"
+      "complete or absent.\n"
       "\n"
       "Examples:\n"
       "  tilescope matmul A.npy B.npy -o C.npy\n"

@@ -45,9 +45,9 @@ struct RooflineCommand {
     if (!operation.empty()) add_operation(context.points);
     if (!results.empty()) add_results(context.points);
     if (context.points.empty()) {
-      throw Error(
-          ErrorKind::usage,
-          "say what: OPERATION, --flops X --bytes X, --intensity X, or --results FILE.json");
+      throw Error(ErrorKind::usage,
+                  "nothing to compute: give OPERATION, --flops X --bytes X, --intensity X, or "
+                  "--results FILE.json");
     }
     return options.finish(report::roofline_page(context));
   }
@@ -150,7 +150,7 @@ struct RooflineCommand {
                         .intensity = gpu::intensity(2.0 * fma, 32.0 * sectors)});
       return;
     }
-    refuse("neither of tilescope ladder --json nor of tilescope explain --json");
+    refuse("not a file of tilescope ladder --json or tilescope explain --json");
   }
 };
 
@@ -172,7 +172,7 @@ void register_roofline(CLI::App& app, std::function<int()>& run) {
       ->type_name("X")
       ->check(positive_number());
   sub->add_option("--results", command->results,
-                  "Points from what tilescope ladder --json or explain --json wrote")
+                  "Add the points in a file of tilescope ladder --json or explain --json")
       ->type_name("FILE.json");
   sub->add_option("--rate", command->rate,
                   "The ceiling: fp32, tf32_tensor, bf16_tensor, ... (default: that of the "

@@ -211,7 +211,7 @@ bool run_builtin(Context& w, const Code& code, const CallCode& call, LaneMask ma
       case Builtin::free:
         if (!heap->free(first)) {
           w.block->trap(w.warp_index, lane, code.id, TrapReason::bad_free,
-                        fmt::format("free of {:#x}, which malloc did not give", first));
+                        fmt::format("free of {:#x}, which malloc did not return", first));
           return false;
         }
         break;

@@ -189,11 +189,11 @@ std::string example_of_conflict(const LaneSample& sample) {
     const std::uint64_t word = sample.addresses[static_cast<std::size_t>(lane)] / word_bytes;
     const auto [at, is_new] = first.try_emplace(word % banks, word, lane);
     if (!is_new && at->second.first != word) {
-      return fmt::format("such as lanes {} and {}, which want different words of bank {}",
+      return fmt::format("such as lanes {} and {}, which access different words of bank {}",
                          at->second.second, lane, word % banks);
     }
   }
-  return "for the words that a warp wants lie in few of the 32 banks";
+  return "for the words that a warp accesses lie in few of the 32 banks";
 }
 
 std::string cure_text(const AdviceInput& input, const AccessGroup& group) {
@@ -222,8 +222,9 @@ std::string cure_text(const AdviceInput& input, const AccessGroup& group) {
 /// Adding 1 is counted for all lanes of a word at once; see gpu/shared_banks.hpp.
 std::string conflicting_atomics_text(const LaneSample& sample) {
   if (sample.use == gpu::SharedUse::increment) {
-    return "threads of a warp that add 1 to the same word share a turn, those that want different "
-           "words of one bank take turns. A copy for each lane, such that lane l's words lie in "
+    return "threads of a warp that add 1 to the same word share a turn, those that access "
+           "different words of one bank take turns. A copy for each lane, such that lane l's words "
+           "lie in "
            "bank l, cures it";
   }
   return "threads of a warp that change words of one bank, or the same word, take turns. Give each "
