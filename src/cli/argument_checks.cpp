@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// By the name of its values: "A.npy", "FILE", "TARGET"; not "OPERATION" or "N".
+// Recognised by the name of its values: "A.npy", "FILE", "TARGET"; not "OPERATION" or "N".
 bool names_files(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   return type.find('.') != std::string::npos || type.find("FILE") != std::string::npos ||
@@ -44,7 +44,7 @@ bool is_whole_number(const std::string& text) {
 bool is_same_file(const fs::path& one, const fs::path& other) {
   std::error_code failed;
   if (fs::equivalent(one, other, failed)) return true;
-  // Neither has to exist yet.
+  // Neither file has to exist yet.
   const fs::path first = fs::weakly_canonical(fs::absolute(one, failed), failed);
   return !first.empty() && first == fs::weakly_canonical(fs::absolute(other, failed), failed);
 }
@@ -70,7 +70,7 @@ void check_json_target(const CLI::App& command, const CLI::Option& json) {
 
 void check_arguments(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_positional()) continue;  // the command says what it cannot read
+    if (option->get_positional()) continue;  // the command itself reports unreadable inputs
     const auto& values = option->results();
     if (std::any_of(values.begin(), values.end(), [](const auto& text) { return text.empty(); })) {
       throw Error(ErrorKind::usage, fmt::format("{}: its value is empty; see tilescope {} --help",

@@ -1,4 +1,4 @@
-// What is asked of the arguments of every command before it begins its work.
+// Checks of every command's arguments before its work begins.
 #pragma once
 
 #include <CLI/CLI.hpp>

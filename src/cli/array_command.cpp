@@ -35,8 +35,8 @@ void add_run_options(CLI::App& command, ArrayOptions& options, const char* opera
 void add_memory_option(CLI::App& command, ArrayOptions& options) {
   command
       .add_option("--device-memory", options.device_memory,
-                  "Use at most this much of a GPU's memory: chunks are streamed (default: what "
-                  "does not fit is; the cpu device has no such limit)")
+                  "Use at most this much of a GPU's memory and stream the data in chunks (default: "
+                  "only data that do not fit; the cpu device has no such limit)")
       ->transform(byte_size())
       ->type_name("BYTES");
 }

@@ -97,7 +97,7 @@ void register_blur(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   add_run_options(*sub, command->options, "blur");
   sub->footer(
-      "At the border the box shrinks to what lies in the picture. Means are rounded\n"
+      "At the border the box is cut to the picture. Means are rounded\n"
       "down.\n"
       "\n"
       "Examples:\n"

@@ -21,7 +21,7 @@ void AccessOptions::add_to(CLI::App& command, bool required) {
   command.add_option("--grid", grid, "Extents of the grid")
       ->type_name("X[,Y[,Z]]")
       ->capture_default_str();
-  command.add_option("--let", definitions, "What a name in the index means")
+  command.add_option("--let", definitions, "Value of a name in the index")
       ->type_name("NAME=EXPRESSION");
   command.add_option("--element-bytes", element_bytes, "Bytes of an element: 1, 2, 4, 8, 16")
       ->type_name("N")

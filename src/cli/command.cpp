@@ -57,7 +57,7 @@ void print(const std::string& text) {
 }
 
 void print_to_stderr(std::string_view text) {
-  // Where it cannot be written there is nobody to tell, and the exit code says enough.
+  // If it cannot be written, only the exit code can report that.
   [[maybe_unused]] const std::size_t written = std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

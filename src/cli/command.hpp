@@ -1,4 +1,4 @@
-// What a subcommand is to the program: options to parse, then a function to run.
+// A subcommand as the program sees it: options to parse, then a function to run.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,7 +8,7 @@
 
 namespace tilescope::cli {
 
-/// Adds one subcommand to `app`. When it is the one that was asked for, `run` is set to what does
+/// Adds one subcommand to `app`. If it is the chosen one, `run` is set to the function that does
 /// the work and returns the exit code.
 using Register = void (*)(CLI::App& app, std::function<int()>& run);
 
@@ -57,7 +57,7 @@ void print_to_stderr(std::string_view text);
 /// Writes a line to standard error.
 void note(const std::string& line);
 
-/// Tells on standard error when compiled kernels could not be kept; the next run compiles anew.
+/// Warns on standard error if the kernel cache could not be written; the next run will recompile.
 void tell_cache_failure();
 
 }  // namespace tilescope::cli

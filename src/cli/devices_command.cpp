@@ -50,9 +50,9 @@ struct DevicesCommand {
 
 void register_devices(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<DevicesCommand>();
-  CLI::App* sub = app.add_subcommand("devices", "What devices there are, their limits and rates");
-  sub->add_flag("--all", command->all, "The table of GPUs that calculations can be made for");
-  sub->add_option("--gpu", command->gpu, "Everything about one of them, with sources")
+  CLI::App* sub = app.add_subcommand("devices", "List devices, their limits and rates");
+  sub->add_flag("--all", command->all, "List the GPUs for which calculations work");
+  sub->add_option("--gpu", command->gpu, "Show everything about one of them, with sources")
       ->type_name("NAME|FILE.json");
   add_json_option(*sub, command->json);
   sub->footer(

@@ -61,7 +61,8 @@ void register_dram(CLI::App& app, std::function<int()>& run) {
       ->type_name("N")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  sub->add_option("--target-gb", command->target_gb, "Bandwidth wanted, GB/s: channels needed")
+  sub->add_option("--target-gb", command->target_gb,
+                  "Target bandwidth in GB/s; gives the channels needed")
       ->type_name("X")
       ->check(positive_number());
   command->prefetch_given =
@@ -86,7 +87,7 @@ void register_dram(CLI::App& app, std::function<int()>& run) {
       ->type_name("N")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  sub->add_option("--loads", c.loads_per_warp, "Loads that one warp has under way")
+  sub->add_option("--loads", c.loads_per_warp, "Loads that one warp has in flight")
       ->type_name("N")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

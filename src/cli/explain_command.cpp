@@ -50,7 +50,7 @@ void register_explain(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::Range(1, 10000000))
       ->type_name("LINE");
   sub->add_flag("--phases", command->phases,
-                "The table of execution phases: who loads and computes what");
+                "Print the table of execution phases: which thread loads and computes what");
   add_json_option(*sub, command->json);
   sub->footer(
       "The kernel is emulated, no GPU is needed. The listing begins the hottest lines\n"

@@ -180,12 +180,13 @@ void register_histogram(CLI::App& app, std::function<int()>& run) {
   sub->add_option("FILE", command->file, "A .npy array, a PNG picture, or any file as bytes")
       ->required()
       ->type_name("FILE");
-  sub->add_option("--bins", command->bins.count, "How many, of equal width")
+  sub->add_option("--bins", command->bins.count, "Number of bins, of equal width")
       ->check(CLI::Range(1, 65536))
       ->type_name("N")
       ->capture_default_str();
   sub->add_option("--range", command->range,
-                  "From LO (included) to HI (excluded; of floats included); default: all values "
+                  "From LO (included) to HI (excluded for integers, included for floats); default: "
+                  "all values "
                   "of an integer type, the least to the greatest float")
       ->delimiter(',')
       ->expected(2)

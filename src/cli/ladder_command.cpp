@@ -75,7 +75,7 @@ struct LadderCommand {
     return wrong ? static_cast<int>(ErrorKind::wrong_result) : 0;
   }
 
-  // Emulates what a GPU has timed, for the counts; larger problems would take minutes.
+  // Emulates the rungs that a GPU has timed, for the counts; larger problems would take minutes.
   static void add_counts(const operations::Operation& made, const std::vector<std::string>& names,
                          std::vector<measure::RungResult>& results) {
     constexpr double most_flops = 5e8, most_bytes = 1 << 28;

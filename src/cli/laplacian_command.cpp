@@ -58,7 +58,7 @@ void register_laplacian(CLI::App& app, std::function<int()>& run) {
   add_run_options(*sub, command->options, "laplacian");
   sub->footer(
       "A step is out = center * in + side * (north + south + west + east), with zeros\n"
-      "outside the grid. As given it is the Laplacian; with --center 1-4r --side r a\n"
+      "outside the grid. The defaults give the Laplacian; --center 1-4r --side r a\n"
       "step of diffusion, which does not grow.\n"
       "\n"
       "Examples:\n"

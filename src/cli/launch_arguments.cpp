@@ -11,7 +11,7 @@ namespace tilescope::cli {
 void LaunchArguments::add_to(CLI::App& app) {
   constexpr const char* group = "Launch";
   command = app.get_name();
-  app.add_option("--kernel", kernel, "Which kernel: scale, lib::scale or 'scale<16>'")
+  app.add_option("--kernel", kernel, "Kernel to run: scale, lib::scale or 'scale<16>'")
       ->type_name("NAME")
       ->group(group);
   app.add_option("--grid", grid, "Blocks")->type_name("X[,Y[,Z]]")->group(group);
@@ -38,7 +38,7 @@ void LaunchArguments::add_to(CLI::App& app) {
       ->group(group);
   app.add_flag("--cooperative", cooperative, "The kernel synchronises the whole grid")
       ->group(group);
-  app.add_option("--launch", file, "All of the above from a JSON file")
+  app.add_option("--launch", file, "Read all of the above from a JSON file")
       ->type_name("FILE.json")
       ->group(group);
 }

@@ -11,7 +11,7 @@ namespace tilescope::cli {
 
 struct LaunchArguments {
   std::string file, kernel, grid, block;
-  std::string command;  ///< of which these are options: "run"
+  std::string command;  ///< the command of these options: "run"
   std::uint64_t shared = 0;
   bool cooperative = false;
   std::vector<std::string> defines, includes, arguments;

@@ -16,7 +16,7 @@ std::string extents_text(const Dim3& d) {
   return d.y > 1 ? fmt::format("{},{}", d.x, d.y) : fmt::format("{}", d.x);
 }
 
-/// As a shell takes it.
+/// Quoted for a shell.
 std::string shell_word(std::string_view word) {
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||

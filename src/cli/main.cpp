@@ -42,7 +42,7 @@ const Group groups[] = {
      {cli::register_occupancy, cli::register_roofline, cli::register_tiles, cli::register_warps,
       cli::register_banks, cli::register_coalesce, cli::register_dram, cli::register_memories}}};
 
-// Breaks what CLI11 would write on one line of any length.
+// Breaks lines that CLI11 would write at any length.
 class Formatter final : public CLI::Formatter {
  public:
   std::string make_option_desc(const CLI::Option* option) const override {
@@ -61,12 +61,12 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   }
   std::string help = "tilescope";
   for (const CLI::App* command : app.get_subcommands()) help += ' ' + command->get_name();
-  // What was given stands in it, line breaks and all.
+  // The given arguments stand in it, line breaks included.
   constexpr std::size_t most = 1000;
   throw Error(ErrorKind::usage, printable(error.what(), most) + "; see " + help + " --help");
 }
 
-// CLI11 says of a command that does not exist only that one is required.
+// For an unknown command CLI11 only says that one is required.
 void require_known_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) throw Error(ErrorKind::usage, "which command? tilescope --help lists them");
   const std::string_view given = argv[1];
@@ -160,7 +160,8 @@ int main(int argc, char** argv) {
   app.fallthrough(false);
   app.footer(
       "Exit codes: 0 ok, 1 wrong result or defects found, 2 usage, 3 no usable device\n"
-      "or too little memory, 4 a file that cannot be read or written, 130 Ctrl-C.\n"
+      "or too little memory, 4 a file that cannot be read, compiled or written,\n"
+      "130 Ctrl-C.\n"
       "\n"
       "Examples:\n"
       "  tilescope matmul A.npy B.npy -o C.npy\n"

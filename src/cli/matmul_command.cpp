@@ -59,7 +59,7 @@ struct MatmulCommand {
     return 0;
   }
 
-  /// What the options that were given mean, or why they do not go together.
+  /// Completes the options, or reports why they do not fit together.
   void complete_options() {
     options.precision = parse_precision(precision);
     if (activation == "relu") options.activation = Activation::relu;
@@ -83,7 +83,7 @@ struct MatmulCommand {
 
   Order output_order() const { return order == "F" ? Order::column_major : Order::row_major; }
 
-  /// Into a file that is complete or not there. Returns whether Ctrl-C ended it.
+  /// Multiplies into a file that is complete or absent. Returns whether Ctrl-C ended it.
   bool multiply(Device& on, const MatmulInputs& inputs, std::size_t limit,
                 MatmulReport& report) const {
     NpyWriter writer(output, inputs.header(output_order()));
@@ -101,7 +101,7 @@ struct MatmulCommand {
     return false;
   }
 
-  /// Into a file whose finished tiles stay. Returns whether Ctrl-C ended it.
+  /// Multiplies into a file whose finished tiles stay. Returns whether Ctrl-C ended it.
   bool multiply_resumably(Device& on, const MatmulInputs& inputs, std::size_t limit,
                           MatmulReport& report) const {
     const transfer::OutOfCorePlan plan =
@@ -120,12 +120,12 @@ struct MatmulCommand {
       return false;
     }
     file.flush();
-    note(fmt::format("tilescope: interrupted with {} of {} tiles done; the same command goes on",
+    note(fmt::format("tilescope: interrupted with {} of {} tiles done; the same command continues",
                      file.done_count(), plan.tiles()));
     return true;
   }
 
-  /// What identifies a product for --resume: another state of an input is another product.
+  /// The identity of a product for --resume: another state of an input is another product.
   std::string purpose(const transfer::OutOfCorePlan& plan) const {
     std::string text = fmt::format("{} in tiles of {}, variant {}, order {}",
                                    shape_text(plan.shape), shape_text(plan.tile),
@@ -147,8 +147,8 @@ struct MatmulCommand {
            options.precision != precision_of_tiles(inputs);
   }
 
-  /// Products in tiles know A * B in one arithmetic: the first option that asks for more; nullptr
-  /// if none does.
+  /// The first option that needs more than the A * B in one arithmetic that products in tiles
+  /// compute; nullptr if there is none.
   const char* beyond_tiles(const MatmulInputs& inputs) const {
     return inputs.is_batch()             ? "a batch of matrices"
            : has_other_precision(inputs) ? "--precision"
@@ -160,7 +160,7 @@ struct MatmulCommand {
                                          : nullptr;
   }
 
-  /// What tiles cannot do is refused rather than left out.
+  /// Options that tiles cannot honour are refused, not ignored.
   void require_tiles_can(const MatmulInputs& inputs) const {
     const char* const option = beyond_tiles(inputs);
     if (option == nullptr) return;
@@ -170,7 +170,7 @@ struct MatmulCommand {
     throw Error(
         ErrorKind::usage,
         fmt::format(
-            "{}{} does not go with {}: products in tiles are {} and A * B alone{}", option, value,
+            "{}{} does not work with {}: products in tiles are {} and A * B alone{}", option, value,
             device_memory > 0 ? "--device-memory" : "operands beyond the device's memory",
             name_of(precision_of_tiles(inputs)), device_memory > 0 ? "" : "; use --device cpu"));
   }
@@ -179,7 +179,7 @@ struct MatmulCommand {
            !transfer::multiplies_in_tiles(options.variant);
   }
 
-  /// The bytes that operands and result may take on the device; 0: all at once.
+  /// The bytes for operands and result on the device; 0: all at once.
   std::size_t memory_limit(const Device& on, const MatmulInputs& inputs) const {
     if (device_memory > 0) return device_memory;
     if (on.kind() != DeviceKind::cuda) return 0;
@@ -188,8 +188,8 @@ struct MatmulCommand {
       return static_cast<double>(x) * static_cast<double>(y);
     };
     const double operands = matrix(shape.m, shape.k) + matrix(shape.k, shape.n);
-    // The fastest kernels may copy both operands into another layout: tiles are the better way
-    // where there is no room for that, if they can do what is asked.
+    // The fastest kernels may copy both operands into another layout. If there is no room for that,
+    // tiles are better, as long as they can do the product.
     const double copies = beyond_tiles(inputs) == nullptr ? operands : 0.0;
     const double needed = (operands + copies + matrix(shape.m, shape.n)) *
                           static_cast<double>(inputs.a().count) *
@@ -229,7 +229,7 @@ struct MatmulCommand {
         .compute_ms = tiled.seconds * 1e3,
         .precision = precision_of_tiles(inputs)};
     if (on.kind() == DeviceKind::cuda && tiled.seconds > 0.0) {
-      report.note = fmt::format("kernels at work {:.1f}% of the time",
+      report.note = fmt::format("kernels running {:.1f}% of the time",
                                 100.0 * tiled.busy_seconds / tiled.seconds);
     }
     return tiled.cancelled;
@@ -304,10 +304,9 @@ void register_matmul(CLI::App& app, std::function<int()>& run) {
       ->type_name("X")
       ->capture_default_str();
   sub->add_option("--accumulate", command->files.accumulate,
-                  "Add the product to this matrix, which stays as it is")
+                  "Add the product to this matrix, which is not changed")
       ->type_name("C0.npy");
-  sub->add_option("--beta", command->beta, "Factor of what is added to (default: 1)")
-      ->type_name("X");
+  sub->add_option("--beta", command->beta, "Factor of that matrix (default: 1)")->type_name("X");
   sub->add_flag("--transpose-a", command->files.transpose_a, "Multiply with A transposed");
   sub->add_flag("--transpose-b", command->files.transpose_b, "Multiply with B transposed");
   sub->add_option("--bias", command->files.bias,
@@ -329,13 +328,13 @@ void register_matmul(CLI::App& app, std::function<int()>& run) {
       ->transform(byte_size())
       ->type_name("BYTES");
   sub->add_flag("--resume", command->resume,
-                "Keep finished tiles on disk and go on from them after an interruption");
+                "Keep finished tiles on disk and continue from them after an interruption");
   add_json_option(*sub, command->json);
   sub->footer(
       "C = activation(alpha A B + beta C0 + bias). The product has the widest of the\n"
       "matrices' types, as in NumPy. A matrix beside a batch is multiplied with each\n"
       "of it. C.npy is written to a temporary file beside it and renamed: it is\n"
-      "complete or not there.\n"
+      "complete or absent.\n"
       "\n"
       "Examples:\n"
       "  tilescope matmul A.npy B.npy -o C.npy\n"

@@ -109,11 +109,10 @@ MatmulInputs::MatmulInputs(const MatmulFiles& files)
   type_ = product_type(type_, c_file_->header().type);
   const NpyHeader wanted = header(Order::row_major);
   if (c_file_->header().shape != wanted.shape) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("{} has shape {} and the product {}: what is added to must have the "
-                    "product's shape",
-                    quoted(files.accumulate), shape_text(c_file_->header()), shape_text(wanted)));
+    throw Error(ErrorKind::usage, fmt::format("{} has shape {} and the product {}: the matrix to "
+                                              "which it is added must have the product's shape",
+                                              quoted(files.accumulate),
+                                              shape_text(c_file_->header()), shape_text(wanted)));
   }
   batch_of(*c_file_);  // refuses a batch in an unsupported order now
 }

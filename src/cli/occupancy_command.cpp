@@ -26,7 +26,8 @@ struct OccupancyCommand {
     if (question.what.empty()) {
       if (threads_given->count() == 0) {
         throw Error(ErrorKind::usage,
-                    "say what: --threads N [--registers N] [--shared BYTES], OPERATION/VARIANT or "
+                    "nothing to compute: give --threads N [--registers N] [--shared BYTES], "
+                    "OPERATION/VARIANT or "
                     "a .cu file");
       }
       context.needs = {
@@ -72,7 +73,7 @@ void register_occupancy(CLI::App& app, std::function<int()>& run) {
   sub->add_option("-D", command->question.defines, "Define NAME[=VALUE] for the compiler")
       ->type_name("NAME[=VALUE]");
   add_problem_options(*sub, command->question.problem);
-  sub->add_flag("--no-curves", command->no_curves, "Leave the three plots out");
+  sub->add_flag("--no-curves", command->no_curves, "Omit the three plots");
   command->options.add_to(*sub);
   sub->footer(
       "Examples:\n"

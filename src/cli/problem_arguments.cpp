@@ -20,7 +20,7 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
   number("--bins", options.bins, "Bins of a histogram");
   word("--type", options.type, "Type of the elements, such as float32 or uint8");
   word("--data", options.data, "Data of a histogram: random, constant, zipf or sorted");
-  word("--op", options.reduction, "What is reduced to: sum, min, max or argmax");
+  word("--op", options.reduction, "Reduction: sum, min, max or argmax");
   word("--precision", options.precision,
        "Arithmetic of a product: fp32 (default), fp32_fast, tf32, bf16, fp16 or fp64");
   command.add_option("--seed", options.seed, "Seed of the random data")

@@ -7,8 +7,8 @@
 
 namespace tilescope::cli {
 
-/// Adds --size, --rows, ... and --seed to `command`; which of them an operation takes is checked
-/// when the problem is made.
+/// Adds --size, --rows, ... and --seed to `command`. Making the problem checks which of them the
+/// operation takes.
 void add_problem_options(CLI::App& command, ProblemOptions& options);
 
 }  // namespace tilescope::cli

@@ -38,7 +38,7 @@ std::vector<std::int64_t> parse_numbers(const std::string& text, std::string_vie
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
     if (error != std::errc() || end != part.data() + part.size()) {
-      throw Error(ErrorKind::usage, fmt::format("{} {}: whole numbers are wanted, such as 16,16",
+      throw Error(ErrorKind::usage, fmt::format("{} {}: expected whole numbers such as 16,16",
                                                 option, printable(text, 60)));
     }
     numbers.push_back(value);

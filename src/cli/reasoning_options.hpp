@@ -1,4 +1,4 @@
-// The options that every reasoning command has: --gpu, --show, --json.
+// The options of every reasoning command: --gpu, --show, --json.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,7 +19,7 @@ struct ReasoningOptions {
   void add_to(CLI::App& command, bool with_gpu = true);
   gpu::Gpu gpu() const { return gpu::find_gpu(gpu_name); }
 
-  /// Shows `page`, with its steps if they are asked for.
+  /// Prints `page`, with its steps if requested.
   int finish(report::Page page) const;
 };
 

@@ -53,7 +53,7 @@ struct ReduceCommand {
     return 0;
   }
 
-  // As few digits as tell it from every other value: of a float where it is an element.
+  // The fewest digits that distinguish it from every other value: as a float if it is an element.
   std::string value_text(double value, DataType element) const {
     if (std::isnan(value)) return "nan";  // whatever its sign
     if (element == DataType::float32 && operation != "sum") {

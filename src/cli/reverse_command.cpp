@@ -34,7 +34,7 @@ struct ReverseCommand {
 
 void register_reverse(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<ReverseCommand>();
-  CLI::App* sub = app.add_subcommand("reverse", "Turn a list around");
+  CLI::App* sub = app.add_subcommand("reverse", "Reverse a list");
   sub->add_option("X", command->x, "A list, of any type")->required()->type_name("X.npy");
   add_output_option(*sub, command->options);
   add_run_options(*sub, command->options, "reverse");

@@ -45,9 +45,9 @@ struct RooflineCommand {
     if (!operation.empty()) add_operation(context.points);
     if (!results.empty()) add_results(context.points);
     if (context.points.empty()) {
-      throw Error(
-          ErrorKind::usage,
-          "say what: OPERATION, --flops X --bytes X, --intensity X, or --results FILE.json");
+      throw Error(ErrorKind::usage,
+                  "nothing to compute: give OPERATION, --flops X --bytes X, --intensity X, or "
+                  "--results FILE.json");
     }
     return options.finish(report::roofline_page(context));
   }
@@ -66,7 +66,7 @@ struct RooflineCommand {
       const std::string chosen = ceiling(gpu);
       context.ceilings.push_back({chosen, gpu.roofline(chosen).flops_per_second});
       for (const gpu::MathRate& other : gpu.rates) {
-        // Two ceilings at a time can be told apart in a terminal.
+        // A terminal can show two ceilings distinctly.
         if (other.name != chosen && other.name == "tf32_tensor") {
           context.ceilings.push_back({other.name, other.flops_per_second});
         }
@@ -76,7 +76,7 @@ struct RooflineCommand {
     return context;
   }
 
-  // The one that was asked for, else that of the units that may compute the operation.
+  // The requested ceiling, else that of the units that may compute the operation.
   std::string ceiling(const gpu::Gpu& gpu) const {
     if (!rate.empty()) return rate;
     if (operation.empty()) return "fp32";
@@ -84,12 +84,13 @@ struct RooflineCommand {
     return gpu.rate(own) ? std::string(own) : "fp32";
   }
 
-  // The operation with ideal reuse (every byte moved once), and for a product what its tiles leave.
+  // The operation with ideal reuse (every byte moved once), and for a product also with the reuse
+  // of its tiles.
   void add_operation(std::vector<RooflinePoint>& points) const {
     const auto made = operations::make_operation(operation, problem);
     const operations::Work work = made->work();
     if (operation == "matmul") {
-      // tile_intensity() is that of tiles of float32.
+      // tile_intensity() assumes tiles of float32.
       const Precision precision = parse_precision(problem.precision.value_or("fp32"));
       const double scale = static_cast<double>(sizeof(float)) /
                            static_cast<double>(size_of(operations::operand_type(precision)));
@@ -106,7 +107,7 @@ struct RooflineCommand {
                       .intensity = gpu::intensity(work.flops, work.bytes)});
   }
 
-  // What `ladder --json` or `explain --json` wrote.
+  // Adds the results in a file of `ladder --json` or `explain --json`.
   void add_results(std::vector<RooflinePoint>& points) const {
     const std::string origin = quoted(results);
     const json document = parse_json_object(read_text_file(results), origin);
@@ -149,7 +150,7 @@ struct RooflineCommand {
                         .intensity = gpu::intensity(2.0 * fma, 32.0 * sectors)});
       return;
     }
-    refuse("neither of tilescope ladder --json nor of tilescope explain --json");
+    refuse("not a file of tilescope ladder --json or tilescope explain --json");
   }
 };
 
@@ -171,7 +172,7 @@ void register_roofline(CLI::App& app, std::function<int()>& run) {
       ->type_name("X")
       ->check(positive_number());
   sub->add_option("--results", command->results,
-                  "Points from what tilescope ladder --json or explain --json wrote")
+                  "Add the points in a file of tilescope ladder --json or explain --json")
       ->type_name("FILE.json");
   sub->add_option("--rate", command->rate,
                   "The ceiling: fp32, tf32_tensor, bf16_tensor, ... (default: that of the "

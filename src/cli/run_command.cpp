@@ -57,7 +57,7 @@ void register_run(CLI::App& app, std::function<int()>& run) {
       ->type_name("N")
       ->capture_default_str();
   sub->add_option("--max-instructions", command->max_instructions,
-                  "End an emulated run after so many warp instructions")
+                  "End an emulated run after N warp instructions")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62U).description(""))
       ->type_name("N");
   add_json_option(*sub, command->json);

@@ -22,7 +22,7 @@ void TargetArguments::add_to(CLI::App& command) {
       ->type_name("DEVICE");
   command
       .add_option("--max-instructions", max_instructions,
-                  "Stop a launch after so many warp instructions and report what there is")
+                  "Stop each launch after N warp instructions and report the findings so far")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62U).description(""))
       ->type_name("N");
 }

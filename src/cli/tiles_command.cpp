@@ -84,7 +84,7 @@ void register_tiles(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::Range(0, 255));
   command->options.add_to(*sub);
   sub->footer(
-      "pending: loads that an SM's blocks have under way at the start of a phase. The\n"
+      "pending: loads that an SM's blocks have in flight at the start of a phase. The\n"
       "estimate orders the tiles; it is no measurement. The kernel that chooses its\n"
       "width at run time (matmul/tiled_dynamic) asks this planner.\n"
       "\n"

@@ -27,20 +27,20 @@ struct TuneCommand {
     for (const std::string& shape : shapes) shapes_.push_back(operations::parse_shape(shape));
     for (const std::string& name : precisions) precisions_.push_back(parse_precision(name));
     if (list && forget) {
-      throw Error(ErrorKind::usage, "--list and --forget do not go together");
+      throw Error(ErrorKind::usage, "--list and --forget exclude each other");
     }
     if (list) return print_list();
     if (forget) return forget_all();
     if (shapes_.empty()) {
       throw Error(ErrorKind::usage,
-                  "which product? --shape MxNxK, such as --shape 4096x4096x4096; --list shows what "
-                  "is tuned");
+                  "no product: give --shape MxNxK, such as --shape 4096x4096x4096; --list shows "
+                  "tuned products");
     }
     return tune_all();
   }
 
  private:
-  // Whether the options name a product, by its name's beginning: "4096x4096x4096 bf16, ...".
+  // Whether the options name a product, by the beginning of its name: "4096x4096x4096 bf16, ...".
   bool is_named(const std::string& text) const {
     const std::string_view name = split(text, ',').front();
     const auto is_of = [&](const std::string& shape) {
@@ -137,9 +137,10 @@ void register_tune(CLI::App& app, std::function<int()>& run) {
   sub->add_option("--shape", command->shapes,
                   "Rows of A, columns of B, columns of A (may be given several times)")
       ->type_name("MxNxK");
-  sub->add_option("--precision", command->precisions,
-                  "As of matmul: fp32 (default), fp32_fast, tf32, bf16, fp16 or fp64 (may be given "
-                  "several times)")
+  sub->add_option(
+         "--precision", command->precisions,
+         "As for matmul: fp32 (default), fp32_fast, tf32, bf16, fp16 or fp64 (may be given "
+         "several times)")
       ->type_name("NAME");
   sub->add_option("--type", command->type,
                   "Type of the matrices (default: the precision's own, such as bfloat16)")
@@ -167,9 +168,9 @@ void register_tune(CLI::App& app, std::function<int()>& run) {
       ->type_name("N")
       ->capture_default_str();
   sub->add_flag("--no-keep", command->no_keep, "Only show the table");
-  sub->add_flag("--list", command->list, "Show what is tuned, of all devices");
+  sub->add_flag("--list", command->list, "List the tuned products of all devices");
   sub->add_flag("--forget", command->forget,
-                "Remove what is tuned, of all devices; with --shape or --precision only that");
+                "Remove tuned products of all devices, or only those of --shape or --precision");
   sub->add_option("--seed", command->options.seed, "Seed of the random data")
       ->type_name("N")
       ->capture_default_str();

@@ -88,7 +88,7 @@ struct WarpsCommand {
 
 void register_warps(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<WarpsCommand>();
-  CLI::App* sub = app.add_subcommand("warps", "How threads fall into warps, and which diverge");
+  CLI::App* sub = app.add_subcommand("warps", "Show the warps of a block, and which diverge");
   sub->add_option("CONDITION", command->condition, "Such as 'threadIdx.x > 2' or 'i < 1000'")
       ->type_name("CONDITION");
   sub->add_option("--block", command->block, "Extents of a block")
@@ -99,7 +99,7 @@ void register_warps(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   sub->add_option("--for", command->loop, "A loop around the condition: NAME from FIRST to END - 1")
       ->type_name("NAME=FIRST:END");
-  sub->add_option("--let", command->definitions, "What a name in the condition means")
+  sub->add_option("--let", command->definitions, "Value of a name in the condition")
       ->type_name("NAME=EXPRESSION");
   sub->add_option("--vector", command->vector, "Count i < N for a grid that just covers N elements")
       ->type_name("N")
@@ -111,7 +111,8 @@ void register_warps(CLI::App& app, std::function<int()>& run) {
       ->type_name("N")
       ->check(CLI::Range(1, 32))
       ->capture_default_str();
-  sub->add_option("--operand", command->operand, "Whose tiles, with --matrix: A or B")
+  sub->add_option("--operand", command->operand,
+                  "Operand whose tiles are loaded, with --matrix: A or B")
       ->check(CLI::IsMember({"A", "B"}))
       ->type_name("A|B")
       ->capture_default_str();

@@ -14,13 +14,13 @@
 namespace tilescope::emulator {
 namespace {
 
-// Rounds in which every warp only spun before the block lets others run, and
-// the warp instructions after which it does so in any case.
+// Rounds in which every warp only spun before the block lets others run, and the warp instructions
+// after which it does so anyway.
 constexpr int kIdleRounds = 8;
 constexpr std::uint64_t kQuantum = 20'000'000;
 
-/// Zeros. Large memory is given back to the system, which gives zeros where it
-/// is touched again: a stack is mostly untouched.
+/// Zeros memory. Large memory is released to the system, which returns zeros where it is touched
+/// again: a stack is mostly untouched.
 void clear(std::uint8_t* begin, std::size_t bytes) {
   constexpr std::size_t kLarge = 1 << 20, kPage = 4096;
   std::uint8_t* const end = begin + bytes;
@@ -69,8 +69,7 @@ void Block::start(std::uint64_t linear) {
   deadlocked_ = false;
   activation_bytes_ = 0;
   printed_.clear();
-  // Memory that a kernel reads without having written it must not depend on
-  // what ran here before.
+  // Memory that a kernel reads without having written it must not depend on earlier blocks.
   std::memset(shared_.get(), 0, info.shared_bytes);
   clear(local_.get(), local_stride_ * kWarpSize * info.warps_per_block);
   for (BlockBarrier& barrier : barriers_) {
@@ -157,8 +156,7 @@ void Block::end(bool complete) {
   for (const auto& slot : observers_) slot.observer->end_block(complete);
 }
 
-/// Nobody can go on: lanes that wait at a warp instruction go on without the
-/// absent ones.
+/// No lane can run: lanes that wait at a warp instruction continue without the absent ones.
 bool Block::unblock() {
   return std::any_of(warps_.begin(), warps_.end(),
                      [&](Warp& warp) { return warp.force_collective(worker_); });
@@ -196,9 +194,8 @@ void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lan
   if (barrier_complete(barrier)) complete_barrier(arrival.barrier);
 }
 
-/// Without a count the barrier waits for every thread that has not left. With
-/// one, for so many threads; a warp whose live lanes are all there counts as a
-/// whole.
+/// Without a count the barrier waits for every thread that has not left. With one, it waits for
+/// that many threads; a warp whose live lanes have all arrived counts as a whole.
 bool Block::barrier_complete(const BlockBarrier& barrier) const {
   if (barrier.expected == 0) {
     for (const Warp& warp : warps_) {

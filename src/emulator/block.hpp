@@ -66,8 +66,8 @@ class Block final : public BlockView {
   /// Ends the launch.
   void trap(std::uint32_t warp, int lane, InstructionId id, TrapReason reason,
             const std::string& what);
-  /// Registers of an activation: false when those of the block take too much
-  /// memory already.
+  /// Reserves the registers of an activation; false if those of the block take too much memory
+  /// already.
   bool take_frame(std::size_t bytes) {
     constexpr std::size_t kMost = 256 << 20;
     if (activation_bytes_ + bytes > kMost) return false;

@@ -14,8 +14,7 @@
 namespace tilescope::emulator {
 namespace {
 
-/// Strings longer than this are cut: a format that lacks its terminator must
-/// not run away.
+/// Longer strings are cut: a format without a terminator must not run away.
 constexpr std::size_t kLongestString = 4096;
 
 /// A parameter of a call, widened to 64 bits.
@@ -36,8 +35,7 @@ void set_result(Context& w, const CallCode& call, int lane, std::uint64_t value)
               slot.bytes < 8 ? slot.bytes : 8);
 }
 
-/// `bytes` at a generic address of one lane; null after a report where nothing
-/// is there.
+/// Reads `bytes` at a generic address of one lane; null after a report if nothing is there.
 const std::uint8_t* read(Context& w, const Code& code, std::uint64_t address, int lane,
                          unsigned bytes) {
   std::uint64_t addresses[32] = {};
@@ -87,9 +85,9 @@ void print_one(std::string& out, const std::string& specification, T value) {
   if (length > 0) out.append(buffer, std::min<std::size_t>(static_cast<std::size_t>(length), 511));
 }
 
-/// One conversion such as "%-8.3lf": what its letter reads, passed to the
-/// host's printf with the length that the host's types need. Widths beyond 200
-/// are dropped, `*` read from the arguments.
+/// One conversion such as "%-8.3lf": the value that its letter reads, passed to the host's printf
+/// with the length that the host's types need. Widths beyond 200 are dropped, `*` read from the
+/// arguments.
 void convert(std::string& out, const std::string& flags, bool wide, char letter,
              ArgumentReader& arguments, Context& w, const Code& code, int lane) {
   switch (letter) {
@@ -213,7 +211,7 @@ bool run_builtin(Context& w, const Code& code, const CallCode& call, LaneMask ma
       case Builtin::free:
         if (!heap->free(first)) {
           w.block->trap(w.warp_index, lane, code.id, TrapReason::bad_free,
-                        fmt::format("free of {:#x}, which malloc did not give", first));
+                        fmt::format("free of {:#x}, which malloc did not return", first));
           return false;
         }
         break;

@@ -78,7 +78,7 @@ std::string fault_text(const Program& program, std::string_view thread, const Fa
 }
 
 std::string deadlock_text(const Program& program, const Dim3& index, const Deadlock& deadlock) {
-  std::string text = fmt::format("block ({},{},{}) cannot go on:", index.x, index.y, index.z);
+  std::string text = fmt::format("block ({},{},{}) cannot continue:", index.x, index.y, index.z);
   std::size_t listed = 0;
   for (const StuckLanes& lanes : deadlock.stuck) {
     if (++listed > 4) {

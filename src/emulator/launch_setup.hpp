@@ -12,7 +12,7 @@ namespace tilescope::emulator {
 
 class KernelHeap;
 
-/// What a launch needs to know of the machine it runs on.
+/// The parts of the machine that a launch needs.
 struct LaunchSetup {
   const Program& program;
   MemoryMap& memory;

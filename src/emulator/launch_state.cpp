@@ -58,8 +58,7 @@ LaunchState::LaunchState(const LaunchSetup& setup)
   info_.shared_variables = shared_variables_;
   const CodeFunction& kernel = program().functions()[0];
   frame_bytes_ = static_cast<std::uint32_t>(kernel.image.size());
-  // A recursive program gets a stack of fixed size; its pages come into being
-  // when touched.
+  // A recursive program gets a stack of fixed size; its pages are allocated when touched.
   constexpr std::uint64_t kRecursiveStack = 64 * 1024;
   local_stride_ = program().recursive() ? kRecursiveStack : program().local_bytes_per_thread();
   local_stride_ += program().needs().alloca_stack ? kRecursiveStack : 0;
@@ -98,8 +97,7 @@ bool LaunchState::take_block(std::uint64_t& linear) {
 
 std::int64_t LaunchState::turn(const Worker& worker) const {
   constexpr std::uint64_t longest = 50'000;
-  // What the other host threads are about to run is not known yet: nobody may
-  // take much of the rest.
+  // The other host threads' next work is unknown, so no thread may take much of the rest.
   constexpr std::uint64_t turns_left = 16;
   const std::uint64_t most = setup_.options.max_instructions;
   if (most == 0) return longest;

@@ -74,8 +74,8 @@ class LaunchState {
   std::int64_t turn(const Worker& worker) const;
   /// A host thread that has run more than this reports its instructions with `count`.
   std::uint64_t report_after() const { return report_after_; }
-  /// Adds to the count of instructions; stops the launch when the budget is
-  /// spent or it was cancelled.
+  /// Adds to the count of instructions; stops the launch if the budget is spent or it was
+  /// cancelled.
   void count(Worker& worker);
   void trap(const TrapPlace& place, const std::string& text);
   void stop(LaunchEnd end, const std::string& message);

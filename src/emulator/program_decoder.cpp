@@ -161,7 +161,7 @@ void ProgramDecoder::lay_out_variables(FunctionDecoder& decoder, std::uint32_t i
     if (variable.space == ptx::Space::global || variable.space == ptx::Space::constant) {
       throw Error(ErrorKind::bad_input,
                   fmt::format("the variable '{}' in {} space is declared inside the function '{}', "
-                              "which the emulator does not take; declare it outside",
+                              "which the emulator does not support; declare it outside",
                               variable.name, ptx::name(variable.space), decoder.function().name));
     }
     if (variable.space != ptx::Space::local) continue;
@@ -310,7 +310,7 @@ std::shared_ptr<const Program> ProgramDecoder::run() {
     std::string list;
     for (const std::string& refusal : refusals_) list += (list.empty() ? "" : "; ") + refusal;
     throw Error(ErrorKind::bad_input,
-                fmt::format("kernel '{}' uses what the emulator does not execute: {}",
+                fmt::format("kernel '{}' uses operations that the emulator does not execute: {}",
                             module_->functions[reached_[0]].name, list));
   }
   size_locals();

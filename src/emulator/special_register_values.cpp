@@ -72,7 +72,7 @@ std::uint64_t shared_memory_value(const LaunchSetup& setup, const LaunchInfo& in
       return info.shared_bytes;
     case SpecialRegister::reserved_smem_offset_cap:
       return kReservedSharedBytes;
-    // Two parts; the second is what cooperative groups wider than a warp meet in.
+    // Two parts; cooperative groups wider than a warp meet in the second.
     case SpecialRegister::reserved_smem_offset:
       return info.shared_bytes - kReservedSharedBytes / (number == 0 ? 1 : 2);
     case SpecialRegister::dynamic_smem_size:

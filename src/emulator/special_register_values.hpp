@@ -10,20 +10,18 @@ namespace tilescope::emulator {
 /// Whether the value differs between blocks. (Otherwise it differs at most between warps.)
 bool depends_on_block(ptx::SpecialRegister special);
 
-/// Registers that change while a warp runs are read by an instruction of their
-/// own.
+/// Whether the register changes while a warp runs; an instruction of its own then reads it.
 bool is_counter(ptx::SpecialRegister special);
 
-/// The system's part of a block's shared memory, behind all that the program
-/// declares. A block has it only if its program asks where it is.
+/// The system's part of a block's shared memory, behind everything that the program declares. Only
+/// a block whose program reads its address has it.
 inline constexpr std::uint32_t kReservedSharedBytes = 1024;
 bool names_reserved_shared(ptx::SpecialRegister special);
 
 /// Whether the emulator knows its value.
 bool is_known(ptx::SpecialRegister special);
 
-/// Writes the 32 lanes. `block` is only looked at where the value depends on
-/// it.
+/// Writes the 32 lanes. `block` is read only if the value depends on it.
 void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const SpecialUse& use,
                   std::uint8_t* registers, std::uint32_t warp, std::uint64_t block,
                   std::uint64_t local_base);

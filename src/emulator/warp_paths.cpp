@@ -68,8 +68,8 @@ void Warp::arrive() {
   if (join.arrived == join.expected) resume(join);
 }
 
-/// After lanes below `join` are gone: joins that expect nobody vanish, and the
-/// first that has all it expects goes on.
+/// Called after lanes below `join` have left: joins that expect no lanes vanish, and the first with
+/// all its lanes continues.
 void Warp::settle(Join* join) {
   while (join != nullptr && join->expected == 0) {
     Join* parent = join->parent;
@@ -116,8 +116,8 @@ void Warp::leave(Worker& worker, LaneMask mask) {
   block_->lanes_left();
 }
 
-/// Of the current path only the lanes `stays` go on with what it does; the
-/// others go to block `others`, where both meet again.
+/// Only the lanes `stays` of the current path continue in it; the others go to block `others`,
+/// where both meet again.
 void Warp::part(LaneMask stays, std::uint32_t others) {
   Path& path = paths_[current_];
   if (stays == path.mask) return;
@@ -227,8 +227,8 @@ bool Warp::call(Worker& worker, const CodeBlock& block, const Code& code, LaneMa
     return run_builtin(worker.context, code, call, mask);
   }
   if (call.target == kNone) return enter(worker, code, call, call.callee, mask, block.next);
-  // Through a pointer: lanes with the same target go together, the others call
-  // in a turn of their own (this block holds nothing but the call).
+  // Through a pointer: lanes with the same target call together, the others call afterwards (this
+  // block holds nothing but the call).
   const std::uint64_t* targets = r64(worker.context, call.target);
   const std::uint64_t target = targets[std::countr_zero(mask)];
   LaneMask same = 0;

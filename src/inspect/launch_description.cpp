@@ -22,7 +22,7 @@ Dim3 parse_extents(std::string_view text, std::string_view what) {
     const char* const end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, extents[i]);
     if (error == std::errc::result_out_of_range) refuse("an extent is at most 4294967295");
-    if (error != std::errc{} || stop != end) refuse("one to three numbers X[,Y[,Z]] are wanted");
+    if (error != std::errc{} || stop != end) refuse("expected one to three numbers X[,Y[,Z]]");
     if (extents[i] == 0) refuse("every extent must be at least 1");
   }
   return {extents[0], extents[1], extents[2]};
@@ -37,7 +37,7 @@ std::pair<std::string, std::string> parse_define(std::string_view text) {
     fits = fits && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
   }
   if (!fits) {
-    throw Error(ErrorKind::usage, fmt::format("-D {}: NAME or NAME=VALUE is wanted, the name of "
+    throw Error(ErrorKind::usage, fmt::format("-D {}: expected NAME or NAME=VALUE, the name of "
                                               "letters, digits and _",
                                               printable(text, 60)));
   }

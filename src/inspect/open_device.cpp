@@ -10,10 +10,11 @@ std::shared_ptr<device::EmulatedDevice> open_emulated(const std::string& specifi
   if (specification == "auto") return std::make_shared<device::EmulatedDevice>();
   auto opened = std::dynamic_pointer_cast<device::EmulatedDevice>(Device::open(specification));
   if (!opened) {
-    throw Error(ErrorKind::usage,
-                fmt::format("--device {}: only the emulated device can be looked into; use "
-                            "emulated or emulated:GPU",
-                            specification));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--device {}: only kernels on the emulated device can be inspected; use "
+                    "emulated or emulated:GPU",
+                    specification));
   }
   return opened;
 }

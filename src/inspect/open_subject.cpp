@@ -30,7 +30,7 @@ std::unique_ptr<Subject> open_subject(const Target& target, const LaunchDescript
   if (!rung) return std::make_unique<UserKernel>(device, source_of(target), launch);
   if (launch != LaunchDescription{}) {
     throw Error(ErrorKind::usage,
-                fmt::format("{} brings its own launch; --kernel, --grid, --arg and the like are "
+                fmt::format("{} has its own launch; --kernel, --grid, --arg and the like are "
                             "for files",
                             rung->name));
   }

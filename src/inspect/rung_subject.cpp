@@ -62,9 +62,9 @@ operations::VariantInfo variant_info(const operations::Operation& operation,
   for (operations::VariantInfo& variant : operation.variants()) {
     if (variant.name == name && !variant.source.empty()) return std::move(variant);
   }
-  throw Error(ErrorKind::usage, fmt::format("{}/{} is no kernel of ours: there is nothing to look "
-                                            "into",
-                                            operation.name(), name));
+  throw Error(ErrorKind::usage,
+              fmt::format("{}/{} is not a Tilescope kernel, so it cannot be inspected",
+                          operation.name(), name));
 }
 
 /// The reason why the variant cannot run, by its own rules or by the device's limits on launches.

@@ -53,7 +53,7 @@ std::vector<std::byte> parse_integer(std::string_view text, DataType type) {
   const auto [stop, error] =
       std::from_chars(number.digits.data(), end, magnitude, number.hexadecimal ? 16 : 10);
   if (error == std::errc::invalid_argument || stop != end) {
-    refuse(text, type, "an integer such as 256, -1 or 0xff is wanted");
+    refuse(text, type, "expected an integer such as 256, -1 or 0xff");
   }
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
   constexpr std::uint64_t least = std::is_signed_v<T> ? most + 1 : 0;
@@ -76,7 +76,7 @@ T parse_real(std::string_view text, DataType type) {
       std::from_chars(number.digits.data(), end, value,
                       number.hexadecimal ? std::chars_format::hex : std::chars_format::general);
   if (error == std::errc::invalid_argument || stop != end || signed_twice) {
-    refuse(text, type, "a number such as 2.5, 1e-3, inf or nan is wanted");
+    refuse(text, type, "expected a number such as 2.5, 1e-3, inf or nan");
   }
   if (error == std::errc::result_out_of_range) {
     // Too small or too large: from_chars does not say which, but the exponent's sign does.

@@ -6,10 +6,10 @@
 
 namespace tilescope::ptx {
 
-/// Of a function with a body. A call falls through; a guarded exit or ret both
-/// leaves and falls through; brx.idx goes to every label of its table. A trap
-/// counts as going on: it ends the whole launch, so it must not keep the lanes
-/// that pass an assertion from meeting behind it.
+/// The control flow of a function with a body. A call falls through; a guarded exit or ret both
+/// leaves and falls through; brx.idx goes to every label of its table. A trap counts as falling
+/// through: it ends the whole launch, so it must not keep the lanes that pass an assertion from
+/// meeting behind it.
 ControlFlow build_control_flow(const Function& function);
 
 }  // namespace tilescope::ptx

@@ -46,8 +46,7 @@ class BodyParser {
     for (std::uint32_t i = 0; i < parameters.size(); ++i) {
       Parameter& parameter = parameters[i];
       if (parameter.name == "_") continue;
-      // The key must be text that stays: the name itself may get a suffix
-      // below.
+      // The key must be permanent text: the name itself may get a suffix below.
       parameter_names_.push_back(parameter.name);
       const std::string_view key = parameter_names_.back();
       NameEntry entry;
@@ -74,8 +73,8 @@ class BodyParser {
     }
   }
 
-  /// Goes on behind the semicolon of the statement that failed. A brace on a
-  /// later line belongs to what follows.
+  /// Continues behind the semicolon of the statement that failed. A brace on a later line belongs
+  /// to the next statement.
   void skip_statement(std::uint32_t line) {
     while (context_.token().kind != Token::Kind::end) {
       if (context_.accept(';')) return;
@@ -117,8 +116,7 @@ class BodyParser {
     if (context_.accept(".branchtargets")) return parse_branch_targets(word);
     if (context_.accept(".calltargets")) return parse_call_targets(word);
     if (context_.accept(".callprototype")) {
-      // Parsed first: a name must not stand for what an error kept from being
-      // made.
+      // Parsed first: a name must not stand for a prototype that an error prevented.
       Prototype prototype = parse_prototype(context_, scopes_.unique(word.text));
       declare(word, NameEntry::Kind::prototype, function_.prototypes.size());
       function_.prototypes.push_back(std::move(prototype));
@@ -207,8 +205,7 @@ class BodyParser {
     do {
       const Token name = context_.expect_name("the name of a register");
       if (context_.accept('<')) {
-        // Not an expression: the bracket that follows would read as a
-        // comparison.
+        // A number, not an expression: the bracket that follows would read as a comparison.
         const Token count = context_.lexer.next();
         const auto number = parse_number(count.text);
         if (count.kind != Token::Kind::number || !number || number->literal != Literal::integer) {

@@ -8,7 +8,7 @@ namespace tilescope::ptx {
 /// The directives, from behind their first word. Throw Failure.
 void parse_file(ParseContext& context);
 void parse_loc(ParseContext& context);
-/// .debug_str gives names; every other section is passed over.
+/// Reads names from .debug_str; skips every other section.
 void parse_section(ParseContext& context);
 
 }  // namespace tilescope::ptx

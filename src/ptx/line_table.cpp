@@ -28,8 +28,7 @@ std::uint32_t LineTable::intern(const Key& key) {
 void LineTable::set(const Place& place, const NameAt& name, const std::optional<Place>& call) {
   Key key{place, no_index, name};
   if (call) {
-    // The place of the call is an earlier .loc, which knows where it was
-    // inlined in turn.
+    // The place of the call is an earlier .loc, which records where it was inlined in turn.
     const Key there{*call, no_index, {}};
     const auto latest = latest_.find(there);
     key.inlined_at = latest == latest_.end() ? intern(there) : latest->second;

@@ -38,10 +38,9 @@ class LineTable {
   /// The place of the next instruction: an index in Module::locations, or
   /// no_index.
   std::uint32_t current() const { return current_; }
-  /// A function begins: what came before does not hold in it.
+  /// A function begins: the place of the code before it does not apply to it.
   void reset() { current_ = no_index; }
-  /// After the whole text: writes the names of inlined functions into the
-  /// locations.
+  /// Called after the whole text: writes the names of inlined functions into the locations.
   void resolve_names();
 
  private:
@@ -62,8 +61,7 @@ class LineTable {
   std::uint32_t current_ = no_index;
   std::unordered_map<Key, std::uint32_t, KeyHash> known_;
   std::vector<NameAt> names_;  ///< by location
-  /// The latest location at each (file, line, column), inlined or not: what
-  /// inlined_at refers to.
+  /// The latest location at each (file, line, column), inlined or not, to which inlined_at refers.
   std::unordered_map<Key, std::uint32_t, KeyHash> latest_;
   std::string strings_;  ///< the bytes of .debug_str
   std::unordered_map<std::string_view, std::size_t> labels_;

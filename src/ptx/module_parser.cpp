@@ -40,8 +40,7 @@ class ModuleParser {
   }
 
  private:
-  /// Goes on behind the next semicolon or the next body that is outside of all
-  /// braces.
+  /// Continues behind the next semicolon or the next body outside of all braces.
   void skip_directive() {
     int depth = 0;
     while (context_.token().kind != Token::Kind::end) {
@@ -143,8 +142,8 @@ class ModuleParser {
         space != Space::local && space != Space::texture) {
       fail(word.line, "the directive {} is not known in a module", quoted(word.text));
     }
-    // Initialisers are noted with the index that a new variable gets; a
-    // definition of one that was declared before takes the earlier index.
+    // Initialisers are recorded with the index of a new variable; a definition of a variable that
+    // was declared before takes the earlier index.
     const std::size_t pending = context_.relocations.size();
     auto declared = parse_variables(context_, space, linkage, no_index, 0);
     std::vector<std::uint32_t> indices;

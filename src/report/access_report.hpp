@@ -1,4 +1,4 @@
-// What one warp's access costs, given as an expression.
+// The cost of one warp's access, given as an expression.
 #pragma once
 
 #include <tilescope/gpu/access.hpp>
@@ -7,9 +7,9 @@
 
 namespace tilescope::report {
 
-/// As global memory: coalesced or not, sectors, stride, waste, cure.
+/// An access to global memory: coalesced or not, sectors, stride, waste, cure.
 Page coalescing_page(const gpu::AccessQuestion& question, const gpu::AccessAnswer& answer);
-/// As shared memory: wavefronts, conflict degree, cure.
+/// An access to shared memory: wavefronts, conflict degree, cure.
 Page bank_access_page(const gpu::AccessQuestion& question, const gpu::AccessAnswer& answer);
 
 }  // namespace tilescope::report

@@ -21,7 +21,7 @@ bool in_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// Behind the bracket that closes the one at `open`; npos when the text ends before.
+/// The index behind the bracket that closes the one at `open`; npos if the text ends before.
 std::size_t behind_bracket(std::string_view text, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < text.size(); ++i) {
@@ -31,7 +31,7 @@ std::size_t behind_bracket(std::string_view text, std::size_t open) {
   return std::string_view::npos;
 }
 
-/// Every NAME[...] or NAME[...][...] of a line, those within an index too, in order.
+/// Every NAME[...] or NAME[...][...] of a line, including those within an index, in order.
 std::vector<WrittenAccess> accesses_in(std::string_view line) {
   std::vector<WrittenAccess> found;
   line = line.substr(0, line.find("//"));
@@ -51,7 +51,7 @@ std::vector<WrittenAccess> accesses_in(std::string_view line) {
   return found;
 }
 
-/// Where a line assigns, with = or with += and the like; npos when it does not.
+/// The position of an assignment in a line, by = or += and the like; npos if there is none.
 std::size_t assignment_in(std::string_view line) {
   for (std::size_t at = line.find('='); at != line.npos; at = line.find('=', at + 1)) {
     const char before = at > 0 ? line[at - 1] : ' ';
@@ -76,7 +76,7 @@ std::string without_casts(std::string text) {
   return text;
 }
 
-/// Adds what `line` defines: "const int row = blockIdx.y * TILE + ty, column = ...;".
+/// Adds the definitions in `line`: "const int row = blockIdx.y * TILE + ty, column = ...;".
 void add_definitions(const std::string& line, Definitions& definitions) {
   for (std::size_t equals = line.find('='); equals != line.npos;
        equals = line.find('=', equals + 1)) {
@@ -86,7 +86,8 @@ void add_definitions(const std::string& line, Definitions& definitions) {
     std::size_t begin = end;
     while (begin > 0 && in_word(line[begin - 1])) --begin;
     if (begin == end || begin == 0) continue;
-    // A definition has a type or a comma before the name; an assignment says what changes.
+    // A definition has a type or a comma before the name; an assignment changes an existing
+    // variable.
     std::size_t before = begin;
     while (before > 0 && line[before - 1] == ' ') --before;
     if (before == begin || before == 0) continue;
@@ -104,7 +105,7 @@ void add_definitions(const std::string& line, Definitions& definitions) {
       definitions[name] =
           Expression::parse(without_casts(line.substr(equals + 1, stop - equals - 1)));
     } catch (const Error&) {
-      // Not an integer expression: no part of an index, or beyond this reading.
+      // No integer expression: no part of an index, or too complex for this parser.
     }
   }
 }
@@ -125,7 +126,7 @@ Definitions definitions_above(const SourcePlace& place, SourceTexts& sources) {
   return definitions;
 }
 
-/// The summands of an expression as it is written.
+/// The summands of an expression as written.
 void add_terms(const Expression& sum, std::size_t node, std::vector<Expression>& terms) {
   const Node& n = sum.nodes()[node];
   if (n.kind == expression::Kind::binary && (n.text == "+" || n.text == "-")) {
@@ -181,7 +182,7 @@ std::optional<CarryingTerm> carrying_term(const std::string& access, std::size_t
     }
     return found;
   } catch (const Error&) {
-    return std::nullopt;  // what the little grammar does not know
+    return std::nullopt;  // beyond the little grammar
   }
 }
 

@@ -89,8 +89,8 @@ std::string no_advice(const LaunchCounts& counts) {
 
 namespace tilescope {
 
-// What launches say of the same line is said once, with the figures of the first; launches that
-// are a small part of the run have no say.
+// Advice that several launches give about a line appears once, with the figures of the first;
+// launches that are a small part of the run are ignored.
 std::vector<Advice> advise(const ExplainResult& result) {
   report::SourceTexts sources(result.sources);
   const auto total = static_cast<double>(result.counts.totals.instructions);

@@ -14,7 +14,7 @@ namespace {
 using observe::DivergedWarp;
 using observe::InstructionCount;
 
-/// Which lanes go which way.
+/// The lanes on each side of a branch.
 std::string ways_text(const DivergedWarp& w) {
   constexpr emulator::LaneMask even = 0x55555555;
   const emulator::LaneMask others = w.active & ~w.taken;

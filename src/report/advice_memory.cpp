@@ -19,7 +19,8 @@ using observe::LaneSample;
 
 constexpr char axes[] = {'x', 'y', 'z'};
 
-/// "its term row * k carries threadIdx.x"; "threadIdx.x" alone where the source does not tell.
+/// "its term row * k carries threadIdx.x"; "threadIdx.x" alone if the source does not show the
+/// term.
 std::string carrier_text(const AdviceInput& input, const AccessGroup& group, std::size_t axis) {
   const auto found = carrying_term(written(input, group).text, axis, group.place, input.sources);
   if (!found) return fmt::format("threadIdx.{} is in the index", axes[axis]);
@@ -47,7 +48,7 @@ std::string uncoalesced_text(const AdviceInput& input, const AccessGroup& group,
   return text + ". Let threadIdx.x count the elements of a row, or stage the data in shared memory";
 }
 
-/// Rows of the block within one warp that lie apart.
+/// A warp that spans rows of the block which lie apart.
 std::string split_text(const AdviceInput& input, const AccessGroup& group,
                        const LanePattern& pattern) {
   const LaneSample& sample = *group.sample;
@@ -67,7 +68,7 @@ bool has_gaps(emulator::LaneMask mask) {
   return std::popcount(mask) != 32 - std::countl_zero(mask) - std::countr_zero(mask);
 }
 
-/// Addresses that are no sum of steps: a few runs side by side, or a gather.
+/// Addresses that are no sum of steps: a few contiguous runs, or a gather.
 std::string scattered_text(const LaneSample& sample) {
   int runs = 0;
   std::uint64_t next = 0;
@@ -111,7 +112,7 @@ void advise_on_atomics(const AdviceInput& input, const AccessGroup& group,
        share});
 }
 
-/// A byte or two a thread, side by side: nothing is wasted, but a request could carry more.
+/// A byte or two a thread, contiguous: nothing is wasted, but a request could carry more.
 void advise_on_width(const AdviceInput& input, const AccessGroup& group, const LanePattern& pattern,
                      std::vector<Advice>& advice) {
   const std::uint32_t width = group.sample->bytes;
@@ -178,7 +179,8 @@ void advise_on_sectors(const AdviceInput& input, const AccessGroup& group,
 
 namespace {
 
-/// Two lanes that want different words of one bank: "lanes 0 and 8 want different words of bank 3".
+/// Two lanes that access different words of one bank: "lanes 0 and 8 want different words of bank
+/// 3".
 std::string example_of_conflict(const LaneSample& sample) {
   constexpr std::uint64_t banks = 32, word_bytes = 4;
   std::map<std::uint64_t, std::pair<std::uint64_t, int>> first;  // bank -> word, lane
@@ -187,11 +189,11 @@ std::string example_of_conflict(const LaneSample& sample) {
     const std::uint64_t word = sample.addresses[static_cast<std::size_t>(lane)] / word_bytes;
     const auto [at, is_new] = first.try_emplace(word % banks, word, lane);
     if (!is_new && at->second.first != word) {
-      return fmt::format("such as lanes {} and {}, which want different words of bank {}",
+      return fmt::format("such as lanes {} and {}, which access different words of bank {}",
                          at->second.second, lane, word % banks);
     }
   }
-  return "for the words that a warp wants lie in few of the 32 banks";
+  return "for the words that a warp accesses lie in few of the 32 banks";
 }
 
 std::string cure_text(const AdviceInput& input, const AccessGroup& group) {
@@ -208,7 +210,7 @@ std::string cure_text(const AdviceInput& input, const AccessGroup& group) {
   if (const auto padding = curing_padding(sample, input.counts.block, *pattern)) {
     const std::int64_t now = padding->row_elements, cured = now + padding->elements;
     const std::string access = written(input, group).text;
-    constexpr std::int64_t shortest_row = 8;  // of what the source does not write as rows
+    constexpr std::int64_t shortest_row = 8;  // for indices that the source does not write as rows
     const bool rows = access.empty() ? now >= shortest_row : access.find("][") != access.npos;
     text += rows ? fmt::format(". Rows of {} elements instead of {} ({} of padding) cure it", cured,
                                now, padding->elements == 1 ? "one column" : "a few columns")
@@ -220,8 +222,9 @@ std::string cure_text(const AdviceInput& input, const AccessGroup& group) {
 /// Adding 1 is counted for all lanes of a word at once; see gpu/shared_banks.hpp.
 std::string conflicting_atomics_text(const LaneSample& sample) {
   if (sample.use == gpu::SharedUse::increment) {
-    return "threads of a warp that add 1 to the same word share a turn, those that want different "
-           "words of one bank take turns. A copy for each lane, such that lane l's words lie in "
+    return "threads of a warp that add 1 to the same word share a turn, those that access "
+           "different words of one bank take turns. A copy for each lane, such that lane l's words "
+           "lie in "
            "bank l, cures it";
   }
   return "threads of a warp that change words of one bank, or the same word, take turns. Give each "

@@ -1,4 +1,4 @@
-// The rules behind advise(), by what they look at.
+// The rules behind advise(), by the kind of access.
 #pragma once
 
 #include <set>
@@ -26,16 +26,16 @@ struct AdviceInput {
   const std::vector<observe::InstructionCount>& instructions;
   const std::vector<observe::LaneSample>& samples;
   SourceTexts& sources;
-  std::set<std::string> objects;  ///< names of all buffers and variables that are accessed
+  std::set<std::string> objects;  ///< names of all accessed buffers and variables
 };
 
-/// Nothing below this share of its kind is worth a word.
+/// Anything below this share of its kind is left out.
 constexpr double least_share = 0.02;
 
 std::string_view access_verb(emulator::AccessKind kind);
-/// "The load of A[row * k + i]", or as much of it as is known.
+/// "The load of A[row * k + i]", or its known part.
 std::string access_name(const AdviceInput& input, const AccessGroup& group);
-/// The access as the source writes it.
+/// The access in the source's own text.
 WrittenAccess written(const AdviceInput& input, const AccessGroup& group);
 
 void advise_on_sectors(const AdviceInput& input, const AccessGroup& group,

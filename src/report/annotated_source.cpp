@@ -7,9 +7,9 @@
 namespace tilescope::report {
 namespace {
 
-/// Lines without counts between counted ones that are still shown.
+/// The longest run of lines without counts that is shown between counted ones.
 constexpr std::uint32_t longest_gap = 6;
-/// A line is hot when it has this share of all instructions, sectors or wavefronts.
+/// A line with this share of all instructions, sectors or wavefronts is hot.
 constexpr double hot_share = 0.2;
 
 std::uint64_t sectors(const Counts& c) {
@@ -78,7 +78,8 @@ bool is_hot(const Counts& c, const Counts& totals) {
 
 Listing listing_of(const std::string& file, const std::vector<const LineCounts*>& lines,
                    const Counts& totals, SourceTexts& sources) {
-  constexpr std::uint32_t before = 2;  // what leads to the first counted line, such as the head
+  constexpr std::uint32_t before = 2;  // lines that lead to the first counted line, such as the
+                                       // head
   Listing listing{
       file.empty() ? "the PTX itself, which has no line table" : file, columns_of(totals), {}};
   std::uint32_t next = lines.front()->place.line > before ? lines.front()->place.line - before : 1;

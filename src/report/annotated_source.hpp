@@ -1,4 +1,4 @@
-// A source with the counts of each line beside it, as a profiler's source page has them.
+// A source with the counts of each line beside it, like a profiler's source page.
 #pragma once
 
 #include <tilescope/counts.hpp>

@@ -27,7 +27,7 @@ void add_access(Page& page, const char* name, const BankAccess& access) {
             access_record(access));
 }
 
-/// The bank of each element. The column that the warp's lanes would read first stands out.
+/// The bank of each element. The column that the warp's lanes would read first is marked.
 Grid picture(const BankMatrix& m) {
   const int cell = m.banks > 10 ? 3 : 2;
   const int columns = std::min(m.columns + m.padding, 70 / cell);

@@ -7,7 +7,7 @@
 
 namespace tilescope::report {
 
-/// The picture: each element's bank, the column of lanes marked, and what rows and columns cost.
+/// The picture: each element's bank, the marked column of lanes, and the cost of rows and columns.
 Page banks_page(const gpu::BankMatrix& matrix);
 
 }  // namespace tilescope::report

@@ -7,7 +7,7 @@
 
 namespace tilescope::report {
 
-/// The totals, one quantity a line; what did not happen is left out.
+/// The totals, one quantity a line; quantities that are 0 are left out.
 void add_totals(Page& page, const LaunchCounts& counts);
 
 /// The values of one line or of the totals.

@@ -8,7 +8,7 @@
 
 namespace tilescope::report {
 
-/// All of them as values.
+/// All properties as values.
 Record device_record(const std::string& id, const DeviceProperties& device);
 
 /// The device query: one property a line, under its name.

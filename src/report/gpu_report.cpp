@@ -7,7 +7,7 @@
 namespace tilescope::report {
 namespace {
 
-// What a lecture's machine does not state is far beyond what any GPU has.
+// Limits that a lecture's machine does not state are far beyond any GPU's.
 template <typename Number>
 Value limit(Number value, Number most) {
   return value >= most ? Value() : Value(value);

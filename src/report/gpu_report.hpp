@@ -8,12 +8,12 @@
 
 namespace tilescope::report {
 
-/// Everything about one, with sources.
+/// One GPU with the sources of its figures.
 Record gpu_record(const gpu::Gpu& gpu);
 
-/// `devices --gpu`: one of them on a page.
+/// `devices --gpu`: one GPU on a page.
 Page gpu_page(const gpu::Gpu& gpu);
-/// `devices --all`: one line each.
+/// `devices --all`: one line for each GPU.
 Page gpu_table_page(std::span<const gpu::Gpu> table);
 
 }  // namespace tilescope::report

@@ -11,7 +11,7 @@
 
 namespace tilescope::report {
 
-/// What was measured, for the head of a report.
+/// The measured problem, for the head of a report.
 struct LadderContext {
   std::string operation, size, device_id;
   DeviceProperties device;
@@ -20,7 +20,7 @@ struct LadderContext {
   bool counted = false;  ///< an emulated device: counts instead of times
 };
 
-/// What the rungs are compared with: median times, 0 where there is none.
+/// The baselines of the rungs: median times, 0 if there is none.
 struct Baselines {
   double peer_ms = 0.0;  ///< the vendor's library
   double copy_ms = 0.0;  ///< the device's copy of as many bytes

@@ -21,7 +21,7 @@ bool takes_part(const LaneSample& sample, int lane) {
   return (sample.mask >> static_cast<unsigned>(lane) & 1U) != 0;
 }
 
-/// The step along `axis` that two lanes show which differ in nothing else.
+/// The step along `axis`, from two lanes that differ in nothing else.
 std::optional<std::int64_t> step_along(const LaneSample& sample, const Dim3& block,
                                        std::size_t axis) {
   for (int a = 0; a < lanes; ++a) {

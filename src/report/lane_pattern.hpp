@@ -1,4 +1,4 @@
-// How the addresses of one warp's access depend on threadIdx.
+// The dependence of one warp access's addresses on threadIdx.
 #pragma once
 
 #include <array>
@@ -20,12 +20,12 @@ struct LanePattern {
   std::array<std::optional<std::int64_t>, 3> step;
 };
 
-/// Nothing when the addresses are no such sum.
+/// Nothing if the addresses are no such sum.
 std::optional<LanePattern> lane_pattern(const observe::LaneSample& sample, const Dim3& block);
 
 /// The padding, in elements at the end of each row, that frees an access to shared memory of its
-/// bank conflicts: `row_bytes` is then the length of a row without it. Nothing when there is no
-/// conflict, no row, or no padding up to 8 elements that cures it.
+/// bank conflicts: `row_bytes` is the length of a row without it. Nothing if there is no conflict,
+/// no row, or no padding up to 8 elements that cures it.
 struct Padding {
   std::int64_t row_elements = 0;
   std::int64_t elements = 0;

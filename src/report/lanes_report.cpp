@@ -48,7 +48,7 @@ void for_each_lane(const LaneSample& sample, Function&& function) {
   }
 }
 
-/// Sector number (from the object's start) to the lanes that touch it. Local memory's sectors are
+/// Sector number (from the object's start) and the lanes that touch it. Local memory's sectors are
 /// those of its interleaved words.
 std::map<std::int64_t, std::uint32_t> sectors_of(const LaneSample& sample) {
   std::map<std::int64_t, std::uint32_t> sectors;
@@ -66,7 +66,7 @@ std::map<std::int64_t, std::uint32_t> sectors_of(const LaneSample& sample) {
   return sectors;
 }
 
-/// Bank to the words in it (offsets in words) and the lanes that want each.
+/// Bank, the words in it (offsets in words) and the lanes that access each.
 std::map<int, std::map<std::uint64_t, std::uint32_t>> banks_of(const LaneSample& sample) {
   std::map<int, std::map<std::uint64_t, std::uint32_t>> result;
   for_each_lane(sample, [&](std::uint32_t lane, std::uint64_t address) {
@@ -130,7 +130,8 @@ Table bank_table(const LaneSample& sample) {
   return table;
 }
 
-/// Do the lanes of both lie alike, maybe further on in the same object, at the same cost?
+/// Whether the lanes of both form the same pattern, perhaps at another place in the same object, at
+/// the same cost.
 bool same_shape(const LaneSample& a, const LaneSample& b) {
   if (a.space != b.space || a.kind != b.kind || a.object != b.object || a.bytes != b.bytes ||
       a.mask != b.mask || a.cost != b.cost) {
@@ -223,7 +224,7 @@ void add_lanes(Page& page, const std::vector<LaneSample>& samples, const Dim3& b
       page.add(Text{fmt::format("{}:{}: {}", sample.place.file, line,
                                 clipped(sources.line(sample.place.file, line), terminal_columns))});
     }
-    // Unrolled copies of one access look alike.
+    // Unrolled copies of one access have one pattern.
     const bool known_shape = std::any_of(
         drawn.begin(), drawn.end(), [&](const LaneSample* d) { return same_shape(*d, sample); });
     if (known_shape) continue;

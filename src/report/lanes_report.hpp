@@ -1,4 +1,4 @@
-// One warp's access drawn: which lanes fall into which sector, or into which bank.
+// A drawing of one warp's access: the lanes in each sector, or in each bank.
 #pragma once
 
 #include <cstdint>

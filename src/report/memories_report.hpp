@@ -1,4 +1,4 @@
-// The kinds of memory and what they cost.
+// The kinds of memory and their costs.
 #pragma once
 
 #include <string>

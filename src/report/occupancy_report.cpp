@@ -21,7 +21,7 @@ std::string limiters_text(const Occupancy& result) {
   return text;
 }
 
-/// The points of one plot, among the data and drawn.
+/// The points of one plot, in the data and as a picture.
 void add_curve(Page& page, bool is_drawn, const char* name, const char* key, Curve curve,
                const std::vector<gpu::OccupancyPoint>& points) {
   List list;
@@ -97,7 +97,7 @@ void add_steps(Page& page, const BlockNeeds& needs, const Occupancy& r, const Gp
   }
   page.step("By shared memory",
             r.by_shared_memory == gpu::unlimited
-                ? "none is asked for"
+                ? "none is used"
                 : "{shared_bytes_per_block} B + {on.reserved_shared_bytes_per_block} B reserved, "
                   "in units of "
                   "{on.allocation_units.shared_unit_bytes:count} B = "

@@ -33,7 +33,7 @@ class Names {
  public:
   explicit Names(const PhaseTable& table) : table_(table) {}
 
-  /// "A[0,2]" where the length of a row is known, else "A[2]".
+  /// "A[0,2]" if the length of a row is known, else "A[2]".
   std::string element(const TracedElement& e) const {
     const std::string object = e.object.empty() ? "?" : e.object;
     const auto row = table_.row_bytes.find(e.object);
@@ -41,7 +41,7 @@ class Names {
     return fmt::format("{}[{},{}]", object, e.offset / row->second,
                        e.offset % row->second / e.bytes);
   }
-  /// threadIdx.y,threadIdx.x, as documents write it: the row first.
+  /// threadIdx.y,threadIdx.x, in the order of documents: the row first.
   std::string thread(std::uint32_t linear) const {
     const std::uint32_t x = std::max(table_.block.x, 1U), y = std::max(table_.block.y, 1U);
     if (table_.block.z > 1) {
@@ -50,7 +50,7 @@ class Names {
     return table_.block.y > 1 ? fmt::format("({},{})", linear / x, linear % x)
                               : fmt::format("({})", linear);
   }
-  /// What a thread's sum ends up in, if it stores one element.
+  /// The target of a thread's sum, if it stores one element.
   std::string sum(std::uint32_t thread) const {
     std::string name;
     for (const observe::TracedResult& result : table_.results) {

@@ -1,5 +1,5 @@
-// The table of execution phases: per phase and thread what it loads into which shared cell, and
-// what it computes from them.
+// The table of execution phases: for each phase and thread, what it loads into which shared cell,
+// and what it computes from them.
 #pragma once
 
 #include <cstddef>

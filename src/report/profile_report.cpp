@@ -17,7 +17,7 @@ Value efficiency(const SectorCounts& counts) {
   return fmt::format("{:.0f}%", 100.0 * double(counts.ideal_sectors) / double(counts.sectors));
 }
 
-// Bytes of the sectors, a second where there is a time.
+// Bytes of the sectors, per second if there is a time.
 Value traffic(const SectorCounts& counts, const RungResult& result) {
   const double bytes = sector_bytes * double(counts.sectors);
   if (counts.sectors == 0) return {};

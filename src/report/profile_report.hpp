@@ -1,5 +1,5 @@
-// The table that a command-line profiler prints of a program: one row a method, its calls, time and
-// memory figures. Here the methods are the rungs of a ladder.
+// The table of a command-line profiler: one row a method, with its calls, time and memory figures.
+// Here the methods are the rungs of a ladder.
 #pragma once
 
 #include <vector>

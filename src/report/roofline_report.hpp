@@ -11,7 +11,7 @@ namespace tilescope::report {
 
 struct RooflinePoint {
   std::string name;
-  double flops = 0.0, bytes = 0.0;         ///< 0 where only the intensity is known
+  double flops = 0.0, bytes = 0.0;         ///< 0 if only the intensity is known
   double intensity = 0.0;                  ///< FLOP/B
   double measured_flops_per_second = 0.0;  ///< 0: not measured
 };

@@ -8,7 +8,7 @@
 namespace tilescope::report {
 namespace {
 
-/// One line as it can stand in a column: tabs widened, control characters gone.
+/// One line made fit for a column: tabs widened, control characters removed.
 std::string plain(std::string_view line) {
   constexpr std::size_t tab = 4;
   std::string text;
@@ -42,7 +42,7 @@ const std::vector<std::string>& SourceTexts::lines(const std::string& file) {
   try {
     if (!file.empty()) read = plain_lines(read_text_file(file));
   } catch (const Error&) {
-    // A report without quotations is still a report.
+    // A report without quotations is still useful.
   }
   return files_[file] = std::move(read);
 }

@@ -10,8 +10,8 @@
 
 namespace tilescope::report {
 
-/// Sources by the names that line tables give them. Those not given are read from disk when they
-/// are first asked for; a file that cannot be read has no lines.
+/// Sources by their names in line tables. Those not given are read from disk on first use; a file
+/// that cannot be read has no lines.
 class SourceTexts {
  public:
   SourceTexts() = default;
@@ -19,7 +19,7 @@ class SourceTexts {
     for (const SourceText& source : sources) add(source.name, source.text);
   }
   void add(const std::string& file, std::string_view text);
-  /// Line `number` (from 1) without its end, tabs as spaces; empty where there is none.
+  /// Line `number` (from 1) without its end, tabs as spaces; empty if there is none.
   std::string line(const std::string& file, std::uint32_t number);
   std::uint32_t line_count(const std::string& file);
 
@@ -28,7 +28,7 @@ class SourceTexts {
   std::map<std::string, std::vector<std::string>> files_;
 };
 
-/// `text` cut to `width` columns, with ".." where something is missing.
+/// `text` cut to `width` columns, with ".." for a missing part.
 std::string clipped(std::string_view text, std::size_t width);
 
 /// The last part of a path, for columns too narrow for the whole.

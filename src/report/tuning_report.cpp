@@ -9,7 +9,7 @@
 namespace tilescope::report {
 namespace {
 
-// By the plan in words, unless that fits another candidate too.
+// The plan in words, unless another candidate has the same.
 std::string name_of(const TuneCandidate& candidate, const std::vector<TuneCandidate>& all) {
   if (candidate.note.empty()) return candidate.variant;
   const auto is_alike = [&](const TuneCandidate& other) {
@@ -114,7 +114,7 @@ Page tuned_page(const std::vector<TunedMatmul>& products) {
                            {"time_ms", product.time_ms},
                            {"model", product.model},
                            {"model_time_ms", product.model_time_ms}});
-    // A file's words may be anybody's.
+    // A file's texts come from outside the program.
     if (product.device != device) page.add(Text{printable(product.device)});
     device = product.device;
     page.add(Text{printable(product.product), 2, 2});

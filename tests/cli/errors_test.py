@@ -197,7 +197,7 @@ class Usage(program.ProgramTest):
                 (("ladder", "matmul", "--precision", "bf16", "--variant", "tiled_16"),
                  'matmul in bf16 has no variant "tiled_16"'),
                 (("ladder", "saxpb", "--precision", "bf16"), "takes no --precision"),
-                (("check", "matmul/cublas", "--precision", "bf16"), "no kernel of ours"),
+                (("check", "matmul/cublas", "--precision", "bf16"), "is not a Tilescope kernel"),
                 (("transfer", "--play", "--bytes", "-5"), "negative"),
                 ((), "which command?"),
                 (("--bogus",), "--bogus")):

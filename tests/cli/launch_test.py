@@ -325,7 +325,7 @@ class Interrupted(LaunchTest):
         for number in (signal.SIGINT, signal.SIGTERM):
             out, _ = self.interrupt(number, "check", "spin.cu", *SHAPE, "--arg", "u32[8]=iota")
             self.assertIn("error: race at spin.cu:2", out)
-            self.assertIn("interrupted: what was found until then\n", out)
+            self.assertIn("interrupted: the findings so far\n", out)
             self.assertTrue(out.endswith(" (a part of the run)\n"))
 
 

@@ -185,7 +185,7 @@ class MatmulOptions(program.ProgramTest):
                                  ("--bias", "--bias", "bias.npy"),
                                  ("--activation", "--activation", "relu"),
                                  ("--variant mma_sync", "--variant", "mma_sync")):
-            self.assert_refused(USAGE, option + " does not go with --device-memory: products in "
+            self.assert_refused(USAGE, option + " does not work with --device-memory: products in "
                                 "tiles are fp32 and A * B alone", "--device-memory", "1MiB",
                                 "--device", "cpu", *options)
         c = self.multiply("cpu", "--device-memory", "1MiB", "--precision", "fp32")
@@ -199,8 +199,9 @@ class MatmulOptions(program.ProgramTest):
     def test_files_that_do_not_fit(self):
         self.assert_refused(USAGE, "'A.npy' transposed is 37 x 23 and 'B.npy' is 37 x 19: the "
                             "first's 23 columns must equal the second's 37 rows", "--transpose-a")
-        self.assert_refused(USAGE, "'A.npy' has shape (23, 37) and the product (23, 19): what is "
-                            "added to must have the product's shape", "--accumulate", "A.npy")
+        self.assert_refused(USAGE, "'A.npy' has shape (23, 37) and the product (23, 19): the "
+                            "matrix to which it is added must have the product's shape",
+                            "--accumulate", "A.npy")
         self.save("bias.npy", np.ones(18, np.float32))
         self.assert_refused(USAGE, "'bias.npy' has 18 values: a bias needs one for each of the 19 "
                             "columns of the product", "--bias", "bias.npy")
@@ -215,7 +216,7 @@ class MatmulOptions(program.ProgramTest):
         self.save("A.npy", np.ones((3, 23, 37), np.float32))
         self.assert_refused(USAGE, "--order F is for one matrix: a batch is written in C order",
                             "--order", "F")
-        self.assert_refused(USAGE, "a batch of matrices does not go with --device-memory: products "
+        self.assert_refused(USAGE, "a batch of matrices does not work with --device-memory: products "
                             "in tiles are fp32 and A * B alone", "--device-memory", "1MiB",
                             "--device", "cpu")
         self.save("B.npy", np.ones((2, 37, 19), np.float32))

@@ -155,7 +155,7 @@ class OutOfCoreErrors(unittest.TestCase):
         process = self.start("--resume")
         self.wait_for_a_tile(process)
         process.send_signal(signal.SIGINT)
-        self.end(process, 130, "interrupted with", "the same command goes on")
+        self.end(process, 130, "interrupted with", "the same command continues")
         self.assertFalse((self.folder / "C.npy").exists())
         self.finish()
 

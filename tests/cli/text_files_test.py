@@ -100,7 +100,7 @@ class Damaged(TextFiles):
     def test_results_of_other_types(self):
         ladder = {"command": "ladder", "flops": 1, "compulsory_bytes": 1}
         for document, message in (
-                ({"command": 5}, "neither of tilescope ladder"),
+                ({"command": 5}, "not a file of tilescope ladder"),
                 ({"command": "ladder", "flops": "x"}, '"flops": expected a number, got "x"'),
                 (dict(ladder, rungs=[5]), '"rungs": expected objects'),
                 (dict(ladder, rungs=[{"verdict": "ok", "flops_per_second": []}]),

@@ -156,13 +156,13 @@ class Tune(program.ProgramTest):
         cpu = ("the cpu device has one way to multiply: there is nothing to tune; use --device "
                "cuda, or emulated")
         self.assert_fails(3, cpu, "tune", "--device", "cpu", "--shape", "8x8x8", env=self.env)
-        self.assert_fails(2, "which product? --shape MxNxK, such as --shape 4096x4096x4096; --list "
-                             "shows what is tuned", "tune", env=self.env)
+        self.assert_fails(2, "no product: give --shape MxNxK, such as --shape 4096x4096x4096; "
+                          "--list shows tuned products", "tune", env=self.env)
         for shape in ("8x8", "8x8x0", "8x8x8x8", "axbxc", "8x8x-8", "x8x8"):
             self.assert_fails(2, f"--shape {shape}: give MxNxK, extents of at least 1, such as "
                               "1000x999x1001", "tune",
                               "--shape", shape, env=self.env)
-        self.assert_fails(2, "--list and --forget do not go together", "tune", "--list", "--forget",
+        self.assert_fails(2, "--list and --forget exclude each other", "tune", "--list", "--forget",
                           env=self.env)
 
     def test_what_cannot_be_kept_is_not_measured(self):

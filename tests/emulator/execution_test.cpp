@@ -172,7 +172,7 @@ TEST(Barrier, ThatSomeNeverReachEndsTheBlock) {
   EXPECT_EQ(r.summary.deadlocked_blocks, 3u);
   EXPECT_FALSE(r.summary.complete());
   EXPECT_THAT(r.summary.message,
-              HasSubstr("block (0,0,0) cannot go on: warp 0 lanes 0xffffffff wait at line"));
+              HasSubstr("block (0,0,0) cannot continue: warp 0 lanes 0xffffffff wait at line"));
   EXPECT_THAT(r.summary.message, HasSubstr("(barrier 0)"));
   for (std::uint32_t i = 0; i < 64; ++i) EXPECT_EQ(r.out[i], 1u);
 }

@@ -88,7 +88,7 @@ TEST_F(CheckTest, ARungBringsItsLaunch) {
   EXPECT_EQ(result.ran.blocks, 9U);
   EXPECT_THAT(
       error_of(ErrorKind::usage, [] { check(LadderRung{"matmul/tiled"}, {.grid = Dim3{1}}); }),
-      HasSubstr("matmul/tiled brings its own launch"));
+      HasSubstr("matmul/tiled has its own launch"));
   EXPECT_THAT(error_of(ErrorKind::usage, [] { check(LadderRung{"matmul/tild"}); }),
               HasSubstr("tild"));
   EXPECT_THAT(error_of(ErrorKind::usage, [] { check(LadderRung{"mine"}); }),

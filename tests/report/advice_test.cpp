@@ -206,7 +206,7 @@ TEST_F(AdviceTest, SharedAtomicsOnOneWordTakeTurnsUnlessTheyAddOne) {
   EXPECT_THAT(advice(source("atomicAdd(&bins[5], 1)"), {{1}, {32}}), IsEmpty());
   EXPECT_THAT(advice(source("atomicAdd(&bins[32 * threadIdx.x], 1)"), {{1}, {32}}),
               says(AdviceKind::bank_conflict,
-                   "add 1 to the same word share a turn, those that want"
+                   "add 1 to the same word share a turn, those that access"
                    " different words of one bank take turns"));
 }
 

@@ -45,13 +45,13 @@ bool decode_membar(FunctionDecoder&, const ptx::Instruction& in, Code& code) {
   return decode_fence_as(true, in.modifiers, code);
 }
 
-// Discarded lines hold undefined values; leaving them as they are is one of those.
+// Discarded lines hold undefined values; leaving them unchanged is allowed.
 bool decode_hint(FunctionDecoder&, const ptx::Instruction&, Code& code) {
   code.execute = nothing;
   return true;
 }
 
-// A cache policy is an opaque number that only hints take.
+// A cache policy is an opaque number that only hints use.
 bool decode_cache_policy(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   code.dst = d.destination(in.operands[0]);
   code.execute = zero;

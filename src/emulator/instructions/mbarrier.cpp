@@ -197,7 +197,7 @@ bool decode_mbarrier_pending_count(FunctionDecoder& d, const ptx::Instruction& i
 }
 bool decode_copies_arrive(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   if (!decode_action(d, in, Action::arrive, 0, code)) return false;
-  // Without .noinc the copies' own arrival has been added to those that are waited for.
+  // Without .noinc the copies' own arrival was added to the expected ones.
   const std::uint32_t count = in.modifiers.has(Flag::no_inc) ? kNone : d.constant(0, 4);
   d.set_list(code, {static_cast<std::uint32_t>(Action::arrive), count});
   code.execute = act_after_copies;

@@ -181,7 +181,7 @@ bool decode_video(FunctionDecoder& d, const ptx::Instruction& in, Form form, uns
   // The comparison has no destination type.
   const Type to = set ? Type::u32 : m.types[0];
   const Type a = set ? m.types[0] : m.types[1], b = set ? m.types[1] : m.types[2];
-  if (parts > 1) {  // of the SIMD forms only those on whole registers
+  if (parts > 1) {  // SIMD forms only work on whole registers
     for (const Operand& operand : in.operands) {
       if (operand.selector != Operand::Selector::none) return false;
     }

@@ -39,7 +39,7 @@ bool GridSummary::take_memory(std::uint64_t bytes) {
   return false;
 }
 
-/// From words to bytes; every byte inherits what was known of its word.
+/// From words to bytes; every byte inherits the record of its word.
 bool GridSummary::split(Page& page) {
   const auto ways_in_use = static_cast<std::uint64_t>(std::count_if(
       page.touches.begin(), page.touches.end(), [](const auto& of) { return of != nullptr; }));

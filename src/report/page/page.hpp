@@ -1,5 +1,5 @@
-// What a command has to say, as data: blocks to read from the top down, and the values behind them.
-// A renderer (text/, json/) makes of it what is printed; commands and reports build pages only.
+// The output of a command, as data: blocks to read from the top down, and the values behind them. A
+// renderer (text/, json/) prints it; commands and reports only build pages.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Text {
   std::size_t hang = 0;  ///< more indent of the lines after the first
 };
 
-/// Names and what they are, one a line.
+/// Names and their values, one a line.
 struct Facts {
   std::size_t name_width = 0;  ///< least width
   std::vector<std::pair<std::string, std::string>> facts;
@@ -44,8 +44,8 @@ struct Table {
   std::vector<Record> rows;
   std::size_t indent = 0;
   bool has_head = true;
-  /// A sentence of Record::fill. Where it is not empty for a row, it stands in place of the columns
-  /// from `note_from` on.
+  /// A sentence of Record::fill. For a row in which it is not empty, it replaces the columns from
+  /// `note_from` on.
   std::string note = {};
   std::size_t note_from = 1;
   std::string below = {};  ///< a sentence for lines of their own below the row
@@ -86,8 +86,8 @@ class Page {
   explicit Page(std::string_view command_name) : command(command_name) {}
 
   std::string command;
-  Record data;                     ///< what JSON has, beside its version and `command`
-  std::vector<Block> blocks;       ///< what people read
+  Record data;                     ///< the values for JSON, beside its version and `command`
+  std::vector<Block> blocks;       ///< the blocks for people
   std::vector<std::string> steps;  ///< a worked calculation
   bool with_steps = false;         ///< whether the steps are shown
 
@@ -95,7 +95,7 @@ class Page {
   void say(std::string_view sentence, std::size_t indent = 0, std::size_t hang = 0);
   void fact(std::string name, std::string_view sentence);
   void step(std::string_view what, std::string_view how);
-  /// A step that is a sentence of its own.
+  /// A step that is a complete sentence.
   void remark(std::string_view sentence);
   /// The same from the values of `record`.
   void fact(std::string name, std::string_view sentence, const Record& record);

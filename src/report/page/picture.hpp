@@ -41,7 +41,7 @@ struct Grid {
   };
   std::vector<Row> rows;
   std::size_t cell_width = 1;
-  bool more_columns = false;  ///< the rows go on beyond what is shown
+  bool more_columns = false;  ///< the rows continue beyond the shown cells
 };
 
 }  // namespace tilescope::report

@@ -12,7 +12,7 @@
 namespace tilescope::report {
 namespace {
 
-/// The format that the end of a key asks for.
+/// The format for the end of a key.
 std::string_view format_of(std::string_view key) {
   constexpr std::pair<std::string_view, std::string_view> formats[] = {
       {"flops_per_second", "flops"}, {"bytes_per_second", "rate"},

@@ -1,5 +1,5 @@
-// Results as data: values with names, nested as the result is. Renderers format them by the unit
-// in their names, so a new renderer knows every value that there is.
+// Results as data: named values, nested like the result. Renderers format them by the unit in their
+// names, so a new renderer can format every value.
 #pragma once
 
 #include <concepts>
@@ -18,7 +18,7 @@ struct Value;
 struct Field;
 using List = std::vector<Value>;
 
-/// Named values in the order in which they were added.
+/// Named values, in the order of their addition.
 class Record {
  public:
   Record() = default;
@@ -26,7 +26,7 @@ class Record {
 
   /// Adds a value, or replaces that of the same name.
   Record& set(std::string key, Value value);
-  /// Sets a value that sentences and tables use and that is no part of the data.
+  /// Sets a value for sentences and tables that is no part of the data.
   Record& let(std::string key, Value value);
   /// Sets all fields of `other`.
   Record& set_all(const Record& other);
@@ -38,8 +38,8 @@ class Record {
   List& list(std::string_view key);
 
   /// `sentence` with values for its placeholders: {key} is formatted by the unit in its name (see
-  /// text_of), {key:FORMAT} by FORMAT, and {key?WORDS} is WORDS where there is no such value.
-  /// Throws std::logic_error for a name that is unknown.
+  /// text_of), {key:FORMAT} by FORMAT, and {key?WORDS} is WORDS if there is no such value. Throws
+  /// std::logic_error for an unknown name.
   std::string fill(std::string_view sentence) const;
 
  private:
@@ -86,7 +86,7 @@ struct Field {
   bool text_only = false;  ///< set by let()
 };
 
-/// `number` where it is positive; 0 means that it is not known.
+/// `number` if it is positive; 0 means unknown.
 inline Value known(double number) {
   return number > 0.0 ? Value(number) : Value();
 }

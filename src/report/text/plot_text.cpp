@@ -100,7 +100,7 @@ std::string draw(const Curve& curve) {
       ++next;
     }
     const bool marked = curve.has_mark && column == column_of(curve.marked_x);
-    // The marked column shows the marked value itself, not its column's last.
+    // The marked column shows the marked value itself, not its column's last value.
     double y = curve.points[next].second;
     if (marked) {
       for (const auto& point : curve.points) {

@@ -50,7 +50,7 @@ class Layout {
     return text;
   }
 
-  /// For a table that is too wide by all means.
+  /// For a table that is too wide in any case.
   std::string as_lists() const {
     constexpr std::size_t indent = 4;
     std::string text;
@@ -72,7 +72,8 @@ class Layout {
   }
 
  private:
-  /// As wide as titles and cells are, and with padding as wide as the columns ask to be.
+  /// Sets each column to the width of its title and cells and, with padding, to at least its
+  /// requested width.
   void set_widths() {
     for (std::size_t i = 0; i < table_.columns.size(); ++i) {
       const Column& column = table_.columns[i];
@@ -98,7 +99,7 @@ class Layout {
     return padding > 0;
   }
 
-  /// Room that padding leaves beside a cell counts for the gap.
+  /// Counts the padding beside a cell as part of the gap.
   void set_gaps() {
     gaps_.assign(widths_.size(), title_gap);
     gaps_.front() = 0;
@@ -156,7 +157,7 @@ class Layout {
     return text;
   }
 
-  /// The note stands where the first column that it replaces begins.
+  /// The note begins at the first column that it replaces.
   std::string noted_row(const std::vector<std::string>& cells, const std::string& note) const {
     std::string text = row(cells);
     text.pop_back();

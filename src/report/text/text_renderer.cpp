@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view bold_on = "\033[1m", faint_on = "\033[2m", colour_off = "\033[0m";
 
-/// Lines that fit stay as they are, with all their spaces.
+/// Lines that fit are unchanged, with all their spaces.
 std::string text_block(const Text& block) {
   std::string text;
   for (const std::string_view line : split(block.text, '\n')) {

@@ -8,7 +8,7 @@
 namespace tilescope::report {
 
 struct TextStyle {
-  std::size_t columns = 80;  ///< source lines are cut to fit; all else takes at most 80
+  std::size_t columns = 80;  ///< source lines are cut to fit; everything else takes at most 80
   bool colour = false;
 };
 

@@ -173,7 +173,7 @@ std::string_view message(Limitation limitation) {
   return limitation == Limitation::none
              ? ""
              : "the launch touches more global memory than the check of races and uninitialised "
-               "reads keeps records for; what lies beyond was not checked";
+               "reads keeps records for; the rest was not checked";
 }
 
 }  // namespace tilescope
