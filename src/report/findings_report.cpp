@@ -151,7 +151,7 @@ Page check_page(const CheckResult& result) {
     return page;
   }
   if (result.limitation != Limitation::none) page.say("{limitation}");
-  if (result.ran.ending == Ending::interrupted) page.say("interrupted: what was found until then");
+  if (result.ran.ending == Ending::interrupted) page.say("interrupted: the findings so far");
   page.say(std::string("{foot}; {blocks} block{blocks:s}, {warp_instructions} warp instructions") +
            (result.complete() ? "" : " (a part of the run)"));
   return page;
