@@ -20,6 +20,7 @@
 #include "base/text.hpp"
 #include "contest.hpp"
 #include "operations/gemm/problem/shape_text.hpp"
+#include "report/text/text_renderer.hpp"
 #include "report/tuning_report.hpp"
 #include "tuning/product_tuning.hpp"
 
@@ -119,7 +120,11 @@ class Bench {
 
   void one(Device& opened, const NamedShape& shape, Precision precision) {
     const operations::GemmProblem problem = problem_of(shape.shape, precision);
-    if (tune) fmt::print("{}", report::tuning_table(tuning::tune_problem(opened, problem, {})));
+    if (tune) {
+      report::Page page("tune");
+      report::add_tuning(page, tuning::tune_problem(opened, problem, {}));
+      fmt::print("{}", report::render_text(page));
+    }
     const std::vector<Result> results = contest(opened, problem, options);
     const double peer_ms = fastest_peer_ms(results);
     Ratio best{0.0, text_of(shape.shape)};

@@ -10,6 +10,8 @@
 #include <tilescope/matmul.hpp>
 #include <vector>
 
+#include "transfer/out_of_core.hpp"
+
 namespace tilescope::transfer {
 namespace {
 
