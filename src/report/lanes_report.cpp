@@ -221,8 +221,9 @@ void add_lanes(Page& page, const std::vector<LaneSample>& samples, const Dim3& b
     if (file == nullptr || *file != sample.place.file) {  // a header may have such a line, too
       if (file != nullptr) page.gap();
       file = &sample.place.file;
-      page.add(Text{fmt::format("{}:{}: {}", sample.place.file, line,
-                                clipped(sources.line(sample.place.file, line), terminal_columns))});
+      std::string head = fmt::format("{}:{}: ", *file, line);
+      const std::size_t room = terminal_columns - std::min(terminal_columns, width_of(head));
+      page.add(Text{std::move(head) + clipped(sources.line(*file, line), room)});
     }
     // Unrolled copies of one access have one pattern.
     const bool known_shape = std::any_of(

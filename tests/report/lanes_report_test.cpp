@@ -64,6 +64,15 @@ TEST(LanesReport, ShowsWhatLooksAlikeOnce) {
   EXPECT_NE(report({one, other}), report({one}));
 }
 
+TEST(LanesReport, CutsTheQuotedLineToTheTerminal) {
+  SourceTexts sources;
+  sources.add("a.cu", "\n  A[i] = " + std::string(90, 'x') + ";\n");
+  Page page("explain");
+  add_lanes(page, {sample(emulator::Space::global, 4)}, {32, 1, 1}, 2, sources);
+  const std::string text = render_text(page);
+  EXPECT_EQ(text.substr(0, text.find('\n')), "a.cu:2:   A[i] = " + std::string(61, 'x') + "..");
+}
+
 TEST(LanesReport, NamesTheLinesThatHaveAccesses) {
   try {
     report({sample(emulator::Space::global, 4)}, 1);
