@@ -35,7 +35,7 @@ def start_up(build, cache):
     """Milliseconds until small commands have ended; kernels are compiled before."""
     environment = dict(os.environ, TILESCOPE_CACHE=cache)
     commands = {"version": ["--version"], "help": ["ladder", "--help"],
-                "occupancy": ["occupancy", "--block", "256", "--gpu", "H200"],
+                "occupancy": ["occupancy", "--gpu", "H200", "--threads", "256", "--registers", "32"],
                 "explain": ["explain", "matmul/tiled_16", "--size", "32"]}
     times = {}
     for name, arguments in commands.items():
