@@ -62,7 +62,7 @@ TEST(File, ReadsTextWholeOrNotAtAll) {
   EXPECT_EQ(read_text_file(folder / "a"), text);
   EXPECT_EQ(read_text_file(folder / "a", 8), text);
   EXPECT_THAT(error_of(ErrorKind::bad_input, [&] { read_text_file(folder / "a", 7); }),
-              HasSubstr("8 bytes, and at most 7"));
+              HasSubstr("8 bytes; at most 7"));
   EXPECT_THAT(read_text_file("/proc/self/status"), HasSubstr("Name:"));  // announces no size
 }
 

@@ -119,7 +119,7 @@ TEST_F(CheckTest, Errors) {
   EXPECT_THAT(error_of(ErrorKind::bad_input, [] { check(SourceText{"int x;\n"}, turn_launch()); }),
               HasSubstr("has no kernel"));
   EXPECT_THAT(error_of(ErrorKind::usage, [] { check(turn(), turn_launch(), {.device = "cpu"}); }),
-              HasSubstr("only the emulated device"));
+              HasSubstr("only kernels on the emulated device"));
   LaunchDescription other = turn_launch();
   other.kernel = "trun";
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { check(turn(), other); }),
