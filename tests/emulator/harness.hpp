@@ -65,7 +65,7 @@ class Bench {
 };
 
 inline std::string data_file(std::string_view name) {
-  std::ifstream file(std::string(TILESCOPE_TEST_DATA) + "/emulator/" + std::string(name));
+  std::ifstream file(std::string(TILESCOPE_TEST_DATA "/emulator/") + std::string(name));
   EXPECT_TRUE(file.good()) << name;
   std::stringstream text;
   text << file.rdbuf();

@@ -15,9 +15,9 @@ constexpr std::size_t kMutations = 2000;
 
 std::vector<std::string> corpus() {
   std::vector<std::filesystem::path> paths;
-  for (const std::string folder : {"/tests/fuzz/ptx_corpus", "/tests/data/ptx"}) {
-    for (const auto& entry :
-         std::filesystem::directory_iterator(std::string(TILESCOPE_SOURCE_DIR) + folder)) {
+  for (const char* folder :
+       {TILESCOPE_SOURCE_DIR "/tests/fuzz/ptx_corpus", TILESCOPE_SOURCE_DIR "/tests/data/ptx"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       if (entry.path().extension() == ".ptx") paths.push_back(entry.path());
     }
   }

@@ -125,8 +125,7 @@ std::string right_operand(char letter, const ptx::Instruction& in, std::size_t i
 /// Modifiers that the programs of the tests have, by operation.
 std::map<Opcode, std::vector<Modifiers>> real_modifiers() {
   std::map<Opcode, std::vector<Modifiers>> found;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(TILESCOPE_TEST_DATA) + "/ptx")) {
+  for (const auto& entry : std::filesystem::directory_iterator(TILESCOPE_TEST_DATA "/ptx")) {
     if (entry.path().extension() != ".ptx") continue;
     std::ifstream file(entry.path(), std::ios::binary);
     std::stringstream text;

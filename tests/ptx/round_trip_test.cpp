@@ -12,7 +12,7 @@ namespace tilescope::ptx {
 namespace {
 
 std::string read(const std::string& name) {
-  std::ifstream file(std::string(TILESCOPE_TEST_DATA) + "/ptx/" + name);
+  std::ifstream file(std::string(TILESCOPE_TEST_DATA "/ptx/") + name);
   std::stringstream text;
   text << file.rdbuf();
   EXPECT_FALSE(text.str().empty()) << name;
@@ -87,8 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Ptx, Fixture,
 
 TEST(Fixtures, AreAllTested) {
   std::size_t files = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(TILESCOPE_TEST_DATA) + "/ptx")) {
+  for (const auto& entry : std::filesystem::directory_iterator(TILESCOPE_TEST_DATA "/ptx")) {
     files += entry.path().extension() == ".ptx" ? 1 : 0;
   }
   EXPECT_EQ(files, 9u) << "a new file needs a line in the list above";
