@@ -56,7 +56,7 @@ enum class AdviceKind : std::uint8_t {
 /// "uncoalesced", "bank-conflict", ...: the name in reports and JSON.
 std::string_view to_string(AdviceKind kind);
 
-/// What costs time in a line, and how to cure it.
+/// A cost of a line in time, and its cure.
 struct Advice {
   AdviceKind kind = AdviceKind::uncoalesced;
   SourcePlace place;    ///< line 0: about the launch as a whole

@@ -175,7 +175,7 @@ struct Finding {
   std::uint64_t count = 1;  ///< the number of occurrences
 };
 
-/// What a check left out.
+/// The part of a launch that a check left out.
 enum class Limitation : std::uint8_t {
   none,
   memory_records,  ///< accesses to more global memory than the checker keeps records for
@@ -193,11 +193,11 @@ std::string object_name(const MemoryPlace& place);
 std::string to_string(const MemoryPlace& place);
 /// "write of 4 bytes", "waits"; empty for ThreadAction::none.
 std::string action(const FindingAccess& access);
-/// What happened, in one sentence without its full stop. It does not name the source line.
+/// The event in one sentence without its full stop. It does not name the source line.
 std::string message(const Finding& finding);
 /// How to cure it, in the same form.
 std::string cure(const Finding& finding);
-/// What was not checked, and why; empty for Limitation::none.
+/// The part that was not checked, and why; empty for Limitation::none.
 std::string_view message(Limitation limitation);
 
 }  // namespace tilescope

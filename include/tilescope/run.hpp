@@ -48,7 +48,7 @@ struct RunResult : Inspection {
   Launch launch;
   std::optional<double> time_ms;  ///< between two events around the launch; nothing if emulated
   std::vector<RunArray> arrays;   ///< in the order of the arguments
-  /// What went wrong in the emulated run; empty: nothing. Then `arrays` have the contents at that
+  /// The error of the emulated run; empty: none. Then `arrays` have the contents at that
   /// moment, and no file was written.
   std::string failure;
 };

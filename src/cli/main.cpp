@@ -112,7 +112,7 @@ bool wants_json(int argc, char** argv) {
   return false;
 }
 
-/// What went wrong in words, and the exit code that stands for it.
+/// An error in words, and its exit code.
 struct Failure {
   std::string message;
   int code = 0;

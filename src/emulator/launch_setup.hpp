@@ -1,4 +1,4 @@
-// What a launch runs, on which machine.
+// The program of a launch, and its machine.
 #pragma once
 
 #include <cstdint>

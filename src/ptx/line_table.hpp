@@ -1,4 +1,4 @@
-// What .file, .loc and the strings that .loc names say: from it every
+// The line table of .file, .loc and the strings that .loc names: from it every
 // instruction gets its place.
 #pragma once
 

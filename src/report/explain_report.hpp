@@ -1,4 +1,4 @@
-// What `explain` says: the source with its counts, the totals, advice; or one thing drawn.
+// The page of `explain`: the source with its counts, the totals, advice; or one thing drawn.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What `check` says: each finding with its source lines, its threads and what would cure it.
+// The page of `check`: each finding with its source lines, its threads and what would cure it.
 #pragma once
 
 #include <tilescope/check.hpp>
@@ -9,7 +9,7 @@
 
 namespace tilescope::report {
 
-/// Of many of one kind about the same variable only the first few are written out.
+/// Writes out only the first few of one kind about the same variable.
 void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources);
 
 Page check_page(const CheckResult& result);

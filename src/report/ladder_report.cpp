@@ -19,7 +19,7 @@ Record rung_record(const operations::VariantInfo& rung) {
   return {{"name", rung.name}, {"idea", rung.idea}, {"source", rung.source}};
 }
 
-/// What the columns of counts show.
+/// The columns of counts.
 void let_counts(Record& record, const Counts& c) {
   const SectorCounts global = c.global();
   const WavefrontCounts shared = c.shared();
@@ -32,7 +32,7 @@ void let_counts(Record& record, const Counts& c) {
       .let("intensity", c.operations.flops() == 0 ? Value() : Value(c.requested_intensity()));
 }
 
-/// What stands in place of figures; empty where there are some.
+/// The text in place of figures; empty where there are some.
 std::string instead_of_figures(const RungResult& result, const LadderContext& context) {
   if (result.verdict != Verdict::ok) return result.reason;
   if (!context.counted || result.counts) return {};

@@ -1,4 +1,4 @@
-// What `run` says: the launch, its time, and the first elements of every array.
+// The page of `run`: the launch, its time, and the first elements of every array.
 #pragma once
 
 #include <tilescope/run.hpp>

@@ -1,4 +1,4 @@
-// What `transfer` found: the link's rates, and pipelines with who was busy when.
+// The page of `transfer`: the link's rates, and pipelines with who was busy when.
 #pragma once
 
 #include <string>

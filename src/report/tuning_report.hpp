@@ -1,4 +1,4 @@
-// What tuning found.
+// The pages of `tune`.
 #pragma once
 
 #include <tilescope/tuning.hpp>
@@ -12,7 +12,7 @@ namespace tilescope::report {
 /// measured, and what is taken.
 void add_tuning(Page& page, const TuneReport& report);
 
-/// What is on file, device after device.
+/// The tuned products on file, device after device.
 Page tuned_page(const std::vector<TunedMatmul>& products);
 
 }  // namespace tilescope::report

@@ -1,4 +1,4 @@
-// What the CUDA device asks of the driver, and in which order: a driver that only takes notes
+// The CUDA device's calls of the driver, in their order: a driver that only takes notes
 // stands in for NVIDIA's, so this runs without a GPU.
 #include <gmock/gmock.h>
 

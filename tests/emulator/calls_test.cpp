@@ -1,4 +1,4 @@
-// What calls pass in registers.
+// Calls pass arguments and results in registers.
 #include "emulator/harness.hpp"
 
 namespace tilescope::emulator::test {

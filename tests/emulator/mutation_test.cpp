@@ -63,7 +63,7 @@ void attempt(const std::string& text) {
   }
 }
 
-/// What may stand between two commas of an instruction: registers of every class, constants,
+/// Texts between two commas of an instruction: registers of every class, constants,
 /// vectors, pairs, addresses, labels and names that a text may have.
 constexpr const char* kOperands[] = {
     "%p1",    "%rs1",     "%r1",        "%rd1",  "%f1",       "%fd1",

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// What the driver would report of a GPU like `known`, under the name `name`.
+/// The driver's report of a GPU like `known`, under the name `name`.
 DeviceProperties device(const Gpu& known, const std::string& name) {
   DeviceProperties properties = known.properties;
   properties.name = name;

@@ -136,7 +136,7 @@ TEST_F(CheckTest, TheCompilersWords) {
   }
 }
 
-/// What check() says about a launch of turn() that does not fit.
+/// The message of check() about a launch of turn() that does not fit.
 LaunchError launch_error(const SourceText& source, const LaunchDescription& launch) {
   try {
     check(source, launch);

@@ -1,4 +1,4 @@
-// What tests of check(), explain() and run() share: a compiler and a kernel.
+// Shared by tests of check(), explain() and run(): a compiler and a kernel.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -231,7 +231,7 @@ TEST(FindingsReport, AnIllegalLaunchHasNoPlaceAndAllFields) {
   for (const auto& [key, value] : other.items()) EXPECT_TRUE(illegal.contains(key)) << key;
 }
 
-// Of many findings of one kind about nothing in particular the rest is counted, never dropped.
+// Counts the rest of many findings of one kind about nothing in particular; drops none.
 TEST(FindingsReport, ManyOfOneKindAreCounted) {
   std::vector<Finding> findings;
   for (std::uint32_t line = 1; line <= 6; ++line) {

@@ -121,7 +121,7 @@ void logic_predicate(Context& w, const Code& c) {
 
 enum class Pairwise : std::uint8_t { add, min, max };
 
-// Of packed 16-bit integers. aux: the Pairwise, bit 16 signed, bit 17 relu.
+// Packed 16-bit integers. aux: the Pairwise, bit 16 signed, bit 17 relu.
 void packed(Context& w, const Code& c) {
   const auto operation = static_cast<Pairwise>(c.aux & 0xff);
   const bool is_signed = (c.aux >> 16 & 1) != 0, relu = (c.aux >> 17 & 1) != 0;

@@ -60,13 +60,13 @@ class BlockOrder {
   /// address.
   void release(std::uint32_t warp, std::uint64_t variable);
   void acquire(std::uint32_t warp, std::uint64_t variable);
-  /// What a warp has made visible to the whole GPU by fences; null if nothing.
+  /// The work that a warp has made visible to the whole GPU by fences; null if nothing.
   const WarpTimes* published(std::uint32_t warp) const {
     return gpu_fences_ ? &fenced_gpu_[warp] : nullptr;
   }
 
  private:
-  /// What a warp that did not wait had done when it arrived.
+  /// The work of a warp that did not wait, as of its arrival.
   struct Arrival {
     std::uint32_t warp, time;
     WarpTimes known;

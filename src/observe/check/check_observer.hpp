@@ -33,7 +33,7 @@ class CheckObserver : public emulator::Observer {
 
   /// The findings of the last launch that has ended; folded and sorted.
   const std::vector<Finding>& findings() const { return findings_; }
-  /// What could not be checked to the end.
+  /// The part that could not be checked to the end.
   Limitation limitation() const { return limitation_; }
 
  private:
