@@ -40,10 +40,22 @@ enum class FindingKind : std::uint8_t {
   unfinished,          ///< LimitFacts; the limit of instructions was reached before the end
   wrote_nothing,       ///< the launch left no result
   illegal_launch,      ///< LaunchRefusal; the device forbids the launch, nothing was run
+  // In the host code of a program. All carry HostFacts, unless said otherwise.
+  copy_bounds,         ///< a copy or fill that goes beyond an allocation
+  copy_direction,      ///< `given` and `right` are directions of cudaMemcpy
+  copy_size,           ///< a copy of part of an allocation, as a wrong sizeof makes it
+  host_pointer,        ///< the host's memory given to a kernel; `argument` is its number
+  use_after_free,      ///< a call with memory that was freed; `second` is where
+  double_free,         ///< `second` is where it was freed first
+  bad_free,            ///< an address that no allocation begins at
+  leak,                ///< memory that was never freed; the place is its allocation
+  unsynchronised,      ///< the host touches memory of work that it did not wait for: `second`
+  unchecked_error,     ///< `given` is the error's name, `right` CUDA's description
+  uncovered_elements,  ///< CoverageFacts; the host reads what nobody ever wrote
 };
 
-/// Results may still be right after a warning. Both make `tilescope check` fail.
-enum class Severity : std::uint8_t { error, warning };
+/// Results may still be right after a warning. Both make `tilescope check` fail; notes do not.
+enum class Severity : std::uint8_t { error, warning, note };
 
 /// A line of a source file, as in the line table. Line 0: unknown, and `file` is empty.
 struct SourcePlace {
@@ -158,8 +170,26 @@ struct LaunchRefusal {
   std::string reason;
 };
 
-using FindingFacts = std::variant<std::monostate, BoundsMiss, RaceFacts, WaitFacts, MaskFacts,
-                                  OperandFacts, TrapFacts, LimitFacts, LaunchRefusal>;
+/// A call of the CUDA run time with a mistake.
+struct HostFacts {
+  std::string call;            ///< its function, such as "cudaMemcpy"; empty: no call, an access
+  std::uint64_t bytes = 0;     ///< that it was to access
+  std::string given;           ///< the wrong word as CUDA names it: a direction, an error
+  std::string right;           ///< the word in its place, or the meaning of the error
+  std::uint32_t argument = 0;  ///< number of the wrong argument, from 1; 0: none
+};
+
+/// A part of an array that the host reads although nothing was written to it.
+struct CoverageFacts {
+  std::string call;                 ///< that reads it, such as "cudaMemcpy"
+  std::uint64_t elements = 0;       ///< that it reads
+  std::uint64_t missing = 0;        ///< of these, never written
+  std::uint64_t first_missing = 0;  ///< index in the array
+};
+
+using FindingFacts =
+    std::variant<std::monostate, BoundsMiss, RaceFacts, WaitFacts, MaskFacts, OperandFacts,
+                 TrapFacts, LimitFacts, LaunchRefusal, HostFacts, CoverageFacts>;
 
 /// Accesses of the same kind, lines and object are one finding. Its places and threads are those of
 /// the first example in block order.
@@ -183,7 +213,7 @@ enum class Limitation : std::uint8_t {
 
 /// "out-of-bounds", "race", ...: the name in reports and JSON.
 std::string_view to_string(FindingKind kind);
-/// "error" or "warning".
+/// "error", "warning" or "note".
 std::string_view to_string(Severity severity);
 /// "block (1,0,0), thread (3,2,0)"
 std::string to_string(const ThreadName& name);

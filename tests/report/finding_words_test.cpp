@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int kinds = static_cast<int>(FindingKind::illegal_launch) + 1;
+constexpr int kinds = static_cast<int>(FindingKind::uncovered_elements) + 1;
 
 FindingAccess access(ThreadAction action, std::uint32_t line, std::uint32_t bytes = 4) {
   return {{"k.cu", line}, 10 * line, action, bytes, ThreadName{{0, 0, 0}, {1, 0, 0}}};

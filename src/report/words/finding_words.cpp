@@ -63,13 +63,36 @@ constexpr std::array rows = {
         "check the conditions that guard the stores, the extents of the launch (--grid, --block) "
         "and the values of its arguments"},
     Row{K::illegal_launch, "illegal-launch", "{reason}", ""},
+    Row{K::copy_bounds, "copy-bounds", "", "", report::copy_bounds_words},
+    Row{K::copy_direction, "copy-direction",
+        "{call} is told {given}, but its addresses ask for {right}",
+        "pass {right}, or cudaMemcpyDefault, and check the order of destination and source"},
+    Row{K::copy_size, "copy-size", "", "", report::copy_size_words},
+    Row{K::host_pointer, "host-pointer",
+        "argument {argument} of the kernel is memory of the host{named}, which the GPU cannot "
+        "reach",
+        "allocate it with cudaMalloc or cudaMallocManaged, copy the data there, and pass that "
+        "pointer"},
+    Row{K::use_after_free, "use-after-free", "{call} uses '{object}', which was freed",
+        "free memory after its last use"},
+    Row{K::double_free, "double-free", "{call} frees '{object}' a second time",
+        "free memory once, and set the pointer to nullptr then"},
+    Row{K::bad_free, "bad-free", "{call} frees {address:#x}, where no allocation begins",
+        "free the very pointer that the allocation gave, with the function that belongs to it"},
+    Row{K::leak, "leak", "'{object}' is never freed: {size} of {call}",
+        "free it with the function that belongs to {call} before the program ends"},
+    Row{K::unsynchronised, "unsynchronised", "", "", report::unsynchronised_words},
+    Row{K::unchecked_error, "unchecked-error",
+        "{call} failed with {given} ({right}), and the program never asked",
+        "test the result of every call, and cudaGetLastError() after each launch"},
+    Row{K::uncovered_elements, "uncovered-elements", "", "", report::uncovered_words},
 };
 
 constexpr bool in_order() {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (static_cast<std::size_t>(rows[i].kind) != i) return false;
   }
-  return rows.back().kind == FindingKind::illegal_launch;  // the last of the enumeration
+  return rows.back().kind == FindingKind::uncovered_elements;  // the last of the enumeration
 }
 static_assert(in_order());
 
@@ -82,21 +105,25 @@ std::string filled(std::string_view text, const Finding& finding) {
   const MemoryPlace place = finding.memory.value_or(MemoryPlace{});
   const std::uint64_t width = std::max(finding.first.bytes, 1U);
   const auto limit = facts_of<LimitFacts>(finding);
-  return fmt::format(fmt::runtime(text), fmt::arg("action", action(finding.first)),
-                     fmt::arg("place", to_string(place)), fmt::arg("object", object_name(place)),
-                     fmt::arg("space", to_string(place.space)), fmt::arg("address", place.address),
-                     fmt::arg("width", bytes_text(width)),
-                     fmt::arg("excess", bytes_text(place.address % width)),
-                     fmt::arg("operand", facts_of<OperandFacts>(finding).value),
-                     fmt::arg("instructions", format_count(limit.warp_instructions)),
-                     fmt::arg("percent", limit.percent),
-                     fmt::arg("reason", facts_of<LaunchRefusal>(finding).reason));
+  const auto host = facts_of<HostFacts>(finding);
+  return fmt::format(
+      fmt::runtime(text), fmt::arg("action", action(finding.first)),
+      fmt::arg("place", to_string(place)), fmt::arg("object", object_name(place)),
+      fmt::arg("space", to_string(place.space)), fmt::arg("address", place.address),
+      fmt::arg("width", bytes_text(width)), fmt::arg("excess", bytes_text(place.address % width)),
+      fmt::arg("operand", facts_of<OperandFacts>(finding).value),
+      fmt::arg("instructions", format_count(limit.warp_instructions)),
+      fmt::arg("percent", limit.percent),
+      fmt::arg("reason", facts_of<LaunchRefusal>(finding).reason), fmt::arg("call", host.call),
+      fmt::arg("given", host.given), fmt::arg("right", host.right),
+      fmt::arg("argument", host.argument), fmt::arg("size", bytes_text(place.object_bytes)),
+      fmt::arg("named", place.object.empty() ? "" : " ('" + place.object + "')"));
 }
 
 report::Wording words_of(const Finding& finding) {
   const Row& of = row(finding.kind);
   if (of.words != nullptr) return of.words(finding);
-  return {filled(of.message, finding), std::string(of.cure)};
+  return {filled(of.message, finding), filled(of.cure, finding)};
 }
 
 }  // namespace
@@ -118,7 +145,15 @@ std::string_view to_string(FindingKind kind) {
 }
 
 std::string_view to_string(Severity severity) {
-  return severity == Severity::error ? "error" : "warning";
+  switch (severity) {
+    case Severity::error:
+      return "error";
+    case Severity::warning:
+      return "warning";
+    case Severity::note:
+      break;
+  }
+  return "note";
 }
 
 std::string to_string(const ThreadName& name) {

@@ -36,4 +36,9 @@ Wording barrier_unreached_words(const Finding& finding);
 Wording warp_mask_words(const Finding& finding);
 Wording trap_words(const Finding& finding);
 
+Wording copy_bounds_words(const Finding& finding);
+Wording copy_size_words(const Finding& finding);
+Wording unsynchronised_words(const Finding& finding);
+Wording uncovered_words(const Finding& finding);
+
 }  // namespace tilescope::report
