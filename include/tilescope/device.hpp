@@ -9,7 +9,9 @@
 //     device->synchronize();
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,7 +64,7 @@ class Handle {
 };
 }  // namespace detail
 
-/// Device memory, freed with the object.
+/// Device or managed memory, freed with the object.
 class Buffer {
  public:
   Buffer() = default;
@@ -162,6 +164,51 @@ class Kernel {
   std::shared_ptr<State> state_;
 };
 
+/// One PTX text of a module. `name` is for messages.
+struct PtxText {
+  std::string name;
+  std::string ptx;
+};
+
+/// A variable of a module in global or constant memory.
+struct ModuleVariable {
+  DeviceAddress address = 0;
+  std::size_t bytes = 0;
+  bool managed = false;  ///< __managed__: the address is a host pointer too
+};
+
+/// Compiled code: kernels and the variables that they share. Cheap to copy. The variables live as
+/// long as the module or any of its kernels.
+class Module {
+ public:
+  struct State {
+    virtual ~State() = default;
+    virtual std::vector<std::string> kernels() const = 0;
+    virtual Kernel kernel(std::string_view name) = 0;
+    virtual ModuleVariable variable(std::string_view name) const = 0;
+  };
+
+  Module() = default;
+  explicit Module(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  /// The names of the kernels, as in the PTX (mangled).
+  std::vector<std::string> kernels() const { return state_->kernels(); }
+  /// The kernel of that mangled name. Throws Error(bad_input) if the module has none, or if the
+  /// device cannot execute it.
+  Kernel kernel(std::string_view name) const { return state_->kernel(name); }
+  /// The variable of that mangled name. Throws Error(bad_input) if the module has none.
+  ModuleVariable variable(std::string_view name) const { return state_->variable(name); }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+/// The memory of a device, in bytes.
+struct MemoryUse {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+};
+
 /// A device. Every call reports failure as an Error with the call and its meaning: no_device for a
 /// missing driver, compiler or device, usage for a request beyond a limit of the device.
 class Device : public std::enable_shared_from_this<Device> {
@@ -183,6 +230,11 @@ class Device : public std::enable_shared_from_this<Device> {
 
   /// Allocates `bytes` (0 is allowed); `name` appears in reports about accesses to it.
   Buffer allocate(std::size_t bytes, std::string_view name = "buffer");
+  /// Allocates memory that the host and kernels reach at the same address: the buffer's address is
+  /// a host pointer too. Throws Error(usage) on a device that runs no kernels. On the emulated
+  /// device it occupies whole pages of its own, so that a program may protect them.
+  Buffer allocate_managed(std::size_t bytes, std::string_view name = "managed memory");
+  virtual MemoryUse memory_use() const;
   Stream create_stream();
   Event create_event();
 
@@ -198,7 +250,7 @@ class Device : public std::enable_shared_from_this<Device> {
   /// The same copy, only queued: also in the default stream, as a launch is.
   virtual void queue_copy(DeviceAddress to, DeviceAddress from, std::size_t bytes,
                           const Stream& stream = {}) = 0;
-  /// Sets every byte.
+  /// Sets every byte. Only queued, also in the default stream.
   virtual void fill(DeviceAddress to, std::uint8_t value, std::size_t bytes,
                     const Stream& stream = {}) = 0;
 
@@ -209,9 +261,19 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual void copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress from,
                                  std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
                                  const Stream& stream = {});
+  /// Only queued, as queue_copy() and fill() are.
+  virtual void queue_copy_rows(DeviceAddress to, std::size_t to_pitch, DeviceAddress from,
+                               std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
+                               const Stream& stream = {});
+  virtual void fill_rows(DeviceAddress to, std::size_t pitch, std::uint8_t value,
+                         std::size_t row_bytes, std::size_t rows, const Stream& stream = {});
 
   /// Compiles one kernel, or finds it in the cache, and loads it.
   virtual Kernel load(const KernelRequest& request) = 0;
+  /// Loads PTX. Several texts are linked: a symbol that one declares .extern is the one of that
+  /// name which another defines. Throws Error(bad_input) for text that cannot be loaded, a symbol
+  /// that no text defines or two define, and variables beyond the device's memory.
+  virtual Module load_module(std::span<const PtxText> texts);
   /// Checks the launch against the device's limits, then queues it.
   virtual void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
                       const Stream& stream = {}) = 0;
@@ -219,14 +281,23 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Describes a matrix for bulk tensor copies. Throws Error(usage) on a device without them.
   virtual TensorMap tensor_map(const TensorMapRequest& request);
 
-  /// Page-locked host memory for PinnedBuffer; nullptr, with the reason in `why_not`, if the system
-  /// refuses.
-  virtual void* allocate_host(std::size_t bytes, std::string& why_not);
+  /// Page-locked host memory, as PinnedBuffer owns it. Kernels, copies and fills reach it at its
+  /// own address; `name` appears in reports. nullptr, with the reason in `why_not`, if the system
+  /// refuses. On the emulated device it occupies whole pages of its own.
+  virtual void* allocate_host(std::size_t bytes, std::string& why_not,
+                              std::string_view name = "pinned memory");
+  /// Waits for queued work first, as unregister_host() does.
   virtual void free_host(void*) noexcept {}
-  /// Locks the pages of existing memory, for PinnedRegion; false, with the reason in `why_not`, if
-  /// the system refuses.
-  virtual bool register_host(void* data, std::size_t bytes, std::string& why_not);
+  /// Locks the pages of existing memory, as PinnedRegion does; kernels then reach it at its own
+  /// address. false, with the reason in `why_not`, if the system refuses or part of the memory is
+  /// registered already.
+  virtual bool register_host(void* data, std::size_t bytes, std::string& why_not,
+                             std::string_view name = "registered memory");
   virtual void unregister_host(void*) noexcept {}
+
+  /// Calls `function` on the host, in the order of the stream's work. It must neither throw nor use
+  /// the device.
+  virtual void call(std::function<void()> function, const Stream& stream = {});
 
   /// Makes the event stand for everything queued in `stream` so far, and no longer for what it
   /// stood for before.
@@ -234,7 +305,10 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Work queued in `stream` from now on runs after the event as last recorded. An event that was
   /// never recorded has happened: nothing waits for it.
   virtual void wait(const Stream& stream, const Event& event) = 0;
+  /// Whether the event has happened. Polling ends: a device that defers work does some of it now.
   virtual bool finished(const Event& event) = 0;
+  /// Whether all work queued in the stream is done; as for an event.
+  virtual bool finished(const Stream& stream);
   /// Blocks the calling thread until the event completes.
   virtual void synchronize(const Event& event);
   /// Milliseconds between two recorded events; waits for the second. Throws an Error if either was
@@ -246,6 +320,8 @@ class Device : public std::enable_shared_from_this<Device> {
  protected:
   Device() = default;
   virtual std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) = 0;
+  /// Freed by free_bytes().
+  virtual std::uint64_t allocate_managed_bytes(std::size_t bytes, std::string_view name);
   virtual std::uint64_t new_stream() = 0;
   virtual std::uint64_t new_event() = 0;
   // Called from destructors, so they must not throw.

@@ -110,12 +110,46 @@ void Device::synchronize(const Event& event) {
   while (!finished(event)) std::this_thread::yield();
 }
 
-void* Device::allocate_host(std::size_t, std::string& why_not) {
+Buffer Device::allocate_managed(std::size_t bytes, std::string_view name) {
+  const std::uint64_t address = allocate_managed_bytes(bytes, name);
+  return Buffer(
+      detail::Handle(shared_from_this(), address,
+                     [](Device& device, std::uint64_t value) { device.free_bytes(value); }),
+      bytes);
+}
+
+std::uint64_t Device::allocate_managed_bytes(std::size_t, std::string_view name) {
+  throw Error(ErrorKind::usage, fmt::format("{} runs no kernels that could share {} with the host; "
+                                            "use --device emulated, or a GPU",
+                                            id(), name));
+}
+
+MemoryUse Device::memory_use() const {
+  return {properties().global_bytes, properties().global_bytes};
+}
+
+Module Device::load_module(std::span<const PtxText> texts) {
+  throw Error(ErrorKind::usage,
+              fmt::format("{} runs no kernels ({}); use --device emulated, or a GPU", id(),
+                          texts.empty() ? "an empty module" : texts.front().name));
+}
+
+void Device::call(std::function<void()> function, const Stream& stream) {
+  synchronize(stream);
+  function();
+}
+
+bool Device::finished(const Stream& stream) {
+  synchronize(stream);
+  return true;
+}
+
+void* Device::allocate_host(std::size_t, std::string& why_not, std::string_view) {
   why_not = id() + " copies without a link: pinning gains nothing";
   return nullptr;
 }
 
-bool Device::register_host(void*, std::size_t, std::string& why_not) {
+bool Device::register_host(void*, std::size_t, std::string& why_not, std::string_view) {
   why_not = id() + " copies without a link: pinning gains nothing";
   return false;
 }
@@ -136,6 +170,19 @@ void Device::copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress fro
   for (std::size_t row = 0; row < rows; ++row) {
     copy_to_host(target + row * to_pitch, from + row * from_pitch, row_bytes, stream);
   }
+}
+
+void Device::queue_copy_rows(DeviceAddress to, std::size_t to_pitch, DeviceAddress from,
+                             std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
+                             const Stream& stream) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    queue_copy(to + row * to_pitch, from + row * from_pitch, row_bytes, stream);
+  }
+}
+
+void Device::fill_rows(DeviceAddress to, std::size_t pitch, std::uint8_t value,
+                       std::size_t row_bytes, std::size_t rows, const Stream& stream) {
+  for (std::size_t row = 0; row < rows; ++row) fill(to + row * pitch, value, row_bytes, stream);
 }
 
 }  // namespace tilescope

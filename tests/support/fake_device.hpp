@@ -27,6 +27,7 @@ class FakeDevice : public Device {
   void launch(const Kernel&, const Launch&, const KernelArguments&, const Stream&) override {}
   void record(const Event& event, const Stream&) override { time(event.value()) = now_ms_; }
   void wait(const Stream&, const Event&) override {}
+  using Device::finished;
   bool finished(const Event&) override { return true; }
   double elapsed_ms(const Event& from, const Event& to) override {
     return time(to.value()) - time(from.value());

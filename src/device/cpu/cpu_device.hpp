@@ -26,6 +26,7 @@ class CpuDevice final : public Device {
               const Stream& stream) override;
   void record(const Event& event, const Stream& stream) override;
   void wait(const Stream&, const Event&) override {}
+  using Device::finished;
   bool finished(const Event&) override { return true; }
   double elapsed_ms(const Event& from, const Event& to) override;
   using Device::synchronize;

@@ -260,7 +260,7 @@ void CudaDevice::copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress
   copy_2d(copy, stream);
 }
 
-void* CudaDevice::allocate_host(std::size_t bytes, std::string& why_not) {
+void* CudaDevice::allocate_host(std::size_t bytes, std::string& why_not, std::string_view) {
   make_current();
   void* data = nullptr;
   // Portable: any device of the process may copy it.
@@ -276,7 +276,8 @@ void CudaDevice::free_host(void* data) noexcept {
   driver_.host_free(data);
 }
 
-bool CudaDevice::register_host(void* data, std::size_t bytes, std::string& why_not) {
+bool CudaDevice::register_host(void* data, std::size_t bytes, std::string& why_not,
+                               std::string_view) {
   make_current();
   const CUresult result = driver_.host_register(data, bytes, CU_MEMHOSTREGISTER_PORTABLE);
   if (result == CUDA_SUCCESS) return true;

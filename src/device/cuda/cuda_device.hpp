@@ -39,9 +39,10 @@ class CudaDevice final : public Device {
                            const Stream& stream) override;
   void copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress from, std::size_t from_pitch,
                          std::size_t row_bytes, std::size_t rows, const Stream& stream) override;
-  void* allocate_host(std::size_t bytes, std::string& why_not) override;
+  void* allocate_host(std::size_t bytes, std::string& why_not, std::string_view name) override;
   void free_host(void* data) noexcept override;
-  bool register_host(void* data, std::size_t bytes, std::string& why_not) override;
+  bool register_host(void* data, std::size_t bytes, std::string& why_not,
+                     std::string_view name) override;
   void unregister_host(void* data) noexcept override;
   Kernel load(const KernelRequest& request) override;
   TensorMap tensor_map(const TensorMapRequest& request) override;
@@ -49,6 +50,7 @@ class CudaDevice final : public Device {
               const Stream& stream) override;
   void record(const Event& event, const Stream& stream) override;
   void wait(const Stream& stream, const Event& event) override;
+  using Device::finished;
   bool finished(const Event& event) override;
   double elapsed_ms(const Event& from, const Event& to) override;
   void synchronize(const Event& event) override;

@@ -15,25 +15,6 @@
 namespace tilescope::device {
 namespace {
 
-using Lock = std::lock_guard<std::recursive_mutex>;
-
-struct EmulatedKernel final : Kernel::State {
-  ~EmulatedKernel() override {
-    if (!module) return;
-    const Lock lock(*mutex);
-    machine->unload(*module);
-  }
-  std::vector<KernelParameter> parameters() const override {
-    return parameters_of(*program->functions()[0].source);
-  }
-
-  std::shared_ptr<emulator::Machine> machine;
-  std::shared_ptr<std::recursive_mutex> mutex;
-  std::shared_ptr<emulator::LoadedModule> module;
-  std::shared_ptr<const emulator::Program> program;
-  std::string entry;  ///< the kernel's name in the PTX
-};
-
 /// The oldest architecture that the compiler's current series targets. PTX for it also runs on an
 /// older emulated GPU; only __CUDA_ARCH__ differs.
 constexpr int oldest_major = 7, oldest_minor = 5;
@@ -64,53 +45,61 @@ std::string failure_of(const emulator::LaunchSummary& summary) {
 
 EmulatedDevice::EmulatedDevice(std::string_view gpu)
     : gpu_(gpu.empty() ? gpu::profiles().front().name : gpu),
-      machine_(std::make_shared<emulator::Machine>(gpu::require_profile(gpu_))),
-      mutex_(std::make_shared<std::recursive_mutex>()) {}
+      shared_(std::make_shared<SharedMachine>(gpu::require_profile(gpu_))),
+      machine_(shared_->machine),
+      mutex_(shared_->mutex) {}
 
 EmulatedDevice::~EmulatedDevice() = default;
 
 void EmulatedDevice::set_options(EmulationOptions options) {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   options_ = std::move(options);
 }
 
 emulator::LaunchSummary EmulatedDevice::last_launch() const {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   return last_;
 }
 
 std::uint64_t EmulatedDevice::allocate_bytes(std::size_t bytes, std::string_view name) {
-  const Lock lock(*mutex_);
-  return machine_->allocate(bytes, name);
+  const Lock lock(mutex_);
+  return machine_.allocate(bytes, name);
 }
 
 void EmulatedDevice::free_bytes(std::uint64_t address) noexcept {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   queues_.finish_all_quietly();  // as a GPU does: queued work may use it
-  machine_->free(address);
+  machine_.free(address);
+}
+
+MemoryUse EmulatedDevice::memory_use() const {
+  const Lock lock(mutex_);
+  const emulator::MemoryMap& memory = machine_.memory();
+  return {memory.capacity() - memory.used(), memory.capacity()};
 }
 
 std::uint64_t EmulatedDevice::new_stream() {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   return queues_.create();
 }
 
 void EmulatedDevice::free_stream(std::uint64_t stream) noexcept {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   queues_.destroy(stream);
 }
 
 std::uint64_t EmulatedDevice::new_event() {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   return queues_.create_event();
 }
 
 void EmulatedDevice::free_event(std::uint64_t event) noexcept {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   queues_.destroy_event(event);
 }
 
-void* EmulatedDevice::allocate_host(std::size_t bytes, std::string& why_not) {
+void* EmulatedDevice::allocate_host(std::size_t bytes, std::string& why_not,
+                                    std::string_view name) {
   constexpr std::size_t page = 4096;
   void* const data = std::aligned_alloc(page, std::max(page, (bytes + page - 1) / page * page));
   if (data == nullptr) {
@@ -118,7 +107,7 @@ void* EmulatedDevice::allocate_host(std::size_t bytes, std::string& why_not) {
     return nullptr;
   }
   std::string unused;
-  register_host(data, bytes, unused);
+  register_host(data, bytes, unused, name);
   return data;
 }
 
@@ -127,14 +116,14 @@ void EmulatedDevice::free_host(void* data) noexcept {
   std::free(data);
 }
 
-bool EmulatedDevice::register_host(void* data, std::size_t bytes, std::string&) {
-  const Lock lock(*mutex_);
+bool EmulatedDevice::register_host(void* data, std::size_t bytes, std::string&, std::string_view) {
+  const Lock lock(mutex_);
   pinned_[static_cast<const std::byte*>(data)] = bytes;
   return true;
 }
 
 void EmulatedDevice::unregister_host(void* data) noexcept {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   queues_.finish_all_quietly();
   pinned_.erase(static_cast<const std::byte*>(data));
 }
@@ -150,37 +139,36 @@ bool EmulatedDevice::is_pinned(const void* data, std::size_t bytes) const {
 
 void EmulatedDevice::copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
                                     const Stream& stream) {
-  const Lock lock(*mutex_);
-  if (stream.value() == 0) return machine_->copy_to_device(to, from, bytes);
+  const Lock lock(mutex_);
+  if (stream.value() == 0) return machine_.copy_to_device(to, from, bytes);
   if (is_pinned(from, bytes)) {
-    return queues_.enqueue(stream.value(),
-                           [=, this] { machine_->copy_to_device(to, from, bytes); });
+    return queues_.enqueue(stream.value(), [=, this] { machine_.copy_to_device(to, from, bytes); });
   }
   // Pageable memory is the caller's again at once, although the data arrive later.
   std::vector<std::byte> staged(bytes);
   if (bytes > 0) std::memcpy(staged.data(), from, bytes);
   queues_.enqueue(stream.value(), [this, to, staged = std::move(staged)] {
-    machine_->copy_to_device(to, staged.data(), staged.size());
+    machine_.copy_to_device(to, staged.data(), staged.size());
   });
 }
 
 void EmulatedDevice::copy_to_host(void* to, DeviceAddress from, std::size_t bytes,
                                   const Stream& stream) {
-  const Lock lock(*mutex_);
-  queues_.enqueue(stream.value(), [=, this] { machine_->copy_to_host(to, from, bytes); });
+  const Lock lock(mutex_);
+  queues_.enqueue(stream.value(), [=, this] { machine_.copy_to_host(to, from, bytes); });
   if (!is_pinned(to, bytes)) queues_.finish_stream(stream.value());
 }
 
 void EmulatedDevice::queue_copy(DeviceAddress to, DeviceAddress from, std::size_t bytes,
                                 const Stream& stream) {
-  const Lock lock(*mutex_);
-  queues_.enqueue(stream.value(), [=, this] { machine_->copy_on_device(to, from, bytes); });
+  const Lock lock(mutex_);
+  queues_.enqueue(stream.value(), [=, this] { machine_.copy_on_device(to, from, bytes); });
 }
 
 void EmulatedDevice::fill(DeviceAddress to, std::uint8_t value, std::size_t bytes,
                           const Stream& stream) {
-  const Lock lock(*mutex_);
-  queues_.enqueue(stream.value(), [=, this] { machine_->fill(to, value, bytes); });
+  const Lock lock(mutex_);
+  queues_.enqueue(stream.value(), [=, this] { machine_.fill(to, value, bytes); });
 }
 
 Kernel EmulatedDevice::load(const KernelRequest& request) {
@@ -189,32 +177,21 @@ Kernel EmulatedDevice::load(const KernelRequest& request) {
   const std::string file = request.language == SourceLanguage::ptx
                                ? request.source_name
                                : fmt::format("PTX of {}", request.source_name);
-  ptx::Module parsed = ptx::parse(program.ptx, file);
-  // Created before the lock, so that a kernel that is refused below is destroyed after it.
-  auto kernel = std::make_shared<EmulatedKernel>();
-  const Lock lock(*mutex_);
-  kernel->machine = machine_;
-  kernel->mutex = mutex_;
-  kernel->entry = program.kernel_name;
-  kernel->module = machine_->load(std::move(parsed));
-  kernel->program = kernel->module->program(kernel->entry);
-  kernel->name = request.kernel.empty() || request.kernel.front() == '('  // a cast: an overload
-                     ? function_name(kernel->entry)
-                     : request.kernel;
-  KernelAttributes& a = kernel->attributes;
-  a.static_shared_bytes = kernel->program->static_shared_bytes();
-  a.local_bytes_per_thread = kernel->program->local_bytes_per_thread();
-  for (const ptx::Variable& variable : kernel->module->module().variables) {
-    if (variable.space == ptx::Space::constant) a.constant_bytes += variable.size;
+  const auto module = std::make_shared<EmulatedModule>(shared_, ptx::parse(program.ptx, file));
+  Kernel kernel = module->kernel(program.kernel_name);
+  if (!request.kernel.empty() && request.kernel.front() != '(') {  // not a cast: an overload
+    kernel.state().name = request.kernel;
   }
-  a.max_threads_per_block = properties().max_threads_per_block;
-  const auto& bound = kernel->program->functions()[0].source->bounds.maxntid;
-  if (bound[0] != 0) {
-    a.max_threads_per_block = static_cast<int>(std::min<std::uint64_t>(
-        static_cast<std::uint64_t>(a.max_threads_per_block),
-        std::uint64_t{bound[0]} * std::max(bound[1], 1U) * std::max(bound[2], 1U)));
+  return kernel;
+}
+
+Module EmulatedDevice::load_module(std::span<const PtxText> texts) {
+  if (texts.size() != 1) {
+    throw Error(ErrorKind::bad_input,
+                fmt::format("{} PTX texts in one module: the emulator loads one", texts.size()));
   }
-  return Kernel(std::move(kernel));
+  return Module(
+      std::make_shared<EmulatedModule>(shared_, ptx::parse(texts.front().ptx, texts.front().name)));
 }
 
 void EmulatedDevice::launch(const Kernel& kernel, const Launch& launch,
@@ -222,7 +199,7 @@ void EmulatedDevice::launch(const Kernel& kernel, const Launch& launch,
   gpu::require_launchable(kernel.name(), launch, properties(),
                           {.static_shared_bytes = kernel.attributes().static_shared_bytes,
                            .max_threads_per_block = kernel.attributes().max_threads_per_block});
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   if (stream.value() == 0) return run(kernel, launch, arguments);
   queues_.enqueue(stream.value(), [=, this] { run(kernel, launch, arguments); });
 }
@@ -242,9 +219,9 @@ void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
                                         .cooperative = launch.cooperative,
                                         .print = options_.print};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(arguments.bytes().data());
-  last_ = machine_->launch(*loaded.module, loaded.entry, launch.grid, launch.block,
-                           static_cast<std::uint32_t>(launch.shared_bytes),
-                           {bytes, arguments.bytes().size()}, options);
+  last_ = machine_.launch(loaded.module->loaded(), loaded.entry, launch.grid, launch.block,
+                          static_cast<std::uint32_t>(launch.shared_bytes),
+                          {bytes, arguments.bytes().size()}, options);
   if (options_.after_launch) options_.after_launch(last_);
   if (options_.tolerant) return;
   if (const std::string failure = failure_of(last_); !failure.empty()) {
@@ -254,37 +231,47 @@ void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
 }
 
 void EmulatedDevice::record(const Event& event, const Stream& stream) {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   queues_.record(event.value(), stream.value());
 }
 
 void EmulatedDevice::wait(const Stream& stream, const Event& event) {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   queues_.wait(stream.value(), event.value());
 }
 
 bool EmulatedDevice::finished(const Event& event) {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   return queues_.finished(event.value());
 }
 
+void EmulatedDevice::call(std::function<void()> function, const Stream& stream) {
+  const Lock lock(mutex_);
+  queues_.enqueue(stream.value(), std::move(function));
+}
+
+bool EmulatedDevice::finished(const Stream& stream) {
+  const Lock lock(mutex_);
+  return queues_.stream_finished(stream.value());
+}
+
 double EmulatedDevice::elapsed_ms(const Event& from, const Event& to) {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   return queues_.elapsed_ms(from.value(), to.value());
 }
 
 void EmulatedDevice::synchronize(const Event& event) {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   queues_.finish_event(event.value());
 }
 
 void EmulatedDevice::synchronize(const Stream& stream) {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   queues_.finish_stream(stream.value());
 }
 
 void EmulatedDevice::synchronize() {
-  const Lock lock(*mutex_);
+  const Lock lock(mutex_);
   queues_.finish_all();
 }
 

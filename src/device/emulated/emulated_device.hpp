@@ -13,6 +13,7 @@
 #include <tilescope/device.hpp>
 #include <vector>
 
+#include "device/emulated/emulated_module.hpp"
 #include "device/emulated/stream_queues.hpp"
 #include "emulator/launch.hpp"
 #include "emulator/machine.hpp"
@@ -42,7 +43,7 @@ class EmulatedDevice final : public Device {
 
   DeviceKind kind() const override { return DeviceKind::emulated; }
   std::string id() const override { return "emulated:" + gpu_; }
-  const DeviceProperties& properties() const override { return machine_->gpu(); }
+  const DeviceProperties& properties() const override { return machine_.gpu(); }
 
   void set_options(EmulationOptions options);
   /// The summary of the last launch; empty before the first.
@@ -54,17 +55,22 @@ class EmulatedDevice final : public Device {
   void queue_copy(DeviceAddress to, DeviceAddress from, std::size_t bytes,
                   const Stream& stream) override;
   void fill(DeviceAddress to, std::uint8_t value, std::size_t bytes, const Stream& stream) override;
+  MemoryUse memory_use() const override;
   Kernel load(const KernelRequest& request) override;
+  Module load_module(std::span<const PtxText> texts) override;
   void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
               const Stream& stream) override;
-  void* allocate_host(std::size_t bytes, std::string& why_not) override;
+  void* allocate_host(std::size_t bytes, std::string& why_not, std::string_view name) override;
   void free_host(void* data) noexcept override;
-  bool register_host(void* data, std::size_t bytes, std::string& why_not) override;
+  bool register_host(void* data, std::size_t bytes, std::string& why_not,
+                     std::string_view name) override;
   void unregister_host(void* data) noexcept override;
 
   void record(const Event& event, const Stream& stream) override;
   void wait(const Stream& stream, const Event& event) override;
+  void call(std::function<void()> function, const Stream& stream) override;
   bool finished(const Event& event) override;
+  bool finished(const Stream& stream) override;
   double elapsed_ms(const Event& from, const Event& to) override;
   void synchronize(const Event& event) override;
   void synchronize(const Stream& stream) override;
@@ -85,11 +91,9 @@ class EmulatedDevice final : public Device {
   void run(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments);
 
   std::string gpu_;
-  // Kernels keep the machine alive: their modules' variables are in its memory.
-  std::shared_ptr<emulator::Machine> machine_;
-  // A machine serves one thread at a time. Recursive: the work done may be the last owner of a
-  // kernel, which then leaves the machine.
-  std::shared_ptr<std::recursive_mutex> mutex_;
+  std::shared_ptr<SharedMachine> shared_;
+  emulator::Machine& machine_;
+  std::recursive_mutex& mutex_;
   EmulationOptions options_;
   emulator::LaunchSummary last_;
   StreamQueues queues_;

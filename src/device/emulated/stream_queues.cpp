@@ -55,6 +55,14 @@ bool StreamQueues::finished(std::uint64_t event) {
   return moment->happened;
 }
 
+bool StreamQueues::stream_finished(std::uint64_t stream) {
+  throw_pending();
+  if (stream == 0) return true;
+  const std::shared_ptr<Queue> asked = queue(stream);
+  if (!asked->items.empty()) step(asked);
+  return asked->items.empty();
+}
+
 void StreamQueues::finish_stream(std::uint64_t stream) {
   throw_pending();
   if (stream != 0) finish(queue(stream));

@@ -39,6 +39,8 @@ class StreamQueues {
   /// Whether the event has happened (one that was not recorded has). If not, does some of the work
   /// that it waits for, so that polling ends.
   bool finished(std::uint64_t event);
+  /// The same for all work queued in the stream.
+  bool stream_finished(std::uint64_t stream);
   void finish_stream(std::uint64_t stream);
   void finish_event(std::uint64_t event);
   /// Finishes the stream created last first.

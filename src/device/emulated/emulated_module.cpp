@@ -1,0 +1,59 @@
+#include "device/emulated/emulated_module.hpp"
+
+#include <algorithm>
+
+#include "base/symbol_names.hpp"
+#include "device/loading/ptx_kernel.hpp"
+
+namespace tilescope::device {
+namespace {
+
+int most_threads_per_block(const emulator::Program& program, const DeviceProperties& gpu) {
+  const auto& bound = program.functions()[0].source->bounds.maxntid;
+  if (bound[0] == 0) return gpu.max_threads_per_block;
+  const std::uint64_t threads =
+      std::uint64_t{bound[0]} * std::max(bound[1], 1U) * std::max(bound[2], 1U);
+  return static_cast<int>(std::min(static_cast<std::uint64_t>(gpu.max_threads_per_block), threads));
+}
+
+}  // namespace
+
+EmulatedModule::EmulatedModule(std::shared_ptr<SharedMachine> shared, ptx::Module parsed)
+    : shared_(std::move(shared)) {
+  const std::lock_guard lock(shared_->mutex);
+  loaded_ = shared_->machine.load(std::move(parsed));
+}
+
+EmulatedModule::~EmulatedModule() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->machine.unload(*loaded_);
+}
+
+Kernel EmulatedModule::kernel(std::string_view name) {
+  const std::lock_guard lock(shared_->mutex);
+  auto kernel = std::make_shared<EmulatedKernel>();
+  kernel->module = shared_from_this();
+  kernel->program = loaded_->program(name);
+  kernel->entry = name;
+  kernel->name = function_name(kernel->entry);
+  KernelAttributes& a = kernel->attributes;
+  a.static_shared_bytes = kernel->program->static_shared_bytes();
+  a.local_bytes_per_thread = kernel->program->local_bytes_per_thread();
+  for (const ptx::Variable& variable : loaded_->module().variables) {
+    if (variable.space == ptx::Space::constant) a.constant_bytes += variable.size;
+  }
+  a.max_threads_per_block = most_threads_per_block(*kernel->program, shared_->machine.gpu());
+  return Kernel(std::move(kernel));
+}
+
+ModuleVariable EmulatedModule::variable(std::string_view name) const {
+  const std::lock_guard lock(shared_->mutex);
+  const emulator::Variable found = shared_->machine.variable(*loaded_, name);
+  return {.address = found.address, .bytes = found.bytes};
+}
+
+std::vector<KernelParameter> EmulatedKernel::parameters() const {
+  return parameters_of(*program->functions()[0].source);
+}
+
+}  // namespace tilescope::device
