@@ -3,37 +3,9 @@
 #include <utility>
 
 #include "inspect/open_subject.hpp"
+#include "inspect/results/run_summary.hpp"
 
 namespace tilescope::inspect {
-namespace {
-
-Ending ending_of(emulator::LaunchEnd end) {
-  switch (end) {
-    case emulator::LaunchEnd::complete:
-      return Ending::complete;
-    case emulator::LaunchEnd::trapped:
-      return Ending::trapped;
-    case emulator::LaunchEnd::budget_spent:
-      return Ending::unfinished;
-    case emulator::LaunchEnd::cancelled:
-      break;
-  }
-  return Ending::interrupted;
-}
-
-/// The first launch that did not complete determines the run's ending.
-void add_launch(RunSummary& run, const emulator::LaunchSummary& launch) {
-  ++run.launches;
-  run.blocks += launch.blocks_run;
-  run.warp_instructions += launch.warp_instructions;
-  run.faults += launch.fault_count;
-  run.deadlocked_blocks += launch.deadlocked_blocks;
-  if (run.ending == Ending::complete) run.ending = ending_of(launch.end);
-  if (run.message.empty()) run.message = launch.message;
-}
-
-}  // namespace
-
 device::EmulationOptions emulation_options(const InspectOptions& options, Inspection& result) {
   device::EmulationOptions emulation{.max_instructions = options.max_instructions,
                                      .cancel = options.cancel,
@@ -42,7 +14,7 @@ device::EmulationOptions emulation_options(const InspectOptions& options, Inspec
     emulation.print = [&result](std::string_view text) { result.printed += text; };
   }
   emulation.after_launch = [&result](const emulator::LaunchSummary& summary) {
-    add_launch(result.ran, summary);
+    add(result.ran, summary_of(summary));
   };
   return emulation;
 }

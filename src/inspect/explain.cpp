@@ -2,7 +2,7 @@
 #include <tilescope/explain.hpp>
 
 #include "inspect/emulated_run.hpp"
-#include "inspect/explain_details.hpp"
+#include "inspect/results/explain_details.hpp"
 #include "observe/count/count_observer.hpp"
 
 namespace tilescope {
@@ -22,7 +22,7 @@ ExplainResult explain(const Target& target, const LaunchDescription& launch,
     const observe::CountedLaunch& counted = counter.result();
     result.counts += counted;
     result.launches.push_back(counted);
-    details->launches.push_back({counted.instructions, sampler.result()});
+    details->launches.push_back({counted, sampler.result()});
   });
   std::set<std::string> files;
   for (const LineCounts& line : result.counts.lines) files.insert(line.place.file);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
-#include "inspect/explain_details.hpp"
+#include "inspect/results/explain_details.hpp"
 #include "report/advice_rules.hpp"
 
 namespace tilescope::report {
@@ -43,10 +43,10 @@ std::vector<AccessGroup> groups_of(const AdviceInput& input) {
   return groups;
 }
 
-std::vector<Advice> advise_on_launch(const LaunchCounts& counts,
-                                     const inspect::ExplainDetails::OfLaunch& details,
+std::vector<Advice> advise_on_launch(const inspect::ExplainDetails::OfLaunch& details,
                                      SourceTexts& sources) {
-  AdviceInput input{counts, details.instructions, details.samples, sources, {}};
+  const observe::CountedLaunch& counted = details.counted;
+  AdviceInput input{counted, counted.instructions, details.samples, sources, {}};
   for (const LaneSample& sample : details.samples) input.objects.insert(sample.object);
   std::vector<Advice> advice;
   for (const AccessGroup& group : groups_of(input)) {
@@ -95,11 +95,11 @@ std::vector<Advice> advise(const ExplainResult& result) {
   report::SourceTexts sources(result.sources);
   const auto total = static_cast<double>(result.counts.totals.instructions);
   std::vector<Advice> all;
-  for (std::size_t i = 0; i < result.launches.size(); ++i) {
-    const LaunchCounts& counts = result.launches[i];
-    if (static_cast<double>(counts.totals.instructions) < report::least_share * total) continue;
+  for (const inspect::ExplainDetails::OfLaunch& launch : result.details->launches) {
+    const auto share = static_cast<double>(launch.counted.totals.instructions);
+    if (share < report::least_share * total) continue;
     const std::size_t known = all.size();
-    for (Advice& advice : report::advise_on_launch(counts, result.details->launches[i], sources)) {
+    for (Advice& advice : report::advise_on_launch(launch, sources)) {
       const bool is_known = std::any_of(
           all.begin(), all.begin() + static_cast<std::ptrdiff_t>(known),
           [&](const auto& k) { return k.kind == advice.kind && k.place == advice.place; });

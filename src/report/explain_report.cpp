@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "inspect/explain_details.hpp"
+#include "inspect/results/explain_details.hpp"
 #include "report/advice.hpp"
 #include "report/annotated_source.hpp"
 #include "report/counts_report.hpp"

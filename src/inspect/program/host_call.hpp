@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace tilescope::inspect {
 
@@ -22,6 +24,18 @@ struct HostCall {
   /// which takes some microseconds. In a signal handler, the first frame is the instruction that
   /// raised the signal.
   static HostCall here(const char* name);
+
+  friend auto operator<=>(const HostCall&, const HostCall&) = default;
 };
+
+/// An address as another process can look it up: the file that is mapped there, and the address in
+/// that file's own numbering.
+struct HostAddress {
+  std::string object;
+  std::uint64_t address = 0;
+};
+
+/// The frames of `call` in that form, innermost first.
+std::vector<HostAddress> addresses_of(const HostCall& call);
 
 }  // namespace tilescope::inspect

@@ -56,6 +56,10 @@ class ProgramWatch {
   /// Sets the device's options: observers, limits, tolerance. Call it before the first launch.
   void attach(device::EmulatedDevice& device);
 
+  /// A name for the memory that `call` allocates, such as "cudaMalloc 3": one for each stack of
+  /// calls. Reports show the source's own name instead, such as "d_x".
+  std::string allocation_name(const HostCall& call);
+
   /// The next launch on this thread comes from `call`. Call it in stream order, just before the
   /// launch runs; launches run one at a time.
   void before_launch(const HostCall& call);

@@ -43,16 +43,6 @@ void judge(LaneSample& sample, const ptx::Instruction& instruction) {
   }
 }
 
-/// Whether `a` should replace `b`.
-bool rather(const LaneSample& a, const LaneSample& b) {
-  const std::uint32_t waste_a = a.cost - a.ideal, waste_b = b.cost - b.ideal;
-  if (waste_a != waste_b) return waste_a > waste_b;
-  if (a.cost != b.cost) return a.cost > b.cost;
-  const int lanes = std::popcount(a.mask) - std::popcount(b.mask);
-  if (lanes != 0) return lanes > 0;
-  return a.block != b.block ? a.block < b.block : a.warp < b.warp;
-}
-
 class BlockSamples final : public emulator::BlockObserver {
  public:
   explicit BlockSamples(const emulator::Program& program)
@@ -79,7 +69,7 @@ class BlockSamples final : public emulator::BlockObserver {
                       .warp = access.warp};
     std::copy_n(access.addresses, emulator::kWarpSize, sample.addresses.begin());
     judge(sample, *program_.instruction(access.instruction).source);
-    if (kept.known && !rather(sample, kept.sample)) return;
+    if (kept.known && !is_worse(sample, kept.sample)) return;
     const int lane = std::countr_zero(access.mask);
     const emulator::Place place =
         view_->place(access.space, access.address(lane), access.warp, lane);
@@ -99,6 +89,15 @@ class BlockSamples final : public emulator::BlockObserver {
 };
 
 }  // namespace
+
+bool is_worse(const LaneSample& a, const LaneSample& b) {
+  const std::uint32_t waste_a = a.cost - a.ideal, waste_b = b.cost - b.ideal;
+  if (waste_a != waste_b) return waste_a > waste_b;
+  if (a.cost != b.cost) return a.cost > b.cost;
+  const int lanes = std::popcount(a.mask) - std::popcount(b.mask);
+  if (lanes != 0) return lanes > 0;
+  return a.block != b.block ? a.block < b.block : a.warp < b.warp;
+}
 
 std::uint32_t LaneSamples::events() const {
   return emulator::kGlobalAccess | emulator::kSharedAccess | emulator::kLocalAccess;
@@ -121,7 +120,7 @@ void LaneSamples::merge(emulator::BlockObserver& block) {
         samples_.begin(), samples_.end(), kept.sample.instruction,
         [](const LaneSample& s, emulator::InstructionId id) { return s.instruction < id; });
     if (at != samples_.end() && at->instruction == kept.sample.instruction) {
-      if (rather(kept.sample, *at)) {
+      if (is_worse(kept.sample, *at)) {
         const SourcePlace place = at->place;
         const std::uint32_t line = at->ptx_line;
         *at = kept.sample;

@@ -35,6 +35,9 @@ struct LaneSample {
   gpu::SharedUse use = gpu::SharedUse::load;  ///< in shared memory
 };
 
+/// Whether `a` should replace `b`.
+bool is_worse(const LaneSample& a, const LaneSample& b);
+
 /// Observes global, shared and local memory.
 class LaneSamples : public emulator::Observer {
  public:

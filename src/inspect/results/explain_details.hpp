@@ -1,0 +1,29 @@
+// The details that explain() keeps beside its counts, for advice and drawings.
+#pragma once
+
+#include <vector>
+
+#include "observe/count/counts.hpp"
+#include "observe/trace/lane_samples.hpp"
+#include "observe/trace/phase_trace.hpp"
+
+namespace tilescope::inspect {
+
+struct ExplainDetails {
+  struct OfLaunch {
+    observe::CountedLaunch counted;
+    std::vector<observe::LaneSample> samples;  ///< by instruction
+  };
+  /// One for each launch; for a program one for all launches of a kernel with the same block.
+  std::vector<OfLaunch> launches;
+  observe::PhaseTrace phases;  ///< of the first launch; empty unless requested
+
+  /// The samples of all launches, in order.
+  std::vector<observe::LaneSample> samples() const;
+};
+
+/// Adds another launch of the same code: counts are summed, of samples the most wasteful stays.
+void add_launch(ExplainDetails::OfLaunch& sum, const observe::CountedLaunch& counted,
+                const std::vector<observe::LaneSample>& samples);
+
+}  // namespace tilescope::inspect
