@@ -34,6 +34,11 @@ bool Allocation::initialised(std::uint64_t offset, std::uint64_t bytes) const {
   return whole_ || (initialised_.size() != 0 && initialised_.all(offset, bytes));
 }
 
+std::uint64_t Allocation::initialised_in(std::uint64_t offset, std::uint64_t bytes) const {
+  if (whole_) return bytes;
+  return initialised_.size() == 0 ? 0 : initialised_.count(offset, bytes);
+}
+
 void Allocation::mark_initialised(std::uint64_t offset, std::uint64_t bytes) {
   if (whole_ || offset >= bytes_) return;
   bytes = std::min(bytes, bytes_ - offset);

@@ -41,6 +41,8 @@ class Allocation {
 
   /// Every byte of the range, which must lie within the allocation.
   bool initialised(std::uint64_t offset, std::uint64_t bytes) const;
+  /// The number of such bytes in the range.
+  std::uint64_t initialised_in(std::uint64_t offset, std::uint64_t bytes) const;
   bool fully_initialised() const { return whole_; }
   /// Bytes past the end are left out.
   void mark_initialised(std::uint64_t offset, std::uint64_t bytes);

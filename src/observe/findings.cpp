@@ -23,6 +23,10 @@ int reach(const Finding& f) {
 
 }  // namespace
 
+bool is_same_defect(const Finding& a, const Finding& b) {
+  return key(a) == key(b);
+}
+
 void fold(std::vector<Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
     if (key(a) != key(b)) return key(a) < key(b);

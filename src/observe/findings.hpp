@@ -7,8 +7,11 @@
 
 namespace tilescope::observe {
 
-/// Findings of the same kind and object with the same pair of source lines become one, with the
-/// counts added; sorted by kind, file and line.
+/// Whether both are about the same defect: kind, pair of source lines and object.
+bool is_same_defect(const Finding& a, const Finding& b);
+
+/// Findings about the same defect become one, with the counts added; sorted by kind, file and
+/// line.
 void fold(std::vector<Finding>& findings);
 
 }  // namespace tilescope::observe

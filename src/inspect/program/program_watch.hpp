@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "inspect/program/host_call.hpp"
+#include "inspect/program/program_settings.hpp"
 #include "tilescope/device.hpp"
 #include "tilescope/finding.hpp"
 
@@ -25,26 +26,13 @@ class EmulatedDevice;
 
 namespace tilescope::inspect {
 
-enum class ProgramMode : std::uint8_t { run, check, explain };
-
-/// The variable of the environment that names the file of settings.
-inline constexpr const char* program_variable = "TILESCOPE_PROGRAM";
-
-/// The parent's wishes: a JSON object in the file that TILESCOPE_PROGRAM names.
-struct ProgramSettings {
-  ProgramMode mode = ProgramMode::run;
-  std::string device = "emulated";     ///< as Device::open takes it
-  std::string journal;                 ///< path of the journal
-  std::uint64_t max_instructions = 0;  ///< warp instructions of one launch; 0: no limit
-  std::uint64_t device_memory = 0;     ///< bytes that cudaMalloc may give in all; 0: as the GPU has
-};
-
 class ProgramWatch {
  public:
   /// Null for a program that runs by itself, without TILESCOPE_PROGRAM. The first call reads the
   /// settings; unreadable ones end the process with one line.
   static ProgramWatch* instance();
 
+  /// Throws Error(bad_input) if the journal cannot be written.
   explicit ProgramWatch(ProgramSettings settings);
   ~ProgramWatch();
 

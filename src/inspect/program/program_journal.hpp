@@ -1,0 +1,99 @@
+// The journal of a watched program: the child appends records, one JSON object a line, while things
+// happen; the parent reads them when the child has ended, however that was.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tilescope/finding.hpp>
+#include <tilescope/inspection.hpp>
+#include <vector>
+
+#include "base/file.hpp"
+#include "inspect/program/host_call.hpp"
+#include "inspect/results/explain_details.hpp"
+
+namespace tilescope::inspect {
+
+/// A call of the run time as another process reads it.
+struct HostStack {
+  std::string call;  ///< the function's name
+  std::vector<HostAddress> frames;
+};
+
+/// Number of a HostStack in the journal, from 1; 0: none.
+using StackId = std::uint32_t;
+
+struct JournalLaunch {
+  std::string kernel;
+  Dim3 grid, block;
+  RunSummary ran;
+  Counts totals;  ///< zero unless the program is explained
+  StackId stack = 0;
+};
+
+struct JournalFinding {
+  Finding finding;
+  StackId first = 0, second = 0;  ///< for places that are still to be resolved
+};
+
+/// The name that an allocation has in findings and counts.
+struct JournalAllocation {
+  std::string name;
+  StackId stack = 0;
+};
+
+/// The counts by line so far; each such record replaces the one before.
+struct JournalCounts {
+  LaunchCounts sum;
+  std::vector<ExplainDetails::OfLaunch> kernels;
+};
+
+/// Everything that a journal holds.
+struct Journal {
+  std::string device;  ///< as Device::open takes it; empty: the program used no device
+  std::map<StackId, HostStack> stacks;
+  std::vector<JournalLaunch> launches;
+  std::vector<JournalFinding> findings;
+  std::vector<JournalAllocation> allocations;
+  std::vector<std::string> notes;
+  JournalCounts counts;
+  Limitation limitation = Limitation::none;
+  bool finished = false;  ///< the program came to its end in order
+};
+
+/// Appends records. Each one is written at once and whole, so that a crash loses none.
+class JournalWriter {
+ public:
+  /// Creates the file, or appends to it. Throws Error(bad_input) if that is impossible.
+  explicit JournalWriter(const std::string& path);
+
+  void device(const std::string& specification);
+  /// The number of the call's stack; the first time, it is written.
+  StackId stack(const HostCall& call);
+  void launch(const JournalLaunch& launch);
+  void finding(const JournalFinding& finding);
+  /// Finding `index`, in the order in which they were written, occurred `count` times more.
+  void repeated(std::size_t index, std::uint64_t count);
+  void allocation(const JournalAllocation& allocation);
+  void note(const std::string& text);
+  void counts(const JournalCounts& counts);
+  void limitation(Limitation limitation);
+  void finished();
+
+ private:
+  template <typename T>
+  void append(const char* kind, const T& value);
+
+  FileDescriptor file_;
+  std::map<HostCall, StackId> stacks_;
+};
+
+/// Reads a journal. A last line without its end is passed over: the writer died in it. Throws
+/// Error(bad_input) for a file that cannot be read and for any other damaged line.
+Journal read_journal(const std::string& path);
+
+}  // namespace tilescope::inspect

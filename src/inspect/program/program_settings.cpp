@@ -1,0 +1,44 @@
+#include "inspect/program/program_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <tilescope/error.hpp>
+
+#include "base/file.hpp"
+#include "base/json_object.hpp"
+#include "base/output_file.hpp"
+
+namespace tilescope::inspect {
+
+void write_program_settings(const ProgramSettings& settings, const std::string& path) {
+  nlohmann::json object{{"mode", settings.mode},
+                        {"device", settings.device},
+                        {"journal", settings.journal},
+                        {"max_instructions", settings.max_instructions},
+                        {"device_memory", settings.device_memory}};
+  if (settings.launch) object["launch"] = *settings.launch;
+  OutputFile file(path);
+  file.append(object.dump());
+  file.commit();
+}
+
+ProgramSettings read_program_settings(const std::string& path) {
+  const nlohmann::json object = parse_json_object(read_text_file(path), quoted(path));
+  ProgramSettings settings;
+  try {
+    object.at("mode").get_to(settings.mode);
+    object.at("device").get_to(settings.device);
+    object.at("journal").get_to(settings.journal);
+    object.at("max_instructions").get_to(settings.max_instructions);
+    object.at("device_memory").get_to(settings.device_memory);
+    if (object.contains("launch")) settings.launch = object["launch"].get<std::uint64_t>();
+  } catch (const nlohmann::json::exception&) {
+    throw Error(ErrorKind::bad_input,
+                fmt::format("{} has no settings of a program; unset {}, which names it",
+                            quoted(path), program_variable));
+  }
+  return settings;
+}
+
+}  // namespace tilescope::inspect

@@ -1,0 +1,29 @@
+// The parent's wishes for a watched program, as a JSON file that an environment variable names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tilescope::inspect {
+
+enum class ProgramMode : std::uint8_t { run, check, explain };
+
+/// The variable of the environment that names the file.
+inline constexpr const char* program_variable = "TILESCOPE_PROGRAM";
+
+struct ProgramSettings {
+  ProgramMode mode = ProgramMode::run;
+  std::string device = "emulated";           ///< as Device::open takes it
+  std::string journal;                       ///< path of the journal
+  std::uint64_t max_instructions = 0;        ///< warp instructions of one launch; 0: no limit
+  std::uint64_t device_memory = 0;           ///< bytes of the device; 0: as the GPU has
+  std::optional<std::uint64_t> launch = {};  ///< explain: count only this launch, from 0
+};
+
+void write_program_settings(const ProgramSettings& settings, const std::string& path);
+
+/// Throws Error(bad_input) for a file that cannot be read or has other content.
+ProgramSettings read_program_settings(const std::string& path);
+
+}  // namespace tilescope::inspect

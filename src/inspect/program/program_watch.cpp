@@ -1,0 +1,290 @@
+#include "inspect/program/program_watch.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <tilescope/error.hpp>
+#include <utility>
+
+#include "base/symbol_names.hpp"
+#include "device/emulated/emulated_device.hpp"
+#include "inspect/program/program_journal.hpp"
+#include "inspect/results/run_summary.hpp"
+#include "observe/check/check_observer.hpp"
+#include "observe/count/count_observer.hpp"
+#include "observe/findings.hpp"
+
+namespace tilescope::inspect {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Learns what a launch is.
+class LaunchNames final : public emulator::Observer {
+ public:
+  std::uint32_t events() const override { return emulator::kNoEvents; }
+  std::unique_ptr<emulator::BlockObserver> make_block_observer() override { return nullptr; }
+  void begin_launch(const emulator::LaunchInfo& launch) override {
+    kernel = function_name(std::string(launch.kernel));
+    grid = launch.grid;
+    block = launch.block;
+    program = &launch.program;
+    memory = &launch.memory;
+  }
+
+  std::string kernel;
+  Dim3 grid, block;
+  const emulator::Program* program = nullptr;
+  emulator::MemoryMap* memory = nullptr;
+};
+
+/// Leaks and gaps leave the results right or are the program's own business.
+Severity severity_of(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::leak:
+    case FindingKind::unchecked_error:
+    case FindingKind::copy_size:
+      return Severity::warning;
+    case FindingKind::uncovered_elements:
+      return Severity::note;
+    default:
+      return Severity::error;
+  }
+}
+
+// --- Ctrl-C: the launch that runs ends early, and what is known is written -----------------------
+
+std::atomic<bool> cancelled{false}, launching{false};
+std::atomic<int> cancelled_by{0};
+
+void end_by(int signal) {
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+extern "C" void cancel_launch(int signal) {
+  cancelled_by = signal;
+  if (!launching || cancelled.exchange(true)) end_by(signal);
+}
+
+/// A program with a handler of its own keeps it.
+void end_launches_on(int signal) {
+  struct sigaction action = {};
+  if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
+  action.sa_handler = cancel_launch;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(signal, &action, nullptr);
+}
+
+/// The launch that this thread is about to run.
+thread_local HostCall pending;
+
+}  // namespace
+
+struct ProgramWatch::State {
+  explicit State(const std::string& path) : journal(path) {}
+
+  void after_launch(const emulator::LaunchSummary& summary, const ProgramSettings& settings);
+  void keep_findings();
+  void keep_counts(const ProgramSettings& settings);
+  void add(JournalFinding finding);
+  /// Writes what changes with every launch: at the first, second, fourth ... launch and every
+  /// second, so that a crash loses little and many launches cost little.
+  void flush_if_due();
+  void flush();
+
+  std::mutex mutex;
+  JournalWriter journal;
+  LaunchNames names;
+  observe::CheckObserver checker;
+  observe::CountObserver counter;
+  observe::LaneSamples sampler;
+
+  std::uint64_t launches = 0;
+  std::vector<JournalFinding> findings;  ///< as in the journal, but for the counts
+  std::vector<std::uint64_t> repeats;    ///< of each, not yet written
+  JournalCounts counts;
+  std::map<std::pair<const emulator::Program*, std::uint64_t>, std::size_t> kernels;
+  Limitation limitation = Limitation::none;
+  std::set<std::string> notes;
+  std::map<HostCall, std::string> allocations;
+  std::uint64_t next_flush = 1;
+  Clock::time_point flushed = Clock::now();
+  bool is_finished = false;
+};
+
+void ProgramWatch::State::add(JournalFinding found) {
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const JournalFinding& known = findings[i];
+    if (known.first != found.first || known.second != found.second ||
+        known.finding.kernel != found.finding.kernel ||
+        !observe::is_same_defect(known.finding, found.finding)) {
+      continue;
+    }
+    repeats[i] += found.finding.count;
+    return;
+  }
+  journal.finding(found);
+  findings.push_back(std::move(found));
+  repeats.push_back(0);
+}
+
+void ProgramWatch::State::keep_findings() {
+  for (Finding finding : checker.findings()) {
+    finding.launch = launches;
+    add({std::move(finding)});
+  }
+  if (checker.limitation() > limitation) {
+    limitation = checker.limitation();
+    journal.limitation(limitation);
+  }
+}
+
+void ProgramWatch::State::keep_counts(const ProgramSettings& settings) {
+  if (settings.launch && *settings.launch != launches) return;
+  const observe::CountedLaunch& counted = counter.result();
+  counts.sum += counted;
+  const std::pair key(names.program, names.block.count());
+  const auto [at, is_new] = kernels.try_emplace(key, counts.kernels.size());
+  if (is_new) {
+    counts.kernels.push_back({counted, sampler.result()});
+  } else {
+    add_launch(counts.kernels[at->second], counted, sampler.result());
+  }
+}
+
+void ProgramWatch::State::after_launch(const emulator::LaunchSummary& summary,
+                                       const ProgramSettings& settings) {
+  const std::lock_guard lock(mutex);
+  JournalLaunch launch{.kernel = names.kernel,
+                       .grid = names.grid,
+                       .block = names.block,
+                       .ran = summary_of(summary),
+                       .stack = pending.depth > 0 ? journal.stack(pending) : 0};
+  if (settings.mode == ProgramMode::explain) launch.totals = counter.result().totals;
+  journal.launch(launch);
+  if (settings.mode == ProgramMode::check) keep_findings();
+  if (settings.mode == ProgramMode::explain) keep_counts(settings);
+  ++launches;
+  flush_if_due();
+}
+
+void ProgramWatch::State::flush_if_due() {
+  if (launches < next_flush && Clock::now() - flushed < std::chrono::seconds(1)) return;
+  if (launches >= next_flush) next_flush = 2 * launches;
+  flush();
+}
+
+void ProgramWatch::State::flush() {
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    if (repeats[i] > 0) journal.repeated(i, std::exchange(repeats[i], 0));
+  }
+  if (!counts.kernels.empty()) journal.counts(counts);
+  flushed = Clock::now();
+}
+
+ProgramWatch* ProgramWatch::instance() {
+  static const std::unique_ptr<ProgramWatch> watch = []() -> std::unique_ptr<ProgramWatch> {
+    const char* const path = std::getenv(program_variable);
+    if (path == nullptr || *path == '\0') return nullptr;
+    try {
+      return std::make_unique<ProgramWatch>(read_program_settings(path));
+    } catch (const Error& error) {
+      fmt::print(stderr, "tilescope: {}\n", error.what());
+      ::_exit(error.exit_code());
+    }
+  }();
+  return watch.get();
+}
+
+ProgramWatch::ProgramWatch(ProgramSettings settings)
+    : settings_(std::move(settings)), state_(std::make_unique<State>(settings_.journal)) {}
+
+ProgramWatch::~ProgramWatch() = default;
+
+void ProgramWatch::attach(device::EmulatedDevice& device) {
+  State& state = *state_;
+  device::EmulationOptions options{.max_instructions = settings_.max_instructions,
+                                   .cancel = &cancelled,
+                                   .after_launch =
+                                       [this, &state](const emulator::LaunchSummary& summary) {
+                                         state.after_launch(summary, settings_);
+                                         launching = false;
+                                         if (!cancelled) return;
+                                         finish();
+                                         end_by(cancelled_by);
+                                       },
+                                   .tolerant = tolerant()};
+  if (settings_.mode == ProgramMode::check) options.observers = {&state.names, &state.checker};
+  if (settings_.mode == ProgramMode::explain) {
+    options.observers = {&state.names, &state.counter, &state.sampler};
+  }
+  device.set_options(std::move(options));
+  end_launches_on(SIGINT);
+  end_launches_on(SIGTERM);
+  const std::lock_guard lock(state.mutex);
+  state.journal.device(device.id());
+}
+
+std::string ProgramWatch::allocation_name(const HostCall& call) {
+  const std::lock_guard lock(state_->mutex);
+  std::string& name = state_->allocations[call];
+  if (name.empty()) {
+    name = fmt::format("{} {}", call.name, state_->allocations.size());
+    state_->journal.allocation({name, state_->journal.stack(call)});
+  }
+  return name;
+}
+
+void ProgramWatch::before_launch(const HostCall& call) {
+  pending = call;
+  launching = true;
+}
+
+void ProgramWatch::before_read(DeviceAddress from, std::size_t bytes, const HostCall& call) {
+  if (settings_.mode != ProgramMode::check || state_->names.memory == nullptr) return;
+  const emulator::Allocation* memory = state_->names.memory->find(from, bytes);
+  if (memory == nullptr || memory->kind() != emulator::AllocationKind::host) return;
+  const std::uint64_t offset = from - memory->address();
+  const std::uint64_t missing = bytes - memory->initialised_in(offset, bytes);
+  if (missing == 0) return;
+  std::uint64_t first = offset;
+  while (memory->initialised(first, 1)) ++first;
+  report({.kind = FindingKind::uncovered_elements,
+          .memory = MemoryPlace{.address = memory->address() + first,
+                                .object = memory->name(),
+                                .object_bytes = memory->bytes(),
+                                .offset = static_cast<std::int64_t>(first)},
+          .facts = CoverageFacts{call.name, bytes, missing, first}},
+         call);
+}
+
+void ProgramWatch::report(Finding finding, const HostCall& call, const HostCall* other) {
+  if (settings_.mode != ProgramMode::check) return;
+  const std::lock_guard lock(state_->mutex);
+  finding.severity = severity_of(finding.kind);
+  finding.launch = state_->launches;
+  if (other != nullptr) finding.second.emplace();
+  const StackId first = state_->journal.stack(call);
+  state_->add({std::move(finding), first, other == nullptr ? 0 : state_->journal.stack(*other)});
+}
+
+void ProgramWatch::note(const std::string& text) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->notes.insert(text).second) state_->journal.note(text);
+}
+
+void ProgramWatch::finish() {
+  const std::lock_guard lock(state_->mutex);
+  if (std::exchange(state_->is_finished, true)) return;
+  state_->flush();
+  state_->journal.finished();
+}
+
+}  // namespace tilescope::inspect
