@@ -31,6 +31,7 @@ enum class FindingKind : std::uint8_t {
   race,                ///< RaceFacts
   unfinished_copy,     ///< RaceFacts; cp.async data used before the copy was waited for
   barrier_unreached,   ///< WaitFacts; threads wait where others never arrive
+  endless_wait,        ///< WaitFacts; threads wait for a change of memory that nobody makes
   barrier_mismatch,    ///< threads met at different barrier instructions
   bad_barrier,         ///< OperandFacts
   warp_mask,           ///< MaskFacts
@@ -127,7 +128,8 @@ struct RaceFacts {
 
 /// The place where threads wait, and the absent threads.
 struct WaitFacts {
-  bool at_barrier = true;     ///< else at an instruction of the warp
+  bool at_barrier = true;     ///< of the block or, for an endless wait, of the grid; else at an
+                              ///< instruction of the warp, or in a loop
   std::uint32_t barrier = 0;  ///< its number; 0 is that of __syncthreads()
   std::uint32_t exited = 0;   ///< threads of the block that had left the kernel
   bool went_on = false;       ///< the barrier completed without the threads that had left

@@ -143,13 +143,18 @@ BlockProgress Block::run() {
     }
     if (std::none_of(warps_.begin(), warps_.end(), [](const Warp& x) { return x.can_run(); })) {
       if (unblock()) continue;
-      report_deadlock();
-      end(false);
+      give_up();
       return BlockProgress::finished;
     }
     idle_rounds = idle && completions == completions_ ? idle_rounds + 1 : 0;
-    if (idle_rounds >= kIdleRounds || steps_ - begin > kQuantum) return BlockProgress::yielded;
+    if (idle_rounds >= kIdleRounds) return BlockProgress::waiting;
+    if (steps_ - begin > kQuantum) return BlockProgress::yielded;
   }
+}
+
+void Block::give_up() {
+  report_deadlock();
+  end(false);
 }
 
 void Block::end(bool complete) {

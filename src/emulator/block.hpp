@@ -22,7 +22,12 @@ struct BlockBarrier {
   std::uint32_t votes = 0;       ///< ...of this many
 };
 
-enum class BlockProgress : std::uint8_t { finished, yielded, aborted };
+enum class BlockProgress : std::uint8_t {
+  finished,
+  waiting,  ///< its warps only spin
+  yielded,  ///< it has run very long
+  aborted,
+};
 
 /// A block's printed text is passed on when the block is done.
 class Block final : public BlockView {
@@ -36,6 +41,8 @@ class Block final : public BlockView {
   /// The launch has ended while the block was set aside: its observers hear
   /// that it is incomplete.
   void abandon() { end(false); }
+  /// The block waits for ever: reports where, and ends it.
+  void give_up();
   /// Hands what the observers gathered to the launch; called once, when no more
   /// blocks run.
   void merge_observers();

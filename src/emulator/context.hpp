@@ -52,6 +52,7 @@ struct Context {
   std::uint32_t warp_index = 0;
   std::uint32_t live = 0;                   ///< lanes of the warp that have not left
   std::uint32_t active = 0;                 ///< lanes of the path, whatever the guard
+  std::uint64_t atomic_changes = 0;         ///< atomics that left another value than they found
   std::uint32_t exchange_lanes = 0;         ///< collectives: the participants...
   std::uint32_t members = 0;                ///< ...the lanes that the program named...
   alignas(64) std::uint64_t exchange[32];   ///< ...and the contribution of each

@@ -10,16 +10,6 @@
 #include "emulator/special_register_values.hpp"
 
 namespace tilescope::emulator {
-namespace {
-
-template <class Visit>
-void visit_registers(const ptx::Operand& operand, const Visit& visit) {
-  if (operand.reg != ptx::no_index) visit(operand.reg);
-  for (const ptx::Operand& element : operand.elements) visit_registers(element, visit);
-}
-
-}  // namespace
-
 unsigned register_bytes(ptx::Type type) {
   if (type == ptx::Type::pred) return 0;
   const unsigned bits = ptx::bit_width(type);
@@ -39,12 +29,12 @@ void FunctionDecoder::count_mentions() {
   const auto mention = [&](std::uint32_t reg) { ++mentions_[reg]; };
   for (const ptx::Instruction& instruction : function_.instructions) {
     if (instruction.guarded()) mention(instruction.guard);
-    for (const ptx::Operand& operand : instruction.operands) visit_registers(operand, mention);
+    for (const ptx::Operand& operand : instruction.operands) ptx::visit_registers(operand, mention);
   }
   for (const ptx::Call& call : function_.calls) {
-    visit_registers(call.callee, mention);
-    for (const ptx::Operand& operand : call.arguments) visit_registers(operand, mention);
-    for (const ptx::Operand& operand : call.returns) visit_registers(operand, mention);
+    ptx::visit_registers(call.callee, mention);
+    for (const ptx::Operand& operand : call.arguments) ptx::visit_registers(operand, mention);
+    for (const ptx::Operand& operand : call.returns) ptx::visit_registers(operand, mention);
   }
 }
 
@@ -63,13 +53,13 @@ std::uint32_t FunctionDecoder::allocate(unsigned bytes, unsigned alignment) {
 
 void FunctionDecoder::lay_out() {
   // Predicates first: they are small, and share cache lines.
-  places_.resize(function_.registers.size());
+  result_.registers.resize(function_.registers.size());
   for (const bool predicates : {true, false}) {
-    for (std::size_t i = 0; i < places_.size(); ++i) {
+    for (std::size_t i = 0; i < result_.registers.size(); ++i) {
       const unsigned bytes = register_bytes(function_.registers[i].type);
       if ((bytes == 0) != predicates) continue;
-      places_[i] = {bytes == 0 ? allocate(4, 4) : allocate(bytes * 32, 64),
-                    static_cast<std::uint8_t>(bytes)};
+      result_.registers[i] = {bytes == 0 ? allocate(4, 4) : allocate(bytes * 32, 64),
+                              static_cast<std::uint8_t>(bytes)};
     }
   }
   const auto parameter_bytes = [&](std::uint64_t bytes, std::string_view name) {
@@ -87,7 +77,7 @@ void FunctionDecoder::lay_out() {
       return ParameterSlot{kSinkOffset, register_bytes(parameter.type), true};
     }
     if (parameter.in_register) {
-      const RegisterPlace place = places_[parameter.reg];
+      const RegisterPlace place = result_.registers[parameter.reg];
       return ParameterSlot{place.offset, place.width, true};
     }
     const std::uint32_t bytes = parameter_bytes(parameter.size, parameter.name);
@@ -164,7 +154,7 @@ std::uint32_t FunctionDecoder::source(const ptx::Operand& operand, ptx::Type typ
   const unsigned bytes = std::max(register_bytes(type), 4u);
   switch (operand.kind) {
     case ptx::Operand::Kind::reg:
-      return places_[operand.reg].offset;
+      return result_.registers[operand.reg].offset;
     case ptx::Operand::Kind::immediate:
       if (type == ptx::Type::pred) return constant_predicate(operand.bits != 0);
       return constant(ptx::immediate_bits(operand, type), bytes);
@@ -175,7 +165,7 @@ std::uint32_t FunctionDecoder::source(const ptx::Operand& operand, ptx::Type typ
     }
     case ptx::Operand::Kind::symbol:
     case ptx::Operand::Kind::address:
-      if (operand.reg != ptx::no_index) return places_[operand.reg].offset;
+      if (operand.reg != ptx::no_index) return result_.registers[operand.reg].offset;
       return symbol_register(operand.symbol, operand.offset, bytes, false);
     default:
       return kSinkOffset;
@@ -183,11 +173,12 @@ std::uint32_t FunctionDecoder::source(const ptx::Operand& operand, ptx::Type typ
 }
 
 std::uint32_t FunctionDecoder::destination(const ptx::Operand& operand) const {
-  return operand.kind == ptx::Operand::Kind::reg ? places_[operand.reg].offset : kSinkOffset;
+  return operand.kind == ptx::Operand::Kind::reg ? result_.registers[operand.reg].offset
+                                                 : kSinkOffset;
 }
 
 unsigned FunctionDecoder::width(const ptx::Operand& operand, ptx::Type type) const {
-  if (operand.kind == ptx::Operand::Kind::reg) return places_[operand.reg].width;
+  if (operand.kind == ptx::Operand::Kind::reg) return result_.registers[operand.reg].width;
   return register_bytes(type);
 }
 
@@ -235,8 +226,8 @@ void FunctionDecoder::address(const ptx::Operand& operand, bool generic, Code& c
                               unsigned& address_bytes) {
   code.offset = operand.offset;
   if (operand.reg != ptx::no_index) {
-    code.a = places_[operand.reg].offset;
-    address_bytes = places_[operand.reg].width;
+    code.a = result_.registers[operand.reg].offset;
+    address_bytes = result_.registers[operand.reg].width;
     return;
   }
   address_bytes = 8;

@@ -25,7 +25,7 @@ class FunctionDecoder {
   std::uint32_t source(const ptx::Operand& operand, ptx::Type type);
   /// Offset of a destination; the sink if the result is discarded.
   std::uint32_t destination(const ptx::Operand& operand) const;
-  std::uint32_t register_offset(std::uint32_t reg) const { return places_[reg].offset; }
+  std::uint32_t register_offset(std::uint32_t reg) const { return result_.registers[reg].offset; }
   /// Bytes per lane of a register operand (4, 8, 16; 0 for a predicate); for other operands those
   /// of `type`.
   unsigned width(const ptx::Operand& operand, ptx::Type type) const;
@@ -65,7 +65,6 @@ class FunctionDecoder {
   const std::vector<std::uint32_t>* functions_ = nullptr;  ///< program function by module function
   ProgramNeeds* needs_ = nullptr;
   std::string refusal_;  ///< why the last instruction was refused, if there is a particular reason
-  std::vector<RegisterPlace> places_;
   std::vector<ParameterSlot> param_variables_;  ///< by Function::variables
 
   void lay_out();

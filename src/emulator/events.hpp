@@ -228,7 +228,12 @@ struct Fault {
 };
 
 /// The reason why lanes of a block cannot continue.
-enum class StuckReason : std::uint8_t { barrier, warp_sync, reconvergence };
+enum class StuckReason : std::uint8_t {
+  barrier,
+  warp_sync,
+  reconvergence,
+  spin,  ///< they look at memory again and again, and nobody is left who would change it
+};
 
 struct StuckLanes {
   std::uint32_t warp;
@@ -236,10 +241,19 @@ struct StuckLanes {
   InstructionId instruction;  ///< where they wait
   StuckReason reason;
   std::uint8_t barrier;  ///< where reason is `barrier`
+  // Where reason is `spin`: the memory that the lowest lane looks at, as in Access; no bytes if
+  // the loop looks at none.
+  Space space = Space::global;
+  std::uint64_t address = 0;
+  std::uint16_t bytes = 0;
 };
 
-/// No thread of the block can continue: some wait at a barrier that others never reach. The block
-/// ends here (its later stores do not happen); the other blocks continue.
+/// The name of the allocation through which cooperative launches synchronise the grid.
+inline constexpr std::string_view kGridWorkspace = "grid workspace";
+
+/// No thread of the block can continue: some wait at a barrier that others never reach, or for a
+/// change of memory that nobody makes. The block ends here (its later stores do not happen); the
+/// other blocks continue.
 struct Deadlock {
   std::span<const StuckLanes> stuck;
   std::span<const LaneMask> exited;  ///< per warp

@@ -89,6 +89,7 @@ std::string deadlock_text(const Program& program, const Dim3& index, const Deadl
                         lanes.mask, program.place(lanes.instruction));
     if (lanes.reason == StuckReason::barrier) text += fmt::format(" (barrier {})", lanes.barrier);
     if (lanes.reason == StuckReason::reconvergence) text += " (for the other lanes)";
+    if (lanes.reason == StuckReason::spin) text += " (for memory that nobody changes)";
   }
   return text;
 }

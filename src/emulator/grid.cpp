@@ -16,6 +16,7 @@
 
 #include "emulator/block.hpp"
 #include "emulator/launch_state.hpp"
+#include "emulator/stall.hpp"
 
 namespace tilescope::emulator {
 namespace {
@@ -25,10 +26,11 @@ class BlockRunner {
   BlockRunner(LaunchState& launch, std::uint64_t most_resident)
       : launch_(launch),
         worker_(launch),
-        most_resident_(std::max<std::uint64_t>(1, most_resident)) {}
+        most_resident_(std::max<std::uint64_t>(1, most_resident)),
+        stall_(worker_) {}
 
   void run() {
-    while (!launch_.stopped()) {
+    while (!launch_.stopped() && !launch_.hung()) {
       if (waiting_.size() < most_resident_ && start_next()) {
         step();
       } else if (!waiting_.empty()) {
@@ -39,7 +41,8 @@ class BlockRunner {
         break;
       }
     }
-    abandon_waiting();
+    end_waiting();
+    launch_.leave();
     for (const auto& block : idle_) block->merge_observers();
     launch_.count(worker_);
     launch_.merge_counts(worker_);
@@ -64,6 +67,16 @@ class BlockRunner {
 
   void step() {
     const BlockProgress progress = current_->run();
+    if (progress == BlockProgress::waiting) {
+      waiting_.push_back(std::move(current_));
+      if (++waits_ < waiting_.size()) return;
+      waits_ = 0;
+      stall_.round(waiting_);
+      return;
+    }
+    waits_ = 0;
+    stall_.reset();
+    launch_.advance();
     if (progress == BlockProgress::yielded) {
       waiting_.push_back(std::move(current_));
       return;
@@ -71,10 +84,15 @@ class BlockRunner {
     retire(std::move(current_), progress == BlockProgress::finished && !current_->deadlocked());
   }
 
-  /// Blocks that were set aside when the launch was stopped: what they did counts all the same.
-  void abandon_waiting() {
+  /// Blocks that were set aside when the launch was stopped or hung: what they did counts all the
+  /// same.
+  void end_waiting() {
     for (; !waiting_.empty(); waiting_.pop_front()) {
-      waiting_.front()->abandon();
+      if (launch_.hung()) {
+        waiting_.front()->give_up();
+      } else {
+        waiting_.front()->abandon();
+      }
       retire(std::move(waiting_.front()), false);
     }
   }
@@ -90,6 +108,8 @@ class BlockRunner {
   bool none_left_ = false;
   std::unique_ptr<Block> current_;
   std::deque<std::unique_ptr<Block>> waiting_;
+  std::size_t waits_ = 0;  ///< steps since a block did anything but wait
+  StallWatch stall_;
   std::vector<std::unique_ptr<Block>> idle_;
 };
 

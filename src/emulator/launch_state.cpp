@@ -226,11 +226,25 @@ void LaunchState::announce() {
 }
 
 void LaunchState::share_among(unsigned threads) {
-  threads_ = threads;
+  threads_ = at_work_ = threads;
   report_after_ = 100'000;
   if (const std::uint64_t most = setup_.options.max_instructions; most != 0) {
     report_after_ = std::min(report_after_, most / (64 * std::uint64_t{threads}));
   }
+}
+
+void LaunchState::stalled(std::uint64_t since) {
+  const std::lock_guard lock(mutex_);
+  if (since != progress()) return;
+  if (since != stalled_since_) stalled_ = 0;
+  stalled_since_ = since;
+  if (++stalled_ == at_work_) hung_ = true;
+}
+
+void LaunchState::leave() {
+  const std::lock_guard lock(mutex_);
+  advance();  // whoever is stalled looks again at what this thread has written
+  --at_work_;
 }
 
 LaunchSummary LaunchState::finish(double seconds) {

@@ -91,6 +91,18 @@ class LaunchState {
   void merge_counts(const Worker& worker);
   std::mutex& atomics_mutex() { return atomics_; }
 
+  // --- blocks that wait for ever (stall.hpp), safe from several threads ---
+  /// A number that grows whenever a block does anything but wait.
+  std::uint64_t progress() const { return progress_.load(); }
+  void advance() { ++progress_; }
+  /// The blocks of one host thread cannot go on by themselves, if nothing has happened since
+  /// progress() was `since`. Each thread says so once for each value.
+  void stalled(std::uint64_t since);
+  /// A host thread has no more blocks.
+  void leave();
+  /// No block of any host thread can ever go on.
+  bool hung() const { return hung_.load(std::memory_order_relaxed); }
+
   /// Announces the launch to the observers and reads their subscriptions.
   void announce();
   /// `threads`: host threads that are about to run blocks.
@@ -113,8 +125,13 @@ class LaunchState {
   std::atomic<std::uint64_t> next_block_{0};
   std::atomic<std::uint64_t> instructions_{0};
   std::atomic<bool> stop_{false};
+  std::atomic<std::uint64_t> progress_{0};
+  std::atomic<bool> hung_{false};
   std::mutex mutex_;
   std::mutex atomics_;
+  unsigned at_work_ = 1;             ///< host threads that have blocks
+  std::uint64_t stalled_since_ = 0;  ///< the value of progress() for which...
+  unsigned stalled_ = 0;             ///< ...so many of them are stalled
   LaunchEnd end_ = LaunchEnd::complete;
   std::string message_;
   std::uint64_t message_block_ = ~std::uint64_t{0};

@@ -244,7 +244,7 @@ LaunchSummary Machine::launch(LoadedModule& module, std::string_view kernel, Dim
     constexpr std::uint64_t kWorkspaceBytes = 4096;
     if (grid_workspace_ == 0) {
       grid_workspace_ =
-          memory_.allocate(kWorkspaceBytes, "grid workspace", AllocationKind::device_heap);
+          memory_.allocate(kWorkspaceBytes, kGridWorkspace, AllocationKind::device_heap);
     }
     fill(grid_workspace_, 0, kWorkspaceBytes);
   }

@@ -59,10 +59,25 @@ struct SpecialUse {
   std::uint64_t addend;
 };
 
+/// The place of a register operand in the frame of its function.
+struct RegisterPlace {
+  std::uint32_t offset;
+  std::uint8_t width;  ///< bytes per lane: 4, 8, 16; 0 for a predicate
+};
+
+/// A loop that may wait for other threads.
+struct SpinLoop {
+  std::uint32_t first = 0, last = 0;  ///< its blocks
+  std::uint32_t looks_at = kNone;     ///< index in CodeFunction::code of the instruction that reads
+                                      ///< what others may change; kNone: there is none
+};
+
 struct CodeFunction {
   const ptx::Function* source = nullptr;
   std::vector<Code> code;
   std::vector<CodeBlock> blocks;
+  std::vector<RegisterPlace> registers;  ///< by ptx::Function::registers
+  std::vector<SpinLoop> spins;
   std::vector<CallCode> calls;                          ///< by Code::aux of a call
   std::vector<std::vector<std::uint32_t>> jump_tables;  ///< blocks, by Code::aux of a brx
   std::vector<std::uint8_t> image;   ///< initial registers of a frame; its size is the frame's
@@ -72,12 +87,6 @@ struct CodeFunction {
   std::vector<LocalVariable> locals;
   std::uint32_t local_bytes = 0;
   std::deque<std::vector<std::uint32_t>> lists;  ///< owns Code::list
-};
-
-/// The place of a register operand in the frame of its function.
-struct RegisterPlace {
-  std::uint32_t offset;
-  std::uint8_t width;  ///< bytes per lane: 4, 8, 16; 0 for a predicate
 };
 
 /// The needs of a program besides its instructions.

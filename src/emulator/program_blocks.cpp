@@ -138,6 +138,17 @@ void ProgramDecoder::find_spins(CodeFunction& function) const {
     block.backward = from <= block.begin;
     // A fence makes a weak load look again.
     block.spin = block.backward && (has(waits) || (has(fences) && has(loads)));
+    if (!block.spin) continue;
+    const auto begin = text.begin() + from, end = text.begin() + to;
+    auto look = std::find_if(begin, end, [](const ptx::Instruction& instruction) {
+      return waits_for_others(instruction) &&
+             ptx::info(instruction.opcode).end == BlockEnd::fall_through;
+    });
+    if (look == end) look = std::find_if(begin, end, loads_shared_data);
+    const auto index = static_cast<std::uint32_t>(&block - function.blocks.data());
+    function.spins.push_back(
+        {block.target, index,
+         look == end ? kNone : static_cast<std::uint32_t>(look - text.begin())});
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "emulator/block.hpp"
 #include "emulator/launch_state.hpp"
+#include "emulator/stall.hpp"
 #include "emulator/warp.hpp"
 
 namespace tilescope::emulator {
@@ -234,8 +235,11 @@ bool Warp::force_collective(Worker& worker) {
 void Warp::list_stuck(std::vector<StuckLanes>& stuck) const {
   LaneMask listed = 0;
   for (const Path& path : paths_) {
-    if (path.state == PathState::ready) continue;
     listed |= path.mask;
+    if (path.state == PathState::ready) {
+      stuck.push_back(spinning_lanes(index_, path));
+      continue;
+    }
     const StuckReason reason =
         path.state == PathState::barrier ? StuckReason::barrier : StuckReason::warp_sync;
     stuck.push_back({index_, path.mask, path.waiting_at->id, reason, path.barrier});

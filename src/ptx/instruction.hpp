@@ -89,6 +89,13 @@ struct Operand {
   friend bool operator==(const Operand&, const Operand&) = default;
 };
 
+/// Calls `visit` with the index of each register that the operand names.
+template <class Visit>
+void visit_registers(const Operand& operand, const Visit& visit) {
+  if (operand.reg != no_index) visit(operand.reg);
+  for (const Operand& element : operand.elements) visit_registers(element, visit);
+}
+
 /// The bits of an immediate as a value of `type`: truncated, or for floating point types rounded to
 /// nearest from the text's form. An integer literal is a bit pattern for f16 and bf16 types, and a
 /// value for f32 and f64 ones.

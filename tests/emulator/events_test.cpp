@@ -240,10 +240,12 @@ TEST(Events, ABlockThatSpinsKeepsItsOwnObserver) {
 }
 
 TEST(Events, BlocksThatWaitWhenTheLaunchIsStoppedEndToo) {
-  // Every block stores, then waits for ever: all but the last are set aside when the limit comes.
+  // Every block stores, then looks at a flag a billion times: all but the last are set aside when
+  // the limit comes.
   Bench bench(kernel(
-      "ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\n"
-      "WAIT: ld.volatile.global.u32 %r1, [%rd1+4];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra WAIT;\n"));
+      "ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\nmov.u32 %r2, 0;\n"
+      "WAIT: ld.volatile.global.u32 %r1, [%rd1+4];\nadd.u32 %r2, %r2, 1;\n"
+      "setp.lt.u32 %p2, %r2, 1000000000;\nsetp.eq.and.u32 %p1, %r1, 0, %p2;\n@%p1 bra WAIT;\n"));
   const auto out = bench.upload(std::vector<int>{0, 0}, "out");
   for (const unsigned threads : {1u, 2u}) {
     Recorder recorder(kFaults);

@@ -130,13 +130,15 @@ std::uint64_t combine(const Code& c, bool global, std::uint64_t old, std::uint64
 
 /// Replaces the T at `at` by its combination; returns the old value.
 template <class T>
-T exchange(std::uint8_t* at, const Code& c, bool global, std::uint64_t b, std::uint64_t third) {
+T exchange(Context& w, std::uint8_t* at, const Code& c, bool global, std::uint64_t b,
+           std::uint64_t third) {
   auto* target = reinterpret_cast<T*>(at);
   T old = __atomic_load_n(target, __ATOMIC_RELAXED);
   for (;;) {
     const T updated = static_cast<T>(combine(c, global, old, b, third));
     if (__atomic_compare_exchange_n(target, &old, updated, true, __ATOMIC_SEQ_CST,
                                     __ATOMIC_RELAXED)) {
+      w.atomic_changes += updated != old;
       return old;
     }
   }
@@ -169,9 +171,9 @@ void atomic(Context& w, const Code& c) {
       std::uint64_t old = 0;
       if (host != nullptr) {
         std::uint8_t* at = host + i * bytes;
-        old = bytes == 8   ? exchange<std::uint64_t>(at, c, global, b, third)
-              : bytes == 4 ? exchange<std::uint32_t>(at, c, global, b, third)
-                           : exchange<std::uint16_t>(at, c, global, b, third);
+        old = bytes == 8   ? exchange<std::uint64_t>(w, at, c, global, b, third)
+              : bytes == 4 ? exchange<std::uint32_t>(w, at, c, global, b, third)
+                           : exchange<std::uint16_t>(w, at, c, global, b, third);
       }
       if (!has_result) continue;
       const std::uint32_t dst = c.list[count + i];
@@ -198,6 +200,7 @@ void atomic_128(Context& w, const Code& c) {
     if (targets.host[lane] != nullptr) {
       const std::uint64_t b[2] = {r64(w, c.list[0])[lane], r64(w, c.list[0])[kWarpSize + lane]};
       std::memcpy(old, targets.host[lane], 16);
+      ++w.atomic_changes;  // perhaps
       if (swaps) {
         std::memcpy(targets.host[lane], b, 16);
       } else if (old[0] == b[0] && old[1] == b[1]) {

@@ -101,11 +101,19 @@ void FaultLog::fault(const emulator::Fault& fault, std::uint64_t block) {
 
 void FaultLog::deadlock(const emulator::Deadlock& deadlock, std::uint64_t block) {
   if (deadlock.stuck.empty()) return;
-  const emulator::StuckLanes& first = deadlock.stuck.front();
-  MeetingKey key{FindingKind::barrier_unreached, first.instruction, first.instruction};
+  const auto spinning =
+      std::find_if(deadlock.stuck.begin(), deadlock.stuck.end(),
+                   [](const auto& lanes) { return lanes.reason == emulator::StuckReason::spin; });
+  const bool spins = spinning != deadlock.stuck.end();
+  const emulator::StuckLanes& first = spins ? *spinning : deadlock.stuck.front();
+  MeetingKey key{spins ? FindingKind::endless_wait : FindingKind::barrier_unreached,
+                 first.instruction, first.instruction};
   MeetingExample example{1, block, thread_of(first.warp, first.mask), 0, 0};
   example.reason = first.reason;
   example.barrier = first.barrier;
+  example.space = first.space;
+  example.address = first.address;
+  example.bytes = first.bytes;
   for (const emulator::LaneMask exited : deadlock.exited) {
     example.exited += static_cast<std::uint32_t>(std::popcount(exited));
   }
@@ -250,11 +258,18 @@ Finding FaultLog::describe_meeting(const MeetingKey& key, const MeetingExample& 
   Finding f = describer.finding(key.kind, key.first, ThreadAction::wait, e.block, e.first_thread);
   f.count = e.count;
   f.facts = WaitFacts{e.reason == emulator::StuckReason::barrier, e.barrier, e.exited, e.went_on};
+  if (e.bytes != 0) f.memory = describer.memory(e.space, e.address, key.first);
+  if (f.memory && f.memory->object == emulator::kGridWorkspace) {
+    f.memory.reset();
+    std::get<WaitFacts>(f.facts).at_barrier = true;
+  }
   if (e.went_on) {
     f.severity = Severity::warning;
     f.second = describer.access(key.first, ThreadAction::exit, e.block, e.second_thread);
   } else if (key.second != key.first) {
     f.second = describer.access(key.second, ThreadAction::wait, e.block, e.second_thread);
+    // A compiler may make several instructions of one line; to the reader they are the same.
+    if (f.second->place.line != 0 && f.second->place == f.first.place) f.second.reset();
   }
   return f;
 }

@@ -61,6 +61,10 @@ class FaultLog {
     emulator::StuckReason reason = emulator::StuckReason::barrier;
     std::uint8_t barrier = 0;
     bool went_on = false;  ///< the barrier completed without the threads that had left
+    // The memory that threads look at which wait for its change:
+    emulator::Space space = emulator::Space::global;
+    std::uint64_t address = 0;
+    std::uint32_t bytes = 0;
   };
   template <class Key, class Example>
   static void add(std::map<Key, Example>& log, const Key& key, const Example& example);

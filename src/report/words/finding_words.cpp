@@ -42,6 +42,7 @@ constexpr std::array rows = {
     Row{K::race, "race", "", "", report::race_words},
     Row{K::unfinished_copy, "unfinished-copy", "", "", report::race_words},
     Row{K::barrier_unreached, "barrier-unreached", "", "", report::barrier_unreached_words},
+    Row{K::endless_wait, "endless-wait", "", "", report::endless_wait_words},
     Row{K::barrier_mismatch, "barrier-mismatch", "threads of one block met at different barriers",
         "put one __syncthreads() where all threads of the block pass"},
     Row{K::bad_barrier, "bad-barrier",

@@ -54,6 +54,19 @@ Wording barrier_unreached_words(const Finding& finding) {
               : "move the barrier out of the condition, so that all threads of the block reach it"};
 }
 
+Wording endless_wait_words(const Finding& finding) {
+  const auto wait = facts_of<WaitFacts>(finding);
+  if (wait.at_barrier) {
+    return {"threads wait at a barrier of the grid that other blocks never reach",
+            "let all blocks of the grid pass the barrier equally often"};
+  }
+  return {fmt::format("threads wait in a loop for {} to change, but no thread that could change it "
+                      "is left",
+                      finding.memory ? to_string(*finding.memory) : "memory"),
+          "let another thread write it: before these threads begin to wait, or from a block that "
+          "runs at the same time"};
+}
+
 Wording warp_mask_words(const Finding& finding) {
   const auto mask = facts_of<MaskFacts>(finding);
   const std::string lanes = lanes_text(mask.lanes);

@@ -33,6 +33,7 @@ Wording uninitialised_read_words(const Finding& finding);
 /// For races and unfinished copies.
 Wording race_words(const Finding& finding);
 Wording barrier_unreached_words(const Finding& finding);
+Wording endless_wait_words(const Finding& finding);
 Wording warp_mask_words(const Finding& finding);
 Wording trap_words(const Finding& finding);
 
