@@ -196,6 +196,7 @@ enum class FaultKind : std::uint8_t {
   misaligned,     ///< address no multiple of the access width
   null_pointer,   ///< global address below 4,096
   freed,          ///< inside memory that was freed
+  host_memory,    ///< memory of the host that no kernel can reach
   wrong_space,    ///< a generic address of another space than the instruction can access
   read_only,      ///< a store to constant or parameter space
   absent_lanes,   ///< a warp-level member mask names lanes that cannot arrive (`lanes`)

@@ -50,6 +50,9 @@ std::string what(const Fault& fault) {
     case FaultKind::freed:
       return fmt::format("{} at {:#x} in '{}', which was freed", access, fault.address,
                          fault.object);
+    case FaultKind::host_memory:
+      return fmt::format("{} at {:#x}, memory of the host that no kernel can reach", access,
+                         fault.address);
     case FaultKind::wrong_space:
       return fmt::format("{} cannot be made at {:#x}", access, fault.address);
     case FaultKind::read_only:

@@ -124,8 +124,10 @@ std::shared_ptr<LoadedModule> Machine::load(ptx::Module module) {
       addresses[i] =
           memory_.allocate(variable.size, variable.name, AllocationKind::constant_variable);
     } else if (variable.space == ptx::Space::global) {
-      addresses[i] =
-          memory_.allocate(variable.size, variable.name, AllocationKind::module_variable);
+      constexpr auto kind = AllocationKind::module_variable;
+      addresses[i] = variable.managed
+                         ? memory_.allocate_shared(variable.size, variable.name, kind)
+                         : memory_.allocate(variable.size, variable.name, kind);
     }
   }
   if (gpu_.constant_bytes != 0 && constant_bytes > gpu_.constant_bytes) {
@@ -153,7 +155,8 @@ Variable Machine::variable(const LoadedModule& module, std::string_view name) co
     throw Error(ErrorKind::bad_input,
                 fmt::format("the module has no variable '{}' in global or constant memory", name));
   }
-  return {module.addresses_.variables[index], module.module().variables[index].size};
+  const ptx::Variable& variable = module.module().variables[index];
+  return {module.addresses_.variables[index], variable.size, variable.managed};
 }
 
 std::uint64_t Machine::resident_blocks(const Program& program, Dim3 block,

@@ -49,6 +49,7 @@ class LoadedModule {
 struct Variable {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
+  bool managed = false;  ///< the host reaches it at the same address
 };
 
 class Machine {

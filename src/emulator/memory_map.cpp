@@ -7,28 +7,45 @@
 #include <tilescope/error.hpp>
 #include <utility>
 
+#include "base/host_pages.hpp"
 #include "emulator/address_space.hpp"
 
 namespace tilescope::emulator {
+namespace {
+
+[[noreturn]] void throw_no_memory(std::uint64_t bytes, std::string_view name) {
+  throw Error(ErrorKind::no_device,
+              fmt::format("this machine has no {} bytes left for '{}'", bytes, name));
+}
+
+}  // namespace
+
+Storage Storage::on_heap(std::uint64_t bytes, std::string_view name) {
+  // calloc returns zeros, for large sizes without touching the pages.
+  Storage storage(std::calloc(bytes == 0 ? 1 : bytes, 1), Owner::heap, bytes);
+  if (storage.data_ == nullptr) throw_no_memory(bytes, name);
+  return storage;
+}
+
+Storage Storage::of_pages(std::uint64_t bytes, std::string_view name) {
+  Storage storage(allocate_pages(bytes), Owner::pages, bytes);
+  if (storage.data_ == nullptr) throw_no_memory(bytes, name);
+  return storage;
+}
+
+Storage::~Storage() {
+  if (owner_ == Owner::heap) std::free(data_);
+  if (owner_ == Owner::pages) free_pages(data_, bytes_);
+}
 
 Allocation::Allocation(std::uint64_t address, std::uint64_t bytes, std::string name,
-                       AllocationKind kind)
+                       AllocationKind kind, Storage storage)
     : address_(address),
       bytes_(bytes),
       name_(std::move(name)),
       kind_(kind),
-      whole_(bytes == 0 || kind == AllocationKind::device_heap) {
-  // calloc returns zeros, for large sizes without touching the pages.
-  data_.reset(static_cast<std::uint8_t*>(std::calloc(bytes == 0 ? 1 : bytes, 1)));
-  if (!data_) {
-    throw Error(ErrorKind::no_device,
-                fmt::format("this machine has no {} bytes left for '{}'", bytes, name_));
-  }
-}
-
-void Allocation::Free::operator()(std::uint8_t* p) const {
-  std::free(p);
-}
+      storage_(std::move(storage)),
+      whole_(bytes == 0 || kind == AllocationKind::device_heap || is_host_memory()) {}
 
 bool Allocation::initialised(std::uint64_t offset, std::uint64_t bytes) const {
   return whole_ || (initialised_.size() != 0 && initialised_.all(offset, bytes));
@@ -54,6 +71,7 @@ void Allocation::mark_initialised(std::uint64_t offset, std::uint64_t bytes) {
 
 void Allocation::copy_initialised(std::uint64_t offset, const Allocation& from,
                                   std::uint64_t from_offset, std::uint64_t bytes) {
+  if (is_host_memory()) return;
   if (from.initialised(from_offset, bytes)) return mark_initialised(offset, bytes);
   const ByteFlags own = &from == this ? initialised_ : ByteFlags{};
   const ByteFlags& source = &from == this ? own : from.initialised_;
@@ -82,23 +100,78 @@ std::uint64_t MemoryMap::allocate(std::uint64_t bytes, std::string_view name, Al
   const std::uint64_t address = next;
   const std::uint64_t padded = (bytes + kGuardBytes + kAllocationAlignment - 1) /
                                kAllocationAlignment * kAllocationAlignment;
-  allocations_.try_emplace(address, address, bytes, std::string(name), kind);
+  if (next > kGlobalEnd - padded) {
+    throw Error(ErrorKind::no_device,
+                fmt::format("the addresses of device memory are used up at '{}' of {} bytes", name,
+                            bytes));
+  }
+  allocations_.try_emplace(address, address, bytes, std::string(name), kind,
+                           Storage::on_heap(bytes, name));
   next += padded;
   used_ += bytes;
   return address;
 }
 
-void MemoryMap::free(std::uint64_t address) {
-  const auto found = allocations_.find(address);
-  if (found == allocations_.end()) {
+std::uint64_t MemoryMap::allocate_shared(std::uint64_t bytes, std::string_view name,
+                                         AllocationKind kind) {
+  Storage pages = Storage::of_pages(bytes, name);
+  const std::uint64_t address = pages.host_address();
+  forget_freed(address, bytes);
+  allocations_.try_emplace(address, address, bytes, std::string(name), kind, std::move(pages));
+  return address;
+}
+
+void MemoryMap::adopt(void* data, std::uint64_t bytes, std::string_view name) {
+  Storage borrowed = Storage::borrowed(data);
+  const std::uint64_t address = borrowed.host_address();
+  const auto refuse = [&](std::string_view why) {
+    throw Error(ErrorKind::usage, fmt::format("'{}' of {} bytes at {:#x} cannot be registered: {}",
+                                              name, bytes, address, why));
+  };
+  if (bytes == 0 || bytes > ~address) refuse("it is empty");
+  const std::uint64_t last = address + bytes - 1;
+  const bool nameable = resolve_generic(address).space == Space::global &&
+                        resolve_generic(last).space == Space::global;
+  if (!nameable || (address < kGlobalEnd && last >= kGlobalBase)) {
+    refuse("the device has other memory at that address");
+  }
+  const auto after = allocations_.upper_bound(last);
+  if (after != allocations_.begin()) {
+    const Allocation& before = std::prev(after)->second;
+    const std::uint64_t end = before.address() + std::max<std::uint64_t>(before.bytes(), 1);
+    if (end > address) refuse(fmt::format("'{}' is part of it already", before.name()));
+  }
+  forget_freed(address, bytes);
+  allocations_.try_emplace(address, address, bytes, std::string(name), AllocationKind::host,
+                           std::move(borrowed));
+}
+
+Allocation MemoryMap::remove(std::uint64_t address) {
+  auto node = allocations_.extract(address);
+  if (node.empty()) {
     throw Error(ErrorKind::usage,
                 fmt::format("freeing {:#x}, which is not the start of an allocation", address));
   }
-  used_ -= found->second.bytes();
-  freed_[address] = {found->second.bytes(), found->second.name()};
-  allocations_.erase(found);
+  if (!node.mapped().is_host_memory()) used_ -= node.mapped().bytes();
+  return std::move(node.mapped());
+}
+
+void MemoryMap::free(std::uint64_t address) {
+  const Allocation removed = remove(address);
+  freed_[address] = {removed.bytes(), removed.name()};
   constexpr std::size_t kRemembered = 1024;
   if (freed_.size() > kRemembered) freed_.erase(freed_.begin());
+}
+
+void MemoryMap::release(std::uint64_t address) {
+  remove(address);
+}
+
+void MemoryMap::forget_freed(std::uint64_t address, std::uint64_t bytes) {
+  auto first = freed_.upper_bound(address);
+  if (first != freed_.begin() && std::prev(first)->first + std::prev(first)->second.bytes > address)
+    --first;
+  freed_.erase(first, freed_.lower_bound(address + bytes));
 }
 
 Allocation* MemoryMap::find(std::uint64_t address, std::uint64_t bytes) {

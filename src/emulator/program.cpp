@@ -41,6 +41,8 @@ std::string_view to_string(FaultKind kind) {
       return "null pointer";
     case FaultKind::freed:
       return "freed memory";
+    case FaultKind::host_memory:
+      return "memory of the host";
     case FaultKind::wrong_space:
       return "wrong state space";
     case FaultKind::read_only:

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/symbol_names.hpp"
@@ -54,6 +53,9 @@ EmulatedDevice::~EmulatedDevice() = default;
 void EmulatedDevice::set_options(EmulationOptions options) {
   const Lock lock(mutex_);
   options_ = std::move(options);
+  const std::size_t all = properties().global_bytes;
+  machine_.memory().set_capacity(
+      options_.device_memory == 0 ? all : std::min<std::uint64_t>(options_.device_memory, all));
 }
 
 emulator::LaunchSummary EmulatedDevice::last_launch() const {
@@ -75,7 +77,7 @@ void EmulatedDevice::free_bytes(std::uint64_t address) noexcept {
 MemoryUse EmulatedDevice::memory_use() const {
   const Lock lock(mutex_);
   const emulator::MemoryMap& memory = machine_.memory();
-  return {memory.capacity() - memory.used(), memory.capacity()};
+  return {memory.capacity() - std::min(memory.used(), memory.capacity()), memory.capacity()};
 }
 
 std::uint64_t EmulatedDevice::new_stream() {
@@ -98,43 +100,48 @@ void EmulatedDevice::free_event(std::uint64_t event) noexcept {
   queues_.destroy_event(event);
 }
 
+std::uint64_t EmulatedDevice::allocate_managed_bytes(std::size_t bytes, std::string_view name) {
+  const Lock lock(mutex_);
+  return machine_.memory().allocate_shared(bytes, name);
+}
+
 void* EmulatedDevice::allocate_host(std::size_t bytes, std::string& why_not,
                                     std::string_view name) {
-  constexpr std::size_t page = 4096;
-  void* const data = std::aligned_alloc(page, std::max(page, (bytes + page - 1) / page * page));
-  if (data == nullptr) {
-    why_not = fmt::format("out of host memory for {} bytes", bytes);
+  try {
+    return reinterpret_cast<void*>(allocate_managed_bytes(bytes, name));
+  } catch (const Error& error) {
+    why_not = error.what();
     return nullptr;
   }
-  std::string unused;
-  register_host(data, bytes, unused, name);
-  return data;
 }
 
 void EmulatedDevice::free_host(void* data) noexcept {
-  unregister_host(data);
-  std::free(data);
+  const Lock lock(mutex_);
+  if (is_pinned(data, 0)) free_bytes(reinterpret_cast<std::uint64_t>(data));
 }
 
-bool EmulatedDevice::register_host(void* data, std::size_t bytes, std::string&, std::string_view) {
+bool EmulatedDevice::register_host(void* data, std::size_t bytes, std::string& why_not,
+                                   std::string_view name) {
   const Lock lock(mutex_);
-  pinned_[static_cast<const std::byte*>(data)] = bytes;
-  return true;
+  try {
+    machine_.memory().adopt(data, bytes, name);
+    return true;
+  } catch (const Error& error) {
+    why_not = error.what();
+    return false;
+  }
 }
 
 void EmulatedDevice::unregister_host(void* data) noexcept {
   const Lock lock(mutex_);
   queues_.finish_all_quietly();
-  pinned_.erase(static_cast<const std::byte*>(data));
+  if (is_pinned(data, 0)) machine_.memory().release(reinterpret_cast<std::uint64_t>(data));
 }
 
 bool EmulatedDevice::is_pinned(const void* data, std::size_t bytes) const {
-  const auto* const first = static_cast<const std::byte*>(data);
-  auto after = pinned_.upper_bound(first);
-  if (after == pinned_.begin()) return false;
-  const auto& [begin, size] = *--after;
-  const auto offset = static_cast<std::size_t>(first - begin);
-  return offset <= size && bytes <= size - offset;
+  const emulator::Allocation* const holder =
+      machine_.memory().find(reinterpret_cast<std::uint64_t>(data), bytes);
+  return holder != nullptr && holder->is_host_memory();
 }
 
 void EmulatedDevice::copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,

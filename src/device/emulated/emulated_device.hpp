@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,6 +25,7 @@ struct EmulationOptions {
   std::uint64_t max_instructions = 0;           ///< warp instructions of one launch; 0: no limit
   const std::atomic<bool>* cancel = nullptr;    ///< becoming true ends a launch soon
   unsigned threads = 0;                         ///< host threads; 0: one for each core
+  std::uint64_t device_memory = 0;              ///< bytes, if less than the GPU has; 0: all
   std::function<void(std::string_view)> print;  ///< receives what kernels print; null: standard
                                                 ///< output
   /// Called after each launch, whatever its result, and after the observers.
@@ -78,6 +78,7 @@ class EmulatedDevice final : public Device {
 
  protected:
   std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) override;
+  std::uint64_t allocate_managed_bytes(std::size_t bytes, std::string_view name) override;
   std::uint64_t new_stream() override;
   std::uint64_t new_event() override;
   void free_bytes(std::uint64_t address) noexcept override;
@@ -87,6 +88,7 @@ class EmulatedDevice final : public Device {
  private:
   using Lock = std::lock_guard<std::recursive_mutex>;
 
+  /// Memory whose copies are asynchronous to the host.
   bool is_pinned(const void* data, std::size_t bytes) const;
   void run(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments);
 
@@ -97,7 +99,6 @@ class EmulatedDevice final : public Device {
   EmulationOptions options_;
   emulator::LaunchSummary last_;
   StreamQueues queues_;
-  std::map<const std::byte*, std::size_t> pinned_;  ///< host memory and its size
 };
 
 }  // namespace tilescope::device

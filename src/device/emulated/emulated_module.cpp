@@ -49,7 +49,7 @@ Kernel EmulatedModule::kernel(std::string_view name) {
 ModuleVariable EmulatedModule::variable(std::string_view name) const {
   const std::lock_guard lock(shared_->mutex);
   const emulator::Variable found = shared_->machine.variable(*loaded_, name);
-  return {.address = found.address, .bytes = found.bytes};
+  return {.address = found.address, .bytes = found.bytes, .managed = found.managed};
 }
 
 std::vector<KernelParameter> EmulatedKernel::parameters() const {

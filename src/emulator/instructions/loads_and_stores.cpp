@@ -1,8 +1,10 @@
 // Memory accesses lane by lane: those that the lane kernels do not take, and the detection of
 // faults.
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
+#include "base/host_pages.hpp"
 #include "emulator/block.hpp"
 #include "emulator/memory_access.hpp"
 
@@ -82,6 +84,12 @@ Target find_target(Context& w, std::uint8_t space, std::uint64_t address, int la
   return target;
 }
 
+/// An access just beside an allocation means that one, whatever the host has there.
+bool is_unreachable_host_memory(std::uint64_t address, const MemoryMap::Miss& miss) {
+  const auto distance = static_cast<std::uint64_t>(std::abs(miss.distance));
+  return (miss.name.empty() || distance > kGuardBytes) && is_readable(address);
+}
+
 /// Describes what a faulty access missed.
 void describe(Context& w, Fault& fault, int lane) {
   const auto near = [&](std::string_view name, std::uint64_t begin, std::uint64_t size) {
@@ -97,7 +105,13 @@ void describe(Context& w, Fault& fault, int lane) {
     case Space::constant: {
       const MemoryMap::Miss miss =
           w.block->launch().setup().memory.nearest(fault.address, fault.bytes);
-      if (fault.kind == FaultKind::out_of_bounds && miss.freed) fault.kind = FaultKind::freed;
+      if (fault.kind == FaultKind::out_of_bounds) {
+        if (miss.freed) fault.kind = FaultKind::freed;
+        if (!miss.freed && is_unreachable_host_memory(fault.address, miss)) {
+          fault.kind = FaultKind::host_memory;
+          return;
+        }
+      }
       fault.object = miss.name;
       fault.object_bytes = miss.bytes;
       fault.distance = miss.distance;

@@ -27,6 +27,8 @@ FindingKind kind_of(FaultKind kind) {
       return FindingKind::null_pointer;
     case FaultKind::freed:
       return FindingKind::freed_memory;
+    case FaultKind::host_memory:
+      return FindingKind::host_pointer;
     case FaultKind::wrong_space:
       return FindingKind::wrong_space;
     case FaultKind::read_only:
@@ -50,6 +52,7 @@ bool is_access(FaultKind kind) {
     case FaultKind::misaligned:
     case FaultKind::null_pointer:
     case FaultKind::freed:
+    case FaultKind::host_memory:
     case FaultKind::wrong_space:
     case FaultKind::read_only:
       return true;
@@ -246,6 +249,7 @@ Finding FaultLog::describe_fault(const FaultKey& key, const FaultExample& e,
       f.facts = OperandFacts{e.address};
       break;
     case FaultKind::null_pointer:
+    case FaultKind::host_memory:
     case FaultKind::wrong_space:
     case FaultKind::read_only:
       break;

@@ -1,0 +1,18 @@
+// Memory of this process by whole pages, and whether an address is memory of this process at all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tilescope {
+
+/// Whole pages for `bytes` (at least one page), zero-filled, between two pages that nobody may
+/// access. Null if the system has no more.
+void* allocate_pages(std::size_t bytes) noexcept;
+/// `bytes` is the size given to allocate_pages(). Null is allowed.
+void free_pages(void* pages, std::size_t bytes) noexcept;
+
+/// Whether this process can read memory there. Asks the system, in about 100 ns; touches nothing.
+bool is_readable(std::uint64_t address) noexcept;
+
+}  // namespace tilescope
