@@ -125,9 +125,8 @@ std::shared_ptr<LoadedModule> Machine::load(ptx::Module module) {
           memory_.allocate(variable.size, variable.name, AllocationKind::constant_variable);
     } else if (variable.space == ptx::Space::global) {
       constexpr auto kind = AllocationKind::module_variable;
-      addresses[i] = variable.managed
-                         ? memory_.allocate_shared(variable.size, variable.name, kind)
-                         : memory_.allocate(variable.size, variable.name, kind);
+      addresses[i] = variable.managed ? memory_.allocate_shared(variable.size, variable.name, kind)
+                                      : memory_.allocate(variable.size, variable.name, kind);
     }
   }
   if (gpu_.constant_bytes != 0 && constant_bytes > gpu_.constant_bytes) {

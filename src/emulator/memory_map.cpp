@@ -101,9 +101,9 @@ std::uint64_t MemoryMap::allocate(std::uint64_t bytes, std::string_view name, Al
   const std::uint64_t padded = (bytes + kGuardBytes + kAllocationAlignment - 1) /
                                kAllocationAlignment * kAllocationAlignment;
   if (next > kGlobalEnd - padded) {
-    throw Error(ErrorKind::no_device,
-                fmt::format("the addresses of device memory are used up at '{}' of {} bytes", name,
-                            bytes));
+    throw Error(
+        ErrorKind::no_device,
+        fmt::format("the addresses of device memory are used up at '{}' of {} bytes", name, bytes));
   }
   allocations_.try_emplace(address, address, bytes, std::string(name), kind,
                            Storage::on_heap(bytes, name));

@@ -9,6 +9,7 @@
 #include "device/loading/ptx_kernel.hpp"
 #include "gpu/launch_limits.hpp"
 #include "gpu/profiles.hpp"
+#include "ptx/linker.hpp"
 #include "ptx/module_parser.hpp"
 
 namespace tilescope::device {
@@ -117,7 +118,8 @@ void* EmulatedDevice::allocate_host(std::size_t bytes, std::string& why_not,
 
 void EmulatedDevice::free_host(void* data) noexcept {
   const Lock lock(mutex_);
-  if (is_pinned(data, 0)) free_bytes(reinterpret_cast<std::uint64_t>(data));
+  const auto address = reinterpret_cast<std::uint64_t>(data);
+  if (machine_.memory().allocations().contains(address)) free_bytes(address);
 }
 
 bool EmulatedDevice::register_host(void* data, std::size_t bytes, std::string& why_not,
@@ -135,7 +137,8 @@ bool EmulatedDevice::register_host(void* data, std::size_t bytes, std::string& w
 void EmulatedDevice::unregister_host(void* data) noexcept {
   const Lock lock(mutex_);
   queues_.finish_all_quietly();
-  if (is_pinned(data, 0)) machine_.memory().release(reinterpret_cast<std::uint64_t>(data));
+  const auto address = reinterpret_cast<std::uint64_t>(data);
+  if (machine_.memory().allocations().contains(address)) machine_.memory().release(address);
 }
 
 bool EmulatedDevice::is_pinned(const void* data, std::size_t bytes) const {
@@ -193,12 +196,11 @@ Kernel EmulatedDevice::load(const KernelRequest& request) {
 }
 
 Module EmulatedDevice::load_module(std::span<const PtxText> texts) {
-  if (texts.size() != 1) {
-    throw Error(ErrorKind::bad_input,
-                fmt::format("{} PTX texts in one module: the emulator loads one", texts.size()));
+  std::vector<ptx::LinkUnit> units;
+  for (const PtxText& text : texts) {
+    units.push_back({text.name, ptx::parse(text.ptx, text.name)});
   }
-  return Module(
-      std::make_shared<EmulatedModule>(shared_, ptx::parse(texts.front().ptx, texts.front().name)));
+  return Module(std::make_shared<EmulatedModule>(shared_, ptx::link(std::move(units))));
 }
 
 void EmulatedDevice::launch(const Kernel& kernel, const Launch& launch,

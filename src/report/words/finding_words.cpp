@@ -69,11 +69,7 @@ constexpr std::array rows = {
         "{call} is told {given}, but its addresses ask for {right}",
         "pass {right}, or cudaMemcpyDefault, and check the order of destination and source"},
     Row{K::copy_size, "copy-size", "", "", report::copy_size_words},
-    Row{K::host_pointer, "host-pointer",
-        "argument {argument} of the kernel is memory of the host{named}, which the GPU cannot "
-        "reach",
-        "allocate it with cudaMalloc or cudaMallocManaged, copy the data there, and pass that "
-        "pointer"},
+    Row{K::host_pointer, "host-pointer", "", "", report::host_pointer_words},
     Row{K::use_after_free, "use-after-free", "{call} uses '{object}', which was freed",
         "free memory after its last use"},
     Row{K::double_free, "double-free", "{call} frees '{object}' a second time",
@@ -103,7 +99,7 @@ const Row& row(FindingKind kind) {
 
 std::string filled(std::string_view text, const Finding& finding) {
   using report::bytes_text, report::facts_of;
-  const MemoryPlace place = finding.memory.value_or(MemoryPlace{});
+  const MemoryPlace place = report::memory_of(finding);
   const std::uint64_t width = std::max(finding.first.bytes, 1U);
   const auto limit = facts_of<LimitFacts>(finding);
   const auto host = facts_of<HostFacts>(finding);
@@ -117,8 +113,7 @@ std::string filled(std::string_view text, const Finding& finding) {
       fmt::arg("percent", limit.percent),
       fmt::arg("reason", facts_of<LaunchRefusal>(finding).reason), fmt::arg("call", host.call),
       fmt::arg("given", host.given), fmt::arg("right", host.right),
-      fmt::arg("argument", host.argument), fmt::arg("size", bytes_text(place.object_bytes)),
-      fmt::arg("named", place.object.empty() ? "" : " ('" + place.object + "')"));
+      fmt::arg("size", bytes_text(place.object_bytes)));
 }
 
 report::Wording words_of(const Finding& finding) {
@@ -130,6 +125,10 @@ report::Wording words_of(const Finding& finding) {
 }  // namespace
 
 namespace report {
+
+MemoryPlace memory_of(const Finding& finding) {
+  return finding.memory.value_or(MemoryPlace{});
+}
 
 std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");

@@ -5,13 +5,6 @@
 #include "report/words/wording.hpp"
 
 namespace tilescope::report {
-namespace {
-
-MemoryPlace memory_of(const Finding& finding) {
-  return finding.memory.value_or(MemoryPlace{});
-}
-
-}  // namespace
 
 Wording copy_bounds_words(const Finding& finding) {
   const auto host = facts_of<HostFacts>(finding);
@@ -31,6 +24,18 @@ Wording copy_size_words(const Finding& finding) {
                   object_name(place), bytes_text(place.object_bytes),
                   host.given.empty() ? "the rest stays as it was" : host.given),
       "pass the number of bytes, count * sizeof(element), not that of elements or of a pointer"};
+}
+
+Wording host_pointer_words(const Finding& finding) {
+  const auto host = facts_of<HostFacts>(finding);
+  const MemoryPlace place = memory_of(finding);
+  const std::string what = host.argument == 0
+                               ? fmt::format("{} at {:#x}", action(finding.first), place.address)
+                               : fmt::format("argument {} of the kernel", host.argument);
+  const std::string named = place.object.empty() ? "" : fmt::format(" ('{}')", place.object);
+  return {fmt::format("{} is memory of the host{}, which the GPU cannot reach", what, named),
+          "allocate it with cudaMalloc or cudaMallocManaged, copy the data there, and pass that "
+          "pointer"};
 }
 
 Wording unsynchronised_words(const Finding& finding) {

@@ -9,10 +9,6 @@
 namespace tilescope::report {
 namespace {
 
-MemoryPlace memory_of(const Finding& finding) {
-  return finding.memory.value_or(MemoryPlace{});
-}
-
 /// "256 elements of 4 bytes"
 std::string extent(const MemoryPlace& place) {
   const std::uint64_t size = std::max(place.element_bytes, 1U);

@@ -23,6 +23,8 @@ Facts facts_of(const Finding& finding) {
   return facts == nullptr ? Facts{} : *facts;
 }
 
+/// The accessed memory; all default if a finding has none.
+MemoryPlace memory_of(const Finding& finding);
 /// "1,024 bytes"
 std::string bytes_text(std::uint64_t bytes);
 /// "3 threads"
@@ -39,6 +41,7 @@ Wording trap_words(const Finding& finding);
 
 Wording copy_bounds_words(const Finding& finding);
 Wording copy_size_words(const Finding& finding);
+Wording host_pointer_words(const Finding& finding);
 Wording unsynchronised_words(const Finding& finding);
 Wording uncovered_words(const Finding& finding);
 
