@@ -24,12 +24,13 @@
 namespace tilescope {
 
 /// The result of a check. Without findings and with complete(), the kernel is free of the defects
-/// in docs/check.md, for these arguments.
+/// in docs/check.md, for these arguments; a program for this run.
 struct CheckResult : Inspection {
   std::vector<Finding> findings;  ///< by kind, file and line; the same for any number of threads
   Limitation limitation = Limitation::none;  ///< what could not be checked to the end
 
-  bool clean() const { return findings.empty() && complete(); }
+  /// Complete, and no finding but notes.
+  bool clean() const;
 };
 
 /// Runs the kernel and reports races, bad accesses, reads of undefined memory, barriers that some

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ struct InspectOptions {
   std::function<void(std::string_view)> print;
   /// Called once everything is compiled and in place, before the first launch.
   std::function<void()> before_launch;
+  /// explain(): count only this launch of a Program, from 0.
+  std::optional<std::uint64_t> launch;
   bool phases = false;  ///< explain(): trace which thread loads and computes what in a tile
                         ///< kernel's phases
   std::uint64_t most_elements = UINT64_MAX;  ///< run(): elements of each array to return
@@ -38,6 +41,7 @@ enum class Ending : std::uint8_t {
   unfinished,   ///< a launch reached the limit of instructions
   interrupted,  ///< cancelled
   refused,      ///< the device forbids the launch: nothing ran
+  killed,       ///< a signal ended the program
 };
 
 /// The amount of work, over all launches.
@@ -61,6 +65,8 @@ struct Inspection {
   std::string printed;              ///< by emulated kernels, unless InspectOptions::print took it
   std::vector<SourceText> sources;  ///< the sources that the result's places name, if they were not
                                     ///< read from disk
+
+  std::optional<ProgramRun> program;  ///< a Program's end
 
   bool complete() const { return ran.ending == Ending::complete; }
 };

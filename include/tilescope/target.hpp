@@ -1,5 +1,5 @@
-// The targets of check(), explain() and run(): a text, a file, or a rung of one of Tilescope's own
-// ladders.
+// The targets of check(), explain() and run(): a kernel in a text or a file, a rung of one of
+// Tilescope's own ladders, or a whole program.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "tilescope/device.hpp"
 #include "tilescope/problem_options.hpp"
+#include "tilescope/program.hpp"
 
 namespace tilescope {
 
@@ -30,7 +31,7 @@ struct LadderRung {
   int tile = 0;            ///< width of a variant that has several; 0: 16, else its widest
 };
 
-using Target = std::variant<SourceText, SourceFile, LadderRung>;
+using Target = std::variant<SourceText, SourceFile, LadderRung, Program>;
 
 /// Whether `path` has the ending of a file with kernels: .cu, .cuh or .ptx.
 bool is_kernel_file(std::string_view path);

@@ -4,6 +4,9 @@
 #include <tilescope/error.hpp>
 
 #include "inspect/emulated_run.hpp"
+#include "inspect/open_device.hpp"
+#include "inspect/open_subject.hpp"
+#include "inspect/program/program_results.hpp"
 #include "observe/check/check_observer.hpp"
 #include "observe/findings.hpp"
 
@@ -57,8 +60,18 @@ void find_defects(inspect::EmulatedRun& run, const Target& target, CheckResult& 
 
 }  // namespace
 
+bool CheckResult::clean() const {
+  return complete() && std::all_of(findings.begin(), findings.end(), [](const Finding& finding) {
+           return finding.severity == Severity::note;
+         });
+}
+
 CheckResult check(const Target& target, const LaunchDescription& launch,
                   const InspectOptions& options) {
+  if (const auto* program = std::get_if<Program>(&target)) {
+    inspect::require_no_launch(launch, program->files);
+    return inspect::check_program(*program, *inspect::open_emulated(options.device), options);
+  }
   CheckResult result;
   inspect::EmulatedRun run(target, launch, options, result);
   try {

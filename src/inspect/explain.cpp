@@ -2,6 +2,9 @@
 #include <tilescope/explain.hpp>
 
 #include "inspect/emulated_run.hpp"
+#include "inspect/open_device.hpp"
+#include "inspect/open_subject.hpp"
+#include "inspect/program/program_results.hpp"
 #include "inspect/results/explain_details.hpp"
 #include "observe/count/count_observer.hpp"
 
@@ -9,6 +12,10 @@ namespace tilescope {
 
 ExplainResult explain(const Target& target, const LaunchDescription& launch,
                       const InspectOptions& options) {
+  if (const auto* program = std::get_if<Program>(&target)) {
+    inspect::require_no_launch(launch, program->files);
+    return inspect::explain_program(*program, *inspect::open_emulated(options.device), options);
+  }
   ExplainResult result;
   inspect::EmulatedRun run(target, launch, options, result);
   run.require_launchable();

@@ -24,6 +24,14 @@ SourceText source_of(const Target& target) {
           .language = path.ends_with(".ptx") ? SourceLanguage::ptx : SourceLanguage::cuda};
 }
 
+void require_no_launch(const LaunchDescription& launch, const std::vector<std::string>& files) {
+  if (launch == LaunchDescription{} || files.empty()) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("{} is a whole program, which makes its own launches; --kernel, --grid, "
+                          "--arg and the like are for a kernel alone",
+                          quoted(files.front())));
+}
+
 std::unique_ptr<Subject> open_subject(const Target& target, const LaunchDescription& launch,
                                       Device& device) {
   const auto* rung = std::get_if<LadderRung>(&target);

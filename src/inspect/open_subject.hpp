@@ -14,7 +14,11 @@ namespace tilescope::inspect {
 std::unique_ptr<Subject> open_subject(const Target& target, const LaunchDescription& launch,
                                       Device& device);
 
-/// The text of a target that is no rung. Throws Error(bad_input) for a file that cannot be read.
+/// Throws Error(usage) if there is a launch: a whole program makes its own.
+void require_no_launch(const LaunchDescription& launch, const std::vector<std::string>& files);
+
+/// The text of a target that is a kernel's source. Throws Error(bad_input) for a file that cannot
+/// be read.
 SourceText source_of(const Target& target);
 
 }  // namespace tilescope::inspect

@@ -6,6 +6,7 @@
 #include "inspect/emulated_run.hpp"
 #include "inspect/open_device.hpp"
 #include "inspect/open_subject.hpp"
+#include "inspect/program/program_results.hpp"
 #include "inspect/user_kernel.hpp"
 
 namespace tilescope {
@@ -20,6 +21,10 @@ RunResult run(const Target& target, const LaunchDescription& launch,
   const std::shared_ptr<Device> device = inspect::open_for_kernels(options.device);
   if (device->kind() == DeviceKind::cpu) {
     throw Error(ErrorKind::usage, "the cpu device runs no kernels; use --device emulated");
+  }
+  if (const auto* program = std::get_if<Program>(&target)) {
+    inspect::require_no_launch(launch, program->files);
+    return inspect::run_program(*program, *device, options);
   }
   auto* emulated = dynamic_cast<device::EmulatedDevice*>(device.get());
   if (emulated) emulated->set_options(inspect::emulation_options(options, result));

@@ -1,0 +1,49 @@
+// A whole program as the target of check(), explain() and run(): its main() runs on the host, and
+// all its launches on the emulated GPU.
+//
+//     const tilescope::CheckResult result =
+//         tilescope::check(tilescope::Program{.files = {"vector_add.cu"}, .arguments = {"1000"}});
+//     std::cout << result.program->launches.size() << " launches, exit code "
+//               << result.program->exit_code << '\n';
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tilescope/finding.hpp"
+#include "tilescope/launch.hpp"
+
+namespace tilescope {
+
+/// A program with a main(). Its input, output and errors are those of this process; with check()
+/// and explain() its output goes to standard error.
+struct Program {
+  /// CUDA C++, C++ and C sources (.cu, .cpp, .c), which nvcc compiles and links; or one executable
+  /// that is linked against the shared CUDA run time; or one script, which is run as it is.
+  std::vector<std::string> files;
+  std::vector<std::string> arguments;         ///< of its main()
+  std::vector<std::string> compiler_options;  ///< for nvcc, such as "-std=c++20"
+  bool output_to_stderr = false;              ///< its standard output goes to standard error
+};
+
+/// A launch of the program's.
+struct ProgramLaunch {
+  std::string kernel;  ///< empty for run()
+  Dim3 grid, block;
+  SourcePlace place;  ///< in the host code; line 0: not known
+  std::uint64_t blocks = 0;
+  std::uint64_t warp_instructions = 0;
+};
+
+/// The program's end, and what it launched.
+struct ProgramRun {
+  int exit_code = 0;  ///< the program's own; 128 plus the signal that ended it
+  int signal = 0;     ///< 0: none
+  std::vector<ProgramLaunch> launches;
+};
+
+/// Whether the source at `path` defines main(). Throws Error(bad_input) if it cannot be read.
+bool has_main(const std::string& path);
+
+}  // namespace tilescope

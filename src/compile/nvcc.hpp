@@ -1,0 +1,19 @@
+// NVIDIA's compiler for whole programs, run as a command.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tilescope::compile {
+
+/// The path of nvcc: of a toolkit or of its wheels, else the one in PATH. Throws Error(no_device)
+/// that says what to install if there is none.
+std::string find_nvcc();
+
+/// Identifies this compiler: its files with their sizes and times.
+std::string nvcc_identity(const std::string& nvcc);
+
+/// Runs nvcc. Throws Error(bad_input) with its own messages if it fails.
+void run_nvcc(const std::string& nvcc, const std::vector<std::string>& arguments);
+
+}  // namespace tilescope::compile

@@ -1,0 +1,117 @@
+#include "inspect/program/object_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tilescope/error.hpp>
+#include <vector>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "compile/cpp_tokens.hpp"
+
+namespace tilescope::inspect {
+namespace {
+
+using Tokens = std::vector<std::string_view>;
+
+/// The tokens of the call's first argument.
+Tokens first_argument(const Tokens& tokens, std::size_t open) {
+  Tokens argument;
+  int depth = 0;
+  for (std::size_t i = open + 1; i < tokens.size(); ++i) {
+    if (depth == 0 && (tokens[i] == "," || tokens[i] == ")")) return argument;
+    if (tokens[i] == "(" || tokens[i] == "[") ++depth;
+    if (tokens[i] == ")" || tokens[i] == "]") --depth;
+    argument.push_back(tokens[i]);
+  }
+  return {};
+}
+
+/// What stands behind the & of a variable's address, without parentheses around it.
+std::string addressed(const Tokens& argument) {
+  const auto sign = std::find(argument.begin(), argument.end(), "&");
+  if (sign == argument.end()) return {};
+  std::string name;
+  for (auto token = sign + 1; token != argument.end(); ++token) {
+    if (*token != "(" && *token != ")") name += *token;
+  }
+  return name;
+}
+
+std::uint32_t element_bytes(const Tokens& tokens, std::size_t open) {
+  static const std::map<std::string_view, std::uint32_t> sizes = {
+      {"char", 1},   {"int8_t", 1},  {"uint8_t", 1},  {"bool", 1},     {"short", 2},
+      {"half", 2},   {"__half", 2},  {"int", 4},      {"unsigned", 4}, {"float", 4},
+      {"double", 8}, {"int32_t", 4}, {"uint32_t", 4}, {"int64_t", 8},  {"uint64_t", 8},
+      {"size_t", 8}, {"float2", 8},  {"float4", 16}};
+  std::uint32_t bytes = 0;
+  for (std::size_t i = open; i + 3 < tokens.size() && tokens[i] != ";"; ++i) {
+    if (tokens[i] != "sizeof" || tokens[i + 1] != "(") continue;
+    const auto known = sizes.find(tokens[i + 2]);
+    const bool is_known = known != sizes.end() && (tokens[i + 3] == ")" || tokens[i + 3] == "int");
+    if (!is_known || bytes != 0) return 0;
+    bytes = known->second;
+  }
+  return bytes;
+}
+
+/// The line of a place and the next ones: a call may span several.
+std::string code_at(const SourcePlace& place) {
+  constexpr std::uint32_t more = 2;
+  std::string text;
+  try {
+    text = read_text_file(place.file);
+  } catch (const Error&) {
+    return {};
+  }
+  const std::vector<std::string_view> lines = split(text, '\n');
+  std::string code;
+  for (std::uint32_t i = place.line; i <= place.line + more && i <= lines.size(); ++i) {
+    code.append(lines[i - 1]) += '\n';
+  }
+  return code;
+}
+
+}  // namespace
+
+ObjectName object_in_call(std::string_view code, std::string_view function) {
+  const Tokens tokens = compile::cpp_tokens(code);
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (tokens[i] != function) continue;
+    std::size_t open = i + 1;
+    while (open < tokens.size() && tokens[open] != "(") ++open;  // past <float>
+    return {addressed(first_argument(tokens, open)), element_bytes(tokens, open)};
+  }
+  return {};
+}
+
+std::map<std::string, ObjectName> object_names(const Journal& journal, const HostPlaces& places) {
+  std::map<std::string, ObjectName> names;
+  std::map<std::string, int> uses;
+  for (const JournalAllocation& allocation : journal.allocations) {
+    const std::vector<SourcePlace>& frames = places.at(allocation.stack);
+    const std::string& call = journal.stacks.at(allocation.stack).call;
+    ObjectName& object = names[allocation.name];
+    if (frames.front().line != 0) {
+      object = object_in_call(code_at(frames.front()), call);
+      if (object.name.empty()) {
+        object.name = fmt::format("{} in line {}", call, frames.front().line);
+      }
+    }
+    if (object.name.empty()) object.name = allocation.name;
+    ++uses[object.name];
+  }
+  for (const JournalAllocation& allocation : journal.allocations) {
+    ObjectName& object = names[allocation.name];
+    const std::vector<SourcePlace>& frames = places.at(allocation.stack);
+    if (uses[object.name] > 1 && frames.size() > 1) {
+      object.name += fmt::format(" of line {}", frames[1].line);
+    } else if (uses[object.name] > 1 && frames.front().line != 0) {
+      object.name += fmt::format(" of line {}", frames.front().line);
+    }
+  }
+  return names;
+}
+
+}  // namespace tilescope::inspect

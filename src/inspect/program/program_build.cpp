@@ -1,0 +1,165 @@
+#include "inspect/program/program_build.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <tilescope/error.hpp>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "compile/cache.hpp"
+#include "compile/cpp_tokens.hpp"
+#include "compile/includes.hpp"
+#include "compile/nvcc.hpp"
+#include "gpu/architecture.hpp"
+
+namespace tilescope {
+
+bool has_main(const std::string& path) {
+  const std::string text = read_text_file(path);
+  const std::vector<std::string_view> tokens = compile::cpp_tokens(text);
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (tokens[i] == "{") ++depth;
+    if (tokens[i] == "}") --depth;
+    if (depth == 0 && tokens[i] == "main" && tokens[i + 1] == "(") return true;
+  }
+  return false;
+}
+
+namespace inspect {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* run_time_file = "libcudart.so.13";
+
+/// The architecture of an option such as -arch=sm_80, in the form of PTX: "compute_80".
+std::string asked_architecture(const std::vector<std::string>& options) {
+  std::string asked;
+  for (const std::string& option : options) {
+    for (const std::string_view name : {"-arch=", "--gpu-architecture="}) {
+      if (!option.starts_with(name)) continue;
+      const std::size_t number = option.find('_');
+      if (number != option.npos) asked = "compute" + option.substr(number);
+    }
+  }
+  return asked;
+}
+
+/// The options for nvcc beside the files. PTX is all that the run time reads, so none but PTX is
+/// made, which also is the quicker half of a compilation.
+std::vector<std::string> options_of(const Program& program, const DeviceProperties& gpu) {
+  std::string architecture = asked_architecture(program.compiler_options);
+  if (architecture.empty()) {
+    architecture = gpu::architecture_name(gpu.compute_major, gpu.compute_minor);
+    architecture.replace(0, architecture.find('_'), "compute");
+  }
+  std::vector<std::string> options{"-arch=" + architecture, "-cudart", "none", "-no-compress",
+                                   "-lineinfo", "-Xcompiler", "-g1",
+                                   // Frames of the host's stack have the lines of its source.
+                                   "-Xcompiler", "-fno-omit-frame-pointer"};
+  for (const std::string& option : program.compiler_options) {
+    if (option.starts_with("-arch") || option.starts_with("--gpu-architecture")) continue;
+    options.push_back(option);
+  }
+  return options;
+}
+
+/// The folders that -I names, together with its word or after it.
+std::vector<std::string> include_directories(const std::vector<std::string>& options) {
+  std::vector<std::string> folders;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    if (options[i] == "-I" && i + 1 < options.size())
+      folders.push_back(options[++i]);
+    else if (options[i].starts_with("-I"))
+      folders.push_back(options[i].substr(2));
+  }
+  return folders;
+}
+
+/// Everything that decides the executable: compiler, options, sources, and the headers that they
+/// reach. The line table has absolute paths, so these belong to it.
+std::string key_of(const Program& program, const std::string& nvcc,
+                   const std::vector<std::string>& options) {
+  std::string key = "program " + compile::nvcc_identity(nvcc);
+  for (const std::string& option : options) key += option + '\n';
+  const std::vector<std::string> folders = include_directories(options);
+  for (const std::string& file : program.files) {
+    const compile::Compilation source{
+        .source_name = file, .source = read_text_file(file), .include_directories = folders};
+    (key += '\0') += fs::absolute(file).string() + '\0' + source.source;
+    for (const std::string& text : compile::included_texts(source)) (key += '\0') += text;
+  }
+  return key;
+}
+
+/// A name for a new executable beside `target`, or in the folder of temporary files without one.
+std::string temporary_beside(const std::string& target) {
+  static int number = 0;
+  const std::string stem =
+      target.empty() ? (fs::temp_directory_path() / "tilescope-program").string() : target;
+  return fmt::format("{}.{}.{}.tmp", stem, ::getpid(), number++);
+}
+
+}  // namespace
+
+std::string run_time_directory() {
+  std::vector<fs::path> folders;
+  std::error_code failed;
+  if (const fs::path self = fs::read_symlink("/proc/self/exe", failed); !failed) {
+    const fs::path folder = self.parent_path();
+    folders = {folder, folder.parent_path(), folder.parent_path() / "lib/tilescope"};
+  }
+  folders.emplace_back(TILESCOPE_INSTALL_PREFIX "/lib/tilescope");
+  for (const fs::path& folder : folders) {
+    if (fs::is_regular_file(folder / run_time_file, failed)) return folder.string();
+  }
+  throw Error(ErrorKind::no_device,
+              fmt::format("{} of Tilescope not found beside the command or in {}; build Tilescope "
+                          "with CUDA 13's headers (tools/setup.sh, then make build)",
+                          run_time_file, folders.back().string()));
+}
+
+bool is_program_source(const std::string& path) {
+  constexpr std::string_view endings[] = {".cu", ".cpp", ".cc", ".cxx", ".c"};
+  return std::any_of(std::begin(endings), std::end(endings),
+                     [&](std::string_view ending) { return path.ends_with(ending); });
+}
+
+BuiltProgram::BuiltProgram(const Program& program, const DeviceProperties& gpu) {
+  const std::string nvcc = compile::find_nvcc();
+  std::vector<std::string> options = options_of(program, gpu);
+  const std::string key = key_of(program, nvcc, options);
+  const fs::path folder = compile::Cache::standard_directory();
+  std::error_code failed;
+  if (!folder.empty()) {
+    path_ = compile::Cache(folder).path_of(key).string() + ".program";
+    if (fs::is_regular_file(path_, failed)) return;
+    fs::create_directories(folder, failed);
+    if (::access(folder.c_str(), W_OK) != 0) path_.clear();
+  }
+  const std::string made = fs::absolute(temporary_beside(path_)).string();
+  auto registration = std::make_unique<TemporaryRegistration>(made);
+  const std::string run_time = run_time_directory();
+  options.insert(options.end(), {"-o", made});
+  options.insert(options.end(), program.files.begin(), program.files.end());
+  options.insert(options.end(), {"-L" + run_time, fmt::format("-l:{}", run_time_file)});
+  compile::run_nvcc(nvcc, options);
+  if (!path_.empty()) {
+    fs::rename(made, path_, failed);
+    if (!failed) return;
+  }
+  path_ = made;
+  temporary_ = std::move(registration);
+}
+
+BuiltProgram::~BuiltProgram() {
+  std::error_code ignored;
+  if (temporary_) fs::remove(path_, ignored);
+}
+
+}  // namespace inspect
+}  // namespace tilescope

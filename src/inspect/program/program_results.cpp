@@ -1,0 +1,178 @@
+#include "inspect/program/program_results.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <set>
+#include <tilescope/error.hpp>
+#include <utility>
+
+#include "inspect/program/object_names.hpp"
+#include "inspect/program/program_process.hpp"
+#include "inspect/results/run_summary.hpp"
+#include "observe/findings.hpp"
+
+namespace tilescope::inspect {
+namespace {
+
+/// Puts the source's lines and names in the place of the journal's numbers.
+class SourceWords {
+ public:
+  explicit SourceWords(const Journal& journal)
+      : places_(host_places(journal.stacks)), names_(object_names(journal, places_)) {}
+
+  SourcePlace place(StackId stack) const {
+    return stack == 0 ? SourcePlace{} : places_.at(stack).front();
+  }
+  static void name_place(SourcePlace& place) { place.file = short_path(place.file); }
+  void name_object(std::string& object) const {
+    const auto known = names_.find(object);
+    if (known != names_.end()) object = known->second.name;
+  }
+
+  Finding finding(const JournalFinding& found) const {
+    Finding finding = found.finding;
+    name_place(finding.first.place);
+    if (found.first != 0) finding.first.place = place(found.first);
+    if (finding.second) name_place(finding.second->place);
+    if (finding.second && found.second != 0) finding.second->place = place(found.second);
+    if (!finding.memory) return finding;
+    if (auto* coverage = std::get_if<CoverageFacts>(&finding.facts)) {
+      count_elements(*finding.memory, *coverage);
+    }
+    name_object(finding.memory->object);
+    return finding;
+  }
+
+  void counts(LaunchCounts& counts) const {
+    for (LineCounts& line : counts.lines) name_place(line.place);
+    for (BufferTraffic& buffer : counts.footprint) name_object(buffer.name);
+  }
+
+  void details(ExplainDetails::OfLaunch& of) const {
+    counts(of.counted);
+    for (observe::InstructionCount& count : of.counted.instructions) name_place(count.place);
+    for (observe::LaneSample& sample : of.samples) {
+      name_place(sample.place);
+      name_object(sample.object);
+    }
+  }
+
+ private:
+  /// The run time knows bytes, the source elements.
+  void count_elements(MemoryPlace& memory, CoverageFacts& coverage) const {
+    const auto known = names_.find(memory.object);
+    if (known == names_.end()) return;
+    const std::uint32_t size = known->second.element_bytes;
+    if (size == 0) return;
+    memory.element_bytes = size;
+    coverage.elements /= size;
+    coverage.missing /= size;
+    coverage.first_missing /= size;
+  }
+
+  HostPlaces places_;
+  std::map<std::string, ObjectName> names_;
+};
+
+std::string title_of(const Program& program) {
+  std::string title;
+  for (const std::string& file : program.files) title += (title.empty() ? "" : " ") + file;
+  return title;
+}
+
+/// The part that all three results have.
+ProgramRun take_run(const WatchedRun& run, const SourceWords& words, Inspection& result) {
+  ProgramRun program{.exit_code = run.end.code, .signal = run.end.signal};
+  for (const JournalLaunch& launch : run.journal.launches) {
+    add(result.ran, launch.ran);
+    program.launches.push_back({.kernel = launch.kernel,
+                                .grid = launch.grid,
+                                .block = launch.block,
+                                .place = words.place(launch.stack),
+                                .blocks = launch.ran.blocks,
+                                .warp_instructions = launch.ran.warp_instructions});
+  }
+  if (run.end.signal == SIGINT || run.end.signal == SIGTERM) {
+    result.ran.ending = Ending::interrupted;
+  } else if (run.end.signal != 0) {
+    result.ran.ending = Ending::killed;
+  }
+  result.notes = run.journal.notes;
+  if (run.journal.device.empty()) {
+    result.notes.emplace_back(
+        "no launch was seen: the program did not call the shared CUDA run time");
+  } else if (run.journal.launches.empty()) {
+    result.notes.emplace_back("no launch was seen: the program launched no kernel");
+  }
+  return program;
+}
+
+/// Runs the program and takes what all results have; the journal is for the rest.
+std::pair<Journal, SourceWords> watch(const Program& program, const Device& device,
+                                      ProgramSettings settings, bool output_to_stderr,
+                                      const InspectOptions& options, Inspection& result) {
+  if (options.phases) {
+    throw Error(ErrorKind::usage, "--phases is for one kernel, with --grid and --block");
+  }
+  result.target = title_of(program);
+  result.device = device.id();
+  result.properties = device.properties();
+  settings.max_instructions = options.max_instructions;
+  settings.launch = options.launch;
+  WatchedRun run = run_watched(program, device, settings, output_to_stderr, options.before_launch);
+  SourceWords words(run.journal);
+  result.program = take_run(run, words, result);
+  return {std::move(run.journal), std::move(words)};
+}
+
+}  // namespace
+
+CheckResult check_program(const Program& program, const Device& device,
+                          const InspectOptions& options) {
+  CheckResult result;
+  const auto [journal, words] =
+      watch(program, device, {.mode = ProgramMode::check}, true, options, result);
+  for (const JournalFinding& found : journal.findings) {
+    Finding finding = words.finding(found);
+    // A kernel of a program may have nothing to do in a launch.
+    if (finding.kind == FindingKind::wrote_nothing) finding.severity = Severity::note;
+    result.findings.push_back(std::move(finding));
+  }
+  observe::fold(result.findings);
+  result.limitation = journal.limitation;
+  return result;
+}
+
+ExplainResult explain_program(const Program& program, const Device& device,
+                              const InspectOptions& options) {
+  ExplainResult result;
+  auto [journal, words] =
+      watch(program, device, {.mode = ProgramMode::explain}, true, options, result);
+  for (const JournalLaunch& launch : journal.launches) {
+    result.launches.push_back({.kernel = launch.kernel,
+                               .grid = launch.grid,
+                               .block = launch.block,
+                               .totals = launch.totals});
+  }
+  if (options.launch && *options.launch >= result.launches.size()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--launch {}: the program has {} launches, numbered from 0",
+                            *options.launch, result.launches.size()));
+  }
+  result.counts = std::move(journal.counts.sum);
+  words.counts(result.counts);
+  const auto details = std::make_shared<ExplainDetails>();
+  details->launches = std::move(journal.counts.kernels);
+  for (ExplainDetails::OfLaunch& of : details->launches) words.details(of);
+  result.details = details;
+  return result;
+}
+
+RunResult run_program(const Program& program, const Device& device, const InspectOptions& options) {
+  RunResult result;
+  watch(program, device, {.mode = ProgramMode::run}, program.output_to_stderr, options, result);
+  return result;
+}
+
+}  // namespace tilescope::inspect
