@@ -1,0 +1,144 @@
+"""Complete CUDA programs and their faulty twins under `tilescope run` and `tilescope check`.
+
+README.md describes the folders. `--shard I/N` runs every N-th of them, from the I-th on.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+TILESCOPE = os.path.abspath(os.environ.get("TILESCOPE", "build/tilescope"))
+NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+
+
+class Program:
+    """A folder: good.cu, its faulty twins, and what is expected of them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.expect = json.loads((folder / "expect.json").read_text())
+        self.faulty = self.expect["faulty"]
+
+    def command(self, first, replaced=None, replacement=None):
+        """The sources and options of the program whose main() is in `first`."""
+        sources = [first] + [replacement if source == replaced else source
+                             for source in self.expect.get("sources", [])]
+        return [str(self.folder / source) for source in sources] + self.expect.get("options", [])
+
+    def twin(self, mistake):
+        """The file with this mistake, and the command for it."""
+        name = f"faulty_{mistake}.cu"
+        replaced = self.faulty[mistake].get("replaces", "good.cu")
+        if replaced == "good.cu":
+            return self.folder / name, self.command(name)
+        return self.folder / name, self.command("good.cu", replaced, name)
+
+
+def programs():
+    return [Program(path.parent) for path in sorted(HERE.glob("*/good.cu"))]
+
+
+def tilescope(*arguments):
+    """Runs the command in a fresh folder; also gives the sizes of the files it leaves there."""
+    with tempfile.TemporaryDirectory(prefix="tilescope.") as folder:
+        done = subprocess.run([TILESCOPE, *arguments], cwd=folder, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=120)
+        return done, {path.name: path.stat().st_size for path in pathlib.Path(folder).iterdir()}
+
+
+def marked_lines(path):
+    """Where the finding belongs: the lines marked FOUND, or else that of the mistake itself."""
+    lines = path.read_text().splitlines()
+    for mark in ("// FOUND", "// MISTAKE"):
+        numbers = {number for number, line in enumerate(lines, 1) if mark in line}
+        if numbers:
+            return numbers
+    raise AssertionError(f"{path} marks no line")
+
+
+def places(report):
+    """The places that a report names, as (file name, line)."""
+    both = [report] + ([report["other"]] if report.get("other") else [])
+    return {(os.path.basename(place["file"]), place["line"]) for place in both}
+
+
+class Folders(unittest.TestCase):
+    def test_there_are_enough(self):
+        self.assertGreaterEqual(len(programs()), 20)
+
+    def test_every_faulty_twin_is_listed_and_marked(self):
+        for program in programs():
+            there = {path.stem[len("faulty_"):] for path in program.folder.glob("faulty_*.cu")}
+            self.assertEqual(there, set(program.faulty), program.folder.name)
+            self.assertTrue(there, f"{program.folder.name} has no faulty twin")
+            for mistake in there:
+                source = program.twin(mistake)[0].read_text()
+                self.assertEqual(source.count("// MISTAKE"), 1, f"{program.folder.name}/{mistake}")
+
+
+@unittest.skipUnless(NVCC, "nvcc is not installed, which compiles whole programs")
+class Programs(unittest.TestCase):
+    maxDiff = None
+
+    def assert_output(self, program, done, files):
+        self.assertEqual(done.returncode, program.expect["exit"], done.stdout + done.stderr)
+        rest = done.stdout
+        for pattern in program.expect["output"]:
+            found = re.search(f"^.*{pattern}.*$", rest, re.M)
+            self.assertTrue(found, f"{pattern!r} is not in\n{rest}")
+            rest = rest[found.end():]
+        self.assertEqual(files, program.expect.get("files", {}))
+
+    def run_good(self, program):
+        done, files = tilescope("run", *program.command("good.cu"))
+        self.assert_output(program, done, files)
+        self.assertEqual(done.stderr, "")
+
+    def check_good(self, program):
+        done, _ = tilescope("check", "--json", "-", *program.command("good.cu"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        result = json.loads(done.stdout)
+        self.assertEqual(result["reports"], [])
+        self.assertTrue(result["complete"])
+
+    def check_faulty(self, program, mistake):
+        source, command = program.twin(mistake)
+        expected = program.faulty[mistake]
+        done, _ = tilescope("check", "--json", "-", *command)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        reports = json.loads(done.stdout)["reports"]
+        seen = "\n".join(f"{r['severity']} {r['kind']} {sorted(places(r))}: {r['message']}"
+                         for r in reports)
+        wanted = {(source.name, line) for line in marked_lines(source)}
+        self.assertTrue(any(r["kind"] == expected["kind"] and places(r) & wanted for r in reports),
+                        f"no {expected['kind']} at {sorted(wanted)} in\n{seen}")
+        allowed = {expected["kind"], *expected.get("also", [])}
+        self.assertLessEqual({r["kind"] for r in reports}, allowed, seen)
+        notes_only = all(r["severity"] == "note" for r in reports)
+        self.assertEqual(done.returncode, 0 if notes_only else 1, seen)
+
+
+def add_tests(program):
+    name = program.folder.name
+    setattr(Programs, f"test_{name}_run", lambda self: self.run_good(program))
+    setattr(Programs, f"test_{name}_check", lambda self: self.check_good(program))
+    for mistake in program.faulty:
+        setattr(Programs, f"test_{name}_{mistake}",
+                lambda self, mistake=mistake: self.check_faulty(program, mistake))
+
+
+if __name__ == "__main__":
+    first, step = 0, 1
+    if sys.argv[1:2] == ["--shard"]:
+        first, step = map(int, sys.argv[2].split("/"))
+        del sys.argv[1:3]
+    for each in programs()[first::step]:
+        add_tests(each)
+    unittest.main()
