@@ -3,6 +3,11 @@
 if(TILESCOPE_PORTABLE)
   find_library(PNG_LIBRARY_RELEASE NAMES libpng.a libpng16.a REQUIRED)
   find_library(ZLIB_LIBRARY_RELEASE NAMES libz.a REQUIRED)
+  set(lz4_names liblz4.a)
+  set(zstd_names libzstd.a)
+else()
+  set(lz4_names lz4)
+  set(zstd_names zstd)
 endif()
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -10,6 +15,10 @@ find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PNG REQUIRED)
 find_path(TILESCOPE_XXHASH_INCLUDE xxhash.h REQUIRED)  # used header-only
+find_path(TILESCOPE_LZ4_INCLUDE lz4.h REQUIRED)
+find_library(TILESCOPE_LZ4 NAMES ${lz4_names} REQUIRED)
+find_path(TILESCOPE_ZSTD_INCLUDE zstd.h REQUIRED)
+find_library(TILESCOPE_ZSTD NAMES ${zstd_names} REQUIRED)
 
 # CUDA's headers only: the driver, NVRTC and cuBLAS are opened at run time. A toolkit where there
 # is one, else the PyPI wheels that tools/setup.sh unpacked into .deps/cuda.
@@ -39,10 +48,11 @@ find_path(TILESCOPE_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-pthread
 
 add_library(tilescope_dependencies INTERFACE)
 target_include_directories(tilescope_dependencies SYSTEM INTERFACE
-  "${TILESCOPE_CUDA_INCLUDE}" "${TILESCOPE_CBLAS_INCLUDE}")
+  "${TILESCOPE_CUDA_INCLUDE}" "${TILESCOPE_CBLAS_INCLUDE}" "${TILESCOPE_LZ4_INCLUDE}"
+  "${TILESCOPE_ZSTD_INCLUDE}")
 target_link_libraries(tilescope_dependencies INTERFACE
   $<IF:$<BOOL:${TILESCOPE_PORTABLE}>,fmt::fmt-header-only,fmt::fmt>
-  CLI11::CLI11 nlohmann_json::nlohmann_json PNG::PNG
+  CLI11::CLI11 nlohmann_json::nlohmann_json PNG::PNG "${TILESCOPE_LZ4}" "${TILESCOPE_ZSTD}"
   ${TILESCOPE_OPENBLAS} Threads::Threads ${CMAKE_DL_LIBS})
 if(TILESCOPE_PORTABLE)
   target_compile_definitions(tilescope_dependencies INTERFACE TILESCOPE_STATIC_OPENBLAS)

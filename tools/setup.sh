@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 source tools/progress.sh
 
 packages=(g++ cmake ninja-build make libcli11-dev libfmt-dev nlohmann-json3-dev libopenblas-dev
-  libpng-dev libxxhash-dev python3)
+  libpng-dev libxxhash-dev liblz4-dev libzstd-dev python3)
 for purpose in "$@"; do
   case $purpose in
     build) ;;

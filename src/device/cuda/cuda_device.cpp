@@ -7,10 +7,8 @@
 #include <cstring>
 
 #include "base/symbol_names.hpp"
-#include "base/text.hpp"
 #include "device/loading/ptx_kernel.hpp"
 #include "gpu/launch_limits.hpp"
-#include "ptx/module_parser.hpp"
 
 namespace tilescope::device {
 namespace {
@@ -40,77 +38,6 @@ CUtensorMapDataType native(DataType type) {
       return CU_TENSOR_MAP_DATA_TYPE_UINT64;
   }
 }
-
-// Without opting in, a block gets at most this much dynamic shared memory.
-constexpr std::size_t default_shared_limit = 48 * 1024;
-
-struct LoadedKernel final : Kernel::State {
-  LoadedKernel(std::shared_ptr<const CudaDevice> device_, const Driver& driver_,
-               compile::Program program_, std::string source_name)
-      : device(std::move(device_)),
-        driver(driver_),
-        program(std::move(program_)),
-        file(std::move(source_name)) {
-    if (program.cubin.empty()) {
-      load_ptx();
-    } else {
-      driver.check(driver.module_load(&module, program.cubin.data(), 0, nullptr, nullptr),
-                   "cuModuleLoadDataEx");
-    }
-    driver.check(driver.module_function(&function, module, program.kernel_name.c_str()),
-                 "cuModuleGetFunction", program.kernel_name);
-  }
-  ~LoadedKernel() override {
-    device->enter();
-    driver.module_unload(module);
-  }
-
-  std::vector<KernelParameter> parameters() const override {
-    return parameters_of(find_ptx_kernel(ptx::parse(program.ptx, file), program.kernel_name, file));
-  }
-
-  /// The driver compiles PTX; its messages about the text are in its log.
-  void load_ptx() {
-    std::string log(8192, '\0');
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
-    const CUresult result = driver.module_load(&module, program.ptx.c_str(), 2, options, values);
-    if (result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {
-      log.resize(std::min(log.find('\0'), log.size()));
-      throw Error(ErrorKind::bad_input,
-                  fmt::format("{}: the driver refuses the PTX: {}", file, printable(trim(log))));
-    }
-    driver.check(result, "cuModuleLoadDataEx", file);
-  }
-
-  /// Lets a block have `bytes` of dynamic shared memory. The limit only grows: threads that launch
-  /// the kernel with less must not lower what another has just been granted.
-  void allow_dynamic_shared(std::size_t bytes) {
-    if (bytes + attributes.static_shared_bytes <= default_shared_limit) return;
-    const std::lock_guard lock(mutex);
-    if (bytes <= allowed_dynamic_shared) return;
-    driver.check(
-        driver.set_function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                      static_cast<int>(bytes)),
-        "cuFuncSetAttribute", "for dynamic shared memory");
-    allowed_dynamic_shared = bytes;
-  }
-
-  int attribute(CUfunction_attribute which) const {
-    int value = 0;
-    driver.check(driver.function_attribute(&value, which, function), "cuFuncGetAttribute");
-    return value;
-  }
-
-  const std::shared_ptr<const CudaDevice> device;  ///< owns the context that the module lies in
-  const Driver& driver;
-  compile::Program program;
-  std::string file;
-  CUmodule module = nullptr;
-  CUfunction function = nullptr;
-  std::mutex mutex;
-  std::size_t allowed_dynamic_shared = 0;  // under the mutex
-};
 
 std::size_t hash_of(const compile::Program& program) {
   return std::hash<std::string>()(program.cubin.empty() ? program.ptx : program.cubin);
@@ -160,6 +87,22 @@ std::uint64_t CudaDevice::allocate_bytes(std::size_t bytes, std::string_view nam
   return address;
 }
 
+std::uint64_t CudaDevice::allocate_managed_bytes(std::size_t bytes, std::string_view name) {
+  make_current();
+  CUdeviceptr address = 0;
+  driver_.check(
+      driver_.mem_alloc_managed(&address, std::max<std::size_t>(bytes, 1), CU_MEM_ATTACH_GLOBAL),
+      "cuMemAllocManaged", fmt::format("of {} bytes for {}", bytes, name));
+  return address;
+}
+
+MemoryUse CudaDevice::memory_use() const {
+  make_current();
+  MemoryUse use;
+  driver_.check(driver_.memory_info(&use.free_bytes, &use.total_bytes), "cuMemGetInfo");
+  return use;
+}
+
 void CudaDevice::free_bytes(std::uint64_t address) noexcept {
   enter();
   driver_.mem_free(address);
@@ -191,8 +134,7 @@ void CudaDevice::free_event(std::uint64_t event) noexcept {
 
 // Without a stream a copy has happened when the call returns; the driver's own synchronous calls
 // may return while the last bytes of pageable memory are still on their way.
-void CudaDevice::finish_copy(CUresult result, std::string_view call, const Stream& stream) {
-  driver_.check(result, call);
+void CudaDevice::finish_copy(const Stream& stream) {
   if (stream.value() == 0) synchronize(stream);
 }
 
@@ -200,21 +142,23 @@ void CudaDevice::copy_to_device(DeviceAddress to, const void* from, std::size_t 
                                 const Stream& stream) {
   if (bytes == 0) return;
   make_current();
-  finish_copy(driver_.copy_to_device(to, from, bytes, native(stream)), "cuMemcpyHtoD", stream);
+  driver_.check(driver_.copy_to_device(to, from, bytes, native(stream)), "cuMemcpyHtoD");
+  finish_copy(stream);
 }
 
 void CudaDevice::copy_to_host(void* to, DeviceAddress from, std::size_t bytes,
                               const Stream& stream) {
   if (bytes == 0) return;
   make_current();
-  finish_copy(driver_.copy_to_host(to, from, bytes, native(stream)), "cuMemcpyDtoH", stream);
+  driver_.check(driver_.copy_to_host(to, from, bytes, native(stream)), "cuMemcpyDtoH");
+  finish_copy(stream);
 }
 
 void CudaDevice::queue_copy(DeviceAddress to, DeviceAddress from, std::size_t bytes,
                             const Stream& stream) {
   if (bytes == 0) return;
   make_current();
-  driver_.check(driver_.copy_on_device(to, from, bytes, native(stream)), "cuMemcpyDtoD");
+  driver_.check(driver_.copy_on_device(to, from, bytes, native(stream)), "cuMemcpy");
 }
 
 void CudaDevice::fill(DeviceAddress to, std::uint8_t value, std::size_t bytes,
@@ -224,10 +168,14 @@ void CudaDevice::fill(DeviceAddress to, std::uint8_t value, std::size_t bytes,
   driver_.check(driver_.set_bytes(to, value, bytes, native(stream)), "cuMemsetD8");
 }
 
-void CudaDevice::copy_2d(const CUDA_MEMCPY2D& copy, const Stream& stream) {
-  if (copy.WidthInBytes == 0 || copy.Height == 0) return;
+bool CudaDevice::queue_rows(CUDA_MEMCPY2D copy, std::size_t row_bytes, std::size_t rows,
+                            const Stream& stream) {
+  if (row_bytes == 0 || rows == 0) return false;
+  copy.WidthInBytes = row_bytes;
+  copy.Height = rows;
   make_current();
-  finish_copy(driver_.copy_2d(&copy, native(stream)), "cuMemcpy2D", stream);
+  driver_.check(driver_.copy_2d(&copy, native(stream)), "cuMemcpy2D");
+  return true;
 }
 
 void CudaDevice::copy_rows_to_device(DeviceAddress to, std::size_t to_pitch, const void* from,
@@ -240,9 +188,7 @@ void CudaDevice::copy_rows_to_device(DeviceAddress to, std::size_t to_pitch, con
   copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   copy.dstDevice = to;
   copy.dstPitch = to_pitch;
-  copy.WidthInBytes = row_bytes;
-  copy.Height = rows;
-  copy_2d(copy, stream);
+  if (queue_rows(copy, row_bytes, rows, stream)) finish_copy(stream);
 }
 
 void CudaDevice::copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress from,
@@ -255,17 +201,36 @@ void CudaDevice::copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress
   copy.dstMemoryType = CU_MEMORYTYPE_HOST;
   copy.dstHost = to;
   copy.dstPitch = to_pitch;
-  copy.WidthInBytes = row_bytes;
-  copy.Height = rows;
-  copy_2d(copy, stream);
+  if (queue_rows(copy, row_bytes, rows, stream)) finish_copy(stream);
+}
+
+void CudaDevice::queue_copy_rows(DeviceAddress to, std::size_t to_pitch, DeviceAddress from,
+                                 std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
+                                 const Stream& stream) {
+  CUDA_MEMCPY2D copy{};  // either side may be managed or pinned memory
+  copy.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+  copy.srcDevice = from;
+  copy.srcPitch = from_pitch;
+  copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  copy.dstDevice = to;
+  copy.dstPitch = to_pitch;
+  queue_rows(copy, row_bytes, rows, stream);
+}
+
+void CudaDevice::fill_rows(DeviceAddress to, std::size_t pitch, std::uint8_t value,
+                           std::size_t row_bytes, std::size_t rows, const Stream& stream) {
+  if (row_bytes == 0 || rows == 0) return;
+  make_current();
+  driver_.check(driver_.set_rows(to, pitch, value, row_bytes, rows, native(stream)),
+                "cuMemsetD2D8");
 }
 
 void* CudaDevice::allocate_host(std::size_t bytes, std::string& why_not, std::string_view) {
   make_current();
   void* data = nullptr;
   // Portable: any device of the process may copy it.
-  const CUresult result =
-      driver_.host_alloc(&data, std::max<std::size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE);
+  const CUresult result = driver_.host_alloc(&data, std::max<std::size_t>(bytes, 1),
+                                             CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
   if (result == CUDA_SUCCESS) return data;
   why_not = driver_.describe(result, "cuMemHostAlloc", fmt::format("of {} bytes", bytes));
   return nullptr;
@@ -279,7 +244,8 @@ void CudaDevice::free_host(void* data) noexcept {
 bool CudaDevice::register_host(void* data, std::size_t bytes, std::string& why_not,
                                std::string_view) {
   make_current();
-  const CUresult result = driver_.host_register(data, bytes, CU_MEMHOSTREGISTER_PORTABLE);
+  const CUresult result = driver_.host_register(
+      data, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
   if (result == CUDA_SUCCESS) return true;
   why_not = driver_.describe(result, "cuMemHostRegister", fmt::format("of {} bytes", bytes));
   return false;
@@ -300,9 +266,9 @@ std::shared_ptr<Kernel::State> CudaDevice::loaded(const compile::Program& progra
       known = loaded_.erase(known);
       continue;
     }
-    const auto& kernel = static_cast<LoadedKernel&>(*state);
-    if (kernel.name == name && kernel.program.kernel_name == program.kernel_name &&
-        kernel.program.cubin == program.cubin && kernel.program.ptx == program.ptx) {
+    const auto& kernel = static_cast<CudaKernel&>(*state);
+    if (kernel.name == name && kernel.entry() == program.kernel_name &&
+        kernel.module().is_made_of(program.ptx, program.cubin)) {
       return state;
     }
     ++known;
@@ -321,26 +287,28 @@ Kernel CudaDevice::load(const KernelRequest& request) {
   if (auto known = loaded(program, name)) return Kernel(std::move(known));
   const std::size_t hash = hash_of(program);
   make_current();
-  auto kernel =
-      std::make_shared<LoadedKernel>(std::static_pointer_cast<const CudaDevice>(shared_from_this()),
-                                     driver_, std::move(program), request.source_name);
+  const auto module = std::make_shared<CudaModule>(
+      context(), std::vector<PtxText>{{request.source_name, std::move(program.ptx)}},
+      std::move(program.cubin));
+  const std::shared_ptr<CudaKernel> kernel = module->cuda_kernel(program.kernel_name);
   kernel->name = name;
-  KernelAttributes& a = kernel->attributes;
-  a.registers_per_thread = kernel->attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
-  a.static_shared_bytes =
-      static_cast<std::size_t>(kernel->attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
-  a.local_bytes_per_thread =
-      static_cast<std::size_t>(kernel->attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES));
-  a.constant_bytes =
-      static_cast<std::size_t>(kernel->attribute(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES));
-  a.max_threads_per_block = kernel->attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   loaded_.emplace(hash, kernel);
-  return Kernel(std::move(kernel));
+  return Kernel(kernel);
+}
+
+Module CudaDevice::load_module(std::span<const PtxText> texts) {
+  make_current();
+  return Module(std::make_shared<CudaModule>(
+      context(), std::vector<PtxText>(texts.begin(), texts.end()), std::string()));
+}
+
+CudaContext CudaDevice::context() {
+  return {shared_from_this(), driver_, context_};
 }
 
 void CudaDevice::launch(const Kernel& kernel, const Launch& launch,
                         const KernelArguments& arguments, const Stream& stream) {
-  auto& loaded = static_cast<LoadedKernel&>(kernel.state());
+  auto& loaded = static_cast<CudaKernel&>(kernel.state());
   gpu::require_launchable(kernel.name(), launch, properties_,
                           {.static_shared_bytes = kernel.attributes().static_shared_bytes,
                            .max_threads_per_block = kernel.attributes().max_threads_per_block});
@@ -376,7 +344,7 @@ void CudaDevice::launch(const Kernel& kernel, const Launch& launch,
     overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     overlap.value.programmaticStreamSerializationAllowed = 1;
   }
-  driver_.check(driver_.launch_extended(&config, loaded.function, pointers.data(), nullptr),
+  driver_.check(driver_.launch_extended(&config, loaded.function(), pointers.data(), nullptr),
                 "cuLaunchKernelEx", kernel.name());
 }
 
@@ -423,6 +391,23 @@ bool CudaDevice::finished(const Event& event) {
   if (result == CUDA_ERROR_NOT_READY) return false;
   driver_.check(result, "cuEventQuery");
   return true;
+}
+
+bool CudaDevice::finished(const Stream& stream) {
+  make_current();
+  const CUresult result = driver_.stream_query(native(stream));
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  driver_.check(result, "cuStreamQuery");
+  return true;
+}
+
+void CudaDevice::call(std::function<void()> function, const Stream& stream) {
+  using Function = std::function<void()>;
+  make_current();
+  auto owned = std::make_unique<Function>(std::move(function));
+  const auto run = [](void* data) { (*std::unique_ptr<Function>(static_cast<Function*>(data)))(); };
+  driver_.check(driver_.launch_host(native(stream), run, owned.get()), "cuLaunchHostFunc");
+  static_cast<void>(owned.release());  // the driver calls it once
 }
 
 double CudaDevice::elapsed_ms(const Event& from, const Event& to) {

@@ -8,6 +8,7 @@
 #include <tilescope/device.hpp>
 
 #include "compile/compiler.hpp"
+#include "device/cuda/cuda_module.hpp"
 #include "device/cuda/driver.hpp"
 
 namespace tilescope::device {
@@ -39,19 +40,27 @@ class CudaDevice final : public Device {
                            const Stream& stream) override;
   void copy_rows_to_host(void* to, std::size_t to_pitch, DeviceAddress from, std::size_t from_pitch,
                          std::size_t row_bytes, std::size_t rows, const Stream& stream) override;
+  void queue_copy_rows(DeviceAddress to, std::size_t to_pitch, DeviceAddress from,
+                       std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
+                       const Stream& stream) override;
+  void fill_rows(DeviceAddress to, std::size_t pitch, std::uint8_t value, std::size_t row_bytes,
+                 std::size_t rows, const Stream& stream) override;
+  MemoryUse memory_use() const override;
   void* allocate_host(std::size_t bytes, std::string& why_not, std::string_view name) override;
   void free_host(void* data) noexcept override;
   bool register_host(void* data, std::size_t bytes, std::string& why_not,
                      std::string_view name) override;
   void unregister_host(void* data) noexcept override;
   Kernel load(const KernelRequest& request) override;
+  Module load_module(std::span<const PtxText> texts) override;
   TensorMap tensor_map(const TensorMapRequest& request) override;
   void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
               const Stream& stream) override;
   void record(const Event& event, const Stream& stream) override;
   void wait(const Stream& stream, const Event& event) override;
-  using Device::finished;
   bool finished(const Event& event) override;
+  bool finished(const Stream& stream) override;
+  void call(std::function<void()> function, const Stream& stream) override;
   double elapsed_ms(const Event& from, const Event& to) override;
   void synchronize(const Event& event) override;
   void synchronize(const Stream& stream) override;
@@ -59,6 +68,7 @@ class CudaDevice final : public Device {
 
  protected:
   std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) override;
+  std::uint64_t allocate_managed_bytes(std::size_t bytes, std::string_view name) override;
   std::uint64_t new_stream() override;
   std::uint64_t new_event() override;
   void free_bytes(std::uint64_t address) noexcept override;
@@ -68,8 +78,11 @@ class CudaDevice final : public Device {
  private:
   void make_current() const;
   std::shared_ptr<Kernel::State> loaded(const compile::Program& program, const std::string& name);
-  void finish_copy(CUresult result, std::string_view call, const Stream& stream);
-  void copy_2d(const CUDA_MEMCPY2D& copy, const Stream& stream);
+  void finish_copy(const Stream& stream);
+  /// Queues the copy with its sizes filled in; false if there is nothing to copy.
+  bool queue_rows(CUDA_MEMCPY2D copy, std::size_t row_bytes, std::size_t rows,
+                  const Stream& stream);
+  CudaContext context();
 
   const Driver& driver_;
   int ordinal_;

@@ -29,25 +29,34 @@ namespace tilescope::device {
   X(memory_info, cuMemGetInfo, "cuMemGetInfo_v2")                               \
   X(mem_alloc, cuMemAlloc, "cuMemAlloc_v2")                                     \
   X(mem_free, cuMemFree, "cuMemFree_v2")                                        \
+  X(mem_alloc_managed, cuMemAllocManaged, "cuMemAllocManaged")                  \
   X(host_alloc, cuMemHostAlloc, "cuMemHostAlloc")                               \
   X(host_free, cuMemFreeHost, "cuMemFreeHost")                                  \
   X(host_register, cuMemHostRegister, "cuMemHostRegister_v2")                   \
   X(host_unregister, cuMemHostUnregister, "cuMemHostUnregister")                \
   X(copy_to_device, cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2")                  \
   X(copy_to_host, cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2")                    \
-  X(copy_on_device, cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2")                  \
+  X(copy_on_device, cuMemcpyAsync, "cuMemcpyAsync")                             \
   X(copy_2d, cuMemcpy2DAsync, "cuMemcpy2DAsync_v2")                             \
   X(set_bytes, cuMemsetD8Async, "cuMemsetD8Async")                              \
+  X(set_rows, cuMemsetD2D8Async, "cuMemsetD2D8Async")                           \
   X(module_load, cuModuleLoadDataEx, "cuModuleLoadDataEx")                      \
   X(module_unload, cuModuleUnload, "cuModuleUnload")                            \
   X(module_function, cuModuleGetFunction, "cuModuleGetFunction")                \
+  X(module_global, cuModuleGetGlobal, "cuModuleGetGlobal_v2")                   \
+  X(link_create, cuLinkCreate, "cuLinkCreate_v2")                               \
+  X(link_add, cuLinkAddData, "cuLinkAddData_v2")                                \
+  X(link_complete, cuLinkComplete, "cuLinkComplete")                            \
+  X(link_destroy, cuLinkDestroy, "cuLinkDestroy")                               \
   X(function_attribute, cuFuncGetAttribute, "cuFuncGetAttribute")               \
   X(set_function_attribute, cuFuncSetAttribute, "cuFuncSetAttribute")           \
   X(launch_extended, cuLaunchKernelEx, "cuLaunchKernelEx")                      \
+  X(launch_host, cuLaunchHostFunc, "cuLaunchHostFunc")                          \
   X(encode_tensor_map, cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled")        \
   X(stream_create, cuStreamCreate, "cuStreamCreate")                            \
   X(stream_destroy, cuStreamDestroy, "cuStreamDestroy_v2")                      \
   X(stream_synchronize, cuStreamSynchronize, "cuStreamSynchronize")             \
+  X(stream_query, cuStreamQuery, "cuStreamQuery")                               \
   X(stream_wait, cuStreamWaitEvent, "cuStreamWaitEvent")                        \
   X(event_create, cuEventCreate, "cuEventCreate")                               \
   X(event_destroy, cuEventDestroy, "cuEventDestroy_v2")                         \

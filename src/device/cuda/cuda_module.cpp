@@ -1,0 +1,184 @@
+#include "device/cuda/cuda_module.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/symbol_names.hpp"
+#include "base/text.hpp"
+#include "device/loading/ptx_kernel.hpp"
+#include "ptx/module_parser.hpp"
+
+namespace tilescope::device {
+namespace {
+
+// Without opting in, a block gets at most this much dynamic shared memory.
+constexpr std::size_t default_shared_limit = 48 * 1024;
+
+/// The driver's messages about PTX go to a log.
+struct JitLog {
+  std::string text = std::string(8192, '\0');
+  CUjit_option options[2] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[2] = {text.data(), reinterpret_cast<void*>(text.size())};
+};
+
+}  // namespace
+
+CudaModule::CudaModule(CudaContext context, std::vector<PtxText> texts, std::string cubin)
+    : context_(std::move(context)),
+      driver_(context_.driver),
+      texts_(std::move(texts)),
+      cubin_(std::move(cubin)) {
+  if (!cubin_.empty()) {
+    driver_.check(driver_.module_load(&module_, cubin_.data(), 0, nullptr, nullptr),
+                  "cuModuleLoadDataEx");
+  } else if (texts_.size() == 1) {
+    load_ptx();
+  } else {
+    link_ptx();
+  }
+}
+
+CudaModule::~CudaModule() {
+  context_.enter();
+  driver_.module_unload(module_);
+}
+
+void CudaModule::check_ptx(CUresult result, std::string_view call, const std::string& log) const {
+  if (result == CUDA_SUCCESS) return;
+  std::string names;
+  for (const PtxText& text : texts_) names += (names.empty() ? "" : ", ") + text.name;
+  const std::string messages = log.substr(0, log.find('\0'));
+  if (result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
+      (!messages.empty() && result == CUDA_ERROR_INVALID_IMAGE)) {
+    throw Error(ErrorKind::bad_input, fmt::format("{}: the driver refuses the PTX: {}", names,
+                                                  printable(trim(messages))));
+  }
+  driver_.check(result, call, names);
+}
+
+void CudaModule::load_ptx() {
+  JitLog log;
+  const CUresult result =
+      driver_.module_load(&module_, texts_.front().ptx.c_str(), 2, log.options, log.values);
+  check_ptx(result, "cuModuleLoadDataEx", log.text);
+}
+
+void CudaModule::link_ptx() {
+  if (texts_.empty()) throw Error(ErrorKind::bad_input, "there is no PTX to link");
+  JitLog log;
+  CUlinkState state = nullptr;
+  driver_.check(driver_.link_create(2, log.options, log.values, &state), "cuLinkCreate");
+  const auto destroy = [this](CUlinkState link) { driver_.link_destroy(link); };
+  const std::unique_ptr<CUlinkState_st, decltype(destroy)> owner(state, destroy);
+  for (const PtxText& text : texts_) {
+    check_ptx(driver_.link_add(state, CU_JIT_INPUT_PTX, const_cast<char*>(text.ptx.c_str()),
+                               text.ptx.size() + 1, text.name.c_str(), 0, nullptr, nullptr),
+              "cuLinkAddData", log.text);
+  }
+  void* image = nullptr;  // belongs to the state
+  std::size_t bytes = 0;
+  check_ptx(driver_.link_complete(state, &image, &bytes), "cuLinkComplete", log.text);
+  driver_.check(driver_.module_load(&module_, image, 0, nullptr, nullptr), "cuModuleLoadDataEx");
+}
+
+const std::vector<ptx::Module>& CudaModule::parsed() const {
+  std::call_once(parse_once_, [this] {
+    for (const PtxText& text : texts_) parsed_.push_back(ptx::parse(text.ptx, text.name));
+  });
+  return parsed_;
+}
+
+std::vector<std::string> CudaModule::kernels() const {
+  std::vector<std::string> names;
+  for (const ptx::Module& module : parsed()) {
+    for (const ptx::Function& function : module.functions) {
+      if (function.is_entry && function.has_body) names.push_back(function.name);
+    }
+  }
+  return names;
+}
+
+Kernel CudaModule::kernel(std::string_view name) {
+  return Kernel(cuda_kernel(name));
+}
+
+std::shared_ptr<CudaKernel> CudaModule::cuda_kernel(std::string_view name) {
+  context_.enter();
+  const std::string entry(name);
+  CUfunction function = nullptr;
+  const CUresult result = driver_.module_function(&function, module_, entry.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND) {
+    throw Error(ErrorKind::bad_input,
+                fmt::format("the module has no kernel '{}'", printable(entry, 200)));
+  }
+  driver_.check(result, "cuModuleGetFunction", entry);
+  return std::make_shared<CudaKernel>(shared_from_this(), driver_, function, entry);
+}
+
+ModuleVariable CudaModule::variable(std::string_view name) const {
+  context_.enter();
+  const std::string symbol(name);
+  CUdeviceptr address = 0;
+  std::size_t bytes = 0;
+  const CUresult result = driver_.module_global(&address, &bytes, module_, symbol.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND) {
+    throw Error(ErrorKind::bad_input,
+                fmt::format("the module has no variable '{}' in global or constant memory",
+                            printable(symbol, 200)));
+  }
+  driver_.check(result, "cuModuleGetGlobal", symbol);
+  const auto& units = parsed();
+  const bool managed = std::any_of(units.begin(), units.end(), [&](const ptx::Module& unit) {
+    const std::uint32_t index = unit.find_variable(symbol);
+    return index != ptx::no_index && unit.variables[index].managed;
+  });
+  return {.address = address, .bytes = bytes, .managed = managed};
+}
+
+std::vector<KernelParameter> CudaModule::parameters(std::string_view kernel) const {
+  const std::vector<ptx::Module>& units = parsed();
+  const auto holder = std::find_if(units.begin(), units.end(), [&](const ptx::Module& unit) {
+    const std::uint32_t index = unit.find_function(kernel);
+    return index != ptx::no_index && unit.functions[index].has_body;
+  });
+  const std::size_t index = holder == units.end() ? 0 : std::size_t(holder - units.begin());
+  return parameters_of(find_ptx_kernel(units[index], kernel, texts_[index].name));
+}
+
+bool CudaModule::is_made_of(std::string_view ptx, std::string_view cubin) const {
+  return cubin_ == cubin && texts_.size() == 1 && texts_.front().ptx == ptx;
+}
+
+CudaKernel::CudaKernel(std::shared_ptr<CudaModule> module, const Driver& driver,
+                       CUfunction function, std::string entry)
+    : module_(std::move(module)), driver_(driver), function_(function), entry_(std::move(entry)) {
+  const auto bytes = [this](CUfunction_attribute which) {
+    return static_cast<std::size_t>(attribute(which));
+  };
+  name = function_name(entry_);
+  attributes.registers_per_thread = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
+  attributes.static_shared_bytes = bytes(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  attributes.local_bytes_per_thread = bytes(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+  attributes.constant_bytes = bytes(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+  attributes.max_threads_per_block = attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+}
+
+int CudaKernel::attribute(CUfunction_attribute which) const {
+  int value = 0;
+  driver_.check(driver_.function_attribute(&value, which, function_), "cuFuncGetAttribute");
+  return value;
+}
+
+void CudaKernel::allow_dynamic_shared(std::size_t bytes) {
+  if (bytes + attributes.static_shared_bytes <= default_shared_limit) return;
+  const std::lock_guard lock(mutex_);
+  if (bytes <= allowed_dynamic_shared_) return;
+  driver_.check(
+      driver_.set_function_attribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                     static_cast<int>(bytes)),
+      "cuFuncSetAttribute", "for dynamic shared memory");
+  allowed_dynamic_shared_ = bytes;
+}
+
+}  // namespace tilescope::device

@@ -1,0 +1,84 @@
+// A module on a CUDA GPU, and its kernels.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tilescope/device.hpp>
+#include <vector>
+
+#include "device/cuda/driver.hpp"
+#include "ptx/module.hpp"
+
+namespace tilescope::device {
+
+class CudaKernel;
+
+/// The context that a module lies in.
+struct CudaContext {
+  std::shared_ptr<const Device> owner;  ///< keeps it alive
+  const Driver& driver;
+  CUcontext handle;
+
+  /// Makes it that of this thread, for destructors too: a failure is ignored.
+  void enter() const noexcept { driver.set_current(handle); }
+};
+
+class CudaModule final : public Module::State, public std::enable_shared_from_this<CudaModule> {
+ public:
+  /// Loads `cubin`, or, when that is empty, the texts, which the driver compiles and links. The
+  /// texts describe the cubin's parameters. The context must be current.
+  CudaModule(CudaContext context, std::vector<PtxText> texts, std::string cubin);
+  ~CudaModule() override;
+
+  std::vector<std::string> kernels() const override;
+  Kernel kernel(std::string_view name) override;
+  std::shared_ptr<CudaKernel> cuda_kernel(std::string_view name);
+  ModuleVariable variable(std::string_view name) const override;
+
+  std::vector<KernelParameter> parameters(std::string_view kernel) const;
+  bool is_made_of(std::string_view ptx, std::string_view cubin) const;
+
+ private:
+  void load_ptx();
+  void link_ptx();
+  void check_ptx(CUresult result, std::string_view call, const std::string& log) const;
+  /// The texts, parsed when first asked for.
+  const std::vector<ptx::Module>& parsed() const;
+
+  const CudaContext context_;
+  const Driver& driver_;
+  const std::vector<PtxText> texts_;
+  const std::string cubin_;
+  CUmodule module_ = nullptr;
+  mutable std::once_flag parse_once_;
+  mutable std::vector<ptx::Module> parsed_;
+};
+
+class CudaKernel final : public Kernel::State {
+ public:
+  CudaKernel(std::shared_ptr<CudaModule> module, const Driver& driver, CUfunction function,
+             std::string entry);
+
+  std::vector<KernelParameter> parameters() const override { return module_->parameters(entry_); }
+  CUfunction function() const { return function_; }
+  const std::string& entry() const { return entry_; }
+  const CudaModule& module() const { return *module_; }
+
+  /// Lets a block have `bytes` of dynamic shared memory. The limit only grows: threads that launch
+  /// the kernel with less must not lower what another has just been granted.
+  void allow_dynamic_shared(std::size_t bytes);
+
+ private:
+  int attribute(CUfunction_attribute which) const;
+
+  const std::shared_ptr<CudaModule> module_;
+  const Driver& driver_;
+  const CUfunction function_;
+  const std::string entry_;  ///< the kernel's name in the PTX
+  std::mutex mutex_;
+  std::size_t allowed_dynamic_shared_ = 0;  // under the mutex
+};
+
+}  // namespace tilescope::device
