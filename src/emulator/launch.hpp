@@ -41,6 +41,7 @@ struct LaunchSummary {
   std::uint64_t fault_count = 0;    ///< lanes
   std::vector<FaultRecord> faults;  ///< by instruction
   std::string message;   ///< if end is not `complete`, or a block deadlocked: what happened
+  TrapPlace trap{};      ///< if end is `trapped`
   unsigned threads = 1;  ///< host threads that ran it
   bool complete() const { return end == LaunchEnd::complete && deadlocked_blocks == 0; }
 };

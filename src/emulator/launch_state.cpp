@@ -255,6 +255,7 @@ LaunchSummary LaunchState::finish(double seconds) {
   summary.blocks_run = blocks_run_;
   summary.deadlocked_blocks = deadlocked_;
   summary.message = message_;
+  summary.trap = trap_;
   summary.threads = threads_;
   for (const auto& [key, fault] : faults_) {
     summary.fault_count += fault.count;
