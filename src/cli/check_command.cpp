@@ -18,14 +18,17 @@ struct CheckCommand {
 
   int run() const {
     const CheckResult result = arguments.inspect([&](const InspectOptions& options) {
-      return check(arguments.target(), arguments.launch.description(), options);
+      return check(arguments.target(), arguments.description(), options);
     });
     show(report::check_page(result), json);
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
     const bool no_errors =
         std::none_of(result.findings.begin(), result.findings.end(),
                      [](const Finding& finding) { return finding.severity == Severity::error; });
-    const bool passed = allow_warnings ? result.complete() && no_errors : result.clean();
+    if (result.program && result.program->signal != 0) return result.program->exit_code;
+    const bool ended_well = !result.program || result.program->exit_code == 0;
+    const bool passed =
+        ended_well && (allow_warnings ? result.complete() && no_errors : result.clean());
     return passed ? 0 : static_cast<int>(ErrorKind::wrong_result);
   }
 };
@@ -40,10 +43,13 @@ void register_check(CLI::App& app, std::function<int()>& run) {
                 "Exit with 0 when there are warnings but no errors");
   add_json_option(*sub, command->json);
   sub->footer(
-      "The kernel is emulated, no GPU is needed; what it prints goes to standard error.\n"
-      "Exit code 1 when anything is found, or with --allow-warnings when an error is.\n"
+      "The GPU is emulated, none is needed; what is printed goes to standard error. Of a\n"
+      "program every launch is watched, and its host code too; words after -- are its own.\n"
+      "Exit code 1 when anything but notes is found (with --allow-warnings: an error), and\n"
+      "when the program fails.\n"
       "\n"
       "Examples:\n"
+      "  tilescope check vector_add.cu -- 1000\n"
       "  tilescope check matmul/tiled --tile 16 --size 100\n"
       "  tilescope check mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
       "      --arg i32:1000");

@@ -21,12 +21,14 @@ struct ExplainCommand {
   int run() const {
     const ExplainResult result = arguments.inspect([&](InspectOptions options) {
       options.phases = phases;
-      return explain(arguments.target(), arguments.launch.description(), options);
+      options.launch = arguments.launch.number();
+      return explain(arguments.target(), arguments.description(), options);
     });
     show(report::explain_page(
              result, {.lanes = lanes, .phases = phases, .with_notes = !arguments.is_file()}),
          json, style());
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
+    if (result.program && result.program->signal != 0) return result.program->exit_code;
     const bool right =
         result.complete() && result.ran.faults == 0 && result.ran.deadlocked_blocks == 0;
     return right ? 0 : static_cast<int>(ErrorKind::wrong_result);
@@ -44,6 +46,7 @@ struct ExplainCommand {
 void register_explain(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<ExplainCommand>();
   CLI::App* sub = app.add_subcommand("explain", "Count sectors, conflicts and divergence by line");
+  command->arguments.launch.takes_number = true;
   command->arguments.add_to(*sub);
   sub->add_option("--lanes", command->lanes,
                   "Draw one warp's access in this line: lanes to sectors or banks")
@@ -53,10 +56,13 @@ void register_explain(CLI::App& app, std::function<int()>& run) {
                 "Print the table of execution phases: which thread loads and computes what");
   add_json_option(*sub, command->json);
   sub->footer(
-      "The kernel is emulated, no GPU is needed. The listing begins the hottest lines\n"
+      "The GPU is emulated, none is needed. Of a program all launches are counted, or the\n"
+      "one that --launch N names; words after -- are its own. The listing begins the hottest "
+      "lines\n"
       "with '>'. \"ways\" is the worst bank conflict, 1 being none.\n"
       "\n"
       "Examples:\n"
+      "  tilescope explain vector_add.cu -- 1000\n"
       "  tilescope explain matmul/tiled_conflicts --tile 32\n"
       "  tilescope explain matmul/tiled --size 4 --tile 2 --phases\n"
       "  tilescope explain mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"

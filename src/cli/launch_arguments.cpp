@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <tilescope/error.hpp>
 
 #include "base/file.hpp"
@@ -38,9 +39,25 @@ void LaunchArguments::add_to(CLI::App& app) {
       ->group(group);
   app.add_flag("--cooperative", cooperative, "The kernel synchronises the whole grid")
       ->group(group);
-  app.add_option("--launch", file, "Read all of the above from a JSON file")
-      ->type_name("FILE.json")
+  app.add_option("--launch", file,
+                 takes_number ? "Read all of the above from a JSON file; for a program: "
+                                "count only launch N, from 0"
+                              : "Read all of the above from a JSON file")
+      ->type_name(takes_number ? "FILE.json|N" : "FILE.json")
       ->group(group);
+}
+
+std::optional<std::uint64_t> LaunchArguments::number() const {
+  std::uint64_t value = 0;
+  const char* const end = file.data() + file.size();
+  const auto [stop, error] = std::from_chars(file.data(), end, value);
+  if (!takes_number || file.empty() || error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+bool LaunchArguments::describes_launch() const {
+  return !kernel.empty() || !grid.empty() || !block.empty() || shared_given->count() > 0 ||
+         cooperative || !arguments.empty() || (!file.empty() && !number());
 }
 
 LaunchDescription LaunchArguments::description() const {

@@ -1,6 +1,7 @@
 // tilescope: parses the command line, runs one subcommand, maps errors to exit codes.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <new>
@@ -17,6 +18,7 @@
 #include "base/text.hpp"
 #include "cli/argument_checks.hpp"
 #include "cli/command.hpp"
+#include "cli/program_arguments.hpp"
 #include "cli/show.hpp"
 #include "report/text/wrap.hpp"
 
@@ -31,7 +33,7 @@ struct Group {
 };
 
 const Group groups[] = {
-    {"Your own kernel", {cli::register_check, cli::register_explain, cli::register_run}},
+    {"Your own program or kernel", {cli::register_check, cli::register_explain, cli::register_run}},
     {"Compute",
      {cli::register_matmul, cli::register_saxpb, cli::register_vector_add, cli::register_scale,
       cli::register_reverse, cli::register_transpose, cli::register_blur, cli::register_laplacian,
@@ -91,8 +93,11 @@ void require_known_command(const CLI::App& app, int argc, char** argv) {
 
 int parse_and_run(CLI::App& app, int argc, char** argv, const std::function<int()>& run) {
   require_known_command(app, argc, argv);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  cli::separate_program_words(words);
+  std::reverse(words.begin(), words.end());  // as the parser takes them
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return end_of_parsing(app, error);
   }

@@ -5,6 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "cli/target_arguments.hpp"
+#include "report/program_report.hpp"
 #include "report/run_report.hpp"
 
 namespace tilescope::cli {
@@ -13,6 +14,7 @@ namespace {
 struct RunCommand {
   std::string file, device = "auto", json;
   LaunchArguments launch;
+  ProgramArguments program;
   std::size_t show = 8;
   std::uint64_t max_instructions = 0;
 
@@ -22,11 +24,24 @@ struct RunCommand {
     // Kernels print data, but JSON on standard output is data too.
     if (json != "-") options.print = [](std::string_view text) { print(std::string(text)); };
     const RunResult result = inspect_target(launch, file, options, [&](const auto& how) {
+      if (auto given = given_program(file, launch, program)) {
+        given->output_to_stderr = json == "-";
+        return tilescope::run(*given, {}, how);
+      }
       if (is_kernel_file(file)) return tilescope::run(SourceFile{file}, launch.description(), how);
       return tilescope::run(LadderRung{.name = file}, {}, how);
     });
+    if (result.program) return ended(result);
     cli::show(report::run_page(result), json);
     return result.failure.empty() ? 0 : failed(result);
+  }
+
+  /// A program has spoken for itself, and its exit code is the command's.
+  int ended(const RunResult& result) const {
+    const ProgramRun& run = *result.program;
+    if (run.signal != 0) note(fmt::format("tilescope: {}: {}", file, report::end_in_words(run)));
+    cli::show(report::program_page(result), json);
+    return run.exit_code;
   }
 
   /// Says what the arrays are that have been shown.
@@ -43,11 +58,14 @@ struct RunCommand {
 
 void register_run(CLI::App& app, std::function<int()>& run) {
   auto command = std::make_shared<RunCommand>();
-  CLI::App* sub = app.add_subcommand("run", "Run a kernel of your own, with or without a GPU");
-  sub->add_option("FILE", command->file, "CUDA C++ (.cu) or PTX (.ptx)")
+  CLI::App* sub = app.add_subcommand("run", "Run a program or a kernel, with or without a GPU");
+  sub->add_option("FILE", command->file,
+                  "A program (.cu with a main(), an executable, a script), or a kernel in a .cu or "
+                  ".ptx file")
       ->required()
       ->type_name("FILE");
   command->launch.add_to(*sub);
+  command->program.add_to(*sub);
   sub->add_option("--device", command->device,
                   "auto (a GPU, else emulated), cuda[:N] or emulated[:GPU]")
       ->type_name("DEVICE")
@@ -62,7 +80,10 @@ void register_run(CLI::App& app, std::function<int()>& run) {
       ->type_name("N");
   add_json_option(*sub, command->json);
   sub->footer(
+      "A program ends with its own exit code; words after -- are its arguments.\n"
+      "\n"
       "Examples:\n"
+      "  tilescope run vector_add.cu -- 1000\n"
       "  tilescope run scale.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota>y.npy'\n"
       "      --arg f32:2.5 --arg i32:1000\n"
       "  tilescope run tile.cu --kernel 'matmul<16>' --launch launch.json");

@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/launch_arguments.hpp"
 #include "cli/launch_example.hpp"
+#include "cli/program_arguments.hpp"
 
 namespace tilescope::cli {
 
@@ -26,7 +27,7 @@ auto inspect_target(const LaunchArguments& launch, const std::string& target,
   if (!options.print) options.print = print_to_stderr;
   try {
     auto result = inspect(options);
-    if (is_kernel_file(target)) {
+    if (result.program || is_kernel_file(target)) {
       for (const std::string& remark : result.notes) note("tilescope: note: " + remark);
     }
     return result;
@@ -35,10 +36,16 @@ auto inspect_target(const LaunchArguments& launch, const std::string& target,
   }
 }
 
+/// The program that check, explain or run was given; nothing if the target is a kernel. Throws
+/// Error(usage) for options of a program where there is none.
+std::optional<Program> given_program(const std::string& target, const LaunchArguments& launch,
+                                     const ProgramArguments& program);
+
 /// The options that check and explain share.
 struct TargetArguments {
   std::string what, device = "auto";
   LaunchArguments launch;
+  ProgramArguments program;
   ProblemOptions problem;
   int tile = 0;
   std::uint64_t max_instructions = 0;
@@ -47,6 +54,8 @@ struct TargetArguments {
   bool is_file() const { return is_kernel_file(what); }
   /// Throws Error(usage) for options that the target does not take.
   Target target() const;
+  /// The launch of a target that is a kernel.
+  LaunchDescription description() const;
 
   template <typename Inspect>
   auto inspect(Inspect&& inspect) const {

@@ -9,6 +9,7 @@
 #include "report/device_report.hpp"
 #include "report/lanes_report.hpp"
 #include "report/phases_report.hpp"
+#include "report/program_report.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -77,6 +78,9 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
                {"totals", counts_record(result.counts.totals)},
                {"lines", line_list(result.counts, sources)},
                {"findings", advice_list(advice)}};
+  if (result.program) {
+    page.data.set_all(program_record(*result.program)).set("launches", launch_list(result));
+  }
   if (wishes.lanes != 0) {
     const Dim3 block = result.launches.empty() ? Dim3{} : result.launches.back().block;
     add_lanes(page, result.details->samples(), block, wishes.lanes, sources);
@@ -88,8 +92,10 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
   if (wishes.with_notes) {
     for (const std::string& note : result.notes) page.add(Text{"(" + note + ")"});
   }
-  if (result.ran.launches > 1) page.say("(counts of {launches:plain} launches)");
+  const bool is_sum = !result.program && result.ran.launches > 1;
+  if (is_sum) page.say("(counts of {launches:plain} launches)");
   page.gap();
+  if (result.program) add_launches(page, result);
   add_annotated_source(page, result.counts, sources);
   page.gap();
   page.say("totals");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "report/program_report.hpp"
 #include "report/words/wording.hpp"
 
 namespace tilescope::report {
@@ -62,7 +63,7 @@ Record finding_record(const Finding& finding, SourceTexts& sources) {
 }
 
 Diagnostic diagnostic(const Finding& finding, SourceTexts& sources) {
-  Diagnostic found{.error = finding.severity == Severity::error,
+  Diagnostic found{.severity = std::string(to_string(finding.severity)),
                    .kind = std::string(to_string(finding.kind)),
                    .where = place_text(finding.first),
                    .places = {place_of(finding.first, sources, false)},
@@ -86,16 +87,26 @@ Diagnostic diagnostic(const Finding& finding, SourceTexts& sources) {
   return found;
 }
 
-/// "2 errors, 1 warning", or "no defects found".
+/// "2 errors, 1 warning", or "no defects found, 1 note".
 std::string foot_of(const std::vector<Finding>& findings) {
-  if (findings.empty()) return "no defects found";
-  const auto errors = static_cast<std::size_t>(
-      std::count_if(findings.begin(), findings.end(),
-                    [](const Finding& f) { return f.severity == Severity::error; }));
-  const std::size_t warnings = findings.size() - errors;
-  if (warnings == 0) return counted(errors, "error");
-  if (errors == 0) return counted(warnings, "warning");
-  return counted(errors, "error") + ", " + counted(warnings, "warning");
+  std::string text;
+  for (const Severity severity : {Severity::error, Severity::warning, Severity::note}) {
+    const auto count = std::count_if(findings.begin(), findings.end(),
+                                     [&](const Finding& f) { return f.severity == severity; });
+    if (severity == Severity::note && text.empty()) text = "no defects found";
+    if (count == 0) continue;
+    text += (text.empty() ? "" : ", ") +
+            counted(static_cast<std::uint64_t>(count), to_string(severity));
+  }
+  return text;
+}
+
+/// The last sentence: what was found, and in how much work.
+std::string foot_sentence(const CheckResult& result) {
+  std::string text = "{foot}; ";
+  if (result.program) text += "{launches} launch{launches:es} of {kernels} kernel{kernels:s}, ";
+  text += "{blocks} block{blocks:s}, {warp_instructions} warp instructions";
+  return text + (result.complete() ? "" : " (a part of the run)");
 }
 
 }  // namespace
@@ -143,6 +154,7 @@ Page check_page(const CheckResult& result) {
                {"blocks", result.ran.blocks},
                {"warp_instructions", result.ran.warp_instructions},
                {"reports", std::move(reports)}};
+  if (result.program) page.data.set_all(program_record(*result.program));
   page.data.let("foot", foot_of(result.findings));
   page.say("check {target} on {device}");
   add_findings(page, result.findings, sources);
@@ -152,8 +164,12 @@ Page check_page(const CheckResult& result) {
   }
   if (result.limitation != Limitation::none) page.say("{limitation}");
   if (result.ran.ending == Ending::interrupted) page.say("interrupted: the findings so far");
-  page.say(std::string("{foot}; {blocks} block{blocks:s}, {warp_instructions} warp instructions") +
-           (result.complete() ? "" : " (a part of the run)"));
+  if (result.program) {
+    if (const std::string end = end_in_words(*result.program); !end.empty()) {
+      page.add(Text{end});
+    }
+  }
+  page.say(foot_sentence(result));
   return page;
 }
 

@@ -39,13 +39,6 @@ Record array_record(const RunArray& array) {
           {"nans", array.nans},   {"saved_to", or_null(array.saved_to)}};
 }
 
-/// "4 x 2", without trailing extents of 1.
-std::string extents_text(const Dim3& extents) {
-  if (extents.z != 1) return fmt::format("{} x {} x {}", extents.x, extents.y, extents.z);
-  if (extents.y != 1) return fmt::format("{} x {}", extents.x, extents.y);
-  return fmt::format("{}", extents.x);
-}
-
 }  // namespace
 
 Page run_page(const RunResult& result) {
@@ -61,11 +54,10 @@ Page run_page(const RunResult& result) {
                {"arrays", std::move(arrays)},
                {"complete", result.failure.empty()}};
   if (!result.failure.empty()) page.data.set("failure", result.failure);
-  page.data.let("grid_text", extents_text(result.launch.grid))
-      .let("block_text", extents_text(result.launch.block));
-  page.say(std::string("{kernel}: grid {grid_text}, block {block_text} on {device.id} "
-                       "({device.name})") +
-           (result.time_ms ? " in {time_ms}" : ""));
+  page.say(
+      std::string("{kernel}: grid {grid:few_extents}, block {block:few_extents} on {device.id} "
+                  "({device.name})") +
+      (result.time_ms ? " in {time_ms}" : ""));
   for (const RunArray& array : result.arrays) add_array(page, array);
   return page;
 }

@@ -72,7 +72,7 @@ struct Diagnostic {
     std::string quoted = {};  ///< the source line, if there is one
     std::string who = {};     ///< "write of 4 bytes: block (0,0,0), thread (1,0,0)"
   };
-  bool error = true;  ///< else a warning
+  std::string severity;  ///< "error", "warning" or "note"
   std::string kind;
   std::string where;          ///< all places in words; empty: about the launch as a whole
   std::vector<Place> places;  ///< the first is the defect's own

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <span>
 #include <stdexcept>
 
 #include "base/format.hpp"
@@ -33,6 +34,7 @@ std::string number_text(double number, std::string_view format) {
   if (format == "bytes") return format_bytes(static_cast<std::uint64_t>(number));
   if (format == "percent") return fmt::format("{:.1f}%", 100.0 * number);
   if (format == "s") return number == 1.0 ? "" : "s";
+  if (format == "es") return number == 1.0 ? "" : "es";
   if (format == "count") return format_count(static_cast<std::int64_t>(number));
   if (format.starts_with("bar")) {
     double width = 0;
@@ -157,8 +159,12 @@ std::string text_of(const Value& value, std::string_view key, std::string_view f
     std::string operator()(const std::string& text) const { return text; }
     std::string operator()(const List& list) const {
       std::string text;
-      const bool is_extents = format == "extents";
-      for (const Value& element : list) {
+      const bool is_extents = format == "extents" || format == "few_extents";
+      std::size_t shown = list.size();
+      if (format == "few_extents") {
+        while (shown > 1 && text_of(list[shown - 1], {}, "plain") == "1") --shown;
+      }
+      for (const Value& element : std::span(list).first(shown)) {
         text += text.empty() ? "" : is_extents ? " x " : ", ";
         text += text_of(element, {}, is_extents ? "count" : format);
       }

@@ -98,9 +98,10 @@ inline Value or_null(std::string_view text) {
 /// A value for people. FORMAT is one of
 ///   count     1,048,576              bytes    1.00 MiB        time     3.21 ms, from seconds
 ///   ms        time from milliseconds flops    51.0 TFLOP/s    rate     4.29 TB/s
-///   percent   12.5%, from a share    s        the s of a plural, unless the value is 1
+///   percent   12.5%, from a share    s, es    the end of a plural, unless the value is 1
 ///   short     16.8M, from a count
 ///   barN      N times '#' for 1      plain    digits alone    extents  16 x 16 x 1
+///   few_extents  16 x 16, without trailing extents of 1
 /// or what fmt takes for a number, such as .3f. Without one, the end of `key` decides: _bytes, _ms,
 /// flops_per_second, bytes_per_second, _share; else whole numbers are counts and other numbers have
 /// four digits.

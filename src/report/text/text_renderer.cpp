@@ -81,7 +81,7 @@ class ListingText {
 
 std::string diagnostic_block(const Diagnostic& found) {
   constexpr std::size_t margin = 8;
-  std::string text = fmt::format("{}: {}{}{}\n", found.error ? "error" : "warning", found.kind,
+  std::string text = fmt::format("{}: {}{}{}\n", found.severity, found.kind,
                                  found.where.empty() ? "" : " at ", found.where);
   for (const Diagnostic::Place& place : found.places) {
     if (!place.quoted.empty()) {

@@ -1,0 +1,31 @@
+// Whole programs on the command line of run, check and explain.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <tilescope/program.hpp>
+#include <vector>
+
+namespace tilescope::cli {
+
+/// What belongs to a program and not to tilescope is made ready for the parser: options of nvcc
+/// become --nvcc=OPTION, and the words after "--" become --program-argument=WORD. `words` is the
+/// command line, the name of the subcommand first; other subcommands than those three are left
+/// alone.
+void separate_program_words(std::vector<std::string>& words);
+
+struct ProgramArguments {
+  std::vector<std::string> more_words;  ///< positional ones after the target
+  std::vector<std::string> compiler_options, arguments;
+
+  void add_to(CLI::App& command);
+  /// Whether the target is a program: an executable or a script, or sources with a main().
+  bool is_program(const std::string& target) const;
+  /// The program that `target` is the first file of, with the values of -D and -I.
+  Program program(const std::string& target, const std::vector<std::string>& defines,
+                  const std::vector<std::string>& includes) const;
+  /// Throws Error(usage) if anything is given that only a program takes.
+  void require_none(const std::string& target) const;
+};
+
+}  // namespace tilescope::cli
