@@ -2,9 +2,10 @@
 # Installs what this machine lacks: Debian packages, and CUDA's run-time compiler with its headers.
 # Silent and quick when everything is there. Asks nothing.
 #
-# Usage: tools/setup.sh [build|test|format]...
-#   build    what building the command and running `make demo` needs; always included
-#   test     what the tests and the programs in bench/ need besides
+# Usage: tools/setup.sh [build|program|test|format]...
+#   build    what building the command and running kernels need; always included
+#   program  nvcc besides, which compiles whole programs
+#   test     what the tests and the programs in bench/ need besides, nvcc included
 #   format   what `make format` needs besides
 #   TILESCOPE_CUDA=wheels   take CUDA from PyPI even where a toolkit is installed; set it for the
 #                           build and the program too, and they prefer it as well.
@@ -14,13 +15,19 @@ source tools/progress.sh
 
 packages=(g++ cmake ninja-build make libcli11-dev libfmt-dev nlohmann-json3-dev libopenblas-dev
   libpng-dev libxxhash-dev liblz4-dev libzstd-dev python3)
+wants_nvcc=
 for purpose in "$@"; do
   case $purpose in
     build) ;;
-    test) packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3-numpy) ;;
+    program) wants_nvcc=1 ;;
+    test)
+      wants_nvcc=1
+      packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3-numpy)
+      ;;
     format) packages+=(clang-format-14) ;;
     *)
-      echo "tools/setup.sh: unknown purpose \"$purpose\"; known are build, test and format" >&2
+      echo "tools/setup.sh: unknown purpose \"$purpose\";" \
+        "known are build, program, test and format" >&2
       exit 2
       ;;
   esac
@@ -28,10 +35,13 @@ done
 # Wheels of one series; the driver on the machine may be newer, never older.
 wheels=('nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-cccl==13.0.*'
   'nvidia-cuda-crt==13.0.*')
+compiler_wheels=('nvidia-cuda-nvcc==13.0.*' 'nvidia-nvvm==13.0.*' 'nvidia-cuda-runtime==13.0.*')
 cuda=.deps/cuda
 cuda_files=(include/cuda.h include/nvrtc.h include/cuda_fp16.h include/cooperative_groups.h
   include/crt/host_config.h include/cccl/cuda/std/atomic lib/libnvrtc.so.13
   lib/libnvrtc-builtins.so.13.0)
+compiler_files=(bin/nvcc bin/cudafe++ bin/fatbinary bin/nvlink nvvm/bin/cicc
+  nvvm/libdevice/libdevice.10.bc lib/libcudadevrt.a)
 
 fail() {
   echo "tools/setup.sh: $*" >&2
@@ -84,10 +94,13 @@ report_packages() {
 }
 
 # --- CUDA: the search of src/base/cuda_paths.cpp --------------------------------------------------
-complete_wheels() {  # FOLDER
-  local file
-  for file in "${cuda_files[@]}"; do [ -e "$1/$file" ] || return 1; done
+has_files() {  # FOLDER FILE...
+  local folder=$1 file
+  shift
+  for file in "$@"; do [ -e "$folder/$file" ] || return 1; done
 }
+complete_wheels() { has_files "$1" "${cuda_files[@]}"; }  # FOLDER
+complete_compiler() { complete_wheels "$1" && has_files "$1" "${compiler_files[@]}"; }  # FOLDER
 
 # A toolkit of series 12 or 13 with the driver's and NVRTC's headers and NVRTC itself.
 usable_toolkit() {
@@ -110,6 +123,17 @@ find_cuda() {
   complete_wheels "$cuda"
 }
 
+find_nvcc() {
+  local root
+  if [ "${TILESCOPE_CUDA:-}" != wheels ]; then
+    for root in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
+      if [ -x "$root/bin/nvcc" ] && [ -x "$root/nvvm/bin/cicc" ]; then return 0; fi
+    done
+    ! command -v nvcc > /dev/null || return 0
+  fi
+  complete_compiler "$cuda"
+}
+
 unpack='
 import pathlib, sys, zipfile
 source, target = map(pathlib.Path, sys.argv[1:])
@@ -119,19 +143,26 @@ for wheel in sorted(source.glob("*.whl")):
             parts = pathlib.PurePosixPath(name).parts
             if parts[-1] == "License.txt":
                 path = target / "licenses" / (wheel.name.split("-")[0] + ".txt")
-            elif parts[0] == "nvidia" and len(parts) > 3 and parts[2] in ("include", "lib"):
+            elif (parts[0] == "nvidia" and len(parts) > 3
+                  and parts[2] in ("bin", "include", "lib", "nvvm")):
                 path = target.joinpath(*parts[2:])
             else:
                 continue
-            # The variants of NVRTC and the run-time library are not used.
-            if name.endswith("/") or ".alt." in name or path.suffix == ".a" or "libcudart" in name:
+            # The variants of NVRTC, the run-time library and the assembler are not used.
+            unused = (".alt.", "libcudart", "libnvrtc_static", "libnvrtc-builtins_static",
+                      "libnvptxcompiler", "libnvvm.so", "bin/ptxas")
+            if name.endswith("/") or any(part in name for part in unused):
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(archive.read(name))
+            if path.parent.name == "bin":
+                path.chmod(0o755)
 '
 
-install_wheels() {
-  echo "fetching NVIDIA's wheels (95 MB): no CUDA toolkit of series 12 or 13 with NVRTC is in use" >&2
+install_wheels() {  # WHAT-IS-MISSING WHEEL...
+  local missing=$1
+  shift
+  echo "fetching NVIDIA's wheels: no CUDA toolkit of series 12 or 13 with $missing is in use" >&2
   mkdir -p .deps
   local work wheel log=.deps/pip.log number=0
   work=$(mktemp -d .deps/new.XXXXXX)
@@ -141,14 +172,15 @@ install_wheels() {
   trap 'exit 143' TERM
   python3 -m venv "$work/venv" > "$log" 2>&1 ||
     fail "no virtual environment of Python ($(tail -n1 "$log")); install python3-venv"
-  for wheel in "${wheels[@]}"; do
-    progress "fetching ${wheel%%=*} ($((++number)) of ${#wheels[@]})"
+  for wheel in "$@"; do
+    progress "fetching ${wheel%%=*} ($((++number)) of $#)"
     "$work/venv/bin/python" -m pip --quiet --no-input --disable-pip-version-check download \
       --no-deps --only-binary=:all: --dest "$work/wheels" "$wheel" > "$log" 2>&1 < /dev/null ||
       fail "fetching $wheel failed ($(grep -m1 -i error "$log" || tail -n1 "$log")); without a" \
         "network, install a CUDA toolkit 12 or 13 and set CUDA_HOME to it"
   done
   progress_ends
+  [ ! -d "$cuda" ] || cp -a "$cuda" "$work/cuda"
   python3 -c "$unpack" "$work/wheels" "$work/cuda"
   complete_wheels "$work/cuda" || fail "CUDA's wheels lack one of: ${cuda_files[*]}"
   rm -rf "$cuda"
@@ -157,6 +189,15 @@ install_wheels() {
   trap - EXIT INT TERM
 }
 
-find_cuda || packages+=(python3-venv)
+find_all() {
+  find_cuda && { [ -z "$wants_nvcc" ] || find_nvcc; }
+}
+find_all || packages+=(python3-venv)
 install_packages
-find_cuda || install_wheels
+find_cuda || install_wheels NVRTC "${wheels[@]}"
+if [ -n "$wants_nvcc" ] && ! find_nvcc; then
+  # One folder with everything: nvcc reads the headers that lie beside it.
+  complete_wheels "$cuda" || compiler_wheels+=("${wheels[@]}")
+  install_wheels nvcc "${compiler_wheels[@]}"
+  complete_compiler "$cuda" || fail "CUDA's wheels lack one of: ${compiler_files[*]}"
+fi
