@@ -256,13 +256,14 @@ void ProgramWatch::before_read(DeviceAddress from, std::size_t bytes, const Host
   if (missing == 0) return;
   std::uint64_t first = offset;
   while (memory->initialised(first, 1)) ++first;
-  report({.kind = FindingKind::uncovered_elements,
-          .memory = MemoryPlace{.address = memory->address() + first,
-                                .object = memory->name(),
-                                .object_bytes = memory->bytes(),
-                                .offset = static_cast<std::int64_t>(first)},
-          .facts = CoverageFacts{call.name, bytes, missing, first}},
-         call);
+  Finding finding;
+  finding.kind = FindingKind::uncovered_elements;
+  finding.memory = MemoryPlace{.address = memory->address() + first,
+                               .object = memory->name(),
+                               .object_bytes = memory->bytes(),
+                               .offset = static_cast<std::int64_t>(first)};
+  finding.facts = CoverageFacts{call.name, bytes, missing, first};
+  report(std::move(finding), call);
 }
 
 void ProgramWatch::report(Finding finding, const HostCall& call, const HostCall* other) {

@@ -4,7 +4,7 @@
 //     if (ProgramWatch* watch = ProgramWatch::instance()) {
 //       watch->attach(device);                                         // once, for each device
 //       device.call([=] { watch->before_launch(call); }, stream);      // just before each launch
-//       watch->report({.kind = FindingKind::copy_bounds, ...}, call);  // a mistake of the host
+//       watch->report(finding, call);                              // a mistake of the host
 //     }
 //
 // Every function may be called from several threads at once.

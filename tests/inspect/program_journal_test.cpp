@@ -1,0 +1,207 @@
+// The journal between a watched program and its parent, without either.
+#include "inspect/program/program_journal.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <tilescope/error.hpp>
+
+#include "inspect/program/program_settings.hpp"
+
+namespace tilescope::inspect {
+namespace {
+
+class ProgramJournal : public ::testing::Test {
+ protected:
+  ~ProgramJournal() override { std::filesystem::remove(path_); }
+
+  void append(const std::string& text) { std::ofstream(path_, std::ios::app) << text; }
+
+  std::string path_ = ::testing::TempDir() + "tilescope-journal-" +
+                      ::testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+Finding full_finding() {
+  Finding f;
+  f.kind = FindingKind::race;
+  f.severity = Severity::warning;
+  f.kernel = "scale<float>";
+  f.launch = 7;
+  f.first = {{"k.cu", 3}, 30, ThreadAction::write, 4, ThreadName{{1, 2, 3}, {4, 5, 6}}};
+  f.second = {{"k.cu", 4}, 40, ThreadAction::read, 8, std::nullopt};
+  f.memory = MemoryPlace{MemorySpace::shared, 0x7000, "tile", 256, -8, 4, true};
+  f.facts = RaceFacts{RaceRelation::two_blocks, true, false, true, false, true};
+  f.count = 99;
+  return f;
+}
+
+TEST_F(ProgramJournal, FindingsComeBackWhole) {
+  JournalWriter writer(path_);
+  writer.finding({full_finding(), 3, 4});
+  const Journal journal = read_journal(path_);
+  ASSERT_EQ(journal.findings.size(), 1U);
+  EXPECT_EQ(journal.findings[0].first, 3U);
+  EXPECT_EQ(journal.findings[0].second, 4U);
+  const Finding f = journal.findings[0].finding, g = full_finding();
+  EXPECT_EQ(f.kind, g.kind);
+  EXPECT_EQ(f.severity, g.severity);
+  EXPECT_EQ(f.kernel, g.kernel);
+  EXPECT_EQ(f.launch, g.launch);
+  EXPECT_EQ(f.first.place, g.first.place);
+  EXPECT_EQ(f.first.thread, g.first.thread);
+  EXPECT_EQ(f.second->action, ThreadAction::read);
+  EXPECT_FALSE(f.second->thread);
+  EXPECT_EQ(f.count, 99U);
+  // The words come from everything else.
+  EXPECT_EQ(message(f), message(g));
+  EXPECT_EQ(cure(f), cure(g));
+  EXPECT_EQ(to_string(*f.memory), to_string(*g.memory));
+}
+
+TEST_F(ProgramJournal, EveryKindOfFactsComesBack) {
+  const FindingFacts all[] = {std::monostate{},
+                              BoundsMiss{-4, 12, true},
+                              WaitFacts{false, 3, 4, true},
+                              MaskFacts{MaskFault::exited, 5, 6},
+                              OperandFacts{17},
+                              TrapFacts{TrapReason::assertion, "x > 0", true},
+                              LimitFacts{1000, 12.5},
+                              LaunchRefusal{"too many threads"},
+                              HostFacts{"cudaMemcpy", 4000, "cudaMemcpyHostToDevice", "other", 2},
+                              CoverageFacts{"cudaMemcpy", 100, 28, 72}};
+  JournalWriter writer(path_);
+  for (const FindingFacts& facts : all) {
+    Finding f;
+    f.facts = facts;
+    writer.finding({f});
+  }
+  const Journal journal = read_journal(path_);
+  ASSERT_EQ(journal.findings.size(), std::size(all));
+  for (std::size_t i = 0; i < std::size(all); ++i) {
+    EXPECT_EQ(journal.findings[i].finding.facts.index(), all[i].index());
+  }
+  const auto& coverage = std::get<CoverageFacts>(journal.findings.back().finding.facts);
+  EXPECT_EQ(coverage.missing, 28U);
+  EXPECT_EQ(coverage.first_missing, 72U);
+  EXPECT_EQ(std::get<HostFacts>(journal.findings[8].finding.facts).given, "cudaMemcpyHostToDevice");
+  EXPECT_EQ(std::get<LimitFacts>(journal.findings[6].finding.facts).percent, 12.5);
+}
+
+TEST_F(ProgramJournal, LaunchesCountsAndTheRestComeBack) {
+  JournalLaunch launch;
+  launch.kernel = "k";
+  launch.grid = {4, 2, 1};
+  launch.ran = {.launches = 1, .blocks = 8, .warp_instructions = 300, .message = "a\nb"};
+  launch.totals.global_load = {1, 2, 3};
+  launch.totals.operations.ffma = 5;
+  JournalCounts counts;
+  counts.sum.lines = {{{"k.cu", 3}, launch.totals}};
+  counts.sum.footprint = {{"x", 100, 40, 60}};
+  ExplainDetails::OfLaunch of;
+  of.counted.instructions = {{.id = 4, .place = {"k.cu", 3}, .counts = launch.totals}};
+  of.samples.resize(1);
+  of.samples[0].object = "x";
+  of.samples[0].addresses[31] = 1234567890123;
+  counts.kernels = {of};
+  {
+    JournalWriter writer(path_);
+    writer.device("emulated:t4");
+    writer.launch(launch);
+    writer.counts({});
+    writer.counts(counts);  // the last one counts
+    writer.note("a function");
+    writer.allocation({"cudaMalloc 1", 1});
+    writer.limitation(Limitation::memory_records);
+    writer.finished();
+  }
+  const Journal journal = read_journal(path_);
+  EXPECT_EQ(journal.device, "emulated:t4");
+  ASSERT_EQ(journal.launches.size(), 1U);
+  EXPECT_EQ(journal.launches[0].grid, (Dim3{4, 2, 1}));
+  EXPECT_EQ(journal.launches[0].totals, launch.totals);
+  EXPECT_EQ(journal.launches[0].ran.message, "a\nb");
+  ASSERT_EQ(journal.counts.sum.lines.size(), 1U);
+  EXPECT_EQ(journal.counts.sum.lines[0].counts, launch.totals);
+  EXPECT_EQ(journal.counts.sum.footprint[0].written, 60U);
+  ASSERT_EQ(journal.counts.kernels.size(), 1U);
+  EXPECT_EQ(journal.counts.kernels[0].counted.instructions[0].id, 4U);
+  EXPECT_FALSE(journal.counts.kernels[0].counted.instructions[0].diverged);
+  EXPECT_EQ(journal.counts.kernels[0].samples[0].addresses[31], 1234567890123U);
+  EXPECT_THAT(journal.notes, ::testing::ElementsAre("a function"));
+  EXPECT_EQ(journal.allocations[0].name, "cudaMalloc 1");
+  EXPECT_EQ(journal.limitation, Limitation::memory_records);
+  EXPECT_TRUE(journal.finished);
+}
+
+TEST_F(ProgramJournal, RepeatedFindingsAddUp) {
+  JournalWriter writer(path_);
+  writer.finding({full_finding()});
+  writer.finding({full_finding()});
+  writer.repeated(1, 10);
+  writer.repeated(1, 1);
+  const Journal journal = read_journal(path_);
+  EXPECT_EQ(journal.findings[0].finding.count, 99U);
+  EXPECT_EQ(journal.findings[1].finding.count, 110U);
+}
+
+TEST_F(ProgramJournal, ATornLastLineIsPassedOver) {
+  JournalWriter(path_).note("whole");
+  append(R"({"note":"to)");
+  const Journal journal = read_journal(path_);
+  EXPECT_THAT(journal.notes, ::testing::ElementsAre("whole"));
+  EXPECT_FALSE(journal.finished);
+}
+
+TEST_F(ProgramJournal, AnyOtherDamageIsNamed) {
+  JournalWriter(path_).note("whole");
+  append("{\"note\":\n");
+  try {
+    read_journal(path_);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bad_input);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("line 2 is damaged"));
+  }
+  std::filesystem::remove(path_);
+  append("{\"launch\":[\"k\"]}\n");  // too few members
+  EXPECT_THROW(read_journal(path_), Error);
+}
+
+TEST_F(ProgramJournal, AStackIsWrittenOnce) {
+  JournalWriter writer(path_);
+  HostCall call = HostCall::here("cudaMalloc");
+  ASSERT_GT(call.depth, 0U);
+  const StackId first = writer.stack(call);
+  EXPECT_EQ(writer.stack(call), first);
+  call.name = "cudaFree";
+  EXPECT_NE(writer.stack(call), first);
+  const Journal journal = read_journal(path_);
+  ASSERT_EQ(journal.stacks.size(), 2U);
+  EXPECT_EQ(journal.stacks.at(first).call, "cudaMalloc");
+  EXPECT_THAT(journal.stacks.at(first).frames.front().object, ::testing::HasSubstr("test_inspect"));
+}
+
+TEST_F(ProgramJournal, SettingsComeBack) {
+  write_program_settings({.mode = ProgramMode::explain,
+                          .device = "emulated:t4",
+                          .journal = "/tmp/j",
+                          .max_instructions = 5,
+                          .device_memory = 6,
+                          .launch = 7},
+                         path_);
+  const ProgramSettings settings = read_program_settings(path_);
+  EXPECT_EQ(settings.mode, ProgramMode::explain);
+  EXPECT_EQ(settings.device, "emulated:t4");
+  EXPECT_EQ(settings.journal, "/tmp/j");
+  EXPECT_EQ(settings.max_instructions, 5U);
+  EXPECT_EQ(settings.device_memory, 6U);
+  EXPECT_EQ(settings.launch, 7U);
+  std::filesystem::remove(path_);
+  append("{}");
+  EXPECT_THROW(read_program_settings(path_), Error);
+}
+
+}  // namespace
+}  // namespace tilescope::inspect

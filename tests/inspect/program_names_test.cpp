@@ -1,0 +1,70 @@
+// What the source of a program calls things: allocations, and main().
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <tilescope/program.hpp>
+
+#include "inspect/program/object_names.hpp"
+#include "inspect/program/program_build.hpp"
+
+namespace tilescope::inspect {
+namespace {
+
+TEST(ObjectInCall, IsTheVariableWhoseAddressIsPassed) {
+  const auto name = [](std::string_view code) { return object_in_call(code, "cudaMalloc").name; };
+  EXPECT_EQ(name("cudaMalloc(&d_x, bytes);"), "d_x");
+  EXPECT_EQ(name("  CHECK(cudaMalloc((void**)&d_x, n * sizeof(float)));"), "d_x");
+  EXPECT_EQ(name("cudaMalloc((void **) &(s->data), n);"), "s->data");
+  EXPECT_EQ(name("cudaMalloc(reinterpret_cast<void**>(&list.head[i]), n);"), "list.head[i]");
+  EXPECT_EQ(name("err = cudaMalloc<float>(&y, n);"), "y");
+  EXPECT_EQ(name("cudaMalloc(\n  &x,\n  n);"), "x");
+}
+
+TEST(ObjectInCall, IsNothingWithoutAnAddress) {
+  EXPECT_EQ(object_in_call("cudaMalloc(pointer, n);", "cudaMalloc").name, "");
+  EXPECT_EQ(object_in_call("cudaMallocManaged(&x, n);", "cudaMalloc").name, "");
+  EXPECT_EQ(object_in_call("cudaMalloc(", "cudaMalloc").name, "");
+  EXPECT_EQ(object_in_call("", "cudaMalloc").name, "");
+}
+
+TEST(ObjectInCall, ElementsAreOfTheOnlySizeof) {
+  const auto bytes = [](std::string_view code) {
+    return object_in_call(code, "cudaMalloc").element_bytes;
+  };
+  EXPECT_EQ(bytes("cudaMalloc(&x, n * sizeof(double));"), 8U);
+  EXPECT_EQ(bytes("cudaMalloc(&x, n * sizeof(unsigned int));"), 4U);
+  EXPECT_EQ(bytes("cudaMalloc(&x, n);"), 0U);
+  EXPECT_EQ(bytes("cudaMalloc(&x, n * sizeof(float*));"), 0U);
+  EXPECT_EQ(bytes("cudaMalloc(&x, sizeof(float) + sizeof(double));"), 0U);
+  EXPECT_EQ(bytes("cudaMalloc(&x, n); cudaMalloc(&y, sizeof(int));"), 0U);
+}
+
+bool has_main_in(const std::string& text) {
+  const std::string path = ::testing::TempDir() + "tilescope-has-main.cu";
+  std::ofstream(path) << text;
+  const bool found = has_main(path);
+  std::filesystem::remove(path);
+  return found;
+}
+
+TEST(HasMain, FindsAFunctionAtFileScope) {
+  EXPECT_TRUE(has_main_in("int main() {}"));
+  EXPECT_TRUE(has_main_in("__global__ void k() { if (1) { } }\nint\nmain (int c, char** v)\n{}"));
+  EXPECT_FALSE(has_main_in("__global__ void k() {}"));
+  EXPECT_FALSE(has_main_in("// int main()\n/* main() */ const char* s = \"main()\";"));
+  EXPECT_FALSE(has_main_in("struct S { void main(); };"));
+  EXPECT_FALSE(has_main_in("#define RUN int main()\n"));
+  EXPECT_FALSE(has_main_in("int main_loop(); void f() { main(); }"));
+}
+
+TEST(ProgramSources, AreKnownByTheirEndings) {
+  EXPECT_TRUE(is_program_source("a.cu"));
+  EXPECT_TRUE(is_program_source("b/c.cpp"));
+  EXPECT_FALSE(is_program_source("a.py"));
+  EXPECT_FALSE(is_program_source("a.out"));
+}
+
+}  // namespace
+}  // namespace tilescope::inspect
