@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "compile/compilation.hpp"
+
 namespace tilescope::compile {
 
 /// The path of nvcc: of a toolkit or of its wheels, else the one in PATH. Throws Error(no_device)
@@ -15,5 +17,10 @@ std::string nvcc_identity(const std::string& nvcc);
 
 /// Runs nvcc. Throws Error(bad_input) with its own messages if it fails.
 void run_nvcc(const std::string& nvcc, const std::vector<std::string>& arguments);
+
+/// The compilation by nvcc instead of NVRTC: host code may be anything. Without `kernel` the
+/// source's only one is meant. Finds the result in the cache like compile(). Throws as run_nvcc(),
+/// and Error(usage) for a kernel that is not there or not the only one of its name.
+Program compile_with_nvcc(const Compilation& compilation);
 
 }  // namespace tilescope::compile

@@ -4,12 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <optional>
 #include <tilescope/error.hpp>
 
 #include "base/file.hpp"
+#include "base/symbol_names.hpp"
 #include "base/text.hpp"
 #include "compile/kernel_list.hpp"
+#include "compile/nvcc.hpp"
 #include "compile/user_source.hpp"
+#include "gpu/architecture.hpp"
 #include "gpu/launch_limits.hpp"
 #include "inspect/launch_suggestion.hpp"
 
@@ -120,6 +124,29 @@ std::string missing_extents(const LaunchDescription& description) {
       suggested_launch(source.text, *kernel, description));
 }
 
+/// Loads a kernel of a source that NVRTC refuses, by nvcc, which takes any host code. Nothing if
+/// nvcc refuses it too or is not there.
+std::optional<Kernel> load_with_nvcc(Device& device, const KernelRequest& request) {
+  try {
+    const DeviceProperties& gpu = device.properties();
+    const compile::Program program = compile::compile_with_nvcc(
+        {.source_name = request.source_name,
+         .source = request.source,
+         .kernel = request.kernel,
+         .architecture = gpu::architecture_name(gpu.compute_major, gpu.compute_minor),
+         .defines = request.defines,
+         .include_directories = request.include_directories});
+    Kernel kernel = device.load({.source_name = request.source_name,
+                                 .source = program.ptx,
+                                 .kernel = program.kernel_name,
+                                 .language = SourceLanguage::ptx});
+    kernel.state().name = function_name(program.kernel_name);
+    return kernel;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 /// Loads a kernel of CUDA C++. An error about the requested name has a message of its own instead
 /// of the compiler's.
 Kernel load_kernel(Device& device, const KernelRequest& request, const std::string& wanted,
@@ -172,8 +199,18 @@ UserKernel::UserKernel(Device& device, const SourceText& source,
     const std::filesystem::path folder = std::filesystem::path(source.name).parent_path();
     request.include_directories.insert(request.include_directories.begin(),
                                        folder.empty() ? "." : folder.string());
+    const KernelRequest whole = request;  // with its host code
     compile::UserSource host_code = compile::prepare_user_source(request);
-    kernel_ = load_kernel(device, request, description.kernel, kernels, declaration, host_code);
+    try {
+      kernel_ = load_kernel(device, request, description.kernel, kernels, declaration, host_code);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::bad_input) throw;
+      auto kernel = load_with_nvcc(device, whole);
+      if (!kernel) throw;
+      kernel_ = *std::move(kernel);
+      notes.emplace_back("compiled by nvcc, since NVRTC does not take the file's host code");
+      host_code = {};
+    }
     if (!host_code.left_out.empty()) {
       notes.push_back(
           fmt::format("host code is left out ({}); only the kernel runs",

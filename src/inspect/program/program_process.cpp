@@ -1,6 +1,5 @@
 #include "inspect/program/program_process.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,40 +9,15 @@
 #include <optional>
 #include <tilescope/error.hpp>
 
-#include "base/cleanup.hpp"
 #include "base/file.hpp"
 #include "base/mapped_file.hpp"
+#include "base/temporary_file.hpp"
 #include "inspect/program/program_build.hpp"
 
 namespace tilescope::inspect {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// An empty temporary file, removed at the end.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& purpose)
-      : path_((fs::temp_directory_path() / ("tilescope-" + purpose + "-XXXXXX")).string()),
-        file_(::mkostemp(path_.data(), O_CLOEXEC)),
-        registration_(path_) {
-    if (file_.is_open()) return;
-    throw Error(ErrorKind::bad_input,
-                fmt::format("cannot make the temporary file {} ({}); set TMPDIR to a folder that "
-                            "can be written",
-                            tilescope::quoted(path_), system_error_text(errno)));
-  }
-  ~TemporaryFile() { ::unlink(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  FileDescriptor file_;
-  TemporaryRegistration registration_;
-};
 
 /// Refuses an executable that brings NVIDIA's run time with it: nobody can watch that.
 void require_shared_run_time(const std::string& path) {
@@ -104,7 +78,7 @@ WatchedRun run_watched(const Program& program, const Device& device, ProgramSett
   }
   command.words.insert(command.words.end(), program.arguments.begin(), program.arguments.end());
 
-  const TemporaryFile journal("journal"), wishes("settings");
+  const TemporaryFile journal("journal", ""), wishes("settings", ".json");
   settings.journal = journal.path();
   settings.device = device.id();
   write_program_settings(settings, wishes.path());

@@ -21,9 +21,6 @@
 #include "observe/findings.hpp"
 
 namespace tilescope::inspect {
-namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Learns what a launch is.
 class LaunchNames final : public emulator::Observer {
@@ -43,6 +40,10 @@ class LaunchNames final : public emulator::Observer {
   const emulator::Program* program = nullptr;
   emulator::MemoryMap* memory = nullptr;
 };
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
 
 /// Leaks and gaps leave the results right or are the program's own business.
 Severity severity_of(FindingKind kind) {
