@@ -7,11 +7,14 @@
 #include <thread>
 
 #include "device/cuda/cuda_device.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace tilescope::device {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::mutex notes_mutex;
@@ -103,12 +106,47 @@ void fake_kernels(Driver& driver) {
   };
 }
 
+void fake_linking(Driver& driver) {
+  driver.link_create = [](unsigned, CUjit_option*, void**, CUlinkState* state) {
+    *state = reinterpret_cast<CUlinkState>(1);
+    return note("begin to link"), CUDA_SUCCESS;
+  };
+  driver.link_add = [](CUlinkState, CUjitInputType, void* text, std::size_t bytes, const char* name,
+                       unsigned, CUjit_option*, void**) {
+    const bool refused =
+        std::string_view(static_cast<char*>(text)).find("bad") != std::string::npos;
+    note(std::string("link ") + name +
+         (std::strlen(static_cast<char*>(text)) + 1 == bytes ? "" : " without its end"));
+    return refused ? CUDA_ERROR_INVALID_PTX : CUDA_SUCCESS;
+  };
+  driver.link_complete = [](CUlinkState, void**, std::size_t*) { return CUDA_SUCCESS; };
+  driver.link_destroy = [](CUlinkState) { return note("end of link"), CUDA_SUCCESS; };
+  driver.module_global = [](CUdeviceptr* address, std::size_t* bytes, CUmodule, const char* name) {
+    *address = 4096;
+    *bytes = 4;
+    return std::string_view(name) == "lost" ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+  };
+}
+
+void fake_streams(Driver& driver) {
+  driver.launch_host = [](CUstream stream, CUhostFn function, void* data) {
+    note(stream ? "call in stream" : "call");
+    if (stream) function(data);
+    return stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  };
+  driver.stream_query = [](CUstream stream) {
+    return stream ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+  };
+}
+
 const Driver& fake_driver() {
   static const Driver driver = [] {
     Driver fake;
     fake_context(fake);
     fake_copies(fake);
     fake_kernels(fake);
+    fake_linking(fake);
+    fake_streams(fake);
     return fake;
   }();
   return driver;
@@ -126,6 +164,10 @@ class CudaCalls : public ::testing::Test {
                           .source = ".version 8.0\n.target sm_90\n.address_size 64\n"
                                     ".visible .entry k() {\nret;\n}\n",
                           .language = SourceLanguage::ptx});
+  }
+
+  static PtxText unit(std::string name, const std::string& body) {
+    return {std::move(name), ".version 8.0\n.target sm_90\n.address_size 64\n" + body};
   }
 
   std::shared_ptr<Device> device_;
@@ -169,6 +211,42 @@ TEST_F(CudaCalls, AKernelKeepsItsContextAlive) {
     EXPECT_THAT(take_notes(), ElementsAre("load module"));
   }
   EXPECT_THAT(take_notes(), ElementsAre("unload module", "release context"));
+}
+
+TEST_F(CudaCalls, SeveralTextsAreLinkedAndOneIsNot) {
+  device_->load_module(std::vector{unit("a.cu", "")});
+  EXPECT_THAT(take_notes(), ElementsAre("load module", "unload module"));
+  const Module linked =
+      device_->load_module(std::vector{unit("a.cu", ".extern .global .u32 x;\n"),
+                                       unit("b.cu",
+                                            ".visible .global .attribute(.managed) .u32 x;\n"
+                                            ".visible .entry k() {\nret;\n}\n")});
+  EXPECT_THAT(take_notes(),
+              ElementsAre("begin to link", "link a.cu", "link b.cu", "load module", "end of link"));
+  EXPECT_THAT(linked.kernels(), ElementsAre("k"));
+  EXPECT_TRUE(linked.variable("x").managed);
+  EXPECT_THAT(error_of(ErrorKind::bad_input, [&] { linked.variable("lost"); }),
+              HasSubstr("no variable 'lost'"));
+}
+
+TEST_F(CudaCalls, ALinkThatFailsNamesTheTextsAndEnds) {
+  const std::vector texts{unit("a.cu", ""), unit("b.cu", "bad")};
+  EXPECT_THAT(error_of(ErrorKind::bad_input, [&] { device_->load_module(texts); }),
+              HasSubstr("a.cu, b.cu: the driver refuses the PTX"));
+  EXPECT_THAT(take_notes(), ElementsAre("begin to link", "link a.cu", "link b.cu", "end of link"));
+}
+
+TEST_F(CudaCalls, HostFunctionsAreTheDriversUntilItCallsThem) {
+  const Stream stream = device_->create_stream();
+  const auto alive = std::make_shared<int>(0);
+  device_->call([alive] { ++*alive; }, stream);
+  EXPECT_THAT(take_notes(), ElementsAre("call in stream"));
+  EXPECT_EQ(*alive, 1);
+  error_of(ErrorKind::usage, [&] { device_->call([alive] { ++*alive; }); });
+  EXPECT_EQ(*alive, 1) << "the driver refused it";
+  EXPECT_EQ(alive.use_count(), 1) << "nobody keeps either";
+  EXPECT_FALSE(device_->finished(stream));
+  EXPECT_TRUE(device_->finished(Stream()));
 }
 
 TEST_F(CudaCalls, ThreadsThatShareAKernelKeepTheSharedMemoryTheyWereGranted) {

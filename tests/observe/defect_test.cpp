@@ -78,6 +78,30 @@ TEST_F(Defects, NullPointer) {
               ElementsAre("null-pointer 3"));
 }
 
+TEST_F(Defects, MemoryOfTheHost) {
+  const compile::Program program =
+      compile::compile(testing::compilation(kernel("  out[threadIdx.x] = in[threadIdx.x] + n;")));
+  std::vector<int> values(64, 1);
+  const auto on_host = reinterpret_cast<std::uint64_t>(values.data());
+  for (const bool registered : {false, true}) {
+    testing::KernelRun run(program);
+    const std::uint64_t out = run.array("out", std::vector<int>(64));
+    if (registered) run.machine().memory().adopt(values.data(), 64 * sizeof(int), "values");
+    observe::CheckObserver checker;
+    run.launch({{1}, {64}}, {&checker}, out, on_host, 64);
+    if (registered) {
+      EXPECT_TRUE(checker.findings().empty());
+      continue;
+    }
+    ASSERT_EQ(checker.findings().size(), 1u);
+    const Finding& finding = checker.findings().front();
+    EXPECT_EQ(finding.kind, FindingKind::host_pointer);
+    EXPECT_EQ(finding.count, 64u);
+    ASSERT_TRUE(finding.memory);
+    EXPECT_EQ(finding.memory->address, on_host);
+  }
+}
+
 TEST_F(Defects, SharedMemoryThatNobodyWrote) {
   const auto source = [](const char* clear) {
     return kernel(std::string("  __shared__ int bins[64];\n  ") + clear +

@@ -58,6 +58,20 @@ TEST(FindingWords, EveryKindHasItsOwnNameAndAMessageEvenWithoutFacts) {
   }
 }
 
+TEST(FindingWords, PointersToTheHost) {
+  Finding f;
+  f.kind = FindingKind::host_pointer;
+  f.first = access(ThreadAction::read, 4);
+  f.memory = element(MemorySpace::global, "", 0);
+  f.memory->address = 0x7ffd1000;
+  EXPECT_EQ(message(f),
+            "read of 4 bytes at 0x7ffd1000 is memory of the host, which the GPU cannot reach");
+  f.facts = HostFacts{.call = "cudaLaunchKernel", .given = "", .right = "", .argument = 2};
+  f.memory->object = "input";
+  EXPECT_EQ(message(f),
+            "argument 2 of the kernel is memory of the host ('input'), which the GPU cannot reach");
+}
+
 TEST(FindingWords, PlacesInMemory) {
   EXPECT_EQ(to_string(element(MemorySpace::shared, "tile", 68)), "tile[17]");
   EXPECT_EQ(to_string(element(MemorySpace::global, "x", 3)), "x + 3 bytes");
