@@ -82,7 +82,7 @@ TEST(EmulatedMemory, WrongHostPointersAreIgnoredWhenFreed) {
   EXPECT_FALSE(is_readable(reinterpret_cast<std::uint64_t>(pinned)));
 }
 
-TEST(CpuDevice, RefusesWhatKernelsNeed) {
+TEST(CpuModules, AreRefused) {
   const auto cpu = Device::open("cpu");
   const std::vector texts{testing::ModuleCases::text("")};
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { cpu->load_module(texts); }),

@@ -200,14 +200,14 @@ TEST_P(ModuleCases, RowsOnTheDevice) {
   device_->fill_rows(from.address() + 4, pitch, 3, 8, rows);
   device_->queue_copy_rows(to.address(), pitch, from.address() + 4, pitch, 4, 3);
   device_->fill_rows(to.address(), pitch, 9, 0, rows);
-  std::vector<std::uint8_t> bytes(pitch * rows);
-  device_->copy_to_host(bytes.data(), from.address(), bytes.size());
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    ASSERT_EQ(bytes[i], i % pitch >= 4 && i % pitch < 12 ? 3 : 1) << i;
+  std::vector<std::uint8_t> image(pitch * rows);
+  device_->copy_to_host(image.data(), from.address(), image.size());
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    ASSERT_EQ(image[i], i % pitch >= 4 && i % pitch < 12 ? 3 : 1) << i;
   }
-  device_->copy_to_host(bytes.data(), to.address(), bytes.size());
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    ASSERT_EQ(bytes[i], i % pitch < 4 && i / pitch < 3 ? 3 : 2) << i;
+  device_->copy_to_host(image.data(), to.address(), image.size());
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    ASSERT_EQ(image[i], i % pitch < 4 && i / pitch < 3 ? 3 : 2) << i;
   }
 }
 
