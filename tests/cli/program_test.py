@@ -1,0 +1,289 @@
+"""Whole programs under `tilescope run`, `check` and `explain`."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import program
+
+NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+needs_nvcc = unittest.skipUnless(NVCC, "nvcc is not installed, which compiles whole programs")
+
+ADD = """#include <cstdio>
+#include <cstdlib>
+__global__ void add(const float* a, const float* b, float* c, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
+__global__ void twice(float* c, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) c[i] *= 2;
+}
+int main(int argc, char** argv) {
+  int n = argc > 1 ? atoi(argv[1]) : 1000;
+  size_t bytes = n * sizeof(float);
+  float* h = (float*)malloc(bytes);
+  for (int i = 0; i < n; ++i) h[i] = i;
+  float *a, *b, *c;
+  cudaMalloc(&a, bytes);
+  cudaMalloc(&b, bytes);
+  cudaMalloc(&c, bytes);
+  cudaMemcpy(a, h, bytes, cudaMemcpyHostToDevice);
+  cudaMemcpy(b, h, bytes, cudaMemcpyHostToDevice);
+  int blocks = (n + 127) / 128;
+  add<<<blocks, 128>>>(a, b, c, n);
+  twice<<<blocks, 128>>>(c, n);
+  twice<<<blocks, 128>>>(c, n);
+  cudaMemcpy(h, c, bytes, cudaMemcpyDeviceToHost);
+  int wrong = cudaGetLastError() != cudaSuccess;
+  for (int i = 0; i < n; ++i) wrong += h[i] != 8.0f * i;
+  printf("%d wrong of %d\\n", wrong, n);
+  free(h);
+  cudaFree(a);
+  cudaFree(b);
+  cudaFree(c);
+  return wrong ? 3 : 0;
+}
+"""
+
+
+class Programs(program.ProgramTest):
+    def write(self, name, text, executable=False):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        if executable:
+            os.chmod(self.path(name), 0o755)
+
+    def json_of(self, *arguments, code):
+        result = self.run_program(*arguments, "--json", "-")
+        self.assertEqual(result.code, code, result.out + result.err)
+        return json.loads(result.out)
+
+
+@needs_nvcc
+class FromSource(Programs):
+    def setUp(self):
+        super().setUp()
+        self.write("add.cu", ADD)
+
+    def test_run_is_the_program_itself(self):
+        result = self.run_program("run", "add.cu", "--", "500")
+        self.assertEqual((result.out, result.err, result.code), ("0 wrong of 500\n", "", 0))
+
+    def test_run_ends_with_the_programs_exit_code(self):
+        self.write("add.cu", ADD.replace("8.0f", "9.0f"))
+        self.assertEqual(self.run_program("run", "add.cu").code, 3)
+
+    def test_a_second_run_compiles_nothing(self):
+        self.run_program("run", "add.cu")
+        self.write("nvcc", "#!/bin/sh\nexit 1\n", executable=True)
+        before = time.monotonic()
+        self.assertEqual(self.run_program("run", "add.cu").code, 0)
+        self.assertLess(time.monotonic() - before, 5.0)
+
+    def test_a_changed_header_is_compiled_again(self):
+        self.write("value.h", "#define VALUE 4\n")
+        self.write("main.cu", '#include "value.h"\nint main() { return VALUE; }\n')
+        self.assertEqual(self.run_program("run", "main.cu").code, 4)
+        self.write("value.h", "#define VALUE 5\n")
+        self.assertEqual(self.run_program("run", "main.cu").code, 5)
+
+    def test_check_says_what_ran(self):
+        result = self.run_program("check", "add.cu", "--", "1000")
+        self.assertEqual(result.code, 0, result.out)
+        self.assertRegex(result.out, r"\Acheck add.cu on emulated:h200\nno defects found; 3 launches "
+                                     r"of 2 kernels, 24 blocks, [\d,]+ warp instructions\n\Z")
+        self.assertEqual(result.err, "0 wrong of 1000\n")
+
+    def test_check_finds_a_defect_of_a_kernel(self):
+        self.write("add.cu", ADD.replace("if (i < n) c[i] *=", "if (i <= n) c[i] *="))
+        report = self.json_of("check", "add.cu", code=1)
+        [found] = report["reports"]
+        self.assertEqual({key: found[key] for key in (
+            "kind", "severity", "file", "line", "kernel", "launch", "address", "count")},
+            {"kind": "out-of-bounds", "severity": "error", "file": "add.cu", "line": 9,
+             "kernel": "twice", "launch": 1, "address": "c[1000]", "count": 4})
+        self.assertEqual((report["complete"], report["launches"], report["exit_code"]),
+                         (True, 3, 0))
+
+    def test_check_finds_a_mistake_of_the_host(self):
+        self.write("add.cu", ADD.replace("  cudaFree(b);\n", ""))
+        report = self.json_of("check", "add.cu", code=1)
+        [found] = report["reports"]
+        self.assertEqual((found["kind"], found["severity"], found["file"], found["line"]),
+                         ("leak", "warning", "add.cu", 18))
+        self.assertIn("'b'", found["message"])
+        self.assertEqual(self.run_program("check", "add.cu", "--allow-warnings").code, 0)
+
+    def test_a_note_does_not_fail(self):
+        self.write("add.cu", ADD.replace("(n + 127) / 128", "n / 128"))
+        report = self.json_of("check", "add.cu", code=0)
+        [found] = report["reports"]
+        self.assertEqual((found["kind"], found["severity"], found["line"]),
+                         ("uncovered-elements", "note", 27))
+        self.assertIn("104 of 1,000 elements of 'c'", found["message"])
+        self.assertEqual(report["exit_code"], 3)
+
+    def test_explain_sums_and_lists_launches(self):
+        report = self.json_of("explain", "add.cu", code=0)
+        self.assertEqual([(one["kernel"], one["grid"], one["block"], one["line"])
+                          for one in report["launches"]],
+                         [("add", [8, 1, 1], [128, 1, 1], 24),
+                          ("twice", [8, 1, 1], [128, 1, 1], 25),
+                          ("twice", [8, 1, 1], [128, 1, 1], 26)])
+        for key in ("instructions", "global_load_sectors", "global_store_sectors"):
+            self.assertEqual(sum(one["totals"][key] for one in report["launches"]),
+                             report["totals"][key])
+        self.assertEqual(report["totals"]["global_store_sectors"], 3 * 125)
+        lines = {line["line"]: line for line in report["lines"]}
+        self.assertEqual(lines[5]["global_load_sectors"], 2 * 125)
+        self.assertEqual(lines[9]["global_load_sectors"], 2 * 125)
+
+    def test_explain_of_one_launch(self):
+        report = self.json_of("explain", "add.cu", "--launch", "1", code=0)
+        self.assertEqual(len(report["launches"]), 3)
+        self.assertEqual(report["totals"], report["launches"][1]["totals"])
+        self.assertNotIn(5, {line["line"] for line in report["lines"]})
+        self.assert_fails_with("--launch 3: the program has 3 launches, numbered from 0",
+                               "explain", "add.cu", "--launch", "3", code=2)
+
+    def assert_fails_with(self, message, *arguments, code):
+        result = self.run_program(*arguments)
+        self.assertEqual(result.code, code, result.out + result.err)
+        self.assertIn("tilescope: " + message, result.err)
+
+    def test_explain_has_a_table_of_launches(self):
+        result = self.run_program("explain", "add.cu")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertRegex(result.out, r"launches\n +launch +line +kernel .*\n +0 +24 +add .*\n"
+                                     r" +1 +25 +twice .*\n +2 +26 +twice ")
+        self.assertLessEqual(max(map(len, result.out.splitlines())), 80)
+
+    def test_options_go_to_nvcc(self):
+        self.write("main.cu", '#include "v.h"\n#include <cmath>\nint other();\n'
+                              "int main() { return V + W + other() + (__cplusplus >= 202002L); }\n")
+        self.write("other.cpp", "int other() { return 8; }\n")
+        os.mkdir(self.path("include"))
+        self.write("include/v.h", "#define V 1\n")
+        result = self.run_program("run", "main.cu", "other.cpp", "-I", "include", "-DW=2", "-std=c++20",
+                                  "-O2", "-lm", "--use_fast_math")
+        self.assertEqual((result.code, result.err), (12, ""))
+
+    def test_separate_units(self):
+        self.write("a.cu", "__device__ int f(int);\n__global__ void k(int* x) { *x = f(3); }\n"
+                           "int main() { int* d; int h = 0; cudaMalloc(&d, 4); k<<<1, 1>>>(d);\n"
+                           "cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost); return h; }\n")
+        self.write("b.cu", "__device__ int f(int x) { return 2 * x; }\n")
+        result = self.run_program("run", "a.cu", "b.cu", "-rdc=true")
+        self.assertEqual((result.code, result.err), (6, ""))
+
+    def test_errors_of_nvcc_are_shown(self):
+        self.write("bad.cu", "int main() { return x; }\n")
+        result = self.run_program("run", "bad.cu")
+        self.assertEqual((result.code, result.out), (4, ""))
+        self.assertIn('bad.cu(1): error: identifier "x" is undefined', result.err)
+
+    def test_a_signal_is_said_in_one_line(self):
+        self.write("abort.cu", "#include <cstdlib>\nint main() { abort(); }\n")
+        result = self.run_program("run", "abort.cu")
+        self.assertEqual(result.code, 128 + signal.SIGABRT)
+        self.assertEqual(result.err, "tilescope: abort.cu: signal 6 (Aborted) ended the program\n")
+
+    def test_findings_before_a_crash_are_kept(self):
+        self.write("add.cu", ADD.replace("if (i < n) c[i] *=", "if (i <= n) c[i] *=").replace(
+            "  free(h);", "  abort();"))
+        report = self.json_of("check", "add.cu", code=128 + signal.SIGABRT)
+        self.assertEqual([found["kind"] for found in report["reports"]], ["out-of-bounds"])
+        self.assertEqual((report["complete"], report["signal"]), (False, signal.SIGABRT))
+
+    def test_interrupting_reports_what_ran(self):
+        self.write("long.cu", "#include <cstdio>\n"
+                   "__global__ void k(int* x, int n) { if (threadIdx.x <= n) x[threadIdx.x] = n; }\n"
+                   "__global__ void work(volatile int* x) { while (*x < 2000000000) ++*x; }\n"
+                   "int main() { int* d; cudaMalloc(&d, 32 * 4); cudaMemset(d, 0, 128);\n"
+                   "k<<<1, 64>>>(d, 32); cudaDeviceSynchronize(); fprintf(stderr, \"go\\n\");\n"
+                   "work<<<1, 1>>>(d); cudaDeviceSynchronize(); }\n")
+        self.run_program("run", "long.cu", "--max-instructions", "1000")  # compiled
+        process = self.start_program("check", "long.cu")
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stderr.readline(), "go\n")
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, out + err)
+        self.assertIn("out-of-bounds at long.cu:2", out)
+        self.assertIn("interrupted: the findings so far", out)
+
+    def test_kernel_options_make_it_a_kernel(self):
+        result = self.run_program("check", "add.cu", "--kernel", "twice", "--grid", "1", "--block",
+                                  "32", "--arg", "f32[32]=iota", "--arg", "i32:32")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertIn("check add.cu: twice on", result.out)
+
+    def test_words_for_a_program_do_not_fit_a_kernel(self):
+        self.assert_fails(2, "'-lm' is for a whole program, with a main() and without --kernel, "
+                             "--grid and --arg; 'add.cu' is run as a kernel",
+                          "check", "add.cu", "--grid", "1", "-lm")
+
+    def test_phases_are_of_a_kernel(self):
+        self.assert_fails(2, "--phases is for one kernel, with --grid and --block",
+                          "explain", "add.cu", "--phases")
+
+    def test_an_executable(self):
+        subprocess.run([NVCC, "-cudart", "shared", "-arch=compute_80", "-lineinfo", "-o",
+                        self.path("add"), self.path("add.cu")], check=True)
+        result = self.run_program("run", "./add", "700")
+        self.assertEqual((result.out, result.err, result.code), ("0 wrong of 700\n", "", 0))
+        self.assertIn("3 launches of 2 kernels", self.run_program("check", "./add").out)
+
+    def test_a_static_run_time_is_refused(self):
+        subprocess.run([NVCC, "-cudart", "static", "-o", self.path("add"), self.path("add.cu")],
+                       check=True)
+        self.assert_fails(4, "'./add' has a static CUDA run time; build it with: nvcc -cudart shared "
+                             "-lineinfo -arch=compute_80 -Xcompiler -g1 ... (or give tilescope its "
+                             "sources)", "check", "./add")
+
+
+class OtherTargets(Programs):
+    def test_a_program_without_cuda(self):
+        self.write("script", "#!/bin/sh\necho \"$1\"\nexit 7\n", executable=True)
+        result = self.run_program("run", "./script", "--", "two words")
+        self.assertEqual((result.out, result.code), ("two words\n", 7))
+        result = self.run_program("check", "./script", "hello")
+        self.assertEqual(result.code, 0)
+        self.assertEqual(result.err, "hello\ntilescope: note: no launch was seen: the program did not "
+                                     "call the shared CUDA run time\n")
+        self.assertIn("the program ended with exit code 7\nno defects found; 0 launches of 0 kernels",
+                      result.out)
+
+    def test_a_python_script(self):
+        self.write("script.py", "import sys\nprint(sys.argv[1:])\n")
+        result = self.run_program("run", "script.py", "--", "a", "-b")
+        self.assertEqual((result.out, result.code), ("['a', '-b']\n", 0))
+
+    def test_what_cannot_be_executed(self):
+        self.write("notes.txt", "hello\n")
+        self.assert_fails(4, "'notes.txt' is no source (.cu, .cpp, .c) and cannot be executed; chmod "
+                             "+x makes a program or script executable", "run", "notes.txt")
+
+    def test_without_nvcc_one_line_says_what_to_do(self):
+        self.write("main.cu", "int main() {}\n")
+        result = self.run_program("run", "main.cu", env={
+            "PATH": "", "CUDA_HOME": self.folder, "TILESCOPE_CACHE": self.folder})
+        if result.code == 3:  # else there is one in /usr/local/cuda or .deps
+            self.assertIn("nvcc not found, which compiles whole programs; run tools/setup.sh "
+                          "program", result.err)
+
+    def test_unknown_options_are_still_refused(self):
+        self.write("main.cu", "int main() {}\n")
+        result = self.run_program("check", "main.cu", "--jsn", "-")
+        self.assertEqual(result.code, 2)
+        self.assertIn("--jsn", result.err)
+
+
+if __name__ == "__main__":
+    program.main()
