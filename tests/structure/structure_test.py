@@ -20,7 +20,7 @@ FLOORS = [
     ["transfer"],
     ["measure", "inspect"],
     ["tuning"],
-    ["report"],
+    ["report", "cudart"],
     ["cli"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

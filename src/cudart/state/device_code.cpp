@@ -1,0 +1,123 @@
+#include "cudart/state/device_code.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/symbol_names.hpp"
+#include "compile/fat_binary.hpp"
+
+namespace tilescope::cudart {
+namespace {
+
+/// Device memory of a block that a kernel may ask for without cudaFuncSetAttribute.
+std::size_t unasked_dynamic_shared(const Device& device, const Kernel& kernel) {
+  const std::size_t most = device.properties().shared_bytes_per_block;
+  return most - std::min(most, kernel.attributes().static_shared_bytes);
+}
+
+}  // namespace
+
+CodeImage& CodeRegistry::add_image(const void* wrapper) {
+  images_.push_back(std::make_unique<CodeImage>(CodeImage{.wrapper = wrapper, .managed = {}}));
+  return *images_.back();
+}
+
+void CodeRegistry::add_kernel(CodeImage& image, const void* host, const char* name) {
+  const auto placed = kernels_.insert_or_assign(host, CUkern_st{&image, name}).first;
+  handles_.insert(&placed->second);
+}
+
+void CodeRegistry::add_variable(CodeImage& image, const void* host, CodeVariable variable) {
+  variable.image = &image;
+  const auto placed = variables_.insert_or_assign(host, std::move(variable)).first;
+  if (placed->second.managed != nullptr) image.managed.push_back(&placed->second);
+}
+
+void CodeRegistry::remove(CodeImage& image) {
+  std::erase_if(kernels_, [&](const auto& entry) {
+    const bool leaves = entry.second.image == &image;
+    if (leaves) handles_.erase(&entry.second);
+    return leaves;
+  });
+  std::erase_if(variables_, [&](const auto& entry) { return entry.second.image == &image; });
+  std::erase_if(images_, [&](const auto& owned) { return owned.get() == &image; });
+}
+
+const CUkern_st& CodeRegistry::kernel(const void* host_or_handle) const {
+  const auto found = kernels_.find(host_or_handle);
+  if (found != kernels_.end()) return found->second;
+  require(handles_.contains(host_or_handle), cudaErrorInvalidDeviceFunction);
+  return *static_cast<const CUkern_st*>(host_or_handle);
+}
+
+const CodeVariable& CodeRegistry::variable(const void* host) const {
+  const auto found = variables_.find(host);
+  require(host != nullptr && found != variables_.end(), cudaErrorInvalidSymbol);
+  return found->second;
+}
+
+Module& LoadedCode::module(Device& device, CodeImage& image) {
+  const auto found = modules_.find(&image);
+  if (found != modules_.end()) return found->second;
+  const DeviceProperties& gpu = device.properties();
+  std::vector<PtxText> texts;
+  try {
+    texts =
+        compile::embedded_ptx(image.wrapper, gpu.compute_major, gpu.compute_minor, "the program");
+  } catch (const Error& error) {
+    throw Failure{cudaErrorNoKernelImageForDevice, error.what()};
+  }
+  try {
+    return modules_.emplace(&image, device.load_module(texts)).first->second;
+  } catch (const Error& error) {
+    throw Failure{cudaErrorInvalidPtx, error.what()};
+  }
+}
+
+LoadedKernel& LoadedCode::kernel(Device& device, const CUkern_st& kernel) {
+  const auto found = kernels_.find(&kernel);
+  if (found != kernels_.end()) return found->second;
+  load_managed(device, *kernel.image);
+  LoadedKernel loaded;
+  try {
+    loaded.kernel = module(device, *kernel.image).kernel(kernel.name);
+  } catch (const Error& error) {
+    throw Failure{cudaErrorInvalidDeviceFunction,
+                  fmt::format("kernel {}: {}", function_name(kernel.name), error.what())};
+  }
+  loaded.parameters = loaded.kernel.parameters();
+  loaded.max_dynamic_shared = unasked_dynamic_shared(device, loaded.kernel);
+  return kernels_.emplace(&kernel, std::move(loaded)).first->second;
+}
+
+ModuleVariable LoadedCode::variable(Device& device, const CodeVariable& variable) {
+  try {
+    const ModuleVariable found = module(device, *variable.image).variable(variable.name);
+    variables_[found.address] = found;
+    return found;
+  } catch (const Error& error) {
+    throw Failure{cudaErrorInvalidSymbol,
+                  fmt::format("variable {}: {}", variable.name, error.what())};
+  }
+}
+
+void LoadedCode::load_managed(Device& device, CodeImage& image) {
+  for (const CodeVariable* managed : image.managed) {
+    *managed->managed = reinterpret_cast<void*>(variable(device, *managed).address);
+  }
+}
+
+const ModuleVariable* LoadedCode::variable_at(std::uint64_t address) const {
+  const auto after = variables_.upper_bound(address);
+  if (after == variables_.begin()) return nullptr;
+  const ModuleVariable& found = std::prev(after)->second;
+  return address - found.address < found.bytes ? &found : nullptr;
+}
+
+void LoadedCode::unload(const CodeImage& image) {
+  std::erase_if(kernels_, [&](const auto& entry) { return entry.first->image == &image; });
+  modules_.erase(&image);
+}
+
+}  // namespace tilescope::cudart

@@ -1,0 +1,28 @@
+// What the pointers are that a program passes: checked as CUDA checks them, and reported if the
+// program is watched.
+#pragma once
+
+#include "cudart/state/stream_operation.hpp"
+
+namespace tilescope::cudart {
+
+/// A copy whose rows, pitches and addresses are given; decides from `kind` and the pointers which
+/// sides are on the device. Throws cudaErrorInvalidMemcpyDirection for a kind that does not exist,
+/// cudaErrorInvalidValue if a pointer is not what the kind says or the copy leaves its allocation.
+void resolve(Context& context, CopyOperation& copy, cudaMemcpyKind kind);
+
+/// Throws cudaErrorInvalidValue unless [address, address + bytes) is the device's to access.
+void require_on_device(Context& context, std::uint64_t address, std::size_t bytes);
+
+/// Reports host memory, or freed memory, among the pointers that a kernel receives.
+void report_arguments(Context& context, const KernelOperation& launch,
+                      const std::vector<KernelParameter>& parameters);
+
+/// The report of an address that cannot be freed.
+void report_bad_free(Context& context, std::uint64_t address);
+
+/// Bytes from the first to the last that rows of a side span.
+std::size_t extent(const CopySide& side, std::size_t row_bytes, std::size_t rows,
+                   std::size_t slices);
+
+}  // namespace tilescope::cudart

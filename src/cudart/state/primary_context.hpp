@@ -1,0 +1,86 @@
+// The primary context: the device with everything that a program has made on it. One for the
+// process, opened by the first call that needs it, thrown away by cudaDeviceReset.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "cudart/state/allocations.hpp"
+#include "cudart/state/device_code.hpp"
+#include "cudart/state/failure.hpp"
+#include "cudart/state/streams.hpp"
+#include "inspect/program/program_watch.hpp"
+#include "tilescope/device.hpp"
+
+namespace tilescope::cudart {
+
+/// Everything that cudaDeviceReset destroys. Destroyed from the last member to the first.
+struct DeviceState {
+  explicit DeviceState(std::shared_ptr<Device> opened)
+      : device(std::move(opened)), memory(*device), streams(*device) {}
+
+  std::shared_ptr<Device> device;
+  Memory memory;
+  LoadedCode code;
+  Streams streams;
+};
+
+class Context {
+ public:
+  /// Never destroyed: the program's own destructors may still call the API.
+  static Context& instance();
+
+  /// Holds the lock during a call, and its name for reports.
+  class Call {
+   public:
+    Call(Context& context, const char* name);
+    ~Call();
+
+   private:
+    Context& context_;
+    std::lock_guard<std::recursive_mutex> lock_;
+    const char* outer_;
+  };
+
+  Device& device() { return *state().device; }
+  const DeviceProperties& gpu() { return device().properties(); }
+  Memory& memory() { return state().memory; }
+  Streams& streams() { return state().streams; }
+  LoadedCode& code() { return state().code; }
+  /// What the program's objects registered; it outlives a reset.
+  CodeRegistry& registry() { return registry_; }
+  /// Null unless the program runs under the command.
+  inspect::ProgramWatch* watch() const { return watch_; }
+
+  /// The call that is being served, with the stack above it; empty unless the program is watched.
+  inspect::HostCall here() const;
+
+  /// The error that ended the context; cudaSuccess: none did.
+  cudaError_t ended() const { return ended_; }
+  void require_intact() const { require(ended_ == cudaSuccess, ended_); }
+  /// All further calls fail with `code`, as after a kernel that failed on a GPU.
+  void end_with(cudaError_t code) { ended_ = code; }
+  void reset();
+  /// The object file of the code is about to leave the process.
+  void forget(CodeImage& image);
+  /// The end of the process: runs what is queued if it is watched, and reports.
+  void finish() noexcept;
+
+ private:
+  Context();
+  DeviceState& state();
+  void report_leaks();
+
+  std::recursive_mutex mutex_;
+  const char* call_ = "";
+  inspect::ProgramWatch* watch_;
+  CodeRegistry registry_;
+  std::optional<DeviceState> state_;
+  std::atomic<cudaError_t> ended_ = cudaSuccess;
+};
+
+}  // namespace tilescope::cudart

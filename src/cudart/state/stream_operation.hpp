@@ -1,0 +1,66 @@
+// A piece of work for a stream, as a value: queued at once, or kept as the node of a graph.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <variant>
+
+#include "cudart/state/primary_context.hpp"
+
+namespace tilescope::cudart {
+
+struct KernelOperation {
+  Kernel kernel;
+  Launch launch;
+  KernelArguments arguments;
+};
+
+/// One side of a copy: rows of equal length, in slices.
+struct CopySide {
+  std::uint64_t address = 0;
+  std::size_t pitch = 0;        ///< bytes between the starts of rows
+  std::size_t slice_pitch = 0;  ///< bytes between the starts of slices
+  bool on_device = false;
+
+  CopySide at(std::size_t row, std::size_t slice) const;
+  void* host() const { return reinterpret_cast<void*>(address); }
+};
+
+struct CopyOperation {
+  CopySide to, from;
+  std::size_t row_bytes = 0, rows = 1, slices = 1;
+
+  bool empty() const { return row_bytes == 0 || rows == 0 || slices == 0; }
+};
+
+/// Sets elements of 1, 2 or 4 bytes in rows and slices.
+struct FillOperation {
+  CopySide to;
+  unsigned value = 0;
+  unsigned element_bytes = 1;
+  std::size_t width = 0, rows = 1, slices = 1;  ///< width in elements
+};
+
+struct HostOperation {
+  cudaHostFn_t function = nullptr;
+  void* data = nullptr;
+};
+
+struct RecordOperation {
+  CUevent_st* event = nullptr;
+};
+
+struct WaitOperation {
+  CUevent_st* event = nullptr;
+};
+
+struct EmptyOperation {};
+
+using Operation = std::variant<KernelOperation, CopyOperation, FillOperation, HostOperation,
+                               RecordOperation, WaitOperation, EmptyOperation>;
+
+/// Queues the operation in a stream; `call` is for reports.
+void perform(Context& context, const Operation& operation, CUstream_st& stream,
+             const inspect::HostCall& call);
+
+}  // namespace tilescope::cudart

@@ -1,0 +1,168 @@
+// Copies and fills of memory with plain addresses.
+#include "cudart/graph/copy.hpp"
+#include "cudart/state/pointers.hpp"
+#include "cudart/streamed/default_stream.hpp"
+
+using namespace tilescope;
+using namespace tilescope::cudart;
+
+namespace {
+
+CUstream_st& stream_of(Context& context, cudaStream_t handle = nullptr) {
+  return context.streams().find(handle, null_stream);
+}
+
+CopyOperation rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                   std::size_t width, std::size_t height) {
+  return rows_copy(side_of(to, to_pitch), side_of(from, from_pitch), width, height);
+}
+
+/// The address of `bytes` at `offset` of a variable of the device.
+void* in_variable(Context& context, const void* symbol, std::size_t bytes, std::size_t offset) {
+  const ModuleVariable variable =
+      context.code().variable(context.device(), context.registry().variable(symbol));
+  require(offset <= variable.bytes && bytes <= variable.bytes - offset, cudaErrorInvalidValue);
+  return reinterpret_cast<void*>(variable.address + offset);
+}
+
+CopyOperation to_variable(Context& context, const void* symbol, const void* from, std::size_t bytes,
+                          std::size_t offset, cudaMemcpyKind kind) {
+  require(kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ||
+              kind == cudaMemcpyDefault,
+          cudaErrorInvalidMemcpyDirection);
+  return linear_copy(in_variable(context, symbol, bytes, offset), from, bytes);
+}
+
+CopyOperation from_variable(Context& context, void* to, const void* symbol, std::size_t bytes,
+                            std::size_t offset, cudaMemcpyKind kind) {
+  require(kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ||
+              kind == cudaMemcpyDefault,
+          cudaErrorInvalidMemcpyDirection);
+  return linear_copy(to, in_variable(context, symbol, bytes, offset), bytes);
+}
+
+FillOperation volume(cudaPitchedPtr to, int value, cudaExtent extent) {
+  return {.to = side_of(to.ptr, to.pitch, to.pitch * to.ysize),
+          .value = static_cast<unsigned char>(value),
+          .width = extent.width,
+          .rows = extent.height,
+          .slices = extent.depth};
+}
+
+FillOperation rectangle(void* to, std::size_t pitch, int value, std::size_t width,
+                        std::size_t height) {
+  return {.to = side_of(to, pitch),
+          .value = static_cast<unsigned char>(value),
+          .width = width,
+          .rows = height};
+}
+
+}  // namespace
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return api_call("cudaMemcpy", [&](Context& context) {
+    copy_and_wait(context, stream_of(context), linear_copy(to, from, bytes), kind);
+  });
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return api_call("cudaMemcpyAsync", [&](Context& context) {
+    copy_async(context, stream_of(context, stream), linear_copy(to, from, bytes), kind);
+  });
+}
+
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind) {
+  return api_call("cudaMemcpy2D", [&](Context& context) {
+    copy_and_wait(context, stream_of(context), rows(to, to_pitch, from, from_pitch, width, height),
+                  kind);
+  });
+}
+
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                              size_t width, size_t height, cudaMemcpyKind kind,
+                              cudaStream_t stream) {
+  return api_call("cudaMemcpy2DAsync", [&](Context& context) {
+    copy_async(context, stream_of(context, stream),
+               rows(to, to_pitch, from, from_pitch, width, height), kind);
+  });
+}
+
+cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+  return api_call("cudaMemset", [&](Context& context) {
+    fill_async(context, stream_of(context), rectangle(to, bytes, value, bytes, 1));
+  });
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  return api_call("cudaMemsetAsync", [&](Context& context) {
+    fill_async(context, stream_of(context, stream), rectangle(to, bytes, value, bytes, 1));
+  });
+}
+
+cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
+  return api_call("cudaMemset2D", [&](Context& context) {
+    fill_async(context, stream_of(context), rectangle(to, pitch, value, width, height));
+  });
+}
+
+cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream) {
+  return api_call("cudaMemset2DAsync", [&](Context& context) {
+    fill_async(context, stream_of(context, stream), rectangle(to, pitch, value, width, height));
+  });
+}
+
+cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
+  return api_call("cudaMemset3D", [&](Context& context) {
+    fill_async(context, stream_of(context), volume(to, value, extent));
+  });
+}
+
+cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent,
+                              cudaStream_t stream) {
+  return api_call("cudaMemset3DAsync", [&](Context& context) {
+    fill_async(context, stream_of(context, stream), volume(to, value, extent));
+  });
+}
+
+cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset,
+                               cudaMemcpyKind kind) {
+  return api_call("cudaMemcpyToSymbol", [&](Context& context) {
+    const CopyOperation copy = to_variable(context, symbol, from, bytes, offset, kind);
+    copy_and_wait(context, stream_of(context), copy, kind);
+  });
+}
+
+cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes,
+                                    size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+  return api_call("cudaMemcpyToSymbolAsync", [&](Context& context) {
+    const CopyOperation copy = to_variable(context, symbol, from, bytes, offset, kind);
+    copy_async(context, stream_of(context, stream), copy, kind);
+  });
+}
+
+cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
+                                 cudaMemcpyKind kind) {
+  return api_call("cudaMemcpyFromSymbol", [&](Context& context) {
+    const CopyOperation copy = from_variable(context, to, symbol, bytes, offset, kind);
+    copy_and_wait(context, stream_of(context), copy, kind);
+  });
+}
+
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
+                                      cudaMemcpyKind kind, cudaStream_t stream) {
+  return api_call("cudaMemcpyFromSymbolAsync", [&](Context& context) {
+    const CopyOperation copy = from_variable(context, to, symbol, bytes, offset, kind);
+    copy_async(context, stream_of(context, stream), copy, kind);
+  });
+}
+
+cudaError_t cudaMemPrefetchAsync(const void* memory, size_t bytes, cudaMemLocation, unsigned,
+                                 cudaStream_t stream) {
+  return api_call("cudaMemPrefetchAsync", [&](Context& context) {
+    stream_of(context, stream);
+    require_on_device(context, reinterpret_cast<std::uint64_t>(memory), bytes);
+  });
+}

@@ -1,0 +1,56 @@
+// Memory that is allocated and freed in the order of a stream.
+#include "cudart/state/pointers.hpp"
+#include "cudart/streamed/default_stream.hpp"
+
+using namespace tilescope;
+using namespace tilescope::cudart;
+
+namespace {
+
+CUstream_st& stream_of(Context& context, cudaStream_t handle) {
+  CUstream_st& stream = context.streams().find(handle, null_stream);
+  require(stream.capture == nullptr, cudaErrorNotSupported);
+  return stream;
+}
+
+/// Memory is there at once: a stream that uses it before its turn is not found out.
+void* allocate(Context& context, CUmemPoolHandle_st& pool, std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  context.memory().sweep();
+  MemoryBlock& block =
+      context.memory().allocate(MemoryKind::device, bytes, 0, context.here(), &pool);
+  return reinterpret_cast<void*>(block.address);
+}
+
+}  // namespace
+
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
+  return api_call("cudaMallocAsync", [&](Context& context) {
+    require(pointer != nullptr, cudaErrorInvalidValue);
+    stream_of(context, stream);
+    *pointer = allocate(context, context.memory().current_pool(), bytes);
+  });
+}
+
+cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream) {
+  return api_call("cudaMallocFromPoolAsync", [&](Context& context) {
+    require(pointer != nullptr, cudaErrorInvalidValue);
+    stream_of(context, stream);
+    *pointer = allocate(context, context.memory().pool(pool), bytes);
+  });
+}
+
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
+  return api_call("cudaFreeAsync", [&](Context& context) {
+    CUstream_st& stream = stream_of(context, handle);
+    const auto address = reinterpret_cast<std::uint64_t>(pointer);
+    if (pointer == nullptr) return;
+    auto done = std::make_shared<bool>(false);
+    if (!context.memory().retire(address, done, context.here())) {
+      report_bad_free(context, address);
+      throw Failure{cudaErrorInvalidValue};
+    }
+    context.device().call([done] { *done = true; }, context.streams().next(stream));
+  });
+}
