@@ -162,9 +162,12 @@ void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const Specia
                   std::uint8_t* registers, std::uint32_t warp, std::uint64_t block,
                   std::uint64_t local_base) {
   std::uint8_t* at = registers + use.offset;
+  const bool same_in_all_lanes = depends_on_block(use.special);
+  std::uint64_t v = 0;
   for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
-    const std::uint64_t v =
-        value(setup, info, use.special, use.addend, warp, lane, block, local_base);
+    if (lane == 0 || !same_in_all_lanes) {
+      v = value(setup, info, use.special, use.addend, warp, lane, block, local_base);
+    }
     std::memcpy(at + lane * use.bytes, &v, use.bytes);
   }
 }
