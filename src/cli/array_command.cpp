@@ -14,31 +14,23 @@
 
 namespace tilescope::cli {
 
-void add_output_option(CLI::App& command, ArrayOptions& options, const char* type_name) {
-  command.add_option("-o,--output", options.output, "Where to write the result")
-      ->required()
-      ->type_name(type_name);
+void ArrayOptions::declare_output(const Options& add, const char* type_name) {
+  add(std::string("-o,--output ") + type_name, output, "Where to write the result", required);
 }
 
-void add_run_options(CLI::App& command, ArrayOptions& options, const char* operation) {
-  command.add_option("--device", options.device, "auto, cuda, cuda:N, emulated or cpu")
-      ->type_name("DEVICE")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--variant", options.variant,
-          fmt::format("A rung of tilescope ladder {} (default: the device's best)", operation))
-      ->type_name("NAME");
-  add_json_option(command, options.json);
+void ArrayOptions::declare_run(const Options& add) {
+  add("--device DEVICE", device, "auto, cuda, cuda:N, emulated or cpu", shown);
+  add("--variant NAME", variant,
+      fmt::format("A rung of tilescope ladder {} (default: the device's best)",
+                  add.command_name()));
+  add.json(json);
 }
 
-void add_memory_option(CLI::App& command, ArrayOptions& options) {
-  command
-      .add_option("--device-memory", options.device_memory,
-                  "Use at most this much of a GPU's memory and stream the data in chunks (default: "
-                  "only data that do not fit; the cpu device has no such limit)")
-      ->transform(byte_size())
-      ->type_name("BYTES");
+void ArrayOptions::declare_memory(const Options& add) {
+  add("--device-memory BYTES", device_memory,
+      "Use at most this much of a GPU's memory and stream the data in chunks (default: only data "
+      "that do not fit; the cpu device has no such limit)",
+      in_bytes);
 }
 
 transfer::StreamOptions streaming(const ArrayOptions& options, const Device& device, double bytes) {

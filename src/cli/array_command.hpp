@@ -2,7 +2,6 @@
 // checking inputs, writing the output whole or not at all, and reporting.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -14,6 +13,7 @@
 #include <tilescope/run_report.hpp>
 #include <vector>
 
+#include "cli/options.hpp"
 #include "report/page/value.hpp"
 #include "transfer/streamed.hpp"
 
@@ -22,15 +22,15 @@ namespace tilescope::cli {
 struct ArrayOptions {
   std::string output, device = "auto", variant, json;
   std::uint64_t device_memory = 0;
+
+  /// Declares -o/--output FILE, required.
+  void declare_output(const Options& add, const char* type_name = "Y.npy");
+  /// Declares --device, --variant and --json. The variants are the rungs of the command's name.
+  void declare_run(const Options& add);
+  /// Declares --device-memory.
+  void declare_memory(const Options& add);
 };
 
-/// Adds -o/--output FILE, required.
-void add_output_option(CLI::App& command, ArrayOptions& options, const char* type_name = "Y.npy");
-/// Adds --device, --variant and --json; `operation` is the ladder whose rungs are the variants.
-void add_run_options(CLI::App& command, ArrayOptions& options, const char* operation);
-
-/// Adds --device-memory.
-void add_memory_option(CLI::App& command, ArrayOptions& options);
 /// The options for streaming the operation over the device: within --device-memory or, if `bytes`
 /// of arrays do not fit a GPU, within most of its memory; never with --variant cpu.
 transfer::StreamOptions streaming(const ArrayOptions& options, const Device& device, double bytes);

@@ -18,6 +18,13 @@ struct BlurCommand {
   int radius = 1;
   ArrayOptions options;
 
+  void declare(const Options& add) {
+    add("IN IN.png", in, "A picture of 8 bits a sample, grey or RGB: PNG or .npy", required);
+    options.declare_output(add, "OUT.png");
+    add("--radius N", radius, "Of the box: 2 RADIUS + 1 pixels a side", shown, within(0, 64));
+    options.declare_run(add);
+  }
+
   int run() const {
     const Outcome outcome{.command = "blur",
                           .text = fmt::format("{} = {} blurred, radius {}",
@@ -84,26 +91,11 @@ struct BlurCommand {
 
 }  // namespace
 
-void register_blur(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<BlurCommand>();
-  CLI::App* sub = app.add_subcommand("blur", "Blur a picture: means over boxes");
-  sub->add_option("IN", command->in, "A picture of 8 bits a sample, grey or RGB: PNG or .npy")
-      ->required()
-      ->type_name("IN.png");
-  add_output_option(*sub, command->options, "OUT.png");
-  sub->add_option("--radius", command->radius, "Of the box: 2 RADIUS + 1 pixels a side")
-      ->check(CLI::Range(0, 64))
-      ->type_name("N")
-      ->capture_default_str();
-  add_run_options(*sub, command->options, "blur");
-  sub->footer(
-      "At the border the box is cut to the picture. Means are rounded\n"
-      "down.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope blur in.png -o out.png --radius 5\n"
-      "  tilescope blur in.npy -o out.npy --variant separable --device emulated");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command blur_command{
+    "blur", "Blur a picture: means over boxes", declare<BlurCommand>,
+    "At the border the box is cut to the picture. Means are rounded\n"
+    "down.",
+    "tilescope blur in.png -o out.png --radius 5\n"
+    "tilescope blur in.npy -o out.npy --variant separable --device emulated"};
 
 }  // namespace tilescope::cli

@@ -40,6 +40,21 @@ struct HistogramCommand {
   bool as_bytes = false;
   ArrayOptions options;
 
+  void declare(const Options& add) {
+    add("FILE", file, "A .npy array, a PNG picture, or any file as bytes", required);
+    add("--bins N", bins.count, "Number of bins, of equal width", shown, within(1, 65536));
+    add("--range LO,HI", range,
+        "From LO (included) to HI (excluded for integers, included for floats); default: all "
+        "values of an integer type, the least to the greatest float")
+        ->delimiter(',')
+        ->expected(2);
+    add("--text", bins.letters, "Count letters, four a bin: a-d, e-h, ..., y-z");
+    add("--bytes", as_bytes, "Take .npy and .png files as bytes too");
+    add("-o,--output COUNTS.npy", options.output, "Write the counts, uint64");
+    options.declare_run(add);
+    options.declare_memory(add);
+  }
+
   int run() const {
     const Source source = open();
     const std::shared_ptr<Device> device = Device::open(options.device);
@@ -174,37 +189,11 @@ struct HistogramCommand {
 
 }  // namespace
 
-void register_histogram(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<HistogramCommand>();
-  CLI::App* sub = app.add_subcommand("histogram", "Count how often elements fall into bins");
-  sub->add_option("FILE", command->file, "A .npy array, a PNG picture, or any file as bytes")
-      ->required()
-      ->type_name("FILE");
-  sub->add_option("--bins", command->bins.count, "Number of bins, of equal width")
-      ->check(CLI::Range(1, 65536))
-      ->type_name("N")
-      ->capture_default_str();
-  sub->add_option("--range", command->range,
-                  "From LO (included) to HI (excluded for integers, included for floats); default: "
-                  "all values "
-                  "of an integer type, the least to the greatest float")
-      ->delimiter(',')
-      ->expected(2)
-      ->type_name("LO,HI");
-  sub->add_flag("--text", command->bins.letters, "Count letters, four a bin: a-d, e-h, ..., y-z");
-  sub->add_flag("--bytes", command->as_bytes, "Take .npy and .png files as bytes too");
-  sub->add_option("-o,--output", command->options.output, "Write the counts, uint64")
-      ->type_name("COUNTS.npy");
-  add_run_options(*sub, command->options, "histogram");
-  add_memory_option(*sub, command->options);
-  sub->footer(
-      "Elements outside the range, and NaN, are in no bin.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope histogram picture.png --bins 16\n"
-      "  tilescope histogram x.npy --bins 100 --range -1,1 -o counts.npy\n"
-      "  tilescope histogram book.txt --text --json -");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command histogram_command{"histogram", "Count how often elements fall into bins",
+                                declare<HistogramCommand>,
+                                "Elements outside the range, and NaN, are in no bin.",
+                                "tilescope histogram picture.png --bins 16\n"
+                                "tilescope histogram x.npy --bins 100 --range -1,1 -o counts.npy\n"
+                                "tilescope histogram book.txt --text --json -"};
 
 }  // namespace tilescope::cli

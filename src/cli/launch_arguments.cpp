@@ -8,39 +8,23 @@
 
 namespace tilescope::cli {
 
-void LaunchArguments::add_to(CLI::App& app) {
-  constexpr const char* group = "Launch";
-  command = app.get_name();
-  app.add_option("--kernel", kernel, "Kernel to run: scale, lib::scale or 'scale<16>'")
-      ->type_name("NAME")
-      ->group(group);
-  app.add_option("--grid", grid, "Blocks")->type_name("X[,Y[,Z]]")->group(group);
-  app.add_option("--block", block, "Threads per block")->type_name("X[,Y[,Z]]")->group(group);
-  shared_given = app.add_option("--shared", shared, "Dynamic shared memory per block, bytes")
-                     ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40U).description(""))
-                     ->type_name("BYTES")
-                     ->group(group);
-  app.add_option("--arg", arguments,
-                 "One per parameter, in order: TYPE:VALUE (i32:256, f32:2.5) or "
-                 "[NAME=]TYPE[COUNT]=INIT[>SAVE.npy], INIT being zeros, ones, iota, random[:SEED], "
-                 "uninitialised, a number or @FILE.npy; TYPE i8 to i64, u8 to u64, f16, bf16, "
-                 "f32, f64, bool")
-      ->type_name("ARG")
-      ->allow_extra_args(false)
-      ->group(group);
-  app.add_option("-D", defines, "Define a macro")
-      ->type_name("NAME[=VALUE]")
-      ->allow_extra_args(false)
-      ->group(group);
-  app.add_option("-I", includes, "Folder of headers")
-      ->type_name("DIR")
-      ->allow_extra_args(false)
-      ->group(group);
-  app.add_flag("--cooperative", cooperative, "The kernel synchronises the whole grid")
-      ->group(group);
-  app.add_option("--launch", file, "Read all of the above from a JSON file")
-      ->type_name("FILE.json")
-      ->group(group);
+void LaunchArguments::declare(const Options& options) {
+  command = options.command_name();
+  const Options add = options.in_group("Launch");
+  add("--kernel NAME", kernel, "Kernel to run: scale, lib::scale or 'scale<16>'");
+  add("--grid X[,Y[,Z]]", grid, "Blocks");
+  add("--block X[,Y[,Z]]", block, "Threads per block");
+  shared_given = add("--shared BYTES", shared, "Dynamic shared memory per block, bytes",
+                     up_to(std::uint64_t{1} << 40U));
+  add("--arg ARG", arguments,
+      "One per parameter, in order: TYPE:VALUE (i32:256, f32:2.5) or "
+      "[NAME=]TYPE[COUNT]=INIT[>SAVE.npy], INIT being zeros, ones, iota, random[:SEED], "
+      "uninitialised, a number or @FILE.npy; TYPE i8 to i64, u8 to u64, f16, bf16, f32, f64, bool",
+      one_at_a_time);
+  add("-D NAME[=VALUE]", defines, "Define a macro", one_at_a_time);
+  add("-I DIR", includes, "Folder of headers", one_at_a_time);
+  add("--cooperative", cooperative, "The kernel synchronises the whole grid");
+  add("--launch FILE.json", file, "Read all of the above from a JSON file");
 }
 
 LaunchDescription LaunchArguments::description() const {

@@ -1,11 +1,12 @@
 // The LAUNCH options of run, check and explain.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <tilescope/launch_description.hpp>
 #include <vector>
+
+#include "cli/options.hpp"
 
 namespace tilescope::cli {
 
@@ -17,7 +18,7 @@ struct LaunchArguments {
   std::vector<std::string> defines, includes, arguments;
   CLI::Option* shared_given = nullptr;
 
-  void add_to(CLI::App& app);
+  void declare(const Options& options);
   /// The launch: --launch FILE.json, then the options over it. Throws Error(usage) when
   /// arguments come from both.
   LaunchDescription description() const;

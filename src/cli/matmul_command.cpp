@@ -33,6 +33,33 @@ struct MatmulCommand {
   std::uint64_t device_memory = 0;
   bool resume = false;
 
+  void declare(const Options& add) {
+    add("A A.npy", files.a, "Left matrix, or a batch with 3 dimensions", required);
+    add("B B.npy", files.b, "Right matrix, or a batch with 3 dimensions", required);
+    add("-o,--output C.npy", output, "Where to write the product", required);
+    add("--device DEVICE", device, "auto, cuda, cuda:N, emulated or cpu", shown);
+    add("--precision NAME", precision, "Arithmetic; auto: fp64 if a matrix is float64, else fp32",
+        shown, one_of({"auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64"}));
+    add("--alpha X", options.alpha, "Factor of the product", shown);
+    add("--accumulate C0.npy", files.accumulate,
+        "Add the product to this matrix, which is not changed");
+    add("--beta X", beta, "Factor of that matrix (default: 1)");
+    add("--transpose-a", files.transpose_a, "Multiply with A transposed");
+    add("--transpose-b", files.transpose_b, "Multiply with B transposed");
+    add("--bias FILE.npy", files.bias, "Add this list's values, as float32, one to each column");
+    add("--activation NAME", activation, "Applied at the end: relu or gelu",
+        one_of({"relu", "gelu"}));
+    add("--variant NAME", options.variant,
+        "A rung of the ladder, or a kernel that takes all options, such as general (default: the "
+        "device's best)");
+    add("--order C|F", order, "Storage order of the output: C or F", shown, one_of({"C", "F"}));
+    add("--device-memory BYTES", device_memory,
+        "Use at most this much device memory: tiles are streamed (default: all of it)", in_bytes);
+    add("--resume", resume,
+        "Keep finished tiles on disk and continue from them after an interruption");
+    add.json(json);
+  }
+
   int run() {
     complete_options();
     const MatmulInputs inputs(files);
@@ -280,70 +307,17 @@ struct MatmulCommand {
 
 }  // namespace
 
-void register_matmul(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<MatmulCommand>();
-  CLI::App* sub = app.add_subcommand("matmul", "Multiply matrices from .npy files");
-  sub->add_option("A", command->files.a, "Left matrix, or a batch with 3 dimensions")
-      ->required()
-      ->type_name("A.npy");
-  sub->add_option("B", command->files.b, "Right matrix, or a batch with 3 dimensions")
-      ->required()
-      ->type_name("B.npy");
-  sub->add_option("-o,--output", command->output, "Where to write the product")
-      ->required()
-      ->type_name("C.npy");
-  sub->add_option("--device", command->device, "auto, cuda, cuda:N, emulated or cpu")
-      ->type_name("DEVICE")
-      ->capture_default_str();
-  sub->add_option("--precision", command->precision,
-                  "Arithmetic; auto: fp64 if a matrix is float64, else fp32")
-      ->check(CLI::IsMember({"auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64"}))
-      ->type_name("NAME")
-      ->capture_default_str();
-  sub->add_option("--alpha", command->options.alpha, "Factor of the product")
-      ->type_name("X")
-      ->capture_default_str();
-  sub->add_option("--accumulate", command->files.accumulate,
-                  "Add the product to this matrix, which is not changed")
-      ->type_name("C0.npy");
-  sub->add_option("--beta", command->beta, "Factor of that matrix (default: 1)")->type_name("X");
-  sub->add_flag("--transpose-a", command->files.transpose_a, "Multiply with A transposed");
-  sub->add_flag("--transpose-b", command->files.transpose_b, "Multiply with B transposed");
-  sub->add_option("--bias", command->files.bias,
-                  "Add this list's values, as float32, one to each column")
-      ->type_name("FILE.npy");
-  sub->add_option("--activation", command->activation, "Applied at the end: relu or gelu")
-      ->check(CLI::IsMember({"relu", "gelu"}))
-      ->type_name("NAME");
-  sub->add_option("--variant", command->options.variant,
-                  "A rung of the ladder, or a kernel that takes all options, such as general "
-                  "(default: the device's best)")
-      ->type_name("NAME");
-  sub->add_option("--order", command->order, "Storage order of the output: C or F")
-      ->check(CLI::IsMember({"C", "F"}))
-      ->type_name("C|F")
-      ->capture_default_str();
-  sub->add_option("--device-memory", command->device_memory,
-                  "Use at most this much device memory: tiles are streamed (default: all of it)")
-      ->transform(byte_size())
-      ->type_name("BYTES");
-  sub->add_flag("--resume", command->resume,
-                "Keep finished tiles on disk and continue from them after an interruption");
-  add_json_option(*sub, command->json);
-  sub->footer(
-      "C = activation(alpha A B + beta C0 + bias). The product has the widest of the\n"
-      "matrices' types, as in NumPy. A matrix beside a batch is multiplied with each\n"
-      "of it. C.npy is written to a temporary file beside it and renamed: it is\n"
-      "complete or absent.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope matmul A.npy B.npy -o C.npy\n"
-      "  tilescope matmul A.npy B.npy -o C.npy --precision bf16 --transpose-b\n"
-      "  tilescope matmul X.npy W.npy -o Y.npy --bias b.npy --activation gelu\n"
-      "  tilescope matmul A.npy B.npy -o C.npy --alpha -1 --accumulate C0.npy\n"
-      "  tilescope matmul A.npy B.npy -o C.npy --device cuda --variant tiled_16\n"
-      "  tilescope matmul A.npy B.npy -o C.npy --device-memory 2GiB --resume");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command matmul_command{
+    "matmul", "Multiply matrices from .npy files", declare<MatmulCommand>,
+    "C = activation(alpha A B + beta C0 + bias). The product has the widest of the\n"
+    "matrices' types, as in NumPy. A matrix beside a batch is multiplied with each\n"
+    "of it. C.npy is written to a temporary file beside it and renamed: it is\n"
+    "complete or absent.",
+    "tilescope matmul A.npy B.npy -o C.npy\n"
+    "tilescope matmul A.npy B.npy -o C.npy --precision bf16 --transpose-b\n"
+    "tilescope matmul X.npy W.npy -o Y.npy --bias b.npy --activation gelu\n"
+    "tilescope matmul A.npy B.npy -o C.npy --alpha -1 --accumulate C0.npy\n"
+    "tilescope matmul A.npy B.npy -o C.npy --device cuda --variant tiled_16\n"
+    "tilescope matmul A.npy B.npy -o C.npy --device-memory 2GiB --resume"};
 
 }  // namespace tilescope::cli

@@ -7,21 +7,17 @@
 #include <tilescope/error.hpp>
 
 #include "base/text.hpp"
-#include "cli/command.hpp"
 #include "cli/show.hpp"
 
 namespace tilescope::cli {
 
-void ReasoningOptions::add_to(CLI::App& command, bool with_gpu) {
+void ReasoningOptions::declare(const Options& add, bool with_gpu) {
   if (with_gpu) {
-    command
-        .add_option("--gpu", gpu_name,
-                    "A GPU of the table (tilescope devices --all) or your own as FILE.json")
-        ->type_name("NAME|FILE.json")
-        ->capture_default_str();
+    add("--gpu NAME|FILE.json", gpu_name,
+        "A GPU of the table (tilescope devices --all) or your own as FILE.json", shown);
   }
-  command.add_flag("--show", show, "Show the arithmetic step by step");
-  add_json_option(command, json);
+  add("--show", show, "Show the arithmetic step by step");
+  add.json(json);
 }
 
 int ReasoningOptions::finish(report::Page page) const {

@@ -1,13 +1,13 @@
 // The options of every reasoning command: --gpu, --show, --json.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <tilescope/gpu/gpu_table.hpp>
 #include <tilescope/launch.hpp>
 #include <vector>
 
+#include "cli/options.hpp"
 #include "report/page/page.hpp"
 
 namespace tilescope::cli {
@@ -16,7 +16,7 @@ struct ReasoningOptions {
   std::string gpu_name = "h200", json;
   bool show = false;
 
-  void add_to(CLI::App& command, bool with_gpu = true);
+  void declare(const Options& add, bool with_gpu = true);
   gpu::Gpu gpu() const { return gpu::find_gpu(gpu_name); }
 
   /// Prints `page`, with its steps if requested.

@@ -14,6 +14,13 @@ struct ReverseCommand {
   std::string x;
   ArrayOptions options;
 
+  void declare(const Options& add) {
+    add("X X.npy", x, "A list, of any type", required);
+    options.declare_output(add);
+    options.declare_run(add);
+    options.declare_memory(add);
+  }
+
   int run() const {
     const NpyFile file(x);
     require_list(file);
@@ -32,18 +39,9 @@ struct ReverseCommand {
 
 }  // namespace
 
-void register_reverse(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<ReverseCommand>();
-  CLI::App* sub = app.add_subcommand("reverse", "Reverse a list");
-  sub->add_option("X", command->x, "A list, of any type")->required()->type_name("X.npy");
-  add_output_option(*sub, command->options);
-  add_run_options(*sub, command->options, "reverse");
-  add_memory_option(*sub, command->options);
-  sub->footer(
-      "Examples:\n"
-      "  tilescope reverse x.npy -o y.npy\n"
-      "  tilescope reverse x.npy -o y.npy --variant shared --device emulated");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command reverse_command{
+    "reverse", "Reverse a list", declare<ReverseCommand>, "",
+    "tilescope reverse x.npy -o y.npy\n"
+    "tilescope reverse x.npy -o y.npy --variant shared --device emulated"};
 
 }  // namespace tilescope::cli

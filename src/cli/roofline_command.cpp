@@ -28,6 +28,22 @@ struct RooflineCommand {
   double flops = 0, bytes = 0, flop_per_byte = 0, peak_gflops = 0, bandwidth_gb = 0;
   CLI::Option *flops_given = nullptr, *bytes_given = nullptr;
 
+  void declare(const Options& add) {
+    add("OPERATION", operation, "An operation, such as matmul");
+    declare_problem(add, problem);
+    flops_given = add("--flops X", flops, "Floating-point operations", positive);
+    bytes_given = add("--bytes X", bytes, "Bytes from and to memory", positive);
+    add("--intensity X", flop_per_byte, "FLOP per byte", positive);
+    add("--results FILE.json", results,
+        "Add the points in a file of tilescope ladder --json or explain --json");
+    add("--rate NAME", rate,
+        "The ceiling: fp32, tf32_tensor, bf16_tensor, ... (default: that of the operation's "
+        "--precision)");
+    add("--peak-gflops X", peak_gflops, "A ceiling of your own, GFLOP/s", positive);
+    add("--bandwidth-gb X", bandwidth_gb, "A bandwidth of your own, GB/s", positive);
+    options.declare(add);
+  }
+
   int run() const {
     report::RooflineContext context = machine();
     if (flops_given->count() + bytes_given->count() == 1) {
@@ -156,42 +172,11 @@ struct RooflineCommand {
 
 }  // namespace
 
-void register_roofline(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<RooflineCommand>();
-  CLI::App* sub = app.add_subcommand("roofline", "Arithmetic intensity, and the rate it allows");
-  sub->add_option("OPERATION", command->operation, "An operation, such as matmul")
-      ->type_name("OPERATION");
-  add_problem_options(*sub, command->problem);
-  command->flops_given = sub->add_option("--flops", command->flops, "Floating-point operations")
-                             ->type_name("X")
-                             ->check(positive_number());
-  command->bytes_given = sub->add_option("--bytes", command->bytes, "Bytes from and to memory")
-                             ->type_name("X")
-                             ->check(positive_number());
-  sub->add_option("--intensity", command->flop_per_byte, "FLOP per byte")
-      ->type_name("X")
-      ->check(positive_number());
-  sub->add_option("--results", command->results,
-                  "Add the points in a file of tilescope ladder --json or explain --json")
-      ->type_name("FILE.json");
-  sub->add_option("--rate", command->rate,
-                  "The ceiling: fp32, tf32_tensor, bf16_tensor, ... (default: that of the "
-                  "operation's --precision)")
-      ->type_name("NAME");
-  sub->add_option("--peak-gflops", command->peak_gflops, "A ceiling of your own, GFLOP/s")
-      ->type_name("X")
-      ->check(positive_number());
-  sub->add_option("--bandwidth-gb", command->bandwidth_gb, "A bandwidth of your own, GB/s")
-      ->type_name("X")
-      ->check(positive_number());
-  command->options.add_to(*sub);
-  sub->footer(
-      "Examples:\n"
-      "  tilescope roofline matmul --size 4096\n"
-      "  tilescope roofline --flops 2 --bytes 8 --gpu h100 --rate tf32_tensor --show\n"
-      "  tilescope roofline --intensity 0.25 --peak-gflops 1500 --bandwidth-gb 200\n"
-      "  tilescope ladder matmul --json l.json; tilescope roofline --results l.json");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command roofline_command{
+    "roofline", "Arithmetic intensity, and the rate it allows", declare<RooflineCommand>, "",
+    "tilescope roofline matmul --size 4096\n"
+    "tilescope roofline --flops 2 --bytes 8 --gpu h100 --rate tf32_tensor --show\n"
+    "tilescope roofline --intensity 0.25 --peak-gflops 1500 --bandwidth-gb 200\n"
+    "tilescope ladder matmul --json l.json; tilescope roofline --results l.json"};
 
 }  // namespace tilescope::cli

@@ -6,25 +6,17 @@
 
 namespace tilescope::cli {
 
-void TargetArguments::add_to(CLI::App& command) {
-  command
-      .add_option("TARGET", what,
-                  "OPERATION/VARIANT, such as matmul/tiled_16, or a .cu or .ptx file")
-      ->required()
-      ->type_name("TARGET");
-  command.add_option("--tile", tile, "Tile width of the variant: matmul/tiled --tile 16")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("W")
-      ->group("Problem");
-  add_problem_options(command, problem);
-  launch.add_to(command);
-  command.add_option("--device", device, "emulated or emulated:GPU, such as emulated:t4")
-      ->type_name("DEVICE");
-  command
-      .add_option("--max-instructions", max_instructions,
-                  "Stop each launch after N warp instructions and report the findings so far")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62U).description(""))
-      ->type_name("N");
+void TargetArguments::declare(const Options& add) {
+  add("TARGET", what, "OPERATION/VARIANT, such as matmul/tiled_16, or a .cu or .ptx file",
+      required);
+  add.in_group("Problem")("--tile W", tile, "Tile width of the variant: matmul/tiled --tile 16",
+                          within(1, 1024));
+  declare_problem(add, problem);
+  launch.declare(add);
+  add("--device DEVICE", device, "emulated or emulated:GPU, such as emulated:t4");
+  add("--max-instructions N", max_instructions,
+      "Stop each launch after N warp instructions and report the findings so far",
+      up_to(std::uint64_t{1} << 62U));
 }
 
 Target TargetArguments::target() const {

@@ -2,7 +2,6 @@
 // call.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <tilescope/inspection.hpp>
@@ -43,7 +42,7 @@ struct TargetArguments {
   int tile = 0;
   std::uint64_t max_instructions = 0;
 
-  void add_to(CLI::App& command);
+  void declare(const Options& add);
   bool is_file() const { return is_kernel_file(what); }
   /// Throws Error(usage) for options that the target does not take.
   Target target() const;

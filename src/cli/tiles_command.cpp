@@ -39,6 +39,18 @@ struct TilesCommand {
     return {part(block[0]), part(block[1]), part(block[2]), part(thread[0]), part(thread[1])};
   }
 
+  void declare(const Options& add) {
+    add("--tile TILE", tiles,
+        "A width, or ROWSxCOLUMNSxDEPTH[/ROWSxCOLUMNS of a thread]; several times (default: 2, 4, "
+        "8, 16, 32)");
+    add("--size N", size, "m = n = k of the product");
+    add("-m,--rows M", rows, "Rows of A and C");
+    add("-n,--columns N", columns, "Columns of B and C");
+    add("-k,--inner K", inner, "Columns of A, rows of B");
+    add("--registers N", registers, "Registers per thread (0: not counted)", within(0, 255));
+    options.declare(add);
+  }
+
   int run() const {
     report::TilesContext context{.gpu = options.gpu(), .problem = {}, .plans = {}, .best = {}};
     if (size != 0 || rows != 0 || columns != 0 || inner != 0) {
@@ -68,31 +80,13 @@ struct TilesCommand {
 
 }  // namespace
 
-void register_tiles(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<TilesCommand>();
-  CLI::App* sub = app.add_subcommand("tiles", "Tile sizes of a matrix product, and the best one");
-  sub->add_option("--tile", command->tiles,
-                  "A width, or ROWSxCOLUMNSxDEPTH[/ROWSxCOLUMNS of a thread]; several times "
-                  "(default: 2, 4, 8, 16, 32)")
-      ->type_name("TILE");
-  sub->add_option("--size", command->size, "m = n = k of the product")->type_name("N");
-  sub->add_option("-m,--rows", command->rows, "Rows of A and C")->type_name("M");
-  sub->add_option("-n,--columns", command->columns, "Columns of B and C")->type_name("N");
-  sub->add_option("-k,--inner", command->inner, "Columns of A, rows of B")->type_name("K");
-  sub->add_option("--registers", command->registers, "Registers per thread (0: not counted)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 255));
-  command->options.add_to(*sub);
-  sub->footer(
-      "pending: loads that an SM's blocks have in flight at the start of a phase. The\n"
-      "estimate orders the tiles; it is no measurement. The kernel that chooses its\n"
-      "width at run time (matmul/tiled_dynamic) asks this planner.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope tiles --size 1024 --gpu h200\n"
-      "  tilescope tiles --tile 16 --tile 32 --gpu s3-1536 --show\n"
-      "  tilescope tiles --tile 128x128x8/8x8 --registers 128 -m 4096 -n 4096 -k 64");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command tiles_command{
+    "tiles", "Tile sizes of a matrix product, and the best one", declare<TilesCommand>,
+    "pending: loads that an SM's blocks have in flight at the start of a phase. The\n"
+    "estimate orders the tiles; it is no measurement. The kernel that chooses its\n"
+    "width at run time (matmul/tiled_dynamic) asks this planner.",
+    "tilescope tiles --size 1024 --gpu h200\n"
+    "tilescope tiles --tile 16 --tile 32 --gpu s3-1536 --show\n"
+    "tilescope tiles --tile 128x128x8/8x8 --registers 128 -m 4096 -n 4096 -k 64"};
 
 }  // namespace tilescope::cli

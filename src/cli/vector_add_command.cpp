@@ -14,6 +14,14 @@ struct VectorAddCommand {
   std::string a, b;
   ArrayOptions options;
 
+  void declare(const Options& add) {
+    add("A A.npy", a, "float32 or float64, of any shape", required);
+    add("B B.npy", b, "As A", required);
+    options.declare_output(add, "C.npy");
+    options.declare_run(add);
+    options.declare_memory(add);
+  }
+
   int run() const {
     const NpyFile a_file(a), b_file(b);
     require_type(a_file, "vector_add", {DataType::float32, DataType::float64});
@@ -35,21 +43,9 @@ struct VectorAddCommand {
 
 }  // namespace
 
-void register_vector_add(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<VectorAddCommand>();
-  CLI::App* sub = app.add_subcommand("vector_add", "Add two arrays from .npy files");
-  sub->add_option("A", command->a, "float32 or float64, of any shape")
-      ->required()
-      ->type_name("A.npy");
-  sub->add_option("B", command->b, "As A")->required()->type_name("B.npy");
-  add_output_option(*sub, command->options, "C.npy");
-  add_run_options(*sub, command->options, "vector_add");
-  add_memory_option(*sub, command->options);
-  sub->footer(
-      "Examples:\n"
-      "  tilescope vector_add A.npy B.npy -o C.npy\n"
-      "  tilescope vector_add A.npy B.npy -o C.npy --device emulated");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command vector_add_command{"vector_add", "Add two arrays from .npy files",
+                                 declare<VectorAddCommand>, "",
+                                 "tilescope vector_add A.npy B.npy -o C.npy\n"
+                                 "tilescope vector_add A.npy B.npy -o C.npy --device emulated"};
 
 }  // namespace tilescope::cli
