@@ -128,54 +128,20 @@ void dp2a(Context& w, const Code& c) {
 
 template <class Op>
 Execute binary_of(ptx::Type t) {
-  switch (t) {
-    case ptx::Type::u16:
-      return binary<Op, std::uint16_t>;
-    case ptx::Type::s16:
-      return binary<Op, std::int16_t>;
-    case ptx::Type::u32:
-      return binary<Op, std::uint32_t>;
-    case ptx::Type::s32:
-      return binary<Op, std::int32_t>;
-    case ptx::Type::u64:
-      return binary<Op, std::uint64_t>;
-    case ptx::Type::s64:
-      return binary<Op, std::int64_t>;
-    default:
-      return nullptr;
-  }
+  return for_16_to_64(t, [](auto v) -> Execute { return binary<Op, typename decltype(v)::type>; });
 }
 template <class Op>
 Execute ternary_of(ptx::Type t) {
-  switch (t) {
-    case ptx::Type::u16:
-      return ternary<Op, std::uint16_t>;
-    case ptx::Type::s16:
-      return ternary<Op, std::int16_t>;
-    case ptx::Type::u32:
-      return ternary<Op, std::uint32_t>;
-    case ptx::Type::s32:
-      return ternary<Op, std::int32_t>;
-    case ptx::Type::u64:
-      return ternary<Op, std::uint64_t>;
-    case ptx::Type::s64:
-      return ternary<Op, std::int64_t>;
-    default:
-      return nullptr;
-  }
+  return for_16_to_64(t, [](auto v) -> Execute { return ternary<Op, typename decltype(v)::type>; });
 }
 template <class Op>
 Execute unary_signed_of(ptx::Type t) {
-  switch (t) {
-    case ptx::Type::s16:
-      return unary<Op, std::int16_t>;
-    case ptx::Type::s32:
-      return unary<Op, std::int32_t>;
-    case ptx::Type::s64:
-      return unary<Op, std::int64_t>;
-    default:
-      return nullptr;
-  }
+  return for_integer<std::int16_t, std::int32_t, std::int64_t>(
+      t, [](auto v) -> Execute { return unary<Op, typename decltype(v)::type>; });
+}
+template <class F>
+Execute for_wide_factors(ptx::Type t, F choose) {
+  return for_integer<std::uint16_t, std::int16_t, std::uint32_t, std::int32_t>(t, choose);
 }
 
 template <bool use_in, bool set_out, bool subtract>
@@ -184,48 +150,22 @@ Execute carry_of(ptx::Type t) {
   return wide ? carry_sum<std::uint64_t, use_in, set_out, subtract>
               : carry_sum<std::uint32_t, use_in, set_out, subtract>;
 }
-template <bool high, bool use_in, bool set_out>
-Execute carry_mad_of(ptx::Type t) {
-  switch (t) {
-    case ptx::Type::u32:
-      return carry_mad<std::uint32_t, high, use_in, set_out>;
-    case ptx::Type::s32:
-      return carry_mad<std::int32_t, high, use_in, set_out>;
-    case ptx::Type::u64:
-      return carry_mad<std::uint64_t, high, use_in, set_out>;
-    case ptx::Type::s64:
-      return carry_mad<std::int64_t, high, use_in, set_out>;
-    default:
-      return nullptr;
-  }
+Execute carry_mad_of(ptx::Type t, bool high, bool use_in, bool set_out) {
+  const auto of_type = [&](auto v) {
+    const auto choose = [](auto h, auto in, auto out) -> Execute {
+      return carry_mad<typename decltype(v)::type, h.value, in.value, out.value>;
+    };
+    return for_flags(choose, high, use_in, set_out);
+  };
+  return for_32_and_64(t, of_type);
 }
 Execute find_mad(const LaneKey& k) {
   const bool high = k.part == ptx::Part::hi;
-  if (k.opcode == ptx::Opcode::madc) {
-    if (k.carry_out) {
-      return high ? carry_mad_of<true, true, true>(k.type)
-                  : carry_mad_of<false, true, true>(k.type);
-    }
-    return high ? carry_mad_of<true, true, false>(k.type)
-                : carry_mad_of<false, true, false>(k.type);
-  }
-  if (k.carry_out) {
-    return high ? carry_mad_of<true, false, true>(k.type)
-                : carry_mad_of<false, false, true>(k.type);
-  }
+  const bool use_in = k.opcode == ptx::Opcode::madc;
+  if (use_in || k.carry_out) return carry_mad_of(k.type, high, use_in, k.carry_out);
   if (k.part == ptx::Part::wide) {
-    switch (k.type) {
-      case ptx::Type::u16:
-        return mad_wide<std::uint16_t>;
-      case ptx::Type::s16:
-        return mad_wide<std::int16_t>;
-      case ptx::Type::u32:
-        return mad_wide<std::uint32_t>;
-      case ptx::Type::s32:
-        return mad_wide<std::int32_t>;
-      default:
-        return nullptr;
-    }
+    return for_wide_factors(k.type,
+                            [](auto v) -> Execute { return mad_wide<typename decltype(v)::type>; });
   }
   if (high && k.sat) return k.type == ptx::Type::s32 ? ternary<MadHiSat, std::int32_t> : nullptr;
   return high ? ternary_of<MadHi>(k.type) : ternary_of<MadLo>(k.type);
@@ -233,18 +173,8 @@ Execute find_mad(const LaneKey& k) {
 Execute find_mul(const LaneKey& k) {
   if (k.part == ptx::Part::lo) return binary_of<MulLo>(k.type);
   if (k.part == ptx::Part::hi) return binary_of<MulHi>(k.type);
-  switch (k.type) {
-    case ptx::Type::u16:
-      return mul_wide<std::uint16_t>;
-    case ptx::Type::s16:
-      return mul_wide<std::int16_t>;
-    case ptx::Type::u32:
-      return mul_wide<std::uint32_t>;
-    case ptx::Type::s32:
-      return mul_wide<std::int32_t>;
-    default:
-      return nullptr;
-  }
+  return for_wide_factors(k.type,
+                          [](auto v) -> Execute { return mul_wide<typename decltype(v)::type>; });
 }
 Execute find_24(const LaneKey& k) {
   const bool s = k.type == ptx::Type::s32, high = k.part == ptx::Part::hi;
@@ -259,15 +189,12 @@ Execute find_24(const LaneKey& k) {
 Execute find_dot(const LaneKey& k) {
   const bool a = k.type == ptx::Type::s32, b = k.source == ptx::Type::s32;
   if (k.opcode == ptx::Opcode::dp4a) {
-    if (a) return b ? dp4a<true, true> : dp4a<true, false>;
-    return b ? dp4a<false, true> : dp4a<false, false>;
+    return for_flags([](auto x, auto y) -> Execute { return dp4a<x.value, y.value>; }, a, b);
   }
-  if (k.part == ptx::Part::hi) {
-    if (a) return b ? dp2a<true, true, true> : dp2a<true, false, true>;
-    return b ? dp2a<false, true, true> : dp2a<false, false, true>;
-  }
-  if (a) return b ? dp2a<true, true, false> : dp2a<true, false, false>;
-  return b ? dp2a<false, true, false> : dp2a<false, false, false>;
+  const auto choose = [](auto x, auto y, auto high) -> Execute {
+    return dp2a<x.value, y.value, high.value>;
+  };
+  return for_flags(choose, a, b, k.part == ptx::Part::hi);
 }
 
 }  // namespace
