@@ -76,23 +76,8 @@ void set_order(const ptx::Modifiers& modifiers, Code& code) {
 }
 
 bool is_integer(ptx::Type type) {
-  switch (type) {
-    case ptx::Type::b8:
-    case ptx::Type::b16:
-    case ptx::Type::b32:
-    case ptx::Type::b64:
-    case ptx::Type::u8:
-    case ptx::Type::u16:
-    case ptx::Type::u32:
-    case ptx::Type::u64:
-    case ptx::Type::s8:
-    case ptx::Type::s16:
-    case ptx::Type::s32:
-    case ptx::Type::s64:
-      return true;
-    default:
-      return false;
-  }
+  const unsigned bits = ptx::bit_width(type);
+  return type >= ptx::Type::b1 && type <= ptx::Type::s64 && bits >= 8 && bits <= 64;
 }
 
 bool is_half(ptx::Type type) {
