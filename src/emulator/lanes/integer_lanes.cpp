@@ -93,34 +93,19 @@ void carry_mad(Context& w, const Code& c) {
 // --- dot products of bytes and halves
 // -------------------------------------------------------------
 
-template <bool signed_a, bool signed_b>
-void dp4a(Context& w, const Code& c) {
+/// The sum of c and the products of a's elements, of type A, with as many bytes of b, of type B.
+template <class A, class B, bool high>
+void dot_product(Context& w, const Code& c) {
   const std::uint32_t* a = slots<std::uint32_t>(w, c.a);
   const std::uint32_t* b = slots<std::uint32_t>(w, c.b);
   const std::uint32_t* d = slots<std::uint32_t>(w, c.c);
+  constexpr int bits = static_cast<int>(sizeof(A)) * 8;
   each_lane<std::uint32_t>(w, c.dst, [&](int l) {
     std::uint32_t sum = d[l];
-    for (int i = 0; i < 4; ++i) {
-      const std::uint32_t x = a[l] >> (8 * i), y = b[l] >> (8 * i);
-      const std::int32_t xs = signed_a ? std::int32_t{static_cast<std::int8_t>(x)} : (x & 0xff);
-      const std::int32_t ys = signed_b ? std::int32_t{static_cast<std::int8_t>(y)} : (y & 0xff);
-      sum += static_cast<std::uint32_t>(xs * ys);
-    }
-    return sum;
-  });
-}
-template <bool signed_a, bool signed_b, bool high>
-void dp2a(Context& w, const Code& c) {
-  const std::uint32_t* a = slots<std::uint32_t>(w, c.a);
-  const std::uint32_t* b = slots<std::uint32_t>(w, c.b);
-  const std::uint32_t* d = slots<std::uint32_t>(w, c.c);
-  each_lane<std::uint32_t>(w, c.dst, [&](int l) {
-    std::uint32_t sum = d[l];
-    for (int i = 0; i < 2; ++i) {
-      const std::uint32_t x = a[l] >> (16 * i), y = b[l] >> (8 * i + (high ? 16 : 0));
-      const std::int32_t xs = signed_a ? std::int32_t{static_cast<std::int16_t>(x)} : (x & 0xffff);
-      const std::int32_t ys = signed_b ? std::int32_t{static_cast<std::int8_t>(y)} : (y & 0xff);
-      sum += static_cast<std::uint32_t>(xs) * static_cast<std::uint32_t>(ys);
+    for (int i = 0; i < 32 / bits; ++i) {
+      const std::int32_t x{static_cast<A>(a[l] >> (bits * i))};
+      const std::int32_t y{static_cast<B>(b[l] >> (8 * i + (high ? 16 : 0)))};
+      sum += static_cast<std::uint32_t>(x) * static_cast<std::uint32_t>(y);
     }
     return sum;
   });
@@ -186,15 +171,17 @@ Execute find_24(const LaneKey& k) {
   if (high) return s ? ternary<Mad24Hi, std::int32_t> : ternary<Mad24Hi, std::uint32_t>;
   return s ? ternary<Mad24Lo, std::int32_t> : ternary<Mad24Lo, std::uint32_t>;
 }
+template <class A, class B>
+Execute dot_of(const LaneKey& k) {
+  return k.part == ptx::Part::hi ? dot_product<A, B, true> : dot_product<A, B, false>;
+}
+template <class SignedA, class UnsignedA>
 Execute find_dot(const LaneKey& k) {
-  const bool a = k.type == ptx::Type::s32, b = k.source == ptx::Type::s32;
-  if (k.opcode == ptx::Opcode::dp4a) {
-    return for_flags([](auto x, auto y) -> Execute { return dp4a<x.value, y.value>; }, a, b);
+  const bool signed_b = k.source == ptx::Type::s32;
+  if (k.type == ptx::Type::s32) {
+    return signed_b ? dot_of<SignedA, std::int8_t>(k) : dot_of<SignedA, std::uint8_t>(k);
   }
-  const auto choose = [](auto x, auto y, auto high) -> Execute {
-    return dp2a<x.value, y.value, high.value>;
-  };
-  return for_flags(choose, a, b, k.part == ptx::Part::hi);
+  return signed_b ? dot_of<UnsignedA, std::int8_t>(k) : dot_of<UnsignedA, std::uint8_t>(k);
 }
 
 }  // namespace
@@ -238,8 +225,9 @@ Execute find_integer(const LaneKey& k) {
     case Opcode::max:
       return binary_of<Max>(k.type);
     case Opcode::dp4a:
+      return find_dot<std::int8_t, std::uint8_t>(k);
     case Opcode::dp2a:
-      return find_dot(k);
+      return find_dot<std::int16_t, std::uint16_t>(k);
     default:
       return nullptr;
   }
