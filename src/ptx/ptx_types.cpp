@@ -41,19 +41,8 @@ unsigned byte_size(Type type) {
 }
 
 bool is_float(Type type) {
-  switch (type) {
-    case Type::f16:
-    case Type::f32:
-    case Type::f64:
-    case Type::bf16:
-    case Type::tf32:
-    case Type::f16x2:
-    case Type::bf16x2:
-    case Type::f32x2:
-      return true;
-    default:
-      return type >= Type::e4m3 && type <= Type::ue8m0x2;
-  }
+  return (type >= Type::f16 && type <= Type::f32x2) ||
+         (type >= Type::e4m3 && type <= Type::ue8m0x2);
 }
 
 bool is_signed(Type type) {
