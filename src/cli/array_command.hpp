@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "report/page/value.hpp"
+#include "report/page/page.hpp"
 #include "transfer/streamed.hpp"
 
 namespace tilescope::cli {
@@ -43,19 +43,21 @@ struct Outcome {
   double bytes = 0.0;           ///< compulsory traffic, for the rate; 0: no rate
   report::Record details = {};  ///< keys of --json beside the common ones
 };
-void show(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
-          const Device& device);
+report::Page run_page(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
+                      const Device& device);
 
 /// Computes the array that `header` describes into --output: opens the device, calls `compute` with
-/// room for the elements, checks that `inputs` did not change meanwhile, and prints the outcome.
-using ComputeArray = std::function<RunReport(Device& device, void* elements)>;
-void compute_npy(const ArrayOptions& options, const Outcome& outcome,
-                 std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
-                 const ComputeArray& compute);
+/// room for the elements and the options for streaming, checks that `inputs` did not change
+/// meanwhile, and prints the outcome. Returns the exit code.
+using ComputeArray =
+    std::function<RunReport(Device& device, void* elements, const transfer::StreamOptions& stream)>;
+int compute_npy(const ArrayOptions& options, const Outcome& outcome,
+                std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
+                const ComputeArray& compute);
 
-/// Throws Error(bad_input) unless the elements are of one of `types`.
-void require_type(const NpyFile& file, std::string_view command,
-                  std::initializer_list<DataType> types);
+/// Opens a file for `command`. Throws Error(bad_input) unless its elements are of one of `types`.
+NpyFile open_npy(const std::string& path, std::string_view command,
+                 std::initializer_list<DataType> types);
 /// Throws Error(bad_input) unless the two have one shape, type and storage order.
 void require_alike(const NpyFile& a, const NpyFile& b);
 
@@ -65,8 +67,6 @@ ConstArrayView elements_of(const NpyFile& file);
 ConstMatrixView rows_of(const NpyFile& file);
 /// "(1000, 3) float32".
 std::string size_text(const NpyHeader& header);
-/// Bytes read and written when each input is read once and the output written once.
-double traffic(std::initializer_list<const NpyFile*> inputs, const NpyHeader& output);
 
 bool has_extension(std::string_view path, std::string_view extension);
 

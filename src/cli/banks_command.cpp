@@ -1,8 +1,7 @@
 #include <tilescope/gpu/banks.hpp>
 
-#include "cli/access_options.hpp"
 #include "cli/command.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "report/access_report.hpp"
 #include "report/banks_report.hpp"
 

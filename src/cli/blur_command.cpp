@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
 #include <tilescope/blur.hpp>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/output_target.hpp"
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "io/png.hpp"
 
 namespace tilescope::cli {
@@ -32,9 +33,8 @@ struct BlurCommand {
                           .details = {{"radius", radius}}};
     const bool from_npy = has_extension(in, ".npy");
     if (from_npy != has_extension(options.output, ".npy")) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} and {} must both be PNG pictures or both .npy arrays", quoted(in),
-                              quoted(options.output)));
+      throw usage_error("{} and {} must both be PNG pictures or both .npy arrays", quoted(in),
+                        quoted(options.output));
     }
     if (from_npy) {
       blur_npy(outcome);
@@ -65,23 +65,20 @@ struct BlurCommand {
     outcome.details.set("width", picture.width);
     outcome.details.set("height", picture.height);
     outcome.details.set("channels", picture.channels);
-    show(options, outcome, report, *device);
+    show(run_page(options, outcome, report, *device), options.json);
   }
 
   void blur_npy(const Outcome& outcome) const {
-    const NpyFile file(in);
-    require_type(file, "blur", {DataType::uint8});
+    const NpyFile file = open_npy(in, "blur", {DataType::uint8});
     const NpyHeader& header = file.header();
     const std::size_t dimensions = header.shape.size();
     const std::uint64_t channels = dimensions == 3 ? header.shape[2] : 1;
     if (dimensions < 2 || dimensions > 3 || channels < 1 || channels > 4 || header.fortran_order) {
-      throw Error(ErrorKind::bad_input,
-                  fmt::format("{} is {}{}; a picture is (height, width) or (height, width, 1 to 4 "
-                              "samples), in C order",
-                              quoted(in), size_text(header),
-                              header.fortran_order ? " in Fortran order" : ""));
+      throw input_error(
+          "{} is {}{}; a picture is (height, width) or (height, width, 1 to 4 samples), in C order",
+          quoted(in), size_text(header), header.fortran_order ? " in Fortran order" : "");
     }
-    compute_npy(options, outcome, {&file}, header, [&](Device& device, void* out) {
+    compute_npy(options, outcome, {&file}, header, [&](Device& device, void* out, const auto&) {
       return blur(device, reinterpret_cast<const std::uint8_t*>(file.data().data()),
                   static_cast<std::uint8_t*>(out), static_cast<std::int64_t>(header.shape[0]),
                   static_cast<std::int64_t>(header.shape[1]), static_cast<int>(channels), named());

@@ -2,33 +2,11 @@
 
 #include <tilescope/error.hpp>
 
-#include "cli/access_options.hpp"
 #include "cli/command.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "report/access_report.hpp"
 
 namespace tilescope::cli {
-
-void AccessOptions::declare(const Options& add) {
-  add("--block X[,Y[,Z]]", block, "Extents of a block", shown);
-  add("--grid X[,Y[,Z]]", grid, "Extents of the grid", shown);
-  add("--let NAME=EXPRESSION", definitions, "Value of a name in the index");
-  add("--element-bytes N", element_bytes, "Bytes of an element: 1, 2, 4, 8, 16", shown);
-  add("--columns N", columns, "Elements of a row, for two subscripts",
-      within(std::int64_t{0}, std::int64_t{1} << 31));
-  add("--warp N", warp, "Which warp of the block", shown, within(0, 31));
-}
-
-gpu::AccessQuestion AccessOptions::question(int shared_banks) const {
-  return {
-      .expression = expression,
-      .definitions = parse_definitions(definitions),
-      .launch = {.grid = parse_extents(grid, "--grid"), .block = parse_extents(block, "--block")},
-      .element_bytes = element_bytes,
-      .columns = columns,
-      .warp = static_cast<std::uint64_t>(warp),
-      .shared_banks = shared_banks};
-}
 
 namespace {
 

@@ -38,16 +38,4 @@ extern const Command ladder_command, tune_command, transfer_command, devices_com
 extern const Command occupancy_command, roofline_command, tiles_command, warps_command,
     banks_command, coalesce_command, dram_command, memories_command;
 
-/// Writes to standard output; throws Error(bad_input) if that fails (a full disk).
-void print(const std::string& text);
-
-/// Writes to standard error as it is.
-void print_to_stderr(std::string_view text);
-
-/// Writes a line to standard error.
-void note(const std::string& line);
-
-/// Warns on standard error if the kernel cache could not be written; the next run will recompile.
-void tell_cache_failure();
-
 }  // namespace tilescope::cli

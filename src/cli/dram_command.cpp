@@ -1,9 +1,7 @@
-#include <fmt/format.h>
 
-#include <tilescope/error.hpp>
-
+#include "base/errors.hpp"
 #include "cli/command.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "report/dram_report.hpp"
 
 namespace tilescope::cli {
@@ -52,9 +50,7 @@ struct DramCommand {
     if (c.bus_bits == 0) c.bus_bits = p.memory_bus_bits;
     if (clock_mhz > 0.0 || given.bus_bits > 0) c.machine = "the given interface";
     if (!(c.clock_hz > 0.0) || c.bus_bits < 1) {
-      throw Error(ErrorKind::usage, fmt::format("the memory of {} is not known: give --clock-mhz "
-                                                "and --bus-bits",
-                                                gpu.name));
+      throw usage_error("the memory of {} is not known: give --clock-mhz and --bus-bits", gpu.name);
     }
     c.wanted_bytes_per_second = target_gb * 1e9;
     if (c.sm_count == 0) c.sm_count = p.sm_count;
@@ -65,7 +61,7 @@ struct DramCommand {
       c.latency_ns = known->cycles / (p.core_clock_khz * 1e-6);
     }
     if ((prefetch_given->count() > 0) != (array_given->count() > 0)) {
-      throw Error(ErrorKind::usage, "--prefetch and --array-ns belong together");
+      throw usage_error("--prefetch and --array-ns belong together");
     }
     return options.finish(report::dram_page(c));
   }

@@ -6,7 +6,7 @@
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
-#include "cli/problem_arguments.hpp"
+#include "cli/shared_options.hpp"
 #include "cli/show.hpp"
 #include "inspect/open_device.hpp"
 #include "inspect/rung_subject.hpp"

@@ -25,12 +25,11 @@ struct LaplacianCommand {
   }
 
   int run() const {
-    const NpyFile file(x);
-    require_type(file, "laplacian", {DataType::float32, DataType::float64});
+    const NpyFile file = open_npy(x, "laplacian", {DataType::float32, DataType::float64});
     const ConstMatrixView in = require_matrix(file);
     LaplacianOptions steps = stencil;
     steps.variant = options.variant;
-    compute_npy(
+    return compute_npy(
         options,
         {.command = "laplacian",
          .text = fmt::format("{} = {} step{} of the stencil on {}", printable(options.output),
@@ -38,11 +37,10 @@ struct LaplacianCommand {
          .details = {{"iterations", steps.iterations},
                      {"center", steps.center},
                      {"side", steps.side}}},
-        {&file}, file.header(), [&](Device& device, void* out) {
+        {&file}, file.header(), [&](Device& device, void* out, const auto&) {
           return laplacian(device, in, dense_view(out, in.type, in.rows, in.columns, in.order),
                            steps);
         });
-    return 0;
   }
 };
 

@@ -15,8 +15,8 @@
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/argument_checks.hpp"
 #include "cli/command.hpp"
+#include "cli/options.hpp"
 #include "cli/show.hpp"
 #include "report/text/wrap.hpp"
 

@@ -4,7 +4,7 @@
 #include <tilescope/gpu/memories.hpp>
 
 #include "cli/command.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "measure/memory_levels.hpp"
 #include "report/memories_report.hpp"
 

@@ -4,8 +4,7 @@
 #include <tilescope/gpu/occupancy.hpp>
 
 #include "cli/command.hpp"
-#include "cli/problem_arguments.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "inspect/kernel_needs.hpp"
 #include "report/occupancy_report.hpp"
 

@@ -1,9 +1,72 @@
 #include "cli/options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "base/errors.hpp"
+#include "base/file.hpp"
+#include "base/output_file.hpp"
+#include "base/output_target.hpp"
+#include "base/text.hpp"
 
 namespace tilescope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Recognised by the name of its values: "A.npy", "FILE", "TARGET"; not "OPERATION" or "N".
+bool names_files(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type.find('.') != std::string::npos || type.find("FILE") != std::string::npos ||
+         type == "TARGET";
+}
+
+bool names_whole_number(const CLI::Option& option) {
+  const std::string type = option.get_type_name();  // "N", "N:INT in [1 - 32]", "W:..."
+  return (type.starts_with('N') || type.starts_with('W')) &&
+         (type.size() == 1 || std::isalpha(static_cast<unsigned char>(type[1])) == 0);
+}
+
+// The parser would read 010 as 8, 0x10 as 16, -1 as 2^64 - 1, and cap what is too large.
+bool is_whole_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end && (text == "0" || text.front() != '0');
+}
+
+bool is_same_file(const fs::path& one, const fs::path& other) {
+  std::error_code failed;
+  if (fs::equivalent(one, other, failed)) return true;
+  // Neither file has to exist yet.
+  const fs::path first = fs::weakly_canonical(fs::absolute(one, failed), failed);
+  return !first.empty() && first == fs::weakly_canonical(fs::absolute(other, failed), failed);
+}
+
+void check_json_target(const CLI::App& command, const CLI::Option& json) {
+  const std::string& name = json.results().front();
+  if (name == "-") return;
+  const OutputTarget target = resolve_output_target(name);
+  for (const CLI::Option* option : command.get_options()) {
+    if (option == &json || option->count() == 0 || !names_files(*option)) continue;
+    for (const std::string& other : option->results()) {
+      if (!is_same_file(target.path, other)) continue;
+      throw usage_error(
+          "--json {} would overwrite {}, which this command reads or writes too; name another file",
+          quoted(name), quoted(other));
+    }
+  }
+  const OutputFile probe(name);
+}
+
+}  // namespace
 
 void required(CLI::Option& option) {
   option.required();
@@ -58,6 +121,26 @@ Rule up_to(std::uint64_t most) {
 
 void Options::json(std::string& target) const {
   (*this)("--json FILE|-", target, "Write the results as JSON to FILE, or - for standard output");
+}
+
+void check_arguments(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional()) continue;  // the command itself reports unreadable inputs
+    const auto& values = option->results();
+    if (std::any_of(values.begin(), values.end(), [](const auto& text) { return text.empty(); })) {
+      throw usage_error("{}: its value is empty; see tilescope {} --help", option->get_name(),
+                        command.get_name());
+    }
+    if (!names_whole_number(*option)) continue;
+    for (const std::string& text : values) {
+      if (is_whole_number(text)) continue;
+      throw usage_error(
+          "{}: expected a whole number such as 64, got \"{}\"; see tilescope {} --help",
+          option->get_name(), printable(text, 40), command.get_name());
+    }
+  }
+  const CLI::Option* const json = command.get_option_no_throw("--json");
+  if (json != nullptr && json->count() > 0) check_json_target(command, *json);
 }
 
 }  // namespace tilescope::cli

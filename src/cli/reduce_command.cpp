@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <tilescope/error.hpp>
 #include <tilescope/reduction.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "transfer/streamed_operations.hpp"
 
 namespace tilescope::cli {
@@ -26,15 +27,15 @@ struct ReduceCommand {
   }
 
   int run() const {
-    const NpyFile file(x);
-    require_type(file, "reduce", {DataType::float32, DataType::float64, DataType::int32});
+    const NpyFile file =
+        open_npy(x, "reduce", {DataType::float32, DataType::float64, DataType::int32});
     const Reduction reduction = parse_reduction(operation);
     const NpyHeader& header = file.header();
     if (reduction == Reduction::argmax && header.fortran_order && header.shape.size() > 1) {
-      throw Error(ErrorKind::bad_input,
-                  fmt::format("{}: argmax counts in C order, and the array is in Fortran order (in "
-                              "NumPy: np.ascontiguousarray(x))",
-                              quoted(x)));
+      throw input_error(
+          "{}: argmax counts in C order, and the array is in Fortran order (in NumPy: "
+          "np.ascontiguousarray(x))",
+          quoted(x));
     }
     const std::shared_ptr<Device> device = Device::open(options.device);
     const Reduced result =
@@ -51,13 +52,14 @@ struct ReduceCommand {
                            {"value", nullptr}};
     if (!real) details.set("value", result.integer);
     if (real && std::isfinite(result.real)) details.set("value", result.real);
-    show(options,
-         {.command = "reduce",
-          .text = fmt::format("{} of {} = {}", operation, printable(x), value),
-          .size = size_text(header),
-          .bytes = static_cast<double>(header.bytes()),
-          .details = std::move(details)},
-         result.report, *device);
+    show(run_page(options,
+                  {.command = "reduce",
+                   .text = fmt::format("{} of {} = {}", operation, printable(x), value),
+                   .size = size_text(header),
+                   .bytes = static_cast<double>(header.bytes()),
+                   .details = std::move(details)},
+                  result.report, *device),
+         options.json);
     return 0;
   }
 

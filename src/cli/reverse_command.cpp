@@ -25,15 +25,14 @@ struct ReverseCommand {
     const NpyFile file(x);
     require_list(file);
     const ConstArrayView from = elements_of(file);
-    compute_npy(options,
-                {.command = "reverse",
-                 .text = fmt::format("{} = {} backwards", printable(options.output), printable(x))},
-                {&file}, file.header(), [&](Device& device, void* out) {
-                  return transfer::reverse(
-                      device, from, {{from.type, from.count, out}}, {.variant = options.variant},
-                      streaming(options, device, traffic({&file}, file.header())));
-                });
-    return 0;
+    return compute_npy(
+        options,
+        {.command = "reverse",
+         .text = fmt::format("{} = {} backwards", printable(options.output), printable(x))},
+        {&file}, file.header(), [&](Device& device, void* out, const auto& stream) {
+          return transfer::reverse(device, from, {{from.type, from.count, out}},
+                                   {.variant = options.variant}, stream);
+        });
   }
 };
 

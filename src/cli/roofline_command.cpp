@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/roofline.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/json_object.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/problem_arguments.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "operations/gemm/problem/gemm_problem.hpp"
 #include "operations/registry.hpp"
 #include "report/roofline_report.hpp"
@@ -47,7 +46,7 @@ struct RooflineCommand {
   int run() const {
     report::RooflineContext context = machine();
     if (flops_given->count() + bytes_given->count() == 1) {
-      throw Error(ErrorKind::usage, "--flops and --bytes belong together");
+      throw usage_error("--flops and --bytes belong together");
     }
     if (flops_given->count() > 0) {
       context.points.push_back({.name = "given",
@@ -61,9 +60,9 @@ struct RooflineCommand {
     if (!operation.empty()) add_operation(context.points);
     if (!results.empty()) add_results(context.points);
     if (context.points.empty()) {
-      throw Error(ErrorKind::usage,
-                  "nothing to compute: give OPERATION, --flops X --bytes X, --intensity X, or "
-                  "--results FILE.json");
+      throw usage_error(
+          "nothing to compute: give OPERATION, --flops X --bytes X, --intensity X, or --results "
+          "FILE.json");
     }
     return options.finish(report::roofline_page(context));
   }
@@ -128,7 +127,7 @@ struct RooflineCommand {
     const std::string origin = quoted(results);
     const json document = parse_json_object(read_text_file(results), origin);
     const auto refuse = [&origin](std::string_view why) {
-      throw Error(ErrorKind::bad_input, fmt::format("{}: {}", origin, why));
+      throw input_error("{}: {}", origin, why);
     };
     const auto is = [](const json& object, const char* key, std::string_view value) {
       const auto found = object.find(key);

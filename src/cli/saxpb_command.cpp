@@ -51,20 +51,17 @@ struct SaxpbCommand {
     if (options.output.empty()) {
       throw Error(ErrorKind::usage, "saxpb of a file needs -o/--output");
     }
-    const NpyFile file(x);
-    require_type(file, "saxpb", {DataType::float32, DataType::float64});
+    const NpyFile file = open_npy(x, "saxpb", {DataType::float32, DataType::float64});
     const ConstArrayView from = elements_of(file);
-    compute_npy(
+    return compute_npy(
         options,
         {.command = "saxpb",
          .text =
              fmt::format("{} = {:g} * {} + {:g}", printable(options.output), a, printable(x), b),
          .details = {{"a", a}, {"b", b}, {"iterations", launch.iterations}}},
-        {&file}, file.header(), [&](Device& device, void* y) {
-          return transfer::saxpb(device, a, from, b, {{from.type, from.count, y}}, named(),
-                                 streaming(options, device, traffic({&file}, file.header())));
+        {&file}, file.header(), [&](Device& device, void* y, const auto& stream) {
+          return transfer::saxpb(device, a, from, b, {{from.type, from.count, y}}, named(), stream);
         });
-    return 0;
   }
 
   /// --nblocks is the grid of many_blocks.

@@ -24,20 +24,17 @@ struct ScaleCommand {
   }
 
   int run() const {
-    const NpyFile file(x);
-    require_type(file, "scale", {DataType::float32, DataType::float64});
+    const NpyFile file = open_npy(x, "scale", {DataType::float32, DataType::float64});
     const ConstMatrixView in = rows_of(file);
-    compute_npy(
+    return compute_npy(
         options,
         {.command = "scale",
          .text = fmt::format("{} = {:g} * {}", printable(options.output), factor, printable(x)),
          .details = {{"factor", factor}}},
-        {&file}, file.header(), [&](Device& device, void* out) {
+        {&file}, file.header(), [&](Device& device, void* out, const auto& stream) {
           return transfer::scale(device, factor, in, dense_view(out, in.type, in.rows, in.columns),
-                                 {.variant = options.variant},
-                                 streaming(options, device, traffic({&file}, file.header())));
+                                 {.variant = options.variant}, stream);
         });
-    return 0;
   }
 };
 

@@ -1,17 +1,35 @@
-// The target of check, explain and run from options, and their common steps around the library's
-// call.
+// The target of check, explain and run from options, its launch, and the common steps around the
+// library's call.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <tilescope/inspection.hpp>
+#include <tilescope/launch_description.hpp>
+#include <vector>
 
 #include "base/signals.hpp"
-#include "cli/command.hpp"
-#include "cli/launch_arguments.hpp"
-#include "cli/launch_example.hpp"
+#include "cli/options.hpp"
+#include "cli/show.hpp"
+#include "report/launch_example.hpp"
 
 namespace tilescope::cli {
+
+/// The LAUNCH options of run, check and explain.
+struct LaunchArguments {
+  std::string file, kernel, grid, block;
+  std::string command;  ///< the command of these options: "run"
+  std::uint64_t shared = 0;
+  bool cooperative = false;
+  std::vector<std::string> defines, includes, arguments;
+  CLI::Option* shared_given = nullptr;
+
+  void declare(const Options& options);
+  /// The launch: --launch FILE.json, then the options over it. Throws Error(usage) when
+  /// arguments come from both.
+  LaunchDescription description() const;
+};
 
 /// Calls `inspect` with `options`. Kernels print to standard error unless the options say
 /// otherwise. Ctrl-C and SIGTERM end the run in order once it has begun. Notes about a file go to
@@ -30,7 +48,8 @@ auto inspect_target(const LaunchArguments& launch, const std::string& target,
     }
     return result;
   } catch (const LaunchError& error) {
-    throw Error(ErrorKind::usage, error.what() + launch_example(launch.command, target, error));
+    throw Error(ErrorKind::usage,
+                error.what() + report::launch_example(launch.command, target, error));
   }
 }
 

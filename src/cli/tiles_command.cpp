@@ -1,11 +1,9 @@
-#include <fmt/format.h>
-
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/tiles.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "report/tiles_report.hpp"
 
 namespace tilescope::cli {
@@ -27,10 +25,10 @@ struct TilesCommand {
     for (const auto& numbers : {block, thread}) {
       for (const std::int64_t n : numbers) {
         if (!shape || thread.size() != 2 || n < 1 || n > 4096) {
-          throw Error(ErrorKind::usage,
-                      fmt::format("--tile {}: write a width (16) or ROWSxCOLUMNSxDEPTH, with "
-                                  "/ROWSxCOLUMNS for a thread's part (128x128x8/8x8); 1 to 4,096",
-                                  printable(text, 60)));
+          throw usage_error(
+              "--tile {}: write a width (16) or ROWSxCOLUMNSxDEPTH, with /ROWSxCOLUMNS for a "
+              "thread's part (128x128x8/8x8); 1 to 4,096",
+              printable(text, 60));
         }
       }
     }
@@ -57,7 +55,7 @@ struct TilesCommand {
       const auto extent = [this](std::int64_t given, std::string_view name) {
         const std::int64_t value = given != 0 ? given : size;
         if (value < 1 || value > (std::int64_t{1} << 31)) {
-          throw Error(ErrorKind::usage, fmt::format("{} {}: 1 to 2^31 are allowed", name, value));
+          throw usage_error("{} {}: 1 to 2^31 are allowed", name, value);
         }
         return value;
       };

@@ -2,6 +2,7 @@
 
 #include <tilescope/device.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
@@ -42,20 +43,16 @@ struct TransferCommand {
     const std::size_t part = segment ? std::max<std::size_t>(1, segment / sizeof(float))
                                      : std::max<std::size_t>(1, (count + 15) / 16);
     if (const std::size_t segments = (count + part - 1) / part; segments > most_segments) {
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("--bytes {} in segments of {} makes {} segments, more than {}; choose "
-                      "a larger --segment",
-                      format_bytes(total), format_bytes(part * sizeof(float)),
-                      format_count(segments), format_count(most_segments)));
+      throw usage_error(
+          "--bytes {} in segments of {} makes {} segments, more than {}; choose a larger --segment",
+          format_bytes(total), format_bytes(part * sizeof(float)), format_count(segments),
+          format_count(most_segments));
     }
     std::string why;
     const std::shared_ptr<Device> opened = play ? nullptr : Device::open(device, &why);
     const bool measured = opened && opened->kind() == DeviceKind::cuda;
     if (opened && !measured && device != "auto") {
-      throw Error(ErrorKind::usage, fmt::format("--device {} has no link to measure; use a GPU, or "
-                                                "--play",
-                                                device));
+      throw usage_error("--device {} has no link to measure; use a GPU, or --play", device);
     }
     std::vector<measure::LinkRate> rates;
     std::vector<measure::PipelineResult> pipelines;

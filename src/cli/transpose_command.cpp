@@ -22,16 +22,15 @@ struct TransposeCommand {
   int run() const {
     const NpyFile file(x);
     const ConstMatrixView in = require_matrix(file);
-    compute_npy(
+    return compute_npy(
         options,
         {.command = "transpose",
          .text = fmt::format("{} = {} transposed", printable(options.output), printable(x))},
         {&file}, npy_matrix_header(in.type, in.columns, in.rows, in.order),
-        [&](Device& device, void* out) {
+        [&](Device& device, void* out, const auto&) {
           return transpose(device, in, dense_view(out, in.type, in.columns, in.rows, in.order),
                            {.variant = options.variant});
         });
-    return 0;
   }
 };
 

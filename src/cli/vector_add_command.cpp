@@ -23,21 +23,19 @@ struct VectorAddCommand {
   }
 
   int run() const {
-    const NpyFile a_file(a), b_file(b);
-    require_type(a_file, "vector_add", {DataType::float32, DataType::float64});
+    const NpyFile a_file = open_npy(a, "vector_add", {DataType::float32, DataType::float64});
+    const NpyFile b_file(b);
     require_alike(a_file, b_file);
     const ConstArrayView left = elements_of(a_file), right = elements_of(b_file);
-    compute_npy(
+    return compute_npy(
         options,
         {.command = "vector_add",
          .text =
              fmt::format("{} = {} + {}", printable(options.output), printable(a), printable(b))},
-        {&a_file, &b_file}, a_file.header(), [&](Device& device, void* sum) {
-          return transfer::vector_add(
-              device, left, right, {{left.type, left.count, sum}}, {.variant = options.variant},
-              streaming(options, device, traffic({&a_file, &b_file}, a_file.header())));
+        {&a_file, &b_file}, a_file.header(), [&](Device& device, void* sum, const auto& stream) {
+          return transfer::vector_add(device, left, right, {{left.type, left.count, sum}},
+                                      {.variant = options.variant}, stream);
         });
-    return 0;
   }
 };
 

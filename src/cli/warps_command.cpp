@@ -1,12 +1,10 @@
-#include <fmt/format.h>
-
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/warps.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "report/warps_report.hpp"
 
 namespace tilescope::cli {
@@ -38,7 +36,7 @@ struct WarpsCommand {
 
   int run() const {
     if (!condition.empty() + (vector != 0) + !matrix.empty() > 1) {
-      throw Error(ErrorKind::usage, "give one of CONDITION, --vector and --matrix");
+      throw usage_error("give one of CONDITION, --vector and --matrix");
     }
     return options.finish(vector != 0       ? of_vector()
                           : !matrix.empty() ? of_matrix()
@@ -60,9 +58,8 @@ struct WarpsCommand {
   report::Page of_vector() const {
     const Dim3 threads = parse_extents(block, "--block");
     if (threads.count() > 1024) {
-      throw Error(ErrorKind::usage, fmt::format("a block of {} threads: no GPU takes more than "
-                                                "1,024",
-                                                format_count(threads.count())));
+      throw usage_error("a block of {} threads: no GPU takes more than 1,024",
+                        format_count(threads.count()));
     }
     return report::vector_bounds_page(vector, static_cast<int>(threads.count()), warp_size);
   }
@@ -70,9 +67,8 @@ struct WarpsCommand {
   report::Page of_matrix() const {
     const std::vector<std::int64_t> numbers = parse_numbers(matrix, "--matrix");
     if (numbers.size() != 2 && numbers.size() != 3) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("--matrix {}: write ROWSxCOLUMNS (square products) or MxNxK",
-                              printable(matrix, 60)));
+      throw usage_error("--matrix {}: write ROWSxCOLUMNS (square products) or MxNxK",
+                        printable(matrix, 60));
     }
     return report::tile_loads_page({.operand = operand == "A" ? gpu::Operand::a : gpu::Operand::b,
                                     .m = numbers[0],
@@ -88,14 +84,12 @@ struct WarpsCommand {
     const std::size_t equals = loop.find('='), colon = loop.find(':');
     if (equals == std::string::npos || colon == std::string::npos || colon < equals ||
         equals == 0) {
-      throw Error(ErrorKind::usage, fmt::format("--for {}: write NAME=FIRST:END, such as ph=0:7",
-                                                printable(loop, 60)));
+      throw usage_error("--for {}: write NAME=FIRST:END, such as ph=0:7", printable(loop, 60));
     }
     const auto first = parse_numbers(loop.substr(equals + 1, colon - equals - 1), "--for");
     const auto last = parse_numbers(loop.substr(colon + 1), "--for");
     if (first.size() != 1 || last.size() != 1) {
-      throw Error(ErrorKind::usage, fmt::format("--for {}: write NAME=FIRST:END, such as ph=0:7",
-                                                printable(loop, 60)));
+      throw usage_error("--for {}: write NAME=FIRST:END, such as ph=0:7", printable(loop, 60));
     }
     return {loop.substr(0, equals), first[0], last[0]};
   }
