@@ -1,38 +1,68 @@
 #!/usr/bin/env python3
-"""Is one build of Tilescope as fast as another? Runs both in turns on one machine and prints the
-ratio of their best times: the emulator, start-up, and, with a GPU, products.
+"""Is one build of Tilescope as fast as another? Measures both in turns on one machine and prints
+medians and their ratio, group by group:
 
-    bench/compare_builds.py BASE_BUILD NEW_BUILD [--rounds N] [--products] [--json FILE]
+    instructions  what the emulator executes for a launch, counted by valgrind (no noise)
+    emulator      CPU time of launches on one host thread
+    start-up      time until small commands have ended
+    products      products on the GPU, as the library dispatches them
+
+    bench/compare_builds.py BASE_BUILD NEW_BUILD [--groups G ...] [--rounds N] [--json FILE]
 
 Both folders are built with -DTILESCOPE_BUILD_BENCHMARKS=ON. A ratio of 1.02 says that the new build
-takes 2% longer. Exit code 1 if the geometric mean of a group is above --most (1.02).
+takes 2% more; the last column is the ratio of the best rounds. Exit code 1 if the geometric mean of
+a group is above --most (1.02).
 """
 import argparse
 import json
 import math
 import os
+import re
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-RUNGS = "global_accumulator/|tiled_16/|register_tile_2d/|warp_tiles/"
+RUNGS = ["global_accumulator", "tiled_16", "register_tile_2d", "warp_tiles"]
+WATCHES = ["nobody", "counts", "checks"]
 SHAPES = ["1024x1024x1024", "4096x4096x4096", "8192x8192x8192", "1000x1000x1000", "1023x1023x1023",
           "127x8190x4001"]
+UNITS = {"instructions": "millions"}  # else ms
 
 
-def emulator(build):
-    """Best milliseconds of CPU time of each benchmark of the emulator."""
+def instructions(build, cache):
+    """Millions of host instructions of one launch each, products of 64 x 64. Valgrind's CPU has no
+    AVX-512: lanes run as x86-64-v3."""
+    counts = {}
+    environment = dict(os.environ, TILESCOPE_CACHE=cache, TILESCOPE_BENCH_SIZE="64")
+    for name in (f"{rung}/{watch}" for rung in RUNGS for watch in WATCHES):
+        command = [f"{build}/bench/emulator_speed", f"--benchmark_filter=^{name}$",
+                   "--benchmark_format=json", "--benchmark_min_time=0.000001"]
+        # Once without valgrind: it compiles the kernel, which valgrind would do in minutes.
+        subprocess.run(command, check=True, capture_output=True, env=environment)
+        run = subprocess.run(
+            ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+             "--toggle-collect=tilescope::emulator::Machine::launch(*", *command],
+            check=True, capture_output=True, text=True, env=environment)
+        launches = json.loads(run.stdout)["benchmarks"][0]["iterations"]
+        collected = re.search(r"Collected : (\d+)", run.stderr)
+        counts[name] = int(collected[1]) / launches / 1e6
+    return counts
+
+
+def emulator(build, cache):
+    """Milliseconds of CPU time of each benchmark of the emulator."""
     run = subprocess.run(
-        [f"{build}/bench/emulator_speed", f"--benchmark_filter={RUNGS}",
+        [f"{build}/bench/emulator_speed", f"--benchmark_filter=({'|'.join(RUNGS)})/",
          "--benchmark_format=json", "--benchmark_min_time=0.5"],
-        check=True, capture_output=True, text=True)
-    return {"emulator " + row["name"].split("/iterations")[0]: row["cpu_time"]
+        check=True, capture_output=True, text=True, env=dict(os.environ, TILESCOPE_CACHE=cache))
+    return {row["name"].split("/iterations")[0]: row["cpu_time"]
             for row in json.loads(run.stdout)["benchmarks"]}
 
 
 def start_up(build, cache):
-    """Milliseconds until small commands have ended; kernels are compiled before."""
+    """Milliseconds until small commands have ended, best of six; kernels are compiled before."""
     environment = dict(os.environ, TILESCOPE_CACHE=cache)
     commands = {"version": ["--version"], "help": ["ladder", "--help"],
                 "occupancy": ["occupancy", "--gpu", "H200", "--threads", "256", "--registers", "32"],
@@ -45,7 +75,7 @@ def start_up(build, cache):
             subprocess.run([f"{build}/tilescope", *arguments], check=True, env=environment,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             best = min(best, time.perf_counter() - begin)
-        times["start-up " + name] = best * 1e3
+        times[name] = best * 1e3
     return times
 
 
@@ -57,8 +87,39 @@ def products(build, cache):
                         "--json", file.name], check=True, stdout=subprocess.DEVNULL,
                        env=dict(os.environ, TILESCOPE_CACHE=cache))
         rows = json.load(open(file.name, encoding="utf-8"))
-    return {f"products {row['precision']} {row['m']}x{row['n']}x{row['k']}": row["ms"]
+    return {f"{row['precision']} {row['m']}x{row['n']}x{row['k']}": row["ms"]
             for row in rows if not row["peer"] and "ms" in row}
+
+
+GROUPS = {"instructions": instructions, "emulator": emulator, "start-up": start_up,
+          "products": products}
+
+
+def measure(group, builds, rounds):
+    """{benchmark: ([base's values], [new's values])}, the builds in turns."""
+    values = {}
+    rounds = 1 if group == "instructions" else rounds
+    with tempfile.TemporaryDirectory() as caches:
+        for turn in range(rounds):
+            for side in (0, 1) if turn % 2 == 0 else (1, 0):
+                for name, value in GROUPS[group](builds[side], f"{caches}/{side}").items():
+                    values.setdefault(name, ([], []))[side].append(value)
+    return values
+
+
+def report(group, rounds, values):
+    """Prints the group's table; returns the geometric mean of its ratios."""
+    unit = UNITS.get(group, "ms")
+    print(f"\n{group}\n\n| | before {unit} | after {unit} | ratio | best |\n|---|---|---|---|---|")
+    ratios = []
+    for name, (base, new) in values.items():
+        before, after = statistics.median(base), statistics.median(new)
+        ratios.append(after / before)
+        print(f"| {name} | {before:.3f} | {after:.3f} | {ratios[-1]:.3f} "
+              f"| {min(new) / min(base):.3f} |")
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    print(f"\n{group}: geometric mean {mean:.3f}, greatest {max(ratios):.3f}, {rounds} rounds")
+    return mean
 
 
 def main():
@@ -66,35 +127,19 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("base")
     parser.add_argument("new")
+    parser.add_argument("--groups", nargs="+", choices=GROUPS,
+                        default=["instructions", "emulator", "start-up"])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--products", action="store_true", help="on the GPU too")
     parser.add_argument("--most", type=float, default=1.02)
-    parser.add_argument("--json", help="every best time")
+    parser.add_argument("--json", help="every value")
     options = parser.parse_args()
-    best = {"base": {}, "new": {}}
-    with tempfile.TemporaryDirectory() as caches:
-        for turn in range(options.rounds):
-            builds = [("base", options.base), ("new", options.new)]
-            for name, build in builds if turn % 2 == 0 else reversed(builds):
-                times = {**emulator(build), **start_up(build, f"{caches}/{name}")}
-                if options.products:
-                    times.update(products(build, f"{caches}/{name}"))
-                for what, time_ms in times.items():
-                    best[name][what] = min(time_ms, best[name].get(what, math.inf))
-    groups = {}
-    print(f"{'':<52} {'base ms':>10} {'new ms':>10} {'ratio':>6}")
-    for what, base_ms in best["base"].items():
-        new_ms = best["new"][what]
-        groups.setdefault(what.split()[0], []).append(new_ms / base_ms)
-        print(f"{what:<52} {base_ms:>10.3f} {new_ms:>10.3f} {new_ms / base_ms:>6.3f}")
-    slower = False
-    for group, ratios in groups.items():
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        slower |= mean > options.most
-        print(f"{group}: geometric mean {mean:.3f}, greatest {max(ratios):.3f}")
+    everything, slower = {}, False
+    for group in options.groups:
+        values = everything[group] = measure(group, (options.base, options.new), options.rounds)
+        slower |= report(group, len(next(iter(values.values()))[0]), values) > options.most
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(best, file, indent=1)
+            json.dump(everything, file, indent=1)
     sys.exit(1 if slower else 0)
 
 

@@ -39,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(threads)
   const int my_column = threadIdx.x % (BN / 8) * 4;
 
   float sum[8][8] = {};
-  start_copies(tiles[0], A, B, n, k, first_row, first_column, 0);
+  if (k > 0) start_copies(tiles[0], A, B, n, k, first_row, first_column, 0);
   for (int phase = 0; phase < k / BK; ++phase) {
     wait_for_copies<0>();
     // After this barrier all copies of this phase have arrived, and no thread still reads the

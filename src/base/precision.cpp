@@ -1,54 +1,35 @@
 #include <fmt/format.h>
 
-#include <string>
+#include <algorithm>
+#include <iterator>
 #include <tilescope/error.hpp>
 #include <tilescope/matmul.hpp>
-#include <vector>
 
 #include "base/text.hpp"
 
 namespace tilescope {
 namespace {
 
-constexpr Precision all_precisions[] = {Precision::automatic, Precision::fp32, Precision::fp32_fast,
-                                        Precision::tf32,      Precision::bf16, Precision::fp16,
-                                        Precision::fp64};
+// By the value of Precision.
+constexpr std::string_view precision_names[] = {"auto", "fp32", "fp32_fast", "tf32",
+                                                "bf16", "fp16", "fp64"};
 
 }  // namespace
 
 std::string_view name_of(Precision precision) {
-  switch (precision) {
-    case Precision::automatic:
-      return "auto";
-    case Precision::fp32:
-      return "fp32";
-    case Precision::fp32_fast:
-      return "fp32_fast";
-    case Precision::tf32:
-      return "tf32";
-    case Precision::bf16:
-      return "bf16";
-    case Precision::fp16:
-      return "fp16";
-    case Precision::fp64:
-      return "fp64";
-  }
-  return "auto";
+  return precision_names[static_cast<std::size_t>(precision)];
 }
 
 Precision parse_precision(std::string_view name) {
-  std::vector<std::string_view> names;
-  std::string list;
-  for (const Precision precision : all_precisions) {
-    if (name_of(precision) == name) return precision;
-    names.push_back(name_of(precision));
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", name_of(precision));
-  }
-  const std::string_view near = nearest(name, names);
+  const auto* const found = std::find(std::begin(precision_names), std::end(precision_names), name);
+  if (found != std::end(precision_names)) return static_cast<Precision>(found - precision_names);
+  const std::string_view near =
+      nearest(name, {std::begin(precision_names), std::end(precision_names)});
   throw Error(
       ErrorKind::usage,
       fmt::format("there is no precision \"{}\"{}", printable(name, 40),
-                  near.empty() ? "; there are " + list : fmt::format(", did you mean {}?", near)));
+                  near.empty() ? fmt::format("; there are {}", fmt::join(precision_names, ", "))
+                               : fmt::format(", did you mean {}?", near)));
 }
 
 }  // namespace tilescope

@@ -54,19 +54,8 @@ DataType parse_data_type(std::string_view name) {
 }
 
 std::string_view to_string(MemorySpace space) {
-  switch (space) {
-    case MemorySpace::global:
-      return "global";
-    case MemorySpace::shared:
-      return "shared";
-    case MemorySpace::local:
-      return "local";
-    case MemorySpace::constant:
-      return "constant";
-    case MemorySpace::parameter:
-      return "parameter";
-  }
-  return "";
+  constexpr std::string_view names[] = {"global", "shared", "local", "constant", "parameter"};
+  return names[static_cast<std::size_t>(space)];
 }
 
 }  // namespace tilescope

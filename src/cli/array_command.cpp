@@ -3,54 +3,43 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "operations/rung/task.hpp"
 
 namespace tilescope::cli {
 
-void add_output_option(CLI::App& command, ArrayOptions& options, const char* type_name) {
-  command.add_option("-o,--output", options.output, "Where to write the result")
-      ->required()
-      ->type_name(type_name);
+void ArrayOptions::declare_output(const Options& add, const char* type_name) {
+  add(std::string("-o,--output ") + type_name, output, "Where to write the result", required);
 }
 
-void add_run_options(CLI::App& command, ArrayOptions& options, const char* operation) {
-  command.add_option("--device", options.device, "auto, cuda, cuda:N, emulated or cpu")
-      ->type_name("DEVICE")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--variant", options.variant,
-          fmt::format("A rung of tilescope ladder {} (default: the device's best)", operation))
-      ->type_name("NAME");
-  add_json_option(command, options.json);
+void ArrayOptions::declare_run(const Options& add) {
+  add("--device DEVICE", device, "auto, cuda, cuda:N, emulated or cpu", shown);
+  add("--variant NAME", variant,
+      fmt::format("A rung of tilescope ladder {} (default: the device's best)",
+                  add.command_name()));
+  add.json(json);
 }
 
-void add_memory_option(CLI::App& command, ArrayOptions& options) {
-  command
-      .add_option("--device-memory", options.device_memory,
-                  "Use at most this much of a GPU's memory and stream the data in chunks (default: "
-                  "only data that do not fit; the cpu device has no such limit)")
-      ->transform(byte_size())
-      ->type_name("BYTES");
+void ArrayOptions::declare_memory(const Options& add) {
+  add("--device-memory BYTES", device_memory,
+      "Use at most this much of a GPU's memory and stream the data in chunks (default: only data "
+      "that do not fit; the cpu device has no such limit)",
+      in_bytes);
 }
 
 transfer::StreamOptions streaming(const ArrayOptions& options, const Device& device, double bytes) {
   if (options.variant == operations::cpu_rung().name) return {};
   if (options.device_memory > 0) return {.device_bytes = options.device_memory};
-  // Room for the context, other processes and scratch memory.
-  const double room = 0.85 * static_cast<double>(device.properties().global_bytes);
-  return {.device_bytes = bytes > room ? static_cast<std::size_t>(room) : 0};
+  return {.device_bytes = transfer::memory_limit_of(device, bytes)};
 }
 
-void show(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
-          const Device& device) {
+report::Page run_page(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
+                      const Device& device) {
   const double seconds = report.compute_ms * 1e-3;
   report::Page page(outcome.command);
   page.data = {
@@ -64,35 +53,37 @@ void show(const ArrayOptions& options, const Outcome& outcome, const RunReport& 
                             page.data.fill("{variant} on {device} in {time_ms}") +
                             (has_rate ? ", " + format_rate(outcome.bytes / seconds, "B/s") : ""),
                         0, 2});
-  show(page, options.json);
+  return page;
 }
 
-void compute_npy(const ArrayOptions& options, const Outcome& outcome,
-                 std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
-                 const ComputeArray& compute) {
-  const std::shared_ptr<Device> device = Device::open(options.device);
-  NpyWriter writer(options.output, header);
-  const RunReport report = compute(*device, writer.data().data());
-  for (const NpyFile* input : inputs) input->require_unchanged();
-  writer.commit();
+int compute_npy(const ArrayOptions& options, const Outcome& outcome,
+                std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
+                const ComputeArray& compute) {
   Outcome said = outcome;
   said.size = size_text(header);
-  said.bytes = traffic(inputs, header);
-  said.details.set("shape", header.shape);
-  said.details.set("type", name_of(header.type));
-  show(options, said, report, *device);
+  said.bytes = static_cast<double>(header.bytes());  // each array once
+  for (const NpyFile* input : inputs) said.bytes += static_cast<double>(input->header().bytes());
+  said.details.set("shape", header.shape).set("type", name_of(header.type));
+  const std::shared_ptr<Device> device = Device::open(options.device);
+  NpyWriter writer(options.output, header);
+  const RunReport report =
+      compute(*device, writer.data().data(), streaming(options, *device, said.bytes));
+  for (const NpyFile* input : inputs) input->require_unchanged();
+  writer.commit();
+  show(run_page(options, said, report, *device), options.json);
+  return 0;
 }
 
-void require_type(const NpyFile& file, std::string_view command,
-                  std::initializer_list<DataType> types) {
+NpyFile open_npy(const std::string& path, std::string_view command,
+                 std::initializer_list<DataType> types) {
+  NpyFile file(path);
   const DataType type = file.header().type;
-  if (std::find(types.begin(), types.end(), type) != types.end()) return;
+  if (std::find(types.begin(), types.end(), type) != types.end()) return file;
   std::vector<std::string_view> names;
   for (const DataType allowed : types) names.push_back(name_of(allowed));
-  throw Error(ErrorKind::bad_input,
-              fmt::format("{}: its elements are {}; {} takes {} (in NumPy: x.astype('{}'))",
-                          quoted(file.path()), name_of(type), command, fmt::join(names, ", "),
-                          names.front()));
+  throw input_error("{}: its elements are {}; {} takes {} (in NumPy: x.astype('{}'))",
+                    quoted(file.path()), name_of(type), command, fmt::join(names, ", "),
+                    names.front());
 }
 
 void require_alike(const NpyFile& a, const NpyFile& b) {
@@ -100,9 +91,8 @@ void require_alike(const NpyFile& a, const NpyFile& b) {
   const auto text = [](const NpyHeader& header) {
     return size_text(header) + (header.fortran_order ? " in Fortran order" : "");
   };
-  throw Error(ErrorKind::bad_input,
-              fmt::format("{} is {} and {} is {}: the two must be alike", quoted(a.path()),
-                          text(a.header()), quoted(b.path()), text(b.header())));
+  throw input_error("{} is {} and {} is {}: the two must be alike", quoted(a.path()),
+                    text(a.header()), quoted(b.path()), text(b.header()));
 }
 
 ConstArrayView elements_of(const NpyFile& file) {
@@ -122,12 +112,6 @@ ConstMatrixView rows_of(const NpyFile& file) {
 
 std::string size_text(const NpyHeader& header) {
   return fmt::format("{} {}", shape_text(header), name_of(header.type));
-}
-
-double traffic(std::initializer_list<const NpyFile*> inputs, const NpyHeader& output) {
-  double bytes = static_cast<double>(output.bytes());
-  for (const NpyFile* input : inputs) bytes += static_cast<double>(input->header().bytes());
-  return bytes;
 }
 
 bool has_extension(std::string_view path, std::string_view extension) {

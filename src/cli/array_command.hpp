@@ -2,7 +2,6 @@
 // checking inputs, writing the output whole or not at all, and reporting.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -14,7 +13,8 @@
 #include <tilescope/run_report.hpp>
 #include <vector>
 
-#include "report/page/value.hpp"
+#include "cli/options.hpp"
+#include "report/page/page.hpp"
 #include "transfer/streamed.hpp"
 
 namespace tilescope::cli {
@@ -22,15 +22,15 @@ namespace tilescope::cli {
 struct ArrayOptions {
   std::string output, device = "auto", variant, json;
   std::uint64_t device_memory = 0;
+
+  /// Declares -o/--output FILE, required.
+  void declare_output(const Options& add, const char* type_name = "Y.npy");
+  /// Declares --device, --variant and --json. The variants are the rungs of the command's name.
+  void declare_run(const Options& add);
+  /// Declares --device-memory.
+  void declare_memory(const Options& add);
 };
 
-/// Adds -o/--output FILE, required.
-void add_output_option(CLI::App& command, ArrayOptions& options, const char* type_name = "Y.npy");
-/// Adds --device, --variant and --json; `operation` is the ladder whose rungs are the variants.
-void add_run_options(CLI::App& command, ArrayOptions& options, const char* operation);
-
-/// Adds --device-memory.
-void add_memory_option(CLI::App& command, ArrayOptions& options);
 /// The options for streaming the operation over the device: within --device-memory or, if `bytes`
 /// of arrays do not fit a GPU, within most of its memory; never with --variant cpu.
 transfer::StreamOptions streaming(const ArrayOptions& options, const Device& device, double bytes);
@@ -43,19 +43,21 @@ struct Outcome {
   double bytes = 0.0;           ///< compulsory traffic, for the rate; 0: no rate
   report::Record details = {};  ///< keys of --json beside the common ones
 };
-void show(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
-          const Device& device);
+report::Page run_page(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
+                      const Device& device);
 
 /// Computes the array that `header` describes into --output: opens the device, calls `compute` with
-/// room for the elements, checks that `inputs` did not change meanwhile, and prints the outcome.
-using ComputeArray = std::function<RunReport(Device& device, void* elements)>;
-void compute_npy(const ArrayOptions& options, const Outcome& outcome,
-                 std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
-                 const ComputeArray& compute);
+/// room for the elements and the options for streaming, checks that `inputs` did not change
+/// meanwhile, and prints the outcome. Returns the exit code.
+using ComputeArray =
+    std::function<RunReport(Device& device, void* elements, const transfer::StreamOptions& stream)>;
+int compute_npy(const ArrayOptions& options, const Outcome& outcome,
+                std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
+                const ComputeArray& compute);
 
-/// Throws Error(bad_input) unless the elements are of one of `types`.
-void require_type(const NpyFile& file, std::string_view command,
-                  std::initializer_list<DataType> types);
+/// Opens a file for `command`. Throws Error(bad_input) unless its elements are of one of `types`.
+NpyFile open_npy(const std::string& path, std::string_view command,
+                 std::initializer_list<DataType> types);
 /// Throws Error(bad_input) unless the two have one shape, type and storage order.
 void require_alike(const NpyFile& a, const NpyFile& b);
 
@@ -65,8 +67,6 @@ ConstArrayView elements_of(const NpyFile& file);
 ConstMatrixView rows_of(const NpyFile& file);
 /// "(1000, 3) float32".
 std::string size_text(const NpyHeader& header);
-/// Bytes read and written when each input is read once and the output written once.
-double traffic(std::initializer_list<const NpyFile*> inputs, const NpyHeader& output);
 
 bool has_extension(std::string_view path, std::string_view extension);
 

@@ -1,8 +1,7 @@
 #include <tilescope/gpu/banks.hpp>
 
-#include "cli/access_options.hpp"
 #include "cli/command.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "report/access_report.hpp"
 #include "report/banks_report.hpp"
 
@@ -13,6 +12,17 @@ struct BanksCommand {
   AccessOptions access;
   ReasoningOptions options;
   gpu::BankMatrix matrix;
+
+  void declare(const Options& add) {
+    add("ACCESS", access.expression, AccessOptions::help);
+    access.declare(add);
+    add("--banks N", matrix.banks, "Banks: 1, 2, 4, ... 64", shown);
+    add("--word-bytes N", matrix.word_bytes, "Width of a bank, 4 or 8", shown);
+    add("--rows N", matrix.rows, "Rows of the matrix", shown);
+    add("--padding N", matrix.padding, "Unused elements at the end of each row", shown);
+    add("--lanes N", matrix.lanes, "Lanes of an access (default: as many as banks, at most 32)");
+    options.declare(add, false);
+  }
 
   int run() const {
     gpu::BankMatrix asked = matrix;
@@ -30,37 +40,14 @@ struct BanksCommand {
 
 }  // namespace
 
-void register_banks(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<BanksCommand>();
-  CLI::App* sub = app.add_subcommand("banks", "Shared-memory banks: picture, conflicts, padding");
-  command->access.add_to(*sub, false);
-  sub->add_option("--banks", command->matrix.banks, "Banks: 1, 2, 4, ... 64")
-      ->type_name("N")
-      ->capture_default_str();
-  sub->add_option("--word-bytes", command->matrix.word_bytes, "Width of a bank, 4 or 8")
-      ->type_name("N")
-      ->capture_default_str();
-  sub->add_option("--rows", command->matrix.rows, "Rows of the matrix")
-      ->type_name("N")
-      ->capture_default_str();
-  sub->add_option("--padding", command->matrix.padding, "Unused elements at the end of each row")
-      ->type_name("N")
-      ->capture_default_str();
-  sub->add_option("--lanes", command->matrix.lanes,
-                  "Lanes of an access (default: as many as banks, at most 32)")
-      ->type_name("N");
-  command->options.add_to(*sub, false);
-  sub->footer(
-      "Without ACCESS: the bank of every element of a matrix (32 x 32 by default), and\n"
-      "what it costs to read it along rows and down columns. With ACCESS: what one\n"
-      "warp's access costs.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope banks --banks 8 --rows 8 --columns 8\n"
-      "  tilescope banks --banks 8 --rows 8 --columns 8 --padding 1\n"
-      "  tilescope banks --element-bytes 8 --show\n"
-      "  tilescope banks 'tile[tx][k]' --columns 32 --block 32,32");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command banks_command{
+    "banks", "Shared-memory banks: picture, conflicts, padding", declare<BanksCommand>,
+    "Without ACCESS: the bank of every element of a matrix (32 x 32 by default), and\n"
+    "what it costs to read it along rows and down columns. With ACCESS: what one\n"
+    "warp's access costs.",
+    "tilescope banks --banks 8 --rows 8 --columns 8\n"
+    "tilescope banks --banks 8 --rows 8 --columns 8 --padding 1\n"
+    "tilescope banks --element-bytes 8 --show\n"
+    "tilescope banks 'tile[tx][k]' --columns 32 --block 32,32"};
 
 }  // namespace tilescope::cli

@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
 #include <tilescope/blur.hpp>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/output_target.hpp"
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "io/png.hpp"
 
 namespace tilescope::cli {
@@ -18,6 +19,13 @@ struct BlurCommand {
   int radius = 1;
   ArrayOptions options;
 
+  void declare(const Options& add) {
+    add("IN IN.png", in, "A picture of 8 bits a sample, grey or RGB: PNG or .npy", required);
+    options.declare_output(add, "OUT.png");
+    add("--radius N", radius, "Of the box: 2 RADIUS + 1 pixels a side", shown, within(0, 64));
+    options.declare_run(add);
+  }
+
   int run() const {
     const Outcome outcome{.command = "blur",
                           .text = fmt::format("{} = {} blurred, radius {}",
@@ -25,9 +33,8 @@ struct BlurCommand {
                           .details = {{"radius", radius}}};
     const bool from_npy = has_extension(in, ".npy");
     if (from_npy != has_extension(options.output, ".npy")) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} and {} must both be PNG pictures or both .npy arrays", quoted(in),
-                              quoted(options.output)));
+      throw usage_error("{} and {} must both be PNG pictures or both .npy arrays", quoted(in),
+                        quoted(options.output));
     }
     if (from_npy) {
       blur_npy(outcome);
@@ -58,23 +65,20 @@ struct BlurCommand {
     outcome.details.set("width", picture.width);
     outcome.details.set("height", picture.height);
     outcome.details.set("channels", picture.channels);
-    show(options, outcome, report, *device);
+    show(run_page(options, outcome, report, *device), options.json);
   }
 
   void blur_npy(const Outcome& outcome) const {
-    const NpyFile file(in);
-    require_type(file, "blur", {DataType::uint8});
+    const NpyFile file = open_npy(in, "blur", {DataType::uint8});
     const NpyHeader& header = file.header();
     const std::size_t dimensions = header.shape.size();
     const std::uint64_t channels = dimensions == 3 ? header.shape[2] : 1;
     if (dimensions < 2 || dimensions > 3 || channels < 1 || channels > 4 || header.fortran_order) {
-      throw Error(ErrorKind::bad_input,
-                  fmt::format("{} is {}{}; a picture is (height, width) or (height, width, 1 to 4 "
-                              "samples), in C order",
-                              quoted(in), size_text(header),
-                              header.fortran_order ? " in Fortran order" : ""));
+      throw input_error(
+          "{} is {}{}; a picture is (height, width) or (height, width, 1 to 4 samples), in C order",
+          quoted(in), size_text(header), header.fortran_order ? " in Fortran order" : "");
     }
-    compute_npy(options, outcome, {&file}, header, [&](Device& device, void* out) {
+    compute_npy(options, outcome, {&file}, header, [&](Device& device, void* out, const auto&) {
       return blur(device, reinterpret_cast<const std::uint8_t*>(file.data().data()),
                   static_cast<std::uint8_t*>(out), static_cast<std::int64_t>(header.shape[0]),
                   static_cast<std::int64_t>(header.shape[1]), static_cast<int>(channels), named());
@@ -84,26 +88,11 @@ struct BlurCommand {
 
 }  // namespace
 
-void register_blur(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<BlurCommand>();
-  CLI::App* sub = app.add_subcommand("blur", "Blur a picture: means over boxes");
-  sub->add_option("IN", command->in, "A picture of 8 bits a sample, grey or RGB: PNG or .npy")
-      ->required()
-      ->type_name("IN.png");
-  add_output_option(*sub, command->options, "OUT.png");
-  sub->add_option("--radius", command->radius, "Of the box: 2 RADIUS + 1 pixels a side")
-      ->check(CLI::Range(0, 64))
-      ->type_name("N")
-      ->capture_default_str();
-  add_run_options(*sub, command->options, "blur");
-  sub->footer(
-      "At the border the box is cut to the picture. Means are rounded\n"
-      "down.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope blur in.png -o out.png --radius 5\n"
-      "  tilescope blur in.npy -o out.npy --variant separable --device emulated");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command blur_command{
+    "blur", "Blur a picture: means over boxes", declare<BlurCommand>,
+    "At the border the box is cut to the picture. Means are rounded\n"
+    "down.",
+    "tilescope blur in.png -o out.png --radius 5\n"
+    "tilescope blur in.npy -o out.npy --variant separable --device emulated"};
 
 }  // namespace tilescope::cli

@@ -16,6 +16,12 @@ struct CheckCommand {
   std::string json;
   bool allow_warnings = false;
 
+  void declare(const Options& add) {
+    arguments.declare(add);
+    add("--allow-warnings", allow_warnings, "Exit with 0 when there are warnings but no errors");
+    add.json(json);
+  }
+
   int run() const {
     const CheckResult result = arguments.inspect([&](const InspectOptions& options) {
       return check(arguments.target(), arguments.description(), options);
@@ -33,24 +39,14 @@ struct CheckCommand {
 
 }  // namespace
 
-void register_check(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<CheckCommand>();
-  CLI::App* sub = app.add_subcommand("check", "Find races, bad accesses, hanging barriers");
-  command->arguments.add_to(*sub);
-  sub->add_flag("--allow-warnings", command->allow_warnings,
-                "Exit with 0 when there are warnings but no errors");
-  add_json_option(*sub, command->json);
-  sub->footer(
-      "The GPU is emulated, none is needed; what is printed goes to standard error. Of a\n"
-      "program every launch is watched, and its host code too; words after -- are its own.\n"
-      "Exit code 1 when anything but notes is found, or with --allow-warnings an error.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope check vector_add.cu -- 1000\n"
-      "  tilescope check matmul/tiled --tile 16 --size 100\n"
-      "  tilescope check mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
-      "      --arg i32:1000");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command check_command{
+    "check", "Find races, bad accesses, hanging barriers", declare<CheckCommand>,
+    "The GPU is emulated, none is needed; what is printed goes to standard error. Of a\n"
+    "program every launch is watched, and its host code too; words after -- are its own.\n"
+    "Exit code 1 when anything but notes is found, or with --allow-warnings an error.",
+    "tilescope check vector_add.cu -- 1000\n"
+    "tilescope check matmul/tiled --tile 16 --size 100\n"
+    "tilescope check mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
+    "    --arg i32:1000"};
 
 }  // namespace tilescope::cli

@@ -16,6 +16,12 @@ struct DevicesCommand {
   std::string json, gpu;
   bool all = false;
 
+  void declare(const Options& add) {
+    add("--all", all, "List the GPUs for which calculations work");
+    add("--gpu NAME|FILE.json", gpu, "Show everything about one of them, with sources");
+    add.json(json);
+  }
+
   int run() const {
     show(!gpu.empty() ? report::gpu_page(gpu::find_gpu(gpu))
          : all        ? report::gpu_table_page(gpu::gpu_table())
@@ -48,20 +54,11 @@ struct DevicesCommand {
 
 }  // namespace
 
-void register_devices(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<DevicesCommand>();
-  CLI::App* sub = app.add_subcommand("devices", "List devices, their limits and rates");
-  sub->add_flag("--all", command->all, "List the GPUs for which calculations work");
-  sub->add_option("--gpu", command->gpu, "Show everything about one of them, with sources")
-      ->type_name("NAME|FILE.json");
-  add_json_option(*sub, command->json);
-  sub->footer(
-      "Examples:\n"
-      "  tilescope devices\n"
-      "  tilescope devices --all\n"
-      "  tilescope devices --gpu gtx280\n"
-      "  tilescope devices --json -");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command devices_command{"devices", "List devices, their limits and rates",
+                              declare<DevicesCommand>, "",
+                              "tilescope devices\n"
+                              "tilescope devices --all\n"
+                              "tilescope devices --gpu gtx280\n"
+                              "tilescope devices --json -"};
 
 }  // namespace tilescope::cli

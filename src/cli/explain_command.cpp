@@ -18,6 +18,16 @@ struct ExplainCommand {
   std::uint32_t lanes = 0;
   bool phases = false;
 
+  void declare(const Options& add) {
+    arguments.launch.takes_number = true;
+    arguments.declare(add);
+    add("--lanes LINE", lanes, "Draw one warp's access in this line: lanes to sectors or banks",
+        within(1, 10000000));
+    add("--phases", phases,
+        "Print the table of execution phases: which thread loads and computes what");
+    add.json(json);
+  }
+
   int run() const {
     const ExplainResult result = arguments.inspect([&](InspectOptions options) {
       options.phases = phases;
@@ -43,31 +53,15 @@ struct ExplainCommand {
 
 }  // namespace
 
-void register_explain(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<ExplainCommand>();
-  CLI::App* sub = app.add_subcommand("explain", "Count sectors, conflicts and divergence by line");
-  command->arguments.launch.takes_number = true;
-  command->arguments.add_to(*sub);
-  sub->add_option("--lanes", command->lanes,
-                  "Draw one warp's access in this line: lanes to sectors or banks")
-      ->check(CLI::Range(1, 10000000))
-      ->type_name("LINE");
-  sub->add_flag("--phases", command->phases,
-                "Print the table of execution phases: which thread loads and computes what");
-  add_json_option(*sub, command->json);
-  sub->footer(
-      "The GPU is emulated, none is needed. Of a program all launches are counted, or the\n"
-      "one that --launch N names; words after -- are its own. The listing begins the hottest "
-      "lines\n"
-      "with '>'. \"ways\" is the worst bank conflict, 1 being none.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope explain vector_add.cu -- 1000\n"
-      "  tilescope explain matmul/tiled_conflicts --tile 32\n"
-      "  tilescope explain matmul/tiled --size 4 --tile 2 --phases\n"
-      "  tilescope explain mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
-      "      --arg i32:1000 --lanes 12");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command explain_command{
+    "explain", "Count sectors, conflicts and divergence by line", declare<ExplainCommand>,
+    "The GPU is emulated, none is needed. Of a program all launches are counted, or the\n"
+    "one that --launch N names; words after -- are its own. The listing begins the hottest\n"
+    "lines with '>'. \"ways\" is the worst bank conflict, 1 being none.",
+    "tilescope explain vector_add.cu -- 1000\n"
+    "tilescope explain matmul/tiled_conflicts --tile 32\n"
+    "tilescope explain matmul/tiled --size 4 --tile 2 --phases\n"
+    "tilescope explain mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
+    "    --arg i32:1000 --lanes 12"};
 
 }  // namespace tilescope::cli

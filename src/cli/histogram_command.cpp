@@ -1,20 +1,21 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
-#include <tilescope/error.hpp>
 #include <tilescope/histogram.hpp>
 #include <tilescope/reduction.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/mapped_file.hpp"
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "io/png.hpp"
+#include "report/histogram_report.hpp"
 #include "transfer/streamed_operations.hpp"
 
 namespace tilescope::cli {
@@ -40,6 +41,21 @@ struct HistogramCommand {
   bool as_bytes = false;
   ArrayOptions options;
 
+  void declare(const Options& add) {
+    add("FILE", file, "A .npy array, a PNG picture, or any file as bytes", required);
+    add("--bins N", bins.count, "Number of bins, of equal width", shown, within(1, 65536));
+    add("--range LO,HI", range,
+        "From LO (included) to HI (excluded for integers, included for floats); default: all "
+        "values of an integer type, the least to the greatest float")
+        ->delimiter(',')
+        ->expected(2);
+    add("--text", bins.letters, "Count letters, four a bin: a-d, e-h, ..., y-z");
+    add("--bytes", as_bytes, "Take .npy and .png files as bytes too");
+    add("-o,--output COUNTS.npy", options.output, "Write the counts, uint64");
+    options.declare_run(add);
+    options.declare_memory(add);
+  }
+
   int run() const {
     const Source source = open();
     const std::shared_ptr<Device> device = Device::open(options.device);
@@ -63,30 +79,32 @@ struct HistogramCommand {
     }
     const std::uint64_t counted =
         std::accumulate(result.counts.begin(), result.counts.end(), std::uint64_t{0});
-    show(options,
-         {.command = "histogram",
-          .text = printable(file),
-          .size = fmt::format("{} {} in {} bins", format_count(counted),
-                              name_of(source.elements.type), format_count(result.counts.size())),
-          .bytes = static_cast<double>(source.elements.bytes()),
-          .details = {{"elements", source.elements.count},
-                      {"counted", counted},
-                      {"type", name_of(source.elements.type)},
-                      {"bins", result.counts.size()},
-                      {"letters", wanted.letters},
-                      {"lower", result.lower},
-                      {"upper", result.upper},
-                      {"counts", result.counts}}},
-         result.report, *device);
-    if (options.json != "-") print(table(result, wanted, source.elements.type));
+    report::Page page = run_page(
+        options,
+        {.command = "histogram",
+         .text = printable(file),
+         .size = fmt::format("{} {} in {} bins", format_count(counted),
+                             name_of(source.elements.type), format_count(result.counts.size())),
+         .bytes = static_cast<double>(source.elements.bytes()),
+         .details = {{"elements", source.elements.count},
+                     {"counted", counted},
+                     {"type", name_of(source.elements.type)},
+                     {"bins", result.counts.size()},
+                     {"letters", wanted.letters},
+                     {"lower", result.lower},
+                     {"upper", result.upper},
+                     {"counts", result.counts}}},
+        result.report, *device);
+    report::add_histogram(page, result, wanted, source.elements.type);
+    show(page, options.json);
     return 0;
   }
 
   Source open() const {
     Source source;
     if (!as_bytes && has_extension(file, ".npy")) {
-      source.array.emplace(file);
-      require_type(*source.array, "histogram",
+      source.array =
+          open_npy(file, "histogram",
                    {DataType::uint8, DataType::int8, DataType::uint16, DataType::int16,
                     DataType::uint32, DataType::int32, DataType::float32, DataType::float64});
       source.elements = elements_of(*source.array);
@@ -116,95 +134,22 @@ struct HistogramCommand {
     const double least = transfer::reduce(device, elements, Reduction::min, {}, stream).real;
     const double most = transfer::reduce(device, elements, Reduction::max, {}, stream).real;
     if (!std::isfinite(least) || !std::isfinite(most)) {
-      throw Error(ErrorKind::bad_input,
-                  fmt::format("{}: its elements reach from {} to {}; give a --range LO,HI",
-                              quoted(file), least, most));
+      throw input_error("{}: its elements reach from {} to {}; give a --range LO,HI", quoted(file),
+                        least, most);
     }
     constexpr double half = 0.5;  // around a list of equal elements
     wanted.lower = least < most ? least : least - half;
     wanted.upper = least < most ? most : most + half;
   }
-
-  static std::string label(const HistogramResult& result, const Bins& wanted, DataType type,
-                           std::size_t bin) {
-    if (wanted.letters) {
-      const char first = static_cast<char>('a' + 4 * bin);
-      return fmt::format("{}-{}", first, static_cast<char>(std::min<int>(first + 3, 'z')));
-    }
-    const auto bins_there = static_cast<double>(result.counts.size());
-    const double width = (result.upper - result.lower) / bins_there;
-    const double lower = result.lower + width * static_cast<double>(bin);
-    if (is_floating(type)) return fmt::format("{:.6g}", lower);
-    // The first integer of the bin.
-    return fmt::format("{:.0f}", std::ceil(lower));
-  }
-
-  // All bins if there are few, else the fullest.
-  static std::string table(const HistogramResult& result, const Bins& wanted, DataType type) {
-    constexpr std::size_t most_rows = 32;
-    constexpr double bar_width = 40.0;
-    const std::size_t count = result.counts.size();
-    std::vector<std::size_t> rows(count);
-    std::iota(rows.begin(), rows.end(), std::size_t{0});
-    const auto fuller = [&](std::size_t a, std::size_t b) {
-      return result.counts[a] != result.counts[b] ? result.counts[a] > result.counts[b] : a < b;
-    };
-    const std::uint64_t most = *std::max_element(result.counts.begin(), result.counts.end());
-    if (count > most_rows) {
-      std::partial_sort(rows.begin(), rows.begin() + most_rows, rows.end(), fuller);
-      rows.resize(most_rows);
-    }
-    std::string text = fmt::format("{:>12} {:>15}\n", wanted.letters ? "letters" : "from", "count");
-    for (const std::size_t bin : rows) {
-      const std::uint64_t here = result.counts[bin];
-      const double share = most ? static_cast<double>(here) / static_cast<double>(most) : 0.0;
-      std::string row =
-          fmt::format("{:>12} {:>15} {}", label(result, wanted, type, bin), format_count(here),
-                      std::string(static_cast<std::size_t>(bar_width * share), '#'));
-      row.erase(row.find_last_not_of(' ') + 1);
-      text += row + '\n';
-    }
-    if (count > most_rows) {
-      text += fmt::format("the fullest {} of {} bins; --json or -o has all\n", most_rows,
-                          format_count(count));
-    }
-    return text;
-  }
 };
 
 }  // namespace
 
-void register_histogram(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<HistogramCommand>();
-  CLI::App* sub = app.add_subcommand("histogram", "Count how often elements fall into bins");
-  sub->add_option("FILE", command->file, "A .npy array, a PNG picture, or any file as bytes")
-      ->required()
-      ->type_name("FILE");
-  sub->add_option("--bins", command->bins.count, "Number of bins, of equal width")
-      ->check(CLI::Range(1, 65536))
-      ->type_name("N")
-      ->capture_default_str();
-  sub->add_option("--range", command->range,
-                  "From LO (included) to HI (excluded for integers, included for floats); default: "
-                  "all values "
-                  "of an integer type, the least to the greatest float")
-      ->delimiter(',')
-      ->expected(2)
-      ->type_name("LO,HI");
-  sub->add_flag("--text", command->bins.letters, "Count letters, four a bin: a-d, e-h, ..., y-z");
-  sub->add_flag("--bytes", command->as_bytes, "Take .npy and .png files as bytes too");
-  sub->add_option("-o,--output", command->options.output, "Write the counts, uint64")
-      ->type_name("COUNTS.npy");
-  add_run_options(*sub, command->options, "histogram");
-  add_memory_option(*sub, command->options);
-  sub->footer(
-      "Elements outside the range, and NaN, are in no bin.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope histogram picture.png --bins 16\n"
-      "  tilescope histogram x.npy --bins 100 --range -1,1 -o counts.npy\n"
-      "  tilescope histogram book.txt --text --json -");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command histogram_command{"histogram", "Count how often elements fall into bins",
+                                declare<HistogramCommand>,
+                                "Elements outside the range, and NaN, are in no bin.",
+                                "tilescope histogram picture.png --bins 16\n"
+                                "tilescope histogram x.npy --bins 100 --range -1,1 -o counts.npy\n"
+                                "tilescope histogram book.txt --text --json -"};
 
 }  // namespace tilescope::cli

@@ -6,7 +6,7 @@
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
-#include "cli/problem_arguments.hpp"
+#include "cli/shared_options.hpp"
 #include "cli/show.hpp"
 #include "inspect/open_device.hpp"
 #include "inspect/rung_subject.hpp"
@@ -24,6 +24,21 @@ struct LadderCommand {
   ProblemOptions problem;
   int samples = 9;
   bool list = false, profile = false;
+
+  void declare(const Options& add) {
+    std::vector<std::string_view> names;
+    for (const auto& operation : operations::registered_operations())
+      names.push_back(operation.name);
+    add("OPERATION", operation, fmt::format("{}", fmt::join(names, ", ")));
+    declare_problem(add, problem);
+    add("--device DEVICE", device, "auto, cuda, cuda:N, emulated or cpu", shown);
+    add("--variant NAME", variants, "Only this rung (may be given several times)");
+    add("--samples N", samples, "Timed runs per rung, at least", shown, within(1, 10000));
+    add("--list", list, "List the rungs (without OPERATION: the operations) and exit");
+    add("--profile", profile,
+        "Add a profiler's table: calls, time and its share, traffic, efficiency, serialised warps");
+    add.json(json);
+  }
 
   int run() const {
     if (list) {
@@ -102,43 +117,17 @@ struct LadderCommand {
 
 }  // namespace
 
-void register_ladder(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<LadderCommand>();
-  CLI::App* sub = app.add_subcommand("ladder", "Verify and time (or count) an operation's rungs");
-  std::vector<std::string_view> names;
-  for (const auto& operation : operations::registered_operations()) names.push_back(operation.name);
-  sub->add_option("OPERATION", command->operation, fmt::format("{}", fmt::join(names, ", ")))
-      ->type_name("OPERATION");
-  add_problem_options(*sub, command->problem);
-  sub->add_option("--device", command->device, "auto, cuda, cuda:N, emulated or cpu")
-      ->type_name("DEVICE")
-      ->capture_default_str();
-  sub->add_option("--variant", command->variants, "Only this rung (may be given several times)")
-      ->type_name("NAME");
-  sub->add_option("--samples", command->samples, "Timed runs per rung, at least")
-      ->check(CLI::Range(1, 10000))
-      ->type_name("N")
-      ->capture_default_str();
-  sub->add_flag("--list", command->list,
-                "List the rungs (without OPERATION: the operations) and exit");
-  sub->add_flag("--profile", command->profile,
-                "Add a profiler's table: calls, time and its share, traffic, efficiency, "
-                "serialised warps");
-  add_json_option(*sub, command->json);
-  sub->footer(
-      "Every element is compared with a float64 reference before and after timing;\n"
-      "operands are random and rotate through twice the L2 cache. Time is the median of\n"
-      "at least 9 runs; \"x peer\" is the vendor's time over the rung's, \"x copy\" that of\n"
-      "the device's own copy of as many bytes. Without a GPU kernels are emulated, at a\n"
-      "small size unless one is given, and the table shows what a profiler counts.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope ladder matmul --size 1024\n"
-      "  tilescope ladder matmul -m 1000 -n 999 -k 1001 --json -\n"
-      "  tilescope ladder saxpb --size 268435456\n"
-      "  tilescope ladder matmul --variant tiled_16 --variant tiled_32\n"
-      "  tilescope ladder saxpb --size 65536 --profile");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command ladder_command{
+    "ladder", "Verify and time (or count) an operation's rungs", declare<LadderCommand>,
+    "Every element is compared with a float64 reference before and after timing;\n"
+    "operands are random and rotate through twice the L2 cache. Time is the median of\n"
+    "at least 9 runs; \"x peer\" is the vendor's time over the rung's, \"x copy\" that of\n"
+    "the device's own copy of as many bytes. Without a GPU kernels are emulated, at a\n"
+    "small size unless one is given, and the table shows what a profiler counts.",
+    "tilescope ladder matmul --size 1024\n"
+    "tilescope ladder matmul -m 1000 -n 999 -k 1001 --json -\n"
+    "tilescope ladder saxpb --size 268435456\n"
+    "tilescope ladder matmul --variant tiled_16 --variant tiled_32\n"
+    "tilescope ladder saxpb --size 65536 --profile"};
 
 }  // namespace tilescope::cli

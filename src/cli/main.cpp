@@ -16,8 +16,8 @@
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/argument_checks.hpp"
 #include "cli/command.hpp"
+#include "cli/options.hpp"
 #include "cli/program_arguments.hpp"
 #include "cli/show.hpp"
 #include "report/text/wrap.hpp"
@@ -29,20 +29,20 @@ using namespace tilescope;
 /// Commands under one heading of --help.
 struct Group {
   const char* heading;
-  std::vector<cli::Register> commands;
+  std::vector<const cli::Command*> commands;
 };
 
 const Group groups[] = {
-    {"Your own program or kernel", {cli::register_check, cli::register_explain, cli::register_run}},
+    {"Your own program or kernel", {&cli::check_command, &cli::explain_command, &cli::run_command}},
     {"Compute",
-     {cli::register_matmul, cli::register_saxpb, cli::register_vector_add, cli::register_scale,
-      cli::register_reverse, cli::register_transpose, cli::register_blur, cli::register_laplacian,
-      cli::register_histogram, cli::register_reduce}},
+     {&cli::matmul_command, &cli::saxpb_command, &cli::vector_add_command, &cli::scale_command,
+      &cli::reverse_command, &cli::transpose_command, &cli::blur_command, &cli::laplacian_command,
+      &cli::histogram_command, &cli::reduce_command}},
     {"Measure",
-     {cli::register_ladder, cli::register_tune, cli::register_transfer, cli::register_devices}},
+     {&cli::ladder_command, &cli::tune_command, &cli::transfer_command, &cli::devices_command}},
     {"Reason",
-     {cli::register_occupancy, cli::register_roofline, cli::register_tiles, cli::register_warps,
-      cli::register_banks, cli::register_coalesce, cli::register_dram, cli::register_memories}}};
+     {&cli::occupancy_command, &cli::roofline_command, &cli::tiles_command, &cli::warps_command,
+      &cli::banks_command, &cli::coalesce_command, &cli::dram_command, &cli::memories_command}}};
 
 // Breaks lines that CLI11 would write at any length.
 class Formatter final : public CLI::Formatter {
@@ -52,6 +52,16 @@ class Formatter final : public CLI::Formatter {
     return report::hang(CLI::Formatter::make_option_desc(option), 0, columns - get_column_width());
   }
 };
+
+// The notes and examples of a command.
+std::string end_of_help(const cli::Command& command) {
+  std::string text = command.notes;
+  text += text.empty() ? "Examples:" : "\n\nExamples:";
+  for (const std::string_view line : split(command.examples, '\n')) {
+    text += "\n  " + std::string(line);
+  }
+  return text;
+}
 
 // Prints what --help or --version asked for. Throws Error(usage) about a wrong command line.
 int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
@@ -174,9 +184,10 @@ int main(int argc, char** argv) {
       "  tilescope COMMAND --help");
   std::function<int()> run;
   for (const Group& group : groups) {
-    for (const cli::Register add : group.commands) {
-      add(app, run);
-      app.get_subcommands({}).back()->group(group.heading);
+    for (const cli::Command* command : group.commands) {
+      CLI::App* sub = app.add_subcommand(command->name, command->summary)->group(group.heading);
+      command->declare(*sub, run);
+      sub->footer(end_of_help(*command));
     }
   }
 

@@ -9,16 +9,17 @@
 #include <tilescope/tuning.hpp>
 #include <utility>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/matmul_inputs.hpp"
 #include "cli/show.hpp"
 #include "io/resumable_npy.hpp"
 #include "operations/gemm/dispatch/gemm_variants.hpp"
+#include "transfer/matmul_files.hpp"
 #include "transfer/out_of_core.hpp"
 #include "transfer/tile_kernel.hpp"
 
@@ -26,28 +27,53 @@ namespace tilescope::cli {
 namespace {
 
 struct MatmulCommand {
-  MatmulFiles files;
+  transfer::MatmulFiles files;
   std::string output, device = "auto", precision = "auto", activation, order = "C", json;
   MatmulOptions options;
   std::optional<double> beta;
   std::uint64_t device_memory = 0;
   bool resume = false;
 
+  void declare(const Options& add) {
+    add("A A.npy", files.a, "Left matrix, or a batch with 3 dimensions", required);
+    add("B B.npy", files.b, "Right matrix, or a batch with 3 dimensions", required);
+    add("-o,--output C.npy", output, "Where to write the product", required);
+    add("--device DEVICE", device, "auto, cuda, cuda:N, emulated or cpu", shown);
+    add("--precision NAME", precision, "Arithmetic; auto: fp64 if a matrix is float64, else fp32",
+        shown, one_of({"auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64"}));
+    add("--alpha X", options.alpha, "Factor of the product", shown);
+    add("--accumulate C0.npy", files.accumulate,
+        "Add the product to this matrix, which is not changed");
+    add("--beta X", beta, "Factor of that matrix (default: 1)");
+    add("--transpose-a", files.transpose_a, "Multiply with A transposed");
+    add("--transpose-b", files.transpose_b, "Multiply with B transposed");
+    add("--bias FILE.npy", files.bias, "Add this list's values, as float32, one to each column");
+    add("--activation NAME", activation, "Applied at the end: relu or gelu",
+        one_of({"relu", "gelu"}));
+    add("--variant NAME", options.variant,
+        "A rung of the ladder, or a kernel that takes all options, such as general (default: the "
+        "device's best)");
+    add("--order C|F", order, "Storage order of the output: C or F", shown, one_of({"C", "F"}));
+    add("--device-memory BYTES", device_memory,
+        "Use at most this much device memory: tiles are streamed (default: all of it)", in_bytes);
+    add("--resume", resume,
+        "Keep finished tiles on disk and continue from them after an interruption");
+    add.json(json);
+  }
+
   int run() {
     complete_options();
-    const MatmulInputs inputs(files);
+    const transfer::MatmulInputs inputs(files);
     options.bias = inputs.bias();
     if (inputs.is_batch() && order == "F") {
-      throw Error(ErrorKind::usage, "--order F is for one matrix: a batch is written in C order");
+      throw usage_error("--order F is for one matrix: a batch is written in C order");
     }
     const std::shared_ptr<Device> opened = Device::open(device);
     const std::string trouble = options.variant.empty() ? tuning_trouble(*opened) : "";
     if (!trouble.empty()) note("tilescope: note: " + trouble);
     const std::size_t limit = memory_limit(*opened, inputs);
     if (resume && limit == 0) {
-      throw Error(ErrorKind::usage,
-                  "--resume needs --device-memory: without tiles there is nothing "
-                  "to resume");
+      throw usage_error("--resume needs --device-memory: without tiles there is nothing to resume");
     }
     if (limit > 0) require_tiles_can(inputs);
     MatmulReport report;
@@ -65,18 +91,17 @@ struct MatmulCommand {
     if (activation == "relu") options.activation = Activation::relu;
     if (activation == "gelu") options.activation = Activation::gelu;
     if (beta && files.accumulate.empty()) {
-      throw Error(ErrorKind::usage,
-                  "--beta needs --accumulate C0.npy: it is the factor of the matrix that the "
-                  "product is added to");
+      throw usage_error(
+          "--beta needs --accumulate C0.npy: it is the factor of the matrix that the product is "
+          "added to");
     }
     if (!files.accumulate.empty()) options.beta = beta.value_or(1.0);
     if (!files.accumulate.empty() && options.beta == 0.0) {
-      throw Error(ErrorKind::usage, "--beta 0 would ignore --accumulate: leave both out");
+      throw usage_error("--beta 0 would ignore --accumulate: leave both out");
     }
     for (const double factor : {options.alpha, options.beta}) {
       if (!std::isfinite(factor)) {
-        throw Error(ErrorKind::usage,
-                    fmt::format("--alpha and --beta must be finite, and one is {}", factor));
+        throw usage_error("--alpha and --beta must be finite, and one is {}", factor);
       }
     }
   }
@@ -84,7 +109,7 @@ struct MatmulCommand {
   Order output_order() const { return order == "F" ? Order::column_major : Order::row_major; }
 
   /// Multiplies into a file that is complete or absent. Returns whether Ctrl-C ended it.
-  bool multiply(Device& on, const MatmulInputs& inputs, std::size_t limit,
+  bool multiply(Device& on, const transfer::MatmulInputs& inputs, std::size_t limit,
                 MatmulReport& report) const {
     NpyWriter writer(output, inputs.header(output_order()));
     const MatrixBatch c = inputs.start(writer);
@@ -102,7 +127,7 @@ struct MatmulCommand {
   }
 
   /// Multiplies into a file whose finished tiles stay. Returns whether Ctrl-C ended it.
-  bool multiply_resumably(Device& on, const MatmulInputs& inputs, std::size_t limit,
+  bool multiply_resumably(Device& on, const transfer::MatmulInputs& inputs, std::size_t limit,
                           MatmulReport& report) const {
     const transfer::OutOfCorePlan plan =
         transfer::plan_of(on, inputs.a().first, inputs.b().first, inputs.type(), output_order(),
@@ -139,17 +164,17 @@ struct MatmulCommand {
     return text;
   }
 
-  Precision precision_of_tiles(const MatmulInputs& inputs) const {
+  Precision precision_of_tiles(const transfer::MatmulInputs& inputs) const {
     return inputs.type() == DataType::float64 ? Precision::fp64 : Precision::fp32;
   }
-  bool has_other_precision(const MatmulInputs& inputs) const {
+  bool has_other_precision(const transfer::MatmulInputs& inputs) const {
     return options.precision != Precision::automatic &&
            options.precision != precision_of_tiles(inputs);
   }
 
   /// The first option that needs more than the A * B in one arithmetic that products in tiles
   /// compute; nullptr if there is none.
-  const char* beyond_tiles(const MatmulInputs& inputs) const {
+  const char* beyond_tiles(const transfer::MatmulInputs& inputs) const {
     return inputs.is_batch()             ? "a batch of matrices"
            : has_other_precision(inputs) ? "--precision"
            : options.alpha != 1.0        ? "--alpha"
@@ -161,18 +186,16 @@ struct MatmulCommand {
   }
 
   /// Options that tiles cannot honour are refused, not ignored.
-  void require_tiles_can(const MatmulInputs& inputs) const {
+  void require_tiles_can(const transfer::MatmulInputs& inputs) const {
     const char* const option = beyond_tiles(inputs);
     if (option == nullptr) return;
     const std::string value = option == std::string_view("--precision") ? " " + precision
                               : option == std::string_view("--variant") ? " " + options.variant
                                                                         : "";
-    throw Error(
-        ErrorKind::usage,
-        fmt::format(
-            "{}{} does not work with {}: products in tiles are {} and A * B alone{}", option, value,
-            device_memory > 0 ? "--device-memory" : "operands beyond the device's memory",
-            name_of(precision_of_tiles(inputs)), device_memory > 0 ? "" : "; use --device cpu"));
+    throw usage_error(
+        "{}{} does not work with {}: products in tiles are {} and A * B alone{}", option, value,
+        device_memory > 0 ? "--device-memory" : "operands beyond the device's memory",
+        name_of(precision_of_tiles(inputs)), device_memory > 0 ? "" : "; use --device cpu");
   }
   bool is_for_whole_products() const {
     return operations::find_gemm_variant(options.variant) != nullptr &&
@@ -180,27 +203,14 @@ struct MatmulCommand {
   }
 
   /// The bytes for operands and result on the device; 0: all at once.
-  std::size_t memory_limit(const Device& on, const MatmulInputs& inputs) const {
+  std::size_t memory_limit(const Device& on, const transfer::MatmulInputs& inputs) const {
     if (device_memory > 0) return device_memory;
     if (on.kind() != DeviceKind::cuda) return 0;
-    const MatmulShape shape = inputs.shape();
-    const auto matrix = [](std::int64_t x, std::int64_t y) {
-      return static_cast<double>(x) * static_cast<double>(y);
-    };
-    const double operands = matrix(shape.m, shape.k) + matrix(shape.k, shape.n);
-    // The fastest kernels may copy both operands into another layout. If there is no room for that,
-    // tiles are better, as long as they can do the product.
-    const double copies = beyond_tiles(inputs) == nullptr ? operands : 0.0;
-    const double needed = (operands + copies + matrix(shape.m, shape.n)) *
-                          static_cast<double>(inputs.a().count) *
-                          static_cast<double>(std::max(size_of(inputs.type()), sizeof(float)));
-    // Leave room for the context, other processes and padding.
-    const double room = 0.85 * static_cast<double>(on.properties().global_bytes);
-    return needed > room ? static_cast<std::size_t>(room) : 0;
+    return inputs.memory_limit(on, beyond_tiles(inputs) == nullptr);
   }
 
   /// Returns whether Ctrl-C ended it.
-  bool multiply_in_tiles(Device& on, const MatmulInputs& inputs, const MatrixView& c,
+  bool multiply_in_tiles(Device& on, const transfer::MatmulInputs& inputs, const MatrixView& c,
                          std::size_t limit, MatmulReport& report,
                          const std::function<bool(std::int64_t)>& is_done,
                          const std::function<void(std::int64_t)>& tile_done) const {
@@ -235,7 +245,7 @@ struct MatmulCommand {
     return tiled.cancelled;
   }
 
-  void show(const MatmulReport& report, const MatmulInputs& inputs,
+  void show(const MatmulReport& report, const transfer::MatmulInputs& inputs,
             const std::string& device_id) const {
     const double seconds = report.compute_ms * 1e-3;
     const MatmulShape shape = inputs.shape();
@@ -280,70 +290,17 @@ struct MatmulCommand {
 
 }  // namespace
 
-void register_matmul(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<MatmulCommand>();
-  CLI::App* sub = app.add_subcommand("matmul", "Multiply matrices from .npy files");
-  sub->add_option("A", command->files.a, "Left matrix, or a batch with 3 dimensions")
-      ->required()
-      ->type_name("A.npy");
-  sub->add_option("B", command->files.b, "Right matrix, or a batch with 3 dimensions")
-      ->required()
-      ->type_name("B.npy");
-  sub->add_option("-o,--output", command->output, "Where to write the product")
-      ->required()
-      ->type_name("C.npy");
-  sub->add_option("--device", command->device, "auto, cuda, cuda:N, emulated or cpu")
-      ->type_name("DEVICE")
-      ->capture_default_str();
-  sub->add_option("--precision", command->precision,
-                  "Arithmetic; auto: fp64 if a matrix is float64, else fp32")
-      ->check(CLI::IsMember({"auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64"}))
-      ->type_name("NAME")
-      ->capture_default_str();
-  sub->add_option("--alpha", command->options.alpha, "Factor of the product")
-      ->type_name("X")
-      ->capture_default_str();
-  sub->add_option("--accumulate", command->files.accumulate,
-                  "Add the product to this matrix, which is not changed")
-      ->type_name("C0.npy");
-  sub->add_option("--beta", command->beta, "Factor of that matrix (default: 1)")->type_name("X");
-  sub->add_flag("--transpose-a", command->files.transpose_a, "Multiply with A transposed");
-  sub->add_flag("--transpose-b", command->files.transpose_b, "Multiply with B transposed");
-  sub->add_option("--bias", command->files.bias,
-                  "Add this list's values, as float32, one to each column")
-      ->type_name("FILE.npy");
-  sub->add_option("--activation", command->activation, "Applied at the end: relu or gelu")
-      ->check(CLI::IsMember({"relu", "gelu"}))
-      ->type_name("NAME");
-  sub->add_option("--variant", command->options.variant,
-                  "A rung of the ladder, or a kernel that takes all options, such as general "
-                  "(default: the device's best)")
-      ->type_name("NAME");
-  sub->add_option("--order", command->order, "Storage order of the output: C or F")
-      ->check(CLI::IsMember({"C", "F"}))
-      ->type_name("C|F")
-      ->capture_default_str();
-  sub->add_option("--device-memory", command->device_memory,
-                  "Use at most this much device memory: tiles are streamed (default: all of it)")
-      ->transform(byte_size())
-      ->type_name("BYTES");
-  sub->add_flag("--resume", command->resume,
-                "Keep finished tiles on disk and continue from them after an interruption");
-  add_json_option(*sub, command->json);
-  sub->footer(
-      "C = activation(alpha A B + beta C0 + bias). The product has the widest of the\n"
-      "matrices' types, as in NumPy. A matrix beside a batch is multiplied with each\n"
-      "of it. C.npy is written to a temporary file beside it and renamed: it is\n"
-      "complete or absent.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope matmul A.npy B.npy -o C.npy\n"
-      "  tilescope matmul A.npy B.npy -o C.npy --precision bf16 --transpose-b\n"
-      "  tilescope matmul X.npy W.npy -o Y.npy --bias b.npy --activation gelu\n"
-      "  tilescope matmul A.npy B.npy -o C.npy --alpha -1 --accumulate C0.npy\n"
-      "  tilescope matmul A.npy B.npy -o C.npy --device cuda --variant tiled_16\n"
-      "  tilescope matmul A.npy B.npy -o C.npy --device-memory 2GiB --resume");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command matmul_command{
+    "matmul", "Multiply matrices from .npy files", declare<MatmulCommand>,
+    "C = activation(alpha A B + beta C0 + bias). The product has the widest of the\n"
+    "matrices' types, as in NumPy. A matrix beside a batch is multiplied with each\n"
+    "of it. C.npy is written to a temporary file beside it and renamed: it is\n"
+    "complete or absent.",
+    "tilescope matmul A.npy B.npy -o C.npy\n"
+    "tilescope matmul A.npy B.npy -o C.npy --precision bf16 --transpose-b\n"
+    "tilescope matmul X.npy W.npy -o Y.npy --bias b.npy --activation gelu\n"
+    "tilescope matmul A.npy B.npy -o C.npy --alpha -1 --accumulate C0.npy\n"
+    "tilescope matmul A.npy B.npy -o C.npy --device cuda --variant tiled_16\n"
+    "tilescope matmul A.npy B.npy -o C.npy --device-memory 2GiB --resume"};
 
 }  // namespace tilescope::cli

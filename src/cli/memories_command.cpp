@@ -4,7 +4,7 @@
 #include <tilescope/gpu/memories.hpp>
 
 #include "cli/command.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "measure/memory_levels.hpp"
 #include "report/memories_report.hpp"
 
@@ -14,6 +14,12 @@ namespace {
 struct MemoriesCommand {
   ReasoningOptions options;
   std::string device;
+
+  void declare(const Options& add) {
+    add("--device DEVICE", device,
+        "Measure on this device (cuda, cuda:N) instead of showing published figures");
+    options.declare(add);
+  }
 
   int run() const {
     if (device.empty()) {
@@ -29,18 +35,9 @@ struct MemoriesCommand {
 
 }  // namespace
 
-void register_memories(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<MemoriesCommand>();
-  CLI::App* sub = app.add_subcommand("memories", "Where a variable lives, and what it costs");
-  sub->add_option("--device", command->device,
-                  "Measure on this device (cuda, cuda:N) instead of showing published figures")
-      ->type_name("DEVICE");
-  command->options.add_to(*sub);
-  sub->footer(
-      "Examples:\n"
-      "  tilescope memories --gpu a100\n"
-      "  tilescope memories --device cuda --json memories.json");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command memories_command{"memories", "Where a variable lives, and what it costs",
+                               declare<MemoriesCommand>, "",
+                               "tilescope memories --gpu a100\n"
+                               "tilescope memories --device cuda --json memories.json"};
 
 }  // namespace tilescope::cli

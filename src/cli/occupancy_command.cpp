@@ -4,8 +4,7 @@
 #include <tilescope/gpu/occupancy.hpp>
 
 #include "cli/command.hpp"
-#include "cli/problem_arguments.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "inspect/kernel_needs.hpp"
 #include "report/occupancy_report.hpp"
 
@@ -18,6 +17,23 @@ struct OccupancyCommand {
   std::int64_t registers = 0, shared = 0;
   bool no_curves = false;
   CLI::Option* threads_given = nullptr;
+
+  void declare(const Options& add) {
+    add("KERNEL", question.what,
+        "OPERATION/VARIANT or a .cu file: registers and static shared memory are read from the "
+        "compiled code");
+    threads_given = add("--threads N", question.threads, "Threads per block");
+    add("--registers N", registers,
+        "Registers per thread (0: not counted; read from a KERNEL's code)");
+    add("--shared BYTES", shared,
+        "Shared memory per block in bytes (of a .cu file: the dynamic part)");
+    add("--kernel NAME", question.kernel,
+        "Which kernel of the .cu file, or of a variant with several");
+    add("-D NAME[=VALUE]", question.defines, "Define NAME[=VALUE] for the compiler");
+    declare_problem(add, question.problem);
+    add("--no-curves", no_curves, "Omit the three plots");
+    options.declare(add);
+  }
 
   int run() const {
     const gpu::Gpu gpu = options.gpu();
@@ -51,38 +67,12 @@ struct OccupancyCommand {
 
 }  // namespace
 
-void register_occupancy(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<OccupancyCommand>();
-  CLI::App* sub =
-      app.add_subcommand("occupancy", "How many blocks an SM holds, and what limits them");
-  sub->add_option("KERNEL", command->question.what,
-                  "OPERATION/VARIANT or a .cu file: registers and static shared memory are read "
-                  "from the compiled code")
-      ->type_name("KERNEL");
-  command->threads_given =
-      sub->add_option("--threads", command->question.threads, "Threads per block")->type_name("N");
-  sub->add_option("--registers", command->registers,
-                  "Registers per thread (0: not counted; read from a KERNEL's code)")
-      ->type_name("N");
-  sub->add_option("--shared", command->shared,
-                  "Shared memory per block in bytes (of a .cu file: the dynamic part)")
-      ->type_name("BYTES");
-  sub->add_option("--kernel", command->question.kernel,
-                  "Which kernel of the .cu file, or of a variant with several")
-      ->type_name("NAME");
-  sub->add_option("-D", command->question.defines, "Define NAME[=VALUE] for the compiler")
-      ->type_name("NAME[=VALUE]");
-  add_problem_options(*sub, command->question.problem);
-  sub->add_flag("--no-curves", command->no_curves, "Omit the three plots");
-  command->options.add_to(*sub);
-  sub->footer(
-      "Examples:\n"
-      "  tilescope occupancy --threads 256 --registers 40 --shared 8192\n"
-      "  tilescope occupancy matmul/tiled_16 --gpu a100 --show\n"
-      "  tilescope occupancy histogram/block_private --bins 4096\n"
-      "  tilescope occupancy my.cu --kernel 'blur<3>' --threads 128 --gpu rtx4090\n"
-      "  tilescope occupancy --threads 512 --registers 11 --gpu s0 --json -");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command occupancy_command{
+    "occupancy", "How many blocks an SM holds, and what limits them", declare<OccupancyCommand>, "",
+    "tilescope occupancy --threads 256 --registers 40 --shared 8192\n"
+    "tilescope occupancy matmul/tiled_16 --gpu a100 --show\n"
+    "tilescope occupancy histogram/block_private --bins 4096\n"
+    "tilescope occupancy my.cu --kernel 'blur<3>' --threads 128 --gpu rtx4090\n"
+    "tilescope occupancy --threads 512 --registers 11 --gpu s0 --json -"};
 
 }  // namespace tilescope::cli

@@ -101,22 +101,16 @@ void separate_program_words(std::vector<std::string>& words) {
   words = std::move(separated);
 }
 
-void ProgramArguments::add_to(CLI::App& command) {
-  command
-      .add_option("MORE", more_words,
-                  "Further sources of a program (.cu, .cpp, .c), or arguments of an executable")
-      ->type_name("FILE");
-  command
-      .add_option(nvcc_option, compiler_options,
-                  "An option for nvcc; -l, -L, -std, -O, --use_fast_math, -rdc=true and their like "
-                  "are understood by themselves")
-      ->type_name("OPTION")
-      ->allow_extra_args(false)
-      ->group("Program");
-  command.add_option(program_argument, arguments, "The same as a word after --")
-      ->type_name("WORD")
-      ->allow_extra_args(false)
-      ->group("");
+void ProgramArguments::declare(const Options& add) {
+  add("MORE FILE", more_words,
+      "Further sources of a program (.cu, .cpp, .c), or arguments of an executable");
+  add.in_group("Program")(
+      fmt::format("{} OPTION", nvcc_option), compiler_options,
+      "An option for nvcc; -l, -L, -std, -O, --use_fast_math, -rdc=true and their like are "
+      "understood by themselves",
+      one_at_a_time);
+  add(fmt::format("{} WORD", program_argument), arguments, "The same as a word after --",
+      one_at_a_time, [](CLI::Option& option) { option.group(""); });
 }
 
 bool ProgramArguments::is_program(const std::string& target) const {

@@ -1,10 +1,11 @@
 // Whole programs on the command line of run, check and explain.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <tilescope/program.hpp>
 #include <vector>
+
+#include "cli/options.hpp"
 
 namespace tilescope::cli {
 
@@ -18,7 +19,7 @@ struct ProgramArguments {
   std::vector<std::string> more_words;  ///< positional ones after the target
   std::vector<std::string> compiler_options, arguments;
 
-  void add_to(CLI::App& command);
+  void declare(const Options& add);
   /// Whether the target is a program: an executable or a script, or sources with a main().
   bool is_program(const std::string& target) const;
   /// The program that `target` is the first file of, with the values of -D and -I.

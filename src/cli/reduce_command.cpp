@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <tilescope/error.hpp>
 #include <tilescope/reduction.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
+#include "cli/show.hpp"
 #include "transfer/streamed_operations.hpp"
 
 namespace tilescope::cli {
@@ -17,16 +18,24 @@ struct ReduceCommand {
   std::string x, operation = "sum";
   ArrayOptions options;
 
+  void declare(const Options& add) {
+    add("X X.npy", x, "float32, float64 or int32, of any shape", required);
+    add("--op NAME", operation, "sum, min, max or argmax", shown,
+        one_of({"sum", "min", "max", "argmax"}));
+    options.declare_run(add);
+    options.declare_memory(add);
+  }
+
   int run() const {
-    const NpyFile file(x);
-    require_type(file, "reduce", {DataType::float32, DataType::float64, DataType::int32});
+    const NpyFile file =
+        open_npy(x, "reduce", {DataType::float32, DataType::float64, DataType::int32});
     const Reduction reduction = parse_reduction(operation);
     const NpyHeader& header = file.header();
     if (reduction == Reduction::argmax && header.fortran_order && header.shape.size() > 1) {
-      throw Error(ErrorKind::bad_input,
-                  fmt::format("{}: argmax counts in C order, and the array is in Fortran order (in "
-                              "NumPy: np.ascontiguousarray(x))",
-                              quoted(x)));
+      throw input_error(
+          "{}: argmax counts in C order, and the array is in Fortran order (in NumPy: "
+          "np.ascontiguousarray(x))",
+          quoted(x));
     }
     const std::shared_ptr<Device> device = Device::open(options.device);
     const Reduced result =
@@ -43,13 +52,14 @@ struct ReduceCommand {
                            {"value", nullptr}};
     if (!real) details.set("value", result.integer);
     if (real && std::isfinite(result.real)) details.set("value", result.real);
-    show(options,
-         {.command = "reduce",
-          .text = fmt::format("{} of {} = {}", operation, printable(x), value),
-          .size = size_text(header),
-          .bytes = static_cast<double>(header.bytes()),
-          .details = std::move(details)},
-         result.report, *device);
+    show(run_page(options,
+                  {.command = "reduce",
+                   .text = fmt::format("{} of {} = {}", operation, printable(x), value),
+                   .size = size_text(header),
+                   .bytes = static_cast<double>(header.bytes()),
+                   .details = std::move(details)},
+                  result.report, *device),
+         options.json);
     return 0;
   }
 
@@ -65,28 +75,13 @@ struct ReduceCommand {
 
 }  // namespace
 
-void register_reduce(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<ReduceCommand>();
-  CLI::App* sub = app.add_subcommand("reduce", "Reduce an array to one value");
-  sub->add_option("X", command->x, "float32, float64 or int32, of any shape")
-      ->required()
-      ->type_name("X.npy");
-  sub->add_option("--op", command->operation, "sum, min, max or argmax")
-      ->check(CLI::IsMember({"sum", "min", "max", "argmax"}))
-      ->type_name("NAME")
-      ->capture_default_str();
-  add_run_options(*sub, command->options, "reduce");
-  add_memory_option(*sub, command->options);
-  sub->footer(
-      "The same data give the same result in every run on one device. Sums of int32 are\n"
-      "exact. A NaN makes a sum, minimum or maximum NaN; argmax is the first NaN, if\n"
-      "there is one, as in NumPy; a zero is +0. In JSON, a value that is not finite is\n"
-      "null; value_text has it.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope reduce x.npy\n"
-      "  tilescope reduce x.npy --op argmax --json -");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command reduce_command{
+    "reduce", "Reduce an array to one value", declare<ReduceCommand>,
+    "The same data give the same result in every run on one device. Sums of int32 are\n"
+    "exact. A NaN makes a sum, minimum or maximum NaN; argmax is the first NaN, if\n"
+    "there is one, as in NumPy; a zero is +0. In JSON, a value that is not finite is\n"
+    "null; value_text has it.",
+    "tilescope reduce x.npy\n"
+    "tilescope reduce x.npy --op argmax --json -"};
 
 }  // namespace tilescope::cli

@@ -14,36 +14,33 @@ struct ReverseCommand {
   std::string x;
   ArrayOptions options;
 
+  void declare(const Options& add) {
+    add("X X.npy", x, "A list, of any type", required);
+    options.declare_output(add);
+    options.declare_run(add);
+    options.declare_memory(add);
+  }
+
   int run() const {
     const NpyFile file(x);
     require_list(file);
     const ConstArrayView from = elements_of(file);
-    compute_npy(options,
-                {.command = "reverse",
-                 .text = fmt::format("{} = {} backwards", printable(options.output), printable(x))},
-                {&file}, file.header(), [&](Device& device, void* out) {
-                  return transfer::reverse(
-                      device, from, {{from.type, from.count, out}}, {.variant = options.variant},
-                      streaming(options, device, traffic({&file}, file.header())));
-                });
-    return 0;
+    return compute_npy(
+        options,
+        {.command = "reverse",
+         .text = fmt::format("{} = {} backwards", printable(options.output), printable(x))},
+        {&file}, file.header(), [&](Device& device, void* out, const auto& stream) {
+          return transfer::reverse(device, from, {{from.type, from.count, out}},
+                                   {.variant = options.variant}, stream);
+        });
   }
 };
 
 }  // namespace
 
-void register_reverse(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<ReverseCommand>();
-  CLI::App* sub = app.add_subcommand("reverse", "Reverse a list");
-  sub->add_option("X", command->x, "A list, of any type")->required()->type_name("X.npy");
-  add_output_option(*sub, command->options);
-  add_run_options(*sub, command->options, "reverse");
-  add_memory_option(*sub, command->options);
-  sub->footer(
-      "Examples:\n"
-      "  tilescope reverse x.npy -o y.npy\n"
-      "  tilescope reverse x.npy -o y.npy --variant shared --device emulated");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command reverse_command{
+    "reverse", "Reverse a list", declare<ReverseCommand>, "",
+    "tilescope reverse x.npy -o y.npy\n"
+    "tilescope reverse x.npy -o y.npy --variant shared --device emulated"};
 
 }  // namespace tilescope::cli

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/roofline.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/json_object.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/problem_arguments.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "operations/gemm/problem/gemm_problem.hpp"
 #include "operations/registry.hpp"
 #include "report/roofline_report.hpp"
@@ -28,10 +27,26 @@ struct RooflineCommand {
   double flops = 0, bytes = 0, flop_per_byte = 0, peak_gflops = 0, bandwidth_gb = 0;
   CLI::Option *flops_given = nullptr, *bytes_given = nullptr;
 
+  void declare(const Options& add) {
+    add("OPERATION", operation, "An operation, such as matmul");
+    declare_problem(add, problem);
+    flops_given = add("--flops X", flops, "Floating-point operations", positive);
+    bytes_given = add("--bytes X", bytes, "Bytes from and to memory", positive);
+    add("--intensity X", flop_per_byte, "FLOP per byte", positive);
+    add("--results FILE.json", results,
+        "Add the points in a file of tilescope ladder --json or explain --json");
+    add("--rate NAME", rate,
+        "The ceiling: fp32, tf32_tensor, bf16_tensor, ... (default: that of the operation's "
+        "--precision)");
+    add("--peak-gflops X", peak_gflops, "A ceiling of your own, GFLOP/s", positive);
+    add("--bandwidth-gb X", bandwidth_gb, "A bandwidth of your own, GB/s", positive);
+    options.declare(add);
+  }
+
   int run() const {
     report::RooflineContext context = machine();
     if (flops_given->count() + bytes_given->count() == 1) {
-      throw Error(ErrorKind::usage, "--flops and --bytes belong together");
+      throw usage_error("--flops and --bytes belong together");
     }
     if (flops_given->count() > 0) {
       context.points.push_back({.name = "given",
@@ -45,9 +60,9 @@ struct RooflineCommand {
     if (!operation.empty()) add_operation(context.points);
     if (!results.empty()) add_results(context.points);
     if (context.points.empty()) {
-      throw Error(ErrorKind::usage,
-                  "nothing to compute: give OPERATION, --flops X --bytes X, --intensity X, or "
-                  "--results FILE.json");
+      throw usage_error(
+          "nothing to compute: give OPERATION, --flops X --bytes X, --intensity X, or --results "
+          "FILE.json");
     }
     return options.finish(report::roofline_page(context));
   }
@@ -112,7 +127,7 @@ struct RooflineCommand {
     const std::string origin = quoted(results);
     const json document = parse_json_object(read_text_file(results), origin);
     const auto refuse = [&origin](std::string_view why) {
-      throw Error(ErrorKind::bad_input, fmt::format("{}: {}", origin, why));
+      throw input_error("{}: {}", origin, why);
     };
     const auto is = [](const json& object, const char* key, std::string_view value) {
       const auto found = object.find(key);
@@ -156,42 +171,11 @@ struct RooflineCommand {
 
 }  // namespace
 
-void register_roofline(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<RooflineCommand>();
-  CLI::App* sub = app.add_subcommand("roofline", "Arithmetic intensity, and the rate it allows");
-  sub->add_option("OPERATION", command->operation, "An operation, such as matmul")
-      ->type_name("OPERATION");
-  add_problem_options(*sub, command->problem);
-  command->flops_given = sub->add_option("--flops", command->flops, "Floating-point operations")
-                             ->type_name("X")
-                             ->check(positive_number());
-  command->bytes_given = sub->add_option("--bytes", command->bytes, "Bytes from and to memory")
-                             ->type_name("X")
-                             ->check(positive_number());
-  sub->add_option("--intensity", command->flop_per_byte, "FLOP per byte")
-      ->type_name("X")
-      ->check(positive_number());
-  sub->add_option("--results", command->results,
-                  "Add the points in a file of tilescope ladder --json or explain --json")
-      ->type_name("FILE.json");
-  sub->add_option("--rate", command->rate,
-                  "The ceiling: fp32, tf32_tensor, bf16_tensor, ... (default: that of the "
-                  "operation's --precision)")
-      ->type_name("NAME");
-  sub->add_option("--peak-gflops", command->peak_gflops, "A ceiling of your own, GFLOP/s")
-      ->type_name("X")
-      ->check(positive_number());
-  sub->add_option("--bandwidth-gb", command->bandwidth_gb, "A bandwidth of your own, GB/s")
-      ->type_name("X")
-      ->check(positive_number());
-  command->options.add_to(*sub);
-  sub->footer(
-      "Examples:\n"
-      "  tilescope roofline matmul --size 4096\n"
-      "  tilescope roofline --flops 2 --bytes 8 --gpu h100 --rate tf32_tensor --show\n"
-      "  tilescope roofline --intensity 0.25 --peak-gflops 1500 --bandwidth-gb 200\n"
-      "  tilescope ladder matmul --json l.json; tilescope roofline --results l.json");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command roofline_command{
+    "roofline", "Arithmetic intensity, and the rate it allows", declare<RooflineCommand>, "",
+    "tilescope roofline matmul --size 4096\n"
+    "tilescope roofline --flops 2 --bytes 8 --gpu h100 --rate tf32_tensor --show\n"
+    "tilescope roofline --intensity 0.25 --peak-gflops 1500 --bandwidth-gb 200\n"
+    "tilescope ladder matmul --json l.json; tilescope roofline --results l.json"};
 
 }  // namespace tilescope::cli

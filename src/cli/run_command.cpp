@@ -18,6 +18,20 @@ struct RunCommand {
   std::size_t show = 8;
   std::uint64_t max_instructions = 0;
 
+  void declare(const Options& add) {
+    add("FILE", file,
+        "A program (.cu with a main(), an executable, a script), or a kernel in a .cu or .ptx file",
+        required);
+    launch.declare(add);
+    program.declare(add);
+    add("--device DEVICE", device, "auto (a GPU, else emulated), cuda[:N] or emulated[:GPU]",
+        shown);
+    add("--show N", show, "Elements to print of each array", shown, within(0, 1000000));
+    add("--max-instructions N", max_instructions, "End an emulated run after N warp instructions",
+        up_to(std::uint64_t{1} << 62U));
+    add.json(json);
+  }
+
   int run() const {
     InspectOptions options{
         .device = device, .max_instructions = max_instructions, .most_elements = show};
@@ -56,38 +70,12 @@ struct RunCommand {
 
 }  // namespace
 
-void register_run(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<RunCommand>();
-  CLI::App* sub = app.add_subcommand("run", "Run a program or a kernel, with or without a GPU");
-  sub->add_option("FILE", command->file,
-                  "A program (.cu with a main(), an executable, a script), or a kernel in a .cu or "
-                  ".ptx file")
-      ->required()
-      ->type_name("FILE");
-  command->launch.add_to(*sub);
-  command->program.add_to(*sub);
-  sub->add_option("--device", command->device,
-                  "auto (a GPU, else emulated), cuda[:N] or emulated[:GPU]")
-      ->type_name("DEVICE")
-      ->capture_default_str();
-  sub->add_option("--show", command->show, "Elements to print of each array")
-      ->check(CLI::Range(0, 1000000))
-      ->type_name("N")
-      ->capture_default_str();
-  sub->add_option("--max-instructions", command->max_instructions,
-                  "End an emulated run after N warp instructions")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62U).description(""))
-      ->type_name("N");
-  add_json_option(*sub, command->json);
-  sub->footer(
-      "A program ends with its own exit code; words after -- are its arguments.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope run vector_add.cu -- 1000\n"
-      "  tilescope run scale.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota>y.npy'\n"
-      "      --arg f32:2.5 --arg i32:1000\n"
-      "  tilescope run tile.cu --kernel 'matmul<16>' --launch launch.json");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command run_command{
+    "run", "Run a program or a kernel, with or without a GPU", declare<RunCommand>,
+    "A program ends with its own exit code; words after -- are its arguments.",
+    "tilescope run vector_add.cu -- 1000\n"
+    "tilescope run scale.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota>y.npy'\n"
+    "    --arg f32:2.5 --arg i32:1000\n"
+    "tilescope run tile.cu --kernel 'matmul<16>' --launch launch.json"};
 
 }  // namespace tilescope::cli

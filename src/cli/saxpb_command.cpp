@@ -23,6 +23,21 @@ struct SaxpbCommand {
   SaxpbOptions launch;
   ArrayOptions options;
 
+  void declare(const Options& add) {
+    add("X X.npy", x, "float32 or float64, of any shape");
+    add("-a NUMBER", a, "Factor, rounded to the elements' type", shown);
+    add("-b NUMBER", b, "Summand", shown);
+    add("-o,--output Y.npy", options.output, "Where to write the result");
+    add("--nvals N", values,
+        "Instead of X: this many random values, computed on the CPU and on the device",
+        within(std::int64_t{0}, std::int64_t{1} << 33));
+    add("--nblocks N", launch.blocks, "Blocks of the kernel many_blocks (default: of 256 threads)",
+        within(std::int64_t{1}, std::int64_t{1} << 31));
+    add("--niters N", launch.iterations, "Launches, timed together", shown, within(1, 1'000'000));
+    options.declare_run(add);
+    options.declare_memory(add);
+  }
+
   int run() const {
     if (values.has_value() == !x.empty()) {
       throw Error(ErrorKind::usage, "saxpb takes either a file or --nvals; see saxpb --help");
@@ -36,20 +51,17 @@ struct SaxpbCommand {
     if (options.output.empty()) {
       throw Error(ErrorKind::usage, "saxpb of a file needs -o/--output");
     }
-    const NpyFile file(x);
-    require_type(file, "saxpb", {DataType::float32, DataType::float64});
+    const NpyFile file = open_npy(x, "saxpb", {DataType::float32, DataType::float64});
     const ConstArrayView from = elements_of(file);
-    compute_npy(
+    return compute_npy(
         options,
         {.command = "saxpb",
          .text =
              fmt::format("{} = {:g} * {} + {:g}", printable(options.output), a, printable(x), b),
          .details = {{"a", a}, {"b", b}, {"iterations", launch.iterations}}},
-        {&file}, file.header(), [&](Device& device, void* y) {
-          return transfer::saxpb(device, a, from, b, {{from.type, from.count, y}}, named(),
-                                 streaming(options, device, traffic({&file}, file.header())));
+        {&file}, file.header(), [&](Device& device, void* y, const auto& stream) {
+          return transfer::saxpb(device, a, from, b, {{from.type, from.count, y}}, named(), stream);
         });
-    return 0;
   }
 
   /// --nblocks is the grid of many_blocks.
@@ -108,38 +120,11 @@ struct SaxpbCommand {
 
 }  // namespace
 
-void register_saxpb(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<SaxpbCommand>();
-  CLI::App* sub = app.add_subcommand("saxpb", "Compute y = a * x + b");
-  sub->add_option("X", command->x, "float32 or float64, of any shape")->type_name("X.npy");
-  sub->add_option("-a", command->a, "Factor, rounded to the elements' type")
-      ->type_name("NUMBER")
-      ->capture_default_str();
-  sub->add_option("-b", command->b, "Summand")->type_name("NUMBER")->capture_default_str();
-  sub->add_option("-o,--output", command->options.output, "Where to write the result")
-      ->type_name("Y.npy");
-  sub->add_option("--nvals", command->values,
-                  "Instead of X: this many random values, computed on the CPU and on the device")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 33))
-      ->type_name("N");
-  sub->add_option("--nblocks", command->launch.blocks,
-                  "Blocks of the kernel many_blocks (default: of 256 threads)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
-      ->type_name("N");
-  sub->add_option("--niters", command->launch.iterations, "Launches, timed together")
-      ->check(CLI::Range(1, 1'000'000))
-      ->type_name("N")
-      ->capture_default_str();
-  add_run_options(*sub, command->options, "saxpb");
-  add_memory_option(*sub, command->options);
-  sub->footer(
-      "With --nvals, a difference beyond rounding is exit code 1. A block has at most\n"
-      "1,024 threads: --nblocks 1 --nvals 2048 cannot be launched.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope saxpb x.npy -a 2 -b 1 -o y.npy\n"
-      "  tilescope saxpb --nblocks 8 --nvals 8192 --niters 100 --device emulated");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command saxpb_command{
+    "saxpb", "Compute y = a * x + b", declare<SaxpbCommand>,
+    "With --nvals, a difference beyond rounding is exit code 1. A block has at most\n"
+    "1,024 threads: --nblocks 1 --nvals 2048 cannot be launched.",
+    "tilescope saxpb x.npy -a 2 -b 1 -o y.npy\n"
+    "tilescope saxpb --nblocks 8 --nvals 8192 --niters 100 --device emulated"};
 
 }  // namespace tilescope::cli

@@ -15,43 +15,34 @@ struct ScaleCommand {
   double factor = 2.0;
   ArrayOptions options;
 
+  void declare(const Options& add) {
+    add("X X.npy", x, "float32 or float64, of any shape", required);
+    add("-f,--factor NUMBER", factor, "The number, rounded to the elements' type", shown);
+    options.declare_output(add);
+    options.declare_run(add);
+    options.declare_memory(add);
+  }
+
   int run() const {
-    const NpyFile file(x);
-    require_type(file, "scale", {DataType::float32, DataType::float64});
+    const NpyFile file = open_npy(x, "scale", {DataType::float32, DataType::float64});
     const ConstMatrixView in = rows_of(file);
-    compute_npy(
+    return compute_npy(
         options,
         {.command = "scale",
          .text = fmt::format("{} = {:g} * {}", printable(options.output), factor, printable(x)),
          .details = {{"factor", factor}}},
-        {&file}, file.header(), [&](Device& device, void* out) {
+        {&file}, file.header(), [&](Device& device, void* out, const auto& stream) {
           return transfer::scale(device, factor, in, dense_view(out, in.type, in.rows, in.columns),
-                                 {.variant = options.variant},
-                                 streaming(options, device, traffic({&file}, file.header())));
+                                 {.variant = options.variant}, stream);
         });
-    return 0;
   }
 };
 
 }  // namespace
 
-void register_scale(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<ScaleCommand>();
-  CLI::App* sub = app.add_subcommand("scale", "Multiply a picture or any array by a number");
-  sub->add_option("X", command->x, "float32 or float64, of any shape")
-      ->required()
-      ->type_name("X.npy");
-  sub->add_option("-f,--factor", command->factor, "The number, rounded to the elements' type")
-      ->type_name("NUMBER")
-      ->capture_default_str();
-  add_output_option(*sub, command->options);
-  add_run_options(*sub, command->options, "scale");
-  add_memory_option(*sub, command->options);
-  sub->footer(
-      "Examples:\n"
-      "  tilescope scale picture.npy -o bright.npy\n"
-      "  tilescope scale picture.npy -f 0.5 -o dark.npy --variant picture");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command scale_command{"scale", "Multiply a picture or any array by a number",
+                            declare<ScaleCommand>, "",
+                            "tilescope scale picture.npy -o bright.npy\n"
+                            "tilescope scale picture.npy -f 0.5 -o dark.npy --variant picture"};
 
 }  // namespace tilescope::cli

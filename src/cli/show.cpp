@@ -1,13 +1,16 @@
 #include "cli/show.hpp"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/output_file.hpp"
-#include "cli/command.hpp"
+#include "compile/cache.hpp"
 #include "report/json/json_renderer.hpp"
 
 namespace tilescope::cli {
-
 namespace {
 
 bool document_is_printed = false;  // on standard output
@@ -55,6 +58,26 @@ void show_failure(std::string_view command, const std::string& message, int exit
 void show_so_far(report::Page& page, const std::string& json_target) {
   if (json_target != "-") print(report::render_text(page));
   page.blocks.clear();
+}
+
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw input_error("cannot write to standard output: {}", std::strerror(errno));
+  }
+}
+
+void print_to_stderr(std::string_view text) {
+  // If it cannot be written, only the exit code can report that.
+  [[maybe_unused]] const std::size_t written = std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void note(const std::string& line) {
+  print_to_stderr(line + '\n');
+}
+
+void tell_cache_failure() {
+  const std::string failure = compile::Cache::store_failure();
+  if (!failure.empty()) note("tilescope: note: " + failure);
 }
 
 }  // namespace tilescope::cli

@@ -1,4 +1,4 @@
-// Pages of a report, printed or written as JSON.
+// What a command tells: pages of a report, printed or written as JSON, and notes.
 #pragma once
 
 #include <string>
@@ -19,5 +19,17 @@ void show_so_far(report::Page& page, const std::string& json_target);
 /// After a failure of `command`: the error as JSON on standard output, unless a document is there
 /// already.
 void show_failure(std::string_view command, const std::string& message, int exit_code);
+
+/// Writes to standard output; throws Error(bad_input) if that fails (a full disk).
+void print(const std::string& text);
+
+/// Writes to standard error as it is.
+void print_to_stderr(std::string_view text);
+
+/// Writes a line to standard error.
+void note(const std::string& line);
+
+/// Warns on standard error if the kernel cache could not be written; the next run will recompile.
+void tell_cache_failure();
 
 }  // namespace tilescope::cli

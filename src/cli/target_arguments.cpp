@@ -1,33 +1,81 @@
 #include "cli/target_arguments.hpp"
 
-#include <tilescope/error.hpp>
+#include <charconv>
 
-#include "cli/problem_arguments.hpp"
+#include "base/errors.hpp"
+#include "base/file.hpp"
+#include "cli/shared_options.hpp"
 
 namespace tilescope::cli {
 
-void TargetArguments::add_to(CLI::App& command) {
-  command
-      .add_option(
-          "TARGET", what,
-          "A program (.cu with a main(), an executable, a script), a kernel in a .cu or .ptx "
-          "file, or OPERATION/VARIANT, such as matmul/tiled_16")
-      ->required()
-      ->type_name("TARGET");
-  command.add_option("--tile", tile, "Tile width of the variant: matmul/tiled --tile 16")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("W")
-      ->group("Problem");
-  add_problem_options(command, problem);
-  launch.add_to(command);
-  program.add_to(command);
-  command.add_option("--device", device, "emulated or emulated:GPU, such as emulated:t4")
-      ->type_name("DEVICE");
-  command
-      .add_option("--max-instructions", max_instructions,
-                  "Stop each launch after N warp instructions and report the findings so far")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62U).description(""))
-      ->type_name("N");
+void LaunchArguments::declare(const Options& options) {
+  command = options.command_name();
+  const Options add = options.in_group("Launch");
+  add("--kernel NAME", kernel, "Kernel to run: scale, lib::scale or 'scale<16>'");
+  add("--grid X[,Y[,Z]]", grid, "Blocks");
+  add("--block X[,Y[,Z]]", block, "Threads per block");
+  shared_given = add("--shared BYTES", shared, "Dynamic shared memory per block, bytes",
+                     up_to(std::uint64_t{1} << 40U));
+  add("--arg ARG", arguments,
+      "One per parameter, in order: TYPE:VALUE (i32:256, f32:2.5) or "
+      "[NAME=]TYPE[COUNT]=INIT[>SAVE.npy], INIT being zeros, ones, iota, random[:SEED], "
+      "uninitialised, a number or @FILE.npy; TYPE i8 to i64, u8 to u64, f16, bf16, f32, f64, bool",
+      one_at_a_time);
+  add("-D NAME[=VALUE]", defines, "Define a macro", one_at_a_time);
+  add("-I DIR", includes, "Folder of headers", one_at_a_time);
+  add("--cooperative", cooperative, "The kernel synchronises the whole grid");
+  if (takes_number) {
+    add("--launch FILE.json|N", file,
+        "Read all of the above from a JSON file; for a program: count only launch N, from 0");
+  } else {
+    add("--launch FILE.json", file, "Read all of the above from a JSON file");
+  }
+}
+
+std::optional<std::uint64_t> LaunchArguments::number() const {
+  std::uint64_t value = 0;
+  const char* const end = file.data() + file.size();
+  const auto [stop, error] = std::from_chars(file.data(), end, value);
+  if (!takes_number || file.empty() || error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+bool LaunchArguments::describes_launch() const {
+  return !kernel.empty() || !grid.empty() || !block.empty() || shared_given->count() > 0 ||
+         cooperative || !arguments.empty() || (!file.empty() && !number());
+}
+
+LaunchDescription LaunchArguments::description() const {
+  LaunchDescription d;
+  if (!file.empty()) d = read_launch_file(file);
+  if (!kernel.empty()) d.kernel = kernel;
+  if (!grid.empty()) d.grid = parse_extents(grid, "grid");
+  if (!block.empty()) d.block = parse_extents(block, "block");
+  if (shared_given->count() > 0) d.shared_bytes = shared;
+  d.cooperative = d.cooperative || cooperative;
+  for (const std::string& text : defines) d.defines.push_back(parse_define(text));
+  d.include_directories.insert(d.include_directories.end(), includes.begin(), includes.end());
+  if (!arguments.empty() && !d.arguments.empty()) {
+    throw usage_error("--arg and the \"args\" of {} exclude each other", quoted(file));
+  }
+  for (const std::string& text : arguments) d.arguments.push_back(parse_argument(text));
+  return d;
+}
+
+void TargetArguments::declare(const Options& add) {
+  add("TARGET", what,
+      "A program (.cu with a main(), an executable, a script), a kernel in a .cu or .ptx file, or "
+      "OPERATION/VARIANT, such as matmul/tiled_16",
+      required);
+  add.in_group("Problem")("--tile W", tile, "Tile width of the variant: matmul/tiled --tile 16",
+                          within(1, 1024));
+  declare_problem(add, problem);
+  launch.declare(add);
+  program.declare(add);
+  add("--device DEVICE", device, "emulated or emulated:GPU, such as emulated:t4");
+  add("--max-instructions N", max_instructions,
+      "Stop each launch after N warp instructions and report the findings so far",
+      up_to(std::uint64_t{1} << 62U));
 }
 
 std::optional<Program> given_program(const std::string& target, const LaunchArguments& launch,
@@ -49,7 +97,7 @@ Target TargetArguments::target() const {
   if (auto given = given_program(what, launch, program)) return *std::move(given);
   if (!is_file()) return LadderRung{.name = what, .problem = problem, .tile = tile};
   if (tile == 0) return SourceFile{what};
-  throw Error(ErrorKind::usage, "--tile is for OPERATION/VARIANT; give a file's kernel -D");
+  throw usage_error("--tile is for OPERATION/VARIANT; give a file's kernel -D");
 }
 
 }  // namespace tilescope::cli

@@ -1,19 +1,41 @@
-// The target of check, explain and run from options, and their common steps around the library's
-// call.
+// The target of check, explain and run from options, its launch, and the common steps around the
+// library's call.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <tilescope/inspection.hpp>
+#include <tilescope/launch_description.hpp>
+#include <vector>
 
 #include "base/signals.hpp"
-#include "cli/command.hpp"
-#include "cli/launch_arguments.hpp"
-#include "cli/launch_example.hpp"
+#include "cli/options.hpp"
 #include "cli/program_arguments.hpp"
+#include "cli/show.hpp"
+#include "report/launch_example.hpp"
 
 namespace tilescope::cli {
+
+/// The LAUNCH options of run, check and explain.
+struct LaunchArguments {
+  std::string file, kernel, grid, block;
+  std::string command;  ///< the command of these options: "run"
+  std::uint64_t shared = 0;
+  bool cooperative = false;
+  std::vector<std::string> defines, includes, arguments;
+  CLI::Option* shared_given = nullptr;
+  bool takes_number = false;  ///< --launch N names a launch of a program too
+
+  void declare(const Options& options);
+  /// The launch: --launch FILE.json, then the options over it. Throws Error(usage) when
+  /// arguments come from both.
+  LaunchDescription description() const;
+  /// Whether anything but -D and -I was given, which programs have too.
+  bool describes_launch() const;
+  /// The N of --launch N.
+  std::optional<std::uint64_t> number() const;
+};
 
 /// Calls `inspect` with `options`. Kernels print to standard error unless the options say
 /// otherwise. Ctrl-C and SIGTERM end the run in order once it has begun. Notes about a file go to
@@ -32,7 +54,8 @@ auto inspect_target(const LaunchArguments& launch, const std::string& target,
     }
     return result;
   } catch (const LaunchError& error) {
-    throw Error(ErrorKind::usage, error.what() + launch_example(launch.command, target, error));
+    throw Error(ErrorKind::usage,
+                error.what() + report::launch_example(launch.command, target, error));
   }
 }
 
@@ -50,7 +73,7 @@ struct TargetArguments {
   int tile = 0;
   std::uint64_t max_instructions = 0;
 
-  void add_to(CLI::App& command);
+  void declare(const Options& add);
   bool is_file() const { return is_kernel_file(what); }
   /// Throws Error(usage) for options that the target does not take.
   Target target() const;

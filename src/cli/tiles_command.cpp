@@ -1,11 +1,9 @@
-#include <fmt/format.h>
-
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/tiles.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "report/tiles_report.hpp"
 
 namespace tilescope::cli {
@@ -27,10 +25,10 @@ struct TilesCommand {
     for (const auto& numbers : {block, thread}) {
       for (const std::int64_t n : numbers) {
         if (!shape || thread.size() != 2 || n < 1 || n > 4096) {
-          throw Error(ErrorKind::usage,
-                      fmt::format("--tile {}: write a width (16) or ROWSxCOLUMNSxDEPTH, with "
-                                  "/ROWSxCOLUMNS for a thread's part (128x128x8/8x8); 1 to 4,096",
-                                  printable(text, 60)));
+          throw usage_error(
+              "--tile {}: write a width (16) or ROWSxCOLUMNSxDEPTH, with /ROWSxCOLUMNS for a "
+              "thread's part (128x128x8/8x8); 1 to 4,096",
+              printable(text, 60));
         }
       }
     }
@@ -39,13 +37,25 @@ struct TilesCommand {
     return {part(block[0]), part(block[1]), part(block[2]), part(thread[0]), part(thread[1])};
   }
 
+  void declare(const Options& add) {
+    add("--tile TILE", tiles,
+        "A width, or ROWSxCOLUMNSxDEPTH[/ROWSxCOLUMNS of a thread]; several times (default: 2, 4, "
+        "8, 16, 32)");
+    add("--size N", size, "m = n = k of the product");
+    add("-m,--rows M", rows, "Rows of A and C");
+    add("-n,--columns N", columns, "Columns of B and C");
+    add("-k,--inner K", inner, "Columns of A, rows of B");
+    add("--registers N", registers, "Registers per thread (0: not counted)", within(0, 255));
+    options.declare(add);
+  }
+
   int run() const {
     report::TilesContext context{.gpu = options.gpu(), .problem = {}, .plans = {}, .best = {}};
     if (size != 0 || rows != 0 || columns != 0 || inner != 0) {
       const auto extent = [this](std::int64_t given, std::string_view name) {
         const std::int64_t value = given != 0 ? given : size;
         if (value < 1 || value > (std::int64_t{1} << 31)) {
-          throw Error(ErrorKind::usage, fmt::format("{} {}: 1 to 2^31 are allowed", name, value));
+          throw usage_error("{} {}: 1 to 2^31 are allowed", name, value);
         }
         return value;
       };
@@ -68,31 +78,13 @@ struct TilesCommand {
 
 }  // namespace
 
-void register_tiles(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<TilesCommand>();
-  CLI::App* sub = app.add_subcommand("tiles", "Tile sizes of a matrix product, and the best one");
-  sub->add_option("--tile", command->tiles,
-                  "A width, or ROWSxCOLUMNSxDEPTH[/ROWSxCOLUMNS of a thread]; several times "
-                  "(default: 2, 4, 8, 16, 32)")
-      ->type_name("TILE");
-  sub->add_option("--size", command->size, "m = n = k of the product")->type_name("N");
-  sub->add_option("-m,--rows", command->rows, "Rows of A and C")->type_name("M");
-  sub->add_option("-n,--columns", command->columns, "Columns of B and C")->type_name("N");
-  sub->add_option("-k,--inner", command->inner, "Columns of A, rows of B")->type_name("K");
-  sub->add_option("--registers", command->registers, "Registers per thread (0: not counted)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 255));
-  command->options.add_to(*sub);
-  sub->footer(
-      "pending: loads that an SM's blocks have in flight at the start of a phase. The\n"
-      "estimate orders the tiles; it is no measurement. The kernel that chooses its\n"
-      "width at run time (matmul/tiled_dynamic) asks this planner.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope tiles --size 1024 --gpu h200\n"
-      "  tilescope tiles --tile 16 --tile 32 --gpu s3-1536 --show\n"
-      "  tilescope tiles --tile 128x128x8/8x8 --registers 128 -m 4096 -n 4096 -k 64");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command tiles_command{
+    "tiles", "Tile sizes of a matrix product, and the best one", declare<TilesCommand>,
+    "pending: loads that an SM's blocks have in flight at the start of a phase. The\n"
+    "estimate orders the tiles; it is no measurement. The kernel that chooses its\n"
+    "width at run time (matmul/tiled_dynamic) asks this planner.",
+    "tilescope tiles --size 1024 --gpu h200\n"
+    "tilescope tiles --tile 16 --tile 32 --gpu s3-1536 --show\n"
+    "tilescope tiles --tile 128x128x8/8x8 --registers 128 -m 4096 -n 4096 -k 64"};
 
 }  // namespace tilescope::cli

@@ -2,6 +2,7 @@
 
 #include <tilescope/device.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
@@ -23,25 +24,35 @@ struct TransferCommand {
   bool play = false, one_queue = false, one_copy_engine = false;
   double link_gbps = 55.0, memory_gbps = 4287.0;
 
+  void declare(const Options& add) {
+    add("--device DEVICE", device, "auto, cuda or cuda:N", shown);
+    add("--largest BYTES", largest, "Largest single copy, such as 1GiB", in_bytes);
+    add("--bytes BYTES", total, "Bytes of A, B and C together", in_bytes);
+    add("--segment BYTES", segment, "Bytes of one vector per segment (default: 1/16)", in_bytes);
+    add("--samples N", samples, "Timed runs of each", shown, within(1, 1000));
+    add("--play", play, "Play the pipelines on a model instead of a GPU");
+    add("--link GB/s", link_gbps, "Played: the link's GB/s, each way", shown, positive);
+    add("--memory GB/s", memory_gbps, "Played: the device memory's GB/s", shown, positive);
+    add("--one-queue", one_queue, "Played: one queue per engine, as GPUs had before 2012");
+    add("--one-copy-engine", one_copy_engine, "Played: one engine copies in both directions");
+    add.json(json);
+  }
+
   int run() const {
     const std::size_t count = std::max<std::size_t>(1, total / (3 * sizeof(float)));
     const std::size_t part = segment ? std::max<std::size_t>(1, segment / sizeof(float))
                                      : std::max<std::size_t>(1, (count + 15) / 16);
     if (const std::size_t segments = (count + part - 1) / part; segments > most_segments) {
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("--bytes {} in segments of {} makes {} segments, more than {}; choose "
-                      "a larger --segment",
-                      format_bytes(total), format_bytes(part * sizeof(float)),
-                      format_count(segments), format_count(most_segments)));
+      throw usage_error(
+          "--bytes {} in segments of {} makes {} segments, more than {}; choose a larger --segment",
+          format_bytes(total), format_bytes(part * sizeof(float)), format_count(segments),
+          format_count(most_segments));
     }
     std::string why;
     const std::shared_ptr<Device> opened = play ? nullptr : Device::open(device, &why);
     const bool measured = opened && opened->kind() == DeviceKind::cuda;
     if (opened && !measured && device != "auto") {
-      throw Error(ErrorKind::usage, fmt::format("--device {} has no link to measure; use a GPU, or "
-                                                "--play",
-                                                device));
+      throw usage_error("--device {} has no link to measure; use a GPU, or --play", device);
     }
     std::vector<measure::LinkRate> rates;
     std::vector<measure::PipelineResult> pipelines;
@@ -84,51 +95,14 @@ struct TransferCommand {
 
 }  // namespace
 
-void register_transfer(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<TransferCommand>();
-  CLI::App* sub =
-      app.add_subcommand("transfer", "Host-device copies and their overlap with kernels");
-  sub->add_option("--device", command->device, "auto, cuda or cuda:N")
-      ->type_name("DEVICE")
-      ->capture_default_str();
-  sub->add_option("--largest", command->largest, "Largest single copy, such as 1GiB")
-      ->transform(byte_size())
-      ->type_name("BYTES");
-  sub->add_option("--bytes", command->total, "Bytes of A, B and C together")
-      ->transform(byte_size())
-      ->type_name("BYTES");
-  sub->add_option("--segment", command->segment, "Bytes of one vector per segment (default: 1/16)")
-      ->transform(byte_size())
-      ->type_name("BYTES");
-  sub->add_option("--samples", command->samples, "Timed runs of each")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N")
-      ->capture_default_str();
-  sub->add_flag("--play", command->play, "Play the pipelines on a model instead of a GPU");
-  sub->add_option("--link", command->link_gbps, "Played: the link's GB/s, each way")
-      ->check(positive_number())
-      ->type_name("GB/s")
-      ->capture_default_str();
-  sub->add_option("--memory", command->memory_gbps, "Played: the device memory's GB/s")
-      ->check(positive_number())
-      ->type_name("GB/s")
-      ->capture_default_str();
-  sub->add_flag("--one-queue", command->one_queue,
-                "Played: one queue per engine, as GPUs had before 2012");
-  sub->add_flag("--one-copy-engine", command->one_copy_engine,
-                "Played: one engine copies in both directions");
-  add_json_option(*sub, command->json);
-  sub->footer(
-      "The vector-add pipeline in five forms: serial; two streams in simple and in\n"
-      "better order; three buffers; eight streams. \"x longest\" is the time over that of\n"
-      "the busiest engine alone: 1 is ideal. Without a GPU the forms are played on a\n"
-      "model.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope transfer\n"
-      "  tilescope transfer --bytes 8GiB --segment 64MiB\n"
-      "  tilescope transfer --play --one-queue --one-copy-engine --link 6 --memory 100");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command transfer_command{
+    "transfer", "Host-device copies and their overlap with kernels", declare<TransferCommand>,
+    "The vector-add pipeline in five forms: serial; two streams in simple and in\n"
+    "better order; three buffers; eight streams. \"x longest\" is the time over that of\n"
+    "the busiest engine alone: 1 is ideal. Without a GPU the forms are played on a\n"
+    "model.",
+    "tilescope transfer\n"
+    "tilescope transfer --bytes 8GiB --segment 64MiB\n"
+    "tilescope transfer --play --one-queue --one-copy-engine --link 6 --memory 100"};
 
 }  // namespace tilescope::cli

@@ -23,6 +23,34 @@ struct TuneCommand {
   TuneOptions options;
   bool list = false, forget = false, transpose_a = false, transpose_b = false, no_keep = false;
 
+  void declare(const Options& add) {
+    add("--shape MxNxK", shapes,
+        "Rows of A, columns of B, columns of A (may be given several times)");
+    add("--precision NAME", precisions,
+        "As for matmul: fp32 (default), fp32_fast, tf32, bf16, fp16 or fp64 (may be given several "
+        "times)");
+    add("--type NAME", type,
+        "Type of the matrices (default: the precision's own, such as bfloat16)");
+    add("--batch N", product.batch, "Matrices multiplied at once", shown);
+    add("--transpose-a", transpose_a, "A is stored by columns");
+    add("--transpose-b", transpose_b, "B is stored by columns");
+    add("--accumulate", product.adds_to_c, "The product is added to a matrix");
+    add("--bias", product.has_bias, "With a bias");
+    add("--activation NAME", activation, "With an activation: relu or gelu",
+        one_of({"relu", "gelu"}));
+    add("--device DEVICE", device, "auto, cuda, cuda:N or emulated", shown);
+    add("--candidates N", options.candidates, "Measure at most this many, but one of each variant",
+        shown, within(1, 1000));
+    add("--samples N", options.samples, "Timed runs of each finalist, at least", shown,
+        within(1, 10000));
+    add("--no-keep", no_keep, "Only show the table");
+    add("--list", list, "List the tuned products of all devices");
+    add("--forget", forget,
+        "Remove tuned products of all devices, or only those of --shape or --precision");
+    add("--seed N", options.seed, "Seed of the random data", shown);
+    add.json(json);
+  }
+
   int run() {
     for (const std::string& shape : shapes) shapes_.push_back(operations::parse_shape(shape));
     for (const std::string& name : precisions) precisions_.push_back(parse_precision(name));
@@ -131,63 +159,16 @@ struct TuneCommand {
 
 }  // namespace
 
-void register_tune(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<TuneCommand>();
-  CLI::App* sub = app.add_subcommand("tune", "Find and remember the fastest kernel for a product");
-  sub->add_option("--shape", command->shapes,
-                  "Rows of A, columns of B, columns of A (may be given several times)")
-      ->type_name("MxNxK");
-  sub->add_option(
-         "--precision", command->precisions,
-         "As for matmul: fp32 (default), fp32_fast, tf32, bf16, fp16 or fp64 (may be given "
-         "several times)")
-      ->type_name("NAME");
-  sub->add_option("--type", command->type,
-                  "Type of the matrices (default: the precision's own, such as bfloat16)")
-      ->type_name("NAME");
-  sub->add_option("--batch", command->product.batch, "Matrices multiplied at once")
-      ->type_name("N")
-      ->capture_default_str();
-  sub->add_flag("--transpose-a", command->transpose_a, "A is stored by columns");
-  sub->add_flag("--transpose-b", command->transpose_b, "B is stored by columns");
-  sub->add_flag("--accumulate", command->product.adds_to_c, "The product is added to a matrix");
-  sub->add_flag("--bias", command->product.has_bias, "With a bias");
-  sub->add_option("--activation", command->activation, "With an activation: relu or gelu")
-      ->check(CLI::IsMember({"relu", "gelu"}))
-      ->type_name("NAME");
-  sub->add_option("--device", command->device, "auto, cuda, cuda:N or emulated")
-      ->type_name("DEVICE")
-      ->capture_default_str();
-  sub->add_option("--candidates", command->options.candidates,
-                  "Measure at most this many, but one of each variant")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N")
-      ->capture_default_str();
-  sub->add_option("--samples", command->options.samples, "Timed runs of each finalist, at least")
-      ->check(CLI::Range(1, 10000))
-      ->type_name("N")
-      ->capture_default_str();
-  sub->add_flag("--no-keep", command->no_keep, "Only show the table");
-  sub->add_flag("--list", command->list, "List the tuned products of all devices");
-  sub->add_flag("--forget", command->forget,
-                "Remove tuned products of all devices, or only those of --shape or --precision");
-  sub->add_option("--seed", command->options.seed, "Seed of the random data")
-      ->type_name("N")
-      ->capture_default_str();
-  add_json_option(*sub, command->json);
-  sub->footer(
-      "Every candidate's result is compared before it is timed and after; a wrong one\n"
-      "is never taken, and the exit code is then 1. The fastest is kept for this device\n"
-      "in $TILESCOPE_CACHE/tuned, and matmul takes it for that product; its bits may\n"
-      "differ from those of the untuned choice. TILESCOPE_AUTOTUNE=0 turns that off.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope tune --precision bf16 --shape 4096x4096x4096\n"
-      "  tilescope tune --precision fp32 --precision tf32 --shape 1000x999x1001\n"
-      "  tilescope tune --device emulated --precision fp16 --shape 64x64x64\n"
-      "  tilescope tune --list\n"
-      "  tilescope tune --forget --shape 1000x999x1001");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command tune_command{
+    "tune", "Find and remember the fastest kernel for a product", declare<TuneCommand>,
+    "Every candidate's result is compared before it is timed and after; a wrong one\n"
+    "is never taken, and the exit code is then 1. The fastest is kept for this device\n"
+    "in $TILESCOPE_CACHE/tuned, and matmul takes it for that product; its bits may\n"
+    "differ from those of the untuned choice. TILESCOPE_AUTOTUNE=0 turns that off.",
+    "tilescope tune --precision bf16 --shape 4096x4096x4096\n"
+    "tilescope tune --precision fp32 --precision tf32 --shape 1000x999x1001\n"
+    "tilescope tune --device emulated --precision fp16 --shape 64x64x64\n"
+    "tilescope tune --list\n"
+    "tilescope tune --forget --shape 1000x999x1001"};
 
 }  // namespace tilescope::cli

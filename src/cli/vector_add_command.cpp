@@ -14,42 +14,36 @@ struct VectorAddCommand {
   std::string a, b;
   ArrayOptions options;
 
+  void declare(const Options& add) {
+    add("A A.npy", a, "float32 or float64, of any shape", required);
+    add("B B.npy", b, "As A", required);
+    options.declare_output(add, "C.npy");
+    options.declare_run(add);
+    options.declare_memory(add);
+  }
+
   int run() const {
-    const NpyFile a_file(a), b_file(b);
-    require_type(a_file, "vector_add", {DataType::float32, DataType::float64});
+    const NpyFile a_file = open_npy(a, "vector_add", {DataType::float32, DataType::float64});
+    const NpyFile b_file(b);
     require_alike(a_file, b_file);
     const ConstArrayView left = elements_of(a_file), right = elements_of(b_file);
-    compute_npy(
+    return compute_npy(
         options,
         {.command = "vector_add",
          .text =
              fmt::format("{} = {} + {}", printable(options.output), printable(a), printable(b))},
-        {&a_file, &b_file}, a_file.header(), [&](Device& device, void* sum) {
-          return transfer::vector_add(
-              device, left, right, {{left.type, left.count, sum}}, {.variant = options.variant},
-              streaming(options, device, traffic({&a_file, &b_file}, a_file.header())));
+        {&a_file, &b_file}, a_file.header(), [&](Device& device, void* sum, const auto& stream) {
+          return transfer::vector_add(device, left, right, {{left.type, left.count, sum}},
+                                      {.variant = options.variant}, stream);
         });
-    return 0;
   }
 };
 
 }  // namespace
 
-void register_vector_add(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<VectorAddCommand>();
-  CLI::App* sub = app.add_subcommand("vector_add", "Add two arrays from .npy files");
-  sub->add_option("A", command->a, "float32 or float64, of any shape")
-      ->required()
-      ->type_name("A.npy");
-  sub->add_option("B", command->b, "As A")->required()->type_name("B.npy");
-  add_output_option(*sub, command->options, "C.npy");
-  add_run_options(*sub, command->options, "vector_add");
-  add_memory_option(*sub, command->options);
-  sub->footer(
-      "Examples:\n"
-      "  tilescope vector_add A.npy B.npy -o C.npy\n"
-      "  tilescope vector_add A.npy B.npy -o C.npy --device emulated");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command vector_add_command{"vector_add", "Add two arrays from .npy files",
+                                 declare<VectorAddCommand>, "",
+                                 "tilescope vector_add A.npy B.npy -o C.npy\n"
+                                 "tilescope vector_add A.npy B.npy -o C.npy --device emulated"};
 
 }  // namespace tilescope::cli

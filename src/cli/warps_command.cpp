@@ -1,12 +1,10 @@
-#include <fmt/format.h>
-
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/warps.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/reasoning_options.hpp"
+#include "cli/shared_options.hpp"
 #include "report/warps_report.hpp"
 
 namespace tilescope::cli {
@@ -19,9 +17,26 @@ struct WarpsCommand {
   std::int64_t vector = 0;
   int tile = 16, warp_size = 32;
 
+  void declare(const Options& add) {
+    add("CONDITION", condition, "Such as 'threadIdx.x > 2' or 'i < 1000'");
+    add("--block X[,Y[,Z]]", block, "Extents of a block", shown);
+    add("--grid X[,Y[,Z]]", grid, "Extents of the grid", shown);
+    add("--for NAME=FIRST:END", loop, "A loop around the condition: NAME from FIRST to END - 1");
+    add("--let NAME=EXPRESSION", definitions, "Value of a name in the condition");
+    add("--vector N", vector, "Count i < N for a grid that just covers N elements",
+        within(std::int64_t{1}, std::int64_t{1} << 40));
+    add("--matrix MxN[xK]", matrix,
+        "Count the boundary checks of loading tiles for C (M x N), k = K (default: N)");
+    add("--tile N", tile, "Tile width, with --matrix", shown, within(1, 32));
+    add("--operand A|B", operand, "Operand whose tiles are loaded, with --matrix: A or B", shown,
+        one_of({"A", "B"}));
+    add("--warp-size N", warp_size, "Threads of a warp", shown, within(1, 64));
+    options.declare(add, false);
+  }
+
   int run() const {
     if (!condition.empty() + (vector != 0) + !matrix.empty() > 1) {
-      throw Error(ErrorKind::usage, "give one of CONDITION, --vector and --matrix");
+      throw usage_error("give one of CONDITION, --vector and --matrix");
     }
     return options.finish(vector != 0       ? of_vector()
                           : !matrix.empty() ? of_matrix()
@@ -43,9 +58,8 @@ struct WarpsCommand {
   report::Page of_vector() const {
     const Dim3 threads = parse_extents(block, "--block");
     if (threads.count() > 1024) {
-      throw Error(ErrorKind::usage, fmt::format("a block of {} threads: no GPU takes more than "
-                                                "1,024",
-                                                format_count(threads.count())));
+      throw usage_error("a block of {} threads: no GPU takes more than 1,024",
+                        format_count(threads.count()));
     }
     return report::vector_bounds_page(vector, static_cast<int>(threads.count()), warp_size);
   }
@@ -53,9 +67,8 @@ struct WarpsCommand {
   report::Page of_matrix() const {
     const std::vector<std::int64_t> numbers = parse_numbers(matrix, "--matrix");
     if (numbers.size() != 2 && numbers.size() != 3) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("--matrix {}: write ROWSxCOLUMNS (square products) or MxNxK",
-                              printable(matrix, 60)));
+      throw usage_error("--matrix {}: write ROWSxCOLUMNS (square products) or MxNxK",
+                        printable(matrix, 60));
     }
     return report::tile_loads_page({.operand = operand == "A" ? gpu::Operand::a : gpu::Operand::b,
                                     .m = numbers[0],
@@ -71,14 +84,12 @@ struct WarpsCommand {
     const std::size_t equals = loop.find('='), colon = loop.find(':');
     if (equals == std::string::npos || colon == std::string::npos || colon < equals ||
         equals == 0) {
-      throw Error(ErrorKind::usage, fmt::format("--for {}: write NAME=FIRST:END, such as ph=0:7",
-                                                printable(loop, 60)));
+      throw usage_error("--for {}: write NAME=FIRST:END, such as ph=0:7", printable(loop, 60));
     }
     const auto first = parse_numbers(loop.substr(equals + 1, colon - equals - 1), "--for");
     const auto last = parse_numbers(loop.substr(colon + 1), "--for");
     if (first.size() != 1 || last.size() != 1) {
-      throw Error(ErrorKind::usage, fmt::format("--for {}: write NAME=FIRST:END, such as ph=0:7",
-                                                printable(loop, 60)));
+      throw usage_error("--for {}: write NAME=FIRST:END, such as ph=0:7", printable(loop, 60));
     }
     return {loop.substr(0, equals), first[0], last[0]};
   }
@@ -86,53 +97,15 @@ struct WarpsCommand {
 
 }  // namespace
 
-void register_warps(CLI::App& app, std::function<int()>& run) {
-  auto command = std::make_shared<WarpsCommand>();
-  CLI::App* sub = app.add_subcommand("warps", "Show the warps of a block, and which diverge");
-  sub->add_option("CONDITION", command->condition, "Such as 'threadIdx.x > 2' or 'i < 1000'")
-      ->type_name("CONDITION");
-  sub->add_option("--block", command->block, "Extents of a block")
-      ->type_name("X[,Y[,Z]]")
-      ->capture_default_str();
-  sub->add_option("--grid", command->grid, "Extents of the grid")
-      ->type_name("X[,Y[,Z]]")
-      ->capture_default_str();
-  sub->add_option("--for", command->loop, "A loop around the condition: NAME from FIRST to END - 1")
-      ->type_name("NAME=FIRST:END");
-  sub->add_option("--let", command->definitions, "Value of a name in the condition")
-      ->type_name("NAME=EXPRESSION");
-  sub->add_option("--vector", command->vector, "Count i < N for a grid that just covers N elements")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  sub->add_option("--matrix", command->matrix,
-                  "Count the boundary checks of loading tiles for C (M x N), k = K (default: N)")
-      ->type_name("MxN[xK]");
-  sub->add_option("--tile", command->tile, "Tile width, with --matrix")
-      ->type_name("N")
-      ->check(CLI::Range(1, 32))
-      ->capture_default_str();
-  sub->add_option("--operand", command->operand,
-                  "Operand whose tiles are loaded, with --matrix: A or B")
-      ->check(CLI::IsMember({"A", "B"}))
-      ->type_name("A|B")
-      ->capture_default_str();
-  sub->add_option("--warp-size", command->warp_size, "Threads of a warp")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  command->options.add_to(*sub, false);
-  sub->footer(
-      "In a condition: threadIdx, blockIdx, blockDim, gridDim (.x .y .z), warpSize,\n"
-      "and the short names tx, ty, bx, by, row, col, i, j (--let changes them).\n"
-      "Arithmetic is that of signed 64-bit integers.\n"
-      "\n"
-      "Examples:\n"
-      "  tilescope warps --block 16,16\n"
-      "  tilescope warps 'threadIdx.x > 2' --block 256 --grid 8\n"
-      "  tilescope warps --vector 1000 --block 256 --show\n"
-      "  tilescope warps --matrix 100x100 --tile 16 --show\n"
-      "  tilescope warps 'row < 100' --grid 7,7 --block 16,16");
-  sub->callback([command, &run] { run = [command] { return command->run(); }; });
-}
+const Command warps_command{
+    "warps", "Show the warps of a block, and which diverge", declare<WarpsCommand>,
+    "In a condition: threadIdx, blockIdx, blockDim, gridDim (.x .y .z), warpSize,\n"
+    "and the short names tx, ty, bx, by, row, col, i, j (--let changes them).\n"
+    "Arithmetic is that of signed 64-bit integers.",
+    "tilescope warps --block 16,16\n"
+    "tilescope warps 'threadIdx.x > 2' --block 256 --grid 8\n"
+    "tilescope warps --vector 1000 --block 256 --show\n"
+    "tilescope warps --matrix 100x100 --tile 16 --show\n"
+    "tilescope warps 'row < 100' --grid 7,7 --block 16,16"};
 
 }  // namespace tilescope::cli

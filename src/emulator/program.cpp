@@ -32,33 +32,20 @@ std::uint32_t Program::function_at(std::uint64_t address) const {
 }
 
 std::string_view to_string(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::out_of_bounds:
-      return "out of bounds";
-    case FaultKind::misaligned:
-      return "misaligned";
-    case FaultKind::null_pointer:
-      return "null pointer";
-    case FaultKind::freed:
-      return "freed memory";
-    case FaultKind::host_memory:
-      return "memory of the host";
-    case FaultKind::wrong_space:
-      return "wrong state space";
-    case FaultKind::read_only:
-      return "store to read-only memory";
-    case FaultKind::absent_lanes:
-      return "absent lanes";
-    case FaultKind::not_a_member:
-      return "lane not in the member mask";
-    case FaultKind::bad_barrier:
-      return "bad barrier";
-    case FaultKind::bad_call:
-      return "call to no function";
-    case FaultKind::integer_fault:
-      return "operand out of range";
-  }
-  return "";
+  // By the value of FaultKind.
+  constexpr std::string_view names[] = {"out of bounds",
+                                        "misaligned",
+                                        "null pointer",
+                                        "freed memory",
+                                        "memory of the host",
+                                        "wrong state space",
+                                        "store to read-only memory",
+                                        "absent lanes",
+                                        "lane not in the member mask",
+                                        "bad barrier",
+                                        "call to no function",
+                                        "operand out of range"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace tilescope::emulator

@@ -2,60 +2,35 @@
 
 #include <cstring>
 
+#include "base/one_of.hpp"
+
 namespace tilescope::emulator {
 
 using ptx::SpecialRegister;
 
 bool depends_on_block(SpecialRegister special) {
-  switch (special) {
-    case SpecialRegister::ctaid_x:
-    case SpecialRegister::ctaid_y:
-    case SpecialRegister::ctaid_z:
-    case SpecialRegister::clusterid_x:
-    case SpecialRegister::clusterid_y:
-    case SpecialRegister::clusterid_z:
-    case SpecialRegister::smid:
-      return true;
-    default:
-      return false;
-  }
+  return is_one_of(special,
+                   {SpecialRegister::ctaid_x, SpecialRegister::ctaid_y, SpecialRegister::ctaid_z,
+                    SpecialRegister::clusterid_x, SpecialRegister::clusterid_y,
+                    SpecialRegister::clusterid_z, SpecialRegister::smid});
 }
 
 bool is_counter(SpecialRegister special) {
-  switch (special) {
-    case SpecialRegister::clock:
-    case SpecialRegister::clock_hi:
-    case SpecialRegister::clock64:
-    case SpecialRegister::globaltimer:
-    case SpecialRegister::globaltimer_lo:
-    case SpecialRegister::globaltimer_hi:
-    case SpecialRegister::pm:
-    case SpecialRegister::pm64:
-      return true;
-    default:
-      return false;
-  }
+  return is_one_of(special,
+                   {SpecialRegister::clock, SpecialRegister::clock_hi, SpecialRegister::clock64,
+                    SpecialRegister::globaltimer, SpecialRegister::globaltimer_lo,
+                    SpecialRegister::globaltimer_hi, SpecialRegister::pm, SpecialRegister::pm64});
 }
 
 bool is_known(SpecialRegister special) {
-  switch (special) {
-    case SpecialRegister::current_graph_exec:
-      return false;
-    default:
-      return true;
-  }
+  return special != SpecialRegister::current_graph_exec;
 }
 
 bool names_reserved_shared(SpecialRegister special) {
-  switch (special) {
-    case SpecialRegister::reserved_smem_offset_begin:
-    case SpecialRegister::reserved_smem_offset_end:
-    case SpecialRegister::reserved_smem_offset_cap:
-    case SpecialRegister::reserved_smem_offset:
-      return true;
-    default:
-      return false;
-  }
+  return is_one_of(
+      special,
+      {SpecialRegister::reserved_smem_offset_begin, SpecialRegister::reserved_smem_offset_end,
+       SpecialRegister::reserved_smem_offset_cap, SpecialRegister::reserved_smem_offset});
 }
 
 namespace {
@@ -162,9 +137,12 @@ void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const Specia
                   std::uint8_t* registers, std::uint32_t warp, std::uint64_t block,
                   std::uint64_t local_base) {
   std::uint8_t* at = registers + use.offset;
+  const bool same_in_all_lanes = depends_on_block(use.special);
+  std::uint64_t v = 0;
   for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
-    const std::uint64_t v =
-        value(setup, info, use.special, use.addend, warp, lane, block, local_base);
+    if (lane == 0 || !same_in_all_lanes) {
+      v = value(setup, info, use.special, use.addend, warp, lane, block, local_base);
+    }
     std::memcpy(at + lane * use.bytes, &v, use.bytes);
   }
 }

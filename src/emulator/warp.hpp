@@ -127,6 +127,8 @@ class Warp {
   bool barrier(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
   bool collective(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
   bool try_collective(Worker& worker, LaneMask members, bool force);
+  /// A fault of lanes that synchronise, with the offending mask or number.
+  void report(FaultKind kind, InstructionId id, LaneMask lanes, std::uint64_t number);
   void exchange(Worker& worker, const Code& code, LaneMask mask, const Frame& frame);
   void run_collective(Worker& worker, const Code& code, const Frame& frame, LaneMask mask,
                       LaneMask members);

@@ -9,6 +9,34 @@
 #include "emulator/warp.hpp"
 
 namespace tilescope::emulator {
+namespace {
+
+/// Those of `lanes` that name the same members.
+LaneMask lanes_naming(LaneMask members, const std::uint32_t* named, LaneMask lanes) {
+  LaneMask group = 0;
+  for (LaneMask m = lanes; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    if (named[lane] == members) group |= LaneMask{1} << lane;
+  }
+  return group;
+}
+
+}  // namespace
+
+void Warp::report(FaultKind kind, InstructionId id, LaneMask lanes, std::uint64_t number) {
+  block_->report({.kind = kind,
+                  .instruction = id,
+                  .warp = index_,
+                  .lanes = lanes,
+                  .space = Space::shared,
+                  .access = AccessKind::load,
+                  .bytes = 0,
+                  .address = number,
+                  .object = {},
+                  .object_bytes = 0,
+                  .distance = 0,
+                  .addresses = nullptr});
+}
 
 /// The lanes `mask` of the current path reach a barrier. True when they need not wait.
 bool Warp::barrier(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask) {
@@ -20,18 +48,7 @@ bool Warp::barrier(Worker& worker, const CodeBlock& block, const Code& code, Lan
   Path& path = paths_[current_];
   path.block = block.next;
   if (number > 15 || (code.b != kNone && (threads == 0 || threads % kWarpSize != 0))) {
-    block_->report({.kind = FaultKind::bad_barrier,
-                    .instruction = code.id,
-                    .warp = index_,
-                    .lanes = mask,
-                    .space = Space::shared,
-                    .access = AccessKind::load,
-                    .bytes = 0,
-                    .address = number > 15 ? number : threads,
-                    .object = {},
-                    .object_bytes = 0,
-                    .distance = 0,
-                    .addresses = nullptr});
+    report(FaultKind::bad_barrier, code.id, mask, number > 15 ? number : threads);
     return true;
   }
   const auto operation = static_cast<BarrierOperation>(code.access);
@@ -93,29 +110,10 @@ bool Warp::collective(Worker& worker, const CodeBlock& block, const Code& code, 
   for (LaneMask rest = mask; rest != 0;) {
     const int first = std::countr_zero(rest);
     const LaneMask members = named != nullptr ? named[first] : mask;
-    LaneMask group = 0;
-    if (named == nullptr) {
-      group = rest;
-    } else {
-      for (LaneMask m = rest; m != 0; m &= m - 1) {
-        const int lane = std::countr_zero(m);
-        if (named[lane] == members) group |= LaneMask{1} << lane;
-      }
-    }
+    const LaneMask group = named == nullptr ? rest : lanes_naming(members, named, rest);
     rest &= ~group;
     if (const LaneMask strangers = group & ~members; strangers != 0) {
-      block_->report({.kind = FaultKind::not_a_member,
-                      .instruction = code.id,
-                      .warp = index_,
-                      .lanes = strangers,
-                      .space = Space::shared,
-                      .access = AccessKind::load,
-                      .bytes = 0,
-                      .address = members,
-                      .object = {},
-                      .object_bytes = 0,
-                      .distance = 0,
-                      .addresses = nullptr});
+      report(FaultKind::not_a_member, code.id, strangers, members);
     }
     if ((members & live_ & ~group) == 0) {
       const Frame& frame = *paths_[current_].frame;
@@ -132,11 +130,7 @@ bool Warp::collective(Worker& worker, const CodeBlock& block, const Code& code, 
   if (waiting == 0) return true;
   for (LaneMask rest = waiting; rest != 0;) {
     const LaneMask members = named[std::countr_zero(rest)];
-    LaneMask group = 0;
-    for (LaneMask m = rest; m != 0; m &= m - 1) {
-      const int lane = std::countr_zero(m);
-      if (named[lane] == members) group |= LaneMask{1} << lane;
-    }
+    const LaneMask group = lanes_naming(members, named, rest);
     rest &= ~group;
     Path waiter = paths_[current_];
     waiter.mask = group;
@@ -212,18 +206,7 @@ bool Warp::force_collective(Worker& worker) {
     for (const Path& other : paths_) {
       if (other.state == PathState::collective && other.members == members) there |= other.mask;
     }
-    block_->report({.kind = FaultKind::absent_lanes,
-                    .instruction = path.waiting_at->id,
-                    .warp = index_,
-                    .lanes = members & live_ & ~there,
-                    .space = Space::shared,
-                    .access = AccessKind::load,
-                    .bytes = 0,
-                    .address = members,
-                    .object = {},
-                    .object_bytes = 0,
-                    .distance = 0,
-                    .addresses = nullptr});
+    report(FaultKind::absent_lanes, path.waiting_at->id, members & live_ & ~there, members);
     worker.context.warp = this;
     worker.context.warp_index = index_;
     try_collective(worker, members, true);

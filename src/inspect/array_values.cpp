@@ -6,55 +6,10 @@
 #include <random>
 #include <type_traits>
 
-#include "base/half.hpp"
+#include "base/element_types.hpp"
 
 namespace tilescope::inspect {
 namespace {
-
-/// 16-bit floating-point numbers, told apart by type.
-struct Float16 {
-  std::uint16_t bits;
-};
-struct BFloat16 {
-  std::uint16_t bits;
-};
-struct Boolean {
-  std::uint8_t value;
-};
-
-/// Calls `function` with a value of the C++ type for `type`.
-template <typename Function>
-auto with_type(DataType type, Function&& function) {
-  switch (type) {
-    case DataType::float16:
-      return function(Float16{});
-    case DataType::bfloat16:
-      return function(BFloat16{});
-    case DataType::float32:
-      return function(float{});
-    case DataType::float64:
-      return function(double{});
-    case DataType::int8:
-      return function(std::int8_t{});
-    case DataType::int16:
-      return function(std::int16_t{});
-    case DataType::int32:
-      return function(std::int32_t{});
-    case DataType::int64:
-      return function(std::int64_t{});
-    case DataType::uint8:
-      return function(std::uint8_t{});
-    case DataType::uint16:
-      return function(std::uint16_t{});
-    case DataType::uint32:
-      return function(std::uint32_t{});
-    case DataType::uint64:
-      return function(std::uint64_t{});
-    case DataType::boolean:
-      break;
-  }
-  return function(Boolean{});
-}
 
 template <typename T>
 T from_index(std::uint64_t index) {
@@ -93,19 +48,6 @@ void fill(std::span<std::byte> elements, Make&& make) {
   }
 }
 
-template <typename T>
-double number(T value) {
-  if constexpr (std::is_same_v<T, Float16>) {
-    return float16_to_float32(value.bits);
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return bfloat16_to_float32(value.bits);
-  } else if constexpr (std::is_same_v<T, Boolean>) {
-    return value.value;
-  } else {
-    return static_cast<double>(value);
-  }
-}
-
 }  // namespace
 
 void fill_elements(const LaunchArgument& argument, std::uint64_t first,
@@ -139,7 +81,7 @@ std::string element_text(DataType type, const std::byte* element) {
     if constexpr (std::is_integral_v<T>) {
       return fmt::format("{}", +value);  // + so that 8 bits do not print as a character
     } else {
-      return fmt::format("{:.6g}", number(value));
+      return fmt::format("{:.6g}", number_of(value));
     }
   });
 }
@@ -147,7 +89,7 @@ std::string element_text(DataType type, const std::byte* element) {
 double element_value(DataType type, const std::byte* element) {
   return with_type(type, [&](auto value) {
     std::memcpy(&value, element, sizeof value);
-    return number(value);
+    return number_of(value);
   });
 }
 

@@ -10,8 +10,9 @@
 #include <optional>
 #include <string>
 #include <tilescope/error.hpp>
+#include <type_traits>
 
-#include "base/half.hpp"
+#include "base/element_types.hpp"
 #include "base/text.hpp"
 
 namespace tilescope::inspect {
@@ -117,34 +118,18 @@ std::string_view short_name_of(DataType type) {
 }
 
 std::vector<std::byte> parse_scalar(std::string_view text, DataType type) {
-  switch (type) {
-    case DataType::float16:
-    case DataType::bfloat16:
+  return with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      return parse_integer<T>(text, type);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return bytes_of(parse_real<T>(text, type));
+    } else if constexpr (std::is_same_v<T, Boolean>) {
+      return parse_boolean(text, type);
+    } else {
       return parse_half(text, type);
-    case DataType::float32:
-      return bytes_of(parse_real<float>(text, type));
-    case DataType::float64:
-      return bytes_of(parse_real<double>(text, type));
-    case DataType::int8:
-      return parse_integer<std::int8_t>(text, type);
-    case DataType::int16:
-      return parse_integer<std::int16_t>(text, type);
-    case DataType::int32:
-      return parse_integer<std::int32_t>(text, type);
-    case DataType::int64:
-      return parse_integer<std::int64_t>(text, type);
-    case DataType::uint8:
-      return parse_integer<std::uint8_t>(text, type);
-    case DataType::uint16:
-      return parse_integer<std::uint16_t>(text, type);
-    case DataType::uint32:
-      return parse_integer<std::uint32_t>(text, type);
-    case DataType::uint64:
-      return parse_integer<std::uint64_t>(text, type);
-    case DataType::boolean:
-      break;
-  }
-  return parse_boolean(text, type);
+    }
+  });
 }
 
 }  // namespace tilescope::inspect

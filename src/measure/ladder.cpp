@@ -108,15 +108,8 @@ class Climber {
 }  // namespace
 
 std::string_view name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::ok:
-      return "ok";
-    case Verdict::wrong:
-      return "wrong";
-    case Verdict::skipped:
-      break;
-  }
-  return "skipped";
+  constexpr std::string_view names[] = {"ok", "wrong", "skipped"};
+  return names[static_cast<std::size_t>(verdict)];
 }
 
 std::vector<RungResult> climb(const operations::Operation& operation, Device& device,

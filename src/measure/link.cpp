@@ -76,15 +76,8 @@ std::string_view name_of(HostMemory memory) {
 }
 
 std::string_view name_of(Direction direction) {
-  switch (direction) {
-    case Direction::to_device:
-      return "to_device";
-    case Direction::to_host:
-      return "to_host";
-    case Direction::both:
-      break;
-  }
-  return "both";
+  constexpr std::string_view names[] = {"to_device", "to_host", "both"};
+  return names[static_cast<std::size_t>(direction)];
 }
 
 double LinkRate::bytes_per_second() const {

@@ -7,6 +7,7 @@
 #include <tilescope/error.hpp>
 #include <utility>
 
+#include "base/errors.hpp"
 #include "measure/timing.hpp"
 #include "operations/rung/kernel_source.hpp"
 
@@ -111,10 +112,10 @@ class Meter {
 
 std::vector<LevelCost> measure_levels(Device& device) {
   if (device.kind() != DeviceKind::cuda) {
-    throw Error(ErrorKind::no_device,
-                fmt::format("latencies are measured on a GPU; {} is none. Without --device the "
-                            "table's figures are shown",
-                            device.id()));
+    throw device_error(
+        "latencies are measured on a GPU; {} is none. Without --device the table's figures are "
+        "shown",
+        device.id());
   }
   const DeviceProperties& p = device.properties();
   std::vector<LevelCost> costs = gpu::level_costs(gpu::gpu_of_device(p));

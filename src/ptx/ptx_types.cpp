@@ -1,62 +1,38 @@
 #include "ptx/ptx_types.hpp"
 
+#include <iterator>
+
 namespace tilescope::ptx {
+namespace {
+
+struct TypeFacts {
+  std::string_view name;
+  unsigned bits;
+};
+/// By the value of Type.
+// clang-format off
+constexpr TypeFacts types[] = {
+    {"", 0}, {"b1", 1}, {"b8", 8}, {"b16", 16}, {"b32", 32}, {"b64", 64}, {"b128", 128},
+    {"u4", 4}, {"u8", 8}, {"u16", 16}, {"u32", 32}, {"u64", 64},
+    {"s4", 4}, {"s8", 8}, {"s16", 16}, {"s32", 32}, {"s64", 64},
+    {"f16", 16}, {"f32", 32}, {"f64", 64}, {"bf16", 16}, {"tf32", 32},
+    {"f16x2", 32}, {"bf16x2", 32}, {"f32x2", 64}, {"u16x2", 32}, {"s16x2", 32},
+    {"e4m3", 8}, {"e5m2", 8}, {"e3m2", 8}, {"e2m3", 8}, {"e2m1", 4}, {"ue8m0", 8},
+    {"e4m3x2", 16}, {"e5m2x2", 16}, {"e3m2x2", 16}, {"e2m3x2", 16}, {"e2m1x2", 8},
+    {"ue8m0x2", 16},
+    {"pred", 0}, {"texref", 0}, {"samplerref", 0}, {"surfref", 0},
+};
+// clang-format on
+static_assert(std::size(types) == static_cast<std::size_t>(Type::surfref) + 1);
+
+}  // namespace
 
 unsigned bit_width(Type type) {
-  switch (type) {
-    case Type::b1:
-      return 1;
-    case Type::u4:
-    case Type::s4:
-    case Type::e2m1:
-      return 4;
-    case Type::b8:
-    case Type::u8:
-    case Type::s8:
-    case Type::e4m3:
-    case Type::e5m2:
-    case Type::e3m2:
-    case Type::e2m3:
-    case Type::ue8m0:
-    case Type::e2m1x2:
-      return 8;
-    case Type::b16:
-    case Type::u16:
-    case Type::s16:
-    case Type::f16:
-    case Type::bf16:
-    case Type::e4m3x2:
-    case Type::e5m2x2:
-    case Type::e3m2x2:
-    case Type::e2m3x2:
-    case Type::ue8m0x2:
-      return 16;
-    case Type::b32:
-    case Type::u32:
-    case Type::s32:
-    case Type::f32:
-    case Type::tf32:
-    case Type::f16x2:
-    case Type::bf16x2:
-    case Type::u16x2:
-    case Type::s16x2:
-      return 32;
-    case Type::b64:
-    case Type::u64:
-    case Type::s64:
-    case Type::f64:
-    case Type::f32x2:
-      return 64;
-    case Type::b128:
-      return 128;
-    case Type::none:
-    case Type::pred:
-    case Type::texref:
-    case Type::samplerref:
-    case Type::surfref:
-      return 0;
-  }
-  return 0;
+  return types[static_cast<std::size_t>(type)].bits;
+}
+
+std::string_view name(Type type) {
+  return types[static_cast<std::size_t>(type)].name;
 }
 
 unsigned byte_size(Type type) {
@@ -65,19 +41,8 @@ unsigned byte_size(Type type) {
 }
 
 bool is_float(Type type) {
-  switch (type) {
-    case Type::f16:
-    case Type::f32:
-    case Type::f64:
-    case Type::bf16:
-    case Type::tf32:
-    case Type::f16x2:
-    case Type::bf16x2:
-    case Type::f32x2:
-      return true;
-    default:
-      return type >= Type::e4m3 && type <= Type::ue8m0x2;
-  }
+  return (type >= Type::f16 && type <= Type::f32x2) ||
+         (type >= Type::e4m3 && type <= Type::ue8m0x2);
 }
 
 bool is_signed(Type type) {

@@ -105,16 +105,6 @@ constexpr Spelling spellings[] = {
     of(Group::geometry, "a2dms", Geometry::a2dms),
 };
 
-/// By the value of Type.
-constexpr std::string_view type_names[] = {
-    "",       "b1",   "b8",     "b16",        "b32",    "b64",    "b128",   "u4",     "u8",
-    "u16",    "u32",  "u64",    "s4",         "s8",     "s16",    "s32",    "s64",    "f16",
-    "f32",    "f64",  "bf16",   "tf32",       "f16x2",  "bf16x2", "f32x2",  "u16x2",  "s16x2",
-    "e4m3",   "e5m2", "e3m2",   "e2m3",       "e2m1",   "ue8m0",  "e4m3x2", "e5m2x2", "e3m2x2",
-    "e2m3x2", "e2m1x2", "ue8m0x2", "pred",    "texref", "samplerref", "surfref",
-};
-static_assert(std::size(type_names) == static_cast<std::size_t>(Type::surfref) + 1);
-
 /// By the value of Flag.
 constexpr std::string_view flag_names[] = {
     "ftz", "sat", "satfinite", "relu", "approx", "full", "NaN", "xorsign", "abs", "oob", "noftz",
@@ -320,8 +310,9 @@ void write(Slot slot, const Modifiers& modifiers, unsigned& types_written, std::
 }
 
 Type type_of(std::string_view word) {
-  for (std::size_t i = 1; i < std::size(type_names); ++i) {
-    if (type_names[i] == word) return static_cast<Type>(i);
+  for (auto type = Type::b1; type <= Type::surfref;
+       type = static_cast<Type>(static_cast<std::size_t>(type) + 1)) {
+    if (name(type) == word) return type;
   }
   return Type::none;
 }
@@ -333,10 +324,6 @@ Space space_of(std::string_view word) {
     }
   }
   return Space::none;
-}
-
-std::string_view name(Type type) {
-  return type_names[static_cast<std::size_t>(type)];
 }
 
 std::string_view name(Space space) {

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <tilescope/error.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -16,15 +17,14 @@ using observe::TracedElement;
 
 const PhaseTable& table_of(const PhaseTrace& trace) {
   if (trace.threads() > PhaseTrace::kMostThreads) {
-    throw Error(ErrorKind::usage,
-                fmt::format("--phases: a block of {} threads makes no table to read; take one of "
-                            "at most {}, such as --tile 2",
-                            trace.threads(), PhaseTrace::kMostThreads));
+    throw usage_error(
+        "--phases: a block of {} threads makes no table to read; take one of at most {}, such as "
+        "--tile 2",
+        trace.threads(), PhaseTrace::kMostThreads);
   }
   if (trace.result().phases.empty()) {
-    throw Error(ErrorKind::usage,
-                "--phases: block 0 moves nothing into shared memory and multiplies no loaded "
-                "elements");
+    throw usage_error(
+        "--phases: block 0 moves nothing into shared memory and multiplies no loaded elements");
   }
   return trace.result();
 }

@@ -1,12 +1,10 @@
 #include "transfer/out_of_core.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
-#include <tilescope/error.hpp>
 #include <utility>
 
+#include "base/errors.hpp"
 #include "operations/numerics/conversion.hpp"
 #include "operations/numerics/product_reference.hpp"
 #include "transfer/tile_kernel.hpp"
@@ -54,7 +52,7 @@ KernelAndPlan choose(const Device& device, const ConstMatrixView& a, const Const
   chosen.plan = plan_out_of_core(shape, kernel.granularity, element, options.device_bytes, buffers);
   if (kernel.rung == nullptr) return chosen;
   if (const auto why = kernel.rung->refusal(chosen.plan.tile, device.properties())) {
-    throw Error(ErrorKind::usage, fmt::format("variant {}: {}", kernel.name, *why));
+    throw usage_error("variant {}: {}", kernel.name, *why);
   }
   return chosen;
 }
@@ -90,9 +88,8 @@ OutOfCorePlan plan_of(const Device& device, const ConstMatrixView& a, const Cons
                       DataType c, Order c_order, const OutOfCoreOptions& options) {
   if (device.kind() == DeviceKind::cpu) {
     if (!options.variant.empty() && options.variant != "cpu_blas") {
-      throw Error(ErrorKind::usage, fmt::format("variant {} does not run on the cpu device, which "
-                                                "has cpu_blas",
-                                                options.variant));
+      throw usage_error("variant {} does not run on the cpu device, which has cpu_blas",
+                        options.variant);
     }
     const MatmulShape shape = product_shape(a, b);
     MatmulShape cell = operations::blas_cell(shape);

@@ -1,10 +1,8 @@
 #include "transfer/out_of_core_plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 
 namespace tilescope::transfer {
@@ -48,14 +46,12 @@ OutOfCorePlan plan_out_of_core(const MatmulShape& shape, const MatmulShape& step
     return device_bytes_of(tile, element, buffers) <= static_cast<double>(limit);
   };
   if (!fits(step)) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format(
-            "a device-memory limit of {} is below the {} that the smallest tile "
-            "({}) takes; raise the limit",
-            format_bytes(limit),
-            format_bytes(static_cast<std::uint64_t>(device_bytes_of(step, element, buffers))),
-            shape_text(step)));
+    throw usage_error(
+        "a device-memory limit of {} is below the {} that the smallest tile ({}) takes; raise the "
+        "limit",
+        format_bytes(limit),
+        format_bytes(static_cast<std::uint64_t>(device_bytes_of(step, element, buffers))),
+        shape_text(step));
   }
   // Square tiles reuse most: grow both extents together, each up to its whole.
   const auto square = [&](std::int64_t side, std::int64_t k) {

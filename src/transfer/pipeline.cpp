@@ -70,53 +70,34 @@ std::vector<Task> pipelined(int segments) {
   return tasks;
 }
 
+struct FormFacts {
+  std::string_view name, idea;
+  int streams;
+};
+
+const FormFacts& facts_of(Form form) {
+  // By the value of Form.
+  static constexpr FormFacts forms[] = {
+      {"serial", "one stream: nothing overlaps", 1},
+      {"simple", "two streams, one segment after the other", 2},
+      {"better", "two streams, both inputs before the kernels", 2},
+      {"three_buffers", "three buffers: in, compute and out at once", 3},
+      {"many_streams", "eight streams, one segment after the other", 8}};
+  return forms[static_cast<std::size_t>(form)];
+}
+
 }  // namespace
 
 std::string_view name_of(Form form) {
-  switch (form) {
-    case Form::serial:
-      return "serial";
-    case Form::simple:
-      return "simple";
-    case Form::better:
-      return "better";
-    case Form::three_buffers:
-      return "three_buffers";
-    case Form::many_streams:
-      break;
-  }
-  return "many_streams";
+  return facts_of(form).name;
 }
 
 std::string_view idea_of(Form form) {
-  switch (form) {
-    case Form::serial:
-      return "one stream: nothing overlaps";
-    case Form::simple:
-      return "two streams, one segment after the other";
-    case Form::better:
-      return "two streams, both inputs before the kernels";
-    case Form::three_buffers:
-      return "three buffers: in, compute and out at once";
-    case Form::many_streams:
-      break;
-  }
-  return "eight streams, one segment after the other";
+  return facts_of(form).idea;
 }
 
 int stream_count(Form form) {
-  switch (form) {
-    case Form::serial:
-      return 1;
-    case Form::simple:
-    case Form::better:
-      return 2;
-    case Form::three_buffers:
-      return 3;
-    case Form::many_streams:
-      break;
-  }
-  return 8;
+  return facts_of(form).streams;
 }
 
 std::vector<Task> tasks_of(Form form, int segments) {

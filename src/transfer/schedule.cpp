@@ -30,15 +30,8 @@ struct Waiting {
 }  // namespace
 
 std::string_view name_of(Engine engine) {
-  switch (engine) {
-    case Engine::copy_in:
-      return "copy in";
-    case Engine::compute:
-      return "compute";
-    case Engine::copy_out:
-      break;
-  }
-  return "copy out";
+  constexpr std::string_view names[] = {"copy in", "compute", "copy out"};
+  return names[static_cast<std::size_t>(engine)];
 }
 
 std::vector<Interval> play(const std::vector<Task>& tasks, const std::vector<double>& durations,

@@ -10,6 +10,7 @@
 #include <memory>
 #include <tilescope/pinned.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/parallel.hpp"
 #include "operations/rung/kernel_program.hpp"
@@ -47,8 +48,7 @@ const Rung& rung_of(const Device& device, const Task& task, const std::string& v
     why = "not a kernel, so it takes no device memory; drop --device-memory";
   }
   if (why) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}, variant {}: {}", task.operation, rung.name, *why));
+    throw usage_error("{}, variant {}: {}", task.operation, rung.name, *why);
   }
   return rung;
 }
@@ -190,6 +190,12 @@ class Streamed {
 
 }  // namespace
 
+std::size_t memory_limit_of(const Device& device, double bytes) {
+  // Leaves room for the context, other processes, padding and scratch memory.
+  const double room = 0.85 * static_cast<double>(device.properties().global_bytes);
+  return bytes > room ? static_cast<std::size_t>(room) : 0;
+}
+
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
   constexpr std::size_t piece = std::size_t{1} << 20U;
   parallel_for((bytes + piece - 1) / piece, [&](std::size_t i) {
@@ -220,9 +226,10 @@ StreamedPlan plan_streamed(Device& device, const StreamedJob& job, const std::st
     return set_count * ChunkJob(device, job, variant, elements).bytes();
   };
   if (const std::size_t least = bytes(1); least > limit) {
-    throw Error(ErrorKind::usage, fmt::format("a device-memory limit of {} is below the {} that "
-                                              "chunks of one element take; raise the limit",
-                                              format_bytes(limit), format_bytes(least)));
+    throw usage_error(
+        "a device-memory limit of {} is below the {} that chunks of one element take; raise the "
+        "limit",
+        format_bytes(limit), format_bytes(least));
   }
   // The largest chunk that fits: its bytes grow with its size.
   std::size_t low = 1, high = std::clamp<std::size_t>(best, 1, count);

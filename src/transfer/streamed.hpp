@@ -38,6 +38,9 @@ struct StreamOptions {
                                                        ///< elements
 };
 
+/// Most of the device's memory if `bytes` do not fit there, else 0 for no limit.
+std::size_t memory_limit_of(const Device& device, double bytes);
+
 /// The division of a job.
 struct StreamedPlan {
   std::size_t chunk = 0;         ///< elements of each list

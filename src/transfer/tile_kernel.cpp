@@ -1,9 +1,6 @@
 #include "transfer/tile_kernel.hpp"
 
-#include <fmt/format.h>
-
-#include <tilescope/error.hpp>
-
+#include "base/errors.hpp"
 #include "operations/gemm/general/general.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
 #include "operations/rung/kernel_plan.hpp"
@@ -32,8 +29,8 @@ TileKernel rung_kernel(const DeviceProperties& device, DataType element, const s
   const std::string_view best = best_matmul_variant(device, element);
   const MatmulVariant& variant = matmul_variant(name.empty() ? best : name);
   if (!variant.row->can_accumulate || (element == DataType::float64 && !variant.row->any_element)) {
-    throw Error(ErrorKind::usage, fmt::format("variant {} does not multiply {} in pieces; use {}",
-                                              variant.name, name_of(element), best));
+    throw usage_error("variant {} does not multiply {} in pieces; use {}", variant.name,
+                      name_of(element), best);
   }
   return {.name = variant.name,
           .granularity = variant.row->granularity(variant.width),
@@ -89,13 +86,12 @@ TileKernel choose_tile_kernel(const DeviceProperties& device, const MatmulShape&
       name.empty() ? &best_gemm_variant(whole, device) == &ffma : name == ffma.name;
   if (!takes_ffma || (must_cut_k && name.empty())) return rung_kernel(device, element, name);
   if (must_cut_k) {
-    throw Error(ErrorKind::usage,
-                fmt::format("variant {} takes panels with all of k = {}, which do not fit; raise "
-                            "the limit, or use {}",
-                            name, shape.k, best_matmul_variant(device, element)));
+    throw usage_error(
+        "variant {} takes panels with all of k = {}, which do not fit; raise the limit, or use {}",
+        name, shape.k, best_matmul_variant(device, element));
   }
   if (const auto why = ffma.refusal(whole, device)) {
-    throw Error(ErrorKind::usage, fmt::format("variant {}: {}", ffma.name, *why));
+    throw usage_error("variant {}: {}", ffma.name, *why);
   }
   return ffma_kernel(ffma, whole, device);
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <tilescope/error.hpp>
 #include <tilescope/tuning.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "operations/gemm/dispatch/tuned_products.hpp"
 #include "operations/gemm/product/device_product.hpp"
@@ -19,9 +19,8 @@ using namespace operations;
 HostProblem described(const MatmulProduct& product) {
   const MatmulShape& s = product.shape;
   if (s.m < 1 || s.n < 1 || s.k < 1 || product.batch < 1) {
-    throw Error(ErrorKind::usage,
-                fmt::format("a product of {}, {} times: to tune it every extent must be at least 1",
-                            shape_text(s), product.batch));
+    throw usage_error("a product of {}, {} times: to tune it every extent must be at least 1",
+                      shape_text(s), product.batch);
   }
   // Far beyond any memory, and far below where numbers of elements would wrap around.
   constexpr double most = 1e15;
@@ -29,15 +28,14 @@ HostProblem described(const MatmulProduct& product) {
     return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(product.batch);
   };
   if (std::max({elements(s.m, s.k), elements(s.k, s.n), elements(s.m, s.n)}) > most) {
-    throw Error(ErrorKind::usage,
-                fmt::format("a product of {}, {} times: a matrix would have more than 10^15 "
-                            "elements, which no memory holds",
-                            shape_text(s), product.batch));
+    throw usage_error(
+        "a product of {}, {} times: a matrix would have more than 10^15 elements, which no memory "
+        "holds",
+        shape_text(s), product.batch);
   }
   if (!is_floating(product.type)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("matrices of {}: matmul takes float16, bfloat16, float32 and float64",
-                            name_of(product.type)));
+    throw usage_error("matrices of {}: matmul takes float16, bfloat16, float32 and float64",
+                      name_of(product.type));
   }
   Precision precision = product.precision;
   if (precision == Precision::automatic) {
@@ -82,9 +80,9 @@ std::vector<std::filesystem::path> tuned_files() {
 TuneReport tune_matmul(Device& device, const MatmulProduct& product, const TuneOptions& options) {
   const HostProblem problem = described(product);
   if (device.kind() == DeviceKind::cpu) {
-    throw Error(ErrorKind::no_device,
-                "the cpu device has one way to multiply: there is nothing to tune; use --device "
-                "cuda, or emulated");
+    throw device_error(
+        "the cpu device has one way to multiply: there is nothing to tune; use --device cuda, or "
+        "emulated");
   }
   return tuning::tune_problem(device, choose_by_model(problem, device.properties()).problem,
                               options);

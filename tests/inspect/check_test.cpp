@@ -95,6 +95,20 @@ TEST_F(CheckTest, ARungBringsItsLaunch) {
               HasSubstr("neither a .cu or .ptx file nor OPERATION/VARIANT"));
 }
 
+TEST_F(CheckTest, NoRungReadsOperandsWithoutElements) {
+  std::vector<std::string> reported;
+  for (const char* variant :
+       {"global_accumulator", "exchanged", "register_accumulator", "double_accumulator",
+        "tiled_conflicts", "tiled_transposed", "tiled_padded", "tiled", "tiled_checked",
+        "corner_turning", "register_tile_1d", "register_tile_2d", "vector_loads", "double_buffered",
+        "warp_tiles"}) {
+    const CheckResult result =
+        check(LadderRung{std::string("matmul/") + variant, {.rows = 3, .columns = 5, .inner = 0}});
+    if (!result.clean()) reported.emplace_back(variant);
+  }
+  EXPECT_THAT(reported, IsEmpty());
+}
+
 TEST_F(CheckTest, PtxWithoutALineTableIsItsOwnSource) {
   const SourceText ptx{
       ".version 8.0\n.target sm_90\n.address_size 64\n"

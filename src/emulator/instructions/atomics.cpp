@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/half.hpp"
+#include "base/one_of.hpp"
 #include "emulator/block.hpp"
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/operands.hpp"
@@ -239,18 +240,8 @@ bool has(ReduceOp op, Type type) {
 }
 
 bool commutes(ReduceOp op, Type type) {
-  if (!is_integer(type)) return false;
-  switch (op) {
-    case ReduceOp::add:
-    case ReduceOp::min:
-    case ReduceOp::max:
-    case ReduceOp::and_:
-    case ReduceOp::or_:
-    case ReduceOp::xor_:
-      return true;
-    default:
-      return false;
-  }
+  return is_integer(type) && is_one_of(op, {ReduceOp::add, ReduceOp::min, ReduceOp::max,
+                                            ReduceOp::and_, ReduceOp::or_, ReduceOp::xor_});
 }
 
 void each_element(const ptx::Operand& operand, unsigned count, auto visit) {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/one_of.hpp"
 #include "emulator/context.hpp"
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/number_format.hpp"
@@ -147,18 +148,8 @@ void compare_half(Context& w, const Code& c) {
 /// Comparisons that are the opposite of one with a lane kernel.
 bool is_opposite(ptx::Compare compare) {
   using ptx::Compare;
-  switch (compare) {
-    case Compare::neu:
-    case Compare::equ:
-    case Compare::ltu:
-    case Compare::leu:
-    case Compare::gtu:
-    case Compare::geu:
-    case Compare::nan:
-      return true;
-    default:
-      return false;
-  }
+  return is_one_of(compare, {Compare::neu, Compare::equ, Compare::ltu, Compare::leu, Compare::gtu,
+                             Compare::geu, Compare::nan});
 }
 
 }  // namespace

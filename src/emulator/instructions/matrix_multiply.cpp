@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/one_of.hpp"
 #include "emulator/block.hpp"
 #include "emulator/instructions/matrix_fragments.hpp"
 #include "emulator/instructions/operands.hpp"
@@ -38,23 +39,9 @@ void product(Context& w, const Code& c) {
 }
 
 bool multiplicand(Type type, bool wmma) {
-  switch (type) {
-    case Type::f16:
-    case Type::bf16:
-    case Type::tf32:
-    case Type::f64:
-    case Type::s8:
-    case Type::u8:
-    case Type::s4:
-    case Type::u4:
-    case Type::b1:
-      return true;
-    case Type::e4m3:
-    case Type::e5m2:
-      return !wmma;
-    default:
-      return false;
-  }
+  if (type == Type::e4m3 || type == Type::e5m2) return !wmma;
+  return is_one_of(type, {Type::f16, Type::bf16, Type::tf32, Type::f64, Type::s8, Type::u8,
+                          Type::s4, Type::u4, Type::b1});
 }
 
 bool types_fit(Type d, Type a, Type b, Type c, bool wmma) {

@@ -31,43 +31,17 @@ bool set_space(ptx::Space space, Code& code) {
 }
 
 Scope scope_of(ptx::Scope scope) {
-  switch (scope) {
-    case ptx::Scope::none:
-      return Scope::none;
-    case ptx::Scope::cta:
-      return Scope::block;
-    case ptx::Scope::cluster:
-      return Scope::cluster;
-    case ptx::Scope::gpu:
-      return Scope::gpu;
-    case ptx::Scope::sys:
-      return Scope::system;
-  }
-  return Scope::none;
+  // By the value of ptx::Scope.
+  constexpr Scope scopes[] = {Scope::none, Scope::block, Scope::cluster, Scope::gpu, Scope::system};
+  return scopes[static_cast<std::size_t>(scope)];
 }
 
 void set_order(const ptx::Modifiers& modifiers, Code& code) {
-  MemoryOrder order = MemoryOrder::weak;
-  switch (modifiers.ordering) {
-    case ptx::Ordering::volatile_:
-      order = MemoryOrder::volatile_;
-      break;
-    case ptx::Ordering::relaxed:
-      order = MemoryOrder::relaxed;
-      break;
-    case ptx::Ordering::acquire:
-      order = MemoryOrder::acquire;
-      break;
-    case ptx::Ordering::release:
-      order = MemoryOrder::release;
-      break;
-    case ptx::Ordering::acq_rel:
-    case ptx::Ordering::sc:
-      order = MemoryOrder::acquire_release;
-      break;
-    default:
-      break;
-  }
+  // By the value of ptx::Ordering: none, weak, volatile, relaxed, acquire, release, acq_rel, sc.
+  using enum MemoryOrder;
+  constexpr MemoryOrder orders[] = {weak,    weak,    volatile_,       relaxed,
+                                    acquire, release, acquire_release, acquire_release};
+  const MemoryOrder order = orders[static_cast<std::size_t>(modifiers.ordering)];
   Scope scope = scope_of(modifiers.scope);
   if (order == MemoryOrder::volatile_) scope = Scope::system;
   if (order != MemoryOrder::weak && scope == Scope::none) scope = Scope::gpu;
@@ -76,23 +50,8 @@ void set_order(const ptx::Modifiers& modifiers, Code& code) {
 }
 
 bool is_integer(ptx::Type type) {
-  switch (type) {
-    case ptx::Type::b8:
-    case ptx::Type::b16:
-    case ptx::Type::b32:
-    case ptx::Type::b64:
-    case ptx::Type::u8:
-    case ptx::Type::u16:
-    case ptx::Type::u32:
-    case ptx::Type::u64:
-    case ptx::Type::s8:
-    case ptx::Type::s16:
-    case ptx::Type::s32:
-    case ptx::Type::s64:
-      return true;
-    default:
-      return false;
-  }
+  const unsigned bits = ptx::bit_width(type);
+  return type >= ptx::Type::b1 && type <= ptx::Type::s64 && bits >= 8 && bits <= 64;
 }
 
 bool is_half(ptx::Type type) {

@@ -1,24 +1,16 @@
 // Comparisons (setp, set) and selections (selp, slct).
-#include "emulator/lanes/lane_loop.hpp"
+#include "emulator/lanes/real_values.hpp"
 
 namespace tilescope::emulator::TILESCOPE_LANES {
 namespace {
 
 template <class V, bool ftz>
 TILESCOPE_INLINE V value(Slot<V> bits) {
-  return static_cast<V>(bits);
-}
-template <>
-[[gnu::always_inline]] inline float value<float, false>(std::uint32_t bits) {
-  return as_float(bits);
-}
-template <>
-[[gnu::always_inline]] inline float value<float, true>(std::uint32_t bits) {
-  return as_float((bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);
-}
-template <>
-[[gnu::always_inline]] inline double value<double, false>(std::uint64_t bits) {
-  return as_double(bits);
+  if constexpr (static_cast<V>(0.5) == 0) {
+    return static_cast<V>(bits);
+  } else {
+    return input<ftz>(bits);
+  }
 }
 
 // clang-format off
@@ -136,28 +128,21 @@ template <bool as_set>
 Execute comparison(ptx::Type type, ptx::Compare compare, bool ftz) {
   using ptx::Type;
   switch (type) {
-    case Type::u16:
     case Type::b16:
       return comparison_of<std::uint16_t, false, as_set>(compare);
-    case Type::s16:
-      return comparison_of<std::int16_t, false, as_set>(compare);
-    case Type::u32:
     case Type::b32:
       return comparison_of<std::uint32_t, false, as_set>(compare);
-    case Type::s32:
-      return comparison_of<std::int32_t, false, as_set>(compare);
-    case Type::u64:
     case Type::b64:
       return comparison_of<std::uint64_t, false, as_set>(compare);
-    case Type::s64:
-      return comparison_of<std::int64_t, false, as_set>(compare);
     case Type::f32:
       return ftz ? comparison_of<float, true, as_set>(compare)
                  : comparison_of<float, false, as_set>(compare);
     case Type::f64:
       return comparison_of<double, false, as_set>(compare);
     default:
-      return nullptr;
+      return for_16_to_64(type, [&](auto v) {
+        return comparison_of<typename decltype(v)::type, false, as_set>(compare);
+      });
   }
 }
 

@@ -1,38 +1,9 @@
 // Conversions (cvt) among integers, f32 and f64. Those of 16 bits and fewer are in half.cpp and in
 // instructions/convert.cpp.
-#include <cfenv>
-
-#include "emulator/lanes/lane_loop.hpp"
+#include "emulator/lanes/real_values.hpp"
 
 namespace tilescope::emulator::TILESCOPE_LANES {
 namespace {
-
-constexpr std::uint32_t kNan32 = 0x7fffffffu;
-constexpr std::uint64_t kNan64 = 0xfff8000000000000u;
-
-TILESCOPE_INLINE std::uint32_t flush(std::uint32_t bits) {
-  return (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits;
-}
-template <class V, bool ftz>
-TILESCOPE_INLINE V real(Slot<V> bits) {
-  if constexpr (sizeof(V) == 4) {
-    return as_float(ftz ? flush(bits) : bits);
-  } else {
-    return as_double(bits);
-  }
-}
-template <bool ftz, bool sat>
-TILESCOPE_INLINE std::uint32_t output(float v) {
-  std::uint32_t bits = bits_of(v);
-  if (ftz) bits = flush(bits);
-  if (sat) return v > 1 ? 0x3f800000u : v > 0 ? bits : 0u;
-  return v != v ? kNan32 : bits;
-}
-template <bool ftz, bool sat>
-TILESCOPE_INLINE std::uint64_t output(double v) {
-  if (sat) return v > 1 ? 0x3ff0000000000000u : v > 0 ? bits_of(v) : 0u;
-  return v != v ? kNan64 : bits_of(v);
-}
 
 // --- integer to integer
 // ---------------------------------------------------------------------------
@@ -108,7 +79,7 @@ template <class To, class From, class Round, bool ftz, bool sat>
 void real_to_real(Context& w, const Code& c) {
   const auto* a = slots<Slot<From>>(w, c.a);
   each_lane<Slot<To>>(w, c.dst, [&](int l) {
-    return output<ftz, sat>(static_cast<To>(Round::f(real<From, ftz>(a[l]))));
+    return output<ftz, sat>(static_cast<To>(Round::f(input<ftz>(a[l]))));
   });
 }
 
@@ -141,7 +112,7 @@ void real_to_integer(Context& w, const Code& c) {
       is_signed ? static_cast<double>(high_bit) : 2.0 * static_cast<double>(high_bit);
   const S keep = static_cast<S>(c.offset);
   each_lane<S>(w, c.dst, [&](int l) {
-    const double v = static_cast<double>(Round::f(real<From, ftz>(a[l])));
+    const double v = static_cast<double>(Round::f(input<ftz>(a[l])));
     const bool small = is_signed ? v < -limit : v < 0, large = v >= limit;
     const double safe = small || large || v != v ? 0 : v;
     std::uint64_t r;
@@ -157,42 +128,19 @@ void real_to_integer(Context& w, const Code& c) {
   });
 }
 
-template <Execute kernel, int mode>
-void rounded(Context& w, const Code& c) {
-  static const volatile Execute run = kernel;
-  std::fesetround(mode);
-  run(w, c);
-  std::fesetround(FE_TONEAREST);
-}
-template <Execute kernel>
-Execute with_rounding(ptx::Rounding r) {
-  switch (r) {
-    case ptx::Rounding::rz:
-      return rounded<kernel, FE_TOWARDZERO>;
-    case ptx::Rounding::rm:
-      return rounded<kernel, FE_DOWNWARD>;
-    case ptx::Rounding::rp:
-      return rounded<kernel, FE_UPWARD>;
-    default:
-      return kernel;
-  }
-}
-
 template <class To, class From>
 Execute narrow(const LaneKey& k) {  // between the two widths, in the CPU's rounding mode
-  if (k.ftz) {
-    return k.sat ? with_rounding<real_to_real<To, From, AsIs, true, true>>(k.rounding)
-                 : with_rounding<real_to_real<To, From, AsIs, true, false>>(k.rounding);
-  }
-  return k.sat ? with_rounding<real_to_real<To, From, AsIs, false, true>>(k.rounding)
-               : with_rounding<real_to_real<To, From, AsIs, false, false>>(k.rounding);
+  const auto choose = [&](auto ftz, auto sat) {
+    return with_rounding<real_to_real<To, From, AsIs, ftz.value, sat.value>>(k.rounding);
+  };
+  return for_flags(choose, k.ftz, k.sat);
 }
 template <class V, class Round>
 Execute same_rounded(const LaneKey& k) {
-  if (k.ftz) {
-    return k.sat ? real_to_real<V, V, Round, true, true> : real_to_real<V, V, Round, true, false>;
-  }
-  return k.sat ? real_to_real<V, V, Round, false, true> : real_to_real<V, V, Round, false, false>;
+  const auto choose = [](auto ftz, auto sat) -> Execute {
+    return real_to_real<V, V, Round, ftz.value, sat.value>;
+  };
+  return for_flags(choose, k.ftz, k.sat);
 }
 template <class V>
 Execute same(const LaneKey& k) {
@@ -217,26 +165,7 @@ Execute to_real(const LaneKey& k) {
 }
 template <class To>
 Execute integer_source(const LaneKey& k) {
-  switch (k.source) {
-    case ptx::Type::u8:
-      return to_real<To, std::uint8_t>(k);
-    case ptx::Type::s8:
-      return to_real<To, std::int8_t>(k);
-    case ptx::Type::u16:
-      return to_real<To, std::uint16_t>(k);
-    case ptx::Type::s16:
-      return to_real<To, std::int16_t>(k);
-    case ptx::Type::u32:
-      return to_real<To, std::uint32_t>(k);
-    case ptx::Type::s32:
-      return to_real<To, std::int32_t>(k);
-    case ptx::Type::u64:
-      return to_real<To, std::uint64_t>(k);
-    case ptx::Type::s64:
-      return to_real<To, std::int64_t>(k);
-    default:
-      return nullptr;
-  }
+  return for_8_to_64(k.source, [&](auto v) { return to_real<To, typename decltype(v)::type>(k); });
 }
 template <class To, class From, class Round, bool ftz>
 Execute to_integer_width(const LaneKey& k) {
@@ -260,43 +189,13 @@ Execute to_integer(const LaneKey& k) {
 }
 template <class From, bool ftz>
 Execute integer_destination(const LaneKey& k) {
-  switch (k.type) {
-    case ptx::Type::u8:
-      return to_integer<std::uint8_t, From, ftz>(k);
-    case ptx::Type::s8:
-      return to_integer<std::int8_t, From, ftz>(k);
-    case ptx::Type::u16:
-      return to_integer<std::uint16_t, From, ftz>(k);
-    case ptx::Type::s16:
-      return to_integer<std::int16_t, From, ftz>(k);
-    case ptx::Type::u32:
-      return to_integer<std::uint32_t, From, ftz>(k);
-    case ptx::Type::s32:
-      return to_integer<std::int32_t, From, ftz>(k);
-    case ptx::Type::u64:
-      return to_integer<std::uint64_t, From, ftz>(k);
-    case ptx::Type::s64:
-      return to_integer<std::int64_t, From, ftz>(k);
-    default:
-      return nullptr;
-  }
+  return for_8_to_64(k.type,
+                     [&](auto v) { return to_integer<typename decltype(v)::type, From, ftz>(k); });
 }
 
 bool is_integer(ptx::Type t) {
-  using ptx::Type;
-  switch (t) {
-    case Type::u8:
-    case Type::s8:
-    case Type::u16:
-    case Type::s16:
-    case Type::u32:
-    case Type::s32:
-    case Type::u64:
-    case Type::s64:
-      return true;
-    default:
-      return false;
-  }
+  const auto any = [](auto) -> Execute { return truncate_64_to_32; };
+  return for_8_to_64(t, any) != nullptr;
 }
 template <class V>
 Execute integer_of(const LaneKey& k) {
@@ -313,26 +212,7 @@ Execute find_integer_to_integer(const LaneKey& k) {
     if (k.source == Type::u32 && to64) return extend<std::uint32_t, std::uint64_t>;
     if (k.source == Type::s32 && to64) return extend<std::int32_t, std::uint64_t>;
   }
-  switch (k.source) {
-    case Type::u8:
-      return integer_of<std::uint8_t>(k);
-    case Type::s8:
-      return integer_of<std::int8_t>(k);
-    case Type::u16:
-      return integer_of<std::uint16_t>(k);
-    case Type::s16:
-      return integer_of<std::int16_t>(k);
-    case Type::u32:
-      return integer_of<std::uint32_t>(k);
-    case Type::s32:
-      return integer_of<std::int32_t>(k);
-    case Type::u64:
-      return integer_of<std::uint64_t>(k);
-    case Type::s64:
-      return integer_of<std::int64_t>(k);
-    default:
-      return nullptr;
-  }
+  return for_8_to_64(k.source, [&](auto v) { return integer_of<typename decltype(v)::type>(k); });
 }
 
 }  // namespace

@@ -93,34 +93,19 @@ void carry_mad(Context& w, const Code& c) {
 // --- dot products of bytes and halves
 // -------------------------------------------------------------
 
-template <bool signed_a, bool signed_b>
-void dp4a(Context& w, const Code& c) {
+/// The sum of c and the products of a's elements, of type A, with as many bytes of b, of type B.
+template <class A, class B, bool high>
+void dot_product(Context& w, const Code& c) {
   const std::uint32_t* a = slots<std::uint32_t>(w, c.a);
   const std::uint32_t* b = slots<std::uint32_t>(w, c.b);
   const std::uint32_t* d = slots<std::uint32_t>(w, c.c);
+  constexpr int bits = static_cast<int>(sizeof(A)) * 8;
   each_lane<std::uint32_t>(w, c.dst, [&](int l) {
     std::uint32_t sum = d[l];
-    for (int i = 0; i < 4; ++i) {
-      const std::uint32_t x = a[l] >> (8 * i), y = b[l] >> (8 * i);
-      const std::int32_t xs = signed_a ? std::int32_t{static_cast<std::int8_t>(x)} : (x & 0xff);
-      const std::int32_t ys = signed_b ? std::int32_t{static_cast<std::int8_t>(y)} : (y & 0xff);
-      sum += static_cast<std::uint32_t>(xs * ys);
-    }
-    return sum;
-  });
-}
-template <bool signed_a, bool signed_b, bool high>
-void dp2a(Context& w, const Code& c) {
-  const std::uint32_t* a = slots<std::uint32_t>(w, c.a);
-  const std::uint32_t* b = slots<std::uint32_t>(w, c.b);
-  const std::uint32_t* d = slots<std::uint32_t>(w, c.c);
-  each_lane<std::uint32_t>(w, c.dst, [&](int l) {
-    std::uint32_t sum = d[l];
-    for (int i = 0; i < 2; ++i) {
-      const std::uint32_t x = a[l] >> (16 * i), y = b[l] >> (8 * i + (high ? 16 : 0));
-      const std::int32_t xs = signed_a ? std::int32_t{static_cast<std::int16_t>(x)} : (x & 0xffff);
-      const std::int32_t ys = signed_b ? std::int32_t{static_cast<std::int8_t>(y)} : (y & 0xff);
-      sum += static_cast<std::uint32_t>(xs) * static_cast<std::uint32_t>(ys);
+    for (int i = 0; i < 32 / bits; ++i) {
+      const std::int32_t x{static_cast<A>(a[l] >> (bits * i))};
+      const std::int32_t y{static_cast<B>(b[l] >> (8 * i + (high ? 16 : 0)))};
+      sum += static_cast<std::uint32_t>(x) * static_cast<std::uint32_t>(y);
     }
     return sum;
   });
@@ -128,54 +113,20 @@ void dp2a(Context& w, const Code& c) {
 
 template <class Op>
 Execute binary_of(ptx::Type t) {
-  switch (t) {
-    case ptx::Type::u16:
-      return binary<Op, std::uint16_t>;
-    case ptx::Type::s16:
-      return binary<Op, std::int16_t>;
-    case ptx::Type::u32:
-      return binary<Op, std::uint32_t>;
-    case ptx::Type::s32:
-      return binary<Op, std::int32_t>;
-    case ptx::Type::u64:
-      return binary<Op, std::uint64_t>;
-    case ptx::Type::s64:
-      return binary<Op, std::int64_t>;
-    default:
-      return nullptr;
-  }
+  return for_16_to_64(t, [](auto v) -> Execute { return binary<Op, typename decltype(v)::type>; });
 }
 template <class Op>
 Execute ternary_of(ptx::Type t) {
-  switch (t) {
-    case ptx::Type::u16:
-      return ternary<Op, std::uint16_t>;
-    case ptx::Type::s16:
-      return ternary<Op, std::int16_t>;
-    case ptx::Type::u32:
-      return ternary<Op, std::uint32_t>;
-    case ptx::Type::s32:
-      return ternary<Op, std::int32_t>;
-    case ptx::Type::u64:
-      return ternary<Op, std::uint64_t>;
-    case ptx::Type::s64:
-      return ternary<Op, std::int64_t>;
-    default:
-      return nullptr;
-  }
+  return for_16_to_64(t, [](auto v) -> Execute { return ternary<Op, typename decltype(v)::type>; });
 }
 template <class Op>
 Execute unary_signed_of(ptx::Type t) {
-  switch (t) {
-    case ptx::Type::s16:
-      return unary<Op, std::int16_t>;
-    case ptx::Type::s32:
-      return unary<Op, std::int32_t>;
-    case ptx::Type::s64:
-      return unary<Op, std::int64_t>;
-    default:
-      return nullptr;
-  }
+  return for_integer<std::int16_t, std::int32_t, std::int64_t>(
+      t, [](auto v) -> Execute { return unary<Op, typename decltype(v)::type>; });
+}
+template <class F>
+Execute for_wide_factors(ptx::Type t, F choose) {
+  return for_integer<std::uint16_t, std::int16_t, std::uint32_t, std::int32_t>(t, choose);
 }
 
 template <bool use_in, bool set_out, bool subtract>
@@ -184,48 +135,22 @@ Execute carry_of(ptx::Type t) {
   return wide ? carry_sum<std::uint64_t, use_in, set_out, subtract>
               : carry_sum<std::uint32_t, use_in, set_out, subtract>;
 }
-template <bool high, bool use_in, bool set_out>
-Execute carry_mad_of(ptx::Type t) {
-  switch (t) {
-    case ptx::Type::u32:
-      return carry_mad<std::uint32_t, high, use_in, set_out>;
-    case ptx::Type::s32:
-      return carry_mad<std::int32_t, high, use_in, set_out>;
-    case ptx::Type::u64:
-      return carry_mad<std::uint64_t, high, use_in, set_out>;
-    case ptx::Type::s64:
-      return carry_mad<std::int64_t, high, use_in, set_out>;
-    default:
-      return nullptr;
-  }
+Execute carry_mad_of(ptx::Type t, bool high, bool use_in, bool set_out) {
+  const auto of_type = [&](auto v) {
+    const auto choose = [](auto h, auto in, auto out) -> Execute {
+      return carry_mad<typename decltype(v)::type, h.value, in.value, out.value>;
+    };
+    return for_flags(choose, high, use_in, set_out);
+  };
+  return for_32_and_64(t, of_type);
 }
 Execute find_mad(const LaneKey& k) {
   const bool high = k.part == ptx::Part::hi;
-  if (k.opcode == ptx::Opcode::madc) {
-    if (k.carry_out) {
-      return high ? carry_mad_of<true, true, true>(k.type)
-                  : carry_mad_of<false, true, true>(k.type);
-    }
-    return high ? carry_mad_of<true, true, false>(k.type)
-                : carry_mad_of<false, true, false>(k.type);
-  }
-  if (k.carry_out) {
-    return high ? carry_mad_of<true, false, true>(k.type)
-                : carry_mad_of<false, false, true>(k.type);
-  }
+  const bool use_in = k.opcode == ptx::Opcode::madc;
+  if (use_in || k.carry_out) return carry_mad_of(k.type, high, use_in, k.carry_out);
   if (k.part == ptx::Part::wide) {
-    switch (k.type) {
-      case ptx::Type::u16:
-        return mad_wide<std::uint16_t>;
-      case ptx::Type::s16:
-        return mad_wide<std::int16_t>;
-      case ptx::Type::u32:
-        return mad_wide<std::uint32_t>;
-      case ptx::Type::s32:
-        return mad_wide<std::int32_t>;
-      default:
-        return nullptr;
-    }
+    return for_wide_factors(k.type,
+                            [](auto v) -> Execute { return mad_wide<typename decltype(v)::type>; });
   }
   if (high && k.sat) return k.type == ptx::Type::s32 ? ternary<MadHiSat, std::int32_t> : nullptr;
   return high ? ternary_of<MadHi>(k.type) : ternary_of<MadLo>(k.type);
@@ -233,18 +158,8 @@ Execute find_mad(const LaneKey& k) {
 Execute find_mul(const LaneKey& k) {
   if (k.part == ptx::Part::lo) return binary_of<MulLo>(k.type);
   if (k.part == ptx::Part::hi) return binary_of<MulHi>(k.type);
-  switch (k.type) {
-    case ptx::Type::u16:
-      return mul_wide<std::uint16_t>;
-    case ptx::Type::s16:
-      return mul_wide<std::int16_t>;
-    case ptx::Type::u32:
-      return mul_wide<std::uint32_t>;
-    case ptx::Type::s32:
-      return mul_wide<std::int32_t>;
-    default:
-      return nullptr;
-  }
+  return for_wide_factors(k.type,
+                          [](auto v) -> Execute { return mul_wide<typename decltype(v)::type>; });
 }
 Execute find_24(const LaneKey& k) {
   const bool s = k.type == ptx::Type::s32, high = k.part == ptx::Part::hi;
@@ -256,18 +171,17 @@ Execute find_24(const LaneKey& k) {
   if (high) return s ? ternary<Mad24Hi, std::int32_t> : ternary<Mad24Hi, std::uint32_t>;
   return s ? ternary<Mad24Lo, std::int32_t> : ternary<Mad24Lo, std::uint32_t>;
 }
+template <class A, class B>
+Execute dot_of(const LaneKey& k) {
+  return k.part == ptx::Part::hi ? dot_product<A, B, true> : dot_product<A, B, false>;
+}
+template <class SignedA, class UnsignedA>
 Execute find_dot(const LaneKey& k) {
-  const bool a = k.type == ptx::Type::s32, b = k.source == ptx::Type::s32;
-  if (k.opcode == ptx::Opcode::dp4a) {
-    if (a) return b ? dp4a<true, true> : dp4a<true, false>;
-    return b ? dp4a<false, true> : dp4a<false, false>;
+  const bool signed_b = k.source == ptx::Type::s32;
+  if (k.type == ptx::Type::s32) {
+    return signed_b ? dot_of<SignedA, std::int8_t>(k) : dot_of<SignedA, std::uint8_t>(k);
   }
-  if (k.part == ptx::Part::hi) {
-    if (a) return b ? dp2a<true, true, true> : dp2a<true, false, true>;
-    return b ? dp2a<false, true, true> : dp2a<false, false, true>;
-  }
-  if (a) return b ? dp2a<true, true, false> : dp2a<true, false, false>;
-  return b ? dp2a<false, true, false> : dp2a<false, false, false>;
+  return signed_b ? dot_of<UnsignedA, std::int8_t>(k) : dot_of<UnsignedA, std::uint8_t>(k);
 }
 
 }  // namespace
@@ -311,8 +225,9 @@ Execute find_integer(const LaneKey& k) {
     case Opcode::max:
       return binary_of<Max>(k.type);
     case Opcode::dp4a:
+      return find_dot<std::int8_t, std::uint8_t>(k);
     case Opcode::dp2a:
-      return find_dot(k);
+      return find_dot<std::int16_t, std::uint16_t>(k);
     default:
       return nullptr;
   }

@@ -109,6 +109,64 @@ TILESCOPE_INLINE void set_predicate(Context& w, std::uint32_t dst, std::uint32_t
   p = (p & ~w.mask) | (value & w.mask);
 }
 
+// --- choosing a kernel when an instruction is decoded: what is known only then becomes a
+// template's argument. Not by the standard library's types, whose functions all levels would share.
+
+template <class V>
+struct As {
+  using type = V;
+};
+template <bool b>
+struct Constant {
+  static constexpr bool value = b;
+};
+
+/// The PTX type of the C++ integer V.
+template <class V>
+constexpr ptx::Type integer_type() {
+  using enum ptx::Type;
+  constexpr bool is_signed = static_cast<V>(-1) < static_cast<V>(0);
+  if (sizeof(V) == 1) return is_signed ? s8 : u8;
+  if (sizeof(V) == 2) return is_signed ? s16 : u16;
+  if (sizeof(V) == 4) return is_signed ? s32 : u32;
+  return is_signed ? s64 : u64;
+}
+/// choose(As<V>) for the one of the integers Vs that `type` is; null: for none.
+template <class... Vs, class F>
+Execute for_integer(ptx::Type type, F choose) {
+  Execute found = nullptr;
+  ((type == integer_type<Vs>() ? static_cast<void>(found = choose(As<Vs>{})) : void()), ...);
+  return found;
+}
+template <class F>
+Execute for_16_to_64(ptx::Type type, F choose) {
+  return for_integer<std::uint16_t, std::int16_t, std::uint32_t, std::int32_t, std::uint64_t,
+                     std::int64_t>(type, choose);
+}
+template <class F>
+Execute for_32_and_64(ptx::Type type, F choose) {
+  return for_integer<std::uint32_t, std::int32_t, std::uint64_t, std::int64_t>(type, choose);
+}
+template <class F>
+Execute for_8_to_64(ptx::Type type, F choose) {
+  if (type == ptx::Type::u8) return choose(As<std::uint8_t>{});
+  if (type == ptx::Type::s8) return choose(As<std::int8_t>{});
+  return for_16_to_64(type, choose);
+}
+
+/// choose(Constant...), a constant for each flag.
+template <class F>
+Execute for_flags(F choose) {
+  return choose();
+}
+template <class F, class... More>
+Execute for_flags(F choose, bool flag, More... more) {
+  const auto with = [&](auto first) {
+    return for_flags([&](auto... others) { return choose(first, others...); }, more...);
+  };
+  return flag ? with(Constant<true>{}) : with(Constant<false>{});
+}
+
 Execute find_integer(const LaneKey& key);
 Execute find_real(const LaneKey& key);
 Execute find_compare(const LaneKey& key);

@@ -276,25 +276,16 @@ Execute find_logic(const LaneKey& k) {
     case Opcode::shr:
       return find_shift(k);
     case Opcode::shf:
-      if (k.shift_direction == ptx::ShiftDirection::left) {
-        return k.shift_mode == ptx::ShiftMode::clamp ? funnel<true, true> : funnel<true, false>;
-      }
-      return k.shift_mode == ptx::ShiftMode::clamp ? funnel<false, true> : funnel<false, false>;
+      return for_flags(
+          [](auto left, auto clamp) -> Execute { return funnel<left.value, clamp.value>; },
+          k.shift_direction == ptx::ShiftDirection::left, k.shift_mode == ptx::ShiftMode::clamp);
     case Opcode::lop3:
       return lop3;
     case Opcode::bfe:
-      switch (k.type) {
-        case ptx::Type::u32:
-          return extract<std::uint32_t, false>;
-        case ptx::Type::s32:
-          return extract<std::uint32_t, true>;
-        case ptx::Type::u64:
-          return extract<std::uint64_t, false>;
-        case ptx::Type::s64:
-          return extract<std::uint64_t, true>;
-        default:
-          return nullptr;
-      }
+      return for_32_and_64(k.type, [](auto v) -> Execute {
+        using V = typename decltype(v)::type;
+        return extract<Slot<V>, static_cast<V>(-1) < static_cast<V>(0)>;
+      });
     case Opcode::bfi:
       return wide ? insert<std::uint64_t> : insert<std::uint32_t>;
     case Opcode::popc:
@@ -304,18 +295,8 @@ Execute find_logic(const LaneKey& k) {
     case Opcode::brev:
       return wide ? reverse<std::uint64_t> : reverse<std::uint32_t>;
     case Opcode::bfind:
-      switch (k.type) {
-        case ptx::Type::u32:
-          return find_top<std::uint32_t>;
-        case ptx::Type::s32:
-          return find_top<std::int32_t>;
-        case ptx::Type::u64:
-          return find_top<std::uint64_t>;
-        case ptx::Type::s64:
-          return find_top<std::int64_t>;
-        default:
-          return nullptr;
-      }
+      return for_32_and_64(k.type,
+                           [](auto v) -> Execute { return find_top<typename decltype(v)::type>; });
     case Opcode::prmt:
       return permute;
     case Opcode::mov:

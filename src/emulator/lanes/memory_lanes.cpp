@@ -186,26 +186,16 @@ TILESCOPE_INLINE Resolved resolve_any(Context& w, const Code& c, unsigned bytes)
   return {p.host + (first - p.begin), &p, p.end - low >= 128};
 }
 
-struct Shared32 {
+template <class Address, Space space>
+struct Direct {
   TILESCOPE_INLINE Resolved find(Context& w, const Code& c, unsigned bytes) {
-    return resolve<std::uint32_t, Space::shared>(w, c, bytes);
+    return resolve<Address, space>(w, c, bytes);
   }
 };
-struct Shared64 {
-  TILESCOPE_INLINE Resolved find(Context& w, const Code& c, unsigned bytes) {
-    return resolve<std::uint64_t, Space::shared>(w, c, bytes);
-  }
-};
-struct Global64 {
-  TILESCOPE_INLINE Resolved find(Context& w, const Code& c, unsigned bytes) {
-    return resolve<std::uint64_t, Space::global>(w, c, bytes);
-  }
-};
-struct Constant64 {
-  TILESCOPE_INLINE Resolved find(Context& w, const Code& c, unsigned bytes) {
-    return resolve<std::uint64_t, Space::constant>(w, c, bytes);
-  }
-};
+using Shared32 = Direct<std::uint32_t, Space::shared>;
+using Shared64 = Direct<std::uint64_t, Space::shared>;
+using Global64 = Direct<std::uint64_t, Space::global>;
+using Constant64 = Direct<std::uint64_t, Space::constant>;
 struct Generic64 {
   TILESCOPE_INLINE Resolved find(Context& w, const Code& c, unsigned bytes) {
     return resolve_any(w, c, bytes);

@@ -4,41 +4,10 @@
 // result depends neither on the order of operands nor on the instruction set of this CPU. Directed
 // rounding sets the CPU's rounding mode around the same kernels; contraction is off for these files
 // and fused operations are written as such.
-#include <cfenv>
-
-#include "emulator/lanes/lane_loop.hpp"
+#include "emulator/lanes/real_values.hpp"
 
 namespace tilescope::emulator::TILESCOPE_LANES {
 namespace {
-
-constexpr std::uint32_t kNan32 = 0x7fffffffu;
-constexpr std::uint64_t kNan64 = 0xfff8000000000000u;
-
-TILESCOPE_INLINE std::uint32_t flush(std::uint32_t bits) {
-  return (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits;
-}
-template <bool ftz>
-TILESCOPE_INLINE float input(std::uint32_t bits) {
-  return as_float(ftz ? flush(bits) : bits);
-}
-template <bool ftz>
-TILESCOPE_INLINE double input(std::uint64_t bits) {
-  return as_double(bits);
-}
-template <bool ftz, bool sat>
-TILESCOPE_INLINE std::uint32_t output(float v) {
-  std::uint32_t bits = bits_of(v);
-  if (sat) {  // NaN becomes +0
-    bits = v > 0 ? bits : 0;
-    return v > 1 ? 0x3f800000u : ftz ? flush(bits) : bits;
-  }
-  if (ftz) bits = flush(bits);
-  return v != v ? kNan32 : bits;
-}
-template <bool ftz, bool sat>
-TILESCOPE_INLINE std::uint64_t output(double v) {
-  return v != v ? kNan64 : bits_of(v);
-}
 
 struct Add {
   template <class V>
@@ -108,29 +77,6 @@ void ternary(Context& w, const Code& c) {
   });
 }
 
-// The CPU's rounding mode belongs to the thread. The kernel cannot be moved out from between the
-// two calls, because it is called through a pointer.
-template <Execute kernel, int mode>
-void rounded(Context& w, const Code& c) {
-  static const volatile Execute run = kernel;
-  std::fesetround(mode);
-  run(w, c);
-  std::fesetround(FE_TONEAREST);
-}
-template <Execute kernel>
-Execute with_rounding(ptx::Rounding r) {
-  switch (r) {
-    case ptx::Rounding::rz:
-      return rounded<kernel, FE_TOWARDZERO>;
-    case ptx::Rounding::rm:
-      return rounded<kernel, FE_DOWNWARD>;
-    case ptx::Rounding::rp:
-      return rounded<kernel, FE_UPWARD>;
-    default:
-      return kernel;
-  }
-}
-
 // min and max: a NaN operand yields the other one (or NaN with .nan); -0 < +0.
 template <bool larger, class V, bool ftz, bool nan, bool xorsign>
 void extremum(Context& w, const Code& c) {
@@ -181,60 +127,35 @@ void copy_sign(Context& w, const Code& c) {  // the sign of a, the rest of b
   each_lane<S>(w, c.dst, [&](int l) { return (a[l] & sign) | (b[l] & ~sign); });
 }
 
-template <class Op, class V>
-Execute unary_of(const LaneKey& k) {
-  if constexpr (sizeof(V) == 8) {
-    return with_rounding<unary<Op, V, false, false>>(k.rounding);
-  } else {
-    return k.ftz ? with_rounding<unary<Op, V, true, false>>(k.rounding)
-                 : with_rounding<unary<Op, V, false, false>>(k.rounding);
-  }
-}
 template <class Op>
 Execute unary_any(const LaneKey& k) {
-  if (k.type == ptx::Type::f64) return unary_of<Op, double>(k);
-  return k.type == ptx::Type::f32 ? unary_of<Op, float>(k) : nullptr;
+  if (k.type == ptx::Type::f64) return with_rounding<unary<Op, double, false, false>>(k.rounding);
+  return k.ftz ? with_rounding<unary<Op, float, true, false>>(k.rounding)
+               : with_rounding<unary<Op, float, false, false>>(k.rounding);
 }
 template <class Op>
 Execute binary_any(const LaneKey& k) {
   if (k.type == ptx::Type::f64) return with_rounding<binary<Op, double, false, false>>(k.rounding);
-  if (k.type != ptx::Type::f32) return nullptr;
-  if (k.ftz) {
-    return k.sat ? with_rounding<binary<Op, float, true, true>>(k.rounding)
-                 : with_rounding<binary<Op, float, true, false>>(k.rounding);
-  }
-  return k.sat ? with_rounding<binary<Op, float, false, true>>(k.rounding)
-               : with_rounding<binary<Op, float, false, false>>(k.rounding);
+  const auto choose = [&](auto ftz, auto sat) {
+    return with_rounding<binary<Op, float, ftz.value, sat.value>>(k.rounding);
+  };
+  return for_flags(choose, k.ftz, k.sat);
 }
 Execute fma_any(const LaneKey& k) {
   if (k.type == ptx::Type::f64)
     return with_rounding<ternary<Fma, double, false, false>>(k.rounding);
-  if (k.type != ptx::Type::f32) return nullptr;
-  if (k.ftz) {
-    return k.sat ? with_rounding<ternary<Fma, float, true, true>>(k.rounding)
-                 : with_rounding<ternary<Fma, float, true, false>>(k.rounding);
-  }
-  return k.sat ? with_rounding<ternary<Fma, float, false, true>>(k.rounding)
-               : with_rounding<ternary<Fma, float, false, false>>(k.rounding);
+  const auto choose = [&](auto ftz, auto sat) {
+    return with_rounding<ternary<Fma, float, ftz.value, sat.value>>(k.rounding);
+  };
+  return for_flags(choose, k.ftz, k.sat);
 }
 template <bool larger>
 Execute extremum_any(const LaneKey& k) {
   if (k.type == ptx::Type::f64) return extremum<larger, double, false, false, false>;
-  if (k.type != ptx::Type::f32) return nullptr;
-  if (k.xorsign) {
-    if (k.ftz) {
-      return k.nan ? extremum<larger, float, true, true, true>
-                   : extremum<larger, float, true, false, true>;
-    }
-    return k.nan ? extremum<larger, float, false, true, true>
-                 : extremum<larger, float, false, false, true>;
-  }
-  if (k.ftz) {
-    return k.nan ? extremum<larger, float, true, true, false>
-                 : extremum<larger, float, true, false, false>;
-  }
-  return k.nan ? extremum<larger, float, false, true, false>
-               : extremum<larger, float, false, false, false>;
+  const auto choose = [](auto ftz, auto nan, auto xorsign) -> Execute {
+    return extremum<larger, float, ftz.value, nan.value, xorsign.value>;
+  };
+  return for_flags(choose, k.ftz, k.nan, k.xorsign);
 }
 
 }  // namespace

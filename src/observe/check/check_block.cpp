@@ -60,6 +60,7 @@ CheckBlock::CheckBlock(LaunchChecks& launch)
       races_(order_, launch.values),
       local_contents_(launch.info.warps_per_block),
       cells_(launch.info.program.instructions().size()),
+      found_last_(cells_.size()),
       copies_(launch.info.warps_per_block) {
   shared_.resize(launch.info.shared_bytes);
 }
@@ -157,11 +158,22 @@ void CheckBlock::global_access(const Access& access, const LaneCells& cells) {
   if (launch_.grid_order) launch_.grid_order->access(block_, order_.time(), access, cells);
 }
 
+/// The allocation that holds the address; null: none. A load tends to stay in one, so the one it
+/// found last is tried first, unless the kernel may free it meanwhile.
+const emulator::Allocation* CheckBlock::read_from(emulator::InstructionId load,
+                                                  std::uint64_t address) {
+  const emulator::Allocation*& last = found_last_[load];
+  if (last != nullptr && address - last->address() < last->bytes()) return last;
+  const emulator::Allocation* found = launch_.info.memory.find(address);
+  if (found != nullptr && found->kind() != emulator::AllocationKind::device_heap) last = found;
+  return found;
+}
+
 void CheckBlock::check_global_contents(const Access& access, const LaneCells& cells) {
   const std::uint64_t base = base_address(access);
   const bool all = std::all_of(cells.runs.begin(), cells.runs.end(), [&](const Run& run) {
     const std::uint64_t address = base + static_cast<std::uint64_t>(run.offset);
-    const emulator::Allocation* in = launch_.info.memory.find(address);
+    const emulator::Allocation* in = read_from(access.instruction, address);
     return in == nullptr || in->initialised(address - in->address(), run.bytes);
   });
   if (all) return;
@@ -195,7 +207,7 @@ void CheckBlock::check_global_contents(const Access& access, const LaneCells& ce
   for (LaneMask m = access.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t address = access.addresses[lane];
-    const emulator::Allocation* in = launch_.info.memory.find(address);
+    const emulator::Allocation* in = read_from(access.instruction, address);
     if (in == nullptr || in->fully_initialised()) continue;
     const Flags flags{*in, global_, order_.block_start()};
     if (reads_undefined(flags, address - in->address(), access.bytes,

@@ -76,6 +76,7 @@ class CheckBlock : public emulator::BlockObserver {
   void global_access(const emulator::Access& access, const LaneCells& cells);
   void local_access(const emulator::Access& access);
   void check_global_contents(const emulator::Access& access, const LaneCells& cells);
+  const emulator::Allocation* read_from(emulator::InstructionId load, std::uint64_t address);
   void synchronise(const emulator::Access& access);
   void undefined(const emulator::Access& access, int lane, const std::string& variable = {});
 
@@ -86,7 +87,8 @@ class CheckBlock : public emulator::BlockObserver {
   GlobalShadow global_;
   emulator::ByteFlags shared_contents_;
   std::vector<std::array<emulator::ByteFlags, emulator::kWarpSize>> local_contents_;  ///< by warp
-  std::vector<LaneCells> cells_;  ///< by instruction
+  std::vector<LaneCells> cells_;                         ///< by instruction
+  std::vector<const emulator::Allocation*> found_last_;  ///< by instruction; null: none
   std::vector<WarpCopies> copies_;
   PendingReads pending_reads_;
   UndefinedReads undefined_;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "base/one_of.hpp"
 #include "base/symbol_names.hpp"
 #include "observe/check/race_checker.hpp"
 
@@ -18,47 +19,18 @@ std::uint32_t thread_of(std::uint32_t warp, emulator::LaneMask lanes) {
 }
 
 FindingKind kind_of(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::out_of_bounds:
-      return FindingKind::out_of_bounds;
-    case FaultKind::misaligned:
-      return FindingKind::misaligned;
-    case FaultKind::null_pointer:
-      return FindingKind::null_pointer;
-    case FaultKind::freed:
-      return FindingKind::freed_memory;
-    case FaultKind::host_memory:
-      return FindingKind::host_pointer;
-    case FaultKind::wrong_space:
-      return FindingKind::wrong_space;
-    case FaultKind::read_only:
-      return FindingKind::read_only;
-    case FaultKind::absent_lanes:
-    case FaultKind::not_a_member:
-      return FindingKind::warp_mask;
-    case FaultKind::bad_barrier:
-      return FindingKind::bad_barrier;
-    case FaultKind::bad_call:
-      return FindingKind::bad_call;
-    case FaultKind::integer_fault:
-      return FindingKind::bad_operand;
-  }
-  return FindingKind::bad_operand;
+  // By the value of FaultKind.
+  using enum FindingKind;
+  constexpr FindingKind kinds[] = {out_of_bounds, misaligned,  null_pointer, freed_memory,
+                                   host_pointer,  wrong_space, read_only,    warp_mask,
+                                   warp_mask,     bad_barrier, bad_call,     bad_operand};
+  return kinds[static_cast<std::size_t>(kind)];
 }
 
 bool is_access(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::out_of_bounds:
-    case FaultKind::misaligned:
-    case FaultKind::null_pointer:
-    case FaultKind::freed:
-    case FaultKind::host_memory:
-    case FaultKind::wrong_space:
-    case FaultKind::read_only:
-      return true;
-    default:
-      return false;
-  }
+  return is_one_of(kind, {FaultKind::out_of_bounds, FaultKind::misaligned, FaultKind::null_pointer,
+                          FaultKind::freed, FaultKind::host_memory, FaultKind::wrong_space,
+                          FaultKind::read_only});
 }
 
 }  // namespace

@@ -118,55 +118,56 @@ bool GridSummary::note(Page& page, Way way, std::uint32_t cell, std::uint32_t bl
   return true;
 }
 
-void GridSummary::add_races(const Page& page, std::uint32_t cell, std::uint64_t address,
-                            const StoreValues& values, RaceLog& log) {
+void GridSummary::add_race(const Page& page, WayPair ways, std::uint32_t cell,
+                           std::uint64_t address, const StoreValues& values, RaceLog& log) {
+  const auto [a, b] = ways;
+  const Touch* x = page.touched(a, cell);
+  const Touch* y = page.touched(b, cell);
+  if (x == nullptr || y == nullptr) return;
+  // The lowest block of one way with a different block of the other.
+  const bool use_highest = y->lowest == x->lowest;
+  std::uint64_t first = x->lowest, second = use_highest ? y->highest : y->lowest;
+  AccessTag first_tag = x->of_lowest, second_tag = use_highest ? y->of_highest : y->of_lowest;
+  if (first == second) {  // only one block of the second way: try another of the first
+    first = x->highest;
+    first_tag = x->of_highest;
+    if (first == second) return;
+  }
+  if (a == plain_write && b == plain_write &&
+      values.equal(first_tag.instruction(), second_tag.instruction(), false)) {
+    return;
+  }
   const auto verb = [](Way way, AccessTag tag) {
     if (way == plain_read || way == strong_read) return AccessVerb::read;
     return tag.strength() == Strength::atomic ? AccessVerb::atomic : AccessVerb::write;
   };
-  // The lowest block of one way with a different block of the other.
-  const auto pair = [&](Way a, Way b) {
-    const Touch* x = page.touched(a, cell);
-    const Touch* y = page.touched(b, cell);
-    if (x == nullptr || y == nullptr) return;
-    const bool use_highest = y->lowest == x->lowest;
-    std::uint64_t first = x->lowest, second = use_highest ? y->highest : y->lowest;
-    AccessTag first_tag = x->of_lowest, second_tag = use_highest ? y->of_highest : y->of_lowest;
-    if (first == second) {  // only one block of the second way: try another of the first
-      first = x->highest;
-      first_tag = x->of_highest;
-      if (first == second) return;
-    }
-    if (a == plain_write && b == plain_write &&
-        values.equal(first_tag.instruction(), second_tag.instruction(), false)) {
-      return;
-    }
-    const RaceKey key{first_tag.instruction(), second_tag.instruction(), verb(a, first_tag),
-                      verb(b, second_tag),     RaceRelation::two_blocks, emulator::Space::global};
-    log.add(key, {1, first, second, first_tag, second_tag, address});
-  };
-  pair(plain_write, plain_write);
-  pair(plain_write, plain_read);
-  pair(plain_write, strong_write);
-  pair(plain_write, strong_read);
-  pair(strong_write, plain_read);
-  pair(plain_write, atomic_write);
-  pair(atomic_write, plain_read);
+  const RaceKey key{first_tag.instruction(), second_tag.instruction(), verb(a, first_tag),
+                    verb(b, second_tag),     RaceRelation::two_blocks, emulator::Space::global};
+  log.add(key, {1, first, second, first_tag, second_tag, address});
 }
 
 RaceLog GridSummary::races(const StoreValues& values) const {
+  constexpr WayPair kRacing[] = {{plain_write, plain_write},  {plain_write, plain_read},
+                                 {plain_write, strong_write}, {plain_write, strong_read},
+                                 {strong_write, plain_read},  {plain_write, atomic_write},
+                                 {atomic_write, plain_read}};
   RaceLog log;
+  std::vector<WayPair> of_page;
   for (const Region& region : regions_) {
     const std::uint64_t start = region.begin / ShadowPage::kBytes * ShadowPage::kBytes;
     for (std::size_t p = 0; p < region.pages.size(); ++p) {
       const Page* page = region.pages[p].get();
-      if (page == nullptr || (!page->touches[plain_write] && !page->touches[strong_write] &&
-                              !page->touches[atomic_write])) {
-        continue;
+      if (page == nullptr) continue;
+      // A page that is only read costs no walk over its cells.
+      of_page.clear();
+      for (const WayPair& pair : kRacing) {
+        if (page->touches[pair.first] && page->touches[pair.second]) of_page.push_back(pair);
       }
+      if (of_page.empty()) continue;
       const std::uint32_t unit = ShadowPage::kBytes / page->cells();
       for (std::uint32_t c = 0; c < page->cells(); ++c) {
-        add_races(*page, c, start + p * ShadowPage::kBytes + std::uint64_t{c} * unit, values, log);
+        const std::uint64_t address = start + p * ShadowPage::kBytes + std::uint64_t{c} * unit;
+        for (const WayPair pair : of_page) add_race(*page, pair, c, address, values, log);
       }
     }
   }

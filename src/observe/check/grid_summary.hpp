@@ -58,6 +58,9 @@ class GridSummary {
     atomic_write,
     ways
   };
+  struct WayPair {
+    Way first, second;
+  };
   struct Touch {
     std::uint32_t lowest = kNobody, highest = 0;  ///< blocks
     AccessTag of_lowest, of_highest;
@@ -88,8 +91,9 @@ class GridSummary {
   bool take_memory(std::uint64_t bytes);
   bool split(Page& page);
   bool note(Page& page, Way way, std::uint32_t cell, std::uint32_t block, AccessTag tag);
-  static void add_races(const Page& page, std::uint32_t cell, std::uint64_t address,
-                        const StoreValues& values, RaceLog& log);
+  /// Adds the race of two blocks that touched the cell in these two ways, if there were two.
+  static void add_race(const Page& page, WayPair ways, std::uint32_t cell, std::uint64_t address,
+                       const StoreValues& values, RaceLog& log);
 
   std::vector<bool> exchanges_;  ///< by instruction: atomics that do not build on the old value
   std::vector<Region> regions_;

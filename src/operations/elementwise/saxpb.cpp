@@ -99,10 +99,7 @@ Task saxpb_task(const ConstArrayView& x, const SaxpbProblem& problem) {
        .idea = "several 128-bit loads under way",
        .source = "saxpb/06_in_flight.cu",
        .plan = [=](const DeviceProperties&) { return map_tiles(step, count, size_of(type)); }},
-      {.name = "cub_transform",
-       .idea = "the vendor's library",
-       .form = RungForm::peer,
-       .peer = "saxpb"}};
+      peer_rung("cub_transform", "saxpb")};
   for (Rung& rung : task.rungs) {
     if (rung.form != RungForm::kernel) continue;
     rung.plan = [make = std::move(rung.plan), type,

@@ -69,10 +69,7 @@ Task scale_task(const ConstArrayView& in, std::int64_t rows, std::int64_t column
        .source = "scale/03_in_flight.cu",
        .plan =
            [=](const DeviceProperties&) { return map_tiles(step, rows * columns, size_of(type)); }},
-      {.name = "cub_transform",
-       .idea = "the vendor's library",
-       .form = RungForm::peer,
-       .peer = "scale"}};
+      peer_rung("cub_transform", "scale")};
   task.peer_call = peer_call(in);
   task.peer_call.numbers = {factor, 0.0, 0.0};
   return task;

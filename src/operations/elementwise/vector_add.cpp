@@ -62,10 +62,7 @@ Task vector_add_task(const ConstArrayView& a, const ConstArrayView& b) {
            [=](const DeviceProperties&) {
              return map_tiles(step, count, size_of(type), {.threads = 1024, .unroll = 1});
            }},
-      {.name = "cub_transform",
-       .idea = "the vendor's library",
-       .form = RungForm::peer,
-       .peer = "vector_add"}};
+      peer_rung("cub_transform", "vector_add")};
   task.peer_call = peer_call(a);
   return task;
 }

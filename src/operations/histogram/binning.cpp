@@ -3,7 +3,9 @@
 #include <cmath>
 #include <limits>
 #include <tilescope/error.hpp>
+#include <type_traits>
 
+#include "base/element_types.hpp"
 #include "operations/histogram/histogram.hpp"
 
 namespace tilescope::operations {
@@ -17,31 +19,17 @@ namespace {
 struct Range {
   double first, end;
 };
-template <typename T>
-constexpr Range range_of() {
-  return {static_cast<double>(std::numeric_limits<T>::min()),
-          static_cast<double>(std::numeric_limits<T>::max()) + 1.0};
-}
 
 Range whole_range(DataType type) {
-  switch (type) {
-    case DataType::int8:
-      return range_of<std::int8_t>();
-    case DataType::uint8:
-    case DataType::boolean:
-      return range_of<std::uint8_t>();
-    case DataType::int16:
-      return range_of<std::int16_t>();
-    case DataType::uint16:
-      return range_of<std::uint16_t>();
-    case DataType::int32:
-      return range_of<std::int32_t>();
-    case DataType::uint32:
-      return range_of<std::uint32_t>();
-    default:
-      refuse(fmt::format("it takes 8-, 16- and 32-bit integers, float32 and float64, not {}",
-                         name_of(type)));
-  }
+  return with_type(type == DataType::boolean ? DataType::uint8 : type, [&](auto zero) -> Range {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T> && sizeof(T) <= 4) {
+      return {static_cast<double>(std::numeric_limits<T>::min()),
+              static_cast<double>(std::numeric_limits<T>::max()) + 1.0};
+    }
+    refuse(fmt::format("it takes 8-, 16- and 32-bit integers, float32 and float64, not {}",
+                       name_of(type)));
+  });
 }
 
 void set_scale(Binning& binning) {

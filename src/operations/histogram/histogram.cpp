@@ -212,10 +212,7 @@ Task histogram_task(const ConstArrayView& x, const Binning& binning) {
            lane_columns),
       rung(p, "byte_columns", "a byte's counter by one permutation", "histogram/07_byte_columns.cu",
            byte_columns),
-      {.name = "cub_histogram",
-       .idea = "the vendor's library",
-       .form = RungForm::peer,
-       .peer = "histogram"}};
+      peer_rung("cub_histogram", "histogram")};
   if (!counts_bytes(binning)) {
     task.rungs[task.rungs.size() - 2].refusal = "for the 256 bins of unsigned bytes";
   }

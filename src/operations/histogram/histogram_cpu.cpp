@@ -2,8 +2,10 @@
 #include <limits>
 #include <mutex>
 #include <tilescope/error.hpp>
+#include <type_traits>
 #include <vector>
 
+#include "base/element_types.hpp"
 #include "operations/histogram/histogram.hpp"
 #include "operations/numerics/chunks.hpp"
 
@@ -102,29 +104,16 @@ namespace {
 
 Counts count_on_cpu(const ConstArrayView& x, const Binning& b) {
   if (b.letters) return count<std::uint8_t>(x, b.bins, letter_bin);
-  const auto integers = [&](auto zero) {
+  return with_type(b.type, [&](auto zero) {
     using T = decltype(zero);
-    return count<T>(x, b.bins, integer_bins<T>(b));
-  };
-  switch (b.type) {
-    case DataType::int8:
-      return integers(std::int8_t{});
-    case DataType::uint8:
-    case DataType::boolean:
-      return integers(std::uint8_t{});
-    case DataType::int16:
-      return integers(std::int16_t{});
-    case DataType::uint16:
-      return integers(std::uint16_t{});
-    case DataType::int32:
-      return integers(std::int32_t{});
-    case DataType::uint32:
-      return integers(std::uint32_t{});
-    case DataType::float64:
-      return count<double>(x, b.bins, real_bins<double>(b));
-    default:
-      return count<float>(x, b.bins, real_bins<float>(b));
-  }
+    if constexpr (std::is_floating_point_v<T>) {
+      return count<T>(x, b.bins, real_bins<T>(b));
+    } else if constexpr (std::is_integral_v<T>) {
+      return count<T>(x, b.bins, integer_bins<T>(b));
+    } else {  // booleans
+      return count<std::uint8_t>(x, b.bins, integer_bins<std::uint8_t>(b));
+    }
+  });
 }
 
 }  // namespace

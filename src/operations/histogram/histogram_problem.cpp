@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <tilescope/error.hpp>
+#include <type_traits>
 
+#include "base/element_types.hpp"
 #include "base/format.hpp"
 #include "operations/histogram/histogram.hpp"
 #include "operations/numerics/random.hpp"
@@ -58,32 +60,10 @@ void fill(HostArray& array, const Values& v, std::string_view kind, std::uint64_
 HostArray make_data(DataType type, std::size_t count, const Values& values, std::string_view kind,
                     std::uint64_t seed) {
   HostArray array(type, count);
-  switch (type) {
-    case DataType::int8:
-      fill<std::int8_t>(array, values, kind, seed);
-      break;
-    case DataType::uint8:
-      fill<std::uint8_t>(array, values, kind, seed);
-      break;
-    case DataType::int16:
-      fill<std::int16_t>(array, values, kind, seed);
-      break;
-    case DataType::uint16:
-      fill<std::uint16_t>(array, values, kind, seed);
-      break;
-    case DataType::int32:
-      fill<std::int32_t>(array, values, kind, seed);
-      break;
-    case DataType::uint32:
-      fill<std::uint32_t>(array, values, kind, seed);
-      break;
-    case DataType::float64:
-      fill<double>(array, values, kind, seed);
-      break;
-    default:
-      fill<float>(array, values, kind, seed);
-      break;
-  }
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_arithmetic_v<T>) fill<T>(array, values, kind, seed);
+  });
   return array;
 }
 

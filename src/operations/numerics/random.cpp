@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <tilescope/error.hpp>
+#include <type_traits>
+
+#include "base/element_types.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -31,34 +34,17 @@ std::vector<float> random_values(std::int64_t count, std::uint64_t seed) {
 
 HostArray random_array(DataType type, std::size_t count, std::uint64_t seed) {
   HostArray array(type, count);
-  constexpr unsigned high_bits = 32;  // the generator's better half
-  const auto bits = [](std::mt19937_64& generator) { return generator() >> high_bits; };
-  switch (type) {
-    case DataType::float32:
-      fill<float>(array, seed, uniform);
-      break;
-    case DataType::float64:
-      fill<double>(array, seed, uniform);
-      break;
-    case DataType::int8:
-    case DataType::uint8:
-      fill<std::uint8_t>(array, seed, bits);
-      break;
-    case DataType::int16:
-    case DataType::uint16:
-      fill<std::uint16_t>(array, seed, bits);
-      break;
-    case DataType::int32:
-    case DataType::uint32:
-      fill<std::uint32_t>(array, seed, bits);
-      break;
-    case DataType::int64:
-    case DataType::uint64:
-      fill<std::uint64_t>(array, seed, [](std::mt19937_64& generator) { return generator(); });
-      break;
-    default:
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      fill<T>(array, seed, uniform);
+    } else if constexpr (std::is_integral_v<T>) {
+      constexpr unsigned unused = sizeof(T) == 8 ? 0 : 32;  // the generator's better half is used
+      fill<T>(array, seed, [](std::mt19937_64& generator) { return generator() >> unused; });
+    } else {
       throw Error(ErrorKind::usage, fmt::format("no random data of type {}", name_of(type)));
-  }
+    }
+  });
   return array;
 }
 

@@ -211,10 +211,7 @@ Task reduction_task(const ConstArrayView& x, Reduction reduction) {
                  .idea = "the last block finishes: one launch",
                  .source = "reduction/06_one_pass.cu",
                  .plan = planned<one_pass>(p)},
-                {.name = "cub_reduce",
-                 .idea = "the vendor's library",
-                 .form = RungForm::peer,
-                 .peer = "reduce"}};
+                peer_rung("cub_reduce", "reduce")};
   task.peer_call = peer_call(x);
   task.peer_call.choice = static_cast<std::int32_t>(reduction);
   return task;

@@ -26,6 +26,10 @@ Rung cpu_rung() {
   return {.name = "cpu", .idea = "all cores of the CPU", .form = RungForm::cpu};
 }
 
+Rung peer_rung(std::string_view name, std::string_view peer) {
+  return {.name = name, .idea = "the vendor's library", .form = RungForm::peer, .peer = peer};
+}
+
 device::PeerCall peer_call(const ConstArrayView& input) {
   device::PeerCall call;
   call.count = static_cast<std::int64_t>(input.count);

@@ -50,6 +50,8 @@ struct Task {
 
 /// The row of the CPU in every task's table.
 Rung cpu_rung();
+/// The row of the vendor's library, the baseline: its function `peer`.
+Rung peer_rung(std::string_view name, std::string_view peer);
 
 /// An input's description for a baseline library: how many elements of which type.
 device::PeerCall peer_call(const ConstArrayView& input);

@@ -203,13 +203,7 @@ std::optional<std::string> ffma_refusal(const GemmProblem& problem,
   }
   if (!device.warpgroup_products)
     return "bulk tensor copies need a real GPU of compute capability 9.0";
-  const MatmulShape& s = problem.shape;
-  if (s.m == 0 || s.n == 0 || s.k == 0 || problem.batch == 0) return "there is nothing to multiply";
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
-  if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
-  constexpr std::int64_t most_planes = 65535;
-  if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
-  return std::nullopt;
+  return size_refusal(problem);
 }
 
 std::unique_ptr<GemmRun> prepare_ffma(Device& device, const GemmProblem& problem) {

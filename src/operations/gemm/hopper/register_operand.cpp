@@ -274,15 +274,7 @@ std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
   }
   if (problem.a.order != Order::row_major) return "A must be row-major";
   if (problem.b.order != Order::row_major) return "B must be row-major";
-  if (problem.c.type == DataType::float64) return "C is float64";
-  if (!device.warpgroup_products) return "wgmma needs a real GPU of compute capability 9.0";
-  const MatmulShape& s = problem.shape;
-  if (s.m == 0 || s.n == 0 || s.k == 0 || problem.batch == 0) return "there is nothing to multiply";
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
-  if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
-  constexpr std::int64_t most_planes = 65535;
-  if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
-  return std::nullopt;
+  return wgmma_size_refusal(problem, device);
 }
 
 std::unique_ptr<GemmRun> prepare_register_operand(Device& device, const GemmProblem& problem) {

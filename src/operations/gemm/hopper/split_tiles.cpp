@@ -221,16 +221,9 @@ std::optional<std::string> split_tiles_refusal(const GemmProblem& problem,
   if (problem.a.type != DataType::float32 || problem.b.type != DataType::float32) {
     return "A and B must be float32";
   }
-  if (problem.c.type == DataType::float64) return "C is float64";
-  if (!device.warpgroup_products) return "wgmma needs a real GPU of compute capability 9.0";
-  const MatmulShape& s = problem.shape;
-  if (s.m == 0 || s.n == 0 || problem.batch == 0) return "there is nothing to multiply";
-  if (s.k < least_k)
+  if (auto why = wgmma_size_refusal(problem, device)) return why;
+  if (problem.shape.k < least_k)
     return fmt::format("k is below {}: fp32 is as fast and more accurate", least_k);
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
-  if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
-  constexpr std::int64_t most_planes = 65535;
-  if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
   return std::nullopt;
 }
 

@@ -249,15 +249,7 @@ std::optional<std::string> tensor_tiles_refusal(const GemmProblem& problem,
   if (problem.a.type != type || problem.b.type != type) {
     return fmt::format("A and B must be {}", name_of(type));
   }
-  if (problem.c.type == DataType::float64) return "C is float64";
-  if (!device.warpgroup_products) return "wgmma needs a real GPU of compute capability 9.0";
-  const MatmulShape& s = problem.shape;
-  if (s.m == 0 || s.n == 0 || s.k == 0 || problem.batch == 0) return "there is nothing to multiply";
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
-  if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
-  constexpr std::int64_t most_planes = 65535;
-  if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
-  return std::nullopt;
+  return wgmma_size_refusal(problem, device);
 }
 
 std::unique_ptr<GemmRun> prepare_tensor_tiles(Device& device, const GemmProblem& problem) {

@@ -1,5 +1,10 @@
 #include "operations/gemm/problem/gemm_problem.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
 namespace tilescope::operations {
 
 DataType operand_type(Precision precision) {
@@ -17,6 +22,23 @@ DataType operand_type(Precision precision) {
       return DataType::float32;
   }
   return DataType::float32;
+}
+
+std::optional<std::string> size_refusal(const GemmProblem& problem) {
+  const MatmulShape& s = problem.shape;
+  if (s.m == 0 || s.n == 0 || s.k == 0 || problem.batch == 0) return "there is nothing to multiply";
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
+  if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
+  constexpr std::int64_t most_planes = 65535;
+  if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
+  return std::nullopt;
+}
+
+std::optional<std::string> wgmma_size_refusal(const GemmProblem& problem,
+                                              const DeviceProperties& device) {
+  if (problem.c.type == DataType::float64) return "C is float64";
+  if (!device.warpgroup_products) return "wgmma needs a real GPU of compute capability 9.0";
+  return size_refusal(problem);
 }
 
 GemmProblem dense_problem(const MatmulShape& shape, Precision precision, DataType type,

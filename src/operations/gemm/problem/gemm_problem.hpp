@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tilescope/device.hpp>
 #include <tilescope/matmul.hpp>
@@ -55,6 +56,12 @@ using PrepareGemm = std::unique_ptr<GemmRun> (*)(Device& device, const GemmProbl
 GemmProblem dense_problem(const MatmulShape& shape, Precision precision, DataType type,
                           DataType c_type, Order a_order = Order::row_major,
                           Order b_order = Order::row_major);
+
+/// Why a problem is too small or too large for the tiles of any kernel; nothing if it is not.
+std::optional<std::string> size_refusal(const GemmProblem& problem);
+/// The same for kernels with wgmma, whose C is no float64 and which need a GPU that has it.
+std::optional<std::string> wgmma_size_refusal(const GemmProblem& problem,
+                                              const DeviceProperties& device);
 
 /// The type in which kernels of a precision read A and B: bfloat16 for bf16, float32 for tf32.
 DataType operand_type(Precision precision);

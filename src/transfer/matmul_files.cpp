@@ -1,25 +1,24 @@
-#include "cli/matmul_inputs.hpp"
-
-#include <fmt/format.h>
+#include "transfer/matmul_files.hpp"
 
 #include <algorithm>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "operations/gemm/problem/host_problem.hpp"
 #include "operations/numerics/conversion.hpp"
 #include "operations/numerics/host_array.hpp"
+#include "transfer/streamed.hpp"
 
-namespace tilescope::cli {
+namespace tilescope::transfer {
 namespace {
 
 void require_floating(const NpyFile& file) {
   const DataType type = file.header().type;
   if (is_floating(type)) return;
-  throw Error(ErrorKind::bad_input,
-              fmt::format("{}: its elements are {}; matmul takes float16, float32 and float64 "
-                          "(in NumPy: a.astype('<f4'))",
-                          quoted(file.path()), name_of(type)));
+  throw input_error(
+      "{}: its elements are {}; matmul takes float16, float32 and float64 (in NumPy: "
+      "a.astype('<f4'))",
+      quoted(file.path()), name_of(type));
 }
 
 bool has_batch(const NpyFile& file) {
@@ -32,10 +31,10 @@ ConstMatrixBatch batch_of(const NpyFile& file) {
   if (!has_batch(file)) return {.first = require_matrix(file)};
   const NpyHeader& header = file.header();
   if (header.fortran_order) {
-    throw Error(ErrorKind::bad_input,
-                fmt::format("{}: a batch of matrices must lie in C order, one behind the other; "
-                            "save numpy.ascontiguousarray(a)",
-                            quoted(file.path())));
+    throw input_error(
+        "{}: a batch of matrices must lie in C order, one behind the other; save "
+        "numpy.ascontiguousarray(a)",
+        quoted(file.path()));
   }
   const auto extent = [&](std::size_t i) { return static_cast<std::int64_t>(header.shape[i]); };
   return {.first = dense_view(file.data().data(), header.type, extent(1), extent(2)),
@@ -61,16 +60,13 @@ void require_fit(const MatmulFiles& files, const ConstMatrixBatch& a, const Cons
   const std::string a_name = name(files.a, files.transpose_a);
   const std::string b_name = name(files.b, files.transpose_b);
   if (a.first.columns != b.first.rows) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} is {} and {} is {}: the first's {} columns must equal the "
-                            "second's {} rows",
-                            a_name, shape_text(a.first), b_name, shape_text(b.first),
-                            a.first.columns, b.first.rows));
+    throw usage_error(
+        "{} is {} and {} is {}: the first's {} columns must equal the second's {} rows", a_name,
+        shape_text(a.first), b_name, shape_text(b.first), a.first.columns, b.first.rows);
   }
   if (a.count != b.count) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} has {} matrices and {} has {}: batches need equally many", a_name,
-                            a.count, b_name, b.count));
+    throw usage_error("{} has {} matrices and {} has {}: batches need equally many", a_name,
+                      a.count, b_name, b.count);
   }
 }
 
@@ -79,10 +75,9 @@ std::vector<float> read_bias(const std::string& path, std::int64_t columns) {
   require_floating(file);
   if (const std::uint64_t values = require_list(file);
       values != static_cast<std::uint64_t>(columns)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} has {} values: a bias needs one for each of the {} columns of the "
-                            "product",
-                            quoted(path), values, columns));
+    throw usage_error(
+        "{} has {} values: a bias needs one for each of the {} columns of the product",
+        quoted(path), values, columns);
   }
   std::vector<double> wide(static_cast<std::size_t>(columns));
   operations::widen({file.header().type, wide.size(), file.data().data()}, 0, wide);
@@ -109,10 +104,10 @@ MatmulInputs::MatmulInputs(const MatmulFiles& files)
   type_ = product_type(type_, c_file_->header().type);
   const NpyHeader wanted = header(Order::row_major);
   if (c_file_->header().shape != wanted.shape) {
-    throw Error(ErrorKind::usage, fmt::format("{} has shape {} and the product {}: the matrix to "
-                                              "which it is added must have the product's shape",
-                                              quoted(files.accumulate),
-                                              shape_text(c_file_->header()), shape_text(wanted)));
+    throw usage_error(
+        "{} has shape {} and the product {}: the matrix to which it is added must have the "
+        "product's shape",
+        quoted(files.accumulate), shape_text(c_file_->header()), shape_text(wanted));
   }
   batch_of(*c_file_);  // refuses a batch in an unsupported order now
 }
@@ -140,10 +135,23 @@ MatrixBatch MatmulInputs::start(NpyWriter& writer) const {
   return c;
 }
 
+std::size_t MatmulInputs::memory_limit(const Device& device, bool tiles_can) const {
+  const auto elements = [](std::int64_t x, std::int64_t y) {
+    return static_cast<double>(x) * static_cast<double>(y);
+  };
+  const double operands = elements(shape().m, shape().k) + elements(shape().k, shape().n);
+  // The fastest kernels may copy both operands into another layout. If there is no room for that,
+  // tiles are better, as long as they can do the product.
+  const double needed = (operands * (tiles_can ? 2.0 : 1.0) + elements(shape().m, shape().n)) *
+                        static_cast<double>(a_.count) *
+                        static_cast<double>(std::max(size_of(type_), sizeof(float)));
+  return memory_limit_of(device, needed);
+}
+
 void MatmulInputs::require_unchanged() const {
   a_file_.require_unchanged();
   b_file_.require_unchanged();
   if (c_file_) c_file_->require_unchanged();
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope::transfer

@@ -1,4 +1,4 @@
-#include "cli/launch_example.hpp"
+#include "report/launch_example.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "report/text/wrap.hpp"
 
-namespace tilescope::cli {
+namespace tilescope::report {
 namespace {
 
 std::string extents_text(const Dim3& d) {
@@ -62,7 +62,7 @@ std::string launch_example(const std::string& command, const std::string& path,
   for (const LaunchArgument& argument : launch.arguments) {
     words.push_back("--arg " + shell_word(argument.text));
   }
-  return "\n  " + report::hang(error.kernel(), 6, 76) + "\n  for example:\n" + command_lines(words);
+  return "\n  " + hang(error.kernel(), 6, 76) + "\n  for example:\n" + command_lines(words);
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope::report

@@ -1,17 +1,18 @@
-// The operands of `tilescope matmul`: matrices or batches of them in .npy files, a bias, a matrix
-// to which the product is added.
+// The operands of a product in files: matrices or batches of them, a bias, a matrix to which the
+// product is added.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
+#include <tilescope/device.hpp>
 #include <tilescope/matmul.hpp>
 #include <tilescope/npy.hpp>
 #include <vector>
 
-namespace tilescope::cli {
+namespace tilescope::transfer {
 
-/// The files named on the command line; empty paths: none.
+/// Paths; empty: none.
 struct MatmulFiles {
   std::string a, b, accumulate, bias;
   bool transpose_a = false, transpose_b = false;
@@ -39,6 +40,10 @@ class MatmulInputs {
   /// copied there.
   MatrixBatch start(NpyWriter& writer) const;
 
+  /// The bytes for operands and result on a GPU whose memory does not hold them all; 0: it does.
+  /// `tiles_can`: products in tiles serve, so copies of the operands should fit too.
+  std::size_t memory_limit(const Device& device, bool tiles_can) const;
+
   void require_unchanged() const;
 
  private:
@@ -51,4 +56,4 @@ class MatmulInputs {
   std::vector<float> bias_;
 };
 
-}  // namespace tilescope::cli
+}  // namespace tilescope::transfer

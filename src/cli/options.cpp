@@ -1,15 +1,16 @@
-#include "cli/argument_checks.hpp"
+#include "cli/options.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/output_file.hpp"
 #include "base/output_target.hpp"
@@ -57,10 +58,9 @@ void check_json_target(const CLI::App& command, const CLI::Option& json) {
     if (option == &json || option->count() == 0 || !names_files(*option)) continue;
     for (const std::string& other : option->results()) {
       if (!is_same_file(target.path, other)) continue;
-      throw Error(ErrorKind::usage,
-                  fmt::format("--json {} would overwrite {}, which this command reads or writes "
-                              "too; name another file",
-                              quoted(name), quoted(other)));
+      throw usage_error(
+          "--json {} would overwrite {}, which this command reads or writes too; name another file",
+          quoted(name), quoted(other));
     }
   }
   const OutputFile probe(name);
@@ -68,22 +68,75 @@ void check_json_target(const CLI::App& command, const CLI::Option& json) {
 
 }  // namespace
 
+void required(CLI::Option& option) {
+  option.required();
+}
+
+void shown(CLI::Option& option) {
+  option.capture_default_str();
+}
+
+void one_at_a_time(CLI::Option& option) {
+  option.allow_extra_args(false);
+}
+
+void in_bytes(CLI::Option& option) {
+  const CLI::AsSizeValue size(false);
+  const auto check = [size](std::string& text) -> std::string {
+    const std::string given = text;
+    if (given.starts_with('-')) return "bytes cannot be negative: " + given;
+    // A longer number would be capped, one that begins with 0 read as octal or as 0x10.
+    const std::size_t digits = std::min(given.find_first_not_of("0123456789"), given.size());
+    constexpr std::size_t most_digits = 19;
+    if (digits == 0 || digits > most_digits || (digits > 1 && given.front() == '0') ||
+        given.find_first_of("0123456789", digits) != std::string::npos) {
+      return "expected bytes such as 64MiB, got " + given;
+    }
+    const std::string refusal = size(text);
+    if (refusal.empty() && text == "0") return "at least one byte is needed, not " + given;
+    return refusal;
+  };
+  option.transform({check, size.get_description()});
+}
+
+void positive(CLI::Option& option) {
+  const auto check = [](std::string& text) -> std::string {
+    double value = 0.0;
+    const bool is_number = CLI::detail::lexical_cast(text, value);
+    if (is_number && std::isfinite(value) && value > 0.0) return {};
+    return "expected a positive number, got " + text;
+  };
+  option.check({check, "POSITIVE"});
+}
+
+Rule one_of(std::vector<std::string> words) {
+  return [check = CLI::IsMember(std::move(words))](CLI::Option& option) { option.check(check); };
+}
+
+Rule up_to(std::uint64_t most) {
+  return [most](CLI::Option& option) {
+    option.check(CLI::Range(std::uint64_t{0}, most).description(""));
+  };
+}
+
+void Options::json(std::string& target) const {
+  (*this)("--json FILE|-", target, "Write the results as JSON to FILE, or - for standard output");
+}
+
 void check_arguments(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_positional()) continue;  // the command itself reports unreadable inputs
     const auto& values = option->results();
     if (std::any_of(values.begin(), values.end(), [](const auto& text) { return text.empty(); })) {
-      throw Error(ErrorKind::usage, fmt::format("{}: its value is empty; see tilescope {} --help",
-                                                option->get_name(), command.get_name()));
+      throw usage_error("{}: its value is empty; see tilescope {} --help", option->get_name(),
+                        command.get_name());
     }
     if (!names_whole_number(*option)) continue;
     for (const std::string& text : values) {
       if (is_whole_number(text)) continue;
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("{}: expected a whole number such as 64, got \"{}\"; see tilescope {} "
-                      "--help",
-                      option->get_name(), printable(text, 40), command.get_name()));
+      throw usage_error(
+          "{}: expected a whole number such as 64, got \"{}\"; see tilescope {} --help",
+          option->get_name(), printable(text, 40), command.get_name());
     }
   }
   const CLI::Option* const json = command.get_option_no_throw("--json");
