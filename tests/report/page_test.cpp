@@ -104,14 +104,14 @@ TEST(TextOfPages, BreaksLongLinesAndKeepsTheSpacesOfOthers) {
 
 TEST(TextOfPages, QuotesAndExplainsFindings) {
   Page found("check");
-  found.add(Diagnostic{.error = true,
+  found.add(Diagnostic{.severity = "error",
                        .kind = "race",
                        .where = "k.cu:3 and 4",
                        .places = {{.line = 3, .quoted = std::string(90, 'q'), .who = "thread 0"},
                                   {.line = 0, .quoted = "", .who = "thread 1"}},
                        .paragraphs = {"Both write.", "Cure: a barrier."}});
-  found.add(
-      Diagnostic{.error = false, .kind = "idle", .where = "", .places = {}, .paragraphs = {}});
+  found.add(Diagnostic{
+      .severity = "warning", .kind = "idle", .where = "", .places = {}, .paragraphs = {}});
   EXPECT_EQ(render_text(found), "error: race at k.cu:3 and 4\n    3 | " + std::string(70, 'q') +
                                     "..\n"
                                     "        thread 0\n"

@@ -191,17 +191,18 @@ void ProgramWatch::State::flush() {
 }
 
 ProgramWatch* ProgramWatch::instance() {
-  static const std::unique_ptr<ProgramWatch> watch = []() -> std::unique_ptr<ProgramWatch> {
+  // Never destroyed: the run time finishes it after the program's static objects are gone.
+  static ProgramWatch* const watch = []() -> ProgramWatch* {
     const char* const path = std::getenv(program_variable);
     if (path == nullptr || *path == '\0') return nullptr;
     try {
-      return std::make_unique<ProgramWatch>(read_program_settings(path));
+      return new ProgramWatch(read_program_settings(path));
     } catch (const Error& error) {
       fmt::print(stderr, "tilescope: {}\n", error.what());
       ::_exit(error.exit_code());
     }
   }();
-  return watch.get();
+  return watch;
 }
 
 ProgramWatch::ProgramWatch(ProgramSettings settings)

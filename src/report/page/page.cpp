@@ -4,8 +4,10 @@
 
 namespace tilescope::report {
 
+// These blocks are made in place: GCC 12 takes one that is moved for uninitialised.
+
 void Page::say(std::string_view sentence, std::size_t indent, std::size_t hang) {
-  add(Text{data.fill(sentence), indent, hang});
+  blocks.emplace_back(Text{data.fill(sentence), indent, hang});
 }
 
 void Page::fact(std::string name, std::string_view sentence) {
@@ -36,11 +38,11 @@ void Page::remark(std::string_view sentence) {
 }
 
 void Page::facts(std::size_t name_width) {
-  add(Facts{name_width, {}});
+  blocks.emplace_back(Facts{name_width, {}});
 }
 
 void Page::gap() {
-  add(Text{});
+  blocks.emplace_back(Text{});
 }
 
 void Page::add(Block block) {
