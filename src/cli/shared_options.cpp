@@ -59,7 +59,7 @@ std::vector<std::int64_t> parse_numbers(const std::string& text, std::string_vie
   return numbers;
 }
 
-Dim3 parse_extents(const std::string& text, std::string_view option) {
+Dim3 parse_dimensions(const std::string& text, std::string_view option) {
   const std::vector<std::int64_t> numbers = parse_numbers(text, option);
   const bool fits = numbers.size() <= 3 && std::all_of(numbers.begin(), numbers.end(), [](auto n) {
                       return n >= 1 && n <= 0x7fffffff;
@@ -100,14 +100,14 @@ void AccessOptions::declare(const Options& add) {
 }
 
 gpu::AccessQuestion AccessOptions::question(int shared_banks) const {
-  return {
-      .expression = expression,
-      .definitions = parse_definitions(definitions),
-      .launch = {.grid = parse_extents(grid, "--grid"), .block = parse_extents(block, "--block")},
-      .element_bytes = element_bytes,
-      .columns = columns,
-      .warp = static_cast<std::uint64_t>(warp),
-      .shared_banks = shared_banks};
+  return {.expression = expression,
+          .definitions = parse_definitions(definitions),
+          .launch = {.grid = parse_dimensions(grid, "--grid"),
+                     .block = parse_dimensions(block, "--block")},
+          .element_bytes = element_bytes,
+          .columns = columns,
+          .warp = static_cast<std::uint64_t>(warp),
+          .shared_banks = shared_banks};
 }
 
 }  // namespace tilescope::cli

@@ -31,8 +31,9 @@ struct ReasoningOptions {
   int finish(report::Page page) const;
 };
 
-/// "16,16" or "16x16x1" as extents; throws Error(usage) naming `option`.
-Dim3 parse_extents(const std::string& text, std::string_view option);
+/// "16,16" or "16x16x1" as extents; throws Error(usage) naming `option`. Stricter than
+/// parse_extents() of a launch, whose limits the device checks.
+Dim3 parse_dimensions(const std::string& text, std::string_view option);
 /// "100x80" or "100,80": as many whole numbers as there are; throws Error(usage).
 std::vector<std::int64_t> parse_numbers(const std::string& text, std::string_view option);
 /// NAME=EXPRESSION pairs as a map; throws Error(usage).

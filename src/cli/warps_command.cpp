@@ -44,8 +44,8 @@ struct WarpsCommand {
   }
 
   report::Page of_condition() const {
-    const Launch launch{.grid = parse_extents(grid, "--grid"),
-                        .block = parse_extents(block, "--block")};
+    const Launch launch{.grid = parse_dimensions(grid, "--grid"),
+                        .block = parse_dimensions(block, "--block")};
     if (condition.empty()) return report::warps_page(launch, warp_size, std::nullopt);
     const gpu::ConditionLoop parsed = parse_loop();
     return report::warps_page(
@@ -56,7 +56,7 @@ struct WarpsCommand {
   }
 
   report::Page of_vector() const {
-    const Dim3 threads = parse_extents(block, "--block");
+    const Dim3 threads = parse_dimensions(block, "--block");
     if (threads.count() > 1024) {
       throw usage_error("a block of {} threads: no GPU takes more than 1,024",
                         format_count(threads.count()));
