@@ -28,6 +28,7 @@ target_sources(cudart PRIVATE $<TARGET_OBJECTS:cudart_per_thread>)
 foreach(target cudart cudart_per_thread)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${target} PRIVATE tilescope tilescope_options tilescope_dependencies)
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET default)  # the script hides
   tilescope_precompile(${target} ${target} ${tilescope_common_headers} <cuda_runtime_api.h>)
 endforeach()
 target_link_options(cudart PRIVATE "-Wl,--version-script=${cudart_script}" -Wl,--no-undefined

@@ -64,14 +64,18 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   return api_call("cudaEventQuery", [&](Context& context) {
-    const bool done = context.device().finished(context.streams().find(event).point);
+    const CUevent_st& known = context.streams().find(event);
+    require(!known.capture, cudaErrorCapturedEvent);
+    const bool done = context.device().finished(known.point);
     return done ? cudaSuccess : cudaErrorNotReady;
   });
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return api_call("cudaEventSynchronize", [&](Context& context) {
-    context.device().synchronize(context.streams().find(event).point);
+    const CUevent_st& known = context.streams().find(event);
+    require(!known.capture, cudaErrorCapturedEvent);
+    context.device().synchronize(known.point);
     context.memory().sweep();
   });
 }

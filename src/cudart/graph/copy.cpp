@@ -1,5 +1,7 @@
 #include "cudart/graph/copy.hpp"
 
+#include <algorithm>
+
 #include "cudart/state/pointers.hpp"
 
 namespace tilescope::cudart {
@@ -19,13 +21,53 @@ CopyOperation rows_copy(CopySide to, CopySide from, std::size_t width, std::size
   return {.to = to, .from = from, .row_bytes = width, .rows = height};
 }
 
+CopySide side_of(const cudaArray& array, std::size_t x_bytes, std::size_t y, std::size_t z) {
+  CopySide side{.address = array.address,
+                .pitch = array.pitch,
+                .slice_pitch = array.pitch * std::max<std::size_t>(array.extent.height, 1)};
+  side = side.at(y, z);
+  side.address += x_bytes;
+  return side;
+}
+
+namespace {
+
+/// One side of a 3-D copy. Positions in an array count elements, others bytes.
+CopySide volume_side(Context& context, cudaArray_t array, const cudaPitchedPtr& pointer,
+                     const cudaPos& at) {
+  require((array != nullptr) != (pointer.ptr != nullptr), cudaErrorInvalidValue);
+  if (array != nullptr) {
+    const cudaArray& known = context.arrays().find(array);
+    return side_of(known, at.x * known.element_bytes, at.y, at.z);
+  }
+  CopySide side = side_of(pointer.ptr, pointer.pitch, pointer.pitch * pointer.ysize).at(at.y, at.z);
+  side.address += at.x;
+  return side;
+}
+
+}  // namespace
+
+CopyOperation volume_copy(Context& context, const cudaMemcpy3DParms& copy) {
+  CopyOperation operation{.to = volume_side(context, copy.dstArray, copy.dstPtr, copy.dstPos),
+                          .from = volume_side(context, copy.srcArray, copy.srcPtr, copy.srcPos),
+                          .row_bytes = copy.extent.width,
+                          .rows = copy.extent.height,
+                          .slices = copy.extent.depth};
+  const cudaArray_t array = copy.dstArray != nullptr ? copy.dstArray : copy.srcArray;
+  if (array != nullptr) operation.row_bytes *= context.arrays().find(array).element_bytes;
+  require(operation.rows <= 1 || (operation.row_bytes <= operation.to.pitch &&
+                                  operation.row_bytes <= operation.from.pitch),
+          cudaErrorInvalidPitchValue);
+  return operation;
+}
+
 void copy_async(Context& context, CUstream_st& stream, CopyOperation copy, cudaMemcpyKind kind) {
   resolve(context, copy, kind);
   submit(context, stream, copy);
 }
 
 void copy_and_wait(Context& context, CUstream_st& stream, CopyOperation copy, cudaMemcpyKind kind) {
-  require(stream.capture == nullptr, cudaErrorStreamCaptureImplicit);
+  require_no_capture(context, stream);
   resolve(context, copy, kind);
   const bool staged = copy.to.on_device && !copy.from.on_device &&
                       context.memory().find(copy.from.address) == nullptr;

@@ -7,9 +7,14 @@ namespace tilescope::cudart {
 
 /// A side that begins at `pointer`.
 CopySide side_of(const void* pointer, std::size_t pitch, std::size_t slice_pitch = 0);
+/// A side that begins in an array.
+CopySide side_of(const cudaArray& array, std::size_t x_bytes, std::size_t y, std::size_t z);
 CopyOperation linear_copy(void* to, const void* from, std::size_t bytes);
 /// Throws cudaErrorInvalidPitchValue if a row is longer than a pitch.
 CopyOperation rows_copy(CopySide to, CopySide from, std::size_t width, std::size_t height);
+
+/// Throws cudaErrorInvalidValue unless each side is an array or a pitched pointer.
+CopyOperation volume_copy(Context& context, const cudaMemcpy3DParms& copy);
 
 /// Checks the copy against `kind` and the allocations, and submits it.
 void copy_async(Context& context, CUstream_st& stream, CopyOperation copy, cudaMemcpyKind kind);

@@ -22,7 +22,7 @@ KernelOperation kernel_operation(Context& context, const void* function, const L
   const CUkern_st& kernel = context.registry().kernel(function);
   const LoadedKernel& loaded = context.code().kernel(context.device(), kernel);
   require_launchable(context, loaded, launch);
-  KernelOperation operation{loaded.kernel, launch, packed(loaded.parameters, arguments)};
+  KernelOperation operation{function, loaded.kernel, launch, packed(loaded.parameters, arguments)};
   report_arguments(context, operation, loaded.parameters);
   return operation;
 }

@@ -1,7 +1,7 @@
 // Launches as operations.
 #pragma once
 
-#include "cudart/state/stream_operation.hpp"
+#include "cudart/state/primary_context.hpp"
 
 namespace tilescope::cudart {
 

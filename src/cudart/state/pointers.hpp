@@ -2,7 +2,7 @@
 // program is watched.
 #pragma once
 
-#include "cudart/state/stream_operation.hpp"
+#include "cudart/state/primary_context.hpp"
 
 namespace tilescope::cudart {
 

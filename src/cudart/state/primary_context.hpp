@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "cudart/state/allocations.hpp"
+#include "cudart/state/arrays.hpp"
 #include "cudart/state/device_code.hpp"
 #include "cudart/state/failure.hpp"
+#include "cudart/state/graphs.hpp"
 #include "cudart/state/streams.hpp"
 #include "inspect/program/program_watch.hpp"
 #include "tilescope/device.hpp"
@@ -25,7 +27,9 @@ struct DeviceState {
 
   std::shared_ptr<Device> device;
   Memory memory;
+  Arrays arrays;
   LoadedCode code;
+  Graphs graphs;
   Streams streams;
 };
 
@@ -49,6 +53,8 @@ class Context {
   Device& device() { return *state().device; }
   const DeviceProperties& gpu() { return device().properties(); }
   Memory& memory() { return state().memory; }
+  Arrays& arrays() { return state().arrays; }
+  Graphs& graphs() { return state().graphs; }
   Streams& streams() { return state().streams; }
   LoadedCode& code() { return state().code; }
   /// What the program's objects registered; it outlives a reset.

@@ -1,15 +1,15 @@
 // A piece of work for a stream, as a value: queued at once, or kept as the node of a graph.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <variant>
 
-#include "cudart/state/primary_context.hpp"
+#include "cudart/state/streams.hpp"
+#include "tilescope/device.hpp"
 
 namespace tilescope::cudart {
 
 struct KernelOperation {
+  const void* function = nullptr;  ///< as the program named it
   Kernel kernel;
   Launch launch;
   KernelArguments arguments;
@@ -58,9 +58,5 @@ struct EmptyOperation {};
 
 using Operation = std::variant<KernelOperation, CopyOperation, FillOperation, HostOperation,
                                RecordOperation, WaitOperation, EmptyOperation>;
-
-/// Queues the operation in a stream; `call` is for reports.
-void perform(Context& context, const Operation& operation, CUstream_st& stream,
-             const inspect::HostCall& call);
 
 }  // namespace tilescope::cudart

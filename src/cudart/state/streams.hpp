@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "cudart/state/failure.hpp"
 #include "tilescope/device.hpp"
@@ -33,8 +34,9 @@ struct CUevent_st {
   tilescope::Event point;
   unsigned flags = 0;
   bool recorded = false;
-  /// Recorded last while this was captured.
+  /// Recorded last while this was captured, behind these nodes.
   std::shared_ptr<tilescope::cudart::Capture> capture;
+  std::vector<CUgraphNode_st*> captured_behind;
 };
 
 namespace tilescope::cudart {

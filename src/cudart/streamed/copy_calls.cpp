@@ -89,6 +89,20 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
   });
 }
 
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* copy) {
+  return api_call("cudaMemcpy3D", [&](Context& context) {
+    require(copy != nullptr, cudaErrorInvalidValue);
+    copy_and_wait(context, stream_of(context), volume_copy(context, *copy), copy->kind);
+  });
+}
+
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t stream) {
+  return api_call("cudaMemcpy3DAsync", [&](Context& context) {
+    require(copy != nullptr, cudaErrorInvalidValue);
+    copy_async(context, stream_of(context, stream), volume_copy(context, *copy), copy->kind);
+  });
+}
+
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {
   return api_call("cudaMemset", [&](Context& context) {
     fill_async(context, stream_of(context), rectangle(to, bytes, value, bytes, 1));

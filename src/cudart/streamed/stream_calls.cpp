@@ -28,7 +28,7 @@ struct Callback {
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   return api_call("cudaStreamSynchronize", [&](Context& context) {
     CUstream_st& stream = stream_of(context, handle);
-    require(stream.capture == nullptr, cudaErrorStreamCaptureUnsupported);
+    require_no_capture(context, stream);
     context.device().synchronize(context.streams().next(stream));
     context.memory().sweep();
   });
@@ -37,7 +37,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return api_call("cudaStreamQuery", [&](Context& context) {
     CUstream_st& stream = stream_of(context, handle);
-    require(stream.capture == nullptr, cudaErrorStreamCaptureUnsupported);
+    require_no_capture(context, stream);
     const bool done = context.device().finished(context.streams().next(stream));
     return done ? cudaSuccess : cudaErrorNotReady;
   });
@@ -71,7 +71,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t call
   return api_call("cudaStreamAddCallback", [&](Context& context) {
     require(callback != nullptr && flags == 0, cudaErrorInvalidValue);
     CUstream_st& stream = stream_of(context, handle);
-    require(stream.capture == nullptr, cudaErrorStreamCaptureUnsupported);
+    require_no_capture(context, stream);
     submit(context, stream, HostOperation{Callback::run, new Callback{callback, handle, data}});
   });
 }

@@ -1,0 +1,118 @@
+#include "cudart/state/perform.hpp"
+
+#include <cstring>
+
+namespace tilescope::cudart {
+namespace {
+
+struct Performer {
+  Context& context;
+  CUstream_st& target;
+  const inspect::HostCall& call;
+  Device& device = context.device();
+
+  const Stream& next() const { return context.streams().next(target); }
+
+  void operator()(const KernelOperation& kernel) const {
+    const Stream& stream = next();
+    if (auto* watch = context.watch()) {
+      device.call([watch, at = call] { watch->before_launch(at); }, stream);
+    }
+    device.launch(kernel.kernel, kernel.launch, kernel.arguments, stream);
+  }
+
+  void operator()(const CopyOperation& copy) const {
+    if (copy.empty()) return;
+    const Stream& stream = next();
+    const bool packed = copy.to.pitch == copy.row_bytes && copy.from.pitch == copy.row_bytes;
+    for (std::size_t slice = 0; slice < copy.slices; ++slice) {
+      const CopySide to = copy.to.at(0, slice), from = copy.from.at(0, slice);
+      if (packed || copy.rows == 1) {
+        rows(to, from, copy.row_bytes * copy.rows, 1, stream);
+      } else {
+        rows(to, from, copy.row_bytes, copy.rows, stream);
+      }
+    }
+  }
+
+  void rows(const CopySide& to, const CopySide& from, std::size_t bytes, std::size_t count,
+            const Stream& stream) const {
+    if (to.on_device && !from.on_device) {
+      return device.copy_rows_to_device(to.address, to.pitch, from.host(), from.pitch, bytes, count,
+                                        stream);
+    }
+    if (!to.on_device && from.on_device) {
+      watch_read(from, bytes, count, stream);
+      return device.copy_rows_to_host(to.host(), to.pitch, from.address, from.pitch, bytes, count,
+                                      stream);
+    }
+    if (to.on_device) {
+      return device.queue_copy_rows(to.address, to.pitch, from.address, from.pitch, bytes, count,
+                                    stream);
+    }
+    device.call(
+        [=] {
+          for (std::size_t row = 0; row < count; ++row) {
+            std::memmove(to.at(row, 0).host(), from.at(row, 0).host(), bytes);
+          }
+        },
+        stream);
+  }
+
+  void watch_read(const CopySide& from, std::size_t bytes, std::size_t count,
+                  const Stream& stream) const {
+    auto* const watch = context.watch();
+    if (watch == nullptr) return;
+    device.call(
+        [watch, from, bytes, count, at = call] {
+          for (std::size_t row = 0; row < count; ++row) {
+            watch->before_read(from.at(row, 0).address, bytes, at);
+          }
+        },
+        stream);
+  }
+
+  void operator()(const FillOperation& fill) const {
+    const Stream& stream = next();
+    for (std::size_t slice = 0; slice < fill.slices; ++slice) {
+      const CopySide to = fill.to.at(0, slice);
+      if (fill.element_bytes == 1) {
+        device.fill_rows(to.address, to.pitch, static_cast<std::uint8_t>(fill.value), fill.width,
+                         fill.rows, stream);
+      } else {
+        fill_elements(fill, to, stream);
+      }
+    }
+  }
+
+  void fill_elements(const FillOperation& fill, const CopySide& to, const Stream& stream) const {
+    std::vector<std::byte> row(fill.width * fill.element_bytes);
+    for (std::size_t at = 0; at < row.size(); at += fill.element_bytes) {
+      std::memcpy(row.data() + at, &fill.value, fill.element_bytes);
+    }
+    device.copy_rows_to_device(to.address, to.pitch, row.data(), 0, row.size(), fill.rows, stream);
+  }
+
+  void operator()(const HostOperation& host) const {
+    device.call([host] { host.function(host.data); }, next());
+  }
+
+  void operator()(const RecordOperation& record) const {
+    device.record(record.event->point, next());
+    record.event->recorded = true;
+    record.event->capture.reset();
+  }
+
+  void operator()(const WaitOperation& wait) const { device.wait(next(), wait.event->point); }
+
+  void operator()(const EmptyOperation&) const {}
+};
+
+}  // namespace
+
+void perform(Context& context, const Operation& operation, CUstream_st& stream,
+             const inspect::HostCall& call) {
+  std::visit(Performer{context, stream, call}, operation);
+}
+
+}  // namespace tilescope::cudart
