@@ -89,7 +89,6 @@ class LaunchState {
   std::span<Observer* const> observers() const { return setup_.options.observers; }
   const std::vector<std::uint32_t>& observer_events() const { return observer_events_; }
   void merge_counts(const Worker& worker);
-  std::mutex& atomics_mutex() { return atomics_; }
 
   /// Announces the launch to the observers and reads their subscriptions.
   void announce();
@@ -114,7 +113,6 @@ class LaunchState {
   std::atomic<std::uint64_t> instructions_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
-  std::mutex atomics_;
   LaunchEnd end_ = LaunchEnd::complete;
   std::string message_;
   std::uint64_t message_block_ = ~std::uint64_t{0};

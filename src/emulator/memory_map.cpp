@@ -1,12 +1,10 @@
 #include "emulator/memory_map.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
-#include <tilescope/error.hpp>
 #include <utility>
 
+#include "base/errors.hpp"
 #include "emulator/address_space.hpp"
 
 namespace tilescope::emulator {
@@ -21,8 +19,7 @@ Allocation::Allocation(std::uint64_t address, std::uint64_t bytes, std::string n
   // calloc returns zeros, for large sizes without touching the pages.
   data_.reset(static_cast<std::uint8_t*>(std::calloc(bytes == 0 ? 1 : bytes, 1)));
   if (!data_) {
-    throw Error(ErrorKind::no_device,
-                fmt::format("this machine has no {} bytes left for '{}'", bytes, name_));
+    throw device_error("this machine has no {} bytes left for '{}'", bytes, name_);
   }
 }
 
@@ -68,10 +65,9 @@ MemoryMap::MemoryMap(std::uint64_t capacity) : next_constant_(kConstantBase), ca
 
 std::uint64_t MemoryMap::allocate(std::uint64_t bytes, std::string_view name, AllocationKind kind) {
   if (bytes > capacity_ || used_ > capacity_ - bytes) {
-    throw Error(ErrorKind::no_device,
-                fmt::format("allocating {} bytes for '{}' exceeds the device's memory: {} of {} "
-                            "bytes are in use",
-                            bytes, name, used_, capacity_));
+    throw device_error(
+        "allocating {} bytes for '{}' exceeds the device's memory: {} of {} bytes are in use",
+        bytes, name, used_, capacity_);
   }
   std::uint64_t& next = kind == AllocationKind::constant_variable ? next_constant_ : next_;
   const std::uint64_t address = next;
@@ -86,8 +82,7 @@ std::uint64_t MemoryMap::allocate(std::uint64_t bytes, std::string_view name, Al
 void MemoryMap::free(std::uint64_t address) {
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) {
-    throw Error(ErrorKind::usage,
-                fmt::format("freeing {:#x}, which is not the start of an allocation", address));
+    throw usage_error("freeing {:#x}, which is not the start of an allocation", address);
   }
   used_ -= found->second.bytes();
   freed_[address] = {found->second.bytes(), found->second.name()};
