@@ -1,6 +1,5 @@
 #include "base/cleanup.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,8 @@
 #include <climits>
 #include <cstdint>
 #include <cstring>
-#include <tilescope/error.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope {
 namespace {
@@ -45,16 +45,14 @@ std::size_t claim(Table& table) {
 
 TemporaryRegistration::TemporaryRegistration(const std::string& path) : slot_(claim(temporaries)) {
   if (slot_ == slot_count) {
-    throw Error(ErrorKind::usage,
-                fmt::format("more than {} output files are open at once; finish some of them first",
-                            slot_count));
+    throw usage_error("more than {} output files are open at once; finish some of them first",
+                      slot_count);
   }
   Slot& slot = temporaries[slot_];
   if (path.size() >= slot.text.size()) {
     slot.state = State::free;
-    throw Error(ErrorKind::bad_input,
-                fmt::format("a path of {} bytes is too long; at most {} are possible", path.size(),
-                            slot.text.size() - 1));
+    throw input_error("a path of {} bytes is too long; at most {} are possible", path.size(),
+                      slot.text.size() - 1);
   }
   slot.owner = ::getpid();
   std::memcpy(slot.text.data(), path.c_str(), path.size() + 1);

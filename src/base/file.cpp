@@ -9,13 +9,14 @@
 #include <system_error>
 #include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 
 namespace tilescope {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw Error(ErrorKind::bad_input, fmt::format("cannot read {}: {}", quoted(path), why));
+  throw input_error("cannot read {}: {}", quoted(path), why);
 }
 
 std::string explain_open_failure(int code) {

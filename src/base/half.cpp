@@ -1,14 +1,13 @@
 #include "base/half.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <cstddef>
-#include <tilescope/error.hpp>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
+
+#include "base/errors.hpp"
 #endif
 
 namespace tilescope {
@@ -18,8 +17,7 @@ constexpr std::uint32_t float32_infinity = 0x7f800000u;
 
 void check_sizes(std::size_t from, std::size_t to) {
   if (from == to) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("cannot convert {} elements into {}: sizes must be equal", from, to));
+  throw usage_error("cannot convert {} elements into {}: sizes must be equal", from, to);
 }
 
 // `value` as a float32 whose last bit is set whenever digits were lost ("round to odd"). A float32

@@ -1,11 +1,9 @@
 #include "base/json_object.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 
 namespace tilescope {
@@ -23,13 +21,11 @@ nlohmann::json parse_json_object(std::string_view text, const std::string& origi
     // It quotes what it read last, which may be no text.
     std::replace_if(
         why.begin(), why.end(), [](char c) { return static_cast<unsigned char>(c) > 0x7f; }, '?');
-    throw Error(ErrorKind::bad_input,
-                fmt::format("{}: expected JSON: {}", origin, printable(why, 200)));
+    throw input_error("{}: expected JSON: {}", origin, printable(why, 200));
   }
   if (!document.is_object()) {
-    throw Error(ErrorKind::bad_input,
-                fmt::format("{}: expected a JSON object {{...}}, got {} {}", origin,
-                            document.type_name(), printable(document.dump(), 40)));
+    throw input_error("{}: expected a JSON object {{...}}, got {} {}", origin, document.type_name(),
+                      printable(document.dump(), 40));
   }
   return document;
 }
@@ -38,8 +34,8 @@ double number_in(const nlohmann::json& object, const std::string& key, const std
   const auto found = object.find(key);
   if (found == object.end()) return 0.0;
   if (found->is_number()) return found->get<double>();
-  throw Error(ErrorKind::bad_input, fmt::format("{}: \"{}\": expected a number, got {}", origin,
-                                                key, printable(found->dump(), 40)));
+  throw input_error("{}: \"{}\": expected a number, got {}", origin, key,
+                    printable(found->dump(), 40));
 }
 
 }  // namespace tilescope

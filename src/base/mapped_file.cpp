@@ -4,7 +4,8 @@
 #include <sys/mman.h>
 
 #include <cerrno>
-#include <tilescope/error.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope {
 
@@ -30,9 +31,8 @@ void MappedFile::require_unchanged() const {
       now.size == stamp_.size
           ? std::string("its contents were modified")
           : fmt::format("its size went from {} to {} bytes", stamp_.size, now.size);
-  throw Error(ErrorKind::bad_input,
-              fmt::format("{} changed while it was read: {}; run again when nothing writes to it",
-                          quoted(path_), what));
+  throw input_error("{} changed while it was read: {}; run again when nothing writes to it",
+                    quoted(path_), what);
 }
 
 }  // namespace tilescope

@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <tilescope/error.hpp>
 #include <tilescope/matrix.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope {
 namespace {
@@ -41,32 +42,27 @@ std::string shape_text(const MatmulShape& shape) {
 
 void require_valid(const ConstMatrixView& matrix, const char* name) {
   if (matrix.rows < 0 || matrix.columns < 0) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} is {}: extents must be 0 or more", name, shape_text(matrix)));
+    throw usage_error("{} is {}: extents must be 0 or more", name, shape_text(matrix));
   }
   if (matrix.leading < matrix.vector_length()) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} is {} with leading dimension {}: it must be at least {}", name,
-                            shape_text(matrix), matrix.leading, matrix.vector_length()));
+    throw usage_error("{} is {} with leading dimension {}: it must be at least {}", name,
+                      shape_text(matrix), matrix.leading, matrix.vector_length());
   }
   const std::int64_t vectors = matrix.vectors();
   const auto element = static_cast<std::int64_t>(size_of(matrix.type));
   if (vectors > 0 &&
       matrix.leading > std::numeric_limits<std::int64_t>::max() / element / vectors) {
-    throw Error(ErrorKind::usage, fmt::format("{} is {}: its size in bytes exceeds 63 bits", name,
-                                              shape_text(matrix)));
+    throw usage_error("{} is {}: its size in bytes exceeds 63 bits", name, shape_text(matrix));
   }
   if (!matrix.data && !matrix.empty()) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} is {} but its data pointer is null", name, shape_text(matrix)));
+    throw usage_error("{} is {} but its data pointer is null", name, shape_text(matrix));
   }
 }
 
 MatmulShape product_shape(const ConstMatrixView& a, const ConstMatrixView& b) {
   if (a.columns != b.rows) {
-    throw Error(ErrorKind::usage,
-                fmt::format("A is {} and B is {}: A's {} columns must equal B's {} rows",
-                            shape_text(a), shape_text(b), a.columns, b.rows));
+    throw usage_error("A is {} and B is {}: A's {} columns must equal B's {} rows", shape_text(a),
+                      shape_text(b), a.columns, b.rows);
   }
   return {.m = a.rows, .n = b.columns, .k = a.columns};
 }

@@ -1,12 +1,11 @@
 #include "base/openblas.hpp"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
-#include <tilescope/error.hpp>
 #include <vector>
 
+#include "base/errors.hpp"
 #include "base/parallel.hpp"
 
 #if defined(TILESCOPE_STATIC_OPENBLAS)
@@ -35,10 +34,10 @@ bool has_room(std::size_t bytes) {
 }
 
 [[noreturn]] void refuse_without_room() {
-  throw Error(ErrorKind::no_device,
-              fmt::format("too little memory: OpenBLAS, which computes on the CPU, maps {} MiB and "
-                          "{} MiB for each thread; raise this process's limit (ulimit -v)",
-                          library_bytes / MiB, buffer_bytes / MiB));
+  throw device_error(
+      "too little memory: OpenBLAS, which computes on the CPU, maps {} MiB and {} MiB for each "
+      "thread; raise this process's limit (ulimit -v)",
+      library_bytes / MiB, buffer_bytes / MiB);
 }
 
 /// A variable of the environment that has a value while OpenBLAS starts, and reads it.
@@ -124,10 +123,10 @@ OpenBlas open_openblas() {
   threads.unset();
   if (!blas.shared_object || !blas.shared_object.load("cblas_sgemm", blas.sgemm) ||
       !blas.shared_object.load("cblas_dgemm", blas.dgemm)) {
-    throw Error(ErrorKind::no_device,
-                fmt::format("OpenBLAS, which computes on the CPU, was not found ({}); install it "
-                            "(Debian: libopenblas0)",
-                            failure));
+    throw device_error(
+        "OpenBLAS, which computes on the CPU, was not found ({}); install it (Debian: "
+        "libopenblas0)",
+        failure);
   }
   char* (*core_name)() = nullptr;
   if (blas.shared_object.load("openblas_get_corename", core_name)) blas.core = core_name();

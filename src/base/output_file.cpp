@@ -12,8 +12,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <limits>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/output_target.hpp"
 
 namespace tilescope {
@@ -133,7 +133,7 @@ void OutputFile::discard() noexcept {
 }
 
 void OutputFile::fail(const std::string& why) const {
-  throw Error(ErrorKind::bad_input, fmt::format("cannot write {}: {}", quoted(path_), why));
+  throw input_error("cannot write {}: {}", quoted(path_), why);
 }
 
 void OutputFile::reserve(std::uint64_t size) {

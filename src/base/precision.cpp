@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tilescope/error.hpp>
 #include <tilescope/matmul.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 
 namespace tilescope {
@@ -25,11 +25,9 @@ Precision parse_precision(std::string_view name) {
   if (found != std::end(precision_names)) return static_cast<Precision>(found - precision_names);
   const std::string_view near =
       nearest(name, {std::begin(precision_names), std::end(precision_names)});
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("there is no precision \"{}\"{}", printable(name, 40),
-                  near.empty() ? fmt::format("; there are {}", fmt::join(precision_names, ", "))
-                               : fmt::format(", did you mean {}?", near)));
+  throw usage_error("there is no precision \"{}\"{}", printable(name, 40),
+                    near.empty() ? fmt::format("; there are {}", fmt::join(precision_names, ", "))
+                                 : fmt::format(", did you mean {}?", near));
 }
 
 }  // namespace tilescope

@@ -24,10 +24,9 @@ bool use_colour(int file);
 /// Columns of the terminal `file`; 80 if it is none or its width is unknown.
 int terminal_width(int file);
 
-/// A line such as "verifying  42%  1,234
-/// 2,938" on standard error. It appears only on a terminal and only after a second of work, changes
-/// at most ten times a second, and erases itself. `update` may be called from any thread and costs
-/// little when nothing is due.
+/// A line such as "verifying  42%  1,234 / 2,938" on standard error. It appears only on a terminal
+/// and only after a second of work, changes at most ten times a second, and erases itself. `update`
+/// may be called from any thread and costs little when nothing is due.
 class ProgressLine {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;

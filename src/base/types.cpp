@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <tilescope/error.hpp>
 #include <tilescope/execution.hpp>
 #include <tilescope/types.hpp>
 #include <vector>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 
 namespace tilescope {
@@ -47,10 +47,9 @@ DataType parse_data_type(std::string_view name) {
     candidates.push_back(known.name);
   }
   const std::string_view near = nearest(name, candidates);
-  throw Error(ErrorKind::usage,
-              fmt::format("unknown data type '{}': {}", printable(name),
-                          near.empty() ? fmt::format("use one of {}", fmt::join(candidates, ", "))
-                                       : fmt::format("did you mean '{}'?", near)));
+  throw usage_error("unknown data type '{}': {}", printable(name),
+                    near.empty() ? fmt::format("use one of {}", fmt::join(candidates, ", "))
+                                 : fmt::format("did you mean '{}'?", near));
 }
 
 std::string_view to_string(MemorySpace space) {

@@ -7,6 +7,7 @@
 #include <tilescope/error.hpp>
 
 #include "base/cuda_paths.hpp"
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "compile/cache.hpp"
 #include "compile/file_names.hpp"
@@ -73,8 +74,8 @@ class NvrtcProgram {
     Program program;
     program.log = text(nvrtc_.log_size, nvrtc_.log);
     if (result == NVRTC_ERROR_INVALID_OPTION) {
-      throw Error(ErrorKind::usage, fmt::format("NVRTC {}.{} does not take the options: {}",
-                                                nvrtc_.major, nvrtc_.minor, trim(program.log)));
+      throw usage_error("NVRTC {}.{} does not take the options: {}", nvrtc_.major, nvrtc_.minor,
+                        trim(program.log));
     }
     if (result != NVRTC_SUCCESS) {
       const std::string_view log = trim(program.log);
@@ -109,8 +110,7 @@ class NvrtcProgram {
 
   void check(nvrtcResult result, const char* call) const {
     if (result == NVRTC_SUCCESS) return;
-    throw Error(ErrorKind::no_device,
-                fmt::format("{} failed: {}", call, nvrtc_.error_string(result)));
+    throw device_error("{} failed: {}", call, nvrtc_.error_string(result));
   }
 
   const Nvrtc& nvrtc_;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <tilescope/error.hpp>
 
 #include "base/cuda_paths.hpp"
+#include "base/errors.hpp"
 
 namespace tilescope::compile {
 namespace {
@@ -30,16 +30,15 @@ Nvrtc open_nvrtc() {
   std::string failure;
   nvrtc.shared_object = DynamicLibrary::open(candidates(), &failure);
   if (!nvrtc.shared_object) {
-    throw Error(ErrorKind::no_device,
-                fmt::format("NVRTC, CUDA's run-time compiler, was not found ({}); run "
-                            "tools/setup.sh, or set CUDA_HOME to a toolkit of series 12 or 13",
-                            failure));
+    throw device_error(
+        "NVRTC, CUDA's run-time compiler, was not found ({}); run tools/setup.sh, or set CUDA_HOME "
+        "to a toolkit of series 12 or 13",
+        failure);
   }
   const auto load = [&nvrtc](const char* symbol, auto*& function) {
     if (!nvrtc.shared_object.load(symbol, function)) {
-      throw Error(ErrorKind::no_device,
-                  fmt::format("{} lacks {}: it is older than CUDA 11.1; install CUDA 12 or 13",
-                              nvrtc.shared_object.path(), symbol));
+      throw device_error("{} lacks {}: it is older than CUDA 11.1; install CUDA 12 or 13",
+                         nvrtc.shared_object.path(), symbol);
     }
   };
   load("nvrtcVersion", nvrtc.version);

@@ -1,10 +1,10 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <tilescope/device.hpp>
 #include <tilescope/pinned.hpp>
 #include <utility>
+
+#include "base/errors.hpp"
 
 namespace tilescope {
 namespace {
@@ -15,9 +15,8 @@ void* ordinary_memory(std::size_t bytes) {
   const std::size_t rounded = std::max(page, (bytes + page - 1) / page * page);
   void* memory = std::aligned_alloc(page, rounded);
   if (!memory) {
-    throw Error(ErrorKind::no_device,
-                fmt::format("out of host memory: {} bytes for a copy buffer; use a smaller problem",
-                            bytes));
+    throw device_error("out of host memory: {} bytes for a copy buffer; use a smaller problem",
+                       bytes);
   }
   return memory;
 }

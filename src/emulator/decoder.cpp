@@ -1,11 +1,9 @@
 #include "emulator/decoder.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "emulator/address_space.hpp"
 #include "emulator/special_register_values.hpp"
 
@@ -43,9 +41,8 @@ std::uint32_t FunctionDecoder::allocate(unsigned bytes, unsigned alignment) {
   at = (at + alignment - 1) / alignment * alignment;
   constexpr std::size_t kMost = std::size_t{1} << 30;  // offsets in a frame have 32 bits
   if (at + bytes > kMost) {
-    throw Error(ErrorKind::bad_input,
-                fmt::format("the registers of the function '{}' take more than 1 GiB a warp",
-                            function_.name));
+    throw input_error("the registers of the function '{}' take more than 1 GiB a warp",
+                      function_.name);
   }
   result_.image.resize(at + bytes, 0);
   return static_cast<std::uint32_t>(at);
@@ -65,10 +62,8 @@ void FunctionDecoder::lay_out() {
   const auto parameter_bytes = [&](std::uint64_t bytes, std::string_view name) {
     constexpr std::uint64_t kMost = 64 * 1024;
     if (bytes > kMost) {
-      throw Error(
-          ErrorKind::bad_input,
-          fmt::format("the parameter '{}' of the function '{}' has {} bytes; the limit is {}", name,
-                      function_.name, bytes, kMost));
+      throw input_error("the parameter '{}' of the function '{}' has {} bytes; the limit is {}",
+                        name, function_.name, bytes, kMost);
     }
     return static_cast<std::uint32_t>(bytes);
   };

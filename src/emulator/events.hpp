@@ -206,8 +206,6 @@ enum class FaultKind : std::uint8_t {
   integer_fault,  ///< operand outside the range the instruction defines
 };
 
-std::string_view to_string(FaultKind kind);
-
 /// An operation that the emulator could not do as written. The run continues: a faulty load gives
 /// 0, a faulty store or atomic is dropped, and an absent lane is skipped.
 struct Fault {

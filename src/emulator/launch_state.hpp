@@ -89,7 +89,6 @@ class LaunchState {
   std::span<Observer* const> observers() const { return setup_.options.observers; }
   const std::vector<std::uint32_t>& observer_events() const { return observer_events_; }
   void merge_counts(const Worker& worker);
-  std::mutex& atomics_mutex() { return atomics_; }
 
   // --- blocks that wait for ever (stall.hpp), safe from several threads ---
   /// A number that grows whenever a block does anything but wait.
@@ -128,7 +127,6 @@ class LaunchState {
   std::atomic<std::uint64_t> progress_{0};
   std::atomic<bool> hung_{false};
   std::mutex mutex_;
-  std::mutex atomics_;
   unsigned at_work_ = 1;             ///< host threads that have blocks
   std::uint64_t stalled_since_ = 0;  ///< the value of progress() for which...
   unsigned stalled_ = 0;             ///< ...so many of them are stalled

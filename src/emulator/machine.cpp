@@ -6,6 +6,7 @@
 #include <cstring>
 #include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "emulator/address_space.hpp"
 #include "emulator/heap.hpp"
 #include "emulator/launch_state.hpp"
@@ -27,8 +28,8 @@ std::shared_ptr<const Program> LoadedModule::program(std::string_view kernel) {
       !module_->functions[index].has_body) {
     std::string list;
     for (const std::string& name : kernels()) list += (list.empty() ? "" : ", ") + name;
-    throw Error(ErrorKind::bad_input, fmt::format("the module has no kernel '{}'; it has: {}",
-                                                  kernel, list.empty() ? "none" : list));
+    throw input_error("the module has no kernel '{}'; it has: {}", kernel,
+                      list.empty() ? "none" : list);
   }
   auto program = decode_program(module_, index, addresses_);
   programs_.emplace(kernel, program);
@@ -112,7 +113,7 @@ std::shared_ptr<LoadedModule> Machine::load(ptx::Module module) {
   loaded->module_ = std::make_shared<const ptx::Module>(std::move(module));
   const ptx::Module& text = *loaded->module_;
   if (text.address_size != 64) {
-    throw Error(ErrorKind::bad_input, "the PTX has 32-bit addresses; compile for 64 bits");
+    throw input_error("the PTX has 32-bit addresses; compile for 64 bits");
   }
   std::vector<std::uint64_t>& addresses = loaded->addresses_.variables;
   addresses.assign(text.variables.size(), 0);
@@ -131,9 +132,8 @@ std::shared_ptr<LoadedModule> Machine::load(ptx::Module module) {
   }
   if (gpu_.constant_bytes != 0 && constant_bytes > gpu_.constant_bytes) {
     unload(*loaded);
-    throw Error(ErrorKind::bad_input,
-                fmt::format("the module's constant variables take {} bytes; {} has {}",
-                            constant_bytes, gpu_.name, gpu_.constant_bytes));
+    throw input_error("the module's constant variables take {} bytes; {} has {}", constant_bytes,
+                      gpu_.name, gpu_.constant_bytes);
   }
   for (std::size_t i = 0; i < text.variables.size(); ++i) {
     if (addresses[i] != 0) initialise(text, text.variables[i], loaded->addresses_, addresses[i]);
@@ -151,8 +151,7 @@ void Machine::unload(LoadedModule& module) {
 Variable Machine::variable(const LoadedModule& module, std::string_view name) const {
   const std::uint32_t index = module.module().find_variable(name);
   if (index == ptx::no_index || module.addresses_.variables[index] == 0) {
-    throw Error(ErrorKind::bad_input,
-                fmt::format("the module has no variable '{}' in global or constant memory", name));
+    throw input_error("the module has no variable '{}' in global or constant memory", name);
   }
   const ptx::Variable& variable = module.module().variables[index];
   return {module.addresses_.variables[index], variable.size, variable.managed};
@@ -175,7 +174,7 @@ void Machine::check_launch(const Program& program, Dim3 grid, Dim3 block,
                            std::uint32_t dynamic_shared_bytes, std::size_t argument_bytes,
                            bool cooperative) const {
   const auto refuse = [&](const std::string& text) {
-    throw Error(ErrorKind::usage, fmt::format("kernel '{}': {}", program.kernel(), text));
+    throw usage_error("kernel '{}': {}", program.kernel(), text);
   };
   if (grid.count() == 0 || block.count() == 0) {
     refuse(fmt::format("a launch of {} x {} x {} blocks of {} x {} x {} threads has no thread",

@@ -31,21 +31,4 @@ std::uint32_t Program::function_at(std::uint64_t address) const {
   return by_module_index_[index];
 }
 
-std::string_view to_string(FaultKind kind) {
-  // By the value of FaultKind.
-  constexpr std::string_view names[] = {"out of bounds",
-                                        "misaligned",
-                                        "null pointer",
-                                        "freed memory",
-                                        "memory of the host",
-                                        "wrong state space",
-                                        "store to read-only memory",
-                                        "absent lanes",
-                                        "lane not in the member mask",
-                                        "bad barrier",
-                                        "call to no function",
-                                        "operand out of range"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
 }  // namespace tilescope::emulator

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "emulator/address_space.hpp"
 #include "ptx/opcode_table.hpp"
 
@@ -114,9 +114,8 @@ void ProgramDecoder::lay_out_shared() {
     const std::uint64_t offset = end;
     end += variable.size;
     if (end > 0x7fffffff) {
-      throw Error(ErrorKind::bad_input,
-                  fmt::format("the shared variable '{}' of {} bytes exceeds every GPU's memory",
-                              variable.name, variable.size));
+      throw input_error("the shared variable '{}' of {} bytes exceeds every GPU's memory",
+                        variable.name, variable.size);
     }
     return offset;
   };
@@ -159,10 +158,10 @@ void ProgramDecoder::lay_out_variables(FunctionDecoder& decoder, std::uint32_t i
   for (std::size_t v = 0; v < decoder.function().variables.size(); ++v) {
     const ptx::Variable& variable = decoder.function().variables[v];
     if (variable.space == ptx::Space::global || variable.space == ptx::Space::constant) {
-      throw Error(ErrorKind::bad_input,
-                  fmt::format("the variable '{}' in {} space is declared inside the function '{}', "
-                              "which the emulator does not support; declare it outside",
-                              variable.name, ptx::name(variable.space), decoder.function().name));
+      throw input_error(
+          "the variable '{}' in {} space is declared inside the function '{}', which the emulator "
+          "does not support; declare it outside",
+          variable.name, ptx::name(variable.space), decoder.function().name);
     }
     if (variable.space != ptx::Space::local) continue;
     local = align_up(local, variable.alignment);
@@ -172,10 +171,9 @@ void ProgramDecoder::lay_out_variables(FunctionDecoder& decoder, std::uint32_t i
     local += variable.size;
   }
   if (local > kMostLocalBytes) {
-    throw Error(ErrorKind::bad_input,
-                fmt::format("the function '{}' needs {} bytes of local memory a thread; the limit "
-                            "is 512 KiB",
-                            decoder.function().name, local));
+    throw input_error(
+        "the function '{}' needs {} bytes of local memory a thread; the limit is 512 KiB",
+        decoder.function().name, local);
   }
   result.local_bytes = static_cast<std::uint32_t>(align_up(local, 16));
 }
@@ -293,10 +291,10 @@ void ProgramDecoder::size_locals() {
   }
   if (program_->recursive_) return;
   if (need[0] > kMostLocalBytes) {
-    throw Error(ErrorKind::bad_input,
-                fmt::format("kernel '{}' and what it calls need {} bytes of local memory a thread; "
-                            "the limit is 512 KiB",
-                            program_->kernel(), need[0]));
+    throw input_error(
+        "kernel '{}' and what it calls need {} bytes of local memory a thread; the limit is 512 "
+        "KiB",
+        program_->kernel(), need[0]);
   }
   program_->local_bytes_ = static_cast<std::uint32_t>(need[0]);
 }
@@ -309,9 +307,8 @@ std::shared_ptr<const Program> ProgramDecoder::run() {
   if (!refusals_.empty()) {
     std::string list;
     for (const std::string& refusal : refusals_) list += (list.empty() ? "" : "; ") + refusal;
-    throw Error(ErrorKind::bad_input,
-                fmt::format("kernel '{}' uses operations that the emulator does not execute: {}",
-                            module_->functions[reached_[0]].name, list));
+    throw input_error("kernel '{}' uses operations that the emulator does not execute: {}",
+                      module_->functions[reached_[0]].name, list);
   }
   size_locals();
   return program_;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "expression/binary_operators.hpp"
 
 namespace tilescope::expression {
@@ -14,7 +14,7 @@ constexpr int tightest = 11;  // binds tighter than every binary operator
 constexpr std::size_t most_nodes = 100'000;
 
 [[noreturn]] void fail(const std::string& text, std::string_view why) {
-  throw Error(ErrorKind::usage, fmt::format("expression \"{}\" {}", text, why));
+  throw usage_error("expression \"{}\" {}", text, why);
 }
 
 // Substitutes recursively; `active` are the names being replaced, to find circles.
@@ -38,8 +38,7 @@ class Substitution {
  private:
   std::size_t replace(const std::string& name, const Expression& meaning, Expression& to) {
     if (std::find(active_.begin(), active_.end(), name) != active_.end()) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("the definition of {} refers to itself: {}", name, meaning.text()));
+      throw usage_error("the definition of {} refers to itself: {}", name, meaning.text());
     }
     active_.push_back(name);
     const std::size_t result = copy(meaning, meaning.root(), to);
@@ -61,9 +60,7 @@ Expression Expression::number(std::int64_t value) {
 
 std::size_t Expression::add(Node node) {
   if (nodes_.size() >= most_nodes) {
-    throw Error(ErrorKind::usage,
-                "an expression grows beyond 100,000 terms; simplify its "
-                "definitions");
+    throw usage_error("an expression grows beyond 100,000 terms; simplify its definitions");
   }
   if (node.kind == Kind::variable) {
     std::ptrdiff_t known = slot(node.text);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "expression/binary_operators.hpp"
 #include "expression/expression.hpp"
@@ -28,8 +29,7 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {
     if (text.size() > longest_text) {
-      throw Error(ErrorKind::usage, fmt::format("an expression of {} characters; at most {}",
-                                                text.size(), longest_text));
+      throw usage_error("an expression of {} characters; at most {}", text.size(), longest_text);
     }
   }
 
@@ -239,9 +239,8 @@ ArrayAccess parse_access(std::string_view text) {
   const Expression whole = Expression::parse(text);
   const Node& root = whole.nodes()[whole.root()];
   if (root.kind != Kind::subscript) {
-    throw Error(ErrorKind::usage,
-                fmt::format("\"{}\" is not an access to an array; write it as A[row * n + k]",
-                            printable(text, 200)));
+    throw usage_error("\"{}\" is not an access to an array; write it as A[row * n + k]",
+                      printable(text, 200));
   }
   ArrayAccess access{.array = root.text, .indices = {}};
   for (const std::size_t operand : root.operands) {

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tilescope/error.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope::expression {
 namespace {
 
 [[noreturn]] void too_large() {
-  throw Error(ErrorKind::usage, "a coefficient of the index expression exceeds 64 bits");
+  throw usage_error("a coefficient of the index expression exceeds 64 bits");
 }
 
 }  // namespace

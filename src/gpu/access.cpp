@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/access.hpp>
 #include <tilescope/gpu/warps.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "expression/polynomial.hpp"
 #include "gpu/access_cure.hpp"
@@ -28,13 +28,12 @@ constexpr std::int64_t size_taken = 1024;  // assumed for a size without a value
 Expression flat_index(const ArrayAccess& access, std::int64_t columns) {
   if (access.indices.size() == 1) return access.indices.front();
   if (access.indices.size() > 2) {
-    throw Error(ErrorKind::usage, fmt::format("{} has {} subscripts; write them as one index",
-                                              access.array, access.indices.size()));
+    throw usage_error("{} has {} subscripts; write them as one index", access.array,
+                      access.indices.size());
   }
   if (columns < 1) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} has two subscripts: give the length of its rows with --columns N",
-                            access.array));
+    throw usage_error("{} has two subscripts: give the length of its rows with --columns N",
+                      access.array);
   }
   return Expression::parse(
       fmt::format("({}) * {} + ({})", access.indices[0].text(), columns, access.indices[1].text()));
@@ -86,7 +85,7 @@ void count_global(const AccessQuestion& question, AccessAnswer& answer) {
   for (std::size_t lane = 0; lane < answer.indices.size(); ++lane) {
     std::int64_t address = 0;
     if (__builtin_mul_overflow(answer.indices[lane] + shift, question.element_bytes, &address)) {
-      throw Error(ErrorKind::usage, "the access lies beyond 2^63 bytes; use smaller values");
+      throw usage_error("the access lies beyond 2^63 bytes; use smaller values");
     }
     addresses[lane] = static_cast<std::uint64_t>(address);
     mask |= std::uint32_t{1} << lane;
@@ -118,17 +117,15 @@ AccessPattern pattern_of(const AccessAnswer& answer, const Launch& launch) {
 void require_question(const AccessQuestion& question) {
   const int bytes = question.element_bytes;
   if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16) {
-    throw Error(ErrorKind::usage,
-                fmt::format("elements of {} bytes; 1, 2, 4, 8 or 16 are allowed", bytes));
+    throw usage_error("elements of {} bytes; 1, 2, 4, 8 or 16 are allowed", bytes);
   }
   if (question.launch.block.count() == 0 || question.launch.block.count() > 1024) {
-    throw Error(ErrorKind::usage, fmt::format("a block of {} threads; 1 to 1,024 are allowed",
-                                              question.launch.block.count()));
+    throw usage_error("a block of {} threads; 1 to 1,024 are allowed",
+                      question.launch.block.count());
   }
   const std::uint64_t warps = warps_per_block(question.launch.block);
   if (question.warp >= warps) {
-    throw Error(ErrorKind::usage,
-                fmt::format("the block has warps 0 to {}, not {}", warps - 1, question.warp));
+    throw usage_error("the block has warps 0 to {}, not {}", warps - 1, question.warp);
   }
 }
 

@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/occupancy.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope::gpu {
 
@@ -44,10 +43,10 @@ AllocationUnits allocation_units(int major, int minor) {
     case 12:
       return modern(4, 128);
     default:
-      throw Error(ErrorKind::usage,
-                  fmt::format("no allocation units are known for compute capability {}.{}; known "
-                              "are 1.x to 3.x and 5.x to 12.x",
-                              major, minor));
+      throw usage_error(
+          "no allocation units are known for compute capability {}.{}; known are 1.x to 3.x and "
+          "5.x to 12.x",
+          major, minor);
   }
 }
 

@@ -1,11 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/banks.hpp>
 
+#include "base/errors.hpp"
 #include "gpu/shared_banks.hpp"
 
 namespace tilescope::gpu {
@@ -36,8 +34,7 @@ BankAccess access(const BankMatrix& matrix, const Place& place) {
 
 void require_range(std::string_view what, int value, int least, int most) {
   if (value < least || value > most) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} {}: {} to {} are allowed", value, what, least, most));
+    throw usage_error("{} {}: {} to {} are allowed", value, what, least, most);
   }
 }
 
@@ -45,17 +42,14 @@ void require_range(std::string_view what, int value, int least, int most) {
 
 void require_bank_matrix(const BankMatrix& m) {
   if (m.banks < 1 || m.banks > 64 || !std::has_single_bit(static_cast<unsigned>(m.banks))) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} banks: 1, 2, 4, 8, 16, 32 or 64 are allowed", m.banks));
+    throw usage_error("{} banks: 1, 2, 4, 8, 16, 32 or 64 are allowed", m.banks);
   }
   if (m.word_bytes != 4 && m.word_bytes != 8) {
-    throw Error(ErrorKind::usage,
-                fmt::format("words of {} bytes: 4 or 8 are allowed", m.word_bytes));
+    throw usage_error("words of {} bytes: 4 or 8 are allowed", m.word_bytes);
   }
   const int bytes = m.element_bytes;
   if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16) {
-    throw Error(ErrorKind::usage,
-                fmt::format("elements of {} bytes: 1, 2, 4, 8 or 16 are allowed", bytes));
+    throw usage_error("elements of {} bytes: 1, 2, 4, 8 or 16 are allowed", bytes);
   }
   require_range("rows", m.rows, 1, 1 << 20);
   require_range("columns", m.columns, 1, 1 << 20);

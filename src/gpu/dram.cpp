@@ -1,16 +1,15 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/dram.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope::gpu {
 namespace {
 
 void require_positive(double value, std::string_view what) {
   if (!(value > 0.0) || !std::isfinite(value)) {
-    throw Error(ErrorKind::usage, fmt::format("{} of {}: it must be more than 0", what, value));
+    throw usage_error("{} of {}: it must be more than 0", what, value);
   }
 }
 
@@ -77,8 +76,7 @@ SparseUse sparse_use(double used_bytes, double portion_bytes) {
   require_positive(used_bytes, "a number of used bytes");
   require_positive(portion_bytes, "a portion");
   if (used_bytes > portion_bytes) {
-    throw Error(ErrorKind::usage, fmt::format("{} of {} bytes cannot be used: use at most all",
-                                              used_bytes, portion_bytes));
+    throw usage_error("{} of {} bytes cannot be used: use at most all", used_bytes, portion_bytes);
   }
   return {.times_the_traffic = portion_bytes / used_bytes,
           .wasted_share = 1.0 - used_bytes / portion_bytes};

@@ -3,10 +3,10 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/gpu_table.hpp>
 #include <variant>
 
+#include "base/errors.hpp"
 #include "base/json_object.hpp"
 #include "base/text.hpp"
 
@@ -100,9 +100,7 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& why) const {
-    throw Error(ErrorKind::bad_input, fmt::format("{} {}", origin_, why));
-  }
+  [[noreturn]] void fail(const std::string& why) const { throw input_error("{} {}", origin_, why); }
 
   const json* find(std::string_view key) const {
     const auto found = document_.find(std::string(key));

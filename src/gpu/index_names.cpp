@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 
 namespace tilescope::gpu {
@@ -50,10 +50,8 @@ Definitions definitions_with(const std::map<std::string, std::string>& given) {
   for (const auto& [name, text] : given) {
     const auto& builtins = builtin_names();
     if (std::find(builtins.begin(), builtins.end(), name) != builtins.end()) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} is built in and cannot be defined; set the grid and the block "
-                              "instead",
-                              name));
+      throw usage_error("{} is built in and cannot be defined; set the grid and the block instead",
+                        name);
     }
     result[name] = Expression::parse(text);
   }
@@ -70,11 +68,9 @@ BoundExpression::BoundExpression(const Expression& expression,
     if (found == names.end()) {
       const std::vector<std::string_view> views(names.begin(), names.end());
       const std::string_view near = nearest(variable, views);
-      throw Error(ErrorKind::usage,
-                  fmt::format("\"{}\" has no value{}; give it one with --let {}=VALUE",
-                              printable(variable, 60),
-                              near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                              printable(variable, 60)));
+      throw usage_error(
+          "\"{}\" has no value{}; give it one with --let {}=VALUE", printable(variable, 60),
+          near.empty() ? "" : fmt::format(" (did you mean {}?)", near), printable(variable, 60));
     }
     sources_.push_back(static_cast<std::size_t>(found - names.begin()));
   }

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <tilescope/error.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope::gpu {
 namespace {
 
 [[noreturn]] void refuse(const std::string& kernel, const std::string& reason) {
-  throw Error(ErrorKind::usage, fmt::format("kernel {} cannot be launched: {}", kernel, reason));
+  throw usage_error("kernel {} cannot be launched: {}", kernel, reason);
 }
 
 bool is_empty(const Dim3& extent) {

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/occupancy.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 
 namespace tilescope::gpu {
@@ -15,7 +15,7 @@ std::int64_t round_up(std::int64_t value, std::int64_t unit) {
 
 void require_sensible(const BlockNeeds& needs) {
   const auto refuse = [](std::string_view what, std::int64_t value, std::string_view rule) {
-    throw Error(ErrorKind::usage, fmt::format("{} {}: {}", format_count(value), what, rule));
+    throw usage_error("{} {}: {}", format_count(value), what, rule);
   };
   if (needs.threads < 1) refuse("threads per block", needs.threads, "a block has at least 1");
   if (needs.registers_per_thread < 0) {
@@ -80,7 +80,7 @@ Occupancy occupancy(const BlockNeeds& needs, const DeviceProperties& device,
                     const AllocationUnits& units) {
   require_sensible(needs);
   if (device.warp_size < 1 || device.max_threads_per_sm < 1) {
-    throw Error(ErrorKind::usage, fmt::format("{} has no SMs to occupy", device.name));
+    throw usage_error("{} has no SMs to occupy", device.name);
   }
   Occupancy result;
   result.max_warps_per_sm = device.max_threads_per_sm / device.warp_size;

@@ -1,18 +1,17 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/roofline.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope::gpu {
 
 double intensity(double flops, double bytes) {
   if (!(flops >= 0.0) || !std::isfinite(flops)) {
-    throw Error(ErrorKind::usage, fmt::format("{} operations: at least 0", flops));
+    throw usage_error("{} operations: at least 0", flops);
   }
   if (!(bytes > 0.0) || !std::isfinite(bytes)) {
-    throw Error(ErrorKind::usage, fmt::format("{} bytes of traffic: more than 0", bytes));
+    throw usage_error("{} bytes of traffic: more than 0", bytes);
   }
   return flops / bytes;
 }
@@ -32,8 +31,7 @@ double Roofline::bandwidth_for_peak(double flop_per_byte) const {
 Roofline make_roofline(double bytes_per_second, double flops_per_second) {
   const auto require = [](double value, std::string_view what) {
     if (!(value > 0.0) || !std::isfinite(value)) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("a {} of {}: it must be more than 0 and finite", what, value));
+      throw usage_error("a {} of {}: it must be more than 0 and finite", what, value);
     }
   };
   require(bytes_per_second, "bandwidth");

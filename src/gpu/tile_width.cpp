@@ -1,9 +1,8 @@
 #include "gpu/tile_width.hpp"
 
-#include <fmt/format.h>
-
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/tiles.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope::gpu {
 
@@ -24,8 +23,7 @@ int best_tile_width(const DeviceProperties& device, const std::optional<MatmulSh
   }
   const std::optional<std::size_t> best = best_plan(plans, device);
   if (!best) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} has no room for even a 2 x 2 tile kernel", device.name));
+    throw usage_error("{} has no room for even a 2 x 2 tile kernel", device.name);
   }
   return plans[*best].tile.rows;
 }

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/roofline.hpp>
 #include <tilescope/gpu/tiles.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope::gpu {
 namespace {
@@ -17,12 +18,11 @@ std::int64_t divide_up(std::int64_t value, std::int64_t by) {
 //
 // A tile kernel waits for the pipe that serves loads and stores, one wavefront a cycle. In a phase
 // every warp makes, for each of the `depth` steps, thread_columns reads of B's tile, and
-// thread_rows
-// 4 reads of A's (the compiler reads four steps at once, 128 bits wide, which takes two wavefronts,
-// one for each half-warp: shared_banks.hpp), and it moves its share of both tiles from global to
-// shared memory, two accesses an element. Arithmetic needs depth * thread_rows * thread_columns
-// FMAs on the FP32 units. A phase cannot be shorter than the way to memory and back, which other
-// blocks on the SM hide.
+// thread_rows / 4 reads of A's (the compiler reads four steps at once, 128 bits wide, which takes
+// two wavefronts, one for each half-warp: shared_banks.hpp), and it moves its share of both tiles
+// from global to shared memory, two accesses an element. Arithmetic needs depth * thread_rows *
+// thread_columns FMAs on the FP32 units. A phase cannot be shorter than the way to memory and back,
+// which other blocks on the SM hide.
 double estimate_cycles(const TilePlan& plan, const DeviceProperties& device) {
   constexpr double memory_latency = 600.0;  // DRAM, and the two barriers around it
   const TileShape& t = plan.tile;
@@ -54,9 +54,8 @@ void require_shape(const TileShape& tile) {
   constexpr int widest = 4096;
   if (!positive || tile.rows > widest || tile.columns > widest || tile.depth > widest ||
       tile.rows % tile.thread_rows != 0 || tile.columns % tile.thread_columns != 0) {
-    throw Error(ErrorKind::usage,
-                fmt::format("tile {}: extents are 1 to {}, and a thread's part must divide them",
-                            tile.text(), widest));
+    throw usage_error("tile {}: extents are 1 to {}, and a thread's part must divide them",
+                      tile.text(), widest);
   }
 }
 
@@ -88,8 +87,8 @@ TilePlan plan_tile(const TileShape& tile, const DeviceProperties& device,
   plan.intensity = tile_intensity(tile.rows, tile.columns);
   if (!problem || !plan.possible()) return plan;
   if (problem->m < 1 || problem->n < 1 || problem->k < 1) {
-    throw Error(ErrorKind::usage, fmt::format("a product of {} x {} by {} x {} has nothing to tile",
-                                              problem->m, problem->k, problem->k, problem->n));
+    throw usage_error("a product of {} x {} by {} x {} has nothing to tile", problem->m, problem->k,
+                      problem->k, problem->n);
   }
   plan.blocks = divide_up(problem->m, tile.rows) * divide_up(problem->n, tile.columns);
   plan.phases = divide_up(problem->k, tile.depth);

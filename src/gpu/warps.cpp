@@ -1,10 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <mutex>
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/warps.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/parallel.hpp"
 #include "gpu/index_names.hpp"
@@ -30,18 +28,17 @@ void record(DivergenceCount& count, std::uint64_t yes, std::uint64_t threads, bo
 
 void require_positive(std::int64_t value, std::string_view what) {
   if (value < 1) {
-    throw Error(ErrorKind::usage, fmt::format("{} of {}: at least 1", what, value));
+    throw usage_error("{} of {}: at least 1", what, value);
   }
 }
 
 void require_launch(const Launch& launch) {
   if (launch.grid.count() == 0 || launch.block.count() == 0) {
-    throw Error(ErrorKind::usage, "every extent of grid and block must be at least 1");
+    throw usage_error("every extent of grid and block must be at least 1");
   }
   if (launch.block.count() > most_threads_per_block) {
-    throw Error(ErrorKind::usage,
-                fmt::format("a block of {} threads: no GPU takes more than {}",
-                            format_count(launch.block.count()), most_threads_per_block));
+    throw usage_error("a block of {} threads: no GPU takes more than {}",
+                      format_count(launch.block.count()), most_threads_per_block);
   }
 }
 
@@ -129,8 +126,7 @@ DivergenceCount count_divergence(const std::string& condition, const Launch& lau
   require_launch(launch);
   require_positive(warp_size, "a warp size");
   if (loop.last <= loop.first) {
-    throw Error(ErrorKind::usage,
-                fmt::format("a loop from {} to {} has no iterations", loop.first, loop.last));
+    throw usage_error("a loop from {} to {} has no iterations", loop.first, loop.last);
   }
   const BoundExpression bound(
       expression::Expression::parse(condition).substitute(definitions_with(definitions)),
@@ -146,10 +142,10 @@ DivergenceCount count_divergence(const std::string& condition, const Launch& lau
   const auto iterations = static_cast<std::uint64_t>(loop.last - loop.first);
   const double evaluations = double(blocks) * double(launch.block.count()) * double(iterations);
   if (evaluations > double(most_evaluations)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{:.3g} evaluations of the condition; at most {} are counted: use a "
-                            "smaller grid or a shorter loop",
-                            evaluations, format_count(most_evaluations)));
+    throw usage_error(
+        "{:.3g} evaluations of the condition; at most {} are counted: use a smaller grid or a "
+        "shorter loop",
+        evaluations, format_count(most_evaluations));
   }
   const Counter counter(bound, launch, loop, warp_size);
   DivergenceCount total;
@@ -205,10 +201,8 @@ TileLoadDivergence tile_load_divergence(Operand operand, std::int64_t m, std::in
   require_positive(warp_size, "a warp size");
   const std::int64_t threads = std::int64_t{width} * width;
   if (threads > static_cast<std::int64_t>(most_threads_per_block)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("a tile width of {} means {} threads a block: no GPU "
-                            "takes more than {}",
-                            width, format_count(threads), most_threads_per_block));
+    throw usage_error("a tile width of {} means {} threads a block: no GPU takes more than {}",
+                      width, format_count(threads), most_threads_per_block);
   }
   const auto tiles = [width](std::int64_t extent) { return (extent + width - 1) / width; };
   const bool is_a = operand == Operand::a;
@@ -217,8 +211,7 @@ TileLoadDivergence tile_load_divergence(Operand operand, std::int64_t m, std::in
   const std::int64_t own = is_a ? m : n;
   const std::int64_t alike = is_a ? tiles(n) : tiles(m);
   if (double(threads) * double(tiles(k)) * 2.0 > double(most_evaluations)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("an inner extent of {} has too many phases to count", k));
+    throw usage_error("an inner extent of {} has too many phases to count", k);
   }
   const auto block = [&](std::int64_t position) {
     DivergenceCount count;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "compile/compiler.hpp"
@@ -36,10 +37,8 @@ const compile::KernelResources& choose(const std::vector<compile::KernelResource
                                        const std::string& mangled, const std::string& wanted,
                                        const std::string& what) {
   if (kernels.empty()) {
-    throw Error(ErrorKind::bad_input,
-                fmt::format("{} has no kernel (a template is compiled when it is named: --kernel "
-                            "'name<16>')",
-                            what));
+    throw input_error(
+        "{} has no kernel (a template is compiled when it is named: --kernel 'name<16>')", what);
   }
   if (wanted.empty() && kernels.size() == 1) return kernels.front();
   std::string names;
@@ -76,8 +75,7 @@ KernelNeedsFound of_compilation(const compile::Compilation& compilation,
 
 KernelNeedsFound of_file(const KernelQuestion& question, const gpu::Gpu& gpu) {
   if (question.threads == 0) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: give the block size with --threads N", question.what));
+    throw usage_error("{}: give the block size with --threads N", question.what);
   }
   std::string note;
   KernelRequest request{.source_name = question.what,
@@ -124,9 +122,8 @@ const operations::Step& choose(const operations::Plan& plan, std::string_view so
     }
   }
   if (!chosen) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} has no kernel {}; there are {}", question.what,
-                            printable(question.kernel, 60), fmt::join(names, ", ")));
+    throw usage_error("{} has no kernel {}; there are {}", question.what,
+                      printable(question.kernel, 60), fmt::join(names, ", "));
   }
   if (names.size() > 1 && question.kernel.empty()) {
     note =
@@ -164,10 +161,9 @@ KernelNeedsFound kernel_needs(const KernelQuestion& question, const gpu::Gpu& gp
   if (question.what.ends_with(".cu")) return of_file(question, gpu);
   const std::size_t slash = question.what.find('/');
   if (slash == std::string::npos) {
-    throw Error(ErrorKind::usage,
-                fmt::format("\"{}\" is neither OPERATION/VARIANT, such as matmul/tiled_16, nor a "
-                            ".cu file",
-                            printable(question.what, 60)));
+    throw usage_error(
+        "\"{}\" is neither OPERATION/VARIANT, such as matmul/tiled_16, nor a .cu file",
+        printable(question.what, 60));
   }
   const auto operation =
       operations::make_operation(question.what.substr(0, slash), question.problem);
@@ -175,7 +171,7 @@ KernelNeedsFound kernel_needs(const KernelQuestion& question, const gpu::Gpu& gp
   for (const operations::VariantInfo& variant : operation->variants()) {
     if (variant.name == name) return of_operation(*operation, variant, question, gpu);
   }
-  throw Error(ErrorKind::usage, fmt::format("{} has no variant {}", operation->name(), name));
+  throw usage_error("{} has no variant {}", operation->name(), name);
 }
 
 }  // namespace tilescope::inspect

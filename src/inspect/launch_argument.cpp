@@ -5,6 +5,7 @@
 #include <tilescope/error.hpp>
 #include <tilescope/launch_description.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "inspect/scalar_value.hpp"
 
@@ -37,7 +38,7 @@ class ArgumentParser {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorKind::usage, fmt::format("--arg {}: {}", printable(text_, 120), why));
+    throw usage_error("--arg {}: {}", printable(text_, 120), why);
   }
 
   template <typename Function>

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "inspect/array_values.hpp"
@@ -46,7 +46,7 @@ std::string text_of(const LaunchArgument& argument) {
 /// Checks arguments that no parser has seen: the members of an array must agree.
 void require_consistent(const LaunchArgument& argument) {
   const auto refuse = [&](std::string_view why) {
-    throw Error(ErrorKind::usage, fmt::format("--arg {}: {}", text_of(argument), why));
+    throw usage_error("--arg {}: {}", text_of(argument), why);
   };
   const std::size_t size = size_of(argument.type);
   if (argument.initial == Initial::file) return;
@@ -87,11 +87,10 @@ LaunchArrays::LaunchArrays(Device& device, const Kernel& kernel,
       list += fmt::format("{}{}{}", i ? ", " : "", names_[i].empty() ? "" : names_[i] + ": ",
                           kind_text(parameters[i]));
     }
-    throw Error(ErrorKind::usage,
-                fmt::format("kernel {} has {} parameter{}{}, but {} --arg {} given", kernel_,
-                            parameters.size(), parameters.size() == 1 ? "" : "s",
-                            list.empty() ? "" : " (" + printable(list, 300) + ")", given.size(),
-                            given.size() == 1 ? "was" : "were"));
+    throw usage_error("kernel {} has {} parameter{}{}, but {} --arg {} given", kernel_,
+                      parameters.size(), parameters.size() == 1 ? "" : "s",
+                      list.empty() ? "" : " (" + printable(list, 300) + ")", given.size(),
+                      given.size() == 1 ? "was" : "were");
   }
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i].is_array) {
@@ -115,11 +114,9 @@ void LaunchArrays::add_scalar(const LaunchArgument& argument, std::size_t index,
                               const KernelParameter& parameter) {
   using Kind = KernelParameter::Kind;
   const auto refuse = [&](std::string_view advice) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("--arg {}: parameter {} of kernel {}{} is {}; {}", text_of(argument), index + 1,
-                    kernel_, names_[index].empty() ? "" : ", " + names_[index] + ",",
-                    kind_text(parameter), advice));
+    throw usage_error("--arg {}: parameter {} of kernel {}{} is {}; {}", text_of(argument),
+                      index + 1, kernel_, names_[index].empty() ? "" : ", " + names_[index] + ",",
+                      kind_text(parameter), advice);
   };
   const bool address_sized = !is_floating(argument.type) && argument.value.size() == 8;
   if (parameter.kind == Kind::pointer && !address_sized) {
@@ -146,12 +143,10 @@ void LaunchArrays::add_array(const LaunchArgument& argument, std::size_t index,
   using Kind = KernelParameter::Kind;
   if (parameter.bytes != sizeof(DeviceAddress) || parameter.kind == Kind::floating ||
       parameter.kind == Kind::integer) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("--arg {}: parameter {} of kernel {}{} is {}, not a pointer; give a "
-                    "value, such as i32:256",
-                    text_of(argument), index + 1, kernel_,
-                    names_[index].empty() ? "" : ", " + names_[index] + ",", kind_text(parameter)));
+    throw usage_error(
+        "--arg {}: parameter {} of kernel {}{} is {}, not a pointer; give a value, such as i32:256",
+        text_of(argument), index + 1, kernel_,
+        names_[index].empty() ? "" : ", " + names_[index] + ",", kind_text(parameter));
   }
   require_consistent(argument);
   auto array = std::make_unique<Array>();
@@ -161,15 +156,12 @@ void LaunchArrays::add_array(const LaunchArgument& argument, std::size_t index,
   if (argument.initial == Initial::file) {
     header = array->input.emplace(argument.load_from).header();
     if (header.type != argument.type) {
-      throw Error(
-          ErrorKind::bad_input,
-          fmt::format("{}: its elements are {}, but --arg {} says {}", quoted(argument.load_from),
-                      name_of(header.type), text_of(argument), name_of(argument.type)));
+      throw input_error("{}: its elements are {}, but --arg {} says {}", quoted(argument.load_from),
+                        name_of(header.type), text_of(argument), name_of(argument.type));
     }
     if (argument.count && *argument.count != header.count()) {
-      throw Error(ErrorKind::bad_input, fmt::format("{}: it has {} elements, but --arg {} says {}",
-                                                    quoted(argument.load_from), header.count(),
-                                                    text_of(argument), *argument.count));
+      throw input_error("{}: it has {} elements, but --arg {} says {}", quoted(argument.load_from),
+                        header.count(), text_of(argument), *argument.count);
     }
   } else {
     header = {.type = argument.type, .shape = {*argument.count}};
@@ -256,8 +248,7 @@ namespace tilescope {
 
 void require_data_type(std::string_view what, DataType type, DataType asked) {
   if (type == asked) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("{} has elements of {}, not {}", what, name_of(type), name_of(asked)));
+  throw usage_error("{} has elements of {}, not {}", what, name_of(type), name_of(asked));
 }
 
 LaunchArgument LaunchArgument::array(DataType type, std::span<const std::byte> elements) {

@@ -1,18 +1,16 @@
 
-#include <fmt/format.h>
-
 #include <cctype>
 #include <charconv>
-#include <tilescope/error.hpp>
 #include <tilescope/launch_description.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 
 namespace tilescope {
 
 Dim3 parse_extents(std::string_view text, std::string_view what) {
   const auto refuse = [&](std::string_view why) {
-    throw Error(ErrorKind::usage, fmt::format("--{} {}: {}", what, printable(text, 60), why));
+    throw usage_error("--{} {}: {}", what, printable(text, 60), why);
   };
   const std::vector<std::string_view> pieces = split(text, ',');
   if (pieces.size() > 3) refuse("at most three extents, X,Y,Z");
@@ -37,9 +35,8 @@ std::pair<std::string, std::string> parse_define(std::string_view text) {
     fits = fits && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
   }
   if (!fits) {
-    throw Error(ErrorKind::usage, fmt::format("-D {}: expected NAME or NAME=VALUE, the name of "
-                                              "letters, digits and _",
-                                              printable(text, 60)));
+    throw usage_error("-D {}: expected NAME or NAME=VALUE, the name of letters, digits and _",
+                      printable(text, 60));
   }
   return {std::string(name),
           equals == std::string_view::npos ? "1" : std::string(text.substr(equals + 1))};

@@ -5,6 +5,7 @@
 #include <tilescope/error.hpp>
 #include <tilescope/launch_description.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/json_object.hpp"
 #include "base/text.hpp"
@@ -28,7 +29,7 @@ class LaunchFile {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorKind::bad_input, fmt::format("{}: {}", quoted(path_), why));
+    throw input_error("{}: {}", quoted(path_), why);
   }
   [[noreturn]] void refuse(const std::string& key, std::string_view wanted) const {
     refuse(fmt::format("\"{}\": expected {}", printable(key, 60), wanted));

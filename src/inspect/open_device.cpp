@@ -1,8 +1,6 @@
 #include "inspect/open_device.hpp"
 
-#include <fmt/format.h>
-
-#include <tilescope/error.hpp>
+#include "base/errors.hpp"
 
 namespace tilescope::inspect {
 
@@ -10,11 +8,10 @@ std::shared_ptr<device::EmulatedDevice> open_emulated(const std::string& specifi
   if (specification == "auto") return std::make_shared<device::EmulatedDevice>();
   auto opened = std::dynamic_pointer_cast<device::EmulatedDevice>(Device::open(specification));
   if (!opened) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("--device {}: only kernels on the emulated device can be inspected; use "
-                    "emulated or emulated:GPU",
-                    specification));
+    throw usage_error(
+        "--device {}: only kernels on the emulated device can be inspected; use emulated or "
+        "emulated:GPU",
+        specification);
   }
   return opened;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "compile/embedded_kernels.hpp"
 #include "gpu/launch_limits.hpp"
@@ -62,9 +63,8 @@ operations::VariantInfo variant_info(const operations::Operation& operation,
   for (operations::VariantInfo& variant : operation.variants()) {
     if (variant.name == name && !variant.source.empty()) return std::move(variant);
   }
-  throw Error(ErrorKind::usage,
-              fmt::format("{}/{} is not a Tilescope kernel, so it cannot be inspected",
-                          operation.name(), name));
+  throw usage_error("{}/{} is not a Tilescope kernel, so it cannot be inspected", operation.name(),
+                    name);
 }
 
 /// The reason why the variant cannot run, by its own rules or by the device's limits on launches.
@@ -88,10 +88,9 @@ std::optional<std::string> refusal(const operations::Operation& operation,
 RungSubject::RungSubject(const LadderRung& rung, Device& device) {
   const std::size_t slash = rung.name.find('/');
   if (slash == std::string::npos || rung.name.find('/', slash + 1) != std::string::npos) {
-    throw Error(ErrorKind::usage,
-                fmt::format("\"{}\" is neither a .cu or .ptx file nor OPERATION/VARIANT, such as "
-                            "matmul/tiled_16",
-                            printable(rung.name, 120)));
+    throw usage_error(
+        "\"{}\" is neither a .cu or .ptx file nor OPERATION/VARIANT, such as matmul/tiled_16",
+        printable(rung.name, 120));
   }
   const std::string name(operations::registered_operation(rung.name.substr(0, slash)).name);
   operation_ = operations::make_operation(name, emulated_size(name, rung.problem));
@@ -103,7 +102,7 @@ RungSubject::RungSubject(const LadderRung& rung, Device& device) {
     info = variant_info(*operation_, variant);
     why = refusal(*operation_, info, device);
   }
-  if (why) throw Error(ErrorKind::usage, fmt::format("{}/{}: {}", name, variant, *why));
+  if (why) throw usage_error("{}/{}: {}", name, variant, *why);
   for (const compile::EmbeddedKernel& file : compile::embedded_kernels()) {
     sources.push_back({std::string(file.text), fmt::format("kernels/{}", file.name)});
   }

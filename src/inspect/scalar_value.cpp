@@ -9,18 +9,17 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <tilescope/error.hpp>
 #include <type_traits>
 
 #include "base/element_types.hpp"
+#include "base/errors.hpp"
 #include "base/text.hpp"
 
 namespace tilescope::inspect {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text, DataType type, std::string_view why) {
-  throw Error(ErrorKind::usage, fmt::format("\"{}\" is no value of {}: {}", printable(text, 60),
-                                            short_name_of(type), why));
+  throw usage_error("\"{}\" is no value of {}: {}", printable(text, 60), short_name_of(type), why);
 }
 
 template <typename T>

@@ -4,8 +4,8 @@
 
 #include <limits>
 #include <optional>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "io/npy_header.hpp"
 #include "io/npy_types.hpp"
@@ -163,8 +163,7 @@ class DictionaryReader {
   }
 
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorKind::bad_input,
-                fmt::format("{}: the .npy header is malformed: {}", quoted(path_), why));
+    throw input_error("{}: the .npy header is malformed: {}", quoted(path_), why);
   }
 
   [[noreturn]] void refuse_here(const std::string& why) const {

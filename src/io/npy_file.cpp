@@ -1,9 +1,7 @@
-#include <fmt/format.h>
-
 #include <limits>
-#include <tilescope/error.hpp>
 #include <tilescope/npy.hpp>
 
+#include "base/errors.hpp"
 #include "base/mapped_file.hpp"
 #include "io/npy_header.hpp"
 
@@ -49,9 +47,8 @@ ConstMatrixView require_matrix(const NpyFile& file) {
         header.shape.size() == 1
             ? "; save a.reshape(1, -1) for a row or a.reshape(-1, 1) for a column"
             : "";
-    throw Error(ErrorKind::bad_input,
-                fmt::format("{}: a matrix is needed, with 2 dimensions, and shape {} has {}{}",
-                            quoted(file.path()), shape_text(header), header.shape.size(), advice));
+    throw input_error("{}: a matrix is needed, with 2 dimensions, and shape {} has {}{}",
+                      quoted(file.path()), shape_text(header), header.shape.size(), advice);
   }
   return dense_view(file.data().data(), header.type, static_cast<std::int64_t>(header.shape[0]),
                     static_cast<std::int64_t>(header.shape[1]),
@@ -61,10 +58,8 @@ ConstMatrixView require_matrix(const NpyFile& file) {
 std::uint64_t require_list(const NpyFile& file) {
   const NpyHeader& header = file.header();
   if (header.shape.size() != 1) {
-    throw Error(
-        ErrorKind::bad_input,
-        fmt::format("{}: a list is needed, with 1 dimension, and shape {} has {}; save a.ravel()",
-                    quoted(file.path()), shape_text(header), header.shape.size()));
+    throw input_error("{}: a list is needed, with 1 dimension, and shape {} has {}; save a.ravel()",
+                      quoted(file.path()), shape_text(header), header.shape.size());
   }
   return header.shape[0];
 }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "io/npy_types.hpp"
@@ -38,7 +38,7 @@ constexpr std::size_t alignment = 64;
 constexpr std::uint64_t longest_header = 65536;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw Error(ErrorKind::bad_input, fmt::format("{}: {}", quoted(path), why));
+  throw input_error("{}: {}", quoted(path), why);
 }
 
 std::string read_text(const FileDescriptor& file, const std::string& path, std::uint64_t offset,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 
@@ -87,8 +88,7 @@ std::string descr_of(DataType type) {
   for (const Code& known : codes) {
     if (known.type == type) return fmt::format("{}{}", size_of(type) == 1 ? '|' : '<', known.code);
   }
-  throw Error(ErrorKind::usage,
-              fmt::format("NumPy has no type {}; write float32 instead", name_of(type)));
+  throw usage_error("NumPy has no type {}; write float32 instead", name_of(type));
 }
 
 }  // namespace tilescope::io

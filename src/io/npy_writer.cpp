@@ -1,8 +1,6 @@
-#include <fmt/format.h>
-
-#include <tilescope/error.hpp>
 #include <tilescope/npy.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/output_file.hpp"
 #include "io/npy_header.hpp"
@@ -18,9 +16,8 @@ struct NpyWriter::Target {
 
 NpyWriter::NpyWriter(const std::string& path, const NpyHeader& header) : header_(header) {
   if (!io::bytes_fit(header)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("cannot write {}: shape {} of {} does not fit in 63 bits of bytes",
-                            quoted(path), shape_text(header), name_of(header.type)));
+    throw usage_error("cannot write {}: shape {} of {} does not fit in 63 bits of bytes",
+                      quoted(path), shape_text(header), name_of(header.type));
   }
   const std::string front = io::npy_front(header);
   target_ = std::make_unique<Target>(path);
@@ -41,10 +38,9 @@ std::span<std::byte> NpyWriter::data() {
 void NpyWriter::append(std::span<const std::byte> elements) {
   const std::uint64_t room = target_->data_offset + header_.bytes() - target_->file.appended();
   if (elements.size() > room) {
-    throw Error(ErrorKind::usage,
-                fmt::format("cannot write {}: {} bytes more than shape {} of {} has",
-                            quoted(target_->file.path()), format_count(elements.size() - room),
-                            shape_text(header_), name_of(header_.type)));
+    throw usage_error("cannot write {}: {} bytes more than shape {} of {} has",
+                      quoted(target_->file.path()), format_count(elements.size() - room),
+                      shape_text(header_), name_of(header_.type));
   }
   target_->streamed = true;
   target_->file.append(elements);
@@ -53,9 +49,8 @@ void NpyWriter::append(std::span<const std::byte> elements) {
 void NpyWriter::commit() {
   const std::uint64_t appended = target_->file.appended() - target_->data_offset;
   if (target_->streamed && appended != header_.bytes()) {
-    throw Error(ErrorKind::usage, fmt::format("cannot write {}: {} of {} bytes were appended",
-                                              quoted(target_->file.path()), format_count(appended),
-                                              format_count(header_.bytes())));
+    throw usage_error("cannot write {}: {} of {} bytes were appended", quoted(target_->file.path()),
+                      format_count(appended), format_count(header_.bytes()));
   }
   target_->file.commit();
 }
@@ -63,7 +58,7 @@ void NpyWriter::commit() {
 MatrixView writable_matrix(NpyWriter& writer) {
   const NpyHeader& header = writer.header();
   if (header.shape.size() != 2) {
-    throw Error(ErrorKind::usage, fmt::format("shape {} is not a matrix", shape_text(header)));
+    throw usage_error("shape {} is not a matrix", shape_text(header));
   }
   return dense_view(static_cast<void*>(writer.data().data()), header.type,
                     static_cast<std::int64_t>(header.shape[0]),

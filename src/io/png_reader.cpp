@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/mapped_file.hpp"
 #include "base/text.hpp"
@@ -126,7 +126,7 @@ class PngReader : PngSession {
     refuse(fmt::format("the picture is damaged: {}; copy it again", printable(message())));
   }
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorKind::bad_input, fmt::format("cannot read {}: {}", quoted(file_.path()), why));
+    throw input_error("cannot read {}: {}", quoted(file_.path()), why);
   }
 
   MappedFile file_;

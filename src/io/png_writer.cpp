@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/output_file.hpp"
 #include "io/png.hpp"
 #include "io/png_session.hpp"
@@ -65,8 +65,7 @@ class PngWriter : PngSession {
   }
 
   [[noreturn]] void fail(const std::string& why) const {
-    throw Error(ErrorKind::bad_input,
-                fmt::format("cannot write {}: {}", quoted(file_.path()), why));
+    throw input_error("cannot write {}: {}", quoted(file_.path()), why);
   }
 
   OutputFile file_;
@@ -78,7 +77,7 @@ class PngWriter : PngSession {
 void write_png(const std::string& path, std::uint32_t width, std::uint32_t height,
                std::uint32_t channels, std::span<const std::uint8_t> samples) {
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::usage, fmt::format("cannot write {}: {}", quoted(path), why));
+    throw usage_error("cannot write {}: {}", quoted(path), why);
   };
   if (channels != 1 && channels != 3) {
     refuse(fmt::format("a picture has 1 channel (grey) or 3 (RGB), not {}", channels));

@@ -12,8 +12,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "io/npy_header.hpp"
@@ -42,8 +42,7 @@ std::string open_failure(int code, const std::string& path, const std::string& f
 }  // namespace
 
 void ResumableNpy::fail(const std::string& why) const {
-  throw Error(ErrorKind::bad_input,
-              fmt::format("cannot write {}: {}", tilescope::quoted(path_), why));
+  throw input_error("cannot write {}: {}", tilescope::quoted(path_), why);
 }
 
 ResumableNpy::ResumableNpy(const std::string& path, const NpyHeader& header,
@@ -93,9 +92,8 @@ void ResumableNpy::open_journal() {
     journal_ = FileDescriptor(open(journal_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
     if (!journal_.is_open()) fail(open_failure(errno, journal_path_, folder_));
     if (flock(journal_.get(), LOCK_EX | LOCK_NB) != 0) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} is being written by another process; wait for it",
-                              tilescope::quoted(path_)));
+      throw usage_error("{} is being written by another process; wait for it",
+                        tilescope::quoted(path_));
     }
     // A process that finished in between has removed the opened journal, which was its own.
   } while (!is_still_named(journal_, journal_path_));
@@ -142,11 +140,10 @@ void ResumableNpy::read_journal(const std::string& head) {
   if (complete.empty()) return;
   const std::vector<std::string_view> lines = split(complete, '\n');
   if (lines[0] != head) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("{} belongs to another product (other inputs, sizes, limit or variant); "
-                    "remove it to start over",
-                    tilescope::quoted(journal_path_)));
+    throw usage_error(
+        "{} belongs to another product (other inputs, sizes, limit or variant); remove it to start "
+        "over",
+        tilescope::quoted(journal_path_));
   }
   for (std::size_t i = 1; i < lines.size(); ++i) {
     std::size_t tile = done_.size();
@@ -188,9 +185,9 @@ void ResumableNpy::flush() {
 
 void ResumableNpy::commit() {
   if (done_count_ != static_cast<std::int64_t>(done_.size())) {
-    throw Error(ErrorKind::usage, fmt::format("{} of {} tiles of {} are missing",
-                                              done_.size() - static_cast<std::size_t>(done_count_),
-                                              done_.size(), tilescope::quoted(path_)));
+    throw usage_error("{} of {} tiles of {} are missing",
+                      done_.size() - static_cast<std::size_t>(done_count_), done_.size(),
+                      tilescope::quoted(path_));
   }
   flush();
   if (std::rename(partial_path_.c_str(), target_.path.c_str()) != 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "operations/blur/blur.hpp"
 #include "operations/elementwise/elementwise.hpp"
@@ -31,8 +32,7 @@ std::unique_ptr<Operation> make_matmul(const ProblemOptions& options) {
   const Precision precision = parse_precision(options.precision.value_or("fp32"));
   if (precision == Precision::fp32) return std::make_unique<MatmulOperation>(shape, options.seed);
   if (precision == Precision::automatic) {
-    throw Error(ErrorKind::usage,
-                "--precision auto: a ladder is climbed in one precision; name it");
+    throw usage_error("--precision auto: a ladder is climbed in one precision; name it");
   }
   return std::make_unique<GemmOperation>(shape, precision, options.seed);
 }
@@ -102,10 +102,9 @@ const RegisteredOperation& registered_operation(std::string_view name) {
     names.push_back(operation.name);
   }
   const std::string_view near = nearest(name, names);
-  throw Error(ErrorKind::usage,
-              fmt::format("there is no operation \"{}\"{}", printable(name),
-                          near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
-                                       : fmt::format(", did you mean {}?", near)));
+  throw usage_error("there is no operation \"{}\"{}", printable(name),
+                    near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
+                                 : fmt::format(", did you mean {}?", near));
 }
 
 std::unique_ptr<Operation> make_operation(std::string_view name, const ProblemOptions& options) {
@@ -113,8 +112,8 @@ std::unique_ptr<Operation> make_operation(std::string_view name, const ProblemOp
   for (const std::string_view option : given(options)) {
     if (std::find(operation.options.begin(), operation.options.end(), option) ==
         operation.options.end()) {
-      throw Error(ErrorKind::usage, fmt::format("{} takes no {}; it takes {}", operation.name,
-                                                option, fmt::join(operation.options, ", ")));
+      throw usage_error("{} takes no {}; it takes {}", operation.name, option,
+                        fmt::join(operation.options, ", "));
     }
   }
   return operation.make(options);

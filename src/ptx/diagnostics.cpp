@@ -1,6 +1,6 @@
 #include "ptx/diagnostics.hpp"
 
-#include <tilescope/error.hpp>
+#include "base/errors.hpp"
 
 namespace tilescope::ptx {
 
@@ -14,7 +14,7 @@ void Diagnostics::finish() const {
 }
 
 void Diagnostics::give_up() const {
-  throw Error(ErrorKind::bad_input, fmt::format("{}", fmt::join(errors_, "\n")));
+  throw input_error("{}", fmt::join(errors_, "\n"));
 }
 
 std::string quoted(std::string_view text) {

@@ -6,8 +6,7 @@
 
 namespace tilescope::transfer {
 
-/// The time of one copy of x bytes: latency + x
-/// rate.
+/// The time of one copy of x bytes: latency + x / rate.
 struct LinkModel {
   double bytes_per_second = 50e9;
   double latency_s = 10e-6;
@@ -26,14 +25,10 @@ inline constexpr std::size_t least_chunk_bytes = std::size_t{64} << 10U;
 /// copies each. A chunk has the overhead h = copies * latency, and nothing hides the first chunk's
 /// copy up and the last one's down. With chunks of c bytes the whole takes
 ///
-///     T(c) = bytes
-/// rate + (bytes
-/// c) * h + 2 c
-/// rate,
+///     T(c) = bytes / rate + (bytes / c) * h + 2 c / rate,
 ///
-/// which is least at c = sqrt(bytes * h * rate
-/// 2): the overhead of a chunk is then the share sqrt(2 h rate
-/// bytes) of its transfer. Never below least_chunk_bytes.
+/// which is least at c = sqrt(bytes * h * rate / 2): the overhead of a chunk is then the share
+/// sqrt(2 h rate / bytes) of its transfer. Never below least_chunk_bytes, whatever a clock says.
 std::size_t best_chunk_bytes(const LinkModel& link, double bytes, int copies);
 
 }  // namespace tilescope::transfer

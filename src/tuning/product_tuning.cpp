@@ -1,13 +1,12 @@
 #include "tuning/product_tuning.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <tilescope/error.hpp>
 #include <utility>
 
+#include "base/errors.hpp"
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "operations/gemm/dispatch/plan_recorder.hpp"
@@ -100,7 +99,7 @@ class Tuner {
   template <typename Work>
   void guarded(Contender& contender, const Work& work) {
     if (options_.cancel != nullptr && *options_.cancel) {
-      throw Error(ErrorKind::usage, "tuning was interrupted; nothing is kept");
+      throw usage_error("tuning was interrupted; nothing is kept");
     }
     try {
       work();
@@ -284,9 +283,9 @@ class Tuner {
 // Checked before the measurements, which would otherwise be lost.
 void require_place(const std::filesystem::path& file) {
   if (file.empty()) {
-    throw Error(ErrorKind::bad_input,
-                "cannot keep tuned plans: there is no cache; set TILESCOPE_CACHE to a folder, or "
-                "give --no-keep");
+    throw input_error(
+        "cannot keep tuned plans: there is no cache; set TILESCOPE_CACHE to a folder, or give "
+        "--no-keep");
   }
   std::error_code failed;  // reported when a file is created there
   std::filesystem::create_directories(file.parent_path(), failed);

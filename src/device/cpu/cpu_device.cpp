@@ -1,12 +1,13 @@
 #include "device/cpu/cpu_device.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+
+#include "base/errors.hpp"
 
 namespace tilescope::device {
 namespace {
@@ -21,9 +22,7 @@ Clock::time_point& instant(std::uint64_t event) {
 }
 
 [[noreturn]] void refuse_kernel(const std::string& name) {
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("the cpu device runs no kernels ({}); use --device emulated, or a GPU", name));
+  throw usage_error("the cpu device runs no kernels ({}); use --device emulated, or a GPU", name);
 }
 
 constexpr std::size_t alignment = 64;  // one cache line, and one AVX-512 vector
@@ -42,9 +41,7 @@ std::uint64_t CpuDevice::allocate_bytes(std::size_t bytes, std::string_view name
   const std::size_t rounded = (bytes + alignment) / alignment * alignment;
   void* memory = rounded > bytes ? std::aligned_alloc(alignment, rounded) : nullptr;
   if (!memory) {
-    throw Error(
-        ErrorKind::no_device,
-        fmt::format("out of host memory: {} bytes for {}; use a smaller problem", bytes, name));
+    throw device_error("out of host memory: {} bytes for {}; use a smaller problem", bytes, name);
   }
   return reinterpret_cast<std::uint64_t>(memory);
 }

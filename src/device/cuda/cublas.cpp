@@ -6,6 +6,7 @@
 
 #include "base/cuda_paths.hpp"
 #include "base/dynamic_library.hpp"
+#include "base/errors.hpp"
 
 namespace tilescope::device {
 namespace {
@@ -45,8 +46,7 @@ struct Library {
 
 void check(Status status, const char* call) {
   if (status == success) return;
-  throw Error(ErrorKind::no_device,
-              fmt::format("{} failed: {}", call, Library::instance().status_string(status)));
+  throw device_error("{} failed: {}", call, Library::instance().status_string(status));
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ void Cublas::sgemm(const MatmulShape& shape, DeviceAddress a, DeviceAddress b,
                    DeviceAddress c) const {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   if (shape.m > most || shape.n > most || shape.k > most) {
-    throw Error(ErrorKind::usage, fmt::format("cublasSgemm takes extents up to {}", most));
+    throw usage_error("cublasSgemm takes extents up to {}", most);
   }
   const int m = static_cast<int>(shape.m), n = static_cast<int>(shape.n),
             k = static_cast<int>(shape.k);

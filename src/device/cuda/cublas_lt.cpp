@@ -9,6 +9,7 @@
 
 #include "base/cuda_paths.hpp"
 #include "base/dynamic_library.hpp"
+#include "base/errors.hpp"
 
 namespace tilescope::device {
 namespace {
@@ -96,8 +97,7 @@ struct Library {
 
 void check(Status status, const char* call) {
   if (status == success) return;
-  throw Error(ErrorKind::no_device,
-              fmt::format("{} failed: {}", call, Library::instance().status_string(status)));
+  throw device_error("{} failed: {}", call, Library::instance().status_string(status));
 }
 
 // An object that cublasLt creates and destroys.
@@ -134,8 +134,7 @@ int element_type(DataType type) {
     case DataType::float64:
       return real_64f;
     default:
-      throw Error(ErrorKind::usage,
-                  fmt::format("cublasLt computes no products of {} here", name_of(type)));
+      throw usage_error("cublasLt computes no products of {} here", name_of(type));
   }
 }
 
@@ -230,7 +229,7 @@ struct CublasLt::State {
     std::copy_if(answers.begin(), answers.begin() + count, std::back_inserter(proposals),
                  [](const Proposal& proposal) { return proposal.state == success; });
     if (proposals.empty()) {
-      throw Error(ErrorKind::no_device, "cublasLt has no algorithm for this product");
+      throw device_error("cublasLt has no algorithm for this product");
     }
   }
 };
@@ -248,7 +247,7 @@ CublasLt::CublasLt(Device& device, const LtProduct& product)
     throw Error(ErrorKind::no_device, "cublasLt needs a CUDA device, not " + device.id());
   }
   if (product.c.order != Order::row_major) {
-    throw Error(ErrorKind::usage, "cublasLt is asked for row-major products only");
+    throw usage_error("cublasLt is asked for row-major products only");
   }
   // Twice the workspace that cuBLAS itself allocates on a GPU of compute capability 9.0, so that
   // lack of memory excludes no algorithm.

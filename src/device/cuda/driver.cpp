@@ -5,6 +5,8 @@
 #include <string>
 #include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
+
 namespace tilescope::device {
 namespace {
 
@@ -43,10 +45,9 @@ Driver open_driver() {
   std::string failure;
   driver.shared_object = DynamicLibrary::open({"libcuda.so.1", "libcuda.so"}, &failure);
   if (!driver.shared_object) {
-    throw Error(ErrorKind::no_device,
-                fmt::format("no CUDA driver on this machine ({}); install NVIDIA's driver, or use "
-                            "--device cpu",
-                            failure));
+    throw device_error(
+        "no CUDA driver on this machine ({}); install NVIDIA's driver, or use --device cpu",
+        failure);
   }
 #define TILESCOPE_LOAD(member, function, symbol)                                              \
   if (!driver.shared_object.load(symbol, driver.member)) {                                    \
@@ -60,10 +61,10 @@ Driver open_driver() {
   driver.check(driver.init(0), "cuInit");
   driver.check(driver.driver_version(&driver.version), "cuDriverGetVersion");
   if (driver.version < oldest_version) {
-    throw Error(ErrorKind::no_device,
-                fmt::format("the CUDA driver supports CUDA {}.{}, older than the 12.0 needed; "
-                            "update NVIDIA's driver to series 525 or newer",
-                            driver.version / 1000, driver.version % 1000 / 10));
+    throw device_error(
+        "the CUDA driver supports CUDA {}.{}, older than the 12.0 needed; update NVIDIA's driver "
+        "to series 525 or newer",
+        driver.version / 1000, driver.version % 1000 / 10);
   }
   return driver;
 }

@@ -7,6 +7,7 @@
 #include <tilescope/error.hpp>
 
 #include "base/dynamic_library.hpp"
+#include "base/errors.hpp"
 
 namespace tilescope::device {
 namespace {
@@ -58,7 +59,7 @@ void Peers::run(const std::string& function, const PeerCall& call) {
   Function* const peer = find(function);
   if (!peer) throw Error(ErrorKind::no_device, missing(function));
   if (const char* failure = peer(&call)) {
-    throw Error(ErrorKind::no_device, fmt::format("{} failed: {}", function, failure));
+    throw device_error("{} failed: {}", function, failure);
   }
 }
 

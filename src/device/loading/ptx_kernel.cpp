@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/errors.hpp"
 #include "base/symbol_names.hpp"
 #include "base/text.hpp"
 #include "gpu/architecture.hpp"
@@ -78,15 +79,13 @@ const ptx::Function& find_ptx_kernel(const ptx::Module& module, std::string_view
   if (matching.size() == 1) return *matching.front();
   const std::string choice = printable(list, 300);
   if (kernels.empty()) {
-    throw Error(ErrorKind::bad_input, fmt::format("{} has no kernel (.entry)", file));
+    throw input_error("{} has no kernel (.entry)", file);
   }
   if (wanted.empty() || !matching.empty()) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} has several kernels{}; name one with --kernel: {}", file,
-                            matching.empty() ? "" : " of that name", choice));
+    throw usage_error("{} has several kernels{}; name one with --kernel: {}", file,
+                      matching.empty() ? "" : " of that name", choice);
   }
-  throw Error(ErrorKind::usage, fmt::format("{} has no kernel \"{}\"; it has: {}", file,
-                                            printable(wanted, 80), choice));
+  throw usage_error("{} has no kernel \"{}\"; it has: {}", file, printable(wanted, 80), choice);
 }
 
 std::vector<KernelParameter> parameters_of(const ptx::Function& kernel) {

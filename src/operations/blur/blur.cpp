@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <tilescope/blur.hpp>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "operations/numerics/random.hpp"
 #include "operations/rung/moves.hpp"
 #include "operations/rung/problem_options.hpp"
@@ -208,15 +208,15 @@ std::unique_ptr<Operation> make_blur(const ProblemOptions& options) {
 RunReport blur(Device& device, const std::uint8_t* in, std::uint8_t* out, std::int64_t height,
                std::int64_t width, int channels, const BlurOptions& options) {
   if (options.radius < 0 || options.radius > operations::most_blur_radius) {
-    throw Error(ErrorKind::usage, fmt::format("blur: radius {}; from 0 to {}", options.radius,
-                                              operations::most_blur_radius));
+    throw usage_error("blur: radius {}; from 0 to {}", options.radius,
+                      operations::most_blur_radius);
   }
   constexpr std::int64_t most_extent = std::int64_t{1} << 28U;
   if (height < 0 || width < 0 || height > most_extent || width > most_extent || channels < 1 ||
       channels > 4) {
-    throw Error(ErrorKind::usage, fmt::format("blur: {} x {} pixels of {} samples; up to 2^28 "
-                                              "pixels a side and 1 to 4 samples",
-                                              height, width, channels));
+    throw usage_error(
+        "blur: {} x {} pixels of {} samples; up to 2^28 pixels a side and 1 to 4 samples", height,
+        width, channels);
   }
   const ConstArrayView from{DataType::uint8, static_cast<std::size_t>(height * width * channels),
                             in};

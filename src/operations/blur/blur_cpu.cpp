@@ -77,10 +77,8 @@ void mean_row(const std::uint32_t* columns, std::uint32_t* prefix, std::uint8_t*
   const std::int64_t whole_end = p.width - p.radius;
   if (whole_end <= p.radius) return divided(0, p.width);
   divided(0, p.radius);
-  // Whole windows: box * ceil(2^52
-  // area)
-  // 2^52 is box
-  // area, rounded down, for every possible box: at most 255 area, with area up to 129^2.
+  // Whole windows: box * ceil(2^52 / area) / 2^52 is box / area, rounded down, for every possible
+  // box: at most 255 area, with area up to 129^2.
   constexpr unsigned shift = 52;
   const std::int64_t diameter = 2 * std::int64_t{p.radius} + 1;
   const std::uint64_t area = static_cast<std::uint64_t>(diameter) * height;

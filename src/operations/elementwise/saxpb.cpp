@@ -3,6 +3,7 @@
 #include <cmath>
 #include <tilescope/saxpb.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "operations/elementwise/elementwise.hpp"
 #include "operations/elementwise/elementwise_plans.hpp"
@@ -141,7 +142,7 @@ RunReport saxpb(Device& device, double a, const ConstArrayView& x, double b, con
   operations::require_real("saxpb", x);
   operations::require_like("saxpb", x, y);
   if (options.blocks < 0 || options.iterations < 1) {
-    throw Error(ErrorKind::usage, "saxpb: blocks must be 0 or more, iterations 1 or more");
+    throw usage_error("saxpb: blocks must be 0 or more, iterations 1 or more");
   }
   const operations::Task task = operations::saxpb_task(
       x, {.a = a, .b = b, .blocks = options.blocks, .iterations = options.iterations});

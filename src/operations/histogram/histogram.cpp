@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "operations/elementwise/elementwise_plans.hpp"
 
 namespace tilescope {
@@ -150,9 +150,8 @@ Plan lane_columns(const Problem& p, const DeviceProperties& device) {
 
 Plan byte_columns(const Problem& p, const DeviceProperties& device) {
   if (optin_bytes(device) < byte_columns_bytes) {
-    throw Error(ErrorKind::usage,
-                fmt::format("histogram/byte_columns needs {} B of shared memory a block; {} has {}",
-                            byte_columns_bytes, device.name, optin_bytes(device)));
+    throw usage_error("histogram/byte_columns needs {} B of shared memory a block; {} has {}",
+                      byte_columns_bytes, device.name, optin_bytes(device));
   }
   return one_launch(p, device, byte_columns_bytes,
                     {define("THREADS", column_threads), define("UNROLL", byte_unroll)},

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <tilescope/error.hpp>
 #include <type_traits>
 
 #include "base/element_types.hpp"
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "operations/histogram/histogram.hpp"
 #include "operations/numerics/random.hpp"
@@ -80,12 +80,12 @@ std::unique_ptr<Operation> make_histogram(const ProblemOptions& options) {
                         DataType::uint32, DataType::int32, DataType::float32, DataType::float64});
   const Values values = values_of(type, bins);
   if (bins > values.values) {
-    throw Error(ErrorKind::usage, fmt::format("{} has {} values, not {}; use --type uint16",
-                                              name_of(type), values.values, bins));
+    throw usage_error("{} has {} values, not {}; use --type uint16", name_of(type), values.values,
+                      bins);
   }
   const std::string kind = options.data.value_or("random");
   if (kind != "random" && kind != "constant" && kind != "zipf" && kind != "sorted") {
-    throw Error(ErrorKind::usage, fmt::format("--data {}: random, constant, zipf or sorted", kind));
+    throw usage_error("--data {}: random, constant, zipf or sorted", kind);
   }
   const Binning binning = make_binning(
       type, {.count = bins,

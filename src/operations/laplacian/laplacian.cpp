@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tilescope/error.hpp>
 #include <tilescope/laplacian.hpp>
 
+#include "base/errors.hpp"
 #include "operations/elementwise/elementwise.hpp"
 #include "operations/elementwise/elementwise_plans.hpp"
 #include "operations/elementwise/loops.hpp"
@@ -247,8 +247,7 @@ RunReport laplacian(Device& device, const ConstMatrixView& in, const MatrixView&
   operations::require_real("laplacian", from);
   operations::require_like("laplacian", from, to);
   if (options.iterations < 1) {
-    throw Error(ErrorKind::usage,
-                fmt::format("laplacian: {} iterations; at least 1", options.iterations));
+    throw usage_error("laplacian: {} iterations; at least 1", options.iterations);
   }
   // The operation is the same along rows and columns: the order of storage does not matter.
   return operations::run_task(device,

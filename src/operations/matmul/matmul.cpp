@@ -5,6 +5,7 @@
 #include <tilescope/matmul.hpp>
 #include <vector>
 
+#include "base/errors.hpp"
 #include "operations/gemm/product/cpu_product.hpp"
 #include "operations/gemm/product/device_product.hpp"
 #include "operations/matmul/kernel_product.hpp"
@@ -44,11 +45,10 @@ void require_factor(double factor, Precision precision, const char* name) {
   const double size = std::abs(factor);
   if (sum_type(precision) == DataType::float64 || size == 0.0 || !std::isfinite(size)) return;
   if (size >= std::numeric_limits<float>::min() && std::isfinite(static_cast<float>(size))) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("{} is {}: in {} a factor is a float32, 0 or of a size from {:.3g} to "
-                          "{:.3g}; use fp64",
-                          name, factor, name_of(precision), std::numeric_limits<float>::min(),
-                          std::numeric_limits<float>::max()));
+  throw usage_error(
+      "{} is {}: in {} a factor is a float32, 0 or of a size from {:.3g} to {:.3g}; use fp64", name,
+      factor, name_of(precision), std::numeric_limits<float>::min(),
+      std::numeric_limits<float>::max());
 }
 
 /// Multiplies by a rung of the ladder.
@@ -56,10 +56,9 @@ MatmulReport multiply_with_rung(Device& device, const HostProblem& problem,
                                 const MatmulVariant& variant) {
   const std::string& name = variant.name;
   if (!is_for_ladder(problem)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("variant {} computes A * B in fp32 or fp64 and nothing else: it takes "
-                            "no {}; use general",
-                            name, beyond_ladder(problem)));
+    throw usage_error(
+        "variant {} computes A * B in fp32 or fp64 and nothing else: it takes no {}; use general",
+        name, beyond_ladder(problem));
   }
   const ConstMatrixView& a = problem.a.first;
   const ConstMatrixView& b = problem.b.first;
@@ -68,18 +67,16 @@ MatmulReport multiply_with_rung(Device& device, const HostProblem& problem,
   const bool wide = element == DataType::float64;
   const MatmulShape shape = problem.shape();
   if (variant.row->form != MatmulForm::kernel) {
-    throw Error(ErrorKind::usage,
-                fmt::format("variant {} does not run on {}; name a kernel, or use --device cpu",
-                            name, device.id()));
+    throw usage_error("variant {} does not run on {}; name a kernel, or use --device cpu", name,
+                      device.id());
   }
   if (const auto why = variant.refusal(shape, device.properties())) {
-    throw Error(ErrorKind::usage, fmt::format("variant {}: {}", name, *why));
+    throw usage_error("variant {}: {}", name, *why);
   }
   if (wide && !variant.row->any_element) {
-    throw Error(ErrorKind::usage,
-                fmt::format("variant {} computes in float32, and an operand is float64; use {}, "
-                            "or --device cpu",
-                            name, best_rung(device, problem).name));
+    throw usage_error(
+        "variant {} computes in float32, and an operand is float64; use {}, or --device cpu", name,
+        best_rung(device, problem).name);
   }
   const ConvertedMatrix ready_a(a, element, Order::row_major);
   const ConvertedMatrix ready_b(b, element, variant.row->b_order);
@@ -129,17 +126,15 @@ void require_variant(const Device& device, const std::string& name) {
   const MatmulForm form =
       find_gemm_variant(name) ? MatmulForm::kernel : matmul_variant(name).row->form;
   if (form == MatmulForm::cpu_reference || form == MatmulForm::cublas) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("variant {} is only a baseline of tilescope ladder matmul; name a kernel, or "
-                    "no variant",
-                    name));
+    throw usage_error(
+        "variant {} is only a baseline of tilescope ladder matmul; name a kernel, or no variant",
+        name);
   }
   if (form == MatmulForm::kernel && device.kind() == DeviceKind::cpu) {
-    throw Error(ErrorKind::usage,
-                fmt::format("variant {} does not run on the cpu device, which has cpu_blas; use "
-                            "--device cuda or emulated",
-                            name));
+    throw usage_error(
+        "variant {} does not run on the cpu device, which has cpu_blas; use --device cuda or "
+        "emulated",
+        name);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "operations/gemm/dispatch/gemm_variants.hpp"
 
@@ -199,17 +200,16 @@ const MatmulVariant& matmul_variant(std::string_view name, int width) {
                                     widths, name, only->row->widths.front()));
   }
   if (find_gemm_variant(name) != nullptr) {
-    throw Error(ErrorKind::usage,
-                fmt::format("variant {} is a kernel for all kinds of products, not a rung of the "
-                            "fp32 ladder; name its precision, such as --precision bf16",
-                            name));
+    throw usage_error(
+        "variant {} is a kernel for all kinds of products, not a rung of the fp32 ladder; name its "
+        "precision, such as --precision bf16",
+        name);
   }
   for (const GemmVariant& variant : gemm_variants()) names.push_back(variant.name);
   const std::string_view near = nearest(name, names);
-  throw Error(ErrorKind::usage,
-              fmt::format("matmul has no variant \"{}\"{}; see tilescope ladder matmul --list",
-                          printable(name, 60),
-                          near.empty() ? "" : fmt::format(", did you mean {}?", near)));
+  throw usage_error("matmul has no variant \"{}\"{}; see tilescope ladder matmul --list",
+                    printable(name, 60),
+                    near.empty() ? "" : fmt::format(", did you mean {}?", near));
 }
 
 std::string_view best_matmul_variant(const DeviceProperties& device, DataType element) {

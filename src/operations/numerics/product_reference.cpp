@@ -1,13 +1,12 @@
 #include "operations/numerics/product_reference.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <thread>
 #include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/openblas.hpp"
 #include "base/parallel.hpp"
 #include "operations/numerics/conversion.hpp"
@@ -21,8 +20,8 @@ CBLAS_TRANSPOSE transposed(const ConstMatrixView& operand, const MatrixView& res
 
 int blas_integer(std::int64_t value, const char* what) {
   if (value > std::numeric_limits<int>::max()) {
-    throw Error(ErrorKind::usage, fmt::format("{} is {}: BLAS takes at most {}", what, value,
-                                              std::numeric_limits<int>::max()));
+    throw usage_error("{} is {}: BLAS takes at most {}", what, value,
+                      std::numeric_limits<int>::max());
   }
   return static_cast<int>(value);
 }

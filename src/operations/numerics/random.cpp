@@ -1,11 +1,9 @@
 #include "operations/numerics/random.hpp"
 
-#include <fmt/format.h>
-
-#include <tilescope/error.hpp>
 #include <type_traits>
 
 #include "base/element_types.hpp"
+#include "base/errors.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -42,7 +40,7 @@ HostArray random_array(DataType type, std::size_t count, std::uint64_t seed) {
       constexpr unsigned unused = sizeof(T) == 8 ? 0 : 32;  // the generator's better half is used
       fill<T>(array, seed, [](std::mt19937_64& generator) { return generator() >> unused; });
     } else {
-      throw Error(ErrorKind::usage, fmt::format("no random data of type {}", name_of(type)));
+      throw usage_error("no random data of type {}", name_of(type));
     }
   });
   return array;

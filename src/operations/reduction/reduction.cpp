@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "operations/elementwise/elementwise_plans.hpp"
@@ -144,7 +144,7 @@ std::function<Plan(const DeviceProperties&)> planned(const Problem& p) {
 // An empty list has only a sum.
 void require_something(Reduction reduction) {
   if (reduction == Reduction::sum) return;
-  throw Error(ErrorKind::usage, fmt::format("an empty list has no {}", name_of(reduction)));
+  throw usage_error("an empty list has no {}", name_of(reduction));
 }
 
 // Data whose sums are exact in any order, so that a missing element shows: multiples of 2^-7 in
@@ -256,16 +256,14 @@ Reduction parse_reduction(std::string_view name) {
        {Reduction::sum, Reduction::min, Reduction::max, Reduction::argmax}) {
     if (name_of(reduction) == name) return reduction;
   }
-  throw Error(ErrorKind::usage,
-              fmt::format("there is no reduction \"{}\"; there are sum, min, max and argmax",
-                          printable(name)));
+  throw usage_error("there is no reduction \"{}\"; there are sum, min, max and argmax",
+                    printable(name));
 }
 
 Reduced reduce(Device& device, const ConstArrayView& x, Reduction reduction,
                const RunOptions& options) {
   if (x.type != DataType::float32 && x.type != DataType::float64 && x.type != DataType::int32) {
-    throw Error(ErrorKind::usage,
-                fmt::format("reduce takes float32, float64 and int32, not {}", name_of(x.type)));
+    throw usage_error("reduce takes float32, float64 and int32, not {}", name_of(x.type));
   }
   if (x.count == 0) operations::require_something(reduction);
   Reduced reduced;

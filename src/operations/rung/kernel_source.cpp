@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "compile/embedded_kernels.hpp"
 
 namespace tilescope::operations {
@@ -22,7 +23,7 @@ KernelRequest embedded_request(std::string_view source) {
     }
   }
   if (request.source.empty()) {
-    throw Error(ErrorKind::usage, fmt::format("there is no kernel source {}", source));
+    throw usage_error("there is no kernel source {}", source);
   }
   return request;
 }

@@ -8,9 +8,10 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
-#include <tilescope/error.hpp>
 #include <tilescope/problem_options.hpp>
 #include <tilescope/types.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope::operations {
 
@@ -23,8 +24,7 @@ inline std::int64_t option_in_range(const char* name, const std::optional<std::i
                                     std::int64_t most) {
   const std::int64_t value = given.value_or(by_default);
   if (value < least || value > most) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} {}: must be from {} to {}", name, value, least, most));
+    throw usage_error("{} {}: must be from {} to {}", name, value, least, most);
   }
   return value;
 }
@@ -37,8 +37,7 @@ inline std::int64_t list_size(const ProblemOptions& options, std::int64_t by_def
 /// Throws Error(usage) for a matrix that is too large.
 inline void require_elements(std::int64_t rows, std::int64_t columns) {
   if (columns == 0 || rows <= most_elements / columns) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("{} x {}: at most {} elements", rows, columns, most_elements));
+  throw usage_error("{} x {}: at most {} elements", rows, columns, most_elements);
 }
 
 /// Rows and columns of a matrix or picture, both --size unless given.
@@ -61,8 +60,7 @@ inline DataType type_among(std::string_view operation, const std::optional<std::
   if (std::find(allowed.begin(), allowed.end(), type) != allowed.end()) return type;
   std::string names;
   for (const DataType one : allowed) names += fmt::format(" {}", name_of(one));
-  throw Error(ErrorKind::usage, fmt::format("{} does not take {} elements; it takes{}", operation,
-                                            name_of(type), names));
+  throw usage_error("{} does not take {} elements; it takes{}", operation, name_of(type), names);
 }
 
 }  // namespace tilescope::operations

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "operations/rung/kernel_program.hpp"
 
@@ -41,9 +41,8 @@ device::PeerCall peer_call(const ConstArrayView& input) {
 ConstArrayView dense_elements(const ConstMatrixView& matrix, const char* name) {
   require_valid(matrix, name);
   if (matrix.leading != matrix.vector_length() && !matrix.empty()) {
-    throw Error(ErrorKind::usage, fmt::format("{} must be dense: its rows are {} elements long and "
-                                              "{} apart",
-                                              name, matrix.vector_length(), matrix.leading));
+    throw usage_error("{} must be dense: its rows are {} elements long and {} apart", name,
+                      matrix.vector_length(), matrix.leading);
   }
   return {matrix.type, static_cast<std::size_t>(matrix.rows * matrix.columns), matrix.data};
 }
@@ -55,11 +54,9 @@ const Rung& find_rung(const Task& task, std::string_view name) {
     names.push_back(rung.name);
   }
   const std::string_view near = nearest(name, names);
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("{} has no variant \"{}\"{}; see tilescope ladder {} --list", task.operation,
-                  printable(name), near.empty() ? "" : fmt::format(", did you mean {}?", near),
-                  task.operation));
+  throw usage_error("{} has no variant \"{}\"{}; see tilescope ladder {} --list", task.operation,
+                    printable(name), near.empty() ? "" : fmt::format(", did you mean {}?", near),
+                    task.operation);
 }
 
 std::optional<std::string> refusal(const Rung& rung, const Device& device) {
@@ -85,12 +82,11 @@ RunReport run_task(Device& device, const Task& task, const std::string& variant,
       !variant.empty() ? variant : std::string(on_cpu ? cpu_rung().name : task.best);
   const Rung& rung = find_rung(task, name);
   if (const auto why = refusal(rung, device)) {
-    throw Error(ErrorKind::usage, fmt::format("{}, variant {}: {}", task.operation, name, *why));
+    throw usage_error("{}, variant {}: {}", task.operation, name, *why);
   }
   if (rung.form == RungForm::peer) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}, variant {}: only a baseline of the ladder; name a kernel",
-                            task.operation, name));
+    throw usage_error("{}, variant {}: only a baseline of the ladder; name a kernel",
+                      task.operation, name);
   }
   if (rung.form == RungForm::cpu) return run_on_cpu(task, output);
   const KernelProgram program(device, rung.source, rung.plan(device.properties()));

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tilescope/error.hpp>
 #include <tilescope/transpose.hpp>
 
+#include "base/errors.hpp"
 #include "operations/numerics/random.hpp"
 #include "operations/rung/moves.hpp"
 #include "operations/rung/problem_options.hpp"
@@ -122,9 +122,8 @@ RunReport transpose(Device& device, const ConstMatrixView& in, const MatrixView&
   operations::dense_elements(out, "the result");
   if (in.type != out.type || in.rows != out.columns || in.columns != out.rows ||
       in.order != out.order) {
-    throw Error(ErrorKind::usage,
-                fmt::format("transpose: {} of {} does not become {} of {}", shape_text(in),
-                            name_of(in.type), shape_text(out), name_of(out.type)));
+    throw usage_error("transpose: {} of {} does not become {} of {}", shape_text(in),
+                      name_of(in.type), shape_text(out), name_of(out.type));
   }
   // In column-major order the vectors are the columns: the same work with the extents exchanged.
   return operations::run_task(device,

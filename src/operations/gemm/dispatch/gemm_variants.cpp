@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "operations/gemm/dispatch/variant_plans.hpp"
 #include "operations/gemm/general/gemv.hpp"
@@ -183,9 +183,8 @@ const GemmVariant& gemm_variant(std::string_view name) {
   std::vector<std::string_view> names;
   for (const GemmVariant& variant : gemm_variants()) names.push_back(variant.name);
   const std::string_view near = nearest(name, names);
-  throw Error(ErrorKind::usage,
-              fmt::format("matmul has no variant \"{}\"{}", name,
-                          near.empty() ? "" : fmt::format(", did you mean {}?", near)));
+  throw usage_error("matmul has no variant \"{}\"{}", name,
+                    near.empty() ? "" : fmt::format(", did you mean {}?", near));
 }
 
 const GemmVariant& best_gemm_variant(const GemmProblem& problem, const DeviceProperties& device) {

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/output_file.hpp"
 #include "compile/cache.hpp"
@@ -78,10 +79,10 @@ class FileLock {
     while (file_.is_open() && (result = ::flock(file_.get(), LOCK_EX)) != 0 && errno == EINTR) {
     }
     if (result == 0) return;
-    throw Error(ErrorKind::bad_input,
-                fmt::format("cannot keep tuned plans: no lock on {} ({}); set TILESCOPE_CACHE "
-                            "to a folder that can be written",
-                            quoted(path), system_error_text(errno)));
+    throw input_error(
+        "cannot keep tuned plans: no lock on {} ({}); set TILESCOPE_CACHE to a folder that can be "
+        "written",
+        quoted(path), system_error_text(errno));
   }
 
  private:
@@ -177,8 +178,8 @@ template <typename Change>
 void TunedProducts::change(const Change& change) {
   const std::lock_guard guard(mutex_);
   if (file_.empty()) {
-    throw Error(ErrorKind::bad_input,
-                "cannot keep tuned plans: there is no cache; set TILESCOPE_CACHE to a folder");
+    throw input_error(
+        "cannot keep tuned plans: there is no cache; set TILESCOPE_CACHE to a folder");
   }
   std::error_code failed;
   fs::create_directories(file_.parent_path(), failed);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
@@ -58,8 +58,7 @@ const Plan& plan_called(std::string_view text, std::string_view variant,
   const auto found = std::find_if(plans.begin(), plans.end(),
                                   [&](const Plan& plan) { return plan_text(plan) == text; });
   if (found != plans.end()) return *found;
-  throw Error(ErrorKind::usage,
-              fmt::format("{} has no plan \"{}\" for this product", variant, printable(text, 120)));
+  throw usage_error("{} has no plan \"{}\" for this product", variant, printable(text, 120));
 }
 
 template <typename Tile>

@@ -1,12 +1,10 @@
 #include "operations/gemm/hopper/register_operand.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "operations/gemm/hopper/general_fallback.hpp"
 #include "operations/gemm/operands/split_reduction.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
@@ -54,10 +52,10 @@ class RegisterOperandRun final : public GemmRun {
       : device_(device), problem_(problem), tile_(tile), layout_(layout_of(problem, tile)) {
     if (tile.pair == RegisterPair::shares_c &&
         (tile.splits > 1 || k_tiles_of(problem, layout_) < 2)) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("register_operand: a pair cannot share the k of {} for k = {}: it "
-                              "needs more than {} and no other parts",
-                              text_of(tile), problem.shape.k, tile_k));
+      throw usage_error(
+          "register_operand: a pair cannot share the k of {} for k = {}: it needs more than {} and "
+          "no other parts",
+          text_of(tile), problem.shape.k, tile_k);
     }
     if (layout_.repacks_a) repack(layout_.a, a_copy_);
     if (layout_.repacks_b) repack(layout_.b, b_copy_);

@@ -4,7 +4,8 @@
 
 #include <array>
 #include <cstdio>
-#include <tilescope/error.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope::operations {
 
@@ -35,11 +36,10 @@ TensorTile parse_tensor_tile(const std::string& text) {
   t.transposed = flags / 8 != 0;
   if (read < 9 ||
       static_cast<std::size_t>(ends.at(static_cast<std::size_t>(read - 9))) != text.size()) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("tile \"{}\" is not of the form "
-                    "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL[,FLAGS]]",
-                    text));
+    throw usage_error(
+        "tile \"{}\" is not of the form "
+        "M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL[,FLAGS]]",
+        text);
   }
   return t;
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/errors.hpp"
 #include "operations/gemm/hopper/general_fallback.hpp"
 #include "operations/gemm/hopper/tensor_tile_choice.hpp"
 #include "operations/gemm/hopper/tensor_tile_layout.hpp"
@@ -45,16 +46,16 @@ class TensorTilesRun final : public GemmRun {
     repack(layout_.a, a_copy_);
     repack(layout_.b, b_copy_);
     if (tile.panel != 0 && tile.panel != k_tiles_of(problem)) {
-      throw Error(ErrorKind::usage, fmt::format("a panel of {} tiles of k, where k has {}",
-                                                tile.panel, k_tiles_of(problem)));
+      throw usage_error("a panel of {} tiles of k, where k has {}", tile.panel,
+                        k_tiles_of(problem));
     }
     if (tile.across && (tile.splits > 1 || tile.panel != 0)) {
-      throw Error(ErrorKind::usage, "blocks side by side take all of k, and no panel");
+      throw usage_error("blocks side by side take all of k, and no panel");
     }
     if (tile.transposed &&
         (layout_.store != Store::boxed || layout_.b.mn_major || size_of(problem.c.type) != 2)) {
-      throw Error(ErrorKind::usage,
-                  "a transposed tile needs a row-major A, and a 16-bit C of whole 16-byte chunks");
+      throw usage_error(
+          "a transposed tile needs a row-major A, and a 16-bit C of whole 16-byte chunks");
     }
     size_work();
     kernel_ = device.load(request());

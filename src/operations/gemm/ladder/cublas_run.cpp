@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/errors.hpp"
+
 namespace tilescope::operations {
 namespace {
 
@@ -98,7 +100,7 @@ void CublasGemm::choose_fastest(std::span<const GemmAddresses> addresses) {
     }
   }
   if (candidates.empty()) {
-    throw Error(ErrorKind::no_device, "none of the algorithms that cublasLt proposes runs");
+    throw device_error("none of the algorithms that cublasLt proposes runs");
   }
   // Medians of a few runs differ by a few percent by chance, so the fastest of them run longer.
   const auto earlier = [](const Candidate& x, const Candidate& y) { return x.ms < y.ms; };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/errors.hpp"
 #include "base/half.hpp"
 #include "base/signals.hpp"
 #include "base/text.hpp"
@@ -92,11 +93,10 @@ std::string GemmOperation::variant_name(std::string_view name) const {
     names.push_back(variant.name);
   }
   const std::string_view near = nearest(name, names);
-  throw Error(ErrorKind::usage,
-              fmt::format("matmul in {} has no variant \"{}\"{}",
-                          tilescope::name_of(problem_.precision), printable(name, 60),
-                          near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
-                                       : fmt::format(", did you mean {}?", near)));
+  throw usage_error("matmul in {} has no variant \"{}\"{}", tilescope::name_of(problem_.precision),
+                    printable(name, 60),
+                    near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
+                                 : fmt::format(", did you mean {}?", near));
 }
 
 Work GemmOperation::work() const {

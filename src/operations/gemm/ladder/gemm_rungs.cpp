@@ -1,9 +1,8 @@
 #include "operations/gemm/ladder/gemm_rungs.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/errors.hpp"
 #include "gpu/profiles.hpp"
 #include "operations/gemm/dispatch/gemm_variants.hpp"
 #include "operations/gemm/dispatch/plan_recorder.hpp"
@@ -126,7 +125,7 @@ Plan GemmRungs::plan(const VariantInfo& variant, const DeviceProperties& device)
   const GemmVariant& ours = gemm_variant(variant.name);
   const DeviceProperties gpu = real_gpu(device);
   if (auto why = ours.refusal(problem_, gpu)) {
-    throw Error(ErrorKind::usage, fmt::format("matmul/{}: {}", variant.name, *why));
+    throw usage_error("matmul/{}: {}", variant.name, *why);
   }
   return recorded_plan(ours, problem_, gpu);
 }

@@ -1,9 +1,8 @@
 #include "operations/gemm/problem/host_problem.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <tilescope/error.hpp>
+
+#include "base/errors.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -12,15 +11,12 @@ void require_operand(const ConstMatrixView& matrix, std::int64_t count, std::int
                      const char* name) {
   if (count != 0) require_valid(matrix, name);  // no matrices need no memory
   if (!is_floating(matrix.type)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} is {}: matmul takes float16, bfloat16, float32 and float64", name,
-                            name_of(matrix.type)));
+    throw usage_error("{} is {}: matmul takes float16, bfloat16, float32 and float64", name,
+                      name_of(matrix.type));
   }
   if (count < 0 || stride < 0) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} is a batch of {} matrices {} elements apart: neither may be "
-                            "negative",
-                            name, count, stride));
+    throw usage_error("{} is a batch of {} matrices {} elements apart: neither may be negative",
+                      name, count, stride);
   }
 }
 
@@ -30,10 +26,8 @@ void require_apart(const MatrixBatch& c) {
   if (c.count < 2 || first.empty()) return;
   const std::int64_t extent = (first.vectors() - 1) * first.leading + first.vector_length();
   if (c.stride >= extent) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("the matrices of C overlap: each takes {} elements, and they are {} "
-                          "apart",
-                          extent, c.stride));
+  throw usage_error("the matrices of C overlap: each takes {} elements, and they are {} apart",
+                    extent, c.stride);
 }
 
 Precision resolved(Precision precision, DataType a, DataType b, DataType c) {
@@ -71,20 +65,19 @@ HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, c
   require_operand(c.first, c.count, c.stride, "C");
   const MatmulShape shape = product_shape(a.first, b.first);
   if (c.first.rows != shape.m || c.first.columns != shape.n) {
-    throw Error(ErrorKind::usage,
-                fmt::format("C is {} but A ({}) times B ({}) is {} x {}", shape_text(c.first),
-                            shape_text(a.first), shape_text(b.first), shape.m, shape.n));
+    throw usage_error("C is {} but A ({}) times B ({}) is {} x {}", shape_text(c.first),
+                      shape_text(a.first), shape_text(b.first), shape.m, shape.n);
   }
   if (a.count != c.count || b.count != c.count) {
-    throw Error(ErrorKind::usage, fmt::format("the batches have {}, {} and {} matrices: A, B and C "
-                                              "need equally many (stride 0 repeats one)",
-                                              a.count, b.count, c.count));
+    throw usage_error(
+        "the batches have {}, {} and {} matrices: A, B and C need equally many (stride 0 repeats "
+        "one)",
+        a.count, b.count, c.count);
   }
   require_apart(c);
   if (!options.bias.empty() && static_cast<std::int64_t>(options.bias.size()) != shape.n) {
-    throw Error(ErrorKind::usage, fmt::format("the bias has {} values: it needs one for each of "
-                                              "the {} columns of C",
-                                              options.bias.size(), shape.n));
+    throw usage_error("the bias has {} values: it needs one for each of the {} columns of C",
+                      options.bias.size(), shape.n);
   }
   return {.a = a,
           .b = b,

@@ -1,11 +1,9 @@
 #include "operations/gemm/problem/shape_text.hpp"
 
-#include <fmt/format.h>
-
 #include <charconv>
-#include <tilescope/error.hpp>
 #include <vector>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 
 namespace tilescope::operations {
@@ -20,9 +18,8 @@ MatmulShape parse_shape(std::string_view text) {
     if (is_whole && value > 0) extents.push_back(value);
   }
   if (extents.size() != 3 || parts.size() != 3) {
-    throw Error(ErrorKind::usage,
-                fmt::format("--shape {}: give MxNxK, extents of at least 1, such as 1000x999x1001",
-                            printable(text, 40)));
+    throw usage_error("--shape {}: give MxNxK, extents of at least 1, such as 1000x999x1001",
+                      printable(text, 40));
   }
   return {extents[0], extents[1], extents[2]};
 }

@@ -1,10 +1,8 @@
 #include "operations/gemm/product/device_product.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "operations/numerics/conversion.hpp"
 #include "operations/numerics/host_array.hpp"
 #include "operations/rung/kernel_plan.hpp"
@@ -117,7 +115,7 @@ DeviceChoice choose_variant(const HostProblem& problem, const Device& device,
     if (!variant.refusal(own, properties)) return {{.variant = &variant}, own};
     const auto why = variant.refusal(converted, properties);
     if (!why) return {{.variant = &variant}, converted};
-    throw Error(ErrorKind::usage, fmt::format("variant {}: {}", name, *why));
+    throw usage_error("variant {}: {}", name, *why);
   }
   DeviceChoice choice = choose_by_model(problem, properties);
   if (auto tuned = tuned_choice(choice.problem, device)) choice.kernel = *std::move(tuned);
