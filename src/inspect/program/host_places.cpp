@@ -24,7 +24,7 @@ struct Frame {
 };
 using Frames = std::map<std::pair<std::string, std::uint64_t>, std::vector<Frame>>;
 
-/// "/home/me/a.cu:12 (discriminator 3)", or "??:0"
+/// "/src/a.cu:12 (discriminator 3)", or "??:0"
 SourcePlace place_in(std::string_view text) {
   text = text.substr(0, text.find(" (discriminator"));
   const std::size_t colon = text.rfind(':');
