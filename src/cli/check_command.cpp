@@ -41,8 +41,9 @@ void register_check(CLI::App& app, std::function<int()>& run) {
                 "Exit with 0 when there are warnings but no errors");
   add_json_option(*sub, command->json);
   sub->footer(
-      "The GPU is emulated, none is needed; what is printed goes to standard error. Of a\n"
-      "program every launch is watched, and its host code too; words after -- are its own.\n"
+      "The GPU is emulated, none is needed; what is printed goes to standard error.\n"
+      "Of a program every launch is watched, and its host code; words after -- are its\n"
+      "arguments.\n"
       "Exit code 1 when anything but notes is found, or with --allow-warnings an error.\n"
       "\n"
       "Examples:\n"

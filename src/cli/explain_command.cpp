@@ -56,10 +56,10 @@ void register_explain(CLI::App& app, std::function<int()>& run) {
                 "Print the table of execution phases: which thread loads and computes what");
   add_json_option(*sub, command->json);
   sub->footer(
-      "The GPU is emulated, none is needed. Of a program all launches are counted, or the\n"
-      "one that --launch N names; words after -- are its own. The listing begins the hottest "
-      "lines\n"
-      "with '>'. \"ways\" is the worst bank conflict, 1 being none.\n"
+      "The GPU is emulated, none is needed. Of a program all launches are counted, or\n"
+      "the one that --launch N names; words after -- are its arguments. The listing\n"
+      "begins the hottest lines with '>'. \"ways\" is the worst bank conflict, 1 being\n"
+      "none.\n"
       "\n"
       "Examples:\n"
       "  tilescope explain vector_add.cu -- 1000\n"

@@ -22,6 +22,10 @@ TEST(ObjectInCall, IsTheVariableWhoseAddressIsPassed) {
   EXPECT_EQ(name("cudaMalloc(\n  &x,\n  n);"), "x");
 }
 
+TEST(ObjectInCall, IsTheArgumentOfARegistration) {
+  EXPECT_EQ(object_in_call("cudaHostRegister(h, n, 0);", "cudaHostRegister").name, "h");
+}
+
 TEST(ObjectInCall, IsNothingWithoutAnAddress) {
   EXPECT_EQ(object_in_call("cudaMalloc(pointer, n);", "cudaMalloc").name, "");
   EXPECT_EQ(object_in_call("cudaMallocManaged(&x, n);", "cudaMalloc").name, "");
