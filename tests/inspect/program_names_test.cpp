@@ -7,7 +7,7 @@
 #include <tilescope/program.hpp>
 
 #include "inspect/program/object_names.hpp"
-#include "inspect/program/program_build.hpp"
+#include "inspect/program/program_sources.hpp"
 
 namespace tilescope::inspect {
 namespace {
