@@ -125,7 +125,8 @@ class FromSource(Programs):
         [found] = report["reports"]
         self.assertEqual((found["kind"], found["severity"], found["line"]),
                          ("uncovered-elements", "note", 26))
-        self.assertIn("104 of 1,000 elements of 'c'", found["message"])
+        self.assertEqual(found["message"], "cudaMemcpy reads 4,000 bytes of 'c', and nothing ever "
+                                           "wrote 416 of them; the first is byte 3,584")
         self.assertEqual(report["exit_code"], 3)
 
     def test_explain_sums_and_lists_launches(self):
