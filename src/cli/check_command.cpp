@@ -41,8 +41,9 @@ struct CheckCommand {
 
 const Command check_command{
     "check", "Find races, bad accesses, hanging barriers", declare<CheckCommand>,
-    "The GPU is emulated, none is needed; what is printed goes to standard error. Of a\n"
-    "program every launch is watched, and its host code too; words after -- are its own.\n"
+    "The GPU is emulated, none is needed; what is printed goes to standard error.\n"
+    "Of a program every launch is watched, and its host code; words after -- are its\n"
+    "arguments.\n"
     "Exit code 1 when anything but notes is found, or with --allow-warnings an error.",
     "tilescope check vector_add.cu -- 1000\n"
     "tilescope check matmul/tiled --tile 16 --size 100\n"

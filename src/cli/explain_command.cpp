@@ -55,9 +55,10 @@ struct ExplainCommand {
 
 const Command explain_command{
     "explain", "Count sectors, conflicts and divergence by line", declare<ExplainCommand>,
-    "The GPU is emulated, none is needed. Of a program all launches are counted, or the\n"
-    "one that --launch N names; words after -- are its own. The listing begins the hottest\n"
-    "lines with '>'. \"ways\" is the worst bank conflict, 1 being none.",
+    "The GPU is emulated, none is needed. Of a program all launches are counted, or\n"
+    "the one that --launch N names; words after -- are its arguments. The listing\n"
+    "begins the hottest lines with '>'. \"ways\" is the worst bank conflict, 1 being\n"
+    "none.",
     "tilescope explain vector_add.cu -- 1000\n"
     "tilescope explain matmul/tiled_conflicts --tile 32\n"
     "tilescope explain matmul/tiled --size 4 --tile 2 --phases\n"

@@ -9,7 +9,7 @@
 #include <tilescope/error.hpp>
 
 #include "base/file.hpp"
-#include "inspect/program/program_build.hpp"
+#include "inspect/program/program_sources.hpp"
 
 namespace tilescope::cli {
 namespace {

@@ -124,17 +124,18 @@ class FromSource(Programs):
         report = self.json_of("check", "add.cu", code=0)
         [found] = report["reports"]
         self.assertEqual((found["kind"], found["severity"], found["line"]),
-                         ("uncovered-elements", "note", 27))
-        self.assertIn("104 of 1,000 elements of 'c'", found["message"])
+                         ("uncovered-elements", "note", 26))
+        self.assertEqual(found["message"], "cudaMemcpy reads 4,000 bytes of 'c', and nothing ever "
+                                           "wrote 416 of them; the first is byte 3,584")
         self.assertEqual(report["exit_code"], 3)
 
     def test_explain_sums_and_lists_launches(self):
         report = self.json_of("explain", "add.cu", code=0)
         self.assertEqual([(one["kernel"], one["grid"], one["block"], one["line"])
                           for one in report["launches"]],
-                         [("add", [8, 1, 1], [128, 1, 1], 24),
-                          ("twice", [8, 1, 1], [128, 1, 1], 25),
-                          ("twice", [8, 1, 1], [128, 1, 1], 26)])
+                         [("add", [8, 1, 1], [128, 1, 1], 23),
+                          ("twice", [8, 1, 1], [128, 1, 1], 24),
+                          ("twice", [8, 1, 1], [128, 1, 1], 25)])
         for key in ("instructions", "global_load_sectors", "global_store_sectors"):
             self.assertEqual(sum(one["totals"][key] for one in report["launches"]),
                              report["totals"][key])
@@ -159,8 +160,8 @@ class FromSource(Programs):
     def test_explain_has_a_table_of_launches(self):
         result = self.run_program("explain", "add.cu")
         self.assertEqual(result.code, 0, result.err)
-        self.assertRegex(result.out, r"launches\n +launch +line +kernel .*\n +0 +24 +add .*\n"
-                                     r" +1 +25 +twice .*\n +2 +26 +twice ")
+        self.assertRegex(result.out, r"launches\n +launch +line +kernel .*\n +0 +23 +add .*\n"
+                                     r" +1 +24 +twice .*\n +2 +25 +twice ")
         self.assertLessEqual(max(map(len, result.out.splitlines())), 80)
 
     def test_options_go_to_nvcc(self):

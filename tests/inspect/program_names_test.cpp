@@ -7,7 +7,7 @@
 #include <tilescope/program.hpp>
 
 #include "inspect/program/object_names.hpp"
-#include "inspect/program/program_build.hpp"
+#include "inspect/program/program_sources.hpp"
 
 namespace tilescope::inspect {
 namespace {
@@ -20,6 +20,10 @@ TEST(ObjectInCall, IsTheVariableWhoseAddressIsPassed) {
   EXPECT_EQ(name("cudaMalloc(reinterpret_cast<void**>(&list.head[i]), n);"), "list.head[i]");
   EXPECT_EQ(name("err = cudaMalloc<float>(&y, n);"), "y");
   EXPECT_EQ(name("cudaMalloc(\n  &x,\n  n);"), "x");
+}
+
+TEST(ObjectInCall, IsTheArgumentOfARegistration) {
+  EXPECT_EQ(object_in_call("cudaHostRegister(h, n, 0);", "cudaHostRegister").name, "h");
 }
 
 TEST(ObjectInCall, IsNothingWithoutAnAddress) {

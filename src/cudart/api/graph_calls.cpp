@@ -40,6 +40,34 @@ void clear(cudaGraphEdgeData* edges, const size_t* count) {
   if (edges != nullptr && count != nullptr) std::fill_n(edges, *count, cudaGraphEdgeData{});
 }
 
+/// Gives the nodes of an executable the operations of a graph with the same nodes in the same
+/// order.
+cudaGraphExecUpdateResultInfo update(CUgraph_st& executable, const CUgraph_st& graph) {
+  const auto failure = [](cudaGraphExecUpdateResult why, CUgraphNode_st* node) {
+    return cudaGraphExecUpdateResultInfo{why, node, nullptr};
+  };
+  const auto count = [](const CUgraphNode_st& node) { return node.after.size(); };
+  if (executable.nodes.size() != graph.nodes.size()) {
+    return failure(cudaGraphExecUpdateErrorTopologyChanged, nullptr);
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const CUgraphNode_st &old = *executable.nodes[i], &now = *graph.nodes[i];
+    if (type_of(old) != type_of(now)) {
+      return failure(cudaGraphExecUpdateErrorNodeTypeChanged, graph.nodes[i].get());
+    }
+    if (count(old) != count(now)) {
+      return failure(cudaGraphExecUpdateErrorTopologyChanged, graph.nodes[i].get());
+    }
+  }
+  const std::unique_ptr<CUgraph_st> copy = graph.clone();
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    executable.nodes[i]->operation = std::move(copy->nodes[i]->operation);
+    executable.nodes[i]->child = std::move(copy->nodes[i]->child);
+    executable.nodes[i]->call = copy->nodes[i]->call;
+  }
+  return failure(cudaGraphExecUpdateSuccess, nullptr);
+}
+
 }  // namespace
 
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
@@ -200,5 +228,15 @@ cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t executable, cudaGraphNode_t 
   return api_call("cudaGraphNodeGetEnabled", [&](Context& context) {
     require(enabled != nullptr, cudaErrorInvalidValue);
     *enabled = context.graphs().find(executable).graph->copy_of(node).enabled ? 1 : 0;
+  });
+}
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* result) {
+  return api_call("cudaGraphExecUpdate", [&](Context& context) {
+    require(result != nullptr, cudaErrorInvalidValue);
+    *result = update(*context.graphs().find(executable).graph, context.graphs().find(graph));
+    return result->result == cudaGraphExecUpdateSuccess ? cudaSuccess
+                                                        : cudaErrorGraphExecUpdateFailure;
   });
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "inspect/program/program_watch.hpp"
+
 namespace tilescope::cudart {
 namespace {
 
@@ -16,6 +18,13 @@ std::uint64_t address_of(const void* data) {
 
 void* host_address(std::uint64_t address) {
   return reinterpret_cast<void*>(address);
+}
+
+/// The name of new memory in reports: of a watched program the source's own.
+std::string name_of(const inspect::HostCall& call, std::string_view what, std::uint64_t number) {
+  auto* const watch = inspect::ProgramWatch::instance();
+  return watch != nullptr && call.depth > 0 ? watch->allocation_name(call)
+                                            : fmt::format("{} {}", what, number);
 }
 
 /// The element of `blocks` that holds the address, or its end.
@@ -41,7 +50,7 @@ std::size_t Memory::capacity() const {
 MemoryBlock& Memory::allocate(MemoryKind kind, std::size_t bytes, unsigned flags,
                               const inspect::HostCall& call, CUmemPoolHandle_st* pool) {
   MemoryBlock block{.bytes = bytes, .kind = kind, .flags = flags, .pool = pool, .call = call};
-  block.name = fmt::format("allocation {}", ++allocations_);
+  block.name = name_of(call, "allocation", ++allocations_);
   if (block.on_device()) {
     require(bytes <= capacity() && used_ <= capacity() - bytes, cudaErrorMemoryAllocation);
   }
@@ -76,7 +85,7 @@ void Memory::register_host(void* data, std::size_t bytes, unsigned flags,
                     .kind = MemoryKind::registered,
                     .flags = flags,
                     .call = call};
-  block.name = fmt::format("registered memory {}", ++allocations_);
+  block.name = name_of(call, "registered memory", ++allocations_);
   std::string why_not;
   if (!device_.register_host(data, bytes, why_not, block.name)) {
     throw Failure{cudaErrorMemoryAllocation, why_not};

@@ -24,7 +24,7 @@ struct Frame {
 };
 using Frames = std::map<std::pair<std::string, std::uint64_t>, std::vector<Frame>>;
 
-/// "/home/me/a.cu:12 (discriminator 3)", or "??:0"
+/// "/src/a.cu:12 (discriminator 3)", or "??:0"
 SourcePlace place_in(std::string_view text) {
   text = text.substr(0, text.find(" (discriminator"));
   const std::size_t colon = text.rfind(':');
@@ -74,13 +74,32 @@ bool is_own(const std::string& file) {
   return !fs::exists(fs::path(file).parent_path() / "cuda_runtime_api.h");
 }
 
+/// "scale" for "void lab::scale<float>(float*, int)" and "(anonymous namespace)::scale(int)"
+std::string_view plain_name(std::string_view function) {
+  constexpr std::string_view unnamed = "(anonymous namespace)::";
+  if (const std::size_t at = function.find(unnamed); at != function.npos) {
+    function.remove_prefix(at + unnamed.size());
+  }
+  function = function.substr(0, function.find_first_of("(<"));
+  const std::size_t before = function.find_last_of(" :");
+  return before == function.npos ? function : function.substr(before + 1);
+}
+
 std::vector<SourcePlace> places_of(const HostStack& stack, const Frames& frames) {
   std::vector<SourcePlace> places;
   SourcePlace fallback;
+  std::string stub;  // what nvcc puts between a launch and the run time
   for (const HostAddress& at : stack.frames) {
     const auto found = frames.find({at.object, at.address});
     if (found == frames.end()) continue;
     for (const Frame& frame : found->second) {
+      if (frame.function.find("__device_stub_") != frame.function.npos) {
+        stub = frame.function;
+        continue;
+      }
+      // The stub's caller is the kernel as the host calls it; its line is that of the kernel.
+      const bool is_kernel = std::exchange(stub, {}).find(plain_name(frame.function)) != stub.npos;
+      if (is_kernel) continue;
       if (frame.place.line != 0 && is_own(frame.place.file)) {
         places.push_back({short_path(frame.place.file), frame.place.line});
       } else if (fallback.file.empty() && frame.place.line == 0 && frame.function != "??" &&

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "inspect/program/program_journal.hpp"
+#include "inspect/program/journal_records.hpp"
 
 namespace tilescope::inspect::journal {
 

@@ -81,7 +81,11 @@ ObjectName object_in_call(std::string_view code, std::string_view function) {
     if (tokens[i] != function) continue;
     std::size_t open = i + 1;
     while (open < tokens.size() && tokens[open] != "(") ++open;  // past <float>
-    return {addressed(first_argument(tokens, open)), element_bytes(tokens, open)};
+    const Tokens argument = first_argument(tokens, open);
+    // This one takes memory that has a name already.
+    const bool is_name = function == "cudaHostRegister" && argument.size() == 1;
+    return {is_name ? std::string(argument.front()) : addressed(argument),
+            element_bytes(tokens, open)};
   }
   return {};
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <tilescope/error.hpp>
 
 #include "base/file.hpp"
@@ -14,6 +14,7 @@
 #include "compile/includes.hpp"
 #include "compile/nvcc.hpp"
 #include "gpu/architecture.hpp"
+#include "inspect/program/separate_units.hpp"
 
 namespace tilescope {
 
@@ -88,13 +89,31 @@ std::string key_of(const Program& program, const std::string& nvcc,
   for (const std::string& option : options) key += option + '\n';
   const std::vector<std::string> folders = include_directories(options);
   for (const std::string& file : program.files) {
+    const std::string path = fs::absolute(file).string();
     const compile::Compilation source{
-        .source_name = file, .source = read_text_file(file), .include_directories = folders};
-    (key += '\0') += fs::absolute(file).string() + '\0' + source.source;
+        .source_name = path, .source = read_text_file(path), .include_directories = folders};
+    (key += '\0') += path + '\0' + source.source;
     for (const std::string& text : compile::included_texts(source)) (key += '\0') += text;
   }
   return key;
 }
+
+/// A folder for the objects of separate units.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {
+    fs::create_directories(path_, ignored_);
+  }
+  ~TemporaryFolder() { fs::remove_all(path_, ignored_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  std::error_code ignored_;
+};
 
 /// A name for a new executable beside `target`, or in the folder of temporary files without one.
 std::string temporary_beside(const std::string& target) {
@@ -123,12 +142,6 @@ std::string run_time_directory() {
                           run_time_file, folders.back().string()));
 }
 
-bool is_program_source(const std::string& path) {
-  constexpr std::string_view endings[] = {".cu", ".cpp", ".cc", ".cxx", ".c"};
-  return std::any_of(std::begin(endings), std::end(endings),
-                     [&](std::string_view ending) { return path.ends_with(ending); });
-}
-
 BuiltProgram::BuiltProgram(const Program& program, const DeviceProperties& gpu) {
   const std::string nvcc = compile::find_nvcc();
   std::vector<std::string> options = options_of(program, gpu);
@@ -144,8 +157,15 @@ BuiltProgram::BuiltProgram(const Program& program, const DeviceProperties& gpu) 
   const std::string made = fs::absolute(temporary_beside(path_)).string();
   auto registration = std::make_unique<TemporaryRegistration>(made);
   const std::string run_time = run_time_directory();
+  std::vector<std::string> files = program.files;
+  std::optional<TemporaryFolder> units;
+  if (has_separate_units(options)) {
+    units.emplace(made + ".units");
+    files = compile_units(nvcc, options, files, units->path());
+    options.emplace_back("-rdc=false");
+  }
   options.insert(options.end(), {"-o", made});
-  options.insert(options.end(), program.files.begin(), program.files.end());
+  options.insert(options.end(), files.begin(), files.end());
   options.insert(options.end(), {"-L" + run_time, fmt::format("-l:{}", run_time_file)});
   compile::run_nvcc(nvcc, options);
   if (!path_.empty()) {

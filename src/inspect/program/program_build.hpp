@@ -14,9 +14,6 @@ namespace tilescope::inspect {
 /// Throws Error(no_device) if this installation lacks it.
 std::string run_time_directory();
 
-/// Whether nvcc compiles the file: .cu, .cpp, .cc, .cxx or .c.
-bool is_program_source(const std::string& path);
-
 /// An executable that the cache keeps, or else a temporary one.
 class BuiltProgram {
  public:

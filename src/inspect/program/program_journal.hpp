@@ -5,52 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <tilescope/finding.hpp>
-#include <tilescope/inspection.hpp>
 #include <vector>
 
 #include "base/file.hpp"
-#include "inspect/program/host_call.hpp"
-#include "inspect/results/explain_details.hpp"
+#include "inspect/program/journal_records.hpp"
 
 namespace tilescope::inspect {
-
-/// A call of the run time as another process reads it.
-struct HostStack {
-  std::string call;  ///< the function's name
-  std::vector<HostAddress> frames;
-};
-
-/// Number of a HostStack in the journal, from 1; 0: none.
-using StackId = std::uint32_t;
-
-struct JournalLaunch {
-  std::string kernel;
-  Dim3 grid, block;
-  RunSummary ran;
-  Counts totals;  ///< zero unless the program is explained
-  StackId stack = 0;
-};
-
-struct JournalFinding {
-  Finding finding;
-  StackId first = 0, second = 0;  ///< for places that are still to be resolved
-};
-
-/// The name that an allocation has in findings and counts.
-struct JournalAllocation {
-  std::string name;
-  StackId stack = 0;
-};
-
-/// The counts by line so far; each such record replaces the one before.
-struct JournalCounts {
-  LaunchCounts sum;
-  std::vector<ExplainDetails::OfLaunch> kernels;
-};
 
 /// Everything that a journal holds.
 struct Journal {

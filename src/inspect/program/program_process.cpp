@@ -13,6 +13,7 @@
 #include "base/mapped_file.hpp"
 #include "base/temporary_file.hpp"
 #include "inspect/program/program_build.hpp"
+#include "inspect/program/program_sources.hpp"
 
 namespace tilescope::inspect {
 namespace {

@@ -99,12 +99,6 @@ ProgramRun take_run(const WatchedRun& run, const SourceWords& words, Inspection&
     result.ran.ending = Ending::killed;
   }
   result.notes = run.journal.notes;
-  if (run.journal.device.empty()) {
-    result.notes.emplace_back(
-        "no launch was seen: the program did not call the shared CUDA run time");
-  } else if (run.journal.launches.empty()) {
-    result.notes.emplace_back("no launch was seen: the program launched no kernel");
-  }
   return program;
 }
 
@@ -121,6 +115,12 @@ std::pair<Journal, SourceWords> watch(const Program& program, const Device& devi
   settings.max_instructions = options.max_instructions;
   settings.launch = options.launch;
   WatchedRun run = run_watched(program, device, settings, output_to_stderr, options.before_launch);
+  if (settings.mode != ProgramMode::run && run.journal.launches.empty()) {
+    run.journal.notes.emplace_back(
+        run.journal.device.empty()
+            ? "no launch was seen: the program did not call the shared CUDA run time"
+            : "no launch was seen: the program launched no kernel");
+  }
   SourceWords words(run.journal);
   result.program = take_run(run, words, result);
   return {std::move(run.journal), std::move(words)};

@@ -49,14 +49,17 @@ Wording unsynchronised_words(const Finding& finding) {
 
 Wording uncovered_words(const Finding& finding) {
   const auto facts = facts_of<CoverageFacts>(finding);
-  const std::string object = object_name(memory_of(finding));
-  const std::string how_many =
-      facts.missing == facts.elements
-          ? fmt::format("all {} of '{}'", counted(facts.elements, "element"), object)
-          : fmt::format("{} of {} of '{}'", format_count(facts.missing),
-                        counted(facts.elements, "element"), object);
-  return {fmt::format("{} reads {}, which nothing ever wrote; the first is {}[{}]", facts.call,
-                      how_many, object, facts.first_missing),
+  const MemoryPlace place = memory_of(finding);
+  const std::string object = object_name(place);
+  // The source does not always say how large an element is.
+  const bool in_bytes = place.element_bytes <= 1;
+  const std::string all = counted(facts.elements, in_bytes ? "byte" : "element");
+  const std::string first =
+      in_bytes ? fmt::format("the first is byte {}", format_count(facts.first_missing))
+               : fmt::format("the first is {}[{}]", object, facts.first_missing);
+  return {fmt::format("{} reads {} of '{}', and nothing ever wrote {} of them; {}", facts.call, all,
+                      object, facts.missing == facts.elements ? "any" : format_count(facts.missing),
+                      first),
           "let the grid cover the whole array, (n + block - 1) / block blocks, or fill it first"};
 }
 

@@ -50,9 +50,9 @@ int main(int argc, char** argv) {
   for (int offset = 0; offset < n; offset += kChunk, ++chunks) {
     const int count = n - offset < kChunk ? n - offset : kChunk;
     cudaStream_t stream = streams[chunks % kStreams];
-    CUDA_TRY(cudaMemcpyAsync(device.get() + offset, host.get() + offset, 
+    CUDA_TRY(cudaMemcpyAsync(device.get() + offset, host.get() + offset,  // FOUND
                              kChunk * sizeof(float),  // MISTAKE: the last chunk is shorter
-                             cudaMemcpyHostToDevice, stream));  // FOUND
+                             cudaMemcpyHostToDevice, stream));
     normalise<<<(count + 127) / 128, 128, 0, stream>>>(device.get(), offset, count);
     CUDA_TRY(cudaGetLastError());
     CUDA_TRY(cudaMemcpyAsync(host.get() + offset, device.get() + offset, count * sizeof(float),

@@ -29,9 +29,9 @@ __global__ void chained_sum(const int *values, int *sums, int *flags, int *ticke
       while (atomicAdd(&flags[number - 1], 0) == 0) {
       }
       __threadfence();
-      before = *(volatile int *)&sums[number - 1];  // FOUND
+      before = sums[number - 1];  // FOUND
     }
-    *(volatile int *)&sums[number] = before + sum;  // FOUND
+    sums[number] = before + sum;  // FOUND
     // MISTAKE: no __threadfence() before the flag
     atomicExch(&flags[number], 1);
   }

@@ -9,16 +9,17 @@ __device__ unsigned int blocks_done = 0;
 __device__ int block_sum(int value) {
   __shared__ int cache[N_THREADS];
   cache[threadIdx.x] = value;  // FOUND
-  __syncthreads();
+  // MISTAKE: no __syncthreads() before the sums
   for (int s = N_THREADS / 2; s > 0; s /= 2) {
     if (threadIdx.x < s) cache[threadIdx.x] += cache[threadIdx.x + s];
     __syncthreads();
   }
-  int sum = cache[0];  // FOUND
-  return sum;          // MISTAKE: the next call overwrites the cache
+  int sum = cache[0];
+  __syncthreads();
+  return sum;
 }
 
-__global__ void sum_all(const int *in, int n, volatile int *partial, int *result) {
+__global__ void sum_all(const int *in, int n, int *partial, int *result) {
   __shared__ bool last;
   int mine = 0;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {

@@ -19,7 +19,7 @@ __device__ int block_sum(int value) {
   return sum;
 }
 
-__global__ void sum_all(const int *in, int n, volatile int *partial, int *result) {
+__global__ void sum_all(const int *in, int n, int *partial, int *result) {
   __shared__ bool last;
   int mine = 0;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {

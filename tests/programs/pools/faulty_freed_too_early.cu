@@ -18,7 +18,7 @@ __global__ void make_keys(std::uint32_t* keys, int n) {
 
 __global__ void count_bits(const std::uint32_t* keys, int n, unsigned long long* total) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) atomicAdd(total, (unsigned long long)__popc(keys[i]));  // FOUND
+  if (i < n) atomicAdd(total, (unsigned long long)__popc(keys[i]));
 }
 
 int main(int argc, char** argv) {

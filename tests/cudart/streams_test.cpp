@@ -1,0 +1,166 @@
+// Streams: work waits as long as CUDA's rules allow, and no longer.
+#include <thread>
+
+#include "cudart/device_program.hpp"
+
+extern "C" cudaError_t cudaMemsetAsync_ptsz(void*, int, size_t, cudaStream_t);
+extern "C" cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t);
+
+namespace cudart_test {
+namespace {
+
+class Streams : public RunTime {
+ protected:
+  Streams() {
+    void* pinned = nullptr;
+    cudaHostAlloc(&pinned, 16, cudaHostAllocDefault);
+    x = static_cast<int*>(pinned);
+    for (int i = 0; i < 4; ++i) x[i] = 0;
+    cudaStreamCreate(&blocking);
+    cudaStreamCreateWithFlags(&free, cudaStreamNonBlocking);
+  }
+  volatile int* x = nullptr;  // pinned: the host sees what has been done
+  cudaStream_t blocking = nullptr, free = nullptr;
+
+  cudaError_t add_to_x(int value, cudaStream_t stream) {
+    return launch_add(const_cast<int*>(x), value, 4, stream);
+  }
+};
+
+TEST_F(Streams, WorkWaitsUntilTheProgramDoes) {
+  ASSERT_EQ(add_to_x(1, nullptr), cudaSuccess);
+  ASSERT_EQ(add_to_x(1, blocking), cudaSuccess);
+  EXPECT_EQ(x[0], 0);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(x[0], 2);
+}
+
+TEST_F(Streams, AStreamWithoutBlockingIsIndependent) {
+  ASSERT_EQ(add_to_x(1, free), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  EXPECT_EQ(x[0], 0);
+  ASSERT_EQ(cudaStreamSynchronize(free), cudaSuccess);
+  EXPECT_EQ(x[0], 1);
+}
+
+TEST_F(Streams, TheDefaultStreamWaitsForBlockingStreams) {
+  ASSERT_EQ(add_to_x(1, blocking), cudaSuccess);
+  ASSERT_EQ(add_to_x(10, nullptr), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  EXPECT_EQ(x[0], 11);
+}
+
+TEST_F(Streams, BlockingStreamsWaitForTheDefaultStream) {
+  ASSERT_EQ(add_to_x(10, nullptr), cudaSuccess);
+  ASSERT_EQ(add_to_x(1, blocking), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(blocking), cudaSuccess);
+  EXPECT_EQ(x[0], 11);
+}
+
+TEST_F(Streams, AnEventOrdersStreams) {
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  EXPECT_EQ(cudaEventQuery(event), cudaSuccess);  // never recorded
+  ASSERT_EQ(add_to_x(1, free), cudaSuccess);
+  ASSERT_EQ(cudaEventRecord(event, free), cudaSuccess);
+  ASSERT_EQ(cudaStreamWaitEvent(blocking, event, 0), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(blocking), cudaSuccess);
+  EXPECT_EQ(x[0], 1);
+  EXPECT_EQ(cudaEventQuery(event), cudaSuccess);
+  EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+  EXPECT_EQ(cudaEventDestroy(event), cudaErrorInvalidResourceHandle);
+}
+
+TEST_F(Streams, PollingEnds) {
+  ASSERT_EQ(add_to_x(1, free), cudaSuccess);
+  int polls = 0;
+  while (cudaStreamQuery(free) == cudaErrorNotReady && ++polls < 100) {
+  }
+  EXPECT_LT(polls, 100);
+  EXPECT_EQ(x[0], 1);
+}
+
+TEST_F(Streams, EventsMeasureTime) {
+  cudaEvent_t start = nullptr, end = nullptr;
+  cudaEventCreate(&start);
+  cudaEventCreate(&end);
+  float milliseconds = -1;
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, start, end), cudaErrorInvalidResourceHandle);
+  cudaEventRecord(start, nullptr);
+  add_to_x(1, nullptr);
+  cudaEventRecord(end, nullptr);
+  ASSERT_EQ(cudaEventSynchronize(end), cudaSuccess);
+  ASSERT_EQ(cudaEventElapsedTime(&milliseconds, start, end), cudaSuccess);
+  EXPECT_GT(milliseconds, 0);
+}
+
+TEST_F(Streams, HostFunctionsRunInOrder) {
+  struct Seen {
+    volatile int* x;
+    int value;
+  } seen{x, -1};
+  ASSERT_EQ(add_to_x(5, blocking), cudaSuccess);
+  ASSERT_EQ(cudaLaunchHostFunc(
+                blocking,
+                [](void* data) {
+                  auto* const s = static_cast<Seen*>(data);
+                  s->value = s->x[0];
+                },
+                &seen),
+            cudaSuccess);
+  EXPECT_EQ(seen.value, -1);
+  ASSERT_EQ(cudaStreamSynchronize(blocking), cudaSuccess);
+  EXPECT_EQ(seen.value, 5);
+}
+
+TEST_F(Streams, PageableMemoryIsTheProgramsAgainAtOnce) {
+  int source = 3;
+  const DeviceInts y(1);
+  ASSERT_EQ(cudaMemcpyAsync(y.data, &source, 4, cudaMemcpyHostToDevice, blocking), cudaSuccess);
+  source = 4;
+  EXPECT_EQ(y.read()[0], 3);
+}
+
+TEST_F(Streams, ADestroyedStreamFinishesItsWork) {
+  ASSERT_EQ(add_to_x(1, blocking), cudaSuccess);
+  ASSERT_EQ(cudaStreamDestroy(blocking), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(blocking), cudaErrorInvalidResourceHandle);
+  ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  EXPECT_EQ(x[0], 1);
+}
+
+TEST_F(Streams, EachThreadHasADefaultStreamOfItsOwn) {
+  void* const data = const_cast<int*>(x);
+  ASSERT_EQ(cudaMemsetAsync_ptsz(data, 1, 4, nullptr), cudaSuccess);
+  std::thread([] { EXPECT_EQ(cudaStreamSynchronize_ptsz(nullptr), cudaSuccess); }).join();
+  EXPECT_EQ(x[0], 0);
+  ASSERT_EQ(cudaStreamSynchronize(cudaStreamPerThread), cudaSuccess);
+  EXPECT_EQ(x[0], 0x01010101);
+}
+
+TEST_F(Streams, ThreadsMayCallAtOnce) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([this] {
+      cudaStream_t stream = nullptr;
+      EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+      for (int n = 0; n < 50; ++n) {
+        EXPECT_EQ(add_to_x(1, stream), cudaSuccess);
+        EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(x[0], 200);
+}
+
+TEST_F(Streams, ErrorsAreEachThreadsOwn) {
+  EXPECT_EQ(cudaFree(this), cudaErrorInvalidValue);
+  std::thread([] { EXPECT_EQ(cudaGetLastError(), cudaSuccess); }).join();
+  EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+}
+
+}  // namespace
+}  // namespace cudart_test
