@@ -35,4 +35,5 @@ target_link_options(cudart PRIVATE "-Wl,--version-script=${cudart_script}" -Wl,-
   -Wl,-Bsymbolic)
 set_target_properties(cudart PROPERTIES VERSION 13 SOVERSION 13
   LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINK_DEPENDS "${cudart_script}")
+add_dependencies(tilescope_cli cudart)  # whole programs need it
 install(TARGETS cudart LIBRARY DESTINATION lib/tilescope)
