@@ -140,6 +140,15 @@ struct KernelParameter {
   std::size_t alignment = 1;
 };
 
+/// A variable in global or constant memory that a kernel's code, or a function it calls, names.
+struct KernelVariable {
+  std::string name;          ///< in the compiled code (mangled)
+  bool is_constant = false;  ///< __constant__
+  bool has_initial = false;  ///< the source gives it a value
+};
+
+class Module;
+
 /// A kernel ready to be launched on the device that loaded it. Cheap to copy; several threads may
 /// launch it at once.
 class Kernel {
@@ -147,6 +156,8 @@ class Kernel {
   struct State {
     virtual ~State() = default;
     virtual std::vector<KernelParameter> parameters() const = 0;
+    virtual std::vector<KernelVariable> variables() const { return {}; }
+    virtual Module module() const;
     std::string name;
     KernelAttributes attributes;
   };
@@ -158,6 +169,10 @@ class Kernel {
   const KernelAttributes& attributes() const { return state_->attributes; }
   /// In declaration order. Parses the compiled code on every call, so keep the result.
   std::vector<KernelParameter> parameters() const { return state_->parameters(); }
+  /// The variables that it reads or writes. Calls through function pointers are not followed.
+  std::vector<KernelVariable> variables() const { return state_->variables(); }
+  /// The module that it belongs to, with the variables that it shares with other kernels.
+  Module module() const;
   State& state() const { return *state_; }
 
  private:
@@ -202,6 +217,13 @@ class Module {
  private:
   std::shared_ptr<State> state_;
 };
+
+inline Module Kernel::State::module() const {
+  return {};
+}
+inline Module Kernel::module() const {
+  return state_->module();
+}
 
 /// The memory of a device, in bytes.
 struct MemoryUse {

@@ -61,8 +61,10 @@ struct Inspection {
   std::string device;  ///< as Device::open takes it, such as "emulated:h200"
   DeviceProperties properties;
   RunSummary ran;
-  std::vector<std::string> notes;   ///< remarks for the reader, such as code that was left out
-  std::string printed;              ///< by emulated kernels, unless InspectOptions::print took it
+  std::vector<std::string> guessed;  ///< as LaunchDescription::guessed: the result holds for these
+  std::vector<std::string> unset;    ///< __constant__ variables that a kernel reads, all zeros
+  std::vector<std::string> notes;    ///< remarks for the reader, such as code that was left out
+  std::string printed;               ///< by emulated kernels, unless InspectOptions::print took it
   std::vector<SourceText> sources;  ///< the sources that the result's places name, if they were not
                                     ///< read from disk
 

@@ -1,9 +1,15 @@
 // A launch as a value: kernel, blocks, threads and arguments. The command line's LAUNCH options and
 // --launch files have the same in text:
 //
-//     --kernel NAME --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] [-D NAME=VALUE] [-I DIR]
+//     --kernel NAME --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] [--cluster X[,Y[,Z]]]
+//     [-D NAME=VALUE] [-I DIR]
 //     --arg [NAME=]TYPE:VALUE             a value: i32:256, alpha=f32:2.5; f32:1,2,3 is a vector
 //     --arg [NAME=]TYPE[COUNT]=INIT[>FILE.npy]   an array in device memory; its address is passed
+//     --arg '[NAME=]{MEMBER, ...}'        a structure; a MEMBER is a value, an array, a structure,
+//                                         or N*MEMBER: {4*f32[16]=zeros, i32:4}
+//     --constant NAME=...                 a __constant__ or __device__ variable, set before the
+//                                         launch to a value, to TYPE[COUNT]=INIT[>FILE.npy], or to
+//                                         a structure
 //
 // TYPE is i8 to i64, u8 to u64, f16, bf16, f32, f64 or bool; COUNT may be a product (64*64), and
 // may be left out with @FILE; INIT is zeros, ones, iota (0, 1, 2, ...), random[:SEED],
@@ -37,6 +43,7 @@ enum class Initial : std::uint8_t {
   value,          ///< `value` everywhere
   elements,       ///< `value`: all elements in order
   file,           ///< `load_from`
+  shared,         ///< that of LaunchDescription::arrays with this `name`
 };
 
 /// The DataType of a C++ type: integers, float, double and bool.
@@ -72,6 +79,10 @@ struct LaunchArgument {
   std::string load_from = {};  ///< .npy
   std::string save_to = {};    ///< .npy written after the run; empty: none
 
+  /// A structure if not empty: its members in order, each where C puts it. A vector such as float4
+  /// is a structure of the alignment that the kernel's parameter has.
+  std::vector<LaunchArgument> members = {};
+
   /// A number, or a structure with the layout that the kernel declares.
   template <typename T>
   static LaunchArgument scalar(const T& value);
@@ -79,23 +90,36 @@ struct LaunchArgument {
   template <typename T>
   static LaunchArgument array(const std::vector<T>& elements);
   static LaunchArgument array(DataType type, std::span<const std::byte> elements);
-  /// An array of `count` elements with initial values. Not for the last three of Initial.
+  /// An array of `count` elements with initial values: zeros to uninitialised.
   static LaunchArgument array(DataType type, std::uint64_t count, Initial initial,
                               std::uint64_t seed = 1);
+  /// A structure with pointers inside it: its members are arrays, values and structures.
+  static LaunchArgument structure(std::vector<LaunchArgument> members);
 
   friend bool operator==(const LaunchArgument&, const LaunchArgument&) = default;
 };
 
-/// A launch.
+/// A launch, or several in order.
 struct LaunchDescription {
   std::string kernel = {};         ///< "scale", "scale<16>"; empty: the source's only kernel
   std::optional<Dim3> grid = {};   ///< blocks
   std::optional<Dim3> block = {};  ///< threads per block
   std::uint64_t shared_bytes = 0;  ///< dynamic shared memory per block
+  Dim3 cluster = {};               ///< blocks per cluster
   bool cooperative = false;        ///< the kernel synchronises the whole grid
   std::vector<std::pair<std::string, std::string>> defines = {};  ///< name and value
   std::vector<std::string> include_directories = {};
   std::vector<LaunchArgument> arguments = {};  ///< one per parameter, in order
+  /// Variables that are set before the launch; `name` is that of the __constant__ or __device__
+  /// variable.
+  std::vector<LaunchArgument> constants = {};
+  /// Names of what nobody knows: "grid", "block", "shared", "kernel", or an argument's name
+  /// ("argument 2"). Reports mark them.
+  std::vector<std::string> guessed = {};
+
+  std::vector<LaunchArgument> arrays = {};  ///< named; those with Initial::shared are these
+  std::vector<LaunchDescription> following =
+      {};  ///< launches after this one; they have no `arrays`
 
   friend bool operator==(const LaunchDescription&, const LaunchDescription&) = default;
 };
@@ -124,18 +148,24 @@ class LaunchError : public Error {
 inline constexpr std::uint64_t most_array_bytes = std::uint64_t{1} << 40U;
 
 /// Parses one --arg. Throws Error(usage), one line that quotes the text and names the expected
-/// form.
-LaunchArgument parse_argument(std::string_view text);
+/// form. With `may_be_shared`, the bare name of one of LaunchDescription::arrays is an argument or
+/// a member too.
+LaunchArgument parse_argument(std::string_view text, bool may_be_shared = false);
+/// Parses one --constant, likewise.
+LaunchArgument parse_constant(std::string_view text);
 /// "16", "16,16" or "4,4,4"; `what` is "grid" or "block". Extents are 1 to 2^32 - 1; else
 /// Error(usage).
 Dim3 parse_extents(std::string_view text, std::string_view what);
 /// "NAME=VALUE" or "NAME" (which defines it as 1, as compilers do); else Error(usage).
 std::pair<std::string, std::string> parse_define(std::string_view text);
 
-/// Reads a launch from a JSON file: an object with `kernel`, `grid`, `block` (a number, a list of
-/// one to three, or text as above), `shared`, `cooperative`, `defines` (an object), `include` (a
-/// list of folders) and `args` (a list of texts). Relative paths in it start from its own folder.
-/// Throws Error(bad_input) naming the file and the key.
+/// Reads a launch from a JSON file: an object with `kernel`, `grid`, `block`, `cluster` (each a
+/// number, a list of one to three, or text as above), `shared`, `cooperative`, `defines` and
+/// `constants` (objects by name), `include` (a list of folders), `args` and `guessed` (lists of
+/// texts). Several launches are a list of such objects, or `launches` of an object. The other keys
+/// of that object hold for each of them, and its `arrays`, {"NAME": "TYPE[COUNT]=INIT"}, are
+/// arguments by their bare names. Relative paths start from the file's folder. Throws
+/// Error(bad_input) naming the file and the key.
 LaunchDescription read_launch_file(const std::string& path);
 
 /// Throws Error(usage), naming the array `what`, unless it has the requested type.

@@ -42,12 +42,19 @@ struct RunArray {
   }
 };
 
+/// One launch of a run.
+struct KernelRun {
+  std::string kernel;
+  Launch launch;
+};
+
 /// The result of a run.
 struct RunResult : Inspection {
-  std::string kernel;  ///< the kernel's name
+  std::string kernel;  ///< the first launch's kernel
   Launch launch;
-  std::optional<double> time_ms;  ///< between two events around the launch; nothing if emulated
-  std::vector<RunArray> arrays;   ///< in the order of the arguments
+  std::vector<KernelRun> launches;  ///< all of them, in order; empty for a program
+  std::optional<double> time_ms;    ///< between two events around them; nothing if emulated
+  std::vector<RunArray> arrays;     ///< in the order of the arguments, shared ones first
   /// The error of the emulated run; empty: none. Then `arrays` have the contents at that
   /// moment, and no file was written.
   std::string failure;

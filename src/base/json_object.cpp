@@ -8,10 +8,9 @@
 
 namespace tilescope {
 
-nlohmann::json parse_json_object(std::string_view text, const std::string& origin) {
-  nlohmann::json document;
+nlohmann::json parse_json(std::string_view text, const std::string& origin) {
   try {
-    document = nlohmann::json::parse(text);
+    return nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
     std::string why = error.what();
@@ -23,6 +22,10 @@ nlohmann::json parse_json_object(std::string_view text, const std::string& origi
         why.begin(), why.end(), [](char c) { return static_cast<unsigned char>(c) > 0x7f; }, '?');
     throw input_error("{}: expected JSON: {}", origin, printable(why, 200));
   }
+}
+
+nlohmann::json parse_json_object(std::string_view text, const std::string& origin) {
+  nlohmann::json document = parse_json(text, origin);
   if (!document.is_object()) {
     throw input_error("{}: expected a JSON object {{...}}, got {} {}", origin, document.type_name(),
                       printable(document.dump(), 40));

@@ -7,8 +7,11 @@
 
 namespace tilescope {
 
-/// The JSON object in `text`. Throws Error(bad_input), one line that begins with `origin` and names
-/// line and column, for what is no JSON, and for JSON that is no object.
+/// The JSON in `text`. Throws Error(bad_input), one line that begins with `origin` and names line
+/// and column, for what is no JSON.
+nlohmann::json parse_json(std::string_view text, const std::string& origin);
+
+/// The JSON object in `text`. Throws Error(bad_input) likewise for JSON that is no object.
 nlohmann::json parse_json_object(std::string_view text, const std::string& origin);
 
 /// The number called `key` of `object`, or 0. Throws Error(bad_input), one line that begins with

@@ -76,6 +76,8 @@ const Command run_command{
     "tilescope run vector_add.cu -- 1000\n"
     "tilescope run scale.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota>y.npy'\n"
     "    --arg f32:2.5 --arg i32:1000\n"
+    "tilescope run filter.cu --grid 4 --block 256 --constant coef=f32[4]=ones\n"
+    "    --arg '{f32[1024]=iota>y.npy, i32:1024}'\n"
     "tilescope run tile.cu --kernel 'matmul<16>' --launch launch.json"};
 
 }  // namespace tilescope::cli

@@ -4,6 +4,7 @@
 
 #include "base/errors.hpp"
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "cli/shared_options.hpp"
 
 namespace tilescope::cli {
@@ -16,11 +17,17 @@ void LaunchArguments::declare(const Options& options) {
   add("--block X[,Y[,Z]]", block, "Threads per block");
   shared_given = add("--shared BYTES", shared, "Dynamic shared memory per block, bytes",
                      up_to(std::uint64_t{1} << 40U));
+  add("--cluster X[,Y[,Z]]", cluster, "Blocks per cluster, for a GPU");
   add("--arg ARG", arguments,
       "One per parameter, in order: TYPE:VALUE (i32:256, f32:2.5) or "
       "[NAME=]TYPE[COUNT]=INIT[>SAVE.npy], INIT being zeros, ones, iota, random[:SEED], "
-      "uninitialised, a number or @FILE.npy; TYPE i8 to i64, u8 to u64, f16, bf16, f32, f64, bool",
+      "uninitialised, a number or @FILE.npy; TYPE i8 to i64, u8 to u64, f16, bf16, f32, f64, "
+      "bool; a structure is {MEMBER, ...}",
       one_at_a_time);
+  add("--constant NAME=ARG", constants,
+      "Set a __constant__ or __device__ variable: NAME=TYPE[COUNT]=INIT", one_at_a_time);
+  add("--guessed NAME,...", guessed,
+      "Say in the report that these are guesses: grid, block, a parameter's name");
   add("-D NAME[=VALUE]", defines, "Define a macro", one_at_a_time);
   add("-I DIR", includes, "Folder of headers", one_at_a_time);
   add("--cooperative", cooperative, "The kernel synchronises the whole grid");
@@ -42,19 +49,42 @@ std::optional<std::uint64_t> LaunchArguments::number() const {
 
 bool LaunchArguments::describes_launch() const {
   return !kernel.empty() || !grid.empty() || !block.empty() || shared_given->count() > 0 ||
-         cooperative || !arguments.empty() || (!file.empty() && !number());
+         cooperative || !cluster.empty() || !guessed.empty() || !arguments.empty() ||
+         !constants.empty() || (!file.empty() && !number());
+}
+
+void LaunchArguments::add_compiler_options(LaunchDescription& launch) const {
+  for (const std::string& text : defines) launch.defines.push_back(parse_define(text));
+  launch.include_directories.insert(launch.include_directories.end(), includes.begin(),
+                                    includes.end());
+}
+
+LaunchDescription LaunchArguments::several(LaunchDescription first) const {
+  LaunchArguments others = *this;
+  others.file.clear();
+  if (others.describes_launch()) {
+    throw usage_error("{} has several launches; beside it only -D and -I are taken", quoted(file));
+  }
+  add_compiler_options(first);
+  for (LaunchDescription& launch : first.following) add_compiler_options(launch);
+  return first;
 }
 
 LaunchDescription LaunchArguments::description() const {
   LaunchDescription d;
   if (!file.empty()) d = read_launch_file(file);
+  if (!d.following.empty()) return several(std::move(d));
   if (!kernel.empty()) d.kernel = kernel;
   if (!grid.empty()) d.grid = parse_extents(grid, "grid");
   if (!block.empty()) d.block = parse_extents(block, "block");
+  if (!cluster.empty()) d.cluster = parse_extents(cluster, "cluster");
   if (shared_given->count() > 0) d.shared_bytes = shared;
   d.cooperative = d.cooperative || cooperative;
-  for (const std::string& text : defines) d.defines.push_back(parse_define(text));
-  d.include_directories.insert(d.include_directories.end(), includes.begin(), includes.end());
+  add_compiler_options(d);
+  for (const std::string& text : constants) d.constants.push_back(parse_constant(text));
+  for (const std::string_view name : split(guessed, ',')) {
+    if (!trim(name).empty()) d.guessed.emplace_back(trim(name));
+  }
   if (!arguments.empty() && !d.arguments.empty()) {
     throw usage_error("--arg and the \"args\" of {} exclude each other", quoted(file));
   }

@@ -19,11 +19,11 @@ namespace tilescope::cli {
 
 /// The LAUNCH options of run, check and explain.
 struct LaunchArguments {
-  std::string file, kernel, grid, block;
+  std::string file, kernel, grid, block, cluster, guessed;
   std::string command;  ///< the command of these options: "run"
   std::uint64_t shared = 0;
   bool cooperative = false;
-  std::vector<std::string> defines, includes, arguments;
+  std::vector<std::string> defines, includes, arguments, constants;
   CLI::Option* shared_given = nullptr;
   bool takes_number = false;  ///< --launch N names a launch of a program too
 
@@ -35,6 +35,10 @@ struct LaunchArguments {
   bool describes_launch() const;
   /// The N of --launch N.
   std::optional<std::uint64_t> number() const;
+
+ private:
+  void add_compiler_options(LaunchDescription& launch) const;
+  LaunchDescription several(LaunchDescription first) const;
 };
 
 /// Calls `inspect` with `options`. Kernels print to standard error unless the options say

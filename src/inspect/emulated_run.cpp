@@ -27,6 +27,8 @@ EmulatedRun::EmulatedRun(const Target& target, const LaunchDescription& launch,
       subject_(open_subject(target, launch, *device_)) {
   result_.target = subject_->title;
   result_.notes = subject_->notes;
+  result_.guessed = subject_->guessed;
+  result_.unset = subject_->unset;
   result_.device = device_->id();
   result_.properties = device_->properties();
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <tilescope/error.hpp>
@@ -13,16 +14,39 @@ namespace tilescope {
 namespace {
 
 constexpr std::string_view forms =
-    "write TYPE:VALUE (i32:256, f32:2.5) or TYPE[COUNT]=INIT (f32[1024]=iota), INIT being zeros, "
-    "ones, iota, random[:SEED], uninitialised, a number or @FILE.npy";
+    "write TYPE:VALUE (i32:256, f32:2.5), TYPE[COUNT]=INIT (f32[1024]=iota), INIT being zeros, "
+    "ones, iota, random[:SEED], uninitialised, a number or @FILE.npy, or a structure {MEMBER, ...}";
+
+constexpr std::size_t most_members = 4096;  // of a structure; parameters have at most 32 KiB
+constexpr int most_nested = 16;
 
 /// Puts the whole argument into every message.
 class ArgumentParser {
  public:
-  explicit ArgumentParser(std::string_view text) : text_(text) { argument_.text = text; }
+  ArgumentParser(std::string_view text, const char* option, bool may_be_shared)
+      : text_(text), option_(option), may_be_shared_(may_be_shared) {
+    argument_.text = text;
+  }
 
   LaunchArgument parse() {
     std::string_view rest = take_name(trim(text_));
+    if (rest.starts_with('{')) {
+      structure(rest, 0);
+      if (!rest.empty()) refuse("nothing may follow the last }");
+    } else {
+      value(rest);
+    }
+    return std::move(argument_);
+  }
+
+ private:
+  void value(std::string_view rest) {
+    if (may_be_shared_ && is_identifier(rest)) {
+      argument_.is_array = true;
+      argument_.initial = Initial::shared;
+      argument_.name = rest;
+      return;
+    }
     const std::size_t end = rest.find_first_of(":[");
     if (end == std::string_view::npos || end == 0) refuse(std::string(forms));
     argument_.type = type_of(rest.substr(0, end));
@@ -33,12 +57,74 @@ class ArgumentParser {
     } else {
       array(rest);
     }
-    return std::move(argument_);
   }
 
- private:
+  /// "{f32[8]=zeros, {u8:1, f64:2}}" at the start of `rest`, which keeps what follows.
+  void structure(std::string_view& rest, int depth) {
+    if (depth == most_nested) refuse("structures are nested at most 16 deep");
+    rest.remove_prefix(1);
+    while (true) {
+      member(rest, depth);
+      if (argument_.members.size() > most_members) refuse("a structure has at most 4096 members");
+      const char next = rest.empty() ? '\0' : rest.front();
+      if (next != ',' && next != '}') refuse("the } at a structure's end is missing");
+      rest.remove_prefix(1);
+      if (next == '}') break;
+    }
+    rest = trim(rest);
+  }
+
+  /// One member, or N*MEMBER.
+  void member(std::string_view& rest, int depth) {
+    rest = trim(rest);
+    std::size_t times = 1;
+    const std::size_t star = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    if (star > 0 && star < rest.size() && rest[star] == '*') {
+      const auto [stop, error] = std::from_chars(rest.data(), rest.data() + star, times);
+      if (error != std::errc{} || stop != rest.data() + star || times == 0 ||
+          times > most_members) {
+        refuse("a member is repeated 1 to 4096 times");
+      }
+      rest = trim(rest.substr(star + 1));
+    }
+    ArgumentParser parser(text_, option_, may_be_shared_);
+    std::string_view text = rest;
+    if (const std::string_view unnamed = parser.take_name(rest); unnamed.starts_with('{')) {
+      rest = unnamed;
+      parser.structure(rest, depth + 1);
+      text.remove_suffix(rest.size());
+    } else {
+      text = rest.substr(0, member_end(rest));
+      rest.remove_prefix(text.size());
+      parser.value(parser.take_name(trim(text)));
+    }
+    parser.argument_.text = trim(text);
+    for (std::size_t i = 0; i < times; ++i) argument_.members.push_back(parser.argument_);
+  }
+
+  static bool is_identifier(std::string_view text) {
+    return !text.empty() && !std::isdigit(static_cast<unsigned char>(text.front())) &&
+           std::all_of(text.begin(), text.end(),
+                       [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  }
+
+  /// A comma ends a member, unless another number of its own follows: f32:1,2,3.
+  static std::size_t member_end(std::string_view rest) {
+    std::size_t end = 0;
+    while ((end = std::min(rest.find_first_of(",}", end), rest.size())) < rest.size() &&
+           rest[end] == ',') {
+      const std::string_view next = rest.substr(end + 1);
+      const std::size_t stop = next.find_first_of(",}:[{*=");
+      const bool is_plain = stop != next.npos && (next[stop] == ',' || next[stop] == '}');
+      const std::string_view word = trim(next.substr(0, stop));
+      if (!is_plain || (is_identifier(word) && word != "inf" && word != "nan")) break;
+      ++end;
+    }
+    return end;
+  }
+
   [[noreturn]] void refuse(const std::string& why) const {
-    throw usage_error("--arg {}: {}", printable(text_, 120), why);
+    throw usage_error("{} {}: {}", option_, printable(text_, 120), why);
   }
 
   template <typename Function>
@@ -178,13 +264,24 @@ class ArgumentParser {
   }
 
   std::string_view text_;
+  const char* option_;
+  bool may_be_shared_;
   LaunchArgument argument_;
 };
 
 }  // namespace
 
-LaunchArgument parse_argument(std::string_view text) {
-  return ArgumentParser(text).parse();
+LaunchArgument parse_argument(std::string_view text, bool may_be_shared) {
+  return ArgumentParser(text, "--arg", may_be_shared).parse();
+}
+
+LaunchArgument parse_constant(std::string_view text) {
+  LaunchArgument constant = ArgumentParser(text, "--constant", false).parse();
+  if (!constant.name.empty()) return constant;
+  throw usage_error(
+      "--constant {}: the variable's name and = come first, "
+      "such as coef=f32[4]=ones",
+      printable(text, 120));
 }
 
 }  // namespace tilescope

@@ -17,32 +17,6 @@ namespace {
 
 constexpr std::size_t piece_bytes = values_per_piece * 8;
 
-std::string kind_text(const KernelParameter& parameter) {
-  switch (parameter.kind) {
-    case KernelParameter::Kind::pointer:
-      return "a pointer";
-    case KernelParameter::Kind::floating:
-      return fmt::format("f{}", 8 * parameter.bytes);
-    case KernelParameter::Kind::integer:
-      return fmt::format("an integer of {} byte{}", parameter.bytes,
-                         parameter.bytes == 1 ? "" : "s");
-    case KernelParameter::Kind::bytes:
-      break;
-  }
-  return fmt::format("{} bytes", parameter.bytes);
-}
-
-/// The argument in the form that messages quote.
-std::string text_of(const LaunchArgument& argument) {
-  if (!argument.text.empty()) return printable(argument.text, 120);
-  const std::string_view type = short_name_of(argument.type);
-  if (argument.is_array) return fmt::format("{}[{}]", type, argument.count.value_or(0));
-  if (argument.value.size() != size_of(argument.type)) {
-    return fmt::format("{} bytes", argument.value.size());
-  }
-  return fmt::format("{}:{}", type, element_text(argument.type, argument.value.data()));
-}
-
 /// Checks arguments that no parser has seen: the members of an array must agree.
 void require_consistent(const LaunchArgument& argument) {
   const auto refuse = [&](std::string_view why) {
@@ -63,6 +37,17 @@ void require_consistent(const LaunchArgument& argument) {
 
 }  // namespace
 
+std::string text_of(const LaunchArgument& argument) {
+  if (!argument.text.empty()) return printable(argument.text, 120);
+  const std::string_view type = short_name_of(argument.type);
+  if (argument.is_array) return fmt::format("{}[{}]", type, argument.count.value_or(0));
+  if (!argument.members.empty()) return "{...}";
+  if (argument.value.size() != size_of(argument.type)) {
+    return fmt::format("{} bytes", argument.value.size());
+  }
+  return fmt::format("{}:{}", type, element_text(argument.type, argument.value.data()));
+}
+
 struct LaunchArrays::Array {
   LaunchArgument argument;
   std::string name;
@@ -70,88 +55,22 @@ struct LaunchArrays::Array {
   std::optional<NpyFile> input;
   std::optional<NpyWriter> output;
   Buffer buffer;
+  DeviceAddress address = 0;  ///< the buffer's, or a variable's
+  bool is_shared = false;
 
   std::size_t bytes() const { return count * size_of(argument.type); }
 };
 
-LaunchArrays::LaunchArrays(Device& device, const Kernel& kernel,
-                           const LaunchDescription& description,
-                           const std::vector<std::string>& names)
-    : device_(device), kernel_(kernel.name()), names_(names) {
-  const std::vector<KernelParameter> parameters = kernel.parameters();
-  const std::vector<LaunchArgument>& given = description.arguments;
-  if (names_.size() != parameters.size()) names_.assign(parameters.size(), "");
-  if (given.size() != parameters.size()) {
-    std::string list;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      list += fmt::format("{}{}{}", i ? ", " : "", names_[i].empty() ? "" : names_[i] + ": ",
-                          kind_text(parameters[i]));
-    }
-    throw usage_error("kernel {} has {} parameter{}{}, but {} --arg {} given", kernel_,
-                      parameters.size(), parameters.size() == 1 ? "" : "s",
-                      list.empty() ? "" : " (" + printable(list, 300) + ")", given.size(),
-                      given.size() == 1 ? "was" : "were");
-  }
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given[i].is_array) {
-      add_array(given[i], i, parameters[i]);
-    } else {
-      add_scalar(given[i], i, parameters[i]);
-    }
-  }
-}
+LaunchArrays::LaunchArrays(Device& device) : device_(device) {}
 
 LaunchArrays::~LaunchArrays() = default;
 
-std::string LaunchArrays::name_of_argument(const LaunchArgument& argument,
-                                           std::size_t index) const {
-  if (!argument.name.empty()) return argument.name;
-  if (!names_[index].empty()) return names_[index];
-  return fmt::format("argument {}", index + 1);
-}
-
-void LaunchArrays::add_scalar(const LaunchArgument& argument, std::size_t index,
-                              const KernelParameter& parameter) {
-  using Kind = KernelParameter::Kind;
-  const auto refuse = [&](std::string_view advice) {
-    throw usage_error("--arg {}: parameter {} of kernel {}{} is {}; {}", text_of(argument),
-                      index + 1, kernel_, names_[index].empty() ? "" : ", " + names_[index] + ",",
-                      kind_text(parameter), advice);
-  };
-  const bool address_sized = !is_floating(argument.type) && argument.value.size() == 8;
-  if (parameter.kind == Kind::pointer && !address_sized) {
-    refuse("give an array, such as f32[1024]=zeros (or u64:0 for a null pointer)");
-  }
-  if (argument.value.size() != parameter.bytes) {
-    refuse(fmt::format("{} {} bytes were given",
-                       argument.value.size() < parameter.bytes ? "only" : "but",
-                       argument.value.size()));
-  }
-  const bool one = argument.value.size() == size_of(argument.type);
-  if (one && parameter.kind == Kind::floating && !is_floating(argument.type)) {
-    refuse(fmt::format("{} would be read as another number", short_name_of(argument.type)));
-  }
-  if (one && parameter.kind == Kind::integer && is_floating(argument.type)) {
-    refuse(fmt::format("{} would be read as another number", short_name_of(argument.type)));
-  }
-  arguments_.push_bytes(argument.value.data(), argument.value.size(),
-                        std::max<std::size_t>(parameter.alignment, 1));
-}
-
-void LaunchArrays::add_array(const LaunchArgument& argument, std::size_t index,
-                             const KernelParameter& parameter) {
-  using Kind = KernelParameter::Kind;
-  if (parameter.bytes != sizeof(DeviceAddress) || parameter.kind == Kind::floating ||
-      parameter.kind == Kind::integer) {
-    throw usage_error(
-        "--arg {}: parameter {} of kernel {}{} is {}, not a pointer; give a value, such as i32:256",
-        text_of(argument), index + 1, kernel_,
-        names_[index].empty() ? "" : ", " + names_[index] + ",", kind_text(parameter));
-  }
+std::shared_ptr<LaunchArrays::Array> LaunchArrays::open(const LaunchArgument& argument,
+                                                        const std::string& name) const {
   require_consistent(argument);
-  auto array = std::make_unique<Array>();
+  auto array = std::make_shared<Array>();
   array->argument = argument;
-  array->name = name_of_argument(argument, index);
+  array->name = name;
   NpyHeader header;
   if (argument.initial == Initial::file) {
     header = array->input.emplace(argument.load_from).header();
@@ -168,15 +87,51 @@ void LaunchArrays::add_array(const LaunchArgument& argument, std::size_t index,
   }
   array->count = header.count();
   if (!argument.save_to.empty()) array->output.emplace(argument.save_to, header);
+  return array;
+}
+
+DeviceAddress LaunchArrays::add(const LaunchArgument& argument, const std::string& name) {
+  if (argument.initial == Initial::shared) {
+    for (const auto& array : arrays_) {
+      if (array->is_shared && array->name == argument.name) return array->address;
+    }
+    throw usage_error("--arg {}: the launch has no shared array of this name", text_of(argument));
+  }
+  auto array = open(argument, name);
   array->buffer = device_.allocate(array->bytes(), array->name);
+  array->address = array->buffer.address();
   fill(*array);
-  const DeviceAddress address = array->buffer.address();
-  arguments_.push(address);
   arrays_.push_back(std::move(array));
+  return arrays_.back()->address;
+}
+
+void LaunchArrays::share(const LaunchArgument& argument) {
+  add(argument, argument.name);
+  arrays_.back()->is_shared = true;
+}
+
+std::size_t LaunchArrays::add_constant(const LaunchArgument& argument,
+                                       const ModuleVariable& variable, bool is_read_back) {
+  auto array = open(argument, argument.name);
+  if (array->bytes() != variable.bytes) {
+    throw usage_error("--constant {}: the variable has {} bytes, but {} were given",
+                      text_of(argument), variable.bytes, array->bytes());
+  }
+  array->address = variable.address;
+  const bool is_new = std::none_of(arrays_.begin(), arrays_.end(), [&](const auto& other) {
+    return other->address == variable.address;
+  });
+  if (is_read_back && is_new) arrays_.push_back(array);
+  constants_.push_back(std::move(array));
+  return constants_.size() - 1;
+}
+
+void LaunchArrays::set_constant(std::size_t number) {
+  fill(*constants_[number]);
 }
 
 void LaunchArrays::fill(const Array& array) {
-  const DeviceAddress to = array.buffer.address();
+  const DeviceAddress to = array.address;
   if (array.input) {
     const std::span<const std::byte> data = array.input->data();
     device_.copy_to_device(to, data.data(), data.size());
@@ -211,7 +166,7 @@ std::vector<RunArray> LaunchArrays::read_back(std::uint64_t most_elements) const
     const std::size_t kept = std::min(most_elements, result.count) * size;
     for (std::size_t offset = 0; offset < array->bytes(); offset += piece_bytes) {
       piece.resize(std::min(piece_bytes, array->bytes() - offset));
-      device_.copy_to_host(piece.data(), array->buffer.address() + offset, piece.size());
+      device_.copy_to_host(piece.data(), array->address + offset, piece.size());
       if (offset < kept) {
         const auto count = static_cast<std::ptrdiff_t>(std::min(kept - offset, piece.size()));
         result.bytes.insert(result.bytes.end(), piece.begin(), piece.begin() + count);
@@ -236,7 +191,7 @@ void LaunchArrays::save(std::vector<RunArray>& arrays) {
     Array& array = *arrays_[i];
     if (!array.output) continue;
     const std::span<std::byte> data = array.output->data();
-    device_.copy_to_host(data.data(), array.buffer.address(), data.size());
+    device_.copy_to_host(data.data(), array.address, data.size());
     array.output->commit();
     arrays[i].saved_to = array.argument.save_to;
   }
@@ -259,6 +214,12 @@ LaunchArgument LaunchArgument::array(DataType type, std::span<const std::byte> e
           .value = {elements.begin(), elements.end()},
           .count = elements.size() / size_of(type),
           .initial = Initial::elements};
+}
+
+LaunchArgument LaunchArgument::structure(std::vector<LaunchArgument> members) {
+  LaunchArgument argument{.text = {}, .name = {}};
+  argument.members = std::move(members);
+  return argument;
 }
 
 LaunchArgument LaunchArgument::array(DataType type, std::uint64_t count, Initial initial,

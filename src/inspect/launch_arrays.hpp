@@ -1,5 +1,4 @@
-// The arguments of a launch on a device: arrays allocated and filled, values packed, results read
-// and saved.
+// The arrays of launches on a device: allocated and filled before, read and saved after.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +12,25 @@
 
 namespace tilescope::inspect {
 
+/// The argument in the form that messages quote.
+std::string text_of(const LaunchArgument& argument);
+
 class LaunchArrays {
  public:
-  /// Checks the arguments against the kernel's parameters (how many, of how many bytes, numbers or
-  /// addresses), opens input files and creates output files, allocates and fills. `names` are the
-  /// parameters' names if known; an argument's own name goes first. Errors: usage, naming the
-  /// argument and the parameter; bad_input for files.
-  LaunchArrays(Device& device, const Kernel& kernel, const LaunchDescription& description,
-               const std::vector<std::string>& names);
+  explicit LaunchArrays(Device& device);
   ~LaunchArrays();
 
-  const KernelArguments& arguments() const { return arguments_; }
+  /// Opens the array's input file, creates its output file, allocates and fills it. `name` is for
+  /// reports. An array with Initial::shared is the one that was added under its own name. Errors:
+  /// usage, naming the argument; bad_input for files.
+  DeviceAddress add(const LaunchArgument& argument, const std::string& name);
+  /// Adds an array that arguments may share by its name.
+  void share(const LaunchArgument& argument);
+  /// Places an array's elements into a variable each time that set_constant() is called
+  /// with the returned number. Errors: as add(), and usage if it has another size.
+  std::size_t add_constant(const LaunchArgument& argument, const ModuleVariable& variable,
+                           bool is_read_back);
+  void set_constant(std::size_t number);
 
   /// Reads every array back; at most `most_elements` of each are kept. Nothing is saved yet.
   std::vector<RunArray> read_back(std::uint64_t most_elements) const;
@@ -32,18 +39,12 @@ class LaunchArrays {
 
  private:
   struct Array;
-  void add_scalar(const LaunchArgument& argument, std::size_t index,
-                  const KernelParameter& parameter);
-  void add_array(const LaunchArgument& argument, std::size_t index,
-                 const KernelParameter& parameter);
+  std::shared_ptr<Array> open(const LaunchArgument& argument, const std::string& name) const;
   void fill(const Array& array);
-  std::string name_of_argument(const LaunchArgument& argument, std::size_t index) const;
 
   Device& device_;
-  std::string kernel_;
-  std::vector<std::string> names_;
-  KernelArguments arguments_;
-  std::vector<std::unique_ptr<Array>> arrays_;
+  std::vector<std::shared_ptr<Array>> arrays_;
+  std::vector<std::shared_ptr<Array>> constants_;  // some are in arrays_ too
 };
 
 }  // namespace tilescope::inspect

@@ -22,8 +22,19 @@ class LaunchFile {
 
   LaunchDescription read() {
     const Json json =
-        parse_json_object(read_text_file(path_, std::uint64_t{1} << 24U), tilescope::quoted(path_));
-    for (const auto& [key, value] : json.items()) member(key, value);
+        parse_json(read_text_file(path_, std::uint64_t{1} << 24U), tilescope::quoted(path_));
+    if (!json.is_object() && !json.is_array()) refuse("expected a launch {...} or a list of them");
+    if (json.is_array()) {
+      launches(json);
+    } else {
+      const auto arrays = json.find("arrays"), several = json.find("launches");
+      if (arrays != json.end()) arrays_ = named("arrays", *arrays);
+      for (const auto& [key, value] : json.items()) {
+        if (key != "launches" && key != "arrays") member(key, value);
+      }
+      if (several != json.end()) launches(*several);
+    }
+    description_.arrays = std::move(arrays_);
     return std::move(description_);
   }
 
@@ -44,6 +55,23 @@ class LaunchFile {
     }
   }
 
+  /// What was read so far holds for each of the launches.
+  void launches(const Json& value) {
+    const std::string key = "launches";
+    if (!value.is_array() || value.empty()) refuse(key, "a list of launches {...}");
+    const LaunchDescription common = description_;
+    std::vector<LaunchDescription> read;
+    for (const Json& item : value) {
+      if (!item.is_object()) refuse(key, "a list of launches {...}");
+      description_ = common;
+      for (const auto& [inner, part] : item.items()) member(inner, part);
+      read.push_back(std::move(description_));
+    }
+    description_ = std::move(read.front());
+    description_.following.assign(std::make_move_iterator(read.begin() + 1),
+                                  std::make_move_iterator(read.end()));
+  }
+
   void member(const std::string& key, const Json& value) {
     if (key == "kernel") {
       description_.kernel = text(key, value);
@@ -51,6 +79,8 @@ class LaunchFile {
       description_.grid = extents(key, value);
     } else if (key == "block") {
       description_.block = extents(key, value);
+    } else if (key == "cluster") {
+      description_.cluster = extents(key, value);
     } else if (key == "shared") {
       if (!value.is_number_unsigned()) refuse(key, "a number of bytes");
       description_.shared_bytes = value.get<std::uint64_t>();
@@ -64,10 +94,20 @@ class LaunchFile {
         description_.include_directories.push_back(located(text(key, item)));
       }
     } else if (key == "args") {
-      for (const Json& item : list(key, value)) argument(key, text(key, item));
+      description_.arguments.clear();
+      for (const Json& item : list(key, value)) {
+        description_.arguments.push_back(argument(key, text(key, item), !arrays_.empty()));
+      }
+    } else if (key == "constants") {
+      for (LaunchArgument& constant : named(key, value)) {
+        description_.constants.push_back(std::move(constant));
+      }
+    } else if (key == "guessed") {
+      for (const Json& item : list(key, value)) description_.guessed.push_back(text(key, item));
     } else {
-      const std::vector<std::string_view> keys = {"kernel",  "grid",    "block", "shared",
-                                                  "defines", "include", "args",  "cooperative"};
+      const std::vector<std::string_view> keys = {
+          "kernel", "grid",        "block",   "cluster", "shared",    "defines", "include",
+          "args",   "cooperative", "guessed", "arrays",  "constants", "launches"};
       refuse(fmt::format("unknown key \"{}\"; the keys are {}", printable(key, 60),
                          fmt::join(keys, ", ")));
     }
@@ -112,11 +152,30 @@ class LaunchFile {
     }
   }
 
-  void argument(const std::string& key, const std::string& written) {
-    LaunchArgument argument = parsed(key, [&] { return parse_argument(written); });
+  LaunchArgument argument(const std::string& key, const std::string& written, bool may_be_shared) {
+    LaunchArgument argument = parsed(key, [&] { return parse_argument(written, may_be_shared); });
+    locate(argument);
+    return argument;
+  }
+
+  /// The values of {"NAME": "TYPE[COUNT]=INIT", ...}.
+  std::vector<LaunchArgument> named(const std::string& key, const Json& value) {
+    if (!value.is_object()) refuse(key, "an object {\"NAME\": \"TYPE[COUNT]=INIT\", ...}");
+    std::vector<LaunchArgument> read;
+    for (const auto& [name, item] : value.items()) {
+      read.push_back(argument(key, fmt::format("{}={}", name, text(key, item)), false));
+      const LaunchArgument& last = read.back();
+      if (last.name != name) refuse(key, "each name to be of letters, digits and _");
+      if (key == "arrays" && !last.is_array) refuse(key, "arrays, TYPE[COUNT]=INIT");
+    }
+    return read;
+  }
+
+  /// Relative paths start from the file's folder.
+  void locate(LaunchArgument& argument) const {
     if (!argument.load_from.empty()) argument.load_from = located(argument.load_from);
     if (!argument.save_to.empty()) argument.save_to = located(argument.save_to);
-    description_.arguments.push_back(std::move(argument));
+    for (LaunchArgument& member : argument.members) locate(member);
   }
 
   std::string located(const std::string& path) const { return (folder_ / path).string(); }
@@ -124,6 +183,7 @@ class LaunchFile {
   std::string path_;
   std::filesystem::path folder_;
   LaunchDescription description_;
+  std::vector<LaunchArgument> arrays_;
 };
 
 }  // namespace

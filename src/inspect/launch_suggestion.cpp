@@ -1,74 +1,42 @@
 #include "inspect/launch_suggestion.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <functional>
 #include <optional>
-#include <vector>
+#include <tilescope/error.hpp>
 
 #include "base/text.hpp"
 #include "compile/cpp_tokens.hpp"
 #include "compile/launch_sites.hpp"
+#include "inspect/scalar_value.hpp"
 
 namespace tilescope::inspect {
 namespace {
 
+using compile::ElementType;
+using compile::HostNumber;
+using compile::HostValues;
 using compile::KernelDeclaration;
 using compile::LaunchSite;
+using compile::Tokens;
 
-struct Type {
-  const char* name;
-  std::size_t bytes, components;
-};
-
-/// CUDA's names of types by the names of --arg, by their decisive word.
-std::optional<Type> type_named(std::string_view word) {
-  static const std::map<std::string_view, Type> types = {
-      {"bool", {"bool", 1, 1}},    {"char", {"i8", 1, 1}},      {"short", {"i16", 2, 1}},
-      {"int", {"i32", 4, 1}},      {"long", {"i64", 8, 1}},     {"float", {"f32", 4, 1}},
-      {"double", {"f64", 8, 1}},   {"half", {"f16", 2, 1}},     {"__half", {"f16", 2, 1}},
-      {"int8_t", {"i8", 1, 1}},    {"uint8_t", {"u8", 1, 1}},   {"int16_t", {"i16", 2, 1}},
-      {"uint16_t", {"u16", 2, 1}}, {"int32_t", {"i32", 4, 1}},  {"uint32_t", {"u32", 4, 1}},
-      {"int64_t", {"i64", 8, 1}},  {"uint64_t", {"u64", 8, 1}}, {"size_t", {"u64", 8, 1}},
-      {"uint", {"u32", 4, 1}},     {"uchar", {"u8", 1, 1}},     {"__nv_bfloat16", {"bf16", 2, 1}},
-      {"float2", {"f32", 4, 2}},   {"float3", {"f32", 4, 3}},   {"float4", {"f32", 4, 4}},
-      {"int2", {"i32", 4, 2}},     {"int3", {"i32", 4, 3}},     {"int4", {"i32", 4, 4}},
-      {"double2", {"f64", 8, 2}},  {"uchar3", {"u8", 1, 3}},    {"uchar4", {"u8", 1, 4}}};
-  const auto found = types.find(word);
-  return found == types.end() ? std::nullopt : std::optional(found->second);
-}
-
+/// One of "const float* x, int n".
 struct Parameter {
-  std::optional<Type> type;  ///< nothing: a type of the file's own
+  Tokens words;  ///< of the type
   bool pointer = false, constant = false;
 };
 
-/// Parses one of "const float* x, int n" as words; calls `instance` for a template's type.
-Parameter parameter_of(std::string_view text, const std::vector<std::string_view>& instance) {
+Parameter parameter_of(std::string_view text) {
   Parameter parameter;
-  bool is_unsigned = false;
   for (const std::string_view token : compile::cpp_tokens(text)) {
     if (token == "=") break;
     if (token == "*" || token == "[") parameter.pointer = true;
-    if (token == "const" && !parameter.pointer) parameter.constant = true;
-    if (token == "unsigned") is_unsigned = true;
     if (parameter.pointer) continue;  // the word may be a type's name
-    // long int is long, unsigned alone is unsigned int
-    const std::optional<Type> type = type_named(token);
-    if (type && (!parameter.type || token != "int")) parameter.type = type;
-  }
-  if (!parameter.type && is_unsigned) parameter.type = type_named("int");
-  if (parameter.type && is_unsigned) {
-    static const std::map<std::string_view, const char*> without_sign = {
-        {"i8", "u8"}, {"i16", "u16"}, {"i32", "u32"}, {"i64", "u64"}};
-    const auto found = without_sign.find(parameter.type->name);
-    if (found != without_sign.end()) parameter.type->name = found->second;
-  }
-  if (!parameter.type) {
-    for (const std::string_view token : instance) {
-      if (!parameter.type) parameter.type = type_named(token);
-    }
+    if (token == "const") parameter.constant = true;
+    if (compile::is_word(token)) parameter.words.push_back(token);
   }
   return parameter;
 }
@@ -90,33 +58,108 @@ std::vector<std::string_view> parameters_in(std::string_view signature) {
   return parameters;
 }
 
-std::string argument_text(const Parameter& parameter, const LaunchSite::Argument& known,
-                          std::uint64_t threads) {
-  const Type type = parameter.type.value_or(Type{"u8", 1, 16});
-  if (!parameter.pointer) {
-    const bool real = type.name[0] == 'f' || type.name[0] == 'b';
-    const std::string value = known.value
-                                  ? fmt::format("{}", *known.value)
-                                  : (real ? "1" : fmt::format("{}", type.bytes < 4 ? 1 : threads));
-    std::string text = fmt::format("{}:{}", type.name, value);
-    for (std::size_t i = 1; i < type.components; ++i) text += "," + value;
-    return text;
+/// An integer as C converts it to the type.
+std::string wrapped(std::int64_t value, const ElementType& type) {
+  if (type.name == "bool") return value != 0 ? "1" : "0";
+  const bool is_signed = type.name.front() == 'i';
+  if (type.bytes == 8) {
+    return is_signed ? std::to_string(value) : std::to_string(static_cast<std::uint64_t>(value));
   }
-  const std::uint64_t count = known.bytes && *known.bytes > 0
-                                  ? static_cast<std::uint64_t>(*known.bytes) / type.bytes
-                                  : threads * type.components;
-  return fmt::format("{}[{}]={}", type.name, std::max<std::uint64_t>(count, 1),
-                     parameter.constant ? "random" : "zeros");
+  const std::uint64_t span = std::uint64_t{1} << (8 * type.bytes);
+  const std::uint64_t low = static_cast<std::uint64_t>(value) % span;
+  const bool is_negative = is_signed && low >= span / 2;
+  return is_negative ? "-" + std::to_string(span - low) : std::to_string(low);
 }
 
-LaunchArgument argument_for(const Parameter& parameter, const LaunchSite::Argument& known,
-                            std::uint64_t threads) {
-  try {
-    return parse_argument(argument_text(parameter, known, threads));
-  } catch (const Error&) {  // the source's value does not fit the type
-    return parse_argument(argument_text(parameter, {}, 1));
+/// Writes the arguments of one launch.
+class Suggestion {
+ public:
+  Suggestion(HostValues& values, std::uint64_t threads) : values_(values), threads_(threads) {}
+
+  /// Whether the last argument rests on anything that the source does not say.
+  bool guessed() const { return guessed_; }
+
+  std::string argument(const Parameter& parameter, const LaunchSite::Argument& known,
+                       const KernelParameter* compiled, const Tokens& instance) {
+    guessed_ = false;
+    if (parameter.pointer) return array(parameter, known, instance);
+    if (const auto type = type_of(parameter.words, instance)) return value(*type, known);
+    guessed_ = true;
+    if (const auto* members = values_.get().structure(parameter.words)) {
+      if (std::string text = structure(*members, 0); !text.empty()) return text;
+    }
+    const std::size_t bytes = compiled != nullptr ? compiled->bytes : 16;
+    if (compiled != nullptr && compiled->kind == KernelParameter::Kind::floating) {
+      return value({compiled->bytes == 4 ? "f32" : "f64", compiled->bytes}, known);
+    }
+    return bytes == 8   ? "u64:0"
+           : bytes == 4 ? value({"i32", 4}, known)
+                        : fmt::format("{{{}*u8:0}}", bytes);
   }
-}
+
+ private:
+  std::optional<ElementType> type_of(const Tokens& words, const Tokens& instance) const {
+    if (auto type = values_.get().type(words)) return type;
+    if (words.size() != 1 || values_.get().structure(words) != nullptr) return std::nullopt;
+    return compile::element_type(instance);  // a template's only type
+  }
+
+  std::string value(const ElementType& type, const LaunchSite::Argument& known) {
+    guessed_ = !known.value || !known.value->is_sure;
+    const HostNumber number = known.value.value_or(
+        HostNumber::of(static_cast<std::int64_t>(type.is_real() || type.bytes < 4 ? 1 : threads_)));
+    std::string text =
+        type.is_real() && number.is_real
+            ? fmt::format("{}", type.bytes == 4 ? static_cast<float>(number.real) : number.real)
+        : type.is_real() ? std::to_string(number.integer)
+                         : wrapped(number.integer, type);
+    std::string result = fmt::format("{}:{}", type.name, text);
+    for (std::size_t i = 1; i < type.components; ++i) result += "," + text;
+    return result;
+  }
+
+  std::string array(const Parameter& parameter, const LaunchSite::Argument& known,
+                    const Tokens& instance) {
+    if (known.is_null) return "u64:0";
+    ElementType type = type_of(parameter.words, instance).value_or(ElementType{"u8", 1});
+    const bool has_type = type_of(parameter.words, instance).has_value();
+    const std::int64_t size =
+        has_type ? 1 : values_.get().size(parameter.words).value_or(known.pointed.empty() ? 16 : 1);
+    guessed_ = !known.bytes || !known.bytes->is_sure || known.bytes->integer <= 0;
+    const std::uint64_t count = known.bytes && known.bytes->integer > 0
+                                    ? static_cast<std::uint64_t>(known.bytes->integer) / type.bytes
+                                    : threads_ * type.components * static_cast<std::uint64_t>(size);
+    return fmt::format("{}[{}]={}", type.name, std::max<std::uint64_t>(count, 1),
+                       parameter.constant ? "random" : "zeros");
+  }
+
+  /// Empty for one with members that are not known.
+  std::string structure(const std::vector<compile::HostMember>& members, int depth) {
+    constexpr int deepest = 8;
+    std::string text;
+    for (const compile::HostMember& member : members) {
+      std::string part;
+      const auto type = values_.get().type(member.type);
+      if (member.is_pointer) {
+        part = array({.words = member.type, .pointer = true}, {}, {});
+      } else if (type) {
+        part = value(*type, {});
+      } else if (const auto* inner = values_.get().structure(member.type);
+                 inner && depth < deepest) {
+        part = structure(*inner, depth + 1);
+      }
+      if (part.empty()) return {};
+      if (member.count > 1) part = fmt::format("{}*{}", member.count, part);
+      text += (text.empty() ? "" : ", ") + part;
+    }
+    guessed_ = true;
+    return text.empty() ? text : "{" + text + "}";
+  }
+
+  std::reference_wrapper<HostValues> values_;
+  std::uint64_t threads_;
+  bool guessed_ = false;
+};
 
 std::string base_name(std::string_view kernel) {
   kernel = kernel.substr(0, kernel.find('<'));
@@ -124,39 +167,95 @@ std::string base_name(std::string_view kernel) {
   return std::string(colon == std::string_view::npos ? kernel : kernel.substr(colon + 1));
 }
 
-std::optional<LaunchSite> site_of(std::string_view source, const KernelDeclaration& kernel) {
-  for (LaunchSite& site : compile::launches_in(source)) {
-    if (base_name(site.kernel) == base_name(kernel.name)) return std::move(site);
+/// The kernel's first launch; of a template the first that names an instance.
+std::optional<LaunchSite> site_of(HostValues& values, const KernelDeclaration& kernel) {
+  std::optional<LaunchSite> found;
+  for (LaunchSite& site : compile::launches_in(values)) {
+    if (base_name(site.kernel) != base_name(kernel.name)) continue;
+    const bool is_instance = site.kernel.find('<') != std::string::npos;
+    if (!found || (is_instance && found->kernel.find('<') == std::string::npos)) {
+      found = std::move(site);
+      if (!kernel.is_template || is_instance) break;
+    }
   }
-  return std::nullopt;
+  return found;
+}
+
+/// The instance that the site's arguments imply: the type of a pointer T*.
+std::string instance_of(HostValues& values, const LaunchSite& site,
+                        const KernelDeclaration& kernel) {
+  const std::size_t given = site.kernel.find('<');
+  if (given != std::string::npos) return kernel.name + site.kernel.substr(given);
+  const std::vector<std::string_view> parameters = parameters_in(kernel.signatures.front());
+  for (std::size_t i = 0; i < std::min(parameters.size(), site.arguments.size()); ++i) {
+    const Parameter parameter = parameter_of(parameters[i]);
+    const Tokens& pointed = site.arguments[i].pointed;
+    if (!parameter.pointer || pointed.empty() || values.type(parameter.words)) continue;
+    const auto argument = values.template_argument(pointed.front());
+    return fmt::format("{}<{}>", kernel.name, fmt::join(argument.value_or(pointed), " "));
+  }
+  return {};
 }
 
 }  // namespace
 
 std::string template_instance(std::string_view source, const KernelDeclaration& kernel) {
-  const std::optional<LaunchSite> site = site_of(source, kernel);
-  const std::size_t arguments = site ? site->kernel.find('<') : std::string::npos;
-  return kernel.name + (arguments == std::string::npos ? "<16>" : site->kernel.substr(arguments));
+  HostValues values(source);
+  const std::optional<LaunchSite> site = site_of(values, kernel);
+  const std::string instance = site ? instance_of(values, *site, kernel) : std::string();
+  return instance.empty() ? kernel.name + "<16>" : instance;
 }
 
 LaunchDescription suggested_launch(std::string_view source, const KernelDeclaration& kernel,
-                                   const LaunchDescription& given) {
-  const LaunchSite site = site_of(source, kernel).value_or(LaunchSite{});
+                                   const LaunchDescription& given,
+                                   const std::vector<KernelParameter>& compiled) {
+  HostValues values(source);
+  const LaunchSite site = site_of(values, kernel).value_or(LaunchSite{});
   LaunchDescription launch = given;
-  if (given.kernel.empty() && kernel.is_template) launch.kernel = template_instance(source, kernel);
-  if (!given.grid) launch.grid = site.grid.value_or(Dim3{4, 1, 1});
-  if (!given.block) launch.block = site.block.value_or(Dim3{256, 1, 1});
-  if (given.shared_bytes == 0) {
-    launch.shared_bytes = static_cast<std::uint64_t>(site.shared_bytes.value_or(0));
+  const auto guess = [&](const std::string& name, bool is_guessed) {
+    std::erase(launch.guessed, name);
+    if (is_guessed) launch.guessed.push_back(name);
+  };
+  if (given.kernel.empty() && kernel.is_template) {
+    launch.kernel = instance_of(values, site, kernel);
+    guess("kernel", launch.kernel.empty());
+    if (launch.kernel.empty()) launch.kernel = kernel.name + "<16>";
+  }
+  if (!given.grid) {
+    launch.grid = site.grid ? site.grid->extents : Dim3{4, 1, 1};
+    guess("grid", !site.grid || !site.grid->is_sure);
+  }
+  if (!given.block) {
+    launch.block = site.block ? site.block->extents : Dim3{256, 1, 1};
+    guess("block", !site.block || !site.block->is_sure);
+  }
+  if (given.shared_bytes == 0 && site.gives_shared_bytes) {
+    const HostNumber bytes = site.shared_bytes.value_or(HostNumber{.is_sure = false});
+    launch.shared_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes.integer, 0));
+    guess("shared", !bytes.is_sure);
   }
   launch.arguments.clear();
+  launch.arrays.clear();
+  launch.following.clear();
   const std::vector<std::string_view> parameters = parameters_in(kernel.signatures.front());
-  const std::vector<std::string_view> types = compile::cpp_tokens(launch.kernel);
-  const std::uint64_t threads = launch.grid->count() * launch.block->count();
+  const std::size_t bracket = std::min(launch.kernel.find('<'), launch.kernel.size());
+  const Tokens instance = compile::cpp_tokens(std::string_view(launch.kernel).substr(bracket));
+  Suggestion suggestion(values, launch.grid->count() * launch.block->count());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const LaunchSite::Argument known =
         i < site.arguments.size() ? site.arguments[i] : LaunchSite::Argument{};
-    launch.arguments.push_back(argument_for(parameter_of(parameters[i], types), known, threads));
+    const KernelParameter* parameter =
+        compiled.size() == parameters.size() ? &compiled[i] : nullptr;
+    try {
+      launch.arguments.push_back(parse_argument(
+          suggestion.argument(parameter_of(parameters[i]), known, parameter, instance)));
+    } catch (const Error&) {  // the source's value does not fit the type
+      suggestion = Suggestion(values, 1);
+      launch.arguments.push_back(parse_argument(
+          suggestion.argument(parameter_of(parameters[i]), {}, parameter, instance)));
+    }
+    const std::string& name = i < kernel.parameters.size() ? kernel.parameters[i] : std::string();
+    guess(name.empty() ? fmt::format("argument {}", i + 1) : name, suggestion.guessed());
   }
   return launch;
 }

@@ -31,10 +31,15 @@ RunResult run(const Target& target, const LaunchDescription& launch,
   inspect::UserKernel kernel(*device, inspect::source_of(target), launch);
   result.target = kernel.title;
   result.notes = kernel.notes;
+  result.guessed = kernel.guessed;
+  result.unset = kernel.unset;
   result.device = device->id();
   result.properties = device->properties();
-  result.kernel = kernel.kernel().name();
-  result.launch = kernel.configuration();
+  for (const inspect::UserKernel::Step& step : kernel.steps()) {
+    result.launches.push_back({step.kernel.name(), step.launch});
+  }
+  result.kernel = result.launches.front().kernel;
+  result.launch = result.launches.front().launch;
   if (options.before_launch) options.before_launch();
   try {
     kernel.launch();
@@ -43,8 +48,10 @@ RunResult run(const Target& target, const LaunchDescription& launch,
     result.failure = error.what();
   }
   if (!emulated) {
-    result.ran.launches = 1;
-    result.ran.blocks = result.launch.grid.count();
+    for (const KernelRun& launched : result.launches) {
+      ++result.ran.launches;
+      result.ran.blocks += launched.launch.grid.count();
+    }
     result.time_ms = kernel.elapsed_ms();
   }
   result.arrays = kernel.arrays().read_back(options.most_elements);

@@ -15,9 +15,10 @@ class Subject {
   /// Throws Error(usage) when the launch breaks a limit of the device.
   virtual void require_launchable() const = 0;
 
-  std::string title;                ///< as Inspection::target
-  std::vector<std::string> notes;   ///< as Inspection::notes
-  std::vector<SourceText> sources;  ///< by their names in line tables
+  std::string title;                        ///< as Inspection::target
+  std::vector<std::string> notes;           ///< as Inspection::notes
+  std::vector<std::string> guessed, unset;  ///< as those of Inspection
+  std::vector<SourceText> sources;          ///< by their names in line tables
 };
 
 }  // namespace tilescope::inspect

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <tilescope/error.hpp>
@@ -11,10 +12,12 @@
 #include "base/symbol_names.hpp"
 #include "base/text.hpp"
 #include "compile/kernel_list.hpp"
+#include "compile/launch_sites.hpp"
 #include "compile/nvcc.hpp"
 #include "compile/user_source.hpp"
 #include "gpu/architecture.hpp"
 #include "gpu/launch_limits.hpp"
+#include "inspect/argument_packing.hpp"
 #include "inspect/launch_suggestion.hpp"
 
 namespace tilescope::inspect {
@@ -117,11 +120,12 @@ std::string missing_extents(const LaunchDescription& description) {
 /// Throws the defect of the launch, with a launch that would work if the kernel is known.
 [[noreturn]] void refuse_launch(const std::string& why, const SourceText& source,
                                 const KernelDeclaration* kernel,
-                                const LaunchDescription& description) {
+                                const LaunchDescription& description,
+                                const std::vector<KernelParameter>& parameters = {}) {
   if (!kernel) throw Error(ErrorKind::usage, why);
   throw LaunchError(
       why, fmt::format("{}({})", kernel->name, printable(kernel->signatures.front(), 1000)),
-      suggested_launch(source.text, *kernel, description));
+      suggested_launch(source.text, *kernel, description, parameters));
 }
 
 /// Loads a kernel of a source that NVRTC refuses, by nvcc, which takes any host code. Nothing if
@@ -171,85 +175,167 @@ Kernel load_kernel(Device& device, const KernelRequest& request, const std::stri
 
 }  // namespace
 
-UserKernel::UserKernel(Device& device, const SourceText& source,
-                       const LaunchDescription& description)
-    : device_(device) {
-  require_text(source);
-  sources.push_back(source);
-  KernelRequest request{.source_name = source.name,
-                        .source = source.text,
-                        .kernel = description.kernel,
-                        .language = source.language,
-                        .defines = description.defines,
-                        .include_directories = description.include_directories};
+/// The kernel that a launch asks for.
+struct UserKernel::Wanted {
+  KernelRequest request;
   std::vector<KernelDeclaration> kernels;
   const KernelDeclaration* declaration = nullptr;
-  const bool is_cuda = source.language == SourceLanguage::cuda;
-  if (is_cuda) {
-    kernels = compile::kernels_in(source.text);
-    request.kernel = chosen_kernel(description.kernel, kernels, source);
-    declaration = compile::find_kernel(
-        kernels, description.kernel.empty() ? request.kernel : description.kernel);
-  }
-  if (const std::string missing = missing_extents(description); !missing.empty()) {
-    refuse_launch(missing, source, declaration, description);
-  }
-  if (is_cuda) {
-    // As in compilers, headers are looked for beside the file first.
-    const std::filesystem::path folder = std::filesystem::path(source.name).parent_path();
-    request.include_directories.insert(request.include_directories.begin(),
-                                       folder.empty() ? "." : folder.string());
-    const KernelRequest whole = request;  // with its host code
-    compile::UserSource host_code = compile::prepare_user_source(request);
-    try {
-      kernel_ = load_kernel(device, request, description.kernel, kernels, declaration, host_code);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::bad_input) throw;
-      auto kernel = load_with_nvcc(device, whole);
-      if (!kernel) throw;
-      kernel_ = *std::move(kernel);
-      notes.emplace_back("compiled by nvcc, since NVRTC does not take the file's host code");
-      host_code = {};
-    }
-    if (!host_code.left_out.empty()) {
-      notes.push_back(
-          fmt::format("host code is left out ({}); only the kernel runs",
-                      printable(fmt::format("{}", fmt::join(host_code.left_out, ", ")), 120)));
-    }
-    for (auto& [name, text] : host_code.headers) sources.push_back({std::move(text), name});
-  } else {
-    kernel_ = device.load(request);
+};
+
+UserKernel::UserKernel(Device& device, const SourceText& source,
+                       const LaunchDescription& description)
+    : device_(device), arrays_(device) {
+  require_text(source);
+  sources.push_back(source);
+  if (source.language == SourceLanguage::ptx) {
     sources.push_back({source.text, "", source.language});  // places without a line table
   }
-  title = fmt::format("{}: {}", source.name, kernel_.name());
-  launch_ = {.grid = *description.grid,
-             .block = *description.block,
-             .shared_bytes = description.shared_bytes,
-             .cooperative = description.cooperative};
+  for (const LaunchArgument& array : description.arrays) arrays_.share(array);
+  add(source, description);
+  for (const LaunchDescription& launch : description.following) add(source, launch);
+}
+
+void UserKernel::add(const SourceText& source, const LaunchDescription& description) {
+  Wanted wanted;
+  wanted.request = {.source_name = source.name,
+                    .source = source.text,
+                    .kernel = description.kernel,
+                    .language = source.language,
+                    .defines = description.defines,
+                    .include_directories = description.include_directories};
+  if (source.language == SourceLanguage::cuda) {
+    wanted.kernels = compile::kernels_in(source.text);
+    wanted.request.kernel = chosen_kernel(description.kernel, wanted.kernels, source);
+    wanted.declaration = compile::find_kernel(
+        wanted.kernels, description.kernel.empty() ? wanted.request.kernel : description.kernel);
+  }
+  if (const std::string missing = missing_extents(description); !missing.empty()) {
+    refuse_launch(missing, source, wanted.declaration, description);
+  }
+  const KernelRequest whole = wanted.request;
+  auto loaded = find_loaded(wanted);
+  Step step{.kernel = loaded ? *std::move(loaded) : open(source, description, wanted),
+            .launch = {.grid = *description.grid,
+                       .block = *description.block,
+                       .shared_bytes = description.shared_bytes,
+                       .cooperative = description.cooperative,
+                       .cluster = description.cluster},
+            .arguments = {},
+            .constants = {}};
   try {
-    arrays_ = std::make_unique<LaunchArrays>(
-        device, kernel_, description,
-        declaration ? declaration->parameters : std::vector<std::string>{});
+    step.arguments = packed_arguments(
+        arrays_, step.kernel, description,
+        wanted.declaration ? wanted.declaration->parameters : std::vector<std::string>{});
+    step.constants = packed_constants(arrays_, step.kernel, description);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::usage) throw;
-    refuse_launch(error.what(), source, declaration, description);
+    refuse_launch(error.what(), source, wanted.declaration, description, step.kernel.parameters());
+  }
+  const std::string& name = step.kernel.name();
+  if (steps_.empty()) {
+    title = fmt::format("{}: {}", source.name, name);
+  } else if (std::none_of(steps_.begin(), steps_.end(),
+                          [&](const Step& s) { return s.kernel.name() == name; })) {
+    title += ", " + name;
+  }
+  for (const LaunchArgument& constant : description.constants) set_.insert(constant.name);
+  for (const std::string& guess : description.guessed) {
+    if (std::find(guessed.begin(), guessed.end(), guess) == guessed.end()) guessed.push_back(guess);
+  }
+  note_unset(source, step);
+  steps_.push_back(std::move(step));
+  loaded_.push_back(whole);
+}
+
+/// A kernel of an earlier launch's compilation, so that they share variables.
+std::optional<Kernel> UserKernel::find_loaded(const Wanted& wanted) const {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const KernelRequest& request = loaded_[i];
+    if (request.defines != wanted.request.defines ||
+        request.include_directories != wanted.request.include_directories) {
+      continue;
+    }
+    if (request.kernel == wanted.request.kernel) return steps_[i].kernel;
+    const Module module = steps_[i].kernel.module();
+    for (const std::string& entry : module.kernels()) {
+      if (function_name(entry) == wanted.request.kernel) return module.kernel(entry);
+    }
+  }
+  return std::nullopt;
+}
+
+Kernel UserKernel::open(const SourceText& source, const LaunchDescription& description,
+                        Wanted& wanted) {
+  if (source.language == SourceLanguage::ptx) return device_.load(wanted.request);
+  // As in compilers, headers are looked for beside the file first.
+  const std::filesystem::path folder = std::filesystem::path(source.name).parent_path();
+  KernelRequest request = wanted.request;
+  request.include_directories.insert(request.include_directories.begin(),
+                                     folder.empty() ? "." : folder.string());
+  const KernelRequest whole = request;  // with its host code
+  compile::UserSource host_code = compile::prepare_user_source(request);
+  Kernel kernel;
+  try {
+    kernel = load_kernel(device_, request, description.kernel, wanted.kernels, wanted.declaration,
+                         host_code);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_input) throw;
+    auto loaded = load_with_nvcc(device_, whole);
+    if (!loaded) throw;
+    kernel = *std::move(loaded);
+    notes.emplace_back("compiled by nvcc, since NVRTC does not take the file's host code");
+    host_code = {};
+  }
+  if (!host_code.left_out.empty() && steps_.empty()) {
+    notes.push_back(
+        fmt::format("host code is left out ({}); only the kernel runs",
+                    printable(fmt::format("{}", fmt::join(host_code.left_out, ", ")), 120)));
+  }
+  for (auto& [name, text] : host_code.headers) sources.push_back({std::move(text), name});
+  if (!steps_.empty() && !kernel.variables().empty()) {
+    notes.push_back(
+        fmt::format("kernel {} is compiled for itself: it shares no __device__ or "
+                    "__constant__ variables with the launches before",
+                    kernel.name()));
+    set_.clear();
+  }
+  return kernel;
+}
+
+/// Says which variables the program would set, and the launch does not.
+void UserKernel::note_unset(const SourceText& source, const Step& step) {
+  const std::set<std::string> copied = compile::symbols_copied_to(source.text);
+  for (const KernelVariable& variable : step.kernel.variables()) {
+    const std::string name = variable_name(variable.name);
+    const bool is_data = (variable.is_constant && !variable.has_initial) || copied.contains(name);
+    if (name.empty() || !is_data || !set_.insert(name).second) continue;
+    unset.push_back(name);
+    notes.push_back(
+        fmt::format("{} has {}, since nothing sets it; --constant "
+                    "'{}=TYPE[COUNT]=INIT' does",
+                    name, variable.has_initial ? "its initial value" : "only zeros", name));
   }
 }
 
 void UserKernel::launch() {
   const Event before = device_.create_event(), after = device_.create_event();
   device_.record(before);
-  device_.launch(kernel_, launch_, arrays_->arguments());
+  for (const Step& step : steps_) {
+    for (const std::size_t constant : step.constants) arrays_.set_constant(constant);
+    device_.launch(step.kernel, step.launch, step.arguments);
+  }
   device_.record(after);
   device_.synchronize();
   elapsed_ms_ = device_.elapsed_ms(before, after);
 }
 
 void UserKernel::require_launchable() const {
-  const KernelAttributes& a = kernel_.attributes();
-  gpu::require_launchable(kernel_.name(), launch_, device_.properties(),
-                          {.static_shared_bytes = a.static_shared_bytes,
-                           .max_threads_per_block = a.max_threads_per_block});
+  for (const Step& step : steps_) {
+    const KernelAttributes& a = step.kernel.attributes();
+    gpu::require_launchable(step.kernel.name(), step.launch, device_.properties(),
+                            {.static_shared_bytes = a.static_shared_bytes,
+                             .max_threads_per_block = a.max_threads_per_block});
+  }
 }
 
 }  // namespace tilescope::inspect

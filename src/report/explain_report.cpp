@@ -5,6 +5,7 @@
 #include "inspect/results/explain_details.hpp"
 #include "report/advice.hpp"
 #include "report/annotated_source.hpp"
+#include "report/assumptions.hpp"
 #include "report/counts_report.hpp"
 #include "report/device_report.hpp"
 #include "report/lanes_report.hpp"
@@ -78,6 +79,7 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
                {"totals", counts_record(result.counts.totals)},
                {"lines", line_list(result.counts, sources)},
                {"findings", advice_list(advice)}};
+  page.data.set_all(assumptions(result));
   if (result.program) {
     page.data.set_all(program_record(*result.program)).set("launches", launch_list(result));
   }
@@ -88,7 +90,7 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
   }
   if (wishes.phases) add_phases(page, result.target + ", ", result.details->phases);
   if (!page.blocks.empty()) return page;
-  page.say("explain {target} on {device.id}");
+  page.say("explain {target} on {device.id}" + guesses(result));
   if (wishes.with_notes) {
     for (const std::string& note : result.notes) page.add(Text{"(" + note + ")"});
   }

@@ -1,12 +1,14 @@
 #include "report/findings_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "base/format.hpp"
+#include "report/assumptions.hpp"
 #include "report/program_report.hpp"
 #include "report/words/wording.hpp"
 
@@ -88,7 +90,8 @@ Diagnostic diagnostic(const Finding& finding, SourceTexts& sources) {
 }
 
 /// "2 errors, 1 warning", or "no defects found, 1 note".
-std::string foot_of(const std::vector<Finding>& findings) {
+std::string foot_of(const CheckResult& result) {
+  const std::vector<Finding>& findings = result.findings;
   std::string text;
   for (const Severity severity : {Severity::error, Severity::warning, Severity::note}) {
     const auto count = std::count_if(findings.begin(), findings.end(),
@@ -97,6 +100,9 @@ std::string foot_of(const std::vector<Finding>& findings) {
     if (count == 0) continue;
     text += (text.empty() ? "" : ", ") +
             counted(static_cast<std::uint64_t>(count), to_string(severity));
+  }
+  if (!result.guessed.empty()) {
+    text += fmt::format(", with guesses for {}", fmt::join(result.guessed, ", "));
   }
   return text;
 }
@@ -155,8 +161,9 @@ Page check_page(const CheckResult& result) {
                {"warp_instructions", result.ran.warp_instructions},
                {"reports", std::move(reports)}};
   if (result.program) page.data.set_all(program_record(*result.program));
-  page.data.let("foot", foot_of(result.findings));
-  page.say("check {target} on {device}");
+  page.data.set_all(assumptions(result));
+  page.data.let("foot", foot_of(result));
+  page.say("check {target} on {device}" + guesses(result));
   add_findings(page, result.findings, sources);
   if (result.ran.ending == Ending::refused) {
     page.say("{foot}");

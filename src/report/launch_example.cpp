@@ -1,6 +1,7 @@
 #include "report/launch_example.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -52,6 +53,7 @@ std::string launch_example(const std::string& command, const std::string& path,
   words.push_back("--grid " + extents_text(*launch.grid));
   words.push_back("--block " + extents_text(*launch.block));
   if (launch.shared_bytes > 0) words.push_back(fmt::format("--shared {}", launch.shared_bytes));
+  if (launch.cluster.count() > 1) words.push_back("--cluster " + extents_text(launch.cluster));
   if (launch.cooperative) words.emplace_back("--cooperative");
   for (const auto& [name, value] : launch.defines) {
     words.push_back("-D " + shell_word(name + "=" + value));
@@ -62,7 +64,17 @@ std::string launch_example(const std::string& command, const std::string& path,
   for (const LaunchArgument& argument : launch.arguments) {
     words.push_back("--arg " + shell_word(argument.text));
   }
-  return "\n  " + hang(error.kernel(), 6, 76) + "\n  for example:\n" + command_lines(words);
+  for (const LaunchArgument& constant : launch.constants) {
+    words.push_back("--constant " + shell_word(constant.text));
+  }
+  std::string head = "\n  " + hang(error.kernel(), 6, 76);
+  if (!launch.guessed.empty()) {
+    words.push_back("--guessed " + shell_word(fmt::format("{}", fmt::join(launch.guessed, ","))));
+    head += "\n  " + hang(fmt::format("guessed, for the source does not say it: {}",
+                                      fmt::join(launch.guessed, ", ")),
+                          6, 76);
+  }
+  return head + "\n  for example:\n" + command_lines(words);
 }
 
 }  // namespace tilescope::report

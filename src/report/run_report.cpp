@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "inspect/array_values.hpp"
 #include "inspect/scalar_value.hpp"
+#include "report/assumptions.hpp"
 #include "report/device_report.hpp"
 
 namespace tilescope::report {
@@ -45,7 +46,15 @@ Page run_page(const RunResult& result) {
   Page page("run");
   List arrays;
   for (const RunArray& array : result.arrays) arrays.push_back(array_record(array));
+  List launches;
+  for (const KernelRun& launch : result.launches) {
+    launches.push_back(Record{{"kernel", launch.kernel},
+                              {"grid", launch.launch.grid},
+                              {"block", launch.launch.block},
+                              {"shared_bytes", launch.launch.shared_bytes}});
+  }
   page.data = {{"kernel", result.kernel},
+               {"launches", std::move(launches)},
                {"grid", result.launch.grid},
                {"block", result.launch.block},
                {"shared_bytes", result.launch.shared_bytes},
@@ -54,10 +63,17 @@ Page run_page(const RunResult& result) {
                {"arrays", std::move(arrays)},
                {"complete", result.failure.empty()}};
   if (!result.failure.empty()) page.data.set("failure", result.failure);
+  page.data.set_all(assumptions(result));
   page.say(
       std::string("{kernel}: grid {grid:few_extents}, block {block:few_extents} on {device.id} "
                   "({device.name})") +
-      (result.time_ms ? " in {time_ms}" : ""));
+      (result.time_ms ? " in {time_ms}" : "") + guesses(result));
+  for (std::size_t i = 1; i < result.launches.size(); ++i) {
+    const KernelRun& then = result.launches[i];
+    page.add(Text{fmt::format("{}: grid {}, block {}", then.kernel,
+                              text_of(then.launch.grid, {}, "few_extents"),
+                              text_of(then.launch.block, {}, "few_extents"))});
+  }
   for (const RunArray& array : result.arrays) add_array(page, array);
   return page;
 }

@@ -92,10 +92,11 @@ class Damaged(TextFiles):
     def test_no_object(self):
         self.write("k.cu", "__global__ void k(int* x) { x[0] = 1; }\n")
         self.write("bad.json", "[1, 2]")
-        for command in (("check", "k.cu", "--launch"), ("roofline", "--results"),
-                        ("tiles", "--gpu")):
+        for command in (("roofline", "--results"), ("tiles", "--gpu")):
             self.assert_one_line(BAD_INPUT, "expected a JSON object {...}, got array [1,2]",
                                  *command, "bad.json")
+        self.assert_one_line(BAD_INPUT, "\"launches\": expected a list of launches {...}",
+                             "check", "k.cu", "--launch", "bad.json")
 
     def test_results_of_other_types(self):
         ladder = {"command": "ladder", "flops": 1, "compulsory_bytes": 1}

@@ -202,5 +202,49 @@ TEST_F(CheckTest, ArgumentsThatContradictThemselves) {
   EXPECT_THAT(launch_error(turn(), launch).what(), HasSubstr("4 bytes of elements are needed"));
 }
 
+TEST_F(CheckTest, SuggestionsSayWhatIsGuessed) {
+  const auto suggestion = [](const std::string& text) {
+    const LaunchError error = launch_error(SourceText{text}, {});
+    std::string arguments;
+    for (const LaunchArgument& argument : error.suggestion().arguments) {
+      arguments += argument.text + " ";
+    }
+    return std::pair(arguments, error.suggestion().guessed);
+  };
+  const std::string kernel = "__global__ void k(float* x, int n) { x[n] = 1; }\n";
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(suggestion(kernel),
+            std::pair(std::string("f32[1024]=zeros i32:1024 "), Names{"grid", "block", "x", "n"}));
+  EXPECT_EQ(suggestion(kernel + "int main() { const int n = 9; float* d; cudaMalloc(&d, n * 4); "
+                                "k<<<n / 2, 3>>>(d, n); }"),
+            std::pair(std::string("f32[9]=zeros i32:9 "), Names{}));
+  EXPECT_EQ(suggestion(kernel + "int main(int c, char** v) { int n = atoi(v[1]); float* d; "
+                                "cudaMalloc(&d, n * 4); k<<<2, 3>>>(d, n); }"),
+            std::pair(std::string("f32[6]=zeros i32:6 "), Names{"x", "n"}));
+  EXPECT_EQ(suggestion("__global__ void k(int* x, int v) { x[0] = v; }\n"
+                       "int main() { int* d; cudaMalloc(&d, 128); k<<<1, 32>>>(d, 0xdeadbeef); }"),
+            std::pair(std::string("i32[32]=zeros i32:-559038737 "), Names{}));
+  EXPECT_EQ(suggestion("struct S { float* p[42]; int n; };\n"
+                       "__global__ void k(S s) { s.p[4][0] = s.n; }\n"
+                       "int main() { S s; k<<<1, 8>>>(s); }"),
+            std::pair(std::string("{42*f32[8]=zeros, i32:8} "), Names{"s"}));
+}
+
+TEST_F(CheckTest, TheSuggestionForAFaultyProgramFindsItsFault) {
+  const std::string kernel =
+      "__global__ void k(float* x, int w, int h) { int c = blockIdx.x * blockDim.x + threadIdx.x, "
+      "r = blockIdx.y * blockDim.y + threadIdx.y; x[r * w + c] = 2; }\n";
+  const SourceText source{kernel +
+                          "int main() { const int w = 100, h = 60; float* d; "
+                          "cudaMalloc(&d, w * h * sizeof(float)); dim3 b(16, 16), g; "
+                          "g.x = (w + b.x - 1) / b.x; g.y = ceil(h / (double)b.y); "
+                          "k<<<g, b>>>(d, w, h); }"};
+  const LaunchDescription launch = launch_error(source, {}).suggestion();
+  EXPECT_THAT(launch.guessed, IsEmpty());
+  const CheckResult result = check(source, launch);
+  EXPECT_FALSE(result.clean());
+  EXPECT_THAT(result.guessed, IsEmpty());
+}
+
 }  // namespace
 }  // namespace tilescope

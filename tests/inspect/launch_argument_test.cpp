@@ -169,6 +169,61 @@ TEST(LaunchArgument, CountsThatNoGpuHolds) {
   EXPECT_THAT(failure("f32[]=zeros"), HasSubstr("only with @FILE.npy"));
 }
 
+TEST(LaunchArgument, Structures) {
+  const LaunchArgument whole =
+      parse_argument("s={f32[1024]=iota>x.npy, i32:4, {u8[16]=zeros, f64:1,-2}, n=u8:1 ,2*bool:1}");
+  EXPECT_EQ(whole.name, "s");
+  EXPECT_FALSE(whole.is_array);
+  ASSERT_EQ(whole.members.size(), 6U);
+  EXPECT_EQ(whole.members[0].save_to, "x.npy");
+  EXPECT_EQ(whole.members[0].text, "f32[1024]=iota>x.npy");
+  EXPECT_EQ(whole.members[1].value, inspect::parse_scalar("4", DataType::int32));
+  ASSERT_EQ(whole.members[2].members.size(), 2U);
+  EXPECT_EQ(whole.members[2].members[0].count, 16U);
+  EXPECT_EQ(whole.members[2].members[1].value.size(), 16U);
+  EXPECT_EQ(whole.members[3].name, "n");
+  EXPECT_EQ(whole.members[4], whole.members[5]);
+  EXPECT_EQ(parse_argument("{42*f32[8]=zeros}").members.size(), 42U);
+  EXPECT_EQ(parse_argument("{2*{u8:1,2, inf=f32:inf,nan}}").members[1].members[1].name, "inf");
+}
+
+TEST(LaunchArgument, StructuresThatAreNone) {
+  EXPECT_THAT(failure("{}"), HasSubstr("write TYPE:VALUE"));
+  EXPECT_THAT(failure("{i32:1"), HasSubstr("the } at a structure's end is missing"));
+  EXPECT_THAT(failure("{i32:1}, i32:2"), HasSubstr("nothing may follow the last }"));
+  EXPECT_THAT(failure("{i32:1,}"), HasSubstr("--arg {i32:1,}: "));
+  EXPECT_THAT(failure("{0*i32:1}"), HasSubstr("1 to 4096 times"));
+  EXPECT_THAT(failure("{99999999999999999999*i32:1}"), HasSubstr("1 to 4096 times"));
+  EXPECT_THAT(failure("{4000*i32:1, 4000*i32:1}"), HasSubstr("at most 4096 members"));
+  EXPECT_THAT(failure("{x}"), HasSubstr("write TYPE:VALUE"));
+  EXPECT_THAT(failure(std::string(40, '{')), HasSubstr("at most 16 deep"));
+}
+
+TEST(LaunchArgument, NamesOfSharedArrays) {
+  const LaunchArgument shared = parse_argument("x", true);
+  EXPECT_EQ(shared.initial, Initial::shared);
+  EXPECT_EQ(shared.name, "x");
+  EXPECT_EQ(parse_argument("{i32:1, x}", true).members.at(1).initial, Initial::shared);
+  EXPECT_THAT(failure("x"), HasSubstr("write TYPE:VALUE"));
+}
+
+TEST(LaunchArgument, ConstantsHaveANameAndAValue) {
+  EXPECT_EQ(parse_constant("coef=f32[4]=ones").name, "coef");
+  EXPECT_EQ(parse_constant("n=i32:4").value.size(), 4U);
+  try {
+    parse_constant("f32[4]=ones");
+    FAIL() << "it has no name";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the variable's name and = come first"));
+  }
+  try {
+    parse_constant("coef=f32[4]=one");
+    FAIL() << "one is no INIT";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), StartsWith("--constant coef=f32[4]=one: "));
+  }
+}
+
 TEST(LaunchArgument, ShapesThatAreNoArgument) {
   EXPECT_THAT(failure(""), HasSubstr("write TYPE:VALUE"));
   EXPECT_THAT(failure("42"), HasSubstr("write TYPE:VALUE"));

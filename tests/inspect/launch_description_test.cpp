@@ -89,9 +89,50 @@ TEST_F(LaunchFile, Everything) {
   EXPECT_FALSE(read("{}").grid.has_value());
 }
 
+TEST_F(LaunchFile, SeveralLaunches) {
+  const LaunchDescription d = read(R"({
+    "arrays": {"x": "f32[8]=iota>x.npy", "y": "f32[8]=zeros"},
+    "block": 8, "defines": {"TILE": 16}, "args": ["x", "{y, i32:4}"],
+    "launches": [{"kernel": "a", "grid": 2, "cluster": 2, "guessed": ["grid"]},
+                 {"kernel": "b", "grid": 1, "args": ["y", "f32[2]=ones"],
+                  "constants": {"coef": "f32[4]=ones"}}]})");
+  ASSERT_EQ(d.arrays.size(), 2U);
+  EXPECT_EQ(d.arrays[0].name, "x");
+  EXPECT_EQ(d.arrays[0].save_to, folder_ / "x.npy");
+  EXPECT_EQ(d.kernel, "a");
+  EXPECT_EQ(d.cluster, Dim3{2});
+  EXPECT_THAT(d.guessed, ElementsAre("grid"));
+  ASSERT_EQ(d.arguments.size(), 2U);
+  EXPECT_EQ(d.arguments[0].initial, Initial::shared);
+  EXPECT_EQ(d.arguments[1].members.at(0).name, "y");
+  ASSERT_EQ(d.following.size(), 1U);
+  const LaunchDescription& second = d.following[0];
+  EXPECT_EQ(second.kernel, "b");
+  EXPECT_EQ(second.block, Dim3{8});
+  EXPECT_EQ(second.defines, d.defines);
+  EXPECT_TRUE(second.guessed.empty());
+  ASSERT_EQ(second.arguments.size(), 2U);
+  EXPECT_EQ(second.arguments[1].initial, Initial::ones);
+  EXPECT_EQ(second.constants.at(0).name, "coef");
+
+  const LaunchDescription list = read(R"([{"kernel": "a"}, {"kernel": "b"}, {"kernel": "c"}])");
+  EXPECT_EQ(list.kernel, "a");
+  ASSERT_EQ(list.following.size(), 2U);
+  EXPECT_EQ(list.following[1].kernel, "c");
+}
+
 TEST_F(LaunchFile, RefusedWithFileAndKey) {
   EXPECT_THAT(refused("{"), HasSubstr("launch.json': expected JSON: line 1, column 2: "));
-  EXPECT_THAT(refused("[]"), HasSubstr("expected a JSON object"));
+  EXPECT_THAT(refused("[]"), HasSubstr("\"launches\": expected a list of launches {...}"));
+  EXPECT_THAT(refused("5"), HasSubstr("expected a launch {...} or a list of them"));
+  EXPECT_THAT(refused(R"({"launches": [[]]})"), HasSubstr("\"launches\": expected a list of"));
+  EXPECT_THAT(refused(R"({"launches": {}})"), HasSubstr("\"launches\": expected a list of"));
+  EXPECT_THAT(refused(R"([{"launches": []}])"), HasSubstr("unknown key \"launches\""));
+  EXPECT_THAT(refused(R"({"arrays": {"x": "i32:4"}})"), HasSubstr("\"arrays\": expected arrays"));
+  EXPECT_THAT(refused(R"({"arrays": {"1": "f32[1]=ones"}})"), HasSubstr("a name begins with"));
+  EXPECT_THAT(refused(R"({"constants": ["a"]})"), HasSubstr("\"constants\": expected an object"));
+  EXPECT_THAT(refused(R"({"guessed": "n"})"), HasSubstr("\"guessed\": expected a list"));
+  EXPECT_THAT(refused(R"({"args": ["x"]})"), HasSubstr("write TYPE:VALUE"));
   EXPECT_THAT(refused(R"({"gird": 4})"), HasSubstr("unknown key \"gird\"; the keys are kernel"));
   EXPECT_THAT(refused(R"({"grid": 0})"), HasSubstr("\"grid\": --grid 0: every extent"));
   EXPECT_THAT(refused(R"({"grid": -1})"), HasSubstr("\"grid\": expected a number"));

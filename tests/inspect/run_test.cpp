@@ -111,5 +111,135 @@ TEST_F(RunTest, Errors) {
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { run_turn(launch); }), HasSubstr("has no threads"));
 }
 
+const SourceText structures{R"(
+struct Inner { unsigned char* bytes; double factor; };
+struct Outer { float* x; int n; Inner inner; };
+__global__ void fill(Outer o) {
+  if (threadIdx.x < o.n) o.x[threadIdx.x] *= o.inner.factor;
+  o.inner.bytes[threadIdx.x] = 7;
+}
+)"};
+
+TEST_F(RunTest, PointersInsideStructures) {
+  const testing::TemporaryFolder folder;
+  const std::string file = folder / "bytes.npy";
+  const RunResult result =
+      run(structures,
+          {.grid = Dim3{1},
+           .block = Dim3{4},
+           .arguments = {parse_argument("o={x=f32[4]=iota, i32:3, {u8[4]=zeros>" + file +
+                                        ", f64:10}}")}},
+          {.device = "emulated"});
+  EXPECT_EQ(result.failure, "");
+  ASSERT_EQ(result.arrays.size(), 2U);
+  EXPECT_EQ(result.arrays[0].name, "o.x");
+  EXPECT_THAT(result.arrays[0].values<float>(), ElementsAre(0, 10, 20, 3));
+  EXPECT_EQ(result.arrays[1].name, "o.3.1");
+  EXPECT_THAT(result.arrays[1].values<std::uint8_t>(), ElementsAre(7, 7, 7, 7));
+  EXPECT_EQ(result.arrays[1].saved_to, file);
+  EXPECT_EQ(NpyFile(file).header().count(), 4U);
+}
+
+TEST_F(RunTest, StructuresOfAnotherSize) {
+  const auto refusal = [](const char* argument) {
+    return error_of(ErrorKind::usage, [&] {
+      run(structures, {.grid = Dim3{1}, .block = Dim3{4}, .arguments = {parse_argument(argument)}},
+          {.device = "emulated"});
+    });
+  };
+  EXPECT_THAT(refusal("{f32[4]=iota, i32:3}"),
+              HasSubstr("parameter 1 of kernel fill, o, is 32 bytes; the members take 16, with C's "
+                        "alignment"));
+  EXPECT_THAT(refusal("u8:1"), HasSubstr("(a structure is written {MEMBER, ...})"));
+}
+
+const SourceText with_variables{R"(
+__constant__ float coef[4];
+__constant__ int shift = 5;
+__device__ int counter;
+__global__ void k(float* x) {
+  x[threadIdx.x] = coef[threadIdx.x & 3] + shift;
+  if (threadIdx.x == 0) counter++;
+}
+__global__ void then(float* x, float* y) { y[threadIdx.x] = x[threadIdx.x] + counter; }
+)"};
+
+LaunchDescription launch_of(const char* kernel, std::vector<LaunchArgument> arguments) {
+  return {.kernel = kernel, .grid = Dim3{1}, .block = Dim3{4}, .arguments = std::move(arguments)};
+}
+
+TEST_F(RunTest, VariablesAreSetBeforeTheLaunch) {
+  LaunchDescription launch = launch_of("k", {parse_argument("f32[4]=zeros")});
+  launch.constants = {parse_constant("coef=f32[4]=iota"), parse_constant("counter=i32:41"),
+                      parse_constant("shift=i32:0")};
+  const RunResult set = run(with_variables, launch, {.device = "emulated"});
+  EXPECT_EQ(set.failure, "");
+  EXPECT_THAT(set.unset, ::testing::IsEmpty());
+  ASSERT_EQ(set.arrays.size(), 2U);
+  EXPECT_THAT(set.arrays[0].values<float>(), ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(set.arrays[1].name, "counter");
+  EXPECT_THAT(set.arrays[1].values<int>(), ElementsAre(42));
+
+  launch.constants = {};
+  const RunResult unset = run(with_variables, launch, {.device = "emulated"});
+  EXPECT_THAT(unset.unset, ElementsAre("coef"));  // shift has its value from the source
+  EXPECT_THAT(unset.notes, ::testing::Contains(HasSubstr("coef has only zeros")));
+  EXPECT_THAT(unset.arrays.at(0).values<float>(), ElementsAre(5, 5, 5, 5));
+}
+
+TEST_F(RunTest, VariablesThatDoNotFit) {
+  const auto refusal = [](const char* constant) {
+    LaunchDescription launch = launch_of("k", {parse_argument("f32[4]=zeros")});
+    launch.constants = {parse_constant(constant)};
+    return error_of(ErrorKind::usage, [&] { run(with_variables, launch, {.device = "emulated"}); });
+  };
+  EXPECT_THAT(
+      refusal("coef=f32[5]=ones"),
+      HasSubstr("--constant coef=f32[5]=ones: the variable has 16 bytes, but 20 were given"));
+  EXPECT_THAT(refusal("count=i32:1"), HasSubstr("variable of this name; it uses coef, shift, "
+                                                "counter"));
+}
+
+TEST_F(RunTest, LaunchesShareArraysAndVariables) {
+  LaunchDescription launch = launch_of("k", {parse_argument("x", true)});
+  launch.constants = {parse_constant("coef=f32[4]=iota")};
+  launch.arrays = {parse_argument("x=f32[4]=zeros")};
+  launch.following = {
+      launch, launch_of("then", {parse_argument("x", true), parse_argument("y=f32[4]=zeros")})};
+  launch.following[0].arrays = {};
+  const RunResult result = run(with_variables, launch, {.device = "emulated"});
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.target, "kernel.cu: k, then");
+  EXPECT_EQ(result.ran.launches, 3U);
+  ASSERT_EQ(result.launches.size(), 3U);
+  EXPECT_EQ(result.launches[2].kernel, "then");
+  ASSERT_EQ(result.arrays.size(), 2U);
+  EXPECT_THAT(result.arrays[0].values<float>(), ElementsAre(5, 6, 7, 8));
+  EXPECT_THAT(result.arrays[1].values<float>(), ElementsAre(7, 8, 9, 10));
+
+  launch.following[1].arguments[0] = parse_argument("z", true);
+  EXPECT_THAT(
+      error_of(ErrorKind::usage, [&] { run(with_variables, launch, {.device = "emulated"}); }),
+      HasSubstr("--arg z: the launch has no shared array of this name"));
+}
+
+TEST_F(RunTest, ClustersAreRefusedByName) {
+  LaunchDescription launch = turn_launch();
+  launch.cluster = Dim3{2};
+  launch.grid = Dim3{2};
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { run_turn(launch); }),
+              HasSubstr("clusters of blocks are not emulated"));
+}
+
+TEST_F(RunTest, GuessesAreKept) {
+  LaunchDescription launch = turn_launch();
+  launch.guessed = {"grid", "n"};
+  EXPECT_EQ(run_turn(launch).guessed, launch.guessed);
+  launch.guessed = {"m"};
+  EXPECT_THAT(error_of(ErrorKind::usage, [&] { run_turn(launch); }),
+              HasSubstr("--guessed m: the launch has no such value; it has grid, block, shared, "
+                        "kernel, x, n"));
+}
+
 }  // namespace
 }  // namespace tilescope

@@ -1,6 +1,7 @@
 // Adding nodes to graphs, and their parameters.
 #include "cudart/graph/node_parameters.hpp"
 #include "cudart/state/api_call.hpp"
+#include "cudart/state/pointers.hpp"
 
 using namespace tilescope;
 using namespace tilescope::cudart;

@@ -28,6 +28,7 @@ void* allocate_rows(Context& context, std::size_t* pitch, std::size_t width, std
 
 void free(Context& context, void* pointer, MemoryKind kind, MemoryKind or_kind) {
   if (pointer == nullptr) return;
+  context.device().synchronize();  // work may use it
   context.memory().sweep();
   const std::uint64_t address = address_of(pointer);
   if (context.memory().free(address, kind, or_kind, context.here())) return;

@@ -47,14 +47,6 @@ Operation linear_operation(Context& context, void* to, const void* from, std::si
   return copy;
 }
 
-void* address_in_variable(Context& context, const void* symbol, std::size_t bytes,
-                          std::size_t offset) {
-  const ModuleVariable variable =
-      context.code().variable(context.device(), context.registry().variable(symbol));
-  require(offset <= variable.bytes && bytes <= variable.bytes - offset, cudaErrorInvalidValue);
-  return reinterpret_cast<void*>(variable.address + offset);
-}
-
 cudaKernelNodeParams kernel_parameters(CUgraphNode_st& node) {
   auto& kernel = operation_in<KernelOperation>(node);
   const auto dimensions = [](const Dim3& value) { return dim3{value.x, value.y, value.z}; };

@@ -12,10 +12,6 @@ Operation operation_of(Context& context, const cudaHostNodeParams& parameters);
 /// A copy of bytes that follow each other.
 Operation linear_operation(Context& context, void* to, const void* from, std::size_t bytes,
                            cudaMemcpyKind kind);
-/// The device's address of `bytes` at `offset` of a variable. Throws cudaErrorInvalidSymbol,
-/// cudaErrorInvalidValue beyond its end.
-void* address_in_variable(Context& context, const void* symbol, std::size_t bytes,
-                          std::size_t offset);
 
 // The parameters of a node; each throws cudaErrorInvalidValue for a node of another kind. The
 // kernel's argument pointers belong to the node.

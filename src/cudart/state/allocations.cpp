@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cudart/state/host_guard.hpp"
 #include "inspect/program/program_watch.hpp"
 
 namespace tilescope::cudart {
@@ -40,7 +41,10 @@ auto holding(Blocks& blocks, std::uint64_t address) {
 }  // namespace
 
 Memory::~Memory() {
-  for (auto& [address, block] : blocks_) release(block);
+  for (auto& [address, block] : blocks_) {
+    HostGuard::instance().forget(block.address, block.bytes);
+    release(block);
+  }
 }
 
 std::size_t Memory::capacity() const {
@@ -125,6 +129,7 @@ void Memory::sweep() {
 }
 
 void Memory::forget(const MemoryBlock& block, const inspect::HostCall& call) {
+  HostGuard::instance().forget(block.address, block.bytes);
   if (block.on_device()) used_ -= block.bytes;
   if (block.pool != nullptr) block.pool->used -= block.bytes;
   if (freed_.size() >= most_freed) freed_.erase(freed_.begin());

@@ -22,14 +22,20 @@ inline cudaError_t remember(cudaError_t code) noexcept {
   return code;
 }
 
+/// The code that `body` returns, or that of its exception.
+template <typename Body>
+cudaError_t guarded(Body&& body) noexcept {
+  try {
+    return std::forward<Body>(body)();
+  } catch (...) {
+    return code_of_exception();
+  }
+}
+
 /// Runs `body`, which needs no device and returns the code.
 template <typename Body>
 cudaError_t plain_call(Body&& body) noexcept {
-  try {
-    return remember(std::forward<Body>(body)());
-  } catch (...) {
-    return remember(code_of_exception());
-  }
+  return remember(guarded(std::forward<Body>(body)));
 }
 
 /// Runs `body(context)`, which returns nothing or the code, for the API's function `name`: one
@@ -39,13 +45,17 @@ cudaError_t api_call(const char* name, Body&& body) noexcept {
   return plain_call([&] {
     Context& context = Context::instance();
     const Context::Call call(context, name);
-    context.require_intact();
-    if constexpr (std::is_void_v<decltype(body(context))>) {
-      std::forward<Body>(body)(context);
-      return cudaSuccess;
-    } else {
-      return std::forward<Body>(body)(context);
-    }
+    const cudaError_t code = guarded([&] {
+      context.require_intact();
+      if constexpr (std::is_void_v<decltype(body(context))>) {
+        std::forward<Body>(body)(context);
+        return cudaSuccess;
+      } else {
+        return std::forward<Body>(body)(context);
+      }
+    });
+    context.settle(code);
+    return code;
   });
 }
 

@@ -19,6 +19,10 @@ inline void require(bool holds, cudaError_t otherwise) {
   if (!holds) throw Failure{otherwise};
 }
 
+/// "cudaErrorInvalidValue", and "invalid argument": as cudaGetErrorName and cudaGetErrorString say.
+const char* name_of(cudaError_t code);
+const char* text_of(cudaError_t code);
+
 /// Writes "tilescope: MESSAGE" on standard error, after what the program has printed so far.
 void complain(std::string_view message);
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "cudart/state/pending_memory.hpp"
+
 namespace tilescope::cudart {
 namespace {
 
@@ -112,7 +114,13 @@ struct Performer {
 
 void perform(Context& context, const Operation& operation, CUstream_st& stream,
              const inspect::HostCall& call) {
-  std::visit(Performer{context, stream, call}, operation);
+  const Performer perform{context, stream, call};
+  if (!context.guards_memory()) return std::visit(perform, operation);
+  Device& device = context.device();
+  device.call([] { HostGuard::instance().begin_work(); }, context.streams().next(stream));
+  const std::vector<std::uint64_t> claims = claim_memory(context, operation, call);
+  std::visit(perform, operation);
+  device.call([claims] { HostGuard::instance().end_work(claims); }, context.streams().next(stream));
 }
 
 }  // namespace tilescope::cudart

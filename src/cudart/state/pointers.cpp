@@ -28,13 +28,15 @@ bool is_known_to_device(Context& context, std::uint64_t address) {
 
 void report(Context& context, FindingKind kind, std::size_t bytes, MemoryPlace memory,
             const inspect::HostCall* other) {
-  auto* const watch = context.watch();
-  if (watch == nullptr) return;
-  const inspect::HostCall call = context.here();
-  Finding finding{.kind = kind};
+  if (context.watch() == nullptr) return;
+  Finding finding;
+  finding.kind = kind;
   finding.memory = std::move(memory);
-  finding.facts = HostFacts{.call = call.name, .bytes = bytes};
-  watch->report(std::move(finding), call, other);
+  HostFacts facts;
+  facts.call = context.here().name;
+  facts.bytes = bytes;
+  finding.facts = std::move(facts);
+  context.report(std::move(finding), other);
 }
 
 MemoryPlace place_in(const std::string& name, std::uint64_t start, std::size_t bytes,
@@ -89,13 +91,15 @@ void require_direction(Context& context, const CopyOperation& copy, cudaMemcpyKi
   for (const CopySide* side : {&copy.to, &copy.from}) {
     if (context.memory().find_freed(side->address) != nullptr) return;  // reported as such
   }
-  if (auto* watch = context.watch()) {
-    const inspect::HostCall call = context.here();
-    Finding finding{.kind = FindingKind::copy_direction};
-    finding.facts = HostFacts{.call = call.name,
-                              .given = kind_names[kind],
-                              .right = name_of_direction(from_device, to_device)};
-    watch->report(std::move(finding), call);
+  if (context.watch() != nullptr) {
+    Finding finding;
+    finding.kind = FindingKind::copy_direction;
+    HostFacts facts;
+    facts.call = context.here().name;
+    facts.given = kind_names[kind];
+    facts.right = name_of_direction(from_device, to_device);
+    finding.facts = std::move(facts);
+    context.report(std::move(finding));
   }
   throw Failure{cudaErrorInvalidValue};
 }
@@ -108,11 +112,6 @@ bool is_host_memory(std::uint64_t address) {
 }
 
 }  // namespace
-
-std::size_t extent(const CopySide& side, std::size_t row_bytes, std::size_t rows,
-                   std::size_t slices) {
-  return (slices - 1) * side.slice_pitch + (rows - 1) * side.pitch + row_bytes;
-}
 
 void resolve(Context& context, CopyOperation& copy, cudaMemcpyKind kind) {
   require(kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault,
@@ -136,27 +135,42 @@ void require_on_device(Context& context, std::uint64_t address, std::size_t byte
 
 void report_arguments(Context& context, const KernelOperation& launch,
                       const std::vector<KernelParameter>& parameters) {
-  auto* const watch = context.watch();
-  if (watch == nullptr) return;
+  if (context.watch() == nullptr) return;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].kind != KernelParameter::Kind::pointer) continue;
     std::uint64_t address = 0;
     std::memcpy(&address, launch.arguments.bytes().data() + launch.arguments.offsets()[i],
                 sizeof address);
-    if (address == 0 || is_known_to_device(context, address)) continue;
-    const FreedBlock* const freed = context.memory().find_freed(address);
-    if (freed == nullptr && !is_host_memory(address)) continue;
-    const inspect::HostCall call = context.here();
-    Finding finding{.kind = freed ? FindingKind::use_after_free : FindingKind::host_pointer,
-                    .kernel = launch.kernel.name()};
-    finding.facts = HostFacts{.call = call.name, .argument = static_cast<std::uint32_t>(i + 1)};
-    finding.memory = MemoryPlace{.address = address};
-    if (freed != nullptr) {
-      finding.memory->object = freed->name;
-      finding.memory->object_bytes = freed->bytes;
+    // Freed memory is reported where the kernel uses it.
+    if (address == 0 || is_known_to_device(context, address) ||
+        context.memory().find_freed(address) != nullptr || !is_host_memory(address)) {
+      continue;
     }
-    watch->report(std::move(finding), call, freed ? &freed->call : nullptr);
+    Finding finding;
+    finding.kind = FindingKind::host_pointer;
+    finding.kernel = launch.kernel.name();
+    MemoryPlace memory;
+    memory.address = address;
+    finding.memory = std::move(memory);
+    HostFacts facts;
+    facts.call = context.here().name;
+    facts.argument = static_cast<std::uint32_t>(i + 1);
+    finding.facts = std::move(facts);
+    context.report(std::move(finding));
   }
+}
+
+void* address_in_variable(Context& context, const void* symbol, std::size_t bytes,
+                          std::size_t offset) {
+  const CodeVariable& known = context.registry().variable(symbol);
+  const ModuleVariable variable = context.code().variable(context.device(), known);
+  if (offset > variable.bytes || bytes > variable.bytes - offset) {
+    report(context, FindingKind::copy_bounds, bytes,
+           place_in(known.name, variable.address, variable.bytes, variable.address + offset),
+           nullptr);
+    throw Failure{cudaErrorInvalidValue};
+  }
+  return reinterpret_cast<void*>(variable.address + offset);
 }
 
 void report_bad_free(Context& context, std::uint64_t address) {

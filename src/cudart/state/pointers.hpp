@@ -14,15 +14,16 @@ void resolve(Context& context, CopyOperation& copy, cudaMemcpyKind kind);
 /// Throws cudaErrorInvalidValue unless [address, address + bytes) is the device's to access.
 void require_on_device(Context& context, std::uint64_t address, std::size_t bytes);
 
-/// Reports host memory, or freed memory, among the pointers that a kernel receives.
+/// Reports host memory among the pointers that a kernel receives.
 void report_arguments(Context& context, const KernelOperation& launch,
                       const std::vector<KernelParameter>& parameters);
 
+/// The device's address of `bytes` at `offset` of a variable. Throws cudaErrorInvalidSymbol, or
+/// cudaErrorInvalidValue beyond its end.
+void* address_in_variable(Context& context, const void* symbol, std::size_t bytes,
+                          std::size_t offset);
+
 /// The report of an address that cannot be freed.
 void report_bad_free(Context& context, std::uint64_t address);
-
-/// Bytes from the first to the last that rows of a side span.
-std::size_t extent(const CopySide& side, std::size_t row_bytes, std::size_t rows,
-                   std::size_t slices);
 
 }  // namespace tilescope::cudart

@@ -28,7 +28,10 @@ Context& Context::instance() {
 Context::Context() : watch_(inspect::ProgramWatch::instance()) {}
 
 Context::Call::Call(Context& context, const char* name)
-    : context_(context), lock_(context.mutex_), outer_(std::exchange(context.call_, name)) {}
+    : context_(context), lock_(context.mutex_), outer_(std::exchange(context.call_, name)) {
+  context.reported_ = false;
+  if (context.guards_memory()) context.report_early_touches();
+}
 
 Context::Call::~Call() {
   context_.call_ = outer_;
@@ -59,7 +62,71 @@ inspect::HostCall Context::here() const {
   return watch_ == nullptr ? inspect::HostCall{} : inspect::HostCall::here(call_);
 }
 
+bool Context::guards_memory() {
+  return watch_ != nullptr && watch_->settings().mode == inspect::ProgramMode::check &&
+         state().device->kind() == DeviceKind::emulated;
+}
+
+void Context::report_early_touches() {
+  for (const EarlyTouch& touch : HostGuard::instance().take()) {
+    Finding finding;
+    finding.kind = FindingKind::unsynchronised;
+    finding.first.action = touch.is_write ? ThreadAction::write : ThreadAction::read;
+    MemoryPlace memory;
+    memory.address = touch.memory.address;
+    memory.object = touch.memory.name;
+    memory.object_bytes = touch.memory.bytes;
+    finding.memory = std::move(memory);
+    HostFacts facts;
+    facts.call = touch.work.name;
+    finding.facts = std::move(facts);
+    watch_->report(std::move(finding), touch.place, &touch.work);
+  }
+}
+
+void Context::report(Finding finding, const inspect::HostCall* other) {
+  if (watch_ == nullptr) return;
+  watch_->report(std::move(finding), here(), other);
+  reported_ = true;
+}
+
+void Context::settle(cudaError_t code) {
+  if (watch_ == nullptr || code == cudaErrorNotReady) return;
+  const std::string_view name = call_;
+  const bool cleans_up = name.starts_with("cudaFree") || name.ends_with("Destroy") ||
+                         name.ends_with("Reset") || name.ends_with("Unregister");
+  if (code == cudaSuccess) {
+    if (unasked_ && !cleans_up) unasked_->went_on = true;
+    return;
+  }
+  failed_ = true;
+  if (reported_) return;
+  report_unasked();
+  unasked_ = {.code = code, .call = here(), .went_on = false};
+}
+
+void Context::asked(cudaError_t code) {
+  const std::lock_guard lock(mutex_);
+  if (unasked_ && (code == cudaSuccess || code == unasked_->code)) unasked_.reset();
+}
+
+void Context::report_unasked() {
+  if (unasked_ && unasked_->went_on) {
+    Finding finding;
+    finding.kind = FindingKind::unchecked_error;
+    HostFacts facts;
+    facts.call = unasked_->call.name;
+    facts.given = name_of(unasked_->code);
+    facts.right = text_of(unasked_->code);
+    finding.facts = std::move(facts);
+    watch_->report(std::move(finding), unasked_->call);
+  }
+  unasked_.reset();
+}
+
 void Context::report_leaks() {
+  if (failed_) return;  // a program that ends because of an error frees nothing
+
   for (const auto& [address, block] : state_->memory.blocks()) {
     if (block.kind == MemoryKind::registered) continue;
     Finding leak;
@@ -80,8 +147,10 @@ void Context::finish() noexcept {
     const Call call(*this, "exit");
     if (state_ && ended_ == cudaSuccess) {
       state_->device->synchronize();
+      if (guards_memory()) report_early_touches();
       report_leaks();
     }
+    report_unasked();
   } catch (const std::exception& error) {
     complain(error.what());
   }

@@ -14,6 +14,7 @@
 #include "cudart/state/device_code.hpp"
 #include "cudart/state/failure.hpp"
 #include "cudart/state/graphs.hpp"
+#include "cudart/state/host_guard.hpp"
 #include "cudart/state/streams.hpp"
 #include "inspect/program/program_watch.hpp"
 #include "tilescope/device.hpp"
@@ -62,6 +63,15 @@ class Context {
   /// Null unless the program runs under the command.
   inspect::ProgramWatch* watch() const { return watch_; }
 
+  /// Whether the host's accesses to memory of queued work are looked for.
+  bool guards_memory();
+  /// A report about the call that is being served: its error needs no further one.
+  void report(Finding finding, const inspect::HostCall* other = nullptr);
+  /// The end of a call with `code`.
+  void settle(cudaError_t code);
+  /// The program asked for its last error, or for the meaning of one.
+  void asked(cudaError_t code);
+
   /// The call that is being served, with the stack above it; empty unless the program is watched.
   inspect::HostCall here() const;
 
@@ -79,10 +89,22 @@ class Context {
  private:
   Context();
   DeviceState& state();
+  void report_early_touches();
   void report_leaks();
+  void report_unasked();
+
+  /// An error that the program has not asked for yet.
+  struct Unasked {
+    cudaError_t code = cudaSuccess;
+    inspect::HostCall call;
+    bool went_on = false;  ///< with other work
+  };
 
   std::recursive_mutex mutex_;
   const char* call_ = "";
+  bool reported_ = false;  ///< in this call
+  bool failed_ = false;    ///< some call did
+  std::optional<Unasked> unasked_;
   inspect::ProgramWatch* watch_;
   CodeRegistry registry_;
   std::optional<DeviceState> state_;

@@ -8,4 +8,9 @@ CopySide CopySide::at(std::size_t row, std::size_t slice) const {
   return side;
 }
 
+std::size_t extent(const CopySide& side, std::size_t row_bytes, std::size_t rows,
+                   std::size_t slices) {
+  return (slices - 1) * side.slice_pitch + (rows - 1) * side.pitch + row_bytes;
+}
+
 }  // namespace tilescope::cudart

@@ -59,4 +59,8 @@ struct EmptyOperation {};
 using Operation = std::variant<KernelOperation, CopyOperation, FillOperation, HostOperation,
                                RecordOperation, WaitOperation, EmptyOperation>;
 
+/// Bytes from the first to the last that rows of a side span.
+std::size_t extent(const CopySide& side, std::size_t row_bytes, std::size_t rows,
+                   std::size_t slices);
+
 }  // namespace tilescope::cudart

@@ -17,20 +17,12 @@ CopyOperation rows(void* to, std::size_t to_pitch, const void* from, std::size_t
   return rows_copy(side_of(to, to_pitch), side_of(from, from_pitch), width, height);
 }
 
-/// The address of `bytes` at `offset` of a variable of the device.
-void* in_variable(Context& context, const void* symbol, std::size_t bytes, std::size_t offset) {
-  const ModuleVariable variable =
-      context.code().variable(context.device(), context.registry().variable(symbol));
-  require(offset <= variable.bytes && bytes <= variable.bytes - offset, cudaErrorInvalidValue);
-  return reinterpret_cast<void*>(variable.address + offset);
-}
-
 CopyOperation to_variable(Context& context, const void* symbol, const void* from, std::size_t bytes,
                           std::size_t offset, cudaMemcpyKind kind) {
   require(kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ||
               kind == cudaMemcpyDefault,
           cudaErrorInvalidMemcpyDirection);
-  return linear_copy(in_variable(context, symbol, bytes, offset), from, bytes);
+  return linear_copy(address_in_variable(context, symbol, bytes, offset), from, bytes);
 }
 
 CopyOperation from_variable(Context& context, void* to, const void* symbol, std::size_t bytes,
@@ -38,7 +30,7 @@ CopyOperation from_variable(Context& context, void* to, const void* symbol, std:
   require(kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ||
               kind == cudaMemcpyDefault,
           cudaErrorInvalidMemcpyDirection);
-  return linear_copy(to, in_variable(context, symbol, bytes, offset), bytes);
+  return linear_copy(to, address_in_variable(context, symbol, bytes, offset), bytes);
 }
 
 FillOperation volume(cudaPitchedPtr to, int value, cudaExtent extent) {

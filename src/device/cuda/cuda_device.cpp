@@ -268,7 +268,7 @@ std::shared_ptr<Kernel::State> CudaDevice::loaded(const compile::Program& progra
     }
     const auto& kernel = static_cast<CudaKernel&>(*state);
     if (kernel.name == name && kernel.entry() == program.kernel_name &&
-        kernel.module().is_made_of(program.ptx, program.cubin)) {
+        kernel.owner().is_made_of(program.ptx, program.cubin)) {
       return state;
     }
     ++known;

@@ -136,14 +136,23 @@ ModuleVariable CudaModule::variable(std::string_view name) const {
   return {.address = address, .bytes = bytes, .managed = managed};
 }
 
-std::vector<KernelParameter> CudaModule::parameters(std::string_view kernel) const {
+std::size_t CudaModule::unit_of(std::string_view kernel) const {
   const std::vector<ptx::Module>& units = parsed();
   const auto holder = std::find_if(units.begin(), units.end(), [&](const ptx::Module& unit) {
     const std::uint32_t index = unit.find_function(kernel);
     return index != ptx::no_index && unit.functions[index].has_body;
   });
-  const std::size_t index = holder == units.end() ? 0 : std::size_t(holder - units.begin());
-  return parameters_of(find_ptx_kernel(units[index], kernel, texts_[index].name));
+  return holder == units.end() ? 0 : static_cast<std::size_t>(holder - units.begin());
+}
+
+std::vector<KernelParameter> CudaModule::parameters(std::string_view kernel) const {
+  const std::size_t unit = unit_of(kernel);
+  return parameters_of(find_ptx_kernel(parsed()[unit], kernel, texts_[unit].name));
+}
+
+std::vector<KernelVariable> CudaModule::variables(std::string_view kernel) const {
+  const std::size_t unit = unit_of(kernel);
+  return variables_of(parsed()[unit], find_ptx_kernel(parsed()[unit], kernel, texts_[unit].name));
 }
 
 bool CudaModule::is_made_of(std::string_view ptx, std::string_view cubin) const {

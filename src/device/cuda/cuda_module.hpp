@@ -38,6 +38,7 @@ class CudaModule final : public Module::State, public std::enable_shared_from_th
   ModuleVariable variable(std::string_view name) const override;
 
   std::vector<KernelParameter> parameters(std::string_view kernel) const;
+  std::vector<KernelVariable> variables(std::string_view kernel) const;
   bool is_made_of(std::string_view ptx, std::string_view cubin) const;
 
  private:
@@ -46,6 +47,8 @@ class CudaModule final : public Module::State, public std::enable_shared_from_th
   void check_ptx(CUresult result, std::string_view call, const std::string& log) const;
   /// The texts, parsed when first asked for.
   const std::vector<ptx::Module>& parsed() const;
+  /// The number of the text that has the kernel's body.
+  std::size_t unit_of(std::string_view kernel) const;
 
   const CudaContext context_;
   const Driver& driver_;
@@ -62,9 +65,11 @@ class CudaKernel final : public Kernel::State {
              std::string entry);
 
   std::vector<KernelParameter> parameters() const override { return module_->parameters(entry_); }
+  std::vector<KernelVariable> variables() const override { return module_->variables(entry_); }
+  Module module() const override { return Module(module_); }
   CUfunction function() const { return function_; }
   const std::string& entry() const { return entry_; }
-  const CudaModule& module() const { return *module_; }
+  const CudaModule& owner() const { return *module_; }
 
   /// Lets a block have `bytes` of dynamic shared memory. The limit only grows: threads that launch
   /// the kernel with less must not lower what another has just been granted.

@@ -228,7 +228,7 @@ void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
                                         .cooperative = launch.cooperative,
                                         .print = options_.print};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(arguments.bytes().data());
-  last_ = machine_.launch(loaded.module->loaded(), loaded.entry, launch.grid, launch.block,
+  last_ = machine_.launch(loaded.owner->loaded(), loaded.entry, launch.grid, launch.block,
                           static_cast<std::uint32_t>(launch.shared_bytes),
                           {bytes, arguments.bytes().size()}, options);
   if (options_.after_launch) options_.after_launch(last_);

@@ -32,7 +32,7 @@ EmulatedModule::~EmulatedModule() {
 Kernel EmulatedModule::kernel(std::string_view name) {
   const std::lock_guard lock(shared_->mutex);
   auto kernel = std::make_shared<EmulatedKernel>();
-  kernel->module = shared_from_this();
+  kernel->owner = shared_from_this();
   kernel->program = loaded_->program(name);
   kernel->entry = name;
   kernel->name = function_name(kernel->entry);
@@ -54,6 +54,10 @@ ModuleVariable EmulatedModule::variable(std::string_view name) const {
 
 std::vector<KernelParameter> EmulatedKernel::parameters() const {
   return parameters_of(*program->functions()[0].source);
+}
+
+std::vector<KernelVariable> EmulatedKernel::variables() const {
+  return variables_of(owner->loaded().module(), *program->functions()[0].source);
 }
 
 }  // namespace tilescope::device

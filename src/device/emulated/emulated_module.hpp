@@ -39,8 +39,10 @@ class EmulatedModule final : public Module::State,
 
 struct EmulatedKernel final : Kernel::State {
   std::vector<KernelParameter> parameters() const override;
+  std::vector<KernelVariable> variables() const override;
+  Module module() const override { return Module(owner); }
 
-  std::shared_ptr<EmulatedModule> module;
+  std::shared_ptr<EmulatedModule> owner;
   std::shared_ptr<const emulator::Program> program;
   std::string entry;  ///< the kernel's name in the PTX
 };

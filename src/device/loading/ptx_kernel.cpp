@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/errors.hpp"
 #include "base/symbol_names.hpp"
@@ -55,6 +56,23 @@ std::vector<std::string> types_in_name(const std::string& symbol) {
   return types;
 }
 
+/// The variables and functions that operands name.
+struct NamedSymbols {
+  std::set<std::uint32_t> variables, functions;
+
+  void add(const ptx::Operand& operand) {
+    if (operand.symbol.kind == ptx::SymbolKind::variable) variables.insert(operand.symbol.index);
+    if (operand.symbol.kind == ptx::SymbolKind::function) functions.insert(operand.symbol.index);
+    for (const ptx::Operand& element : operand.elements) add(element);
+  }
+  void add(const ptx::Function& function) {
+    for (const ptx::Instruction& instruction : function.instructions) {
+      for (const ptx::Operand& operand : instruction.operands) add(operand);
+    }
+    for (const ptx::Call& call : function.calls) add(call.callee);
+  }
+};
+
 bool is_wide_integer(std::string_view type) {
   return type == "long" || type == "unsigned long" || type == "long long" ||
          type == "unsigned long long";
@@ -106,6 +124,24 @@ std::vector<KernelParameter> parameters_of(const ptx::Function& kernel) {
     parameters.push_back(parameter);
   }
   return parameters;
+}
+
+std::vector<KernelVariable> variables_of(const ptx::Module& module, const ptx::Function& kernel) {
+  NamedSymbols named;
+  named.add(kernel);
+  for (std::set<std::uint32_t> read; read.size() < named.functions.size();) {
+    for (const std::uint32_t function : std::set(named.functions)) {
+      if (read.insert(function).second) named.add(module.functions[function]);
+    }
+  }
+  std::vector<KernelVariable> variables;
+  for (const std::uint32_t index : named.variables) {
+    const ptx::Variable& variable = module.variables[index];
+    const bool is_constant = variable.space == ptx::Space::constant;
+    if (!is_constant && variable.space != ptx::Space::global) continue;
+    variables.push_back({variable.name, is_constant, variable.initialized});
+  }
+  return variables;
 }
 
 compile::Program program_of(const KernelRequest& request, const DeviceProperties& gpu) {

@@ -19,6 +19,9 @@ const ptx::Function& find_ptx_kernel(const ptx::Module& module, std::string_view
 
 std::vector<KernelParameter> parameters_of(const ptx::Function& kernel);
 
+/// The variables of `module` that `kernel` and the functions it calls name, in the module's order.
+std::vector<KernelVariable> variables_of(const ptx::Module& module, const ptx::Function& kernel);
+
 /// The program to load for `request` on a GPU: CUDA C++ compiled (PTX and machine code), or the
 /// request's own PTX, without machine code. `kernel_name` is the name in the PTX.
 compile::Program program_of(const KernelRequest& request, const DeviceProperties& gpu);
