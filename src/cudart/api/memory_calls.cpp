@@ -17,6 +17,7 @@ std::uint64_t address_of(const void* pointer) {
 void* allocate(Context& context, MemoryKind kind, std::size_t bytes, unsigned flags) {
   if (bytes == 0) return nullptr;
   const MemoryBlock& block = context.memory().allocate(kind, bytes, flags, context.here());
+  context.sizes().allocated(block.address);
   return reinterpret_cast<void*>(block.address);
 }
 

@@ -83,6 +83,7 @@ void fill_async(Context& context, CUstream_st& stream, const FillOperation& fill
   if (bytes == 0 || fill.rows == 0 || fill.slices == 0) return;
   require(fill.rows == 1 || bytes <= fill.to.pitch, cudaErrorInvalidPitchValue);
   require_on_device(context, fill.to.address, extent(fill.to, bytes, fill.rows, fill.slices));
+  note_filled(context, fill.to.address, nullptr);
   submit(context, stream, fill);
 }
 

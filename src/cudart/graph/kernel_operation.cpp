@@ -23,6 +23,7 @@ KernelOperation kernel_operation(Context& context, const void* function, const L
   const LoadedKernel& loaded = context.code().kernel(context.device(), kernel);
   require_launchable(context, loaded, launch);
   KernelOperation operation{function, loaded.kernel, launch, packed(loaded.parameters, arguments)};
+  report_suspect_sizes(context);
   report_arguments(context, operation, loaded.parameters);
   return operation;
 }

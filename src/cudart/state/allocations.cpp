@@ -114,6 +114,7 @@ bool Memory::retire(std::uint64_t address, std::shared_ptr<const bool> done,
   const auto found = blocks_.find(address);
   if (found == blocks_.end() || found->second.kind != MemoryKind::device) return false;
   forget(found->second, call);
+  freed_.at(address).in_stream_order = true;
   retired_.push_back({std::move(found->second.buffer), std::move(done)});
   blocks_.erase(found);
   return true;

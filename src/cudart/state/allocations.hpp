@@ -48,6 +48,7 @@ struct FreedBlock {
   std::size_t bytes = 0;
   std::string name;
   inspect::HostCall call;
+  bool in_stream_order = false;  ///< by cudaFreeAsync: work queued before may still use it
 };
 
 class Memory {

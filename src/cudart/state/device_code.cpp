@@ -94,7 +94,7 @@ LoadedKernel& LoadedCode::kernel(Device& device, const CUkern_st& kernel) {
 ModuleVariable LoadedCode::variable(Device& device, const CodeVariable& variable) {
   try {
     const ModuleVariable found = module(device, *variable.image).variable(variable.name);
-    variables_[found.address] = found;
+    variables_[found.address] = {found, variable.name};
     return found;
   } catch (const Error& error) {
     throw Failure{cudaErrorInvalidSymbol,
@@ -111,8 +111,12 @@ void LoadedCode::load_managed(Device& device, CodeImage& image) {
 const ModuleVariable* LoadedCode::variable_at(std::uint64_t address) const {
   const auto after = variables_.upper_bound(address);
   if (after == variables_.begin()) return nullptr;
-  const ModuleVariable& found = std::prev(after)->second;
+  const ModuleVariable& found = std::prev(after)->second.place;
   return address - found.address < found.bytes ? &found : nullptr;
+}
+
+const std::string& LoadedCode::name_at(std::uint64_t address) const {
+  return std::prev(variables_.upper_bound(address))->second.name;
 }
 
 void LoadedCode::unload(const CodeImage& image) {

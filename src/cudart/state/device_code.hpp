@@ -79,6 +79,8 @@ class LoadedCode {
   void load_managed(Device& device, CodeImage& image);
   /// The variable of a loaded module that holds the address; null: none does.
   const ModuleVariable* variable_at(std::uint64_t address) const;
+  /// The name of that variable.
+  const std::string& name_at(std::uint64_t address) const;
   void unload(const CodeImage& image);
 
  private:
@@ -86,7 +88,11 @@ class LoadedCode {
 
   std::map<const CodeImage*, Module> modules_;
   std::map<const CUkern_st*, LoadedKernel> kernels_;
-  std::map<std::uint64_t, ModuleVariable> variables_;  ///< of those that were asked for
+  struct KnownVariable {
+    ModuleVariable place;
+    std::string name;
+  };
+  std::map<std::uint64_t, KnownVariable> variables_;  ///< that were asked for
 };
 
 }  // namespace tilescope::cudart

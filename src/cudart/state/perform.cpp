@@ -115,7 +115,7 @@ struct Performer {
 void perform(Context& context, const Operation& operation, CUstream_st& stream,
              const inspect::HostCall& call) {
   const Performer perform{context, stream, call};
-  if (!context.guards_memory()) return std::visit(perform, operation);
+  if (!context.checks()) return std::visit(perform, operation);
   Device& device = context.device();
   device.call([] { HostGuard::instance().begin_work(); }, context.streams().next(stream));
   const std::vector<std::uint64_t> claims = claim_memory(context, operation, call);

@@ -113,6 +113,34 @@ bool is_host_memory(std::uint64_t address) {
 
 }  // namespace
 
+void note_filled(Context& context, std::uint64_t address, const CopyOperation* copy) {
+  if (!context.checks()) return;
+  CopyTarget target;
+  if (const MemoryBlock* block = context.memory().find(address)) {
+    target = {block->name, block->address, block->bytes};
+  } else if (const ModuleVariable* variable = context.code().variable_at(address)) {
+    target = {context.code().name_at(address), variable->address, variable->bytes, true};
+  } else {
+    return;
+  }
+  context.sizes().filled(target, copy, context.here());
+}
+
+void report_suspect_sizes(Context& context) {
+  if (!context.checks()) return;
+  for (SizeSuspects::Suspect& suspect : context.sizes().launched()) {
+    Finding finding;
+    finding.kind = FindingKind::copy_size;
+    finding.memory = place_in(suspect.target.name, suspect.target.address, suspect.target.bytes,
+                              suspect.target.address);
+    HostFacts facts;
+    facts.call = suspect.call.name;
+    facts.bytes = suspect.bytes;
+    finding.facts = std::move(facts);
+    context.watch()->report(std::move(finding), suspect.call);
+  }
+}
+
 void resolve(Context& context, CopyOperation& copy, cudaMemcpyKind kind) {
   require(kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault,
           cudaErrorInvalidMemcpyDirection);
@@ -127,6 +155,7 @@ void resolve(Context& context, CopyOperation& copy, cudaMemcpyKind kind) {
     require_inside(context, side->address, extent(*side, copy.row_bytes, copy.rows, copy.slices),
                    !side->on_device);
   }
+  if (copy.to.on_device) note_filled(context, copy.to.address, &copy);
 }
 
 void require_on_device(Context& context, std::uint64_t address, std::size_t bytes) {
@@ -141,22 +170,26 @@ void report_arguments(Context& context, const KernelOperation& launch,
     std::uint64_t address = 0;
     std::memcpy(&address, launch.arguments.bytes().data() + launch.arguments.offsets()[i],
                 sizeof address);
-    // Freed memory is reported where the kernel uses it.
-    if (address == 0 || is_known_to_device(context, address) ||
-        context.memory().find_freed(address) != nullptr || !is_host_memory(address)) {
-      continue;
-    }
+    if (address == 0 || is_known_to_device(context, address)) continue;
+    const FreedBlock* const freed = context.memory().find_freed(address);
+    // The kernel itself finds memory that cudaFree has freed.
+    const bool freed_in_order = freed != nullptr && freed->in_stream_order;
+    if (!freed_in_order && (freed != nullptr || !is_host_memory(address))) continue;
     Finding finding;
-    finding.kind = FindingKind::host_pointer;
+    finding.kind = freed_in_order ? FindingKind::use_after_free : FindingKind::host_pointer;
     finding.kernel = launch.kernel.name();
     MemoryPlace memory;
     memory.address = address;
+    if (freed_in_order) {
+      memory.object = freed->name;
+      memory.object_bytes = freed->bytes;
+    }
     finding.memory = std::move(memory);
     HostFacts facts;
     facts.call = context.here().name;
     facts.argument = static_cast<std::uint32_t>(i + 1);
     finding.facts = std::move(facts);
-    context.report(std::move(finding));
+    context.report(std::move(finding), freed_in_order ? &freed->call : nullptr);
   }
 }
 

@@ -14,7 +14,12 @@ void resolve(Context& context, CopyOperation& copy, cudaMemcpyKind kind);
 /// Throws cudaErrorInvalidValue unless [address, address + bytes) is the device's to access.
 void require_on_device(Context& context, std::uint64_t address, std::size_t bytes);
 
-/// Reports host memory among the pointers that a kernel receives.
+/// The host fills memory on the device, by a copy or, if null, in another way.
+void note_filled(Context& context, std::uint64_t address, const CopyOperation* copy);
+/// A kernel is about to be launched: reports the copies before it whose sizes look wrong.
+void report_suspect_sizes(Context& context);
+
+/// Reports memory of the host, or freed in stream order, among the pointers that a kernel receives.
 void report_arguments(Context& context, const KernelOperation& launch,
                       const std::vector<KernelParameter>& parameters);
 

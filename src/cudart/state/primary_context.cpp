@@ -30,7 +30,7 @@ Context::Context() : watch_(inspect::ProgramWatch::instance()) {}
 Context::Call::Call(Context& context, const char* name)
     : context_(context), lock_(context.mutex_), outer_(std::exchange(context.call_, name)) {
   context.reported_ = false;
-  if (context.guards_memory()) context.report_early_touches();
+  if (context.checks()) context.report_early_touches();
 }
 
 Context::Call::~Call() {
@@ -62,7 +62,7 @@ inspect::HostCall Context::here() const {
   return watch_ == nullptr ? inspect::HostCall{} : inspect::HostCall::here(call_);
 }
 
-bool Context::guards_memory() {
+bool Context::checks() {
   return watch_ != nullptr && watch_->settings().mode == inspect::ProgramMode::check &&
          state().device->kind() == DeviceKind::emulated;
 }
@@ -91,8 +91,8 @@ void Context::report(Finding finding, const inspect::HostCall* other) {
 }
 
 void Context::settle(cudaError_t code) {
-  if (watch_ == nullptr || code == cudaErrorNotReady) return;
   const std::string_view name = call_;
+  if (watch_ == nullptr || (code == cudaErrorNotReady && name.ends_with("Query"))) return;
   const bool cleans_up = name.starts_with("cudaFree") || name.ends_with("Destroy") ||
                          name.ends_with("Reset") || name.ends_with("Unregister");
   if (code == cudaSuccess) {
@@ -147,7 +147,7 @@ void Context::finish() noexcept {
     const Call call(*this, "exit");
     if (state_ && ended_ == cudaSuccess) {
       state_->device->synchronize();
-      if (guards_memory()) report_early_touches();
+      if (checks()) report_early_touches();
       report_leaks();
     }
     report_unasked();

@@ -15,6 +15,7 @@
 #include "cudart/state/failure.hpp"
 #include "cudart/state/graphs.hpp"
 #include "cudart/state/host_guard.hpp"
+#include "cudart/state/size_suspects.hpp"
 #include "cudart/state/streams.hpp"
 #include "inspect/program/program_watch.hpp"
 #include "tilescope/device.hpp"
@@ -31,6 +32,7 @@ struct DeviceState {
   Arrays arrays;
   LoadedCode code;
   Graphs graphs;
+  SizeSuspects sizes;
   Streams streams;
 };
 
@@ -56,6 +58,7 @@ class Context {
   Memory& memory() { return state().memory; }
   Arrays& arrays() { return state().arrays; }
   Graphs& graphs() { return state().graphs; }
+  SizeSuspects& sizes() { return state().sizes; }
   Streams& streams() { return state().streams; }
   LoadedCode& code() { return state().code; }
   /// What the program's objects registered; it outlives a reset.
@@ -63,8 +66,8 @@ class Context {
   /// Null unless the program runs under the command.
   inspect::ProgramWatch* watch() const { return watch_; }
 
-  /// Whether the host's accesses to memory of queued work are looked for.
-  bool guards_memory();
+  /// Whether mistakes of the host are looked for, on an emulated GPU.
+  bool checks();
   /// A report about the call that is being served: its error needs no further one.
   void report(Finding finding, const inspect::HostCall* other = nullptr);
   /// The end of a call with `code`.
