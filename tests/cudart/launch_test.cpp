@@ -78,10 +78,10 @@ TEST_F(RunTime, ImpossibleLaunchesAreRefusedWithCudasCodes) {
   const auto result = [&](dim3 grid, dim3 block, size_t shared) {
     return cudaLaunchKernel(&poke, grid, block, arguments, shared, nullptr);
   };
-  EXPECT_EQ(result(dim3(0), dim3(1), 0), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(result(dim3(1), dim3(1025), 0), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(result(dim3(1), dim3(1, 1, 65), 0), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(result(dim3(1, 65536), dim3(1), 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(result(dim3(0), dim3(1), 0), cudaErrorInvalidValue);
+  EXPECT_EQ(result(dim3(1), dim3(1025), 0), cudaErrorInvalidValue);
+  EXPECT_EQ(result(dim3(1), dim3(1, 1, 65), 0), cudaErrorInvalidValue);
+  EXPECT_EQ(result(dim3(1, 65536), dim3(1), 0), cudaErrorInvalidValue);
   EXPECT_EQ(result(dim3(1), dim3(1), 48 * 1024 + 1), cudaErrorInvalidValue);
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);

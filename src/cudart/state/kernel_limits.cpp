@@ -31,9 +31,10 @@ gpu::Occupancy occupancy_of(Context& context, const LoadedKernel& kernel, std::i
 
 void require_launchable(Context& context, const LoadedKernel& kernel, const Launch& launch) {
   const DeviceProperties& gpu = context.gpu();
+  // CUDA 13 on an H200 answers so, although cudaErrorInvalidConfiguration exists.
   require(within(launch.grid, gpu.max_grid) && within(launch.block, gpu.max_block) &&
               launch.block.count() <= static_cast<std::uint64_t>(gpu.max_threads_per_block),
-          cudaErrorInvalidConfiguration);
+          cudaErrorInvalidValue);
   const KernelAttributes& needs = kernel.kernel.attributes();
   require(launch.block.count() <= static_cast<std::uint64_t>(needs.max_threads_per_block),
           cudaErrorLaunchOutOfResources);

@@ -6,9 +6,8 @@
 
 namespace tilescope::cudart {
 
-/// Throws cudaErrorInvalidConfiguration, cudaErrorInvalidValue, cudaErrorLaunchOutOfResources,
-/// cudaErrorInvalidClusterSize or cudaErrorCooperativeLaunchTooLarge for a launch that the device
-/// forbids.
+/// Throws cudaErrorInvalidValue, cudaErrorLaunchOutOfResources, cudaErrorInvalidClusterSize or
+/// cudaErrorCooperativeLaunchTooLarge for a launch that the device forbids.
 void require_launchable(Context& context, const LoadedKernel& kernel, const Launch& launch);
 
 /// Blocks of the kernel that an SM holds at once. Throws cudaErrorInvalidValue for no threads.

@@ -145,7 +145,8 @@ void Context::finish() noexcept {
   if (watch_ == nullptr) return;
   try {
     const Call call(*this, "exit");
-    if (state_ && ended_ == cudaSuccess) {
+    // A driver has shut down by now, and ends what is queued by itself.
+    if (state_ && ended_ == cudaSuccess && state_->device->kind() == DeviceKind::emulated) {
       state_->device->synchronize();
       if (checks()) report_early_touches();
       report_leaks();

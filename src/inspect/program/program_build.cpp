@@ -59,7 +59,9 @@ std::vector<std::string> options_of(const Program& program, const DeviceProperti
     architecture.replace(0, architecture.find('_'), "compute");
   }
   std::vector<std::string> options{"-arch=" + architecture, "-cudart", "none", "-no-compress",
-                                   "-lineinfo", "-Xcompiler", "-g1",
+                                   "-lineinfo",
+                                   // addr2line of binutils 2.40 misreads the file names of DWARF 5.
+                                   "-Xcompiler", "-gdwarf-4", "-Xcompiler", "-g1",
                                    // Frames of the host's stack have the lines of its source.
                                    "-Xcompiler", "-fno-omit-frame-pointer"};
   for (const std::string& option : program.compiler_options) {

@@ -18,13 +18,13 @@ int main() {
 
   // More threads than a block may have.
   touch<<<1, 4096>>>(p);
-  expect("4096 threads", cudaPeekAtLastError(), cudaErrorInvalidConfiguration);
-  expect("the error again", cudaGetLastError(), cudaErrorInvalidConfiguration);
+  expect("4096 threads", cudaPeekAtLastError(), cudaErrorInvalidValue);
+  expect("the error again", cudaGetLastError(), cudaErrorInvalidValue);
   expect("and it is gone", cudaGetLastError(), cudaSuccess);
 
   // An empty grid.
   touch<<<0, 32>>>(p);
-  expect("empty grid", cudaGetLastError(), cudaErrorInvalidConfiguration);
+  expect("empty grid", cudaGetLastError(), cudaErrorInvalidValue);
 
   // Far more dynamic shared memory than there is.
   touch<<<1, 32, 1 << 20>>>(p);

@@ -58,8 +58,8 @@ int main(int argc, char** argv) {
   size_t pitch;
   CUDA_CALL(cudaMallocPitch(&d_in, &pitch, width * sizeof(float), height));
   CUDA_CALL(cudaMallocPitch(&d_out, &pitch, width * sizeof(float), height));
-  CUDA_CALL(cudaMemcpy2D(d_in, pitch, plate.data(), width * sizeof(float), width,  // MISTAKE
-                         height, cudaMemcpyHostToDevice));                         // FOUND
+  CUDA_CALL(cudaMemcpy2D(d_in, pitch, plate.data(), width * sizeof(float), width,  // FOUND
+                         height, cudaMemcpyHostToDevice));                         // MISTAKE
 
   dim3 threads(32, 8);
   dim3 blocks((width + threads.x - 1) / threads.x, (height + threads.y - 1) / threads.y);
