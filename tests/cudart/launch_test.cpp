@@ -176,6 +176,15 @@ TEST_F(RunTime, AResetGivesVariablesTheirInitialValues) {
   EXPECT_EQ(value, 5);
 }
 
+TEST_F(RunTime, FunctionAttributesNameThePtxAndTheDevice) {
+  cudaFuncAttributes attributes{};
+  ASSERT_EQ(cudaFuncGetAttributes(&attributes, &poke), cudaSuccess);
+  EXPECT_EQ(attributes.ptxVersion, 80);
+  EXPECT_EQ(attributes.binaryVersion, 90);
+  EXPECT_EQ(attributes.maxThreadsPerBlock, 1024);
+  EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 48 * 1024);
+}
+
 TEST_F(RunTime, OccupancyFollowsTheResources) {
   int blocks = 0;
   ASSERT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &poke, 1024, 0), cudaSuccess);

@@ -27,7 +27,8 @@ cudaFuncAttributes attributes_of(Context& context, const LoadedKernel& kernel) {
   attributes.localSizeBytes = known.local_bytes_per_thread;
   attributes.maxThreadsPerBlock = known.max_threads_per_block;
   attributes.numRegs = known.registers_per_thread;
-  attributes.ptxVersion = attributes.binaryVersion = gpu.compute_major * 10 + gpu.compute_minor;
+  attributes.ptxVersion = kernel.ptx_version;
+  attributes.binaryVersion = gpu.compute_major * 10 + gpu.compute_minor;
   attributes.maxDynamicSharedSizeBytes = static_cast<int>(kernel.max_dynamic_shared);
   attributes.preferredShmemCarveout = kernel.carveout;
   attributes.nonPortableClusterSizeAllowed = kernel.nonportable_cluster ? 1 : 0;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 #include "base/symbol_names.hpp"
 #include "compile/fat_binary.hpp"
@@ -14,6 +16,17 @@ namespace {
 std::size_t unasked_dynamic_shared(const Device& device, const Kernel& kernel) {
   const std::size_t most = device.properties().shared_bytes_per_block;
   return most - std::min(most, kernel.attributes().static_shared_bytes);
+}
+
+/// 80 for text with ".target sm_80"; 0 without such a line.
+int version_of(std::string_view ptx) {
+  constexpr std::string_view directive = ".target sm_";
+  const std::size_t at = ptx.find(directive);
+  int version = 0;
+  if (at == ptx.npos) return version;
+  const std::string_view number = ptx.substr(at + directive.size(), 4);
+  std::from_chars(number.data(), number.data() + number.size(), version);
+  return version;
 }
 
 }  // namespace
@@ -57,7 +70,7 @@ const CodeVariable& CodeRegistry::variable(const void* host) const {
   return found->second;
 }
 
-Module& LoadedCode::module(Device& device, CodeImage& image) {
+LoadedCode::LoadedModule& LoadedCode::module(Device& device, CodeImage& image) {
   const auto found = modules_.find(&image);
   if (found != modules_.end()) return found->second;
   const DeviceProperties& gpu = device.properties();
@@ -69,7 +82,8 @@ Module& LoadedCode::module(Device& device, CodeImage& image) {
     throw Failure{cudaErrorNoKernelImageForDevice, error.what()};
   }
   try {
-    return modules_.emplace(&image, device.load_module(texts)).first->second;
+    LoadedModule loaded{device.load_module(texts), version_of(texts.front().ptx)};
+    return modules_.emplace(&image, std::move(loaded)).first->second;
   } catch (const Error& error) {
     throw Failure{cudaErrorInvalidPtx, error.what()};
   }
@@ -79,9 +93,11 @@ LoadedKernel& LoadedCode::kernel(Device& device, const CUkern_st& kernel) {
   const auto found = kernels_.find(&kernel);
   if (found != kernels_.end()) return found->second;
   load_managed(device, *kernel.image);
+  const LoadedModule& code = module(device, *kernel.image);
   LoadedKernel loaded;
+  loaded.ptx_version = code.ptx_version;
   try {
-    loaded.kernel = module(device, *kernel.image).kernel(kernel.name);
+    loaded.kernel = code.module.kernel(kernel.name);
   } catch (const Error& error) {
     throw Failure{cudaErrorInvalidDeviceFunction,
                   fmt::format("kernel {}: {}", function_name(kernel.name), error.what())};
@@ -93,7 +109,7 @@ LoadedKernel& LoadedCode::kernel(Device& device, const CUkern_st& kernel) {
 
 ModuleVariable LoadedCode::variable(Device& device, const CodeVariable& variable) {
   try {
-    const ModuleVariable found = module(device, *variable.image).variable(variable.name);
+    const ModuleVariable found = module(device, *variable.image).module.variable(variable.name);
     variables_[found.address] = {found, variable.name};
     return found;
   } catch (const Error& error) {

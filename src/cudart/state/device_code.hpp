@@ -65,6 +65,7 @@ struct LoadedKernel {
   Kernel kernel;
   std::vector<KernelParameter> parameters;
   std::size_t max_dynamic_shared = 0;
+  int ptx_version = 0;  ///< 80 for PTX of compute capability 8.0
   int carveout = -1;
   bool nonportable_cluster = false;
 };
@@ -84,9 +85,13 @@ class LoadedCode {
   void unload(const CodeImage& image);
 
  private:
-  Module& module(Device& device, CodeImage& image);
+  struct LoadedModule {
+    Module module;
+    int ptx_version = 0;
+  };
+  LoadedModule& module(Device& device, CodeImage& image);
 
-  std::map<const CodeImage*, Module> modules_;
+  std::map<const CodeImage*, LoadedModule> modules_;
   std::map<const CUkern_st*, LoadedKernel> kernels_;
   struct KnownVariable {
     ModuleVariable place;
