@@ -30,6 +30,7 @@ foreach(target cudart cudart_per_thread)
   target_link_libraries(${target} PRIVATE tilescope tilescope_options tilescope_dependencies)
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET default)  # the script hides
   tilescope_precompile(${target} ${target} ${tilescope_common_headers} <cuda_runtime_api.h>)
+  tilescope_unite(${target})
 endforeach()
 target_link_options(cudart PRIVATE "-Wl,--version-script=${cudart_script}" -Wl,--no-undefined
   -Wl,-Bsymbolic)

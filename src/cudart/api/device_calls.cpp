@@ -18,10 +18,6 @@ constexpr const char* bus_id = "0000:01:00.0";
 std::array<std::size_t, 7> limits = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
 cudaFuncCache cache_config = cudaFuncCachePreferNone;
 
-void require_device(int device) {
-  require(device == 0, cudaErrorInvalidDevice);
-}
-
 }  // namespace
 
 cudaError_t cudaGetDeviceCount(int* count) {

@@ -9,11 +9,6 @@ using namespace tilescope::cudart;
 
 namespace {
 
-CUgraphNode_st& node_of(cudaGraphNode_t node) {
-  require(node != nullptr, cudaErrorInvalidValue);
-  return *node;
-}
-
 /// Answers as CUDA does for a list: its length, and if there is room the elements too.
 template <typename T>
 void answer(const std::vector<T>& found, T* elements, size_t* count) {

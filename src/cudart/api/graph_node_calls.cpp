@@ -33,11 +33,6 @@ cudaError_t add_call(const char* name, const Placement& at, const Parameters* pa
   });
 }
 
-CUgraphNode_st& node_of(cudaGraphNode_t node) {
-  require(node != nullptr, cudaErrorInvalidValue);
-  return *node;
-}
-
 /// The node itself, or its copy in an executable.
 CUgraphNode_st& node_in(Context& context, cudaGraphExec_t executable, cudaGraphNode_t node) {
   return executable == nullptr ? node_of(node)

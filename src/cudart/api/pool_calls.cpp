@@ -10,10 +10,6 @@ CUmemPoolHandle_st& pool_of(Context& context, cudaMemPool_t handle) {
   return context.memory().pool(handle);
 }
 
-void require_device(int device) {
-  require(device == 0, cudaErrorInvalidDevice);
-}
-
 void require_location(const cudaMemLocation* location) {
   require(location != nullptr, cudaErrorInvalidValue);
   if (location->type == cudaMemLocationTypeDevice) require_device(location->id);

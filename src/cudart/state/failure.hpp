@@ -19,6 +19,11 @@ inline void require(bool holds, cudaError_t otherwise) {
   if (!holds) throw Failure{otherwise};
 }
 
+/// The run time has one device, number 0.
+inline void require_device(int device) {
+  require(device == 0, cudaErrorInvalidDevice);
+}
+
 /// "cudaErrorInvalidValue", and "invalid argument": as cudaGetErrorName and cudaGetErrorString say.
 const char* name_of(cudaError_t code);
 const char* text_of(cudaError_t code);

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "cudart/state/failure.hpp"
 #include "cudart/state/stream_operation.hpp"
 #include "inspect/program/host_call.hpp"
 
@@ -60,6 +61,12 @@ struct Capture {
   /// The last nodes of each stream that takes part.
   std::map<CUstream_st*, std::vector<CUgraphNode_st*>> last;
 };
+
+/// The node that a handle names. Throws cudaErrorInvalidValue for null.
+inline CUgraphNode_st& node_of(cudaGraphNode_t node) {
+  require(node != nullptr, cudaErrorInvalidValue);
+  return *node;
+}
 
 class Graphs {
  public:

@@ -7,10 +7,6 @@ using namespace tilescope::cudart;
 
 namespace {
 
-CUstream_st& stream_of(Context& context, cudaStream_t handle = nullptr) {
-  return context.streams().find(handle, null_stream);
-}
-
 CopySide side_in(Context& context, cudaArray_const_t array, size_t x_bytes, size_t y) {
   return side_of(context.arrays().find(array), x_bytes, y, 0);
 }

@@ -8,10 +8,6 @@ using namespace tilescope::cudart;
 
 namespace {
 
-CUstream_st& stream_of(Context& context, cudaStream_t handle = nullptr) {
-  return context.streams().find(handle, null_stream);
-}
-
 CopyOperation rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                    std::size_t width, std::size_t height) {
   return rows_copy(side_of(to, to_pitch), side_of(from, from_pitch), width, height);

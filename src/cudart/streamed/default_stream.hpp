@@ -14,4 +14,9 @@ constexpr DefaultStream null_stream = DefaultStream::per_thread;
 constexpr DefaultStream null_stream = DefaultStream::legacy;
 #endif
 
+/// The stream that a handle names. Not inline: it differs between the two compilations.
+[[maybe_unused]] static CUstream_st& stream_of(Context& context, cudaStream_t handle = nullptr) {
+  return context.streams().find(handle, null_stream);
+}
+
 }  // namespace tilescope::cudart

@@ -7,10 +7,6 @@ using namespace tilescope::cudart;
 
 namespace {
 
-CUstream_st& stream_of(Context& context, cudaStream_t handle) {
-  return context.streams().find(handle, null_stream);
-}
-
 void begin_capture(Context& context, CUstream_st& stream, cudaStreamCaptureMode mode) {
   require(&stream != &context.streams().legacy(), cudaErrorStreamCaptureUnsupported);
   require(!stream.capture, cudaErrorIllegalState);

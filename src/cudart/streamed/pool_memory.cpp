@@ -7,8 +7,8 @@ using namespace tilescope::cudart;
 
 namespace {
 
-CUstream_st& stream_of(Context& context, cudaStream_t handle) {
-  CUstream_st& stream = context.streams().find(handle, null_stream);
+CUstream_st& uncaptured_stream(Context& context, cudaStream_t handle) {
+  CUstream_st& stream = stream_of(context, handle);
   require(stream.capture == nullptr, cudaErrorNotSupported);
   return stream;
 }
@@ -27,7 +27,7 @@ void* allocate(Context& context, CUmemPoolHandle_st& pool, std::size_t bytes) {
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
   return api_call("cudaMallocAsync", [&](Context& context) {
     require(pointer != nullptr, cudaErrorInvalidValue);
-    stream_of(context, stream);
+    uncaptured_stream(context, stream);
     *pointer = allocate(context, context.memory().current_pool(), bytes);
   });
 }
@@ -36,14 +36,14 @@ cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t 
                                     cudaStream_t stream) {
   return api_call("cudaMallocFromPoolAsync", [&](Context& context) {
     require(pointer != nullptr, cudaErrorInvalidValue);
-    stream_of(context, stream);
+    uncaptured_stream(context, stream);
     *pointer = allocate(context, context.memory().pool(pool), bytes);
   });
 }
 
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   return api_call("cudaFreeAsync", [&](Context& context) {
-    CUstream_st& stream = stream_of(context, handle);
+    CUstream_st& stream = uncaptured_stream(context, handle);
     const auto address = reinterpret_cast<std::uint64_t>(pointer);
     if (pointer == nullptr) return;
     auto done = std::make_shared<bool>(false);

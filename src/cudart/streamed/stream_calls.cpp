@@ -7,10 +7,6 @@ using namespace tilescope::cudart;
 
 namespace {
 
-CUstream_st& stream_of(Context& context, cudaStream_t stream) {
-  return context.streams().find(stream, null_stream);
-}
-
 /// A callback of cudaStreamAddCallback, as a host function. Deletes itself.
 struct Callback {
   cudaStreamCallback_t function;
