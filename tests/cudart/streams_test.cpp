@@ -121,6 +121,19 @@ TEST_F(Streams, PageableMemoryIsTheProgramsAgainAtOnce) {
   EXPECT_EQ(y.read()[0], 3);
 }
 
+TEST_F(Streams, ACopyOfManyPageableBytesIsDoneAtOnceAndOfFewIsNot) {
+  for (const int n : {4, 1 << 15}) {
+    const std::vector<int> source(n, 7);
+    const DeviceInts y(n);
+    cudaMemset(y.data, 0, y.bytes);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    ASSERT_EQ(cudaMemcpy(y.data, source.data(), y.bytes, cudaMemcpyHostToDevice), cudaSuccess);
+    ASSERT_EQ(launch_add(y.data, 1, n, free), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(free), cudaSuccess);
+    EXPECT_EQ(y.read()[0], n == 4 ? 7 : 8);
+  }
+}
+
 TEST_F(Streams, ADestroyedStreamFinishesItsWork) {
   ASSERT_EQ(add_to_x(1, blocking), cudaSuccess);
   ASSERT_EQ(cudaStreamDestroy(blocking), cudaSuccess);
@@ -152,6 +165,30 @@ TEST_F(Streams, ThreadsMayCallAtOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(x[0], 200);
+}
+
+TEST_F(Streams, AttributesAreKeptAndChecked) {
+  cudaStream_t stream = nullptr, other = nullptr;
+  cudaStreamCreate(&stream);
+  cudaStreamCreate(&other);
+  cudaStreamAttrValue value{};
+  ASSERT_EQ(cudaStreamGetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &value),
+            cudaSuccess);
+  EXPECT_EQ(value.syncPolicy, cudaSyncPolicyAuto);
+  value = {};
+  value.accessPolicyWindow = {&value, 4096, 0.5F, cudaAccessPropertyPersisting,
+                              cudaAccessPropertyStreaming};
+  EXPECT_EQ(cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value),
+            cudaSuccess);
+  EXPECT_EQ(cudaStreamCopyAttributes(other, stream), cudaSuccess);
+  cudaStreamAttrValue copied{};
+  cudaStreamGetAttribute(other, cudaLaunchAttributeAccessPolicyWindow, &copied);
+  EXPECT_EQ(copied.accessPolicyWindow.num_bytes, 4096U);
+  value.accessPolicyWindow.hitRatio = 2;
+  EXPECT_EQ(cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaStreamSetAttribute(stream, cudaLaunchAttributeCooperative, &value),
+            cudaErrorInvalidValue);
 }
 
 TEST_F(Streams, ErrorsAreEachThreadsOwn) {

@@ -146,6 +146,24 @@ cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph,
   });
 }
 
+cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                     const cudaGraphNode_t* after, size_t count,
+                                     cudaMemAllocNodeParams* parameters) {
+  return api_call("cudaGraphAddMemAllocNode", [&](Context& context) {
+    require(parameters != nullptr, cudaErrorInvalidValue);
+    const CUgraphNode_st& made =
+        add(context, {node, graph, after, count}, allocate_operation(context, *parameters));
+    parameters->dptr = operation_in<AllocateOperation>(made).parameters.dptr;
+  });
+}
+
+cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                    const cudaGraphNode_t* after, size_t count, void* pointer) {
+  return api_call("cudaGraphAddMemFreeNode", [&](Context& context) {
+    add(context, {node, graph, after, count}, free_operation(context, pointer));
+  });
+}
+
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        const cudaGraphNode_t* after, size_t count,
                                        cudaGraph_t child) {
@@ -176,6 +194,18 @@ cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams*
 
 cudaError_t cudaGraphHostNodeGetParams(cudaGraphNode_t node, cudaHostNodeParams* parameters) {
   return get_call("cudaGraphHostNodeGetParams", node, parameters, host_parameters);
+}
+
+cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
+                                           cudaMemAllocNodeParams* parameters) {
+  return get_call("cudaGraphMemAllocNodeGetParams", node, parameters, [](const auto& known) {
+    return operation_in<AllocateOperation>(known).parameters;
+  });
+}
+
+cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* pointer) {
+  return get_call("cudaGraphMemFreeNodeGetParams", node, static_cast<std::uint64_t*>(pointer),
+                  [](const auto& known) { return operation_in<FreeOperation>(known).address; });
 }
 
 cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,

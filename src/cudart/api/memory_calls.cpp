@@ -32,6 +32,10 @@ void free(Context& context, void* pointer, MemoryKind kind, MemoryKind or_kind) 
   context.device().synchronize();  // work may use it
   context.memory().sweep();
   const std::uint64_t address = address_of(pointer);
+  if (GraphBlock* const block = context.graph_memory().find(address)) {
+    *context.graph_memory().free(*block, context.here()) = true;
+    return;
+  }
   if (context.memory().free(address, kind, or_kind, context.here())) return;
   report_bad_free(context, address);
   throw Failure{cudaErrorInvalidValue};

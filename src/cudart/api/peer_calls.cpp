@@ -39,6 +39,13 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   });
 }
 
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int) {
+  return api_call("cudaDeviceGetP2PAttribute", [&](Context&) {
+    require(value != nullptr, cudaErrorInvalidValue);
+    return cudaErrorInvalidDevice;  // a link needs two devices
+  });
+}
+
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned flags) {
   return api_call("cudaDeviceEnablePeerAccess", [&](Context&) {
     require(flags == 0, cudaErrorInvalidValue);

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "cudart/state/failure.hpp"
+#include "cudart/state/streams.hpp"
 
 namespace tilescope::cudart {
 namespace {
@@ -31,6 +31,8 @@ constexpr Attribute attributes[] = {
     {cudaDevAttrPciDomainId, &cudaDeviceProp::pciDomainID},
     {cudaDevAttrTccDriver, &cudaDeviceProp::tccDriver},
     {cudaDevAttrGlobalMemoryBusWidth, &cudaDeviceProp::memoryBusWidth},
+    {cudaDevAttrMaxPersistingL2CacheSize, &cudaDeviceProp::persistingL2CacheMaxSize},
+    {cudaDevAttrMaxAccessPolicyWindowSize, &cudaDeviceProp::accessPolicyMaxWindowSize},
     {cudaDevAttrL2CacheSize, &cudaDeviceProp::l2CacheSize},
     {cudaDevAttrMaxThreadsPerMultiProcessor, &cudaDeviceProp::maxThreadsPerMultiProcessor},
     {cudaDevAttrAsyncEngineCount, &cudaDeviceProp::asyncEngineCount},
@@ -111,6 +113,8 @@ cudaDeviceProp properties_of(const DeviceProperties& gpu) {
   p.asyncEngineCount = gpu.copy_engines;
   p.memoryBusWidth = gpu.memory_bus_bits;
   p.l2CacheSize = static_cast<int>(gpu.l2_bytes);
+  p.persistingL2CacheMaxSize = p.l2CacheSize / 8 * 5;  // as on an H200
+  p.accessPolicyMaxWindowSize = most_window_bytes;
   p.pciBusID = 1;
   p.hostNumaId = -1;
   set_dimensions(p, gpu);

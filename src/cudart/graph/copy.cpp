@@ -32,6 +32,9 @@ CopySide side_of(const cudaArray& array, std::size_t x_bytes, std::size_t y, std
 
 namespace {
 
+/// Of a longer copy from memory that is not pinned the host waits for all bytes.
+constexpr std::size_t most_staged = 64 << 10;
+
 /// One side of a 3-D copy. Positions in an array count elements, others bytes.
 CopySide volume_side(Context& context, cudaArray_t array, const cudaPitchedPtr& pointer,
                      const cudaPos& at) {
@@ -69,9 +72,10 @@ void copy_async(Context& context, CUstream_st& stream, CopyOperation copy, cudaM
 void copy_and_wait(Context& context, CUstream_st& stream, CopyOperation copy, cudaMemcpyKind kind) {
   require_no_capture(context, stream);
   resolve(context, copy, kind);
-  const bool staged = copy.to.on_device && !copy.from.on_device &&
-                      context.memory().find(copy.from.address) == nullptr;
-  if (staged) context.device().synchronize(context.streams().next(stream));
+  const bool from_program = copy.to.on_device && !copy.from.on_device &&
+                            context.memory().find(copy.from.address) == nullptr;
+  const bool staged = from_program && copy.row_bytes * copy.rows * copy.slices <= most_staged;
+  if (from_program) context.device().synchronize(context.streams().next(stream));
   perform(context, copy, stream, context.here());
   if (staged || (copy.to.on_device && copy.from.on_device)) return;
   context.device().synchronize(stream.work);

@@ -18,8 +18,8 @@ CopyOperation volume_copy(Context& context, const cudaMemcpy3DParms& copy);
 
 /// Checks the copy against `kind` and the allocations, and submits it.
 void copy_async(Context& context, CUstream_st& stream, CopyOperation copy, cudaMemcpyKind kind);
-/// The same; then the host waits as CUDA says: not if both sides are on the device; from memory
-/// that is not pinned, for the work before the copy.
+/// The same; then the host waits as CUDA says: not if both sides are on the device; from at
+/// most 64 KiB that are not pinned, for the work before the copy.
 void copy_and_wait(Context& context, CUstream_st& stream, CopyOperation copy, cudaMemcpyKind kind);
 void fill_async(Context& context, CUstream_st& stream, const FillOperation& fill);
 

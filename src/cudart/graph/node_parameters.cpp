@@ -88,12 +88,31 @@ cudaHostNodeParams host_parameters(const CUgraphNode_st& node) {
   return {host.function, host.data};
 }
 
+Operation allocate_operation(Context& context, const cudaMemAllocNodeParams& parameters) {
+  const cudaMemPoolProps& pool = parameters.poolProps;
+  require(pool.allocType == cudaMemAllocationTypePinned && parameters.bytesize > 0 &&
+              pool.location.type == cudaMemLocationTypeDevice && pool.location.id == 0,
+          cudaErrorInvalidValue);
+  require(pool.handleTypes == cudaMemHandleTypeNone, cudaErrorNotSupported);
+  AllocateOperation made{
+      context.graph_memory().add(context.memory(), parameters.bytesize, context.here()),
+      parameters};
+  made.parameters.dptr = reinterpret_cast<void*>(made.block->address);
+  return made;
+}
+
+Operation free_operation(Context& context, const void* pointer) {
+  const auto address = reinterpret_cast<std::uint64_t>(pointer);
+  require(context.graph_memory().find(address) != nullptr, cudaErrorInvalidValue);
+  return FreeOperation{address};
+}
+
 cudaGraphNodeType type_of(const CUgraphNode_st& node) {
   if (node.child) return cudaGraphNodeTypeGraph;
-  constexpr cudaGraphNodeType types[] = {cudaGraphNodeTypeKernel,      cudaGraphNodeTypeMemcpy,
-                                         cudaGraphNodeTypeMemset,      cudaGraphNodeTypeHost,
-                                         cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeWaitEvent,
-                                         cudaGraphNodeTypeEmpty};
+  constexpr cudaGraphNodeType types[] = {
+      cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy,      cudaGraphNodeTypeMemset,
+      cudaGraphNodeTypeHost,   cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeWaitEvent,
+      cudaGraphNodeTypeEmpty,  cudaGraphNodeTypeMemAlloc,    cudaGraphNodeTypeMemFree};
   static_assert(std::size(types) == std::variant_size_v<Operation>);
   return types[node.operation.index()];
 }

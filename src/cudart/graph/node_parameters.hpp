@@ -9,6 +9,10 @@ Operation operation_of(Context& context, const cudaKernelNodeParams& parameters)
 Operation operation_of(Context& context, const cudaMemcpy3DParms& parameters);
 Operation operation_of(Context& context, const cudaMemsetParams& parameters);
 Operation operation_of(Context& context, const cudaHostNodeParams& parameters);
+/// Memory that a launch of the node allocates; its address is known at once.
+Operation allocate_operation(Context& context, const cudaMemAllocNodeParams& parameters);
+/// Throws cudaErrorInvalidValue unless a node allocates what begins at `pointer`.
+Operation free_operation(Context& context, const void* pointer);
 /// A copy of bytes that follow each other.
 Operation linear_operation(Context& context, void* to, const void* from, std::size_t bytes,
                            cudaMemcpyKind kind);

@@ -108,6 +108,16 @@ struct Performer {
   void operator()(const WaitOperation& wait) const { device.wait(next(), wait.event->point); }
 
   void operator()(const EmptyOperation&) const {}
+
+  void operator()(const AllocateOperation& allocate) const {
+    context.graph_memory().allocate(allocate.block);
+  }
+
+  void operator()(const FreeOperation& free) const {
+    GraphBlock* const block = context.graph_memory().find(free.address);
+    require(block != nullptr, cudaErrorInvalidValue);
+    device.call([done = context.graph_memory().free(*block, call)] { *done = true; }, next());
+  }
 };
 
 }  // namespace

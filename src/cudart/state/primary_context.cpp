@@ -129,6 +129,8 @@ void Context::report_leaks() {
 
   for (const auto& [address, block] : state_->memory.blocks()) {
     if (block.kind == MemoryKind::registered) continue;
+    const GraphBlock* const node = state_->graph_memory.find(address);
+    if (node != nullptr && !node->live) continue;
     Finding leak;
     leak.kind = FindingKind::leak;
     leak.memory =

@@ -13,6 +13,7 @@
 #include "cudart/state/arrays.hpp"
 #include "cudart/state/device_code.hpp"
 #include "cudart/state/failure.hpp"
+#include "cudart/state/graph_memory.hpp"
 #include "cudart/state/graphs.hpp"
 #include "cudart/state/host_guard.hpp"
 #include "cudart/state/size_suspects.hpp"
@@ -29,6 +30,7 @@ struct DeviceState {
 
   std::shared_ptr<Device> device;
   Memory memory;
+  GraphMemory graph_memory;
   Arrays arrays;
   LoadedCode code;
   Graphs graphs;
@@ -56,6 +58,7 @@ class Context {
   Device& device() { return *state().device; }
   const DeviceProperties& gpu() { return device().properties(); }
   Memory& memory() { return state().memory; }
+  GraphMemory& graph_memory() { return state().graph_memory; }
   Arrays& arrays() { return state().arrays; }
   Graphs& graphs() { return state().graphs; }
   SizeSuspects& sizes() { return state().sizes; }

@@ -56,8 +56,20 @@ struct WaitOperation {
 
 struct EmptyOperation {};
 
-using Operation = std::variant<KernelOperation, CopyOperation, FillOperation, HostOperation,
-                               RecordOperation, WaitOperation, EmptyOperation>;
+struct GraphBlock;
+
+struct AllocateOperation {
+  std::shared_ptr<GraphBlock> block;
+  cudaMemAllocNodeParams parameters;
+};
+
+struct FreeOperation {
+  std::uint64_t address = 0;
+};
+
+using Operation =
+    std::variant<KernelOperation, CopyOperation, FillOperation, HostOperation, RecordOperation,
+                 WaitOperation, EmptyOperation, AllocateOperation, FreeOperation>;
 
 /// Bytes from the first to the last that rows of a side span.
 std::size_t extent(const CopySide& side, std::size_t row_bytes, std::size_t rows,

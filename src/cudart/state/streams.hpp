@@ -26,7 +26,8 @@ struct CUstream_st {
   std::uint64_t operations = 0;   ///< so far
   std::uint64_t joined = 0;       ///< of these, what the legacy stream waits for
   std::uint64_t legacy_seen = 0;  ///< operations of the legacy stream that this one waits for
-  std::shared_ptr<tilescope::cudart::Capture> capture;  ///< null unless it is being captured
+  std::map<cudaStreamAttrID, cudaStreamAttrValue> attributes;  ///< that were set
+  std::shared_ptr<tilescope::cudart::Capture> capture;         ///< null unless it is being captured
 };
 
 /// What a cudaEvent_t points to.
@@ -40,6 +41,9 @@ struct CUevent_st {
 };
 
 namespace tilescope::cudart {
+
+/// The most bytes of memory that a stream may ask the cache to keep, as an H200 reports.
+constexpr int most_window_bytes = 128 << 20;
 
 /// The stream that a null handle means.
 enum class DefaultStream : std::uint8_t { legacy, per_thread };

@@ -52,6 +52,17 @@ cudaGraph_t end_capture(Context& context, CUstream_st& stream) {
   return &context.graphs().adopt(capture->graph);
 }
 
+/// What an earlier launch allocated must be freed, or is freed now if the program asked for that.
+void prepare_memory(Context& context, const CUgraphExec_st& executable, CUstream_st& stream) {
+  for (const auto& node : executable.graph->nodes) {
+    const auto* const allocate = std::get_if<AllocateOperation>(&node->operation);
+    if (allocate == nullptr || !allocate->block->live) continue;
+    require((executable.flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0,
+            cudaErrorInvalidValue);
+    perform(context, FreeOperation{allocate->block->address}, stream, context.here());
+  }
+}
+
 cudaStreamCaptureStatus status_of(const CUstream_st& stream) {
   if (!stream.capture) return cudaStreamCaptureStatusNone;
   return stream.capture->invalid ? cudaStreamCaptureStatusInvalidated
@@ -70,6 +81,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
       return;
     }
     require_no_capture(context, stream);
+    prepare_memory(context, context.graphs().find(executable), stream);
     launch_graph(context, graph, stream, context.here());
   });
 }
