@@ -169,6 +169,24 @@ TEST_F(Graphs, AChangedGraphUpdatesAnExecutable) {
   EXPECT_EQ(result.result, cudaGraphExecUpdateErrorTopologyChanged);
 }
 
+TEST_F(Graphs, AStreamMayLeaveBeforeItsCaptureEnds) {
+  cudaStream_t other = nullptr;
+  cudaEvent_t fork = nullptr, join = nullptr;
+  cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+  cudaEventCreate(&fork);
+  cudaEventCreate(&join);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  cudaEventRecord(fork, stream);
+  cudaStreamWaitEvent(other, fork, 0);
+  ASSERT_EQ(launch_add(x->data, 3, 4, other), cudaSuccess);
+  cudaEventRecord(join, other);
+  cudaStreamWaitEvent(stream, join, 0);
+  ASSERT_EQ(cudaStreamDestroy(other), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  EXPECT_EQ(launched(graph, 2), 6);
+}
+
 TEST_F(Graphs, GraphsHoldGraphsAndHostFunctions) {
   cudaGraph_t inner = nullptr, outer = nullptr;
   cudaGraphCreate(&inner, 0);

@@ -9,6 +9,15 @@ namespace {
 /// A GPU of today has priorities 0 to -5; lower numbers come first.
 constexpr int least_priority = 0, greatest_priority = -5;
 
+/// A stream may be destroyed while it is captured; without its origin a capture cannot end.
+void leave_capture(Context& context, CUstream_st& stream) {
+  if (!stream.capture) return;
+  stream.capture->last.erase(&stream);
+  if (stream.capture->origin != &stream) return;
+  stream.capture->invalid = true;
+  context.graphs().captures().erase(stream.capture);
+}
+
 }  // namespace
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
@@ -32,7 +41,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return api_call("cudaStreamDestroy", [&](Context& context) {
     require(stream != nullptr && stream != cudaStreamLegacy && stream != cudaStreamPerThread,
             cudaErrorInvalidResourceHandle);
-    context.streams().destroy(context.streams().find(stream, DefaultStream::legacy));
+    CUstream_st& known = context.streams().find(stream, DefaultStream::legacy);
+    leave_capture(context, known);
+    context.streams().destroy(known);
   });
 }
 
