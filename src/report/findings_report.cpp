@@ -89,14 +89,18 @@ Diagnostic diagnostic(const Finding& finding, SourceTexts& sources) {
   return found;
 }
 
-/// "2 errors, 1 warning", or "no defects found, 1 note".
+/// "2 errors, 1 warning", or "no defects found, 1 note". A program that launched nothing has not
+/// been found free of defects.
 std::string foot_of(const CheckResult& result) {
   const std::vector<Finding>& findings = result.findings;
   std::string text;
   for (const Severity severity : {Severity::error, Severity::warning, Severity::note}) {
     const auto count = std::count_if(findings.begin(), findings.end(),
                                      [&](const Finding& f) { return f.severity == severity; });
-    if (severity == Severity::note && text.empty()) text = "no defects found";
+    if (severity == Severity::note && text.empty()) {
+      const bool none_ran = result.program && result.program->launches.empty();
+      text = none_ran ? "no kernel was checked" : "no defects found";
+    }
     if (count == 0) continue;
     text += (text.empty() ? "" : ", ") +
             counted(static_cast<std::uint64_t>(count), to_string(severity));

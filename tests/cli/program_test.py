@@ -74,6 +74,19 @@ class FromSource(Programs):
         result = self.run_program("run", "add.cu", "--", "500")
         self.assertEqual((result.out, result.err, result.code), ("0 wrong of 500\n", "", 0))
 
+    def test_a_program_may_end_right_after_a_copy(self):
+        self.write("set.cu", "__constant__ float factors[4];\n"
+                             "__global__ void k(float* x) { x[threadIdx.x] = factors[0]; }\n"
+                             "int main() {\n"
+                             "  float given[4] = {1, 2, 3, 4};\n"
+                             "  return cudaMemcpyToSymbol(factors, given, sizeof given);\n"
+                             "}\n")
+        result = self.run_program("check", "set.cu", "--", "ignored")
+        self.assertEqual(result.code, 0)
+        self.assertEqual(result.err, "tilescope: note: no launch was seen: the program launched no "
+                                     "kernel\n")
+        self.assertIn("\nno kernel was checked; 0 launches", result.out)
+
     def test_run_ends_with_the_programs_exit_code(self):
         self.write("add.cu", ADD.replace("8.0f", "9.0f"))
         self.assertEqual(self.run_program("run", "add.cu").code, 3)

@@ -54,8 +54,19 @@ void Context::reset() {
 
 void Context::forget(CodeImage& image) {
   const Call call(*this, "__cudaUnregisterFatBinary");
+  finish_queued_work();  // it may use the image's variables
   if (state_) state_->code.unload(image);
   registry_.remove(image);
+}
+
+/// At the end of the process. A driver has shut down by then, and ends what is queued by itself.
+void Context::finish_queued_work() noexcept {
+  if (!state_ || ended_ != cudaSuccess || state_->device->kind() != DeviceKind::emulated) return;
+  try {
+    state_->device->synchronize();
+  } catch (const std::exception& error) {
+    complain(error.what());
+  }
 }
 
 inspect::HostCall Context::here() const {
@@ -147,9 +158,8 @@ void Context::finish() noexcept {
   if (watch_ == nullptr) return;
   try {
     const Call call(*this, "exit");
-    // A driver has shut down by now, and ends what is queued by itself.
+    finish_queued_work();
     if (state_ && ended_ == cudaSuccess && state_->device->kind() == DeviceKind::emulated) {
-      state_->device->synchronize();
       if (checks()) report_early_touches();
       report_leaks();
     }

@@ -93,6 +93,7 @@ class Context {
   void finish() noexcept;
 
  private:
+  void finish_queued_work() noexcept;
   Context();
   DeviceState& state();
   void report_early_touches();
