@@ -134,6 +134,14 @@ TEST_F(Streams, ACopyOfManyPageableBytesIsDoneAtOnceAndOfFewIsNot) {
   }
 }
 
+TEST_F(Streams, WorkIsDoneWhileTheProgramWaitsWithoutACall) {
+  ASSERT_EQ(add_to_x(1, blocking), cudaSuccess);
+  for (int i = 0; i < 100 && x[0] == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(x[0], 1);
+}
+
 TEST_F(Streams, ADestroyedStreamFinishesItsWork) {
   ASSERT_EQ(add_to_x(1, blocking), cudaSuccess);
   ASSERT_EQ(cudaStreamDestroy(blocking), cudaSuccess);
