@@ -134,6 +134,14 @@ TEST_F(Streams, ACopyOfManyPageableBytesIsDoneAtOnceAndOfFewIsNot) {
   }
 }
 
+TEST_F(Streams, WorkIsDoneWhileTheProgramWaitsWithoutACall) {
+  ASSERT_EQ(add_to_x(1, blocking), cudaSuccess);
+  for (int i = 0; i < 100 && x[0] == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(x[0], 1);
+}
+
 TEST_F(Streams, ADestroyedStreamFinishesItsWork) {
   ASSERT_EQ(add_to_x(1, blocking), cudaSuccess);
   ASSERT_EQ(cudaStreamDestroy(blocking), cudaSuccess);
@@ -149,6 +157,17 @@ TEST_F(Streams, EachThreadHasADefaultStreamOfItsOwn) {
   EXPECT_EQ(x[0], 0);
   ASSERT_EQ(cudaStreamSynchronize(cudaStreamPerThread), cudaSuccess);
   EXPECT_EQ(x[0], 0x01010101);
+}
+
+TEST_F(Streams, AttributesAreKept) {
+  cudaStreamAttrValue window{};
+  window.accessPolicyWindow.num_bytes = 4096;
+  constexpr auto id = cudaStreamAttributeAccessPolicyWindow;
+  ASSERT_EQ(cudaStreamSetAttribute(blocking, id, &window), cudaSuccess);
+  ASSERT_EQ(cudaStreamCopyAttributes(free, blocking), cudaSuccess);
+  window = {};
+  ASSERT_EQ(cudaStreamGetAttribute(free, id, &window), cudaSuccess);
+  EXPECT_EQ(window.accessPolicyWindow.num_bytes, 4096u);
 }
 
 TEST_F(Streams, ThreadsMayCallAtOnce) {

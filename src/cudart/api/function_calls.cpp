@@ -164,3 +164,23 @@ cudaError_t cudaOccupancyMaxPotentialClusterSize(int* cluster, const void* funct
     *cluster = loaded(context, function).nonportable_cluster ? 16 : 8;
   });
 }
+
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
+                                           const cudaLaunchConfig_t* config) {
+  return api_call("cudaOccupancyMaxActiveClusters", [&](Context& context) {
+    require(clusters != nullptr && config != nullptr, cudaErrorInvalidValue);
+    int blocks = 1;
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+      const cudaLaunchAttribute& attribute = config->attrs[i];
+      if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
+      const auto& cluster = attribute.val.clusterDim;
+      blocks = static_cast<int>(cluster.x * cluster.y * cluster.z);
+    }
+    require(blocks > 0, cudaErrorInvalidClusterSize);
+    const auto threads =
+        static_cast<std::int64_t>(config->blockDim.x) * config->blockDim.y * config->blockDim.z;
+    const gpu::Occupancy occupancy =
+        occupancy_of(context, loaded(context, function), threads, config->dynamicSmemBytes);
+    *clusters = occupancy.blocks_per_sm * context.gpu().sm_count / blocks;
+  });
+}

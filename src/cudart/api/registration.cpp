@@ -3,6 +3,7 @@
 #include <vector_types.h>
 
 #include "cudart/state/api_call.hpp"
+#include "cudart/state/idle_work.hpp"
 
 using namespace tilescope::cudart;
 
@@ -30,6 +31,7 @@ __attribute__((destructor)) void end_of_process() {
 extern "C" {
 
 void** __cudaRegisterFatBinary(void* wrapper) {
+  serve_idle_program();
   return reinterpret_cast<void**>(&Context::instance().registry().add_image(wrapper));
 }
 

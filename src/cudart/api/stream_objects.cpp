@@ -106,3 +106,11 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
     return cudaSuccess;
   });
 }
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  return api_call("cudaThreadExchangeStreamCaptureMode", [&](Context&) {
+    static thread_local cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
+    require(mode != nullptr, cudaErrorInvalidValue);
+    std::swap(current, *mode);
+  });
+}

@@ -30,6 +30,7 @@ Context::Context() : watch_(inspect::ProgramWatch::instance()) {}
 Context::Call::Call(Context& context, const char* name)
     : context_(context), lock_(context.mutex_), outer_(std::exchange(context.call_, name)) {
   context.reported_ = false;
+  ++context.calls_;
   if (context.checks()) context.report_early_touches();
 }
 

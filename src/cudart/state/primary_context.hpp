@@ -55,6 +55,9 @@ class Context {
     const char* outer_;
   };
 
+  bool is_open() const { return state_.has_value(); }
+  /// How many the program has made.
+  std::uint64_t calls() const { return calls_; }
   Device& device() { return *state().device; }
   const DeviceProperties& gpu() { return device().properties(); }
   Memory& memory() { return state().memory; }
@@ -109,6 +112,7 @@ class Context {
 
   std::recursive_mutex mutex_;
   const char* call_ = "";
+  std::atomic<std::uint64_t> calls_ = 0;
   bool reported_ = false;  ///< in this call
   bool failed_ = false;    ///< some call did
   std::optional<Unasked> unasked_;
