@@ -271,7 +271,7 @@ class OtherTargets(Programs):
         self.assertEqual(result.code, 0)
         self.assertEqual(result.err, "hello\ntilescope: note: no launch was seen: the program did not "
                                      "call the shared CUDA run time\n")
-        self.assertIn("the program ended with exit code 7\nno defects found; 0 launches of 0 kernels",
+        self.assertIn("the program ended with exit code 7\nno kernel was checked; 0 launches of 0 kernels",
                       result.out)
 
     def test_a_python_script(self):
