@@ -159,17 +159,6 @@ TEST_F(Streams, EachThreadHasADefaultStreamOfItsOwn) {
   EXPECT_EQ(x[0], 0x01010101);
 }
 
-TEST_F(Streams, AttributesAreKept) {
-  cudaStreamAttrValue window{};
-  window.accessPolicyWindow.num_bytes = 4096;
-  constexpr auto id = cudaStreamAttributeAccessPolicyWindow;
-  ASSERT_EQ(cudaStreamSetAttribute(blocking, id, &window), cudaSuccess);
-  ASSERT_EQ(cudaStreamCopyAttributes(free, blocking), cudaSuccess);
-  window = {};
-  ASSERT_EQ(cudaStreamGetAttribute(free, id, &window), cudaSuccess);
-  EXPECT_EQ(window.accessPolicyWindow.num_bytes, 4096u);
-}
-
 TEST_F(Streams, ThreadsMayCallAtOnce) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {

@@ -22,7 +22,6 @@ struct CUstream_st {
   bool blocking = true;     ///< in order with the legacy default stream
   unsigned flags = 0;
   int priority = 0;
-  std::map<cudaStreamAttrID, cudaStreamAttrValue> attributes{};
   unsigned long long id = 0;
   std::uint64_t operations = 0;   ///< so far
   std::uint64_t joined = 0;       ///< of these, what the legacy stream waits for

@@ -108,25 +108,3 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t handle, void* memory, size_t, 
     require(block != nullptr && block->kind == MemoryKind::managed, cudaErrorInvalidValue);
   });
 }
-
-cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID id,
-                                   const cudaStreamAttrValue* value) {
-  return api_call("cudaStreamSetAttribute", [&](Context& context) {
-    require(value != nullptr, cudaErrorInvalidValue);
-    stream_of(context, handle).attributes[id] = *value;  // hints: nothing here depends on them
-  });
-}
-
-cudaError_t cudaStreamGetAttribute(cudaStream_t handle, cudaStreamAttrID id,
-                                   cudaStreamAttrValue* value) {
-  return api_call("cudaStreamGetAttribute", [&](Context& context) {
-    require(value != nullptr, cudaErrorInvalidValue);
-    *value = stream_of(context, handle).attributes[id];
-  });
-}
-
-cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
-  return api_call("cudaStreamCopyAttributes", [&](Context& context) {
-    stream_of(context, to).attributes = stream_of(context, from).attributes;
-  });
-}

@@ -74,35 +74,6 @@ bool is_own(const std::string& file) {
   return !fs::exists(fs::path(file).parent_path() / "cuda_runtime_api.h");
 }
 
-/// "a" for "tmpxft_00001_00000000-6_a.cudafe1.cpp", the file that nvcc makes of a.cu; else empty.
-std::string source_stem(const std::string& file) {
-  const std::string name = fs::path(file).filename().string();
-  const std::size_t end = name.find(".cudafe1.");
-  if (end == name.npos) return {};
-  const std::size_t number = name.starts_with("tmpxft_") ? name.find('-') : 0;
-  const std::size_t begin = number == 0 ? 0 : name.find('_', number) + 1;
-  return name.substr(begin, end - begin);
-}
-
-/// The lines of members of classes are those of the source, but under the name of nvcc's file: they
-/// get the name of the source, which other frames have.
-void name_sources(Frames& frames) {
-  std::map<std::string, std::string> sources;
-  for (const auto& [address, list] : frames) {
-    for (const Frame& frame : list) {
-      if (frame.place.line == 0 || !is_own(frame.place.file)) continue;
-      sources.emplace(fs::path(frame.place.file).stem().string(), frame.place.file);
-    }
-  }
-  for (auto& [address, list] : frames) {
-    for (Frame& frame : list) {
-      const bool generated = frame.function.find("__") != frame.function.npos;
-      const auto source = sources.find(source_stem(frame.place.file));
-      if (!generated && source != sources.end()) frame.place.file = source->second;
-    }
-  }
-}
-
 /// "scale" for "void lab::scale<float>(float*, int)" and "(anonymous namespace)::scale(int)"
 std::string_view plain_name(std::string_view function) {
   constexpr std::string_view unnamed = "(anonymous namespace)::";
@@ -166,7 +137,6 @@ HostPlaces host_places(const std::map<StackId, HostStack>& stacks) {
   }
   Frames frames;
   for (const auto& [object, addresses] : wanted) resolve(object, addresses, frames);
-  name_sources(frames);
   HostPlaces places;
   for (const auto& [id, stack] : stacks) places[id] = places_of(stack, frames);
   return places;
