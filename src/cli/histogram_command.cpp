@@ -58,6 +58,7 @@ struct HistogramCommand {
 
   int run() const {
     const Source source = open();
+    const auto bytes = static_cast<double>(source.elements.bytes());
     const std::shared_ptr<Device> device = Device::open(options.device);
     Bins wanted = bins;
     if (!range.empty()) {
@@ -68,14 +69,12 @@ struct HistogramCommand {
     }
     const HistogramResult result =
         transfer::histogram(*device, source.elements, wanted, {.variant = options.variant},
-                            streaming(options, *device, bytes_of(source.elements)));
+                            streaming(options, *device, bytes));
+    source.require_unchanged();
     if (!options.output.empty()) {
       NpyWriter writer(options.output, {.type = DataType::uint64, .shape = {result.counts.size()}});
       std::memcpy(writer.data().data(), result.counts.data(), writer.data().size());
-      source.require_unchanged();
       writer.commit();
-    } else {
-      source.require_unchanged();
     }
     const std::uint64_t counted =
         std::accumulate(result.counts.begin(), result.counts.end(), std::uint64_t{0});
@@ -85,7 +84,7 @@ struct HistogramCommand {
          .text = printable(file),
          .size = fmt::format("{} {} in {} bins", format_count(counted),
                              name_of(source.elements.type), format_count(result.counts.size())),
-         .bytes = static_cast<double>(source.elements.bytes()),
+         .bytes = bytes,
          .details = {{"elements", source.elements.count},
                      {"counted", counted},
                      {"type", name_of(source.elements.type)},
@@ -120,17 +119,13 @@ struct HistogramCommand {
     return source;
   }
 
-  static double bytes_of(const ConstArrayView& elements) {
-    return static_cast<double>(elements.bytes());
-  }
-
   // Sets the range from the least to the greatest element, as NumPy does.
   void set_range(Device& device, const ConstArrayView& elements, Bins& wanted) const {
     wanted.lower = 0.0;
     wanted.upper = 1.0;
     if (elements.count == 0) return;
-    const transfer::StreamOptions stream =
-        streaming({.device_memory = options.device_memory}, device, bytes_of(elements));
+    const transfer::StreamOptions stream = streaming({.device_memory = options.device_memory},
+                                                     device, static_cast<double>(elements.bytes()));
     const double least = transfer::reduce(device, elements, Reduction::min, {}, stream).real;
     const double most = transfer::reduce(device, elements, Reduction::max, {}, stream).real;
     if (!std::isfinite(least) || !std::isfinite(most)) {

@@ -84,9 +84,8 @@ struct LadderCommand {
       note("tilescope: interrupted; the rungs above are complete");
       return CancelScope::exit_code();
     }
-    const bool wrong = std::any_of(results.begin(), results.end(), [](const auto& result) {
-      return result.verdict == measure::Verdict::wrong;
-    });
+    const bool wrong =
+        std::ranges::count(results, measure::Verdict::wrong, &measure::RungResult::verdict) > 0;
     return wrong ? static_cast<int>(ErrorKind::wrong_result) : 0;
   }
 
@@ -103,15 +102,11 @@ struct LadderCommand {
     }
   }
 
-  // The names of the rungs depend on nothing else, and this problem is made at once.
-  static ProblemOptions smallest(const ProblemOptions& problem) {
-    return {.size = 1, .precision = problem.precision};
-  }
-
   report::Page rung_list() const {
-    return report::rung_list_page(
-        operations::registered_operation(operation).name,
-        operations::make_operation(operation, smallest(problem))->variants());
+    // The names of the rungs depend on nothing else, and this problem is made at once.
+    const ProblemOptions smallest{.size = 1, .precision = problem.precision};
+    return report::rung_list_page(operations::registered_operation(operation).name,
+                                  operations::make_operation(operation, smallest)->variants());
   }
 };
 

@@ -13,6 +13,7 @@
 #include <tilescope/error.hpp>
 #include <vector>
 
+#include "base/errors.hpp"
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
@@ -95,10 +96,8 @@ void require_known_command(const CLI::App& app, int argc, char** argv) {
                                       "; tilescope --help lists them");
   }
   const std::string_view near = nearest(given, {names.begin(), names.end()});
-  throw Error(ErrorKind::usage,
-              "there is no command \"" + printable(given, 100) + '"' +
-                  (near.empty() ? "" : ", did you mean " + std::string(near) + '?') +
-                  "; see tilescope --help");
+  throw usage_error("there is no command \"{}\"{}; see tilescope --help", printable(given, 100),
+                    near.empty() ? "" : fmt::format(", did you mean {}?", near));
 }
 
 int parse_and_run(CLI::App& app, int argc, char** argv, const std::function<int()>& run) {

@@ -1,27 +1,19 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <tilescope/device.hpp>
 #include <tilescope/matmul.hpp>
-#include <tilescope/npy.hpp>
 #include <tilescope/tuning.hpp>
-#include <utility>
 
 #include "base/errors.hpp"
-#include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/show.hpp"
-#include "io/resumable_npy.hpp"
-#include "operations/gemm/dispatch/gemm_variants.hpp"
-#include "transfer/matmul_files.hpp"
-#include "transfer/out_of_core.hpp"
-#include "transfer/tile_kernel.hpp"
+#include "transfer/matmul_to_file.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -71,18 +63,17 @@ struct MatmulCommand {
     const std::shared_ptr<Device> opened = Device::open(device);
     const std::string trouble = options.variant.empty() ? tuning_trouble(*opened) : "";
     if (!trouble.empty()) note("tilescope: note: " + trouble);
-    const std::size_t limit = memory_limit(*opened, inputs);
-    if (resume && limit == 0) {
-      throw usage_error("--resume needs --device-memory: without tiles there is nothing to resume");
+    const transfer::MatmulOutcome outcome = multiply(*opened, inputs);
+    if (!outcome.cancelled) {
+      show(outcome.report, inputs, opened->id());
+      return 0;
     }
-    if (limit > 0) require_tiles_can(inputs);
-    MatmulReport report;
-    const bool cancelled = resume && !inputs.a().first.empty() && !inputs.b().first.empty()
-                               ? multiply_resumably(*opened, inputs, limit, report)
-                               : multiply(*opened, inputs, limit, report);
-    if (cancelled) return CancelScope::exit_code();
-    show(report, inputs, opened->id());
-    return 0;
+    note(outcome.tiles == 0
+             ? "tilescope: interrupted; nothing was written"
+             : fmt::format("tilescope: interrupted with {} of {} tiles done; the same command "
+                           "continues",
+                           outcome.tiles_kept, outcome.tiles));
+    return CancelScope::exit_code();
   }
 
   /// Completes the options, or reports why they do not fit together.
@@ -106,143 +97,15 @@ struct MatmulCommand {
     }
   }
 
-  Order output_order() const { return order == "F" ? Order::column_major : Order::row_major; }
-
-  /// Multiplies into a file that is complete or absent. Returns whether Ctrl-C ended it.
-  bool multiply(Device& on, const transfer::MatmulInputs& inputs, std::size_t limit,
-                MatmulReport& report) const {
-    NpyWriter writer(output, inputs.header(output_order()));
-    const MatrixBatch c = inputs.start(writer);
-    if (limit > 0) {
-      if (multiply_in_tiles(on, inputs, c.first, limit, report, {}, {})) {
-        note("tilescope: interrupted; nothing was written");
-        return true;
-      }
-    } else {
-      report = matmul_batched(on, inputs.a(), inputs.b(), c, options);
-    }
-    inputs.require_unchanged();
-    writer.commit();
-    return false;
-  }
-
-  /// Multiplies into a file whose finished tiles stay. Returns whether Ctrl-C ended it.
-  bool multiply_resumably(Device& on, const transfer::MatmulInputs& inputs, std::size_t limit,
-                          MatmulReport& report) const {
-    const transfer::OutOfCorePlan plan =
-        transfer::plan_of(on, inputs.a().first, inputs.b().first, inputs.type(), output_order(),
-                          {.device_bytes = limit, .variant = options.variant});
-    io::ResumableNpy file(output, inputs.header(output_order()), purpose(plan), plan.tiles());
-    const bool cancelled = multiply_in_tiles(
-        on, inputs, file.matrix(), limit, report,
-        [&](std::int64_t tile) { return file.is_done(tile); },
-        [&](std::int64_t tile) {
-          inputs.require_unchanged();
-          file.mark_done(tile);
-        });
-    if (!cancelled) {
-      file.commit();
-      return false;
-    }
-    file.flush();
-    note(fmt::format("tilescope: interrupted with {} of {} tiles done; the same command continues",
-                     file.done_count(), plan.tiles()));
-    return true;
-  }
-
-  /// The identity of a product for --resume: another state of an input is another product.
-  std::string purpose(const transfer::OutOfCorePlan& plan) const {
-    std::string text = fmt::format("{} in tiles of {}, variant {}, order {}",
-                                   shape_text(plan.shape), shape_text(plan.tile),
-                                   options.variant.empty() ? "auto" : options.variant, order);
-    for (const auto& [path, transposed] :
-         {std::pair{files.a, files.transpose_a}, std::pair{files.b, files.transpose_b}}) {
-      const FileStamp stamp = stamp_of(open_regular_file(path), path);
-      text += fmt::format("; {}{} {} {}.{}", printable(path, 200), transposed ? " transposed" : "",
-                          stamp.size, stamp.modified_s, stamp.modified_ns);
-    }
-    return text;
-  }
-
-  Precision precision_of_tiles(const transfer::MatmulInputs& inputs) const {
-    return inputs.type() == DataType::float64 ? Precision::fp64 : Precision::fp32;
-  }
-  bool has_other_precision(const transfer::MatmulInputs& inputs) const {
-    return options.precision != Precision::automatic &&
-           options.precision != precision_of_tiles(inputs);
-  }
-
-  /// The first option that needs more than the A * B in one arithmetic that products in tiles
-  /// compute; nullptr if there is none.
-  const char* beyond_tiles(const transfer::MatmulInputs& inputs) const {
-    return inputs.is_batch()             ? "a batch of matrices"
-           : has_other_precision(inputs) ? "--precision"
-           : options.alpha != 1.0        ? "--alpha"
-           : !files.accumulate.empty()   ? "--accumulate"
-           : !files.bias.empty()         ? "--bias"
-           : !activation.empty()         ? "--activation"
-           : is_for_whole_products()     ? "--variant"
-                                         : nullptr;
-  }
-
-  /// Options that tiles cannot honour are refused, not ignored.
-  void require_tiles_can(const transfer::MatmulInputs& inputs) const {
-    const char* const option = beyond_tiles(inputs);
-    if (option == nullptr) return;
-    const std::string value = option == std::string_view("--precision") ? " " + precision
-                              : option == std::string_view("--variant") ? " " + options.variant
-                                                                        : "";
-    throw usage_error(
-        "{}{} does not work with {}: products in tiles are {} and A * B alone{}", option, value,
-        device_memory > 0 ? "--device-memory" : "operands beyond the device's memory",
-        name_of(precision_of_tiles(inputs)), device_memory > 0 ? "" : "; use --device cpu");
-  }
-  bool is_for_whole_products() const {
-    return operations::find_gemm_variant(options.variant) != nullptr &&
-           !transfer::multiplies_in_tiles(options.variant);
-  }
-
-  /// The bytes for operands and result on the device; 0: all at once.
-  std::size_t memory_limit(const Device& on, const transfer::MatmulInputs& inputs) const {
-    if (device_memory > 0) return device_memory;
-    if (on.kind() != DeviceKind::cuda) return 0;
-    return inputs.memory_limit(on, beyond_tiles(inputs) == nullptr);
-  }
-
-  /// Returns whether Ctrl-C ended it.
-  bool multiply_in_tiles(Device& on, const transfer::MatmulInputs& inputs, const MatrixView& c,
-                         std::size_t limit, MatmulReport& report,
-                         const std::function<bool(std::int64_t)>& is_done,
-                         const std::function<void(std::int64_t)>& tile_done) const {
-    const ConstMatrixView &a = inputs.a().first, &b = inputs.b().first;
-    if (c.empty() || a.columns == 0) {
-      report = matmul(on, a, b, c, options);
-      return false;
-    }
-    const CancelScope cancel;
+  transfer::MatmulOutcome multiply(Device& on, const transfer::MatmulInputs& inputs) const {
     ProgressLine progress("tiles");
     std::uint64_t done = 0;
-    const transfer::OutOfCoreReport tiled =
-        transfer::out_of_core_matmul(on, a, b, c,
-                                     {.device_bytes = limit,
-                                      .variant = options.variant,
-                                      .is_done = is_done,
-                                      .tile_done =
-                                          [&](std::int64_t tile) {
-                                            if (tile_done) tile_done(tile);
-                                            progress.update(++done);
-                                          },
-                                      .cancelled = CancelScope::cancelled});
-    const std::int64_t tiles = tiled.plan.tiles();
-    report = {
-        .variant = fmt::format("{} in {} tile{}", tiled.variant, tiles, tiles == 1 ? "" : "s"),
-        .compute_ms = tiled.seconds * 1e3,
-        .precision = precision_of_tiles(inputs)};
-    if (on.kind() == DeviceKind::cuda && tiled.seconds > 0.0) {
-      report.note = fmt::format("kernels running {:.1f}% of the time",
-                                100.0 * tiled.busy_seconds / tiled.seconds);
-    }
-    return tiled.cancelled;
+    return transfer::multiply_into({.path = output,
+                                    .order = order == "F" ? Order::column_major : Order::row_major,
+                                    .device_memory = device_memory,
+                                    .resume = resume,
+                                    .tile_done = [&](std::int64_t) { progress.update(++done); }},
+                                   on, inputs, options);
   }
 
   void show(const MatmulReport& report, const transfer::MatmulInputs& inputs,

@@ -1,8 +1,6 @@
-#include <fmt/format.h>
-
-#include <tilescope/error.hpp>
 #include <tilescope/gpu/occupancy.hpp>
 
+#include "base/errors.hpp"
 #include "cli/command.hpp"
 #include "cli/shared_options.hpp"
 #include "inspect/kernel_needs.hpp"
@@ -41,10 +39,9 @@ struct OccupancyCommand {
         .kernel = {}, .note = {}, .needs = {}, .result = {}, .with_curves = !no_curves};
     if (question.what.empty()) {
       if (threads_given->count() == 0) {
-        throw Error(ErrorKind::usage,
-                    "nothing to compute: give --threads N [--registers N] [--shared BYTES], "
-                    "OPERATION/VARIANT or "
-                    "a .cu file");
+        throw usage_error(
+            "nothing to compute: give --threads N [--registers N] [--shared BYTES], "
+            "OPERATION/VARIANT or a .cu file");
       }
       context.needs = {
           .threads = question.threads, .registers_per_thread = registers, .shared_bytes = shared};
@@ -58,9 +55,7 @@ struct OccupancyCommand {
           question.what.ends_with(".cu") ? question.what + ", " + found.kernel : question.what;
     }
     context.result = gpu::occupancy(context.needs, gpu.properties, gpu.units);
-    if (context.result.blocks_per_sm == 0) {
-      throw Error(ErrorKind::usage, context.result.impossible);
-    }
+    if (context.result.blocks_per_sm == 0) throw usage_error("{}", context.result.impossible);
     return options.finish(report::occupancy_page(context, gpu));
   }
 };

@@ -20,8 +20,6 @@ struct ProgramArguments {
   std::vector<std::string> compiler_options, arguments;
 
   void declare(const Options& add);
-  /// Whether the target is a program: an executable or a script, or sources with a main().
-  bool is_program(const std::string& target) const;
   /// The program that `target` is the first file of, with the values of -D and -I.
   Program program(const std::string& target, const std::vector<std::string>& defines,
                   const std::vector<std::string>& includes) const;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tilescope/error.hpp>
 #include <tilescope/saxpb.hpp>
 
+#include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
@@ -40,17 +40,15 @@ struct SaxpbCommand {
 
   int run() const {
     if (values.has_value() == !x.empty()) {
-      throw Error(ErrorKind::usage, "saxpb takes either a file or --nvals; see saxpb --help");
+      throw usage_error("saxpb takes either a file or --nvals; see saxpb --help");
     }
     if (values) {
       if (options.device_memory > 0) {
-        throw Error(ErrorKind::usage, "--device-memory is for a file, not for --nvals");
+        throw usage_error("--device-memory is for a file, not for --nvals");
       }
       return compare();
     }
-    if (options.output.empty()) {
-      throw Error(ErrorKind::usage, "saxpb of a file needs -o/--output");
-    }
+    if (options.output.empty()) throw usage_error("saxpb of a file needs -o/--output");
     const NpyFile file = open_npy(x, "saxpb", {DataType::float32, DataType::float64});
     const ConstArrayView from = elements_of(file);
     return compute_npy(

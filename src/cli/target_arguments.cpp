@@ -6,6 +6,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "cli/shared_options.hpp"
+#include "inspect/program/program_sources.hpp"
 
 namespace tilescope::cli {
 
@@ -110,7 +111,7 @@ void TargetArguments::declare(const Options& add) {
 
 std::optional<Program> given_program(const std::string& target, const LaunchArguments& launch,
                                      const ProgramArguments& program) {
-  if (launch.describes_launch() || !program.is_program(target)) {
+  if (launch.describes_launch() || !inspect::is_program(target, program.more_words)) {
     program.require_none(target);
     return std::nullopt;
   }

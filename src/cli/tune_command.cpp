@@ -4,6 +4,7 @@
 #include <tilescope/device.hpp>
 #include <tilescope/tuning.hpp>
 
+#include "base/errors.hpp"
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
@@ -54,15 +55,13 @@ struct TuneCommand {
   int run() {
     for (const std::string& shape : shapes) shapes_.push_back(operations::parse_shape(shape));
     for (const std::string& name : precisions) precisions_.push_back(parse_precision(name));
-    if (list && forget) {
-      throw Error(ErrorKind::usage, "--list and --forget exclude each other");
-    }
+    if (list && forget) throw usage_error("--list and --forget exclude each other");
     if (list) return print_list();
     if (forget) return forget_all();
     if (shapes_.empty()) {
-      throw Error(ErrorKind::usage,
-                  "no product: give --shape MxNxK, such as --shape 4096x4096x4096; --list shows "
-                  "tuned products");
+      throw usage_error(
+          "no product: give --shape MxNxK, such as --shape 4096x4096x4096; --list shows "
+          "tuned products");
     }
     return tune_all();
   }
@@ -70,19 +69,15 @@ struct TuneCommand {
  private:
   // Whether the options name a product, by the beginning of its name: "4096x4096x4096 bf16, ...".
   bool is_named(const std::string& text) const {
-    const std::string_view name = split(text, ',').front();
-    const auto is_of = [&](const std::string& shape) {
-      if (precisions_.empty()) return name.substr(0, name.find(' ')) == shape;
-      return std::any_of(precisions_.begin(), precisions_.end(), [&](Precision precision) {
-        return name == fmt::format("{} {}", shape, name_of(precision));
-      });
+    const std::string_view name = split(text, ',').front(), shape = name.substr(0, name.find(' '));
+    const auto is_shape = [&](const MatmulShape& s) {
+      return shape == fmt::format("{}x{}x{}", s.m, s.n, s.k);
     };
-    if (!shapes_.empty()) {
-      return std::any_of(shapes_.begin(), shapes_.end(), [&](const MatmulShape& s) {
-        return is_of(fmt::format("{}x{}x{}", s.m, s.n, s.k));
-      });
-    }
-    return precisions_.empty() || is_of(std::string(name.substr(0, name.find(' '))));
+    const auto is_precision = [&](Precision precision) {
+      return name == fmt::format("{} {}", shape, name_of(precision));
+    };
+    return (shapes_.empty() || std::ranges::any_of(shapes_, is_shape)) &&
+           (precisions_.empty() || std::ranges::any_of(precisions_, is_precision));
   }
 
   int print_list() const {
@@ -128,9 +123,8 @@ struct TuneCommand {
           note("tilescope: interrupted; the products above are kept");
           return CancelScope::exit_code();
         }
-        for (const TuneCandidate& candidate : report.candidates) {
-          wrong = wrong || candidate.verdict == TuneVerdict::wrong;
-        }
+        wrong |=
+            std::ranges::count(report.candidates, TuneVerdict::wrong, &TuneCandidate::verdict) > 0;
         report::add_tuning(page, report);
         show_so_far(page, json);
       }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -109,6 +110,27 @@ std::string find_nvcc() {
               "nvcc not found, which compiles whole programs; run tools/setup.sh program in "
               "Tilescope's sources, or install a CUDA toolkit 12 or 13 and set CUDA_HOME to it "
               "(--kernel, --grid and --block run one kernel without it)");
+}
+
+bool is_nvcc_option(std::string_view word) {
+  const auto exact = split(
+      "-w -g -G -use_fast_math --use_fast_math -extended-lambda --extended-lambda -rdc -fopenmp "
+      "-expt-extended-lambda --expt-extended-lambda -expt-relaxed-constexpr "
+      "--expt-relaxed-constexpr -pthread -lineinfo",
+      ' ');
+  const auto begins = split(
+      "-l -L -O -U -W -std= --std= -rdc= --relocatable-device-code= -arch= --gpu-architecture= "
+      "-maxrregcount= --maxrregcount= -fmad= --fmad= -ftz= -prec-div= -prec-sqrt= "
+      "-default-stream= --default-stream= -Xcompiler= --compiler-options= -isystem= -ccbin=",
+      ' ');
+  return std::ranges::find(exact, word) != exact.end() ||
+         std::ranges::any_of(begins, [&](auto beginning) { return word.starts_with(beginning); });
+}
+
+bool takes_next_word(std::string_view word) {
+  const auto options = split(
+      "-l -L -std -Xcompiler -arch -ccbin -isystem -rdc -O -default-stream --default-stream", ' ');
+  return std::ranges::find(options, word) != options.end();
 }
 
 std::string nvcc_identity(const std::string& nvcc) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compile/compilation.hpp"
@@ -11,6 +12,12 @@ namespace tilescope::compile {
 /// The path of nvcc: of a toolkit or of its wheels, else the one in PATH. Throws Error(no_device)
 /// that says what to install if there is none.
 std::string find_nvcc();
+
+/// Whether nvcc takes the word of a command line: alone, or with a value behind "=" or in the same
+/// word.
+bool is_nvcc_option(std::string_view word);
+/// Whether the word is an option of nvcc whose value is the next word.
+bool takes_next_word(std::string_view word);
 
 /// Identifies this compiler: its files with their sizes and times.
 std::string nvcc_identity(const std::string& nvcc);

@@ -3,8 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "base/errors.hpp"
+#include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/json_object.hpp"
+#include "base/text.hpp"
+#include "operations/gemm/problem/gemm_problem.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -105,6 +111,67 @@ Page roofline_page(const RooflineContext& context) {
   page.gap();
   page.add(std::move(table));
   return page;
+}
+
+RooflinePoint counted_point(std::string name, double flops, double bytes) {
+  return {std::move(name), flops, bytes, gpu::intensity(flops, bytes), 0.0};
+}
+
+void add_operation(std::vector<RooflinePoint>& points, const std::string& operation,
+                   const ProblemOptions& problem) {
+  const auto made = operations::make_operation(operation, problem);
+  const operations::Work work = made->work();
+  if (operation == "matmul") {
+    // tile_intensity() assumes tiles of float32.
+    const Precision precision = parse_precision(problem.precision.value_or("fp32"));
+    const double scale = static_cast<double>(sizeof(float)) /
+                         static_cast<double>(size_of(operations::operand_type(precision)));
+    points.push_back(
+        {.name = "untiled inner product", .intensity = scale * gpu::tile_intensity(1, 1)});
+    for (const int width : {8, 16, 32, 128}) {
+      points.push_back({.name = fmt::format("tiles of {} x {}", width, width),
+                        .intensity = scale * gpu::tile_intensity(width, width)});
+    }
+  }
+  points.push_back(counted_point(fmt::format("{} {}, ideal", operation, made->size_text()),
+                                 work.flops, work.bytes));
+}
+
+void add_results(std::vector<RooflinePoint>& points, const std::string& path) {
+  const std::string origin = quoted(path);
+  const nlohmann::json document = parse_json_object(read_text_file(path), origin);
+  const auto refuse = [&origin](std::string_view why) { throw input_error("{}: {}", origin, why); };
+  const auto is = [](const nlohmann::json& object, const char* key, std::string_view value) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() && found->get<std::string>() == value;
+  };
+  if (is(document, "command", "ladder")) {
+    const double all_flops = number_in(document, "flops", origin);
+    const double all_bytes = number_in(document, "compulsory_bytes", origin);
+    if (!(all_flops > 0.0) || !(all_bytes > 0.0) || !document.contains("rungs")) {
+      refuse("no flops, compulsory_bytes and rungs, as tilescope ladder --json writes them");
+    }
+    for (const nlohmann::json& rung : document["rungs"]) {
+      if (!rung.is_object()) refuse("\"rungs\": expected objects {...}");
+      if (!is(rung, "verdict", "ok") || !rung.contains("flops_per_second")) continue;
+      const nlohmann::json name = rung.value("name", nlohmann::json("?"));
+      points.push_back(counted_point(name.is_string() ? name.get<std::string>() : name.dump(),
+                                     all_flops, all_bytes));
+      points.back().measured_flops_per_second = number_in(rung, "flops_per_second", origin);
+    }
+    return;
+  }
+  if (is(document, "command", "explain") && document.contains("totals")) {
+    const nlohmann::json& totals = document["totals"];
+    if (!totals.is_object()) refuse("\"totals\": expected an object {...}");
+    const double sectors = number_in(totals, "global_load_sectors", origin) +
+                           number_in(totals, "global_store_sectors", origin) +
+                           number_in(totals, "global_reduction_sectors", origin);
+    points.push_back(counted_point("counted by explain", 2.0 * number_in(totals, "ffma", origin),
+                                   32.0 * sectors));
+    return;
+  }
+  refuse("not a file of tilescope ladder --json or tilescope explain --json");
 }
 
 }  // namespace tilescope::report

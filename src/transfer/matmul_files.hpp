@@ -24,6 +24,7 @@ class MatmulInputs {
  public:
   explicit MatmulInputs(const MatmulFiles& files);
 
+  const MatmulFiles& files() const { return files_; }
   /// Both have the same number of matrices; a single matrix beside a batch is repeated.
   const ConstMatrixBatch& a() const { return a_; }
   const ConstMatrixBatch& b() const { return b_; }

@@ -10,27 +10,12 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "compile/cache.hpp"
-#include "compile/cpp_tokens.hpp"
 #include "compile/includes.hpp"
 #include "compile/nvcc.hpp"
 #include "gpu/architecture.hpp"
 #include "inspect/program/separate_units.hpp"
 
-namespace tilescope {
-
-bool has_main(const std::string& path) {
-  const std::string text = read_text_file(path);
-  const std::vector<std::string_view> tokens = compile::cpp_tokens(text);
-  int depth = 0;
-  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    if (tokens[i] == "{") ++depth;
-    if (tokens[i] == "}") --depth;
-    if (depth == 0 && tokens[i] == "main" && tokens[i + 1] == "(") return true;
-  }
-  return false;
-}
-
-namespace inspect {
+namespace tilescope::inspect {
 namespace {
 
 namespace fs = std::filesystem;
@@ -183,5 +168,4 @@ BuiltProgram::~BuiltProgram() {
   if (temporary_) fs::remove(path_, ignored);
 }
 
-}  // namespace inspect
-}  // namespace tilescope
+}  // namespace tilescope::inspect

@@ -1,0 +1,34 @@
+#include "inspect/program/program_sources.hpp"
+
+#include <filesystem>
+#include <tilescope/program.hpp>
+
+#include "base/file.hpp"
+#include "compile/cpp_tokens.hpp"
+
+namespace tilescope {
+
+bool has_main(const std::string& path) {
+  const std::string text = read_text_file(path);
+  const std::vector<std::string_view> tokens = compile::cpp_tokens(text);
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (tokens[i] == "{") ++depth;
+    if (tokens[i] == "}") --depth;
+    if (depth == 0 && tokens[i] == "main" && tokens[i + 1] == "(") return true;
+  }
+  return false;
+}
+
+bool inspect::is_program(const std::string& target, const std::vector<std::string>& more) {
+  if (target.ends_with(".ptx") || target.ends_with(".cuh")) return false;
+  if (is_program_source(target)) {
+    return has_main(target) || std::any_of(more.begin(), more.end(), [](const auto& file) {
+             return is_program_source(file) && has_main(file);
+           });
+  }
+  std::error_code failed;
+  return target.ends_with(".py") || std::filesystem::is_regular_file(target, failed);
+}
+
+}  // namespace tilescope
