@@ -42,7 +42,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-/// What a child gets as its standard input, output and errors.
+/// The files that a child gets as its standard input, output and errors.
 class StreamChanges {
  public:
   StreamChanges() { ::posix_spawn_file_actions_init(&actions_); }

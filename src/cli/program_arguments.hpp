@@ -9,9 +9,9 @@
 
 namespace tilescope::cli {
 
-/// What belongs to a program and not to tilescope is made ready for the parser: options of nvcc
-/// become --nvcc=OPTION, and the words after "--" become --program-argument=WORD. `words` is the
-/// command line, the name of the subcommand first; other subcommands than those three are left
+/// Makes ready for the parser the words that belong to a program and not to tilescope: options of
+/// nvcc become --nvcc=OPTION, and the words after "--" become --program-argument=WORD. `words` is
+/// the command line, the name of the subcommand first; other subcommands than those three are left
 /// alone.
 void separate_program_words(std::vector<std::string>& words);
 

@@ -1,4 +1,4 @@
-// What a command tells: pages of a report, printed or written as JSON, and notes.
+// The output of a command: pages of a report, printed or written as JSON, and notes.
 #pragma once
 
 #include <string>

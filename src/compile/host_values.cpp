@@ -237,7 +237,7 @@ void HostValues::template_parameters(std::size_t at) {
   }
 }
 
-/// What calls and launches of `function` name between < and >.
+/// Binds the parameters of `function` to the arguments of its calls and launches between < and >.
 void HostValues::bind(std::string_view function, const Tokens& parameters) {
   for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
     if (tokens_[i] != function || !is(i + 1, "<") || is(i + 2, "<")) continue;

@@ -29,7 +29,7 @@ class StallWatch {
   void reset() { rounds_ = 0; }
 
  private:
-  /// What the host thread's blocks ran in a round.
+  /// The code that the host thread's blocks ran in a round.
   struct Window {
     std::vector<bool> ran;              ///< by CodeBlock::counter
     std::vector<std::uint32_t> places;  ///< offsets and bytes of the registers that decide, in

@@ -55,7 +55,7 @@ class LaunchFile {
     }
   }
 
-  /// What was read so far holds for each of the launches.
+  /// Each of the launches begins with everything read so far.
   void launches(const Json& value) {
     const std::string key = "launches";
     if (!value.is_array() || value.empty()) refuse(key, "a list of launches {...}");

@@ -1,4 +1,4 @@
-// What a result rests on besides the source: guessed values of its launch, unset variables.
+// The assumptions of a result besides the source: guessed values of its launch, unset variables.
 #pragma once
 
 #include <string>

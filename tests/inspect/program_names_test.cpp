@@ -1,4 +1,4 @@
-// What the source of a program calls things: allocations, and main().
+// The names that a program's source gives to allocations, and its main().
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What a run time for whole programs needs of a device that runs kernels: modules, memory of host
+// A run time for whole programs needs this of a device that runs kernels: modules, memory of host
 // and kernels, host functions. Included by one test file for each device, which instantiates
 // ModuleCases with the device's name.
 #pragma once

@@ -1,5 +1,5 @@
-// What nvcc's generated code calls before main() and after it: the program's kernels and variables
-// by the addresses of their host functions and shadows.
+// Registration: nvcc's generated code names the program's kernels and variables before main(), by
+// the addresses of their host functions and shadows, and withdraws them after it.
 #include <vector_types.h>
 
 #include "cudart/state/api_call.hpp"

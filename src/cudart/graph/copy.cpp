@@ -32,7 +32,7 @@ CopySide side_of(const cudaArray& array, std::size_t x_bytes, std::size_t y, std
 
 namespace {
 
-/// Of a longer copy from memory that is not pinned the host waits for all bytes.
+/// The host waits for all bytes of a longer copy from memory that is not pinned.
 constexpr std::size_t most_staged = 64 << 10;
 
 /// One side of a 3-D copy. Positions in an array count elements, others bytes.

@@ -13,7 +13,7 @@
 #include "inspect/program/host_call.hpp"
 #include "tilescope/device.hpp"
 
-/// What a cudaMemPool_t points to. Pools keep accounts only: memory comes from the device.
+/// The pool behind a cudaMemPool_t. Pools keep accounts only: memory comes from the device.
 struct CUmemPoolHandle_st {
   std::uint64_t release_threshold = 0, used = 0, most_used = 0;  ///< bytes
   std::array<int, 3> reuse = {1, 1, 1};  ///< the flags, from cudaMemPoolReuse...

@@ -1,5 +1,5 @@
-// What every function of the API does around its work: the lock, the error of the thread, the end
-// of exceptions.
+// The frame around every function of the API: the lock, the error of the thread, the end of
+// exceptions.
 #pragma once
 
 #include <utility>

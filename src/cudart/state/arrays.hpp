@@ -7,7 +7,7 @@
 
 #include "cudart/state/failure.hpp"
 
-/// What a cudaArray_t points to.
+/// The array behind a cudaArray_t.
 struct cudaArray {
   std::uint64_t address = 0;
   std::size_t pitch = 0, element_bytes = 0;

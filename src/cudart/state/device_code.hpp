@@ -25,7 +25,7 @@ struct CodeVariable {
 
 }  // namespace tilescope::cudart
 
-/// What a cudaKernel_t points to, and a cudaFunction_t too.
+/// The kernel behind a cudaKernel_t or a cudaFunction_t.
 struct CUkern_st {
   tilescope::cudart::CodeImage* image = nullptr;
   std::string name;

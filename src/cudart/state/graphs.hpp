@@ -13,7 +13,7 @@
 
 struct CUgraph_st;
 
-/// What a cudaGraphNode_t points to.
+/// The node behind a cudaGraphNode_t.
 struct CUgraphNode_st {
   CUgraph_st* graph = nullptr;
   tilescope::cudart::Operation operation;
@@ -25,7 +25,7 @@ struct CUgraphNode_st {
   std::vector<void*> arguments;              ///< for cudaGraphKernelNodeGetParams
 };
 
-/// What a cudaGraph_t points to.
+/// The graph behind a cudaGraph_t.
 struct CUgraph_st {
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
 
@@ -42,7 +42,7 @@ struct CUgraph_st {
   CUgraphNode_st& copy_of(const CUgraphNode_st* node) const;
 };
 
-/// What a cudaGraphExec_t points to.
+/// The executable graph behind a cudaGraphExec_t.
 struct CUgraphExec_st {
   std::unique_ptr<CUgraph_st> graph;  ///< a clone
   unsigned long long flags = 0;

@@ -15,7 +15,7 @@
 
 namespace tilescope::cudart {
 
-/// What queued work does with memory.
+/// The way in which queued work uses memory.
 enum class PendingUse : std::uint8_t {
   reads,      ///< the host may read too
   writes,     ///< the host may do neither
@@ -51,7 +51,7 @@ class HostGuard {
   /// Forgets the claims on memory that is freed.
   void forget(std::uint64_t address, std::size_t bytes);
 
-  /// What was seen since the last call.
+  /// The touches seen since the last call.
   std::vector<EarlyTouch> take();
 
   /// In the handler: whether the address was protected, and now is not.

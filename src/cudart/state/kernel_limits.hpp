@@ -1,4 +1,4 @@
-// What a kernel may ask for on the device, with CUDA's codes where it asks for more.
+// The limits of a launch on the device, with CUDA's code for each that is exceeded.
 #pragma once
 
 #include "cudart/state/primary_context.hpp"

@@ -1,5 +1,5 @@
-// What the pointers are that a program passes: checked as CUDA checks them, and reported if the
-// program is watched.
+// The pointers that a program passes, checked as CUDA checks them, and reported if the program is
+// watched.
 #pragma once
 
 #include "cudart/state/primary_context.hpp"

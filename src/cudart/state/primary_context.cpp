@@ -60,9 +60,13 @@ void Context::forget(CodeImage& image) {
   registry_.remove(image);
 }
 
+bool Context::runs_emulated() const {
+  return state_ && ended_ == cudaSuccess && state_->device->kind() == DeviceKind::emulated;
+}
+
 /// At the end of the process. A driver has shut down by then, and ends what is queued by itself.
 void Context::finish_queued_work() noexcept {
-  if (!state_ || ended_ != cudaSuccess || state_->device->kind() != DeviceKind::emulated) return;
+  if (!runs_emulated()) return;
   try {
     state_->device->synchronize();
   } catch (const std::exception& error) {
@@ -138,7 +142,6 @@ void Context::report_unasked() {
 
 void Context::report_leaks() {
   if (failed_) return;  // a program that ends because of an error frees nothing
-
   for (const auto& [address, block] : state_->memory.blocks()) {
     if (block.kind == MemoryKind::registered) continue;
     const GraphBlock* const node = state_->graph_memory.find(address);
@@ -160,7 +163,7 @@ void Context::finish() noexcept {
   try {
     const Call call(*this, "exit");
     finish_queued_work();
-    if (state_ && ended_ == cudaSuccess && state_->device->kind() == DeviceKind::emulated) {
+    if (runs_emulated()) {
       if (checks()) report_early_touches();
       report_leaks();
     }

@@ -67,7 +67,7 @@ class Context {
   SizeSuspects& sizes() { return state().sizes; }
   Streams& streams() { return state().streams; }
   LoadedCode& code() { return state().code; }
-  /// What the program's objects registered; it outlives a reset.
+  /// The code that the program's objects registered; it outlives a reset.
   CodeRegistry& registry() { return registry_; }
   /// Null unless the program runs under the command.
   inspect::ProgramWatch* watch() const { return watch_; }
@@ -96,9 +96,11 @@ class Context {
   void finish() noexcept;
 
  private:
-  void finish_queued_work() noexcept;
   Context();
   DeviceState& state();
+  /// The emulated device was used, and no error has ended its context.
+  bool runs_emulated() const;
+  void finish_queued_work() noexcept;
   void report_early_touches();
   void report_leaks();
   void report_unasked();

@@ -15,7 +15,7 @@ namespace tilescope::cudart {
 struct Capture;
 }
 
-/// What a cudaStream_t points to.
+/// The stream behind a cudaStream_t.
 struct CUstream_st {
   tilescope::Stream work;
   tilescope::Event marker;  ///< recorded where another stream has to wait for this one
@@ -30,7 +30,7 @@ struct CUstream_st {
   std::shared_ptr<tilescope::cudart::Capture> capture;         ///< null unless it is being captured
 };
 
-/// What a cudaEvent_t points to.
+/// The event behind a cudaEvent_t.
 struct CUevent_st {
   tilescope::Event point;
   unsigned flags = 0;

@@ -52,7 +52,7 @@ cudaGraph_t end_capture(Context& context, CUstream_st& stream) {
   return &context.graphs().adopt(capture->graph);
 }
 
-/// What an earlier launch allocated must be freed, or is freed now if the program asked for that.
+/// Memory that an earlier launch allocated must be freed, or is freed now if the program asked so.
 void prepare_memory(Context& context, const CUgraphExec_st& executable, CUstream_st& stream) {
   for (const auto& node : executable.graph->nodes) {
     const auto* const allocate = std::get_if<AllocateOperation>(&node->operation);

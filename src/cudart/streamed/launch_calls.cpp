@@ -13,7 +13,7 @@ void queue_launch(Context& context, const void* function, const Launch& launch, 
   submit(context, stream, kernel_operation(context, function, launch, arguments));
 }
 
-/// What the attributes of cudaLaunchKernelExC ask for; those that are hints change nothing.
+/// Applies an attribute of cudaLaunchKernelExC; one that is a hint changes nothing.
 void apply(const cudaLaunchAttribute& attribute, Launch& launch) {
   switch (attribute.id) {
     case cudaLaunchAttributeCooperative:

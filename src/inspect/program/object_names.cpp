@@ -28,7 +28,7 @@ Tokens first_argument(const Tokens& tokens, std::size_t open) {
   return {};
 }
 
-/// What stands behind the & of a variable's address, without parentheses around it.
+/// The variable behind the & of an address, without parentheses around it.
 std::string addressed(const Tokens& argument) {
   const auto sign = std::find(argument.begin(), argument.end(), "&");
   if (sign == argument.end()) return {};

@@ -1,5 +1,6 @@
 #include "inspect/program/program_sources.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <tilescope/program.hpp>
 

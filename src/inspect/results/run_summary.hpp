@@ -7,7 +7,7 @@
 
 namespace tilescope::inspect {
 
-/// What one launch did.
+/// The summary of one launch.
 RunSummary summary_of(const emulator::LaunchSummary& launch);
 
 /// The first launch that did not complete determines the run's ending.

@@ -1,4 +1,4 @@
-// What only compute capability 9.0 has: read, so that it can be refused by name.
+// Instructions of compute capability 9.0 alone: read, so that they can be refused by name.
 #include <cuda/barrier>
 __global__ void __cluster_dims__(2, 1, 1) bulk(unsigned* u, unsigned long long* map) {
   __shared__ __align__(128) char buffer[256];

@@ -1,4 +1,4 @@
-// What the GPU is: its properties, attributes and memory.
+// The GPU described: its properties, attributes and memory.
 #include <iomanip>
 #include <iostream>
 #include <vector>
