@@ -16,9 +16,25 @@ inline constexpr std::uint64_t kLocalWindow = 0x2000'0000'0000;
 inline constexpr std::uint64_t kParameterWindow = 0x3000'0000'0000;
 inline constexpr std::uint64_t kConstantBase = 0x4000'0000'0000;
 inline constexpr std::uint64_t kConstantEnd = 0x4001'0000'0000;
+/// Shared memory of a block of the cluster, by rank: (rank + 1) * kRankBytes + offset. An address
+/// below kRankBytes is the block's own. The same holds within the generic window.
+inline constexpr std::uint64_t kRankBytes = 1ull << 24;
 /// The "address" of function number i is kFunctionBase + i * kFunctionStride.
 inline constexpr std::uint64_t kFunctionBase = 0x5000'0000'0000;
 inline constexpr std::uint64_t kFunctionStride = 16;
+
+constexpr std::uint64_t cluster_address(std::uint32_t rank, std::uint64_t offset) {
+  return (std::uint64_t{rank} + 1) * kRankBytes + offset;
+}
+/// The rank and the offset that an address in shared memory names.
+struct SharedPlace {
+  std::uint32_t rank;
+  std::uint64_t offset;
+};
+constexpr SharedPlace shared_place(std::uint64_t address, std::uint32_t own_rank) {
+  if (address < kRankBytes) return {own_rank, address};
+  return {static_cast<std::uint32_t>(address / kRankBytes - 1), address % kRankBytes};
+}
 
 struct ResolvedAddress {
   Space space;

@@ -1,16 +1,13 @@
 // mbarrier: barriers that are words of shared memory. Threads arrive and get a token, later they
 // ask whether the phase of that token is over. Observers see an atomic access that releases
 // (arrive) or acquires (wait).
-//
-// The word is opaque to programs. Here: bits 0 to 19 the arrivals that the phase still waits for,
-// 20 to 39 those that each phase waits for, 40 to 60 the bytes of transactions that it waits for
-// (plus 2^20: it may be negative for a while), 63 the parity of the phase.
 #include <bit>
 #include <cstring>
 
 #include "emulator/block.hpp"
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/operands.hpp"
+#include "emulator/mbarrier_word.hpp"
 #include "emulator/memory_access.hpp"
 
 namespace tilescope::emulator {
@@ -18,38 +15,6 @@ namespace {
 
 using ptx::Flag;
 using ptx::Type;
-
-constexpr std::uint64_t kCountMask = (1u << 20) - 1;
-constexpr std::uint64_t kTransactionMask = (1u << 21) - 1;
-constexpr std::uint64_t kNoTransactions = 1u << 20;
-
-struct Word {
-  std::uint64_t pending, expected, transactions, parity;
-
-  static Word read(const std::uint8_t* at) {
-    std::uint64_t bits;
-    std::memcpy(&bits, at, sizeof bits);
-    return {bits & kCountMask, bits >> 20 & kCountMask, bits >> 40 & kTransactionMask, bits >> 63};
-  }
-  std::uint64_t bits() const {
-    return pending | expected << 20 | transactions << 40 | parity << 63;
-  }
-  void write(std::uint8_t* at) const {
-    const std::uint64_t value = bits();
-    std::memcpy(at, &value, sizeof value);
-  }
-  void expect(std::uint64_t bytes) { transactions = (transactions + bytes) & kTransactionMask; }
-  void arrive(std::uint64_t count) {
-    pending -= count < pending ? count : pending;
-    settle();
-  }
-  /// The phase ends when all have arrived and all bytes have.
-  void settle() {
-    if (pending != 0 || transactions != kNoTransactions) return;
-    pending = expected;
-    parity ^= 1;
-  }
-};
 
 // The action in Code::list[0]; list[1] is the operand behind the address (kNone: none).
 enum class Action : std::uint32_t {
@@ -75,38 +40,39 @@ void act(Context& w, const Code& c) {
   for (LaneMask m = targets.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     std::uint8_t* const at = targets.host[lane];
-    Word word = Word::read(at);
+    MbarrierWord word = MbarrierWord::read(at);
     const std::uint64_t before = word.bits();
     const std::uint64_t operand = c.list[1] == kNone       ? 1
                                   : action == Action::wait ? r64(w, c.list[1])[lane]
                                                            : r32(w, c.list[1])[lane];
     switch (action) {
       case Action::init:
-        word = {operand & kCountMask, operand & kCountMask, kNoTransactions, 0};
+        word = MbarrierWord::initial(operand);
         break;
       case Action::inval:
-        word = {0, 0, 0, 0};
+        word = MbarrierWord();
         break;
       case Action::expect:
         word.expect(operand);
         break;
       case Action::complete:
-        word.expect(0 - operand);
-        word.settle();
+        word.complete(operand);
         break;
       case Action::drop:
-        word.expected -= expects ? 1 : operand < word.expected ? operand : word.expected;
-        [[fallthrough]];
       case Action::arrive:
         if (expects) word.expect(operand);
-        word.arrive(expects ? 1 : operand);
+        if (action == Action::arrive) {
+          word.arrive(expects ? 1 : operand);
+        } else {
+          word.arrive_and_drop(expects ? 1 : operand);
+        }
         if (c.dst != kSinkOffset) r64(w, c.dst)[lane] = before;
         break;
       case Action::wait:
-        if (word.parity != operand >> 63) done |= LaneMask{1} << lane;
+        if (word.is_over(operand >> 63)) done |= LaneMask{1} << lane;
         continue;
       case Action::wait_parity:
-        if (word.parity != (operand & 1)) done |= LaneMask{1} << lane;
+        if (word.is_over(operand)) done |= LaneMask{1} << lane;
         continue;
     }
     word.write(at);
@@ -130,7 +96,7 @@ void act_after_copies(Context& w, const Code& c) {
 void count_pending(Context& w, const Code& c) {
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    r32(w, c.dst)[lane] = static_cast<std::uint32_t>(r64(w, c.a)[lane] & kCountMask);
+    r32(w, c.dst)[lane] = static_cast<std::uint32_t>(MbarrierWord(r64(w, c.a)[lane]).pending());
   }
 }
 

@@ -1,0 +1,29 @@
+#include "emulator/cluster.hpp"
+
+namespace tilescope::emulator {
+
+void Cluster::start(std::uint32_t threads_per_block) {
+  running_.assign(blocks_.size(), threads_per_block);
+  generation_ = arrived_ = 0;
+  live_ = std::uint64_t{threads_per_block} * blocks_.size();
+}
+
+void Cluster::arrive(std::uint32_t threads) {
+  arrived_ += threads;
+  complete_if_all_arrived();
+}
+
+void Cluster::leave(std::uint32_t rank, std::uint32_t threads, std::uint32_t arrived) {
+  running_[rank] -= threads;
+  live_ -= threads;
+  arrived_ -= arrived;
+  complete_if_all_arrived();
+}
+
+void Cluster::complete_if_all_arrived() {
+  if (arrived_ == 0 || arrived_ != live_) return;
+  arrived_ = 0;
+  ++generation_;
+}
+
+}  // namespace tilescope::emulator
