@@ -40,10 +40,13 @@ void clear(std::uint8_t* begin, std::size_t bytes) {
 }  // namespace
 
 Block::Block(LaunchState& launch, Worker& worker)
-    : launch_(launch), worker_(worker), warps_(launch.info().warps_per_block) {
+    : launch_(launch),
+      worker_(worker),
+      warps_(launch.info().warps_per_block),
+      shared_(allocate_aligned(std::size_t{launch.info().shared_bytes} + 128)),
+      engine_(shared_.get(), warps_.size() * kWarpSize, observers_) {
   const LaunchInfo& info = launch.info();
   registers_ = allocate_aligned(std::size_t{launch.frame_bytes()} * info.warps_per_block);
-  shared_ = allocate_aligned(std::size_t{info.shared_bytes} + 128);
   local_stride_ = launch.local_stride();
   local_ = allocate_aligned(local_stride_ * kWarpSize * info.warps_per_block);
   for (BlockBarrier& barrier : barriers_) barrier.arrived.assign(info.warps_per_block, 0);
@@ -72,6 +75,7 @@ void Block::start(std::uint64_t linear) {
   // Memory that a kernel reads without having written it must not depend on earlier blocks.
   std::memset(shared_.get(), 0, info.shared_bytes);
   clear(local_.get(), local_stride_ * kWarpSize * info.warps_per_block);
+  engine_.clear();
   for (BlockBarrier& barrier : barriers_) {
     barrier.arrivals.clear();
     std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
@@ -158,6 +162,7 @@ void Block::give_up() {
 }
 
 void Block::end(bool complete) {
+  engine_.finish_all();
   for (const auto& slot : observers_) slot.observer->end_block(complete);
 }
 

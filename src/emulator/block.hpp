@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator/async_engine.hpp"
 #include "emulator/events.hpp"
 #include "emulator/launch_state.hpp"
 #include "emulator/warp.hpp"
@@ -56,6 +57,7 @@ class Block final : public BlockView {
   std::uint64_t steps() const { return steps_; }
   std::vector<Warp>& warps() { return warps_; }
   const BlockObserverSlots& observers() const { return observers_; }
+  AsyncEngine& engine() { return engine_; }
   std::uint8_t* shared() { return shared_.get(); }
   std::uint8_t* local(std::uint32_t warp) {
     return local_.get() + warp * local_stride_ * kWarpSize;
@@ -111,6 +113,7 @@ class Block final : public BlockView {
   std::string printed_;
   std::vector<std::unique_ptr<BlockObserver>> owned_observers_;
   BlockObserverSlots observers_;
+  AsyncEngine engine_;
 };
 
 }  // namespace tilescope::emulator

@@ -27,6 +27,7 @@
 #include <string>
 #include <string_view>
 
+#include "emulator/bulk_events.hpp"
 #include "tilescope/execution.hpp"
 #include "tilescope/launch.hpp"
 
@@ -317,8 +318,9 @@ enum EventSet : std::uint32_t {
   kOrder = 1u << 5,  ///< barriers, warp syncs, fences, async groups
   kFrames = 1u << 6,
   kFaults = 1u << 7,  ///< faults and deadlocks
+  kBulk = 1u << 8,    ///< asynchronous bulk work
   kAllAccess = kGlobalAccess | kSharedAccess | kLocalAccess | kOtherAccess,
-  kAllEvents = 0xff,
+  kAllEvents = 0x1ff,
 };
 
 /// The event for accesses to a space.
@@ -345,6 +347,9 @@ class BlockObserver {
   virtual void warp_sync(const WarpSync&) {}
   virtual void fence(const Fence&) {}
   virtual void async_group(const AsyncGroup&) {}
+  virtual void bulk_issued(const BulkEvent&) {}
+  virtual void bulk_done(const BulkEvent&) {}
+  virtual void bulk_group(const BulkGroup&) {}
   virtual void frame_entry(const FrameEntry&) {}
   virtual void fault(const Fault&) {}
   virtual void deadlock(const Deadlock&) {}

@@ -1,0 +1,127 @@
+#include "emulator/async_engine.hpp"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace tilescope::emulator {
+namespace {
+
+std::uint8_t* host(std::uintptr_t base, std::uint64_t address) {
+  return reinterpret_cast<std::uint8_t*>(base + address);
+}
+
+std::uint32_t bytes_of(const BulkOperation& operation) {
+  std::uint32_t bytes = 0;
+  for (const BulkPiece& piece : operation.pieces) bytes += piece.bytes;
+  return bytes;
+}
+
+std::size_t thread_of(std::uint32_t warp, int lane) {
+  return std::size_t{warp} * kWarpSize + static_cast<std::size_t>(lane);
+}
+
+void announce(const BlockObserverSlots& observers, const BulkOperation& operation, bool done) {
+  for (const auto& slot : observers) {
+    if ((slot.events & kBulk) == 0) continue;
+    const BulkEvent event{
+        operation.origin, operation.kind,      operation.reduce != ptx::ReduceOp::none,
+        operation.pieces, bytes_of(operation), operation.barrier,
+        operation.serial, operation.copies};
+    if (done) {
+      slot.observer->bulk_done(event);
+    } else {
+      slot.observer->bulk_issued(event);
+    }
+  }
+}
+
+}  // namespace
+
+void AsyncEngine::clear() {
+  queue_.clear();
+  committed_.clear();
+}
+
+void AsyncEngine::issue(const BlockObserverSlots& issuers, BulkOperation&& operation) {
+  operation.serial = serial_++;
+  if (operation.barrier == kNoBarrier && !committed_.empty()) {
+    operation.group = committed_[thread_of(operation.origin.warp, operation.origin.lane)];
+  }
+  announce(issuers, operation, false);
+  queue_.push_back(std::move(operation));
+}
+
+void AsyncEngine::read_sources(BulkOperation& operation) const {
+  if (std::exchange(operation.is_staged, true)) return;
+  operation.staged.resize(bytes_of(operation));
+  std::uint8_t* to = operation.staged.data();
+  for (const BulkPiece& piece : operation.pieces) {
+    if (piece.filled) {
+      for (std::uint32_t i = 0; i < piece.bytes; ++i) {
+        to[i] = operation.fill[i % operation.fill.size()];
+      }
+    } else {
+      std::memcpy(to, host(operation.from_base, piece.from), piece.bytes);
+    }
+    to += piece.bytes;
+  }
+}
+
+void AsyncEngine::perform(BulkOperation& operation) {
+  read_sources(operation);
+  const std::uint8_t* from = operation.staged.data();
+  for (const BulkPiece& piece : operation.pieces) {
+    std::memcpy(host(operation.to_base, piece.to), from, piece.bytes);
+    from += piece.bytes;
+  }
+  announce(observers_, operation, true);
+}
+
+bool AsyncEngine::finish_barrier(std::uint32_t offset) {
+  std::vector<BulkOperation> kept;
+  const std::size_t before = queue_.size();
+  for (BulkOperation& operation : queue_) {
+    if (operation.barrier == offset) {
+      perform(operation);
+    } else {
+      kept.push_back(std::move(operation));
+    }
+  }
+  queue_ = std::move(kept);
+  return queue_.size() != before;
+}
+
+void AsyncEngine::commit_groups(std::uint32_t warp, LaneMask lanes) {
+  if (committed_.empty()) committed_.resize(threads_);
+  for (LaneMask m = lanes; m != 0; m &= m - 1) ++committed_[thread_of(warp, std::countr_zero(m))];
+}
+
+void AsyncEngine::wait_groups(std::uint32_t warp, LaneMask lanes, std::uint64_t pending,
+                              bool read) {
+  if (committed_.empty()) return;
+  const auto is_due = [&](const BulkOperation& operation) {
+    const BulkOrigin& origin = operation.origin;
+    return operation.barrier == kNoBarrier && origin.warp == warp &&
+           (lanes >> origin.lane & 1) != 0 &&
+           operation.group + pending < committed_[thread_of(warp, origin.lane)];
+  };
+  std::vector<BulkOperation> kept;
+  for (BulkOperation& operation : queue_) {
+    const bool due = is_due(operation);
+    if (due && !read) {
+      perform(operation);
+      continue;
+    }
+    if (due) read_sources(operation);
+    kept.push_back(std::move(operation));
+  }
+  queue_ = std::move(kept);
+}
+
+void AsyncEngine::finish_all() {
+  for (BulkOperation& operation : queue_) perform(operation);
+  queue_.clear();
+}
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,77 @@
+// The asynchronous work of a block: bulk and tensor copies that were issued and are not done yet.
+//
+// An operation is done as late as the program allows: when somebody waits for what announces it,
+// and at the latest when the block (its cluster) ends. So a forgotten wait shows in every run.
+// An operation that completes on an mbarrier is queued in the block whose shared memory holds the
+// barrier; one that belongs to a bulk group, in the block of the thread that issued it. A multicast
+// is one operation for each destination block.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "emulator/launch_state.hpp"
+#include "ptx/modifiers.hpp"
+
+namespace tilescope::emulator {
+
+inline constexpr std::uint32_t kNoBarrier = ~0u;
+
+struct BulkOperation {
+  BulkOrigin origin;
+  BulkKind kind = BulkKind::load;
+  std::vector<BulkPiece> pieces;
+  /// What turns an address of a piece into one of the host, by addition.
+  std::uintptr_t from_base = 0, to_base = 0;
+  /// Offset of the mbarrier in the shared memory of the queue's block; kNoBarrier: a bulk group.
+  std::uint32_t barrier = kNoBarrier;
+  std::uint32_t barrier_bytes = 0;  ///< for complete_tx
+  /// Not none: the bytes are combined with what is there, element by element of `type`.
+  ptx::ReduceOp reduce = ptx::ReduceOp::none;
+  ptx::Type type = ptx::Type::none;
+  std::array<std::uint8_t, 8> fill{};  ///< what pieces without a source receive, again and again
+  /// The bytes of all pieces, once they have been read; from the beginning for registers.
+  std::vector<std::uint8_t> staged;
+  bool is_staged = false;
+  std::uint32_t copies = 1;  ///< blocks that receive it
+  std::uint64_t group = 0;   ///< number of the thread's group; set when issued
+  std::uint64_t serial = 0;  ///< set when issued
+};
+
+class AsyncEngine {
+ public:
+  /// `shared`: the block's shared memory; `observers` may be filled later.
+  AsyncEngine(std::uint8_t* shared, std::size_t threads, const BlockObserverSlots& observers)
+      : shared_(shared), threads_(threads), observers_(observers) {}
+
+  /// Forgets everything: a new block starts.
+  void clear();
+  bool idle() const { return queue_.empty(); }
+  /// Queues an operation and tells `issuers`, the observers of the block that issued it.
+  void issue(const BlockObserverSlots& issuers, BulkOperation&& operation);
+
+  /// A wait for the mbarrier at `offset` of this block failed: does, in the order of issue, what
+  /// completes on it, until its phase ends. True if anything was done; then test again.
+  bool finish_barrier(std::uint32_t offset);
+  /// cp.async.bulk.commit_group of these lanes.
+  void commit_groups(std::uint32_t warp, LaneMask lanes);
+  /// cp.async.bulk.wait_group: finishes all but the `pending` youngest groups of each lane; with
+  /// `read` their sources are read, and the destinations may wait.
+  void wait_groups(std::uint32_t warp, LaneMask lanes, std::uint64_t pending, bool read);
+  /// Does all that is left: the block, or its cluster, ends.
+  void finish_all();
+
+ private:
+  void read_sources(BulkOperation& operation) const;
+  void perform(BulkOperation& operation);
+
+  std::uint8_t* shared_;
+  std::size_t threads_;
+  const BlockObserverSlots& observers_;
+  std::vector<BulkOperation> queue_;
+  std::vector<std::uint64_t> committed_;  ///< groups, by thread; empty until the first commit
+  std::uint64_t serial_ = 0;
+};
+
+}  // namespace tilescope::emulator
