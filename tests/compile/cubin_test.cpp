@@ -36,7 +36,7 @@ std::string cubin_for(const char* architecture) {
       .cubin;
 }
 
-class Cubin : public testing::Test {
+class Cubin : public ::testing::Test {
  protected:
   void SetUp() override {
     if (compiler_description().empty()) GTEST_SKIP() << "NVRTC is not found here";

@@ -190,7 +190,7 @@ TEST(LaunchSites, VariablesOfKernelsAreNotTheHosts) {
 
 TEST(LaunchSites, SymbolsThatTheHostCopiesTo) {
   EXPECT_THAT(symbols_copied_to("cudaMemcpyToSymbol(coef, h, 4); cudaMemcpyFromSymbol(a, b, 4);"),
-              testing::ElementsAre("coef"));
+              ::testing::ElementsAre("coef"));
 }
 
 TEST(LaunchSites, AnyTextIsTaken) {

@@ -16,7 +16,7 @@
 namespace tilescope::gpu {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // NVIDIA's own calculator, on the GPUs that it knows (3.0 and later).
 TEST(Occupancy, AgreesWithNvidiasCalculatorOn10000Configurations) {

@@ -7,7 +7,7 @@
 namespace tilescope::gpu {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Profiles, DefaultIsTheH200) {
   EXPECT_EQ(profiles().front().name, "h200");

@@ -8,9 +8,9 @@
 namespace tilescope::gpu {
 namespace {
 
-constexpr std::uint32_t kAll = 0xffffffffu;
+constexpr std::uint32_t kWholeWarp = 0xffffffffu;
 
-std::array<std::uint64_t, 32> lanes(const std::function<std::uint64_t(int)>& address) {
+std::array<std::uint64_t, 32> lane_addresses(const std::function<std::uint64_t(int)>& address) {
   std::array<std::uint64_t, 32> result{};
   for (int l = 0; l < 32; ++l) result[static_cast<std::size_t>(l)] = address(l);
   return result;
@@ -20,8 +20,8 @@ std::uint64_t u(int value) {
 }
 
 SharedWavefronts access(int bytes, const std::function<std::uint64_t(int)>& address,
-                        std::uint32_t mask = kAll, SharedUse use = SharedUse::load) {
-  return shared_wavefronts(lanes(address).data(), mask, bytes, use);
+                        std::uint32_t mask = kWholeWarp, SharedUse use = SharedUse::load) {
+  return shared_wavefronts(lane_addresses(address).data(), mask, bytes, use);
 }
 SharedWavefronts expect(std::uint32_t wavefronts, std::uint32_t ideal, std::uint32_t ways) {
   return {wavefronts, ideal, ways};
@@ -79,21 +79,21 @@ TEST(SharedBanks, PassesWithoutLanesDoNotHappen) {
 }
 TEST(SharedBanks, AtomicsOnOneWordTakeTurns) {
   EXPECT_EQ(access(
-                4, [](int) { return 8; }, kAll, SharedUse::atomic),
+                4, [](int) { return 8; }, kWholeWarp, SharedUse::atomic),
             expect(32, 1, 32));
   EXPECT_EQ(access(
-                4, [](int l) { return u(l) * 4; }, kAll, SharedUse::atomic),
+                4, [](int l) { return u(l) * 4; }, kWholeWarp, SharedUse::atomic),
             expect(1, 1, 1));
   EXPECT_EQ(access(
-                4, [](int l) { return u(l / 2) * 4; }, kAll, SharedUse::atomic),
+                4, [](int l) { return u(l / 2) * 4; }, kWholeWarp, SharedUse::atomic),
             expect(2, 1, 2));
 }
 TEST(SharedBanks, AddingOneToOneWordIsShared) {
   EXPECT_EQ(access(
-                4, [](int) { return 8; }, kAll, SharedUse::increment),
+                4, [](int) { return 8; }, kWholeWarp, SharedUse::increment),
             expect(1, 1, 1));
   EXPECT_EQ(access(
-                4, [](int l) { return u(l % 4) * 128; }, kAll, SharedUse::increment),
+                4, [](int l) { return u(l % 4) * 128; }, kWholeWarp, SharedUse::increment),
             expect(4, 1, 4));
 }
 TEST(SharedBanks, PassesOfStoresStayApart) {
@@ -107,17 +107,17 @@ TEST(SharedBanks, PassesOfStoresStayApart) {
 }
 TEST(SharedBanks, EightBanksOfTheTeachingPicture) {
   const BankLayout eight{.banks = 8, .word_bytes = 4};
-  const auto row = lanes([](int l) { return u(l) * 4; });
-  const auto column = lanes([](int l) { return u(l) * 8 * 4; });
-  const auto padded = lanes([](int l) { return u(l) * 9 * 4; });
+  const auto row = lane_addresses([](int l) { return u(l) * 4; });
+  const auto column = lane_addresses([](int l) { return u(l) * 8 * 4; });
+  const auto padded = lane_addresses([](int l) { return u(l) * 9 * 4; });
   EXPECT_EQ(shared_wavefronts(row.data(), 0xff, 4, SharedUse::load, eight), expect(1, 1, 1));
   EXPECT_EQ(shared_wavefronts(column.data(), 0xff, 4, SharedUse::load, eight), expect(8, 1, 8));
   EXPECT_EQ(shared_wavefronts(padded.data(), 0xff, 4, SharedUse::load, eight), expect(1, 1, 1));
 }
 TEST(SharedBanks, MatrixRows) {
-  const auto dense = lanes([](int l) { return u(l) * 16; });
-  const auto strided = lanes([](int l) { return u(l) * 128; });
-  EXPECT_EQ(matrix_wavefronts(dense.data(), kAll), expect(4, 4, 1));
+  const auto dense = lane_addresses([](int l) { return u(l) * 16; });
+  const auto strided = lane_addresses([](int l) { return u(l) * 128; });
+  EXPECT_EQ(matrix_wavefronts(dense.data(), kWholeWarp), expect(4, 4, 1));
   EXPECT_EQ(matrix_wavefronts(strided.data(), 0xff), expect(8, 1, 8));
 }
 

@@ -110,7 +110,7 @@ TEST(LaunchArgument, VectorsArePackedOneAfterTheOther) {
   ASSERT_EQ(argument.value.size(), 12U);
   float values[3];
   std::memcpy(values, argument.value.data(), sizeof values);
-  EXPECT_THAT(values, testing::ElementsAre(1.0F, 2.0F, 3.0F));
+  EXPECT_THAT(values, ::testing::ElementsAre(1.0F, 2.0F, 3.0F));
   EXPECT_THAT(failure("i8:1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17"), HasSubstr("at most 16"));
 }
 

@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 using testing::read_file;
 using testing::TemporaryFolder;
 
-const std::string data = TILESCOPE_TEST_DATA "/npy/";
+const std::string samples = TILESCOPE_TEST_DATA "/npy/";
 
 void copy_into(std::span<std::byte> to, std::span<const std::byte> from) {
   ASSERT_EQ(to.size(), from.size());
@@ -33,7 +33,7 @@ class SameBytesAsNumpy : public ::testing::TestWithParam<const char*> {};
 // Read, and written again in both ways: NumPy's file must come out.
 TEST_P(SameBytesAsNumpy, Written) {
   const TemporaryFolder folder;
-  const std::string original = data + GetParam() + ".npy";
+  const std::string original = samples + GetParam() + ".npy";
   const NpyFile file(original);
   NpyWriter mapped(folder / "mapped.npy", file.header());
   copy_into(mapped.data(), file.data());
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Npy, SameBytesAsNumpy,
 TEST(NpyWrite, OrderIsWrittenOnlyWhereItMatters) {
   const TemporaryFolder folder;
   for (const char* const name : {"row_fortran", "column_fortran", "empty_fortran"}) {
-    const NpyFile file(data + name + ".npy");
+    const NpyFile file(samples + name + ".npy");
     NpyHeader header = file.header();
     header.fortran_order = true;
     NpyWriter writer(folder / "a.npy", header);
@@ -141,13 +141,13 @@ TEST(NpyWrite, MatrixView) {
 // Overwriting the array that is being read: the reader keeps the old one until it closes.
 TEST(NpyWrite, TheInputMayBeTheOutput) {
   const TemporaryFolder folder;
-  fs::copy_file(data + "c_float32.npy", folder / "a.npy");
+  fs::copy_file(samples + "c_float32.npy", folder / "a.npy");
   const NpyFile input(folder / "a.npy");
   NpyWriter output(folder / "a.npy", input.header());
   copy_into(output.data(), input.data());
   input.require_unchanged();
   output.commit();
-  EXPECT_EQ(read_file(folder / "a.npy"), read_file(data + "c_float32.npy"));
+  EXPECT_EQ(read_file(folder / "a.npy"), read_file(samples + "c_float32.npy"));
 }
 
 TEST(NpyWrite, RandomArraysComeBack) {

@@ -16,7 +16,7 @@ namespace {
 using operations::StoredExpected;
 using testing::host_array;
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 bool passes(double result, double reference, double bound) {
@@ -24,17 +24,17 @@ bool passes(double result, double reference, double bound) {
 }
 
 TEST(Verify, NanNeverPassesWhereTheReferenceIsANumber) {
-  EXPECT_FALSE(passes(nan, 1.0, 1e300));
-  EXPECT_FALSE(passes(nan, 1.0, infinity));
-  EXPECT_FALSE(passes(nan, 0.0, nan));
-  EXPECT_FALSE(passes(nan, infinity, infinity));
+  EXPECT_FALSE(passes(not_a_number, 1.0, 1e300));
+  EXPECT_FALSE(passes(not_a_number, 1.0, infinity));
+  EXPECT_FALSE(passes(not_a_number, 0.0, not_a_number));
+  EXPECT_FALSE(passes(not_a_number, infinity, infinity));
 }
 
 TEST(Verify, NanMatchesNanAlone) {
-  EXPECT_TRUE(passes(nan, nan, 0.0));
-  EXPECT_TRUE(passes(-nan, nan, 0.0));
-  EXPECT_FALSE(passes(1.0, nan, infinity));
-  EXPECT_FALSE(passes(infinity, nan, infinity));
+  EXPECT_TRUE(passes(not_a_number, not_a_number, 0.0));
+  EXPECT_TRUE(passes(-not_a_number, not_a_number, 0.0));
+  EXPECT_FALSE(passes(1.0, not_a_number, infinity));
+  EXPECT_FALSE(passes(infinity, not_a_number, infinity));
 }
 
 TEST(Verify, InfinityMatchesTheSameInfinity) {
@@ -61,13 +61,13 @@ TEST(Verify, ABoundOfZeroIsEquality) {
 }
 
 TEST(Verify, ABoundThatIsNanOrNegativeLetsNothingPass) {
-  EXPECT_FALSE(passes(1.0, 1.0, nan));
+  EXPECT_FALSE(passes(1.0, 1.0, not_a_number));
   EXPECT_FALSE(passes(1.0, 1.0, -1.0));
 }
 
 TEST(Verify, CountsAndFindsTheFirstWrong) {
   const std::vector<double> reference{1, 2, 3, 4}, bounds{0.1, 0.1, 0.1, 0.1},
-      result{1.05, 2.5, nan, 4.0};
+      result{1.05, 2.5, not_a_number, 4.0};
   const Verification v = verify(result, reference, bounds);
   EXPECT_EQ(v.elements, 4u);
   EXPECT_EQ(v.wrong, 2u);

@@ -16,7 +16,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
-using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -46,7 +45,8 @@ class AdviceTest : public ::testing::Test {
            body + "\n}\n";
   }
   static auto says(AdviceKind kind, const std::string& words) {
-    return Contains(AllOf(Field(&Advice::kind, kind), Field(&Advice::message, HasSubstr(words))));
+    return Contains(AllOf(::testing::Field(&Advice::kind, kind),
+                          ::testing::Field(&Advice::message, HasSubstr(words))));
   }
   const Launch line_{{16}, {256}}, plane_{{4, 4}, {32, 8}};
   std::string silent_;

@@ -59,7 +59,7 @@ std::string table(const LadderContext& of, const std::vector<RungResult>& rows) 
   return render_text(ladder_page(of, rows));
 }
 
-constexpr const char* golden =
+constexpr const char* golden_text =
     R"(matmul 1000 x 1000 x 1000 on cuda:0 (NVIDIA H200)
 rung                     verdict        time            rate   x peer max error
 register_accumulator_32  ok           350 us    5.71 TFLOP/s    0.189  1.50e-05
@@ -74,7 +74,7 @@ cublas                   ok          66.0 us    30.3 TFLOP/s    1.000  1.25e-05
 )";
 
 TEST(LadderTable, IsThis) {
-  EXPECT_EQ(table(context(), results()), golden);
+  EXPECT_EQ(table(context(), results()), golden_text);
 }
 
 TEST(LadderTable, FitsInto80Columns) {

@@ -15,7 +15,7 @@
 namespace tilescope::transfer {
 namespace {
 
-std::vector<float> random_values(std::int64_t count, unsigned seed) {
+std::vector<float> random_factor(std::int64_t count, unsigned seed) {
   std::mt19937 generator(seed);
   std::uniform_real_distribution<float> uniform(-1.0F, 1.0F);
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -68,8 +68,8 @@ struct Product {
   std::vector<float> compute(std::size_t limit, OutOfCoreReport* report = nullptr,
                              OutOfCoreOptions options = {}) const {
     const auto device = Device::open("emulated");
-    const std::vector<float> a = random_values(shape.m * shape.k, 1);
-    const std::vector<float> b = random_values(shape.k * shape.n, 2);
+    const std::vector<float> a = random_factor(shape.m * shape.k, 1);
+    const std::vector<float> b = random_factor(shape.k * shape.n, 2);
     std::vector<float> c(static_cast<std::size_t>(shape.m * shape.n), 42.0F);
     const ConstMatrixView a_view = dense_view(static_cast<const void*>(a.data()), DataType::float32,
                                               shape.m, shape.k, a_order);
