@@ -30,6 +30,7 @@ enum class FindingKind : std::uint8_t {
   uninitialised_read,  ///< memory that was read before anything was written to it
   race,                ///< RaceFacts
   unfinished_copy,     ///< RaceFacts; cp.async data used before the copy was waited for
+  missing_acquire,     ///< RaceFacts; data read behind a flag that was read without order
   barrier_unreached,   ///< WaitFacts; threads wait where others never arrive
   endless_wait,        ///< WaitFacts; threads wait for a change of memory that nobody makes
   barrier_mismatch,    ///< threads met at different barrier instructions
@@ -40,6 +41,7 @@ enum class FindingKind : std::uint8_t {
   trap,                ///< TrapFacts; the kernel ended the launch
   unfinished,          ///< LimitFacts; the limit of instructions was reached before the end
   wrote_nothing,       ///< the launch left no result
+  compiled_away,       ///< the compiler left no store of a variable: nobody reads it
   illegal_launch,      ///< LaunchRefusal; the device forbids the launch, nothing was run
   // In the host code of a program. All carry HostFacts, unless said otherwise.
   copy_bounds,         ///< a copy or fill that goes beyond an allocation
@@ -114,6 +116,9 @@ enum class RaceRelation : std::uint8_t {
   same_block,
   two_blocks,
   unfinished_copy,  ///< cp.async data touched before the copy was waited for
+  copy_source,      ///< the source of a cp.async overwritten before the copy was waited for
+  relaxed_flag,     ///< a relaxed read of a flag told of the data: it orders nothing behind it
+  unfenced_relay,   ///< a third thread passed the news on without a fence
 };
 
 /// The facts that decide what would order the two accesses of a race.
@@ -121,6 +126,8 @@ struct RaceFacts {
   RaceRelation relation = RaceRelation::same_block;
   bool update = false;         ///< both accesses are parts of one `element += ...`
   bool both_strong = false;    ///< both are volatile, relaxed or the like
+  bool same_bits = false;      ///< both write the bits that are there already
+  bool block_scope = false;    ///< both are strong, one only within its block: not the other's
   bool several_warps = false;  ///< a block has more than one warp
   bool fences = false;         ///< the program has fences of GPU scope
   bool announces = false;  ///< it has atomics or flags that could announce data to another block

@@ -10,14 +10,19 @@ namespace tilescope::observe {
 
 enum class AccessVerb : std::uint8_t { read, write, atomic };
 
-/// The part of an access in a race. Two strong accesses never race: the hardware does one after the
-/// other, whole.
+/// The part of an access in a race. Two atomic accesses never race: the hardware does one after the
+/// other, whole. Whether volatile ones do depends on what they are for (volatile_races.hpp).
 enum class Strength : std::uint8_t {
   plain,
-  strong,  ///< volatile, relaxed, acquire, release
-  atomic,
-  pending,  ///< the write of a cp.async that was not waited for
+  volatile_,
+  atomic,   ///< atomic operations; relaxed, acquire and release
+  pending,  ///< a cp.async that was not waited for
 };
+
+/// Names the word at an address of shared or global memory.
+inline std::uint64_t word_at(emulator::Space space, std::uint64_t address) {
+  return (address & ~std::uint64_t{3}) | (space == emulator::Space::shared ? 1 : 0);
+}
 
 /// Instruction, thread of the block, strength.
 struct AccessTag {
@@ -36,6 +41,10 @@ struct AccessTag {
   Strength strength() const { return static_cast<Strength>(bits & 3); }
 };
 
+inline bool is_strong(AccessTag tag) {
+  return tag.strength() == Strength::volatile_ || tag.strength() == Strength::atomic;
+}
+
 /// An access and its time (BlockOrder's).
 struct Event {
   std::uint32_t time = 0;
@@ -46,7 +55,7 @@ struct Event {
 /// readers are enough: a later writer differs from at least one of them, and the second is of
 /// another warp than the first if there is one.
 struct alignas(32) Cell {
-  Event write;   ///< the last plain, strong or pending write
+  Event write;   ///< the last plain, volatile or pending write
   Event atomic;  ///< the last atomic
   Event reader[2];
 };

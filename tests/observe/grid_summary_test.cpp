@@ -29,9 +29,10 @@ TEST(GridSummaryMemory, PagesOfBytesCountForTheLimit) {
     }
     return summary.overflowed();
   };
-  GridSummary roomy(run.machine().memory(), *program, 8192);
+  const std::vector<AccessRole> roles = access_roles(*program);
+  GridSummary roomy(run.machine().memory(), *program, roles, 8192);
   EXPECT_FALSE(touched(roomy));
-  GridSummary tight(run.machine().memory(), *program, 8191);
+  GridSummary tight(run.machine().memory(), *program, roles, 8191);
   EXPECT_TRUE(touched(tight));
 }
 

@@ -38,7 +38,8 @@ auto tied(Is<BoundsMiss> auto& v) {
   return std::tie(v.distance, v.farthest, v.dynamic_shared);
 }
 auto tied(Is<RaceFacts> auto& v) {
-  return std::tie(v.relation, v.update, v.both_strong, v.several_warps, v.fences, v.announces);
+  return std::tie(v.relation, v.update, v.both_strong, v.block_scope, v.same_bits, v.several_warps,
+                  v.fences, v.announces);
 }
 auto tied(Is<WaitFacts> auto& v) {
   return std::tie(v.at_barrier, v.barrier, v.exited, v.went_on);

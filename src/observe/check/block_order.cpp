@@ -21,7 +21,8 @@ BlockOrder::BlockOrder(std::uint32_t warps)
       whole_warp_(warps),
       pairs_(warps),
       fenced_(warps),
-      fenced_gpu_(warps) {}
+      fenced_gpu_(warps),
+      heard_(warps) {}
 
 bool BlockOrder::begin_block() {
   const bool restart = time_ > kLatestStart;
@@ -33,7 +34,7 @@ bool BlockOrder::begin_block() {
   }
   // Times of earlier blocks are below the epoch and no longer count.
   epoch_ = block_start_ = ++time_;
-  fences_ = gpu_fences_ = false;
+  fences_ = gpu_fences_ = relaxed_ = false;
   variables_.clear();
   for (auto& arrivals : arrivals_) arrivals.clear();
   return restart;
@@ -95,6 +96,9 @@ void BlockOrder::barrier(const emulator::BarrierCompletion& completion,
     if (waited[w] != 0) waiting.push_back(w);
     if ((view.live(w) & ~waited[w]) != 0) all_wait = false;
   }
+  if (relaxed_) {
+    for (const std::uint32_t w : waiting) order_heard(w);
+  }
   if (fences_) join_fences(participants);
   if (all_wait) {
     epoch_ = time_;
@@ -138,6 +142,7 @@ void BlockOrder::fence(std::uint32_t warp, emulator::Scope scope) {
     for (WarpTimes& times : fenced_gpu_) times.fill(0);
     fences_ = true;
   }
+  if (relaxed_) order_heard(warp);
   ++time_;
   WarpTimes before = known_[warp];
   for (std::uint32_t& t : before) t = std::max(t, epoch_);
@@ -155,12 +160,20 @@ void BlockOrder::release(std::uint32_t warp, std::uint64_t variable) {
   if (!fresh) raise(found->second, fenced_[warp]);
 }
 
-void BlockOrder::acquire(std::uint32_t warp, std::uint64_t variable) {
+void BlockOrder::acquire(std::uint32_t warp, std::uint64_t variable, bool relaxed) {
   const auto found = variables_.find(variable);
   if (found == variables_.end()) return;
-  const std::uint32_t own = found->second[warp];
-  raise(known_[warp], found->second);
-  whole_warp_[warp] = std::max(whole_warp_[warp], own);
+  if (relaxed && !relaxed_) {
+    for (WarpTimes& times : heard_) times.fill(0);
+    relaxed_ = true;
+  }
+  raise((relaxed ? heard_ : known_)[warp], found->second);
+  whole_warp_[warp] = std::max(whole_warp_[warp], found->second[warp]);
+}
+
+/// What the warp has heard of is ordered before what it does from now on.
+void BlockOrder::order_heard(std::uint32_t warp) {
+  raise(known_[warp], heard_[warp]);
 }
 
 }  // namespace tilescope::observe

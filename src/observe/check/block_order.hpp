@@ -7,9 +7,11 @@
 // barriers and by flags. A thread's own accesses are in its program's order.
 //
 // Flags: the next atomic or strong store of a warp publishes what the warp did before a fence, and
-// a warp that then reads the same address by an atomic or a strong load knows it. The reader needs
-// no fence of its own here: too many correct programs put a barrier in its place. Knowledge is kept
-// for warps, not for lanes. Both err on the side of silence.
+// a warp that then reads the same address by an atomic or a strong load knows it. Only a read that
+// says .relaxed needs a fence or a barrier behind it: until then the warp has heard of the data, no
+// more. Any other needs none here, because too many correct programs rely on volatile and on the
+// atomics without order. Knowledge is kept for warps, not for lanes. Both err on the side of
+// silence.
 #pragma once
 
 #include <array>
@@ -51,15 +53,20 @@ class BlockOrder {
                                                           [static_cast<std::size_t>(other_lane)]);
   }
 
+  /// Whether this warp has heard of `earlier` by a relaxed read, without order.
+  bool heard(const Event& earlier, std::uint32_t warp) const {
+    return relaxed_ && earlier.time < heard_[warp][earlier.tag.warp()];
+  }
+
   /// Lanes reach a barrier; a lane that only arrives continues at once.
   void arrive(const emulator::BarrierArrival& arrival);
   void barrier(const emulator::BarrierCompletion& completion, const emulator::BlockView& view);
   void warp_sync(std::uint32_t warp, emulator::LaneMask members, emulator::LaneMask live);
   void fence(std::uint32_t warp, emulator::Scope scope);
   /// An atomic or strong store publishes; an atomic or strong load learns. `variable` names the
-  /// address.
+  /// address (word_at).
   void release(std::uint32_t warp, std::uint64_t variable);
-  void acquire(std::uint32_t warp, std::uint64_t variable);
+  void acquire(std::uint32_t warp, std::uint64_t variable, bool relaxed);
   /// The work that a warp has made visible to the whole GPU by fences; null if nothing.
   const WarpTimes* published(std::uint32_t warp) const {
     return gpu_fences_ ? &fenced_gpu_[warp] : nullptr;
@@ -74,6 +81,7 @@ class BlockOrder {
   using Pairs = std::array<std::array<std::uint32_t, 32>, 32>;
   Pairs& pairs(std::uint32_t warp);
   void order_lanes(std::uint32_t warp, emulator::LaneMask lanes);
+  void order_heard(std::uint32_t warp);
   void join_fences(std::span<const std::uint32_t> warps);
 
   std::uint32_t warps_;
@@ -85,6 +93,8 @@ class BlockOrder {
   std::vector<WarpTimes> fenced_, fenced_gpu_;     ///< what each warp published at its last fence
   std::array<std::vector<Arrival>, 16> arrivals_;  ///< by barrier, until it is complete
   bool fences_ = false, gpu_fences_ = false;
+  bool relaxed_ = false;          ///< a relaxed read has learned something
+  std::vector<WarpTimes> heard_;  ///< [warp][other warp], by relaxed reads
   std::unordered_map<std::uint64_t, WarpTimes> variables_;
 };
 

@@ -24,11 +24,6 @@ LaneMask initial_lanes(const emulator::LaunchInfo& launch, std::uint32_t warp) {
   return threads >= emulator::kWarpSize ? ~LaneMask{0} : (LaneMask{1} << threads) - 1;
 }
 
-/// Names a variable for BlockOrder and GridOrder: words of shared and of global memory.
-std::uint64_t variable_at(Space space, std::uint64_t address) {
-  return (address & ~std::uint64_t{3}) | (space == Space::shared ? 1 : 0);
-}
-
 }  // namespace
 
 LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch)
@@ -36,9 +31,10 @@ LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch)
       describer(info),
       places(launch.program),
       values(launch.program),
-      summary(launch.memory, launch.program),
+      roles(access_roles(launch.program)),
+      summary(launch.memory, launch.program, roles),
       all_initialised(launch.memory.all_initialised()) {
-  if (orders_blocks(launch.program)) grid_order.emplace(values);
+  if (orders_blocks(launch.program)) grid_order.emplace(values, roles);
   for (const emulator::InstructionInfo& instruction : launch.program.instructions()) {
     read_rules.push_back(read_rule(*instruction.source));
     const ptx::Ordering ordering = instruction.source->modifiers.ordering;
@@ -78,9 +74,7 @@ void CheckBlock::begin_block(const emulator::BlockInfo& block, const emulator::B
 
 void CheckBlock::end_block(bool) {
   for (std::uint32_t w = 0; w < copies_.size(); ++w) {
-    for (const Copy& copy : copies_[w].pending) {
-      races_.finish_copy(copy.address, copy.bytes, w, copy.lane, shared_);
-    }
+    for (const Copy& copy : copies_[w].pending) finish_copy(copy, w);
     copies_[w] = {};
   }
   pending_reads_.finish(block_, undefined_);
@@ -99,6 +93,9 @@ void CheckBlock::access(const Access& access) {
   if (access.space != Space::shared && access.space != Space::global) return;
   LaneCells& cells = cells_[access.instruction];
   cells.update(access);
+  if (const AccessRole role = launch_.roles[access.instruction]; role.decides) {
+    races_.note_flags(access, role);
+  }
   // The vendor's library only orders threads in the system's part of shared memory.
   const bool reserved =
       access.space == Space::shared && access.mask != 0 &&
@@ -139,15 +136,23 @@ void CheckBlock::shared_access(const Access& access, const LaneCells& cells) {
     for (const Run& run : cells.runs) shared_contents_.set(at(run), run.bytes);
   }
   races_.access(access, cells, shared_);
-  if (access.kind == AccessKind::async_store) {
-    WarpCopies& copies = copies_[access.warp];
-    for (LaneMask m = access.mask; m != 0; m &= m - 1) {
-      const int lane = std::countr_zero(m);
-      copies.pending.push_back({access.addresses[lane], access.bytes,
-                                copies.committed[static_cast<std::size_t>(lane)],
-                                static_cast<std::uint8_t>(lane)});
-    }
+  if (access.kind == AccessKind::async_store) begin_copies(access);
+}
+
+void CheckBlock::begin_copies(const Access& target) {
+  WarpCopies& copies = copies_[target.warp];
+  for (LaneMask m = target.mask; m != 0; m &= m - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(m));
+    const auto [source, source_bytes] = copy_sources_[lane];
+    copies.pending.push_back({target.addresses[lane], source, target.bytes, source_bytes,
+                              copies.committed[lane], static_cast<std::uint8_t>(lane)});
   }
+  copy_sources_ = {};
+}
+
+void CheckBlock::finish_copy(const Copy& copy, std::uint32_t warp) {
+  races_.finish_copy(copy.address, copy.bytes, warp, copy.lane, shared_);
+  races_.finish_copy(copy.source, copy.source_bytes, warp, copy.lane, global_);
 }
 
 void CheckBlock::global_access(const Access& access, const LaneCells& cells) {
@@ -155,7 +160,15 @@ void CheckBlock::global_access(const Access& access, const LaneCells& cells) {
     check_global_contents(access, cells);
   }
   races_.access(access, cells, global_);
-  if (launch_.grid_order) launch_.grid_order->access(block_, order_.time(), access, cells);
+  if (access.kind == AccessKind::async_load) {
+    for (LaneMask m = access.mask; m != 0; m &= m - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(m));
+      copy_sources_[lane] = {access.addresses[lane], access.bytes};
+    }
+  }
+  if (launch_.grid_order) {
+    launch_.grid_order->access(block_, order_.time(), access, cells, races_.flags());
+  }
 }
 
 /// The allocation that holds the address; null: none. A load tends to stay in one, so the one it
@@ -249,13 +262,14 @@ void CheckBlock::synchronise(const Access& access) {
   const bool releases = access.order == emulator::MemoryOrder::release ||
                         access.order == emulator::MemoryOrder::acquire_release;
   if (strength_of(access) == Strength::pending) return;
-  if (releases) order_.fence(access.warp, access.scope);
+  if (releases) fence(access.warp, access.scope);
   for (LaneMask m = access.mask; m != 0; m &= m - 1) {
-    const std::uint64_t variable = variable_at(access.space, access.addresses[std::countr_zero(m)]);
-    const bool global = access.space == Space::global && launch_.grid_order;
+    const std::uint64_t variable = word_at(access.space, access.addresses[std::countr_zero(m)]);
+    const AccessRole role = launch_.roles[access.instruction];
+    const bool global = access.space == Space::global && launch_.grid_order && !role.block_scope;
     if (reads(access.kind) && access.kind != AccessKind::reduction) {
-      order_.acquire(access.warp, variable);
-      if (global) launch_.grid_order->acquire(block_, variable);
+      order_.acquire(access.warp, variable, role.relaxed);
+      if (global) launch_.grid_order->acquire(block_, variable, role.relaxed);
     }
     if (writes(access.kind)) {
       order_.release(access.warp, variable);
@@ -272,6 +286,7 @@ void CheckBlock::barrier_completion(const emulator::BarrierCompletion& completio
   if (completion.arrivals.empty()) return;
   faults_.barrier(completion, block_, launch_.places);
   order_.barrier(completion, *view_);
+  if (launch_.grid_order) launch_.grid_order->barrier(block_);
 }
 
 void CheckBlock::warp_sync(const emulator::WarpSync& sync) {
@@ -283,7 +298,12 @@ void CheckBlock::warp_sync(const emulator::WarpSync& sync) {
 }
 
 void CheckBlock::fence(const emulator::Fence& fence) {
-  order_.fence(fence.warp, fence.scope);
+  this->fence(fence.warp, fence.scope);
+}
+
+void CheckBlock::fence(std::uint32_t warp, emulator::Scope scope) {
+  order_.fence(warp, scope);
+  if (launch_.grid_order && scope != emulator::Scope::block) launch_.grid_order->fence(block_);
 }
 
 void CheckBlock::async_group(const emulator::AsyncGroup& group) {
@@ -300,9 +320,7 @@ void CheckBlock::async_group(const emulator::AsyncGroup& group) {
            copy.group + static_cast<std::uint32_t>(group.pending) < copies.committed[copy.lane];
   };
   for (const Copy& copy : copies.pending) {
-    if (done(copy)) {
-      races_.finish_copy(copy.address, copy.bytes, group.warp, copy.lane, shared_);
-    }
+    if (done(copy)) finish_copy(copy, group.warp);
   }
   std::erase_if(copies.pending, done);
 }
@@ -327,6 +345,8 @@ void CheckBlock::deadlock(const emulator::Deadlock& deadlock) {
 
 void CheckBlock::merge_into(LaunchChecks& launch) const {
   launch.races.merge(races_.log());
+  launch.volatile_races.merge(races_.volatile_races());
+  launch.flags.merge(races_.flags());
   launch.undefined.merge(undefined_);
   launch.faults.merge(faults_);
   launch.overflowed = launch.overflowed || overflowed_;

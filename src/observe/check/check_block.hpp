@@ -28,6 +28,7 @@ struct LaunchChecks {
   Describer describer;
   PlaceTable places;
   StoreValues values;
+  std::vector<AccessRole> roles;  ///< by instruction
   GridSummary summary;
   std::optional<GridOrder> grid_order;  ///< if the program orders its blocks itself
   std::vector<ReadRule> read_rules;     ///< by instruction
@@ -36,6 +37,8 @@ struct LaunchChecks {
 
   // Merged from the blocks.
   RaceLog races;
+  VolatileRaces volatile_races;
+  FlagWords flags;
   UndefinedReads undefined;
   FaultLog faults;
   bool overflowed = false;
@@ -62,8 +65,8 @@ class CheckBlock : public emulator::BlockObserver {
  private:
   /// A lane's cp.async that was not waited for.
   struct Copy {
-    std::uint64_t address;
-    std::uint32_t bytes;
+    std::uint64_t address, source;
+    std::uint32_t bytes, source_bytes;
     std::uint32_t group;  ///< number of the lane's group
     std::uint8_t lane;
   };
@@ -77,7 +80,10 @@ class CheckBlock : public emulator::BlockObserver {
   void local_access(const emulator::Access& access);
   void check_global_contents(const emulator::Access& access, const LaneCells& cells);
   const emulator::Allocation* read_from(emulator::InstructionId load, std::uint64_t address);
+  void begin_copies(const emulator::Access& target);
+  void finish_copy(const Copy& copy, std::uint32_t warp);
   void synchronise(const emulator::Access& access);
+  void fence(std::uint32_t warp, emulator::Scope scope);
   void undefined(const emulator::Access& access, int lane, const std::string& variable = {});
 
   LaunchChecks& launch_;
@@ -90,6 +96,8 @@ class CheckBlock : public emulator::BlockObserver {
   std::vector<LaneCells> cells_;                         ///< by instruction
   std::vector<const emulator::Allocation*> found_last_;  ///< by instruction; null: none
   std::vector<WarpCopies> copies_;
+  /// Address and bytes that the lanes of the present cp.async read.
+  std::array<std::pair<std::uint64_t, std::uint32_t>, emulator::kWarpSize> copy_sources_{};
   PendingReads pending_reads_;
   UndefinedReads undefined_;
   FaultLog faults_;

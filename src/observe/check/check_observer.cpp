@@ -65,6 +65,14 @@ bool in_cooperative_groups(const emulator::Program& program, emulator::Instructi
   });
 }
 
+void describe_all_races(LaunchChecks& launch, std::vector<Finding>& findings) {
+  if (launch.races.empty() && launch.volatile_races.empty()) return;
+  const UpdatePairs updates(launch.info.program);
+  launch.volatile_races.resolve(launch.flags, updates, launch.races);
+  describe_races(launch.races, launch.describer,
+                 {updates, launch.roles, launch.grid_order.has_value()}, findings);
+}
+
 /// Reports a launch that did not complete.
 void describe_end(const emulator::LaunchTotals& totals, const LaunchChecks& launch,
                   std::vector<Finding>& findings) {
@@ -118,9 +126,13 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
   LaunchChecks& launch = *launch_;
   const bool overflowed = launch.overflowed || launch.summary.overflowed() ||
                           (launch.grid_order && launch.grid_order->overflowed());
-  launch.races.merge(launch.grid_order ? launch.grid_order->log()
-                                       : launch.summary.races(launch.values));
-  describe_races(launch.races, launch.describer, launch.grid_order.has_value(), findings_);
+  if (launch.grid_order) {
+    launch.races.merge(launch.grid_order->log());
+    launch.volatile_races.merge(launch.grid_order->volatile_races());
+  } else {
+    launch.summary.find_races(launch.values, launch.races, launch.volatile_races);
+  }
+  describe_all_races(launch, findings_);
   launch.undefined.describe(launch.describer, overflowed ? nullptr : &launch.summary, findings_);
   launch.faults.describe(launch.describer, findings_);
   describe_end(totals, launch, findings_);

@@ -1,17 +1,11 @@
 #include "observe/check/grid_order.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "observe/check/race_checker.hpp"
 
 namespace tilescope::observe {
-namespace {
-
-bool both_strong(AccessTag a, AccessTag b) {
-  return a.strength() != Strength::plain && b.strength() != Strength::plain;
-}
-
-}  // namespace
 
 void GridOrder::release(std::uint64_t block, std::uint64_t variable, const WarpTimes* published) {
   const auto learned = learned_.find(block);
@@ -24,38 +18,65 @@ void GridOrder::release(std::uint64_t block, std::uint64_t variable, const WarpT
     last[0] = {v.version, *published};
   }
   if (learned == learned_.end()) return;
-  for (const auto& [other, version] : learned->second) {
-    std::uint64_t& known = v.others[other];
-    known = std::max(known, version);
+  for (const auto& [other, knowledge] : learned->second) {
+    Knowledge& passed = v.others[other];
+    passed.fenced = std::max(passed.fenced, knowledge.fenced);
+    passed.relayed = std::max({passed.relayed, knowledge.relaxed, knowledge.relayed});
   }
 }
 
-void GridOrder::acquire(std::uint64_t block, std::uint64_t variable) {
+void GridOrder::acquire(std::uint64_t block, std::uint64_t variable, bool relaxed) {
   const auto found = variables_.find(variable);
   if (found == variables_.end()) return;
-  auto& learned = learned_[block];
-  learned[variable] = found->second.version;
-  for (const auto& [other, version] : found->second.others) {
-    std::uint64_t& known = learned[other];
-    known = std::max(known, version);
+  ByVariable& learned = learned_[block];
+  const auto learn = [&](Knowledge& knowledge, std::uint64_t version) {
+    knowledge.relaxed = std::max(knowledge.relaxed, version);
+    if (!relaxed) knowledge.acquired = std::max(knowledge.acquired, version);
+  };
+  learn(learned[variable], found->second.version);
+  for (const auto& [other, passed] : found->second.others) {
+    Knowledge& knowledge = learned[other];
+    learn(knowledge, passed.fenced);
+    knowledge.relayed = std::max(knowledge.relayed, passed.relayed);
   }
 }
 
-bool GridOrder::known(std::uint64_t block, const Touch& earlier) const {
+void GridOrder::fence(std::uint64_t block) {
   const auto learned = learned_.find(block);
-  if (learned == learned_.end()) return false;
-  for (const auto& [variable, version] : learned->second) {
+  if (learned == learned_.end()) return;
+  for (auto& [variable, knowledge] : learned->second) {
+    knowledge.acquired = knowledge.fenced = knowledge.relaxed;
+  }
+}
+
+void GridOrder::barrier(std::uint64_t block) {
+  const auto learned = learned_.find(block);
+  if (learned == learned_.end()) return;
+  for (auto& [variable, knowledge] : learned->second) knowledge.acquired = knowledge.relaxed;
+}
+
+std::optional<RaceRelation> GridOrder::relation(std::uint64_t block, const Touch& earlier) const {
+  RaceRelation relation = RaceRelation::two_blocks;
+  const auto learned = learned_.find(block);
+  if (learned == learned_.end()) return relation;
+  for (const auto& [variable, knowledge] : learned->second) {
     const auto v = variables_.find(variable);
     const auto by = v->second.by_block.find(earlier.block);
     if (by == v->second.by_block.end()) continue;
     for (const Publication& publication : by->second) {
-      if (publication.version != 0 && publication.version <= version &&
-          earlier.event.time < publication.times[earlier.event.tag.warp()]) {
-        return true;
+      if (publication.version == 0 ||
+          earlier.event.time >= publication.times[earlier.event.tag.warp()]) {
+        continue;
+      }
+      if (publication.version <= knowledge.acquired) return std::nullopt;
+      if (publication.version <= knowledge.relaxed) {
+        relation = RaceRelation::relaxed_flag;
+      } else if (publication.version <= knowledge.relayed && relation == RaceRelation::two_blocks) {
+        relation = RaceRelation::unfenced_relay;
       }
     }
   }
-  return false;
+  return relation;
 }
 
 GridOrder::Page* GridOrder::page(std::uint64_t address) {
@@ -76,25 +97,40 @@ void GridOrder::check(std::uint64_t block, const Touch& earlier, AccessVerb earl
                       AccessTag tag, AccessVerb verb, emulator::Space space,
                       std::uint64_t address) {
   if (earlier.event.time == 0 || earlier.block == block) return;
-  if (both_strong(earlier.event.tag, tag) || known(block, earlier)) return;
+  const GridStrength strength = std::min(strength_of(earlier.event.tag), strength_of(tag));
+  if (strength == GridStrength::atomic) return;
+  const std::optional<RaceRelation> unordered = relation(block, earlier);
+  if (!unordered) return;
   if (earlier_verb == AccessVerb::write && verb == AccessVerb::write &&
       values_.equal(earlier.event.tag.instruction(), tag.instruction(), false)) {
     return;
   }
-  const RaceKey key{earlier.event.tag.instruction(),
-                    tag.instruction(),
-                    earlier_verb,
-                    verb,
-                    RaceRelation::two_blocks,
-                    space};
-  log_.add(key, {1, earlier.block, block, earlier.event.tag, tag, address});
+  const RaceKey key{
+      earlier.event.tag.instruction(), tag.instruction(), earlier_verb, verb, *unordered, space};
+  const RaceExample example{1, earlier.block, block, earlier.event.tag, tag, address};
+  if (strength == GridStrength::plain) {
+    log_.add(key, example);
+  } else {
+    volatile_.add(key, example);
+  }
+}
+
+GridOrder::GridStrength GridOrder::strength_of(AccessTag tag) const {
+  switch (tag.strength()) {
+    case Strength::volatile_:
+      return GridStrength::volatile_;
+    case Strength::atomic:
+      return roles_[tag.instruction()].block_scope ? GridStrength::plain : GridStrength::atomic;
+    default:
+      return GridStrength::plain;
+  }
 }
 
 void GridOrder::access(std::uint64_t block, std::uint32_t time, const emulator::Access& access,
-                       const LaneCells& cells) {
+                       const LaneCells& cells, const FlagWords& flags) {
   const std::uint64_t base = base_address(access);
   const AccessVerb verb = verb_of(access.kind);
-  const Strength strength = strength_of(access);
+  const Strength strength = observe::strength_of(access);
   for (const TouchedCell& touched : cells.cells) {
     std::uint64_t address = base + static_cast<std::uint64_t>(touched.offset);
     Page* const of = page(address);
@@ -112,7 +148,10 @@ void GridOrder::access(std::uint64_t block, std::uint32_t time, const emulator::
     const std::uint32_t count = of->by_bytes ? cells.unit : 1;
     for (std::uint32_t i = 0; i < count; ++i, ++address) {
       GridCell& cell = of->cells[of->by_bytes ? offset + i : offset / 4];
+      const bool flag =
+          strength != Strength::plain && flags.use(access.space, address) == FlagWords::Use::waits;
       const auto against = [&](const Touch& earlier, AccessVerb earlier_verb) {
+        if (flag && strength_of(earlier.event.tag) != GridStrength::plain) return;
         check(block, earlier, earlier_verb, mine.event.tag, verb, access.space, address);
       };
       against(cell.write, AccessVerb::write);
@@ -122,7 +161,7 @@ void GridOrder::access(std::uint64_t block, std::uint32_t time, const emulator::
         against(cell.reader[1], AccessVerb::read);
         (verb == AccessVerb::write ? cell.write : cell.atomic) = mine;
       } else if (cell.reader[0].event.time == 0 || cell.reader[0].block == block ||
-                 known(block, cell.reader[0])) {
+                 !relation(block, cell.reader[0])) {
         cell.reader[0] = mine;
       } else {
         cell.reader[1] = mine;

@@ -5,10 +5,16 @@
 // happens: it races with an earlier one of another block unless that block published it (a fence of
 // GPU scope, then an atomic or strong store) and this block has learned of it since (an atomic or
 // strong load of the same address). A block passes on what it learned from another with its own
-// publications. Knowledge is kept for blocks as a whole on the learning side.
+// publications, if it has fenced since. Knowledge is kept for blocks as a whole on the learning
+// side.
+//
+// Two chains are broken, but so nearly whole that they are a warning: the flag was read by an
+// access that says .relaxed, with no fence or barrier behind it; and a block passed on what it had
+// learned without a fence.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -17,21 +23,27 @@
 #include "observe/check/race_log.hpp"
 #include "observe/check/shadow_page.hpp"
 #include "observe/check/store_values.hpp"
+#include "observe/check/volatile_races.hpp"
 
 namespace tilescope::observe {
 
 class GridOrder {
  public:
-  explicit GridOrder(const StoreValues& values) : values_(values) {}
+  GridOrder(const StoreValues& values, const std::vector<AccessRole>& roles)
+      : values_(values), roles_(roles) {}
 
   void end_block(std::uint64_t block) { learned_.erase(block); }
   /// `published`: what the warp has fenced (BlockOrder::published); null: nothing.
   void release(std::uint64_t block, std::uint64_t variable, const WarpTimes* published);
-  void acquire(std::uint64_t block, std::uint64_t variable);
+  void acquire(std::uint64_t block, std::uint64_t variable, bool relaxed);
+  /// A warp of the block fences for the whole GPU; the threads of the block meet.
+  void fence(std::uint64_t block);
+  void barrier(std::uint64_t block);
   void access(std::uint64_t block, std::uint32_t time, const emulator::Access& access,
-              const LaneCells& cells);
+              const LaneCells& cells, const FlagWords& flags);
 
   const RaceLog& log() const { return log_; }
+  const VolatileRaces& volatile_races() const { return volatile_; }
   bool overflowed() const { return overflowed_; }
 
  private:
@@ -39,11 +51,19 @@ class GridOrder {
     std::uint64_t version = 0;  ///< of the variable, at that time
     WarpTimes times{};
   };
+  /// How well a block knows a variable: up to which version in each way.
+  struct Knowledge {
+    std::uint64_t acquired = 0;  ///< ordered before what the block does now
+    std::uint64_t relaxed = 0;   ///< read, perhaps without order
+    std::uint64_t fenced = 0;    ///< ordered before what the block publishes now
+    std::uint64_t relayed = 0;   ///< heard of through a block that did not fence
+  };
+  using ByVariable = std::unordered_map<std::uint64_t, Knowledge>;
   /// The contents of a flag: by block, the last two publications.
   struct Variable {
     std::uint64_t version = 0;
     std::unordered_map<std::uint64_t, Publication[2]> by_block;
-    std::unordered_map<std::uint64_t, std::uint64_t> others;  ///< variables known: version
+    ByVariable others;  ///< passed on with it: `fenced` and `relayed` count
   };
   struct Touch {
     std::uint64_t block = 0;
@@ -57,18 +77,24 @@ class GridOrder {
     std::unique_ptr<GridCell[]> cells;
   };
   static constexpr std::size_t kMostPages = 65'536;
+  /// Between blocks. Operations of block scope exclude and order nothing there.
+  enum class GridStrength : std::uint8_t { plain, volatile_, atomic };
+  GridStrength strength_of(AccessTag tag) const;
 
   Page* page(std::uint64_t address);
-  bool known(std::uint64_t block, const Touch& earlier) const;
+  /// The weakest chain by which the block knows of the touch; `two_blocks`: by none; nothing: it is
+  /// ordered.
+  std::optional<RaceRelation> relation(std::uint64_t block, const Touch& earlier) const;
   void check(std::uint64_t block, const Touch& earlier, AccessVerb earlier_verb, AccessTag tag,
              AccessVerb verb, emulator::Space space, std::uint64_t address);
 
   const StoreValues& values_;
+  const std::vector<AccessRole>& roles_;
   std::unordered_map<std::uint64_t, Variable> variables_;
-  /// By block in flight: the variables that it has learned from, and up to which version.
-  std::unordered_map<std::uint64_t, std::unordered_map<std::uint64_t, std::uint64_t>> learned_;
+  std::unordered_map<std::uint64_t, ByVariable> learned_;  ///< by block in flight
   std::unordered_map<std::uint64_t, Page> pages_;
   RaceLog log_;
+  VolatileRaces volatile_;
   bool overflowed_ = false;
 };
 

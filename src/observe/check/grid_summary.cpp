@@ -5,8 +5,8 @@
 namespace tilescope::observe {
 
 GridSummary::GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program,
-                         std::uint64_t most_bytes)
-    : most_bytes_(most_bytes) {
+                         const std::vector<AccessRole>& roles, std::uint64_t most_bytes)
+    : roles_(roles), most_bytes_(most_bytes) {
   for (const emulator::InstructionInfo& info : program.instructions()) {
     exchanges_.push_back(info.source->modifiers.reduce == ptx::ReduceOp::exch);
   }
@@ -69,6 +69,16 @@ void GridSummary::add(std::uint64_t block, const GlobalShadow& shadow, std::uint
   if (shadow.overflowed()) overflowed_ = true;
 }
 
+GridSummary::Way GridSummary::way_of_write(AccessTag tag) const {
+  const bool wide = is_strong(tag) && !roles_[tag.instruction()].block_scope;
+  return wide ? strong_write : plain_write;
+}
+
+GridSummary::Way GridSummary::way_of_atomic(AccessTag tag) const {
+  if (roles_[tag.instruction()].block_scope) return block_atomic;
+  return exchanges_[tag.instruction()] ? strong_write : atomic_write;
+}
+
 void GridSummary::add_page(std::uint32_t block, const ShadowPage& shadow, std::uint32_t block_start,
                            Page& page) {
   const std::uint32_t unit = shadow.by_bytes ? 1 : 4;
@@ -78,19 +88,18 @@ void GridSummary::add_page(std::uint32_t block, const ShadowPage& shadow, std::u
     const std::uint32_t copies = page.by_bytes && !shadow.by_bytes ? 4 : 1;
     for (std::uint32_t i = 0; i < copies; ++i) {
       const std::uint32_t to = at * copies + i;
-      if (cell.write.time >= block_start) {
-        const bool plain = cell.write.tag.strength() == Strength::plain;
-        if (!note(page, plain ? plain_write : strong_write, to, block, cell.write.tag)) return;
+      const Event &write = cell.write, &atomic = cell.atomic;
+      if (write.time >= block_start && !note(page, way_of_write(write.tag), to, block, write.tag)) {
+        return;
       }
-      if (cell.atomic.time >= block_start &&
-          !note(page, exchanges_[cell.atomic.tag.instruction()] ? strong_write : atomic_write, to,
-                block, cell.atomic.tag)) {
+      if (atomic.time >= block_start &&
+          !note(page, way_of_atomic(atomic.tag), to, block, atomic.tag)) {
         return;
       }
       for (const Event& reader : cell.reader) {
         if (reader.time < block_start) continue;
-        const bool plain = reader.tag.strength() == Strength::plain;
-        if (!note(page, plain ? plain_read : strong_read, to, block, reader.tag)) return;
+        const bool wide = way_of_write(reader.tag) == strong_write;
+        if (!note(page, wide ? strong_read : plain_read, to, block, reader.tag)) return;
       }
     }
   }
@@ -119,7 +128,8 @@ bool GridSummary::note(Page& page, Way way, std::uint32_t cell, std::uint32_t bl
 }
 
 void GridSummary::add_race(const Page& page, WayPair ways, std::uint32_t cell,
-                           std::uint64_t address, const StoreValues& values, RaceLog& log) {
+                           std::uint64_t address, const StoreValues& values, RaceLog& races,
+                           VolatileRaces& volatile_races) {
   const auto [a, b] = ways;
   const Touch* x = page.touched(a, cell);
   const Touch* y = page.touched(b, cell);
@@ -133,8 +143,9 @@ void GridSummary::add_race(const Page& page, WayPair ways, std::uint32_t cell,
     first_tag = x->of_highest;
     if (first == second) return;
   }
-  if (a == plain_write && b == plain_write &&
-      values.equal(first_tag.instruction(), second_tag.instruction(), false)) {
+  const bool both_write =
+      (a == plain_write && b == plain_write) || (a == strong_write && b == strong_write);
+  if (both_write && values.equal(first_tag.instruction(), second_tag.instruction(), false)) {
     return;
   }
   const auto verb = [](Way way, AccessTag tag) {
@@ -143,15 +154,24 @@ void GridSummary::add_race(const Page& page, WayPair ways, std::uint32_t cell,
   };
   const RaceKey key{first_tag.instruction(), second_tag.instruction(), verb(a, first_tag),
                     verb(b, second_tag),     RaceRelation::two_blocks, emulator::Space::global};
-  log.add(key, {1, first, second, first_tag, second_tag, address});
+  const RaceExample example{1, first, second, first_tag, second_tag, address};
+  if (!strong(a) || !strong(b)) {
+    races.add(key, example);
+  } else if (first_tag.strength() == Strength::volatile_ ||
+             second_tag.strength() == Strength::volatile_) {
+    volatile_races.add(key, example);
+  }
 }
 
-RaceLog GridSummary::races(const StoreValues& values) const {
-  constexpr WayPair kRacing[] = {{plain_write, plain_write},  {plain_write, plain_read},
-                                 {plain_write, strong_write}, {plain_write, strong_read},
-                                 {strong_write, plain_read},  {plain_write, atomic_write},
-                                 {atomic_write, plain_read}};
-  RaceLog log;
+void GridSummary::find_races(const StoreValues& values, RaceLog& races,
+                             VolatileRaces& volatile_races) const {
+  constexpr WayPair kRacing[] = {
+      {plain_write, plain_write},   {plain_write, plain_read},    {plain_write, strong_write},
+      {plain_write, strong_read},   {strong_write, plain_read},   {plain_write, atomic_write},
+      {atomic_write, plain_read},   {strong_write, strong_write}, {strong_write, strong_read},
+      {strong_write, atomic_write}, {atomic_write, strong_read},  {block_atomic, block_atomic},
+      {block_atomic, plain_write},  {block_atomic, plain_read},   {block_atomic, strong_write},
+      {block_atomic, strong_read},  {block_atomic, atomic_write}};
   std::vector<WayPair> of_page;
   for (const Region& region : regions_) {
     const std::uint64_t start = region.begin / ShadowPage::kBytes * ShadowPage::kBytes;
@@ -167,11 +187,12 @@ RaceLog GridSummary::races(const StoreValues& values) const {
       const std::uint32_t unit = ShadowPage::kBytes / page->cells();
       for (std::uint32_t c = 0; c < page->cells(); ++c) {
         const std::uint64_t address = start + p * ShadowPage::kBytes + std::uint64_t{c} * unit;
-        for (const WayPair pair : of_page) add_race(*page, pair, c, address, values, log);
+        for (const WayPair pair : of_page) {
+          add_race(*page, pair, c, address, values, races, volatile_races);
+        }
       }
     }
   }
-  return log;
 }
 
 bool GridSummary::written_by_other(std::uint64_t address, std::uint64_t block, bool stored) const {
@@ -181,8 +202,8 @@ bool GridSummary::written_by_other(std::uint64_t address, std::uint64_t block, b
   if (page == nullptr) return false;
   const std::uint64_t offset = address % ShadowPage::kBytes;
   const auto cell = static_cast<std::uint32_t>(page->by_bytes ? offset : offset / 4);
-  for (const Way way : {plain_write, strong_write, atomic_write}) {
-    if (stored && way == atomic_write) continue;
+  for (const Way way : {plain_write, strong_write, atomic_write, block_atomic}) {
+    if (stored && (way == atomic_write || way == block_atomic)) continue;
     const Touch* touch = page->touched(way, cell);
     if (touch != nullptr && (touch->lowest != block || touch->highest != block)) return true;
   }

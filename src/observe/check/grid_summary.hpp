@@ -21,6 +21,7 @@
 #include "observe/check/race_log.hpp"
 #include "observe/check/shadow_page.hpp"
 #include "observe/check/store_values.hpp"
+#include "observe/check/volatile_races.hpp"
 
 namespace tilescope::observe {
 
@@ -30,13 +31,13 @@ class GridSummary {
   /// Summarises these allocations. The kernel heap is left out: its pieces change owners. The
   /// records take at most `most_bytes`.
   GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program,
-              std::uint64_t most_bytes = kMostBytes);
+              const std::vector<AccessRole>& roles, std::uint64_t most_bytes = kMostBytes);
 
   /// Adds the accesses of a block. Safe from several host threads.
   void add(std::uint64_t block, const GlobalShadow& shadow, std::uint32_t block_start);
 
-  /// Races between blocks, by address. Call it when no block runs.
-  RaceLog races(const StoreValues& values) const;
+  /// Adds the races between blocks, by address. Call it when no block runs.
+  void find_races(const StoreValues& values, RaceLog& races, VolatileRaces& volatile_races) const;
   /// Whether a block other than `block` wrote the byte. `stored`: by something else than atomics,
   /// which build on the old value.
   bool written_by_other(std::uint64_t address, std::uint64_t block, bool stored) const;
@@ -50,17 +51,23 @@ class GridSummary {
   bool overflowed() const { return overflowed_; }
 
  private:
+  /// Strong accesses of block scope are plain ones to other blocks; their atomics stay apart,
+  /// because they build on the old value.
   enum Way : std::uint8_t {
     plain_write,
     plain_read,
     strong_write,
     strong_read,
     atomic_write,
+    block_atomic,
     ways
   };
   struct WayPair {
     Way first, second;
   };
+  static bool strong(Way way) {
+    return way == strong_write || way == strong_read || way == atomic_write;
+  }
   struct Touch {
     std::uint32_t lowest = kNobody, highest = 0;  ///< blocks
     AccessTag of_lowest, of_highest;
@@ -90,11 +97,14 @@ class GridSummary {
   /// False, and `overflowed`, when the records would take more memory than they may.
   bool take_memory(std::uint64_t bytes);
   bool split(Page& page);
+  Way way_of_write(AccessTag tag) const;
+  Way way_of_atomic(AccessTag tag) const;
   bool note(Page& page, Way way, std::uint32_t cell, std::uint32_t block, AccessTag tag);
   /// Adds the race of two blocks that touched the cell in these two ways, if there were two.
   static void add_race(const Page& page, WayPair ways, std::uint32_t cell, std::uint64_t address,
-                       const StoreValues& values, RaceLog& log);
+                       const StoreValues& values, RaceLog& races, VolatileRaces& volatile_races);
 
+  const std::vector<AccessRole>& roles_;
   std::vector<bool> exchanges_;  ///< by instruction: atomics that do not build on the old value
   std::vector<Region> regions_;
   std::array<std::mutex, 64> locks_;  ///< by page
@@ -114,7 +124,8 @@ void GridSummary::for_written(Visit visit) const {
       const auto written = [&](std::uint32_t cell) {
         return page->touched(plain_write, cell) != nullptr ||
                page->touched(strong_write, cell) != nullptr ||
-               page->touched(atomic_write, cell) != nullptr;
+               page->touched(atomic_write, cell) != nullptr ||
+               page->touched(block_atomic, cell) != nullptr;
       };
       for (std::uint32_t c = 0; c < cells; ++c) {
         const std::uint32_t first = c;

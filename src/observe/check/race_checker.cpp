@@ -12,11 +12,12 @@ using emulator::LaneMask;
 /// Later than any epoch: pending writes are never out of date.
 constexpr std::uint32_t kNeverOrdered = 0xffffffffu;
 
-bool may_race(Strength a, Strength b, bool same_warp) {
-  if (a == Strength::pending || b == Strength::pending) return true;
-  if (a == Strength::plain || b == Strength::plain) return true;
-  // volatile keeps the compiler from reordering, but the lanes of a warp may still run apart.
-  return same_warp && a == Strength::strong && b == Strength::strong;
+bool both_atomic(Strength a, Strength b) {
+  return a == Strength::atomic && b == Strength::atomic;
+}
+bool is_volatile_pair(Strength a, Strength b) {
+  const auto weak = [](Strength s) { return s == Strength::plain || s == Strength::pending; };
+  return !weak(a) && !weak(b) && !both_atomic(a, b);
 }
 
 }  // namespace
@@ -26,6 +27,7 @@ Strength strength_of(const emulator::Access& access) {
     case AccessKind::atomic:
     case AccessKind::reduction:
       return Strength::atomic;
+    case AccessKind::async_load:
     case AccessKind::async_store:
       return Strength::pending;
     default:
@@ -35,7 +37,7 @@ Strength strength_of(const emulator::Access& access) {
     case emulator::MemoryOrder::weak:
       return Strength::plain;
     case emulator::MemoryOrder::volatile_:
-      return Strength::strong;
+      return Strength::volatile_;
     default:
       return Strength::atomic;
   }
@@ -100,16 +102,24 @@ void RaceChecker::finish_copy(std::uint64_t address, std::uint32_t bytes, std::u
     if (page == nullptr) return;
     const auto offset = static_cast<std::uint32_t>(at % ShadowPage::kBytes);
     Cell& cell = page->cells[page->by_bytes ? offset : offset / 4];
-    AccessTag& tag = cell.write.tag;
-    if (tag.strength() == Strength::pending && tag.warp() == warp && tag.lane() == lane) {
+    for (Event* event : {&cell.write, &cell.reader[0], &cell.reader[1]}) {
+      AccessTag& tag = event->tag;
+      if (tag.strength() != Strength::pending || tag.warp() != warp || tag.lane() != lane) continue;
       tag = AccessTag::of(tag.instruction(), warp, lane, Strength::plain);
-      cell.write.time = order_.time();
+      event->time = order_.time();
     }
     done += page->by_bytes ? 1 : 4 - static_cast<std::uint32_t>(at % 4);
   }
 }
 template void RaceChecker::finish_copy(std::uint64_t, std::uint32_t, std::uint32_t, int,
                                        SharedShadow&);
+template void RaceChecker::finish_copy(std::uint64_t, std::uint32_t, std::uint32_t, int,
+                                       GlobalShadow&);
+
+/// The time of an access: a pending one is never ordered.
+std::uint32_t RaceChecker::time_of(const Now& now) const {
+  return now.strength == Strength::pending ? kNeverOrdered : order_.time();
+}
 
 void RaceChecker::read(Cell& cell, const Now& now) {
   const std::uint32_t epoch = order_.epoch();
@@ -122,7 +132,7 @@ void RaceChecker::read(Cell& cell, const Now& now) {
   // The first two lanes represent all of them.
   const LaneMask rest = now.lanes & (now.lanes - 1);
   const auto reader = [&](LaneMask lanes) {
-    return Event{order_.time(),
+    return Event{time_of(now),
                  AccessTag::of(now.instruction, now.warp, std::countr_zero(lanes), now.strength)};
   };
   remember_reader(cell, reader(now.lanes));
@@ -134,22 +144,24 @@ void RaceChecker::remember_reader(Cell& cell, const Event& reader) {
   Event& second = cell.reader[1];
   const std::uint32_t warp = reader.tag.warp();
   const int lane = reader.tag.lane();
-  // Accesses ordered after this reader are ordered after all that precede it.
-  if (order_.ordered(first, warp, lane)) {
+  // Accesses ordered after this reader are ordered after all that precede it, but for copies.
+  const auto precedes = [&](const Event& event) {
+    return event.tag.strength() != Strength::pending && order_.ordered(event, warp, lane);
+  };
+  if (precedes(first)) {
     first = reader;
     return;
   }
   const bool other_warp = warp != first.tag.warp() && second.tag.warp() == first.tag.warp();
-  if (other_warp || order_.ordered(second, warp, lane)) second = reader;
+  if (other_warp || precedes(second)) second = reader;
 }
 
 void RaceChecker::write(Cell& cell, const Now& now) {
   const std::uint32_t epoch = order_.epoch();
-  const Event mine{
-      now.strength == Strength::pending ? kNeverOrdered : order_.time(),
-      AccessTag::of(now.instruction, now.warp, std::countr_zero(now.lanes), now.strength)};
+  const Event mine{time_of(now), AccessTag::of(now.instruction, now.warp,
+                                               std::countr_zero(now.lanes), now.strength)};
   const LaneMask rest = now.lanes & (now.lanes - 1);
-  if (rest != 0 && now.strength != Strength::strong && now.strength != Strength::atomic &&
+  if (rest != 0 && now.strength != Strength::atomic &&
       !values_.equal(now.instruction, now.instruction, true)) {
     report(mine, AccessVerb::write, now, AccessVerb::write, std::countr_zero(rest),
            RaceRelation::same_instruction);
@@ -186,13 +198,14 @@ void RaceChecker::check(const Event& earlier, AccessVerb earlier_verb, const Now
                         AccessVerb verb) {
   const bool same_warp = earlier.tag.warp() == now.warp;
   if (earlier.tag.strength() == Strength::pending) {
-    // Not even the thread that started the copy may touch the target before it has waited. Its own
-    // next copy to the same place is not ordered either.
+    // Not even the thread that started the copy may touch the target, or write to the source,
+    // before it has waited. Its own next copy to the same place is not ordered either.
     report(earlier, earlier_verb, now, verb, std::countr_zero(now.lanes),
-           RaceRelation::unfinished_copy);
+           earlier_verb == AccessVerb::read ? RaceRelation::copy_source
+                                            : RaceRelation::unfinished_copy);
     return;
   }
-  if (!may_race(earlier.tag.strength(), now.strength, same_warp)) return;
+  if (both_atomic(earlier.tag.strength(), now.strength)) return;
   for (LaneMask m = now.lanes; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     if (order_.ordered(earlier, now.warp, lane)) {
@@ -203,8 +216,10 @@ void RaceChecker::check(const Event& earlier, AccessVerb earlier_verb, const Now
         values_.equal(earlier.tag.instruction(), now.instruction, true)) {
       return;
     }
-    report(earlier, earlier_verb, now, verb, lane,
-           same_warp ? RaceRelation::same_warp : RaceRelation::same_block);
+    const RaceRelation relation = order_.heard(earlier, now.warp) ? RaceRelation::relaxed_flag
+                                  : same_warp                     ? RaceRelation::same_warp
+                                                                  : RaceRelation::same_block;
+    report(earlier, earlier_verb, now, verb, lane, relation);
     return;
   }
 }
@@ -213,8 +228,17 @@ void RaceChecker::report(const Event& earlier, AccessVerb earlier_verb, const No
                          AccessVerb verb, int lane, RaceRelation relation) {
   const RaceKey key{
       earlier.tag.instruction(), now.instruction, earlier_verb, verb, relation, now.space};
-  log_.add(key, {1, block_, block_, earlier.tag,
-                 AccessTag::of(now.instruction, now.warp, lane, now.strength), now.address});
+  const RaceExample example{1,
+                            block_,
+                            block_,
+                            earlier.tag,
+                            AccessTag::of(now.instruction, now.warp, lane, now.strength),
+                            now.address};
+  if (!is_volatile_pair(earlier.tag.strength(), now.strength)) {
+    log_.add(key, example);
+  } else if (flags_.use(now.space, now.address) != FlagWords::Use::waits) {
+    volatile_.add(key, example);
+  }
 }
 
 }  // namespace tilescope::observe

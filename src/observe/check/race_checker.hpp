@@ -2,7 +2,7 @@
 //
 // Every cell of memory remembers its last write, its last atomic and two readers (access_tag.hpp).
 // A new access races with a remembered one when they are of different threads, at least one writes,
-// not both are strong or atomic, and BlockOrder does not order them. The warp's lockstep orders
+// not both are atomic, and BlockOrder does not order them. The warp's lockstep orders
 // nothing: lanes of a warp may run apart, and the chip promises no more than the program asks for.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "observe/check/race_log.hpp"
 #include "observe/check/shadow_page.hpp"
 #include "observe/check/store_values.hpp"
+#include "observe/check/volatile_races.hpp"
 
 namespace tilescope::observe {
 
@@ -26,13 +27,18 @@ class RaceChecker {
   /// `cells` describes `access`. Shadow: SharedShadow or GlobalShadow.
   template <class Shadow>
   void access(const emulator::Access& access, const LaneCells& cells, Shadow& shadow);
-  /// The pending copies (cp.async) of a lane have landed, or the block has ended.
+  /// A pending copy (cp.async) of a lane has landed, or the block has ended: of its target in
+  /// shared memory, or of its source.
   template <class Shadow>
   void finish_copy(std::uint64_t address, std::uint32_t bytes, std::uint32_t warp, int lane,
                    Shadow& shadow);
 
+  /// The lanes of the access read flags.
+  void note_flags(const emulator::Access& access, AccessRole role) { flags_.add(access, role); }
+
   const RaceLog& log() const { return log_; }
-  RaceLog& log() { return log_; }
+  const VolatileRaces& volatile_races() const { return volatile_; }
+  const FlagWords& flags() const { return flags_; }
 
  private:
   /// One access of some lanes to one cell.
@@ -44,6 +50,7 @@ class RaceChecker {
     emulator::Space space;
     Strength strength;
   };
+  std::uint32_t time_of(const Now& now) const;
   void read(Cell& cell, const Now& now);
   void write(Cell& cell, const Now& now);
   void atomic(Cell& cell, const Now& now);
@@ -57,6 +64,8 @@ class RaceChecker {
   const StoreValues& values_;
   std::uint64_t block_ = 0;
   RaceLog log_;
+  VolatileRaces volatile_;
+  FlagWords flags_;
 };
 
 /// The strength of an access in a race.

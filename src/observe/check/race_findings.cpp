@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "observe/check/update_pairs.hpp"
-
 namespace tilescope::observe {
 namespace {
 
@@ -24,19 +22,27 @@ bool may_announce(const emulator::Program& program) {
                      });
 }
 
+FindingKind kind_of(RaceRelation relation) {
+  switch (relation) {
+    case RaceRelation::unfinished_copy:
+      return FindingKind::unfinished_copy;
+    case RaceRelation::relaxed_flag:
+    case RaceRelation::unfenced_relay:
+      return FindingKind::missing_acquire;
+    default:
+      return FindingKind::race;
+  }
+}
+
 }  // namespace
 
-void describe_races(const RaceLog& log, const Describer& describer, bool fences,
+void describe_races(const RaceLog& log, const Describer& describer, const RaceContext& context,
                     std::vector<Finding>& findings) {
   if (log.races().empty()) return;
   const emulator::LaunchInfo& launch = describer.launch();
-  const UpdatePairs updates(launch.program);
   const bool announces = may_announce(launch.program);
   for (const auto& [key, example] : log.races()) {
-    const FindingKind kind = key.relation == RaceRelation::unfinished_copy
-                                 ? FindingKind::unfinished_copy
-                                 : FindingKind::race;
-    Finding f = describer.finding(kind, key.earlier, action_of(key.earlier_verb),
+    Finding f = describer.finding(kind_of(key.relation), key.earlier, action_of(key.earlier_verb),
                                   example.earlier_block, example.earlier.thread());
     f.second = describer.access(key.later, action_of(key.later_verb), example.later_block,
                                 example.later.thread());
@@ -47,13 +53,17 @@ void describe_races(const RaceLog& log, const Describer& describer, bool fences,
       std::swap(f.first, *f.second);
     f.memory = describer.memory(key.space, example.address, key.later);
     f.facts = RaceFacts{.relation = key.relation,
-                        .update = updates.one_update(key.earlier, key.later),
-                        .both_strong = example.earlier.strength() == Strength::strong &&
-                                       example.later.strength() == Strength::strong,
+                        .update = context.updates.one_update(key.earlier, key.later),
+                        .both_strong = is_strong(example.earlier) && is_strong(example.later),
+                        .block_scope = key.relation == RaceRelation::two_blocks &&
+                                       is_strong(example.earlier) && is_strong(example.later) &&
+                                       (context.roles[key.earlier].block_scope ||
+                                        context.roles[key.later].block_scope),
                         .several_warps = launch.warps_per_block > 1,
-                        .fences = fences,
+                        .fences = context.fences,
                         .announces = announces};
     f.count = example.count;
+    if (f.kind == FindingKind::missing_acquire) f.severity = Severity::warning;
     findings.push_back(std::move(f));
   }
 }

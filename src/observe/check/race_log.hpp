@@ -32,6 +32,7 @@ class RaceLog {
   void add(const RaceKey& key, const RaceExample& example);
   /// Keeps the lowest block's example of each race; adds the counts.
   void merge(const RaceLog& other);
+  bool empty() const { return races_.empty(); }
   /// In order of key.
   const std::map<RaceKey, RaceExample>& races() const { return races_; }
 

@@ -41,6 +41,7 @@ constexpr std::array rows = {
     Row{K::uninitialised_read, "uninitialised-read", "", "", report::uninitialised_read_words},
     Row{K::race, "race", "", "", report::race_words},
     Row{K::unfinished_copy, "unfinished-copy", "", "", report::race_words},
+    Row{K::missing_acquire, "missing-acquire", "", "", report::race_words},
     Row{K::barrier_unreached, "barrier-unreached", "", "", report::barrier_unreached_words},
     Row{K::endless_wait, "endless-wait", "", "", report::endless_wait_words},
     Row{K::barrier_mismatch, "barrier-mismatch", "threads of one block met at different barriers",
@@ -63,6 +64,10 @@ constexpr std::array rows = {
         "the kernel wrote nothing to global memory: the launch has no result",
         "check the conditions that guard the stores, the extents of the launch (--grid, --block) "
         "and the values of its arguments"},
+    Row{K::compiled_away, "compiled-away",
+        "the compiler removed every store of '{object}': nobody reads what they write",
+        "read what is stored, such as into an output array, or declare it volatile; the checks see "
+        "only what the compiler left"},
     Row{K::illegal_launch, "illegal-launch", "{reason}", ""},
     Row{K::copy_bounds, "copy-bounds", "", "", report::copy_bounds_words},
     Row{K::copy_direction, "copy-direction",

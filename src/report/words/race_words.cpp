@@ -33,17 +33,40 @@ std::string race_message(const RaceFacts& facts, const std::string& what) {
           "two lanes of a warp access {}, and nothing orders them: lanes need not run in step{}",
           what, facts.both_strong ? ", and volatile does not make them" : "");
     case RaceRelation::same_block:
-      return fmt::format("threads of two warps access {}, and no barrier orders them", what);
+      return fmt::format("threads of two warps access {}, and no barrier orders them{}", what,
+                         facts.both_strong ? "; volatile does not" : "");
     case RaceRelation::two_blocks:
-      return fmt::format("two blocks access {}, and nothing orders blocks", what);
+      if (facts.block_scope) {
+        return fmt::format(
+            "two blocks access {}, and an operation of block scope counts only in its own block",
+            what);
+      }
+      return fmt::format("two blocks access {}, and nothing orders blocks{}", what,
+                         facts.both_strong ? "; volatile does not" : "");
     case RaceRelation::unfinished_copy:
       return fmt::format("{} is accessed while an asynchronous copy to it may be under way", what);
+    case RaceRelation::copy_source:
+      return fmt::format("{} is written while an asynchronous copy from it may be under way", what);
+    case RaceRelation::relaxed_flag:
+      return fmt::format(
+          "a relaxed read of a flag told this thread of {}, but orders nothing behind it: an old "
+          "value may be read",
+          what);
+    case RaceRelation::unfenced_relay:
+      return fmt::format(
+          "the flag that told this block of {} was set by a block that had itself only read a "
+          "flag, and passed the news on without a fence",
+          what);
   }
   return "";
 }
 
 std::string cure_between_blocks(const Pair& pair) {
   const RaceFacts& facts = pair.facts;
+  if (facts.block_scope) {
+    return "use the scope of the device: atomicAdd instead of atomicAdd_block, or "
+           "cuda::thread_scope_device";
+  }
   if (facts.update) {
     return facts.announces && !facts.fences
                ? "use an atomic (atomicAdd and its kin); or, if a lock guards the update, put "
@@ -105,6 +128,14 @@ std::string race_cure(const Pair& pair) {
     case RaceRelation::unfinished_copy:
       return "wait for the copy first (__pipeline_wait_prior(0), cp.async.wait_all), then put "
              "__syncthreads() if other threads use it";
+    case RaceRelation::copy_source:
+      return "wait for the copy first (__pipeline_wait_prior(0), cp.async.wait_all), and put "
+             "__syncthreads() between the wait and the write if another thread started the copy";
+    case RaceRelation::relaxed_flag:
+      return "read the flag with acquire (cuda::memory_order_acquire, ld.acquire), or put "
+             "__threadfence() behind the read";
+    case RaceRelation::unfenced_relay:
+      return "put __threadfence() between reading the one flag and setting the other";
   }
   return "";
 }

@@ -1,0 +1,124 @@
+#include "observe/check/access_roles.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "observe/address_values.hpp"
+
+namespace tilescope::observe {
+namespace {
+
+using ptx::Effect;
+using ptx::Instruction;
+using ptx::Ordering;
+
+bool is_strong_read(const Instruction& instruction) {
+  const Effect effect = ptx::info(instruction.opcode).effect;
+  if (effect == Effect::atomic) return true;
+  const Ordering ordering = instruction.modifiers.ordering;
+  return effect == Effect::load && ordering != Ordering::none && ordering != Ordering::weak;
+}
+
+/// Where the values of a function's registers go.
+class ValueUses {
+ public:
+  explicit ValueUses(const ptx::Function& function)
+      : function_(function), uses_(function.registers.size()) {
+    const auto& text = function.instructions;
+    for (std::uint32_t i = 0; i < text.size(); ++i) {
+      const auto use = [&](std::uint32_t reg) { uses_[reg].push_back(i); };
+      if (text[i].guarded()) use(text[i].guard);
+      for (std::size_t o = ptx::has_destination(text[i]) ? 1 : 0; o < text[i].operands.size(); ++o)
+        ptx::visit_registers(text[i].operands[o], use);
+      const ptx::BlockEnd end = ptx::info(text[i].opcode).end;
+      if (end == ptx::BlockEnd::barrier) barriers_.push_back(i);
+      if (end == ptx::BlockEnd::branch && target(text[i]) <= i) {
+        loops_.push_back({target(text[i]), i});
+      }
+    }
+  }
+
+  /// Follows the value that the instruction `read` gives to the branches that depend on it.
+  void follow(std::uint32_t read, AccessRole& role) const {
+    std::vector<bool> reached(uses_.size());
+    std::vector<std::uint32_t> next;
+    const auto reach = [&](std::uint32_t reg) {
+      if (!reached[reg]) next.push_back(reg);
+      reached[reg] = true;
+    };
+    for_each_written(function_.instructions[read], function_, reach);
+    while (!next.empty() && !role.waits) {
+      const std::uint32_t reg = next.back();
+      next.pop_back();
+      for (const std::uint32_t user : uses_[reg]) {
+        const Instruction& instruction = function_.instructions[user];
+        if (instruction.guard == reg) {
+          role.decides = true;
+          role.waits = role.waits || ends_wait(user, read);
+        }
+        // The caller of a function decides by what it returns.
+        if (ptx::info(instruction.opcode).effect == Effect::store &&
+            instruction.modifiers.space >= ptx::Space::param &&
+            instruction.modifiers.space <= ptx::Space::param_func) {
+          role.decides = role.waits = true;
+        }
+        for_each_written(instruction, function_, reach);
+      }
+    }
+  }
+
+ private:
+  struct Loop {
+    std::uint32_t first, last;  ///< instructions
+    bool holds(std::uint32_t i) const { return first <= i && i <= last; }
+  };
+
+  std::uint32_t target(const Instruction& branch) const {
+    return function_.labels[branch.operands[0].label].instruction;
+  }
+
+  /// Whether the instruction leaves a loop that holds the read and no barrier.
+  bool ends_wait(std::uint32_t instruction, std::uint32_t read) const {
+    const ptx::BlockEnd end = ptx::info(function_.instructions[instruction].opcode).end;
+    return std::any_of(loops_.begin(), loops_.end(), [&](const Loop& loop) {
+      if (!loop.holds(read) || !loop.holds(instruction)) return false;
+      const bool leaves =
+          end == ptx::BlockEnd::ret || end == ptx::BlockEnd::exit ||
+          (end == ptx::BlockEnd::branch &&
+           (instruction == loop.last || !loop.holds(target(function_.instructions[instruction]))));
+      return leaves && std::none_of(barriers_.begin(), barriers_.end(),
+                                    [&](std::uint32_t barrier) { return loop.holds(barrier); });
+    });
+  }
+
+  const ptx::Function& function_;
+  std::vector<std::vector<std::uint32_t>> uses_;  ///< by register: instructions
+  std::vector<Loop> loops_;
+  std::vector<std::uint32_t> barriers_;
+};
+
+}  // namespace
+
+std::vector<AccessRole> access_roles(const emulator::Program& program) {
+  const auto instructions = program.instructions();
+  std::vector<AccessRole> roles(instructions.size());
+  std::uint32_t first = 0;
+  const ValueUses* uses = nullptr;
+  std::optional<ValueUses> of_function;
+  for (std::uint32_t id = 0; id < instructions.size(); ++id) {
+    const Instruction& instruction = *instructions[id].source;
+    if (instructions[id].index == 0) first = id, uses = nullptr;
+    const bool reads = is_strong_read(instruction);
+    const Ordering ordering = instruction.modifiers.ordering;
+    roles[id].block_scope = instruction.modifiers.scope == ptx::Scope::cta;
+    roles[id].relaxed = reads && ordering == Ordering::relaxed;
+    if (!reads) continue;
+    if (uses == nullptr) {
+      uses = &of_function.emplace(*program.functions()[instructions[id].function].source);
+    }
+    uses->follow(id - first, roles[id]);
+  }
+  return roles;
+}
+
+}  // namespace tilescope::observe

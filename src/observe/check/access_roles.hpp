@@ -1,0 +1,22 @@
+// The part that strong accesses (atomic, volatile, relaxed, acquire, release) can play between
+// threads, from the PTX alone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "emulator/program.hpp"
+
+namespace tilescope::observe {
+
+struct AccessRole {
+  bool block_scope = false;  ///< strong only among the threads of one block
+  bool relaxed = false;      ///< a read that says .relaxed: it orders nothing behind it
+  bool decides = false;      ///< a strong read whose value decides a branch
+  bool waits = false;        ///< and the branch leaves a loop around the read, without a barrier
+};
+
+/// By instruction.
+std::vector<AccessRole> access_roles(const emulator::Program& program);
+
+}  // namespace tilescope::observe
