@@ -157,12 +157,6 @@ void ProgramDecoder::lay_out_variables(FunctionDecoder& decoder, std::uint32_t i
   std::uint64_t local = 0;
   for (std::size_t v = 0; v < decoder.function().variables.size(); ++v) {
     const ptx::Variable& variable = decoder.function().variables[v];
-    if (variable.space == ptx::Space::global || variable.space == ptx::Space::constant) {
-      throw input_error(
-          "the variable '{}' in {} space is declared inside the function '{}', which the emulator "
-          "does not support; declare it outside",
-          variable.name, ptx::name(variable.space), decoder.function().name);
-    }
     if (variable.space != ptx::Space::local) continue;
     local = align_up(local, variable.alignment);
     decoder.variable_offsets_[v] = local;

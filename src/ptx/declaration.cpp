@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace tilescope::ptx {
 namespace {
@@ -91,6 +92,9 @@ Parameter parse_parameter(ParseContext& context) {
   if (element == 0 && !parameter.in_register) {
     fail(name.line, "a parameter in memory cannot be of type .{}", ptx::name(parameter.type));
   }
+  if (parameter.in_register && parameter.vector > 4) {
+    fail(name.line, "a register has at most four components");
+  }
   parameter.is_array = !shape.dims.empty();
   parameter.unsized = shape.unsized;
   parameter.element_count = shape.element_count;
@@ -98,6 +102,22 @@ Parameter parse_parameter(ParseContext& context) {
   parameter.alignment =
       std::max<std::uint64_t>(specifier.alignment != 0 ? specifier.alignment : element, 1);
   return parameter;
+}
+
+/// A vector of registers becomes one parameter for each component: `.reg .v2 .b32 x` is `x.x, x.y`.
+void append_parameter(std::vector<Parameter>& parameters, Parameter parameter) {
+  if (!parameter.in_register || parameter.vector == 1) {
+    parameters.push_back(std::move(parameter));
+    return;
+  }
+  const std::string base = parameter.name;
+  const unsigned count = std::exchange(parameter.vector, 1);
+  parameter.size /= count;
+  parameter.alignment = parameter.size;
+  for (unsigned i = 0; i < count; ++i) {
+    if (base != "_") parameter.name = fmt::format("{}.{}", base, "xyzw"[i]);
+    parameters.push_back(parameter);
+  }
 }
 
 }  // namespace
@@ -164,7 +184,7 @@ std::vector<Parameter> parse_parameters(ParseContext& context) {
   if (context.accept(')')) return parameters;
   do {
     if (parameters.size() == most_parameters) fail(line, "a function has too many parameters");
-    parameters.push_back(parse_parameter(context));
+    append_parameter(parameters, parse_parameter(context));
   } while (context.accept(','));
   context.expect(')', "after parameters");
   return parameters;

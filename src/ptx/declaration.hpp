@@ -31,7 +31,8 @@ struct DeclaredVariable {
 std::vector<DeclaredVariable> parse_variables(ParseContext& context, Space space, Linkage linkage,
                                               std::uint32_t function, std::uint32_t first_variable);
 
-/// A list of parameters in parentheses, the first of which is the current token.
+/// A list of parameters in parentheses, the first of which is the current token. A vector of
+/// registers becomes a parameter for each component, called `x.x`, `x.y` and so on.
 std::vector<Parameter> parse_parameters(ParseContext& context);
 
 /// `= {...}`, from behind the equals sign, into `variable`.

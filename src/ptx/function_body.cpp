@@ -1,5 +1,7 @@
 #include "ptx/function_body.hpp"
 
+#include <algorithm>
+
 #include "ptx/declaration.hpp"
 #include "ptx/function_header.hpp"
 #include "ptx/instruction_parser.hpp"
@@ -47,29 +49,31 @@ class BodyParser {
       Parameter& parameter = parameters[i];
       if (parameter.name == "_") continue;
       // The key must be permanent text: the name itself may get a suffix below.
-      parameter_names_.push_back(parameter.name);
-      const std::string_view key = parameter_names_.back();
+      const std::string& text = parameter_names_.emplace_back(parameter.name);
+      const std::string_view key = std::string_view(text).substr(0, text.find('.'));
       NameEntry entry;
       entry.kind = kind;
       entry.index = i;
-      if (parameter.in_register) {
-        if (parameter.vector != 1) {
-          fail(function_.line,
-               "the parameter {} is a vector of registers, which is not "
-               "supported",
-               quoted(key));
-        }
-        entry.kind = NameEntry::Kind::reg;
-        entry.type = parameter.type;
-        entry.index = no_index;
-      }
-      scopes_.declare(key, entry, function_.line);
-      if (parameter.in_register) {
-        parameter.reg = scopes_.find(key)->index;
-        parameter.name = function_.registers[parameter.reg].name;
-      } else {
+      if (!parameter.in_register) {
+        scopes_.declare(key, entry, function_.line);
         parameter.name = scopes_.unique(key);
+        continue;
       }
+      entry.kind = NameEntry::Kind::reg;
+      entry.type = parameter.type;
+      entry.index = no_index;
+      if (key == text) {
+        scopes_.declare(key, entry, function_.line);
+        parameter.reg = scopes_.find(key)->index;
+      } else {  // a component of a vector of registers: `x.y`
+        const auto which = static_cast<std::uint8_t>(std::string_view("xyzw").find(text.back()));
+        entry.vector = 2;
+        if (which == 0) scopes_.declare(key, entry, function_.line);
+        NameEntry& vector = *scopes_.find(key);
+        vector.vector = std::max(vector.vector, static_cast<std::uint8_t>(which + 1));
+        parameter.reg = scopes_.component(key, vector, which);
+      }
+      parameter.name = function_.registers[parameter.reg].name;
     }
   }
 
@@ -186,15 +190,24 @@ class BodyParser {
   }
 
   void parse_local_variables(Space space) {
-    const auto first = static_cast<std::uint32_t>(function_.variables.size());
-    auto declared = parse_variables(context_, space, Linkage::internal, index_, first);
+    // One in global or constant space lives as long as the module: only its name is local.
+    const bool lasting = space == Space::global || space == Space::constant;
+    std::vector<Variable>& variables = lasting ? context_.module.variables : function_.variables;
+    const auto first = static_cast<std::uint32_t>(variables.size());
+    auto declared =
+        parse_variables(context_, space, Linkage::internal, lasting ? no_index : index_, first);
     for (DeclaredVariable& each : declared) {
       NameEntry entry;
-      entry.kind = NameEntry::Kind::variable;
-      entry.index = static_cast<std::uint32_t>(function_.variables.size());
+      entry.kind = lasting ? NameEntry::Kind::module_variable : NameEntry::Kind::variable;
+      entry.index = static_cast<std::uint32_t>(variables.size());
       scopes_.declare(each.name, entry, each.variable.line);
-      each.variable.name = scopes_.unique(each.name);
-      function_.variables.push_back(std::move(each.variable));
+      each.variable.name =
+          scopes_.unique(lasting ? fmt::format("{}${}", function_.name, each.name) : each.name);
+      if (lasting) {
+        context_.symbols.emplace(context_.spelled.emplace_back(each.variable.name),
+                                 Symbol{SymbolKind::variable, entry.index});
+      }
+      variables.push_back(std::move(each.variable));
     }
   }
 

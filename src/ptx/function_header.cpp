@@ -1,5 +1,6 @@
 #include "ptx/function_header.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "ptx/declaration.hpp"
@@ -73,6 +74,13 @@ void place_parameters(Function& function) {
   function.parameter_bytes = end;
 }
 
+/// Without a body, the components of a vector of registers (`x.x`) are registers called `x_x`.
+void name_components(std::vector<Parameter>& parameters) {
+  for (Parameter& parameter : parameters) {
+    std::replace(parameter.name.begin(), parameter.name.end(), '.', '_');
+  }
+}
+
 }  // namespace
 
 Function parse_function_header(ParseContext& context, Linkage linkage) {
@@ -94,6 +102,10 @@ Function parse_function_header(ParseContext& context, Linkage linkage) {
   parse_directives(context, function);
   place_parameters(function);
   function.has_body = !context.accept(';');
+  if (!function.has_body) {
+    name_components(function.returns);
+    name_components(function.parameters);
+  }
   if (function.has_body && !context.at('{')) {
     context.unexpected("';' or '{' after the head of a function");
   }
@@ -132,6 +144,8 @@ Prototype parse_prototype(ParseContext& context, std::string_view label) {
   if (context.at('(')) prototype.returns = parse_parameters(context);
   if (!context.accept("_")) context.unexpected("'_' in a .callprototype");
   if (context.at('(')) prototype.parameters = parse_parameters(context);
+  name_components(prototype.returns);
+  name_components(prototype.parameters);
   while (context.token().kind == Token::Kind::dotted_word) {  // .noreturn, .abi_preserve n
     context.lexer.next();
     if (context.token().kind == Token::Kind::number) context.lexer.next();

@@ -1,5 +1,6 @@
 #include "ptx/instruction_parser.hpp"
 
+#include "ptx/constant_expression.hpp"
 #include "ptx/operand_classes.hpp"
 
 namespace tilescope::ptx {
@@ -78,11 +79,36 @@ void InstructionParser::parse_operands(Instruction& instruction) {
       fail(instruction.line, "'{}' has too many operands", name(instruction.opcode));
     }
     instruction.operands.push_back(operands_.parse());
+    if (context_.at('+')) add_constant(instruction, instruction.operands.back());
     // The manual puts .unified behind the address of ld.
     if (info(instruction.opcode).effect == Effect::load && context_.accept(".unified")) {
       instruction.modifiers.flags.set(static_cast<std::size_t>(Flag::unified));
     }
   } while (context_.accept(','));
+}
+
+/// `%r1 + 4` as an operand: an addition before the instruction, into a register of its own.
+void InstructionParser::add_constant(const Instruction& instruction, Operand& operand) {
+  const bool whole = operand.kind == Operand::Kind::reg && !operand.negated &&
+                     operand.selector == Operand::Selector::none;
+  const Type type = whole ? scopes_.type(operand.reg) : Type::none;
+  const unsigned bits = bit_width(type);
+  if (is_float(type) || (bits != 16 && bits != 32 && bits != 64)) {
+    fail(instruction.line, "a constant can only be added to an integer register");
+  }
+  context_.lexer.next();
+  Operand constant;
+  constant.kind = Operand::Kind::immediate;
+  constant.bits = parse_integer_constant(context_.lexer);
+  Instruction sum = instruction;
+  sum.opcode = Opcode::add;
+  sum.modifiers = {};
+  sum.modifiers.types[0] = bits == 16 ? Type::u16 : bits == 32 ? Type::u32 : Type::u64;
+  sum.modifiers.type_count = 1;
+  Operand result = operand;
+  result.reg = scopes_.add_register(function_.registers[operand.reg].name, type);
+  sum.operands = {result, std::exchange(operand, result), constant};
+  finish(std::move(sum));
 }
 
 void InstructionParser::parse_branch(Instruction& instruction) {
@@ -110,7 +136,12 @@ std::vector<Operand> InstructionParser::parse_call_list() {
   if (context_.accept(')')) return list;
   do {
     if (list.size() == most_arguments) context_.unexpected("fewer arguments");
-    list.push_back(operands_.parse());
+    Operand operand = operands_.parse();
+    if (operand.kind == Operand::Kind::vector) {  // a parameter for each component
+      list.insert(list.end(), operand.elements.begin(), operand.elements.end());
+    } else {
+      list.push_back(std::move(operand));
+    }
   } while (context_.accept(','));
   context_.expect(')', "after the list of a call");
   return list;

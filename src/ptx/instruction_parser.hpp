@@ -27,6 +27,7 @@ class InstructionParser {
   void parse(const Token& word, Instruction instruction);
   const std::pair<const std::string_view, Mnemonic>& take_mnemonic(const Token& word);
   void parse_operands(Instruction& instruction);
+  void add_constant(const Instruction& instruction, Operand& operand);
   void parse_branch(Instruction& instruction);
   void parse_indexed_branch(Instruction& instruction);
   void parse_call(Instruction& instruction);

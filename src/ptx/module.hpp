@@ -124,7 +124,7 @@ struct Function {
   std::uint64_t parameter_bytes = 0;  ///< size of the parameter buffer of an entry
 
   std::vector<Register> registers;
-  std::vector<Variable> variables;  ///< .local, .shared, .param, .global, .const of the body
+  std::vector<Variable> variables;  ///< .local, .shared, .param of the body
   std::vector<Label> labels;
   std::vector<Instruction> instructions;
   std::vector<Call> calls;

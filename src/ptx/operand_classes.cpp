@@ -106,7 +106,7 @@ bool Class::fits_number(const Operand& operand, Width wanted) const {
 bool Class::fits_elements(const Operand& vector) const {
   const std::size_t count = vector.elements.size();
   Width wanted = width();
-  if (is("LlEe")) {
+  if (is("LlEe") || (is("Vv") && modifiers.vector > 1)) {
     if (count != modifiers.vector) return false;
   } else if (is("Vv")) {
     if (wanted.bits % count != 0 || wanted.bits == 0) return false;
@@ -138,7 +138,7 @@ bool Class::fits(const Operand& operand) const {
     case Kind::label:
       return is("b");
     default: {
-      const bool vector = is("LlEe") && modifiers.vector > 1;
+      const bool vector = is("LlEeVv") && modifiers.vector > 1;
       const bool other = is("akb") || (is("i") && operand.kind != Kind::immediate);
       return !vector && !other && fits_number(operand, width());
     }
@@ -170,7 +170,7 @@ std::string Class::expected() const {
                      : wanted.bits == 0 ? "a predicate"
                                         : fmt::format("a number of {} bits", wanted.bits);
   if (wanted.or_more) text += " or more";
-  if (is("LlEe") && modifiers.vector > 1) {
+  if (is("LlEeVv") && modifiers.vector > 1) {
     text = fmt::format("a vector of {} elements, each {}", modifiers.vector, text);
   }
   return writes() ? "a register to write: " + text : text;

@@ -9,7 +9,8 @@
 //   P p    a predicate; as the first operand perhaps a pair p|q
 //   L l    as wide as the first (l: last) type or wider; with .v2, .v4, .v8 a vector of such
 //   E e    as wide as the first type; with .v2, .v4, .v8 a vector of such
-//   V v    as D d, or a vector whose elements together have that width
+//   V v    as D d, or a vector whose elements together have that width; with .v2, .v4, .v8 a vector
+//          of such
 //   F f    a part of a matrix: a number of 32 or 64 bits, or a vector of such
 //   Y y    as W w, perhaps a part of a register (%r1.b0); y also negated
 //   n      a number of any width

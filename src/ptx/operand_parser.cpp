@@ -87,6 +87,8 @@ Operand OperandParser::named(NameEntry& entry, std::string_view base, std::strin
   switch (entry.kind) {
     case NameEntry::Kind::variable:
       return symbol_operand(SymbolKind::local_variable, entry.index);
+    case NameEntry::Kind::module_variable:
+      return symbol_operand(SymbolKind::variable, entry.index);
     case NameEntry::Kind::parameter:
       return symbol_operand(SymbolKind::parameter, entry.index);
     case NameEntry::Kind::return_parameter:
@@ -174,6 +176,8 @@ Operand OperandParser::parse_vector(int depth) {
     operand.elements.push_back(parse(depth + 1));
   } while (context_.accept(','));
   context_.expect('}', "to close a vector");
+  // `{ %r1 }` as an operand is the register; in an address it is a list of one coordinate.
+  if (depth == 0 && operand.elements.size() == 1) return Operand(operand.elements.front());
   return operand;
 }
 

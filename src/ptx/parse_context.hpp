@@ -37,7 +37,7 @@ struct ParseContext {
   LineTable lines;
   std::unordered_map<std::string_view, Symbol> symbols;  ///< variables and functions of the module
   std::unordered_map<std::string_view, Mnemonic> mnemonics;  ///< those parsed so far
-  std::deque<std::string> spelled;  ///< keys of `mnemonics` that are not contiguous in the text
+  std::deque<std::string> spelled;  ///< keys of both that are not contiguous in the text
   std::vector<PendingRelocation> relocations;
 
   const Token& token() const { return lexer.current(); }

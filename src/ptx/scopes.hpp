@@ -15,11 +15,13 @@
 
 namespace tilescope::ptx {
 
-/// The meaning of a name in a function. `index` is in the table of Function that `kind` names.
+/// The meaning of a name in a function. `index` is in the table that `kind` names, of Function
+/// unless it says otherwise.
 struct NameEntry {
   enum class Kind : std::uint8_t {
     reg,
     variable,
+    module_variable,  ///< in Module::variables, though declared in the function
     parameter,
     return_parameter,
     prototype,
@@ -52,6 +54,8 @@ class Scopes {
   /// The innermost meaning of `name` here, or null. A scalar register gets its index now.
   NameEntry* find(std::string_view name);
   Type type(std::uint32_t reg) const { return function_.registers[reg].type; }
+  /// A new register, called `name` unless that is taken.
+  std::uint32_t add_register(std::string_view name, Type type);
   /// The index of one component of a vector of registers.
   std::uint32_t component(std::string_view name, NameEntry& entry, unsigned which);
 
@@ -93,7 +97,6 @@ class Scopes {
   };
 
   NameEntry* find_in(std::uint32_t scope, std::string_view name);
-  std::uint32_t add_register(std::string_view name, Type type);
 
   Function& function_;
   std::function<bool(std::string_view)> outer_name_;

@@ -28,6 +28,19 @@ TEST(Calls, PredicatesAreArgumentsAndResults) {
               ::testing::ElementsAre(100, 1001, 102, 1033, 104, 1005, 0, 0));
 }
 
+TEST(Calls, VectorsOfRegistersAreArgumentsAndResults) {
+  Bench bench(std::string(kHeader) +
+              ".func (.reg .v2 .b32 r) swapped(.reg .v2 .b32 a) {\n"
+              "mov.b32 r.x, a.y; mov.b32 r.y, a.x; ret; }\n"
+              ".visible .entry k(.param .u64 out) {\n"
+              ".reg .v2 .b32 v; .reg .b64 o;\n"
+              "mov.b32 v.x, 1; mov.b32 v.y, 2; call (v), swapped, (v);\n"
+              "ld.param.u64 o, [out]; st.global.v2.b32 [o], v; ret; }\n");
+  const std::uint64_t out = bench.upload(std::vector<std::uint32_t>(2, 7), "out");
+  EXPECT_TRUE(bench.run("k", {1}, {1}, {.threads = 1}, out).complete());
+  EXPECT_THAT(bench.download<std::uint32_t>(out, 2), ::testing::ElementsAre(2, 1));
+}
+
 TEST(Calls, APredicateMayBeAConstantOrHaveNoName) {
   Bench bench(std::string(kHeader) +
               ".func (.reg .b32 r) f(.reg .pred x, .reg .pred _) { selp.u32 r, 1, 2, x; ret; }\n"

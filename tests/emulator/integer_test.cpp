@@ -145,6 +145,11 @@ TEST(Integer, CarryChains) {
               [](const Row& r) { return keep((int128{r[0]} + int128{r[1]}) >> 64, 64); });
   expect_rows("sub.cc.u64 %r, %a, %b; subc.u64 %r, 0, 0;", {"b64", "b64", "b64"}, rows,
               [](const Row& r) { return r[0] < r[1] ? ~std::uint64_t{0} : 0; });
+  // The flag means "carry" behind an addition and "no borrow" behind a subtraction, as on the chip.
+  expect_rows("sub.cc.u64 %r, %a, %b; addc.u64 %r, 0, 0;", {"b64", "b64", "b64"}, rows,
+              [](const Row& r) { return std::uint64_t{r[0] >= r[1]}; });
+  expect_rows("add.cc.u64 %r, %a, %b; subc.u64 %r, 0, 0;", {"b64", "b64", "b64"}, rows,
+              [](const Row& r) { return r[0] + r[1] < r[0] ? 0 : ~std::uint64_t{0}; });
   // 64 x 64 -> high 64 the way compilers write it.
   expect_rows(
       split +

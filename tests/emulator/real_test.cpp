@@ -136,6 +136,13 @@ TEST(Real, MinimaAndMaxima) {
                   const float a = std::fabs(f32(r[0])), b = std::fabs(f32(r[1]));
                   return (pick(a, b, larger, false) & 0x7fffffff) | ((r[0] ^ r[1]) & 0x80000000u);
                 });
+    for (const bool nan : {false, true}) {
+      expect_rows(name + (nan ? ".NaN.abs" : ".abs") + ".f32 %r, %a, %b, %c;",
+                  {"f32", "f32", "f32", "f32"}, singles(), [&](const Row& r) {
+                    const float a = std::fabs(f32(r[0])), b = std::fabs(f32(r[1]));
+                    return pick(f32(pick(a, b, larger, nan)), std::fabs(f32(r[2])), larger, nan);
+                  });
+    }
   }
 }
 
@@ -182,6 +189,74 @@ TEST(Real, Approximations) {
   });
   expect_rows("div.full.f32 %r, %a, %b;", {"f32", "f32", "f32"}, singles(),
               [](const Row& r) { return bits(f32(r[0]) / f32(r[1])); });
+}
+
+// The reciprocal of a divisor beyond 2^126 would be subnormal, and is 0.
+TEST(Real, DivApproxByHugeNumbers) {
+  std::vector<Row> rows = singles();
+  for (const float x : {1.0f, -3.0f, 0.0f, 0x1p127f, INFINITY, NAN}) {
+    for (const float y : {0x1p126f, 0x1.000002p126f, -0x1p127f, 0x1.fffffep127f, INFINITY}) {
+      rows.push_back({bits(x), bits(y), 0, 0});
+    }
+  }
+  expect_rows("div.approx.f32 %r, %a, %b;", {"f32", "f32", "f32"}, rows, [](const Row& r) {
+    const float x = f32(r[0]), y = f32(r[1]);
+    if (std::fabs(y) <= 0x1p126f || std::isnan(y)) return bits(x / y);
+    return bits(x * std::copysign(0.0f, y));
+  });
+}
+
+// The gross approximations in f64 use the upper words alone.
+TEST(Real, ReciprocalsOfUpperWords) {
+  const std::vector<std::pair<std::string, double (*)(double)>> functions = {
+      {"rcp", [](double v) { return 1 / v; }},
+      {"rsqrt", [](double v) { return 1 / std::sqrt(v); }}};
+  for (const auto& [name, of] : functions) {
+    const auto got = run_rows(name + ".approx.ftz.f64 %r, %a;", {"f64", "f64"}, doubles());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const double x = f64(doubles()[i][0]);
+      const double flushed = std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0, x) : x;
+      const double wanted = of(flushed);
+      ASSERT_EQ(got[i] & 0xffffffff, 0u) << name << " of " << x;
+      if (std::isnan(wanted)) {
+        ASSERT_TRUE(std::isnan(f64(got[i]))) << name << " of " << x;
+      } else if (std::isnormal(wanted)) {
+        ASSERT_NEAR(f64(got[i]) / wanted, 1, 0x1p-19) << name << " of " << x;
+      } else {
+        ASSERT_EQ(std::isinf(f64(got[i])), std::isinf(wanted)) << name << " of " << x;
+        ASSERT_EQ(std::signbit(f64(got[i])), std::signbit(wanted)) << name << " of " << x;
+      }
+    }
+  }
+}
+
+TEST(Real, PairsOfSingles) {
+  const auto both = [](const Row& r, auto f) {
+    const auto low = [](std::uint64_t v) { return f32(v & 0xffffffff); };
+    const auto high = [](std::uint64_t v) { return f32(v >> 32); };
+    return bits(f(low(r[0]), low(r[1]), low(r[2]))) | bits(f(high(r[0]), high(r[1]), high(r[2])))
+                                                          << 32;
+  };
+  std::vector<Row> rows;
+  for (std::size_t i = 1; i < singles().size(); ++i) {
+    const Row &a = singles()[i - 1], &b = singles()[i];
+    rows.push_back({a[0] | b[0] << 32, a[1] | b[1] << 32, a[2] | b[2] << 32, 0});
+  }
+  const std::vector<std::string> two = {"b64", "b64", "b64"}, three = {"b64", "b64", "b64", "b64"};
+  expect_rows("add.rn.f32x2 %r, %a, %b;", two, rows,
+              [&](const Row& r) { return both(r, [](float a, float b, float) { return a + b; }); });
+  expect_rows("sub.rz.f32x2 %r, %a, %b;", two, rows, [&](const Row& r) {
+    return both(r, [](float a, float b, float) {
+      return rounded<float>(
+          FE_TOWARDZERO, [](float x, float y, float) { return x - y; }, a, b);
+    });
+  });
+  expect_rows("mul.ftz.f32x2 %r, %a, %b;", two, rows, [&](const Row& r) {
+    return both(r, [](float a, float b, float) { return flush(flush(a) * flush(b)); });
+  });
+  expect_rows("fma.rn.f32x2 %r, %a, %b, %c;", three, rows, [&](const Row& r) {
+    return both(r, [](float a, float b, float c) { return std::fma(a, b, c); });
+  });
 }
 
 }  // namespace

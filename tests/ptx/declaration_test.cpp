@@ -108,13 +108,26 @@ TEST(Variables, ADefinitionReplacesAnExternDeclaration) {
 }
 
 TEST(Variables, InitialisersOfVariablesInFunctions) {
+  const Module module =
+      parse_text(".global .u32 x;\n.entry k() { .global .u64 a = 1; { .const .u64 a = x; } ret; }");
+  EXPECT_TRUE(module.functions[0].variables.empty()) << "they outlive the function";
+  const auto& variables = module.variables;
+  ASSERT_EQ(variables.size(), 3u);
+  EXPECT_EQ(variables[1].name, "k$a");
+  EXPECT_EQ(variables[1].initial.at(0), 1);
+  EXPECT_EQ(variables[2].name, "k$a$1");
+  EXPECT_EQ(variables[2].space, Space::constant);
+  EXPECT_EQ(variables[2].relocations.at(0).symbol.index, 0u);
+}
+
+TEST(Variables, AGlobalOneOfAFunctionIsNamedThereAlone) {
   const Module module = parse_text(
-      ".global .u32 x;\n.entry k() { .global .u64 a = 1; { .global .u64 a = x; } ret; }");
-  const auto& variables = module.functions[0].variables;
-  ASSERT_EQ(variables.size(), 2u);
-  EXPECT_EQ(variables[0].initial.at(0), 1);
-  EXPECT_EQ(variables[1].relocations.at(0).symbol.index, 0u);
-  EXPECT_EQ(variables[1].name, "a$1");
+      ".entry k() { .reg .b64 a; .global .u32 x; mov.u64 a, x; ret; }\n.global .u32 x;\n"
+      ".entry l() { .reg .b64 a; mov.u64 a, x; ret; }");
+  EXPECT_EQ(module.functions[0].instructions[0].operands[1].symbol,
+            (Symbol{SymbolKind::variable, module.find_variable("k$x")}));
+  EXPECT_EQ(module.functions[1].instructions[0].operands[1].symbol,
+            (Symbol{SymbolKind::variable, module.find_variable("x")}));
 }
 
 TEST(Parameters, OfAKernelHaveOffsets) {

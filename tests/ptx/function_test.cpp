@@ -43,6 +43,29 @@ TEST(Functions, DirectCalls) {
   EXPECT_TRUE(k.calls[2].arguments.empty());
 }
 
+TEST(Functions, AVectorOfRegistersIsAParameterForEachComponent) {
+  const Module module = parse_text(R"(
+.func (.reg .v2 .f32 r) later (.reg .v2 .f32 a);
+.func (.reg .v2 .f32 r) f (.reg .b32 n, .reg .v4 .f32 a) {
+  mov.f32 r.x, a.w; mov.f32 r.y, a.x; ret;
+}
+.entry k() {
+  .reg .v4 .f32 x; .reg .v2 .f32 y; .reg .f32 z;
+  call (y), f, (1, x); call ({y.x, z}), later, (y);
+})");
+  const Function& f = module.functions[1];
+  ASSERT_EQ(f.returns.size(), 2u);
+  ASSERT_EQ(f.parameters.size(), 5u);
+  EXPECT_EQ(f.parameters[4].name, "a_w");
+  EXPECT_EQ(f.instructions[0].operands[0].reg, f.returns[0].reg);
+  EXPECT_EQ(f.instructions[0].operands[1].reg, f.parameters[4].reg);
+  EXPECT_EQ(module.functions[0].parameters[1].name, "a_y");
+  EXPECT_EQ(module.functions[2].calls[0].arguments.size(), 5u);
+  EXPECT_EQ(module.functions[2].calls[1].returns.size(), 2u);
+  EXPECT_THAT(error_of(with_head(".func f(.reg .v8 .b32 a) { ret; }")),
+              HasSubstr("at most four components"));
+}
+
 TEST(Functions, RegistersMustBeDeclaredFirst) {
   EXPECT_EQ(error_of(with_head(".entry k() {\nmov.b32 %x, 1;\n.reg .b32 %x;\n}")),
             "t.ptx:5: '%x' is not declared");

@@ -5,6 +5,8 @@ namespace tilescope::ptx {
 namespace {
 
 using Kind = Operand::Kind;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 /// The instructions of a kernel, as printed.
 std::vector<std::string> printed(std::string_view body) {
@@ -40,6 +42,29 @@ TEST(Operand, Addresses) {
   EXPECT_EQ(one(".shared .u16 x[8]; ld.shared.u16 %rs1, [x+4];"), "ld.shared.u16 %rs1, [x+4]");
   EXPECT_EQ(one("tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5, %r6}];"),
             "tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5, %r6}]");
+}
+
+TEST(Operand, OneElementInBracesIsTheElement) {
+  EXPECT_EQ(one("ld.global.b32 { %r1 }, [ %rd1 + 0 ];"), "ld.global.b32 %r1, [%rd1]");
+  EXPECT_EQ(one("st.global.b16 [%rd1], {%rs1};"), "st.global.b16 [%rd1], %rs1");
+  EXPECT_EQ(one("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];"),
+            "tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}]");
+  EXPECT_THAT(error_of(kernel("ld.global.b32 {}, [%rd1];")), HasSubstr("found '}'"));
+}
+
+TEST(Operand, ARegisterPlusAConstantIsAnAddition) {
+  EXPECT_THAT(printed("@%p1 st.global.u32 [%rd1], %r1 + 4;"),
+              ElementsAre("@%p1 add.u32 %r1$1, %r1, 4", "@%p1 st.global.u32 [%rd1], %r1$1"));
+  EXPECT_EQ(error_of(kernel("mov.f32 %f1, %f2+1;")),
+            "t.ptx:10: a constant can only be added to an integer register");
+  EXPECT_THAT(error_of(kernel("mov.b32 %r1, -%r2+1;")), HasSubstr("integer register"));
+}
+
+TEST(Operand, MovOfVectors) {
+  EXPECT_EQ(one(".reg .v4 .u16 x; mov.v4.u16 x, {%rs1, %rs2, %rs3, %rs4};"),
+            "mov.v4.u16 {x_x, x_y, x_z, x_w}, {%rs1, %rs2, %rs3, %rs4}");
+  EXPECT_THAT(error_of(kernel("mov.v2.u16 %rs1, {%rs2, %rs3};")),
+              HasSubstr("operand 1 of 'mov' must be a register to write: a vector of 2 elements"));
 }
 
 TEST(Operand, AddressFields) {

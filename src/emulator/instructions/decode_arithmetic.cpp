@@ -1,4 +1,5 @@
 // Arithmetic, logic and selection that the lane kernels have.
+#include "base/one_of.hpp"
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/operands.hpp"
 
@@ -10,12 +11,14 @@ bool decode_number(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   const LaneKey key = lane_key(in);
   // Without lane kernels: operands of mixed types, and fma that reads beyond the end as zero.
   if (in.modifiers.type_count > 1 || in.modifiers.has(ptx::Flag::oob)) return false;
+  if (key.three && (key.type != Type::f32 || key.xorsign)) return false;
   if (is_half(key.type)) {
     code.aux = half_options(key);
     return decode_lanes(d, in, lane_kernels().half(key), code);
   }
-  const bool real = key.type == Type::f32 || key.type == Type::f64;
+  const bool real = is_one_of(key.type, {Type::f32, Type::f64, Type::f32x2});
   if (!real && key.relu) return false;
+
   return decode_lanes(d, in, real ? lane_kernels().real(key) : lane_kernels().integer(key), code);
 }
 

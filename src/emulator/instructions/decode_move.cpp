@@ -88,7 +88,42 @@ void is_space(Context& w, const Code& c) {
   p = (p & ~w.mask) | (result & w.mask);
 }
 
+// mov.v2 and its like: the second half of c.list, c.bytes wide each, to the first. All are read
+// before the first is written, as a rotation needs.
+void move_elements(Context& w, const Code& c) {
+  const unsigned count = c.list_size / 2;
+  for (LaneMask m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    std::uint64_t value[8];
+    for (unsigned i = 0; i < count; ++i) {
+      const std::uint32_t from = c.list[count + i];
+      value[i] = c.bytes == 8 ? r64(w, from)[lane] : r32(w, from)[lane];
+    }
+    for (unsigned i = 0; i < count; ++i) {
+      if (c.bytes == 8) {
+        r64(w, c.list[i])[lane] = value[i];
+      } else {
+        r32(w, c.list[i])[lane] = static_cast<std::uint32_t>(value[i]);
+      }
+    }
+  }
+}
+
+bool decode_elements(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const Type type = in.modifiers.type();
+  const unsigned width = d.width(Operand{}, type);
+  if (width != 4 && width != 8) return false;
+  std::vector<std::uint32_t> list;
+  for (const Operand& operand : in.operands[0].elements) list.push_back(d.destination(operand));
+  for (const Operand& operand : in.operands[1].elements) list.push_back(d.source(operand, type));
+  code.bytes = static_cast<std::uint16_t>(width);
+  d.set_list(code, std::move(list));
+  code.execute = move_elements;
+  return true;
+}
+
 bool decode_vector(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  if (in.modifiers.vector > 1) return decode_elements(d, in, code);
   const Operand& to = in.operands[0];
   const Operand& from = in.operands[1];
   const bool packs = from.kind == Operand::Kind::vector;

@@ -47,14 +47,13 @@ void mad_wide(Context& w, const Code& c) {
 // --- carry chains: the condition code is one predicate of the frame
 // --------------------------------
 
-/// d = x + y + carry-in and the carry-out, lane by lane. Subtraction adds the complement, with the
-/// carry meaning "no borrow" inside; PTX keeps the borrow, so `borrow` flips it at both ends.
+/// d = x + y + carry-in and the carry-out, lane by lane. Subtraction adds the complement: the flag
+/// then means "no borrow", as on the chip, and begins as one.
 template <class U, class X, class Y>
-TILESCOPE_INLINE void add_chain(Context& w, const Code& c, bool use_in, bool set_out, bool borrow,
+TILESCOPE_INLINE void add_chain(Context& w, const Code& c, bool use_in, bool set_out, bool subtract,
                                 X x, Y y) {
   U* d = slots<U>(w, c.dst);
-  std::uint32_t carry_in = use_in ? predicate(w, kCarryOffset) : 0;
-  if (borrow) carry_in = ~carry_in;
+  const std::uint32_t carry_in = use_in ? predicate(w, kCarryOffset) : subtract ? ~0u : 0u;
   std::uint32_t out = 0;
   for (int l = 0; l < 32; ++l) {
     const U a = x(l), b = y(l);
@@ -64,7 +63,6 @@ TILESCOPE_INLINE void add_chain(Context& w, const Code& c, bool use_in, bool set
     out |= static_cast<std::uint32_t>(carry) << l;
     if ((w.mask >> l & 1) != 0) d[l] = sum;
   }
-  if (borrow) out = ~out;
   if (set_out) set_predicate(w, kCarryOffset, out);
 }
 template <class U, bool use_in, bool set_out, bool subtract>

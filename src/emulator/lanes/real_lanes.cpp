@@ -27,11 +27,16 @@ struct Mul {
     return a * b;
   }
 };
-// div.full: the chip scales operands of 2^126 or more; here every quotient is correctly rounded.
 struct Div {
   template <class V>
   TILESCOPE_INLINE V f(V a, V b) {
     return a / b;
+  }
+};
+// div.approx multiplies with the reciprocal, which has no subnormal values; div.full scales.
+struct DivApprox {
+  TILESCOPE_INLINE float f(float a, float b) {
+    return __builtin_fabsf(b) > 0x1p126f ? a * __builtin_copysignf(0, b) : a / b;
   }
 };
 struct Fma {
@@ -55,6 +60,20 @@ struct ReciprocalSqrt {
   TILESCOPE_INLINE double f(double a) { return 1.0 / __builtin_sqrt(a); }
 };
 
+// rcp and rsqrt .approx.ftz.f64 read and write the upper words alone.
+template <class Op>
+void upper_word(Context& w, const Code& c) {
+  const std::uint64_t* a = slots<std::uint64_t>(w, c.a);
+  constexpr std::uint64_t sign = std::uint64_t{1} << 63, upper = ~std::uint64_t{0} << 32;
+  constexpr std::uint64_t exponent = 0x7ff0000000000000u;
+  each_lane<std::uint64_t>(w, c.dst, [&](int l) {
+    const std::uint64_t in = (a[l] & exponent) == 0 ? a[l] & sign : a[l] & upper;
+    const std::uint64_t out = output<false, false>(Op::f(as_double(in)));
+    if ((out & exponent) == 0) return out & sign;
+    return (out & exponent) == exponent ? out : (out + (std::uint64_t{1} << 31)) & upper;
+  });
+}
+
 template <class Op, class V, bool ftz, bool sat>
 void unary(Context& w, const Code& c) {
   const auto* a = slots<Slot<V>>(w, c.a);
@@ -77,30 +96,68 @@ void ternary(Context& w, const Code& c) {
   });
 }
 
+// Two floats in a register, the lower words first.
+template <class Op, bool ftz, class... Operands>
+TILESCOPE_INLINE std::uint64_t on_both(Operands... each) {
+  const std::uint64_t low =
+      output<ftz, false>(Op::f(input<ftz>(static_cast<std::uint32_t>(each))...));
+  const std::uint64_t high =
+      output<ftz, false>(Op::f(input<ftz>(static_cast<std::uint32_t>(each >> 32))...));
+  return low | high << 32;
+}
+template <class Op, bool ftz>
+void binary_pair(Context& w, const Code& c) {
+  const std::uint64_t* a = slots<std::uint64_t>(w, c.a);
+  const std::uint64_t* b = slots<std::uint64_t>(w, c.b);
+  each_lane<std::uint64_t>(w, c.dst, [&](int l) { return on_both<Op, ftz>(a[l], b[l]); });
+}
+template <bool ftz>
+void fma_pair(Context& w, const Code& c) {
+  const std::uint64_t* a = slots<std::uint64_t>(w, c.a);
+  const std::uint64_t* b = slots<std::uint64_t>(w, c.b);
+  const std::uint64_t* d = slots<std::uint64_t>(w, c.c);
+  each_lane<std::uint64_t>(w, c.dst, [&](int l) { return on_both<Fma, ftz>(a[l], b[l], d[l]); });
+}
+
 // min and max: a NaN operand yields the other one (or NaN with .nan); -0 < +0.
+template <bool larger, bool nan, class V>
+TILESCOPE_INLINE Slot<V> extreme(V x, V y) {
+  using S = Slot<V>;
+  constexpr S quiet = sizeof(S) == 4 ? static_cast<S>(kNan32) : static_cast<S>(0x7fffffffffffffffu);
+  const S xb = bits_of(x), yb = bits_of(y);
+  const bool x_nan = x != x, y_nan = y != y;
+  const bool x_negative = xb >> (sizeof(S) * 8 - 1) != 0;
+  // Equal numbers differ at most in the sign of zero.
+  const bool take_x =
+      larger ? (x > y || (x == y && !x_negative)) : (x < y || (x == y && x_negative));
+  S r = take_x || y_nan ? xb : yb;
+  r = x_nan ? yb : r;
+  return (x_nan && y_nan) || (nan && (x_nan || y_nan)) ? quiet : r;
+}
 template <bool larger, class V, bool ftz, bool nan, bool xorsign>
 void extremum(Context& w, const Code& c) {
   using S = Slot<V>;
   const S* a = slots<S>(w, c.a);
   const S* b = slots<S>(w, c.b);
   constexpr S sign = S{1} << (sizeof(S) * 8 - 1);
-  constexpr S quiet = sizeof(S) == 4 ? static_cast<S>(kNan32) : static_cast<S>(0x7fffffffffffffffu);
   each_lane<S>(w, c.dst, [&](int l) {
-    const V x0 = input<ftz>(a[l]), y0 = input<ftz>(b[l]);
-    S xb = bits_of(x0), yb = bits_of(y0);
-    const S joint = (xb ^ yb) & sign;
-    if (xorsign) xb &= ~sign, yb &= ~sign;
-    const V x = __builtin_bit_cast(V, xb), y = __builtin_bit_cast(V, yb);
-    const bool x_nan = x != x, y_nan = y != y;
-    const bool x_negative = (xb & sign) != 0;
-    // Equal numbers differ at most in the sign of zero.
-    const bool take_x =
-        larger ? (x > y || (x == y && !x_negative)) : (x < y || (x == y && x_negative));
-    S r = take_x || y_nan ? xb : yb;
-    r = x_nan ? yb : r;
-    r = (x_nan && y_nan) || (nan && (x_nan || y_nan)) ? quiet : r;
-    if (xorsign) r = (r & ~sign) | joint;
-    return r;
+    S x = bits_of(input<ftz>(a[l])), y = bits_of(input<ftz>(b[l]));
+    const S joint = (x ^ y) & sign;
+    if (xorsign) x &= ~sign, y &= ~sign;
+    const S r = extreme<larger, nan>(__builtin_bit_cast(V, x), __builtin_bit_cast(V, y));
+    return xorsign ? (r & ~sign) | joint : r;
+  });
+}
+template <bool larger, bool ftz, bool nan, bool absolute>
+void extremum_of_three(Context& w, const Code& c) {
+  const std::uint32_t* a = slots<std::uint32_t>(w, c.a);
+  const std::uint32_t* b = slots<std::uint32_t>(w, c.b);
+  const std::uint32_t* d = slots<std::uint32_t>(w, c.c);
+  constexpr std::uint32_t kept = absolute ? 0x7fffffffu : ~0u;
+  each_lane<std::uint32_t>(w, c.dst, [&](int l) {
+    const float x = input<ftz>(a[l] & kept), y = input<ftz>(b[l] & kept);
+    const float first = as_float(extreme<larger, nan>(x, y));
+    return extreme<larger, nan>(first, input<ftz>(d[l] & kept));
   });
 }
 
@@ -157,12 +214,41 @@ Execute extremum_any(const LaneKey& k) {
   };
   return for_flags(choose, k.ftz, k.nan, k.xorsign);
 }
+template <bool larger>
+Execute extremum_of_three_any(const LaneKey& k) {
+  const auto choose = [](auto ftz, auto nan, auto absolute) -> Execute {
+    return extremum_of_three<larger, ftz.value, nan.value, absolute.value>;
+  };
+  return for_flags(choose, k.ftz, k.nan, k.abs);
+}
+template <class Op>
+Execute binary_pair_any(const LaneKey& k) {
+  return k.ftz ? with_rounding<binary_pair<Op, true>>(k.rounding)
+               : with_rounding<binary_pair<Op, false>>(k.rounding);
+}
+Execute find_pair(const LaneKey& k) {
+  using ptx::Opcode;
+  switch (k.opcode) {
+    case Opcode::add:
+      return binary_pair_any<Add>(k);
+    case Opcode::sub:
+      return binary_pair_any<Sub>(k);
+    case Opcode::mul:
+      return binary_pair_any<Mul>(k);
+    case Opcode::fma:
+      return k.ftz ? with_rounding<fma_pair<true>>(k.rounding)
+                   : with_rounding<fma_pair<false>>(k.rounding);
+    default:
+      return nullptr;
+  }
+}
 
 }  // namespace
 
 Execute find_real(const LaneKey& k) {
   using ptx::Opcode;
   const bool f64 = k.type == ptx::Type::f64;
+  if (k.type == ptx::Type::f32x2) return find_pair(k);
   if (!f64 && k.type != ptx::Type::f32) return nullptr;
   switch (k.opcode) {
     case Opcode::add:
@@ -174,20 +260,22 @@ Execute find_real(const LaneKey& k) {
     case Opcode::mad:
     case Opcode::fma:
       return fma_any(k);
-    // The .approx and .full forms give the correctly rounded result too: at least as good as the
-    // chip's (2 ulp for div, 1 ulp for rcp, 2^-22.9 relative for rsqrt).
+    // The .approx and .full forms give the correctly rounded result too, in the chip's range: at
+    // least as good as the chip's (2 ulp for div, 1 ulp for rcp, 2^-22.9 relative for rsqrt).
     case Opcode::div:
-      return binary_any<Div>(k);
+      return k.approx ? binary_any<DivApprox>(k) : binary_any<Div>(k);
     case Opcode::sqrt:
       return unary_any<Sqrt>(k);
     case Opcode::rcp:
+      if (f64 && k.approx) return upper_word<Reciprocal>;
       return unary_any<Reciprocal>(k);
     case Opcode::rsqrt:
+      if (f64 && k.ftz) return upper_word<ReciprocalSqrt>;
       return unary_any<ReciprocalSqrt>(k);
     case Opcode::min:
-      return extremum_any<false>(k);
+      return k.three ? extremum_of_three_any<false>(k) : extremum_any<false>(k);
     case Opcode::max:
-      return extremum_any<true>(k);
+      return k.three ? extremum_of_three_any<true>(k) : extremum_any<true>(k);
     case Opcode::abs:
       return f64 ? absolute<double, false> : k.ftz ? absolute<float, true> : absolute<float, false>;
     case Opcode::neg:
