@@ -38,6 +38,8 @@ enum class FindingKind : std::uint8_t {
   warp_mask,           ///< MaskFacts
   bad_call,            ///< OperandFacts
   bad_operand,         ///< OperandFacts
+  cluster_memory,      ///< ClusterFacts; shared memory of a block that cannot be reached
+  cluster_arrival,     ///< a thread arrives twice at its cluster's barrier, or waits without
   trap,                ///< TrapFacts; the kernel ended the launch
   unfinished,          ///< LimitFacts; the limit of instructions was reached before the end
   wrote_nothing,       ///< the launch left no result
@@ -140,6 +142,7 @@ struct WaitFacts {
   std::uint32_t barrier = 0;  ///< its number; 0 is that of __syncthreads()
   std::uint32_t exited = 0;   ///< threads of the block that had left the kernel
   bool went_on = false;       ///< the barrier completed without the threads that had left
+  bool of_cluster = false;    ///< the barrier is that of the cluster
 };
 
 /// The defect of the member mask of a warp-level instruction.
@@ -159,6 +162,19 @@ struct MaskFacts {
 /// A value that its instruction does not accept: a barrier number or count, a function address.
 struct OperandFacts {
   std::uint64_t value = 0;
+};
+
+/// The reason why shared memory of a block of the cluster cannot be accessed.
+enum class ClusterFault : std::uint8_t {
+  no_such_block,  ///< the cluster has no block of this rank
+  exited_block,   ///< the block has ended
+  other_block,    ///< the instruction reaches only the shared memory of its own block
+};
+
+/// An access to shared memory of the block of this rank in the cluster.
+struct ClusterFacts {
+  ClusterFault fault = ClusterFault::no_such_block;
+  std::uint32_t rank = 0;
 };
 
 /// A kernel that ended its launch.
@@ -198,7 +214,7 @@ struct CoverageFacts {
 
 using FindingFacts =
     std::variant<std::monostate, BoundsMiss, RaceFacts, WaitFacts, MaskFacts, OperandFacts,
-                 TrapFacts, LimitFacts, LaunchRefusal, HostFacts, CoverageFacts>;
+                 ClusterFacts, TrapFacts, LimitFacts, LaunchRefusal, HostFacts, CoverageFacts>;
 
 /// Accesses of the same kind, lines and object are one finding. Its places and threads are those of
 /// the first example in block order.

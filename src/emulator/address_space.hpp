@@ -19,6 +19,8 @@ inline constexpr std::uint64_t kConstantEnd = 0x4001'0000'0000;
 /// Shared memory of a block of the cluster, by rank: (rank + 1) * kRankBytes + offset. An address
 /// below kRankBytes is the block's own. The same holds within the generic window.
 inline constexpr std::uint64_t kRankBytes = 1ull << 24;
+/// Addresses can name ranks up to this one, more than clusters have; beyond they are wild.
+inline constexpr std::uint32_t kLastRank = 126;
 /// The "address" of function number i is kFunctionBase + i * kFunctionStride.
 inline constexpr std::uint64_t kFunctionBase = 0x5000'0000'0000;
 inline constexpr std::uint64_t kFunctionStride = 16;

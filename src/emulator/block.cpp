@@ -39,12 +39,15 @@ void clear(std::uint8_t* begin, std::size_t bytes) {
 
 }  // namespace
 
-Block::Block(LaunchState& launch, Worker& worker)
+Block::Block(LaunchState& launch, Worker& worker, Cluster& cluster)
     : launch_(launch),
       worker_(worker),
+      cluster_(cluster),
+      rank_(cluster.size()),
       warps_(launch.info().warps_per_block),
       shared_(allocate_aligned(std::size_t{launch.info().shared_bytes} + 128)),
       engine_(shared_.get(), warps_.size() * kWarpSize, observers_) {
+  cluster.join(*this);
   const LaunchInfo& info = launch.info();
   registers_ = allocate_aligned(std::size_t{launch.frame_bytes()} * info.warps_per_block);
   local_stride_ = launch.local_stride();
@@ -64,7 +67,7 @@ void Block::merge_observers() {
   }
 }
 
-void Block::start(std::uint64_t linear) {
+void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   const LaunchInfo& info = launch_.info();
   linear_ = linear;
   index_ = launch_.block_index(linear);
@@ -81,6 +84,8 @@ void Block::start(std::uint64_t linear) {
     std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
     barrier.generation = barrier.expected = barrier.true_lanes = barrier.votes = 0;
   }
+  cluster_lanes_.assign(info.warps_per_block, {});
+  generation_ = 0;
   const CodeFunction& kernel = launch_.program().functions()[0];
   for (std::uint32_t i = 0; i < info.warps_per_block; ++i) {
     std::uint8_t* registers = registers_.get() + std::size_t{i} * launch_.frame_bytes();
@@ -91,7 +96,7 @@ void Block::start(std::uint64_t linear) {
     warps_[i].start(*this, i, threads == kWarpSize ? kAllLanes : (1u << threads) - 1, registers);
   }
   running_ = info.warps_per_block;
-  const BlockInfo block{linear_, index_};
+  const BlockInfo block{linear_, index_, cluster, rank_};
   for (const auto& slot : observers_) {
     slot.observer->begin_block(block, *this);
     if ((slot.events & kFrames) == 0) continue;
@@ -101,7 +106,8 @@ void Block::start(std::uint64_t linear) {
   }
 }
 
-BlockProgress Block::run() {
+/// The host thread's context becomes that of this block.
+void Block::enter() {
   Context& w = worker_.context;
   w.block = this;
   w.shared = shared_.get();
@@ -109,6 +115,11 @@ BlockProgress Block::run() {
   w.local_stride = local_stride_;
   w.events = 0;
   for (const auto& slot : observers_) w.events |= slot.events;
+}
+
+BlockProgress Block::run() {
+  enter();
+  look_at_cluster();
   int idle_rounds = 0;
   const std::uint64_t begin = steps_;
   for (;;) {
@@ -146,6 +157,7 @@ BlockProgress Block::run() {
       return BlockProgress::finished;
     }
     if (std::none_of(warps_.begin(), warps_.end(), [](const Warp& x) { return x.can_run(); })) {
+      if (waits_for_cluster()) return BlockProgress::blocked;
       if (unblock()) continue;
       give_up();
       return BlockProgress::finished;
@@ -158,6 +170,11 @@ BlockProgress Block::run() {
 
 void Block::give_up() {
   report_deadlock();
+  std::uint32_t arrived = 0;
+  for (const ClusterLanes& lanes : cluster_lanes_) {
+    arrived += static_cast<std::uint32_t>(std::popcount(lanes.arrived));
+  }
+  cluster_.drop(rank_, arrived);
   end(false);
 }
 
@@ -166,8 +183,8 @@ void Block::end(bool complete) {
   for (const auto& slot : observers_) slot.observer->end_block(complete);
 }
 
-/// No lane can run: lanes that wait at a warp instruction continue without the absent ones.
 bool Block::unblock() {
+  enter();
   return std::any_of(warps_.begin(), warps_.end(),
                      [&](Warp& warp) { return warp.force_collective(worker_); });
 }
@@ -270,7 +287,12 @@ void Block::write_barrier_result(const Code& code, const Path& path, const Block
   bits = (bits & ~path.mask) | (holds ? path.mask : 0);
 }
 
-void Block::lanes_left() {
+void Block::lanes_left(std::uint32_t warp, LaneMask mask) {
+  look_at_cluster();
+  ClusterLanes& lanes = cluster_lanes_[warp];
+  const auto count = [](LaneMask m) { return static_cast<std::uint32_t>(std::popcount(m)); };
+  cluster_.leave(rank_, count(mask), count(mask & lanes.arrived));
+  lanes.arrived &= ~mask;
   for (std::uint8_t i = 0; i < barriers_.size(); ++i) {
     if (!barriers_[i].arrivals.empty() && barrier_complete(barriers_[i])) complete_barrier(i);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "emulator/async_engine.hpp"
+#include "emulator/cluster.hpp"
 #include "emulator/events.hpp"
 #include "emulator/launch_state.hpp"
 #include "emulator/warp.hpp"
@@ -23,9 +24,16 @@ struct BlockBarrier {
   std::uint32_t votes = 0;       ///< ...of this many
 };
 
+/// The lanes of a warp at the barrier of the cluster.
+struct ClusterLanes {
+  LaneMask arrived = 0;  ///< in the present generation
+  LaneMask passed = 0;   ///< it has been completed since, and they have not waited for it yet
+};
+
 enum class BlockProgress : std::uint8_t {
   finished,
   waiting,  ///< its warps only spin
+  blocked,  ///< no lane can run before the barrier of the cluster is complete
   yielded,  ///< it has run very long
   aborted,
 };
@@ -33,9 +41,10 @@ enum class BlockProgress : std::uint8_t {
 /// A block's printed text is passed on when the block is done.
 class Block final : public BlockView {
  public:
-  Block(LaunchState& launch, Worker& worker);
+  Block(LaunchState& launch, Worker& worker, Cluster& cluster);
 
-  void start(std::uint64_t linear);
+  /// `cluster`: its number.
+  void start(std::uint64_t cluster, std::uint64_t linear);
   /// Runs until the block is done, or seems to wait for other blocks, or the
   /// launch ends.
   BlockProgress run();
@@ -44,6 +53,9 @@ class Block final : public BlockView {
   void abandon() { end(false); }
   /// The block waits for ever: reports where, and ends it.
   void give_up();
+  /// No lane can run: lanes that wait at a warp instruction continue without the absent ones. False
+  /// when none waits there.
+  bool unblock();
   /// Hands what the observers gathered to the launch; called once, when no more
   /// blocks run.
   void merge_observers();
@@ -54,6 +66,9 @@ class Block final : public BlockView {
   std::uint64_t linear() const { return linear_; }
   Dim3 index() const { return index_; }
   LaunchState& launch() const { return launch_; }
+  Cluster& cluster() const { return cluster_; }
+  /// In the cluster.
+  std::uint32_t rank() const { return rank_; }
   std::uint64_t steps() const { return steps_; }
   std::vector<Warp>& warps() { return warps_; }
   const BlockObserverSlots& observers() const { return observers_; }
@@ -68,8 +83,12 @@ class Block final : public BlockView {
 
   /// Lanes arrive; for bar.red, `true_lanes` of them have a true predicate.
   void arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lanes);
+  /// Lanes reach barrier.cluster.arrive.
+  void arrive_at_cluster(const Code& code, std::uint32_t warp, LaneMask mask);
+  /// Lanes reach barrier.cluster.wait: those that have to wait.
+  LaneMask wait_for_cluster(const Code& code, std::uint32_t warp, LaneMask mask);
   /// Called after lanes have left: completes barriers that waited for them.
-  void lanes_left();
+  void lanes_left(std::uint32_t warp, LaneMask mask);
   /// Passes a fault or defect to the observers and folds it into the summary.
   void report(const Fault& fault);
   /// Ends the launch.
@@ -91,12 +110,17 @@ class Block final : public BlockView {
   bool barrier_complete(const BlockBarrier& barrier) const;
   void complete_barrier(std::uint8_t number);
   static void write_barrier_result(const Code& code, const Path& path, const BlockBarrier& barrier);
-  bool unblock();
+  void enter();
+  bool waits_for_cluster() const;
+  void look_at_cluster();
+  void announce_cluster(const Code& code, std::uint32_t warp, LaneMask mask, bool waits);
   void report_deadlock();
   void end(bool complete);
 
   LaunchState& launch_;
   Worker& worker_;
+  Cluster& cluster_;
+  std::uint32_t rank_;
   std::uint64_t linear_ = 0;
   Dim3 index_;
   std::vector<Warp> warps_;
@@ -106,6 +130,8 @@ class Block final : public BlockView {
   AlignedBytes local_;
   std::uint64_t local_stride_ = 0;
   std::array<BlockBarrier, 16> barriers_;
+  std::vector<ClusterLanes> cluster_lanes_;  ///< by warp
+  std::uint64_t generation_ = 0;             ///< of the cluster's barrier, when last looked at
   std::uint64_t steps_ = 0;
   std::uint64_t completions_ = 0;
   bool deadlocked_ = false;

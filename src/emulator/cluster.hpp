@@ -34,6 +34,9 @@ class Cluster {
   void arrive(std::uint32_t threads);
   /// Threads of a block leave; `arrived` of them had arrived in the present generation.
   void leave(std::uint32_t rank, std::uint32_t threads, std::uint32_t arrived);
+  /// The block waits for ever: the others continue without its threads, `arrived` of which had
+  /// arrived. Its shared memory stays.
+  void drop(std::uint32_t rank, std::uint32_t arrived);
 
  private:
   void complete_if_all_arrived();

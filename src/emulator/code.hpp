@@ -45,7 +45,7 @@ struct Code {
   std::uint32_t aux = 0;             ///< meaning by executor
   std::uint32_t a_flip = 0, b_flip = 0, c_flip = 0;  ///< all ones for a negated predicate operand
   std::uint16_t bytes = 0;                           ///< bytes per lane of a memory access
-  std::uint8_t space = 0;                            ///< Space, or kGenericSpace
+  std::uint8_t space = 0;                            ///< Space, kGenericSpace, kClusterSpace
   std::uint8_t access = 0;                           ///< AccessKind
   std::uint8_t order = 0;                            ///< MemoryOrder
   std::uint8_t scope = 0;                            ///< Scope
@@ -54,6 +54,7 @@ struct Code {
 };
 
 inline constexpr std::uint8_t kGenericSpace = 0xff;
+inline constexpr std::uint8_t kClusterSpace = 0xfe;  ///< shared memory of any block of the cluster
 
 /// A run of straight-line code: entered only at its begin, left only at its end. `end` describes
 /// its last instruction, unless it is fall_through.

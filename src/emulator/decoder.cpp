@@ -140,7 +140,7 @@ std::uint32_t FunctionDecoder::special_use(ptx::SpecialRegister special, unsigne
   for (const SpecialUse& use : result_.specials) {
     if (use.special == special && use.bytes == bytes && use.addend == addend) return use.offset;
   }
-  const std::uint32_t offset = allocate(bytes * 32, 64);
+  const std::uint32_t offset = bytes == 0 ? allocate(4, 4) : allocate(bytes * 32, 64);
   result_.specials.push_back({special, offset, static_cast<std::uint8_t>(bytes), addend});
   return offset;
 }
@@ -156,7 +156,8 @@ std::uint32_t FunctionDecoder::source(const ptx::Operand& operand, ptx::Type typ
     case ptx::Operand::Kind::special: {
       const bool number = operand.special == ptx::SpecialRegister::envreg ||
                           operand.special == ptx::SpecialRegister::reserved_smem_offset;
-      return special_use(operand.special, bytes, number ? operand.bits : 0);
+      return special_use(operand.special, type == ptx::Type::pred ? 0 : bytes,
+                         number ? operand.bits : 0);
     }
     case ptx::Operand::Kind::symbol:
     case ptx::Operand::Kind::address:

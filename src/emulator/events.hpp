@@ -135,6 +135,15 @@ struct BarrierCompletion {
   std::span<const LaneMask> exited;
 };
 
+/// Lanes of a warp reach barrier.cluster.arrive, or continue behind barrier.cluster.wait.
+struct ClusterBarrier {
+  InstructionId instruction;
+  std::uint32_t warp;
+  LaneMask mask;
+  bool waited;               ///< they continue: all live threads of the cluster have arrived
+  std::uint64_t generation;  ///< how often the barrier had been completed when they arrived
+};
+
 enum class WarpOperation : std::uint8_t { sync, shuffle, vote, match, reduce, elect, matrix };
 
 /// Lanes of a warp met at a warp-level instruction with a member mask. Each named lane's earlier
@@ -193,18 +202,22 @@ struct FrameEntry {
 // -------------------------------------------------------
 
 enum class FaultKind : std::uint8_t {
-  out_of_bounds,  ///< outside every allocation or variable of its space
-  misaligned,     ///< address no multiple of the access width
-  null_pointer,   ///< global address below 4,096
-  freed,          ///< inside memory that was freed
-  host_memory,    ///< memory of the host that no kernel can reach
-  wrong_space,    ///< a generic address of another space than the instruction can access
-  read_only,      ///< a store to constant or parameter space
-  absent_lanes,   ///< a warp-level member mask names lanes that cannot arrive (`lanes`)
-  not_a_member,   ///< a lane runs a warp-level instruction whose mask does not name it
-  bad_barrier,    ///< barrier number above 15, or a count that is no multiple of 32
-  bad_call,       ///< an indirect call to an address that is no function
-  integer_fault,  ///< operand outside the range the instruction defines
+  out_of_bounds,     ///< outside every allocation or variable of its space
+  misaligned,        ///< address no multiple of the access width
+  null_pointer,      ///< global address below 4,096
+  freed,             ///< inside memory that was freed
+  host_memory,       ///< memory of the host that no kernel can reach
+  wrong_space,       ///< a generic address of another space than the instruction can access
+  read_only,         ///< a store to constant or parameter space
+  absent_lanes,      ///< a warp-level member mask names lanes that cannot arrive (`lanes`)
+  not_a_member,      ///< a lane runs a warp-level instruction whose mask does not name it
+  bad_barrier,       ///< barrier number above 15, or a count that is no multiple of 32
+  bad_call,          ///< an indirect call to an address that is no function
+  integer_fault,     ///< operand outside the range the instruction defines
+  no_such_block,     ///< shared memory of a rank that the cluster does not have
+  exited_block,      ///< shared memory of a block of the cluster that has ended
+  other_block,       ///< another block's shared memory, but the instruction reaches only its own
+  unpaired_arrival,  ///< barrier.cluster.arrive twice without a wait, or a wait without it
 };
 
 /// An operation that the emulator could not do as written. The run continues: a faulty load gives
@@ -220,7 +233,8 @@ struct Fault {
   std::uint64_t address;  ///< of the lowest lane in `lanes`, as in Access::addresses
   /// The allocation or variable that the lowest lane missed (the nearest one): its name, size and
   /// how far off the access was: > 0 bytes past its end (1 is the first byte behind), < 0 bytes
-  /// before its start. The name is empty if nothing is near.
+  /// before its start. The name is empty if nothing is near. Shared memory of another block of the
+  /// cluster has addresses as in emulator/address_space.hpp.
   std::string_view object;
   std::uint64_t object_bytes;
   std::int64_t distance;
@@ -230,6 +244,7 @@ struct Fault {
 /// The reason why lanes of a block cannot continue.
 enum class StuckReason : std::uint8_t {
   barrier,
+  cluster,  ///< the barrier of the cluster
   warp_sync,
   reconvergence,
   spin,  ///< they look at memory again and again, and nobody is left who would change it
@@ -276,6 +291,7 @@ struct LaunchInfo {
   std::string_view kernel;
   Dim3 grid;
   Dim3 block;
+  Dim3 cluster;  ///< blocks
   std::uint32_t threads_per_block;
   std::uint32_t warps_per_block;
   std::uint32_t shared_bytes;  ///< static and dynamic
@@ -288,6 +304,8 @@ struct LaunchInfo {
 struct BlockInfo {
   std::uint64_t linear;  ///< x + grid.x * (y + grid.y * z)
   Dim3 index;
+  std::uint64_t cluster = 0;  ///< number of its cluster, linear as that of blocks
+  std::uint32_t rank = 0;     ///< in the cluster
 };
 
 /// The object that an address belongs to.
@@ -341,9 +359,16 @@ class BlockObserver {
   virtual void end_block(bool /*complete*/) {}
 
   virtual void access(const Access&) {}
+  /// The block accesses the shared memory of the block of this rank in its cluster; the addresses
+  /// are offsets there.
+  virtual void remote_access(const Access&, std::uint32_t /*rank*/) {}
+  /// The block of this rank accesses this block's shared memory. Instruction and warp are those of
+  /// the other block.
+  virtual void neighbour_access(const Access&, std::uint32_t /*rank*/) {}
   virtual void branch(const Branch&) {}
   virtual void barrier_arrival(const BarrierArrival&) {}
   virtual void barrier_completion(const BarrierCompletion&) {}
+  virtual void cluster_barrier(const ClusterBarrier&) {}
   virtual void warp_sync(const WarpSync&) {}
   virtual void fence(const Fence&) {}
   virtual void async_group(const AsyncGroup&) {}

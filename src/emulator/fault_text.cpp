@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "emulator/address_space.hpp"
 #include "emulator/program.hpp"
 
 namespace tilescope::emulator {
@@ -27,6 +28,10 @@ std::string_view verb(AccessKind kind) {
 
 std::string bytes_text(std::uint64_t count) {
   return fmt::format("{} byte{}", count, count == 1 ? "" : "s");
+}
+
+std::string block_text(const Fault& fault) {
+  return fmt::format("block {} of the cluster", shared_place(fault.address, 0).rank);
 }
 
 std::string what(const Fault& fault) {
@@ -70,6 +75,15 @@ std::string what(const Fault& fault) {
       return fmt::format("call of {:#x}, which is no function", fault.address);
     case FaultKind::integer_fault:
       return fmt::format("operand {} out of range", fault.address);
+    case FaultKind::no_such_block:
+      return fmt::format("{} in {}, but there is none", access, block_text(fault));
+    case FaultKind::exited_block:
+      return fmt::format("{} in {}, which has ended", access, block_text(fault));
+    case FaultKind::other_block:
+      return fmt::format("{} in {}, which this instruction cannot reach", access,
+                         block_text(fault));
+    case FaultKind::unpaired_arrival:
+      return "arrival at the cluster's barrier without a wait before, or the reverse";
   }
   return "";
 }
@@ -91,6 +105,7 @@ std::string deadlock_text(const Program& program, const Dim3& index, const Deadl
     text += fmt::format("{} warp {} lanes {:#010x} wait at {}", listed == 1 ? "" : ",", lanes.warp,
                         lanes.mask, program.place(lanes.instruction));
     if (lanes.reason == StuckReason::barrier) text += fmt::format(" (barrier {})", lanes.barrier);
+    if (lanes.reason == StuckReason::cluster) text += " (the barrier of the cluster)";
     if (lanes.reason == StuckReason::reconvergence) text += " (for the other lanes)";
     if (lanes.reason == StuckReason::spin) text += " (for memory that nobody changes)";
   }

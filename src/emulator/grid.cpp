@@ -1,29 +1,29 @@
-// Distributes the blocks of a grid over host threads.
+// Distributes the clusters of a grid over host threads. Without clusters every block is one.
 //
-// A host thread runs one block until it is done. A block that yields (its warps only spin, or it
-// has run very long) is set aside, and the thread starts the next block, as long as the GPU would
+// A host thread runs one cluster until it is done. A cluster that yields (its warps only spin, or
+// it has run very long) is set aside, and the thread starts the next one, as long as the GPU would
 // hold that many at once; then it returns to those set aside, in turn. So blocks that wait for each
 // other, as grid-wide synchronisation does, make progress, and a grid of any size needs memory only
 // for the blocks in flight.
 //
 // Where atomics of different blocks give results that depend on their order, one host thread runs
-// the blocks in linear order: the result is the same on every machine.
+// the clusters in linear order: the result is the same on every machine.
 #include <algorithm>
 #include <chrono>
 #include <deque>
 #include <exception>
 #include <thread>
 
-#include "emulator/block.hpp"
 #include "emulator/launch_state.hpp"
+#include "emulator/resident_cluster.hpp"
 #include "emulator/stall.hpp"
 
 namespace tilescope::emulator {
 namespace {
 
-class BlockRunner {
+class ClusterRunner {
  public:
-  BlockRunner(LaunchState& launch, std::uint64_t most_resident)
+  ClusterRunner(LaunchState& launch, std::uint64_t most_resident)
       : launch_(launch),
         worker_(launch),
         most_resident_(std::max<std::uint64_t>(1, most_resident)),
@@ -43,25 +43,25 @@ class BlockRunner {
     }
     end_waiting();
     launch_.leave();
-    for (const auto& block : idle_) block->merge_observers();
+    for (const auto& cluster : idle_) cluster->merge_observers();
     launch_.count(worker_);
     launch_.merge_counts(worker_);
   }
 
  private:
   bool start_next() {
-    std::uint64_t linear = 0;
-    if (none_left_ || !launch_.take_block(linear)) {
+    std::uint64_t number = 0;
+    if (none_left_ || !launch_.take_cluster(number)) {
       none_left_ = true;
       return false;
     }
     if (idle_.empty()) {
-      current_ = std::make_unique<Block>(launch_, worker_);
+      current_ = std::make_unique<ResidentCluster>(launch_, worker_);
     } else {
       current_ = std::move(idle_.back());
       idle_.pop_back();
     }
-    current_->start(linear);
+    current_->start(number);
     return true;
   }
 
@@ -81,10 +81,10 @@ class BlockRunner {
       waiting_.push_back(std::move(current_));
       return;
     }
-    retire(std::move(current_), progress == BlockProgress::finished && !current_->deadlocked());
+    retire(std::move(current_));
   }
 
-  /// Blocks that were set aside when the launch was stopped or hung: what they did counts all the
+  /// Clusters that were set aside when the launch was stopped or hung: what they did counts all the
   /// same.
   void end_waiting() {
     for (; !waiting_.empty(); waiting_.pop_front()) {
@@ -93,24 +93,27 @@ class BlockRunner {
       } else {
         waiting_.front()->abandon();
       }
-      retire(std::move(waiting_.front()), false);
+      retire(std::move(waiting_.front()));
     }
   }
 
-  void retire(std::unique_ptr<Block> block, bool complete) {
-    launch_.block_done(block->linear(), complete, std::move(block->printed()));
-    idle_.push_back(std::move(block));
+  void retire(std::unique_ptr<ResidentCluster> cluster) {
+    for (const ResidentCluster::Member& member : cluster->members()) {
+      launch_.block_done(member.block->linear(), member.complete,
+                         std::move(member.block->printed()));
+    }
+    idle_.push_back(std::move(cluster));
   }
 
   LaunchState& launch_;
   Worker worker_;
   std::uint64_t most_resident_;
   bool none_left_ = false;
-  std::unique_ptr<Block> current_;
-  std::deque<std::unique_ptr<Block>> waiting_;
-  std::size_t waits_ = 0;  ///< steps since a block did anything but wait
+  std::unique_ptr<ResidentCluster> current_;
+  std::deque<std::unique_ptr<ResidentCluster>> waiting_;
+  std::size_t waits_ = 0;  ///< steps since a cluster did anything but wait
   StallWatch stall_;
-  std::vector<std::unique_ptr<Block>> idle_;
+  std::vector<std::unique_ptr<ResidentCluster>> idle_;
 };
 
 unsigned thread_count(const LaunchSetup& setup) {
@@ -121,7 +124,8 @@ unsigned thread_count(const LaunchSetup& setup) {
   const unsigned wanted = setup.options.threads != 0
                               ? setup.options.threads
                               : std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<unsigned>(std::min<std::uint64_t>(wanted, setup.grid.count()));
+  return static_cast<unsigned>(
+      std::min(std::uint64_t{wanted}, setup.grid.count() / setup.cluster.count()));
 }
 
 }  // namespace
@@ -132,12 +136,13 @@ LaunchSummary run_grid(const LaunchSetup& setup) {
   launch.announce();  // first: observers subscribe for this launch
   const unsigned threads = std::max(1u, thread_count(setup));
   launch.share_among(threads);
-  const std::uint64_t resident = (setup.resident_blocks + threads - 1) / threads;
+  const std::uint64_t at_once = setup.resident_blocks / setup.cluster.count();
+  const std::uint64_t resident = (at_once + threads - 1) / threads;
   std::exception_ptr failure;
   std::mutex failure_mutex;
   const auto work = [&] {
     try {
-      BlockRunner(launch, resident).run();
+      ClusterRunner(launch, resident).run();
     } catch (...) {
       launch.stop(LaunchEnd::cancelled, "failed");
       const std::lock_guard lock(failure_mutex);

@@ -18,6 +18,7 @@ struct LaunchOptions {
   std::vector<Observer*> observers;           ///< not owned
   const std::atomic<bool>* cancel = nullptr;  ///< becoming true ends the launch soon
   bool cooperative = false;                   ///< grid-wide synchronisation allowed
+  Dim3 cluster = {};                          ///< blocks; one: as the kernel declares it
   /// Receives what kernels print, in the order of blocks. Null: standard output.
   std::function<void(std::string_view)> print;
 };

@@ -17,6 +17,8 @@ struct LaunchSetup {
   const Program& program;
   MemoryMap& memory;
   Dim3 grid, block;
+  Dim3 cluster;                   ///< blocks; the grid is a multiple of it
+  bool explicit_cluster = false;  ///< the kernel or the launch asked for clusters
   std::uint32_t dynamic_shared_bytes = 0;
   std::vector<std::uint8_t> parameters;
   std::uint32_t sm_count = 1;
@@ -30,6 +32,16 @@ struct LaunchSetup {
     return {static_cast<std::uint32_t>(linear % grid.x),
             static_cast<std::uint32_t>(linear / grid.x % grid.y),
             static_cast<std::uint32_t>(linear / grid.x / grid.y)};
+  }
+  /// The linear number of a block by its cluster's number and its rank there.
+  std::uint64_t block_of(std::uint64_t cluster_number, std::uint32_t rank) const {
+    const std::uint64_t across = grid.x / cluster.x, down = grid.y / cluster.y;
+    const std::uint64_t x = cluster_number % across * cluster.x + rank % cluster.x;
+    const std::uint64_t y =
+        cluster_number / across % down * cluster.y + rank / cluster.x % cluster.y;
+    const std::uint64_t z =
+        cluster_number / across / down * cluster.z + rank / cluster.x / cluster.y;
+    return x + grid.x * (y + std::uint64_t{grid.y} * z);
   }
 };
 

@@ -39,6 +39,7 @@ LaunchState::LaunchState(const LaunchSetup& setup)
             setup.program.kernel(),
             setup.grid,
             setup.block,
+            setup.cluster,
             static_cast<std::uint32_t>(setup.block.count()),
             static_cast<std::uint32_t>((setup.block.count() + kWarpSize - 1) / kWarpSize),
             shared_bytes(setup),
@@ -89,10 +90,10 @@ void LaunchState::fill_specials(const CodeFunction& function, std::uint8_t* regi
   }
 }
 
-bool LaunchState::take_block(std::uint64_t& linear) {
+bool LaunchState::take_cluster(std::uint64_t& number) {
   if (stopped()) return false;
-  linear = next_block_.fetch_add(1, std::memory_order_relaxed);
-  return linear < block_count();
+  number = next_cluster_.fetch_add(1, std::memory_order_relaxed);
+  return number < cluster_count();
 }
 
 std::int64_t LaunchState::turn(const Worker& worker) const {

@@ -51,7 +51,7 @@ class LaunchState {
   const LaunchSetup& setup() const { return setup_; }
   const Program& program() const { return setup_.program; }
   const LaunchInfo& info() const { return info_; }
-  std::uint64_t block_count() const { return setup_.grid.count(); }
+  std::uint64_t cluster_count() const { return setup_.grid.count() / setup_.cluster.count(); }
   Dim3 block_index(std::uint64_t linear) const { return setup_.block_index(linear); }
   std::uint32_t frame_bytes() const { return frame_bytes_; }
   std::uint64_t local_stride() const { return local_stride_; }
@@ -67,7 +67,7 @@ class LaunchState {
                      std::uint32_t warp, std::uint64_t local_base) const;
 
   // --- progress, safe from several threads ---
-  bool take_block(std::uint64_t& linear);
+  bool take_cluster(std::uint64_t& number);
   bool stopped() const { return stop_.load(std::memory_order_relaxed); }
   /// Warp instructions that a warp may run before the next one has its turn:
   /// fewer near the limit.
@@ -121,7 +121,7 @@ class LaunchState {
 
   unsigned threads_ = 1;
   std::uint64_t report_after_ = 0;
-  std::atomic<std::uint64_t> next_block_{0};
+  std::atomic<std::uint64_t> next_cluster_{0};
   std::atomic<std::uint64_t> instructions_{0};
   std::atomic<bool> stop_{false};
   std::atomic<std::uint64_t> progress_{0};

@@ -231,12 +231,49 @@ void Machine::check_launch(const Program& program, Dim3 grid, Dim3 block,
   }
 }
 
+Dim3 Machine::cluster_of(const Program& program, Dim3 grid, const LaunchOptions& options) const {
+  const auto refuse = [&](const std::string& text) {
+    throw usage_error("kernel '{}': {}", program.kernel(), text);
+  };
+  const auto text = [](const Dim3& d) { return fmt::format("{} x {} x {}", d.x, d.y, d.z); };
+  const ptx::LaunchBounds& bounds = program.functions()[0].source->bounds;
+  const auto& d = bounds.reqnctapercluster;
+  const Dim3 required{d[0], std::max(d[1], 1u), std::max(d[2], 1u)};
+  Dim3 cluster = options.cluster;
+  if (d[0] != 0) {
+    if (cluster.count() != 1 && cluster != required) {
+      refuse(fmt::format("it requires clusters of {} blocks; the launch asks for {}",
+                         text(required), text(cluster)));
+    }
+    cluster = required;
+  }
+  constexpr std::uint64_t most = 16;  // portable programs use up to 8
+  if (cluster.count() == 0 || cluster.count() > most) {
+    refuse(fmt::format("clusters of {} blocks; 1 to {} are possible", text(cluster), most));
+  }
+  if (bounds.maxclusterrank != 0 && cluster.count() > bounds.maxclusterrank) {
+    refuse(fmt::format("clusters of {} blocks exceed the {} of its launch bounds", text(cluster),
+                       bounds.maxclusterrank));
+  }
+  if (cluster.count() > 1 && gpu_.compute_major < 9) {
+    refuse(fmt::format("clusters need compute capability 9.0; {} has {}.{}", gpu_.name,
+                       gpu_.compute_major, gpu_.compute_minor));
+  }
+  if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
+    refuse(fmt::format("a grid of {} blocks is no multiple of its clusters of {}", text(grid),
+                       text(cluster)));
+  }
+  return cluster;
+}
+
 LaunchSummary Machine::launch(LoadedModule& module, std::string_view kernel, Dim3 grid, Dim3 block,
                               std::uint32_t dynamic_shared_bytes,
                               std::span<const std::uint8_t> arguments,
                               const LaunchOptions& options) {
   const std::shared_ptr<const Program> program = module.program(kernel);
   check_launch(*program, grid, block, dynamic_shared_bytes, arguments.size(), options.cooperative);
+  const Dim3 cluster = cluster_of(*program, grid, options);
+  const ptx::LaunchBounds& bounds = program->functions()[0].source->bounds;
   if (program->needs().heap && !heap_) {
     heap_ = std::make_unique<KernelHeap>(
         memory_.allocate(KernelHeap::kBytes, "kernel heap", AllocationKind::device_heap));
@@ -253,6 +290,9 @@ LaunchSummary Machine::launch(LoadedModule& module, std::string_view kernel, Dim
                           .memory = memory_,
                           .grid = grid,
                           .block = block,
+                          .cluster = cluster,
+                          .explicit_cluster = cluster.count() > 1 || bounds.explicit_cluster ||
+                                              bounds.reqnctapercluster[0] != 0,
                           .dynamic_shared_bytes = dynamic_shared_bytes,
                           .parameters = {arguments.begin(), arguments.end()},
                           .sm_count = static_cast<std::uint32_t>(std::max(1, gpu_.sm_count)),

@@ -89,6 +89,8 @@ class Machine {
   void check_launch(const Program& program, Dim3 grid, Dim3 block,
                     std::uint32_t dynamic_shared_bytes, std::size_t argument_bytes,
                     bool cooperative) const;
+  /// The blocks of a cluster, by the kernel's directives and the launch; checked.
+  Dim3 cluster_of(const Program& program, Dim3 grid, const LaunchOptions& options) const;
   std::uint64_t resident_blocks(const Program& program, Dim3 block,
                                 std::uint32_t dynamic_shared_bytes) const;
   std::uint8_t* range(std::uint64_t address, std::size_t bytes, std::string_view what) const;

@@ -30,20 +30,29 @@ inline constexpr std::uint32_t kElementCountShift = 8;  ///< elements: 8 bits
 inline constexpr std::uint32_t kSignExtend = 1u << 16;
 inline constexpr std::uint32_t kNarrowRegister = 1u << 17;  ///< the register has 16 bits
 inline constexpr std::uint32_t kAddress64 = 1u << 18;       ///< the address register has 64 bits
+inline constexpr std::uint32_t kOwnBlock = 1u << 19;        ///< only the own block's shared memory
 inline constexpr std::uint32_t kSlotBytesShift = 20;  ///< bytes per lane of the registers: 6 bits
 
 /// The places of an access's lanes. Faulty lanes have been reported and are not in `mask`.
 struct LaneTargets {
   std::uint32_t mask;
+  std::uint32_t shared;  ///< those in shared memory
   std::uint8_t* host[32];
+  std::uint64_t address[32];  ///< as in Access
+  Block* owner[32];           ///< of shared memory, if it is not the running block's
 };
 
-/// Resolves one access of `bytes` per lane at `addresses` (of space `space`, or generic) by the
+/// Resolves one access of `bytes` per lane at `addresses` (of space `space`, a Code::space) by the
 /// lanes `mask`: checks it, reports faults, calls the observers. Each address must be a multiple of
 /// `alignment`.
 LaneTargets resolve_lanes(Context& w, const Code& c, const std::uint64_t* addresses,
                           std::uint32_t mask, std::uint8_t space, unsigned bytes,
                           unsigned alignment, AccessKind kind);
+
+/// As resolve_lanes, but tells observers of faults only: of an operation that comes later.
+LaneTargets find_lanes(Context& w, const Code& c, const std::uint64_t* addresses,
+                       std::uint32_t mask, std::uint8_t space, unsigned bytes, unsigned alignment,
+                       AccessKind kind);
 
 /// The addresses in register c.a plus c.offset, for every lane.
 void lane_addresses(Context& w, const Code& c, std::uint64_t* addresses);

@@ -55,7 +55,7 @@ struct CallCode {
 struct SpecialUse {
   ptx::SpecialRegister special;  ///< none: the base of the frame's local memory
   std::uint32_t offset;          ///< the register
-  std::uint8_t bytes;            ///< 4 or 8 per lane
+  std::uint8_t bytes;            ///< 4 or 8 per lane; 0 for a predicate
   std::uint64_t addend;
 };
 
@@ -94,6 +94,7 @@ struct ProgramNeeds {
   bool heap = false;
   bool alloca_stack = false;
   bool prints = false;
+  bool maps_ranks = false;       ///< it makes addresses of other blocks' shared memory
   bool reserved_shared = false;  ///< it reads the address of the system's part of shared memory
   bool order_dependent = false;  ///< results of atomics depend on the order of the blocks
 };

@@ -1,6 +1,7 @@
 #include "emulator/special_register_values.hpp"
 
 #include <cstring>
+#include <optional>
 
 #include "base/one_of.hpp"
 
@@ -9,10 +10,12 @@ namespace tilescope::emulator {
 using ptx::SpecialRegister;
 
 bool depends_on_block(SpecialRegister special) {
-  return is_one_of(special,
-                   {SpecialRegister::ctaid_x, SpecialRegister::ctaid_y, SpecialRegister::ctaid_z,
-                    SpecialRegister::clusterid_x, SpecialRegister::clusterid_y,
-                    SpecialRegister::clusterid_z, SpecialRegister::smid});
+  return is_one_of(
+      special,
+      {SpecialRegister::ctaid_x, SpecialRegister::ctaid_y, SpecialRegister::ctaid_z,
+       SpecialRegister::clusterid_x, SpecialRegister::clusterid_y, SpecialRegister::clusterid_z,
+       SpecialRegister::cluster_ctaid_x, SpecialRegister::cluster_ctaid_y,
+       SpecialRegister::cluster_ctaid_z, SpecialRegister::cluster_ctarank, SpecialRegister::smid});
 }
 
 bool is_counter(SpecialRegister special) {
@@ -57,6 +60,46 @@ std::uint64_t shared_memory_value(const LaunchSetup& setup, const LaunchInfo& in
   }
 }
 
+/// Without clusters every block is a cluster of its own.
+std::optional<std::uint64_t> cluster_value(const LaunchSetup& setup, SpecialRegister special,
+                                           std::uint64_t block) {
+  const Dim3 at = setup.block_index(block), size = setup.cluster;
+  switch (special) {
+    case SpecialRegister::is_explicit_cluster:
+      return setup.explicit_cluster ? 1 : 0;
+    case SpecialRegister::clusterid_x:
+      return at.x / size.x;
+    case SpecialRegister::clusterid_y:
+      return at.y / size.y;
+    case SpecialRegister::clusterid_z:
+      return at.z / size.z;
+    case SpecialRegister::nclusterid_x:
+      return setup.grid.x / size.x;
+    case SpecialRegister::nclusterid_y:
+      return setup.grid.y / size.y;
+    case SpecialRegister::nclusterid_z:
+      return setup.grid.z / size.z;
+    case SpecialRegister::cluster_ctaid_x:
+      return at.x % size.x;
+    case SpecialRegister::cluster_ctaid_y:
+      return at.y % size.y;
+    case SpecialRegister::cluster_ctaid_z:
+      return at.z % size.z;
+    case SpecialRegister::cluster_nctaid_x:
+      return size.x;
+    case SpecialRegister::cluster_nctaid_y:
+      return size.y;
+    case SpecialRegister::cluster_nctaid_z:
+      return size.z;
+    case SpecialRegister::cluster_ctarank:
+      return at.x % size.x + size.x * (at.y % size.y + size.y * (at.z % size.z));
+    case SpecialRegister::cluster_nctarank:
+      return size.count();
+    default:
+      return std::nullopt;
+  }
+}
+
 std::uint64_t value(const LaunchSetup& setup, const LaunchInfo& info, SpecialRegister special,
                     std::uint64_t number, std::uint32_t warp, std::uint32_t lane,
                     std::uint64_t block, std::uint64_t local_base) {
@@ -78,29 +121,17 @@ std::uint64_t value(const LaunchSetup& setup, const LaunchInfo& info, SpecialReg
     case SpecialRegister::ntid_z:
       return size.z;
     case SpecialRegister::ctaid_x:
-    case SpecialRegister::clusterid_x:
       return setup.block_index(block).x;
     case SpecialRegister::ctaid_y:
-    case SpecialRegister::clusterid_y:
       return setup.block_index(block).y;
     case SpecialRegister::ctaid_z:
-    case SpecialRegister::clusterid_z:
       return setup.block_index(block).z;
     case SpecialRegister::nctaid_x:
-    case SpecialRegister::nclusterid_x:
       return setup.grid.x;
     case SpecialRegister::nctaid_y:
-    case SpecialRegister::nclusterid_y:
       return setup.grid.y;
     case SpecialRegister::nctaid_z:
-    case SpecialRegister::nclusterid_z:
       return setup.grid.z;
-    // Without clusters every block is a cluster of its own.
-    case SpecialRegister::cluster_nctaid_x:
-    case SpecialRegister::cluster_nctaid_y:
-    case SpecialRegister::cluster_nctaid_z:
-    case SpecialRegister::cluster_nctarank:
-      return 1;
     case SpecialRegister::laneid:
       return lane;
     case SpecialRegister::warpid:
@@ -127,8 +158,10 @@ std::uint64_t value(const LaunchSetup& setup, const LaunchInfo& info, SpecialReg
     case SpecialRegister::envreg:
       return number == 1 ? setup.grid_workspace >> 32 : number == 2 ? setup.grid_workspace : 0;
     default:
-      return shared_memory_value(setup, info, special, number);
+      break;
   }
+  if (const auto cluster = cluster_value(setup, special, block)) return *cluster;
+  return shared_memory_value(setup, info, special, number);
 }
 
 }  // namespace
@@ -139,6 +172,11 @@ void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const Specia
   std::uint8_t* at = registers + use.offset;
   const bool same_in_all_lanes = depends_on_block(use.special);
   std::uint64_t v = 0;
+  if (use.bytes == 0) {
+    v = value(setup, info, use.special, use.addend, warp, 0, block, local_base);
+    *reinterpret_cast<LaneMask*>(at) = v != 0 ? kAllLanes : 0;
+    return;
+  }
   for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
     if (lane == 0 || !same_in_all_lanes) {
       v = value(setup, info, use.special, use.addend, warp, lane, block, local_base);

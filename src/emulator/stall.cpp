@@ -132,32 +132,35 @@ bool StallWatch::examine(Window& window) const {
 }
 
 /// All places of lanes and the registers that decide where they go, whatever the order of paths.
-std::uint64_t StallWatch::digest(const std::deque<std::unique_ptr<Block>>& blocks,
-                                 const Window& window) const {
+std::uint64_t StallWatch::digest(const WaitingClusters& clusters, const Window& window) const {
   std::uint64_t sum = 0;
-  for (const auto& block : blocks) {
-    for (const Warp& warp : block->warps()) {
-      for (const Path& path : warp.paths()) {
-        const std::uint64_t place[] = {block->linear(),
-                                       warp.index(),
-                                       path.mask,
-                                       path.block,
-                                       static_cast<std::uint64_t>(path.state),
-                                       path.frame->index};
-        std::uint64_t hash = mixed(place, sizeof place, 0);
-        hash = mixed(path.frame->registers + kCarryOffset, 4, hash);
-        const std::size_t end = window.begins[path.frame->index + 1];
-        for (std::size_t i = window.begins[path.frame->index]; i < end; i += 2) {
-          hash = mixed(path.frame->registers + window.places[i], window.places[i + 1], hash);
-        }
-        sum += hash;
+  const auto add = [&](const Block& block, const Warp& warp, const Path& path) {
+    const std::uint64_t place[] = {block.linear(),
+                                   warp.index(),
+                                   path.mask,
+                                   path.block,
+                                   static_cast<std::uint64_t>(path.state),
+                                   path.frame->index};
+    std::uint64_t hash = mixed(place, sizeof place, 0);
+    hash = mixed(path.frame->registers + kCarryOffset, 4, hash);
+    const std::size_t end = window.begins[path.frame->index + 1];
+    for (std::size_t i = window.begins[path.frame->index]; i < end; i += 2) {
+      hash = mixed(path.frame->registers + window.places[i], window.places[i + 1], hash);
+    }
+    sum += hash;
+  };
+  for (const auto& cluster : clusters) {
+    for (const ResidentCluster::Member& member : cluster->members()) {
+      if (!member.running) continue;
+      for (const Warp& warp : member.block->warps()) {
+        for (const Path& path : warp.paths()) add(*member.block, warp, path);
       }
     }
   }
   return sum;
 }
 
-void StallWatch::round(const std::deque<std::unique_ptr<Block>>& blocks) {
+void StallWatch::round(const WaitingClusters& clusters) {
   if (++rounds_ % kRounds != 0) return;
   // Three looks: the first begins a window, the second says where the lanes are, the third whether
   // they are there again.
@@ -174,7 +177,7 @@ void StallWatch::round(const std::deque<std::unique_ptr<Block>>& blocks) {
   Window window;
   suspected_ = suspected_ && since == since_ && changes == changes_ && examine(window);
   if (!suspected_) return;
-  const std::uint64_t now = digest(blocks, window);
+  const std::uint64_t now = digest(clusters, window);
   if (phase == 1) {
     digest_ = now;
     counters_ = worker_.counters;
@@ -204,8 +207,9 @@ StuckLanes spinning_lanes(std::uint32_t warp, const Path& path) {
   std::uint64_t addresses[kWarpSize];
   lane_addresses(w, *code, addresses);
   const std::uint64_t address = addresses[std::countr_zero(path.mask)];
-  const ResolvedAddress resolved = code->space == kGenericSpace
-                                       ? resolve_generic(address)
+  const ResolvedAddress resolved = code->space == kGenericSpace ? resolve_generic(address)
+                                   : code->space == kClusterSpace
+                                       ? ResolvedAddress{Space::shared, address}
                                        : ResolvedAddress{static_cast<Space>(code->space), address};
   lanes.space = resolved.space;
   lanes.address = resolved.address;

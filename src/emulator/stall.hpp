@@ -13,19 +13,23 @@
 #include <memory>
 #include <vector>
 
-#include "emulator/block.hpp"
 #include "emulator/launch_state.hpp"
+#include "emulator/resident_cluster.hpp"
 
 namespace tilescope::emulator {
 
-/// One host thread's watch over the blocks that it has set aside.
+/// The clusters that a host thread has set aside.
+using WaitingClusters = std::deque<std::unique_ptr<ResidentCluster>>;
+
+/// One host thread's watch over them.
 class StallWatch {
  public:
   explicit StallWatch(Worker& worker) : worker_(worker) {}
 
-  /// Each of `blocks` has only waited since the call before. Tells the launch if they are stalled.
-  void round(const std::deque<std::unique_ptr<Block>>& blocks);
-  /// A block did something else.
+  /// Each of `clusters` has only waited since the call before. Tells the launch if they are
+  /// stalled.
+  void round(const WaitingClusters& clusters);
+  /// A cluster did something else.
   void reset() { rounds_ = 0; }
 
  private:
@@ -38,8 +42,7 @@ class StallWatch {
   };
   bool look_at(std::uint32_t function, Window& window) const;
   bool examine(Window& window) const;
-  std::uint64_t digest(const std::deque<std::unique_ptr<Block>>& blocks,
-                       const Window& window) const;
+  std::uint64_t digest(const WaitingClusters& clusters, const Window& window) const;
 
   Worker& worker_;
   std::uint64_t rounds_ = 0;

@@ -55,7 +55,7 @@ struct Join {
   Frame* callee = nullptr;  ///< the activation that ends with this join
 };
 
-enum class PathState : std::uint8_t { ready, barrier, collective };
+enum class PathState : std::uint8_t { ready, barrier, cluster, collective };
 
 struct Path {
   LaneMask mask = 0;
@@ -125,6 +125,7 @@ class Warp {
              LaneMask mask, std::uint32_t next);
   void do_return(LaneMask mask, std::uint32_t next);
   bool barrier(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
+  bool cluster_barrier(const CodeBlock& block, const Code& code, LaneMask mask);
   bool collective(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
   bool try_collective(Worker& worker, LaneMask members, bool force);
   /// A fault of lanes that synchronise, with the offending mask or number.

@@ -113,7 +113,7 @@ void Warp::leave(Worker& worker, LaneMask mask) {
       i = static_cast<std::size_t>(-1);
     }
   }
-  block_->lanes_left();
+  block_->lanes_left(index_, mask);
 }
 
 /// Only the lanes `stays` of the current path continue in it; the others go to block `others`,

@@ -233,6 +233,9 @@ std::optional<Stop> Warp::end_block(Worker& worker, const CodeBlock& block, cons
     case BlockEnd::barrier:
       if (!barrier(worker, block, code, on)) return Stop::blocked;
       break;
+    case BlockEnd::cluster_barrier:
+      if (!cluster_barrier(block, code, on)) return Stop::blocked;
+      break;
     case BlockEnd::call:
       if (!call(worker, block, code, on)) return Stop::aborted;
       if (turn_ < 0) return Stop::yielded;

@@ -69,6 +69,32 @@ bool Warp::barrier(Worker& worker, const CodeBlock& block, const Code& code, Lan
   return paths_[current_].state == PathState::ready;
 }
 
+/// The lanes `mask` of the current path reach the barrier of the cluster, to arrive or to wait.
+/// True when they need not wait.
+bool Warp::cluster_barrier(const CodeBlock& block, const Code& code, LaneMask mask) {
+  part(mask, block.next);
+  Path& path = paths_[current_];
+  path.block = block.next;
+  spins_ = 0;
+  if (static_cast<BarrierOperation>(code.access) == BarrierOperation::arrive) {
+    block_->arrive_at_cluster(code, index_, mask);
+    return true;
+  }
+  const LaneMask waiting = block_->wait_for_cluster(code, index_, mask);
+  if (waiting == 0) return true;
+  Path waiter = path;
+  waiter.mask = waiting;
+  waiter.state = PathState::cluster;
+  waiter.waiting_at = &code;
+  if (waiting == mask) {
+    path = waiter;
+    return false;
+  }
+  path.mask &= ~waiting;
+  paths_.push_back(waiter);
+  return true;
+}
+
 /// Copies the lanes' contributions into the exchange.
 void Warp::exchange(Worker& worker, const Code& code, LaneMask mask, const Frame& frame) {
   Context& w = worker.context;
@@ -223,8 +249,9 @@ void Warp::list_stuck(std::vector<StuckLanes>& stuck) const {
       stuck.push_back(spinning_lanes(index_, path));
       continue;
     }
-    const StuckReason reason =
-        path.state == PathState::barrier ? StuckReason::barrier : StuckReason::warp_sync;
+    const StuckReason reason = path.state == PathState::barrier   ? StuckReason::barrier
+                               : path.state == PathState::cluster ? StuckReason::cluster
+                                                                  : StuckReason::warp_sync;
     stuck.push_back({index_, path.mask, path.waiting_at->id, reason, path.barrier});
   }
   for (const Path& path : paths_) {

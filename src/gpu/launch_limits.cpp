@@ -60,7 +60,7 @@ void require_launchable(const std::string& kernel, const Launch& launch,
                                text(grid), text(widest), device.name));
   }
   const Dim3& cluster = launch.cluster;
-  constexpr std::uint64_t most_blocks_of_cluster = 8;  // more than this is not portable
+  constexpr std::uint64_t most_blocks_of_cluster = 16;  // portable programs use up to 8
   if (is_empty(cluster) || cluster.count() > most_blocks_of_cluster) {
     refuse(kernel, fmt::format("clusters of {} blocks; 1 to {} are possible", text(cluster),
                                most_blocks_of_cluster));

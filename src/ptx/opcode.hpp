@@ -22,8 +22,9 @@ enum class BlockEnd : std::uint8_t {
   call,
   ret,
   exit,
-  barrier,     ///< a barrier of the block
-  collective,  ///< the lanes of a warp meet: shfl, vote, bar.warp.sync
+  barrier,          ///< a barrier of the block
+  cluster_barrier,  ///< the barrier of the cluster
+  collective,       ///< the lanes of a warp meet: shfl, vote, bar.warp.sync
   trap,
   yield,  ///< nanosleep
 };

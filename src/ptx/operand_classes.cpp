@@ -96,6 +96,8 @@ bool Class::fits_number(const Operand& operand, Width wanted) const {
     case Kind::immediate:
       return !writes();
     case Kind::special:
+      if (operand.special == SpecialRegister::is_explicit_cluster) return !writes() && predicate;
+      [[fallthrough]];
     case Kind::symbol:
       return !writes() && !predicate && wanted.bits <= 64;
     default:

@@ -393,8 +393,6 @@ void expect_unsupported(const std::string& instruction, const std::string& text)
 TEST(Load, WhatIsNotImplementedIsRefusedByName) {
   expect_unsupported("cp.async.bulk.commit_group;", "cp.async.bulk.commit_group");
   expect_unsupported("wgmma.fence.sync.aligned;", "wgmma.fence.sync.aligned");
-  expect_unsupported("mapa.u64 %rd1, %rd2, %r1;", "mapa.u64");
-  expect_unsupported("barrier.cluster.arrive;", "barrier.cluster.arrive");
   expect_unsupported("nonsense.u32 %r1, %r2;", "nonsense");
 }
 

@@ -66,10 +66,10 @@ TEST(LaunchLimits, Clusters) {
   EXPECT_THAT(
       refusal({.grid = {7}, .block = {32}, .cluster = {2}}),
       ::testing::HasSubstr("grid 7 x 1 x 1 is not a multiple of its clusters of 2 x 1 x 1"));
-  EXPECT_THAT(refusal({.grid = {16}, .block = {32}, .cluster = {16}}),
-              ::testing::HasSubstr("clusters of 16 x 1 x 1 blocks; 1 to 8 are possible"));
+  EXPECT_THAT(refusal({.grid = {32}, .block = {32}, .cluster = {32}}),
+              ::testing::HasSubstr("clusters of 32 x 1 x 1 blocks; 1 to 16 are possible"));
   EXPECT_THAT(refusal({.grid = {16}, .block = {32}, .cluster = {2, 0}}),
-              ::testing::HasSubstr("clusters of 2 x 0 x 1 blocks; 1 to 8 are possible"));
+              ::testing::HasSubstr("clusters of 2 x 0 x 1 blocks; 1 to 16 are possible"));
 }
 
 TEST(LaunchLimits, GridExtents) {

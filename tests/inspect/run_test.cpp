@@ -223,12 +223,14 @@ TEST_F(RunTest, LaunchesShareArraysAndVariables) {
       HasSubstr("--arg z: the launch has no shared array of this name"));
 }
 
-TEST_F(RunTest, ClustersAreRefusedByName) {
+TEST_F(RunTest, ClustersAreChecked) {
   LaunchDescription launch = turn_launch();
   launch.cluster = Dim3{2};
   launch.grid = Dim3{2};
+  EXPECT_NO_THROW(run_turn(launch));
+  launch.grid = Dim3{3};
   EXPECT_THAT(error_of(ErrorKind::usage, [&] { run_turn(launch); }),
-              HasSubstr("clusters of blocks are not emulated"));
+              HasSubstr("grid 3 x 1 x 1 is not a multiple of its clusters of 2 x 1 x 1"));
 }
 
 TEST_F(RunTest, GuessesAreKept) {

@@ -16,6 +16,9 @@ cudaError_t code_of(FaultKind kind) {
     case FaultKind::freed:
     case FaultKind::host_memory:
     case FaultKind::read_only:
+    case FaultKind::no_such_block:
+    case FaultKind::exited_block:
+    case FaultKind::other_block:
       return cudaErrorIllegalAddress;
     case FaultKind::misaligned:
       return cudaErrorMisalignedAddress;
@@ -27,6 +30,7 @@ cudaError_t code_of(FaultKind kind) {
     case FaultKind::not_a_member:
     case FaultKind::bad_barrier:
     case FaultKind::integer_fault:
+    case FaultKind::unpaired_arrival:
       return cudaErrorIllegalInstruction;
   }
   return cudaErrorLaunchFailure;

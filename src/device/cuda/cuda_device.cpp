@@ -334,6 +334,8 @@ void CudaDevice::launch(const Kernel& kernel, const Launch& launch,
     cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
     cooperative.value.cooperative = 1;
   }
+  constexpr std::uint64_t most_portable = 8;
+  if (launch.cluster.count() > most_portable) loaded.allow_large_clusters();
   if (launch.cluster.count() > 1) {
     CUlaunchAttribute& cluster = attributes[config.numAttrs++];
     cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;

@@ -190,4 +190,10 @@ void CudaKernel::allow_dynamic_shared(std::size_t bytes) {
   allowed_dynamic_shared_ = bytes;
 }
 
+void CudaKernel::allow_large_clusters() {
+  driver_.check(driver_.set_function_attribute(
+                    function_, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                "cuFuncSetAttribute", "for clusters of more than 8 blocks");
+}
+
 }  // namespace tilescope::device

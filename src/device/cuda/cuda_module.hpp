@@ -74,6 +74,8 @@ class CudaKernel final : public Kernel::State {
   /// Lets a block have `bytes` of dynamic shared memory. The limit only grows: threads that launch
   /// the kernel with less must not lower what another has just been granted.
   void allow_dynamic_shared(std::size_t bytes);
+  /// Lets clusters have more blocks than every GPU can run.
+  void allow_large_clusters();
 
  private:
   int attribute(CUfunction_attribute which) const;

@@ -215,17 +215,13 @@ void EmulatedDevice::launch(const Kernel& kernel, const Launch& launch,
 
 void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
                          const KernelArguments& arguments) {
-  if (launch.cluster.count() > 1) {
-    throw Error(ErrorKind::usage,
-                fmt::format("kernel {} cannot be launched: clusters of blocks are not emulated",
-                            kernel.name()));
-  }
   auto& loaded = static_cast<EmulatedKernel&>(kernel.state());
   const emulator::LaunchOptions options{.threads = options_.threads,
                                         .max_instructions = options_.max_instructions,
                                         .observers = options_.observers,
                                         .cancel = options_.cancel,
                                         .cooperative = launch.cooperative,
+                                        .cluster = launch.cluster,
                                         .print = options_.print};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(arguments.bytes().data());
   last_ = machine_.launch(loaded.owner->loaded(), loaded.entry, launch.grid, launch.block,

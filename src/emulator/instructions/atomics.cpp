@@ -165,7 +165,7 @@ void atomic(Context& w, const Code& c) {
   for (LaneMask m = mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     std::uint8_t* const host = targets.host[lane];
-    const bool global = host < w.shared || host >= w.shared + w.shared_bytes;
+    const bool global = (targets.shared >> lane & 1) == 0;
     const std::uint64_t third = c.c == 0 ? 0 : read_slot(w, c.c, bytes, lane);
     for (unsigned i = 0; i < count; ++i) {
       const std::uint64_t b = read_slot(w, c.list[i], bytes, lane);
@@ -281,7 +281,8 @@ bool decode_update(FunctionDecoder& d, const ptx::Instruction& in, bool reductio
   unsigned address_bytes = 8;
   d.address(in.operands[at], code.space == kGenericSpace, code, address_bytes);
   if (address_bytes == 8) code.aux |= kAddress64;
-  const bool shared = code.space == static_cast<std::uint8_t>(Space::shared);
+  const bool shared =
+      code.space == kClusterSpace || code.space == static_cast<std::uint8_t>(Space::shared);
   if (!shared && (used || !commutes(op, type))) d.needs_->order_dependent = true;
   code.execute = type == Type::b128 ? atomic_128 : atomic;
   return true;

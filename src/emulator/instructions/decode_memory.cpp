@@ -166,7 +166,8 @@ Execute fast_access(const Code& code, const Shape& shape, bool store, unsigned a
   key.extend_to = (code.aux & kNarrowRegister) != 0 ? 16 : 32;
   if (code.space == kGenericSpace) {
     key.address = LaneAddress::generic64;
-  } else if (code.space == static_cast<std::uint8_t>(Space::shared)) {
+  } else if (code.space == kClusterSpace ||
+             code.space == static_cast<std::uint8_t>(Space::shared)) {
     key.address = address_bytes == 4 ? LaneAddress::shared32 : LaneAddress::shared64;
   } else if (code.space == static_cast<std::uint8_t>(Space::global)) {
     key.address = LaneAddress::global64;

@@ -78,10 +78,16 @@ void read_clock(Context& w, const Code& c) {
   }
 }
 
+// .shared is the own block's; .shared::cluster any block's of the cluster.
 void is_space(Context& w, const Code& c) {
   std::uint32_t result = 0;
+  const bool in_cluster = c.space == kClusterSpace;
+  const Space space = in_cluster ? Space::shared : static_cast<Space>(c.space);
   for (int l = 0; l < kWarpSize; ++l) {
-    const bool same = static_cast<std::uint8_t>(resolve_generic(r64(w, c.a)[l]).space) == c.space;
+    const ResolvedAddress resolved = resolve_generic(r64(w, c.a)[l]);
+    const bool same = resolved.space == space &&
+                      (space != Space::shared || in_cluster ||
+                       shared_place(resolved.address, w.block->rank()).rank == w.block->rank());
     result |= static_cast<std::uint32_t>(same) << l;
   }
   std::uint32_t& p = predicate(w, c.dst);

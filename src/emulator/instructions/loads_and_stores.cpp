@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/host_pages.hpp"
+#include "base/one_of.hpp"
 #include "emulator/block.hpp"
 #include "emulator/memory_access.hpp"
 
@@ -16,6 +17,7 @@ struct Target {
   Space space = Space::global;
   std::uint64_t address = 0;
   FaultKind fault = FaultKind::out_of_bounds;  ///< where host is null
+  Block* owner = nullptr;  ///< of shared memory, if it is not the running block's
 };
 
 bool writes(AccessKind kind) {
@@ -24,7 +26,7 @@ bool writes(AccessKind kind) {
 }
 
 Target find_global(Context& w, std::uint64_t address, unsigned bytes, AccessKind kind) {
-  Target target{nullptr, Space::global, address, FaultKind::out_of_bounds};
+  Target target{.address = address};
   Allocation* found = w.block->launch().setup().memory.find(address, bytes);
   if (found == nullptr) {
     if (address < 4096) target.fault = FaultKind::null_pointer;
@@ -40,20 +42,48 @@ Target find_global(Context& w, std::uint64_t address, unsigned bytes, AccessKind
   return target;
 }
 
-Target find_target(Context& w, std::uint8_t space, std::uint64_t address, int lane, unsigned bytes,
-                   AccessKind kind) {
-  Target target{nullptr, static_cast<Space>(space), address, FaultKind::out_of_bounds};
-  if (space == kGenericSpace) {
+/// Finds shared memory. `target` has the address, which may name another block of the cluster.
+void find_shared(Context& w, Target& target, unsigned bytes, bool own_block) {
+  const SharedPlace place = shared_place(target.address, w.block->rank());
+  std::uint8_t* memory = w.shared;
+  if (place.rank != w.block->rank()) {
+    // Only mapa makes such addresses; in other programs they are wild.
+    if (place.rank > kLastRank || !w.block->launch().program().needs().maps_ranks) return;
+    const Cluster& cluster = w.block->cluster();
+    target.owner = cluster.block(place.rank);
+    if (target.owner == nullptr || own_block || cluster.exited(place.rank)) {
+      target.fault = target.owner == nullptr ? FaultKind::no_such_block
+                     : own_block             ? FaultKind::other_block
+                                             : FaultKind::exited_block;
+      return;
+    }
+    memory = target.owner->shared();
+  }
+  target.address = place.offset;
+  if (place.offset < w.shared_bytes && bytes <= w.shared_bytes - place.offset) {
+    target.host = memory + place.offset;
+  }
+}
+
+Target find_target(Context& w, const Code& c, std::uint8_t space, std::uint64_t address, int lane,
+                   unsigned bytes, AccessKind kind) {
+  Target target{.space = static_cast<Space>(space), .address = address};
+  bool own_block = (c.aux & kOwnBlock) != 0;
+  if (space == kClusterSpace) {
+    target.space = Space::shared;
+  } else if (space == kGenericSpace) {
     const ResolvedAddress resolved = resolve_generic(address);
     target.space = resolved.space;
     target.address = resolved.address;
+  } else {
+    own_block = true;
   }
   const auto inside = [&](std::uint64_t size) {
     return target.address < size && bytes <= size - target.address;
   };
   switch (target.space) {
     case Space::shared:
-      if (inside(w.shared_bytes)) target.host = w.shared + target.address;
+      find_shared(w, target, bytes, own_block);
       return target;
     case Space::local:
       if (inside(w.warp->local_top())) {
@@ -118,6 +148,10 @@ void describe(Context& w, Fault& fault, int lane) {
       return;
     }
     case Space::shared: {
+      if (is_one_of(fault.kind,
+                    {FaultKind::no_such_block, FaultKind::other_block, FaultKind::exited_block})) {
+        return;
+      }
       const auto variables = w.block->launch().info().shared_variables;
       if (!variables.empty()) {
         const SharedVariable& last = variables.back();
@@ -137,6 +171,120 @@ void describe(Context& w, Fault& fault, int lane) {
       near("parameters", 0, w.parameter_bytes);
       return;
   }
+}
+
+struct FaultyLane {
+  FaultKind kind;
+  Space space;
+};
+
+/// Lanes with the same kind of fault in the same space are one report.
+void report_faults(Context& w, const Code& c, const FaultyLane* faults,
+                   const std::uint64_t* addresses, LaneMask faulty, unsigned bytes,
+                   AccessKind kind) {
+  while (faulty != 0) {
+    const int first = std::countr_zero(faulty);
+    LaneMask same = 0;
+    for (LaneMask m = faulty; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      if (faults[lane].kind == faults[first].kind && faults[lane].space == faults[first].space) {
+        same |= LaneMask{1} << lane;
+      }
+    }
+    faulty &= ~same;
+    Fault fault{faults[first].kind,
+                c.id,
+                w.warp_index,
+                same,
+                faults[first].space,
+                kind,
+                static_cast<std::uint16_t>(bytes),
+                addresses[first],
+                {},
+                0,
+                0,
+                addresses};
+    describe(w, fault, first);
+    w.block->report(fault);
+  }
+}
+
+/// Passes an access of lanes with the same space and the same owner to the observers.
+void announce(Context& w, const Code& c, const LaneTargets& targets, Space space, LaneMask mask,
+              unsigned bytes, AccessKind kind) {
+  const std::uint32_t event = access_event(space);
+  if ((w.events & event) == 0) return;
+  const Access access{c.id,
+                      w.warp_index,
+                      mask,
+                      static_cast<std::uint16_t>(bytes),
+                      space,
+                      kind,
+                      AccessShape::scattered,
+                      static_cast<MemoryOrder>(c.order),
+                      static_cast<Scope>(c.scope),
+                      0,
+                      targets.address};
+  const auto tell = [&](const Block& block, auto&& call) {
+    for (const auto& slot : block.observers()) {
+      if ((slot.events & event) != 0) call(*slot.observer);
+    }
+  };
+  const Block* const owner = targets.owner[std::countr_zero(mask)];
+  if (owner == nullptr) {
+    tell(*w.block, [&](BlockObserver& observer) { observer.access(access); });
+    return;
+  }
+  const std::uint32_t own = w.block->rank(), other = owner->rank();
+  tell(*w.block, [&](BlockObserver& observer) { observer.remote_access(access, other); });
+  tell(*owner, [&](BlockObserver& observer) { observer.neighbour_access(access, own); });
+}
+
+/// An access to be checked.
+struct Request {
+  const std::uint64_t* addresses;
+  LaneMask mask;
+  std::uint8_t space;
+  unsigned bytes, alignment;
+  AccessKind kind;
+};
+
+struct SpaceMasks {
+  LaneMask lanes[5] = {};  ///< by Space
+  LaneMask remote = 0;     ///< those in another block's shared memory
+};
+
+/// Finds the places of all lanes and reports faults.
+SpaceMasks check_lanes(Context& w, const Code& c, const Request& request, LaneTargets& result) {
+  SpaceMasks found;
+  FaultyLane faults[32];
+  LaneMask faulty = 0;
+  for (LaneMask m = request.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const LaneMask bit = LaneMask{1} << lane;
+    Target target = find_target(w, c, request.space, request.addresses[lane], lane, request.bytes,
+                                request.kind);
+    if (target.host != nullptr && target.address % request.alignment != 0) {
+      target.host = nullptr;
+      target.fault = FaultKind::misaligned;
+    }
+    result.address[lane] = target.address;
+    if (target.host == nullptr) {
+      faults[lane] = {target.fault, target.space};
+      faulty |= bit;
+      continue;
+    }
+    result.host[lane] = target.host;
+    result.owner[lane] = target.owner;
+    result.mask |= bit;
+    if (target.owner != nullptr) found.remote |= bit;
+    found.lanes[static_cast<int>(target.space)] |= bit;
+  }
+  result.shared = found.lanes[static_cast<int>(Space::shared)];
+  if (faulty != 0) {
+    report_faults(w, c, faults, result.address, faulty, request.bytes, request.kind);
+  }
+  return found;
 }
 
 }  // namespace
@@ -181,77 +329,30 @@ void lane_addresses(Context& w, const Code& c, std::uint64_t* addresses) {
   }
 }
 
+LaneTargets find_lanes(Context& w, const Code& c, const std::uint64_t* addresses,
+                       std::uint32_t mask, std::uint8_t space, unsigned bytes, unsigned alignment,
+                       AccessKind kind) {
+  LaneTargets result{};
+  check_lanes(w, c, {addresses, mask, space, bytes, alignment, kind}, result);
+  return result;
+}
+
 LaneTargets resolve_lanes(Context& w, const Code& c, const std::uint64_t* addresses,
                           std::uint32_t mask, std::uint8_t space, unsigned bytes,
                           unsigned alignment, AccessKind kind) {
   LaneTargets result{};
-  Target targets[32];
-  LaneMask in_space[5] = {};
-  LaneMask faulty = 0;
-  for (LaneMask m = mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    const LaneMask bit = LaneMask{1} << lane;
-    Target& target = targets[lane];
-    target = find_target(w, space, addresses[lane], lane, bytes, kind);
-    if (target.host != nullptr && target.address % alignment != 0) {
-      target.host = nullptr;
-      target.fault = FaultKind::misaligned;
-    }
-    if (target.host == nullptr) {
-      faulty |= bit;
-      continue;
-    }
-    result.host[lane] = target.host;
-    result.mask |= bit;
-    in_space[static_cast<int>(target.space)] |= bit;
-  }
-  while (faulty != 0) {  // lanes with the same kind of fault in the same space are one report
-    const int first = std::countr_zero(faulty);
-    LaneMask same = 0;
-    for (LaneMask m = faulty; m != 0; m &= m - 1) {
-      const int lane = std::countr_zero(m);
-      w.addresses[lane] = targets[lane].address;
-      if (targets[lane].fault == targets[first].fault &&
-          targets[lane].space == targets[first].space) {
-        same |= LaneMask{1} << lane;
-      }
-    }
-    faulty &= ~same;
-    Fault fault{targets[first].fault,
-                c.id,
-                w.warp_index,
-                same,
-                targets[first].space,
-                kind,
-                static_cast<std::uint16_t>(bytes),
-                targets[first].address,
-                {},
-                0,
-                0,
-                w.addresses};
-    describe(w, fault, first);
-    w.block->report(fault);
-  }
+  SpaceMasks rest = check_lanes(w, c, {addresses, mask, space, bytes, alignment, kind}, result);
   for (int s = 0; s < 5; ++s) {
-    const auto where = static_cast<Space>(s);
-    if (in_space[s] == 0 || (w.events & access_event(where)) == 0) continue;
-    for (LaneMask m = in_space[s]; m != 0; m &= m - 1) {
-      const int lane = std::countr_zero(m);
-      w.addresses[lane] = targets[lane].address;
-    }
-    const Access access{c.id,
-                        w.warp_index,
-                        in_space[s],
-                        static_cast<std::uint16_t>(bytes),
-                        where,
-                        kind,
-                        AccessShape::scattered,
-                        static_cast<MemoryOrder>(c.order),
-                        static_cast<Scope>(c.scope),
-                        0,
-                        w.addresses};
-    for (const auto& slot : w.block->observers()) {
-      if ((slot.events & access_event(where)) != 0) slot.observer->access(access);
+    while (rest.lanes[s] != 0) {  // lanes with the same space and the same owner are one access
+      const Block* const owner = result.owner[std::countr_zero(rest.lanes[s])];
+      LaneMask same = rest.lanes[s];
+      for (LaneMask m = rest.remote & same; m != 0; m &= m - 1) {
+        const int lane = std::countr_zero(m);
+        if (result.owner[lane] != owner) same &= ~(LaneMask{1} << lane);
+      }
+      if (owner != nullptr) same &= rest.remote;
+      rest.lanes[s] &= ~same;
+      announce(w, c, result, static_cast<Space>(s), same, bytes, kind);
     }
   }
   return result;

@@ -1,9 +1,11 @@
 // mbarrier: barriers that are words of shared memory. Threads arrive and get a token, later they
 // ask whether the phase of that token is over. Observers see an atomic access that releases
-// (arrive) or acquires (wait).
+// (arrive) or acquires (wait). Threads may arrive at, and expect bytes of, barriers of other blocks
+// of their cluster; they initialise and wait for those of their own block.
 #include <bit>
-#include <cstring>
+#include <utility>
 
+#include "emulator/address_space.hpp"
 #include "emulator/block.hpp"
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/operands.hpp"
@@ -29,6 +31,77 @@ enum class Action : std::uint32_t {
 };
 constexpr std::uint32_t kExpects = 0x100;  ///< flag of an arrival: its operand is bytes to wait for
 
+std::uint64_t operand_of(Context& w, const Code& c, Action action, int lane) {
+  if (c.list[1] == kNone) return 1;
+  return action == Action::wait ? r64(w, c.list[1])[lane] : r32(w, c.list[1])[lane];
+}
+
+bool is_over(const MbarrierWord& word, Action action, std::uint64_t operand) {
+  return word.is_over(action == Action::wait ? operand >> 63 : operand);
+}
+
+/// Somebody waits: bulk copies that would end the phase are made now.
+void finish_copies(Context& w, const Code& c, Action action, const std::uint64_t* addresses) {
+  AsyncEngine& engine = w.block->engine();
+  for (LaneMask m = w.mask; m != 0 && !engine.idle(); m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    std::uint64_t address = addresses[lane];
+    if (c.space == kGenericSpace) address = resolve_generic(address).address;
+    const SharedPlace place = shared_place(address, w.block->rank());
+    if (place.rank != w.block->rank() || place.offset % 8 != 0) continue;  // a fault, later
+    if (w.shared_bytes < 8 || place.offset > w.shared_bytes - 8) continue;
+    const MbarrierWord word = MbarrierWord::read(w.shared + place.offset);
+    if (is_over(word, action, operand_of(w, c, action, lane))) continue;
+    engine.finish_barrier(static_cast<std::uint32_t>(place.offset));
+  }
+}
+
+void wait(Context& w, const Code& c) {
+  std::uint64_t addresses[32];
+  lane_addresses(w, c, addresses);
+  const auto action = static_cast<Action>(c.list[0]);
+  if (!w.block->engine().idle()) finish_copies(w, c, action, addresses);
+  const LaneTargets targets =
+      resolve_lanes(w, c, addresses, w.mask, c.space, 8, 8, static_cast<AccessKind>(c.access));
+  LaneMask done = 0;
+  for (LaneMask m = targets.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const MbarrierWord word = MbarrierWord::read(targets.host[lane]);
+    if (is_over(word, action, operand_of(w, c, action, lane))) done |= LaneMask{1} << lane;
+  }
+  std::uint32_t& p = predicate(w, c.dst);
+  p = (p & ~w.mask) | done;
+}
+
+/// The word after the action.
+MbarrierWord changed(MbarrierWord word, Action action, bool expects, std::uint64_t operand) {
+  switch (action) {
+    case Action::init:
+      return MbarrierWord::initial(operand);
+    case Action::inval:
+      return MbarrierWord();
+    case Action::expect:
+      word.expect(operand);
+      break;
+    case Action::complete:
+      word.complete(operand);
+      break;
+    case Action::drop:
+    case Action::arrive:
+      if (expects) word.expect(std::exchange(operand, 1));
+      if (action == Action::arrive) {
+        word.arrive(operand);
+      } else {
+        word.arrive_and_drop(operand);
+      }
+      break;
+    case Action::wait:
+    case Action::wait_parity:
+      break;
+  }
+  return word;
+}
+
 void act(Context& w, const Code& c) {
   std::uint64_t addresses[32];
   lane_addresses(w, c, addresses);
@@ -36,50 +109,14 @@ void act(Context& w, const Code& c) {
   const bool expects = (c.list[0] & kExpects) != 0;
   const LaneTargets targets =
       resolve_lanes(w, c, addresses, w.mask, c.space, 8, 8, static_cast<AccessKind>(c.access));
-  LaneMask done = 0;
   for (LaneMask m = targets.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    std::uint8_t* const at = targets.host[lane];
-    MbarrierWord word = MbarrierWord::read(at);
-    const std::uint64_t before = word.bits();
-    const std::uint64_t operand = c.list[1] == kNone       ? 1
-                                  : action == Action::wait ? r64(w, c.list[1])[lane]
-                                                           : r32(w, c.list[1])[lane];
-    switch (action) {
-      case Action::init:
-        word = MbarrierWord::initial(operand);
-        break;
-      case Action::inval:
-        word = MbarrierWord();
-        break;
-      case Action::expect:
-        word.expect(operand);
-        break;
-      case Action::complete:
-        word.complete(operand);
-        break;
-      case Action::drop:
-      case Action::arrive:
-        if (expects) word.expect(operand);
-        if (action == Action::arrive) {
-          word.arrive(expects ? 1 : operand);
-        } else {
-          word.arrive_and_drop(expects ? 1 : operand);
-        }
-        if (c.dst != kSinkOffset) r64(w, c.dst)[lane] = before;
-        break;
-      case Action::wait:
-        if (word.is_over(operand >> 63)) done |= LaneMask{1} << lane;
-        continue;
-      case Action::wait_parity:
-        if (word.is_over(operand)) done |= LaneMask{1} << lane;
-        continue;
-    }
-    word.write(at);
+    const MbarrierWord before = MbarrierWord::read(targets.host[lane]);
+    const MbarrierWord after = changed(before, action, expects, operand_of(w, c, action, lane));
+    after.write(targets.host[lane]);
+    w.atomic_changes += before.bits() != after.bits();
+    if (c.dst != kSinkOffset) r64(w, c.dst)[lane] = before.bits();
   }
-  if (action != Action::wait && action != Action::wait_parity) return;
-  std::uint32_t& p = predicate(w, c.dst);
-  p = (p & ~w.mask) | done;
 }
 
 // The thread's copies have been made already; threads that wait for the barrier may rely on them.
@@ -106,14 +143,15 @@ bool decode_action(FunctionDecoder& d, const ptx::Instruction& in, Action action
                    Code& code) {
   const auto& operands = in.operands;
   if (in.modifiers.type() != Type::b64 || !set_space(in.modifiers.space, code)) return false;
+  const bool waits = action == Action::wait || action == Action::wait_parity;
+  const bool weak = action == Action::init || action == Action::inval;
+  if (code.space == kClusterSpace && (waits || weak)) return false;
   if (at == 1) code.dst = d.destination(operands[0]);
   const std::uint32_t operand =
       operands.size() <= at + 1 ? kNone : d.source(operands[at + 1], ptx::operand_type(in, at + 1));
   d.set_list(code, {static_cast<std::uint32_t>(action) |
                         (in.modifiers.has(Flag::expect_tx) ? kExpects : 0),
                     operand});
-  const bool waits = action == Action::wait || action == Action::wait_parity;
-  const bool weak = action == Action::init || action == Action::inval;
   const MemoryOrder order = weak    ? MemoryOrder::weak
                             : waits ? MemoryOrder::acquire
                                     : MemoryOrder::acquire_release;
@@ -124,10 +162,12 @@ bool decode_action(FunctionDecoder& d, const ptx::Instruction& in, Action action
                                                                 : scope);
   code.access = static_cast<std::uint8_t>(weak ? AccessKind::store : AccessKind::atomic);
   code.bytes = 8;
+  // Through a generic address too, only the own block's barriers.
+  if (code.space == kGenericSpace) code.aux |= kOwnBlock;
   unsigned address_bytes = 8;
   d.address(operands[at], code.space == kGenericSpace, code, address_bytes);
   if (address_bytes == 8) code.aux |= kAddress64;
-  code.execute = act;
+  code.execute = waits ? wait : act;
   return true;
 }
 

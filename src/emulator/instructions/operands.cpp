@@ -12,8 +12,9 @@ bool set_space(ptx::Space space, Code& code) {
     case ptx::Space::global:
       code.space = static_cast<std::uint8_t>(Space::global);
       return true;
-    // Without clusters, a block can name no shared memory but its own.
     case ptx::Space::shared_cluster:
+      code.space = kClusterSpace;
+      return true;
     case ptx::Space::shared:
       code.space = static_cast<std::uint8_t>(Space::shared);
       return true;

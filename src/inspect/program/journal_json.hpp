@@ -42,13 +42,16 @@ auto tied(Is<RaceFacts> auto& v) {
                   v.fences, v.announces);
 }
 auto tied(Is<WaitFacts> auto& v) {
-  return std::tie(v.at_barrier, v.barrier, v.exited, v.went_on);
+  return std::tie(v.at_barrier, v.barrier, v.exited, v.went_on, v.of_cluster);
 }
 auto tied(Is<MaskFacts> auto& v) {
   return std::tie(v.fault, v.members, v.lanes);
 }
 auto tied(Is<OperandFacts> auto& v) {
   return std::tie(v.value);
+}
+auto tied(Is<ClusterFacts> auto& v) {
+  return std::tie(v.fault, v.rank);
 }
 auto tied(Is<TrapFacts> auto& v) {
   return std::tie(v.reason, v.what, v.needs_cooperative);

@@ -6,6 +6,7 @@
 
 #include "base/one_of.hpp"
 #include "base/symbol_names.hpp"
+#include "emulator/address_space.hpp"
 #include "observe/check/race_checker.hpp"
 
 namespace tilescope::observe {
@@ -21,16 +22,29 @@ std::uint32_t thread_of(std::uint32_t warp, emulator::LaneMask lanes) {
 FindingKind kind_of(FaultKind kind) {
   // By the value of FaultKind.
   using enum FindingKind;
-  constexpr FindingKind kinds[] = {out_of_bounds, misaligned,  null_pointer, freed_memory,
-                                   host_pointer,  wrong_space, read_only,    warp_mask,
-                                   warp_mask,     bad_barrier, bad_call,     bad_operand};
+  constexpr FindingKind kinds[] = {out_of_bounds,  misaligned,     null_pointer,   freed_memory,
+                                   host_pointer,   wrong_space,    read_only,      warp_mask,
+                                   warp_mask,      bad_barrier,    bad_call,       bad_operand,
+                                   cluster_memory, cluster_memory, cluster_memory, cluster_arrival};
   return kinds[static_cast<std::size_t>(kind)];
+}
+
+bool is_of_cluster(FaultKind kind) {
+  return is_one_of(kind,
+                   {FaultKind::no_such_block, FaultKind::exited_block, FaultKind::other_block});
+}
+
+ClusterFault cluster_fault(FaultKind kind) {
+  return kind == FaultKind::no_such_block  ? ClusterFault::no_such_block
+         : kind == FaultKind::exited_block ? ClusterFault::exited_block
+                                           : ClusterFault::other_block;
 }
 
 bool is_access(FaultKind kind) {
   return is_one_of(kind, {FaultKind::out_of_bounds, FaultKind::misaligned, FaultKind::null_pointer,
                           FaultKind::freed, FaultKind::host_memory, FaultKind::wrong_space,
-                          FaultKind::read_only});
+                          FaultKind::read_only}) ||
+         is_of_cluster(kind);
 }
 
 }  // namespace
@@ -220,6 +234,15 @@ Finding FaultLog::describe_fault(const FaultKey& key, const FaultExample& e,
     case FaultKind::integer_fault:
       f.facts = OperandFacts{e.address};
       break;
+    case FaultKind::no_such_block:
+    case FaultKind::exited_block:
+    case FaultKind::other_block: {
+      const emulator::SharedPlace place = emulator::shared_place(e.address, 0);
+      f.memory = describer.memory(emulator::Space::shared, place.offset, key.instruction);
+      f.facts = ClusterFacts{cluster_fault(key.kind), place.rank};
+      break;
+    }
+    case FaultKind::unpaired_arrival:
     case FaultKind::null_pointer:
     case FaultKind::host_memory:
     case FaultKind::wrong_space:
@@ -233,7 +256,9 @@ Finding FaultLog::describe_meeting(const MeetingKey& key, const MeetingExample& 
                                    const Describer& describer) {
   Finding f = describer.finding(key.kind, key.first, ThreadAction::wait, e.block, e.first_thread);
   f.count = e.count;
-  f.facts = WaitFacts{e.reason == emulator::StuckReason::barrier, e.barrier, e.exited, e.went_on};
+  const bool of_cluster = e.reason == emulator::StuckReason::cluster;
+  f.facts = WaitFacts{of_cluster || e.reason == emulator::StuckReason::barrier, e.barrier, e.exited,
+                      e.went_on, of_cluster};
   if (e.bytes != 0) f.memory = describer.memory(e.space, e.address, key.first);
   if (f.memory && f.memory->object == emulator::kGridWorkspace) {
     f.memory.reset();

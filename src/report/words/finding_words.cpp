@@ -55,6 +55,11 @@ constexpr std::array rows = {
     Row{K::bad_operand, "bad-operand",
         "operand {operand} is out of the range that the instruction defines",
         "keep the operand in range"},
+    Row{K::cluster_memory, "cluster-memory", "", "", report::cluster_memory_words},
+    Row{K::cluster_arrival, "cluster-arrival",
+        "a thread arrives at the barrier of its cluster a second time without waiting in between, "
+        "or waits without having arrived",
+        "let every thread arrive once and then wait once, in turns (cluster.sync() does both)"},
     Row{K::trap, "trap", "", "", report::trap_words},
     Row{K::unfinished, "unfinished",
         "the launch was stopped after {instructions} warp instructions, its limit; {percent:.0f}% "

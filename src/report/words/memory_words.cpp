@@ -57,6 +57,27 @@ Wording out_of_bounds_words(const Finding& finding) {
           bounds_cure(place, *miss)};
 }
 
+Wording cluster_memory_words(const Finding& finding) {
+  const auto facts = facts_of<ClusterFacts>(finding);
+  const std::string what = fmt::format("{} of {} of block {} of the cluster", action(finding.first),
+                                       to_string(memory_of(finding)), facts.rank);
+  switch (facts.fault) {
+    case ClusterFault::no_such_block:
+      return {what + ", which has no block of this rank",
+              "keep the rank below cluster.num_blocks(), or launch larger clusters "
+              "(__cluster_dims__, --cluster, cudaLaunchAttributeClusterDimension)"};
+    case ClusterFault::exited_block:
+      return {what + ", which has ended: its shared memory is gone",
+              "let every block stay until the last access to its shared memory: call "
+              "cluster.sync() at the end of the kernel"};
+    case ClusterFault::other_block:
+      return {what + " by an instruction that reaches only its own block's",
+              "use a generic pointer or shared::cluster; threads wait only for barriers of their "
+              "own block"};
+  }
+  return {};
+}
+
 Wording uninitialised_read_words(const Finding& finding) {
   const MemoryPlace place = memory_of(finding);
   const std::string where = place.space == MemorySpace::local

@@ -41,6 +41,11 @@ Wording barrier_unreached_words(const Finding& finding) {
             "let all threads of the block pass the barrier: put the condition around the work, not "
             "around the barrier or a return before it"};
   }
+  if (wait.of_cluster) {
+    return {"threads wait at the barrier of the cluster, where others never arrive",
+            "let every thread of all blocks of the cluster arrive (cluster.sync(), "
+            "cluster.barrier_arrive()), or leave the kernel"};
+  }
   return {fmt::format("threads wait at {} that others of the block never reach{}",
                       wait.at_barrier ? "a barrier" : "a warp instruction",
                       wait.exited == 0 ? ""

@@ -31,6 +31,7 @@ std::string bytes_text(std::uint64_t bytes);
 std::string counted(std::uint64_t count, std::string_view noun);
 
 Wording out_of_bounds_words(const Finding& finding);
+Wording cluster_memory_words(const Finding& finding);
 Wording uninitialised_read_words(const Finding& finding);
 /// For races and unfinished copies.
 Wording race_words(const Finding& finding);
