@@ -398,14 +398,15 @@ TEST(Load, WhatIsNotImplementedIsRefusedByName) {
 
 TEST(Load, AllOfThemAreListed) {
   Bench bench(std::string(kHeader) +
-              ".func helper() { barrier.cluster.arrive; ret; }\n"
+              ".func helper() { .reg .b32 %r; .reg .b64 %rd;\n"
+              "multimem.red.relaxed.sys.global.add.u32 [%rd], %r; ret; }\n"
               ".visible .entry k() { wgmma.fence.sync.aligned; call helper; ret; }\n");
   try {
     bench.module->program("k");
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("wgmma.fence"));
-    EXPECT_THAT(error.what(), HasSubstr("barrier.cluster.arrive"));
+    EXPECT_THAT(error.what(), HasSubstr("multimem.red"));
   }
 }
 

@@ -67,6 +67,11 @@ class BlockOrder {
   /// address (word_at).
   void release(std::uint32_t warp, std::uint64_t variable);
   void acquire(std::uint32_t warp, std::uint64_t variable, bool relaxed);
+  /// The work that is published at an address; null if nothing.
+  const WarpTimes* released(std::uint64_t variable) const {
+    const auto found = variables_.find(variable);
+    return found == variables_.end() ? nullptr : &found->second;
+  }
   /// The work that a warp has made visible to the whole GPU by fences; null if nothing.
   const WarpTimes* published(std::uint32_t warp) const {
     return gpu_fences_ ? &fenced_gpu_[warp] : nullptr;

@@ -63,6 +63,9 @@ CheckBlock::CheckBlock(LaunchChecks& launch)
 
 void CheckBlock::begin_block(const emulator::BlockInfo& block, const emulator::BlockView& view) {
   block_ = block.linear;
+  cluster_ = block.cluster;
+  rank_ = block.rank;
+  neighbour_words_.clear();
   view_ = &view;
   if (order_.begin_block()) {
     shared_.resize(launch_.info.shared_bytes);
@@ -275,6 +278,9 @@ void CheckBlock::synchronise(const Access& access) {
       order_.release(access.warp, variable);
       if (global) launch_.grid_order->release(block_, variable, order_.published(access.warp));
     }
+  }
+  if (access.space == Space::shared && launch_.info.cluster.count() > 1) {
+    synchronise_cluster(access, rank_);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "emulator/byte_flags.hpp"
@@ -51,8 +52,11 @@ class CheckBlock : public emulator::BlockObserver {
   void begin_block(const emulator::BlockInfo& block, const emulator::BlockView& view) override;
   void end_block(bool complete) override;
   void access(const emulator::Access& access) override;
+  void remote_access(const emulator::Access& access, std::uint32_t rank) override;
+  void neighbour_access(const emulator::Access& access, std::uint32_t rank) override;
   void barrier_arrival(const emulator::BarrierArrival& arrival) override;
   void barrier_completion(const emulator::BarrierCompletion& completion) override;
+  void cluster_barrier(const emulator::ClusterBarrier& barrier) override;
   void warp_sync(const emulator::WarpSync& sync) override;
   void fence(const emulator::Fence& fence) override;
   void async_group(const emulator::AsyncGroup& group) override;
@@ -83,6 +87,10 @@ class CheckBlock : public emulator::BlockObserver {
   void begin_copies(const emulator::Access& target);
   void finish_copy(const Copy& copy, std::uint32_t warp);
   void synchronise(const emulator::Access& access);
+  void synchronise_cluster(const emulator::Access& access, std::uint32_t rank);
+  void publish(std::uint32_t warp, std::uint64_t variable);
+  void learn(std::uint64_t variable);
+  std::uint64_t cluster_word(std::uint32_t rank, std::uint64_t address) const;
   void fence(std::uint32_t warp, emulator::Scope scope);
   void undefined(const emulator::Access& access, int lane, const std::string& variable = {});
 
@@ -103,6 +111,9 @@ class CheckBlock : public emulator::BlockObserver {
   FaultLog faults_;
   bool overflowed_ = false;
   std::uint64_t block_ = 0;
+  std::uint64_t cluster_ = 0;
+  std::uint32_t rank_ = 0;
+  std::unordered_set<std::uint64_t> neighbour_words_;  ///< flags that neighbours have written
   const emulator::BlockView* view_ = nullptr;
 };
 

@@ -174,7 +174,11 @@ bool orders_blocks(const emulator::Program& program) {
   for (const emulator::InstructionInfo& info : program.instructions()) {
     if (info.source == nullptr) continue;
     const ptx::Modifiers& m = info.source->modifiers;
-    const bool fence = ptx::info(info.source->opcode).effect == ptx::Effect::fence;
+    const ptx::OpcodeInfo& facts = ptx::info(info.source->opcode);
+    if (facts.end == ptx::BlockEnd::cluster_barrier) return true;
+    if (facts.releases && m.space == ptx::Space::shared_cluster) return true;
+    if (m.has(ptx::Flag::proxy) || m.has(ptx::Flag::mbarrier_init)) continue;
+    const bool fence = facts.effect == ptx::Effect::fence;
     if (fence && m.scope != ptx::Scope::cta) return true;
     const bool release = m.ordering == ptx::Ordering::release ||
                          m.ordering == ptx::Ordering::acq_rel || m.ordering == ptx::Ordering::sc;

@@ -62,6 +62,10 @@ void PendingReads::write(const BlockOrder& order, std::uint32_t warp, const Lane
   }
 }
 
+void PendingReads::forget(std::uint64_t address, std::uint32_t bytes) {
+  reads_.erase(reads_.lower_bound(address / 4), reads_.upper_bound((address + bytes - 1) / 4));
+}
+
 void PendingReads::finish(std::uint64_t block, UndefinedReads& undefined) {
   for (const auto& [word, read] : reads_) confirm(read, block, undefined);
   reads_.clear();

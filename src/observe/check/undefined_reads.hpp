@@ -70,6 +70,8 @@ class PendingReads {
   /// undefined.
   void write(const BlockOrder& order, std::uint32_t warp, const LaneCells& cells,
              std::uint64_t base, std::uint64_t block, UndefinedReads& undefined);
+  /// A thread of another block writes: reads that it may have come too late for are forgotten.
+  void forget(std::uint64_t address, std::uint32_t bytes);
   /// No more writes will come.
   void finish(std::uint64_t block, UndefinedReads& undefined);
 
