@@ -68,11 +68,9 @@ void Block::look_at_cluster() {
 void Block::arrive_at_cluster(const Code& code, std::uint32_t warp, LaneMask mask) {
   look_at_cluster();
   ClusterLanes& lanes = cluster_lanes_[warp];
-  if (const LaneMask again = mask & (lanes.arrived | lanes.passed); again != 0) {
-    report(unpaired(code, warp, again));
-  }
-  const LaneMask fresh = mask & ~lanes.arrived;
-  lanes.passed &= ~mask;
+  const LaneMask again = mask & (lanes.arrived | lanes.passed);
+  if (again != 0) report(unpaired(code, warp, again));
+  const LaneMask fresh = mask & ~again;  // the arrival before stands for both
   lanes.arrived |= fresh;
   announce_cluster(code, warp, fresh, false);
   cluster_.arrive(count(fresh));

@@ -62,6 +62,18 @@ class Recorder : public Observer {
     void fence(const Fence& f) override {
       line("fence", f.instruction, static_cast<int>(f.scope), f.sequential);
     }
+    void remote_access(const Access& a, std::uint32_t rank) override {
+      line("remote", a.instruction, rank, static_cast<int>(a.kind), std::popcount(a.mask),
+           a.address(std::countr_zero(a.mask)));
+    }
+    void neighbour_access(const Access& a, std::uint32_t rank) override {
+      line("neighbour", a.instruction, rank, static_cast<int>(a.kind), std::popcount(a.mask),
+           a.address(std::countr_zero(a.mask)));
+    }
+    void cluster_barrier(const ClusterBarrier& b) override {
+      line(b.waited ? "cluster waited" : "cluster arrives", b.instruction, std::popcount(b.mask),
+           b.generation);
+    }
     void async_group(const AsyncGroup& g) override { line("group", g.instruction, g.pending); }
     void frame_entry(const FrameEntry& f) override {
       text += "frame " + std::to_string(f.function) + " " + std::to_string(f.local_base) + " " +
@@ -113,6 +125,30 @@ std::string kernel(const std::string& body, const std::string& before = "") {
          ".visible .entry k(.param .u64 out) { .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred "
          "%p<5>;\n" +
          body + "}\n";
+}
+
+TEST(Events, BlocksOfAClusterHearOfEachOther) {
+  Bench bench(
+      kernel("mov.u32 %r1, %cluster_ctarank;\n"                // 5
+             "setp.ne.u32 %p1, %r1, 0;\n"                      // 6
+             "mapa.shared::cluster.u32 %r2, cell, 1;\n"        // 7
+             "barrier.cluster.arrive;\n"                       // 8
+             "barrier.cluster.wait;\n"                         // 9
+             "@!%p1 st.shared::cluster.u32 [%r2+4], %r1;\n"    // 10
+             "@%p1 red.shared::cluster.add.u32 [%r2+8], 1;\n"  // 11
+             "barrier.cluster.arrive;\n"                       // 12
+             "barrier.cluster.wait;\n"                         // 13
+             "ret;\n",
+             ".shared .align 4 .b8 cell[16];"));
+  Recorder recorder(kSharedAccess | kOrder);
+  bench.run("k", {2}, {32}, {.observers = {&recorder}, .cluster = {2}}, std::uint64_t{0});
+  EXPECT_THAT(lines(recorder.blocks.at(0)),
+              ElementsAre("cluster arrives 8 32 0", "cluster waited 9 32 0", "remote 10 1 1 32 4",
+                          "cluster arrives 12 32 1", "cluster waited 13 32 1", "end"));
+  EXPECT_THAT(lines(recorder.blocks.at(1)),
+              ElementsAre("cluster arrives 8 32 0", "cluster waited 9 32 0",
+                          "access 11 shared 3 2 4 32 cell+8", "cluster arrives 12 32 1",
+                          "neighbour 10 0 1 32 4", "cluster waited 13 32 1", "end"));
 }
 
 TEST(Events, AccessesWithTheirShapeAndPlace) {
