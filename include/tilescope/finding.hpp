@@ -43,7 +43,7 @@ enum class FindingKind : std::uint8_t {
   trap,                ///< TrapFacts; the kernel ended the launch
   unfinished,          ///< LimitFacts; the limit of instructions was reached before the end
   wrote_nothing,       ///< the launch left no result
-  compiled_away,       ///< the compiler left no store of a variable: nobody reads it
+  compiled_away,       ///< the source stores to a shared variable that the compiler removed
   illegal_launch,      ///< LaunchRefusal; the device forbids the launch, nothing was run
   // In the host code of a program. All carry HostFacts, unless said otherwise.
   copy_bounds,         ///< a copy or fill that goes beyond an allocation

@@ -33,6 +33,8 @@
 
 namespace tilescope::emulator {
 
+struct Code;
+struct Context;
 class Program;    // program.hpp: the instructions of a launch, by InstructionId
 class MemoryMap;  // memory_map.hpp: the device's allocations
 
@@ -82,7 +84,8 @@ enum class Scope : std::uint8_t { none, block, cluster, gpu, system };
 
 /// One warp instruction's access to one space. A generic access whose lanes fall in several spaces
 /// gives one event per space. A lane whose access was faulty is not in `mask`; a Fault reports it.
-/// The event describes the access before it happens; it never carries values.
+/// The event describes the access before it happens. It carries no values; stored_bits() and
+/// present_bits() look at those of a store while the event lasts.
 struct Access {
   InstructionId instruction;
   std::uint32_t warp;   ///< within the block
@@ -102,9 +105,17 @@ struct Access {
   /// in that thread's local memory. constant: device address in the constant bank. parameter: byte
   /// offset in the parameter buffer.
   const std::uint64_t* addresses;
+  Context* context;  ///< for the functions below
+  const Code* code;
 
   std::uint64_t address(int lane) const { return addresses[lane]; }
 };
+
+/// Of a store by `st`: the bits that the lane is about to write at `address`, and those that are
+/// there. At most 8 bytes, which lie in the lane's access.
+std::uint64_t stored_bits(const Access& store, int lane, std::uint64_t address,
+                          std::uint32_t bytes);
+std::uint64_t present_bits(const Access& store, std::uint64_t address, std::uint32_t bytes);
 
 // --- order between threads
 // ------------------------------------------------------------------------

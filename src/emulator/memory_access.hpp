@@ -54,6 +54,9 @@ LaneTargets find_lanes(Context& w, const Code& c, const std::uint64_t* addresses
                        std::uint32_t mask, std::uint8_t space, unsigned bytes, unsigned alignment,
                        AccessKind kind);
 
+/// A lane of a register: `bytes` wide, 128-bit ones in two halves.
+void read_lane(Context& w, std::uint32_t offset, unsigned bytes, int lane, std::uint64_t value[2]);
+
 /// The addresses in register c.a plus c.offset, for every lane.
 void lane_addresses(Context& w, const Code& c, std::uint64_t* addresses);
 

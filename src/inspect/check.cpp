@@ -3,6 +3,7 @@
 #include <tilescope/check.hpp>
 #include <tilescope/error.hpp>
 
+#include "inspect/compiled_away.hpp"
 #include "inspect/emulated_run.hpp"
 #include "inspect/open_device.hpp"
 #include "inspect/open_subject.hpp"
@@ -41,6 +42,12 @@ void find_defects(inspect::EmulatedRun& run, const Target& target, CheckResult& 
     for (Finding finding : checker.findings()) {
       finding.launch = result.ran.launches - 1;
       result.findings.push_back(std::move(finding));
+    }
+    if (!std::holds_alternative<LadderRung>(target)) {
+      for (Finding& note :
+           inspect::compiled_away(run.sources(), checker.kernel(), checker.shared_symbols())) {
+        result.findings.push_back(std::move(note));
+      }
     }
     result.limitation = std::max(result.limitation, checker.limitation());
   });

@@ -26,6 +26,8 @@ class EmulatedRun {
   /// each launch. Launches are tolerant, so that defects do not end the run.
   void launch(std::vector<emulator::Observer*> observers,
               const std::function<void()>& after_launch);
+  /// Those of the target, by their names in line tables. Until keep_sources().
+  const std::vector<SourceText>& sources() const { return subject_->sources; }
   /// Stores the sources named in `files` in `result`.
   void keep_sources(const std::set<std::string>& files);
 

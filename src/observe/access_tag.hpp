@@ -38,11 +38,19 @@ struct AccessTag {
   std::uint32_t thread() const { return bits >> 2 & 1023; }
   std::uint32_t warp() const { return bits >> 7 & 31; }
   int lane() const { return static_cast<int>(bits >> 2 & 31); }
+  /// Thread and strength.
+  std::uint32_t thread_bits() const { return bits & 0xfff; }
   Strength strength() const { return static_cast<Strength>(bits & 3); }
 };
 
 inline bool is_strong(AccessTag tag) {
   return tag.strength() == Strength::volatile_ || tag.strength() == Strength::atomic;
+}
+
+/// Whether both are strong, and not both atomic.
+inline bool is_volatile_pair(AccessTag a, AccessTag b) {
+  return is_strong(a) && is_strong(b) &&
+         (a.strength() == Strength::volatile_ || b.strength() == Strength::volatile_);
 }
 
 /// An access and its time (BlockOrder's).

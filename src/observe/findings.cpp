@@ -30,7 +30,8 @@ bool is_same_defect(const Finding& a, const Finding& b) {
 void fold(std::vector<Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
     if (key(a) != key(b)) return key(a) < key(b);
-    return reach(a) > reach(b);
+    // The worst severity first: it is that of the folded finding.
+    return std::tuple(a.severity, -reach(a)) < std::tuple(b.severity, -reach(b));
   });
   std::vector<Finding> folded;
   for (Finding& finding : findings) {

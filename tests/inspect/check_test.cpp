@@ -246,5 +246,32 @@ TEST_F(CheckTest, TheSuggestionForAFaultyProgramFindsItsFault) {
   EXPECT_THAT(result.guessed, IsEmpty());
 }
 
+TEST_F(CheckTest, SharedVariablesThatTheCompilerRemoved) {
+  const auto kernel = [](const char* stored) {
+    return SourceText{
+        "__global__ void k(int* y, int n) {\n"
+        "  __shared__ int tile[64];\n"
+        "  tile[threadIdx.x] = y[threadIdx.x];\n"
+        "  y[threadIdx.x] = " +
+            std::string(stored) + ";\n}\n",
+        "kernel.cu"};
+  };
+  const LaunchDescription launch{
+      .grid = Dim3{1},
+      .block = Dim3{32},
+      .arguments = {LaunchArgument::array(DataType::int32, 32, Initial::zeros),
+                    LaunchArgument::scalar(5)}};
+  const CheckResult removed = check(kernel("n"), launch);
+  ASSERT_EQ(removed.findings.size(), 1U);
+  EXPECT_EQ(removed.findings[0].kind, FindingKind::compiled_away);
+  EXPECT_EQ(removed.findings[0].severity, Severity::note);
+  EXPECT_EQ(removed.findings[0].first.place, (SourcePlace{"kernel.cu", 3}));
+  EXPECT_THAT(message(removed.findings[0]), HasSubstr("nothing of 'tile'"));
+  EXPECT_TRUE(removed.clean());
+  for (const Finding& finding : check(kernel("tile[threadIdx.x]"), launch).findings) {
+    EXPECT_NE(finding.kind, FindingKind::compiled_away);
+  }
+}
+
 }  // namespace
 }  // namespace tilescope

@@ -25,7 +25,7 @@ TEST(GridSummaryMemory, PagesOfBytesCountForTheLimit) {
         page->cells[0].write = {1, AccessTag::of(1, 0, 0, Strength::plain)};
         page->touch(0, 4);
       }
-      summary.add(block, shadow, 1);
+      summary.add(block, shadow, {}, 1);
     }
     return summary.overflowed();
   };

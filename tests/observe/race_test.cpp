@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "check_run.hpp"
+#include "race_case.hpp"
 
 namespace tilescope::observe {
 namespace {
@@ -12,22 +12,9 @@ using testing::Checked;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class Races : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!testing::has_compiler()) GTEST_SKIP() << "no NVRTC";
-  }
-};
-
-// The kernel's head is line 1 of the source.
-constexpr const char* kHead = "extern \"C\" __global__ void k(int* out, int* in, int n) {\n";
-std::string kernel(const std::string& body) {
-  return kHead + body + "\n}\n";
-}
-/// With declarations in front, all on line 1.
-std::string kernel_with(const std::string& before, const std::string& body) {
-  return before + " " + kHead + body + "\n}\n";
-}
+using Races = testing::RaceTest;
+using testing::kernel;
+using testing::kernel_with;
 
 TEST_F(Races, MissingBarrierBetweenWarps) {
   const auto source = [](const char* between) {

@@ -28,9 +28,9 @@ enum class Operation : int {
   level,
   gradient,
   gather,
-  fetch,    // integer coordinates
-  query,    // the texture's properties
-  load,     // surface, clamped
+  fetch,  // integer coordinates
+  query,  // the texture's properties
+  load,   // surface, clamped
   load_zero,
   formatted_store,  // sust.p, then the memory
 };
@@ -68,9 +68,7 @@ struct Case {
     return shape == Shape::d3 ? 3 : 2;
   }
   int element_bytes() const { return channels * bits / 8; }
-  int rows(int at_level) const {
-    return dimensions() == 1 ? 1 : std::max(height >> at_level, 1);
-  }
+  int rows(int at_level) const { return dimensions() == 1 ? 1 : std::max(height >> at_level, 1); }
   int row_elements(int at_level) const { return std::max(width >> at_level, 1); }
   // Slices of a 3-D texture, layers of a layered one, faces of a cube.
   int slices(int at_level) const {
@@ -106,8 +104,8 @@ inline std::uint32_t value_bits(const Case& c, double value) {
     const auto field = static_cast<std::uint32_t>((mantissa * 2 - 1) * 1024);
     return (value < 0 ? 0x8000u : 0u) | static_cast<std::uint32_t>(exponent + 14) << 10 | field;
   }
-  const double most = c.kind == Kind::integer ? std::ldexp(1.0, c.bits - 1) - 1
-                                              : std::ldexp(1.0, c.bits) - 1;
+  const double most =
+      c.kind == Kind::integer ? std::ldexp(1.0, c.bits - 1) - 1 : std::ldexp(1.0, c.bits) - 1;
   return static_cast<std::uint32_t>(static_cast<std::int64_t>(value * most));
 }
 
@@ -189,8 +187,8 @@ inline Point point(const Case& c, std::uint32_t number, std::uint32_t i) {
       const float edge = (hash(number, 26, i) & 1) != 0 ? 1.0f : -1.0f;
       const int major = static_cast<int>(hash(number, 27, i) % 3);
       for (int a = 0; a < 3; ++a) {
-        *axes[a] = a == major ? edge
-                              : static_cast<float>(int(hash(number, 28 + a, i) % 65) - 32) / 32;
+        *axes[a] =
+            a == major ? edge : static_cast<float>(int(hash(number, 28 + a, i) % 65) - 32) / 32;
       }
     }
   } else {
@@ -201,8 +199,9 @@ inline Point point(const Case& c, std::uint32_t number, std::uint32_t i) {
   if (c.operation == Operation::fetch || c.operation == Operation::load ||
       c.operation == Operation::load_zero) {
     const auto whole = [&](std::uint32_t axis, int extent) {
-      return static_cast<float>(static_cast<int>(hash(number, 40 + axis, i) %
-                                                 static_cast<std::uint32_t>(extent + 4)) - 2);
+      return static_cast<float>(
+          static_cast<int>(hash(number, 40 + axis, i) % static_cast<std::uint32_t>(extent + 4)) -
+          2);
     };
     p.x = whole(0, c.width);
     p.y = whole(1, std::max(c.height, 1));
@@ -224,7 +223,8 @@ TEXTURE_CASES_BOTH inline std::uint32_t store_value(bool floating, int bits, std
                                                     std::uint32_t i) {
   const std::uint32_t h = hash(number, 50, i);
   if (floating) return (h & 0x803fffffu) | (i % 7 == 0 ? 0x47000000u : 0x3e000000u);
-  return static_cast<std::uint32_t>(static_cast<std::int32_t>(h) >> (30 - bits > 0 ? 30 - bits : 0));
+  return static_cast<std::uint32_t>(static_cast<std::int32_t>(h) >>
+                                    (30 - bits > 0 ? 30 - bits : 0));
 }
 
 struct CaseList {
@@ -268,14 +268,27 @@ inline void add_reads(CaseList& cases) {
   }
   for (const int bits : {8, 16}) {  // every value of a byte
     for (const Kind kind : {Kind::natural, Kind::integer}) {
-      Case c{.shape = Shape::d1, .operation = Operation::fetch, .pattern = Pattern::ramp,
-             .kind = kind, .bits = bits, .width = 256, .as_float = true, .points = 256};
+      Case c{.shape = Shape::d1,
+             .operation = Operation::fetch,
+             .pattern = Pattern::ramp,
+             .kind = kind,
+             .bits = bits,
+             .width = 256,
+             .as_float = true,
+             .points = 256};
       cases.add("values " + format_text(c), c);
     }
   }
-  Case srgb{.shape = Shape::d1, .operation = Operation::fetch, .pattern = Pattern::ramp,
-            .kind = Kind::natural, .channels = 4, .bits = 8, .width = 256, .as_float = true,
-            .srgb = true, .points = 256};
+  Case srgb{.shape = Shape::d1,
+            .operation = Operation::fetch,
+            .pattern = Pattern::ramp,
+            .kind = Kind::natural,
+            .channels = 4,
+            .bits = 8,
+            .width = 256,
+            .as_float = true,
+            .srgb = true,
+            .points = 256};
   cases.add("values sRGB", srgb);
   srgb.operation = Operation::sample;
   srgb.linear = true;
@@ -347,13 +360,22 @@ inline void add_weights(CaseList& cases) {
     cases.add("weights " + format_text(c) + " 3d", c);
   }
   for (const bool normalized : {false, true}) {
-    for (const Address address : {Address::wrap, Address::clamp, Address::mirror, Address::border}) {
+    for (const Address address :
+         {Address::wrap, Address::clamp, Address::mirror, Address::border}) {
       if (!normalized && address != Address::clamp && address != Address::border) continue;
       for (const int width : {37, 64}) {
         for (const bool linear : {false, true}) {
-          Case c{.shape = Shape::d1, .pattern = Pattern::ramp, .kind = Kind::natural, .bits = 8,
-                 .width = width, .height = 0, .address = address, .linear = linear,
-                 .normalized = normalized, .as_float = true, .points = 128};
+          Case c{.shape = Shape::d1,
+                 .pattern = Pattern::ramp,
+                 .kind = Kind::natural,
+                 .bits = 8,
+                 .width = width,
+                 .height = 0,
+                 .address = address,
+                 .linear = linear,
+                 .normalized = normalized,
+                 .as_float = true,
+                 .points = 128};
           cases.add(std::string("steps ") + std::to_string(width) + " " + text(address) +
                         (normalized ? " normalized" : "") + (linear ? " linear" : ""),
                     c);
@@ -375,8 +397,15 @@ inline void add_layers_and_cubes(CaseList& cases) {
       for (const Shape shape : {Shape::cube, Shape::layered_cube}) {
         for (const Address address : {Address::clamp, Address::wrap, Address::border}) {
           if (shape != Shape::cube && address != Address::clamp) continue;
-          Case cube{.shape = shape, .width = 6, .height = 6, .depth = 3, .address = address,
-                    .linear = linear, .normalized = true, .seamless = seamless, .points = 192};
+          Case cube{.shape = shape,
+                    .width = 6,
+                    .height = 6,
+                    .depth = 3,
+                    .address = address,
+                    .linear = linear,
+                    .normalized = true,
+                    .seamless = seamless,
+                    .points = 192};
           cases.add(std::string("cube ") + (shape == Shape::cube ? "" : "layered ") +
                         text(address) + (linear ? " linear" : "") + (seamless ? " seamless" : ""),
                     cube);
@@ -384,8 +413,14 @@ inline void add_layers_and_cubes(CaseList& cases) {
       }
     }
   }
-  Case corner{.shape = Shape::cube, .pattern = Pattern::random, .width = 2, .height = 2,
-              .address = Address::clamp, .linear = true, .normalized = true, .seamless = true,
+  Case corner{.shape = Shape::cube,
+              .pattern = Pattern::random,
+              .width = 2,
+              .height = 2,
+              .address = Address::clamp,
+              .linear = true,
+              .normalized = true,
+              .seamless = true,
               .points = 256};
   cases.add("cube corners", corner);
 }
@@ -393,9 +428,16 @@ inline void add_layers_and_cubes(CaseList& cases) {
 inline void add_levels(CaseList& cases) {
   for (const Pattern pattern : {Pattern::level, Pattern::random}) {
     for (const bool linear_levels : {false, true}) {
-      Case c{.operation = Operation::level, .pattern = pattern, .width = 32, .height = 16,
-             .levels = 5, .address = Address::wrap, .linear = true, .normalized = true,
-             .linear_levels = linear_levels, .points = 96};
+      Case c{.operation = Operation::level,
+             .pattern = pattern,
+             .width = 32,
+             .height = 16,
+             .levels = 5,
+             .address = Address::wrap,
+             .linear = true,
+             .normalized = true,
+             .linear_levels = linear_levels,
+             .points = 96};
       const std::string name = std::string(pattern == Pattern::level ? "levels" : "mip random") +
                                (linear_levels ? " linear" : "");
       cases.add(name, c);
@@ -419,8 +461,14 @@ inline void add_levels(CaseList& cases) {
       cases.add(name + " gradient exact", c);
     }
   }
-  Case c{.operation = Operation::level, .width = 16, .height = 16, .levels = 4,
-         .address = Address::mirror, .linear = false, .normalized = true, .linear_levels = true,
+  Case c{.operation = Operation::level,
+         .width = 16,
+         .height = 16,
+         .levels = 4,
+         .address = Address::mirror,
+         .linear = false,
+         .normalized = true,
+         .linear_levels = true,
          .points = 64};
   cases.add("mip point texels", c);
   c.kind = Kind::natural, c.bits = 8, c.channels = 4, c.as_float = true, c.linear = true;
@@ -436,8 +484,11 @@ inline void add_levels(CaseList& cases) {
 inline void add_others(CaseList& cases) {
   for (int component = 0; component < 4; ++component) {
     for (const Address address : {Address::wrap, Address::border, Address::mirror}) {
-      Case c{.operation = Operation::gather, .channels = 4, .address = address,
-             .normalized = true, .component = component};
+      Case c{.operation = Operation::gather,
+             .channels = 4,
+             .address = address,
+             .normalized = true,
+             .component = component};
       cases.add("gather " + std::to_string(component) + " " + text(address), c);
     }
   }
@@ -475,9 +526,9 @@ inline void add_others(CaseList& cases) {
            {Operation::load, Operation::load_zero, Operation::formatted_store}) {
         Case c{.operation = operation, .kind = kind, .channels = bits == 32 ? 2 : 4, .bits = bits};
         const char* const names[] = {"load ", "load zero ", "formatted store "};
-        cases.add(names[static_cast<int>(operation) - static_cast<int>(Operation::load)] +
-                      format_text(c),
-                  c);
+        cases.add(
+            names[static_cast<int>(operation) - static_cast<int>(Operation::load)] + format_text(c),
+            c);
         if (operation == Operation::formatted_store || bits != 8) continue;
         c.shape = Shape::d3, c.depth = 4;
         cases.add(std::string("3d ") + cases.list.back().name, c);
@@ -487,8 +538,16 @@ inline void add_others(CaseList& cases) {
     }
   }
   for (const Shape shape : {Shape::d1, Shape::d2, Shape::d3, Shape::layered_2d, Shape::cube}) {
-    Case c{.shape = shape, .operation = Operation::query, .channels = 2, .width = 16, .height = 16,
-           .depth = 8, .levels = 3, .address = Address::mirror, .linear = true, .normalized = true,
+    Case c{.shape = shape,
+           .operation = Operation::query,
+           .channels = 2,
+           .width = 16,
+           .height = 16,
+           .depth = 8,
+           .levels = 3,
+           .address = Address::mirror,
+           .linear = true,
+           .normalized = true,
            .points = 8};
     if (shape == Shape::d1) c.height = 0;
     cases.add("query", c);

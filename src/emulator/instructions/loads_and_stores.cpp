@@ -224,7 +224,9 @@ void announce(Context& w, const Code& c, const LaneTargets& targets, Space space
                       static_cast<MemoryOrder>(c.order),
                       static_cast<Scope>(c.scope),
                       0,
-                      targets.address};
+                      targets.address,
+                      &w,
+                      &c};
   const auto tell = [&](const Block& block, auto&& call) {
     for (const auto& slot : block.observers()) {
       if ((slot.events & event) != 0) call(*slot.observer);
@@ -312,7 +314,9 @@ void emit_access(Context& w, const Code& c, const AccessPattern& pattern, Space 
                       static_cast<MemoryOrder>(c.order),
                       static_cast<Scope>(c.scope),
                       pattern.serial,
-                      w.addresses};
+                      w.addresses,
+                      &w,
+                      &c};
   const std::uint32_t event = access_event(space);
   for (const auto& slot : w.block->observers()) {
     if ((slot.events & event) != 0) slot.observer->access(access);
@@ -371,12 +375,12 @@ void write_lane(Context& w, std::uint32_t offset, unsigned bytes, int lane, std:
   if (bytes == 16) r64(w, offset)[kWarpSize + lane] = high;
 }
 
+}  // namespace
+
 void read_lane(Context& w, std::uint32_t offset, unsigned bytes, int lane, std::uint64_t value[2]) {
   value[1] = bytes == 16 ? r64(w, offset)[kWarpSize + lane] : 0;
   value[0] = bytes == 4 ? r32(w, offset)[lane] : r64(w, offset)[lane];
 }
-
-}  // namespace
 
 void slow_load(Context& w, const Code& c) {
   std::uint64_t addresses[32];

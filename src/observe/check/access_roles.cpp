@@ -111,6 +111,7 @@ std::vector<AccessRole> access_roles(const emulator::Program& program) {
     const bool reads = is_strong_read(instruction);
     const Ordering ordering = instruction.modifiers.ordering;
     roles[id].block_scope = instruction.modifiers.scope == ptx::Scope::cta;
+    roles[id].stores = ptx::info(instruction.opcode).effect == Effect::store;
     roles[id].relaxed = reads && ordering == Ordering::relaxed;
     if (!reads) continue;
     if (uses == nullptr) {

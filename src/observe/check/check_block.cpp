@@ -53,7 +53,7 @@ bool LaunchChecks::only_stores(const Access& access) const {
 CheckBlock::CheckBlock(LaunchChecks& launch)
     : launch_(launch),
       order_(launch.info.warps_per_block),
-      races_(order_, launch.values),
+      races_(order_, launch.values, launch.roles),
       local_contents_(launch.info.warps_per_block),
       cells_(launch.info.program.instructions().size()),
       found_last_(cells_.size()),
@@ -81,7 +81,8 @@ void CheckBlock::end_block(bool) {
     copies_[w] = {};
   }
   pending_reads_.finish(block_, undefined_);
-  launch_.summary.add(block_, global_, order_.block_start());
+  launch_.summary.add(block_, global_, lone_stores_, order_.block_start());
+  lone_stores_.clear();
   overflowed_ = overflowed_ || global_.overflowed();
   global_.clear();
   if (launch_.grid_order) launch_.grid_order->end_block(block_);
@@ -163,6 +164,9 @@ void CheckBlock::global_access(const Access& access, const LaneCells& cells) {
     check_global_contents(access, cells);
   }
   races_.access(access, cells, global_);
+  if (access.kind == AccessKind::store && launch_.roles[access.instruction].stores) {
+    lone_stores_.add(access, cells);
+  }
   if (access.kind == AccessKind::async_load) {
     for (LaneMask m = access.mask; m != 0; m &= m - 1) {
       const auto lane = static_cast<std::size_t>(std::countr_zero(m));
@@ -343,6 +347,8 @@ void CheckBlock::frame_entry(const emulator::FrameEntry& entry) {
 
 void CheckBlock::fault(const emulator::Fault& fault) {
   faults_.fault(fault, block_);
+  races_.fault(fault);
+  if (launch_.grid_order) launch_.grid_order->fault(block_, fault);
 }
 
 void CheckBlock::deadlock(const emulator::Deadlock& deadlock) {
@@ -353,6 +359,7 @@ void CheckBlock::merge_into(LaunchChecks& launch) const {
   launch.races.merge(races_.log());
   launch.volatile_races.merge(races_.volatile_races());
   launch.flags.merge(races_.flags());
+  launch.wild_threads.merge(races_.wild_threads());
   launch.undefined.merge(undefined_);
   launch.faults.merge(faults_);
   launch.overflowed = launch.overflowed || overflowed_;

@@ -40,6 +40,7 @@ struct LaunchChecks {
   RaceLog races;
   VolatileRaces volatile_races;
   FlagWords flags;
+  WildThreads wild_threads;
   UndefinedReads undefined;
   FaultLog faults;
   bool overflowed = false;
@@ -106,6 +107,7 @@ class CheckBlock : public emulator::BlockObserver {
   std::vector<WarpCopies> copies_;
   /// Address and bytes that the lanes of the present cp.async read.
   std::array<std::pair<std::uint64_t, std::uint32_t>, emulator::kWarpSize> copy_sources_{};
+  LoneStores lone_stores_;
   PendingReads pending_reads_;
   UndefinedReads undefined_;
   FaultLog faults_;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/symbol_names.hpp"
 #include "observe/check/check_block.hpp"
 #include "observe/check/race_findings.hpp"
 #include "observe/findings.hpp"
@@ -111,6 +112,11 @@ bool CheckObserver::wants_block_order() const {
 void CheckObserver::begin_launch(const emulator::LaunchInfo& launch) {
   findings_.clear();
   limitation_ = Limitation::none;
+  kernel_ = function_name(std::string(launch.kernel));
+  shared_symbols_.clear();
+  for (const emulator::SharedVariable& variable : launch.shared_variables) {
+    shared_symbols_.emplace_back(variable.name);
+  }
   launch_ = std::make_unique<LaunchChecks>(launch);
 }
 
@@ -130,7 +136,8 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
     launch.races.merge(launch.grid_order->log());
     launch.volatile_races.merge(launch.grid_order->volatile_races());
   } else {
-    launch.summary.find_races(launch.values, launch.races, launch.volatile_races);
+    launch.summary.find_races(launch.values, launch.wild_threads, launch.races,
+                              launch.volatile_races);
   }
   describe_all_races(launch, findings_);
   launch.undefined.describe(launch.describer, overflowed ? nullptr : &launch.summary, findings_);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "emulator/events.hpp"
@@ -33,12 +34,17 @@ class CheckObserver : public emulator::Observer {
 
   /// The findings of the last launch that has ended; folded and sorted.
   const std::vector<Finding>& findings() const { return findings_; }
+  /// The kernel of that launch, as its source names it, and the symbols of its shared memory.
+  const std::string& kernel() const { return kernel_; }
+  const std::vector<std::string>& shared_symbols() const { return shared_symbols_; }
   /// The part that could not be checked to the end.
   Limitation limitation() const { return limitation_; }
 
  private:
   std::unique_ptr<LaunchChecks> launch_;
   std::vector<Finding> findings_;
+  std::string kernel_;
+  std::vector<std::string> shared_symbols_;
   Limitation limitation_ = Limitation::none;
 };
 

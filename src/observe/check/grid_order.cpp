@@ -100,7 +100,10 @@ void GridOrder::check(std::uint64_t block, const Touch& earlier, AccessVerb earl
   const GridStrength strength = std::min(strength_of(earlier.event.tag), strength_of(tag));
   if (strength == GridStrength::atomic) return;
   const std::optional<RaceRelation> unordered = relation(block, earlier);
-  if (!unordered) return;
+  if (!unordered || wild_.contains(earlier.block, earlier.event.tag.thread()) ||
+      wild_.contains(block, tag.thread())) {
+    return;
+  }
   if (earlier_verb == AccessVerb::write && verb == AccessVerb::write &&
       values_.equal(earlier.event.tag.instruction(), tag.instruction(), false)) {
     return;
@@ -155,7 +158,7 @@ void GridOrder::access(std::uint64_t block, std::uint32_t time, const emulator::
         check(block, earlier, earlier_verb, mine.event.tag, verb, access.space, address);
       };
       against(cell.write, AccessVerb::write);
-      if (verb != AccessVerb::atomic) against(cell.atomic, AccessVerb::atomic);
+      against(cell.atomic, AccessVerb::atomic);
       if (verb != AccessVerb::read) {
         against(cell.reader[0], AccessVerb::read);
         against(cell.reader[1], AccessVerb::read);

@@ -24,6 +24,7 @@
 #include "observe/check/shadow_page.hpp"
 #include "observe/check/store_values.hpp"
 #include "observe/check/volatile_races.hpp"
+#include "observe/check/wild_threads.hpp"
 
 namespace tilescope::observe {
 
@@ -38,6 +39,7 @@ class GridOrder {
   void acquire(std::uint64_t block, std::uint64_t variable, bool relaxed);
   /// A warp of the block fences for the whole GPU; the threads of the block meet.
   void fence(std::uint64_t block);
+  void fault(std::uint64_t block, const emulator::Fault& fault) { wild_.add(block, fault); }
   void barrier(std::uint64_t block);
   void access(std::uint64_t block, std::uint32_t time, const emulator::Access& access,
               const LaneCells& cells, const FlagWords& flags);
@@ -95,6 +97,7 @@ class GridOrder {
   std::unordered_map<std::uint64_t, Page> pages_;
   RaceLog log_;
   VolatileRaces volatile_;
+  WildThreads wild_;
   bool overflowed_ = false;
 };
 

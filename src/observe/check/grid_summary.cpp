@@ -55,7 +55,9 @@ bool GridSummary::split(Page& page) {
   return true;
 }
 
-void GridSummary::add(std::uint64_t block, const GlobalShadow& shadow, std::uint32_t block_start) {
+void GridSummary::add(std::uint64_t block, const GlobalShadow& shadow, const LoneStores& stores,
+                      std::uint32_t block_start) {
+  stores_.add(block, stores);
   for (const ShadowPage* touched : shadow.pages()) {
     Region* of = region(touched->base + touched->low);
     if (of == nullptr || touched->high == 0) continue;
@@ -127,43 +129,41 @@ bool GridSummary::note(Page& page, Way way, std::uint32_t cell, std::uint32_t bl
   return true;
 }
 
-void GridSummary::add_race(const Page& page, WayPair ways, std::uint32_t cell,
-                           std::uint64_t address, const StoreValues& values, RaceLog& races,
-                           VolatileRaces& volatile_races) {
-  const auto [a, b] = ways;
-  const Touch* x = page.touched(a, cell);
-  const Touch* y = page.touched(b, cell);
-  if (x == nullptr || y == nullptr) return;
-  // The lowest block of one way with a different block of the other.
-  const bool use_highest = y->lowest == x->lowest;
-  std::uint64_t first = x->lowest, second = use_highest ? y->highest : y->lowest;
-  AccessTag first_tag = x->of_lowest, second_tag = use_highest ? y->of_highest : y->of_lowest;
-  if (first == second) {  // only one block of the second way: try another of the first
-    first = x->highest;
-    first_tag = x->of_highest;
-    if (first == second) return;
+std::optional<std::pair<GridSummary::Side, GridSummary::Side>> GridSummary::two_blocks(
+    const Touch& x, const Touch& y, const WildThreads& wild) {
+  const auto sides = [&](const Touch& touch) {
+    return std::array<Side, 2>{Side{touch.lowest, touch.of_lowest},
+                               Side{touch.highest, touch.of_highest}};
+  };
+  for (const Side& first : sides(x)) {
+    for (const Side& second : sides(y)) {
+      if (first.block == second.block || wild.contains(first.block, first.tag.thread()) ||
+          wild.contains(second.block, second.tag.thread())) {
+        continue;
+      }
+      return std::pair(first, second);
+    }
   }
-  const bool both_write =
-      (a == plain_write && b == plain_write) || (a == strong_write && b == strong_write);
-  if (both_write && values.equal(first_tag.instruction(), second_tag.instruction(), false)) {
-    return;
-  }
+  return std::nullopt;
+}
+
+/// Nothing if the two write the same value.
+std::optional<RaceKey> GridSummary::race_of(WayPair ways, AccessTag first, AccessTag second,
+                                            const StoreValues& values) {
   const auto verb = [](Way way, AccessTag tag) {
     if (way == plain_read || way == strong_read) return AccessVerb::read;
     return tag.strength() == Strength::atomic ? AccessVerb::atomic : AccessVerb::write;
   };
-  const RaceKey key{first_tag.instruction(), second_tag.instruction(), verb(a, first_tag),
-                    verb(b, second_tag),     RaceRelation::two_blocks, emulator::Space::global};
-  const RaceExample example{1, first, second, first_tag, second_tag, address};
-  if (!strong(a) || !strong(b)) {
-    races.add(key, example);
-  } else if (first_tag.strength() == Strength::volatile_ ||
-             second_tag.strength() == Strength::volatile_) {
-    volatile_races.add(key, example);
+  const RaceKey key{first.instruction(),       second.instruction(),     verb(ways.first, first),
+                    verb(ways.second, second), RaceRelation::two_blocks, emulator::Space::global};
+  if (key.earlier_verb == AccessVerb::write && key.later_verb == AccessVerb::write &&
+      values.equal(key.earlier, key.later, false)) {
+    return std::nullopt;
   }
+  return key;
 }
 
-void GridSummary::find_races(const StoreValues& values, RaceLog& races,
+void GridSummary::find_races(const StoreValues& values, const WildThreads& wild, RaceLog& races,
                              VolatileRaces& volatile_races) const {
   constexpr WayPair kRacing[] = {
       {plain_write, plain_write},   {plain_write, plain_read},    {plain_write, strong_write},
@@ -173,6 +173,25 @@ void GridSummary::find_races(const StoreValues& values, RaceLog& races,
       {block_atomic, plain_write},  {block_atomic, plain_read},   {block_atomic, strong_write},
       {block_atomic, strong_read},  {block_atomic, atomic_write}};
   std::vector<WayPair> of_page;
+  const auto add = [&](const Page& page, WayPair ways, std::uint32_t cell, std::uint64_t address) {
+    const Touch* x = page.touched(ways.first, cell);
+    const Touch* y = page.touched(ways.second, cell);
+    if (x == nullptr || y == nullptr) return;
+    const auto blocks = two_blocks(*x, *y, wild);
+    if (!blocks) return;
+    const auto [first, second] = *blocks;
+    auto key = race_of(ways, first.tag, second.tag, values);
+    if (!key) return;
+    key->same_bits =
+        ways.first == plain_write && ways.second == plain_write &&
+        stores_.same(address, ShadowPage::kBytes / page.cells(), first.block, second.block);
+    const RaceExample example{1, first.block, second.block, first.tag, second.tag, address};
+    if (!strong(ways.first) || !strong(ways.second)) {
+      races.add(*key, example);
+    } else if (is_volatile_pair(first.tag, second.tag)) {
+      volatile_races.add(*key, example);
+    }
+  };
   for (const Region& region : regions_) {
     const std::uint64_t start = region.begin / ShadowPage::kBytes * ShadowPage::kBytes;
     for (std::size_t p = 0; p < region.pages.size(); ++p) {
@@ -187,9 +206,7 @@ void GridSummary::find_races(const StoreValues& values, RaceLog& races,
       const std::uint32_t unit = ShadowPage::kBytes / page->cells();
       for (std::uint32_t c = 0; c < page->cells(); ++c) {
         const std::uint64_t address = start + p * ShadowPage::kBytes + std::uint64_t{c} * unit;
-        for (const WayPair pair : of_page) {
-          add_race(*page, pair, c, address, values, races, volatile_races);
-        }
+        for (const WayPair pair : of_page) add(*page, pair, c, address);
       }
     }
   }

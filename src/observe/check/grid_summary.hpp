@@ -13,15 +13,18 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "emulator/memory_map.hpp"
 #include "emulator/program.hpp"
+#include "observe/check/lone_stores.hpp"
 #include "observe/check/race_log.hpp"
 #include "observe/check/shadow_page.hpp"
 #include "observe/check/store_values.hpp"
 #include "observe/check/volatile_races.hpp"
+#include "observe/check/wild_threads.hpp"
 
 namespace tilescope::observe {
 
@@ -34,10 +37,12 @@ class GridSummary {
               const std::vector<AccessRole>& roles, std::uint64_t most_bytes = kMostBytes);
 
   /// Adds the accesses of a block. Safe from several host threads.
-  void add(std::uint64_t block, const GlobalShadow& shadow, std::uint32_t block_start);
+  void add(std::uint64_t block, const GlobalShadow& shadow, const LoneStores& stores,
+           std::uint32_t block_start);
 
   /// Adds the races between blocks, by address. Call it when no block runs.
-  void find_races(const StoreValues& values, RaceLog& races, VolatileRaces& volatile_races) const;
+  void find_races(const StoreValues& values, const WildThreads& wild, RaceLog& races,
+                  VolatileRaces& volatile_races) const;
   /// Whether a block other than `block` wrote the byte. `stored`: by something else than atomics,
   /// which build on the old value.
   bool written_by_other(std::uint64_t address, std::uint64_t block, bool stored) const;
@@ -100,13 +105,20 @@ class GridSummary {
   Way way_of_write(AccessTag tag) const;
   Way way_of_atomic(AccessTag tag) const;
   bool note(Page& page, Way way, std::uint32_t cell, std::uint32_t block, AccessTag tag);
-  /// Adds the race of two blocks that touched the cell in these two ways, if there were two.
-  static void add_race(const Page& page, WayPair ways, std::uint32_t cell, std::uint64_t address,
-                       const StoreValues& values, RaceLog& races, VolatileRaces& volatile_races);
+  struct Side {
+    std::uint64_t block = 0;
+    AccessTag tag;
+  };
+  /// Two blocks that touched a cell in two ways; nothing if there were no two.
+  static std::optional<std::pair<Side, Side>> two_blocks(const Touch& x, const Touch& y,
+                                                         const WildThreads& wild);
+  static std::optional<RaceKey> race_of(WayPair ways, AccessTag first, AccessTag second,
+                                        const StoreValues& values);
 
   const std::vector<AccessRole>& roles_;
   std::vector<bool> exchanges_;  ///< by instruction: atomics that do not build on the old value
   std::vector<Region> regions_;
+  GridStores stores_;
   std::array<std::mutex, 64> locks_;  ///< by page
   std::uint64_t most_bytes_;
   std::atomic<std::uint64_t> bytes_used_{0};

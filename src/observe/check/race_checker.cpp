@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 namespace tilescope::observe {
 namespace {
@@ -14,10 +15,6 @@ constexpr std::uint32_t kNeverOrdered = 0xffffffffu;
 
 bool both_atomic(Strength a, Strength b) {
   return a == Strength::atomic && b == Strength::atomic;
-}
-bool is_volatile_pair(Strength a, Strength b) {
-  const auto weak = [](Strength s) { return s == Strength::plain || s == Strength::pending; };
-  return !weak(a) && !weak(b) && !both_atomic(a, b);
 }
 
 }  // namespace
@@ -61,7 +58,7 @@ template <class Shadow>
 void RaceChecker::access(const emulator::Access& access, const LaneCells& cells, Shadow& shadow) {
   const std::uint64_t base = base_address(access);
   const AccessVerb verb = verb_of(access.kind);
-  Now now{access.instruction, access.warp, 0, 0, access.space, strength_of(access)};
+  Now now{access, access.instruction, access.warp, 0, 0, 4, access.space, strength_of(access)};
   const auto touch = [&](Cell& cell) {
     switch (verb) {
       case AccessVerb::read:
@@ -81,8 +78,10 @@ void RaceChecker::access(const emulator::Access& access, const LaneCells& cells,
     page->touch(offset, cells.unit);
     if (cells.unit == 1 && !page->by_bytes) page->split();
     if (!page->by_bytes) {
+      now.bytes = 4;
       touch(page->cells[offset / 4]);
     } else {
+      now.bytes = 1;
       for (std::uint32_t i = 0; i < cells.unit; ++i) {
         touch(page->cells[offset + i]);
         ++now.address;
@@ -96,19 +95,24 @@ template void RaceChecker::access(const emulator::Access&, const LaneCells&, Glo
 template <class Shadow>
 void RaceChecker::finish_copy(std::uint64_t address, std::uint32_t bytes, std::uint32_t warp,
                               int lane, Shadow& shadow) {
-  for (std::uint32_t done = 0; done < bytes;) {
-    const std::uint64_t at = address + done;
+  const std::uint32_t copier = AccessTag::of(0, warp, lane, Strength::pending).thread_bits();
+  const auto finish = [&](Event& event) {
+    if (event.tag.thread_bits() != copier) return;
+    event.tag = AccessTag::of(event.tag.instruction(), warp, lane, Strength::plain);
+    event.time = order_.time();
+  };
+  for (std::uint64_t at = address; at < address + bytes;) {
     ShadowPage* page = shadow.page(at);
     if (page == nullptr) return;
-    const auto offset = static_cast<std::uint32_t>(at % ShadowPage::kBytes);
-    Cell& cell = page->cells[page->by_bytes ? offset : offset / 4];
-    for (Event* event : {&cell.write, &cell.reader[0], &cell.reader[1]}) {
-      AccessTag& tag = event->tag;
-      if (tag.strength() != Strength::pending || tag.warp() != warp || tag.lane() != lane) continue;
-      tag = AccessTag::of(tag.instruction(), warp, lane, Strength::plain);
-      event->time = order_.time();
+    const std::uint64_t end = std::min(address + bytes, page->base + ShadowPage::kBytes);
+    for (; at < end; at += page->by_bytes ? 1 : 4 - at % 4) {
+      Cell& cell = page->cells[(at - page->base) / (page->by_bytes ? 1 : 4)];
+      if constexpr (std::is_same_v<Shadow, SharedShadow>) {
+        finish(cell.write);
+      } else {
+        for (Event& reader : cell.reader) finish(reader);
+      }
     }
-    done += page->by_bytes ? 1 : 4 - static_cast<std::uint32_t>(at % 4);
   }
 }
 template void RaceChecker::finish_copy(std::uint64_t, std::uint32_t, std::uint32_t, int,
@@ -224,17 +228,37 @@ void RaceChecker::check(const Event& earlier, AccessVerb earlier_verb, const Now
   }
 }
 
+/// Whether a race of two writes leaves the same bits whoever comes first.
+bool RaceChecker::writes_same_bits(const Now& now, RaceRelation relation, int lane) const {
+  if (!roles_[now.instruction].stores) return false;
+  const auto bits = [&](int of) {
+    return emulator::stored_bits(now.access, of, now.address, now.bytes);
+  };
+  if (relation != RaceRelation::same_instruction) {
+    return bits(lane) == emulator::present_bits(now.access, now.address, now.bytes);
+  }
+  for (LaneMask m = now.lanes; m != 0; m &= m - 1) {
+    if (bits(std::countr_zero(m)) != bits(lane)) return false;
+  }
+  return true;
+}
+
 void RaceChecker::report(const Event& earlier, AccessVerb earlier_verb, const Now& now,
                          AccessVerb verb, int lane, RaceRelation relation) {
-  const RaceKey key{
-      earlier.tag.instruction(), now.instruction, earlier_verb, verb, relation, now.space};
-  const RaceExample example{1,
-                            block_,
-                            block_,
-                            earlier.tag,
-                            AccessTag::of(now.instruction, now.warp, lane, now.strength),
-                            now.address};
-  if (!is_volatile_pair(earlier.tag.strength(), now.strength)) {
+  const AccessTag later = AccessTag::of(now.instruction, now.warp, lane, now.strength);
+  if (wild_.contains(block_, earlier.tag.thread()) || wild_.contains(block_, later.thread()))
+    return;
+  const bool same_bits = earlier_verb == AccessVerb::write && verb == AccessVerb::write &&
+                         writes_same_bits(now, relation, lane);
+  const RaceKey key{earlier.tag.instruction(),
+                    now.instruction,
+                    earlier_verb,
+                    verb,
+                    relation,
+                    now.space,
+                    same_bits};
+  const RaceExample example{1, block_, block_, earlier.tag, later, now.address};
+  if (!is_volatile_pair(earlier.tag, later)) {
     log_.add(key, example);
   } else if (flags_.use(now.space, now.address) != FlagWords::Use::waits) {
     volatile_.add(key, example);

@@ -16,12 +16,14 @@
 #include "observe/check/shadow_page.hpp"
 #include "observe/check/store_values.hpp"
 #include "observe/check/volatile_races.hpp"
+#include "observe/check/wild_threads.hpp"
 
 namespace tilescope::observe {
 
 class RaceChecker {
  public:
-  RaceChecker(BlockOrder& order, const StoreValues& values) : order_(order), values_(values) {}
+  RaceChecker(BlockOrder& order, const StoreValues& values, const std::vector<AccessRole>& roles)
+      : order_(order), values_(values), roles_(roles) {}
 
   void begin_block(std::uint64_t block) { block_ = block; }
   /// `cells` describes `access`. Shadow: SharedShadow or GlobalShadow.
@@ -33,20 +35,24 @@ class RaceChecker {
   void finish_copy(std::uint64_t address, std::uint32_t bytes, std::uint32_t warp, int lane,
                    Shadow& shadow);
 
+  void fault(const emulator::Fault& fault) { wild_.add(block_, fault); }
   /// The lanes of the access read flags.
   void note_flags(const emulator::Access& access, AccessRole role) { flags_.add(access, role); }
 
   const RaceLog& log() const { return log_; }
   const VolatileRaces& volatile_races() const { return volatile_; }
   const FlagWords& flags() const { return flags_; }
+  const WildThreads& wild_threads() const { return wild_; }
 
  private:
   /// One access of some lanes to one cell.
   struct Now {
+    const emulator::Access& access;
     std::uint32_t instruction;
     std::uint32_t warp;
     emulator::LaneMask lanes;
     std::uint64_t address;
+    std::uint32_t bytes;  ///< of the cell
     emulator::Space space;
     Strength strength;
   };
@@ -57,15 +63,18 @@ class RaceChecker {
   void remember_reader(Cell& cell, const Event& reader);
   /// Reports a race of some of the lanes with `earlier`.
   void check(const Event& earlier, AccessVerb earlier_verb, const Now& now, AccessVerb verb);
+  bool writes_same_bits(const Now& now, RaceRelation relation, int lane) const;
   void report(const Event& earlier, AccessVerb earlier_verb, const Now& now, AccessVerb verb,
               int lane, RaceRelation relation);
 
   BlockOrder& order_;
   const StoreValues& values_;
+  const std::vector<AccessRole>& roles_;
   std::uint64_t block_ = 0;
   RaceLog log_;
   VolatileRaces volatile_;
   FlagWords flags_;
+  WildThreads wild_;
 };
 
 /// The strength of an access in a race.

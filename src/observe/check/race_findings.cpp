@@ -42,6 +42,13 @@ void describe_races(const RaceLog& log, const Describer& describer, const RaceCo
   const emulator::LaunchInfo& launch = describer.launch();
   const bool announces = may_announce(launch.program);
   for (const auto& [key, example] : log.races()) {
+    // Lanes that lose an update write the same bits too.
+    const bool update = context.updates.one_update(key.earlier, key.later);
+    const bool same_bits = key.same_bits && !update;
+    const bool block_scope =
+        key.relation == RaceRelation::two_blocks && is_strong(example.earlier) &&
+        is_strong(example.later) &&
+        (context.roles[key.earlier].block_scope || context.roles[key.later].block_scope);
     Finding f = describer.finding(kind_of(key.relation), key.earlier, action_of(key.earlier_verb),
                                   example.earlier_block, example.earlier.thread());
     f.second = describer.access(key.later, action_of(key.later_verb), example.later_block,
@@ -53,17 +60,21 @@ void describe_races(const RaceLog& log, const Describer& describer, const RaceCo
       std::swap(f.first, *f.second);
     f.memory = describer.memory(key.space, example.address, key.later);
     f.facts = RaceFacts{.relation = key.relation,
-                        .update = context.updates.one_update(key.earlier, key.later),
+                        .update = update,
                         .both_strong = is_strong(example.earlier) && is_strong(example.later),
-                        .block_scope = key.relation == RaceRelation::two_blocks &&
-                                       is_strong(example.earlier) && is_strong(example.later) &&
-                                       (context.roles[key.earlier].block_scope ||
-                                        context.roles[key.later].block_scope),
+                        .same_bits = same_bits,
+                        .block_scope = block_scope,
                         .several_warps = launch.warps_per_block > 1,
                         .fences = context.fences,
                         .announces = announces};
     f.count = example.count;
     if (f.kind == FindingKind::missing_acquire) f.severity = Severity::warning;
+    // Volatile accesses of global memory may be meant to meet without order, as in a relaxation.
+    if (f.kind == FindingKind::race && key.space == emulator::Space::global && !update &&
+        !block_scope && is_volatile_pair(example.earlier, example.later)) {
+      f.severity = Severity::warning;
+    }
+    if (same_bits) f.severity = Severity::note;
     findings.push_back(std::move(f));
   }
 }

@@ -16,6 +16,7 @@ struct RaceKey {
   AccessVerb earlier_verb = AccessVerb::write, later_verb = AccessVerb::write;
   RaceRelation relation = RaceRelation::same_block;
   emulator::Space space = emulator::Space::shared;
+  bool same_bits = false;  ///< both write the same bits
 
   friend auto operator<=>(const RaceKey&, const RaceKey&) = default;
 };

@@ -70,7 +70,9 @@ constexpr std::array rows = {
         "check the conditions that guard the stores, the extents of the launch (--grid, --block) "
         "and the values of its arguments"},
     Row{K::compiled_away, "compiled-away",
-        "the compiler removed every store of '{object}': nobody reads what they write",
+        "the compiler left nothing of '{object}': nobody reads what is stored there, or its value "
+        "is "
+        "known without it",
         "read what is stored, such as into an output array, or declare it volatile; the checks see "
         "only what the compiler left"},
     Row{K::illegal_launch, "illegal-launch", "{reason}", ""},

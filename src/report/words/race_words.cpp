@@ -23,6 +23,13 @@ Pair pair_of(const Finding& finding) {
 }
 
 std::string race_message(const RaceFacts& facts, const std::string& what) {
+  if (facts.same_bits) {
+    const std::string_view who = facts.relation == RaceRelation::two_blocks   ? "two blocks"
+                                 : facts.relation == RaceRelation::same_block ? "two warps"
+                                                                              : "lanes of a warp";
+    return fmt::format("{} write {}, and nothing orders them; in this run they wrote the same bits",
+                       who, what);
+  }
   switch (facts.relation) {
     case RaceRelation::same_instruction:
       return fmt::format(
@@ -116,6 +123,7 @@ std::string cure_within_block(const Pair& pair) {
 }
 
 std::string race_cure(const Pair& pair) {
+  if (pair.facts.same_bits) return "let one thread write";
   switch (pair.facts.relation) {
     case RaceRelation::same_instruction:
       if (pair.facts.update) return cure_within_block(pair);

@@ -1,0 +1,2 @@
+// Threads count by an atomic.
+__global__ void count(int* n) { atomicAdd(n, 1); }

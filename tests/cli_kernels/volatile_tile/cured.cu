@@ -1,0 +1,8 @@
+// A tile read backwards: volatile does not make a warp wait for the other.
+__global__ void reverse(int* x, int n) {
+  __shared__ volatile int tile[64];
+  int t = threadIdx.x;
+  tile[t] = x[t];
+  __syncthreads();
+  x[t] = tile[n - 1 - t];
+}
