@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "observe/address_values.hpp"
+#include "observe/check/update_pairs.hpp"
 
 namespace tilescope::observe {
 namespace {
@@ -99,6 +100,24 @@ class ValueUses {
 
 }  // namespace
 
+namespace {
+
+void find_tested_loads(const emulator::Program& program, std::vector<AccessRole>& roles) {
+  const auto instructions = program.instructions();
+  const bool swaps = std::any_of(instructions.begin(), instructions.end(), [](const auto& i) {
+    return i.source->modifiers.reduce == ptx::ReduceOp::cas;
+  });
+  if (!swaps) return;
+  const UpdatePairs updates(program);
+  for (std::uint32_t id = 0; id < instructions.size(); ++id) {
+    const Instruction& instruction = *instructions[id].source;
+    roles[id].tested = ptx::info(instruction.opcode).effect == Effect::load &&
+                       !is_strong_read(instruction) && updates.is_tested(id);
+  }
+}
+
+}  // namespace
+
 std::vector<AccessRole> access_roles(const emulator::Program& program) {
   const auto instructions = program.instructions();
   std::vector<AccessRole> roles(instructions.size());
@@ -119,6 +138,7 @@ std::vector<AccessRole> access_roles(const emulator::Program& program) {
     }
     uses->follow(id - first, roles[id]);
   }
+  find_tested_loads(program, roles);
   return roles;
 }
 

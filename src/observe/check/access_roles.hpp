@@ -12,6 +12,7 @@ namespace tilescope::observe {
 struct AccessRole {
   bool block_scope = false;  ///< strong only among the threads of one block
   bool stores = false;       ///< `st`: the bits that it writes are known (stored_bits)
+  bool tested = false;       ///< a plain load whose value a compare-and-swap tests
   bool relaxed = false;      ///< a read that says .relaxed: it orders nothing behind it
   bool decides = false;      ///< a strong read whose value decides a branch
   bool waits = false;        ///< and the branch leaves a loop around the read, without a barrier

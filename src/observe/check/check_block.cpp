@@ -77,7 +77,9 @@ void CheckBlock::begin_block(const emulator::BlockInfo& block, const emulator::B
 
 void CheckBlock::end_block(bool) {
   for (std::uint32_t w = 0; w < copies_.size(); ++w) {
-    for (const Copy& copy : copies_[w].pending) finish_copy(copy, w);
+    for (const Copy& copy : copies_[w].pending) {
+      races_.finish_copy(copy.address, copy.bytes, w, copy.lane, shared_);
+    }
     copies_[w] = {};
   }
   pending_reads_.finish(block_, undefined_);
@@ -90,6 +92,14 @@ void CheckBlock::end_block(bool) {
 }
 
 void CheckBlock::access(const Access& access) {
+  if (launch_.roles[access.instruction].tested && access.order == emulator::MemoryOrder::weak) {
+    // As good as a relaxed read: an old value only makes the program try again.
+    Access relaxed = access;
+    relaxed.order = emulator::MemoryOrder::relaxed;
+    relaxed.scope = emulator::Scope::gpu;
+    this->access(relaxed);
+    return;
+  }
   if (access.space == Space::local) {
     local_access(access);
     return;
@@ -148,15 +158,36 @@ void CheckBlock::begin_copies(const Access& target) {
   for (LaneMask m = target.mask; m != 0; m &= m - 1) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(m));
     const auto [source, source_bytes] = copy_sources_[lane];
-    copies.pending.push_back({target.addresses[lane], source, target.bytes, source_bytes,
-                              copies.committed[lane], static_cast<std::uint8_t>(lane)});
+    copies.pending.push_back(
+        {target.addresses[lane],
+         source,
+         target.bytes,
+         source_bytes,
+         copies.committed[lane],
+         static_cast<std::uint8_t>(lane),
+         {order_.time(), AccessTag::of(target.instruction, target.warp, static_cast<int>(lane),
+                                       Strength::plain)}});
   }
+  copies_pending_ = true;
   copy_sources_ = {};
 }
 
-void CheckBlock::finish_copy(const Copy& copy, std::uint32_t warp) {
-  races_.finish_copy(copy.address, copy.bytes, warp, copy.lane, shared_);
-  races_.finish_copy(copy.source, copy.source_bytes, warp, copy.lane, global_);
+/// Until a copy was waited for, it may still read its source.
+void CheckBlock::check_copy_sources(const Access& access) {
+  copies_pending_ = false;
+  for (const WarpCopies& copies : copies_) {
+    for (const Copy& copy : copies.pending) {
+      copies_pending_ = true;
+      for (LaneMask m = access.mask; m != 0; m &= m - 1) {
+        const int lane = std::countr_zero(m);
+        const std::uint64_t first = std::max(copy.source, access.addresses[lane]);
+        if (first < copy.source + copy.source_bytes &&
+            first < access.addresses[lane] + access.bytes) {
+          races_.overwrite_source(copy.start, access, lane, first);
+        }
+      }
+    }
+  }
 }
 
 void CheckBlock::global_access(const Access& access, const LaneCells& cells) {
@@ -164,6 +195,7 @@ void CheckBlock::global_access(const Access& access, const LaneCells& cells) {
     check_global_contents(access, cells);
   }
   races_.access(access, cells, global_);
+  if (copies_pending_ && writes(access.kind)) check_copy_sources(access);
   if (access.kind == AccessKind::store && launch_.roles[access.instruction].stores) {
     lone_stores_.add(access, cells);
   }
@@ -330,7 +362,9 @@ void CheckBlock::async_group(const emulator::AsyncGroup& group) {
            copy.group + static_cast<std::uint32_t>(group.pending) < copies.committed[copy.lane];
   };
   for (const Copy& copy : copies.pending) {
-    if (done(copy)) finish_copy(copy, group.warp);
+    if (done(copy)) {
+      races_.finish_copy(copy.address, copy.bytes, group.warp, copy.lane, shared_);
+    }
   }
   std::erase_if(copies.pending, done);
 }

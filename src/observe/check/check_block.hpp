@@ -74,6 +74,7 @@ class CheckBlock : public emulator::BlockObserver {
     std::uint32_t bytes, source_bytes;
     std::uint32_t group;  ///< number of the lane's group
     std::uint8_t lane;
+    Event start;
   };
   struct WarpCopies {
     std::vector<Copy> pending;
@@ -86,7 +87,7 @@ class CheckBlock : public emulator::BlockObserver {
   void check_global_contents(const emulator::Access& access, const LaneCells& cells);
   const emulator::Allocation* read_from(emulator::InstructionId load, std::uint64_t address);
   void begin_copies(const emulator::Access& target);
-  void finish_copy(const Copy& copy, std::uint32_t warp);
+  void check_copy_sources(const emulator::Access& access);
   void synchronise(const emulator::Access& access);
   void synchronise_cluster(const emulator::Access& access, std::uint32_t rank);
   void publish(std::uint32_t warp, std::uint64_t variable);
@@ -105,6 +106,7 @@ class CheckBlock : public emulator::BlockObserver {
   std::vector<LaneCells> cells_;                         ///< by instruction
   std::vector<const emulator::Allocation*> found_last_;  ///< by instruction; null: none
   std::vector<WarpCopies> copies_;
+  bool copies_pending_ = false;  ///< some may be
   /// Address and bytes that the lanes of the present cp.async read.
   std::array<std::pair<std::uint64_t, std::uint32_t>, emulator::kWarpSize> copy_sources_{};
   LoneStores lone_stores_;

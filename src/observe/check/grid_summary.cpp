@@ -177,6 +177,8 @@ void GridSummary::find_races(const StoreValues& values, const WildThreads& wild,
     const Touch* x = page.touched(ways.first, cell);
     const Touch* y = page.touched(ways.second, cell);
     if (x == nullptr || y == nullptr) return;
+    const bool one_block = x->lowest == x->highest && y->lowest == y->highest;
+    if (one_block && x->lowest == y->lowest) return;
     const auto blocks = two_blocks(*x, *y, wild);
     if (!blocks) return;
     const auto [first, second] = *blocks;

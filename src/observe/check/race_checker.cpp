@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <type_traits>
 
 namespace tilescope::observe {
 namespace {
@@ -24,7 +23,6 @@ Strength strength_of(const emulator::Access& access) {
     case AccessKind::atomic:
     case AccessKind::reduction:
       return Strength::atomic;
-    case AccessKind::async_load:
     case AccessKind::async_store:
       return Strength::pending;
     default:
@@ -92,37 +90,28 @@ void RaceChecker::access(const emulator::Access& access, const LaneCells& cells,
 template void RaceChecker::access(const emulator::Access&, const LaneCells&, SharedShadow&);
 template void RaceChecker::access(const emulator::Access&, const LaneCells&, GlobalShadow&);
 
-template <class Shadow>
 void RaceChecker::finish_copy(std::uint64_t address, std::uint32_t bytes, std::uint32_t warp,
-                              int lane, Shadow& shadow) {
+                              int lane, SharedShadow& shadow) {
   const std::uint32_t copier = AccessTag::of(0, warp, lane, Strength::pending).thread_bits();
-  const auto finish = [&](Event& event) {
-    if (event.tag.thread_bits() != copier) return;
-    event.tag = AccessTag::of(event.tag.instruction(), warp, lane, Strength::plain);
-    event.time = order_.time();
-  };
   for (std::uint64_t at = address; at < address + bytes;) {
     ShadowPage* page = shadow.page(at);
-    if (page == nullptr) return;
     const std::uint64_t end = std::min(address + bytes, page->base + ShadowPage::kBytes);
     for (; at < end; at += page->by_bytes ? 1 : 4 - at % 4) {
-      Cell& cell = page->cells[(at - page->base) / (page->by_bytes ? 1 : 4)];
-      if constexpr (std::is_same_v<Shadow, SharedShadow>) {
-        finish(cell.write);
-      } else {
-        for (Event& reader : cell.reader) finish(reader);
-      }
+      Event& write = page->cells[(at - page->base) / (page->by_bytes ? 1 : 4)].write;
+      if (write.tag.thread_bits() != copier) continue;
+      write = {order_.time(), AccessTag::of(write.tag.instruction(), warp, lane, Strength::plain)};
     }
   }
 }
-template void RaceChecker::finish_copy(std::uint64_t, std::uint32_t, std::uint32_t, int,
-                                       SharedShadow&);
-template void RaceChecker::finish_copy(std::uint64_t, std::uint32_t, std::uint32_t, int,
-                                       GlobalShadow&);
 
-/// The time of an access: a pending one is never ordered.
-std::uint32_t RaceChecker::time_of(const Now& now) const {
-  return now.strength == Strength::pending ? kNeverOrdered : order_.time();
+void RaceChecker::overwrite_source(const Event& copy, const emulator::Access& access, int lane,
+                                   std::uint64_t address) {
+  // What is not ordered at all is found as any other race.
+  if (!order_.ordered(copy, access.warp, lane)) return;
+  const Now now{
+      access, access.instruction, access.warp,        emulator::LaneMask{1} << lane, address,
+      1,      access.space,       strength_of(access)};
+  report(copy, AccessVerb::read, now, verb_of(access.kind), lane, RaceRelation::copy_source);
 }
 
 void RaceChecker::read(Cell& cell, const Now& now) {
@@ -136,7 +125,7 @@ void RaceChecker::read(Cell& cell, const Now& now) {
   // The first two lanes represent all of them.
   const LaneMask rest = now.lanes & (now.lanes - 1);
   const auto reader = [&](LaneMask lanes) {
-    return Event{time_of(now),
+    return Event{order_.time(),
                  AccessTag::of(now.instruction, now.warp, std::countr_zero(lanes), now.strength)};
   };
   remember_reader(cell, reader(now.lanes));
@@ -148,22 +137,20 @@ void RaceChecker::remember_reader(Cell& cell, const Event& reader) {
   Event& second = cell.reader[1];
   const std::uint32_t warp = reader.tag.warp();
   const int lane = reader.tag.lane();
-  // Accesses ordered after this reader are ordered after all that precede it, but for copies.
-  const auto precedes = [&](const Event& event) {
-    return event.tag.strength() != Strength::pending && order_.ordered(event, warp, lane);
-  };
-  if (precedes(first)) {
+  // Accesses ordered after this reader are ordered after all that precede it.
+  if (order_.ordered(first, warp, lane)) {
     first = reader;
     return;
   }
   const bool other_warp = warp != first.tag.warp() && second.tag.warp() == first.tag.warp();
-  if (other_warp || precedes(second)) second = reader;
+  if (other_warp || order_.ordered(second, warp, lane)) second = reader;
 }
 
 void RaceChecker::write(Cell& cell, const Now& now) {
   const std::uint32_t epoch = order_.epoch();
-  const Event mine{time_of(now), AccessTag::of(now.instruction, now.warp,
-                                               std::countr_zero(now.lanes), now.strength)};
+  const Event mine{
+      now.strength == Strength::pending ? kNeverOrdered : order_.time(),
+      AccessTag::of(now.instruction, now.warp, std::countr_zero(now.lanes), now.strength)};
   const LaneMask rest = now.lanes & (now.lanes - 1);
   if (rest != 0 && now.strength != Strength::atomic &&
       !values_.equal(now.instruction, now.instruction, true)) {
@@ -202,11 +189,10 @@ void RaceChecker::check(const Event& earlier, AccessVerb earlier_verb, const Now
                         AccessVerb verb) {
   const bool same_warp = earlier.tag.warp() == now.warp;
   if (earlier.tag.strength() == Strength::pending) {
-    // Not even the thread that started the copy may touch the target, or write to the source,
-    // before it has waited. Its own next copy to the same place is not ordered either.
+    // Not even the thread that started the copy may touch the target before it has waited. Its own
+    // next copy to the same place is not ordered either.
     report(earlier, earlier_verb, now, verb, std::countr_zero(now.lanes),
-           earlier_verb == AccessVerb::read ? RaceRelation::copy_source
-                                            : RaceRelation::unfinished_copy);
+           RaceRelation::unfinished_copy);
     return;
   }
   if (both_atomic(earlier.tag.strength(), now.strength)) return;

@@ -29,11 +29,12 @@ class RaceChecker {
   /// `cells` describes `access`. Shadow: SharedShadow or GlobalShadow.
   template <class Shadow>
   void access(const emulator::Access& access, const LaneCells& cells, Shadow& shadow);
-  /// A pending copy (cp.async) of a lane has landed, or the block has ended: of its target in
-  /// shared memory, or of its source.
-  template <class Shadow>
+  /// A pending copy (cp.async) of a lane has landed, or the block has ended.
   void finish_copy(std::uint64_t address, std::uint32_t bytes, std::uint32_t warp, int lane,
-                   Shadow& shadow);
+                   SharedShadow& shadow);
+  /// The lane writes to the source of a pending copy.
+  void overwrite_source(const Event& copy, const emulator::Access& access, int lane,
+                        std::uint64_t address);
 
   void fault(const emulator::Fault& fault) { wild_.add(block_, fault); }
   /// The lanes of the access read flags.
@@ -56,7 +57,6 @@ class RaceChecker {
     emulator::Space space;
     Strength strength;
   };
-  std::uint32_t time_of(const Now& now) const;
   void read(Cell& cell, const Now& now);
   void write(Cell& cell, const Now& now);
   void atomic(Cell& cell, const Now& now);

@@ -21,8 +21,10 @@ UpdatePairs::UpdatePairs(const emulator::Program& program)
         const ptx::Instruction& instruction = function->instructions[i];
         const ptx::Effect effect = ptx::info(instruction.opcode).effect;
         const bool load = effect == ptx::Effect::load, store = effect == ptx::Effect::store;
-        if (load || store) {
-          sites_[first + i] = {load, store, values.address(instruction.operands[load ? 1 : 0])};
+        const bool swap = instruction.modifiers.reduce == ptx::ReduceOp::cas;
+        if (load || store || swap) {
+          sites_[first + i] = {load, store || swap, swap,
+                               values.address(instruction.operands[store ? 0 : 1])};
         }
         values.pass(instruction);
       }
@@ -64,7 +66,7 @@ bool UpdatePairs::feeds(emulator::InstructionId load, emulator::InstructionId st
       });
     }
   }
-  return reads_reached(instructions[store].source->operands[1]);
+  return reads_reached(instructions[store].source->operands[sites_[store].swap ? 2 : 1]);
 }
 
 bool UpdatePairs::is_update(emulator::InstructionId load, emulator::InstructionId store) const {
@@ -74,9 +76,19 @@ bool UpdatePairs::is_update(emulator::InstructionId load, emulator::InstructionI
 }
 
 bool UpdatePairs::one_update(emulator::InstructionId a, emulator::InstructionId b) const {
-  if (a != b) return is_update(a, b) || is_update(b, a);
+  const auto loses = [&](emulator::InstructionId load, emulator::InstructionId store) {
+    return !sites_[store].swap && is_update(load, store);
+  };
+  if (a != b) return loses(a, b) || loses(b, a);
   for (std::uint32_t id = 0; id < sites_.size(); ++id) {
-    if (is_update(id, a)) return true;
+    if (loses(id, a)) return true;
+  }
+  return false;
+}
+
+bool UpdatePairs::is_tested(emulator::InstructionId load) const {
+  for (std::uint32_t id = 0; id < sites_.size(); ++id) {
+    if (sites_[id].swap && is_update(load, id)) return true;
   }
   return false;
 }

@@ -1,6 +1,7 @@
 // The loads and stores that are the two halves of an update, `bins[i]++` or `sum += x`: they have
 // the same address, and the load feeds the store. An atomic cures a race of such halves, a barrier
-// any other.
+// any other. A compare-and-swap counts as a store of what it compares with: it notices when the
+// loaded value is out of date.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,12 @@ class UpdatePairs {
 
   /// Whether the two are a load and a store of one update, or the same store of one.
   bool one_update(emulator::InstructionId a, emulator::InstructionId b) const;
+  /// Whether some compare-and-swap tests the value that this plain load gives.
+  bool is_tested(emulator::InstructionId load) const;
 
  private:
   struct Site {
-    bool load = false, store = false;
+    bool load = false, store = false, swap = false;
     AddressValue address;
   };
   static bool same_address(const Site& x, const Site& y);
