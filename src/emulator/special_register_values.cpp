@@ -40,10 +40,14 @@ namespace {
 
 std::uint64_t shared_memory_value(const LaunchSetup& setup, const LaunchInfo& info,
                                   SpecialRegister special, std::uint64_t number) {
+  const std::uint64_t declared =
+      std::uint64_t{setup.program.static_shared_bytes()} + setup.dynamic_shared_bytes;
   switch (special) {
+    // As on an H200: in units of 128 bytes; with the system's part in front.
     case SpecialRegister::total_smem_size:
+      return (declared + 127) / 128 * 128;
     case SpecialRegister::aggr_smem_size:
-      return info.shared_bytes;
+      return kReservedSharedBytes + declared;
     case SpecialRegister::reserved_smem_offset_begin:
       return info.shared_bytes - kReservedSharedBytes;
     case SpecialRegister::reserved_smem_offset_end:

@@ -142,6 +142,21 @@ st.global.u32 [%rd2], %r15; ret;)",
   EXPECT_EQ(got, (std::vector<std::uint32_t>{0x1011, 0x1113}));
 }
 
+// What an H200 answers: mapping to the own rank changes nothing.
+TEST(Cluster, AnAddressMappedToTheOwnRankStaysTheSame) {
+  const auto got = results(R"(
+.shared .b8 last; mapa.shared::cluster.u32 %r7, cells+4, %r5; mov.u32 %r8, cells; sub.u32 %r9, %r7, %r8;
+mov.u64 %rd3, cells; cvta.shared.u64 %rd3, %rd3; mapa.u64 %rd4, %rd3, %r5;
+setp.eq.u64 %p1, %rd3, %rd4; selp.u32 %r10, 16, 0, %p1; or.b32 %r9, %r9, %r10;
+mov.u32 %r11, %total_smem_size; mov.u32 %r12, %aggr_smem_size; mul.lo.u32 %r11, %r11, 256;
+mul.lo.u32 %r12, %r12, 1048576; ld.shared.u8 %r13, [last]; or.b32 %r9, %r9, %r11; or.b32 %r9, %r9, %r12;
+st.global.u32 [%rd2], %r9; ret;)",
+                           {2}, 1, {2});
+  // 1,025 bytes: nine units of 128; with 1,024 of the system 2,049.
+  const std::uint32_t expected = (2049u << 20) | (1152u << 8) | 16 | 4;
+  EXPECT_EQ(got, (std::vector<std::uint32_t>{expected, expected}));
+}
+
 TEST(ClusterBarrier, WaitsForEveryLiveThread) {
   // Rounds in which each block reads what its neighbour wrote in the same round; half the threads
   // of the last block leave at once.

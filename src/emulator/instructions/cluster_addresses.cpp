@@ -14,15 +14,17 @@ std::uint64_t read(Context& w, std::uint32_t offset, unsigned bytes, int lane) {
   return bytes == 4 ? r32(w, offset)[lane] : r64(w, offset)[lane];
 }
 
-// The address of the same variable in the block of rank c.b. An address without a rank is one of
-// the own block. A rank that no cluster has may be computed and never used.
+// The address of the same variable in the block of rank c.b; for the own rank the address itself,
+// as on the chip. A rank that no cluster has may be computed and never used.
 void map_address(Context& w, const Code& c) {
   const std::uint64_t window = c.space == kGenericSpace ? kSharedWindow : 0;
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t address = read(w, c.a, c.bytes, lane) - window;
     const std::uint32_t rank = std::min(r32(w, c.b)[lane], kLastRank);
-    const std::uint64_t mapped = window + cluster_address(rank, address % kRankBytes);
+    const std::uint64_t offset = address % kRankBytes;
+    const std::uint64_t mapped =
+        window + (rank == w.block->rank() ? offset : cluster_address(rank, offset));
     if (c.bytes == 4) {
       r32(w, c.dst)[lane] = static_cast<std::uint32_t>(mapped);
     } else {
