@@ -42,6 +42,17 @@ struct WavefrontCounts {
   friend bool operator==(const WavefrontCounts&, const WavefrontCounts&) = default;
 };
 
+/// Bulk and tensor copies (cp.async.bulk). Each thread that issues one is a request; a copy to
+/// several blocks of a cluster is one too.
+struct BulkCounts {
+  std::uint64_t requests = 0;
+  std::uint64_t bytes = 0;    ///< to or from global memory; what lies outside a tensor is left out
+  std::uint64_t sectors = 0;  ///< of global memory that hold them
+
+  BulkCounts& operator+=(const BulkCounts& other);
+  friend bool operator==(const BulkCounts&, const BulkCounts&) = default;
+};
+
 /// Arithmetic by kind, each count in thread instructions whose guard held (a packed f16x2 operation
 /// counts once). Divisions, roots and the like count as `special`: the chip executes each as one
 /// approximation and a few fused operations around it, which are not counted.
@@ -75,6 +86,10 @@ struct Counts {
   WavefrontCounts shared_store;
   WavefrontCounts shared_atomic;
   WavefrontCounts shared_async;  ///< the writes of cp.async
+  BulkCounts bulk_load;          ///< global to shared memory
+  BulkCounts bulk_store;         ///< shared to global memory
+  BulkCounts bulk_reduction;     ///< the same, combined with what is there
+  BulkCounts bulk_exchange;      ///< between blocks of a cluster; no sectors
 
   std::uint64_t branches = 0;  ///< conditional branches, executed by warps
   std::uint64_t divergent_branches = 0;

@@ -40,6 +40,7 @@ enum class FindingKind : std::uint8_t {
   bad_operand,         ///< OperandFacts
   cluster_memory,      ///< ClusterFacts; shared memory of a block that cannot be reached
   cluster_arrival,     ///< a thread arrives twice at its cluster's barrier, or waits without
+  bad_copy,            ///< CopyFacts; a bulk copy or tensor map that the copy engine refuses
   trap,                ///< TrapFacts; the kernel ended the launch
   unfinished,          ///< LimitFacts; the limit of instructions was reached before the end
   wrote_nothing,       ///< the launch left no result
@@ -177,6 +178,11 @@ struct ClusterFacts {
   std::uint32_t rank = 0;
 };
 
+/// A bulk copy that the copy engine refuses.
+struct CopyFacts {
+  std::string rule;  ///< the rule and the value that breaks it
+};
+
 /// A kernel that ended its launch.
 struct TrapFacts {
   TrapReason reason = TrapReason::trap;
@@ -212,9 +218,9 @@ struct CoverageFacts {
   std::uint64_t first_missing = 0;  ///< index in the array
 };
 
-using FindingFacts =
-    std::variant<std::monostate, BoundsMiss, RaceFacts, WaitFacts, MaskFacts, OperandFacts,
-                 ClusterFacts, TrapFacts, LimitFacts, LaunchRefusal, HostFacts, CoverageFacts>;
+using FindingFacts = std::variant<std::monostate, BoundsMiss, RaceFacts, WaitFacts, MaskFacts,
+                                  OperandFacts, ClusterFacts, CopyFacts, TrapFacts, LimitFacts,
+                                  LaunchRefusal, HostFacts, CoverageFacts>;
 
 /// Accesses of the same kind, lines and object are one finding. Its places and threads are those of
 /// the first example in block order.

@@ -1,8 +1,12 @@
 #include "emulator/async_engine.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
+
+#include "emulator/atomic_update.hpp"
+#include "emulator/mbarrier_word.hpp"
 
 namespace tilescope::emulator {
 namespace {
@@ -21,7 +25,41 @@ std::size_t thread_of(std::uint32_t warp, int lane) {
   return std::size_t{warp} * kWarpSize + static_cast<std::size_t>(lane);
 }
 
-void announce(const BlockObserverSlots& observers, const BulkOperation& operation, bool done) {
+/// Combines whole elements with what is there.
+void combine(const BulkOperation& operation, std::uint8_t* to, const std::uint8_t* from,
+             std::uint32_t bytes) {
+  const AtomicUpdate update{operation.reduce, operation.type, operation.flushes, true};
+  const unsigned element = ptx::byte_size(operation.type);
+  std::uint64_t changes = 0;
+  for (std::uint32_t i = 0; i + element <= bytes; i += element) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, from + i, element);
+    update.apply(to + i, element, changes, value);
+  }
+}
+
+/// To nearest, ties to even; NaN to the one that the chip makes.
+void round_to_tf32(std::uint8_t* at, std::uint32_t bytes) {
+  constexpr std::uint32_t kExponent = 0x7f800000, kLost = 0x1fff, kNan = 0x7fffe000;
+  constexpr unsigned kLostBits = 13;
+  for (std::uint32_t i = 0; i + 4 <= bytes; i += 4) {
+    std::uint32_t word;
+    std::memcpy(&word, at + i, sizeof word);
+    const bool is_nan = (word & kExponent) == kExponent && (word & ~kExponent) << 1 != 0;
+    word = is_nan ? kNan : (word + kLost / 2 + (word >> kLostBits & 1)) & ~kLost;
+    std::memcpy(at + i, &word, sizeof word);
+  }
+}
+
+}  // namespace
+
+void AsyncEngine::clear() {
+  queue_.clear();
+  committed_.clear();
+}
+
+void AsyncEngine::emit(const BlockObserverSlots& observers, const BulkOperation& operation,
+                       bool done) {
   for (const auto& slot : observers) {
     if ((slot.events & kBulk) == 0) continue;
     const BulkEvent event{
@@ -36,19 +74,12 @@ void announce(const BlockObserverSlots& observers, const BulkOperation& operatio
   }
 }
 
-}  // namespace
-
-void AsyncEngine::clear() {
-  queue_.clear();
-  committed_.clear();
-}
-
 void AsyncEngine::issue(const BlockObserverSlots& issuers, BulkOperation&& operation) {
   operation.serial = serial_++;
   if (operation.barrier == kNoBarrier && !committed_.empty()) {
     operation.group = committed_[thread_of(operation.origin.warp, operation.origin.lane)];
   }
-  announce(issuers, operation, false);
+  emit(issuers, operation, false);
   queue_.push_back(std::move(operation));
 }
 
@@ -63,6 +94,7 @@ void AsyncEngine::read_sources(BulkOperation& operation) const {
       }
     } else {
       std::memcpy(to, host(operation.from_base, piece.from), piece.bytes);
+      if (operation.rounds_to_tf32) round_to_tf32(to, piece.bytes);
     }
     to += piece.bytes;
   }
@@ -72,17 +104,32 @@ void AsyncEngine::perform(BulkOperation& operation) {
   read_sources(operation);
   const std::uint8_t* from = operation.staged.data();
   for (const BulkPiece& piece : operation.pieces) {
-    std::memcpy(host(operation.to_base, piece.to), from, piece.bytes);
+    std::uint8_t* const to = host(operation.to_base, piece.to);
+    if (operation.reduce == ptx::ReduceOp::none) {
+      std::memcpy(to, from, piece.bytes);
+    } else {
+      combine(operation, to, from, piece.bytes);
+    }
     from += piece.bytes;
   }
-  announce(observers_, operation, true);
+  emit(observers_, operation, true);
+  if (operation.barrier == kNoBarrier) return;
+  std::uint8_t* const at = shared_ + operation.barrier;
+  MbarrierWord word = MbarrierWord::read(at);
+  const std::uint64_t expected =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, word.transactions()));
+  word.complete(operation.barrier_bytes == kAllBytes ? expected : operation.barrier_bytes);
+  word.write(at);
 }
 
 bool AsyncEngine::finish_barrier(std::uint32_t offset) {
+  if (queue_.empty()) return false;
+  const auto parity = [&] { return MbarrierWord::read(shared_ + offset).parity(); };
+  const std::uint64_t phase = parity();
   std::vector<BulkOperation> kept;
   const std::size_t before = queue_.size();
   for (BulkOperation& operation : queue_) {
-    if (operation.barrier == offset) {
+    if (operation.barrier == offset && parity() == phase) {
       perform(operation);
     } else {
       kept.push_back(std::move(operation));

@@ -17,6 +17,8 @@
 namespace tilescope::emulator {
 
 inline constexpr std::uint32_t kNoBarrier = ~0u;
+/// For complete_tx of a copy whose size is not known, because it was faulty: all that is expected.
+inline constexpr std::uint32_t kAllBytes = ~0u;
 
 struct BulkOperation {
   BulkOrigin origin;
@@ -30,11 +32,13 @@ struct BulkOperation {
   /// Not none: the bytes are combined with what is there, element by element of `type`.
   ptx::ReduceOp reduce = ptx::ReduceOp::none;
   ptx::Type type = ptx::Type::none;
+  bool flushes = false;                ///< as in AtomicUpdate
   std::array<std::uint8_t, 8> fill{};  ///< what pieces without a source receive, again and again
+  bool rounds_to_tf32 = false;         ///< what is read: numbers of 32 bits
   /// The bytes of all pieces, once they have been read; from the beginning for registers.
   std::vector<std::uint8_t> staged;
   bool is_staged = false;
-  std::uint32_t copies = 1;  ///< blocks that receive it
+  std::uint32_t copies = 1;  ///< as in BulkEvent
   std::uint64_t group = 0;   ///< number of the thread's group; set when issued
   std::uint64_t serial = 0;  ///< set when issued
 };
@@ -50,6 +54,10 @@ class AsyncEngine {
   bool idle() const { return queue_.empty(); }
   /// Queues an operation and tells `issuers`, the observers of the block that issued it.
   void issue(const BlockObserverSlots& issuers, BulkOperation&& operation);
+  /// Only tells them.
+  static void announce(const BlockObserverSlots& issuers, const BulkOperation& operation) {
+    emit(issuers, operation, false);
+  }
 
   /// A wait for the mbarrier at `offset` of this block failed: does, in the order of issue, what
   /// completes on it, until its phase ends. True if anything was done; then test again.
@@ -65,6 +73,7 @@ class AsyncEngine {
  private:
   void read_sources(BulkOperation& operation) const;
   void perform(BulkOperation& operation);
+  static void emit(const BlockObserverSlots& observers, const BulkOperation& operation, bool done);
 
   std::uint8_t* shared_;
   std::size_t threads_;

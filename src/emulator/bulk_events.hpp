@@ -28,7 +28,8 @@ struct BulkPiece {
   std::uint64_t from = 0;
   std::uint64_t to = 0;
   std::uint32_t bytes = 0;
-  bool filled = false;  ///< nothing is read: the source lies outside the tensor
+  bool filled = false;   ///< nothing is read: the source lies outside the tensor
+  bool padding = false;  ///< written behind the end of a tensor's row: stores write whole 16 bytes
 };
 
 /// One operation, when it is issued and again when its destination has been written. The observers
@@ -43,7 +44,8 @@ struct BulkEvent {
   std::uint32_t bytes;                ///< of all pieces
   std::uint32_t barrier;              ///< offset of the mbarrier it completes on; ~0: a bulk group
   std::uint64_t serial;               ///< the same in both events of an operation
-  std::uint32_t copies;  ///< blocks that receive it (multicast); each has an event of its own
+  /// Blocks that receive it (multicast), each with an event of its own: 0 in all but the first.
+  std::uint32_t copies;
 };
 
 /// cp.async.bulk.commit_group (pending == -1) or wait_group: at most `pending` of the youngest

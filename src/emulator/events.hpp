@@ -229,6 +229,7 @@ enum class FaultKind : std::uint8_t {
   exited_block,      ///< shared memory of a block of the cluster that has ended
   other_block,       ///< another block's shared memory, but the instruction reaches only its own
   unpaired_arrival,  ///< barrier.cluster.arrive twice without a wait, or a wait without it
+  bad_copy,          ///< a bulk copy or tensor map against the rules; `object` says which
 };
 
 /// An operation that the emulator could not do as written. The run continues: a faulty load gives
@@ -240,7 +241,7 @@ struct Fault {
   LaneMask lanes;  ///< the affected lanes
   Space space;
   AccessKind access;
-  std::uint16_t bytes;    ///< per lane
+  std::uint32_t bytes;    ///< per lane
   std::uint64_t address;  ///< of the lowest lane in `lanes`, as in Access::addresses
   /// The allocation or variable that the lowest lane missed (the nearest one): its name, size and
   /// how far off the access was: > 0 bytes past its end (1 is the first byte behind), < 0 bytes

@@ -84,6 +84,8 @@ std::string what(const Fault& fault) {
                          block_text(fault));
     case FaultKind::unpaired_arrival:
       return "arrival at the cluster's barrier without a wait before, or the reverse";
+    case FaultKind::bad_copy:
+      return std::string(fault.object);
   }
   return "";
 }

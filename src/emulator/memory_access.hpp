@@ -57,6 +57,9 @@ LaneTargets find_lanes(Context& w, const Code& c, const std::uint64_t* addresses
 /// A lane of a register: `bytes` wide, 128-bit ones in two halves.
 void read_lane(Context& w, std::uint32_t offset, unsigned bytes, int lane, std::uint64_t value[2]);
 
+/// Adds what the lanes' access missed, and reports it.
+void report_access_fault(Context& w, Fault fault);
+
 /// The addresses in register c.a plus c.offset, for every lane.
 void lane_addresses(Context& w, const Code& c, std::uint64_t* addresses);
 

@@ -391,7 +391,6 @@ void expect_unsupported(const std::string& instruction, const std::string& text)
 }
 
 TEST(Load, WhatIsNotImplementedIsRefusedByName) {
-  expect_unsupported("cp.async.bulk.commit_group;", "cp.async.bulk.commit_group");
   expect_unsupported("wgmma.fence.sync.aligned;", "wgmma.fence.sync.aligned");
   expect_unsupported("nonsense.u32 %r1, %r2;", "nonsense");
 }

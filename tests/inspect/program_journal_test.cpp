@@ -67,6 +67,7 @@ TEST_F(ProgramJournal, EveryKindOfFactsComesBack) {
                               MaskFacts{MaskFault::exited, 5, 6},
                               OperandFacts{17},
                               ClusterFacts{ClusterFault::exited_block, 7},
+                              CopyFacts{"sizes are multiples of 16"},
                               TrapFacts{TrapReason::assertion, "x > 0", true},
                               LimitFacts{1000, 12.5},
                               LaunchRefusal{"too many threads"},
@@ -86,8 +87,9 @@ TEST_F(ProgramJournal, EveryKindOfFactsComesBack) {
   const auto& coverage = std::get<CoverageFacts>(journal.findings.back().finding.facts);
   EXPECT_EQ(coverage.missing, 28U);
   EXPECT_EQ(coverage.first_missing, 72U);
-  EXPECT_EQ(std::get<HostFacts>(journal.findings[9].finding.facts).given, "cudaMemcpyHostToDevice");
-  EXPECT_EQ(std::get<LimitFacts>(journal.findings[7].finding.facts).percent, 12.5);
+  EXPECT_EQ(std::get<HostFacts>(journal.findings[10].finding.facts).given,
+            "cudaMemcpyHostToDevice");
+  EXPECT_EQ(std::get<LimitFacts>(journal.findings[8].finding.facts).percent, 12.5);
 }
 
 TEST_F(ProgramJournal, LaunchesCountsAndTheRestComeBack) {

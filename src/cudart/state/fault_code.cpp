@@ -31,6 +31,7 @@ cudaError_t code_of(FaultKind kind) {
     case FaultKind::bad_barrier:
     case FaultKind::integer_fault:
     case FaultKind::unpaired_arrival:
+    case FaultKind::bad_copy:
       return cudaErrorIllegalInstruction;
   }
   return cudaErrorLaunchFailure;

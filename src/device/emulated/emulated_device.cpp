@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/symbol_names.hpp"
 #include "device/loading/ptx_kernel.hpp"
+#include "emulator/tensor_map_image.hpp"
 #include "gpu/launch_limits.hpp"
 #include "gpu/profiles.hpp"
 #include "ptx/linker.hpp"
@@ -39,6 +41,21 @@ std::string failure_of(const emulator::LaunchSummary& summary) {
   }
   if (!summary.complete()) return summary.message;
   return {};
+}
+
+/// Copies move bits: only the size of an element's type matters.
+emulator::TensorElement element_of(DataType type) {
+  using enum emulator::TensorElement;
+  switch (size_of(type)) {
+    case 1:
+      return u8;
+    case 2:
+      return u16;
+    case 4:
+      return u32;
+    default:
+      return u64;
+  }
 }
 
 }  // namespace
@@ -278,6 +295,25 @@ void EmulatedDevice::synchronize(const Stream& stream) {
 void EmulatedDevice::synchronize() {
   const Lock lock(mutex_);
   queues_.finish_all();
+}
+
+TensorMap EmulatedDevice::tensor_map(const TensorMapRequest& request) {
+  if (properties().compute_major < 9) return Device::tensor_map(request);
+  emulator::TensorMapImage image;
+  image.address = request.address;
+  image.type = element_of(request.type);
+  image.rank = static_cast<std::uint8_t>(request.extents.size());
+  for (std::size_t d = 0; d < request.extents.size(); ++d) {
+    image.extents[d] = request.extents[d];
+    image.box[d] = static_cast<std::uint16_t>(std::min(request.box[d], 0xffffU));
+    image.element_strides[d] = 1;
+    if (d != 0) image.strides[d - 1] = request.pitches[d - 1];
+  }
+  image.swizzle = static_cast<emulator::TensorSwizzle>(request.swizzle);
+  if (const std::string problem = emulator::tensor_map_problem(image); !problem.empty()) {
+    throw Error(ErrorKind::usage, "a tensor map cannot be made: " + problem);
+  }
+  return std::bit_cast<TensorMap>(image);
 }
 
 }  // namespace tilescope::device

@@ -60,6 +60,7 @@ class EmulatedDevice final : public Device {
   Module load_module(std::span<const PtxText> texts) override;
   void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
               const Stream& stream) override;
+  TensorMap tensor_map(const TensorMapRequest& request) override;
   void* allocate_host(std::size_t bytes, std::string& why_not, std::string_view name) override;
   void free_host(void* data) noexcept override;
   bool register_host(void* data, std::size_t bytes, std::string& why_not,

@@ -198,7 +198,7 @@ void report_faults(Context& w, const Code& c, const FaultyLane* faults,
                 same,
                 faults[first].space,
                 kind,
-                static_cast<std::uint16_t>(bytes),
+                bytes,
                 addresses[first],
                 {},
                 0,
@@ -290,6 +290,11 @@ SpaceMasks check_lanes(Context& w, const Code& c, const Request& request, LaneTa
 }
 
 }  // namespace
+
+void report_access_fault(Context& w, Fault fault) {
+  describe(w, fault, std::countr_zero(fault.lanes));
+  w.block->report(fault);
+}
 
 bool find_allocation(Context& w, AccessPattern& pattern, std::uint64_t low, std::uint64_t span,
                      Space space) {

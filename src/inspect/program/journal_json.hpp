@@ -53,6 +53,9 @@ auto tied(Is<OperandFacts> auto& v) {
 auto tied(Is<ClusterFacts> auto& v) {
   return std::tie(v.fault, v.rank);
 }
+auto tied(Is<CopyFacts> auto& v) {
+  return std::tie(v.rule);
+}
 auto tied(Is<TrapFacts> auto& v) {
   return std::tie(v.reason, v.what, v.needs_cooperative);
 }
@@ -78,6 +81,9 @@ auto tied(Is<SectorCounts> auto& v) {
 auto tied(Is<WavefrontCounts> auto& v) {
   return std::tie(v.requests, v.wavefronts, v.ideal_wavefronts, v.ways);
 }
+auto tied(Is<BulkCounts> auto& v) {
+  return std::tie(v.requests, v.bytes, v.sectors);
+}
 auto tied(Is<OperationCounts> auto& v) {
   return std::tie(v.ffma, v.fadd, v.fmul, v.dfma, v.dadd, v.dmul, v.hfma, v.hadd, v.hmul, v.special,
                   v.integer, v.fp32_flops, v.fp64_flops, v.fp16_flops, v.tensor_flops);
@@ -85,8 +91,9 @@ auto tied(Is<OperationCounts> auto& v) {
 auto tied(Is<Counts> auto& v) {
   return std::tie(v.instructions, v.thread_instructions, v.guarded_on, v.global_load,
                   v.global_store, v.global_atomic, v.global_reduction, v.local_load, v.local_store,
-                  v.shared_load, v.shared_store, v.shared_atomic, v.shared_async, v.branches,
-                  v.divergent_branches, v.barriers, v.operations);
+                  v.shared_load, v.shared_store, v.shared_atomic, v.shared_async, v.bulk_load,
+                  v.bulk_store, v.bulk_reduction, v.bulk_exchange, v.branches, v.divergent_branches,
+                  v.barriers, v.operations);
 }
 auto tied(Is<LineCounts> auto& v) {
   return std::tie(v.place, v.counts);

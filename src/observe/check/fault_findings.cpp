@@ -22,10 +22,10 @@ std::uint32_t thread_of(std::uint32_t warp, emulator::LaneMask lanes) {
 FindingKind kind_of(FaultKind kind) {
   // By the value of FaultKind.
   using enum FindingKind;
-  constexpr FindingKind kinds[] = {out_of_bounds,  misaligned,     null_pointer,   freed_memory,
-                                   host_pointer,   wrong_space,    read_only,      warp_mask,
-                                   warp_mask,      bad_barrier,    bad_call,       bad_operand,
-                                   cluster_memory, cluster_memory, cluster_memory, cluster_arrival};
+  constexpr FindingKind kinds[] = {
+      out_of_bounds,  misaligned,     null_pointer,   freed_memory,    host_pointer, wrong_space,
+      read_only,      warp_mask,      warp_mask,      bad_barrier,     bad_call,     bad_operand,
+      cluster_memory, cluster_memory, cluster_memory, cluster_arrival, bad_copy};
   return kinds[static_cast<std::size_t>(kind)];
 }
 
@@ -233,6 +233,9 @@ Finding FaultLog::describe_fault(const FaultKey& key, const FaultExample& e,
     case FaultKind::bad_call:
     case FaultKind::integer_fault:
       f.facts = OperandFacts{e.address};
+      break;
+    case FaultKind::bad_copy:
+      f.facts = CopyFacts{e.object};
       break;
     case FaultKind::no_such_block:
     case FaultKind::exited_block:

@@ -20,6 +20,13 @@ WavefrontCounts& WavefrontCounts::operator+=(const WavefrontCounts& other) {
   return *this;
 }
 
+BulkCounts& BulkCounts::operator+=(const BulkCounts& other) {
+  requests += other.requests;
+  bytes += other.bytes;
+  sectors += other.sectors;
+  return *this;
+}
+
 OperationCounts& OperationCounts::operator+=(const OperationCounts& other) {
   ffma += other.ffma, fadd += other.fadd, fmul += other.fmul;
   dfma += other.dfma, dadd += other.dadd, dmul += other.dmul;
@@ -47,7 +54,8 @@ WavefrontCounts Counts::shared() const {
 }
 
 double Counts::requested_intensity() const {
-  const std::uint64_t sectors = global().sectors;
+  const std::uint64_t sectors =
+      global().sectors + bulk_load.sectors + bulk_store.sectors + bulk_reduction.sectors;
   return sectors == 0 ? 0
                       : static_cast<double>(operations.flops()) /
                             static_cast<double>(sectors * gpu::kSectorBytes);
@@ -67,6 +75,10 @@ Counts& Counts::operator+=(const Counts& other) {
   shared_store += other.shared_store;
   shared_atomic += other.shared_atomic;
   shared_async += other.shared_async;
+  bulk_load += other.bulk_load;
+  bulk_store += other.bulk_store;
+  bulk_reduction += other.bulk_reduction;
+  bulk_exchange += other.bulk_exchange;
   branches += other.branches;
   divergent_branches += other.divergent_branches;
   barriers += other.barriers;

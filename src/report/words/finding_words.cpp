@@ -60,6 +60,9 @@ constexpr std::array rows = {
         "a thread arrives at the barrier of its cluster a second time without waiting in between, "
         "or waits without having arrived",
         "let every thread arrive once and then wait once, in turns (cluster.sync() does both)"},
+    Row{K::bad_copy, "bad-copy", "{rule}",
+        "keep to the copy engine's rules: sizes and addresses, the rank of the tensor map, and a "
+        "map that the host has encoded"},
     Row{K::trap, "trap", "", "", report::trap_words},
     Row{K::unfinished, "unfinished",
         "the launch was stopped after {instructions} warp instructions, its limit; {percent:.0f}% "
@@ -122,7 +125,7 @@ std::string filled(std::string_view text, const Finding& finding) {
       fmt::arg("width", bytes_text(width)), fmt::arg("excess", bytes_text(place.address % width)),
       fmt::arg("operand", facts_of<OperandFacts>(finding).value),
       fmt::arg("instructions", format_count(limit.warp_instructions)),
-      fmt::arg("percent", limit.percent),
+      fmt::arg("percent", limit.percent), fmt::arg("rule", facts_of<CopyFacts>(finding).rule),
       fmt::arg("reason", facts_of<LaunchRefusal>(finding).reason), fmt::arg("call", host.call),
       fmt::arg("given", host.given), fmt::arg("right", host.right),
       fmt::arg("size", bytes_text(place.object_bytes)));
