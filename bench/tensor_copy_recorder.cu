@@ -12,10 +12,12 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <vector>
 
 namespace {
@@ -368,15 +370,6 @@ std::uint64_t hash_of(const std::vector<unsigned char>& bytes) {
   return hash;
 }
 
-int lines_of(const char* path) {
-  std::FILE* file = std::fopen(path, "r");
-  if (file == nullptr) return 0;
-  int lines = 0;
-  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) lines += c == '\n';
-  std::fclose(file);
-  return lines;
-}
-
 struct Memory {
   unsigned char *tensor = nullptr, *out = nullptr;
   std::vector<unsigned> pattern = std::vector<unsigned>(kTensor / 4);
@@ -410,7 +403,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   constexpr int kCopies = 700, kMaps = 1500;
-  const int done = lines_of(argv[1]);
+  std::ifstream earlier(argv[1]);
+  const auto done = std::count(std::istreambuf_iterator<char>(earlier), {}, '\n');
   std::FILE* cases = std::fopen(argv[1], "a");
   std::FILE* details = std::fopen(argv[2], "ab");
   if (cases == nullptr || details == nullptr) return 4;

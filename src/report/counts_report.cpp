@@ -62,6 +62,27 @@ void add_wavefronts(Table& table, std::string_view name, const WavefrontCounts& 
                         {"fifth", c.ways}});
 }
 
+void add_bulk(Table& table, std::string_view name, const BulkCounts& c) {
+  if (c.requests == 0) return;
+  table.rows.push_back(
+      {{"name", name}, {"requests", c.requests}, {"bytes", c.bytes}, {"sectors", c.sectors}});
+}
+
+/// Bulk and tensor copies.
+Table bulk_table(const Counts& t) {
+  Table table{.columns = {{"", left, 17, "{name}"},
+                          {"requests", right, 13, "{requests}"},
+                          {"bytes", right, 17, "{bytes}"},
+                          {"sectors", right, 13, "{sectors}"}},
+              .rows = {},
+              .indent = 2};
+  add_bulk(table, "bulk loads", t.bulk_load);
+  add_bulk(table, "bulk stores", t.bulk_store);
+  add_bulk(table, "bulk reductions", t.bulk_reduction);
+  add_bulk(table, "between blocks", t.bulk_exchange);
+  return table;
+}
+
 void add_traffic(Page& page, Table table) {
   if (table.rows.empty()) return;
   page.gap();
@@ -97,6 +118,7 @@ void add_totals(Page& page, const LaunchCounts& counts) {
   add_sectors(sectors, "local loads", t.local_load);
   add_sectors(sectors, "local stores", t.local_store);
   add_traffic(page, std::move(sectors));
+  add_traffic(page, bulk_table(t));
   Table waves = traffic_table("wavefronts", "conflicts", "worst way");
   add_wavefronts(waves, "shared loads", t.shared_load);
   add_wavefronts(waves, "shared stores", t.shared_store);

@@ -369,6 +369,56 @@ void CheckBlock::async_group(const emulator::AsyncGroup& group) {
   std::erase_if(copies.pending, done);
 }
 
+/// What a bulk load brings is as defined as its source.
+void CheckBlock::bulk_load(const emulator::BulkPiece& piece) {
+  const emulator::Allocation* in =
+      piece.filled || launch_.all_initialised ? nullptr : launch_.info.memory.find(piece.from);
+  if (in == nullptr || in->fully_initialised()) {
+    shared_contents_.set(piece.to, piece.bytes);
+    return;
+  }
+  for (std::uint32_t i = 0; i < piece.bytes; ++i) {
+    const std::uint64_t from = piece.from + i;
+    const bool defined =
+        in->initialised(from - in->address(), 1) || launch_.bulk_writes.contains(from);
+    if (defined) {
+      shared_contents_.set(piece.to + i, 1);
+    } else {
+      shared_contents_.clear(piece.to + i, 1);
+    }
+  }
+}
+
+/// Bytes that are not defined stay so.
+void CheckBlock::bulk_store(const emulator::BulkPiece& piece) {
+  if (shared_contents_.all(piece.from, piece.bytes)) {
+    launch_.bulk_writes.add(piece.to, piece.bytes);
+    return;
+  }
+  for (std::uint32_t i = 0; i < piece.bytes; ++i) {
+    if (shared_contents_.all(piece.from + i, 1)) launch_.bulk_writes.add(piece.to + i, 1);
+  }
+}
+
+void CheckBlock::bulk_done(const emulator::BulkEvent& done) {
+  for (const emulator::BulkPiece& piece : done.pieces) {
+    switch (done.kind) {
+      case emulator::BulkKind::load:
+        bulk_load(piece);
+        break;
+      case emulator::BulkKind::store:
+        bulk_store(piece);
+        break;
+      case emulator::BulkKind::exchange:  // the neighbour's contents are not known here
+      case emulator::BulkKind::registers:
+        shared_contents_.set(piece.to, piece.bytes);
+        break;
+      case emulator::BulkKind::prefetch:
+        break;
+    }
+  }
+}
+
 void CheckBlock::frame_entry(const emulator::FrameEntry& entry) {
   if (entry.local_bytes == 0) return;
   for (LaneMask m = entry.mask; m != 0; m &= m - 1) {

@@ -9,6 +9,7 @@
 
 #include "emulator/byte_flags.hpp"
 #include "emulator/events.hpp"
+#include "observe/check/bulk_writes.hpp"
 #include "observe/check/fault_findings.hpp"
 #include "observe/check/grid_order.hpp"
 #include "observe/check/grid_summary.hpp"
@@ -18,7 +19,8 @@
 
 namespace tilescope::observe {
 
-/// The common state of a launch's blocks. Only `summary` changes while blocks run (it locks), and
+/// The common state of a launch's blocks. Only `summary` and `bulk_writes` change while blocks run
+/// (they lock), and
 /// `grid_order`, with which blocks run on one host thread.
 struct LaunchChecks {
   explicit LaunchChecks(const emulator::LaunchInfo& info);
@@ -31,6 +33,7 @@ struct LaunchChecks {
   StoreValues values;
   std::vector<AccessRole> roles;  ///< by instruction
   GridSummary summary;
+  BulkWrites bulk_writes;
   std::optional<GridOrder> grid_order;  ///< if the program orders its blocks itself
   std::vector<ReadRule> read_rules;     ///< by instruction
   bool has_fences = false;
@@ -61,6 +64,7 @@ class CheckBlock : public emulator::BlockObserver {
   void warp_sync(const emulator::WarpSync& sync) override;
   void fence(const emulator::Fence& fence) override;
   void async_group(const emulator::AsyncGroup& group) override;
+  void bulk_done(const emulator::BulkEvent& done) override;
   void frame_entry(const emulator::FrameEntry& entry) override;
   void fault(const emulator::Fault& fault) override;
   void deadlock(const emulator::Deadlock& deadlock) override;
@@ -84,6 +88,8 @@ class CheckBlock : public emulator::BlockObserver {
   void shared_access(const emulator::Access& access, const LaneCells& cells);
   void global_access(const emulator::Access& access, const LaneCells& cells);
   void local_access(const emulator::Access& access);
+  void bulk_load(const emulator::BulkPiece& piece);
+  void bulk_store(const emulator::BulkPiece& piece);
   void check_global_contents(const emulator::Access& access, const LaneCells& cells);
   const emulator::Allocation* read_from(emulator::InstructionId load, std::uint64_t address);
   void begin_copies(const emulator::Access& target);

@@ -102,7 +102,7 @@ CheckObserver::~CheckObserver() = default;
 
 std::uint32_t CheckObserver::events() const {
   return emulator::kGlobalAccess | emulator::kSharedAccess | emulator::kLocalAccess |
-         emulator::kOrder | emulator::kFrames | emulator::kFaults;
+         emulator::kOrder | emulator::kFrames | emulator::kFaults | emulator::kBulk;
 }
 
 bool CheckObserver::wants_block_order() const {
@@ -140,12 +140,14 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
                               launch.volatile_races);
   }
   describe_all_races(launch, findings_);
-  launch.undefined.describe(launch.describer, overflowed ? nullptr : &launch.summary, findings_);
+  launch.undefined.describe(launch.describer, overflowed ? nullptr : &launch.summary,
+                            launch.bulk_writes, findings_);
   launch.faults.describe(launch.describer, findings_);
   describe_end(totals, launch, findings_);
   const bool complete = totals.end == emulator::LaunchEnd::complete;
   if (complete && totals.blocks_run != 0 && totals.faults == 0 && totals.deadlocked_blocks == 0 &&
-      !overflowed && !launch.summary.anything_written() && !speaks(launch.info.program)) {
+      !overflowed && !launch.summary.anything_written() && launch.bulk_writes.empty() &&
+      !speaks(launch.info.program)) {
     Finding f = launch.describer.finding(FindingKind::wrote_nothing, 0, ThreadAction::none, 0, 0);
     f.severity = Severity::warning;
     f.first.thread.reset();
@@ -156,6 +158,7 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
     launch.info.memory.mark_all_initialised();
   } else {
     keep_contents(launch.summary, launch.info.memory);
+    launch.bulk_writes.keep(launch.info.memory);
   }
   fold(findings_);
   launch_.reset();

@@ -72,7 +72,7 @@ void PendingReads::finish(std::uint64_t block, UndefinedReads& undefined) {
 }
 
 void UndefinedReads::describe(const Describer& describer, const GridSummary* summary,
-                              std::vector<Finding>& findings) const {
+                              const BulkWrites& bulk_writes, std::vector<Finding>& findings) const {
   for (const auto& [key, reads] : reads_) {
     const auto& [id, space] = key;
     std::vector<Example> confirmed(reads.examples.begin(), reads.examples.end());
@@ -83,7 +83,8 @@ void UndefinedReads::describe(const Describer& describer, const GridSummary* sum
           ptx::info(describer.launch().program.instruction(id).source->opcode).effect;
       const bool atomic = effect == ptx::Effect::atomic || effect == ptx::Effect::reduction;
       std::erase_if(confirmed, [&](const Example& example) {
-        return summary->written_by_other(example.address, example.block, atomic);
+        return summary->written_by_other(example.address, example.block, atomic) ||
+               bulk_writes.contains(example.address);
       });
     }
     if (confirmed.empty()) continue;

@@ -18,6 +18,7 @@
 #include "emulator/events.hpp"
 #include "observe/access_tag.hpp"
 #include "observe/check/block_order.hpp"
+#include "observe/check/bulk_writes.hpp"
 #include "observe/check/grid_summary.hpp"
 #include "observe/check/lane_cells.hpp"
 #include "observe/describe.hpp"
@@ -54,7 +55,7 @@ class UndefinedReads {
   void merge(const UndefinedReads& other);
   /// `summary` null: other blocks' writes are unknown, and reads of global memory are left out.
   void describe(const Describer& describer, const GridSummary* summary,
-                std::vector<Finding>& findings) const;
+                const BulkWrites& bulk_writes, std::vector<Finding>& findings) const;
 
  private:
   static constexpr std::size_t kMostExamples = 64;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "gpu/coalescing.hpp"
 #include "gpu/shared_banks.hpp"
@@ -93,6 +94,33 @@ class BlockCounts : public emulator::BlockObserver {
     mark(a, base, slot);
   }
 
+  void bulk_issued(const emulator::BulkEvent& e) override {
+    using emulator::BulkKind;
+    const bool loads = e.kind == BulkKind::load;
+    if (e.copies == 0 || e.kind == BulkKind::prefetch || e.kind == BulkKind::registers) return;
+    Counts& tally = bulk_[e.origin.instruction];
+    BulkCounts& counts = loads                          ? tally.bulk_load
+                         : e.kind == BulkKind::exchange ? tally.bulk_exchange
+                         : e.reduces                    ? tally.bulk_reduction
+                                                        : tally.bulk_store;
+    ++counts.requests;
+    std::uint64_t last = ~std::uint64_t{0};  // sector
+    for (const emulator::BulkPiece& piece : e.pieces) {
+      if (piece.filled) continue;
+      counts.bytes += piece.bytes;
+      if (e.kind == BulkKind::exchange) continue;
+      const std::uint64_t address = loads ? piece.from : piece.to;
+      const std::uint64_t first = address / gpu::kSectorBytes;
+      const std::uint64_t end = (address + piece.bytes - 1) / gpu::kSectorBytes;
+      counts.sectors += end - first + (first == last ? 0 : 1);
+      last = end;
+      const std::uint32_t region = footprint_.find(address, Footprint::kNowhere);
+      if (region == Footprint::kNowhere) continue;
+      if (loads || e.reduces) footprint_.mark(region, address, piece.bytes, false);
+      if (!loads) footprint_.mark(region, address, piece.bytes, true);
+    }
+  }
+
   void branch(const emulator::Branch& b) override {
     if (!b.divergent()) return;
     ++divergent_[b.instruction];
@@ -108,6 +136,7 @@ class BlockCounts : public emulator::BlockObserver {
   std::vector<Slot> slots_;
   std::vector<std::uint64_t> divergent_;
   std::vector<std::optional<DivergedWarp>> diverged_;
+  std::map<emulator::InstructionId, Counts> bulk_;  ///< what bulk copies count, nothing else
 
  private:
   static void flush(Slot& slot) {
@@ -250,7 +279,7 @@ CountObserver::~CountObserver() = default;
 
 std::uint32_t CountObserver::events() const {
   return emulator::kGlobalAccess | emulator::kSharedAccess | emulator::kLocalAccess |
-         emulator::kBranches;
+         emulator::kBranches | emulator::kBulk;
 }
 
 void CountObserver::begin_launch(const emulator::LaunchInfo& launch) {
@@ -261,6 +290,7 @@ void CountObserver::begin_launch(const emulator::LaunchInfo& launch) {
   tallies_.assign(count, {});
   divergent_.assign(count, 0);
   diverged_.assign(count, std::nullopt);
+  bulk_.clear();
   result_ = {};
   result_.kernel = launch.kernel;
   result_.grid = launch.grid;
@@ -284,6 +314,7 @@ void CountObserver::merge(emulator::BlockObserver& block) {
     const std::optional<DivergedWarp>& other = counts.diverged_[id];
     if (other && (!diverged_[id] || other->block < diverged_[id]->block)) diverged_[id] = other;
   }
+  for (const auto& [id, bulk] : counts.bulk_) bulk_[id] += bulk;
 }
 
 void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
@@ -298,6 +329,7 @@ void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
     counts.thread_instructions = totals.counts.active[id];
     counts.guarded_on = totals.counts.on[id];
     for (const AccessTally& tally : tallies_[id]) add_tally(counts, tally);
+    if (const auto bulk = bulk_.find(id); bulk != bulk_.end()) counts += bulk->second;
     const ptx::BlockEnd end = ptx::info(source.opcode).end;
     const bool jump = end == ptx::BlockEnd::branch && source.guarded();
     if (jump || end == ptx::BlockEnd::branch_indexed) counts.branches = counts.instructions;

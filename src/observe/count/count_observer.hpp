@@ -6,6 +6,7 @@
 //     report(counter.result());
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -45,8 +46,9 @@ class CountObserver : public emulator::Observer {
   MergePlan plan_;
   const emulator::Program* program_ = nullptr;
   std::unique_ptr<Footprint> footprint_;
-  std::vector<std::vector<AccessTally>> tallies_;  ///< by instruction; one for each space that it
-                                                   ///< accesses
+  std::vector<std::vector<AccessTally>> tallies_;   ///< by instruction; one for each space that it
+                                                    ///< accesses
+  std::map<emulator::InstructionId, Counts> bulk_;  ///< of bulk copies
   std::vector<std::uint64_t> divergent_;
   std::vector<std::optional<DivergedWarp>> diverged_;
   CountedLaunch result_;
