@@ -20,6 +20,13 @@ bool is_strong_read(const Instruction& instruction) {
   return effect == Effect::load && ordering != Ordering::none && ordering != Ordering::weak;
 }
 
+/// Whether the result is the generic address of local memory (cvta.local).
+bool gives_local_address(const Instruction& instruction) {
+  return ptx::info(instruction.opcode).result == ptx::Result::copied &&
+         instruction.modifiers.space == ptx::Space::local &&
+         !instruction.modifiers.has(ptx::Flag::to);
+}
+
 /// Where the values of a function's registers go.
 class ValueUses {
  public:
@@ -41,31 +48,35 @@ class ValueUses {
 
   /// Follows the value that the instruction `read` gives to the branches that depend on it.
   void follow(std::uint32_t read, AccessRole& role) const {
-    std::vector<bool> reached(uses_.size());
-    std::vector<std::uint32_t> next;
-    const auto reach = [&](std::uint32_t reg) {
-      if (!reached[reg]) next.push_back(reg);
-      reached[reg] = true;
-    };
-    for_each_written(function_.instructions[read], function_, reach);
-    while (!next.empty() && !role.waits) {
-      const std::uint32_t reg = next.back();
-      next.pop_back();
-      for (const std::uint32_t user : uses_[reg]) {
-        const Instruction& instruction = function_.instructions[user];
-        if (instruction.guard == reg) {
-          role.decides = true;
-          role.waits = role.waits || ends_wait(user, read);
-        }
-        // The caller of a function decides by what it returns.
-        if (ptx::info(instruction.opcode).effect == Effect::store &&
-            instruction.modifiers.space >= ptx::Space::param &&
-            instruction.modifiers.space <= ptx::Space::param_func) {
-          role.decides = role.waits = true;
-        }
-        for_each_written(instruction, function_, reach);
+    flow(read, [&](std::uint32_t user, std::uint32_t reg) {
+      const Instruction& instruction = function_.instructions[user];
+      if (instruction.guard == reg) {
+        role.decides = true;
+        role.waits = role.waits || ends_wait(user, read);
       }
-    }
+      // The caller of a function decides by what it returns.
+      if (ptx::info(instruction.opcode).effect == Effect::store &&
+          instruction.modifiers.space >= ptx::Space::param &&
+          instruction.modifiers.space <= ptx::Space::param_func) {
+        role.decides = role.waits = true;
+      }
+      return true;
+    });
+  }
+
+  /// Calls `visit` for each store of the address that `conversion` gives, or of one near it.
+  template <class Visit>
+  void stores_of(std::uint32_t conversion, Visit visit) const {
+    flow(conversion, [&](std::uint32_t user, std::uint32_t reg) {
+      const Instruction& instruction = function_.instructions[user];
+      const Effect effect = ptx::info(instruction.opcode).effect;
+      if (effect == Effect::store && instruction.operands[1].reg == reg) visit(user);
+      bool address = effect == Effect::none;
+      for_each_written(instruction, function_, [&](std::uint32_t result) {
+        address = address && ptx::bit_width(function_.registers[result].type) == 64;
+      });
+      return address;
+    });
   }
 
  private:
@@ -73,6 +84,26 @@ class ValueUses {
     std::uint32_t first, last;  ///< instructions
     bool holds(std::uint32_t i) const { return first <= i && i <= last; }
   };
+
+  /// Follows the result of an instruction from register to register: through those users for which
+  /// use(user, register) is true.
+  template <class Use>
+  void flow(std::uint32_t from, Use use) const {
+    std::vector<bool> reached(uses_.size());
+    std::vector<std::uint32_t> next;
+    const auto reach = [&](std::uint32_t reg) {
+      if (!reached[reg]) next.push_back(reg);
+      reached[reg] = true;
+    };
+    for_each_written(function_.instructions[from], function_, reach);
+    while (!next.empty()) {
+      const std::uint32_t reg = next.back();
+      next.pop_back();
+      for (const std::uint32_t user : uses_[reg]) {
+        if (use(user, reg)) for_each_written(function_.instructions[user], function_, reach);
+      }
+    }
+  }
 
   std::uint32_t target(const Instruction& branch) const {
     return function_.labels[branch.operands[0].label].instruction;
@@ -132,11 +163,16 @@ std::vector<AccessRole> access_roles(const emulator::Program& program) {
     roles[id].block_scope = instruction.modifiers.scope == ptx::Scope::cta;
     roles[id].stores = ptx::info(instruction.opcode).effect == Effect::store;
     roles[id].relaxed = reads && ordering == Ordering::relaxed;
-    if (!reads) continue;
+    const bool gives_local = gives_local_address(instruction);
+    if (!reads && !gives_local) continue;
     if (uses == nullptr) {
       uses = &of_function.emplace(*program.functions()[instructions[id].function].source);
     }
-    uses->follow(id - first, roles[id]);
+    if (reads) uses->follow(id - first, roles[id]);
+    if (gives_local) {
+      uses->stores_of(id - first,
+                      [&](std::uint32_t store) { roles[first + store].escapes = true; });
+    }
   }
   find_tested_loads(program, roles);
   return roles;

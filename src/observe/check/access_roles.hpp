@@ -12,6 +12,7 @@ namespace tilescope::observe {
 struct AccessRole {
   bool block_scope = false;  ///< strong only among the threads of one block
   bool stores = false;       ///< `st`: the bits that it writes are known (stored_bits)
+  bool escapes = false;      ///< a store of the address of a local variable
   bool tested = false;       ///< a plain load whose value a compare-and-swap tests
   bool relaxed = false;      ///< a read that says .relaxed: it orders nothing behind it
   bool decides = false;      ///< a strong read whose value decides a branch

@@ -72,6 +72,7 @@ void CheckBlock::begin_block(const emulator::BlockInfo& block, const emulator::B
     global_.reset();
   }
   races_.begin_block(block_);
+  escapes_.clear();
   shared_contents_.reset(launch_.info.shared_bytes);
 }
 
@@ -107,9 +108,9 @@ void CheckBlock::access(const Access& access) {
   if (access.space != Space::shared && access.space != Space::global) return;
   LaneCells& cells = cells_[access.instruction];
   cells.update(access);
-  if (const AccessRole role = launch_.roles[access.instruction]; role.decides) {
-    races_.note_flags(access, role);
-  }
+  const AccessRole role = launch_.roles[access.instruction];
+  if (role.decides) races_.note_flags(access, role);
+  if (role.escapes || !escapes_.empty()) follow_local_addresses(access, role);
   // The vendor's library only orders threads in the system's part of shared memory.
   const bool reserved =
       access.space == Space::shared && access.mask != 0 &&
@@ -120,6 +121,30 @@ void CheckBlock::access(const Access& access) {
     shared_access(access, cells);
   }
   if (launch_.has_fences && strength_of(access) != Strength::plain) synchronise(access);
+}
+
+/// Finds reads of pointers to local variables of other threads.
+void CheckBlock::follow_local_addresses(const Access& access, AccessRole role) {
+  if (role.escapes) {
+    escapes_.add(access);
+  } else if (writes(access.kind)) {
+    escapes_.overwrite(access);
+  } else if (const LaneMask lanes = escapes_.foreign(access); lanes != 0 && access.bytes >= 8) {
+    const std::uint64_t address = access.addresses[std::countr_zero(lanes)];
+    faults_.fault({emulator::FaultKind::wrong_space,
+                   access.instruction,
+                   access.warp,
+                   lanes,
+                   Space::local,
+                   AccessKind::load,
+                   access.bytes,
+                   address,
+                   {},
+                   0,
+                   0,
+                   access.addresses},
+                  block_);
+  }
 }
 
 void CheckBlock::shared_access(const Access& access, const LaneCells& cells) {

@@ -13,6 +13,7 @@
 #include "observe/check/fault_findings.hpp"
 #include "observe/check/grid_order.hpp"
 #include "observe/check/grid_summary.hpp"
+#include "observe/check/local_escapes.hpp"
 #include "observe/check/race_checker.hpp"
 #include "observe/check/undefined_reads.hpp"
 #include "observe/describe.hpp"
@@ -93,6 +94,7 @@ class CheckBlock : public emulator::BlockObserver {
   void check_global_contents(const emulator::Access& access, const LaneCells& cells);
   const emulator::Allocation* read_from(emulator::InstructionId load, std::uint64_t address);
   void begin_copies(const emulator::Access& target);
+  void follow_local_addresses(const emulator::Access& access, AccessRole role);
   void check_copy_sources(const emulator::Access& access);
   void synchronise(const emulator::Access& access);
   void synchronise_cluster(const emulator::Access& access, std::uint32_t rank);
@@ -116,6 +118,7 @@ class CheckBlock : public emulator::BlockObserver {
   /// Address and bytes that the lanes of the present cp.async read.
   std::array<std::pair<std::uint64_t, std::uint32_t>, emulator::kWarpSize> copy_sources_{};
   LoneStores lone_stores_;
+  LocalEscapes escapes_;
   PendingReads pending_reads_;
   UndefinedReads undefined_;
   FaultLog faults_;

@@ -78,6 +78,19 @@ Wording cluster_memory_words(const Finding& finding) {
   return {};
 }
 
+Wording wrong_space_words(const Finding& finding) {
+  const MemoryPlace place = memory_of(finding);
+  if (place.space == MemorySpace::local) {
+    return {
+        "a pointer to a local variable of another thread is read: in this thread it means its "
+        "own local memory",
+        "put the variable in shared or global memory"};
+  }
+  return {fmt::format("{} of {} memory with an address of another space ({:#x})",
+                      action(finding.first), to_string(place.space), place.address),
+          "use a generic pointer, or one of the right space"};
+}
+
 Wording uninitialised_read_words(const Finding& finding) {
   const MemoryPlace place = memory_of(finding);
   const std::string where = place.space == MemorySpace::local

@@ -32,6 +32,7 @@ std::string counted(std::uint64_t count, std::string_view noun);
 
 Wording out_of_bounds_words(const Finding& finding);
 Wording cluster_memory_words(const Finding& finding);
+Wording wrong_space_words(const Finding& finding);
 Wording uninitialised_read_words(const Finding& finding);
 /// For races and unfinished copies.
 Wording race_words(const Finding& finding);
