@@ -27,7 +27,7 @@ struct LaneKey {
   ptx::TestKind test = ptx::TestKind::none;
   bool ftz = false, sat = false, approx = false, nan = false, xorsign = false, abs = false;
   bool carry_out = false, relu = false, shift_amount = false;
-  bool three = false;      ///< min, max: of three operands
+  bool three = false;      ///< operands besides the result, as min and max may have
   std::uint8_t width = 4;  ///< bytes per lane of the destination register; 0 for a predicate
 };
 

@@ -174,10 +174,14 @@ void ProgramDecoder::lay_out_variables(FunctionDecoder& decoder, std::uint32_t i
 
 void ProgramDecoder::refuse(const ptx::Function& function, const ptx::Instruction& instruction,
                             const std::string& reason) {
-  constexpr std::size_t kMost = 10;
-  if (refusals_.size() > kMost) return;
-  if (refusals_.size() == kMost) {
-    refusals_.push_back("and more");
+  std::string text = ptx::mnemonic(instruction.opcode, instruction.modifiers);
+  if (instruction.opcode == ptx::Opcode::unknown) {
+    const std::string& whole = function.unknown_texts[instruction.detail];
+    text = whole.substr(0, whole.find(' '));
+  }
+  for (Refusal& known : refusals_) {
+    if (reason.empty() ? known.text != text : known.reason != reason) continue;
+    ++known.others;
     return;
   }
   std::string place = fmt::format("line {} of the PTX", instruction.line);
@@ -187,10 +191,19 @@ void ProgramDecoder::refuse(const ptx::Function& function, const ptx::Instructio
         fmt::format(", {}:{}", std::filesystem::path(level.file).filename().string(), level.line);
     break;
   }
-  const std::string text = instruction.opcode == ptx::Opcode::unknown
-                               ? function.unknown_texts[instruction.detail]
-                               : ptx::mnemonic(instruction.opcode, instruction.modifiers);
-  refusals_.push_back(fmt::format("{} ({}){}", text, place, reason.empty() ? "" : ": " + reason));
+  refusals_.push_back({std::move(text), std::move(place), reason});
+}
+
+std::string ProgramDecoder::refusal_list() const {
+  constexpr std::size_t kMost = 10;
+  std::string list;
+  for (std::size_t i = 0; i < refusals_.size() && i < kMost; ++i) {
+    const auto& [text, place, reason, others] = refusals_[i];
+    list += fmt::format("{}{} ({}", i == 0 ? "" : "; ", text, place);
+    if (others != 0) list += fmt::format(", and {} more place{}", others, others == 1 ? "" : "s");
+    list += reason.empty() ? ")" : "): " + reason;
+  }
+  return refusals_.size() > kMost ? list + "; and more" : list;
 }
 
 void ProgramDecoder::decode_instructions(FunctionDecoder& decoder) {
@@ -299,10 +312,8 @@ std::shared_ptr<const Program> ProgramDecoder::run() {
   program_->functions_.resize(reached_.size());
   for (std::uint32_t i = 0; i < reached_.size(); ++i) decode_function(i);
   if (!refusals_.empty()) {
-    std::string list;
-    for (const std::string& refusal : refusals_) list += (list.empty() ? "" : "; ") + refusal;
     throw input_error("kernel '{}' uses operations that the emulator does not execute: {}",
-                      module_->functions[reached_[0]].name, list);
+                      module_->functions[reached_[0]].name, refusal_list());
   }
   size_locals();
   return program_;

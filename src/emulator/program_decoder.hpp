@@ -30,8 +30,14 @@ class ProgramDecoder {
   void find_spins(CodeFunction& function) const;
   void refuse(const ptx::Function& function, const ptx::Instruction& instruction,
               const std::string& reason);
+  std::string refusal_list() const;
   void size_locals();
 
+  /// An operation that is not executed, at its first place.
+  struct Refusal {
+    std::string text, place, reason;
+    std::size_t others = 0;  ///< further places
+  };
   std::shared_ptr<const ptx::Module> module_;
   const SymbolAddresses& addresses_;
   std::shared_ptr<Program> program_ = std::make_shared<Program>();
@@ -39,7 +45,7 @@ class ProgramDecoder {
   bool indirect_calls_ = false;
   std::vector<std::uint64_t> shared_offsets_;                 ///< by module variable
   std::vector<std::vector<std::uint64_t>> function_offsets_;  ///< by program function, variable
-  std::vector<std::string> refusals_;
+  std::vector<Refusal> refusals_;
 };
 
 }  // namespace tilescope::emulator

@@ -7,6 +7,7 @@
 #include "ptx/instruction_parser.hpp"
 #include "ptx/line_directives.hpp"
 #include "ptx/literal.hpp"
+#include "ptx/moved_stores.hpp"
 #include "ptx/scopes.hpp"
 
 namespace tilescope::ptx {
@@ -41,6 +42,7 @@ class BodyParser {
       }
     }
     instructions_.resolve_labels();
+    place_moved_stores(context_.module.locations, function_);
   }
 
  private:

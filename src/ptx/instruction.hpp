@@ -69,8 +69,9 @@ struct Operand {
     pair,       ///< `d|p`: `elements` has the two
     label,      ///< `label` is the index in Function::labels
   };
-  /// Part of a register that a video instruction selects (`%r1.b2`, `%r1.h0`).
-  enum class Selector : std::uint8_t { none, b0, b1, b2, b3, h0, h1 };
+  /// Part of a register that a video instruction selects (`%r1.b2`, `%r1.h0`). `bytes` and `halves`
+  /// are several, as SIMD forms have them (`%r1.b7531`, `%r1.h10`): `bits` has their numbers.
+  enum class Selector : std::uint8_t { none, b0, b1, b2, b3, h0, h1, bytes, halves };
 
   Kind kind = Kind::sink;
   Literal literal = Literal::integer;
@@ -80,7 +81,8 @@ struct Operand {
   std::uint32_t reg = no_index;  ///< also the base of an address
   std::uint32_t label = no_index;
   Symbol symbol;            ///< of a symbol, or the base of an address
-  std::uint64_t bits = 0;   ///< of an immediate
+  std::uint64_t bits = 0;   ///< of an immediate; of a selector: a hexadecimal digit for each part,
+                            ///< and from bit 16 their number
   std::int64_t offset = 0;  ///< bytes, of a symbol or an address
   /// The elements of a vector or pair; for an address, the operands after the base: `[tex, {x, y}]`
   /// has one vector.

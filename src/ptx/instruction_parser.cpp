@@ -100,11 +100,10 @@ void InstructionParser::add_constant(const Instruction& instruction, Operand& op
   Operand constant;
   constant.kind = Operand::Kind::immediate;
   constant.bits = parse_integer_constant(context_.lexer);
+  const Mnemonic addition = parse_mnemonic(fmt::format("add.u{}", bits));
   Instruction sum = instruction;
-  sum.opcode = Opcode::add;
-  sum.modifiers = {};
-  sum.modifiers.types[0] = bits == 16 ? Type::u16 : bits == 32 ? Type::u32 : Type::u64;
-  sum.modifiers.type_count = 1;
+  sum.opcode = addition.opcode;
+  sum.modifiers = addition.modifiers;
   Operand result = operand;
   result.reg = scopes_.add_register(function_.registers[operand.reg].name, type);
   sum.operands = {result, std::exchange(operand, result), constant};

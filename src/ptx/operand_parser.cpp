@@ -40,12 +40,24 @@ unsigned component(std::string_view suffix) {
   return at == std::string_view::npos ? 4 : static_cast<unsigned>(at % 4);
 }
 
-Operand::Selector selector(std::string_view suffix) {
+/// Sets the selector that `suffix` names: `b2`, `h10`.
+void select(std::string_view suffix, Operand& operand) {
+  using Selector = Operand::Selector;
   constexpr std::string_view names[] = {"b0", "b1", "b2", "b3", "h0", "h1"};
   for (unsigned i = 0; i < 6; ++i) {
-    if (names[i] == suffix) return static_cast<Operand::Selector>(i + 1);
+    if (names[i] == suffix) operand.selector = static_cast<Selector>(i + 1);
   }
-  return Operand::Selector::none;
+  if (operand.selector != Selector::none || suffix.size() < 2) return;
+  const bool bytes = suffix[0] == 'b';
+  const std::size_t most = bytes ? 4 : 2;
+  const std::string_view digits = suffix.substr(1);
+  if ((!bytes && suffix[0] != 'h') || digits.size() > most) return;
+  for (const char digit : digits) {
+    if (digit < '0' || digit >= (bytes ? '8' : '4')) return;
+    operand.bits = operand.bits << 4 | static_cast<std::uint64_t>(digit - '0');
+  }
+  operand.bits |= digits.size() << 16;
+  operand.selector = bytes ? Selector::bytes : Selector::halves;
 }
 
 bool is_any(const Operand& operand, std::initializer_list<Kind> kinds) {
@@ -111,7 +123,7 @@ Operand OperandParser::named(NameEntry& entry, std::string_view base, std::strin
     if (which < entry.vector) return register_operand(scopes_.component(base, entry, which));
   } else {
     Operand operand = register_operand(entry.index);
-    operand.selector = selector(suffix);
+    select(suffix, operand);
     if (suffix.empty() || operand.selector != Operand::Selector::none) return operand;
   }
   fail(token.line, "the register {} has no part '.{}'", quoted(base), suffix);

@@ -13,8 +13,8 @@ struct TypeFacts {
 // clang-format off
 constexpr TypeFacts types[] = {
     {"", 0}, {"b1", 1}, {"b8", 8}, {"b16", 16}, {"b32", 32}, {"b64", 64}, {"b128", 128},
-    {"u4", 4}, {"u8", 8}, {"u16", 16}, {"u32", 32}, {"u64", 64},
-    {"s4", 4}, {"s8", 8}, {"s16", 16}, {"s32", 32}, {"s64", 64},
+    {"u2", 2}, {"u4", 4}, {"u8", 8}, {"u16", 16}, {"u32", 32}, {"u64", 64},
+    {"s2", 2}, {"s4", 4}, {"s8", 8}, {"s16", 16}, {"s32", 32}, {"s64", 64},
     {"f16", 16}, {"f32", 32}, {"f64", 64}, {"bf16", 16}, {"tf32", 32},
     {"f16x2", 32}, {"bf16x2", 32}, {"f32x2", 64}, {"u16x2", 32}, {"s16x2", 32},
     {"e4m3", 8}, {"e5m2", 8}, {"e3m2", 8}, {"e2m3", 8}, {"e2m1", 4}, {"ue8m0", 8},
@@ -46,11 +46,11 @@ bool is_float(Type type) {
 }
 
 bool is_signed(Type type) {
-  return (type >= Type::s4 && type <= Type::s64) || type == Type::s16x2;
+  return (type >= Type::s2 && type <= Type::s64) || type == Type::s16x2;
 }
 
 bool is_unsigned(Type type) {
-  return (type >= Type::u4 && type <= Type::u64) || type == Type::u16x2;
+  return (type >= Type::u2 && type <= Type::u64) || type == Type::u16x2;
 }
 
 bool is_untyped(Type type) {

@@ -11,8 +11,8 @@ namespace tilescope::ptx {
 enum class Type : std::uint8_t {
   none,
   b1, b8, b16, b32, b64, b128,
-  u4, u8, u16, u32, u64,
-  s4, s8, s16, s32, s64,
+  u2, u4, u8, u16, u32, u64,
+  s2, s4, s8, s16, s32, s64,
   f16, f32, f64, bf16, tf32,
   f16x2, bf16x2, f32x2, u16x2, s16x2,
   e4m3, e5m2, e3m2, e2m3, e2m1, ue8m0,  // eight bits and fewer: elements of matrices

@@ -246,6 +246,65 @@ TEST(Integer, VideoOperations) {
   });
 }
 
+TEST(Integer, VideoOperationsMergeAndShift) {
+  const auto rows = rows_of(integer_edges(32), 3, 32);
+  const std::vector<std::string> types{"b32", "b32", "b32", "b32"};
+  expect_rows("vsub.s32.u32.u32.sat %r.b2, %a.b0, %b.b3, %c;", types, rows, [](const Row& r) {
+    const int128 d = value(r[0], "u8") - value(r[1] >> 24, "u8");
+    return (r[2] & 0xff00ffffu) | keep(std::clamp<int128>(d, -128, 127), 8) << 16;
+  });
+  expect_rows("vadd.u32.u32.u32 %r.h1, %a, %b, %c;", types, rows, [](const Row& r) {
+    return (r[2] & 0xffff) | keep(int128{r[0]} + int128{r[1]}, 16) << 16;
+  });
+  expect_rows("vshl.u32.u32.u32.clamp %r, %a, %b.b0;", {"b32", "b32", "b32"}, rows,
+              [](const Row& r) {
+                const std::uint64_t by = std::min<std::uint64_t>(r[1] & 255, 32);
+                return keep(int128{r[0]} << by, 32);
+              });
+  expect_rows("vshr.s32.s32.u32.wrap.add %r, %a, %b, %c;", types, rows, [](const Row& r) {
+    return keep((value(r[0], "s32") >> (r[1] & 31)) + int128{r[2]}, 32);
+  });
+  expect_rows("vshl.s32.s32.u32.sat.wrap %r, %a, %b;", {"b32", "b32", "b32"}, rows,
+              [](const Row& r) {
+                const int128 wide = value(r[0], "s32") * (int128{1} << (r[1] & 31));
+                return keep(std::clamp<int128>(wide, INT32_MIN, INT32_MAX), 32);
+              });
+}
+
+TEST(Integer, VideoOperationsOnChosenParts) {
+  const auto rows = rows_of(integer_edges(32), 3, 32);
+  const std::vector<std::string> types{"b32", "b32", "b32", "b32"};
+  const auto byte = [](const Row& r, unsigned i) {
+    return static_cast<int>((i < 4 ? r[0] >> 8 * i : r[1] >> 8 * (i - 4)) & 255);
+  };
+  // Bytes 7 to 4 are those of b; the second and the lowest are written, the others are c's.
+  expect_rows("vadd4.u32.u32.u32 %r.b20, %a.b7105, %b.b3362, %c;", types, rows, [&](const Row& r) {
+    const auto second = static_cast<std::uint64_t>(byte(r, 1) + byte(r, 3)) & 255;
+    const auto lowest = static_cast<std::uint64_t>(byte(r, 5) + byte(r, 2)) & 255;
+    return (r[2] & 0xff00ff00u) | second << 16 | lowest;
+  });
+  expect_rows("vadd2.u32.u32.u32.add %r.h1, %a.h32, %b.h10, %c;", types, rows, [](const Row& r) {
+    return keep(int128{r[2]} + int128{r[1] >> 16 & 0xffff} + int128{r[0] >> 16 & 0xffff}, 32);
+  });
+}
+
+TEST(Integer, PackingOfTwoBits) {
+  const auto rows = rows_of(integer_edges(32), 3, 32);
+  const std::vector<std::string> types{"b32", "b32", "b32", "b32"};
+  expect_rows("cvt.pack.sat.s2.s32.b32 %r, %a, %b, %c;", types, rows, [](const Row& r) {
+    const auto two = [](std::uint64_t v) {
+      return keep(std::clamp<int128>(value(v, "s32"), -2, 1), 2);
+    };
+    return keep(int128{r[2]} << 4, 32) | two(r[0]) << 2 | two(r[1]);
+  });
+  expect_rows("cvt.pack.sat.u2.s32.b32 %r, %a, %b, %c;", types, rows, [](const Row& r) {
+    const auto two = [](std::uint64_t v) {
+      return keep(std::clamp<int128>(value(v, "s32"), 0, 3), 2);
+    };
+    return keep(int128{r[2]} << 4, 32) | two(r[0]) << 2 | two(r[1]);
+  });
+}
+
 TEST(Integer, VideoMultiplyAdd) {
   const auto rows = rows_of(integer_edges(32), 3, 32, 200);
   const auto wide = [](std::uint64_t v) {

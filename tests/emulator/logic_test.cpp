@@ -249,6 +249,15 @@ TEST(Logic, PackingAndUnpacking) {
               {"b64", "b64", "b64"}, long_words(), [](const Row& r) { return r[1]; });
 }
 
+TEST(Logic, VectorsMoveAtOnce) {
+  expect_rows(
+      ".reg .v4 .b16 %w; mov.b64 {%w.x, %w.y, %w.z, %w.w}, %a;"
+      "mov.v4.b16 {%w.y, %w.z, %w.w, %w.x}, %w; mov.b64 %r, {%w.x, %w.y, %w.z, %w.w};",
+      {"b64", "b64"}, long_words(), [](const Row& r) { return r[0] << 16 | r[0] >> 48; });
+  expect_rows(".reg .v2 .b64 %w; mov.v2.b64 %w, {%a, 5}; add.u64 %r, %w.x, %w.y;", {"b64", "b64"},
+              long_words(), [](const Row& r) { return r[0] + 5; });
+}
+
 // --- comparisons
 // ------------------------------------------------------------------------------------
 

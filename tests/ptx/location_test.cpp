@@ -35,6 +35,37 @@ $name1:
 }
 )";
 
+// The compiler joins the stores of an if and its else, and gives the one store line 0.
+TEST(Location, AMovedStoreHasThePlaceOfItsValue) {
+  const Module module = parse_text(R"(
+.file 1 "kernel.cu"
+.entry k() {
+  .reg .b32 a, v, w; .reg .pred p;
+  .loc 1 4 1
+  mov.u32 v, 0; mov.u32 w, 1;
+  @p bra L;
+  .loc 1 5 1
+  ld.shared.u32 v, [a];
+L:
+  .loc 1 0 0
+  st.shared.u32 [a], v;
+  st.shared.v2.u32 [a], {w, v};
+  st.shared.u32 [a], 7;
+  mov.u32 w, v;
+  st.shared.u32 [a], w;
+  .loc 1 9 1
+  st.shared.u32 [a], v;
+})");
+  const auto& code = module.functions[0].instructions;
+  const auto line = [&](std::size_t i) { return module.locations[code.at(i).location].line; };
+  EXPECT_EQ(line(4), 5u);
+  EXPECT_EQ(line(5), 4u) << "its first element that has a place";
+  EXPECT_EQ(line(6), 0u) << "a constant was computed nowhere";
+  EXPECT_EQ(line(7), 0u) << "it is no store";
+  EXPECT_EQ(line(8), 4u);
+  EXPECT_EQ(line(9), 9u) << "it has a line of its own";
+}
+
 TEST(Location, ChainsOfInlinedCalls) {
   const Module module = parse_text(nested);
   const auto& code = module.functions[0].instructions;

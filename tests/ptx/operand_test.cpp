@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "parse_text.hpp"
 #include "ptx/print.hpp"
 
@@ -58,6 +60,19 @@ TEST(Operand, ARegisterPlusAConstantIsAnAddition) {
   EXPECT_EQ(error_of(kernel("mov.f32 %f1, %f2+1;")),
             "t.ptx:10: a constant can only be added to an integer register");
   EXPECT_THAT(error_of(kernel("mov.b32 %r1, -%r2+1;")), HasSubstr("integer register"));
+}
+
+TEST(Operand, PartsOfRegisters) {
+  EXPECT_EQ(one("vadd.s32.u32.u32 %r1.b2, %r2.h1, %r3, %r4;"),
+            "vadd.s32.u32.u32 %r1.b2, %r2.h1, %r3, %r4");
+  EXPECT_EQ(one("vadd4.s32.s32.s32 %r1.b20, %r2.b7531, %r3, %r4;"),
+            "vadd4.s32.s32.s32 %r1.b20, %r2.b7531, %r3, %r4");
+  EXPECT_EQ(one("vadd2.s32.s32.s32 %r1.h10, %r2.h32, %r3.h10, %r4;"),
+            "vadd2.s32.s32.s32 %r1.h10, %r2.h32, %r3.h10, %r4");
+  for (const char* part : {"b8", "h41", "b12345", "h210", "c1"}) {
+    EXPECT_THAT(error_of(kernel(fmt::format("vadd4.s32.s32.s32 %r1, %r2.{}, %r3, %r4;", part))),
+                HasSubstr(fmt::format("the register '%r2' has no part '.{}'", part)));
+  }
 }
 
 TEST(Operand, MovOfVectors) {
@@ -130,11 +145,11 @@ TEST(Operand, SpecialRegisters) {
                            "%cluster_ctarank",
                            "%cluster_nctaid.z",
                            "%clusterid.x",
-                           "%is_explicit_cluster",
                            "%reserved_smem_offset_1",
                            "%reserved_smem_offset_cap"}) {
     EXPECT_EQ(one("mov.u32 %r1, " + std::string(name) + ";"), "mov.u32 %r1, " + std::string(name));
   }
+  EXPECT_EQ(one("mov.pred %p1, %is_explicit_cluster;"), "mov.pred %p1, %is_explicit_cluster");
   const Module module = parse_kernel("mov.u32 %r1, %tid.y; mov.u32 %r1, %envreg7;");
   const auto& code = module.functions[0].instructions;
   EXPECT_EQ(code[0].operands[1].special, SpecialRegister::tid_y);

@@ -125,7 +125,8 @@ class InstructionPrinter {
   }
 
   void print_operand(const Operand& operand) {
-    constexpr std::string_view selectors[] = {"", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};
+    constexpr std::string_view selectors[] = {"",    ".b0", ".b1", ".b2", ".b3",
+                                              ".h0", ".h1", ".b",  ".h"};
     switch (operand.kind) {
       case Kind::sink:
         out_ += '_';
@@ -135,6 +136,9 @@ class InstructionPrinter {
         if (operand.negated) out_ += reg.type == Type::pred ? '!' : '-';
         out_ += reg.name;
         out_ += selectors[static_cast<std::size_t>(operand.selector)];
+        for (std::uint64_t i = operand.bits >> 16; i-- > 0;) {
+          out_ += fmt::format("{}", operand.bits >> 4 * i & 0xf);
+        }
         break;
       }
       case Kind::immediate:

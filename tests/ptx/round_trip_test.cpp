@@ -93,6 +93,24 @@ TEST(Fixtures, AreAllTested) {
   EXPECT_EQ(files, 9u) << "a new file needs a line in the list above";
 }
 
+TEST(Fixtures, TritonsCodeSurvivesPrinting) {
+  std::size_t files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(TILESCOPE_SOURCE_DIR "/tests/triton/ptx")) {
+    std::ifstream file(entry.path());
+    std::stringstream text;
+    text << file.rdbuf();
+    const Module module = parse(text.str(), entry.path().string());
+    const Module again = parse(print(module), "printed.ptx");
+    EXPECT_EQ(difference(module, again), "") << entry.path();
+    for (const Function& function : module.functions) {
+      for (const std::string& unknown : function.unknown_texts) ADD_FAILURE() << unknown;
+    }
+    ++files;
+  }
+  EXPECT_GT(files, 0u);
+}
+
 TEST(Fixtures, TheTileKernelNamesItsLines) {
   const Module module = fixture("tile_90.ptx");
   const std::uint32_t index = module.find_function("_Z5tiledPKfS0_Pfi");

@@ -2,7 +2,9 @@
 // and saturations, tf32, and the 8-bit floats. Lane by lane, through double.
 #include <bit>
 #include <cmath>
+#include <limits>
 
+#include "base/one_of.hpp"
 #include "emulator/context.hpp"
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/number_format.hpp"
@@ -37,8 +39,8 @@ Conversion unpacked(std::uint32_t aux) {
 }
 
 bool is_packed(Type type) {
-  return type == Type::f16x2 || type == Type::bf16x2 || type == Type::e4m3x2 ||
-         type == Type::e5m2x2;
+  return is_one_of(type, {Type::f16x2, Type::bf16x2, Type::e4m3x2, Type::e5m2x2, Type::e3m2x2,
+                          Type::e2m3x2, Type::e2m1x2, Type::ue8m0x2});
 }
 unsigned element_bits(Type type) {
   return is_packed(type) ? ptx::bit_width(type) / 2 : ptx::bit_width(type);
@@ -66,7 +68,23 @@ double integer_value(std::uint64_t bits, Type type) {
   return negative ? -d : d;
 }
 
+/// ue8m0: a power of two, from 2^-127; all ones are NaN.
+double power_of_two(std::uint64_t bits) {
+  return bits == 0xff ? std::numeric_limits<double>::quiet_NaN()
+                      : std::ldexp(1.0, static_cast<int>(bits) - 127);
+}
+std::uint32_t exponent_of(double v, const Conversion& c) {
+  if (std::isnan(v)) return 0xff;
+  const double magnitude = std::fabs(v);
+  if (magnitude <= 0x1p-127) return 0;
+  if (std::isinf(v)) return c.satfinite ? 0xfe : 0xff;
+  int exponent = std::ilogb(magnitude) + 127;
+  if (c.rounding == Rounding::rp && magnitude > std::ldexp(1.0, exponent - 127)) ++exponent;
+  return static_cast<std::uint32_t>(exponent > 0xfe && c.satfinite ? 0xfe : exponent);
+}
+
 double value_of(std::uint64_t bits, Type type) {
+  if (type == Type::ue8m0x2) return power_of_two(bits);
   if (type == Type::f64) return std::bit_cast<double>(bits);
   if (const NumberFormat* format = number_format(type)) {
     return decode(static_cast<std::uint32_t>(bits), *format);
@@ -109,6 +127,7 @@ std::uint64_t convert_one(std::uint64_t bits, const Conversion& c) {
   v = integral(v, c.rounding);
   if (c.sat) v = std::isnan(v) || v <= 0 ? 0 : v >= 1 ? 1 : v;
   if (c.relu && v <= 0) v = 0;
+  if (c.to == Type::ue8m0x2) return exponent_of(v, c);
   if (c.to == Type::f64) {
     return std::isnan(v) ? 0xfff8000000000000u : std::bit_cast<std::uint64_t>(v);
   }
@@ -183,7 +202,7 @@ void convert_lower_part(Context& w, const Code& c) {
 }
 
 bool is_known(Type type) {
-  return type == Type::f64 || number_format(type) != nullptr ||
+  return type == Type::f64 || type == Type::ue8m0x2 || number_format(type) != nullptr ||
          (is_integer(type) && !ptx::is_untyped(type));
 }
 

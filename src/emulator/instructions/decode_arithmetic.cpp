@@ -9,9 +9,10 @@ using ptx::Type;
 
 bool decode_number(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   const LaneKey key = lane_key(in);
-  // Without lane kernels: operands of mixed types, and fma that reads beyond the end as zero.
-  if (in.modifiers.type_count > 1 || in.modifiers.has(ptx::Flag::oob)) return false;
-  if (key.three && (key.type != Type::f32 || key.xorsign)) return false;
+  // Without lane kernels: fma that reads beyond the end as zero.
+  if (in.modifiers.has(ptx::Flag::oob)) return false;
+  const bool mixed = in.modifiers.type_count > 1;
+  if (mixed && (key.type != Type::f32 || key.ftz || key.relu)) return false;
   if (is_half(key.type)) {
     code.aux = half_options(key);
     return decode_lanes(d, in, lane_kernels().half(key), code);

@@ -42,7 +42,15 @@ bool set_callee(FunctionDecoder& d, const ptx::Function& callee, std::uint32_t i
 
 }  // namespace
 
-bool decode_unsupported(FunctionDecoder&, const ptx::Instruction&, Code&) {
+bool decode_unsupported(FunctionDecoder& d, const ptx::Instruction& in, Code&) {
+  const std::string_view text = in.detail < d.function().unknown_texts.size()
+                                    ? std::string_view(d.function().unknown_texts[in.detail])
+                                    : ptx::name(in.opcode);
+  if (text.starts_with("multimem.")) {
+    d.refusal_ = "memory of several devices at once (multimem) is not emulated";
+  } else if (text.starts_with("tcgen05.")) {
+    d.refusal_ = "the tensor memory of compute capability 10 (tcgen05) is not emulated";
+  }
   return false;
 }
 

@@ -177,8 +177,10 @@ bool decode_32(FunctionDecoder& d, const ptx::Instruction& in, Execute execute, 
 
 bool decode_pairwise(FunctionDecoder& d, const ptx::Instruction& in, Pairwise operation,
                      Code& code) {
-  if (decode_number(d, in, code)) return true;
   const Type type = in.modifiers.type();
+  const bool three = in.operands.size() == 4;
+  if (three && (type != Type::f32 || in.modifiers.has(ptx::Flag::xorsign))) return false;
+  if (decode_number(d, in, code)) return true;
   const bool relu = in.modifiers.has(ptx::Flag::relu);
   if (in.modifiers.type_count != 1) return false;
   if (type == Type::s16x2 || type == Type::u16x2) {
@@ -241,7 +243,7 @@ bool decode_pack(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   const Type to = in.modifiers.types[0], from = in.modifiers.types[1];
   if (from != Type::s32 || !in.modifiers.has(ptx::Flag::sat)) return false;
   const unsigned bits = ptx::bit_width(to);
-  if (bits != 16 && bits != 8 && bits != 4) return false;
+  if (bits > 16 || (bits < 16) != (in.operands.size() == 4)) return false;
   code.aux = bits | (ptx::is_signed(to) ? 1u << 8 : 0);
   return decode_lanes(d, in, pack_saturated, code);
 }

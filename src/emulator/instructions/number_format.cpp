@@ -12,6 +12,9 @@ constexpr NumberFormat kTf32{10, -126, 0x1.ffcp127, true, 31, 13, 0x7fffffff};
 constexpr NumberFormat kF32{23, -126, 0x1.fffffep127, true, 31, 0, 0x7fffffff};
 constexpr NumberFormat kE4m3{3, -6, 448.0, false, 7, 0, 0x7f};
 constexpr NumberFormat kE5m2{2, -14, 57344.0, true, 7, 0, 0x7f};
+constexpr NumberFormat kE3m2{2, -2, 28.0, false, 5, 0, kNoNan};
+constexpr NumberFormat kE2m3{3, 0, 7.5, false, 5, 0, kNoNan};
+constexpr NumberFormat kE2m1{1, 0, 6.0, false, 3, 0, kNoNan};
 
 double round_integral(double m, bool negative, ptx::Rounding rounding) {
   const double down = std::floor(m);
@@ -52,6 +55,15 @@ const NumberFormat* number_format(ptx::Type type) {
     case Type::e5m2:
     case Type::e5m2x2:
       return &kE5m2;
+    case Type::e3m2:
+    case Type::e3m2x2:
+      return &kE3m2;
+    case Type::e2m3:
+    case Type::e2m3x2:
+      return &kE2m3;
+    case Type::e2m1:
+    case Type::e2m1x2:
+      return &kE2m1;
     default:
       return nullptr;
   }
@@ -59,7 +71,8 @@ const NumberFormat* number_format(ptx::Type type) {
 
 std::uint32_t encode(double value, const NumberFormat& format, ptx::Rounding rounding,
                      bool satfinite) {
-  if (std::isnan(value)) return format.nan;
+  if (std::isnan(value) && format.nan != kNoNan) return format.nan;
+  if (std::isnan(value)) value = format.largest;
   const bool negative = std::signbit(value);
   const std::uint32_t sign = negative ? std::uint32_t{1} << format.sign_bit : 0;
   const double magnitude = std::fabs(value);

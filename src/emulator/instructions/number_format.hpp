@@ -8,6 +8,9 @@
 
 namespace tilescope::emulator {
 
+/// NumberFormat::nan of a format without NaN, which has the largest number in its place.
+inline constexpr std::uint32_t kNoNan = ~0u;
+
 struct NumberFormat {
   int precision;        ///< explicit bits of the significand
   int lowest_exponent;  ///< of normal numbers
@@ -19,7 +22,7 @@ struct NumberFormat {
 };
 
 /// The format of one element of `type` (f16x2 has that of f16), or null: for integers, f64, and
-/// formats of fewer than eight bits.
+/// ue8m0, which is an exponent alone.
 const NumberFormat* number_format(ptx::Type type);
 
 /// `value` in `format` as bits. `satfinite` clamps values that are too large, infinities included.

@@ -1,7 +1,5 @@
 #include "emulator/instructions/operands.hpp"
 
-#include "base/one_of.hpp"
-
 namespace tilescope::emulator {
 
 bool set_space(ptx::Space space, Code& code) {
@@ -85,7 +83,7 @@ LaneKey lane_key(const ptx::Instruction& in) {
   key.carry_out = m.has(Flag::cc);
   key.relu = m.has(Flag::relu);
   key.shift_amount = m.has(Flag::shiftamt);
-  key.three = is_one_of(in.opcode, {ptx::Opcode::min, ptx::Opcode::max}) && in.operands.size() == 4;
+  key.three = in.operands.size() == 4;
   key.width = static_cast<std::uint8_t>(register_bytes(ptx::operand_type(in, 0)));
   return key;
 }

@@ -1,5 +1,5 @@
-// Video operations: arithmetic on bytes and halves selected from registers, and on two or four of
-// them at a time.
+// Video operations: arithmetic on bytes and halves selected from registers, alone or merged into
+// another register, and on two or four of them at a time.
 #include <algorithm>
 #include <bit>
 #include <vector>
@@ -15,7 +15,7 @@ using ptx::Type;
 
 __extension__ using Wide = __int128;  // holds every product and sum of a vmad
 
-enum class Form : std::uint8_t { add, sub, absdiff, min, max, average, set };
+enum class Form : std::uint8_t { add, sub, absdiff, min, max, average, set, shl, shr };
 
 /// One operation, kept in Code::list as plain numbers.
 struct Video {
@@ -25,7 +25,10 @@ struct Video {
   bool saturate;
   ptx::Compare compare;
   int second;  ///< 0 none, 1 add, 2 min, 3 max (of SIMD forms: 1 sums the parts)
-  std::uint32_t select_a, select_b;  ///< Operand::Selector
+  /// Operand::Selector; of SIMD forms: for each part the place in the registers a and b, a digit.
+  std::uint32_t select_a, select_b;
+  std::uint32_t into;  ///< Operand::Selector of the part that is written; of SIMD forms: a mask
+  bool wraps;          ///< shifts by the amount modulo 32
 };
 
 std::int64_t part(std::uint32_t v, unsigned at, unsigned bits, bool is_signed) {
@@ -35,24 +38,21 @@ std::int64_t part(std::uint32_t v, unsigned at, unsigned bits, bool is_signed) {
                    : static_cast<std::int64_t>(moved >> shift);
 }
 
-std::int64_t selected(std::uint32_t v, std::uint32_t selector, bool is_signed) {
+/// The bits that a selector names.
+struct Field {
+  unsigned at, bits;
+};
+Field field(std::uint32_t selector) {
   using Selector = Operand::Selector;
-  switch (static_cast<Selector>(selector)) {
-    case Selector::b0:
-      return part(v, 0, 8, is_signed);
-    case Selector::b1:
-      return part(v, 8, 8, is_signed);
-    case Selector::b2:
-      return part(v, 16, 8, is_signed);
-    case Selector::b3:
-      return part(v, 24, 8, is_signed);
-    case Selector::h0:
-      return part(v, 0, 16, is_signed);
-    case Selector::h1:
-      return part(v, 16, 16, is_signed);
-    default:
-      return part(v, 0, 32, is_signed);
-  }
+  const auto which = static_cast<Selector>(selector);
+  if (which == Selector::none) return {0, 32};
+  if (which <= Selector::b3) return {8 * (selector - 1), 8};
+  return {which == Selector::h1 ? 16u : 0u, 16};
+}
+
+std::int64_t selected(std::uint32_t v, std::uint32_t selector, bool is_signed) {
+  const Field f = field(selector);
+  return part(v, f.at, f.bits, is_signed);
 }
 
 bool holds(ptx::Compare compare, std::int64_t a, std::int64_t b) {
@@ -88,6 +88,10 @@ std::int64_t evaluate(const Video& v, std::int64_t a, std::int64_t b) {
       return (a + b + (a + b >= 0 ? 1 : 0)) >> 1;  // halves away from zero
     case Form::set:
       return holds(v.compare, a, b) ? 1 : 0;
+    case Form::shl:
+      return a * (std::int64_t{1} << (v.wraps ? b & 31 : std::min<std::int64_t>(b, 32)));
+    case Form::shr:
+      return a >> (v.wraps ? b & 31 : std::min<std::int64_t>(b, 32));
   }
   return 0;
 }
@@ -100,8 +104,13 @@ std::int64_t clamped(std::int64_t v, unsigned bits, bool is_signed) {
 std::uint32_t scalar(const Video& v, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
   std::int64_t r =
       evaluate(v, selected(a, v.select_a, v.signed_a), selected(b, v.select_b, v.signed_b));
-  if (v.saturate) r = clamped(r, 32, v.signed_d);
+  const Field to = field(v.into);
+  if (v.saturate) r = clamped(r, to.bits, v.signed_d);
   const auto bits = static_cast<std::uint32_t>(r);
+  if (v.into != 0) {  // the rest is c's
+    const std::uint32_t mask = ((1u << to.bits) - 1) << to.at;
+    return (c & ~mask) | (bits << to.at & mask);
+  }
   const auto less = [&](std::uint32_t x, std::uint32_t y) {
     return v.signed_d ? static_cast<std::int32_t>(x) < static_cast<std::int32_t>(y) : x < y;
   };
@@ -117,14 +126,24 @@ std::uint32_t scalar(const Video& v, std::uint32_t a, std::uint32_t b, std::uint
   }
 }
 
+// Parts outside the mask are c's; they count in no sum.
 std::uint32_t parallel(const Video& v, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
   const unsigned bits = 32 / v.parts;
+  const std::uint32_t keep = (1u << bits) - 1;
+  const std::uint32_t registers[] = {a, b};
+  const auto operand = [&](std::uint32_t select, unsigned i, bool is_signed) {
+    const unsigned from = select >> 4 * i & 0xf;
+    return part(registers[from / v.parts], from % v.parts * bits, bits, is_signed);
+  };
   std::uint32_t sum = c, packed = 0;
   for (unsigned i = 0; i < v.parts; ++i) {
+    if ((v.into >> i & 1) == 0) {
+      packed |= c & keep << i * bits;
+      continue;
+    }
     std::int64_t r =
-        evaluate(v, part(a, i * bits, bits, v.signed_a), part(b, i * bits, bits, v.signed_b));
+        evaluate(v, operand(v.select_a, i, v.signed_a), operand(v.select_b, i, v.signed_b));
     if (v.saturate) r = clamped(r, bits, v.signed_d);
-    const std::uint32_t keep = (1u << bits) - 1;
     sum += static_cast<std::uint32_t>(r);
     packed |= (static_cast<std::uint32_t>(r) & keep) << i * bits;
   }
@@ -143,7 +162,9 @@ void video(Context& w, const Code& code) {
                 static_cast<ptx::Compare>(l[6]),
                 static_cast<int>(l[7]),
                 l[8],
-                l[9]};
+                l[9],
+                l[10],
+                l[11] != 0};
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint32_t a = r32(w, code.a)[lane], b = r32(w, code.b)[lane],
@@ -174,6 +195,42 @@ void multiply_add(Context& w, const Code& code) {
   }
 }
 
+/// The places that operand `operand` of a SIMD form names, a digit for each part, the lowest part's
+/// first; without a selector the parts of one register, from `first`. False for another number of
+/// parts.
+bool select_parts(const Operand& operand, unsigned parts, unsigned first, std::uint32_t& places) {
+  using Selector = Operand::Selector;
+  places = 0;
+  if (operand.selector == Selector::none) {
+    for (unsigned i = 0; i < parts; ++i) places |= (first + i) << 4 * i;
+    return true;
+  }
+  places = static_cast<std::uint32_t>(operand.bits & 0xffff);
+  return operand.selector == (parts == 4 ? Selector::bytes : Selector::halves) &&
+         operand.bits >> 16 == parts;
+}
+
+/// The parts that a SIMD form writes, as a mask; all without a selector.
+bool select_written(const Operand& operand, unsigned parts, std::uint32_t& mask) {
+  using Selector = Operand::Selector;
+  const auto single = static_cast<unsigned>(operand.selector);
+  const auto first = static_cast<unsigned>(parts == 4 ? Selector::b0 : Selector::h0);
+  mask = operand.selector == Selector::none ? (1u << parts) - 1 : 0;
+  if (mask != 0) return true;
+  if (single >= first && single < first + parts) {
+    mask = 1u << (single - first);
+    return true;
+  }
+  if (operand.selector != (parts == 4 ? Selector::bytes : Selector::halves)) return false;
+  for (std::uint64_t i = 0; i < operand.bits >> 16; ++i)
+    mask |= 1u << (operand.bits >> 4 * i & 0xf);
+  return mask < 1u << parts;
+}
+
+bool is_several(const Operand& operand) {
+  return operand.selector >= Operand::Selector::bytes;
+}
+
 bool decode_video(FunctionDecoder& d, const ptx::Instruction& in, Form form, unsigned parts,
                   Code& code) {
   const ptx::Modifiers& m = in.modifiers;
@@ -181,25 +238,34 @@ bool decode_video(FunctionDecoder& d, const ptx::Instruction& in, Form form, uns
   // The comparison has no destination type.
   const Type to = set ? Type::u32 : m.types[0];
   const Type a = set ? m.types[0] : m.types[1], b = set ? m.types[1] : m.types[2];
-  if (parts > 1) {  // SIMD forms only work on whole registers
-    for (const Operand& operand : in.operands) {
-      if (operand.selector != Operand::Selector::none) return false;
-    }
-  } else if (in.operands[0].selector != Operand::Selector::none) {
-    return false;
-  }
   const std::uint32_t second = m.has(ptx::Flag::op_add)   ? 1
                                : m.has(ptx::Flag::op_min) ? 2
                                : m.has(ptx::Flag::op_max) ? 3
                                                           : 0;
+  if (in.operands.size() > 3 && in.operands[3].selector != Operand::Selector::none) return false;
+  auto into = static_cast<std::uint32_t>(in.operands[0].selector);
+  auto select_a = static_cast<std::uint32_t>(in.operands[1].selector);
+  auto select_b = static_cast<std::uint32_t>(in.operands[2].selector);
+  if (parts > 1) {
+    if (!select_written(in.operands[0], parts, into) ||
+        !select_parts(in.operands[1], parts, 0, select_a) ||
+        !select_parts(in.operands[2], parts, parts, select_b)) {
+      return false;
+    }
+  } else {
+    for (const Operand& operand : in.operands) {
+      if (is_several(operand)) return false;
+    }
+    // A part is merged into c; with a second operation there is no place for it.
+    if (into != 0 && (second != 0 || in.operands.size() != 4)) return false;
+  }
   code.dst = d.destination(in.operands[0]);
   code.a = d.source(in.operands[1], Type::b32);
   code.b = d.source(in.operands[2], Type::b32);
   code.c = in.operands.size() > 3 ? d.source(in.operands[3], Type::b32) : d.constant(0, 4);
   d.set_list(code, {static_cast<std::uint32_t>(form), parts, ptx::is_signed(to), ptx::is_signed(a),
                     ptx::is_signed(b), m.has(ptx::Flag::sat), static_cast<std::uint32_t>(m.compare),
-                    second, static_cast<std::uint32_t>(in.operands[1].selector),
-                    static_cast<std::uint32_t>(in.operands[2].selector)});
+                    second, select_a, select_b, into, m.shift_mode == ptx::ShiftMode::wrap});
   code.execute = video;
   return true;
 }
@@ -209,7 +275,9 @@ bool decode_video(FunctionDecoder& d, const ptx::Instruction& in, Form form, uns
 bool decode_vmad(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   const ptx::Modifiers& m = in.modifiers;
   const Operand &a = in.operands[1], &b = in.operands[2], &c = in.operands[3];
-  if (in.operands[0].selector != Operand::Selector::none) return false;
+  if (in.operands[0].selector != Operand::Selector::none || is_several(a) || is_several(b)) {
+    return false;
+  }
   const bool minus = a.negated != b.negated;
   const bool is_signed =
       ptx::is_signed(m.types[1]) || ptx::is_signed(m.types[2]) || minus || c.negated;
@@ -249,6 +317,8 @@ TILESCOPE_VIDEO(vmax2, Form::max, 2)
 TILESCOPE_VIDEO(vmax4, Form::max, 4)
 TILESCOPE_VIDEO(vavrg2, Form::average, 2)
 TILESCOPE_VIDEO(vavrg4, Form::average, 4)
+TILESCOPE_VIDEO(vshl, Form::shl, 1)
+TILESCOPE_VIDEO(vshr, Form::shr, 1)
 TILESCOPE_VIDEO(vset, Form::set, 1)
 TILESCOPE_VIDEO(vset2, Form::set, 2)
 TILESCOPE_VIDEO(vset4, Form::set, 4)

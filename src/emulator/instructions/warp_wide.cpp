@@ -3,6 +3,7 @@
 // A collective finds each lane's contribution in Context::exchange (lanes outside exchange_lanes
 // hold nothing), and writes the result of the lanes in Context::mask.
 #include <bit>
+#include <cmath>
 
 #include "emulator/block.hpp"
 #include "emulator/decoder.hpp"
@@ -140,6 +141,29 @@ void reduce(Context& w, const Code& c) {
   for (LaneMask m = w.mask; m != 0; m &= m - 1) r32(w, c.dst)[std::countr_zero(m)] = r;
 }
 
+// redux of f32. aux: bit 0 the largest, bit 1 of absolute values, bit 2 NaN if any is NaN.
+void reduce_real(Context& w, const Code& c) {
+  const bool larger = (c.aux & 1) != 0, absolute = (c.aux & 2) != 0, nan = (c.aux & 4) != 0;
+  bool any_nan = false, any = false;
+  float r = 0;
+  for (LaneMask m = w.exchange_lanes & w.members; m != 0; m &= m - 1) {
+    auto v = std::bit_cast<float>(static_cast<std::uint32_t>(w.exchange[std::countr_zero(m)]));
+    if (absolute) v = std::fabs(v);
+    if (std::isnan(v)) {
+      any_nan = true;
+      continue;
+    }
+    // -0 is below +0.
+    const bool below = v < r || (v == r && std::signbit(v) && !std::signbit(r));
+    const bool above = v > r || (v == r && !std::signbit(v) && std::signbit(r));
+    if (!any || (larger ? above : below)) r = v;
+    any = true;
+  }
+  const std::uint32_t bits =
+      !any || (nan && any_nan) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(r);
+  for (LaneMask m = w.mask; m != 0; m &= m - 1) r32(w, c.dst)[std::countr_zero(m)] = bits;
+}
+
 void elect(Context& w, const Code& c) {
   const LaneMask there = w.exchange_lanes & w.members;
   const auto leader = static_cast<std::uint32_t>(there == 0 ? 0 : std::countr_zero(there));
@@ -199,6 +223,14 @@ bool decode_match(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
 
 bool decode_redux(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   const Type type = in.modifiers.type();
+  using ptx::Flag;
+  if (type == Type::f32) {
+    const bool larger = in.modifiers.reduce == ptx::ReduceOp::max;
+    decode_collective(d, in, WarpOperation::reduce, 2, reduce_real, code);
+    code.aux = (larger ? 1u : 0u) | (in.modifiers.has(Flag::abs) ? 2u : 0u) |
+               (in.modifiers.has(Flag::nan) ? 4u : 0u);
+    return larger || in.modifiers.reduce == ptx::ReduceOp::min;
+  }
   decode_collective(d, in, WarpOperation::reduce, 2, reduce, code);
   code.aux = static_cast<std::uint32_t>(in.modifiers.reduce) | (type == Type::s32 ? 256u : 0u);
   return is_integer(type) && ptx::bit_width(type) == 32;

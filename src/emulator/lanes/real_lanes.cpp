@@ -4,6 +4,7 @@
 // result depends neither on the order of operands nor on the instruction set of this CPU. Directed
 // rounding sets the CPU's rounding mode around the same kernels; contraction is off for these files
 // and fused operations are written as such.
+#include "emulator/lanes/half_values.hpp"
 #include "emulator/lanes/real_values.hpp"
 
 namespace tilescope::emulator::TILESCOPE_LANES {
@@ -93,6 +94,22 @@ void ternary(Context& w, const Code& c) {
   const auto* d = slots<Slot<V>>(w, c.c);
   each_lane<Slot<V>>(w, c.dst, [&](int l) {
     return output<ftz, sat>(Op::f(input<ftz>(a[l]), input<ftz>(b[l]), input<ftz>(d[l])));
+  });
+}
+
+// add, sub and fma in f32 whose factors are 16-bit floats: `factors` operands of type H, then one.
+template <class Op, class H, int factors, bool sat>
+void mixed(Context& w, const Code& c) {
+  const std::uint32_t* a = slots<std::uint32_t>(w, c.a);
+  const std::uint32_t* b = slots<std::uint32_t>(w, c.b);
+  const std::uint32_t* d = slots<std::uint32_t>(w, c.c);
+  each_lane<std::uint32_t>(w, c.dst, [&](int l) {
+    const float x = H::widen(a[l] & 0xffff);
+    if constexpr (factors == 1) {
+      return output<false, sat>(Op::f(x, as_float(b[l])));
+    } else {
+      return output<false, sat>(Op::f(x, H::widen(b[l] & 0xffff), as_float(d[l])));
+    }
   });
 }
 
@@ -221,6 +238,28 @@ Execute extremum_of_three_any(const LaneKey& k) {
   };
   return for_flags(choose, k.ftz, k.nan, k.abs);
 }
+template <class Op, int factors>
+Execute mixed_any(const LaneKey& k) {
+  const auto choose = [&](auto bf16, auto sat) {
+    return bf16.value ? with_rounding<mixed<Op, BF16, factors, sat.value>>(k.rounding)
+                      : with_rounding<mixed<Op, F16, factors, sat.value>>(k.rounding);
+  };
+  return for_flags(choose, k.source == ptx::Type::bf16, k.sat);
+}
+Execute find_mixed(const LaneKey& k) {
+  using ptx::Opcode;
+  if (k.source != ptx::Type::f16 && k.source != ptx::Type::bf16) return nullptr;
+  switch (k.opcode) {
+    case Opcode::add:
+      return mixed_any<Add, 1>(k);
+    case Opcode::sub:
+      return mixed_any<Sub, 1>(k);
+    case Opcode::fma:
+      return mixed_any<Fma, 2>(k);
+    default:
+      return nullptr;
+  }
+}
 template <class Op>
 Execute binary_pair_any(const LaneKey& k) {
   return k.ftz ? with_rounding<binary_pair<Op, true>>(k.rounding)
@@ -250,6 +289,7 @@ Execute find_real(const LaneKey& k) {
   const bool f64 = k.type == ptx::Type::f64;
   if (k.type == ptx::Type::f32x2) return find_pair(k);
   if (!f64 && k.type != ptx::Type::f32) return nullptr;
+  if (k.source != k.type) return find_mixed(k);
   switch (k.opcode) {
     case Opcode::add:
       return binary_any<Add>(k);
