@@ -38,7 +38,7 @@ class Triton(program.ProgramTest):
 
     def launch(self, command, kernel, capability, grid, arguments, out=()):
         ptx = HERE / "ptx" / f"{kernel}_{capability}.ptx"
-        shared, scratch = map(int, re.findall(r"(\d+) bytes", ptx.open().readline()))
+        shared, scratch = map(int, re.findall(r"(\d+) bytes", ptx.read_text().split("\n")[0]))
         spelled = [self.argument(name, value, out) for name, value in arguments.items()]
         # Triton's own parameters: memory that the kernel may use, and a profiler's.
         spelled += [f"u8[{scratch * grid}]=uninitialised" if scratch else "u64:0", "u64:0"]
@@ -69,7 +69,8 @@ class Triton(program.ProgramTest):
     def test_overrun_is_shown_at_its_line_of_python(self):
         x = single(3000)
         arguments = {"x": x, "y": x, "z": np.zeros_like(x), "n": 3000}
-        line = next(i for i, text in enumerate((HERE / "kernels.py").open(), 1) if "too many" in text)
+        source = (HERE / "kernels.py").read_text().split("\n")
+        line = next(i for i, text in enumerate(source, 1) if "too many" in text)
         for capability in (80, 90):
             result = self.launch("check", "overrun", capability, 3, arguments)
             self.assertEqual((result.code, result.err), (1, ""))
