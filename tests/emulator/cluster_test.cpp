@@ -284,5 +284,61 @@ E: ret;)",
   }
 }
 
+// The threads of block 0 send values to block 1 and wait for nothing; block 1 waits for the bytes.
+TEST(ClusterMbarrier, AsynchronousStoresCompleteTransactions) {
+  const auto got = results(R"(
+setp.ne.u32 %p1, %r1, 0; @!%p1 mbarrier.init.shared::cta.b64 [bar], 1;
+mov.u32 %r20, cells; mad.lo.u32 %r20, %r1, 16, %r20; mov.u32 %r21, 5;
+st.shared.v4.u32 [%r20], {%r21, %r21, %r21, %r21};)" +
+                               std::string(kSync) + R"(
+setp.ne.u32 %p2, %r5, 0; @%p2 bra C;
+mapa.shared::cluster.u32 %r8, bar, 1; mapa.shared::cluster.u32 %r9, cells, 1;
+mad.lo.u32 %r10, %r1, 16, %r9; add.u32 %r11, %r1, 100; add.u32 %r12, %r1, 200;
+st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [%r10], {%r11, %r12}, [%r8];
+red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r10+8], 3, [%r8];
+red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.max.s32 [%r10+12], -1, [%r8];
+bra E;
+C: @!%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 512;
+W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [bar], 0; @!%p3 bra W;
+ld.shared.v4.u32 {%r22, %r23, %r24, %r25}, [%r20];
+mad.lo.u32 %r22, %r22, 1000, %r23; mad.lo.u32 %r24, %r24, 10, %r25;
+mad.lo.u32 %r22, %r22, 100, %r24; st.global.u32 [%rd2], %r22;
+E: barrier.cluster.arrive; barrier.cluster.wait; ret;)",
+                           {2}, 32, {2});
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(got[32 + i], ((100 + i) * 1000 + 200 + i) * 100 + 85) << i;
+  }
+}
+
+// The values that an H200 leaves.
+TEST(ClusterMbarrier, AsynchronousReductionsHaveTheirOperations) {
+  const auto got = results(R"(
+mbarrier.init.shared::cta.b64 [bar], 1; mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 32;
+mov.u32 %r7, cells; st.shared.v4.s32 [%r7], {5, 5, 7, -3}; st.shared.v4.s32 [%r7+16], {255, 0, 1, 9};
+)" + std::string(kSync) + R"(
+xor.b32 %r8, %r5, 1; mapa.shared::cluster.u32 %r9, cells, %r8;
+mapa.shared::cluster.u32 %r10, bar, %r8;
+red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32 [%r9], 5, [%r10];
+red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.dec.u32 [%r9+4], 9, [%r10];
+red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.min.s32 [%r9+8], -1, [%r10];
+red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.max.u32 [%r9+12], 3, [%r10];
+red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.and.b32 [%r9+16], 60, [%r10];
+red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.or.b32 [%r9+20], 129, [%r10];
+red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.xor.b32 [%r9+24], 3, [%r10];
+red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.s32 [%r9+28], -20, [%r10];
+W: mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0; @!%p1 bra W;
+mov.u32 %r11, 0; mov.u32 %r12, 0;
+S: add.u32 %r13, %r7, %r12; ld.shared.u32 %r14, [%r13]; mad.lo.u32 %r11, %r11, 31, %r14;
+add.u32 %r12, %r12, 4; setp.lt.u32 %p2, %r12, 32; @%p2 bra S; st.global.u32 [%rd2], %r11;
+)" + kSync + "ret;",
+                           {2}, 1, {2});
+  std::uint32_t sum = 0;
+  for (const std::uint32_t value :
+       {0u, 4u, 0xffffffffu, 0xfffffffdu, 0x3cu, 0x81u, 2u, 0xfffffff5u}) {
+    sum = sum * 31 + value;
+  }
+  EXPECT_EQ(got, (std::vector<std::uint32_t>{sum, sum}));
+}
+
 }  // namespace
 }  // namespace tilescope::emulator::test
