@@ -62,6 +62,8 @@ struct OperationCounts {
   std::uint64_t hfma = 0, hadd = 0, hmul = 0;  ///< 16-bit, bfloat16 included
   std::uint64_t special = 0;                   ///< sin, ex2, rcp, div, sqrt, ...
   std::uint64_t integer = 0;                   ///< add, mul, shifts, logic, min, max, ...
+  std::uint64_t tensor = 0;        ///< warp instructions: mma, and wgmma for each of the four warps
+  std::uint64_t tensor_bytes = 0;  ///< of shared memory that wgmma reads
   /// Floating point operations: fused ones are 2, packed ones count each element.
   std::uint64_t fp32_flops = 0, fp64_flops = 0, fp16_flops = 0, tensor_flops = 0;
 

@@ -41,6 +41,7 @@ enum class FindingKind : std::uint8_t {
   cluster_memory,      ///< ClusterFacts; shared memory of a block that cannot be reached
   cluster_arrival,     ///< a thread arrives twice at its cluster's barrier, or waits without
   bad_copy,            ///< CopyFacts; a bulk copy or tensor map that the copy engine refuses
+  warpgroup_mismatch,  ///< the four warps of a warpgroup do not run the same wgmma
   trap,                ///< TrapFacts; the kernel ended the launch
   unfinished,          ///< LimitFacts; the limit of instructions was reached before the end
   wrote_nothing,       ///< the launch left no result
@@ -110,6 +111,7 @@ struct BoundsMiss {
   std::int64_t distance = 0;
   std::int64_t farthest = 0;    ///< the largest distance of all accesses that the finding counts
   bool dynamic_shared = false;  ///< the object is the dynamic shared memory of the launch
+  std::string operand = {};     ///< of wgmma: "A" or "B", which a descriptor places there
 };
 
 /// The relation between the two threads of a race.

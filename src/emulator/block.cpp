@@ -79,6 +79,7 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   std::memset(shared_.get(), 0, info.shared_bytes);
   clear(local_.get(), local_stride_ * kWarpSize * info.warps_per_block);
   engine_.clear();
+  warpgroups_.start(info.warps_per_block);
   for (BlockBarrier& barrier : barriers_) {
     barrier.arrivals.clear();
     std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
@@ -180,7 +181,25 @@ void Block::give_up() {
 
 void Block::end(bool complete) {
   engine_.finish_all();
+  if (complete) {
+    for (const auto& [warp, id] : warpgroups_.missing()) report_warpgroup(warp, id, kAllLanes);
+  }
   for (const auto& slot : observers_) slot.observer->end_block(complete);
+}
+
+void Block::report_warpgroup(std::uint32_t warp, InstructionId id, LaneMask lanes) {
+  report({.kind = FaultKind::warpgroup,
+          .instruction = id,
+          .warp = warp,
+          .lanes = lanes,
+          .space = Space::shared,
+          .access = AccessKind::load,
+          .bytes = 0,
+          .address = warp % kWarpsPerGroup,
+          .object = {},
+          .object_bytes = 0,
+          .distance = 0,
+          .addresses = nullptr});
 }
 
 bool Block::unblock() {

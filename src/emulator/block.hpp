@@ -12,6 +12,7 @@
 #include "emulator/events.hpp"
 #include "emulator/launch_state.hpp"
 #include "emulator/warp.hpp"
+#include "emulator/warpgroup.hpp"
 
 namespace tilescope::emulator {
 
@@ -73,6 +74,7 @@ class Block final : public BlockView {
   std::vector<Warp>& warps() { return warps_; }
   const BlockObserverSlots& observers() const { return observers_; }
   AsyncEngine& engine() { return engine_; }
+  Warpgroups& warpgroups() { return warpgroups_; }
   std::uint8_t* shared() { return shared_.get(); }
   std::uint8_t* local(std::uint32_t warp) {
     return local_.get() + warp * local_stride_ * kWarpSize;
@@ -91,6 +93,8 @@ class Block final : public BlockView {
   void lanes_left(std::uint32_t warp, LaneMask mask);
   /// Passes a fault or defect to the observers and folds it into the summary.
   void report(const Fault& fault);
+  /// Lanes do not take part in a product of their warpgroup, or in another one.
+  void report_warpgroup(std::uint32_t warp, InstructionId id, LaneMask lanes);
   /// Ends the launch.
   void trap(std::uint32_t warp, int lane, InstructionId id, TrapReason reason,
             const std::string& what);
@@ -140,6 +144,7 @@ class Block final : public BlockView {
   std::vector<std::unique_ptr<BlockObserver>> owned_observers_;
   BlockObserverSlots observers_;
   AsyncEngine engine_;
+  Warpgroups warpgroups_;
 };
 
 }  // namespace tilescope::emulator

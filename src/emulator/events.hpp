@@ -28,6 +28,7 @@
 #include <string_view>
 
 #include "emulator/bulk_events.hpp"
+#include "emulator/matrix_events.hpp"
 #include "tilescope/execution.hpp"
 #include "tilescope/launch.hpp"
 
@@ -230,6 +231,7 @@ enum class FaultKind : std::uint8_t {
   other_block,       ///< another block's shared memory, but the instruction reaches only its own
   unpaired_arrival,  ///< barrier.cluster.arrive twice without a wait, or a wait without it
   bad_copy,          ///< a bulk copy or tensor map against the rules; `object` says which
+  warpgroup,         ///< the warps of a warpgroup do not run the same wgmma
 };
 
 /// An operation that the emulator could not do as written. The run continues: a faulty load gives
@@ -251,6 +253,7 @@ struct Fault {
   std::uint64_t object_bytes;
   std::int64_t distance;
   const std::uint64_t* addresses;  ///< of all lanes, or null where there are none
+  std::string_view operand = {};   ///< of wgmma: "A" or "B", which lies in shared memory
 };
 
 /// The reason why lanes of a block cannot continue.
@@ -268,8 +271,7 @@ struct StuckLanes {
   InstructionId instruction;  ///< where they wait
   StuckReason reason;
   std::uint8_t barrier;  ///< where reason is `barrier`
-  // Where reason is `spin`: the memory that the lowest lane looks at, as in Access; no bytes if
-  // the loop looks at none.
+  // Where reason is `spin`: the memory that the lowest lane looks at; no bytes if it is none.
   Space space = Space::global;
   std::uint64_t address = 0;
   std::uint16_t bytes = 0;
@@ -349,8 +351,9 @@ enum EventSet : std::uint32_t {
   kFrames = 1u << 6,
   kFaults = 1u << 7,  ///< faults and deadlocks
   kBulk = 1u << 8,    ///< asynchronous bulk work
+  kMatrix = 1u << 9,  ///< asynchronous matrix products
   kAllAccess = kGlobalAccess | kSharedAccess | kLocalAccess | kOtherAccess,
-  kAllEvents = 0x1ff,
+  kAllEvents = 0x3ff,
 };
 
 /// The event for accesses to a space.
@@ -387,6 +390,8 @@ class BlockObserver {
   virtual void bulk_issued(const BulkEvent&) {}
   virtual void bulk_done(const BulkEvent&) {}
   virtual void bulk_group(const BulkGroup&) {}
+  virtual void matrix_product(const MatrixIssue&) {}
+  virtual void matrix_order(const MatrixOrder&) {}
   virtual void frame_entry(const FrameEntry&) {}
   virtual void fault(const Fault&) {}
   virtual void deadlock(const Deadlock&) {}

@@ -35,8 +35,9 @@ std::string block_text(const Fault& fault) {
 }
 
 std::string what(const Fault& fault) {
-  const std::string access = fmt::format("{} {} of {}", to_string(fault.space), verb(fault.access),
-                                         bytes_text(fault.bytes));
+  std::string access = fmt::format("{} {} of {}", to_string(fault.space), verb(fault.access),
+                                   bytes_text(fault.bytes));
+  if (!fault.operand.empty()) access += fmt::format(" for operand {}", fault.operand);
   switch (fault.kind) {
     case FaultKind::out_of_bounds:
       if (fault.object.empty()) {
@@ -86,6 +87,8 @@ std::string what(const Fault& fault) {
       return "arrival at the cluster's barrier without a wait before, or the reverse";
     case FaultKind::bad_copy:
       return std::string(fault.object);
+    case FaultKind::warpgroup:
+      return "the four warps of a warpgroup do not run the same wgmma with the same descriptors";
   }
   return "";
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "emulator/code.hpp"
+#include "emulator/matrix_kernels.hpp"
 #include "ptx/modifiers.hpp"
 #include "ptx/opcode.hpp"
 
@@ -53,6 +54,7 @@ struct LaneKernels {
   Execute (*convert)(const LaneKey&);
   Execute (*half)(const LaneKey&);
   Execute (*memory)(const MemoryKey&);
+  MatrixKernels matrix;
 };
 
 /// The best set for this CPU; or the one in the environment variable TILESCOPE_LANES ("baseline",

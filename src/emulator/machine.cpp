@@ -115,6 +115,8 @@ std::shared_ptr<LoadedModule> Machine::load(ptx::Module module) {
   if (text.address_size != 64) {
     throw input_error("the PTX has 32-bit addresses; compile for 64 bits");
   }
+  loaded->addresses_.capability =
+      static_cast<unsigned>(10 * gpu_.compute_major + gpu_.compute_minor);
   std::vector<std::uint64_t>& addresses = loaded->addresses_.variables;
   addresses.assign(text.variables.size(), 0);
   std::uint64_t constant_bytes = 0;

@@ -72,14 +72,17 @@ struct SpinLoop {
                                       ///< what others may change; kNone: there is none
 };
 
+struct MatrixPlan;  // instructions/matrix_product.hpp
+
 struct CodeFunction {
   const ptx::Function* source = nullptr;
   std::vector<Code> code;
   std::vector<CodeBlock> blocks;
   std::vector<RegisterPlace> registers;  ///< by ptx::Function::registers
   std::vector<SpinLoop> spins;
-  std::vector<CallCode> calls;                          ///< by Code::aux of a call
-  std::vector<std::vector<std::uint32_t>> jump_tables;  ///< blocks, by Code::aux of a brx
+  std::vector<CallCode> calls;                              ///< by Code::aux of a call
+  std::vector<std::shared_ptr<const MatrixPlan>> products;  ///< by Code::aux of a matrix product
+  std::vector<std::vector<std::uint32_t>> jump_tables;      ///< blocks, by Code::aux of a brx
   std::vector<std::uint8_t> image;   ///< initial registers of a frame; its size is the frame's
   std::vector<SpecialUse> specials;  ///< registers of the image to be filled per launch and warp
   std::vector<ParameterSlot> parameters;  ///< of a called function
@@ -142,8 +145,9 @@ class Program {
   ProgramNeeds needs_;
 };
 
-/// Addresses of a loaded module's symbols, which decoding needs.
+/// Addresses of a loaded module's symbols, and its GPU, which decoding needs.
 struct SymbolAddresses {
+  unsigned capability = 0;               ///< of the GPU: 10 times major plus minor
   std::vector<std::uint64_t> variables;  ///< by index in Module::variables; 0 if not in memory
 };
 

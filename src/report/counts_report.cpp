@@ -26,6 +26,8 @@ void add_operations(Table& table, const OperationCounts& o) {
   add_value(table, "HADD and HMUL (16-bit), threads", o.hadd + o.hmul);
   add_value(table, "special functions, threads", o.special);
   add_value(table, "integer operations, threads", o.integer);
+  add_value(table, "tensor cores (mma, wgmma), warps", o.tensor);
+  add_value(table, "bytes that wgmma reads, shared", o.tensor_bytes);
   add_value(table, "floating-point operations", o.flops());
 }
 

@@ -23,8 +23,13 @@ TEST(EmulatedLoad, RefusesWhatItCannotExecuteAndGoesOn) {
   device::EmulatedDevice device;
   for (int i = 0; i < 2; ++i) {  // the first refusal must not keep the device locked
     EXPECT_THAT(error_of(ErrorKind::bad_input,
-                         [&] { device.load(ptx_kernel("wgmma.fence.sync.aligned;\n")); }),
-                HasSubstr("wgmma.fence.sync.aligned (line 5 of the PTX)"));
+                         [&] {
+                           device.load(
+                               ptx_kernel(".reg .b64 %a; .reg .f32 %f;\n"
+                                          "multimem.red.relaxed.gpu.global.add.f32 [%a], "
+                                          "%f;\n"));
+                         }),
+                HasSubstr("multimem.red.relaxed.gpu.global.add.f32 (line 6 of the PTX)"));
   }
   EXPECT_EQ(device.load(ptx_kernel("")).name(), "k");
 }

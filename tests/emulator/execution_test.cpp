@@ -391,7 +391,7 @@ void expect_unsupported(const std::string& instruction, const std::string& text)
 }
 
 TEST(Load, WhatIsNotImplementedIsRefusedByName) {
-  expect_unsupported("wgmma.fence.sync.aligned;", "wgmma.fence.sync.aligned");
+  expect_unsupported("multimem.red.relaxed.gpu.global.add.f32 [%rd1], %f1;", "multimem.red");
   expect_unsupported("nonsense.u32 %r1, %r2;", "nonsense");
 }
 
@@ -399,12 +399,12 @@ TEST(Load, AllOfThemAreListed) {
   Bench bench(std::string(kHeader) +
               ".func helper() { .reg .b32 %r; .reg .b64 %rd;\n"
               "multimem.red.relaxed.sys.global.add.u32 [%rd], %r; ret; }\n"
-              ".visible .entry k() { wgmma.fence.sync.aligned; call helper; ret; }\n");
+              ".visible .entry k() { .reg .b32 %r; nonsense.u32 %r, %r; call helper; ret; }\n");
   try {
     bench.module->program("k");
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("wgmma.fence"));
+    EXPECT_THAT(error.what(), HasSubstr("nonsense.u32"));
     EXPECT_THAT(error.what(), HasSubstr("multimem.red"));
   }
 }

@@ -226,12 +226,25 @@ TEST(Mma, Bits) {
          [](int x, int y) { return x & y; }});
 }
 
-TEST(Mma, TheOldShapeIsRefused) {
-  Bench bench(std::string(kHeader) +
-              ".visible .entry k() { .reg .b32 %r<16>; .reg .f32 %f<8>;\n"
-              "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r0,%r1,%r2,%r3}, {%r4,%r5}, "
-              "{%r6,%r7}, {%r0,%r1,%r2,%r3};\nret; }\n");
-  EXPECT_THROW(bench.module->program("k"), Error);
+TEST(Mma, ShapesThatDoNotExistAreRefused) {
+  for (const std::string text : {
+           "mma.sync.aligned.m16n8k12.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5,%r6}, "
+           "{%r8,%r9}, {%r0,%r1,%r2,%r3};",
+           "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16 {%r0,%r1,%r2,%r3}, "
+           "{%r4,%r5,%r6,%r7}, {%r8,%r9}, {%r0,%r1};",
+           "mma.sync.aligned.m16n8k16.col.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, "
+           "{%r4,%r5,%r6,%r7}, {%r8,%r9}, {%r0,%r1,%r2,%r3};",
+           "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, "
+           "{%r6,%r7}, {%r8,%r9,%r10,%r11,%r12,%r13,%r14,%r15};",
+           "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, "
+           "{%r4,%r5,%r6,%r7}, {%r8,%r9,%r10,%r11}, {%r0,%r1,%r2,%r3}, %r12, 2;",
+           "mma.sp.sync.aligned.m16n8k64.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, "
+           "{%r4,%r5,%r6,%r7}, {%r8,%r9,%r10,%r11}, {%r0,%r1,%r2,%r3}, %r12, 0;",
+       }) {
+    Bench bench(std::string(kHeader) + ".visible .entry k() { .reg .b32 %r<16>;\n" + text +
+                "\nret; }\n");
+    EXPECT_THROW(bench.module->program("k"), Error) << text;
+  }
 }
 
 // Four 8 x 8 matrices of 16-bit elements, a row in 16 bytes. x2 is what ldmatrix gives; y what

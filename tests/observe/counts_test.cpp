@@ -142,5 +142,50 @@ TEST_F(CountsTest, DoNotDependOnTheNumberOfHostThreads) {
   }
 }
 
+// What ncu measured on a GPU of compute capability 9.0 for one instruction:
+// sm__inst_executed_pipe_tensor, sm__ops_path_tensor_..., sm__sass_data_bytes_mem_shared_op_gmma.
+TEST(TensorCounts, EqualTheProfilers) {
+  struct Case {
+    std::string instruction;
+    unsigned threads;
+    std::uint64_t instructions, operations, bytes;
+  };
+  const std::string d = "{%r0, %r1, %r2, %r3}";
+  const std::string n16 = "{%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}";
+  for (const Case& c : {
+           Case{"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + d + ", " + d +
+                    ", {%r4, %r5}, " + d,
+                32, 1, 4096, 0},
+           Case{"mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 " + d +
+                    ", " + d + ", " + d + ", " + d + ", %r9, 0",
+                32, 1, 8192, 0},
+           Case{"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " + d +
+                    ", %a, %a, %p, 1, 1, 0, 0",
+                128, 4, 16384, 2304},
+           Case{"wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 " + n16 +
+                    ", %a, %a, %p, 1, 1, 0, 0",
+                128, 4, 32768, 2560},
+           Case{"wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 " + d + ", %a, %a, %p, 1, 1",
+                128, 4, 8192, 2304},
+           Case{"wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 " + d + ", %a, %a, %p", 128, 4,
+                32768, 2304},
+           Case{"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 " + d +
+                    ", %a, %a, %r9, 0, %p, 1, 1, 0, 0",
+                128, 4, 32768, 2560},
+       }) {
+    testing::KernelRun run(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n"
+        ".reg .b32 %r<10>; .reg .b64 %a; .reg .pred %p; .shared .align 128 .b8 s[8192];\n"
+        "mov.u64 %a, 0x0000001000080000; mov.u32 %r9, 0x44444444; setp.ne.u32 %p, 1, 0;\n" +
+        c.instruction + ";\nret;\n}\n");
+    CountObserver counter;
+    EXPECT_TRUE(run.launch({{1}, {c.threads}}, {&counter}).complete());
+    const OperationCounts counts = counter.result().totals.operations;
+    EXPECT_EQ(counts.tensor, c.instructions) << c.instruction;
+    EXPECT_EQ(counts.tensor_flops, c.operations) << c.instruction;
+    EXPECT_EQ(counts.tensor_bytes, c.bytes) << c.instruction;
+  }
+}
+
 }  // namespace
 }  // namespace tilescope::observe

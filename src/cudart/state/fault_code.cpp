@@ -32,6 +32,7 @@ cudaError_t code_of(FaultKind kind) {
     case FaultKind::integer_fault:
     case FaultKind::unpaired_arrival:
     case FaultKind::bad_copy:
+    case FaultKind::warpgroup:
       return cudaErrorIllegalInstruction;
   }
   return cudaErrorLaunchFailure;

@@ -1,12 +1,12 @@
-// mma.sync and wmma: decoding, and moving fragments to and from memory.
+// mma and mma.sp: matrix products of one warp, all operands in registers.
+#include "emulator/instructions/matrix_multiply.hpp"
+
 #include <bit>
-#include <cstring>
+#include <cmath>
 
 #include "base/one_of.hpp"
 #include "emulator/block.hpp"
-#include "emulator/instructions/matrix_fragments.hpp"
-#include "emulator/instructions/operands.hpp"
-#include "emulator/memory_access.hpp"
+#include "emulator/lane_key.hpp"
 
 namespace tilescope::emulator {
 namespace {
@@ -14,243 +14,219 @@ namespace {
 using ptx::Operand;
 using ptx::Type;
 
-// list: m, n, k, layouts (4), types (4: d, a, b, c), register counts (4), then the registers.
-constexpr std::uint32_t kHeader = 15;
+const MatrixPlan& plan_of(Context& w, const Code& c) {
+  return *w.warp->running_frame().function->products[c.aux];
+}
 
-// aux: bit 0 saturate, bit 1 and instead of xor.
+/// The memory of a product, kept by each host thread.
+struct Workspace {
+  std::uint32_t a[kMostMatrixElements], b[kMostMatrixElements], sum[kMostMatrixElements];
+  std::uint16_t meets[kMostMatrixElements];
+  MatrixRight right;
+};
+
 void product(Context& w, const Code& c) {
-  const std::uint32_t* h = c.list;
-  const unsigned m = h[0], n = h[1], k = h[2];
-  const unsigned rows[4] = {m, m, k, m}, columns[4] = {n, k, n, n};
-  const std::uint32_t* next = h + kHeader;
-  Fragment f[4];
-  for (int i = 0; i < 4; ++i) {
-    const auto type = static_cast<Type>(h[7 + i]);
-    f[i] = {next,
-            h[11 + i],
-            elements_per_register(type),
-            type,
-            static_cast<FragmentLayout>(h[3 + i]),
-            rows[i],
-            columns[i]};
-    next += h[11 + i];
+  static thread_local Workspace s;
+  const MatrixPlan& plan = plan_of(w, c);
+  gather(w, plan.a, plan, plan.a_type, s.a);
+  gather(w, plan.b, plan, plan.b_type, s.b);
+  gather_addend(w, plan, s.sum);
+  const std::uint16_t* meets = plan.meets.data();
+  if (plan.metadata != kNone) {
+    read_metadata(r32(w, plan.metadata), plan, s.meets);
+    meets = s.meets;
   }
-  multiply(w, {f[0], f[1], f[2], f[3], (c.aux & 1) != 0, (c.aux & 2) != 0});
+  s.right.unpack(plan, s.b);
+  multiply(plan, s.a, s.right, meets, s.sum);
+  scatter(w, plan, s.sum);
 }
 
-bool multiplicand(Type type, bool wmma) {
-  if (type == Type::e4m3 || type == Type::e5m2) return !wmma;
-  return is_one_of(type, {Type::f16, Type::bf16, Type::tf32, Type::f64, Type::s8, Type::u8,
-                          Type::s4, Type::u4, Type::b1});
+/// f64: one fused operation after the other along k.
+void product_of_doubles(Context& w, const Code& c) {
+  constexpr std::uint64_t nan = 0xfff8000000000000u;
+  static thread_local double a[16 * 16], b[16 * 8], sum[16 * 8];
+  const MatrixPlan& plan = plan_of(w, c);
+  const auto read = [&](const MatrixFragment& f, double* matrix) {
+    for (std::size_t i = 0; i < f.places.size(); ++i) {
+      matrix[f.places[i]] = std::bit_cast<double>(r64(w, f.registers[i / 32])[i % 32]);
+    }
+  };
+  read(plan.a, a);
+  read(plan.b, b);
+  read(plan.c, sum);
+  for (unsigned i = 0; i < plan.rows; ++i) {
+    for (unsigned k = 0; k < plan.k; ++k) {
+      for (unsigned j = 0; j < plan.columns; ++j) {
+        double& s = sum[i * plan.columns + j];
+        s = std::fma(a[i * plan.k + k], b[k * plan.columns + j], s);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < plan.d.places.size(); ++i) {
+    if ((w.mask >> i % 32 & 1) == 0) continue;
+    const double value = sum[plan.d.places[i]];
+    r64(w, plan.d.registers[i / 32])[i % 32] =
+        value != value ? nan : std::bit_cast<std::uint64_t>(value);
+  }
 }
 
-bool types_fit(Type d, Type a, Type b, Type c, bool wmma) {
-  if (!multiplicand(a, wmma) || !multiplicand(b, wmma)) return false;
-  switch (a) {
+bool types_fit(const MatrixPlan& p, MatrixUnit unit) {
+  if (!is_multiplicand(p.a_type, unit) || !is_multiplicand(p.b_type, unit)) return false;
+  switch (p.a_type) {
     case Type::f64:
-      return b == a && c == a && d == a;
+      return p.b_type == p.a_type && p.c_type == p.a_type && p.d_type == p.a_type;
     case Type::s8:
     case Type::u8:
     case Type::s4:
     case Type::u4:
     case Type::b1:
-      return ptx::bit_width(a) == ptx::bit_width(b) && c == Type::s32 && d == Type::s32;
+      return ptx::bit_width(p.a_type) == ptx::bit_width(p.b_type) && p.b_type != Type::e4m3 &&
+             p.b_type != Type::e5m2 && p.c_type == Type::s32 && p.d_type == Type::s32;
     case Type::f16:
     case Type::e4m3:
     case Type::e5m2:
-      return (c == Type::f16 || c == Type::f32) && (d == Type::f16 || d == Type::f32) &&
-             ptx::bit_width(a) == ptx::bit_width(b);
+      return (p.c_type == Type::f16 || p.c_type == Type::f32) &&
+             (p.d_type == Type::f16 || p.d_type == Type::f32) &&
+             (p.a_type == Type::f16 ? p.b_type == p.a_type
+                                    : p.b_type == Type::e4m3 || p.b_type == Type::e5m2);
     default:
-      return b == a && c == Type::f32 && d == Type::f32;
+      return p.b_type == p.a_type && p.c_type == Type::f32 && p.d_type == Type::f32;
   }
 }
 
-/// Appends the registers of a fragment; false if their number cannot be right.
-bool add_registers(FunctionDecoder& d, const Operand& operand, Type type, bool destination,
-                   unsigned elements, bool exact, std::vector<std::uint32_t>& list,
-                   std::uint32_t& count) {
-  const unsigned width = type == Type::f64 ? 8 : 4;
-  const auto add = [&](const Operand& element) {
-    if (d.width(element, type == Type::f64 ? Type::f64 : Type::b32) != width) return false;
-    list.push_back(destination ? d.destination(element)
-                               : d.source(element, type == Type::f64 ? Type::f64 : Type::b32));
-    ++count;
-    return true;
-  };
-  count = 0;
-  if (operand.kind == Operand::Kind::vector) {
-    for (const Operand& element : operand.elements) {
-      if (!add(element)) return false;
-    }
-  } else if (!add(operand)) {
-    return false;
-  }
-  const unsigned held = 32 * count * elements_per_register(type);
-  return exact ? held == elements : held >= elements && held % elements == 0;
+/// Whether mma has the shape for elements of A's type. `sparse`: for mma.sp.
+bool has_shape(const ptx::MatrixShape& s, Type type, bool sparse) {
+  if (s.n != 8 || (s.m != 16 && (s.m != 8 || sparse))) return false;
+  if (type == Type::f64) return !sparse && (s.k == 4 || (s.m == 16 && (s.k == 8 || s.k == 16)));
+  const unsigned bits = s.k * (type == Type::tf32 ? 32 : ptx::bit_width(type));
+  if (s.m == 8) return bits == 128 && !ptx::is_float(type);
+  if (!sparse) return bits == 128 || bits == 256;
+  const bool real_8 = type == Type::e4m3 || type == Type::e5m2;
+  return type != Type::b1 && (bits == 512 || (bits == 256 && !real_8));
 }
 
-bool decode_product(FunctionDecoder& d, const ptx::Instruction& in, const Type (&types)[4],
-                    const FragmentLayout (&layouts)[4], bool exact, Code& code) {
-  const ptx::MatrixShape shape = in.modifiers.shape;
-  const unsigned elements[4] = {unsigned{shape.m} * shape.n, unsigned{shape.m} * shape.k,
-                                unsigned{shape.k} * shape.n, unsigned{shape.m} * shape.n};
-  if (elements[0] == 0 || elements[1] == 0 || elements[1] > 4096 || elements[2] > 4096)
-    return false;
-  if (in.operands.size() != 4) return false;
-  std::vector<std::uint32_t> list(kHeader);
-  list[0] = shape.m;
-  list[1] = shape.n;
-  list[2] = shape.k;
-  for (std::size_t i = 0; i < 4; ++i) {
-    list[3 + i] = static_cast<std::uint32_t>(layouts[i]);
-    list[7 + i] = static_cast<std::uint32_t>(types[i]);
-    std::uint32_t count = 0;
-    if (!add_registers(d, in.operands[i], types[i], i == 0, elements[i], exact, list, count)) {
-      return false;
-    }
-    list[11 + i] = count;
-  }
-  d.set_list(code, std::move(list));
-  code.aux = (in.modifiers.has(ptx::Flag::satfinite) ? 1u : 0u) |
-             (in.modifiers.bool_op == ptx::BoolOp::and_ ? 2u : 0u);
-  code.execute = product;
-  return true;
+/// The bits of metadata that describe a row of A.
+unsigned metadata_bits(Type type, unsigned k) {
+  if (type == Type::tf32) return 2 * k;
+  return ptx::bit_width(type) == 4 ? k / 2 : k;
 }
 
-// --- wmma.load and wmma.store
-// ---------------------------------------------------------------------
-
-// list: rows, columns, layout, type, registers, column major, stride register (kNone: dense),
-// then the registers.
-constexpr std::uint32_t kTransferHeader = 7;
-
-template <bool store>
-void transfer(Context& w, const Code& c) {
-  const std::uint32_t* h = c.list;
-  const auto type = static_cast<Type>(h[3]);
-  const Fragment f{h + kTransferHeader,
-                   h[4],
-                   elements_per_register(type),
-                   type,
-                   static_cast<FragmentLayout>(h[2]),
-                   h[0],
-                   h[1]};
-  const bool column_major = h[5] != 0;
-  // Elements of a register are contiguous in memory if the fragment's order is the memory's.
-  const bool together = column_major == (f.layout == FragmentLayout::by_columns);
-  const unsigned bits = type == Type::tf32 ? 32 : ptx::bit_width(type);
-  const unsigned step = together ? f.per_register : 1;
-  const unsigned bytes = bits * step / 8;
-  std::uint64_t base[32], addresses[32];
-  lane_addresses(w, c, base);
-  for (unsigned r = 0; r < f.registers; ++r) {
-    for (unsigned e = 0; e < f.per_register; e += step) {
-      for (unsigned lane = 0; lane < 32; ++lane) {
-        const Fragment::Position at = f.position(lane, r, e);
-        const std::uint64_t dense = column_major ? f.rows : f.columns;
-        const std::uint64_t stride = h[6] == kNone ? dense : r32(w, h[6])[lane];
-        const std::uint64_t index =
-            column_major ? at.column * stride + at.row : at.row * stride + at.column;
-        addresses[lane] = base[lane] + index * bits / 8;
-      }
-      const LaneTargets targets = resolve_lanes(w, c, addresses, w.mask, c.space, bytes, bytes,
-                                                store ? AccessKind::store : AccessKind::load);
-      for (LaneMask m = w.mask; m != 0; m &= m - 1) {
-        const auto lane = static_cast<unsigned>(std::countr_zero(m));
-        std::uint8_t* const host = targets.host[lane];
-        std::uint64_t value = 0;
-        if (store) {
-          if (host == nullptr) continue;
-          value = step == 1 ? fragment_element(w, f, lane, r, e) : r32(w, f.list[r])[lane];
-          std::memcpy(host, &value, bytes);
-          continue;
-        }
-        if (host != nullptr) std::memcpy(&value, host, bytes);
-        if (step == 1) {
-          set_fragment_element(w, f, lane, r, e, value);
-        } else {
-          r32(w, f.list[r])[lane] = static_cast<std::uint32_t>(value);
-        }
-      }
-    }
-  }
-}
-
-bool decode_transfer(FunctionDecoder& d, const ptx::Instruction& in, bool store, Code& code) {
+/// f16: four products at once.
+bool decode_quads(FunctionDecoder& d, const ptx::Instruction& in, MatrixPlan plan, Code& code) {
+  using enum FragmentLayout;
   const ptx::Modifiers& m = in.modifiers;
-  const ptx::MatrixShape s = m.shape;
-  const bool is_a = m.fragment == ptx::Fragment::a, is_b = m.fragment == ptx::Fragment::b;
-  const unsigned rows = is_b ? s.k : s.m, columns = is_a ? s.k : s.n;
-  if (rows == 0 || columns == 0 || rows * columns > 4096) return false;
-  const Type type = m.type();
-  const bool accumulates =
-      type == Type::f32 || type == Type::s32 || type == Type::f16 || type == Type::f64;
-  if (is_a || is_b ? !multiplicand(type, true) : !accumulates) return false;
-  std::vector<std::uint32_t> list(kTransferHeader);
-  list[0] = rows;
-  list[1] = columns;
-  list[2] = static_cast<std::uint32_t>(is_b ? FragmentLayout::by_columns : FragmentLayout::by_rows);
-  list[3] = static_cast<std::uint32_t>(type);
-  list[5] = m.a_layout == ptx::Layout::col ? 1 : 0;
-  list[6] = in.operands.size() > 2 ? d.source(in.operands[2], Type::b32) : kNone;
-  std::uint32_t count = 0;
-  if (!add_registers(d, in.operands[store ? 1 : 0], type, !store, rows * columns, false, list,
-                     count)) {
-    return false;
-  }
-  list[4] = count;
-  const bool together = (list[5] != 0) == is_b;
-  const unsigned bits = ptx::bit_width(type);
-  if (bits < 8 && !together) return false;
-  d.set_list(code, std::move(list));
-  if (!set_space(m.space, code)) return false;
-  unsigned address_bytes = 8;
-  d.address(in.operands[store ? 0 : 1], code.space == kGenericSpace, code, address_bytes);
-  code.aux = address_bytes == 8 ? kAddress64 : 0;
-  code.execute = store ? transfer<true> : transfer<false>;
-  return true;
+  if (plan.c_type == Type::f32 && plan.d_type == Type::f16) return false;
+  const auto sums = [](Type type) { return type == Type::f16 ? quad_rows : quad_sums; };
+  return decode_product(
+      d, in,
+      {sums(plan.d_type), m.a_layout == ptx::Layout::row ? quad_rows : quad_a_columns,
+       m.b_layout == ptx::Layout::row ? quad_b_rows : quad_b_columns, sums(plan.c_type), true, 8, 8,
+       4, 4},
+      MatrixUnit::mma, std::move(plan), code);
 }
 
 }  // namespace
 
-bool decode_mma(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  const ptx::Modifiers& m = in.modifiers;
+bool is_multiplicand(Type type, MatrixUnit unit) {
+  if (type == Type::e4m3 || type == Type::e5m2) return unit != MatrixUnit::wmma;
+  return is_one_of(type, {Type::f16, Type::bf16, Type::tf32, Type::f64, Type::s8, Type::u8,
+                          Type::s4, Type::u4, Type::b1});
+}
+
+bool set_types(const ptx::Modifiers& m, MatrixPlan& plan) {
   if (m.type_count != 4) return false;
-  const Type types[4] = {m.types[0], m.types[1], m.types[2], m.types[3]};
-  if (!types_fit(types[0], types[1], types[2], types[3], false)) return false;
-  // The layouts below are those of A in rows and B in columns; m8n8k4 of f16 has its own.
-  if (m.a_layout != ptx::Layout::row || m.b_layout != ptx::Layout::col) return false;
-  if (m.shape.n != 8 || (m.shape.m != 16 && m.shape.m != 8)) return false;
-  if (m.shape.m == 8 && types[1] == Type::f16) return false;
-  const FragmentLayout layouts[4] = {FragmentLayout::mma_c, FragmentLayout::mma_a,
-                                     FragmentLayout::mma_b, FragmentLayout::mma_c};
-  return decode_product(d, in, types, layouts, true, code);
+  plan.d_type = m.types[0];
+  plan.a_type = m.types[1];
+  plan.b_type = m.types[2];
+  plan.c_type = m.types[3];
+  return true;
 }
 
-bool decode_wmma_load(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  return decode_transfer(d, in, false, code);
-}
-bool decode_wmma_store(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  return decode_transfer(d, in, true, code);
-}
-
-bool decode_wmma_mma(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
-  const ptx::Modifiers& m = in.modifiers;
-  if (m.rounding != ptx::Rounding::none && m.rounding != ptx::Rounding::rn) return false;
-  Type types[4];
-  if (m.type_count == 2) {  // the multiplicands are f16
-    types[0] = m.types[0];
-    types[1] = types[2] = Type::f16;
-    types[3] = m.types[1];
-  } else if (m.type_count == 4) {
-    for (int i = 0; i < 4; ++i) types[i] = m.types[static_cast<std::size_t>(i)];
-  } else {
+bool decode_product(FunctionDecoder& d, const ptx::Instruction& in, const ProductOperands& o,
+                    MatrixUnit unit, MatrixPlan plan, Code& code) {
+  if (!types_fit(plan, unit) || o.m == 0 || o.n == 0 || o.k == 0) return false;
+  if (o.m * o.n > kMostMatrixElements || o.m * o.k > kMostMatrixElements ||
+      o.n * o.k > kMostMatrixElements) {
     return false;
   }
-  if (!types_fit(types[0], types[1], types[2], types[3], true)) return false;
-  const FragmentLayout layouts[4] = {FragmentLayout::by_rows, FragmentLayout::by_rows,
-                                     FragmentLayout::by_columns, FragmentLayout::by_rows};
-  return decode_product(d, in, types, layouts, false, code);
+  plan.rule = matrix_rule(d.capability(), unit, plan.a_type, plan.c_type, plan.d_type, o.kept);
+  plan.kernels = &lane_kernels().matrix;
+  plan.saturate = in.modifiers.has(ptx::Flag::satfinite);
+  if (plan.a_type == Type::b1) {
+    plan.integers = in.modifiers.bool_op == ptx::BoolOp::and_ ? IntegerProducts::Kind::and_bits
+                                                              : IntegerProducts::Kind::xor_bits;
+  }
+  if (!set_fragments(d, in, o, plan)) return false;
+  code.aux = static_cast<std::uint32_t>(d.result().products.size());
+  code.execute = plan.rule.kind == MatrixRule::Kind::doubles ? product_of_doubles : product;
+  d.result().products.push_back(std::make_shared<MatrixPlan>(std::move(plan)));
+  return true;
+}
+
+void read_metadata(const std::uint32_t* metadata, const MatrixPlan& plan, std::uint16_t* meets) {
+  const Type type = plan.a_type;
+  const unsigned bits = metadata_bits(type, plan.b_rows), threads = bits / 16;
+  const unsigned first = plan.selector * threads;
+  const bool narrow = ptx::bit_width(type) <= 8;
+  for (unsigned row = 0; row < plan.rows; ++row) {
+    std::uint16_t* const to = meets + row * plan.k;
+    unsigned e = 0;
+    const auto keep = [&](unsigned k) {
+      to[place_along_k(plan.rule, e, plan.k)] = static_cast<std::uint16_t>(k);
+      ++e;
+    };
+    for (unsigned group = 0; group < bits / 4; ++group) {
+      // A lane's word describes 16 bits each of rows r and r + 8, or 32 bits of one of them.
+      const unsigned lane = row % 8 * 4 + first + (narrow ? row / 8 + group / 8 * 2 : group / 4);
+      const unsigned at = narrow ? group % 8 * 4 : row / 8 * 16 + group % 4 * 4;
+      const std::uint32_t pair = metadata[lane] >> at;
+      if (type == Type::tf32) {
+        keep(2 * group + (pair >> 1 & 1));
+        continue;
+      }
+      for (const unsigned index : {pair & 3, pair >> 2 & 3}) {
+        if (ptx::bit_width(type) != 4) {
+          keep(4 * group + index);
+        } else {
+          keep(8 * group + 2 * index);
+          keep(8 * group + 2 * index + 1);
+        }
+      }
+    }
+  }
+}
+
+bool decode_mma(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const ptx::Modifiers& m = in.modifiers;
+  MatrixPlan plan;
+  if (!set_types(m, plan)) return false;
+  if (m.shape == ptx::MatrixShape{8, 8, 4} && plan.a_type == Type::f16) {
+    return decode_quads(d, in, std::move(plan), code);
+  }
+  if (!has_shape(m.shape, plan.a_type, false) || plan.c_type != plan.d_type) return false;
+  if (m.a_layout != ptx::Layout::row || m.b_layout != ptx::Layout::col) return false;
+  return decode_product(d, in,
+                        {FragmentLayout::mma_c, FragmentLayout::mma_a, FragmentLayout::mma_b,
+                         FragmentLayout::mma_c, true, m.shape.m, m.shape.n, m.shape.k, m.shape.k},
+                        MatrixUnit::mma, std::move(plan), code);
+}
+
+bool decode_mma_sp(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  const ptx::Modifiers& m = in.modifiers;
+  MatrixPlan plan;
+  if (!set_types(m, plan)) return false;
+  if (!has_shape(m.shape, plan.a_type, true) || plan.c_type != plan.d_type) return false;
+  if (m.a_layout != ptx::Layout::row || m.b_layout != ptx::Layout::col) return false;
+  const unsigned bits = metadata_bits(plan.a_type, m.shape.k);
+  const Operand& selector = in.operands[5];
+  if (selector.kind != Operand::Kind::immediate || selector.bits >= 64 / bits) return false;
+  plan.selector = static_cast<unsigned>(selector.bits);
+  plan.metadata = d.source(in.operands[4], Type::b32);
+  return decode_product(
+      d, in,
+      {FragmentLayout::mma_c, FragmentLayout::mma_a, FragmentLayout::mma_b, FragmentLayout::mma_c,
+       true, m.shape.m, m.shape.n, m.shape.k, m.shape.k / 2u},
+      MatrixUnit::sparse_mma, std::move(plan), code);
 }
 
 }  // namespace tilescope::emulator

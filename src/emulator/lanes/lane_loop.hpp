@@ -175,4 +175,10 @@ Execute find_convert(const LaneKey& key);
 Execute find_half(const LaneKey& key);
 Execute find_memory(const MemoryKey& key);
 
+// As MatrixKernels declares them.
+void unpack_numbers(const std::uint32_t* words, unsigned count, const MatrixFormat& format,
+                    const UnpackedNumbers& to);
+void add_aligned(const AlignedProducts& products);
+void add_integers(const IntegerProducts& products);
+
 }  // namespace tilescope::emulator::TILESCOPE_LANES

@@ -14,6 +14,7 @@ const LaneKernels kernels{TILESCOPE_TEXT(TILESCOPE_LANES),
                           find_logic,
                           find_convert,
                           find_half,
-                          find_memory};
+                          find_memory,
+                          {unpack_numbers, add_aligned, add_integers}};
 
 }  // namespace tilescope::emulator::TILESCOPE_LANES

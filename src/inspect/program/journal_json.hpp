@@ -35,7 +35,7 @@ auto tied(Is<FindingAccess> auto& v) {
   return std::tie(v.place, v.ptx_line, v.action, v.bytes, v.thread);
 }
 auto tied(Is<BoundsMiss> auto& v) {
-  return std::tie(v.distance, v.farthest, v.dynamic_shared);
+  return std::tie(v.distance, v.farthest, v.dynamic_shared, v.operand);
 }
 auto tied(Is<RaceFacts> auto& v) {
   return std::tie(v.relation, v.update, v.both_strong, v.block_scope, v.same_bits, v.several_warps,
@@ -86,7 +86,8 @@ auto tied(Is<BulkCounts> auto& v) {
 }
 auto tied(Is<OperationCounts> auto& v) {
   return std::tie(v.ffma, v.fadd, v.fmul, v.dfma, v.dadd, v.dmul, v.hfma, v.hadd, v.hmul, v.special,
-                  v.integer, v.fp32_flops, v.fp64_flops, v.fp16_flops, v.tensor_flops);
+                  v.integer, v.tensor, v.tensor_bytes, v.fp32_flops, v.fp64_flops, v.fp16_flops,
+                  v.tensor_flops);
 }
 auto tied(Is<Counts> auto& v) {
   return std::tie(v.instructions, v.thread_instructions, v.guarded_on, v.global_load,

@@ -23,9 +23,10 @@ FindingKind kind_of(FaultKind kind) {
   // By the value of FaultKind.
   using enum FindingKind;
   constexpr FindingKind kinds[] = {
-      out_of_bounds,  misaligned,     null_pointer,   freed_memory,    host_pointer, wrong_space,
-      read_only,      warp_mask,      warp_mask,      bad_barrier,     bad_call,     bad_operand,
-      cluster_memory, cluster_memory, cluster_memory, cluster_arrival, bad_copy};
+      out_of_bounds,   misaligned,  null_pointer,      freed_memory,   host_pointer,
+      wrong_space,     read_only,   warp_mask,         warp_mask,      bad_barrier,
+      bad_call,        bad_operand, cluster_memory,    cluster_memory, cluster_memory,
+      cluster_arrival, bad_copy,    warpgroup_mismatch};
   return kinds[static_cast<std::size_t>(kind)];
 }
 
@@ -76,6 +77,7 @@ void FaultLog::fault(const emulator::Fault& fault, std::uint64_t block) {
   example.address = fault.address;
   example.object = fault.object;
   example.object_bytes = fault.object_bytes;
+  example.operand = fault.operand;
   example.distance = fault.distance;
   example.farthest = fault.distance;
   if (fault.kind == FaultKind::out_of_bounds && fault.addresses != nullptr) {
@@ -206,9 +208,9 @@ Finding FaultLog::describe_fault(const FaultKey& key, const FaultExample& e,
       f.memory->offset = e.distance > 0
                              ? static_cast<std::int64_t>(e.object_bytes) + e.distance - e.bytes
                              : e.distance;
-      f.facts =
-          BoundsMiss{e.distance, std::max(e.farthest, e.distance),
-                     key.space == emulator::Space::shared && describer.is_dynamic_shared(e.object)};
+      f.facts = BoundsMiss{
+          e.distance, std::max(e.farthest, e.distance),
+          key.space == emulator::Space::shared && describer.is_dynamic_shared(e.object), e.operand};
       break;
     case FaultKind::misaligned:
       if (key.space != emulator::Space::local) {
@@ -250,6 +252,7 @@ Finding FaultLog::describe_fault(const FaultKey& key, const FaultExample& e,
     case FaultKind::host_memory:
     case FaultKind::wrong_space:
     case FaultKind::read_only:
+    case FaultKind::warpgroup:
       break;
   }
   return f;

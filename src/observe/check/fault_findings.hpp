@@ -44,6 +44,7 @@ class FaultLog {
     std::uint64_t address = 0;
     std::string object;
     std::uint64_t object_bytes = 0;
+    std::string operand;  ///< of wgmma
     std::int64_t distance = 0;
     std::int64_t farthest = 0;  ///< the largest distance of all
     bool exited = false;        ///< for absent lanes: they have left the kernel

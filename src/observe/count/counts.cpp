@@ -32,6 +32,7 @@ OperationCounts& OperationCounts::operator+=(const OperationCounts& other) {
   dfma += other.dfma, dadd += other.dadd, dmul += other.dmul;
   hfma += other.hfma, hadd += other.hadd, hmul += other.hmul;
   special += other.special, integer += other.integer;
+  tensor += other.tensor, tensor_bytes += other.tensor_bytes;
   fp32_flops += other.fp32_flops, fp64_flops += other.fp64_flops;
   fp16_flops += other.fp16_flops, tensor_flops += other.tensor_flops;
   return *this;

@@ -58,6 +58,9 @@ constexpr NamedCount counts_by_name[] = {
     {"hmul", [](const Counts& c) { return c.operations.hmul; }},
     {"special", [](const Counts& c) { return c.operations.special; }},
     {"integer", [](const Counts& c) { return c.operations.integer; }},
+    {"tensor_instructions", [](const Counts& c) { return c.operations.tensor; }},
+    {"tensor_flops", [](const Counts& c) { return c.operations.tensor_flops; }},
+    {"tensor_shared_bytes", [](const Counts& c) { return c.operations.tensor_bytes; }},
     {"flops", [](const Counts& c) { return c.operations.flops(); }},
 };
 

@@ -32,6 +32,26 @@ void count_float(OperationCounts& counts, Arithmetic kind, Type type, std::uint6
   }
 }
 
+bool is_wgmma(ptx::Opcode opcode) {
+  return opcode == ptx::Opcode::wgmma_mma_async || opcode == ptx::Opcode::wgmma_mma_async_sp;
+}
+
+/// Operations as the profiler counts them: those that a sparse A leaves out too. Four warps share
+/// one wgmma.
+void count_matrix(OperationCounts& counts, const ptx::Instruction& instruction,
+                  std::uint64_t warps) {
+  const ptx::MatrixShape s = instruction.modifiers.shape;
+  counts.tensor = warps;
+  counts.tensor_flops = warps * 2 * s.m * s.n * s.k;
+  if (!is_wgmma(instruction.opcode)) return;
+  counts.tensor_flops /= 4;
+  const bool sparse = instruction.opcode == ptx::Opcode::wgmma_mma_async_sp;
+  const bool a_in_registers = instruction.operands[1].kind == ptx::Operand::Kind::vector;
+  constexpr std::uint64_t bytes_along_k = 32;
+  counts.tensor_bytes =
+      warps * bytes_along_k * ((a_in_registers ? 0 : s.m) + s.n * (sparse ? 2u : 1u)) / 4;
+}
+
 }  // namespace
 
 OperationCounts operations_of(const ptx::Instruction& instruction, std::uint64_t lanes,
@@ -44,7 +64,7 @@ OperationCounts operations_of(const ptx::Instruction& instruction, std::uint64_t
     case Arithmetic::none:
       break;
     case Arithmetic::matrix:
-      counts.tensor_flops = warps * 2u * m.shape.m * m.shape.n * m.shape.k;
+      count_matrix(counts, instruction, warps);
       break;
     case Arithmetic::integer:
     case Arithmetic::special:

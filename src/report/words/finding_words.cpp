@@ -61,6 +61,9 @@ constexpr std::array rows = {
     Row{K::bad_copy, "bad-copy", "{rule}",
         "keep to the copy engine's rules: sizes and addresses, the rank of the tensor map, and a "
         "map that the host has encoded"},
+    Row{K::warpgroup_mismatch, "warpgroup-mismatch",
+        "the four warps of a warpgroup do not run the same wgmma with the same descriptors",
+        "let all 128 threads of the warpgroup take the same path to the same instruction"},
     Row{K::trap, "trap", "", "", report::trap_words},
     Row{K::unfinished, "unfinished",
         "the launch was stopped after {instructions} warp instructions, its limit; {percent:.0f}% "

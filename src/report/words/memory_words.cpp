@@ -52,9 +52,12 @@ Wording out_of_bounds_words(const Finding& finding) {
     distance += fmt::format(" (others by up to {})",
                             bytes_text(static_cast<std::uint64_t>(miss->farthest)));
   }
-  return {fmt::format("{} misses {}, which has {}: {} {}", to_string(place), object_name(place),
-                      extent(place), distance, past ? "past its end" : "before its start"),
-          bounds_cure(place, *miss)};
+  const std::string message =
+      fmt::format("{} misses {}, which has {}: {} {}", to_string(place), object_name(place),
+                  extent(place), distance, past ? "past its end" : "before its start");
+  if (miss->operand.empty()) return {message, bounds_cure(place, *miss)};
+  return {fmt::format("operand {} of wgmma: {}", miss->operand, message),
+          "check the descriptor: its address, offsets and swizzle, and the bytes of the tile"};
 }
 
 Wording cluster_memory_words(const Finding& finding) {
