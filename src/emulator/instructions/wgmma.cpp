@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "emulator/block.hpp"
 #include "emulator/instructions/matrix_descriptor.hpp"
@@ -40,10 +41,18 @@ struct Pieces {
   std::vector<std::uint8_t> bytes;
 };
 
+/// What decides how the bytes of B are unpacked.
+struct RightForm {
+  Type type, sum;
+  unsigned rows, columns;
+  bool by_columns, negative;
+  friend bool operator==(const RightForm&, const RightForm&) = default;
+};
+
 struct WarpgroupWorkspace {
   Pieces a, b;
-  std::vector<std::uint8_t> unpacked;           ///< the bytes of `right`...
-  const WarpgroupPlan* unpacked_for = nullptr;  ///< ...and their plan
+  std::vector<std::uint8_t> unpacked;    ///< the bytes of `right`...
+  std::optional<RightForm> unpacked_as;  ///< ...and their form
   MatrixRight right;
   std::vector<std::uint32_t> words;
   std::uint32_t left[kRows * kBytesAlongK], sum[kRows * kMostColumns];
@@ -146,7 +155,9 @@ void read_right(Context& w, const Code& c, const WarpgroupPlan& plan, const Matr
     }
   }
   read_pieces(w, c, "B", s.b);
-  if (s.unpacked_for == &plan && s.unpacked == s.b.bytes) return;
+  const RightForm form{plan.b_type,  plan.d_type,       plan.b_rows,
+                       plan.columns, plan.b_by_columns, plan.negative_b};
+  if (s.unpacked_as == form && s.unpacked == s.b.bytes) return;
   s.words.resize(std::size_t{plan.b_rows} * plan.columns);
   const std::uint8_t* piece = s.b.bytes.data();
   if (plan.b_by_columns) {
@@ -167,7 +178,7 @@ void read_right(Context& w, const Code& c, const WarpgroupPlan& plan, const Matr
   }
   s.right.unpack(plan, s.words.data());
   s.unpacked = s.b.bytes;
-  s.unpacked_for = &plan;
+  s.unpacked_as = form;
 }
 
 /// A descriptor, which is the same in all lanes; kNone: there is none. False if it is not the same.
