@@ -147,6 +147,22 @@ TEST(FindingWords, RacesByTheDistanceOfTheirThreads) {
   EXPECT_THAT(message(strong), HasSubstr("volatile does not make them"));
 }
 
+TEST(FindingWords, RacesBeyondBarriers) {
+  Finding scoped = race(RaceRelation::two_blocks);
+  facts(scoped).both_strong = facts(scoped).block_scope = true;
+  EXPECT_THAT(message(scoped), HasSubstr("block scope counts only in its own block"));
+  EXPECT_THAT(cure(scoped), HasSubstr("the scope of the device"));
+  Finding same = race(RaceRelation::two_blocks);
+  facts(same).same_bits = true;
+  EXPECT_EQ(message(same),
+            "two blocks write tile[17], and nothing orders them; in this run they wrote the same "
+            "bits");
+  EXPECT_EQ(cure(same), "let one thread write");
+  EXPECT_THAT(message(race(RaceRelation::copy_source)), HasSubstr("asynchronous copy from it"));
+  EXPECT_THAT(message(race(RaceRelation::relaxed_flag)), HasSubstr("orders nothing behind it"));
+  EXPECT_THAT(cure(race(RaceRelation::unfenced_relay)), HasSubstr("__threadfence()"));
+}
+
 TEST(FindingWords, TheCureOfARaceDependsOnItsAccesses) {
   using enum ThreadAction;
   EXPECT_THAT(cure(race(RaceRelation::same_block, write, atomic)), HasSubstr("make both atomic"));
