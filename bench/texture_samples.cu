@@ -1,4 +1,4 @@
-// Samples the textures of tests/support/texture_cases.hpp on a GPU, for the emulator's tests:
+// Samples the textures of tests/support/texture_case_list.hpp on a GPU, for the emulator's tests:
 //
 //     nvcc -std=c++20 -arch=native -I tests -o texture_samples bench/texture_samples.cu
 //     ./texture_samples tests/data/textures/samples.bin
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "support/texture_cases.hpp"
+#include "support/texture_case_list.hpp"
 
 namespace {
 
@@ -106,48 +106,6 @@ __global__ void sample(Job j, const Point* points, V* results, int count) {
   results[i] = r;
 }
 
-#define TXQ(index, text)                                              \
-  case index:                                                         \
-    asm volatile("txq." text : "=r"(value) : "l"(j.texture));         \
-    break;
-#define SUQ(index, text)                                              \
-  case index:                                                         \
-    asm volatile("suq." text : "=r"(value) : "l"(j.surface));         \
-    break;
-
-__global__ void query(Job j, uint4* results) {
-  unsigned* const words = reinterpret_cast<unsigned*>(results);
-  for (int i = 0; i < 32; ++i) {
-    unsigned value = 0xabcdef00u;
-    switch (i) {
-      TXQ(0, "width.b32 %0, [%1];")
-      TXQ(1, "height.b32 %0, [%1];")
-      TXQ(2, "depth.b32 %0, [%1];")
-      TXQ(3, "array_size.b32 %0, [%1];")
-      TXQ(4, "num_mipmap_levels.b32 %0, [%1];")
-      TXQ(5, "num_samples.b32 %0, [%1];")
-      TXQ(6, "level.width.b32 %0, [%1], 1;")
-      TXQ(7, "channel_order.b32 %0, [%1];")
-      TXQ(8, "channel_data_type.b32 %0, [%1];")
-      TXQ(9, "normalized_coords.b32 %0, [%1];")
-      TXQ(10, "filter_mode.b32 %0, [%1];")
-      TXQ(11, "addr_mode_0.b32 %0, [%1];")
-      TXQ(12, "level.height.b32 %0, [%1], 1;")
-      TXQ(13, "level.depth.b32 %0, [%1], 1;")
-      TXQ(14, "addr_mode_2.b32 %0, [%1];")
-      SUQ(16, "width.b32 %0, [%1];")
-      SUQ(17, "height.b32 %0, [%1];")
-      SUQ(18, "depth.b32 %0, [%1];")
-      SUQ(19, "array_size.b32 %0, [%1];")
-      SUQ(20, "channel_order.b32 %0, [%1];")
-      SUQ(21, "channel_data_type.b32 %0, [%1];")
-      SUQ(22, "memory_layout.b32 %0, [%1];")
-      default: break;
-    }
-    words[i] = value;
-  }
-}
-
 template <typename E, cudaSurfaceBoundaryMode mode>
 __device__ uint4 loaded_as(const Job& j, const Point& p) {
   const int x = static_cast<int>(p.x) * static_cast<int>(sizeof(E));
@@ -171,17 +129,6 @@ __global__ void load(Job j, const Point* points, uint4* results, int count) {
   if (i >= count) return;
   results[i] = j.element_bytes == 4 ? loaded_as<uchar4, mode>(j, points[i])
                                     : loaded_as<uint2, mode>(j, points[i]);
-}
-
-// Element (i % width, i / width) receives values around the limits of its format.
-__global__ void store(Job j, bool floating, int bits, int width, int height, unsigned number) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= width * height) return;
-  unsigned v[4];
-  for (unsigned k = 0; k < 4; ++k) v[k] = store_value(floating, bits, number, i * 4 + k);
-  asm volatile("sust.p.2d.v4.b32.trap [%0, {%1, %2}], {%3, %4, %5, %6};"
-               :: "l"(j.surface), "r"(i % width), "r"(i / width), "r"(v[0]), "r"(v[1]), "r"(v[2]),
-               "r"(v[3]));
 }
 
 cudaChannelFormatDesc channels_of(const Case& c) {
@@ -235,7 +182,7 @@ struct Image {
     if (c.layered()) flags |= cudaArrayLayered;
     if (c.is_cube()) flags |= cudaArrayCubemap;
     if (c.operation == Operation::gather) flags |= cudaArrayTextureGather;
-    if (c.operation >= Operation::query) flags |= cudaArraySurfaceLoadStore;
+    if (c.operation >= Operation::load) flags |= cudaArraySurfaceLoadStore;
     const bool deep = c.shape == Shape::d3 || c.layered() || c.is_cube();
     const cudaExtent extent = make_cudaExtent(c.width, c.dimensions() == 1 ? 0 : c.height,
                                               deep ? c.slices(0) : 0);
@@ -281,29 +228,22 @@ cudaTextureDesc description(const Case& c) {
   return d;
 }
 
-void run(const Case& c, const Job& job, unsigned number, Image& image,
-         const std::vector<Point>& points, void* results) {
+void run(const Case& c, const Job& job, const std::vector<Point>& points, void* results) {
   Point* on_device = nullptr;
   REQUIRE(cudaMalloc(&on_device, points.size() * sizeof(Point)));
   REQUIRE(cudaMemcpy(on_device, points.data(), points.size() * sizeof(Point), cudaMemcpyDefault));
   const int count = c.points, blocks = (count + 127) / 128;
   auto* const words = static_cast<uint4*>(results);
-  if (c.operation == Operation::query) {
-    query<<<1, 1>>>(job, words);
-  } else if (c.operation == Operation::load) {
+  if (c.operation == Operation::load) {
     load<cudaBoundaryModeClamp><<<blocks, 128>>>(job, on_device, words, count);
   } else if (c.operation == Operation::load_zero) {
     load<cudaBoundaryModeZero><<<blocks, 128>>>(job, on_device, words, count);
-  } else if (c.operation == Operation::formatted_store) {
-    store<<<1, 128>>>(job, c.kind == Kind::floating, c.bits, c.width, c.height, number);
-    const std::size_t row = std::size_t(c.width) * c.element_bytes();
-    REQUIRE(cudaMemcpy2DFromArray(results, row, image.array, 0, 0, row, c.height,
-                                  cudaMemcpyDefault));
   } else if (c.kind == Kind::floating || c.as_float) {
     sample<<<blocks, 128>>>(job, on_device, static_cast<float4*>(results), count);
   } else {
     sample<<<blocks, 128>>>(job, on_device, words, count);
   }
+  REQUIRE(cudaGetLastError());
   REQUIRE(cudaDeviceSynchronize());
   REQUIRE(cudaFree(on_device));
 }
@@ -319,7 +259,7 @@ void record(const Case& c, unsigned number, std::FILE* file) {
   if (code == cudaSuccess && !surface) {
     code = cudaCreateTextureObject(&job.texture, &resource, &texture, nullptr);
   }
-  if (code == cudaSuccess && c.operation >= Operation::query) {
+  if (code == cudaSuccess && surface) {
     cudaResourceDesc whole = {};
     whole.resType = cudaResourceTypeArray;
     whole.res.array.array = image.array;
@@ -334,7 +274,7 @@ void record(const Case& c, unsigned number, std::FILE* file) {
     void* results = nullptr;
     REQUIRE(cudaMalloc(&results, words.size() * 4));
     REQUIRE(cudaMemset(results, 0, words.size() * 4));
-    run(c, job, number, image, points, results);
+    run(c, job, points, results);
     REQUIRE(cudaMemcpy(words.data(), results, words.size() * 4, cudaMemcpyDefault));
     REQUIRE(cudaFree(results));
   }

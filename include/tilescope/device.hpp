@@ -21,6 +21,7 @@
 #include "tilescope/error.hpp"
 #include "tilescope/launch.hpp"
 #include "tilescope/tensor_map.hpp"
+#include "tilescope/texture.hpp"
 
 namespace tilescope {
 
@@ -76,6 +77,28 @@ class Buffer {
  private:
   detail::Handle handle_;
   std::size_t bytes_ = 0;
+};
+
+/// An array of texels; the value is its handle, on the emulated device the address of its memory.
+class DeviceArray {
+ public:
+  DeviceArray() = default;
+  explicit DeviceArray(detail::Handle handle) : handle_(std::move(handle)) {}
+  std::uint64_t value() const { return handle_.value(); }
+
+ private:
+  detail::Handle handle_;
+};
+
+/// A texture or a surface; the value is the object that kernels take as an argument.
+class TextureObject {
+ public:
+  TextureObject() = default;
+  explicit TextureObject(detail::Handle handle) : handle_(std::move(handle)) {}
+  std::uint64_t value() const { return handle_.value(); }
+
+ private:
+  detail::Handle handle_;
 };
 
 /// A queue of work that runs in order. Streams wait for each other only through wait(). That
@@ -290,6 +313,15 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual void fill_rows(DeviceAddress to, std::size_t pitch, std::uint8_t value,
                          std::size_t row_bytes, std::size_t rows, const Stream& stream = {});
 
+  /// Arrays, textures and surfaces. Each throws Error(usage) with the rule that the request breaks,
+  /// and on a device that runs no kernels. A texture must not outlive its memory.
+  DeviceArray create_array(const ArrayRequest& request, std::string_view name = "array");
+  TextureObject create_texture(const TextureRequest& request);
+  TextureObject create_surface(std::uint64_t array, unsigned level = 0);
+  /// Copies between arrays and memory, in the order of the stream. The host's memory is the
+  /// caller's again as after copy_to_device() and copy_to_host().
+  virtual void copy_box(const BoxCopy& copy, const Stream& stream = {});
+
   /// Compiles one kernel, or finds it in the cache, and loads it.
   virtual Kernel load(const KernelRequest& request) = 0;
   /// Loads PTX. Several texts are linked: a symbol that one declares .extern is the one of that
@@ -344,12 +376,21 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) = 0;
   /// Freed by free_bytes().
   virtual std::uint64_t allocate_managed_bytes(std::size_t bytes, std::string_view name);
+  virtual std::uint64_t new_array(const ArrayRequest& request, std::string_view name);
+  virtual std::uint64_t new_texture(const TextureRequest& request);
+  virtual std::uint64_t new_surface(std::uint64_t array, unsigned level);
   virtual std::uint64_t new_stream() = 0;
   virtual std::uint64_t new_event() = 0;
   // Called from destructors, so they must not throw.
   virtual void free_bytes(std::uint64_t address) noexcept = 0;
   virtual void free_stream(std::uint64_t stream) noexcept = 0;
   virtual void free_event(std::uint64_t event) noexcept = 0;
+  virtual void free_array(std::uint64_t) noexcept {}
+  virtual void free_texture(std::uint64_t) noexcept {}
+  virtual void free_surface(std::uint64_t) noexcept {}
+
+ private:
+  [[noreturn]] void refuse_textures() const;
 };
 
 /// The CUDA devices of this machine. Empty without a driver; `why_none`, if given, receives the

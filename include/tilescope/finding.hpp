@@ -8,6 +8,7 @@
 //     }
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -42,6 +43,8 @@ enum class FindingKind : std::uint8_t {
   cluster_arrival,     ///< a thread arrives twice at its cluster's barrier, or waits without
   bad_copy,            ///< CopyFacts; a bulk copy or tensor map that the copy engine refuses
   warpgroup_mismatch,  ///< the four warps of a warpgroup do not run the same wgmma
+  bad_texture,         ///< TextureFacts
+  outside_surface,     ///< SurfaceMiss
   trap,                ///< TrapFacts; the kernel ended the launch
   unfinished,          ///< LimitFacts; the limit of instructions was reached before the end
   wrote_nothing,       ///< the launch left no result
@@ -102,7 +105,7 @@ struct FindingAccess {
   SourcePlace place;
   std::uint32_t ptx_line = 0;  ///< in the text of the PTX
   ThreadAction action = ThreadAction::none;
-  std::uint32_t bytes = 0;           ///< that a read, write or atomic operation accesses
+  std::uint32_t bytes = 0;  ///< that a read, write or atomic operation accesses; 0: one element
   std::optional<ThreadName> thread;  ///< nothing: no particular thread
 };
 
@@ -185,6 +188,21 @@ struct CopyFacts {
   std::string rule;  ///< the rule and the value that breaks it
 };
 
+/// A texture or surface object that an instruction cannot use. Without a flag it never was one.
+struct TextureFacts {
+  std::uint64_t handle = 0;
+  bool surface = false;           ///< the instruction wants a surface
+  bool destroyed = false;         ///< the object was destroyed before
+  bool other_dimensions = false;  ///< the object has others than the instruction
+};
+
+/// Coordinates of a surface outside its extents, in elements; the first `dimensions` of each.
+struct SurfaceMiss {
+  std::array<std::int32_t, 3> at{};
+  std::array<std::uint32_t, 3> extent{};
+  unsigned dimensions = 1;
+};
+
 /// A kernel that ended its launch.
 struct TrapFacts {
   TrapReason reason = TrapReason::trap;
@@ -221,8 +239,8 @@ struct CoverageFacts {
 };
 
 using FindingFacts = std::variant<std::monostate, BoundsMiss, RaceFacts, WaitFacts, MaskFacts,
-                                  OperandFacts, ClusterFacts, CopyFacts, TrapFacts, LimitFacts,
-                                  LaunchRefusal, HostFacts, CoverageFacts>;
+                                  OperandFacts, ClusterFacts, CopyFacts, TextureFacts, SurfaceMiss,
+                                  TrapFacts, LimitFacts, LaunchRefusal, HostFacts, CoverageFacts>;
 
 /// Accesses of the same kind, lines and object are one finding. Its places and threads are those of
 /// the first example in block order.

@@ -118,6 +118,47 @@ Buffer Device::allocate_managed(std::size_t bytes, std::string_view name) {
       bytes);
 }
 
+DeviceArray Device::create_array(const ArrayRequest& request, std::string_view name) {
+  return DeviceArray(
+      detail::Handle(shared_from_this(), new_array(request, name),
+                     [](Device& device, std::uint64_t value) { device.free_array(value); }));
+}
+
+TextureObject Device::create_texture(const TextureRequest& request) {
+  return TextureObject(
+      detail::Handle(shared_from_this(), new_texture(request),
+                     [](Device& device, std::uint64_t value) { device.free_texture(value); }));
+}
+
+TextureObject Device::create_surface(std::uint64_t array, unsigned level) {
+  return TextureObject(
+      detail::Handle(shared_from_this(), new_surface(array, level),
+                     [](Device& device, std::uint64_t value) { device.free_surface(value); }));
+}
+
+void Device::refuse_textures() const {
+  throw Error(ErrorKind::usage,
+              fmt::format("{} runs no kernels that could read a texture; use --device emulated, or "
+                          "a GPU",
+                          id()));
+}
+
+void Device::copy_box(const BoxCopy&, const Stream&) {
+  refuse_textures();
+}
+
+std::uint64_t Device::new_array(const ArrayRequest&, std::string_view) {
+  refuse_textures();
+}
+
+std::uint64_t Device::new_texture(const TextureRequest&) {
+  refuse_textures();
+}
+
+std::uint64_t Device::new_surface(std::uint64_t, unsigned) {
+  refuse_textures();
+}
+
 std::uint64_t Device::allocate_managed_bytes(std::size_t, std::string_view name) {
   throw Error(ErrorKind::usage, fmt::format("{} runs no kernels that could share {} with the host; "
                                             "use --device emulated, or a GPU",

@@ -28,6 +28,7 @@
 #include <string_view>
 
 #include "emulator/bulk_events.hpp"
+#include "emulator/fault_kind.hpp"
 #include "emulator/matrix_events.hpp"
 #include "tilescope/execution.hpp"
 #include "tilescope/launch.hpp"
@@ -62,7 +63,16 @@ enum class AccessKind : std::uint8_t {
                  ///< for
   matrix_load,   ///< ldmatrix: the lanes in `mask` name rows of 16 bytes (not what they receive)
   matrix_store,  ///< stmatrix: likewise
+  texture_load,  ///< one element of each lane, of those that a texture's filter reads
+  surface_load,
+  surface_store,
+  surface_reduction,
 };
+
+/// Through the texture unit: by coordinates, of textures and surfaces.
+constexpr bool uses_textures(AccessKind kind) {
+  return kind >= AccessKind::texture_load;
+}
 
 /// The pattern of the participating lanes' addresses. The emulator recognises it cheaply, so that
 /// observers need not read 32 addresses for the two commonest patterns.
@@ -213,27 +223,6 @@ struct FrameEntry {
 // --- defects that the emulator itself meets
 // -------------------------------------------------------
 
-enum class FaultKind : std::uint8_t {
-  out_of_bounds,     ///< outside every allocation or variable of its space
-  misaligned,        ///< address no multiple of the access width
-  null_pointer,      ///< global address below 4,096
-  freed,             ///< inside memory that was freed
-  host_memory,       ///< memory of the host that no kernel can reach
-  wrong_space,       ///< a generic address of another space than the instruction can access
-  read_only,         ///< a store to constant or parameter space
-  absent_lanes,      ///< a warp-level member mask names lanes that cannot arrive (`lanes`)
-  not_a_member,      ///< a lane runs a warp-level instruction whose mask does not name it
-  bad_barrier,       ///< barrier number above 15, or a count that is no multiple of 32
-  bad_call,          ///< an indirect call to an address that is no function
-  integer_fault,     ///< operand outside the range the instruction defines
-  no_such_block,     ///< shared memory of a rank that the cluster does not have
-  exited_block,      ///< shared memory of a block of the cluster that has ended
-  other_block,       ///< another block's shared memory, but the instruction reaches only its own
-  unpaired_arrival,  ///< barrier.cluster.arrive twice without a wait, or a wait without it
-  bad_copy,          ///< a bulk copy or tensor map against the rules; `object` says which
-  warpgroup,         ///< the warps of a warpgroup do not run the same wgmma
-};
-
 /// An operation that the emulator could not do as written. The run continues: a faulty load gives
 /// 0, a faulty store or atomic is dropped, and an absent lane is skipped.
 struct Fault {
@@ -254,6 +243,7 @@ struct Fault {
   std::int64_t distance;
   const std::uint64_t* addresses;  ///< of all lanes, or null where there are none
   std::string_view operand = {};   ///< of wgmma: "A" or "B", which lies in shared memory
+  SurfaceCoordinates surface{};    ///< of the lowest lane in `lanes`, where kind says so
 };
 
 /// The reason why lanes of a block cannot continue.

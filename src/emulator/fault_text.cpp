@@ -13,14 +13,19 @@ std::string_view verb(AccessKind kind) {
     case AccessKind::load:
     case AccessKind::async_load:
     case AccessKind::matrix_load:
+    case AccessKind::surface_load:
       return "load";
+    case AccessKind::texture_load:
+      return "texture load";
     case AccessKind::store:
     case AccessKind::async_store:
     case AccessKind::matrix_store:
+    case AccessKind::surface_store:
       return "store";
     case AccessKind::atomic:
       return "atomic operation";
     case AccessKind::reduction:
+    case AccessKind::surface_reduction:
       return "reduction";
   }
   return "";
@@ -32,6 +37,15 @@ std::string bytes_text(std::uint64_t count) {
 
 std::string block_text(const Fault& fault) {
   return fmt::format("block {} of the cluster", shared_place(fault.address, 0).rank);
+}
+
+std::string_view object_word(AccessKind kind) {
+  return kind == AccessKind::texture_load ? "texture" : "surface";
+}
+
+template <class Numbers>
+std::string coordinates_text(const Numbers& numbers, unsigned count, std::string_view between) {
+  return fmt::format("{}", fmt::join(numbers.begin(), numbers.begin() + count, between));
 }
 
 std::string what(const Fault& fault) {
@@ -89,6 +103,18 @@ std::string what(const Fault& fault) {
       return std::string(fault.object);
     case FaultKind::warpgroup:
       return "the four warps of a warpgroup do not run the same wgmma with the same descriptors";
+    case FaultKind::bad_texture:
+      return fmt::format("{:#x} is no {} object", fault.address, object_word(fault.access));
+    case FaultKind::destroyed_texture:
+      return fmt::format("the {} object {:#x} was destroyed", object_word(fault.access),
+                         fault.address);
+    case FaultKind::texture_shape:
+      return fmt::format("the {} object {:#x} has other dimensions than the instruction",
+                         object_word(fault.access), fault.address);
+    case FaultKind::outside_surface:
+      return fmt::format("surface {} at ({}), outside its {} elements", verb(fault.access),
+                         coordinates_text(fault.surface.at, fault.surface.dimensions, ", "),
+                         coordinates_text(fault.surface.extent, fault.surface.dimensions, " x "));
   }
   return "";
 }

@@ -7,6 +7,7 @@
 #include "emulator/launch.hpp"
 #include "emulator/memory_map.hpp"
 #include "emulator/program.hpp"
+#include "emulator/texture_table.hpp"
 
 namespace tilescope::emulator {
 
@@ -16,6 +17,7 @@ class KernelHeap;
 struct LaunchSetup {
   const Program& program;
   MemoryMap& memory;
+  const TextureTable& textures;
   Dim3 grid, block;
   Dim3 cluster;                   ///< blocks; the grid is a multiple of it
   bool explicit_cluster = false;  ///< the kernel or the launch asked for clusters

@@ -290,6 +290,7 @@ LaunchSummary Machine::launch(LoadedModule& module, std::string_view kernel, Dim
   }
   const LaunchSetup setup{.program = *program,
                           .memory = memory_,
+                          .textures = textures_,
                           .grid = grid,
                           .block = block,
                           .cluster = cluster,

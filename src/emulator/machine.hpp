@@ -22,6 +22,7 @@
 #include "emulator/launch.hpp"
 #include "emulator/memory_map.hpp"
 #include "emulator/program.hpp"
+#include "emulator/texture_table.hpp"
 #include "tilescope/device_properties.hpp"
 
 namespace tilescope::emulator {
@@ -60,6 +61,7 @@ class Machine {
 
   const DeviceProperties& gpu() const { return gpu_; }
   MemoryMap& memory() { return memory_; }
+  TextureTable& textures() { return textures_; }
 
   /// Allocates device memory, zero-filled but counted as uninitialised. Throws no_device when it is
   /// used up.
@@ -99,6 +101,7 @@ class Machine {
 
   DeviceProperties gpu_;
   mutable MemoryMap memory_;
+  TextureTable textures_{memory_};
   std::unique_ptr<KernelHeap> heap_;
   std::uint64_t grid_workspace_ = 0;
   std::uint64_t launches_ = 0;

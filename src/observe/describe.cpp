@@ -9,7 +9,16 @@
 namespace tilescope::observe {
 namespace {
 
+/// Whether the image, not the instruction, says the size of an element: in textures, which name the
+/// types of results and of coordinates, and in formatted surfaces.
+bool reads_texels(const ptx::Instruction& instruction) {
+  const ptx::Modifiers& m = instruction.modifiers;
+  const bool texture = m.geometry != ptx::Geometry::none && m.type_count == 2;
+  return texture || m.has(ptx::Flag::surface_pixels);
+}
+
 std::uint32_t element_bytes(const ptx::Instruction& instruction) {
+  if (reads_texels(instruction)) return 1;
   // These move bits without a type: copies of one element, of several floats, of halves.
   const ptx::Effect effect = ptx::info(instruction.opcode).effect;
   if (effect == ptx::Effect::copy) return instruction.operands[2].bits == 8 ? 8 : 4;
@@ -17,8 +26,9 @@ std::uint32_t element_bytes(const ptx::Instruction& instruction) {
   return std::max(1u, ptx::byte_size(instruction.modifiers.type()));
 }
 
-/// Bytes per lane of a memory instruction.
+/// Bytes per lane of a memory instruction; 0 if it does not say.
 std::uint32_t access_bytes(const ptx::Instruction& instruction) {
+  if (reads_texels(instruction)) return 0;
   const ptx::Effect effect = ptx::info(instruction.opcode).effect;
   if (effect == ptx::Effect::copy) return static_cast<std::uint32_t>(instruction.operands[2].bits);
   if (effect == ptx::Effect::load_matrix || effect == ptx::Effect::store_matrix) return 16;

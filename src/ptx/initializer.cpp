@@ -13,6 +13,15 @@ namespace {
 /// Braces that skip to the next row could otherwise ask for an image of any size.
 constexpr std::uint64_t largest_image = std::uint64_t{256} << 20;
 
+/// The fields of a .samplerref, one byte each, in the order of its eight.
+constexpr std::string_view sampler_fields[] = {"filter_mode", "addr_mode_0", "addr_mode_1",
+                                               "addr_mode_2", "force_unnormalized_coords"};
+/// The words of these fields, with the numbers of CUDA's enumerations.
+constexpr std::pair<std::string_view, std::uint8_t> field_words[] = {
+    {"nearest", 0}, {"linear", 1},    {"wrap", 0},          {"mirror", 2},
+    {"clamp", 1},   {"clamp_ogl", 1}, {"clamp_to_edge", 1}, {"clamp_to_border", 3},
+};
+
 class Initializer {
  public:
   Initializer(ParseContext& context, Variable& variable, std::uint32_t function,
@@ -28,7 +37,9 @@ class Initializer {
 
   void parse() {
     std::uint64_t used = 1;
-    if (context_.at('{')) {
+    if (byte_size(variable_.type) == 8 && bit_width(variable_.type) == 0) {
+      parse_fields();
+    } else if (context_.at('{')) {
       used = parse_list(0, 0);
     } else {
       parse_value(0);
@@ -55,6 +66,35 @@ class Initializer {
   std::uint64_t extent(std::size_t level) const {
     if (level == 0 && variable_.unsized) return largest_image;
     return dims_[level] * stride(level);
+  }
+
+  /// `{ filter_mode = linear, width = 64 }` of an opaque variable. Only a sampler's fields matter:
+  /// a texture has its own when it is bound.
+  void parse_fields() {
+    context_.expect('{', "before the fields of an opaque variable");
+    while (!context_.at('}')) {
+      const Token name = context_.expect_name("the name of a field");
+      context_.expect('=', "after the name of a field");
+      std::uint64_t value = 0;
+      if (context_.token().kind == Token::Kind::word) {
+        const Token word = context_.lexer.next();
+        const auto* known = std::find_if(std::begin(field_words), std::end(field_words),
+                                         [&](const auto& entry) { return word.is(entry.first); });
+        if (known == std::end(field_words)) {
+          fail(word.line, "{} is no value of a field", quoted(word.text));
+        }
+        value = known->second;
+      } else {
+        value = parse_integer_constant(context_.lexer);
+      }
+      for (std::size_t i = 0; i < std::size(sampler_fields); ++i) {
+        if (variable_.type == Type::samplerref && name.is(sampler_fields[i])) {
+          store(i, 1, value & 0xff);
+        }
+      }
+      if (!context_.accept(',')) break;
+    }
+    context_.expect('}', "to close an initialiser");
   }
 
   /// Reads a list that begins at the scalar `begin`; returns one past the last scalar.

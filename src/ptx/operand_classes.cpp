@@ -126,9 +126,11 @@ bool Class::fits(const Operand& operand) const {
       return fits_elements(operand);
     case Kind::pair: {
       if (!is("JPG")) return false;
+      const Operand& first = operand.elements[0];
       const Operand& second = operand.elements[1];
-      return fits_number(operand.elements[0], width()) &&
-             (second.kind == Kind::sink || fits_number(second, {0}));
+      const bool fits_first = first.kind == Kind::vector ? is("G") && fits_elements(first)
+                                                         : fits_number(first, width());
+      return fits_first && (second.kind == Kind::sink || fits_number(second, {0}));
     }
     case Kind::address: {
       if (!is("akmgG") || (!operand.elements.empty() && !is("kmgG"))) return false;

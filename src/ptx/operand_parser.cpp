@@ -197,7 +197,10 @@ Operand OperandParser::parse(int depth) {
   const Token& token = context_.token();
   if (depth > deepest) fail(token.line, "operands are nested too deep");
   if (context_.at('[')) return parse_address(depth);
-  if (context_.at('{')) return parse_vector(depth);
+  if (context_.at('{')) {
+    Operand vector = parse_vector(depth);
+    return depth == 0 && context_.accept('|') ? parse_pair(std::move(vector)) : vector;
+  }
   if ((context_.at('!') || context_.at('-')) && begins_name(context_.lexer.peek())) {
     return parse_negated();
   }
@@ -211,9 +214,13 @@ Operand OperandParser::parse(int depth) {
     if (operand.kind == Kind::symbol) parse_offset(operand);
   }
   if (!is_any(operand, {Kind::reg, Kind::sink}) || !context_.accept('|')) return operand;
+  return parse_pair(std::move(operand));
+}
+
+Operand OperandParser::parse_pair(Operand first) {
   Operand pair;
   pair.kind = Kind::pair;
-  pair.elements.push_back(std::move(operand));
+  pair.elements.push_back(std::move(first));
   pair.elements.push_back(context_.accept("_") ? Operand{} : parse_name());
   return pair;
 }

@@ -22,6 +22,7 @@ class OperandParser {
   Operand parse(int depth);
   Operand parse_address(int depth);
   Operand parse_vector(int depth);
+  Operand parse_pair(Operand first);
   Operand parse_name();
   Operand parse_negated();
   Operand parse_constant_operand();

@@ -37,6 +37,14 @@ std::string_view verb(AccessKind kind) {
       return "ldmatrix";
     case AccessKind::matrix_store:
       return "stmatrix";
+    case AccessKind::texture_load:
+      return "texture load";
+    case AccessKind::surface_load:
+      return "surface load";
+    case AccessKind::surface_store:
+      return "surface store";
+    case AccessKind::surface_reduction:
+      return "surface reduction";
   }
   return "";
 }

@@ -32,12 +32,31 @@ std::vector<std::string> corpus() {
   return texts;
 }
 
+/// Lets the module's texture and surface references mean small images, so that kernels sample them.
+void bind_references(Machine& machine, const LoadedModule& module) {
+  TextureTable& textures = machine.textures();
+  const TexelFormat format{.channels = 1, .bits = 32, .kind = TexelKind::floating};
+  for (const ptx::Variable& variable : module.module().variables) {
+    const bool surface = variable.type == ptx::Type::surfref;
+    if ((variable.type != ptx::Type::texref && !surface) || variable.size != 8) continue;
+    const std::size_t depth = variable.name == "volume" ? 4 : 0;
+    const std::uint64_t array = textures.create_array(
+        {.format = format, .width = 8, .height = 4, .depth = depth, .writable = surface}, "image");
+    const std::uint64_t object =
+        surface ? textures.create_surface(array, 0)
+                : textures.create_texture(
+                      {.array = array, .sampler = {.filter = Filter::linear, .normalized = true}});
+    machine.copy_to_device(machine.variable(module, variable.name).address, &object, 8);
+  }
+}
+
 /// Every kernel of the text, on a few threads, for a few instructions.
 void run_all(const std::string& text) {
   DeviceProperties small = tilescope::testing::h200();
   small.global_bytes = std::size_t{64} << 20;
   Machine machine(small);
   const std::shared_ptr<LoadedModule> module = machine.load(ptx::parse(text, "m.ptx"));
+  bind_references(machine, *module);
   for (const std::string& kernel : module->kernels()) {
     try {
       const std::shared_ptr<const Program> program = module->program(kernel);

@@ -68,6 +68,8 @@ TEST_F(ProgramJournal, EveryKindOfFactsComesBack) {
                               OperandFacts{17},
                               ClusterFacts{ClusterFault::exited_block, 7},
                               CopyFacts{"sizes are multiples of 16"},
+                              TextureFacts{18, true, false, true},
+                              SurfaceMiss{{1, -2, 3}, {4, 5, 6}, 2},
                               TrapFacts{TrapReason::assertion, "x > 0", true},
                               LimitFacts{1000, 12.5},
                               LaunchRefusal{"too many threads"},
@@ -87,9 +89,9 @@ TEST_F(ProgramJournal, EveryKindOfFactsComesBack) {
   const auto& coverage = std::get<CoverageFacts>(journal.findings.back().finding.facts);
   EXPECT_EQ(coverage.missing, 28U);
   EXPECT_EQ(coverage.first_missing, 72U);
-  EXPECT_EQ(std::get<HostFacts>(journal.findings[10].finding.facts).given,
+  EXPECT_EQ(std::get<HostFacts>(journal.findings[12].finding.facts).given,
             "cudaMemcpyHostToDevice");
-  EXPECT_EQ(std::get<LimitFacts>(journal.findings[8].finding.facts).percent, 12.5);
+  EXPECT_EQ(std::get<LimitFacts>(journal.findings[10].finding.facts).percent, 12.5);
 }
 
 TEST_F(ProgramJournal, LaunchesCountsAndTheRestComeBack) {

@@ -1,4 +1,6 @@
 // CUDA arrays as objects; copies to and from them are in streamed/array_copies.cpp.
+#include <algorithm>
+
 #include "cudart/state/api_call.hpp"
 
 using namespace tilescope;
@@ -10,17 +12,7 @@ cudaError_t create(const char* name, cudaArray_t* result, const cudaChannelForma
                    const cudaExtent& extent, unsigned flags) {
   return api_call(name, [&](Context& context) {
     require(result != nullptr && channels != nullptr, cudaErrorInvalidValue);
-    cudaArray& array = context.arrays().create(*channels, extent, flags);
-    try {
-      array.address =
-          context.memory()
-              .allocate(MemoryKind::device, array.pitch * array.rows(), 0, context.here())
-              .address;
-    } catch (const Failure&) {
-      context.arrays().destroy(array);
-      throw;
-    }
-    *result = &array;
+    *result = &context.arrays().create(context.memory(), *channels, extent, flags, context.here());
   });
 }
 
@@ -36,12 +28,37 @@ cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* c
   return create("cudaMalloc3DArray", array, channels, extent, flags);
 }
 
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* array,
+                                     const cudaChannelFormatDesc* channels, cudaExtent extent,
+                                     unsigned levels, unsigned flags) {
+  return api_call("cudaMallocMipmappedArray", [&](Context& context) {
+    require(array != nullptr && channels != nullptr, cudaErrorInvalidValue);
+    // More levels than there are halves are as many as there are.
+    unsigned most = 1;
+    while ((std::max({extent.width, extent.height, extent.depth}) >> most) != 0) ++most;
+    *array = &context.arrays().create_mipmapped(
+        context.memory(), *channels, extent, std::clamp(levels, 1u, most), flags, context.here());
+  });
+}
+
 cudaError_t cudaFreeArray(cudaArray_t handle) {
   return api_call("cudaFreeArray", [&](Context& context) {
-    if (handle == nullptr) return;
-    cudaArray& array = context.arrays().find(handle);
-    context.memory().free(array.address, MemoryKind::device, MemoryKind::device, context.here());
-    context.arrays().destroy(array);
+    if (handle != nullptr) context.arrays().destroy(context.memory(), handle, context.here());
+  });
+}
+
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t handle) {
+  return api_call("cudaFreeMipmappedArray", [&](Context& context) {
+    if (handle != nullptr) context.arrays().destroy(context.memory(), handle, context.here());
+  });
+}
+
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t* level, cudaMipmappedArray_const_t handle,
+                                       unsigned number) {
+  return api_call("cudaGetMipmappedArrayLevel", [&](Context& context) {
+    cudaMipmappedArray& array = context.arrays().find(handle);
+    require(level != nullptr && number < array.levels.size(), cudaErrorInvalidValue);
+    *level = &array.levels[number];
   });
 }
 

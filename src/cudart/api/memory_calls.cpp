@@ -50,6 +50,8 @@ cudaMemoryType type_of(MemoryKind kind) {
     case MemoryKind::pinned:
     case MemoryKind::registered:
       return cudaMemoryTypeHost;
+    case MemoryKind::array:
+      break;
   }
   return cudaMemoryTypeUnregistered;
 }

@@ -1,7 +1,5 @@
 #include "cudart/graph/copy.hpp"
 
-#include <algorithm>
-
 #include "cudart/state/pointers.hpp"
 
 namespace tilescope::cudart {
@@ -22,11 +20,16 @@ CopyOperation rows_copy(CopySide to, CopySide from, std::size_t width, std::size
 }
 
 CopySide side_of(const cudaArray& array, std::size_t x_bytes, std::size_t y, std::size_t z) {
+  require(y < array.rows() && z < array.slices() && x_bytes <= array.pitch, cudaErrorInvalidValue);
   CopySide side{.address = array.address,
                 .pitch = array.pitch,
-                .slice_pitch = array.pitch * std::max<std::size_t>(array.extent.height, 1)};
+                .slice_pitch = array.pitch * array.rows(),
+                .on_device = true,
+                .array = array.array,
+                .level = array.level};
   side = side.at(y, z);
   side.address += x_bytes;
+  side.x_bytes = x_bytes;
   return side;
 }
 

@@ -56,9 +56,7 @@ MemoryBlock& Memory::allocate(MemoryKind kind, std::size_t bytes, unsigned flags
   MemoryBlock block{.bytes = bytes, .kind = kind, .flags = flags, .pool = pool, .call = call};
   block.name = name_of(call, "allocation", ++allocations_);
   if (block.on_device()) {
-    require(bytes <= capacity() && used_ <= capacity() - bytes, cudaErrorMemoryAllocation);
-  }
-  if (block.on_device()) {
+    require_room(bytes);
     try {
       block.buffer = kind == MemoryKind::device ? device_.allocate(bytes, block.name)
                                                 : device_.allocate_managed(bytes, block.name);
@@ -71,8 +69,31 @@ MemoryBlock& Memory::allocate(MemoryKind kind, std::size_t bytes, unsigned flags
     block.address = address_of(device_.allocate_host(bytes, why_not, block.name));
     if (block.address == 0) throw Failure{cudaErrorMemoryAllocation, why_not};
   }
-  if (block.on_device()) used_ += bytes;
   if (pool != nullptr) pool->most_used = std::max(pool->most_used, pool->used += bytes);
+  return add(std::move(block));
+}
+
+MemoryBlock& Memory::allocate_array(const ArrayRequest& request, std::size_t bytes,
+                                    const inspect::HostCall& call) {
+  MemoryBlock block{.bytes = bytes, .kind = MemoryKind::array, .call = call};
+  block.name = name_of(call, "array", ++allocations_);
+  require_room(bytes);
+  try {
+    block.array = device_.create_array(request, block.name);
+  } catch (const Error& error) {
+    throw Failure{error.kind() == ErrorKind::usage ? cudaErrorInvalidValue
+                                                   : cudaErrorMemoryAllocation};
+  }
+  block.address = block.array.value();
+  return add(std::move(block));
+}
+
+void Memory::require_room(std::size_t bytes) const {
+  require(bytes <= capacity() && used_ <= capacity() - bytes, cudaErrorMemoryAllocation);
+}
+
+MemoryBlock& Memory::add(MemoryBlock block) {
+  if (block.on_device()) used_ += block.bytes;
   freed_.erase(block.address);
   return blocks_.insert_or_assign(block.address, std::move(block)).first->second;
 }

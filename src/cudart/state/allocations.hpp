@@ -26,6 +26,7 @@ enum class MemoryKind : std::uint8_t {
   managed,     ///< cudaMallocManaged: of the host and the device
   pinned,      ///< cudaHostAlloc
   registered,  ///< cudaHostRegister: the program's own
+  array,       ///< cudaMallocArray and its kin; the address is the array's handle
 };
 
 /// One allocation. Managed, pinned and registered memory has the same address on host and device.
@@ -37,10 +38,11 @@ struct MemoryBlock {
   std::string name;                    ///< as reports call it
   CUmemPoolHandle_st* pool = nullptr;  ///< of memory in stream order
   Buffer buffer;                       ///< of device and managed memory
-  inspect::HostCall call;              ///< that allocated it; empty unless the program is watched
+  DeviceArray array;
+  inspect::HostCall call;  ///< that allocated it; empty unless the program is watched
 
-  bool on_device() const { return kind == MemoryKind::device || kind == MemoryKind::managed; }
-  bool on_host() const { return kind != MemoryKind::device; }
+  bool on_device() const { return kind != MemoryKind::pinned && kind != MemoryKind::registered; }
+  bool on_host() const { return kind != MemoryKind::device && kind != MemoryKind::array; }
 };
 
 /// Memory that was freed, for reports about its further use.
@@ -59,6 +61,8 @@ class Memory {
   /// Throws cudaErrorMemoryAllocation if there is no memory left.
   MemoryBlock& allocate(MemoryKind kind, std::size_t bytes, unsigned flags,
                         const inspect::HostCall& call, CUmemPoolHandle_st* pool = nullptr);
+  MemoryBlock& allocate_array(const ArrayRequest& request, std::size_t bytes,
+                              const inspect::HostCall& call);
   /// Lets the device use the program's own memory.
   void register_host(void* data, std::size_t bytes, unsigned flags, const inspect::HostCall& call);
   /// Frees what begins at `address`, which must be of one of two kinds; false: there is no such.
@@ -90,6 +94,8 @@ class Memory {
   void destroy_pool(CUmemPoolHandle_st& pool);
 
  private:
+  MemoryBlock& add(MemoryBlock block);
+  void require_room(std::size_t bytes) const;
   void forget(const MemoryBlock& block, const inspect::HostCall& call);
   void release(MemoryBlock& block) noexcept;
 

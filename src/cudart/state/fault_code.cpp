@@ -34,6 +34,11 @@ cudaError_t code_of(FaultKind kind) {
     case FaultKind::bad_copy:
     case FaultKind::warpgroup:
       return cudaErrorIllegalInstruction;
+    case FaultKind::bad_texture:
+    case FaultKind::destroyed_texture:
+    case FaultKind::texture_shape:
+    case FaultKind::outside_surface:
+      return cudaErrorLaunchFailure;
   }
   return cudaErrorLaunchFailure;
 }

@@ -26,6 +26,7 @@ struct Performer {
   void operator()(const CopyOperation& copy) const {
     if (copy.empty()) return;
     const Stream& stream = next();
+    if (copy.uses_arrays()) return box(copy, stream);
     const bool packed = copy.to.pitch == copy.row_bytes && copy.from.pitch == copy.row_bytes;
     for (std::size_t slice = 0; slice < copy.slices; ++slice) {
       const CopySide to = copy.to.at(0, slice), from = copy.from.at(0, slice);
@@ -35,6 +36,31 @@ struct Performer {
         rows(to, from, copy.row_bytes, copy.rows, stream);
       }
     }
+  }
+
+  void box(const CopyOperation& copy, const Stream& stream) const {
+    const auto side_of = [](const CopySide& side) {
+      return BoxSide{.array = side.array,
+                     .level = side.level,
+                     .x_bytes = side.x_bytes,
+                     .y = side.y,
+                     .z = side.z,
+                     .address = side.address,
+                     .on_host = !side.on_device,
+                     .pitch = side.pitch,
+                     .slice_pitch = side.slice_pitch};
+    };
+    if (!copy.to.on_device) {
+      for (std::size_t slice = 0; slice < copy.slices; ++slice) {
+        watch_read(copy.from.at(0, slice), copy.row_bytes, copy.rows, stream);
+      }
+    }
+    device.copy_box({.to = side_of(copy.to),
+                     .from = side_of(copy.from),
+                     .row_bytes = copy.row_bytes,
+                     .rows = copy.rows,
+                     .slices = copy.slices},
+                    stream);
   }
 
   void rows(const CopySide& to, const CopySide& from, std::size_t bytes, std::size_t count,

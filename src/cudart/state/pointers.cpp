@@ -147,6 +147,10 @@ void resolve(Context& context, CopyOperation& copy, cudaMemcpyKind kind) {
   if (copy.empty()) return;
   require(copy.to.address != 0 && copy.from.address != 0, cudaErrorInvalidValue);
   if (kind != cudaMemcpyDefault) require_direction(context, copy, kind);
+  for (const CopySide* side : {&copy.to, &copy.from}) {
+    const bool inside = side->x_bytes + copy.row_bytes <= side->pitch;
+    require(side->array == 0 || inside, cudaErrorInvalidValue);
+  }
   const bool named_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool named_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   copy.to.on_device = named_to || is_device_memory(context, copy.to.address);
@@ -155,7 +159,7 @@ void resolve(Context& context, CopyOperation& copy, cudaMemcpyKind kind) {
     require_inside(context, side->address, extent(*side, copy.row_bytes, copy.rows, copy.slices),
                    !side->on_device);
   }
-  if (copy.to.on_device) note_filled(context, copy.to.address, &copy);
+  if (copy.to.on_device && copy.to.array == 0) note_filled(context, copy.to.address, &copy);
 }
 
 void require_on_device(Context& context, std::uint64_t address, std::size_t bytes) {

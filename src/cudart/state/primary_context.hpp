@@ -18,6 +18,7 @@
 #include "cudart/state/host_guard.hpp"
 #include "cudart/state/size_suspects.hpp"
 #include "cudart/state/streams.hpp"
+#include "cudart/state/textures.hpp"
 #include "inspect/program/program_watch.hpp"
 #include "tilescope/device.hpp"
 
@@ -32,6 +33,7 @@ struct DeviceState {
   Memory memory;
   GraphMemory graph_memory;
   Arrays arrays;
+  Textures textures;
   LoadedCode code;
   Graphs graphs;
   SizeSuspects sizes;
@@ -63,6 +65,7 @@ class Context {
   Memory& memory() { return state().memory; }
   GraphMemory& graph_memory() { return state().graph_memory; }
   Arrays& arrays() { return state().arrays; }
+  Textures& textures() { return state().textures; }
   Graphs& graphs() { return state().graphs; }
   SizeSuspects& sizes() { return state().sizes; }
   Streams& streams() { return state().streams; }

@@ -5,6 +5,8 @@ namespace tilescope::cudart {
 CopySide CopySide::at(std::size_t row, std::size_t slice) const {
   CopySide side = *this;
   side.address += slice * slice_pitch + row * pitch;
+  side.y += row;
+  side.z += slice;
   return side;
 }
 

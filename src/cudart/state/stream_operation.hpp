@@ -15,12 +15,16 @@ struct KernelOperation {
   KernelArguments arguments;
 };
 
-/// One side of a copy: rows of equal length, in slices.
+/// One side of a copy: rows of equal length, in slices. A side in an array has its address too, by
+/// which bounds are checked.
 struct CopySide {
   std::uint64_t address = 0;
   std::size_t pitch = 0;        ///< bytes between the starts of rows
   std::size_t slice_pitch = 0;  ///< bytes between the starts of slices
   bool on_device = false;
+  std::uint64_t array = 0;  ///< the device's, with the place in it
+  unsigned level = 0;
+  std::size_t x_bytes = 0, y = 0, z = 0;
 
   CopySide at(std::size_t row, std::size_t slice) const;
   void* host() const { return reinterpret_cast<void*>(address); }
@@ -30,6 +34,7 @@ struct CopyOperation {
   CopySide to, from;
   std::size_t row_bytes = 0, rows = 1, slices = 1;
 
+  bool uses_arrays() const { return to.array != 0 || from.array != 0; }
   bool empty() const { return row_bytes == 0 || rows == 0 || slices == 0; }
 };
 

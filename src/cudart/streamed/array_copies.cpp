@@ -1,4 +1,6 @@
 // Copies to and from CUDA arrays.
+#include <algorithm>
+
 #include "cudart/graph/copy.hpp"
 #include "cudart/streamed/default_stream.hpp"
 
@@ -11,29 +13,42 @@ CopySide side_in(Context& context, cudaArray_const_t array, size_t x_bytes, size
   return side_of(context.arrays().find(array), x_bytes, y, 0);
 }
 
-/// Bytes that follow each other in the rows of an array from (x, y) on, which must be the start of
-/// a row if they fill more than one.
-CopyOperation run_of_bytes(Context& context, cudaArray_const_t array, size_t x_bytes, size_t y,
-                           size_t bytes) {
-  const CopySide side = side_in(context, array, x_bytes, y);
-  require(x_bytes + bytes <= side.pitch || x_bytes == 0, cudaErrorInvalidValue);
-  CopyOperation copy{.to = side, .from = side, .row_bytes = bytes};
-  copy.to.pitch = copy.from.pitch = bytes;
-  return copy;
+/// Bytes that follow each other in the rows of an array from (x, y) on, as boxes: the rest of the
+/// first row, whole rows, the begin of the last. Calls `use` with the array's side of each, the
+/// offset in the other memory, and the extents of the box.
+template <typename Use>
+void for_each_box(Context& context, cudaArray_const_t array, size_t x, size_t y, size_t bytes,
+                  Use use) {
+  const size_t pitch = context.arrays().find(array).pitch;
+  for (size_t done = 0; done < bytes;) {
+    const size_t left = bytes - done;
+    const size_t rows = x == 0 && left >= pitch ? left / pitch : 1;
+    const size_t width = std::min(left / rows, pitch - x);
+    use(side_in(context, array, x, y), done, width, rows);
+    done += width * rows;
+    y += rows;
+    x = 0;
+  }
 }
 
-CopyOperation to_array(Context& context, cudaArray_t to, size_t x, size_t y, const void* from,
-                       size_t bytes) {
-  CopyOperation copy = run_of_bytes(context, to, x, y, bytes);
-  copy.from = side_of(from, bytes);
-  return copy;
+template <typename Copy>
+void to_array(Context& context, cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
+              Copy copy) {
+  const auto* const source = static_cast<const std::byte*>(from);
+  for_each_box(context, to, x, y, bytes,
+               [&](const CopySide& side, size_t offset, size_t width, size_t rows) {
+                 copy(rows_copy(side, side_of(source + offset, width), width, rows));
+               });
 }
 
-CopyOperation from_array(Context& context, void* to, cudaArray_const_t from, size_t x, size_t y,
-                         size_t bytes) {
-  CopyOperation copy = run_of_bytes(context, from, x, y, bytes);
-  copy.to = side_of(to, bytes);
-  return copy;
+template <typename Copy>
+void from_array(Context& context, void* to, cudaArray_const_t from, size_t x, size_t y,
+                size_t bytes, Copy copy) {
+  auto* const target = static_cast<std::byte*>(to);
+  for_each_box(context, from, x, y, bytes,
+               [&](const CopySide& side, size_t offset, size_t width, size_t rows) {
+                 copy(rows_copy(side_of(target + offset, width), side, width, rows));
+               });
 }
 
 }  // namespace
@@ -86,28 +101,35 @@ cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
 cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
                               cudaMemcpyKind kind) {
   return api_call("cudaMemcpyToArray", [&](Context& context) {
-    copy_and_wait(context, stream_of(context), to_array(context, to, x, y, from, bytes), kind);
+    to_array(context, to, x, y, from, bytes, [&](const CopyOperation& copy) {
+      copy_and_wait(context, stream_of(context), copy, kind);
+    });
   });
 }
 
 cudaError_t cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const void* from,
                                    size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   return api_call("cudaMemcpyToArrayAsync", [&](Context& context) {
-    copy_async(context, stream_of(context, stream), to_array(context, to, x, y, from, bytes), kind);
+    to_array(context, to, x, y, from, bytes, [&](const CopyOperation& copy) {
+      copy_async(context, stream_of(context, stream), copy, kind);
+    });
   });
 }
 
 cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
                                 cudaMemcpyKind kind) {
   return api_call("cudaMemcpyFromArray", [&](Context& context) {
-    copy_and_wait(context, stream_of(context), from_array(context, to, from, x, y, bytes), kind);
+    from_array(context, to, from, x, y, bytes, [&](const CopyOperation& copy) {
+      copy_and_wait(context, stream_of(context), copy, kind);
+    });
   });
 }
 
 cudaError_t cudaMemcpyFromArrayAsync(void* to, cudaArray_const_t from, size_t x, size_t y,
                                      size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   return api_call("cudaMemcpyFromArrayAsync", [&](Context& context) {
-    copy_async(context, stream_of(context, stream), from_array(context, to, from, x, y, bytes),
-               kind);
+    from_array(context, to, from, x, y, bytes, [&](const CopyOperation& copy) {
+      copy_async(context, stream_of(context, stream), copy, kind);
+    });
   });
 }

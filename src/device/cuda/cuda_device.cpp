@@ -45,7 +45,8 @@ std::size_t hash_of(const compile::Program& program) {
 
 }  // namespace
 
-CudaDevice::CudaDevice(int ordinal, const Driver& driver) : driver_(driver), ordinal_(ordinal) {
+CudaDevice::CudaDevice(int ordinal, const Driver& driver)
+    : driver_(driver), ordinal_(ordinal), textures_(driver) {
   int count = 0;
   driver_.check(driver_.device_count(&count), "cuDeviceGetCount");
   if (ordinal < 0 || ordinal >= count) {

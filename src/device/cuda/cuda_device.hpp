@@ -9,6 +9,7 @@
 
 #include "compile/compiler.hpp"
 #include "device/cuda/cuda_module.hpp"
+#include "device/cuda/cuda_textures.hpp"
 #include "device/cuda/driver.hpp"
 
 namespace tilescope::device {
@@ -45,6 +46,7 @@ class CudaDevice final : public Device {
                        const Stream& stream) override;
   void fill_rows(DeviceAddress to, std::size_t pitch, std::uint8_t value, std::size_t row_bytes,
                  std::size_t rows, const Stream& stream) override;
+  void copy_box(const BoxCopy& copy, const Stream& stream) override;
   MemoryUse memory_use() const override;
   void* allocate_host(std::size_t bytes, std::string& why_not, std::string_view name) override;
   void free_host(void* data) noexcept override;
@@ -69,11 +71,17 @@ class CudaDevice final : public Device {
  protected:
   std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) override;
   std::uint64_t allocate_managed_bytes(std::size_t bytes, std::string_view name) override;
+  std::uint64_t new_array(const ArrayRequest& request, std::string_view name) override;
+  std::uint64_t new_texture(const TextureRequest& request) override;
+  std::uint64_t new_surface(std::uint64_t array, unsigned level) override;
   std::uint64_t new_stream() override;
   std::uint64_t new_event() override;
   void free_bytes(std::uint64_t address) noexcept override;
   void free_stream(std::uint64_t stream) noexcept override;
   void free_event(std::uint64_t event) noexcept override;
+  void free_array(std::uint64_t array) noexcept override;
+  void free_texture(std::uint64_t texture) noexcept override;
+  void free_surface(std::uint64_t surface) noexcept override;
 
  private:
   void make_current() const;
@@ -89,6 +97,7 @@ class CudaDevice final : public Device {
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   DeviceProperties properties_;
+  CudaTextures textures_;
   // Kernels in use, by a hash of their code.
   std::mutex loaded_mutex_;
   std::multimap<std::size_t, std::weak_ptr<Kernel::State>> loaded_;

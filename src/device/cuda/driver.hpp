@@ -40,6 +40,16 @@ namespace tilescope::device {
   X(copy_2d, cuMemcpy2DAsync, "cuMemcpy2DAsync_v2")                             \
   X(set_bytes, cuMemsetD8Async, "cuMemsetD8Async")                              \
   X(set_rows, cuMemsetD2D8Async, "cuMemsetD2D8Async")                           \
+  X(copy_3d, cuMemcpy3DAsync, "cuMemcpy3DAsync_v2")                             \
+  X(array_create, cuArray3DCreate, "cuArray3DCreate_v2")                        \
+  X(array_destroy, cuArrayDestroy, "cuArrayDestroy")                            \
+  X(mipmapped_create, cuMipmappedArrayCreate, "cuMipmappedArrayCreate")         \
+  X(mipmapped_level, cuMipmappedArrayGetLevel, "cuMipmappedArrayGetLevel")      \
+  X(mipmapped_destroy, cuMipmappedArrayDestroy, "cuMipmappedArrayDestroy")      \
+  X(texture_create, cuTexObjectCreate, "cuTexObjectCreate")                     \
+  X(texture_destroy, cuTexObjectDestroy, "cuTexObjectDestroy")                  \
+  X(surface_create, cuSurfObjectCreate, "cuSurfObjectCreate")                   \
+  X(surface_destroy, cuSurfObjectDestroy, "cuSurfObjectDestroy")                \
   X(module_load, cuModuleLoadDataEx, "cuModuleLoadDataEx")                      \
   X(module_unload, cuModuleUnload, "cuModuleUnload")                            \
   X(module_function, cuModuleGetFunction, "cuModuleGetFunction")                \

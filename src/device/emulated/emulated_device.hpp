@@ -55,6 +55,7 @@ class EmulatedDevice final : public Device {
   void queue_copy(DeviceAddress to, DeviceAddress from, std::size_t bytes,
                   const Stream& stream) override;
   void fill(DeviceAddress to, std::uint8_t value, std::size_t bytes, const Stream& stream) override;
+  void copy_box(const BoxCopy& copy, const Stream& stream) override;
   MemoryUse memory_use() const override;
   Kernel load(const KernelRequest& request) override;
   Module load_module(std::span<const PtxText> texts) override;
@@ -80,17 +81,25 @@ class EmulatedDevice final : public Device {
  protected:
   std::uint64_t allocate_bytes(std::size_t bytes, std::string_view name) override;
   std::uint64_t allocate_managed_bytes(std::size_t bytes, std::string_view name) override;
+  std::uint64_t new_array(const ArrayRequest& request, std::string_view name) override;
+  std::uint64_t new_texture(const TextureRequest& request) override;
+  std::uint64_t new_surface(std::uint64_t array, unsigned level) override;
   std::uint64_t new_stream() override;
   std::uint64_t new_event() override;
   void free_bytes(std::uint64_t address) noexcept override;
   void free_stream(std::uint64_t stream) noexcept override;
   void free_event(std::uint64_t event) noexcept override;
+  void free_array(std::uint64_t array) noexcept override;
+  void free_texture(std::uint64_t texture) noexcept override;
+  void free_surface(std::uint64_t surface) noexcept override { free_texture(surface); }
 
  private:
   using Lock = std::lock_guard<std::recursive_mutex>;
 
   /// Memory whose copies are asynchronous to the host.
   bool is_pinned(const void* data, std::size_t bytes) const;
+  /// The side as plain memory: with the address and the pitches of its array.
+  BoxSide plain(const BoxSide& side) const;
   void run(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments);
 
   std::string gpu_;

@@ -56,6 +56,12 @@ auto tied(Is<ClusterFacts> auto& v) {
 auto tied(Is<CopyFacts> auto& v) {
   return std::tie(v.rule);
 }
+auto tied(Is<TextureFacts> auto& v) {
+  return std::tie(v.handle, v.surface, v.destroyed, v.other_dimensions);
+}
+auto tied(Is<SurfaceMiss> auto& v) {
+  return std::tie(v.at, v.extent, v.dimensions);
+}
 auto tied(Is<TrapFacts> auto& v) {
   return std::tie(v.reason, v.what, v.needs_cooperative);
 }

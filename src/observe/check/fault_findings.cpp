@@ -23,10 +23,11 @@ FindingKind kind_of(FaultKind kind) {
   // By the value of FaultKind.
   using enum FindingKind;
   constexpr FindingKind kinds[] = {
-      out_of_bounds,   misaligned,  null_pointer,      freed_memory,   host_pointer,
-      wrong_space,     read_only,   warp_mask,         warp_mask,      bad_barrier,
-      bad_call,        bad_operand, cluster_memory,    cluster_memory, cluster_memory,
-      cluster_arrival, bad_copy,    warpgroup_mismatch};
+      out_of_bounds,   misaligned,     null_pointer,       freed_memory,   host_pointer,
+      wrong_space,     read_only,      warp_mask,          warp_mask,      bad_barrier,
+      bad_call,        bad_operand,    cluster_memory,     cluster_memory, cluster_memory,
+      cluster_arrival, bad_copy,       warpgroup_mismatch, bad_texture,    bad_texture,
+      bad_texture,     outside_surface};
   return kinds[static_cast<std::size_t>(kind)];
 }
 
@@ -80,6 +81,7 @@ void FaultLog::fault(const emulator::Fault& fault, std::uint64_t block) {
   example.operand = fault.operand;
   example.distance = fault.distance;
   example.farthest = fault.distance;
+  example.surface = fault.surface;
   if (fault.kind == FaultKind::out_of_bounds && fault.addresses != nullptr) {
     for (emulator::LaneMask m = fault.lanes; m != 0; m &= m - 1) {
       const auto further =
@@ -238,6 +240,17 @@ Finding FaultLog::describe_fault(const FaultKey& key, const FaultExample& e,
       break;
     case FaultKind::bad_copy:
       f.facts = CopyFacts{e.object};
+      break;
+    case FaultKind::bad_texture:
+    case FaultKind::destroyed_texture:
+    case FaultKind::texture_shape:
+      f.facts = TextureFacts{e.address, e.access != emulator::AccessKind::texture_load,
+                             key.kind == FaultKind::destroyed_texture,
+                             key.kind == FaultKind::texture_shape};
+      break;
+    case FaultKind::outside_surface:
+      f.first.action = action_of(verb_of(e.access));
+      f.facts = SurfaceMiss{e.surface.at, e.surface.extent, e.surface.dimensions};
       break;
     case FaultKind::no_such_block:
     case FaultKind::exited_block:

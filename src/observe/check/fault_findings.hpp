@@ -47,7 +47,8 @@ class FaultLog {
     std::string operand;  ///< of wgmma
     std::int64_t distance = 0;
     std::int64_t farthest = 0;  ///< the largest distance of all
-    bool exited = false;        ///< for absent lanes: they have left the kernel
+    emulator::SurfaceCoordinates surface{};
+    bool exited = false;  ///< for absent lanes: they have left the kernel
   };
   /// Two places where threads wait or met; equal if only one is known.
   struct MeetingKey {

@@ -43,9 +43,12 @@ AccessVerb verb_of(AccessKind kind) {
     case AccessKind::load:
     case AccessKind::async_load:
     case AccessKind::matrix_load:
+    case AccessKind::texture_load:
+    case AccessKind::surface_load:
       return AccessVerb::read;
     case AccessKind::atomic:
     case AccessKind::reduction:
+    case AccessKind::surface_reduction:
       return AccessVerb::atomic;
     default:
       return AccessVerb::write;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 
+#include "base/one_of.hpp"
 #include "gpu/coalescing.hpp"
 #include "gpu/shared_banks.hpp"
 #include "observe/count/divergence_cost.hpp"
@@ -20,11 +22,13 @@ using emulator::AccessKind;
 using emulator::Space;
 
 bool writes(AccessKind kind) {
-  return kind == AccessKind::store || kind == AccessKind::atomic || kind == AccessKind::reduction;
+  return is_one_of(kind, {AccessKind::store, AccessKind::atomic, AccessKind::reduction,
+                          AccessKind::surface_store, AccessKind::surface_reduction});
 }
 bool reads(AccessKind kind) {
-  return kind == AccessKind::load || kind == AccessKind::async_load || kind == AccessKind::atomic ||
-         kind == AccessKind::reduction;
+  return is_one_of(
+      kind, {AccessKind::load, AccessKind::async_load, AccessKind::atomic, AccessKind::reduction,
+             AccessKind::texture_load, AccessKind::surface_load, AccessKind::surface_reduction});
 }
 
 /// The costs of one execution of a pattern, and the number of executions. Sectors depend on the
@@ -82,6 +86,7 @@ class BlockCounts : public emulator::BlockObserver {
   }
 
   void access(const Access& a) override {
+    if (emulator::uses_textures(a.kind)) return mark_elements(a);
     Slot& slot = slots_[a.instruction];
     const std::uint64_t base = base_address(a);
     const bool same = a.pattern != 0 && a.pattern == slot.pattern && a.space == slot.space &&
@@ -204,6 +209,17 @@ class BlockCounts : public emulator::BlockObserver {
     slot.ways = w.ways;
   }
 
+  /// Textures count as requests alone: their sectors depend on the order in an array.
+  void mark_elements(const Access& a) {
+    for (emulator::LaneMask m = a.mask; m != 0; m &= m - 1) {
+      const std::uint64_t address = a.addresses[std::countr_zero(m)];
+      texture_region_ = footprint_.find(address, texture_region_);
+      if (texture_region_ == Footprint::kNowhere) continue;
+      if (reads(a.kind)) footprint_.mark(texture_region_, address, a.bytes, false);
+      if (writes(a.kind)) footprint_.mark(texture_region_, address, a.bytes, true);
+    }
+  }
+
   void mark(const Access& a, std::uint64_t base, Slot& slot) {
     slot.last_base = base;
     for (const Run& run : slot.runs) {
@@ -219,6 +235,7 @@ class BlockCounts : public emulator::BlockObserver {
   const MergePlan& plan_;
   Footprint& footprint_;
   std::uint64_t block_ = 0;
+  std::uint32_t texture_region_ = Footprint::kNowhere;
 };
 
 void add_tally(Counts& counts, const AccessTally& tally) {

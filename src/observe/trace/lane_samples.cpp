@@ -54,6 +54,7 @@ class BlockSamples final : public emulator::BlockObserver {
   }
 
   void access(const Access& access) override {
+    if (emulator::uses_textures(access.kind)) return;  // their cost depends on the array's layout
     Kept& kept = kept_[access.instruction];
     // A pattern that was judged is judged again only to find it in an earlier warp of the block.
     const bool earlier = block_.linear == kept.sample.block && access.warp < kept.sample.warp;

@@ -64,6 +64,8 @@ constexpr std::array rows = {
     Row{K::warpgroup_mismatch, "warpgroup-mismatch",
         "the four warps of a warpgroup do not run the same wgmma with the same descriptors",
         "let all 128 threads of the warpgroup take the same path to the same instruction"},
+    Row{K::bad_texture, "bad-texture", "", "", report::texture_words},
+    Row{K::outside_surface, "outside-surface", "", "", report::outside_surface_words},
     Row{K::trap, "trap", "", "", report::trap_words},
     Row{K::unfinished, "unfinished",
         "the launch was stopped after {instructions} warp instructions, its limit; {percent:.0f}% "
@@ -195,15 +197,16 @@ std::string to_string(const MemoryPlace& place) {
 }
 
 std::string action(const FindingAccess& access) {
+  const std::string size = access.bytes == 0 ? "an element" : report::bytes_text(access.bytes);
   switch (access.action) {
     case ThreadAction::none:
       return "";
     case ThreadAction::read:
-      return "read of " + report::bytes_text(access.bytes);
+      return "read of " + size;
     case ThreadAction::write:
-      return "write of " + report::bytes_text(access.bytes);
+      return "write of " + size;
     case ThreadAction::atomic:
-      return "atomic operation of " + report::bytes_text(access.bytes);
+      return "atomic operation of " + size;
     case ThreadAction::wait:
       return "waits";
     case ThreadAction::exit:

@@ -110,4 +110,40 @@ Wording uninitialised_read_words(const Finding& finding) {
           : "give the variable a value before it is read"};
 }
 
+Wording texture_words(const Finding& finding) {
+  const auto facts = facts_of<TextureFacts>(finding);
+  const std::string_view kind = facts.surface ? "surface" : "texture";
+  if (facts.destroyed) {
+    return {fmt::format("the {} object {:#x} was destroyed", kind, facts.handle),
+            "destroy the object after the last kernel that uses it"};
+  }
+  if (facts.other_dimensions) {
+    return {fmt::format("the {} object {:#x} has other dimensions than this access", kind,
+                        facts.handle),
+            facts.surface ? "access it by the function for its array: surf1D..., surf2D..., "
+                            "surf3D..., surf2DLayered..."
+                          : "access it by the function for its array: tex1D, tex2D, tex3D, "
+                            "tex2DLayered, texCubemap"};
+  }
+  return {fmt::format("{:#x} is no {} object", facts.handle, kind),
+          fmt::format("create the object with cudaCreate{}Object, check its result, and pass the "
+                      "object itself",
+                      facts.surface ? "Surface" : "Texture")};
+}
+
+Wording outside_surface_words(const Finding& finding) {
+  const auto miss = facts_of<SurfaceMiss>(finding);
+  const auto listed = [&](const auto& numbers, std::string_view between) {
+    return fmt::format("{}",
+                       fmt::join(numbers.begin(), numbers.begin() + miss.dimensions, between));
+  };
+  return {fmt::format("{} of a surface at ({}), outside its {} elements",
+                      finding.first.action == ThreadAction::read    ? "read"
+                      : finding.first.action == ThreadAction::write ? "write"
+                                                                    : "reduction",
+                      listed(miss.at, ", "), listed(miss.extent, " x ")),
+          "guard the access by the extents of the array, or pass cudaBoundaryModeClamp or "
+          "cudaBoundaryModeZero"};
+}
+
 }  // namespace tilescope::report

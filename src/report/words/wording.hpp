@@ -39,6 +39,8 @@ Wording race_words(const Finding& finding);
 Wording barrier_unreached_words(const Finding& finding);
 Wording endless_wait_words(const Finding& finding);
 Wording warp_mask_words(const Finding& finding);
+Wording texture_words(const Finding& finding);
+Wording outside_surface_words(const Finding& finding);
 Wording trap_words(const Finding& finding);
 
 Wording copy_bounds_words(const Finding& finding);

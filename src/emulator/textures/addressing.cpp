@@ -1,0 +1,82 @@
+#include "emulator/textures/addressing.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope::emulator {
+
+std::int64_t fixed_point(double texels) {
+  constexpr double kMost = 1LL << 40;
+  return static_cast<std::int64_t>(
+      std::floor(std::clamp(texels, -kMost, kMost) * kWholeWeight + 0.5));
+}
+
+std::int64_t addressed(std::int64_t index, std::int64_t extent, AddressMode mode) {
+  if (index >= 0 && index < extent) return index;
+  const auto wrapped = [&](std::int64_t period) {
+    const std::int64_t rest = index % period;
+    return rest < 0 ? rest + period : rest;
+  };
+  switch (mode) {
+    case AddressMode::wrap:
+      return wrapped(extent);
+    case AddressMode::mirror: {
+      const std::int64_t at = wrapped(2 * extent);
+      return at < extent ? at : 2 * extent - 1 - at;
+    }
+    case AddressMode::clamp:
+      return index < 0 ? 0 : extent - 1;
+    case AddressMode::border:
+      break;
+  }
+  return -1;
+}
+
+Taps taps_at(double texels, bool linear) {
+  if (std::isnan(texels)) texels = 0;
+  if (!linear) {
+    const auto index = static_cast<std::int64_t>(std::clamp(std::floor(texels), -0x1p40, 0x1p40));
+    return {index, index, 0};
+  }
+  const std::int64_t fixed = fixed_point(texels - 0.5);
+  const std::int64_t first = fixed >> kWeightBits;
+  return {first, first + 1, static_cast<std::uint32_t>(fixed & (kWholeWeight - 1))};
+}
+
+CornerWeights corner_weights(const std::array<Taps, 3>& taps) {
+  const std::uint32_t x = taps[0].weight, y = taps[1].weight, z = taps[2].weight;
+  const std::uint32_t both = (x * z + kWholeWeight / 2) >> kWeightBits;
+  const std::uint32_t before[2][2] = {{kWholeWeight - x - z + both, x - both}, {z - both, both}};
+  CornerWeights weights;
+  for (unsigned corner = 0; corner < 4; ++corner) {
+    const unsigned at_x = corner & 1, at_z = corner >> 1;
+    const std::uint32_t whole = before[at_z][at_x];
+    // A half goes to the second element in y beside the second in x, else to the first.
+    const std::uint32_t part = (whole * y + kWholeWeight / 2 - 1 + at_x) >> kWeightBits;
+    weights[at_x + 4 * at_z + 2] = part;
+    weights[at_x + 4 * at_z] = whole - part;
+  }
+  return weights;
+}
+
+double in_texels(float coordinate, std::uint32_t extent, const Sampler& sampler, unsigned axis) {
+  if (!sampler.normalized) return coordinate;
+  const AddressMode mode = effective_mode(sampler, axis);
+  double unit = coordinate;
+  if (mode == AddressMode::wrap) unit -= std::floor(unit);
+  if (mode == AddressMode::mirror) unit -= 2 * std::floor(unit / 2);
+  return normalized_bits(unit) * extent;
+}
+
+double normalized_bits(double unit) {
+  constexpr double kOne = 1 << 21;
+  return std::floor(unit * kOne) / kOne;
+}
+
+AddressMode effective_mode(const Sampler& sampler, unsigned axis) {
+  const AddressMode mode = sampler.address[axis];
+  const bool whole = mode == AddressMode::wrap || mode == AddressMode::mirror;
+  return whole && !sampler.normalized ? AddressMode::clamp : mode;
+}
+
+}  // namespace tilescope::emulator
