@@ -6,27 +6,35 @@
 namespace tilescope::emulator::test {
 namespace {
 
+std::string triton_text(const std::string& name) {
+  std::ifstream file(TILESCOPE_SOURCE_DIR "/tests/triton/ptx/" + name + ".ptx");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+float value(std::size_t i) {
+  return static_cast<float>(i * 37 % 17) / 8 - 1;
+}
+std::vector<std::uint16_t> halves(std::int32_t count) {
+  std::vector<std::uint16_t> list(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < list.size(); ++i) list[i] = float32_to_float16(value(i));
+  return list;
+}
+
 class GroupedGemm : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GroupedGemm, MultipliesEachGroup) {
-  std::ifstream file(std::string(TILESCOPE_SOURCE_DIR "/tests/triton/ptx/grouped_gemm_") +
-                     GetParam() + ".ptx");
-  std::stringstream text;
-  text << file.rdbuf();
-  Bench bench(text.str());
-
+  Bench bench(triton_text(std::string("grouped_gemm_") + GetParam()));
   struct Group {
     std::int32_t m, n, k;
   };
   const std::vector<Group> groups = {{70, 40, 33}, {64, 130, 64}, {5, 7, 100}};
-  const auto value = [](std::size_t i) { return static_cast<float>(i * 37 % 17) / 8 - 1; };
   std::vector<std::uint64_t> addresses;
   std::vector<std::int32_t> sizes;
   for (const auto& [m, n, k] : groups) {
     for (const std::int32_t count : {m * k, k * n, m * n}) {
-      std::vector<std::uint16_t> halves(static_cast<std::size_t>(count));
-      for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = float32_to_float16(value(i));
-      addresses.push_back(bench.upload(halves, "matrix"));
+      addresses.push_back(bench.upload(halves(count), "matrix"));
     }
     sizes.insert(sizes.end(), {m, n, k});
   }
@@ -54,7 +62,32 @@ TEST_P(GroupedGemm, MultipliesEachGroup) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Triton, GroupedGemm, ::testing::Values("80"));
+INSTANTIATE_TEST_SUITE_P(Triton, GroupedGemm, ::testing::Values("80", "90"));
+
+// The kernel writes tensor maps into its scratch memory, and copies tiles by them.
+TEST(DescriptorMatmul, MultipliesByTensorMapsOfItsOwn) {
+  Bench bench(triton_text("descriptor_matmul_90"));
+  const std::int32_t m = 150, n = 104, k = 72;
+  const std::uint64_t a = bench.upload(halves(m * k), "a"), b = bench.upload(halves(n * k), "b");
+  const std::uint64_t c = bench.upload(halves(m * n), "c");
+  const std::uint64_t scratch = bench.machine.allocate(3 * 384, "scratch");
+  constexpr std::uint64_t none = 0;
+  const LaunchSummary summary =
+      bench.machine.launch(*bench.module, "descriptor_matmul", {3}, {128}, 57368,
+                           pack(a, b, c, m, n, k, scratch, none), {});
+  EXPECT_TRUE(summary.complete()) << summary.message;
+  EXPECT_EQ(summary.fault_count, 0u);
+  const auto got = bench.download<std::uint16_t>(c, static_cast<std::size_t>(m * n));
+  for (std::int32_t i = 0; i < m * n; ++i) {
+    double sum = 0;
+    for (std::int32_t j = 0; j < k; ++j) {
+      sum += static_cast<double>(value(static_cast<std::size_t>(i / n * k + j))) *
+             static_cast<double>(value(static_cast<std::size_t>(i % n * k + j)));
+    }
+    const float is = float16_to_float32(got[static_cast<std::size_t>(i)]);
+    ASSERT_NEAR(static_cast<double>(is), sum, 1e-3 * std::abs(sum) + 1e-3) << "element " << i;
+  }
+}
 
 }  // namespace
 }  // namespace tilescope::emulator::test

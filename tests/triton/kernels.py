@@ -179,7 +179,7 @@ def attention(q_ptr, k_ptr, v_ptr, out_ptr, scale, length, M: tl.constexpr, N: t
 @triton.jit
 def descriptor_matmul(a_ptr, b_ptr, c_ptr, m, n, k, M: tl.constexpr, N: tl.constexpr,
                       K: tl.constexpr):
-    """C = A B^T, persistent, with tensor descriptors that the kernel makes; n and k count eights."""
+    """C = A B^T, persistent, with descriptors that the kernel makes; n and k count eights."""
     a = tl.make_tensor_descriptor(a_ptr, shape=[m, k], strides=[k, 1], block_shape=[M, K])
     b = tl.make_tensor_descriptor(b_ptr, shape=[n, k], strides=[k, 1], block_shape=[N, K])
     c = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[M, N])
