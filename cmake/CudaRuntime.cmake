@@ -1,5 +1,6 @@
 # libcudart.so.13: CUDA's run-time API on a Device, for whole programs. What it exports stands in
-# src/cudart/functions.def, under the version that CUDA's own library has.
+# src/cudart/functions.def, under the version that CUDA's own library has. Programs that were built
+# with CUDA 12 load the same file as libcudart.so.12 (src/cudart/cuda12).
 file(READ "${TILESCOPE_CUDA_INCLUDE}/cuda_runtime_api.h" header)
 if(NOT header MATCHES "#define CUDART_VERSION +13[0-9][0-9][0-9]")
   message(STATUS "libcudart.so.13 is left out: it needs CUDA 13's headers, and "
@@ -15,7 +16,7 @@ list(TRANSFORM rows REPLACE "FUNCTION\\((.*), .*" "\\1")
 list(JOIN rows ";\n    " exported)
 set(cudart_script "${PROJECT_BINARY_DIR}/generated/libcudart.map")
 file(CONFIGURE OUTPUT "${cudart_script}" @ONLY CONTENT
-  "libcudart.so.13 {\n  global:\n    @exported@;\n  local:\n    *;\n};\n")
+  "libcudart.so.12 {\n};\nlibcudart.so.13 {\n  global:\n    @exported@;\n  local:\n    *;\n};\n")
 
 file(GLOB_RECURSE cudart_sources CONFIGURE_DEPENDS "${cudart_directory}/*.cpp")
 add_library(cudart SHARED ${cudart_sources})
@@ -37,4 +38,7 @@ target_link_options(cudart PRIVATE "-Wl,--version-script=${cudart_script}" -Wl,-
 set_target_properties(cudart PROPERTIES VERSION 13 SOVERSION 13
   LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINK_DEPENDS "${cudart_script}")
 add_dependencies(tilescope_cli cudart)  # whole programs need it
+add_custom_command(TARGET cudart POST_BUILD COMMAND "${CMAKE_COMMAND}" -E create_symlink
+  libcudart.so.13 "${CMAKE_BINARY_DIR}/libcudart.so.12")
 install(TARGETS cudart LIBRARY DESTINATION lib/tilescope)
+install(FILES "${CMAKE_BINARY_DIR}/libcudart.so.12" DESTINATION lib/tilescope)

@@ -32,6 +32,7 @@ struct InspectOptions {
   bool phases = false;  ///< explain(): trace which thread loads and computes what in a tile
                         ///< kernel's phases
   std::uint64_t most_elements = UINT64_MAX;  ///< run(): elements of each array to return
+  bool progress = false;  ///< show the progress of long emulated launches on a terminal
 };
 
 /// The reason why a run ended.

@@ -68,16 +68,20 @@ Program ProgramArguments::program(const std::string& target,
   return program;
 }
 
+std::vector<std::string> ProgramArguments::words() const {
+  std::vector<std::string> all = more_words;
+  all.insert(all.end(), compiler_options.begin(), compiler_options.end());
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return all;
+}
+
 void ProgramArguments::require_none(const std::string& target) const {
-  const std::string* const first = !more_words.empty()         ? &more_words.front()
-                                   : !compiler_options.empty() ? &compiler_options.front()
-                                   : !arguments.empty()        ? &arguments.front()
-                                                               : nullptr;
-  if (first == nullptr) return;
+  const std::vector<std::string> given = words();
+  if (given.empty()) return;
   throw usage_error(
       "{} is for a whole program, with a main() and without --kernel, --grid and --arg; {} is run "
       "as a kernel",
-      quoted(*first), quoted(target));
+      quoted(given.front()), quoted(target));
 }
 
 }  // namespace tilescope::cli

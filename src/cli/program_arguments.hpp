@@ -23,7 +23,9 @@ struct ProgramArguments {
   /// The program that `target` is the first file of, with the values of -D and -I.
   Program program(const std::string& target, const std::vector<std::string>& defines,
                   const std::vector<std::string>& includes) const;
-  /// Throws Error(usage) if anything is given that only a program takes.
+  /// All words that only a program takes.
+  std::vector<std::string> words() const;
+  /// Throws Error(usage) if there are any.
   void require_none(const std::string& target) const;
 };
 

@@ -50,6 +50,7 @@ auto inspect_target(const LaunchArguments& launch, const std::string& target,
   std::optional<CancelScope> scope;  // not from the start: the compiler does not look at the flag
   options.cancel = CancelScope::flag();
   options.before_launch = [&scope] { scope.emplace(); };
+  options.progress = true;
   if (!options.print) options.print = print_to_stderr;
   try {
     auto result = inspect(options);

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
-#include <tilescope/error.hpp>
 
 #include "base/child_process.hpp"
 #include "base/cuda_paths.hpp"
@@ -124,12 +123,16 @@ bool is_nvcc_option(std::string_view word) {
       "-default-stream= --default-stream= -Xcompiler= --compiler-options= -isystem= -ccbin=",
       ' ');
   return std::ranges::find(exact, word) != exact.end() ||
-         std::ranges::any_of(begins, [&](auto beginning) { return word.starts_with(beginning); });
+         std::ranges::any_of(begins, [&](auto beginning) {
+           return word.starts_with(beginning) && word.size() > beginning.size();
+         });
 }
 
 bool takes_next_word(std::string_view word) {
   const auto options = split(
-      "-l -L -std -Xcompiler -arch -ccbin -isystem -rdc -O -default-stream --default-stream", ' ');
+      "-l -L -std -Xcompiler -arch -ccbin -isystem -rdc -O -U -default-stream "
+      "--default-stream --gpu-architecture",
+      ' ');
   return std::ranges::find(options, word) != options.end();
 }
 
@@ -157,6 +160,11 @@ void run_nvcc(const std::string& nvcc, const std::vector<std::string>& arguments
                            : std::string(text));
 }
 
+bool lacks_separate_compilation(const Error& error) {
+  return std::string_view(error.what()).find("requires separate compilation mode") !=
+         std::string_view::npos;
+}
+
 Program compile_with_nvcc(const Compilation& compilation) {
   const std::string nvcc = find_nvcc();
   std::string architecture = compilation.architecture;
@@ -178,7 +186,13 @@ Program compile_with_nvcc(const Compilation& compilation) {
   TemporaryFile source("kernel", ".cu"), ptx("kernel", ".ptx");
   source.write(text_for_nvcc(compilation));
   options.insert(options.end(), {"-o", ptx.path(), source.path()});
-  run_nvcc(nvcc, options);
+  try {
+    run_nvcc(nvcc, options);
+  } catch (const Error& error) {
+    if (!lacks_separate_compilation(error)) throw;
+    options.emplace_back("-rdc=true");
+    run_nvcc(nvcc, options);
+  }
   std::error_code none;
   Program program;
   program.ptx = with_stable_file_names(read_text_file(ptx.path()), compilation,

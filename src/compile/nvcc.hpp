@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <tilescope/error.hpp>
 #include <vector>
 
 #include "compile/compilation.hpp"
@@ -24,6 +25,9 @@ std::string nvcc_identity(const std::string& nvcc);
 
 /// Runs nvcc. Throws Error(bad_input) with its own messages if it fails.
 void run_nvcc(const std::string& nvcc, const std::vector<std::string>& arguments);
+
+/// Whether nvcc failed for want of -rdc=true: kernels launch kernels.
+bool lacks_separate_compilation(const Error& error);
 
 /// The compilation by nvcc instead of NVRTC: host code may be anything. Without `kernel` the
 /// source's only one is meant. Finds the result in the cache like compile(). Throws as run_nvcc(),

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "emulator/block.hpp"
+#include "emulator/device_runtime.hpp"
+#include "emulator/device_runtime_calls.hpp"
 #include "emulator/heap.hpp"
 #include "emulator/memory_access.hpp"
 
@@ -16,17 +18,6 @@ namespace {
 
 /// Longer strings are cut: a format without a terminator must not run away.
 constexpr std::size_t kLongestString = 4096;
-
-/// A parameter of a call, widened to 64 bits.
-std::uint64_t argument(Context& w, const CallCode& call, std::size_t i, int lane) {
-  std::uint64_t value = 0;
-  if (i < call.arguments.size()) {
-    const ParameterSlot& slot = call.arguments[i];
-    std::memcpy(&value, w.frame + slot.offset + static_cast<unsigned>(lane) * slot.bytes,
-                slot.bytes < 8 ? slot.bytes : 8);
-  }
-  return value;
-}
 
 void set_result(Context& w, const CallCode& call, int lane, std::uint64_t value) {
   if (call.returns.empty()) return;
@@ -184,8 +175,8 @@ void append_print(std::string& printed, const std::string& text) {
 }
 
 bool assert_fail(Context& w, const Code& code, const CallCode& call, int lane) {
-  const std::string message = read_string(w, code, argument(w, call, 0, lane), lane);
-  const std::string function = read_string(w, code, argument(w, call, 3, lane), lane);
+  const std::string message = read_string(w, code, call_argument(w, call, 0, lane), lane);
+  const std::string function = read_string(w, code, call_argument(w, call, 3, lane), lane);
   w.block->trap(w.warp_index, lane, code.id, TrapReason::assertion,
                 fmt::format("assertion `{}` failed in {}", message, function));
   return false;
@@ -197,11 +188,12 @@ bool run_builtin(Context& w, const Code& code, const CallCode& call, LaneMask ma
   KernelHeap* const heap = w.block->launch().setup().heap;
   for (LaneMask m = mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const std::uint64_t first = argument(w, call, 0, lane);
+    const std::uint64_t first = call_argument(w, call, 0, lane);
     switch (call.builtin) {
       case Builtin::printf: {
         const std::string text = read_string(w, code, first, lane);
-        append_print(w.block->printed(), format(w, code, text, argument(w, call, 1, lane), lane));
+        append_print(w.block->printed(),
+                     format(w, code, text, call_argument(w, call, 1, lane), lane));
         set_result(w, call, lane, 0);
         break;
       }
@@ -217,6 +209,13 @@ bool run_builtin(Context& w, const Code& code, const CallCode& call, LaneMask ma
         break;
       case Builtin::assert_fail:
         return assert_fail(w, code, call, lane);
+      case Builtin::device: {
+        DeviceRuntime& runtime = *w.block->launch().setup().device_runtime;
+        runtime.enter(w.block->linear(), w.warp_index * kWarpSize + static_cast<unsigned>(lane),
+                      code.id);
+        set_result(w, call, lane, call.device_function->run({w, code, call, lane, runtime}));
+        break;
+      }
       case Builtin::none:
         break;
     }

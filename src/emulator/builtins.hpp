@@ -1,4 +1,5 @@
-// The functions that CUDA's device runtime provides: vprintf, malloc, free, __assertfail.
+// The functions that every kernel may call: vprintf, malloc, free, __assertfail, and those of the
+// device runtime (device_runtime_calls.hpp).
 #pragma once
 
 #include "emulator/context.hpp"

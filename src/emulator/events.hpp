@@ -30,6 +30,7 @@
 #include "emulator/bulk_events.hpp"
 #include "emulator/fault_kind.hpp"
 #include "emulator/matrix_events.hpp"
+#include "emulator/refused_launch.hpp"
 #include "tilescope/execution.hpp"
 #include "tilescope/launch.hpp"
 
@@ -50,8 +51,7 @@ using InstructionId = std::uint32_t;
 
 using Space = MemorySpace;
 
-// --- memory accesses
-// ------------------------------------------------------------------------------
+// --- memory accesses -----------------------------------------------------------------------------
 
 enum class AccessKind : std::uint8_t {
   load,
@@ -128,8 +128,7 @@ std::uint64_t stored_bits(const Access& store, int lane, std::uint64_t address,
                           std::uint32_t bytes);
 std::uint64_t present_bits(const Access& store, std::uint64_t address, std::uint32_t bytes);
 
-// --- order between threads
-// ------------------------------------------------------------------------
+// --- order between threads -----------------------------------------------------------------------
 
 enum class BarrierOperation : std::uint8_t { sync, arrive, reduce };
 
@@ -198,8 +197,7 @@ struct AsyncGroup {
   bool ungrouped;  ///< copies without a group have landed too: wait_all, mbarrier.arrive
 };
 
-// --- control flow
-// ---------------------------------------------------------------------------------
+// --- control flow --------------------------------------------------------------------------------
 
 /// A conditional branch of a warp, or a brx. Divergent when lanes go different ways.
 struct Branch {
@@ -220,8 +218,7 @@ struct FrameEntry {
   std::uint32_t local_bytes;
 };
 
-// --- defects that the emulator itself meets
-// -------------------------------------------------------
+// --- defects that the emulator itself meets ------------------------------------------------------
 
 /// An operation that the emulator could not do as written. The run continues: a faulty load gives
 /// 0, a faulty store or atomic is dropped, and an absent lane is skipped.
@@ -278,8 +275,7 @@ struct Deadlock {
   std::span<const LaneMask> exited;  ///< per warp
 };
 
-// --- the interface
-// --------------------------------------------------------------------------------
+// --- the interface -------------------------------------------------------------------------------
 
 /// A named piece of shared memory. Dynamic shared memory has one entry too.
 struct SharedVariable {
@@ -414,6 +410,7 @@ struct LaunchTotals {
   std::uint64_t deadlocked_blocks;
   InstructionCounts counts;
   TrapPlace trap{};  ///< if end is `trapped`
+  std::span<const RefusedLaunch> refused{};
 };
 
 class Observer {

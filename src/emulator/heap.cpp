@@ -6,7 +6,7 @@ namespace tilescope::emulator {
 /// Freed memory is reused late, so that threads which use it one after the other are not taken for
 /// racing.
 std::uint64_t KernelHeap::allocate(std::uint64_t bytes) {
-  if (bytes > kBytes) return 0;
+  if (bytes > end_ - begin_) return 0;
   const std::uint64_t size = bytes == 0 ? 16 : (bytes + 15) / 16 * 16;
   if (size >= hopeless_) return 0;
   std::uint64_t at = room(next_, size);
@@ -26,7 +26,7 @@ std::uint64_t KernelHeap::room(std::uint64_t from, std::uint64_t size) const {
     if (used->first - from >= size) return from;
     from = used->first + used->second;
   }
-  return from + size <= begin_ + kBytes ? from : 0;
+  return from + size <= end_ ? from : 0;
 }
 
 bool KernelHeap::free(std::uint64_t address) {

@@ -8,10 +8,8 @@ namespace tilescope::emulator {
 
 class KernelHeap {
  public:
-  /// CUDA's default size of the heap.
-  static constexpr std::uint64_t kBytes = 8 * 1024 * 1024;
-
-  explicit KernelHeap(std::uint64_t address) : begin_(address), next_(address) {}
+  KernelHeap(std::uint64_t address, std::uint64_t bytes)
+      : begin_(address), end_(address + bytes), next_(address) {}
 
   /// Address of `bytes` (16-byte aligned), or 0 when there is no room.
   std::uint64_t allocate(std::uint64_t bytes);
@@ -21,7 +19,7 @@ class KernelHeap {
  private:
   std::uint64_t room(std::uint64_t from, std::uint64_t size) const;
 
-  std::uint64_t begin_;
+  std::uint64_t begin_, end_;
   std::uint64_t next_;                           ///< behind the latest allocation
   std::uint64_t hopeless_ = ~std::uint64_t{0};   ///< the least size that did not fit since the last
                                                  ///< free

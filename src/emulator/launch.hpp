@@ -12,6 +12,8 @@
 
 namespace tilescope::emulator {
 
+struct LaunchSummary;
+
 struct LaunchOptions {
   unsigned threads = 0;                       ///< host threads; 0: one for each core
   std::uint64_t max_instructions = 0;         ///< warp instructions; 0: no limit
@@ -21,6 +23,16 @@ struct LaunchOptions {
   Dim3 cluster = {};                          ///< blocks; one: as the kernel declares it
   /// Receives what kernels print, in the order of blocks. Null: standard output.
   std::function<void(std::string_view)> print;
+  /// Receives now and then how many blocks of the first grid are done, from any host thread.
+  std::function<void(std::uint64_t)> progress;
+  /// Called after each grid, those included that kernels launch; false: no further ones run.
+  std::function<bool(const LaunchSummary&)> after_grid;
+};
+
+/// What kernels may take, as cudaDeviceSetLimit sets it.
+struct KernelLimits {
+  std::uint64_t heap_bytes = 8 * 1024 * 1024;  ///< for malloc
+  std::uint64_t pending_launches = 2048;       ///< that the kernel of one grid may make
 };
 
 /// The same fault of the same instruction, folded.

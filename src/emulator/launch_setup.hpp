@@ -11,6 +11,7 @@
 
 namespace tilescope::emulator {
 
+class DeviceRuntime;
 class KernelHeap;
 
 /// The parts of the machine that a launch needs.
@@ -28,6 +29,7 @@ struct LaunchSetup {
   std::uint64_t grid_workspace = 0;   ///< device address that cooperative groups synchronise with
   std::uint64_t grid_id = 0;
   KernelHeap* heap = nullptr;
+  DeviceRuntime* device_runtime = nullptr;  ///< for programs that use it
   const LaunchOptions& options;
 
   Dim3 block_index(std::uint64_t linear) const {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "emulator/device_runtime.hpp"
 #include "emulator/special_register_values.hpp"
 
 namespace tilescope::emulator {
@@ -112,6 +113,11 @@ void LaunchState::count(Worker& worker) {
   const std::uint64_t total =
       instructions_.fetch_add(worker.unreported_steps) + worker.unreported_steps;
   worker.unreported_steps = 0;
+  if (setup_.options.progress) {
+    const std::uint64_t begun = std::min(next_cluster_.load(), cluster_count());
+    const std::uint64_t done = begun - std::min<std::uint64_t>(begun, threads_);
+    setup_.options.progress(done * setup_.cluster.count());
+  }
   const std::uint64_t most = setup_.options.max_instructions;
   if (most != 0 && total > most) {
     stop(LaunchEnd::budget_spent,
@@ -264,13 +270,16 @@ LaunchSummary LaunchState::finish(double seconds) {
   }
   for (const std::uint64_t n : executed_) summary.warp_instructions += n;
   for (const std::uint64_t n : active_) summary.thread_instructions += n;
+  std::vector<RefusedLaunch> refused;
+  if (setup_.device_runtime != nullptr) refused = setup_.device_runtime->refused();
   const LaunchTotals totals{end_,
                             blocks_run_,
                             summary.warp_instructions,
                             summary.fault_count,
                             deadlocked_,
                             {executed_, active_, on_},
-                            trap_};
+                            trap_,
+                            refused};
   bool tracked = false;
   for (Observer* observer : observers()) {
     tracked = tracked || observer->tracks_initialisation();

@@ -8,6 +8,7 @@
 
 #include "base/errors.hpp"
 #include "emulator/address_space.hpp"
+#include "emulator/decoder.hpp"
 #include "emulator/heap.hpp"
 #include "emulator/launch_state.hpp"
 
@@ -34,6 +35,17 @@ std::shared_ptr<const Program> LoadedModule::program(std::string_view kernel) {
   auto program = decode_program(module_, index, addresses_);
   programs_.emplace(kernel, program);
   return program;
+}
+
+std::shared_ptr<const Program> LoadedModule::kernel_at(std::uint64_t address) {
+  const std::uint64_t index = (address - kFunctionBase) / kFunctionStride;
+  if (address < kFunctionBase || (address - kFunctionBase) % kFunctionStride != 0 ||
+      index >= module_->functions.size()) {
+    return nullptr;
+  }
+  const ptx::Function& function =
+      module_->functions[resolve_alias(*module_, static_cast<std::uint32_t>(index))];
+  return function.is_entry && function.has_body ? program(function.name) : nullptr;
 }
 
 Machine::Machine(DeviceProperties gpu) : gpu_(std::move(gpu)), memory_(gpu_.global_bytes) {}
@@ -268,17 +280,27 @@ Dim3 Machine::cluster_of(const Program& program, Dim3 grid, const LaunchOptions&
   return cluster;
 }
 
-LaunchSummary Machine::launch(LoadedModule& module, std::string_view kernel, Dim3 grid, Dim3 block,
-                              std::uint32_t dynamic_shared_bytes,
-                              std::span<const std::uint8_t> arguments,
-                              const LaunchOptions& options) {
-  const std::shared_ptr<const Program> program = module.program(kernel);
-  check_launch(*program, grid, block, dynamic_shared_bytes, arguments.size(), options.cooperative);
-  const Dim3 cluster = cluster_of(*program, grid, options);
+LaunchSummary Machine::launch_grid(LoadedModule& module, const Grid& grid,
+                                   const LaunchOptions& options,
+                                   std::unique_ptr<DeviceRuntime>& runtime) {
+  const std::shared_ptr<const Program> program = module.program(grid.kernel);
+  check_launch(*program, grid.grid, grid.block, grid.dynamic_shared_bytes, grid.arguments.size(),
+               options.cooperative);
+  const Dim3 cluster = cluster_of(*program, grid.grid, options);
   const ptx::LaunchBounds& bounds = program->functions()[0].source->bounds;
   if (program->needs().heap && !heap_) {
     heap_ = std::make_unique<KernelHeap>(
-        memory_.allocate(KernelHeap::kBytes, "kernel heap", AllocationKind::device_heap));
+        memory_.allocate(limits_.heap_bytes, "kernel heap", AllocationKind::device_heap),
+        limits_.heap_bytes);
+  }
+  if (program->needs().device_runtime) {
+    runtime = std::make_unique<DeviceRuntime>(DeviceRuntime::Setup{
+        .memory = memory_,
+        .heap = *heap_,
+        .gpu = gpu_,
+        .limits = limits_,
+        .pending = pending_,
+        .kernel = [&module](std::uint64_t address) { return module.kernel_at(address); }});
   }
   if (options.cooperative) {
     constexpr std::uint64_t kWorkspaceBytes = 4096;
@@ -288,23 +310,82 @@ LaunchSummary Machine::launch(LoadedModule& module, std::string_view kernel, Dim
     }
     fill(grid_workspace_, 0, kWorkspaceBytes);
   }
-  const LaunchSetup setup{.program = *program,
-                          .memory = memory_,
-                          .textures = textures_,
-                          .grid = grid,
-                          .block = block,
-                          .cluster = cluster,
-                          .explicit_cluster = cluster.count() > 1 || bounds.explicit_cluster ||
-                                              bounds.reqnctapercluster[0] != 0,
-                          .dynamic_shared_bytes = dynamic_shared_bytes,
-                          .parameters = {arguments.begin(), arguments.end()},
-                          .sm_count = static_cast<std::uint32_t>(std::max(1, gpu_.sm_count)),
-                          .resident_blocks = resident_blocks(*program, block, dynamic_shared_bytes),
-                          .grid_workspace = options.cooperative ? grid_workspace_ : 0,
-                          .grid_id = ++launches_,
-                          .heap = heap_.get(),
-                          .options = options};
+  const LaunchSetup setup{
+      .program = *program,
+      .memory = memory_,
+      .textures = textures_,
+      .grid = grid.grid,
+      .block = grid.block,
+      .cluster = cluster,
+      .explicit_cluster =
+          cluster.count() > 1 || bounds.explicit_cluster || bounds.reqnctapercluster[0] != 0,
+      .dynamic_shared_bytes = grid.dynamic_shared_bytes,
+      .parameters = {grid.arguments.begin(), grid.arguments.end()},
+      .sm_count = static_cast<std::uint32_t>(std::max(1, gpu_.sm_count)),
+      .resident_blocks = resident_blocks(*program, grid.block, grid.dynamic_shared_bytes),
+      .grid_workspace = options.cooperative ? grid_workspace_ : 0,
+      .grid_id = ++launches_,
+      .heap = heap_.get(),
+      .device_runtime = runtime.get(),
+      .options = options};
   return run_grid(setup);
+}
+
+void Machine::run_copies(const ChildWork& work) {
+  if (const auto* copy = std::get_if<ChildCopy>(&work)) {
+    for (std::uint64_t row = 0; row < copy->rows; ++row) {
+      copy_on_device(copy->to + row * copy->to_pitch, copy->from + row * copy->from_pitch,
+                     copy->width);
+    }
+  } else if (const auto* filled = std::get_if<ChildFill>(&work)) {
+    for (std::uint64_t row = 0; row < filled->rows; ++row) {
+      fill(filled->to + row * filled->pitch, filled->value, filled->width);
+    }
+  }
+}
+
+LaunchSummary Machine::launch(LoadedModule& module, std::string_view kernel, Dim3 grid, Dim3 block,
+                              std::uint32_t dynamic_shared_bytes,
+                              std::span<const std::uint8_t> arguments,
+                              const LaunchOptions& options) {
+  // Grids that have work of their kernels left, a grid behind the one that launched it.
+  std::vector<std::unique_ptr<DeviceRuntime>> open;
+  const auto run = [&](const Grid& next, const LaunchOptions& how, LaunchSummary& summary) {
+    std::unique_ptr<DeviceRuntime> runtime;
+    summary = launch_grid(module, next, how, runtime);
+    if (runtime) open.push_back(std::move(runtime));
+    const bool wanted = options.after_grid ? options.after_grid(summary) : summary.complete();
+    return wanted && summary.end != LaunchEnd::cancelled;
+  };
+  pending_ = 0;
+  LaunchSummary first, latest;
+  LaunchOptions own = options;
+  own.cooperative = false;
+  own.cluster = {1};
+  own.progress = nullptr;
+  bool go_on = run({kernel, grid, block, dynamic_shared_bytes, arguments}, options, first);
+  const DeviceRuntime* root = open.empty() ? nullptr : open.front().get();
+  while (go_on && !open.empty()) {
+    const std::optional<ChildWork> work = open.back()->take();
+    // A grid has ended when its children have, and before its tail launches run: a kernel that
+    // launches itself so does not nest.
+    if (!work || open.back()->ends_with_tail()) {
+      if (open.back().get() != root) --pending_;
+      if (open.back().get() == root) root = nullptr;
+      open.pop_back();
+    }
+    if (!work) continue;
+    if (const auto* child = std::get_if<ChildGrid>(&*work)) {
+      const std::size_t before = open.size();
+      go_on = run({child->kernel, child->grid, child->block, child->dynamic_shared_bytes,
+                   child->parameters},
+                  own, latest);
+      if (open.size() == before) --pending_;
+    } else {
+      run_copies(*work);
+    }
+  }
+  return first;
 }
 
 }  // namespace tilescope::emulator

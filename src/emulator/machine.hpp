@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "emulator/device_runtime.hpp"
 #include "emulator/launch.hpp"
 #include "emulator/memory_map.hpp"
 #include "emulator/program.hpp"
@@ -27,12 +28,12 @@
 
 namespace tilescope::emulator {
 
-class KernelHeap;
-
 /// A module whose variables are in device memory. Lives as long as its machine.
 class LoadedModule {
  public:
   const ptx::Module& module() const { return *module_; }
+  /// The kernel whose address a program has; null if no kernel has it.
+  std::shared_ptr<const Program> kernel_at(std::uint64_t address);
   /// A kernel, decoded on first use and kept. Throws bad_input for an unknown kernel (by its
   /// mangled name, as in the PTX) or one with operations that the emulator does not execute.
   std::shared_ptr<const Program> program(std::string_view kernel);
@@ -62,6 +63,8 @@ class Machine {
   const DeviceProperties& gpu() const { return gpu_; }
   MemoryMap& memory() { return memory_; }
   TextureTable& textures() { return textures_; }
+  /// The size of the heap stays once a kernel has used it.
+  void set_limits(const KernelLimits& limits) { limits_ = limits; }
 
   /// Allocates device memory, zero-filled but counted as uninitialised. Throws no_device when it is
   /// used up.
@@ -80,14 +83,26 @@ class Machine {
   /// Throws bad_input when the module has no such variable in global or constant memory.
   Variable variable(const LoadedModule& module, std::string_view name) const;
 
-  /// Runs `kernel` to its end. `arguments` is its parameter buffer, as KernelArguments packs it.
-  /// Throws usage if a limit of the GPU or of the kernel forbids the launch, bad_input if the
-  /// kernel cannot be decoded. The summary reports what happened inside the kernel.
+  /// Runs `kernel` to its end, and the grids that it launches. `arguments` is its parameter buffer,
+  /// as KernelArguments packs it. Throws usage if a limit of the GPU or of the kernel forbids the
+  /// launch, bad_input if the kernel cannot be decoded. The summary reports what happened inside
+  /// the kernel; `options.after_grid` receives it too, and those of the grids that it launched.
   LaunchSummary launch(LoadedModule& module, std::string_view kernel, Dim3 grid, Dim3 block,
                        std::uint32_t dynamic_shared_bytes, std::span<const std::uint8_t> arguments,
                        const LaunchOptions& options);
 
  private:
+  struct Grid {
+    std::string_view kernel;
+    Dim3 grid, block;
+    std::uint32_t dynamic_shared_bytes;
+    std::span<const std::uint8_t> arguments;
+  };
+  /// Runs one grid. `runtime` receives what its kernel has asked for, if it uses the device
+  /// runtime.
+  LaunchSummary launch_grid(LoadedModule& module, const Grid& grid, const LaunchOptions& options,
+                            std::unique_ptr<DeviceRuntime>& runtime);
+  void run_copies(const ChildWork& work);
   void check_launch(const Program& program, Dim3 grid, Dim3 block,
                     std::uint32_t dynamic_shared_bytes, std::size_t argument_bytes,
                     bool cooperative) const;
@@ -102,6 +117,8 @@ class Machine {
   DeviceProperties gpu_;
   mutable MemoryMap memory_;
   TextureTable textures_{memory_};
+  KernelLimits limits_;
+  std::uint64_t pending_ = 0;  ///< launches by kernels that have not ended
   std::unique_ptr<KernelHeap> heap_;
   std::uint64_t grid_workspace_ = 0;
   std::uint64_t launches_ = 0;

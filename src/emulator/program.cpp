@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "emulator/address_space.hpp"
 
@@ -20,6 +21,13 @@ std::string Program::place(InstructionId id) const {
 
 std::uint32_t Program::parameter_bytes() const {
   return static_cast<std::uint32_t>(functions_.front().source->parameter_bytes);
+}
+
+int Program::most_threads_per_block() const {
+  const auto& bound = functions_.front().source->bounds.maxntid;
+  const std::uint64_t threads =
+      std::uint64_t{bound[0]} * std::max(bound[1], 1U) * std::max(bound[2], 1U);
+  return static_cast<int>(std::min<std::uint64_t>(threads, std::numeric_limits<int>::max()));
 }
 
 std::uint32_t Program::function_at(std::uint64_t address) const {

@@ -41,13 +41,17 @@ struct ParameterSlot {
   bool is_predicate() const { return in_register && bytes == 0; }
 };
 
-enum class Builtin : std::uint8_t { none, printf, malloc, free, assert_fail };
+struct DeviceFunction;  // device_runtime_calls.hpp
+
+/// device: a function of the device runtime, such as a launch.
+enum class Builtin : std::uint8_t { none, printf, malloc, free, assert_fail, device };
 
 struct CallCode {
   std::uint32_t callee = kNone;  ///< index into Program::functions(); kNone: indirect
   std::uint32_t target = kNone;  ///< register with the function's address, if indirect
   Builtin builtin = Builtin::none;
-  std::vector<ParameterSlot> arguments;  ///< in the caller's frame
+  const DeviceFunction* device_function = nullptr;  ///< if builtin is `device`
+  std::vector<ParameterSlot> arguments;             ///< in the caller's frame
   std::vector<ParameterSlot> returns;
 };
 
@@ -97,7 +101,8 @@ struct ProgramNeeds {
   bool heap = false;
   bool alloca_stack = false;
   bool prints = false;
-  bool maps_ranks = false;       ///< it makes addresses of other blocks' shared memory
+  bool maps_ranks = false;  ///< it makes addresses of other blocks' shared memory
+  bool device_runtime = false;
   bool reserved_shared = false;  ///< it reads the address of the system's part of shared memory
   bool order_dependent = false;  ///< results of atomics depend on the order of the blocks
 };
@@ -123,6 +128,8 @@ class Program {
   std::uint32_t static_shared_bytes() const { return static_shared_bytes_; }
   std::uint32_t local_bytes_per_thread() const { return local_bytes_; }
   std::uint32_t parameter_bytes() const;
+  /// Threads per block that its launch bounds allow; 0: no bound.
+  int most_threads_per_block() const;
   /// Function index of an address that a program may call through, or kNone.
   std::uint32_t function_at(std::uint64_t address) const;
   bool recursive() const { return recursive_; }

@@ -8,6 +8,7 @@
 
 #include "base/errors.hpp"
 #include "emulator/address_space.hpp"
+#include "emulator/device_runtime_calls.hpp"
 #include "ptx/opcode_table.hpp"
 
 namespace tilescope::emulator {
@@ -42,6 +43,7 @@ Builtin builtin_of(const ptx::Function& function) {
   if (function.name == "malloc") return Builtin::malloc;
   if (function.name == "free") return Builtin::free;
   if (function.name == "__assertfail") return Builtin::assert_fail;
+  if (find_device_function(function.name) != nullptr) return Builtin::device;
   return Builtin::none;
 }
 
@@ -55,7 +57,9 @@ ProgramDecoder::ProgramDecoder(std::shared_ptr<const ptx::Module> module, std::u
 
 void ProgramDecoder::mention(std::uint32_t function) {
   function = resolve_alias(*module_, function);
+  // A kernel that this one launches is a program of its own.
   if (!module_->functions[function].has_body) return;
+  if (module_->functions[function].is_entry && !reached_.empty()) return;
   std::uint32_t& index = program_->by_module_index_[function];
   if (index != kNone) return;
   index = static_cast<std::uint32_t>(reached_.size());

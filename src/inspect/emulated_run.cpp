@@ -9,7 +9,8 @@ namespace tilescope::inspect {
 device::EmulationOptions emulation_options(const InspectOptions& options, Inspection& result) {
   device::EmulationOptions emulation{.max_instructions = options.max_instructions,
                                      .cancel = options.cancel,
-                                     .print = options.print};
+                                     .print = options.print,
+                                     .progress = options.progress};
   if (!emulation.print) {
     emulation.print = [&result](std::string_view text) { result.printed += text; };
   }

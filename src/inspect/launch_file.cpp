@@ -146,9 +146,9 @@ class LaunchFile {
       if (!item.is_string() && !item.is_number() && !item.is_boolean()) {
         refuse(key, "text or a number as each value");
       }
-      const std::string written = item.is_string() ? item.get<std::string>() : item.dump();
-      description_.defines.push_back(
-          parsed(key, [&] { return parse_define(fmt::format("{}={}", name, written)); }));
+      const std::string define =
+          fmt::format("{}={}", name, item.is_string() ? item.get<std::string>() : item.dump());
+      description_.defines.push_back(parsed(key, [&] { return parse_define(define); }));
     }
   }
 

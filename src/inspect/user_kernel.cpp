@@ -34,11 +34,13 @@ std::string names_of(const std::vector<KernelDeclaration>& kernels) {
   return printable(list, 300);
 }
 
-/// The kernel to compile, in the form that the compiler takes.
+/// The kernel to compile, in the form that the compiler takes. Empty: a macro makes it, and its
+/// name is not to be seen.
 std::string chosen_kernel(const std::string& wanted, const std::vector<KernelDeclaration>& kernels,
                           const SourceText& source) {
   if (wanted.empty()) {
     if (kernels.empty()) {
+      if (source.text.find("__global__") != source.text.npos) return {};
       throw Error(ErrorKind::bad_input,
                   fmt::format("{} has no kernel: there is no __global__ function in it (one that a "
                               "macro makes is named with --kernel)",
@@ -128,24 +130,29 @@ std::string missing_extents(const LaunchDescription& description) {
       suggested_launch(source.text, *kernel, description, parameters));
 }
 
-/// Loads a kernel of a source that NVRTC refuses, by nvcc, which takes any host code. Nothing if
-/// nvcc refuses it too or is not there.
-std::optional<Kernel> load_with_nvcc(Device& device, const KernelRequest& request) {
+/// Loads a kernel by nvcc, which takes any host code; the only one of the source if the request
+/// names none.
+Kernel load_with_nvcc(Device& device, const KernelRequest& request) {
+  const DeviceProperties& gpu = device.properties();
+  const compile::Program program = compile::compile_with_nvcc(
+      {.source_name = request.source_name,
+       .source = request.source,
+       .kernel = request.kernel,
+       .architecture = gpu::architecture_name(gpu.compute_major, gpu.compute_minor),
+       .defines = request.defines,
+       .include_directories = request.include_directories});
+  Kernel kernel = device.load({.source_name = request.source_name,
+                               .source = program.ptx,
+                               .kernel = program.kernel_name,
+                               .language = SourceLanguage::ptx});
+  kernel.state().name = function_name(program.kernel_name);
+  return kernel;
+}
+
+/// The same for a source that NVRTC refuses. Nothing if nvcc refuses it too or is not there.
+std::optional<Kernel> try_nvcc(Device& device, const KernelRequest& request) {
   try {
-    const DeviceProperties& gpu = device.properties();
-    const compile::Program program = compile::compile_with_nvcc(
-        {.source_name = request.source_name,
-         .source = request.source,
-         .kernel = request.kernel,
-         .architecture = gpu::architecture_name(gpu.compute_major, gpu.compute_minor),
-         .defines = request.defines,
-         .include_directories = request.include_directories});
-    Kernel kernel = device.load({.source_name = request.source_name,
-                                 .source = program.ptx,
-                                 .kernel = program.kernel_name,
-                                 .language = SourceLanguage::ptx});
-    kernel.state().name = function_name(program.kernel_name);
-    return kernel;
+    return load_with_nvcc(device, request);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -273,6 +280,7 @@ Kernel UserKernel::open(const SourceText& source, const LaunchDescription& descr
   request.include_directories.insert(request.include_directories.begin(),
                                      folder.empty() ? "." : folder.string());
   const KernelRequest whole = request;  // with its host code
+  if (whole.kernel.empty()) return load_with_nvcc(device_, whole);
   compile::UserSource host_code = compile::prepare_user_source(request);
   Kernel kernel;
   try {
@@ -280,7 +288,7 @@ Kernel UserKernel::open(const SourceText& source, const LaunchDescription& descr
                          host_code);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::bad_input) throw;
-    auto loaded = load_with_nvcc(device_, whole);
+    auto loaded = try_nvcc(device_, whole);
     if (!loaded) throw;
     kernel = *std::move(loaded);
     notes.emplace_back("compiled by nvcc, since NVRTC does not take the file's host code");

@@ -15,9 +15,10 @@
 namespace tilescope::report {
 namespace {
 
-/// Empty for a finding about no line.
+/// Empty for a finding about no line. Host code without a line table has the name of a function, or
+/// an address in a file.
 std::string place_text(const FindingAccess& access) {
-  if (access.place.line == 0 && access.ptx_line == 0) return "";
+  if (access.place.line == 0 && access.ptx_line == 0) return access.place.file;
   if (access.place.line == 0) return fmt::format("line {} of the PTX", access.ptx_line);
   return fmt::format("{}:{}", access.place.file, access.place.line);
 }

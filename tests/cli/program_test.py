@@ -195,6 +195,31 @@ class FromSource(Programs):
         result = self.run_program("run", "a.cu", "b.cu", "-rdc=true")
         self.assertEqual((result.code, result.err), (6, ""))
 
+    def test_kernels_that_launch_kernels_need_no_option(self):
+        self.write("child.cu", "__global__ void child(int* x) { x[threadIdx.x] = 7; }\n"
+                               "__global__ void k(int* x) { child<<<1, 4>>>(x); }\n"
+                               "int main() {\n"
+                               "  int *d, h[4];\n"
+                               "  cudaMalloc(&d, 16);\n"
+                               "  k<<<1, 1>>>(d);\n"
+                               "  cudaMemcpy(h, d, 16, cudaMemcpyDeviceToHost);\n"
+                               "  cudaFree(d);\n"
+                               "  return h[3];\n"
+                               "}\n")
+        report = self.json_of("check", "child.cu", code=0)
+        self.assertEqual((report["reports"], report["launches"], report["exit_code"]), ([], 2, 7))
+
+    def test_a_kernel_that_a_macro_makes_and_a_main_that_does_nothing(self):
+        self.write("made.cu", "#define MAKE(name) __global__ void name(int* x) { *x = 3; }\n"
+                              "MAKE(three)\nint main() {}\n")
+        shape = ("--grid", "1", "--block", "1", "--arg", "i32[1]=zeros")
+        result = self.run_program("run", "made.cu", *shape)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertIn("three", result.out)
+        result = self.run_program("check", "made.cu")
+        self.assertEqual(result.code, 2)
+        self.assertIn("--grid is missing", result.err)
+
     def test_errors_of_nvcc_are_shown(self):
         self.write("bad.cu", "int main() { return x; }\n")
         result = self.run_program("run", "bad.cu")

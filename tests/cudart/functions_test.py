@@ -16,11 +16,17 @@ def rows():
         return ROW.findall(file.read())
 
 
-def exported(library):
-    """Names and versions of the functions that a library exports."""
+def rows_of_12():
+    with open(os.path.join(ROOT, "src/cudart/cuda12/functions12.def"), encoding="utf-8") as file:
+        return re.findall(r"^FUNCTION12\((\w+), (\w+)\)$", file.read(), re.M)
+
+
+def of_version(version, library):
+    """The functions that a library exports under a version of CUDA."""
     lines = subprocess.run(["nm", "-D", "--defined-only", library], check=True,
                            capture_output=True, text=True).stdout.splitlines()
-    return {line.split()[2] for line in lines if line.split()[1] == "T"}
+    found = (line.split()[2].split("@") for line in lines if line.split()[1] == "T")
+    return {parts[0] for parts in found if parts[-1] == f"libcudart.so.{version}"}
 
 
 def sources(folder):
@@ -42,7 +48,14 @@ class Functions(unittest.TestCase):
         self.assertLessEqual({state for _, state in rows()}, {"done", "refused"})
 
     def test_the_library_exports_the_table(self):
-        self.assertEqual(exported(LIBRARY), {f"{name}@@libcudart.so.13" for name, _ in rows()})
+        self.assertEqual(of_version(13, LIBRARY), {name for name, _ in rows()})
+
+    def test_the_functions_of_cuda_12_are_these_and_its_own(self):
+        self.assertEqual(of_version(12, LIBRARY),
+                         {name for name, _ in rows()} | {name for name, _ in rows_of_12()})
+        known = {name for name, _ in rows()}
+        for name, target in rows_of_12():
+            self.assertTrue(target == "own" or target in known, name)
 
     def test_a_row_that_is_done_has_a_definition(self):
         twice = defined(sources("streamed"))
@@ -56,7 +69,7 @@ class Functions(unittest.TestCase):
         own = "/usr/local/cuda/lib64/libcudart.so.13"
         if not os.path.exists(own):
             self.skipTest(f"no {own}")
-        self.assertEqual(exported(own) - exported(LIBRARY), set())
+        self.assertEqual(of_version(13, own) - of_version(13, LIBRARY), set())
 
 
 if __name__ == "__main__":

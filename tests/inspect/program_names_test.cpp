@@ -63,6 +63,27 @@ TEST(HasMain, FindsAFunctionAtFileScope) {
   EXPECT_FALSE(has_main_in("int main_loop(); void f() { main(); }"));
 }
 
+bool is_program_with(const std::string& text, const std::vector<std::string>& more = {}) {
+  const std::string path = ::testing::TempDir() + "tilescope-is-program.cu";
+  std::ofstream(path) << text;
+  const bool found = is_program(path, more);
+  std::filesystem::remove(path);
+  return found;
+}
+
+TEST(ProgramSources, AMainThatLaunchesNothingMakesNoProgramOfKernels) {
+  const std::string kernel = "__global__ void k(int* x) { *x = 1; }\n", idle = "int main() {}\n";
+  EXPECT_FALSE(is_program_with(kernel + idle));
+  EXPECT_FALSE(is_program_with("#include <cstdio>\n" + kernel + idle));
+  EXPECT_TRUE(is_program_with(idle));
+  EXPECT_TRUE(is_program_with(kernel + "int main() { k<<<1, 1>>>(nullptr); }"));
+  EXPECT_TRUE(is_program_with(kernel + "int main() { cudaLaunchKernel(f, 1, 1, a, 0, 0); }"));
+  EXPECT_TRUE(is_program_with(kernel + "int main() { cudaMalloc(&p, 4); }"));
+  EXPECT_TRUE(is_program_with("#include \"launches.h\"\n" + kernel + idle));
+  EXPECT_TRUE(is_program_with(kernel + idle, {"more.cu"}));
+  EXPECT_TRUE(is_program_with(kernel + idle, {"-rdc=true"}));
+}
+
 TEST(ProgramSources, AreKnownByTheirEndings) {
   EXPECT_TRUE(is_program_source("a.cu"));
   EXPECT_TRUE(is_program_source("b/c.cpp"));

@@ -6,6 +6,7 @@
 
 #include "cudart/api/property_structure.hpp"
 #include "cudart/state/api_call.hpp"
+#include "device/emulated/emulated_device.hpp"
 
 using namespace tilescope;
 using namespace tilescope::cudart;
@@ -14,7 +15,7 @@ namespace {
 
 constexpr const char* bus_id = "0000:01:00.0";
 
-/// The defaults of a GPU, by cudaLimit. The emulator has no such limits but the heap's.
+/// The defaults of a GPU, by cudaLimit.
 std::array<std::size_t, 7> limits = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
 cudaFuncCache cache_config = cudaFuncCachePreferNone;
 
@@ -113,9 +114,13 @@ cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-  return api_call("cudaDeviceSetLimit", [&](Context&) {
+  return api_call("cudaDeviceSetLimit", [&](Context& context) {
     require(limit >= 0 && limit < limits.size(), cudaErrorUnsupportedLimit);
     limits[limit] = value;
+    auto* const emulated = dynamic_cast<device::EmulatedDevice*>(&context.device());
+    if (emulated == nullptr) return;
+    emulated->set_limits({.heap_bytes = limits[cudaLimitMallocHeapSize],
+                          .pending_launches = limits[cudaLimitDevRuntimePendingLaunchCount]});
   });
 }
 

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "cudart/state/fault_code.hpp"
+#include "inspect/program/program_watch.hpp"
 
 namespace tilescope::cudart {
 
@@ -18,7 +19,8 @@ cudaError_t code_of_exception() noexcept {
     if (!failure.message.empty()) complain(failure.message);
     return failure.code;
   } catch (const Error& error) {
-    complain(error.what());
+    auto* const watch = inspect::ProgramWatch::instance();
+    complain(watch != nullptr ? watch->in_source_words(error.what()) : error.what());
     return code_of(Context::instance(), error);
   } catch (const std::bad_alloc&) {
     return cudaErrorMemoryAllocation;

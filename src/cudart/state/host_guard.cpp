@@ -28,11 +28,25 @@ class Spin {
 
 struct sigaction previous;
 
+/// Whether an instruction is an atomic one, as programs use to share memory with running kernels:
+/// with a lock prefix, or an exchange with memory.
+bool is_atomic(const std::uint8_t* code) {
+  constexpr std::uint8_t lock = 0xf0, exchange = 0x86, exchange_wide = 0x87;
+  constexpr std::uint8_t prefixes[] = {0x66, 0x67, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65, 0xf2, 0xf3};
+  while (*code == lock || (*code & 0xf0) == 0x40 ||
+         std::ranges::find(prefixes, *code) != std::end(prefixes)) {
+    if (*code++ == lock) return true;
+  }
+  return *code == exchange || *code == exchange_wide;
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
   constexpr greg_t write_bit = 2;
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
   const bool is_write = (registers[REG_ERR] & write_bit) != 0;
-  if (HostGuard::instance().touch(reinterpret_cast<std::uint64_t>(info->si_addr), is_write)) {
+  const bool is_shared = is_atomic(reinterpret_cast<const std::uint8_t*>(registers[REG_RIP]));
+  if (HostGuard::instance().touch(reinterpret_cast<std::uint64_t>(info->si_addr), is_write,
+                                  is_shared)) {
     return;
   }
   // A fault of the program's own: what would have happened without the guard happens now.
@@ -127,7 +141,7 @@ void HostGuard::forget(std::uint64_t address, std::size_t bytes) {
   });
 }
 
-bool HostGuard::touch(std::uint64_t address, bool is_write) {
+bool HostGuard::touch(std::uint64_t address, bool is_write, bool is_atomic) {
   const Spin lock;
   bool found = false;
   for (Claim& claim : claims_) {
@@ -139,7 +153,7 @@ bool HostGuard::touch(std::uint64_t address, bool is_write) {
     }
     found = true;
     claim.open = true;
-    if (!is_write && claim.use == PendingUse::reads) continue;
+    if (is_atomic || (!is_write && claim.use == PendingUse::reads)) continue;
     claim.report.is_write = is_write;
     claim.report.place = inspect::HostCall::here("");
     if (!is_write && claim.use == PendingUse::may_write) {

@@ -54,8 +54,9 @@ class HostGuard {
   /// The touches seen since the last call.
   std::vector<EarlyTouch> take();
 
-  /// In the handler: whether the address was protected, and now is not.
-  bool touch(std::uint64_t address, bool is_write);
+  /// In the handler: whether the address was protected, and now is not. An atomic access is meant
+  /// to meet running kernels, and no mistake.
+  bool touch(std::uint64_t address, bool is_write, bool is_atomic);
 
  private:
   struct Claim {

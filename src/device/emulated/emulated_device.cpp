@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 
 #include "base/symbol_names.hpp"
+#include "base/terminal.hpp"
 #include "device/loading/ptx_kernel.hpp"
 #include "emulator/tensor_map_image.hpp"
 #include "gpu/launch_limits.hpp"
@@ -74,6 +76,11 @@ void EmulatedDevice::set_options(EmulationOptions options) {
   const std::size_t all = properties().global_bytes;
   machine_.memory().set_capacity(
       options_.device_memory == 0 ? all : std::min<std::uint64_t>(options_.device_memory, all));
+}
+
+void EmulatedDevice::set_limits(const emulator::KernelLimits& limits) {
+  const Lock lock(mutex_);
+  machine_.set_limits(limits);
 }
 
 emulator::LaunchSummary EmulatedDevice::last_launch() const {
@@ -230,23 +237,44 @@ void EmulatedDevice::launch(const Kernel& kernel, const Launch& launch,
   queues_.enqueue(stream.value(), [=, this] { run(kernel, launch, arguments); });
 }
 
+std::function<void(std::string_view)> EmulatedDevice::print_beside(ProgressLine& line) const {
+  if (!options_.progress) return options_.print;
+  return [&](std::string_view text) {
+    line.erase();
+    if (options_.print) return options_.print(text);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  };
+}
+
+std::function<void(std::uint64_t)> EmulatedDevice::progress_in(ProgressLine& line) const {
+  if (!options_.progress) return nullptr;
+  return [&](std::uint64_t blocks) { line.update(blocks); };
+}
+
 void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
                          const KernelArguments& arguments) {
   auto& loaded = static_cast<EmulatedKernel&>(kernel.state());
+  std::string failure;
+  ProgressLine line(kernel.name(), launch.grid.count());
   const emulator::LaunchOptions options{.threads = options_.threads,
                                         .max_instructions = options_.max_instructions,
                                         .observers = options_.observers,
                                         .cancel = options_.cancel,
                                         .cooperative = launch.cooperative,
                                         .cluster = launch.cluster,
-                                        .print = options_.print};
+                                        .print = print_beside(line),
+                                        .progress = progress_in(line),
+                                        .after_grid = [&](const emulator::LaunchSummary& grid) {
+                                          last_ = grid;
+                                          if (options_.after_launch) options_.after_launch(last_);
+                                          failure = failure_of(grid);
+                                          return options_.tolerant || failure.empty();
+                                        }};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(arguments.bytes().data());
-  last_ = machine_.launch(loaded.owner->loaded(), loaded.entry, launch.grid, launch.block,
-                          static_cast<std::uint32_t>(launch.shared_bytes),
-                          {bytes, arguments.bytes().size()}, options);
-  if (options_.after_launch) options_.after_launch(last_);
-  if (options_.tolerant) return;
-  if (const std::string failure = failure_of(last_); !failure.empty()) {
+  machine_.launch(loaded.owner->loaded(), loaded.entry, launch.grid, launch.block,
+                  static_cast<std::uint32_t>(launch.shared_bytes),
+                  {bytes, arguments.bytes().size()}, options);
+  if (!options_.tolerant && !failure.empty()) {
     throw Error(ErrorKind::wrong_result,
                 fmt::format("kernel {} failed: {}", kernel.name(), failure));
   }

@@ -17,6 +17,10 @@
 #include "emulator/launch.hpp"
 #include "emulator/machine.hpp"
 
+namespace tilescope {
+class ProgressLine;
+}
+
 namespace tilescope::device {
 
 /// Options for all further launches.
@@ -28,7 +32,9 @@ struct EmulationOptions {
   std::uint64_t device_memory = 0;              ///< bytes, if less than the GPU has; 0: all
   std::function<void(std::string_view)> print;  ///< receives what kernels print; null: standard
                                                 ///< output
-  /// Called after each launch, whatever its result, and after the observers.
+  bool progress = false;  ///< show that of long launches on a terminal (standard error)
+  /// Called after each launch, those of kernels included, whatever its result, and after the
+  /// observers.
   std::function<void(const emulator::LaunchSummary&)> after_launch;
   /// False: a failed launch is an Error(wrong_result), as on a GPU. True: observers and
   /// `last_launch` report the failure.
@@ -46,6 +52,8 @@ class EmulatedDevice final : public Device {
   const DeviceProperties& properties() const override { return machine_.gpu(); }
 
   void set_options(EmulationOptions options);
+  /// For all further launches.
+  void set_limits(const emulator::KernelLimits& limits);
   /// The summary of the last launch; empty before the first.
   emulator::LaunchSummary last_launch() const;
 
@@ -100,6 +108,9 @@ class EmulatedDevice final : public Device {
   bool is_pinned(const void* data, std::size_t bytes) const;
   /// The side as plain memory: with the address and the pitches of its array.
   BoxSide plain(const BoxSide& side) const;
+  /// What launches print, and their progress, with a line that shows it meanwhile.
+  std::function<void(std::string_view)> print_beside(ProgressLine& line) const;
+  std::function<void(std::uint64_t)> progress_in(ProgressLine& line) const;
   void run(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments);
 
   std::string gpu_;

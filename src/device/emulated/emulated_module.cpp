@@ -6,17 +6,6 @@
 #include "device/loading/ptx_kernel.hpp"
 
 namespace tilescope::device {
-namespace {
-
-int most_threads_per_block(const emulator::Program& program, const DeviceProperties& gpu) {
-  const auto& bound = program.functions()[0].source->bounds.maxntid;
-  if (bound[0] == 0) return gpu.max_threads_per_block;
-  const std::uint64_t threads =
-      std::uint64_t{bound[0]} * std::max(bound[1], 1U) * std::max(bound[2], 1U);
-  return static_cast<int>(std::min(static_cast<std::uint64_t>(gpu.max_threads_per_block), threads));
-}
-
-}  // namespace
 
 EmulatedModule::EmulatedModule(std::shared_ptr<SharedMachine> shared, ptx::Module parsed)
     : shared_(std::move(shared)) {
@@ -42,7 +31,10 @@ Kernel EmulatedModule::kernel(std::string_view name) {
   for (const ptx::Variable& variable : loaded_->module().variables) {
     if (variable.space == ptx::Space::constant) a.constant_bytes += variable.size;
   }
-  a.max_threads_per_block = most_threads_per_block(*kernel->program, shared_->machine.gpu());
+  a.max_threads_per_block = shared_->machine.gpu().max_threads_per_block;
+  if (const int bound = kernel->program->most_threads_per_block(); bound != 0) {
+    a.max_threads_per_block = std::min(a.max_threads_per_block, bound);
+  }
   return Kernel(std::move(kernel));
 }
 

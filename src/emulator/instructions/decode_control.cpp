@@ -2,6 +2,7 @@
 // executes them by CodeBlock::end.
 #include <fmt/format.h>
 
+#include "emulator/device_runtime_calls.hpp"
 #include "emulator/instructions/operands.hpp"
 
 namespace tilescope::emulator {
@@ -31,6 +32,10 @@ bool set_callee(FunctionDecoder& d, const ptx::Function& callee, std::uint32_t i
     case Builtin::printf:
     case Builtin::assert_fail:
       d.needs_->prints = true;
+      return true;
+    case Builtin::device:
+      result.device_function = find_device_function(callee.name);
+      d.needs_->device_runtime = d.needs_->heap = d.needs_->order_dependent = true;
       return true;
     case Builtin::none:
       break;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <set>
@@ -74,6 +75,11 @@ bool is_own(const std::string& file) {
   return !fs::exists(fs::path(file).parent_path() / "cuda_runtime_api.h");
 }
 
+/// Whether a library of the system's.
+bool is_system(const std::string& object) {
+  return object.starts_with("/lib") || object.starts_with("/usr/lib");
+}
+
 /// "scale" for "void lab::scale<float>(float*, int)" and "(anonymous namespace)::scale(int)"
 std::string_view plain_name(std::string_view function) {
   constexpr std::string_view unnamed = "(anonymous namespace)::";
@@ -103,14 +109,15 @@ std::vector<SourcePlace> places_of(const HostStack& stack, const Frames& frames)
       if (frame.place.line != 0 && is_own(frame.place.file)) {
         places.push_back({short_path(frame.place.file), frame.place.line});
       } else if (fallback.file.empty() && frame.place.line == 0 && frame.function != "??" &&
-                 !at.object.starts_with("/usr/lib") && !at.object.starts_with("/lib")) {
+                 !is_system(at.object)) {
         fallback.file = frame.function;
       }
     }
   }
   if (!places.empty()) return places;
-  if (fallback.file.empty() && !stack.frames.empty()) {
-    const HostAddress& at = stack.frames.front();
+  const auto own = std::ranges::find_if_not(stack.frames, is_system, &HostAddress::object);
+  if (fallback.file.empty() && own != stack.frames.end()) {
+    const HostAddress& at = *own;
     fallback.file = fmt::format("{}+{:#x}", short_path(at.object), at.address);
   }
   return {fallback};
@@ -130,7 +137,7 @@ HostPlaces host_places(const std::map<StackId, HostStack>& stacks) {
   for (const auto& [id, stack] : stacks) {
     for (const HostAddress& at : stack.frames) {
       // Nobody asks for lines of the system's libraries.
-      if (!at.object.starts_with("/lib") && !at.object.starts_with("/usr/lib")) {
+      if (!is_system(at.object)) {
         wanted[at.object].insert(at.address);
       }
     }

@@ -22,15 +22,21 @@ namespace fs = std::filesystem;
 
 constexpr const char* run_time_file = "libcudart.so.13";
 
-/// The architecture of an option such as -arch=sm_80, in the form of PTX: "compute_80".
-std::string asked_architecture(const std::vector<std::string>& options) {
+/// Takes the options that name an architecture, such as -arch=sm_80 or -arch sm_80, out of
+/// `options`, and returns the last one in the form of PTX: "compute_80".
+std::string take_architecture(std::vector<std::string>& options) {
   std::string asked;
-  for (const std::string& option : options) {
-    for (const std::string_view name : {"-arch=", "--gpu-architecture="}) {
-      if (!option.starts_with(name)) continue;
-      const std::size_t number = option.find('_');
-      if (number != option.npos) asked = "compute" + option.substr(number);
+  for (std::size_t i = 0; i < options.size();) {
+    const bool two = options[i] == "-arch" || options[i] == "--gpu-architecture";
+    if (!two && !options[i].starts_with("-arch=") && !options[i].starts_with("--gpu-arch")) {
+      ++i;
+      continue;
     }
+    const auto first = options.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto last = first + (two && i + 1 < options.size() ? 1 : 0);
+    const std::size_t number = last->find('_');
+    if (number != last->npos) asked = "compute" + last->substr(number);
+    options.erase(first, last + 1);
   }
   return asked;
 }
@@ -38,7 +44,8 @@ std::string asked_architecture(const std::vector<std::string>& options) {
 /// The options for nvcc beside the files. PTX is all that the run time reads, so none but PTX is
 /// made, which also is the quicker half of a compilation.
 std::vector<std::string> options_of(const Program& program, const DeviceProperties& gpu) {
-  std::string architecture = asked_architecture(program.compiler_options);
+  std::vector<std::string> given = program.compiler_options;
+  std::string architecture = take_architecture(given);
   if (architecture.empty()) {
     architecture = gpu::architecture_name(gpu.compute_major, gpu.compute_minor);
     architecture.replace(0, architecture.find('_'), "compute");
@@ -49,10 +56,7 @@ std::vector<std::string> options_of(const Program& program, const DeviceProperti
                                    "-Xcompiler", "-gdwarf-4", "-Xcompiler", "-g1",
                                    // Frames of the host's stack have the lines of its source.
                                    "-Xcompiler", "-fno-omit-frame-pointer"};
-  for (const std::string& option : program.compiler_options) {
-    if (option.starts_with("-arch") || option.starts_with("--gpu-architecture")) continue;
-    options.push_back(option);
-  }
+  options.insert(options.end(), given.begin(), given.end());
   return options;
 }
 
@@ -102,6 +106,21 @@ class TemporaryFolder {
   std::error_code ignored_;
 };
 
+void make_executable(const std::string& nvcc, std::vector<std::string> options,
+                     std::vector<std::string> files, const std::string& made) {
+  const std::string run_time = run_time_directory();
+  std::optional<TemporaryFolder> units;
+  if (has_separate_units(options)) {
+    units.emplace(made + ".units");
+    files = compile_units(nvcc, options, files, units->path());
+    options.emplace_back("-rdc=false");
+  }
+  options.insert(options.end(), {"-o", made});
+  options.insert(options.end(), files.begin(), files.end());
+  options.insert(options.end(), {"-L" + run_time, fmt::format("-l:{}", run_time_file)});
+  compile::run_nvcc(nvcc, options);
+}
+
 /// A name for a new executable beside `target`, or in the folder of temporary files without one.
 std::string temporary_beside(const std::string& target) {
   static int number = 0;
@@ -143,18 +162,13 @@ BuiltProgram::BuiltProgram(const Program& program, const DeviceProperties& gpu) 
   }
   const std::string made = fs::absolute(temporary_beside(path_)).string();
   auto registration = std::make_unique<TemporaryRegistration>(made);
-  const std::string run_time = run_time_directory();
-  std::vector<std::string> files = program.files;
-  std::optional<TemporaryFolder> units;
-  if (has_separate_units(options)) {
-    units.emplace(made + ".units");
-    files = compile_units(nvcc, options, files, units->path());
-    options.emplace_back("-rdc=false");
+  try {
+    make_executable(nvcc, options, program.files, made);
+  } catch (const Error& error) {
+    if (!compile::lacks_separate_compilation(error)) throw;
+    options.emplace_back("-rdc=true");
+    make_executable(nvcc, options, program.files, made);
   }
-  options.insert(options.end(), {"-o", made});
-  options.insert(options.end(), files.begin(), files.end());
-  options.insert(options.end(), {"-L" + run_time, fmt::format("-l:{}", run_time_file)});
-  compile::run_nvcc(nvcc, options);
   if (!path_.empty()) {
     fs::rename(made, path_, failed);
     if (!failed) return;

@@ -114,6 +114,7 @@ std::pair<Journal, SourceWords> watch(const Program& program, const Device& devi
   result.properties = device.properties();
   settings.max_instructions = options.max_instructions;
   settings.launch = options.launch;
+  settings.progress = options.progress;
   WatchedRun run = run_watched(program, device, settings, output_to_stderr, options.before_launch);
   if (settings.mode != ProgramMode::run && run.journal.launches.empty()) {
     run.journal.notes.emplace_back(

@@ -16,7 +16,8 @@ void write_program_settings(const ProgramSettings& settings, const std::string& 
                         {"device", settings.device},
                         {"journal", settings.journal},
                         {"max_instructions", settings.max_instructions},
-                        {"device_memory", settings.device_memory}};
+                        {"device_memory", settings.device_memory},
+                        {"progress", settings.progress}};
   if (settings.launch) object["launch"] = *settings.launch;
   OutputFile file(path);
   file.append(object.dump());
@@ -32,6 +33,7 @@ ProgramSettings read_program_settings(const std::string& path) {
     object.at("journal").get_to(settings.journal);
     object.at("max_instructions").get_to(settings.max_instructions);
     object.at("device_memory").get_to(settings.device_memory);
+    object.at("progress").get_to(settings.progress);
     if (object.contains("launch")) settings.launch = object["launch"].get<std::uint64_t>();
   } catch (const nlohmann::json::exception&) {
     throw Error(ErrorKind::bad_input,

@@ -18,6 +18,7 @@ struct ProgramSettings {
   std::string journal;                       ///< path of the journal
   std::uint64_t max_instructions = 0;        ///< warp instructions of one launch; 0: no limit
   std::uint64_t device_memory = 0;           ///< bytes of the device; 0: as the GPU has
+  bool progress = false;                     ///< show that of long launches on a terminal
   std::optional<std::uint64_t> launch = {};  ///< explain: count only this launch, from 0
 };
 

@@ -21,8 +21,24 @@ bool has_main(const std::string& path) {
   return false;
 }
 
+namespace {
+
+/// Whether the main() of this file has nothing to do with its kernels: no text in it launches any
+/// or touches the device's memory, and no header that might is included.
+bool launches_nothing(const std::string& text) {
+  const auto has = [&](std::string_view word) { return text.find(word) != text.npos; };
+  return has("__global__") && !has("<<<") && !has("cudaLaunch") && !has("cudaGraphLaunch") &&
+         !has("cuLaunch") && !has("cudaM") && !has("#include \"") && !has("<thrust/") &&
+         !has("<cub/");
+}
+
+}  // namespace
+
 bool inspect::is_program(const std::string& target, const std::vector<std::string>& more) {
   if (target.ends_with(".ptx") || target.ends_with(".cuh")) return false;
+  if (target.ends_with(".cu") && more.empty() && launches_nothing(read_text_file(target))) {
+    return false;
+  }
   if (is_program_source(target)) {
     return has_main(target) || std::any_of(more.begin(), more.end(), [](const auto& file) {
              return is_program_source(file) && has_main(file);

@@ -14,6 +14,7 @@
 
 #include "base/symbol_names.hpp"
 #include "device/emulated/emulated_device.hpp"
+#include "inspect/program/object_names.hpp"
 #include "inspect/program/program_journal.hpp"
 #include "inspect/results/run_summary.hpp"
 #include "observe/check/check_observer.hpp"
@@ -214,6 +215,7 @@ void ProgramWatch::attach(device::EmulatedDevice& device) {
   State& state = *state_;
   device::EmulationOptions options{.max_instructions = settings_.max_instructions,
                                    .cancel = &cancelled,
+                                   .progress = settings_.progress,
                                    .after_launch =
                                        [this, &state](const emulator::LaunchSummary& summary) {
                                          state.after_launch(summary, settings_);
@@ -242,6 +244,26 @@ std::string ProgramWatch::allocation_name(const HostCall& call) {
     state_->journal.allocation({name, state_->journal.stack(call)});
   }
   return name;
+}
+
+std::string ProgramWatch::in_source_words(std::string text) {
+  Journal named;
+  {
+    const std::lock_guard lock(state_->mutex);
+    for (const auto& [call, name] : state_->allocations) {
+      if (text.find(fmt::format("'{}'", name)) == text.npos) continue;
+      const auto id = static_cast<StackId>(named.stacks.size() + 1);
+      named.stacks[id] = {call.name, addresses_of(call)};
+      named.allocations.push_back({name, id});
+    }
+  }
+  for (const auto& [name, object] : object_names(named, host_places(named.stacks))) {
+    const std::string quoted = fmt::format("'{}'", name);
+    for (std::size_t at = text.find(quoted); at != text.npos; at = text.find(quoted, at + 1)) {
+      text.replace(at, quoted.size(), fmt::format("'{}'", object.name));
+    }
+  }
+  return text;
 }
 
 void ProgramWatch::before_launch(const HostCall& call) {

@@ -47,6 +47,9 @@ class ProgramWatch {
   /// A name for the memory that `call` allocates, such as "cudaMalloc 3": one for each stack of
   /// calls. Reports show the source's own name instead, such as "d_x".
   std::string allocation_name(const HostCall& call);
+  /// `text` with the source's names instead, for a message that the program itself prints. It looks
+  /// them up, which takes some milliseconds.
+  std::string in_source_words(std::string text);
 
   /// The next launch on this thread comes from `call`. Call it in stream order, just before the
   /// launch runs; launches run one at a time.

@@ -21,12 +21,13 @@ void keep_contents(const GridSummary& summary, emulator::MemoryMap& memory) {
   });
 }
 
-/// Whether the kernel has an effect other than on memory: printing, trapping.
+/// Whether the kernel has an effect other than on memory: printing, trapping, launching.
 bool speaks(const emulator::Program& program) {
   for (const emulator::CodeFunction& function : program.functions()) {
     for (const emulator::CallCode& call : function.calls) {
       if (call.builtin == emulator::Builtin::printf ||
-          call.builtin == emulator::Builtin::assert_fail) {
+          call.builtin == emulator::Builtin::assert_fail ||
+          call.builtin == emulator::Builtin::device) {
         return true;
       }
     }
@@ -72,6 +73,18 @@ void describe_all_races(LaunchChecks& launch, std::vector<Finding>& findings) {
   launch.volatile_races.resolve(launch.flags, updates, launch.races);
   describe_races(launch.races, launch.describer,
                  {updates, launch.roles, launch.grid_order.has_value()}, findings);
+}
+
+/// Reports launches by the kernel that failed unnoticed.
+void describe_refused(const emulator::LaunchTotals& totals, const LaunchChecks& launch,
+                      std::vector<Finding>& findings) {
+  for (const emulator::RefusedLaunch& refused : totals.refused) {
+    Finding f = launch.describer.finding(FindingKind::illegal_launch, refused.instruction,
+                                         ThreadAction::none, refused.block, refused.thread);
+    f.facts = LaunchRefusal{refused.reason};
+    f.count = refused.count;
+    findings.push_back(std::move(f));
+  }
 }
 
 /// Reports a launch that did not complete.
@@ -143,10 +156,13 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
   launch.undefined.describe(launch.describer, overflowed ? nullptr : &launch.summary,
                             launch.bulk_writes, findings_);
   launch.faults.describe(launch.describer, findings_);
+  describe_refused(totals, launch, findings_);
   describe_end(totals, launch, findings_);
   const bool complete = totals.end == emulator::LaunchEnd::complete;
-  if (complete && totals.blocks_run != 0 && totals.faults == 0 && totals.deadlocked_blocks == 0 &&
-      !overflowed && !launch.summary.anything_written() && launch.bulk_writes.empty() &&
+  // What is written to the kernel heap is no result, but has an effect on later launches.
+  if (complete && !launch.info.program.needs().heap && totals.blocks_run != 0 &&
+      totals.faults == 0 && totals.deadlocked_blocks == 0 && !overflowed &&
+      !launch.summary.anything_written() && launch.bulk_writes.empty() &&
       !speaks(launch.info.program)) {
     Finding f = launch.describer.finding(FindingKind::wrote_nothing, 0, ThreadAction::none, 0, 0);
     f.severity = Severity::warning;
