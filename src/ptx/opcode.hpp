@@ -29,16 +29,18 @@ enum class BlockEnd : std::uint8_t {
   yield,  ///< nanosleep
 };
 
-/// The arithmetic on floating point types. With other types each kind but `none` and `matrix` is
-/// an integer operation.
+/// The arithmetic on floating point types. With other types each kind but `none` and those of
+/// matrices is an integer operation.
 enum class Arithmetic : std::uint8_t {
   none,
   integer,  ///< not counted with floating point types: abs, min
   add,
   mul,
   fma,
-  special,  ///< an approximation and a few fused operations around it: sin, div, sqrt
-  matrix,
+  special,              ///< an approximation and a few fused operations around it: sin, div, sqrt
+  matrix,               ///< by one warp
+  group_matrix,         ///< by the four warps of a warpgroup, B in shared memory
+  sparse_group_matrix,  ///< the same with half of A left out
 };
 
 /// The effect of an instruction on the memory at its address.

@@ -32,10 +32,6 @@ void count_float(OperationCounts& counts, Arithmetic kind, Type type, std::uint6
   }
 }
 
-bool is_wgmma(ptx::Opcode opcode) {
-  return opcode == ptx::Opcode::wgmma_mma_async || opcode == ptx::Opcode::wgmma_mma_async_sp;
-}
-
 /// Operations as the profiler counts them: those that a sparse A leaves out too. Four warps share
 /// one wgmma.
 void count_matrix(OperationCounts& counts, const ptx::Instruction& instruction,
@@ -43,9 +39,10 @@ void count_matrix(OperationCounts& counts, const ptx::Instruction& instruction,
   const ptx::MatrixShape s = instruction.modifiers.shape;
   counts.tensor = warps;
   counts.tensor_flops = warps * 2 * s.m * s.n * s.k;
-  if (!is_wgmma(instruction.opcode)) return;
+  const Arithmetic kind = ptx::info(instruction.opcode).arithmetic;
+  if (kind == Arithmetic::matrix) return;
   counts.tensor_flops /= 4;
-  const bool sparse = instruction.opcode == ptx::Opcode::wgmma_mma_async_sp;
+  const bool sparse = kind == Arithmetic::sparse_group_matrix;
   const bool a_in_registers = instruction.operands[1].kind == ptx::Operand::Kind::vector;
   constexpr std::uint64_t bytes_along_k = 32;
   counts.tensor_bytes =
@@ -64,6 +61,8 @@ OperationCounts operations_of(const ptx::Instruction& instruction, std::uint64_t
     case Arithmetic::none:
       break;
     case Arithmetic::matrix:
+    case Arithmetic::group_matrix:
+    case Arithmetic::sparse_group_matrix:
       count_matrix(counts, instruction, warps);
       break;
     case Arithmetic::integer:

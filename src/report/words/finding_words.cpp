@@ -121,6 +121,7 @@ std::string filled(std::string_view text, const Finding& finding) {
   const std::uint64_t width = std::max(finding.first.bytes, 1U);
   const auto limit = facts_of<LimitFacts>(finding);
   const auto host = facts_of<HostFacts>(finding);
+  const std::string rule = facts_of<CopyFacts>(finding).rule;
   return fmt::format(
       fmt::runtime(text), fmt::arg("action", action(finding.first)),
       fmt::arg("place", to_string(place)), fmt::arg("object", object_name(place)),
@@ -128,7 +129,8 @@ std::string filled(std::string_view text, const Finding& finding) {
       fmt::arg("width", bytes_text(width)), fmt::arg("excess", bytes_text(place.address % width)),
       fmt::arg("operand", facts_of<OperandFacts>(finding).value),
       fmt::arg("instructions", format_count(limit.warp_instructions)),
-      fmt::arg("percent", limit.percent), fmt::arg("rule", facts_of<CopyFacts>(finding).rule),
+      fmt::arg("percent", limit.percent),
+      fmt::arg("rule", rule.empty() ? "the copy engine refuses the copy" : rule),
       fmt::arg("reason", facts_of<LaunchRefusal>(finding).reason), fmt::arg("call", host.call),
       fmt::arg("given", host.given), fmt::arg("right", host.right),
       fmt::arg("size", bytes_text(place.object_bytes)));
