@@ -45,11 +45,13 @@ TEST(GemmHopperEmulated, EveryVariantIsRightAndSilent) {
   const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
   observe::CheckObserver checks;
   std::string found;
+  bool ahead = false;
   emulated->set_options({.observers = {&checks},
                          .after_launch =
                              [&](const emulator::LaunchSummary& summary) {
                                EXPECT_EQ(summary.fault_count, 0u);
                                for (const Finding& f : checks.findings()) {
+                                 if (ahead && f.kind == FindingKind::uninitialised_read) continue;
                                  found +=
                                      fmt::format("{}: {} ({}:{})\n", to_string(f.kind), message(f),
                                                  f.first.place.file, f.first.place.line);
@@ -64,8 +66,8 @@ TEST(GemmHopperEmulated, EveryVariantIsRightAndSilent) {
       if (!problem || !is_for_hopper(variant, *problem)) continue;
       const GemmCase of = generator.filled(*problem);
       found.clear();
+      ahead = reads_ahead(variant);
       EXPECT_EQ(defects(of, run_gemm(*emulated, variant, of), true), "") << variant.name;
-      if (reads_ahead(variant)) found.clear();
       EXPECT_EQ(found, "") << variant.name << ": " << of.text;
       ran.insert(variant.name);
     }
