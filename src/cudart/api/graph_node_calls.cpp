@@ -151,9 +151,9 @@ cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                      cudaMemAllocNodeParams* parameters) {
   return api_call("cudaGraphAddMemAllocNode", [&](Context& context) {
     require(parameters != nullptr, cudaErrorInvalidValue);
-    const CUgraphNode_st& made =
-        add(context, {node, graph, after, count}, allocate_operation(context, *parameters));
-    parameters->dptr = operation_in<AllocateOperation>(made).parameters.dptr;
+    const CUgraphNode_st* const made =
+        &add(context, {node, graph, after, count}, allocate_operation(context, *parameters));
+    parameters->dptr = operation_in<AllocateOperation>(*made).parameters.dptr;
   });
 }
 
