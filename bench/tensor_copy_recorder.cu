@@ -194,8 +194,7 @@ int size_of(int type) {
   return sizes[type];
 }
 
-// What one step along the innermost dimension takes: an element, or the unit of an interleaved
-// tensor.
+// Bytes of one step along the innermost dimension: an element, or the unit of an interleaved tensor.
 int unit_of(const Case& c) {
   return c.interleave != 0 ? 16 * c.interleave : size_of(c.type);
 }
@@ -429,7 +428,7 @@ int main(int argc, char** argv) {
     std::fflush(cases);
     if (outcome > 0) return 1;
     if (outcome == 0) {
-      // Of a load what was written, of a store what changed: from the first to the last such byte.
+      // Keeps the bytes from the first to the last that a load wrote or a store changed.
       std::size_t first = left.size(), last = 0;
       const auto* before = reinterpret_cast<const unsigned char*>(memory.pattern.data());
       for (std::size_t i = 0; i < left.size(); ++i) {

@@ -24,7 +24,7 @@ struct BulkOperation {
   BulkOrigin origin;
   BulkKind kind = BulkKind::load;
   std::vector<BulkPiece> pieces;
-  /// What turns an address of a piece into one of the host, by addition.
+  /// Added to an address of a piece, they give one of the host.
   std::uintptr_t from_base = 0, to_base = 0;
   /// Offset of the mbarrier in the shared memory of the queue's block; kNoBarrier: a bulk group.
   std::uint32_t barrier = kNoBarrier;

@@ -19,7 +19,7 @@ struct AtomicUpdate {
   /// one.
   bool keeps_nan = false;
 
-  /// What `old` becomes with the operand `b`; cas has a third. Values are bits in the low end.
+  /// The new value for `old` with the operand `b`; cas has a third. Values are bits in the low end.
   std::uint64_t of(std::uint64_t old, std::uint64_t b, std::uint64_t third = 0) const;
   /// Replaces the `bytes` (2, 4 or 8) at `at` by it, as one step for all host threads. Returns the
   /// old value; `changes` grows if the new one differs.

@@ -52,7 +52,7 @@ class FunctionDecoder {
   void set_list(Code& code, std::vector<std::uint32_t> offsets);
   /// Whether any other instruction reads the register.
   bool used_elsewhere(std::uint32_t reg) const { return mentions_[reg] > 1; }
-  /// Of the GPU: 10 times major plus minor.
+  /// The GPU's compute capability: 10 times major plus minor.
   unsigned capability() const { return addresses_->capability; }
   std::uint32_t next_pattern_slot() { return (*pattern_slots_)++; }
   bool is_kernel() const { return function_.is_entry; }

@@ -118,7 +118,7 @@ class DeviceRuntime {
   /// Device memory with a text that ends with 0.
   std::uint64_t text(std::string_view text);
 
-  /// What is to be done next; tail launches come last. Nothing: all is done.
+  /// The work to do next; tail launches come last. Nothing: all is done.
   std::optional<ChildWork> take();
   /// Whether the work taken last was the last tail launch.
   bool ends_with_tail() const { return in_tail_ && tail_.empty(); }

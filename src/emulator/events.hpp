@@ -122,8 +122,8 @@ struct Access {
   std::uint64_t address(int lane) const { return addresses[lane]; }
 };
 
-/// Of a store by `st`: the bits that the lane is about to write at `address`, and those that are
-/// there. At most 8 bytes, which lie in the lane's access.
+/// The bits that a lane of an `st` is about to write at `address`, and those that are there. At
+/// most 8 bytes, which lie in the lane's access.
 std::uint64_t stored_bits(const Access& store, int lane, std::uint64_t address,
                           std::uint32_t bytes);
 std::uint64_t present_bits(const Access& store, std::uint64_t address, std::uint32_t bytes);

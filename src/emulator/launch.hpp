@@ -29,7 +29,7 @@ struct LaunchOptions {
   std::function<bool(const LaunchSummary&)> after_grid;
 };
 
-/// What kernels may take, as cudaDeviceSetLimit sets it.
+/// Limits of what kernels may take, as cudaDeviceSetLimit sets them.
 struct KernelLimits {
   std::uint64_t heap_bytes = 8 * 1024 * 1024;  ///< for malloc
   std::uint64_t pending_launches = 2048;       ///< that the kernel of one grid may make

@@ -1,6 +1,6 @@
 // From a tensor map and coordinates to the bytes that one tensor copy moves.
 //
-// What the manual leaves open is as bench/tensor_copy_recorder.cu has found it on an H200: with
+// The manual leaves some cases open; bench/tensor_copy_recorder.cu found on an H200: with
 // swizzling the rows of a box lie a whole span apart, even if they are shorter; a store writes the
 // last 16 bytes of a tensor's row as a whole; an interleaved tensor counts in units of 16 or 32
 // bytes, and its last dimension but one is the slice of channels.

@@ -142,7 +142,7 @@ st.global.u32 [%rd2], %r15; ret;)",
   EXPECT_EQ(got, (std::vector<std::uint32_t>{0x1011, 0x1113}));
 }
 
-// What an H200 answers: mapping to the own rank changes nothing.
+// On an H200 too, mapping to the own rank changes nothing.
 TEST(Cluster, AnAddressMappedToTheOwnRankStaysTheSame) {
   const auto got = results(R"(
 .shared .b8 last; mapa.shared::cluster.u32 %r7, cells+4, %r5; mov.u32 %r8, cells; sub.u32 %r9, %r7, %r8;

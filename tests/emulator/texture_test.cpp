@@ -268,7 +268,7 @@ TEST(TextureObjects, NeedSenseInTheirRequest) {
   EXPECT_THROW(textures.create_array({.format = kFloat, .width = 8, .levels = 5}, "x"), Error);
 }
 
-/// What `refused` needs cannot be decoded, and its reason says so.
+/// An instruction that needs something not emulated is not decoded, and the reason names it.
 TEST(Textures, WhatIsNotEmulatedIsRefusedByName) {
   const auto refusal = [](const std::string& body) -> std::string {
     Bench bench(kernel(body));

@@ -142,7 +142,7 @@ TEST_F(CountsTest, DoNotDependOnTheNumberOfHostThreads) {
   }
 }
 
-// What ncu measured on a GPU of compute capability 9.0 for one instruction:
+// One instruction, as ncu measured it on a GPU of compute capability 9.0:
 // sm__inst_executed_pipe_tensor, sm__ops_path_tensor_..., sm__sass_data_bytes_mem_shared_op_gmma.
 TEST(TensorCounts, EqualTheProfilers) {
   struct Case {

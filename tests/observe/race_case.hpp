@@ -1,4 +1,4 @@
-// What the tests of races share: the head of their kernels.
+// The head of the kernels in the tests of races, which share it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 
 #include "cudart/state/allocations.hpp"
 
-/// What a cudaArray_t points to: an array, or the level of a mipmapped one.
+/// A cudaArray_t points to one: an array, or the level of a mipmapped one.
 struct cudaArray {
   std::uint64_t array = 0;  ///< the device's
   unsigned level = 0;
@@ -22,7 +22,7 @@ struct cudaArray {
   std::size_t slices() const { return extent.depth == 0 ? 1 : extent.depth; }
 };
 
-/// What a cudaMipmappedArray_t points to.
+/// A cudaMipmappedArray_t points to one.
 struct cudaMipmappedArray {
   std::vector<cudaArray> levels;
 };

@@ -17,7 +17,7 @@ namespace {
 using emulator::TensorElement;
 using emulator::TensorMapImage;
 
-/// What both ways of encoding have in common.
+/// The parameters that tiled and im2col maps have in common.
 struct TensorParameters {
   CUtensorMapDataType type;
   cuuint32_t rank;

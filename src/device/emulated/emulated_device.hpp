@@ -108,7 +108,7 @@ class EmulatedDevice final : public Device {
   bool is_pinned(const void* data, std::size_t bytes) const;
   /// The side as plain memory: with the address and the pitches of its array.
   BoxSide plain(const BoxSide& side) const;
-  /// What launches print, and their progress, with a line that shows it meanwhile.
+  /// Sinks for the output of launches and for their progress, beside a line that shows progress.
   std::function<void(std::string_view)> print_beside(ProgressLine& line) const;
   std::function<void(std::uint64_t)> progress_in(ProgressLine& line) const;
   void run(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments);

@@ -55,7 +55,7 @@ GlobalSide global_side(const BulkIssuer& issuer, std::uint64_t address, std::uin
           static_cast<std::uint32_t>(std::min<std::uint64_t>(left, size))};
 }
 
-/// The operation without its destination block, as far as its source allows.
+/// The stretch that a copy reads; no bytes, and reported, if there is none.
 struct Source {
   std::uintptr_t base = 0;
   std::uint64_t address = 0;
@@ -207,7 +207,8 @@ bool reduces(ReduceOp op, Type type, BulkKind kind, bool keeps_subnormals) {
   }
 }
 
-/// What stands behind the size: [mbarrier] {, blocks} {, cache policy} or {cache policy} {, mask}.
+/// Adds the operands behind the size: [mbarrier] {, blocks} {, cache policy} or
+/// {cache policy} {, mask}.
 void add_rest(const ptx::Instruction& in, BulkOperands& list) {
   const ptx::Modifiers& m = in.modifiers;
   std::size_t next = 3;

@@ -26,7 +26,7 @@ struct MatrixRule {
   SumFormat format = SumFormat::f32;
   bool addend_last = false;  ///< the products add up from zero; the addend follows in IEEE 754
   bool through_f16 = false;  ///< 8-bit operands become f16
-  /// Of every four elements along k, the first two belong to the first half of steps.
+  /// The first two of every four elements along k belong to the first half of steps.
   bool pairs_apart = false;
 };
 

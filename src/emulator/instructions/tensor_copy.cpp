@@ -184,7 +184,7 @@ std::optional<SharedTarget> box_in_shared(const BulkIssuer& issuer, const Tensor
   return issuer.shared(at, map.box_extent(), access);
 }
 
-/// What fills a tensor of any floating point type, as an H200 does.
+/// The NaN with which an H200 fills tensors of every floating point type.
 constexpr std::array<std::uint8_t, 8> kNan{0xf7, 0x7f, 0xf7, 0x7f, 0xf7, 0x7f, 0xf7, 0x7f};
 
 void load(const BulkIssuer& issuer) {

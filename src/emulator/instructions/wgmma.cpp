@@ -41,7 +41,7 @@ struct Pieces {
   std::vector<std::uint8_t> bytes;
 };
 
-/// What decides how the bytes of B are unpacked.
+/// The form of B: how its bytes are unpacked depends on nothing else.
 struct RightForm {
   Type type, sum;
   unsigned rows, columns;

@@ -171,7 +171,7 @@ void BlockOrder::acquire(std::uint32_t warp, std::uint64_t variable, bool relaxe
   whole_warp_[warp] = std::max(whole_warp_[warp], found->second[warp]);
 }
 
-/// What the warp has heard of is ordered before what it does from now on.
+/// Orders the accesses that the warp has heard of before all that it does from now on.
 void BlockOrder::order_heard(std::uint32_t warp) {
   raise(known_[warp], heard_[warp]);
 }

@@ -72,7 +72,7 @@ void CheckBlock::async_group(const emulator::AsyncGroup& group) {
   std::erase_if(copies.pending, done);
 }
 
-/// What a bulk load brings is as defined as its source.
+/// Marks the bytes that a bulk load brings as defined where its source is.
 void CheckBlock::bulk_load(const emulator::BulkPiece& piece) {
   const emulator::Allocation* in =
       piece.filled || launch_.all_initialised ? nullptr : launch_.info.memory.find(piece.from);

@@ -159,7 +159,7 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
   describe_refused(totals, launch, findings_);
   describe_end(totals, launch, findings_);
   const bool complete = totals.end == emulator::LaunchEnd::complete;
-  // What is written to the kernel heap is no result, but has an effect on later launches.
+  // The kernel heap holds no results, but later launches see it: such kernels are left out.
   if (complete && !launch.info.program.needs().heap && totals.blocks_run != 0 &&
       totals.faults == 0 && totals.deadlocked_blocks == 0 && !overflowed &&
       !launch.summary.anything_written() && launch.bulk_writes.empty() &&

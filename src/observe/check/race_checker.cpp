@@ -109,7 +109,7 @@ void RaceChecker::finish_copy(std::uint64_t address, std::uint32_t bytes, std::u
 
 void RaceChecker::overwrite_source(const Event& copy, const emulator::Access& access, int lane,
                                    std::uint64_t address) {
-  // What is not ordered at all is found as any other race.
+  // Without any order it is a race like others, which the caller finds.
   if (!order_.ordered(copy, access.warp, lane)) return;
   const Now now{
       access, access.instruction, access.warp,        emulator::LaneMask{1} << lane, address,
