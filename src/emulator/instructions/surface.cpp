@@ -1,8 +1,8 @@
 // suld, sust and sured. The places that coordinates name are found in textures/.
-#include <atomic>
 #include <bit>
 #include <cstring>
 
+#include "emulator/atomic_update.hpp"
 #include "emulator/instructions/texture_operands.hpp"
 #include "emulator/textures/surfaces.hpp"
 #include "emulator/textures/texels.hpp"
@@ -186,32 +186,6 @@ void surface_store(Context& w, const Code& c) {
   }
 }
 
-template <class T>
-void reduce_element(std::uint8_t* to, T value, ptx::ReduceOp operation) {
-  std::atomic_ref<T> element(*reinterpret_cast<T*>(to));
-  T old = element.load(std::memory_order_relaxed), changed;
-  do {
-    switch (operation) {
-      case ptx::ReduceOp::add:
-        changed = static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) +
-                                 static_cast<std::make_unsigned_t<T>>(value));
-        break;
-      case ptx::ReduceOp::min:
-        changed = std::min(old, value);
-        break;
-      case ptx::ReduceOp::max:
-        changed = std::max(old, value);
-        break;
-      case ptx::ReduceOp::and_:
-        changed = old & value;
-        break;
-      default:
-        changed = old | value;
-        break;
-    }
-  } while (!element.compare_exchange_weak(old, changed, std::memory_order_relaxed));
-}
-
 // Code::offset: the operation; Code::order: whether the numbers have signs.
 void surface_reduction(Context& w, const Code& c) {
   const SurfaceShape shape = shape_in(c.aux);
@@ -222,19 +196,13 @@ void surface_reduction(Context& w, const Code& c) {
     const int lane = std::countr_zero(m);
     std::uint8_t* const to = targets.host[lane];
     if (to == nullptr) continue;
-    const std::uint64_t value = data_bits(w, shape, reg, lane);
     const bool has_sign = shape.formatted
                               ? targets.object[lane]->image.format.kind == TexelKind::integer
                               : c.order != 0;
-    if (shape.wide && has_sign) {
-      reduce_element(to, static_cast<std::int64_t>(value), operation);
-    } else if (shape.wide) {
-      reduce_element(to, value, operation);
-    } else if (has_sign) {
-      reduce_element(to, static_cast<std::int32_t>(value), operation);
-    } else {
-      reduce_element(to, static_cast<std::uint32_t>(value), operation);
-    }
+    const Type type =
+        shape.wide ? (has_sign ? Type::s64 : Type::u64) : (has_sign ? Type::s32 : Type::u32);
+    AtomicUpdate{operation, type}.apply(to, ptx::byte_size(type), w.atomic_changes,
+                                        data_bits(w, shape, reg, lane));
   }
 }
 
