@@ -206,6 +206,10 @@ class Kernel {
 struct PtxText {
   std::string name;
   std::string ptx;
+  /// Instead of PTX: a fat binary of machine code, read while the module is loaded. A GPU's driver
+  /// links it if the texts call functions that none of them defines. The emulator leaves it out: it
+  /// has CUDA's device run time itself.
+  std::span<const std::byte> machine_code = {};
 };
 
 /// A variable of a module in global or constant memory.

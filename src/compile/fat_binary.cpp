@@ -226,17 +226,21 @@ std::string ptx_for(Bytes container, int compute_major, int compute_minor, std::
 
 std::vector<PtxText> embedded_ptx(const void* wrapper, int compute_major, int compute_minor,
                                   std::string_view name) {
-  std::vector<PtxText> texts;
+  std::vector<PtxText> texts, without_ptx;
   std::vector<FatBinaryEntry> all;
   for (const Bytes container : containers_of(wrapper)) {
     const std::vector<FatBinaryEntry> entries = read_fat_binary(container, name);
     all.insert(all.end(), entries.begin(), entries.end());
     const FatBinaryEntry* const found = find_ptx(entries, compute_major, compute_minor);
-    if (found == nullptr) continue;
+    if (found == nullptr) {
+      if (!entries.empty()) without_ptx.push_back({std::string(name), {}, container});
+      continue;
+    }
     const std::string unit = found->file.empty() ? std::string(name) : found->file;
     texts.push_back({unit, ptx_text(*found, unit)});
   }
   if (texts.empty()) refuse_without_ptx(all, compute_major, compute_minor, name);
+  texts.insert(texts.end(), without_ptx.begin(), without_ptx.end());
   return texts;
 }
 

@@ -77,8 +77,8 @@ std::string ptx_text(const FatBinaryEntry& entry, std::string_view name);
 std::string ptx_for(Bytes container, int compute_major, int compute_minor, std::string_view name);
 
 /// ptx_for() of every container of an embedded wrapper, named by its translation unit, or else by
-/// `name`: what Device::load_module() takes. A unit with machine code alone is left out if another
-/// has PTX: -rdc=true adds CUDA's own device run time, which few programs use.
+/// `name`: what Device::load_module() takes. Units with machine code alone come last, if another
+/// has PTX: -rdc=true adds CUDA's own device run time.
 std::vector<PtxText> embedded_ptx(const void* wrapper, int compute_major, int compute_minor,
                                   std::string_view name);
 

@@ -139,7 +139,7 @@ TEST(FatBinary, WrappersNameTheirContainers) {
               HasSubstr("no fat binary"));
 }
 
-TEST(FatBinary, UnitsWithoutTextAreLeftOutWhereOthersHaveIt) {
+TEST(FatBinary, UnitsOfMachineCodeComeLast) {
   const std::string text = stored("zstd"), machine_code = stored("machine_code");
   struct {
     std::uint32_t magic = 0x466243b1, version = 2;
@@ -147,12 +147,16 @@ TEST(FatBinary, UnitsWithoutTextAreLeftOutWhereOthersHaveIt) {
     const void* units;
   } wrapper;
   wrapper.container = text.data();
-  const void* const both[] = {text.data(), machine_code.data(), nullptr};
+  const void* const both[] = {machine_code.data(), text.data(), nullptr};
   wrapper.units = both;
   const std::vector<PtxText> texts = embedded_ptx(&wrapper, 9, 0, "the program");
-  ASSERT_EQ(texts.size(), 1u);
+  ASSERT_EQ(texts.size(), 2u);
   EXPECT_EQ(texts[0].name, "scale.cu");
   EXPECT_THAT(texts[0].ptx, HasSubstr(".target sm_80"));
+  EXPECT_TRUE(texts[0].machine_code.empty());
+  EXPECT_TRUE(texts[1].ptx.empty());
+  EXPECT_EQ(static_cast<const void*>(texts[1].machine_code.data()), machine_code.data());
+  EXPECT_EQ(texts[1].machine_code.size(), machine_code.size());
   const void* const without[] = {machine_code.data(), machine_code.data(), nullptr};
   wrapper.units = without;
   EXPECT_THAT(error_of(ErrorKind::bad_input, [&] { embedded_ptx(&wrapper, 9, 0, "the program"); }),

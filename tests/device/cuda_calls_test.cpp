@@ -111,8 +111,12 @@ void fake_linking(Driver& driver) {
     *state = reinterpret_cast<CUlinkState>(1);
     return note("begin to link"), CUDA_SUCCESS;
   };
-  driver.link_add = [](CUlinkState, CUjitInputType, void* text, std::size_t bytes, const char* name,
-                       unsigned, CUjit_option*, void**) {
+  driver.link_add = [](CUlinkState, CUjitInputType type, void* text, std::size_t bytes,
+                       const char* name, unsigned, CUjit_option*, void**) {
+    if (type == CU_JIT_INPUT_FATBINARY) {
+      note(std::string("link machine code of ") + name + ", bytes " + std::to_string(bytes));
+      return CUDA_SUCCESS;
+    }
     const bool refused =
         std::string_view(static_cast<char*>(text)).find("bad") != std::string::npos;
     note(std::string("link ") + name +
@@ -227,6 +231,22 @@ TEST_F(CudaCalls, SeveralTextsAreLinkedAndOneIsNot) {
   EXPECT_TRUE(linked.variable("x").managed);
   EXPECT_THAT(error_of(ErrorKind::bad_input, [&] { linked.variable("lost"); }),
               HasSubstr("no variable 'lost'"));
+}
+
+TEST_F(CudaCalls, MachineCodeIsLinkedWhereAFunctionIsMissing) {
+  const std::byte code[24] = {};
+  const PtxText run_time{.name = "p", .ptx = {}, .machine_code = code};
+  const std::string function = "(.param .b32 result) launch()", body = "{\nret;\n}\n";
+  device_->load_module(std::vector{run_time, unit("a.cu", ".extern .func " + function + ";\n")});
+  EXPECT_THAT(take_notes(),
+              ElementsAre("begin to link", "link a.cu", "link machine code of p, bytes 24",
+                          "load module", "end of link", "unload module"));
+  device_->load_module(std::vector{unit("a.cu", ".extern .func " + function + ";\n"),
+                                   unit("b.cu", ".visible .func " + function + body), run_time});
+  EXPECT_THAT(take_notes(), ElementsAre("begin to link", "link a.cu", "link b.cu", "load module",
+                                        "end of link", "unload module"));
+  device_->load_module(std::vector{unit("a.cu", ".visible .entry k()" + body), run_time});
+  EXPECT_THAT(take_notes(), ElementsAre("load module", "unload module"));
 }
 
 TEST_F(CudaCalls, ALinkThatFailsNamesTheTextsAndEnds) {

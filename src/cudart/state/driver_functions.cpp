@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cudart/state/failure.hpp"
+#include "device/cuda/driver.hpp"
 #include "emulator/tensor_map_image.hpp"
 
 namespace tilescope::cudart {
@@ -135,14 +136,32 @@ CUresult replace_address(CUtensorMap* of, void* address) {
   return finish("cuTensorMapReplaceAddress", map, of);
 }
 
-}  // namespace
-
-void* driver_function(std::string_view name) {
+void* replacement(std::string_view name) {
   if (name == "cuTensorMapEncodeTiled") return reinterpret_cast<void*>(encode_tiled);
   if (name == "cuTensorMapEncodeIm2col") return reinterpret_cast<void*>(encode_im2col);
   if (name == "cuTensorMapEncodeIm2colWide") return reinterpret_cast<void*>(encode_im2col_wide);
   if (name == "cuTensorMapReplaceAddress") return reinterpret_cast<void*>(replace_address);
   return nullptr;
+}
+
+}  // namespace
+
+DriverFunction replaced_driver_function(std::string_view name) {
+  void* const function = replacement(name);
+  return {function,
+          function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound};
+}
+
+DriverFunction found_driver_function(const char* name, unsigned version, unsigned long long flags) {
+  void* function = nullptr;
+  CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  const device::Driver& driver = device::Driver::instance();
+  const CUresult result =
+      driver.entry_point(name, &function, static_cast<int>(version), flags, &status);
+  if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_FOUND) {
+    driver.check(result, "cuGetProcAddress", name);
+  }
+  return {function, static_cast<cudaDriverEntryPointQueryResult>(status)};
 }
 
 }  // namespace tilescope::cudart

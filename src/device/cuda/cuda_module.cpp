@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "base/symbol_names.hpp"
 #include "base/text.hpp"
@@ -32,10 +34,13 @@ CudaModule::CudaModule(CudaContext context, std::vector<PtxText> texts, std::str
   if (!cubin_.empty()) {
     driver_.check(driver_.module_load(&module_, cubin_.data(), 0, nullptr, nullptr),
                   "cuModuleLoadDataEx");
-  } else if (texts_.size() == 1) {
+    return;
+  }
+  drop_unneeded_machine_code();
+  if (texts_.size() == 1) {
     load_ptx();
   } else {
-    link_ptx();
+    link_units();
   }
 }
 
@@ -64,18 +69,41 @@ void CudaModule::load_ptx() {
   check_ptx(result, "cuModuleLoadDataEx", log.text);
 }
 
-void CudaModule::link_ptx() {
+void CudaModule::drop_unneeded_machine_code() {
+  const auto is_machine_code = [](const PtxText& unit) { return !unit.machine_code.empty(); };
+  const auto machine_code =
+      std::stable_partition(texts_.begin(), texts_.end(), std::not_fn(is_machine_code));
+  if (machine_code == texts_.end()) return;
+  std::set<std::string_view> declared, defined;
+  for (const ptx::Module& unit : parsed()) {
+    for (const ptx::Function& function : unit.functions) {
+      (function.has_body ? defined : declared).insert(function.name);
+    }
+  }
+  if (std::includes(defined.begin(), defined.end(), declared.begin(), declared.end())) {
+    texts_.erase(machine_code, texts_.end());
+  }
+}
+
+void CudaModule::add_to(CUlinkState link, const PtxText& unit, const std::string& log) const {
+  const bool is_ptx = unit.machine_code.empty();
+  const void* const data = is_ptx ? static_cast<const void*>(unit.ptx.c_str())
+                                  : static_cast<const void*>(unit.machine_code.data());
+  check_ptx(driver_.link_add(link, is_ptx ? CU_JIT_INPUT_PTX : CU_JIT_INPUT_FATBINARY,
+                             const_cast<void*>(data),
+                             is_ptx ? unit.ptx.size() + 1 : unit.machine_code.size(),
+                             unit.name.c_str(), 0, nullptr, nullptr),
+            "cuLinkAddData", log);
+}
+
+void CudaModule::link_units() {
   if (texts_.empty()) throw Error(ErrorKind::bad_input, "there is no PTX to link");
   JitLog log;
   CUlinkState state = nullptr;
   driver_.check(driver_.link_create(2, log.options, log.values, &state), "cuLinkCreate");
   const auto destroy = [this](CUlinkState link) { driver_.link_destroy(link); };
   const std::unique_ptr<CUlinkState_st, decltype(destroy)> owner(state, destroy);
-  for (const PtxText& text : texts_) {
-    check_ptx(driver_.link_add(state, CU_JIT_INPUT_PTX, const_cast<char*>(text.ptx.c_str()),
-                               text.ptx.size() + 1, text.name.c_str(), 0, nullptr, nullptr),
-              "cuLinkAddData", log.text);
-  }
+  for (const PtxText& unit : texts_) add_to(state, unit, log.text);
   void* image = nullptr;  // belongs to the state
   std::size_t bytes = 0;
   check_ptx(driver_.link_complete(state, &image, &bytes), "cuLinkComplete", log.text);
@@ -84,7 +112,9 @@ void CudaModule::link_ptx() {
 
 const std::vector<ptx::Module>& CudaModule::parsed() const {
   std::call_once(parse_once_, [this] {
-    for (const PtxText& text : texts_) parsed_.push_back(ptx::parse(text.ptx, text.name));
+    for (const PtxText& unit : texts_) {
+      if (unit.machine_code.empty()) parsed_.push_back(ptx::parse(unit.ptx, unit.name));
+    }
   });
   return parsed_;
 }

@@ -43,7 +43,11 @@ class CudaModule final : public Module::State, public std::enable_shared_from_th
 
  private:
   void load_ptx();
-  void link_ptx();
+  void link_units();
+  void add_to(CUlinkState link, const PtxText& unit, const std::string& log) const;
+  /// Takes out the units of machine code, which come last, unless some text declares a function
+  /// that no text defines.
+  void drop_unneeded_machine_code();
   void check_ptx(CUresult result, std::string_view call, const std::string& log) const;
   /// The texts, parsed when first asked for.
   const std::vector<ptx::Module>& parsed() const;
@@ -52,7 +56,7 @@ class CudaModule final : public Module::State, public std::enable_shared_from_th
 
   const CudaContext context_;
   const Driver& driver_;
-  const std::vector<PtxText> texts_;
+  std::vector<PtxText> texts_;
   const std::string cubin_;
   CUmodule module_ = nullptr;
   mutable std::once_flag parse_once_;

@@ -15,6 +15,7 @@ namespace tilescope::device {
 #define TILESCOPE_DRIVER_FUNCTIONS(X)                                           \
   X(init, cuInit, "cuInit")                                                     \
   X(driver_version, cuDriverGetVersion, "cuDriverGetVersion")                   \
+  X(entry_point, cuGetProcAddress, "cuGetProcAddress_v2")                       \
   X(error_name, cuGetErrorName, "cuGetErrorName")                               \
   X(error_string, cuGetErrorString, "cuGetErrorString")                         \
   X(device_count, cuDeviceGetCount, "cuDeviceGetCount")                         \

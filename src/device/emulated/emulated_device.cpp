@@ -222,6 +222,7 @@ Kernel EmulatedDevice::load(const KernelRequest& request) {
 Module EmulatedDevice::load_module(std::span<const PtxText> texts) {
   std::vector<ptx::LinkUnit> units;
   for (const PtxText& text : texts) {
+    if (!text.machine_code.empty()) continue;
     units.push_back({text.name, ptx::parse(text.ptx, text.name)});
   }
   return Module(std::make_shared<EmulatedModule>(shared_, ptx::link(std::move(units))));
