@@ -33,7 +33,8 @@ enum class FindingKind : std::uint8_t {
   unfinished_copy,     ///< RaceFacts; cp.async data used before the copy was waited for
   missing_acquire,     ///< RaceFacts; data read behind a flag that was read without order
   barrier_unreached,   ///< WaitFacts; threads wait where others never arrive
-  endless_wait,        ///< WaitFacts; threads wait for a change of memory that nobody makes
+  endless_wait,        ///< WaitFacts or, for an mbarrier, PhaseFacts; threads wait for a change of
+                       ///< memory that nobody makes
   barrier_mismatch,    ///< threads met at different barrier instructions
   bad_barrier,         ///< OperandFacts
   warp_mask,           ///< MaskFacts
@@ -245,6 +246,7 @@ enum class PhaseFault : std::uint8_t {
   too_many_bytes,  ///< more come than are expected
   not_expected,    ///< bytes come and nobody expects any
   expected_twice,
+  over_limit,  ///< more are expected than an mbarrier can count
   too_few_arrivals,
   too_many_arrivals,
   passes_at_once,  ///< a wait for a phase that is over before the work began

@@ -1,6 +1,7 @@
 // Findings about the phases of mbarriers, numbers of named barriers and budgets of registers.
 #include <fmt/format.h>
 
+#include "base/format.hpp"
 #include "report/words/wording.hpp"
 
 namespace tilescope::report {
@@ -12,26 +13,71 @@ std::string phase_name(const PhaseFacts& facts) {
                      facts.barrier.empty() ? "an mbarrier" : facts.barrier);
 }
 
+/// "8,192 of 16,384 bytes, 1 of 1 arrivals"
+std::string progress(const PhaseFacts& facts) {
+  const std::string arrivals = fmt::format("{} of {} arrivals", format_count(facts.arrivals),
+                                           format_count(facts.expected_arrivals));
+  if (facts.expected_bytes == 0 && facts.bytes == 0) return arrivals;
+  return fmt::format("{} of {} bytes, {}", format_count(facts.bytes),
+                     format_count(facts.expected_bytes), arrivals);
+}
+
 Wording bytes_words(const PhaseFacts& facts) {
-  return {fmt::format("{} expects {} bytes, and {} come", phase_name(facts), facts.expected_bytes,
-                      facts.bytes),
-          "let one thread expect, once a phase, the bytes of all copies that complete on it "
-          "(mbarrier.arrive.expect_tx)"};
+  constexpr auto cure =
+      "let one thread expect, once a phase and before it arrives, the bytes of all copies that "
+      "complete on it (mbarrier.arrive.expect_tx)";
+  const std::string bytes = format_count(facts.bytes),
+                    expected = format_count(facts.expected_bytes);
+  switch (facts.fault) {
+    case PhaseFault::not_expected:
+      return {fmt::format("copies bring {} bytes to {}, which expects none: threads that wait for "
+                          "it do not wait for them",
+                          bytes, phase_name(facts)),
+              cure};
+    case PhaseFault::too_many_bytes:
+      return {fmt::format("{} expects {} bytes, and copies bring {}: it ends before all have come, "
+                          "or never",
+                          phase_name(facts), expected, bytes),
+              cure};
+    case PhaseFault::expected_twice:
+      return {fmt::format("{} expects {} bytes in two steps, and only {} come: it never ends",
+                          phase_name(facts), expected, bytes),
+              cure};
+    case PhaseFault::over_limit:
+      return {fmt::format("{} expects {} bytes; an mbarrier counts up to 1,048,575",
+                          phase_name(facts), expected),
+              "let several mbarriers, or several phases, announce the bytes"};
+    default:
+      return {fmt::format("{} never ends: {}", phase_name(facts), progress(facts)), cure};
+  }
 }
 
 Wording arrivals_words(const PhaseFacts& facts) {
-  return {fmt::format("{} waits for {}, and {} come", phase_name(facts),
-                      counted(facts.expected_arrivals, "arrival"), facts.arrivals),
-          "give mbarrier.init the number of threads that arrive in each phase"};
+  if (facts.fault == PhaseFault::too_many_arrivals) {
+    return {fmt::format("{} has all its arrivals and waits for bytes, and one more thread arrives: "
+                        "{}",
+                        phase_name(facts), progress(facts)),
+            "let as many threads arrive in each phase as mbarrier.init says, or raise its count"};
+  }
+  return {fmt::format("{} never ends: {}, and those who could arrive wait or have left",
+                      phase_name(facts), progress(facts)),
+          "give mbarrier.init the number of arrivals of each phase, or let all of them arrive"};
 }
 
 Wording parity_words(const PhaseFacts& facts) {
-  return {
-      fmt::format("the wait for {} {}", phase_name(facts),
-                  facts.fault == PhaseFault::phase_missed ? "comes when the phase has come and gone"
-                                                          : "passes before the phase has begun"),
-      "flip the parity of the wait once each time the stage comes round; a consumer begins "
-      "with 0, a producer that finds the stages empty with 1"};
+  const bool missed = facts.fault == PhaseFault::phase_missed;
+  return {fmt::format("the wait is for {}, {}", phase_name(facts),
+                      missed ? "which has ended, and so has the phase behind it: by its parity the "
+                               "thread now waits for a later one, which never ends"
+                             : "but it passes at once: it asks for the parity of the phase before"),
+          "flip the parity each time the thread comes back to the barrier: 0 for its first phase, "
+          "then 1, then 0; only a producer that finds its stages empty begins with 1"};
+}
+
+Wording endless_words(const PhaseFacts& facts) {
+  return {fmt::format("threads wait for {} for ever: {}", phase_name(facts), progress(facts)),
+          "let threads arrive for this phase before they wait for others; a producer that finds "
+          "its stages empty waits for parity 1 first"};
 }
 
 }  // namespace
@@ -45,6 +91,8 @@ Wording phase_words(const Finding& finding) {
       return arrivals_words(facts);
     case FindingKind::phase_parity:
       return parity_words(facts);
+    case FindingKind::endless_wait:
+      return endless_words(facts);
     default:
       return {fmt::format("{} is used by others than the thread that initialised it, and no fence "
                           "makes the initialisation visible to them",
