@@ -33,7 +33,8 @@ enum class FindingKind : std::uint8_t {
   unfinished_copy,     ///< RaceFacts; cp.async data used before the copy was waited for
   missing_acquire,     ///< RaceFacts; data read behind a flag that was read without order
   barrier_unreached,   ///< WaitFacts; threads wait where others never arrive
-  endless_wait,        ///< WaitFacts; threads wait for a change of memory that nobody makes
+  endless_wait,        ///< WaitFacts or, for an mbarrier, PhaseFacts; threads wait for a change of
+                       ///< memory that nobody makes
   barrier_mismatch,    ///< threads met at different barrier instructions
   bad_barrier,         ///< OperandFacts
   warp_mask,           ///< MaskFacts
@@ -43,13 +44,32 @@ enum class FindingKind : std::uint8_t {
   cluster_arrival,     ///< a thread arrives twice at its cluster's barrier, or waits without
   bad_copy,            ///< CopyFacts; a bulk copy or tensor map that the copy engine refuses
   warpgroup_mismatch,  ///< the four warps of a warpgroup do not run the same wgmma
-  bad_texture,         ///< TextureFacts
-  outside_surface,     ///< SurfaceMiss
-  trap,                ///< TrapFacts; the kernel ended the launch
-  unfinished,          ///< LimitFacts; the limit of instructions was reached before the end
-  wrote_nothing,       ///< the launch left no result
-  compiled_away,       ///< the source stores to a shared variable that the compiler removed
-  illegal_launch,      ///< LaunchRefusal; the device forbids the launch, nothing was run
+  // In asynchronous code. Those of engines carry AsyncFacts, those of barriers PhaseFacts.
+  missing_proxy_fence,     ///< AsyncFacts; an engine reads what threads wrote without a proxy fence
+  early_overwrite,         ///< AsyncFacts; an engine writes where threads may still read
+  missing_mbarrier_fence,  ///< PhaseFacts; others use an mbarrier whose init was not fenced
+  cluster_not_started,     ///< AsyncFacts; memory of a block that may not have started yet
+  expected_bytes,          ///< PhaseFacts; the bytes that are expected are not those that come
+  arrival_count,           ///< PhaseFacts; a count of arrivals that no phase can meet, or exceeds
+  phase_parity,            ///< PhaseFacts; a wait that passes at once, or misses its phase
+  named_barrier_reuse,     ///< WaitFacts; a barrier's number used again before it was waited for
+  wgmma_order,             ///< AsyncFacts; a wgmma without its fence, commit or wait
+  bulk_source_reuse,       ///< AsyncFacts; memory written while an engine may still read it
+  cluster_exit,            ///< AsyncFacts; a block ends while others may still reach for its memory
+  local_arrive_remote,     ///< ClusterFacts; an arrival for one's own barriers on another block's
+  register_budget,         ///< BudgetFacts; setmaxnreg beyond the registers of the SM
+  tile_alignment,          ///< CopyFacts; a tile that does not fit its swizzle or its map
+  tensor_map_in_use,       ///< AsyncFacts; a tensor map changed while engines may still read it
+  missing_grid_wait,       ///< data of the grid before, without griddepcontrol.wait
+  unfinished_async_work,   ///< AsyncFacts; nobody waits for it before the kernel ends
+  order_dependent_result,  ///< ScheduleFacts; another order of blocks and engines, another result
+  bad_texture,             ///< TextureFacts
+  outside_surface,         ///< SurfaceMiss
+  trap,                    ///< TrapFacts; the kernel ended the launch
+  unfinished,              ///< LimitFacts; the limit of instructions was reached before the end
+  wrote_nothing,           ///< the launch left no result
+  compiled_away,           ///< the source stores to a shared variable that the compiler removed
+  illegal_launch,          ///< LaunchRefusal; the device forbids the launch, nothing was run
   // In the host code of a program. All carry HostFacts, unless said otherwise.
   copy_bounds,         ///< a copy or fill that goes beyond an allocation
   copy_direction,      ///< `given` and `right` are directions of cudaMemcpy
@@ -188,6 +208,72 @@ struct CopyFacts {
   std::string rule;  ///< the rule and the value that breaks it
 };
 
+/// An agent that carries on behind the instruction that started its work.
+enum class EngineKind : std::uint8_t {
+  bulk_copy,     ///< cp.async.bulk
+  tensor_copy,   ///< cp.async.bulk.tensor
+  remote_store,  ///< st.async, red.async
+  tensor_cores,  ///< wgmma
+};
+
+/// The missing link between a thread and an engine.
+enum class AsyncFault : std::uint8_t {
+  none,
+  fence,      ///< of the proxy; wgmma.fence
+  commit,     ///< the group was never committed
+  wait,       ///< nobody waited for the group or the phase
+  registers,  ///< registers of a product under way
+  cluster,    ///< the barrier of the cluster
+  order,      ///< the threads are not ordered, whatever the proxy
+};
+
+/// Work of an engine and the event that announces its end.
+struct AsyncFacts {
+  EngineKind engine = EngineKind::bulk_copy;
+  AsyncFault fault = AsyncFault::none;
+  bool engine_writes = false;  ///< the memory of the finding; else it reads it
+  std::string barrier = {};    ///< the mbarrier that tells of its end, "full[1]"; empty: its group
+  std::uint64_t phase = 0;     ///< of that barrier, from 0
+  std::string registers = {};  ///< those that a product under way uses, "accumulators"
+  std::uint32_t rank = 0;      ///< of the other block in the cluster
+};
+
+/// The mistake with an mbarrier.
+enum class PhaseFault : std::uint8_t {
+  none,
+  not_fenced,      ///< its init
+  too_few_bytes,   ///< fewer come than are expected
+  too_many_bytes,  ///< more come than are expected
+  not_expected,    ///< bytes come and nobody expects any
+  expected_twice,
+  over_limit,  ///< more are expected than an mbarrier can count
+  too_few_arrivals,
+  too_many_arrivals,
+  passes_at_once,  ///< a wait for a phase that is over before the work began
+  phase_missed,    ///< a wait for a phase that has come and gone
+};
+
+/// A phase of an mbarrier: what it waits for, and what has come.
+struct PhaseFacts {
+  PhaseFault fault = PhaseFault::none;
+  std::string barrier = {};  ///< "full[1]"
+  std::uint64_t phase = 0;   ///< from 0
+  std::uint64_t expected_arrivals = 0, arrivals = 0;
+  std::int64_t expected_bytes = 0, bytes = 0;
+};
+
+/// Registers that the warps of an SM ask for by setmaxnreg.
+struct BudgetFacts {
+  std::uint64_t asked = 0;      ///< in all, by the threads of a block
+  std::uint64_t available = 0;  ///< that the block was launched with
+};
+
+/// The orders in which a launch was run.
+struct ScheduleFacts {
+  std::uint32_t runs = 0, differing = 0;
+  std::uint64_t seed = 0;  ///< of the first run with another result
+};
+
 /// A texture or surface object that an instruction cannot use. Without a flag it never was one.
 struct TextureFacts {
   std::uint64_t handle = 0;
@@ -239,8 +325,9 @@ struct CoverageFacts {
 };
 
 using FindingFacts = std::variant<std::monostate, BoundsMiss, RaceFacts, WaitFacts, MaskFacts,
-                                  OperandFacts, ClusterFacts, CopyFacts, TextureFacts, SurfaceMiss,
-                                  TrapFacts, LimitFacts, LaunchRefusal, HostFacts, CoverageFacts>;
+                                  OperandFacts, ClusterFacts, CopyFacts, AsyncFacts, PhaseFacts,
+                                  BudgetFacts, ScheduleFacts, TextureFacts, SurfaceMiss, TrapFacts,
+                                  LimitFacts, LaunchRefusal, HostFacts, CoverageFacts>;
 
 /// Accesses of the same kind, lines and object are one finding. Its places and threads are those of
 /// the first example in block order.

@@ -74,12 +74,29 @@ void AsyncEngine::emit(const BlockObserverSlots& observers, const BulkOperation&
   }
 }
 
+void AsyncEngine::tell(const BulkOperation& operation, MbarrierAction action, MbarrierWord before,
+                       MbarrierWord after, std::uint32_t bytes) const {
+  for (const auto& slot : observers_) {
+    if ((slot.events & kProtocol) == 0) continue;
+    slot.observer->mbarrier({.origin = operation.origin,
+                             .action = action,
+                             .offset = operation.barrier,
+                             .before = before,
+                             .after = after,
+                             .bytes = bytes});
+  }
+}
+
 void AsyncEngine::issue(const BlockObserverSlots& issuers, BulkOperation&& operation) {
   operation.serial = serial_++;
   if (operation.barrier == kNoBarrier && !committed_.empty()) {
     operation.group = committed_[thread_of(operation.origin.warp, operation.origin.lane)];
   }
   emit(issuers, operation, false);
+  if (operation.barrier != kNoBarrier) {
+    const MbarrierWord word = MbarrierWord::read(shared_ + operation.barrier);
+    tell(operation, MbarrierAction::announce, word, word, operation.barrier_bytes);
+  }
   queue_.push_back(std::move(operation));
 }
 
@@ -118,8 +135,12 @@ void AsyncEngine::perform(BulkOperation& operation) {
   MbarrierWord word = MbarrierWord::read(at);
   const std::uint64_t expected =
       static_cast<std::uint64_t>(std::max<std::int64_t>(0, word.transactions()));
-  word.complete(operation.barrier_bytes == kAllBytes ? expected : operation.barrier_bytes);
+  const MbarrierWord before = word;
+  const std::uint64_t bytes =
+      operation.barrier_bytes == kAllBytes ? expected : operation.barrier_bytes;
+  word.complete(bytes);
   word.write(at);
+  tell(operation, MbarrierAction::complete, before, word, static_cast<std::uint32_t>(bytes));
 }
 
 bool AsyncEngine::finish_barrier(std::uint32_t offset) {

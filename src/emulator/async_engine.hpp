@@ -74,6 +74,9 @@ class AsyncEngine {
   void read_sources(BulkOperation& operation) const;
   void perform(BulkOperation& operation);
   static void emit(const BlockObserverSlots& observers, const BulkOperation& operation, bool done);
+  /// Tells the block's observers what an operation does to its mbarrier.
+  void tell(const BulkOperation& operation, MbarrierAction action, MbarrierWord before,
+            MbarrierWord after, std::uint32_t bytes) const;
 
   std::uint8_t* shared_;
   std::size_t threads_;

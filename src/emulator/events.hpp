@@ -30,6 +30,7 @@
 #include "emulator/bulk_events.hpp"
 #include "emulator/fault_kind.hpp"
 #include "emulator/matrix_events.hpp"
+#include "emulator/protocol_events.hpp"
 #include "emulator/refused_launch.hpp"
 #include "tilescope/execution.hpp"
 #include "tilescope/launch.hpp"
@@ -335,11 +336,12 @@ enum EventSet : std::uint32_t {
   kBranches = 1u << 4,
   kOrder = 1u << 5,  ///< barriers, warp syncs, fences, async groups
   kFrames = 1u << 6,
-  kFaults = 1u << 7,  ///< faults and deadlocks
-  kBulk = 1u << 8,    ///< asynchronous bulk work
-  kMatrix = 1u << 9,  ///< asynchronous matrix products
+  kFaults = 1u << 7,     ///< faults and deadlocks
+  kBulk = 1u << 8,       ///< asynchronous bulk work
+  kMatrix = 1u << 9,     ///< asynchronous matrix products
+  kProtocol = 1u << 10,  ///< mbarriers, fences between proxies, registers, grid dependencies
   kAllAccess = kGlobalAccess | kSharedAccess | kLocalAccess | kOtherAccess,
-  kAllEvents = 0x3ff,
+  kAllEvents = 0x7ff,
 };
 
 /// The event for accesses to a space.
@@ -378,6 +380,10 @@ class BlockObserver {
   virtual void bulk_group(const BulkGroup&) {}
   virtual void matrix_product(const MatrixIssue&) {}
   virtual void matrix_order(const MatrixOrder&) {}
+  virtual void mbarrier(const MbarrierUse&) {}
+  virtual void proxy_fence(const ProxyFence&) {}
+  virtual void registers(const RegisterChange&) {}
+  virtual void grid_dependency(const GridDependency&) {}
   virtual void frame_entry(const FrameEntry&) {}
   virtual void fault(const Fault&) {}
   virtual void deadlock(const Deadlock&) {}

@@ -25,6 +25,14 @@ bool is_toolkit_header(std::string_view path) {
                                [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+bool is_from_library(const emulator::Program& program, emulator::InstructionId id,
+                     std::string_view part) {
+  const auto levels = program.location(id);
+  return std::any_of(levels.begin(), levels.end(), [&](const ptx::InlinedLocation& level) {
+    return level.file.find(part) != level.file.npos;
+  });
+}
+
 SourcePlace source_place(const emulator::Program& program, emulator::InstructionId id) {
   SourcePlace innermost;
   for (const ptx::InlinedLocation& level : program.location(id)) {

@@ -14,6 +14,11 @@ namespace tilescope::observe {
 /// Its lines are credited to the line that called it.
 bool is_toolkit_header(std::string_view path);
 
+/// Whether the instruction belongs to a part of the toolkit's library, by a word in the path of the
+/// headers: "cooperative_groups".
+bool is_from_library(const emulator::Program& program, emulator::InstructionId id,
+                     std::string_view part);
+
 /// The innermost line outside of toolkit headers; if all lie in them, the innermost.
 SourcePlace source_place(const emulator::Program& program, emulator::InstructionId id);
 

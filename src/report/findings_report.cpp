@@ -50,6 +50,18 @@ Record access_record(const FindingAccess& access, SourceTexts& sources) {
       {"action", action(access)},    {"thread", std::move(thread)}};
 }
 
+/// The phase of an mbarrier that the finding is about.
+Value phase_value(const Finding& finding) {
+  const auto* phase = std::get_if<PhaseFacts>(&finding.facts);
+  if (phase == nullptr) return {};
+  return Record{{"barrier", phase->barrier},
+                {"phase", phase->phase},
+                {"expected_arrivals", phase->expected_arrivals},
+                {"arrivals", phase->arrivals},
+                {"expected_bytes", phase->expected_bytes},
+                {"bytes", phase->bytes}};
+}
+
 Record finding_record(const Finding& finding, SourceTexts& sources) {
   Record record = access_record(finding.first, sources);
   record.set_all({{"kind", to_string(finding.kind)},
@@ -60,6 +72,7 @@ Record finding_record(const Finding& finding, SourceTexts& sources) {
                   {"message", message(finding)},
                   {"cure", cure(finding)},
                   {"count", finding.count},
+                  {"phase", phase_value(finding)},
                   {"other", Value()}});
   if (finding.second) record.set("other", access_record(*finding.second, sources));
   return record;

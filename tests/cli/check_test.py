@@ -50,7 +50,8 @@ class Check(program.ProgramTest):
             "source": "  tile[t] = x[t];", "action": "write of 4 bytes",
             "thread": {"block": [0, 0, 0], "thread": [0, 0, 0]}, "address": "tile[0]",
             "message": "threads of two warps access tile[0], and no barrier orders them",
-            "cure": "put __syncthreads() between the two accesses", "count": 64})
+            "cure": "put __syncthreads() between the two accesses", "count": 64,
+            "phase": None})
         self.assertEqual(race["other"]["line"], 5)
         self.assertEqual(race["other"]["action"], "read of 4 bytes")
         self.assertEqual(race["other"]["thread"], {"block": [0, 0, 0], "thread": [63, 0, 0]})

@@ -1,4 +1,4 @@
-// Operations without effects that a program can see.
+// Operations without effects that a program can see. Observers hear of those that order something.
 #include "emulator/block.hpp"
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/operands.hpp"
@@ -16,6 +16,43 @@ void fence(Context& w, const Code& c) {
   }
 }
 
+void tell(Context& w, auto&& event) {
+  if ((w.events & kProtocol) == 0) return;
+  for (const auto& slot : w.block->observers()) {
+    if ((slot.events & kProtocol) != 0) event(*slot.observer);
+  }
+}
+
+// aux: the ProxyFenceKind.
+void fence_proxy(Context& w, const Code& c) {
+  tell(w, [&](BlockObserver& observer) {
+    observer.proxy_fence({c.id, w.warp_index, w.mask, static_cast<ProxyFenceKind>(c.aux)});
+  });
+}
+
+// offset: the registers; aux: whether it takes some.
+void change_registers(Context& w, const Code& c) {
+  tell(w, [&](BlockObserver& observer) {
+    observer.registers(
+        {c.id, w.warp_index, w.mask, static_cast<std::uint32_t>(c.offset), c.aux != 0});
+  });
+}
+
+// aux: whether it waits.
+void depend_on_grid(Context& w, const Code& c) {
+  tell(w, [&](BlockObserver& observer) {
+    observer.grid_dependency({c.id, w.warp_index, w.mask, c.aux != 0});
+  });
+}
+
+ProxyFenceKind proxy_fence_kind(const ptx::Modifiers& m) {
+  using ptx::Flag;
+  if (m.has(Flag::mbarrier_init)) return ProxyFenceKind::mbarrier_init;
+  if (m.has(Flag::tensormap_generic)) return ProxyFenceKind::tensor_map;
+  return m.has(Flag::async) || m.has(Flag::async_generic) ? ProxyFenceKind::async
+                                                          : ProxyFenceKind::other;
+}
+
 void zero(Context& w, const Code& c) {
   for (int l = 0; l < kWarpSize; ++l) {
     if ((w.mask >> l & 1) != 0) r64(w, c.dst)[l] = 0;
@@ -23,9 +60,10 @@ void zero(Context& w, const Code& c) {
 }
 
 bool decode_fence_as(bool sequential, const ptx::Modifiers& m, Code& code) {
-  // Fences between proxies order asynchronous copies that the emulator does not have.
+  // Copies come as late as the program allows, so fences between proxies change nothing here.
   if (m.has(ptx::Flag::proxy) || m.has(ptx::Flag::mbarrier_init)) {
-    code.execute = nothing;
+    code.aux = static_cast<std::uint32_t>(proxy_fence_kind(m));
+    code.execute = fence_proxy;
     return true;
   }
   Scope scope = scope_of(m.scope);
@@ -48,6 +86,19 @@ bool decode_membar(FunctionDecoder&, const ptx::Instruction& in, Code& code) {
 // Discarded lines hold undefined values; leaving them unchanged is allowed.
 bool decode_hint(FunctionDecoder&, const ptx::Instruction&, Code& code) {
   code.execute = nothing;
+  return true;
+}
+
+bool decode_register_change(FunctionDecoder&, const ptx::Instruction& in, Code& code) {
+  code.offset = static_cast<std::int64_t>(in.operands[0].bits);
+  code.aux = in.modifiers.has(ptx::Flag::increase) ? 1 : 0;
+  code.execute = change_registers;
+  return true;
+}
+
+bool decode_grid_dependency(FunctionDecoder&, const ptx::Instruction& in, Code& code) {
+  code.aux = in.modifiers.has(ptx::Flag::wait) ? 1 : 0;
+  code.execute = depend_on_grid;
   return true;
 }
 

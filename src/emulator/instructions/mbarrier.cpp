@@ -40,6 +40,47 @@ bool is_over(const MbarrierWord& word, Action action, std::uint64_t operand) {
   return word.is_over(action == Action::wait ? operand >> 63 : operand);
 }
 
+void tell(Context& w, const Block& owner, const MbarrierUse& use) {
+  if ((w.events & kProtocol) == 0) return;
+  for (const auto& slot : owner.observers()) {
+    if ((slot.events & kProtocol) != 0) slot.observer->mbarrier(use);
+  }
+}
+
+BulkOrigin origin_of(const Context& w, const Code& c, int lane) {
+  return {c.id, w.block->rank(), w.warp_index, lane};
+}
+
+/// Tells observers of a test: once for all lanes that ask for the same.
+void tell_test(Context& w, const Code& c, const LaneTargets& targets, LaneMask passed) {
+  const auto action = static_cast<Action>(c.list[0]);
+  const auto parity = [&](int lane) {
+    const std::uint64_t operand = operand_of(w, c, action, lane);
+    return static_cast<std::uint32_t>(action == Action::wait ? operand >> 63 : operand & 1);
+  };
+  for (LaneMask rest = targets.mask; rest != 0;) {
+    const int first = std::countr_zero(rest);
+    LaneMask lanes = 0;
+    for (LaneMask m = rest; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      const bool same = targets.host[lane] == targets.host[first] && parity(lane) == parity(first);
+      lanes |= same ? LaneMask{1} << lane : 0;
+    }
+    rest &= ~lanes;
+    const MbarrierWord word = MbarrierWord::read(targets.host[first]);
+    tell(w, *w.block,
+         {.origin = origin_of(w, c, first),
+          .action = MbarrierAction::test,
+          .offset = static_cast<std::uint32_t>(targets.address[first]),
+          .before = word,
+          .after = word,
+          .lanes = lanes,
+          .parity = parity(first),
+          .passed = (passed >> first & 1) != 0,
+          .by_token = action == Action::wait});
+  }
+}
+
 /// Somebody waits: bulk copies that would end the phase are made now.
 void finish_copies(Context& w, const Code& c, Action action, const std::uint64_t* addresses) {
   AsyncEngine& engine = w.block->engine();
@@ -71,6 +112,7 @@ void wait(Context& w, const Code& c) {
   }
   std::uint32_t& p = predicate(w, c.dst);
   p = (p & ~w.mask) | done;
+  if ((w.events & kProtocol) != 0) tell_test(w, c, targets, done);
 }
 
 /// The word after the action.
@@ -102,6 +144,33 @@ MbarrierWord changed(MbarrierWord word, Action action, bool expects, std::uint64
   return word;
 }
 
+MbarrierAction protocol_action(Action action) {
+  constexpr MbarrierAction actions[] = {MbarrierAction::init,   MbarrierAction::invalidate,
+                                        MbarrierAction::expect, MbarrierAction::complete,
+                                        MbarrierAction::arrive, MbarrierAction::drop,
+                                        MbarrierAction::test,   MbarrierAction::test};
+  return actions[static_cast<std::size_t>(action)];
+}
+
+/// The event of an action that has changed the word.
+MbarrierUse use_of(Context& w, const Code& c, const LaneTargets& targets, int lane,
+                   MbarrierWord before, MbarrierWord after) {
+  const auto action = static_cast<Action>(c.list[0] & 0xff);
+  const auto operand = static_cast<std::uint32_t>(operand_of(w, c, action, lane));
+  const bool expects = (c.list[0] & kExpects) != 0;
+  const bool arrives = action == Action::arrive || action == Action::drop;
+  const bool counts = action == Action::init || (arrives && !expects);
+  return {.origin = origin_of(w, c, lane),
+          .action = protocol_action(action),
+          .offset = static_cast<std::uint32_t>(targets.address[lane]),
+          .before = before,
+          .after = after,
+          .count = counts    ? operand
+                   : arrives ? 1
+                             : 0,
+          .bytes = counts ? 0 : operand};
+}
+
 void act(Context& w, const Code& c) {
   std::uint64_t addresses[32];
   lane_addresses(w, c, addresses);
@@ -115,6 +184,10 @@ void act(Context& w, const Code& c) {
     const MbarrierWord after = changed(before, action, expects, operand_of(w, c, action, lane));
     after.write(targets.host[lane]);
     w.atomic_changes += before.bits() != after.bits();
+    if ((w.events & kProtocol) != 0) {
+      const Block* const owner = targets.owner[lane];
+      tell(w, owner != nullptr ? *owner : *w.block, use_of(w, c, targets, lane, before, after));
+    }
     if (c.dst != kSinkOffset) r64(w, c.dst)[lane] = before.bits();
   }
 }

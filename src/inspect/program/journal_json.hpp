@@ -56,6 +56,19 @@ auto tied(Is<ClusterFacts> auto& v) {
 auto tied(Is<CopyFacts> auto& v) {
   return std::tie(v.rule);
 }
+auto tied(Is<AsyncFacts> auto& v) {
+  return std::tie(v.engine, v.fault, v.engine_writes, v.barrier, v.phase, v.registers, v.rank);
+}
+auto tied(Is<PhaseFacts> auto& v) {
+  return std::tie(v.fault, v.barrier, v.phase, v.expected_arrivals, v.arrivals, v.expected_bytes,
+                  v.bytes);
+}
+auto tied(Is<BudgetFacts> auto& v) {
+  return std::tie(v.asked, v.available);
+}
+auto tied(Is<ScheduleFacts> auto& v) {
+  return std::tie(v.runs, v.differing, v.seed);
+}
 auto tied(Is<TextureFacts> auto& v) {
   return std::tie(v.handle, v.surface, v.destroyed, v.other_dimensions);
 }

@@ -57,7 +57,8 @@ CheckBlock::CheckBlock(LaunchChecks& launch)
       local_contents_(launch.info.warps_per_block),
       cells_(launch.info.program.instructions().size()),
       found_last_(cells_.size()),
-      copies_(launch.info.warps_per_block) {
+      copies_(launch.info.warps_per_block),
+      mbarriers_(launch.info) {
   shared_.resize(launch.info.shared_bytes);
 }
 
@@ -72,11 +73,13 @@ void CheckBlock::begin_block(const emulator::BlockInfo& block, const emulator::B
     global_.reset();
   }
   races_.begin_block(block_);
+  mbarriers_.begin_block(block);
   escapes_.clear();
   shared_contents_.reset(launch_.info.shared_bytes);
 }
 
-void CheckBlock::end_block(bool) {
+void CheckBlock::end_block(bool complete) {
+  mbarriers_.end_block(complete);
   for (std::uint32_t w = 0; w < copies_.size(); ++w) {
     for (const Copy& copy : copies_[w].pending) {
       races_.finish_copy(copy.address, copy.bytes, w, copy.lane, shared_);
@@ -349,11 +352,12 @@ void CheckBlock::frame_entry(const emulator::FrameEntry& entry) {
 void CheckBlock::fault(const emulator::Fault& fault) {
   faults_.fault(fault, block_);
   races_.fault(fault);
+  if (fault.kind == emulator::FaultKind::bad_copy) mbarriers_.refused_copy();
   if (launch_.grid_order) launch_.grid_order->fault(block_, fault);
 }
 
 void CheckBlock::deadlock(const emulator::Deadlock& deadlock) {
-  faults_.deadlock(deadlock, block_);
+  if (!mbarriers_.deadlock(deadlock)) faults_.deadlock(deadlock, block_);
 }
 
 void CheckBlock::merge_into(LaunchChecks& launch) const {
@@ -363,6 +367,7 @@ void CheckBlock::merge_into(LaunchChecks& launch) const {
   launch.wild_threads.merge(races_.wild_threads());
   launch.undefined.merge(undefined_);
   launch.faults.merge(faults_);
+  launch.phases.merge(mbarriers_.log());
   launch.overflowed = launch.overflowed || overflowed_;
 }
 

@@ -14,6 +14,7 @@
 #include "observe/check/grid_order.hpp"
 #include "observe/check/grid_summary.hpp"
 #include "observe/check/local_escapes.hpp"
+#include "observe/check/mbarrier_protocol.hpp"
 #include "observe/check/race_checker.hpp"
 #include "observe/check/undefined_reads.hpp"
 #include "observe/describe.hpp"
@@ -47,6 +48,7 @@ struct LaunchChecks {
   WildThreads wild_threads;
   UndefinedReads undefined;
   FaultLog faults;
+  PhaseLog phases;
   bool overflowed = false;
 };
 
@@ -66,6 +68,8 @@ class CheckBlock : public emulator::BlockObserver {
   void fence(const emulator::Fence& fence) override;
   void async_group(const emulator::AsyncGroup& group) override;
   void bulk_done(const emulator::BulkEvent& done) override;
+  void mbarrier(const emulator::MbarrierUse& use) override { mbarriers_.use(use); }
+  void proxy_fence(const emulator::ProxyFence& fence) override { mbarriers_.fence(fence); }
   void frame_entry(const emulator::FrameEntry& entry) override;
   void fault(const emulator::Fault& fault) override;
   void deadlock(const emulator::Deadlock& deadlock) override;
@@ -122,6 +126,7 @@ class CheckBlock : public emulator::BlockObserver {
   PendingReads pending_reads_;
   UndefinedReads undefined_;
   FaultLog faults_;
+  MbarrierProtocol mbarriers_;
   bool overflowed_ = false;
   std::uint64_t block_ = 0;
   std::uint64_t cluster_ = 0;

@@ -59,20 +59,21 @@ std::pair<emulator::InstructionId, double> busiest_line(const emulator::LaunchTo
                        static_cast<double>(std::max<std::uint64_t>(1, totals.warp_instructions))};
 }
 
-/// Whether the instruction belongs to CUDA's cooperative groups.
-bool in_cooperative_groups(const emulator::Program& program, emulator::InstructionId id) {
-  const auto levels = program.location(id);
-  return std::any_of(levels.begin(), levels.end(), [](const ptx::InlinedLocation& level) {
-    return level.file.find("cooperative_groups") != level.file.npos;
-  });
-}
-
 void describe_all_races(LaunchChecks& launch, std::vector<Finding>& findings) {
   if (launch.races.empty() && launch.volatile_races.empty()) return;
   const UpdatePairs updates(launch.info.program);
   launch.volatile_races.resolve(launch.flags, updates, launch.races);
   describe_races(launch.races, launch.describer,
                  {updates, launch.roles, launch.grid_order.has_value()}, findings);
+}
+
+/// Where barriers end too early, threads read shared memory before its bytes have come: that is no
+/// defect of its own.
+void drop_early_reads(std::vector<Finding>& findings) {
+  std::erase_if(findings, [](const Finding& finding) {
+    return finding.kind == FindingKind::uninitialised_read && finding.memory &&
+           finding.memory->space == MemorySpace::shared;
+  });
 }
 
 /// Reports launches by the kernel that failed unnoticed.
@@ -94,9 +95,10 @@ void describe_end(const emulator::LaunchTotals& totals, const LaunchChecks& laun
     const emulator::TrapPlace& trap = totals.trap;
     Finding f = launch.describer.finding(FindingKind::trap, trap.instruction, ThreadAction::none,
                                          trap.block, trap.thread);
-    f.facts = TrapFacts{trap.reason, trap.what,
-                        trap.reason == TrapReason::trap && !launch.info.cooperative &&
-                            in_cooperative_groups(launch.info.program, trap.instruction)};
+    f.facts =
+        TrapFacts{trap.reason, trap.what,
+                  trap.reason == TrapReason::trap && !launch.info.cooperative &&
+                      is_from_library(launch.info.program, trap.instruction, "cooperative_groups")};
     findings.push_back(std::move(f));
   } else if (totals.end == emulator::LaunchEnd::budget_spent && totals.warp_instructions != 0) {
     const auto [instruction, percent] = busiest_line(totals, launch.places);
@@ -115,7 +117,8 @@ CheckObserver::~CheckObserver() = default;
 
 std::uint32_t CheckObserver::events() const {
   return emulator::kGlobalAccess | emulator::kSharedAccess | emulator::kLocalAccess |
-         emulator::kOrder | emulator::kFrames | emulator::kFaults | emulator::kBulk;
+         emulator::kOrder | emulator::kFrames | emulator::kFaults | emulator::kBulk |
+         emulator::kProtocol;
 }
 
 bool CheckObserver::wants_block_order() const {
@@ -155,7 +158,9 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
   describe_all_races(launch, findings_);
   launch.undefined.describe(launch.describer, overflowed ? nullptr : &launch.summary,
                             launch.bulk_writes, findings_);
+  if (launch.phases.explains_early_reads()) drop_early_reads(findings_);
   launch.faults.describe(launch.describer, findings_);
+  launch.phases.describe(launch.describer, findings_);
   describe_refused(totals, launch, findings_);
   describe_end(totals, launch, findings_);
   const bool complete = totals.end == emulator::LaunchEnd::complete;

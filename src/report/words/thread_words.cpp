@@ -60,6 +60,7 @@ Wording barrier_unreached_words(const Finding& finding) {
 }
 
 Wording endless_wait_words(const Finding& finding) {
+  if (std::holds_alternative<PhaseFacts>(finding.facts)) return phase_words(finding);
   const auto wait = facts_of<WaitFacts>(finding);
   if (wait.at_barrier) {
     return {"threads wait at a barrier of the grid that other blocks never reach",

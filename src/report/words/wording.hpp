@@ -34,11 +34,20 @@ Wording out_of_bounds_words(const Finding& finding);
 Wording cluster_memory_words(const Finding& finding);
 Wording wrong_space_words(const Finding& finding);
 Wording uninitialised_read_words(const Finding& finding);
-/// For races and unfinished copies.
 Wording race_words(const Finding& finding);
+/// By cp.async or an engine.
+Wording unfinished_copy_words(const Finding& finding);
 Wording barrier_unreached_words(const Finding& finding);
 Wording endless_wait_words(const Finding& finding);
 Wording warp_mask_words(const Finding& finding);
+/// For mistakes with the work of engines.
+Wording async_words(const Finding& finding);
+/// For mistakes with mbarriers.
+Wording phase_words(const Finding& finding);
+Wording named_barrier_words(const Finding& finding);
+Wording local_arrive_words(const Finding& finding);
+Wording register_budget_words(const Finding& finding);
+Wording schedule_words(const Finding& finding);
 Wording texture_words(const Finding& finding);
 Wording outside_surface_words(const Finding& finding);
 Wording trap_words(const Finding& finding);

@@ -1,0 +1,58 @@
+// Mistakes with mbarriers, from a block's run to findings.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "emulator/events.hpp"
+#include "observe/describe.hpp"
+
+namespace tilescope::observe {
+
+/// An instruction of a thread.
+struct ThreadPlace {
+  emulator::InstructionId instruction = 0;
+  std::uint64_t block = 0;  ///< linear
+  std::uint32_t thread = 0;
+};
+
+struct PhaseMistake {
+  FindingKind kind = FindingKind::endless_wait;
+  Severity severity = Severity::error;
+  PhaseFacts facts;          ///< without the barrier's name
+  std::uint32_t offset = 0;  ///< of the barrier in shared memory
+  ThreadPlace first;
+  ThreadAction first_action = ThreadAction::none;
+  std::optional<ThreadPlace> second = {};
+  ThreadAction second_action = ThreadAction::none;
+};
+
+/// Folded by kind and instructions, with the first example in block order.
+class PhaseLog {
+ public:
+  void add(const PhaseMistake& mistake);
+  void merge(const PhaseLog& other);
+  /// Whether threads read before their bytes have come.
+  bool explains_early_reads() const;
+  void describe(const Describer& describer, std::vector<Finding>& findings) const;
+
+ private:
+  struct Key {
+    FindingKind kind;
+    PhaseFault fault;
+    emulator::InstructionId first, second;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Example {
+    PhaseMistake mistake;
+    std::uint64_t count = 1;
+  };
+  void add(const Key& key, const Example& example);
+
+  std::map<Key, Example> mistakes_;
+};
+
+}  // namespace tilescope::observe

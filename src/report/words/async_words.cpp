@@ -1,0 +1,165 @@
+// Findings about the work of engines: bulk copies, tensor copies, tensor cores.
+#include <fmt/format.h>
+
+#include "report/words/wording.hpp"
+
+namespace tilescope::report {
+namespace {
+
+std::string_view engine_name(EngineKind engine) {
+  switch (engine) {
+    case EngineKind::bulk_copy:
+      return "the bulk copy";
+    case EngineKind::tensor_copy:
+      return "the tensor copy";
+    case EngineKind::remote_store:
+      return "the asynchronous store";
+    case EngineKind::tensor_cores:
+      break;
+  }
+  return "wgmma";
+}
+
+/// ", which full[1] announces (phase 3)"
+std::string announced(const AsyncFacts& facts) {
+  if (facts.barrier.empty()) return "";
+  return fmt::format(", whose end phase {} of {} announces", facts.phase, facts.barrier);
+}
+
+Wording early_overwrite_words(const AsyncFacts& facts, const std::string& what) {
+  return {fmt::format("{} overwrites {} while threads may still access it: the thread that starts "
+                      "it has not waited for them",
+                      engine_name(facts.engine), what),
+          "let the threads arrive at a barrier behind their last access, and let the thread that "
+          "starts the copy wait for that barrier first"};
+}
+
+Wording source_words(const AsyncFacts& facts, const std::string& what) {
+  return {
+      fmt::format("{} is written while {} may still read it", what, engine_name(facts.engine)),
+      facts.barrier.empty()
+          ? "let the thread that started it wait first (cp.async.bulk.commit_group, then "
+            "wait_group.read), and put a barrier between the wait and the writes of other threads"
+          : fmt::format("wait for {} before the write", facts.barrier)};
+}
+
+Wording wgmma_words(const AsyncFacts& facts, const std::string& what) {
+  switch (facts.fault) {
+    case AsyncFault::fence:
+      return {fmt::format("wgmma uses {}, which this thread accessed before, and no wgmma.fence "
+                          "stands between",
+                          facts.registers.empty() ? "registers" : facts.registers),
+              "put wgmma.fence.sync.aligned before the first wgmma, behind the last access to its "
+              "registers"};
+    case AsyncFault::commit:
+      return {"this wait does not cover the wgmma: its group was never committed",
+              "put wgmma.commit_group behind the products, before wgmma.wait_group"};
+    case AsyncFault::registers:
+      return {fmt::format("{} of a wgmma are accessed while it may still be under way",
+                          facts.registers.empty() ? "registers" : facts.registers),
+              "put wgmma.wait_group 0 behind the products, before their registers are used"};
+    default:
+      return {fmt::format("{} is written while wgmma may still read it", what),
+              "wait for the products first (wgmma.commit_group, wgmma.wait_group), and let their "
+              "threads arrive at the barrier that releases the memory only then"};
+  }
+}
+
+Wording cluster_words(const Finding& finding, const AsyncFacts& facts, const std::string& what) {
+  if (finding.kind == FindingKind::cluster_not_started) {
+    return {fmt::format("{} of block {} of the cluster is accessed, and nothing tells that this "
+                        "block has started",
+                        what, facts.rank),
+            "let all threads of the cluster meet first (cluster.sync(), barrier.cluster.arrive and "
+            "wait), behind the initialisation of what others use"};
+  }
+  return {fmt::format("block {} of the cluster may have ended when {} of its shared memory is "
+                      "accessed: nothing makes it wait",
+                      facts.rank, what),
+          "let the block stay until the others are done: cluster.sync() at the end of the kernel, "
+          "or a barrier at which they arrive behind their last access"};
+}
+
+Wording tensor_map_words(const AsyncFacts& facts) {
+  if (facts.engine_writes) {
+    return {"a tensor map is changed while copies with it may be under way",
+            "wait for all copies that use the map before it is changed"};
+  }
+  return {
+      "a tensor copy uses a map that threads changed, and no proxy fence lets it see the change",
+      "behind the change: fence.proxy.tensormap::generic.release (tensormap.cp_fenceproxy); "
+      "in the thread that starts the copy: fence.proxy.tensormap::generic.acquire"};
+}
+
+Wording unfinished_words(const AsyncFacts& facts) {
+  const std::string_view engine = engine_name(facts.engine);
+  if (facts.engine == EngineKind::tensor_cores) {
+    return {"the kernel ends while wgmma may still be under way: nobody waits for it",
+            "put wgmma.commit_group and wgmma.wait_group 0 behind the last product"};
+  }
+  if (!facts.barrier.empty()) {
+    return {fmt::format("the block ends while {} may still write its shared memory: nobody waits "
+                        "for phase {} of {}",
+                        engine, facts.phase, facts.barrier),
+            "wait for every phase that a copy completes, or do not start the copy"};
+  }
+  return {fmt::format("the block ends while {} may still read its shared memory: {}", engine,
+                      facts.fault == AsyncFault::commit
+                          ? "its group was never committed"
+                          : "the thread that started it does not wait for it"),
+          "before the end, let the thread that started it execute cp.async.bulk.commit_group and "
+          "cp.async.bulk.wait_group.read 0 (wait_group 0 where others read the result)"};
+}
+
+}  // namespace
+
+Wording async_words(const Finding& finding) {
+  const auto facts = facts_of<AsyncFacts>(finding);
+  const std::string what = to_string(memory_of(finding));
+  const std::string_view engine = engine_name(facts.engine);
+  switch (finding.kind) {
+    case FindingKind::missing_proxy_fence:
+      return {fmt::format("{} reads {}, which threads wrote, and no fence.proxy.async stands "
+                          "between: it may read what was there before",
+                          engine, what),
+              "let every thread that wrote execute fence.proxy.async behind its writes, before the "
+              "barrier behind which the engine starts"};
+    case FindingKind::early_overwrite:
+      return early_overwrite_words(facts, what);
+    case FindingKind::unfinished_copy:
+      return {fmt::format("{} is accessed while {} may still be under way{}", what, engine,
+                          announced(facts)),
+              facts.barrier.empty()
+                  ? "wait for the copy first"
+                  : fmt::format("wait for {} (mbarrier.try_wait) before the access, in every "
+                                "thread or before a barrier",
+                                facts.barrier)};
+    case FindingKind::bulk_source_reuse:
+      return source_words(facts, what);
+    case FindingKind::wgmma_order:
+      return wgmma_words(facts, what);
+    case FindingKind::cluster_not_started:
+    case FindingKind::cluster_exit:
+      return cluster_words(finding, facts, what);
+    case FindingKind::tensor_map_in_use:
+      return tensor_map_words(facts);
+    default:
+      return unfinished_words(facts);
+  }
+}
+
+Wording unfinished_copy_words(const Finding& finding) {
+  return std::holds_alternative<AsyncFacts>(finding.facts) ? async_words(finding)
+                                                           : race_words(finding);
+}
+
+Wording schedule_words(const Finding& finding) {
+  const auto facts = facts_of<ScheduleFacts>(finding);
+  const std::string what = to_string(memory_of(finding));
+  return {fmt::format("{} has another value in {} of {} orders of warps, blocks and engines (first "
+                      "with seed {})",
+                      what, facts.differing, facts.runs, facts.seed),
+          "order the writes of this element, or let one thread write it"};
+}
+
+}  // namespace tilescope::report
