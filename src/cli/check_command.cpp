@@ -13,20 +13,22 @@ namespace {
 
 struct CheckCommand {
   TargetArguments arguments;
-  std::string json;
+  Outputs outputs;
   bool allow_warnings = false;
 
   void declare(const Options& add) {
     arguments.declare(add);
     add("--allow-warnings", allow_warnings, "Exit with 0 when there are warnings but no errors");
-    add.json(json);
+    add.outputs(outputs);
+    add.format(outputs.format);
   }
 
   int run() const {
     const CheckResult result = arguments.inspect([&](const InspectOptions& options) {
       return check(arguments.target(), arguments.description(), options);
     });
-    show(report::check_page(result), json);
+    show(report::check_page(result, {.file = arguments.file(), .allow_warnings = allow_warnings}),
+         outputs);
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
     const bool no_errors =
         std::none_of(result.findings.begin(), result.findings.end(),

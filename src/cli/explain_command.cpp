@@ -14,7 +14,7 @@ namespace {
 
 struct ExplainCommand {
   TargetArguments arguments;
-  std::string json;
+  Outputs outputs;
   std::uint32_t lanes = 0;
   bool phases = false;
 
@@ -25,7 +25,8 @@ struct ExplainCommand {
         within(1, 10000000));
     add("--phases", phases,
         "Print the table of execution phases: which thread loads and computes what");
-    add.json(json);
+    add.outputs(outputs);
+    add.format(outputs.format);
   }
 
   int run() const {
@@ -36,7 +37,7 @@ struct ExplainCommand {
     });
     show(report::explain_page(
              result, {.lanes = lanes, .phases = phases, .with_notes = !arguments.is_file()}),
-         json, style());
+         outputs, style());
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
     if (result.program && result.program->signal != 0) return result.program->exit_code;
     const bool right =

@@ -8,9 +8,12 @@
 #include "report/assumptions.hpp"
 #include "report/counts_report.hpp"
 #include "report/device_report.hpp"
+#include "report/inspection_outcome.hpp"
 #include "report/lanes_report.hpp"
 #include "report/phases_report.hpp"
 #include "report/program_report.hpp"
+#include "report/words/rules.hpp"
+#include "report/words/wording.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -51,6 +54,29 @@ void add_advice(Page& page, const std::vector<Advice>& advice, const LaunchCount
   }
 }
 
+/// Faulty accesses and waits without end are no findings here: `check` names them.
+Outcome outcome_of_counts(const ExplainResult& result, const std::vector<Advice>& advice,
+                          SourceTexts& sources) {
+  Outcome outcome = outcome_of(result);
+  for (const Advice& piece : advice) {
+    const SourcePlace& at = piece.place;
+    outcome.annotations.push_back(
+        {.severity = "note",
+         .kind = std::string(to_string(piece.kind)),
+         .rule = std::string(rule_of(piece.kind)),
+         .test_case = outcome.target,
+         .message = piece.message,
+         .places = {{.file = at.file, .line = at.line, .source = sources.line(at.file, at.line)}}});
+  }
+  if (outcome.broken.empty()) outcome.broken = result.ran.message;
+  if (outcome.broken.empty() && result.ran.faults > 0) {
+    outcome.broken = fmt::format("{} faulty accesses; see tilescope check", result.ran.faults);
+  }
+  outcome.foot = fmt::format("{}, {}", counted(result.ran.launches, "launch"),
+                             counted(result.ran.blocks, "block"));
+  return outcome;
+}
+
 void add_remarks(Page& page, const RunSummary& ran) {
   if (ran.ending != Ending::complete || ran.deadlocked_blocks > 0) {
     page.gap();
@@ -80,6 +106,7 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
                {"lines", line_list(result.counts, sources)},
                {"findings", advice_list(advice)}};
   page.data.set_all(assumptions(result));
+  page.outcome = outcome_of_counts(result, advice, sources);
   if (result.program) {
     page.data.set_all(program_record(*result.program)).set("launches", launch_list(result));
   }

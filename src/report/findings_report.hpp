@@ -12,6 +12,11 @@ namespace tilescope::report {
 /// Writes out only the first few of one kind about the same variable.
 void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources);
 
-Page check_page(const CheckResult& result);
+struct CheckWishes {
+  std::string file = {};        ///< of the target; empty: it is none
+  bool allow_warnings = false;  ///< warnings do not make the command fail
+};
+
+Page check_page(const CheckResult& result, const CheckWishes& wishes = {});
 
 }  // namespace tilescope::report

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "report/page/outcome.hpp"
 #include "report/page/picture.hpp"
 #include "report/page/value.hpp"
 
@@ -88,6 +89,7 @@ class Page {
   std::string command;
   Record data;                     ///< the values for JSON, beside its version and `command`
   std::vector<Block> blocks;       ///< the blocks for people
+  Outcome outcome;                 ///< the same for other tools; of check and explain
   std::vector<std::string> steps;  ///< a worked calculation
   bool with_steps = false;         ///< whether the steps are shown
 
