@@ -1,18 +1,8 @@
 #include "emulator/textures/addressing.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace tilescope::emulator {
 
-std::int64_t fixed_point(double texels) {
-  constexpr double kMost = 1LL << 40;
-  return static_cast<std::int64_t>(
-      std::floor(std::clamp(texels, -kMost, kMost) * kWholeWeight + 0.5));
-}
-
-std::int64_t addressed(std::int64_t index, std::int64_t extent, AddressMode mode) {
-  if (index >= 0 && index < extent) return index;
+std::int64_t addressed_outside(std::int64_t index, std::int64_t extent, AddressMode mode) {
   const auto wrapped = [&](std::int64_t period) {
     const std::int64_t rest = index % period;
     return rest < 0 ? rest + period : rest;
@@ -32,17 +22,6 @@ std::int64_t addressed(std::int64_t index, std::int64_t extent, AddressMode mode
   return -1;
 }
 
-Taps taps_at(double texels, bool linear) {
-  if (std::isnan(texels)) texels = 0;
-  if (!linear) {
-    const auto index = static_cast<std::int64_t>(std::clamp(std::floor(texels), -0x1p40, 0x1p40));
-    return {index, index, 0};
-  }
-  const std::int64_t fixed = fixed_point(texels - 0.5);
-  const std::int64_t first = fixed >> kWeightBits;
-  return {first, first + 1, static_cast<std::uint32_t>(fixed & (kWholeWeight - 1))};
-}
-
 CornerWeights corner_weights(const std::array<Taps, 3>& taps) {
   const std::uint32_t x = taps[0].weight, y = taps[1].weight, z = taps[2].weight;
   const std::uint32_t both = (x * z + kWholeWeight / 2) >> kWeightBits;
@@ -59,18 +38,22 @@ CornerWeights corner_weights(const std::array<Taps, 3>& taps) {
   return weights;
 }
 
-double in_texels(float coordinate, std::uint32_t extent, const Sampler& sampler, unsigned axis) {
-  if (!sampler.normalized) return coordinate;
-  const AddressMode mode = effective_mode(sampler, axis);
-  double unit = coordinate;
-  if (mode == AddressMode::wrap) unit -= std::floor(unit);
-  if (mode == AddressMode::mirror) unit -= 2 * std::floor(unit / 2);
-  return normalized_bits(unit) * extent;
+namespace {
+
+double whole_part(double value) {
+  constexpr double kAllWhole = 1LL << 52;
+  if (!(std::fabs(value) < kAllWhole)) return value;
+  return static_cast<double>(floor_to_integer(value));
 }
 
-double normalized_bits(double unit) {
+}  // namespace
+
+double normalized_in_texels(float coordinate, std::uint32_t extent, AddressMode mode) {
   constexpr double kOne = 1 << 21;
-  return std::floor(unit * kOne) / kOne;
+  double unit = coordinate;
+  if (mode == AddressMode::wrap) unit -= whole_part(unit);
+  if (mode == AddressMode::mirror) unit -= 2 * whole_part(unit / 2);
+  return whole_part(unit * kOne) / kOne * extent;
 }
 
 AddressMode effective_mode(const Sampler& sampler, unsigned axis) {

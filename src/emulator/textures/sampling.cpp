@@ -22,7 +22,15 @@ class LevelReader {
  public:
   LevelReader(const Image& image, const Sampler& sampler, std::uint32_t level,
               TouchedTexels* touched)
-      : image_(image), sampler_(sampler), level_(image.levels[level]), touched_(touched) {}
+      : image_(image),
+        sampler_(sampler),
+        level_(image.levels[level]),
+        touched_(touched),
+        axes_(std::max(image.dimensions, 2u)),
+        element_bytes_(image.format.bytes()),
+        seamless_(image.cube && sampler.seamless && sampler.filter == Filter::linear) {
+    for (unsigned axis = 0; axis < axes_; ++axis) modes_[axis] = effective_mode(sampler, axis);
+  }
 
   const ImageLevel& level() const { return level_; }
   std::uint32_t extent(unsigned axis) const {
@@ -32,7 +40,7 @@ class LevelReader {
   /// The element, or null for the border.
   const std::uint8_t* element(std::array<std::int64_t, 3> at, std::uint32_t face,
                               std::uint32_t layer) const {
-    if (filters_across_edges()) {
+    if (seamless_) {
       const auto neighbour = across_edge({face, at[0], at[1]}, level_.width);
       if (neighbour) {
         at[0] = neighbour->x;
@@ -40,21 +48,16 @@ class LevelReader {
         face = neighbour->face;
       }
     }
-    for (unsigned axis = 0; axis < std::max(image_.dimensions, 2u); ++axis) {
-      at[axis] = addressed(at[axis], extent(axis), effective_mode(sampler_, axis));
+    for (unsigned axis = 0; axis < axes_; ++axis) {
+      at[axis] = addressed(at[axis], extent(axis), modes_[axis]);
       if (at[axis] < 0) return nullptr;
     }
     if (image_.dimensions < 3) at[2] = image_.cube ? layer * 6 + face : layer;
-    const std::uint64_t offset = level_.offset(image_.format.bytes(), at[0], at[1], at[2]);
+    const std::uint64_t offset = level_.offset(element_bytes_, at[0], at[1], at[2]);
     if (touched_ != nullptr) touched_->push_back(level_.address + offset);
     return level_.data + offset;
   }
 
-  FilterTexel number(const std::array<std::int64_t, 3>& at, const LevelPoint& point) const {
-    const std::uint8_t* const from = element(at, point.face, point.layer);
-    if (from != nullptr) return filter_texel(image_.format, from, sampler_.srgb);
-    return filter_border(image_.format, sampler_.border, sampler_.srgb);
-  }
   Texel texel(const std::array<std::int64_t, 3>& at, const LevelPoint& point) const {
     const std::uint8_t* const from = element(at, point.face, point.layer);
     if (from != nullptr) return read_texel(image_.format, from, sampler_.as_float, sampler_.srgb);
@@ -69,17 +72,20 @@ class LevelReader {
 
   /// Adds the weighted elements, up to 8, to `sum`. An element without weight is not touched.
   void blend(const LevelPoint& point, const std::array<Taps, 3>& taps, const CornerWeights& weights,
-             FilterTexel& sum) const {
+             const FilterChannels& channels, FilterSum& sum) const {
     const auto add = [&](const std::array<std::int64_t, 3>& at, double weight) {
-      const FilterTexel one = number(at, point);
-      for (std::size_t i = 0; i < 4; ++i) sum[i].value += one[i].value * weight / kWholeWeight;
+      const std::uint8_t* const from = element(at, point.face, point.layer);
+      if (from != nullptr) {
+        channels.add(from, weight, kWholeWeight, sum);
+      } else {
+        channels.add_border(sampler_.border, weight, kWholeWeight, sum);
+      }
     };
     for (unsigned corner = 0; corner < weights.size(); ++corner) {
       if (weights[corner] == 0) continue;
-      std::array<std::int64_t, 3> at{};
-      for (unsigned axis = 0; axis < 3; ++axis) {
-        at[axis] = (corner >> axis & 1) != 0 ? taps[axis].second : taps[axis].first;
-      }
+      const std::array<std::int64_t, 3> at = {(corner & 1) != 0 ? taps[0].second : taps[0].first,
+                                              (corner & 2) != 0 ? taps[1].second : taps[1].first,
+                                              (corner & 4) != 0 ? taps[2].second : taps[2].first};
       if (!meets_three_faces(at)) {
         add(at, weights[corner]);
         continue;
@@ -94,22 +100,28 @@ class LevelReader {
     }
   }
 
- private:
-  bool filters_across_edges() const {
-    return image_.cube && sampler_.seamless && sampler_.filter == Filter::linear;
+  /// A coordinate of the level in texels.
+  double in_texels(float coordinate, unsigned axis) const {
+    if (!sampler_.normalized) return coordinate;
+    return normalized_in_texels(coordinate, extent(axis), modes_[axis]);
   }
+
+ private:
   bool meets_three_faces(const std::array<std::int64_t, 3>& at) const {
-    return filters_across_edges() && !across_edge({0, at[0], at[1]}, level_.width).has_value();
+    return seamless_ && !across_edge({0, at[0], at[1]}, level_.width).has_value();
   }
 
   const Image& image_;
   const Sampler& sampler_;
   const ImageLevel& level_;
   TouchedTexels* touched_;
+  unsigned axes_;
+  std::size_t element_bytes_;
+  bool seamless_;  ///< filters across the edges of a cube
+  std::array<AddressMode, 3> modes_{};
 };
 
-LevelPoint place_in(const LevelReader& reader, const Image& image, const Sampler& sampler,
-                    const SamplePoint& point) {
+LevelPoint place_in(const LevelReader& reader, const Image& image, const SamplePoint& point) {
   LevelPoint place;
   place.layer = std::min(point.layer, image.layers - 1);
   if (image.cube) {
@@ -119,8 +131,7 @@ LevelPoint place_in(const LevelReader& reader, const Image& image, const Sampler
     return place;
   }
   for (unsigned axis = 0; axis < image.dimensions; ++axis) {
-    place.texels[axis] =
-        in_texels(point.at[axis], reader.extent(axis), sampler, axis) + point.offset[axis];
+    place.texels[axis] = reader.in_texels(point.at[axis], axis) + point.offset[axis];
   }
   return place;
 }
@@ -166,20 +177,13 @@ CornerWeights weights_of(const Image& image, std::array<Taps, 3> taps, const Lev
 }
 
 void add_level(const Image& image, const Sampler& sampler, const SamplePoint& point,
-               const LevelShare& share, TouchedTexels* touched, FilterTexel& sum) {
+               const LevelShare& share, TouchedTexels* touched, const FilterChannels& channels,
+               FilterSum& sum) {
   const LevelReader reader(image, sampler, share.level, touched);
-  const LevelPoint place = place_in(reader, image, sampler, point);
+  const LevelPoint place = place_in(reader, image, point);
   const std::array<Taps, 3> taps =
       all_taps(image, sampler, place, sampler.filter == Filter::linear);
-  reader.blend(place, taps, weights_of(image, taps, share), sum);
-}
-
-Texel texel_of(const FilterTexel& sum) {
-  Texel texel;
-  for (std::size_t i = 0; i < 4; ++i) {
-    texel.bits[i] = std::bit_cast<std::uint32_t>(rounded(sum[i]));
-  }
-  return texel;
+  reader.blend(place, taps, weights_of(image, taps, share), channels, sum);
 }
 
 /// The levels that a level of detail means: the first, and the weight of the next in 1/256.
@@ -249,16 +253,18 @@ Texel sample(const Image& image, const Sampler& sampler, const SamplePoint& poin
                                : level_taps(image, sampler, level_of_detail(image, sampler, point));
   if (sampler.filter == Filter::point && levels.weight == 0) {
     const LevelReader reader(image, sampler, levels.first, touched);
-    const LevelPoint place = place_in(reader, image, sampler, point);
+    const LevelPoint place = place_in(reader, image, point);
     const std::array<Taps, 3> taps = all_taps(image, sampler, place, false);
     return reader.texel({taps[0].first, taps[1].first, taps[2].first}, place);
   }
-  FilterTexel sum = filter_border(image.format, {}, sampler.srgb);
-  add_level(image, sampler, point, {levels.first, levels.weight, false}, touched, sum);
+  const FilterChannels channels(image.format, sampler.srgb);
+  FilterSum sum{};
+  add_level(image, sampler, point, {levels.first, levels.weight, false}, touched, channels, sum);
   if (levels.weight != 0) {
-    add_level(image, sampler, point, {levels.first + 1, levels.weight, true}, touched, sum);
+    add_level(image, sampler, point, {levels.first + 1, levels.weight, true}, touched, channels,
+              sum);
   }
-  return texel_of(sum);
+  return channels.rounded(sum);
 }
 
 Texel fetch(const Image& image, const Sampler& sampler, const std::array<std::int64_t, 3>& at,
@@ -277,7 +283,7 @@ Texel fetch(const Image& image, const Sampler& sampler, const std::array<std::in
 Texel gather(const Image& image, const Sampler& sampler, const SamplePoint& point,
              unsigned component, TouchedTexels* touched) {
   const LevelReader reader(image, sampler, 0, touched);
-  const LevelPoint place = place_in(reader, image, sampler, point);
+  const LevelPoint place = place_in(reader, image, point);
   const std::array<Taps, 3> taps = all_taps(image, sampler, place, true);
   const auto channel = [&](std::int64_t x, std::int64_t y) {
     return reader.texel({x, y, 0}, place).bits[component];

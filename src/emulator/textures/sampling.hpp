@@ -2,7 +2,7 @@
 //
 // The arithmetic is that of an H200, as bench/texture_samples.cu recorded it. Coordinates become
 // fixed-point numbers with 8 fractional bits, so that a linear filter has weights of 1/256, and so
-// have levels. The weighted sum is rounded once, in the form of its elements (FilterNumber). What
+// have levels. The weighted sum is rounded once, in the form of its elements (FilterChannels). What
 // is not that of the chip, because it is not known: the level that two gradients give (here that
 // of their ellipse, up to 0.14 from the chip's), and the several samples of an anisotropic filter.
 #pragma once

@@ -54,46 +54,6 @@ float srgb_to_linear(std::uint8_t value) {
   return float16_to_float32(kLinearOfSrgb[value]);
 }
 
-namespace {
-
-FilterNumber::Form form_of(const TexelFormat& format, bool srgb) {
-  using enum FilterNumber::Form;
-  if (srgb) return float16;
-  if (format.kind == TexelKind::natural) return natural16;
-  if (format.kind == TexelKind::integer) return integer16;
-  return format.bits == 16 ? float16 : float32;
-}
-
-/// The largest integer of a form; 0 for floats.
-double most_of(FilterNumber::Form form) {
-  return form == FilterNumber::Form::natural16   ? 65535
-         : form == FilterNumber::Form::integer16 ? 32767
-                                                 : 0;
-}
-
-/// To a float with `bits` bits of mantissa and exponents from `least`; ties go away from zero.
-double to_float(double value, int bits, int least) {
-  int exponent = 0;
-  std::frexp(value, &exponent);
-  const int step = std::max(exponent, least) - bits;
-  return std::ldexp(std::round(std::ldexp(value, -step)), step);
-}
-
-}  // namespace
-
-FilterTexel filter_texel(const TexelFormat& format, const std::uint8_t* from, bool srgb) {
-  FilterTexel texel;
-  for (unsigned i = 0; i < 4; ++i) {
-    FilterNumber& number = texel[i];
-    number.form = form_of(format, srgb && i < 3);
-    if (i >= format.channels) continue;
-    const double value = channel_value(format, channel_bits(format, from, i), srgb && i < 3);
-    const double most = most_of(number.form);
-    number.value = most == 0 ? value : value * most;
-  }
-  return texel;
-}
-
 double border_value(const TexelFormat& format, float color) {
   if (format.kind == TexelKind::floating) return color;
   if (format.bits == 32) return color;  // such elements are not read as floats
@@ -103,27 +63,105 @@ double border_value(const TexelFormat& format, float color) {
   return (whole + 0.0) / most;  // no -0
 }
 
-FilterTexel filter_border(const TexelFormat& format, const std::array<float, 4>& color, bool srgb) {
-  FilterTexel texel;
-  for (unsigned i = 0; i < 4; ++i) {
-    texel[i].form = form_of(format, srgb && i < 3);
-    if (i >= format.channels) continue;
-    const double most = most_of(texel[i].form);
-    texel[i].value = border_value(format, color[i]) * (most == 0 ? 1 : most);
+namespace {
+
+/// To a float with `bits` bits of mantissa and exponents from `least`; ties go away from zero.
+double to_float(double value, int bits, int least) {
+  constexpr int kMantissa = 53;
+  if (std::fabs(value) >= std::ldexp(1, least - 1) && std::isfinite(value)) {
+    const std::uint64_t unit = std::uint64_t{1} << (kMantissa - bits);
+    const auto magnitude = std::bit_cast<std::uint64_t>(value) + unit / 2;  // may carry upwards
+    return std::bit_cast<double>(magnitude & ~(unit - 1));
   }
-  return texel;
+  return std::ldexp(std::round(std::ldexp(value, bits - least)), least - bits);
 }
 
-float rounded(FilterNumber sum) {
-  if (sum.value == 0) return 0;
-  switch (sum.form) {
-    case FilterNumber::Form::float32:
-      return static_cast<float>(to_float(sum.value, 24, -125));
-    case FilterNumber::Form::float16:
-      return static_cast<float>(to_float(sum.value, 11, -13));
-    default:
-      return static_cast<float>(std::max(std::floor(sum.value + 0.5) / most_of(sum.form), -1.0));
+using ByteTable = std::array<double, 256>;
+
+/// The numbers of all bytes: of natural and of signed channels as integers of 16 bits, and linear
+/// ones of channels in sRGB.
+struct ByteTables {
+  ByteTable natural, integer, linear;
+
+  ByteTables() {
+    for (std::uint32_t byte = 0; byte < natural.size(); ++byte) {
+      natural[byte] = fraction_of({.bits = 8, .kind = TexelKind::natural}, byte) * 65535;
+      integer[byte] = fraction_of({.bits = 8, .kind = TexelKind::integer}, byte) * 32767;
+      linear[byte] = srgb_to_linear(static_cast<std::uint8_t>(byte));
+    }
   }
+};
+
+const double* numbers_of_bytes(const TexelFormat& format, bool srgb) {
+  static const ByteTables tables;
+  if (format.bits != 8) return nullptr;
+  if (srgb) return tables.linear.data();
+  return (format.kind == TexelKind::natural ? tables.natural : tables.integer).data();
+}
+
+}  // namespace
+
+FilterChannels::FilterChannels(const TexelFormat& format, bool srgb) : format_(format) {
+  for (unsigned i = 0; i < 4; ++i) {
+    forms_[i] = form_of(format, srgb && i < 3);
+    of_byte_[i] = numbers_of_bytes(format, srgb && i < 3);
+  }
+}
+
+FilterChannels::Form FilterChannels::form_of(const TexelFormat& format, bool srgb) {
+  if (srgb) return Form::float16;
+  if (format.kind == TexelKind::natural) return Form::natural16;
+  if (format.kind == TexelKind::integer) return Form::integer16;
+  return format.bits == 16 ? Form::float16 : Form::float32;
+}
+
+/// The largest integer of a form; 0 for floats.
+double FilterChannels::most_of(Form form) {
+  return form == Form::natural16 ? 65535 : form == Form::integer16 ? 32767 : 0;
+}
+
+void FilterChannels::add(const std::uint8_t* from, double share, double whole,
+                         FilterSum& sum) const {
+  for (unsigned i = 0; i < format_.channels; ++i) {
+    double number;
+    if (of_byte_[i] != nullptr) {
+      number = of_byte_[i][from[i]];
+    } else {
+      const double value = channel_value(format_, channel_bits(format_, from, i), false);
+      const double most = most_of(forms_[i]);
+      number = most == 0 ? value : value * most;
+    }
+    sum[i] += number * share / whole;
+  }
+}
+
+void FilterChannels::add_border(const std::array<float, 4>& color, double share, double whole,
+                                FilterSum& sum) const {
+  for (unsigned i = 0; i < format_.channels; ++i) {
+    const double most = most_of(forms_[i]);
+    const double number = border_value(format_, color[i]) * (most == 0 ? 1 : most);
+    sum[i] += number * share / whole;
+  }
+}
+
+float FilterChannels::rounded(Form form, double value) {
+  if (value == 0) return 0;
+  switch (form) {
+    case Form::float32:
+      return static_cast<float>(to_float(value, 24, -125));
+    case Form::float16:
+      return static_cast<float>(to_float(value, 11, -13));
+    default:
+      return static_cast<float>(std::max(std::floor(value + 0.5) / most_of(form), -1.0));
+  }
+}
+
+Texel FilterChannels::rounded(const FilterSum& sum) const {
+  Texel texel;
+  for (unsigned i = 0; i < format_.channels; ++i) {
+    texel.bits[i] = std::bit_cast<std::uint32_t>(rounded(forms_[i], sum[i]));
+  }
+  return texel;
 }
 
 Texel read_texel(const TexelFormat& format, const std::uint8_t* from, bool as_float, bool srgb) {
