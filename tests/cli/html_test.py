@@ -30,7 +30,8 @@ RACE_LAUNCH = ("--grid", "1", "--block", "64", "--arg", "out=f32[64]=zeros", "--
 PAGES = {
     "explain": ("explain", "hostile.cu", *LAUNCH),
     "race": ("check", "race.cu", *RACE_LAUNCH),
-    "ladder": ("ladder", "transpose", "--size", "64", "--device", "emulated"),
+    "ladder": ("ladder", "matmul", "--device", "emulated", "--variant", "one_block", "--variant",
+               "exchanged_32", "--variant", "tiled_conflicts_32", "--variant", "tiled_padded_32"),
     "occupancy": ("occupancy", "--threads", "256", "--registers", "40", "--shared", "8192"),
     "roofline": ("roofline", "matmul", "--size", "1024"),
     "banks": ("banks", "--rows", "32", "--columns", "32"),
