@@ -27,7 +27,9 @@ struct CheckCommand {
     const CheckResult result = arguments.inspect([&](const InspectOptions& options) {
       return check(arguments.target(), arguments.description(), options);
     });
-    show(report::check_page(result, {.file = arguments.file(), .allow_warnings = allow_warnings}),
+    show(report::check_page(result, {.file = arguments.file(),
+                                     .allow_warnings = allow_warnings,
+                                     .pictures = !outputs.html.empty()}),
          outputs);
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
     const bool no_errors =

@@ -32,11 +32,14 @@ struct ExplainCommand {
   int run() const {
     const ExplainResult result = arguments.inspect([&](InspectOptions options) {
       options.phases = phases;
+      options.pictures = !outputs.html.empty();
       options.launch = arguments.launch.number();
       return explain(arguments.target(), arguments.description(), options);
     });
-    show(report::explain_page(
-             result, {.lanes = lanes, .phases = phases, .with_notes = !arguments.is_file()}),
+    show(report::explain_page(result, {.lanes = lanes,
+                                       .phases = phases,
+                                       .pictures = !outputs.html.empty(),
+                                       .with_notes = !arguments.is_file()}),
          outputs, style());
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
     if (result.program && result.program->signal != 0) return result.program->exit_code;

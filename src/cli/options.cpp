@@ -133,6 +133,7 @@ void Options::format(std::string& target) const {
 
 void Options::outputs(Outputs& target) const {
   json(target.json);
+  (*this)("--html FILE", target.html, "Write the results as a page with pictures, for a browser");
 }
 
 void check_arguments(const CLI::App& command) {

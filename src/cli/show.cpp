@@ -9,6 +9,7 @@
 #include "base/output_file.hpp"
 #include "compile/cache.hpp"
 #include "report/formats/tool_formats.hpp"
+#include "report/html/html_renderer.hpp"
 #include "report/json/json_renderer.hpp"
 
 namespace tilescope::cli {
@@ -45,6 +46,7 @@ void show(const report::Page& page, const Outputs& outputs, const report::TextSt
   } else if (outputs.json != "-") {
     print(report::render_text(page, style));
   }
+  if (!outputs.html.empty()) write(outputs.html, report::render_html(page));
   if (outputs.json.empty()) return;
   const std::string json = report::render_json(page);
   if (outputs.json != "-") return write(outputs.json, json);

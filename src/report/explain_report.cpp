@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "inspect/results/explain_details.hpp"
+#include "report/access_figure.hpp"
 #include "report/advice.hpp"
 #include "report/annotated_source.hpp"
 #include "report/assumptions.hpp"
@@ -12,6 +13,7 @@
 #include "report/lanes_report.hpp"
 #include "report/phases_report.hpp"
 #include "report/program_report.hpp"
+#include "report/source_figure.hpp"
 #include "report/words/rules.hpp"
 #include "report/words/wording.hpp"
 
@@ -42,7 +44,7 @@ List advice_list(const std::vector<Advice>& advice) {
 }
 
 void add_advice(Page& page, const std::vector<Advice>& advice, const LaunchCounts& counts) {
-  page.say("findings");
+  page.head("findings");
   if (advice.empty()) page.add(Text{no_advice(counts), 2, 2});
   for (const Advice& piece : advice) {
     const SourcePlace& at = piece.place;
@@ -88,6 +90,42 @@ void add_remarks(Page& page, const RunSummary& ran) {
   }
 }
 
+/// The counter that shows what the weightiest advice is about.
+std::string heat_of(const std::vector<Advice>& advice, const Counts& totals) {
+  if (advice.empty()) return "instructions";
+  switch (advice.front().kind) {
+    case AdviceKind::bank_conflict:
+      return totals.shared_load.conflicts() >= totals.shared_store.conflicts()
+                 ? "shared_load_conflicts"
+                 : "shared_store_conflicts";
+    case AdviceKind::uncoalesced:
+    case AdviceKind::split_rows:
+    case AdviceKind::misaligned:
+      return totals.global_load.sectors >= totals.global_store.sectors ? "global_load_sectors"
+                                                                       : "global_store_sectors";
+    case AdviceKind::local_memory:
+      return "local_load_sectors";
+    case AdviceKind::divergence:
+      return "divergent_branches";
+    default:
+      return "instructions";
+  }
+}
+
+void add_figures(Page& page, const ExplainResult& result, const std::vector<Advice>& advice,
+                 std::uint32_t line, SourceTexts& sources) {
+  SourceFacts facts{.counts = &result.counts, .heat = heat_of(advice, result.counts.totals)};
+  for (const Advice& piece : advice) {
+    if (piece.place.line == 0) continue;
+    facts.remarks[piece.place].push_back(
+        {"advice", std::string(to_string(piece.kind)), piece.message});
+  }
+  if (!result.details->launches.empty()) facts.code = result.details->launches.front().code;
+  if (line == 0) add_source_figures(page, facts, sources);
+  if (line == 0 && result.program) page.figures.emplace_back(launches_figure(result));
+  add_access_figures(page, *result.details, advice, line, sources);
+}
+
 }  // namespace
 
 Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
@@ -110,6 +148,7 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
   if (result.program) {
     page.data.set_all(program_record(*result.program)).set("launches", launch_list(result));
   }
+  if (wishes.pictures) add_figures(page, result, advice, wishes.lanes, sources);
   if (wishes.lanes != 0) {
     const Dim3 block = result.launches.empty() ? Dim3{} : result.launches.back().block;
     add_lanes(page, result.details->samples(), block, wishes.lanes, sources);
@@ -127,7 +166,7 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
   if (result.program) add_launches(page, result);
   add_annotated_source(page, result.counts, sources);
   page.gap();
-  page.say("totals");
+  page.head("totals");
   add_totals(page, result.counts);
   page.gap();
   add_advice(page, advice, result.counts);

@@ -11,6 +11,7 @@ namespace tilescope::report {
 struct ExplainWishes {
   std::uint32_t lanes = 0;  ///< draw the accesses of this line instead of the page
   bool phases = false;      ///< show the table of phases instead of the page
+  bool pictures = false;    ///< add figures, for a renderer with graphics
   bool with_notes = true;   ///< say what was taken for options that were not given
 };
 

@@ -11,6 +11,7 @@
 #include "report/assumptions.hpp"
 #include "report/inspection_outcome.hpp"
 #include "report/program_report.hpp"
+#include "report/race_figure.hpp"
 #include "report/words/rules.hpp"
 #include "report/words/wording.hpp"
 
@@ -219,6 +220,7 @@ Page check_page(const CheckResult& result, const CheckWishes& wishes) {
   if (result.program) page.data.set_all(program_record(*result.program));
   page.data.set_all(assumptions(result));
   page.data.let("foot", foot_of(result));
+  if (wishes.pictures) add_finding_figures(page, result.findings, sources);
   page.say("check {target} on {device}" + guesses(result));
   add_findings(page, result.findings, sources);
   if (result.ran.ending == Ending::refused) {

@@ -15,6 +15,7 @@ void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts&
 struct CheckWishes {
   std::string file = {};        ///< of the target; empty: it is none
   bool allow_warnings = false;  ///< warnings do not make the command fail
+  bool pictures = false;        ///< add figures, for a renderer with graphics
 };
 
 Page check_page(const CheckResult& result, const CheckWishes& wishes = {});

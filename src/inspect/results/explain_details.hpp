@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "observe/count/counts.hpp"
+#include "observe/trace/code_lines.hpp"
 #include "observe/trace/lane_samples.hpp"
 #include "observe/trace/phase_trace.hpp"
 
@@ -13,6 +14,9 @@ struct ExplainDetails {
   struct OfLaunch {
     observe::CountedLaunch counted;
     std::vector<observe::LaneSample> samples;  ///< by instruction
+    // Only if pictures were requested:
+    std::vector<observe::LaneSample> rounds = {};  ///< the first accesses of a warp
+    std::vector<observe::CodeLine> code = {};      ///< the kernel's instructions
   };
   /// One for each launch; for a program one for all launches of a kernel with the same block.
   std::vector<OfLaunch> launches;

@@ -203,7 +203,11 @@ std::string draw(const Grid& grid) {
   std::string text;
   for (const Grid::Row& row : grid.rows) {
     text += fmt::format("{:>5} |", row.name);
-    for (const std::string& cell : row.cells) text += fmt::format("{:>{}}", cell, grid.cell_width);
+    for (const Grid::Cell& cell : row.cells) {
+      const std::string bank = cell.bank < 0 ? "." : std::to_string(cell.bank);
+      text += cell.marked ? fmt::format("*{:>{}}", bank, grid.cell_width - 1)
+                          : fmt::format("{:>{}}", bank, grid.cell_width);
+    }
     text += grid.more_columns ? " ...\n" : "\n";
   }
   return text;
