@@ -36,7 +36,9 @@ struct DeviceProperties {
   int fp32_lanes_per_sm = 0;  ///< FP32 units per SM; 0 if unknown for this architecture
   int copy_engines = 0;
   bool concurrent_kernels = false;
-  bool warpgroup_products = false;  ///< runs wgmma and bulk tensor copies; an emulated GPU does not
+  /// wgmma and bulk tensor copies are the fastest way to multiply. An emulated GPU runs them too,
+  /// but no faster than others.
+  bool warpgroup_products = false;
 
   /// Peak FP32 rate in FLOP/s: SMs x lanes x 2 x clock. 0 if unknown.
   double peak_fp32() const {

@@ -233,14 +233,17 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
         quad += QUADS_AT_ONCE;
         b_quad += QUADS_AT_ONCE * bytes_of_b_quad;
         if (quad == quads) {
-          // On to the next buffer, which has long been full if the copies keep up.
+          // On to the next buffer, which has long been full if the copies keep up. The last buffer
+          // has no next one: the reads ahead start over in it, and nothing uses them.
           quad = 0;
-          if (!has_words) __syncwarp();
-          if (has_words || lane == 0) arrive(empty[at.index]);
-          at.advance();
-          a_stage = a_start + at.index * sizeof(Stage);
+          if (left > QUADS_AT_ONCE) {
+            if (!has_words) __syncwarp();
+            if (has_words || lane == 0) arrive(empty[at.index]);
+            at.advance();
+            a_stage = a_start + at.index * sizeof(Stage);
+            wait(full[at.index], at.parity);
+          }
           b_quad = b_start + at.index * sizeof(Stage);
-          if (left > QUADS_AT_ONCE) wait(full[at.index], at.parity);
         }
         a_quad = RowsOfA::of_quad(a_stage, quad);
       }

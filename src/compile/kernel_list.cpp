@@ -18,6 +18,7 @@ class Finder {
       const std::string_view token = tokens_[at_];
       if (token == "template") {
         template_ = true;
+        template_at_ = at_;
       } else if (token == ";") {
         template_ = false;
       } else if (token == "namespace") {
@@ -83,6 +84,7 @@ class Finder {
     }
     kernel.name += name;
     kernel.is_template = std::exchange(template_, false);
+    if (kernel.is_template) kernel.plausible_instance = plausible_arguments();
     kernel.parameters = parameters(begin, end);
     std::string signature = text_of(begin, end);
     const auto known =
@@ -95,6 +97,32 @@ class Finder {
                known->signatures.end()) {
       known->signatures.push_back(std::move(signature));
     }
+  }
+
+  /// An argument for every parameter of the last template, up to the first with a default: a type
+  /// or a number.
+  std::string plausible_arguments() const {
+    std::vector<std::string_view> arguments;
+    int depth = 0;
+    bool begins = true;
+    for (std::size_t i = template_at_ + 1; i < tokens_.size(); ++i) {
+      const std::string_view token = tokens_[i];
+      if (token == "<" && ++depth == 1) continue;
+      if (token == ">" && --depth == 0) break;
+      if (depth == 1 && token == "=") {
+        if (!arguments.empty()) arguments.pop_back();
+        break;
+      }
+      if (std::exchange(begins, depth == 1 && token == ",")) {
+        const bool is_type = token == "typename" || token == "class";
+        arguments.emplace_back(is_type ? "float" : token == "bool" ? "true" : "16");
+      }
+    }
+    std::string list;
+    for (const std::string_view argument : arguments) {
+      list += (list.empty() ? "" : ", ") + std::string(argument);
+    }
+    return "<" + list + ">";
   }
 
   /// The tokens as they are written, on one line.
@@ -144,6 +172,7 @@ class Finder {
   std::vector<std::string_view> tokens_;
   std::size_t at_ = 0;
   bool template_ = false;
+  std::size_t template_at_ = 0;
   std::string pending_namespace_;
   std::vector<std::string> scopes_;  ///< names of open namespaces; empty for any other brace
   std::vector<KernelDeclaration> kernels_;

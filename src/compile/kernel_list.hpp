@@ -11,6 +11,7 @@ namespace tilescope::compile {
 struct KernelDeclaration {
   std::string name;  ///< with its namespaces: "lib::scale"
   bool is_template = false;
+  std::string plausible_instance;       ///< arguments that a template may take: "<float, 16>"
   std::vector<std::string> parameters;  ///< names, in order; empty for a parameter without one
   /// The parameter lists of its declarations, "float* x, int n": several when overloaded (or when
   /// an earlier declaration uses other words).

@@ -115,12 +115,14 @@ bool is_nvcc_option(std::string_view word) {
   const auto exact = split(
       "-w -g -G -use_fast_math --use_fast_math -extended-lambda --extended-lambda -rdc -fopenmp "
       "-expt-extended-lambda --expt-extended-lambda -expt-relaxed-constexpr "
-      "--expt-relaxed-constexpr -pthread -lineinfo",
+      "--expt-relaxed-constexpr -pthread -lineinfo -m64 -W",
       ' ');
   const auto begins = split(
       "-l -L -O -U -W -std= --std= -rdc= --relocatable-device-code= -arch= --gpu-architecture= "
       "-maxrregcount= --maxrregcount= -fmad= --fmad= -ftz= -prec-div= -prec-sqrt= "
-      "-default-stream= --default-stream= -Xcompiler= --compiler-options= -isystem= -ccbin=",
+      "-default-stream= --default-stream= -Xcompiler= --compiler-options= -isystem= -ccbin= "
+      "-gencode= "
+      "--generate-code= -Xptxas= --ptxas-options= -Xlinker= --linker-options=",
       ' ');
   return std::ranges::find(exact, word) != exact.end() ||
          std::ranges::any_of(begins, [&](auto beginning) {
@@ -131,7 +133,8 @@ bool is_nvcc_option(std::string_view word) {
 bool takes_next_word(std::string_view word) {
   const auto options = split(
       "-l -L -std -Xcompiler -arch -ccbin -isystem -rdc -O -U -default-stream "
-      "--default-stream --gpu-architecture",
+      "--default-stream --gpu-architecture -gencode --generate-code -Xptxas --ptxas-options "
+      "-Xlinker --linker-options --compiler-options -maxrregcount --maxrregcount",
       ' ');
   return std::ranges::find(options, word) != options.end();
 }

@@ -14,7 +14,7 @@
 #include "compile/user_source.hpp"
 #include "gpu/architecture.hpp"
 #include "operations/registry.hpp"
-#include "operations/rung/kernel_source.hpp"
+#include "operations/rung/kernel_program.hpp"
 
 namespace tilescope::inspect {
 namespace {
@@ -138,15 +138,13 @@ KernelNeedsFound of_operation(const operations::Operation& operation,
   const operations::Plan plan = operation.plan(variant, gpu.properties);
   std::string note;
   const operations::Step& step = choose(plan, variant.source, question, note);
-  const KernelRequest request =
-      operations::embedded_request(step.source.empty() ? variant.source : step.source);
-  compile::Compilation compilation{.source_name = request.source_name,
-                                   .source = request.source,
-                                   .kernel = step.kernel,
-                                   .architecture = architecture_for(gpu, note),
-                                   .defines = plan.defines,
-                                   .headers = request.headers};
-  compilation.defines.insert(compilation.defines.end(), step.defines.begin(), step.defines.end());
+  const KernelRequest request = operations::step_request(variant.source, plan, step);
+  const compile::Compilation compilation{.source_name = request.source_name,
+                                         .source = request.source,
+                                         .kernel = request.kernel,
+                                         .architecture = architecture_for(gpu, note),
+                                         .defines = request.defines,
+                                         .headers = request.headers};
   KernelQuestion asked = question;
   asked.threads = static_cast<std::int64_t>(step.launch.block.count());
   asked.dynamic_shared_bytes = static_cast<std::int64_t>(step.launch.shared_bytes);

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "compile/cpp_tokens.hpp"
 #include "compile/launch_sites.hpp"
+#include "inspect/guessed_extents.hpp"
 #include "inspect/scalar_value.hpp"
 
 namespace tilescope::inspect {
@@ -39,6 +40,13 @@ Parameter parameter_of(std::string_view text) {
     if (compile::is_word(token)) parameter.words.push_back(token);
   }
   return parameter;
+}
+
+/// Whether the type is one of CUDA's 8-byte handles, such as cudaTextureObject_t.
+bool is_handle(const Tokens& words) {
+  return std::any_of(words.begin(), words.end(), [](std::string_view word) {
+    return word.starts_with("cuda") && word.ends_with("Object_t");
+  });
 }
 
 /// The parameter list, split at its commas.
@@ -85,6 +93,7 @@ class Suggestion {
     if (parameter.pointer) return array(parameter, known, instance);
     if (const auto type = type_of(parameter.words, instance)) return value(*type, known);
     guessed_ = true;
+    if (is_handle(parameter.words)) return "u64:0";
     if (const auto* members = values_.get().structure(parameter.words)) {
       if (std::string text = structure(*members, 0); !text.empty()) return text;
     }
@@ -203,7 +212,7 @@ std::string template_instance(std::string_view source, const KernelDeclaration& 
   HostValues values(source);
   const std::optional<LaunchSite> site = site_of(values, kernel);
   const std::string instance = site ? instance_of(values, *site, kernel) : std::string();
-  return instance.empty() ? kernel.name + "<16>" : instance;
+  return instance.empty() ? kernel.name + kernel.plausible_instance : instance;
 }
 
 LaunchDescription suggested_launch(std::string_view source, const KernelDeclaration& kernel,
@@ -219,20 +228,25 @@ LaunchDescription suggested_launch(std::string_view source, const KernelDeclarat
   if (given.kernel.empty() && kernel.is_template) {
     launch.kernel = instance_of(values, site, kernel);
     guess("kernel", launch.kernel.empty());
-    if (launch.kernel.empty()) launch.kernel = kernel.name + "<16>";
+    if (launch.kernel.empty()) launch.kernel = kernel.name + kernel.plausible_instance;
   }
   if (!given.grid) {
-    launch.grid = site.grid ? site.grid->extents : Dim3{4, 1, 1};
+    launch.grid = site.grid ? site.grid->extents : guessed_grid(source);
     guess("grid", !site.grid || !site.grid->is_sure);
   }
   if (!given.block) {
-    launch.block = site.block ? site.block->extents : Dim3{256, 1, 1};
+    launch.block = site.block ? site.block->extents : guessed_block(source, values);
     guess("block", !site.block || !site.block->is_sure);
   }
   if (given.shared_bytes == 0 && site.gives_shared_bytes) {
     const HostNumber bytes = site.shared_bytes.value_or(HostNumber{.is_sure = false});
     launch.shared_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes.integer, 0));
     guess("shared", !bytes.is_sure);
+  } else if (given.shared_bytes == 0 && !site.grid &&
+             source.find("extern __shared__") != source.npos) {
+    constexpr std::uint64_t bytes_per_thread = 16;
+    launch.shared_bytes = launch.block->count() * bytes_per_thread;
+    guess("shared", true);
   }
   launch.arguments.clear();
   launch.arrays.clear();

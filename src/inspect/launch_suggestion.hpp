@@ -18,7 +18,7 @@ LaunchDescription suggested_launch(std::string_view source,
                                    const LaunchDescription& given,
                                    const std::vector<KernelParameter>& parameters = {});
 
-/// The instance of `kernel`, a template, in `source`; "NAME<16>" if there is none.
+/// The instance of `kernel`, a template, in `source`; a plausible one if there is none.
 std::string template_instance(std::string_view source, const compile::KernelDeclaration& kernel);
 
 }  // namespace tilescope::inspect

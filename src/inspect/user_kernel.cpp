@@ -119,15 +119,52 @@ std::string missing_extents(const LaunchDescription& description) {
                      description.grid ? "threads a block has" : "blocks to launch");
 }
 
-/// Throws the defect of the launch, with a launch that would work if the kernel is known.
+/// Throws the defect of the launch, with a launch that would work.
 [[noreturn]] void refuse_launch(const std::string& why, const SourceText& source,
-                                const KernelDeclaration* kernel,
+                                const KernelDeclaration& kernel,
                                 const LaunchDescription& description,
                                 const std::vector<KernelParameter>& parameters = {}) {
-  if (!kernel) throw Error(ErrorKind::usage, why);
-  throw LaunchError(
-      why, fmt::format("{}({})", kernel->name, printable(kernel->signatures.front(), 1000)),
-      suggested_launch(source.text, *kernel, description, parameters));
+  throw LaunchError(why,
+                    fmt::format("{}({})", kernel.name, printable(kernel.signatures.front(), 1000)),
+                    suggested_launch(source.text, kernel, description, parameters));
+}
+
+/// What the compiled code says of a kernel that the source does not declare plainly. PTX does not
+/// tell pointers from other words of 8 bytes.
+KernelDeclaration compiled_declaration(const Kernel& kernel) {
+  KernelDeclaration declaration;
+  declaration.name = kernel.name();
+  for (const std::string& entry : kernel.module().kernels()) {
+    const std::string whole = demangled(entry);
+    const std::size_t bracket = whole.rfind('(');
+    if (function_name(entry) == kernel.name() && bracket != whole.npos) {
+      declaration.signatures = {whole.substr(bracket + 1, whole.rfind(')') - bracket - 1)};
+      return declaration;
+    }
+  }
+  std::vector<std::string> types;
+  for (const KernelParameter& parameter : kernel.parameters()) {
+    const bool is_real = parameter.kind == KernelParameter::Kind::floating;
+    types.emplace_back(parameter.bytes == 8   ? (is_real ? "double" : "void*")
+                       : parameter.bytes == 4 ? (is_real ? "float" : "int")
+                                              : fmt::format("bytes_{}", parameter.bytes));
+  }
+  declaration.signatures = {fmt::format("{}", fmt::join(types, ", "))};
+  return declaration;
+}
+
+/// Whether the name of a kernel may stand in a macro alone.
+bool macro_makes_kernels(const std::string& source) {
+  for (std::size_t at = source.find("#define"); at != source.npos;
+       at = source.find("#define", at + 1)) {
+    std::size_t end = source.find('\n', at);
+    while (end != source.npos && (source[end - 1] == '\\' || source[end - 1] == '\r')) {
+      if (source[end - 1] == '\r' && source[end - 2] != '\\') break;
+      end = source.find('\n', end + 1);
+    }
+    if (source.substr(at, end - at).find("__global__") != source.npos) return true;
+  }
+  return false;
 }
 
 /// Loads a kernel by nvcc, which takes any host code; the only one of the source if the request
@@ -217,7 +254,11 @@ void UserKernel::add(const SourceText& source, const LaunchDescription& descript
         wanted.kernels, description.kernel.empty() ? wanted.request.kernel : description.kernel);
   }
   if (const std::string missing = missing_extents(description); !missing.empty()) {
-    refuse_launch(missing, source, wanted.declaration, description);
+    if (wanted.declaration != nullptr) {
+      refuse_launch(missing, source, *wanted.declaration, description);
+    }
+    const Kernel kernel = open(source, description, wanted);
+    refuse_launch(missing, source, compiled_declaration(kernel), description, kernel.parameters());
   }
   const KernelRequest whole = wanted.request;
   auto loaded = find_loaded(wanted);
@@ -236,7 +277,9 @@ void UserKernel::add(const SourceText& source, const LaunchDescription& descript
     step.constants = packed_constants(arrays_, step.kernel, description);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::usage) throw;
-    refuse_launch(error.what(), source, wanted.declaration, description, step.kernel.parameters());
+    refuse_launch(error.what(), source,
+                  wanted.declaration ? *wanted.declaration : compiled_declaration(step.kernel),
+                  description, step.kernel.parameters());
   }
   const std::string& name = step.kernel.name();
   if (steps_.empty()) {
@@ -287,7 +330,8 @@ Kernel UserKernel::open(const SourceText& source, const LaunchDescription& descr
     kernel = load_kernel(device_, request, description.kernel, wanted.kernels, wanted.declaration,
                          host_code);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::bad_input) throw;
+    const bool may_be_made = wanted.declaration == nullptr && macro_makes_kernels(source.text);
+    if (error.kind() != ErrorKind::bad_input && !may_be_made) throw;
     auto loaded = try_nvcc(device_, whole);
     if (!loaded) throw;
     kernel = *std::move(loaded);

@@ -279,6 +279,18 @@ class Names(LaunchTest):
         self.assertIn("16 16 16", self.run_kernel("tile<16>", "--arg", "f32[8]=iota").out)
         self.assertIn("1 1 1", self.run_kernel("typed<double>", "--arg", "f64[8]=iota").out)
 
+    def test_those_that_macros_make(self):
+        self.write("made.cu", "#define MAKE(name) \\\n  __global__ void name(int* x) \\\n"
+                              "  { x[threadIdx.x] += 2; }\nMAKE(first)\nMAKE(second)\nint main() {}\n")
+        self.refused(2, "'made.cu' has several kernels; name one with --kernel: first, second",
+                     "made.cu", *SHAPE, "--arg", "i32[8]=iota")
+        result = self.run_program("run", "made.cu", "--kernel", "second", *SHAPE, "--arg",
+                                  "i32[8]=iota")
+        self.assertIn("2 3 4 5", result.out, result.err)
+        result = self.run_program("check", "made.cu", "--kernel", "second")
+        self.assertIn("\n  second(int*)\n", result.err)
+        self.assertIn("--arg 'i32[256]=zeros'", result.err)
+
     def test_overloads(self):
         self.refused(2, "kernel over is overloaded; give the types of the parameters, such as "
                         "--kernel 'over(float*)'; there are over(float* x), over(int* x, int n)",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -84,8 +85,46 @@ class FromSource(Programs):
         result = self.run_program("check", "set.cu", "--", "ignored")
         self.assertEqual(result.code, 0)
         self.assertEqual(result.err, "tilescope: note: no launch was seen: the program launched no "
-                                     "kernel\n")
+                                     "kernel; --kernel, --grid, --block and --arg run one without "
+                                     "main()\n")
         self.assertIn("\nno kernel was checked; 0 launches", result.out)
+
+    def test_an_empty_main_leaves_the_kernels(self):
+        self.write("child.cu", "__global__ void child(int* x) { x[threadIdx.x] = 1; }\n"
+                               "__global__ void parent(int* x) { child<<<1, 32>>>(x); }\n"
+                               "int main() { return 0; }\n")
+        result = self.run_program("check", "child.cu", "--kernel", "parent", "--grid", "1",
+                                  "--block", "1", "--arg", "i32[32]=zeros")
+        self.assertIn("no defects found; 2 blocks", result.out, result.err)
+        self.assert_fails(2, "'child.cu' has several kernels; name one with --kernel: child, parent",
+                          "check", "child.cu")
+
+    def test_architectures_that_are_asked_for(self):
+        self.write("arch.cu", "#include <cstdio>\n__global__ void k() {\n#ifdef __CUDA_ARCH__\n"
+                              "  printf(\"%d\\n\", __CUDA_ARCH__);\n#endif\n}\n"
+                              "int main() { k<<<1, 1>>>(); return cudaDeviceSynchronize(); }\n")
+        for words, compiled_for in (
+                (["-arch", "sm_80"], 800), (["-arch=compute_86"], 860), (["-arch=native"], 900),
+                (["-gencode", "arch=compute_80,code=sm_80", "-gencode=arch=compute_120,code=sm_120",
+                  "-gencode", "arch=compute_86,code=[sm_86,compute_86]"], 860)):
+            result = self.run_program("run", "arch.cu", *words)
+            self.assertEqual((result.out, result.err), (f"{compiled_for}\n", ""), words)
+        self.assert_fails(4, "nvcc fatal   : Unknown option '-W'", "run", "arch.cu", "-W")
+
+    def test_progress_on_a_terminal(self):
+        self.write("long.cu", "__global__ void work(volatile int* x) { while (*x < 12000000) ++*x; }\n"
+                              "int main() { int* d; cudaMalloc(&d, 4); cudaMemset(d, 0, 4);\n"
+                              "work<<<1, 1>>>(d); cudaDeviceSynchronize(); cudaFree(d); }\n")
+        ours, theirs = pty.openpty()
+        with os.fdopen(ours, "rb", buffering=0) as terminal, os.fdopen(theirs, "wb") as screen:
+            os.set_blocking(ours, False)
+            done = subprocess.run([os.path.abspath(program.TILESCOPE), "run", "long.cu"],
+                                  cwd=self.folder, stderr=screen, stdout=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL, timeout=120)
+            shown = terminal.read(65536).decode()
+        self.assertEqual((done.returncode, done.stdout), (0, b""))
+        self.assertRegex(shown, r"^\r\x1b\[Kwork  0%  0 / 1\r.*\x1b\[K$")
+        self.assertEqual(self.run_program("run", "long.cu").err, "")
 
     def test_run_ends_with_the_programs_exit_code(self):
         self.write("add.cu", ADD.replace("8.0f", "9.0f"))

@@ -25,6 +25,19 @@ TEST(KernelList, NamesAndParameters) {
   EXPECT_THAT(kernels[3].parameters, IsEmpty());
 }
 
+TEST(KernelList, PlausibleInstances) {
+  const auto instance = [](const std::string& parameters) {
+    const auto kernels = kernels_in("template " + parameters + " __global__ void k() {}");
+    return kernels.at(0).plausible_instance;
+  };
+  EXPECT_EQ(instance("<typename T>"), "<float>");
+  EXPECT_EQ(instance("<class T, int N, bool B>"), "<float, 16, true>");
+  EXPECT_EQ(instance("<int N, typename T = pair<int, float>>"), "<16>");
+  EXPECT_EQ(instance("<typename T = int>"), "<>");
+  EXPECT_EQ(instance("< = >"), "<>");
+  EXPECT_EQ(kernels_in("__global__ void k() {}").at(0).plausible_instance, "");
+}
+
 TEST(KernelList, TemplatesAndNamespaces) {
   const auto kernels = kernels_in(R"(
     using namespace std;

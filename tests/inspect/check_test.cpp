@@ -214,7 +214,7 @@ TEST_F(CheckTest, SuggestionsSayWhatIsGuessed) {
   const std::string kernel = "__global__ void k(float* x, int n) { x[n] = 1; }\n";
   using Names = std::vector<std::string>;
   EXPECT_EQ(suggestion(kernel),
-            std::pair(std::string("f32[1024]=zeros i32:1024 "), Names{"grid", "block", "x", "n"}));
+            std::pair(std::string("f32[256]=zeros i32:256 "), Names{"grid", "block", "x", "n"}));
   EXPECT_EQ(suggestion(kernel + "int main() { const int n = 9; float* d; cudaMalloc(&d, n * 4); "
                                 "k<<<n / 2, 3>>>(d, n); }"),
             std::pair(std::string("f32[9]=zeros i32:9 "), Names{}));
@@ -228,6 +228,42 @@ TEST_F(CheckTest, SuggestionsSayWhatIsGuessed) {
                        "__global__ void k(S s) { s.p[4][0] = s.n; }\n"
                        "int main() { S s; k<<<1, 8>>>(s); }"),
             std::pair(std::string("{42*f32[8]=zeros, i32:8} "), Names{"s"}));
+}
+
+TEST_F(CheckTest, GuessedLaunchesFitWhatTheSourceSays) {
+  const auto extents = [](const std::string& body) {
+    const LaunchDescription launch =
+        launch_error(SourceText{"__global__ void k(float* x) { " + body + " }\n"}, {}).suggestion();
+    return std::tuple(launch.grid->x, launch.block->x, launch.block->y, launch.shared_bytes);
+  };
+  EXPECT_EQ(extents("x[threadIdx.x] = 1;"), std::tuple(1, 256, 1, 0));
+  EXPECT_EQ(extents("x[blockIdx.x * blockDim.x + threadIdx.x] = 1;"), std::tuple(4, 256, 1, 0));
+  EXPECT_EQ(extents("atomicAdd(x, 1.f);"), std::tuple(4, 256, 1, 0));
+  EXPECT_EQ(extents("__shared__ float s[64], t[300]; s[threadIdx.x] = x[0];"),
+            std::tuple(1, 64, 1, 0));
+  EXPECT_EQ(extents("__shared__ float s[4]; s[threadIdx.x / 32] = 1;"), std::tuple(1, 128, 1, 0));
+  EXPECT_EQ(extents("__shared__ float s[n]; s[threadIdx.x] = 1;"), std::tuple(1, 256, 1, 0));
+  EXPECT_EQ(extents("__shared__ float s[32][33]; s[threadIdx.y][threadIdx.x] = 1;"),
+            std::tuple(1, 32, 32, 0));
+  EXPECT_EQ(extents("x[threadIdx.y * 16 + threadIdx.x] = 1;"), std::tuple(1, 16, 16, 0));
+  EXPECT_EQ(extents("extern __shared__ float s[]; s[threadIdx.x] = 1;"),
+            std::tuple(1, 256, 1, 4096));
+}
+
+TEST_F(CheckTest, SuggestionsForKernelsThatNoTextDeclares) {
+  const SourceText ptx{
+      ".version 8.5\n.target sm_90\n.address_size 64\n"
+      ".visible .entry k(.param .u64 a, .param .f32 b, .param .u32 c) {\n"
+      ".reg .b64 %a;\n.reg .b32 %c;\nld.param.u64 %a, [a];\nld.param.u32 %c, [c];\n"
+      "st.global.u32 [%a], %c;\nret;\n}\n",
+      "k.ptx", SourceLanguage::ptx};
+  const LaunchError error = launch_error(ptx, {});
+  EXPECT_EQ(error.kernel(), "k(void*, float, int)");
+  EXPECT_EQ(error.suggestion().arguments.size(), 3u);
+  EXPECT_TRUE(check(ptx, error.suggestion()).clean());
+  const SourceText texture{
+      "__global__ void k(float* x, cudaTextureObject_t t) { x[0] = tex1D<float>(t, 0.f); }\n"};
+  EXPECT_EQ(launch_error(texture, {}).suggestion().arguments.at(1).text, "u64:0");
 }
 
 TEST_F(CheckTest, TheSuggestionForAFaultyProgramFindsItsFault) {

@@ -12,7 +12,7 @@
 
 namespace tilescope::testing {
 
-/// An H200 as a real one: emulated ones have no warpgroup products.
+/// An H200 as a real one: on an emulated one warpgroup products do not pay.
 inline DeviceProperties hopper() {
   DeviceProperties device = h200();
   device.warpgroup_products = true;

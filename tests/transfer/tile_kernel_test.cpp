@@ -10,11 +10,16 @@ namespace {
 
 constexpr Order by_rows = Order::row_major;
 
-// An H200 as the driver shows it; the emulated one knows no tensor copies.
+// An H200 as the driver shows it.
 DeviceProperties h200() {
   DeviceProperties properties = Device::open("emulated")->properties();
   properties.warpgroup_products = true;
   return properties;
+}
+
+// Has no tensor copies.
+DeviceProperties a100() {
+  return Device::open("emulated:a100")->properties();
 }
 
 TileKernel chosen(const DeviceProperties& device, const MatmulShape& shape,
@@ -31,8 +36,10 @@ TEST(TileKernel, IsThatOfTheWholeProduct) {
   EXPECT_TRUE(large.runs_overlap);
   ASSERT_TRUE(large.ffma);
   EXPECT_EQ(large.ffma->splits, 1);
-  EXPECT_EQ(chosen(Device::open("emulated")->properties(), {65536, 65536, 65536}).name,
-            "warp_tiles");
+  for (const char* emulated : {"emulated:a100", "emulated:h200"}) {
+    EXPECT_EQ(chosen(Device::open(emulated)->properties(), {65536, 65536, 65536}).name,
+              "warp_tiles");
+  }
   EXPECT_EQ(chosen(h200(), {4096, 4096, 4096}, "", false, DataType::float64).name,
             "tiled_checked_32");
 }
@@ -57,8 +64,7 @@ TEST(TileKernel, WhatDoesNotMultiplyInPartsIsRefused) {
   for (const char* name : {"tiled_16", "mma_sync", "tensor_tiles", "nonsense"}) {
     EXPECT_THROW(chosen(h200(), {4096, 4096, 4096}, name), Error) << name;
   }
-  EXPECT_THROW(chosen(Device::open("emulated")->properties(), {512, 512, 512}, "ffma_tiles"),
-               Error);
+  EXPECT_THROW(chosen(a100(), {512, 512, 512}, "ffma_tiles"), Error);
   EXPECT_THROW(chosen(h200(), {512, 512, 512}, "ffma_tiles", false, DataType::float64), Error);
 }
 

@@ -91,15 +91,20 @@ struct Product {
 
 TEST(TiledProduct, NoCutChangesABit) {
   constexpr Order by_rows = Order::row_major, by_columns = Order::column_major;
-  for (const Product& product :
-       {Product{{333, 260, 100}, by_rows, by_rows, by_rows, "general"},
-        Product{{300, 417, 70}, by_columns, by_rows, by_columns, "general"},
-        Product{{210, 300, 90}, by_rows, by_columns, by_rows, "general"},
-        Product{{200, 300, 100}, by_columns, by_columns, by_columns, "warp_tiles"},
-        Product{{200, 300, 400}, by_rows, by_rows, by_rows, ""}}) {
+  // The tiles of ffma_tiles are larger.
+  const std::vector<std::size_t> small{200'000, 600'000, 10'000'000};
+  const std::vector<std::size_t> large{1'500'000, 10'000'000};
+  for (const auto& [product, limits] :
+       {std::pair{Product{{333, 260, 100}, by_rows, by_rows, by_rows, "general"}, small},
+        std::pair{Product{{300, 417, 70}, by_columns, by_rows, by_columns, "general"}, small},
+        std::pair{Product{{210, 300, 90}, by_rows, by_columns, by_rows, "general"}, small},
+        std::pair{Product{{200, 300, 100}, by_columns, by_columns, by_columns, "warp_tiles"},
+                  small},
+        std::pair{Product{{600, 700, 40}, by_rows, by_rows, by_rows, "ffma_tiles"}, large},
+        std::pair{Product{{200, 300, 400}, by_rows, by_rows, by_rows, ""}, small}}) {
     const std::vector<float> whole = product.compute(0);
     std::set<std::int64_t> tiles;
-    for (const std::size_t limit : {200'000, 600'000, 10'000'000}) {
+    for (const std::size_t limit : limits) {
       OutOfCoreReport report;
       EXPECT_EQ(product.compute(limit, &report), whole) << product.variant << ' ' << limit;
       EXPECT_LE(report.plan.device_bytes, limit);

@@ -1,6 +1,7 @@
 // Kernels by the address of their host function: handles, attributes, occupancy.
 #include <fmt/format.h>
 
+#include "cudart/graph/kernel_operation.hpp"
 #include "cudart/state/api_call.hpp"
 #include "cudart/state/kernel_limits.hpp"
 
@@ -32,7 +33,35 @@ cudaFuncAttributes attributes_of(Context& context, const LoadedKernel& kernel) {
   attributes.maxDynamicSharedSizeBytes = static_cast<int>(kernel.max_dynamic_shared);
   attributes.preferredShmemCarveout = kernel.carveout;
   attributes.nonPortableClusterSizeAllowed = kernel.nonportable_cluster ? 1 : 0;
+  attributes.clusterDimMustBeSet = kernel.cluster.is_compiled ? 1 : 0;
+  attributes.requiredClusterWidth = static_cast<int>(kernel.cluster.required.x);
+  attributes.requiredClusterHeight = static_cast<int>(kernel.cluster.required.y);
+  attributes.requiredClusterDepth = static_cast<int>(kernel.cluster.required.z);
   return attributes;
+}
+
+void set_required(LoadedKernel& kernel, std::uint32_t Dim3::*extent, int value) {
+  require(value >= 0 && !kernel.cluster.is_compiled, cudaErrorInvalidValue);
+  kernel.cluster.required.*extent = static_cast<std::uint32_t>(value);
+}
+
+/// The clusters that the configuration asks for, for the kernel. Throws as cluster_of() does.
+Dim3 cluster_in(const cudaLaunchConfig_t& config, const LoadedKernel& kernel) {
+  std::optional<Dim3> given;
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
+    const auto& cluster = attribute.val.clusterDim;
+    given = {cluster.x, cluster.y, cluster.z};
+  }
+  return cluster_of(kernel, given, extents(config.gridDim));
+}
+
+std::int64_t clusters_for(Context& context, const LoadedKernel& kernel,
+                          const cudaLaunchConfig_t& config, std::uint64_t blocks) {
+  const auto threads = static_cast<std::int64_t>(extents(config.blockDim).count());
+  return resident_clusters(context, kernel, static_cast<std::int64_t>(blocks), threads,
+                           config.dynamicSmemBytes);
 }
 
 void set_attribute(Context& context, const void* function, cudaFuncAttribute attribute, int value) {
@@ -51,6 +80,15 @@ void set_attribute(Context& context, const void* function, cudaFuncAttribute att
       break;
     case cudaFuncAttributeNonPortableClusterSizeAllowed:
       kernel.nonportable_cluster = value != 0;
+      break;
+    case cudaFuncAttributeRequiredClusterWidth:
+      set_required(kernel, &Dim3::x, value);
+      break;
+    case cudaFuncAttributeRequiredClusterHeight:
+      set_required(kernel, &Dim3::y, value);
+      break;
+    case cudaFuncAttributeRequiredClusterDepth:
+      set_required(kernel, &Dim3::z, value);
       break;
     default:
       throw Failure{cudaErrorNotSupported,
@@ -158,10 +196,14 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*
 }
 
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* cluster, const void* function,
-                                                 const cudaLaunchConfig_t*) {
+                                                 const cudaLaunchConfig_t* config) {
   return api_call("cudaOccupancyMaxPotentialClusterSize", [&](Context& context) {
-    require(cluster != nullptr, cudaErrorInvalidValue);
-    *cluster = loaded(context, function).nonportable_cluster ? 16 : 8;
+    require(cluster != nullptr && config != nullptr, cudaErrorInvalidValue);
+    const LoadedKernel& kernel = loaded(context, function);
+    cluster_in(*config, kernel);
+    constexpr int portable = 8, most = 16;
+    const bool fits = clusters_for(context, kernel, *config, 1) > 0;
+    *cluster = !fits ? 0 : kernel.nonportable_cluster ? most : portable;
   });
 }
 
@@ -169,18 +211,8 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
                                            const cudaLaunchConfig_t* config) {
   return api_call("cudaOccupancyMaxActiveClusters", [&](Context& context) {
     require(clusters != nullptr && config != nullptr, cudaErrorInvalidValue);
-    int blocks = 1;
-    for (unsigned i = 0; i < config->numAttrs; ++i) {
-      const cudaLaunchAttribute& attribute = config->attrs[i];
-      if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
-      const auto& cluster = attribute.val.clusterDim;
-      blocks = static_cast<int>(cluster.x * cluster.y * cluster.z);
-    }
-    require(blocks > 0, cudaErrorInvalidClusterSize);
-    const auto threads =
-        static_cast<std::int64_t>(config->blockDim.x) * config->blockDim.y * config->blockDim.z;
-    const gpu::Occupancy occupancy =
-        occupancy_of(context, loaded(context, function), threads, config->dynamicSmemBytes);
-    *clusters = occupancy.blocks_per_sm * context.gpu().sm_count / blocks;
+    const LoadedKernel& kernel = loaded(context, function);
+    const Dim3 cluster = cluster_in(*config, kernel);
+    *clusters = static_cast<int>(clusters_for(context, kernel, *config, cluster.count()));
   });
 }

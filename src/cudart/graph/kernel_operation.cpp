@@ -17,10 +17,11 @@ KernelArguments packed(const std::vector<KernelParameter>& parameters, void** va
 
 }  // namespace
 
-KernelOperation kernel_operation(Context& context, const void* function, const Launch& launch,
-                                 void** arguments) {
+KernelOperation kernel_operation(Context& context, const void* function, Launch launch,
+                                 void** arguments, const std::optional<Dim3>& cluster) {
   const CUkern_st& kernel = context.registry().kernel(function);
   const LoadedKernel& loaded = context.code().kernel(context.device(), kernel);
+  launch.cluster = cluster_of(loaded, cluster, launch.grid);
   require_launchable(context, loaded, launch);
   KernelOperation operation{function, loaded.kernel, launch, packed(loaded.parameters, arguments)};
   report_suspect_sizes(context);

@@ -29,6 +29,40 @@ int version_of(std::string_view ptx) {
   return version;
 }
 
+/// The number at the start of `text`, behind spaces and a comma, which it moves behind; 1 without.
+std::uint32_t take_extent(std::string_view& text) {
+  std::uint32_t extent = 1;
+  text.remove_prefix(std::min(text.size(), text.find_first_not_of(" \t,")));
+  const char* const end = text.data() + text.size();
+  text = {std::from_chars(text.data(), end, extent).ptr, end};
+  return extent;
+}
+
+/// Adds the kernels with bounds of their clusters before their bodies.
+void add_cluster_bounds(std::string_view ptx,
+                        std::map<std::string, ClusterBounds, std::less<>>& to) {
+  constexpr std::string_view entry = ".entry ", exact = ".reqnctapercluster";
+  constexpr std::string_view most = ".maxclusterrank";
+  for (std::size_t at = ptx.find(entry); at != ptx.npos; at = ptx.find(entry, at + 1)) {
+    std::string_view head = ptx.substr(at + entry.size());
+    head = head.substr(0, head.find('{'));
+    ClusterBounds bounds;
+    if (const std::size_t found = head.find(exact); found != head.npos) {
+      std::string_view numbers = head.substr(found + exact.size());
+      bounds.required.x = take_extent(numbers);
+      bounds.required.y = take_extent(numbers);
+      bounds.required.z = take_extent(numbers);
+      bounds.is_compiled = true;
+    }
+    if (const std::size_t found = head.find(most); found != head.npos) {
+      std::string_view numbers = head.substr(found + most.size());
+      bounds.most = take_extent(numbers);
+    }
+    if (!bounds.is_compiled && bounds.most == 0) continue;
+    to[std::string(head.substr(0, head.find_first_of("( \t\n")))] = bounds;
+  }
+}
+
 }  // namespace
 
 CodeImage& CodeRegistry::add_image(const void* wrapper) {
@@ -82,7 +116,8 @@ LoadedCode::LoadedModule& LoadedCode::module(Device& device, CodeImage& image) {
     throw Failure{cudaErrorNoKernelImageForDevice, error.what()};
   }
   try {
-    LoadedModule loaded{device.load_module(texts), version_of(texts.front().ptx)};
+    LoadedModule loaded{device.load_module(texts), version_of(texts.front().ptx), {}};
+    for (const PtxText& text : texts) add_cluster_bounds(text.ptx, loaded.clusters);
     return modules_.emplace(&image, std::move(loaded)).first->second;
   } catch (const Error& error) {
     throw Failure{cudaErrorInvalidPtx, error.what()};
@@ -103,6 +138,8 @@ LoadedKernel& LoadedCode::kernel(Device& device, const CUkern_st& kernel) {
                   fmt::format("kernel {}: {}", function_name(kernel.name), error.what())};
   }
   loaded.parameters = loaded.kernel.parameters();
+  const auto bounds = code.clusters.find(kernel.name);
+  if (bounds != code.clusters.end()) loaded.cluster = bounds->second;
   loaded.max_dynamic_shared = unasked_dynamic_shared(device, loaded.kernel);
   return kernels_.emplace(&kernel, std::move(loaded)).first->second;
 }

@@ -60,6 +60,13 @@ class CodeRegistry {
   std::map<const void*, CodeVariable> variables_;
 };
 
+/// What a kernel says of its clusters.
+struct ClusterBounds {
+  Dim3 required{0, 0, 0};    ///< of __cluster_dims__ or cudaFuncSetAttribute; zeros without
+  bool is_compiled = false;  ///< __cluster_dims__ requires it
+  std::uint32_t most = 0;    ///< blocks, of __launch_bounds__; 0 without
+};
+
 /// A kernel on the device, with what the program has set for it.
 struct LoadedKernel {
   Kernel kernel;
@@ -68,6 +75,7 @@ struct LoadedKernel {
   int ptx_version = 0;  ///< 80 for PTX of compute capability 8.0
   int carveout = -1;
   bool nonportable_cluster = false;
+  ClusterBounds cluster;
 };
 
 class LoadedCode {
@@ -88,6 +96,7 @@ class LoadedCode {
   struct LoadedModule {
     Module module;
     int ptx_version = 0;
+    std::map<std::string, ClusterBounds, std::less<>> clusters;  ///< of kernels that have bounds
   };
   LoadedModule& module(Device& device, CodeImage& image);
 

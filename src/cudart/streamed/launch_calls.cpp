@@ -8,20 +8,20 @@ using namespace tilescope::cudart;
 namespace {
 
 void queue_launch(Context& context, const void* function, const Launch& launch, void** arguments,
-                  cudaStream_t handle) {
+                  cudaStream_t handle, const std::optional<Dim3>& cluster = {}) {
   CUstream_st& stream = context.streams().find(handle, null_stream);
-  submit(context, stream, kernel_operation(context, function, launch, arguments));
+  submit(context, stream, kernel_operation(context, function, launch, arguments, cluster));
 }
 
 /// Applies an attribute of cudaLaunchKernelExC; one that is a hint changes nothing.
-void apply(const cudaLaunchAttribute& attribute, Launch& launch) {
+void apply(const cudaLaunchAttribute& attribute, Launch& launch, std::optional<Dim3>& cluster) {
   switch (attribute.id) {
     case cudaLaunchAttributeCooperative:
       launch.cooperative = attribute.val.cooperative != 0;
       break;
     case cudaLaunchAttributeClusterDimension:
-      launch.cluster = {attribute.val.clusterDim.x, attribute.val.clusterDim.y,
-                        attribute.val.clusterDim.z};
+      cluster = {attribute.val.clusterDim.x, attribute.val.clusterDim.y,
+                 attribute.val.clusterDim.z};
       break;
     case cudaLaunchAttributeProgrammaticStreamSerialization:
       launch.overlaps_previous = attribute.val.programmaticStreamSerializationAllowed != 0;
@@ -63,8 +63,9 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
     Launch launch{.grid = extents(config->gridDim),
                   .block = extents(config->blockDim),
                   .shared_bytes = config->dynamicSmemBytes};
-    for (unsigned i = 0; i < config->numAttrs; ++i) apply(config->attrs[i], launch);
-    queue_launch(context, function, launch, arguments, config->stream);
+    std::optional<Dim3> cluster;
+    for (unsigned i = 0; i < config->numAttrs; ++i) apply(config->attrs[i], launch, cluster);
+    queue_launch(context, function, launch, arguments, config->stream, cluster);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <tilescope/error.hpp>
@@ -22,20 +23,44 @@ namespace fs = std::filesystem;
 
 constexpr const char* run_time_file = "libcudart.so.13";
 
-/// Takes the options that name an architecture, such as -arch=sm_80 or -arch sm_80, out of
-/// `options`, and returns the last one in the form of PTX: "compute_80".
-std::string take_architecture(std::vector<std::string>& options) {
+/// Whether the option names architectures, alone or with the next word.
+bool names_architecture(std::string_view option) {
+  const std::string_view name = option.substr(0, option.find('='));
+  return name == "-arch" || name == "--gpu-architecture" || name == "--gpu-arch" ||
+         name == "-gencode" || name == "--generate-code";
+}
+
+/// The number in "sm_90", "arch=compute_90a,code=sm_90a"; 0 without one, as in "native".
+int architecture_number(std::string_view value) {
+  const std::size_t mark = value.find('_');
+  int number = 0;
+  if (mark != value.npos) {
+    std::from_chars(value.data() + mark + 1, value.data() + value.size(), number);
+  }
+  return number;
+}
+
+/// Takes the options that name an architecture, such as -arch=sm_80, -arch sm_80 or -gencode, out
+/// of `options`, and returns the newest that a GPU of number `most` can run, in the form of PTX:
+/// "compute_80". Empty without one.
+std::string take_architecture(std::vector<std::string>& options, int most) {
   std::string asked;
+  int best = 0;
   for (std::size_t i = 0; i < options.size();) {
-    const bool two = options[i] == "-arch" || options[i] == "--gpu-architecture";
-    if (!two && !options[i].starts_with("-arch=") && !options[i].starts_with("--gpu-arch")) {
+    if (!names_architecture(options[i])) {
       ++i;
       continue;
     }
     const auto first = options.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto last = first + (two && i + 1 < options.size() ? 1 : 0);
-    const std::size_t number = last->find('_');
-    if (number != last->npos) asked = "compute" + last->substr(number);
+    const bool two = options[i].find('=') == std::string::npos && i + 1 < options.size();
+    const auto last = first + (two ? 1 : 0);
+    const int number = architecture_number(*last);
+    const bool is_better = best > most ? number < best : number > best && number <= most;
+    if (number != 0 && (best == 0 || is_better)) {
+      const std::size_t mark = last->find('_');
+      asked = "compute" + last->substr(mark, last->find(',') - mark);
+      best = number;
+    }
     options.erase(first, last + 1);
   }
   return asked;
@@ -45,7 +70,7 @@ std::string take_architecture(std::vector<std::string>& options) {
 /// made, which also is the quicker half of a compilation.
 std::vector<std::string> options_of(const Program& program, const DeviceProperties& gpu) {
   std::vector<std::string> given = program.compiler_options;
-  std::string architecture = take_architecture(given);
+  std::string architecture = take_architecture(given, 10 * gpu.compute_major + gpu.compute_minor);
   if (architecture.empty()) {
     architecture = gpu::architecture_name(gpu.compute_major, gpu.compute_minor);
     architecture.replace(0, architecture.find('_'), "compute");

@@ -120,7 +120,8 @@ std::pair<Journal, SourceWords> watch(const Program& program, const Device& devi
     run.journal.notes.emplace_back(
         run.journal.device.empty()
             ? "no launch was seen: the program did not call the shared CUDA run time"
-            : "no launch was seen: the program launched no kernel");
+            : "no launch was seen: the program launched no kernel; --kernel, --grid, --block and "
+              "--arg run one without main()");
   }
   SourceWords words(run.journal);
   result.program = take_run(run, words, result);

@@ -2,37 +2,56 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <tilescope/program.hpp>
+#include <vector>
 
 #include "base/file.hpp"
 #include "compile/cpp_tokens.hpp"
 
 namespace tilescope {
 
-bool has_main(const std::string& path) {
-  const std::string text = read_text_file(path);
-  const std::vector<std::string_view> tokens = compile::cpp_tokens(text);
+namespace {
+
+/// The index of main's name where it is defined or declared; else the number of tokens.
+std::size_t find_main(const std::vector<std::string_view>& tokens) {
   int depth = 0;
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
     if (tokens[i] == "{") ++depth;
     if (tokens[i] == "}") --depth;
-    if (depth == 0 && tokens[i] == "main" && tokens[i + 1] == "(") return true;
+    if (depth == 0 && tokens[i] == "main" && tokens[i + 1] == "(") return i;
   }
-  return false;
+  return tokens.size();
 }
 
-namespace {
+/// Whether main() at most returns.
+bool has_empty_main(const std::string& text) {
+  const std::vector<std::string_view> tokens = compile::cpp_tokens(text);
+  const auto open =
+      std::find(tokens.begin() + static_cast<std::ptrdiff_t>(find_main(tokens)), tokens.end(), "{");
+  const auto close = std::find(open, tokens.end(), "}");
+  return close != tokens.end() && std::all_of(open + 1, close, [](std::string_view token) {
+           return token == "return" || token == "0" || token == "EXIT_SUCCESS" || token == ";";
+         });
+}
 
-/// Whether the main() of this file has nothing to do with its kernels: no text in it launches any
-/// or touches the device's memory, and no header that might is included.
+/// Whether the main() of this file has nothing to do with its kernels: it is empty, or no text in
+/// the file launches any or touches the device's memory, and no header that might is included.
 bool launches_nothing(const std::string& text) {
   const auto has = [&](std::string_view word) { return text.find(word) != text.npos; };
-  return has("__global__") && !has("<<<") && !has("cudaLaunch") && !has("cudaGraphLaunch") &&
-         !has("cuLaunch") && !has("cudaM") && !has("#include \"") && !has("<thrust/") &&
-         !has("<cub/");
+  if (!has("__global__")) return false;
+  return has_empty_main(text) ||
+         (!has("<<<") && !has("cudaLaunch") && !has("cudaGraphLaunch") && !has("cuLaunch") &&
+          !has("cudaM") && !has("#include \"") && !has("<thrust/") && !has("<cub/"));
 }
 
 }  // namespace
+
+bool has_main(const std::string& path) {
+  const std::string text = read_text_file(path);
+  const std::vector<std::string_view> tokens = compile::cpp_tokens(text);
+  return find_main(tokens) < tokens.size();
+}
 
 bool inspect::is_program(const std::string& target, const std::vector<std::string>& more) {
   if (target.ends_with(".ptx") || target.ends_with(".cuh")) return false;

@@ -5,7 +5,7 @@
 namespace tilescope::operations {
 
 KernelRequest step_request(std::string_view source, const Plan& plan, const Step& step) {
-  KernelRequest request = embedded_request(source);
+  KernelRequest request = embedded_request(step.source.empty() ? source : step.source);
   request.kernel = step.kernel;
   request.defines = plan.defines;
   request.defines.insert(request.defines.end(), step.defines.begin(), step.defines.end());

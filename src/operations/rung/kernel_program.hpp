@@ -10,7 +10,7 @@
 
 namespace tilescope::operations {
 
-/// The compilation for one step of a plan.
+/// The compilation for one step of a plan; `source` is the file of steps that name none.
 KernelRequest step_request(std::string_view source, const Plan& plan, const Step& step);
 
 class KernelProgram {

@@ -62,10 +62,11 @@ GemmChoice dispatch(const GemmProblem& problem, const Device& device) {
 
 std::vector<GemmChoice> tuning_candidates(const GemmProblem& problem,
                                           const DeviceProperties& device, std::size_t most) {
+  const DeviceProperties judged = properties_to_choose_by(device);
   const GemmVariant& best = best_gemm_variant(problem, device);
   std::vector<GemmChoice> candidates{first_plan(best, problem, device)}, more;
   for (const GemmVariant& variant : gemm_variants()) {
-    if (variant.is_step || variant.refusal(problem, device)) continue;
+    if (variant.is_step || variant.refusal(problem, judged)) continue;
     if (&variant != &best) candidates.push_back(first_plan(variant, problem, device));
     if (variant.plans == nullptr) continue;
     double last = -1.0;

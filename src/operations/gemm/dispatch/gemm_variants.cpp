@@ -21,11 +21,14 @@
 namespace tilescope::operations {
 namespace {
 
-// The problem in fp32, by the table's best variant for it.
+// The problem in fp32, by the variant that is best for it on a real GPU: an emulated one that runs
+// this runs what the real one does.
 std::unique_ptr<GemmRun> prepare_best_fp32(Device& device, const GemmProblem& problem) {
   GemmProblem in_fp32 = problem;
   in_fp32.precision = Precision::fp32;
-  return best_gemm_variant(in_fp32, device.properties()).prepare(device, in_fp32);
+  DeviceProperties real = device.properties();
+  real.warpgroup_products = real.compute_major == 9;
+  return best_gemm_variant(in_fp32, real).prepare(device, in_fp32);
 }
 
 class AsFp32Run final : public GemmRun {
@@ -187,10 +190,17 @@ const GemmVariant& gemm_variant(std::string_view name) {
                     near.empty() ? "" : fmt::format(", did you mean {}?", near));
 }
 
+DeviceProperties properties_to_choose_by(const DeviceProperties& device) {
+  DeviceProperties judged = device;
+  if (device.compute_major == 9 && !device.warpgroup_products) judged.compute_major = 8;
+  return judged;
+}
+
 const GemmVariant& best_gemm_variant(const GemmProblem& problem, const DeviceProperties& device) {
+  const DeviceProperties judged = properties_to_choose_by(device);
   const auto& all = gemm_variants();
   const auto best = std::find_if(all.rbegin(), all.rend(), [&](const GemmVariant& variant) {
-    return !variant.refusal(problem, device) && (!variant.pays || variant.pays(problem, device));
+    return !variant.refusal(problem, judged) && (!variant.pays || variant.pays(problem, judged));
   });
   return best == all.rend() ? all.front() : *best;
 }

@@ -17,6 +17,10 @@ const GemmVariant* find_gemm_variant(std::string_view name);
 /// The same. Throws Error(usage), suggesting the nearest name, for an unknown one.
 const GemmVariant& gemm_variant(std::string_view name);
 
+/// The properties by which a default is chosen: those of the device; but where wgmma does not pay,
+/// on an emulated GPU of compute capability 9.0, those of 8.0.
+DeviceProperties properties_to_choose_by(const DeviceProperties& device);
+
 /// The variant that the library takes for a problem on a device by default. `general` takes every
 /// problem, so there always is one.
 const GemmVariant& best_gemm_variant(const GemmProblem& problem, const DeviceProperties& device);

@@ -201,8 +201,7 @@ std::optional<std::string> ffma_refusal(const GemmProblem& problem,
   for (const GemmOperand* operand : {&problem.a, &problem.b, &problem.c}) {
     if (operand->type != DataType::float32) return "all matrices must be float32";
   }
-  if (!device.warpgroup_products)
-    return "bulk tensor copies need a real GPU of compute capability 9.0";
+  if (device.compute_major != 9) return "bulk tensor copies need compute capability 9.0";
   return size_refusal(problem);
 }
 

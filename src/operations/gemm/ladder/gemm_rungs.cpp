@@ -12,17 +12,10 @@
 namespace tilescope::operations {
 namespace {
 
-// The properties of the real GPU, where the emulated one of that name lacks features that the
-// emulator does not run.
-DeviceProperties real_gpu(DeviceProperties properties) {
-  properties.warpgroup_products = properties.compute_major == 9;
-  return properties;
-}
-
 // Whether a variant computes products in a precision, judged by its refusals of several kinds of
 // problems: large, of one column, of few rows, with a long sum, of odd extents.
 bool computes(const GemmVariant& variant, Precision precision) {
-  static const DeviceProperties device = real_gpu(gpu::require_profile("h200"));
+  static const DeviceProperties device = gpu::require_profile("h200");
   const DataType type = operand_type(precision);
   const MatmulShape shapes[] = {
       {4096, 4096, 4096}, {4096, 1, 4096}, {16, 4096, 4096}, {256, 256, 65536}, {1023, 1021, 1019}};
@@ -123,11 +116,10 @@ std::optional<std::string> GemmRungs::refusal(const VariantInfo& variant,
 Plan GemmRungs::plan(const VariantInfo& variant, const DeviceProperties& device) const {
   if (variant.is_peer) throw no_kernel_of_ours("matmul", variant);
   const GemmVariant& ours = gemm_variant(variant.name);
-  const DeviceProperties gpu = real_gpu(device);
-  if (auto why = ours.refusal(problem_, gpu)) {
+  if (auto why = ours.refusal(problem_, device)) {
     throw usage_error("matmul/{}: {}", variant.name, *why);
   }
-  return recorded_plan(ours, problem_, gpu);
+  return recorded_plan(ours, problem_, device);
 }
 
 std::unique_ptr<Prepared> GemmRungs::prepare(const VariantInfo& variant, Device& device) const {

@@ -37,7 +37,7 @@ std::optional<std::string> size_refusal(const GemmProblem& problem) {
 std::optional<std::string> wgmma_size_refusal(const GemmProblem& problem,
                                               const DeviceProperties& device) {
   if (problem.c.type == DataType::float64) return "C is float64";
-  if (!device.warpgroup_products) return "wgmma needs a real GPU of compute capability 9.0";
+  if (device.compute_major != 9) return "wgmma needs compute capability 9.0";
   return size_refusal(problem);
 }
 

@@ -1,0 +1,70 @@
+// Every rung of the ladders of products on the emulated device, in each precision, at odd extents:
+// tensor copies, wgmma and clusters together. The products are verified, and the checker is silent.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "device/emulated/emulated_device.hpp"
+#include "observe/check/check_observer.hpp"
+#include "operations/gemm/dispatch/gemm_variants.hpp"
+#include "operations/gemm/ladder/gemm_operation.hpp"
+#include "support/gemm_runs.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+using namespace testing;
+
+constexpr Precision precisions[] = {Precision::fp32, Precision::fp32_fast, Precision::tf32,
+                                    Precision::bf16, Precision::fp16,      Precision::fp64};
+
+/// The first extents that the variant takes: odd ones, those of whole 16-byte rows, few rows, a
+/// vector.
+std::optional<GemmProblem> problem_for(const GemmVariant& variant, Precision precision,
+                                       const DeviceProperties& gpu) {
+  for (const MatmulShape& shape :
+       {MatmulShape{129, 131, 67}, {200, 264, 136}, {33, 264, 136}, {129, 1, 68}}) {
+    const DataType type = operand_type(precision);
+    const GemmProblem problem = dense_problem(shape, precision, type, type);
+    if (!variant.refusal(problem, gpu)) return problem;
+  }
+  return std::nullopt;
+}
+
+class GemmRungsEmulated : public ::testing::TestWithParam<Precision> {};
+
+TEST_P(GemmRungsEmulated, AreRightAndSilent) {
+  const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
+  observe::CheckObserver checks;
+  std::string found;
+  emulated->set_options({.observers = {&checks},
+                         .after_launch =
+                             [&](const emulator::LaunchSummary& summary) {
+                               EXPECT_EQ(summary.fault_count, 0u);
+                               for (const Finding& f : checks.findings()) {
+                                 found +=
+                                     fmt::format("{}: {} ({}:{})\n", to_string(f.kind), message(f),
+                                                 f.first.place.file, f.first.place.line);
+                               }
+                             },
+                         .tolerant = true});
+  GemmGenerator generator(11);
+  for (const VariantInfo& rung : GemmOperation({1, 1, 1}, GetParam(), 1).variants()) {
+    if (rung.is_peer) continue;
+    const GemmVariant& variant = gemm_variant(rung.name);
+    const auto problem = problem_for(variant, GetParam(), emulated->properties());
+    ASSERT_TRUE(problem) << rung.name << " takes none of the extents";
+    const GemmCase of = generator.filled(*problem);
+    found.clear();
+    EXPECT_EQ(defects(of, run_gemm(*emulated, variant, of), variant.name != "general"), "")
+        << rung.name;
+    EXPECT_EQ(found, "") << rung.name << ": " << of.text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, GemmRungsEmulated, ::testing::ValuesIn(precisions),
+                         [](const auto& of) { return std::string(name_of(of.param)); });
+
+}  // namespace
+}  // namespace tilescope::operations
