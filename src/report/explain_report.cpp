@@ -7,6 +7,7 @@
 #include "report/advice.hpp"
 #include "report/annotated_source.hpp"
 #include "report/assumptions.hpp"
+#include "report/block_figure.hpp"
 #include "report/counts_report.hpp"
 #include "report/device_report.hpp"
 #include "report/inspection_outcome.hpp"
@@ -124,6 +125,7 @@ void add_figures(Page& page, const ExplainResult& result, const std::vector<Advi
   if (line == 0) add_source_figures(page, facts, sources);
   if (line == 0 && result.program) page.figures.emplace_back(launches_figure(result));
   add_access_figures(page, *result.details, advice, line, sources);
+  if (line == 0) add_block_figures(page, *result.details);
 }
 
 }  // namespace
