@@ -13,11 +13,13 @@ struct CheckCommand {
   TargetArguments arguments;
   BudgetArguments budgets;
   Outputs outputs;
+  std::string suppress;
   bool allow_warnings = false;
 
   void declare(const Options& add) {
     arguments.declare(add);
     add("--allow-warnings", allow_warnings, "Exit with 0 when there are warnings but no errors");
+    add("--suppress FILE.json", suppress, "Findings that the project accepts, and its severities");
     budgets.declare(add);
     add.outputs(outputs);
     add.format(outputs.format);
@@ -25,12 +27,17 @@ struct CheckCommand {
 
   int run() const {
     const report::Budget budget(budgets);
-    const CheckResult result = arguments.inspect([&](const InspectOptions& options) {
+    std::optional<inspect::Suppressions> suppressions;
+    if (!suppress.empty()) suppressions.emplace(suppress);
+    CheckResult result = arguments.inspect([&](const InspectOptions& options) {
       return check(arguments.target(), arguments.description(), options);
     });
-    report::Page page = report::check_page(result, {.file = arguments.file(),
-                                                    .allow_warnings = allow_warnings,
-                                                    .pictures = !outputs.html.empty()});
+    if (suppressions) suppressions->apply(result);
+    report::Page page =
+        report::check_page(result, {.suppressions = suppressions ? &*suppressions : nullptr,
+                                    .file = arguments.file(),
+                                    .allow_warnings = allow_warnings,
+                                    .pictures = !outputs.html.empty()});
     budget.judge(page);
     show(page, outputs);
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();

@@ -155,7 +155,8 @@ void check_arguments(const CLI::App& command) {
   const CLI::Option* const format = command.get_option_no_throw("--format");
   const CLI::Option* const json = command.get_option_no_throw("--json");
   if (format && format->count() > 0 && json->count() > 0 && json->results().front() == "-") {
-    throw usage_error("--format and --json - both write to standard output; name a file for --json");
+    throw usage_error(
+        "--format and --json - both write to standard output; name a file for --json");
   }
   for (const char* name : {"--json", "--html"}) {
     const CLI::Option* const output = command.get_option_no_throw(name);

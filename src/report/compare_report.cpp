@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "report/words/wording.hpp"
 
 namespace tilescope::report {
@@ -13,8 +14,9 @@ namespace {
 std::string change_text(const Move& move) {
   const double change = move.after - move.before;
   std::string text = (change > 0 ? "+" : "-") + counter_text(std::abs(change));
-  if (move.before != 0.0) text += fmt::format(" ({:+.{}f}%)", 100.0 * change / move.before,
-                                             std::abs(change) < 0.1 * move.before ? 1 : 0);
+  if (move.before != 0.0)
+    text += fmt::format(" ({:+.{}f}%)", 100.0 * change / move.before,
+                        std::abs(change) < 0.1 * move.before ? 1 : 0);
   return text;
 }
 
@@ -101,7 +103,7 @@ void add_lines(Page& page, const Comparison& comparison) {
     }
     page.gap();
     page.add(Text{head});
-    if (!at.source.empty()) page.add(Text{at.source, 2, 2});
+    if (!at.source.empty()) page.add(Text{std::string(trim(at.source)), 2, 2});
     page.add(moves_table(line.moves));
   }
 }
