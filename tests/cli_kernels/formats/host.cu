@@ -1,4 +1,4 @@
-// Every mistake of host code that `tilescope check` knows, once.
+// Mistakes of host code, each once.
 #include <cstdlib>
 
 __global__ void twice(float* x, int n) {
@@ -13,10 +13,9 @@ __global__ void ones(float* x) {
 int main() {
   const int n = 64;
   float* host = static_cast<float*>(calloc(n, sizeof(float)));
-  float *x, *y, *kept, *part;
+  float *x, *y, *part;
   cudaMalloc(&x, n * sizeof(float));
   cudaMalloc(&y, n * sizeof(float));
-  cudaMalloc(&kept, n * sizeof(float));
   cudaMalloc(&part, n * sizeof(float));
 
   cudaMemcpy(x, host, (n + 1) * sizeof(float), cudaMemcpyHostToDevice);
@@ -41,7 +40,6 @@ int main() {
   cudaMemset(y, 0, n * sizeof(float));
   cudaFree(y);
   cudaFree(x + 1);
-  twice<<<1, 4096>>>(x, n);
   cudaFree(x);
   cudaFree(part);
   cudaStreamDestroy(stream);
