@@ -1,8 +1,6 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <tilescope/check.hpp>
 
+#include "cli/budget_arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "cli/target_arguments.hpp"
@@ -13,31 +11,40 @@ namespace {
 
 struct CheckCommand {
   TargetArguments arguments;
+  BudgetArguments budgets;
   Outputs outputs;
+  std::string suppress;
   bool allow_warnings = false;
 
   void declare(const Options& add) {
     arguments.declare(add);
     add("--allow-warnings", allow_warnings, "Exit with 0 when there are warnings but no errors");
+    add("--suppress FILE.json", suppress, "Findings that the project accepts, and its severities");
+    budgets.declare(add);
     add.outputs(outputs);
     add.format(outputs.format);
   }
 
   int run() const {
-    const CheckResult result = arguments.inspect([&](const InspectOptions& options) {
+    const report::Budget budget(budgets);
+    std::optional<inspect::Suppressions> suppressions;
+    if (!suppress.empty()) suppressions.emplace(suppress);
+    CheckResult result = arguments.inspect([&](const InspectOptions& options) {
       return check(arguments.target(), arguments.description(), options);
     });
-    show(report::check_page(result, {.file = arguments.file(),
-                                     .allow_warnings = allow_warnings,
-                                     .pictures = !outputs.html.empty()}),
-         outputs);
+    if (suppressions) suppressions->apply(result);
+    report::Page page =
+        report::check_page(result, {.suppressions = suppressions ? &*suppressions : nullptr,
+                                    .file = arguments.file(),
+                                    .allow_warnings = allow_warnings,
+                                    .pictures = !outputs.html.empty()});
+    budget.judge(page);
+    show(page, outputs);
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
-    const bool no_errors =
-        std::none_of(result.findings.begin(), result.findings.end(),
-                     [](const Finding& finding) { return finding.severity == Severity::error; });
     if (result.program && result.program->signal != 0) return result.program->exit_code;
-    const bool passed = allow_warnings ? result.complete() && no_errors : result.clean();
-    return passed ? 0 : static_cast<int>(ErrorKind::wrong_result);
+    return result.complete() && passes(page.outcome, outputs)
+               ? 0
+               : static_cast<int>(ErrorKind::wrong_result);
   }
 };
 

@@ -152,6 +152,12 @@ void check_arguments(const CLI::App& command) {
           option->get_name(), printable(text, 40), command.get_name());
     }
   }
+  const CLI::Option* const format = command.get_option_no_throw("--format");
+  const CLI::Option* const json = command.get_option_no_throw("--json");
+  if (format && format->count() > 0 && json->count() > 0 && json->results().front() == "-") {
+    throw usage_error(
+        "--format and --json - both write to standard output; name a file for --json");
+  }
   for (const char* name : {"--json", "--html"}) {
     const CLI::Option* const output = command.get_option_no_throw(name);
     if (output != nullptr && output->count() > 0) check_output(command, *output);

@@ -137,8 +137,8 @@ std::optional<LaneSample> cured(const LaneSample& sample, const Dim3& block) {
   return better;
 }
 
-WarpAccess figure_of(const Candidate& candidate, const std::vector<Advice>& advice,
-                     SourceTexts& sources) {
+WarpAccess warp_access(const Candidate& candidate, const std::vector<Advice>& advice,
+                       SourceTexts& sources) {
   const LaneSample& sample = *candidate.sample;
   const SourcePlace& place = sample.place;
   WarpAccess access{
@@ -169,7 +169,7 @@ void add_access_figures(Page& page, const inspect::ExplainDetails& details,
                         const std::vector<Advice>& advice, std::uint32_t line,
                         SourceTexts& sources) {
   for (const Candidate& candidate : candidates_of(details, line)) {
-    page.figures.emplace_back(figure_of(candidate, advice, sources));
+    page.figures.emplace_back(warp_access(candidate, advice, sources));
   }
 }
 

@@ -98,7 +98,8 @@ void add_index_steps(Page& page, const AccessAnswer& answer) {
 }
 
 /// The lanes of the warp in a figure.
-WarpAccess figure_of(const AccessQuestion& question, const AccessAnswer& answer, bool is_shared) {
+WarpAccess lanes_figure(const AccessQuestion& question, const AccessAnswer& answer,
+                        bool is_shared) {
   WarpAccess access{
       .place = question.expression,
       .source = answer.index,
@@ -135,7 +136,7 @@ const char* verdict(const AccessAnswer& answer) {
 Page coalescing_page(const AccessQuestion& question, const AccessAnswer& answer) {
   Page page("coalesce");
   page.data = access_record(question, answer);
-  if (!answer.indices.empty()) page.figures.emplace_back(figure_of(question, answer, false));
+  if (!answer.indices.empty()) page.figures.emplace_back(lanes_figure(question, answer, false));
   page.say(std::string("{expression}: ") + verdict(answer));
   add_head(page, answer);
   page.fact("Sectors",
@@ -163,7 +164,7 @@ Page bank_access_page(const AccessQuestion& question, const AccessAnswer& answer
   page.data = access_record(question, answer);
   const bool is_known = !answer.indices.empty();
   if (is_known && question.shared_banks == 32) {
-    page.figures.emplace_back(figure_of(question, answer, true));
+    page.figures.emplace_back(lanes_figure(question, answer, true));
   }
   page.say(!is_known ? "{expression}: the index is data; conflicts cannot be known"
            : answer.wavefronts > answer.ideal_wavefronts

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
+#include "base/symbol_names.hpp"
 #include "inspect/results/explain_details.hpp"
 #include "report/access_figure.hpp"
 #include "report/advice.hpp"
 #include "report/annotated_source.hpp"
 #include "report/assumptions.hpp"
+#include "report/block_figure.hpp"
 #include "report/counts_report.hpp"
 #include "report/device_report.hpp"
 #include "report/inspection_outcome.hpp"
@@ -30,6 +34,23 @@ List line_list(const LaunchCounts& counts, SourceTexts& sources) {
     lines.push_back(std::move(record));
   }
   return lines;
+}
+
+List kernel_list(const ExplainResult& result) {
+  std::map<std::string, LaunchCounts> kernels;
+  std::map<std::string, std::uint64_t> launches;
+  for (const LaunchCounts& launch : result.launches) {
+    const std::string name = function_name(launch.kernel);
+    const auto [sum, is_new] = kernels.try_emplace(name, launch);
+    if (!is_new) sum->second.totals += launch.totals;
+    ++launches[name];
+  }
+  List list;
+  for (const auto& [name, sum] : kernels) {
+    list.push_back(Record{
+        {"kernel", name}, {"launches", launches[name]}, {"totals", counts_record(sum.totals)}});
+  }
+  return list;
 }
 
 List advice_list(const std::vector<Advice>& advice) {
@@ -124,6 +145,7 @@ void add_figures(Page& page, const ExplainResult& result, const std::vector<Advi
   if (line == 0) add_source_figures(page, facts, sources);
   if (line == 0 && result.program) page.figures.emplace_back(launches_figure(result));
   add_access_figures(page, *result.details, advice, line, sources);
+  if (line == 0) add_block_figures(page, *result.details);
 }
 
 }  // namespace
@@ -141,10 +163,12 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
                {"unique_bytes_read", result.counts.unique_bytes_read()},
                {"unique_bytes_written", result.counts.unique_bytes_written()},
                {"totals", counts_record(result.counts.totals)},
+               {"by_kernel", kernel_list(result)},
                {"lines", line_list(result.counts, sources)},
                {"findings", advice_list(advice)}};
   page.data.set_all(assumptions(result));
   page.outcome = outcome_of_counts(result, advice, sources);
+  page.outcome.file = wishes.file;
   if (result.program) {
     page.data.set_all(program_record(*result.program)).set("launches", launch_list(result));
   }

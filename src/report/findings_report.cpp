@@ -169,6 +169,20 @@ std::string foot_sentence(const CheckResult& result) {
   return text + (result.complete() ? "" : " (a part of the run)");
 }
 
+/// What a project accepts, so that it is seen; and what it no longer needs to accept.
+void add_suppressions(Page& page, const inspect::Suppressions& suppressions) {
+  List list;
+  for (const inspect::Suppression& one : suppressions.all()) {
+    list.push_back(Record{{"suppression", one.name()}, {"reason", one.reason}, {"used", one.used}});
+    page.add(Text{one.used == 0 ? fmt::format("not needed: the suppression of {} ({})", one.name(),
+                                              one.reason)
+                                : fmt::format("suppressed: {}: {} ({})",
+                                              counted(one.used, "finding"), one.name(), one.reason),
+                  0, 2});
+  }
+  page.data.set("suppressions", std::move(list));
+}
+
 }  // namespace
 
 void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources) {
@@ -223,6 +237,7 @@ Page check_page(const CheckResult& result, const CheckWishes& wishes) {
   if (wishes.pictures) add_finding_figures(page, result.findings, sources);
   page.say("check {target} on {device}" + guesses(result));
   add_findings(page, result.findings, sources);
+  if (wishes.suppressions) add_suppressions(page, *wishes.suppressions);
   if (result.ran.ending == Ending::refused) {
     page.say("{foot}");
     return page;

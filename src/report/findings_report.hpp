@@ -4,6 +4,7 @@
 #include <tilescope/check.hpp>
 #include <vector>
 
+#include "inspect/results/suppressions.hpp"
 #include "report/page/page.hpp"
 #include "report/source_text.hpp"
 
@@ -13,9 +14,10 @@ namespace tilescope::report {
 void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources);
 
 struct CheckWishes {
-  std::string file = {};        ///< of the target; empty: it is none
-  bool allow_warnings = false;  ///< warnings do not make the command fail
-  bool pictures = false;        ///< add figures, for a renderer with graphics
+  const inspect::Suppressions* suppressions = nullptr;  ///< that were applied
+  std::string file = {};                                ///< of the target; empty: it is none
+  bool allow_warnings = false;                          ///< warnings do not make the command fail
+  bool pictures = false;  ///< add figures, for a renderer with graphics
 };
 
 Page check_page(const CheckResult& result, const CheckWishes& wishes = {});

@@ -101,12 +101,12 @@ Table timeline(const PipelineResult& result) {
 }
 
 /// The same as a figure.
-TimeLine figure_of(const PipelineResult& result) {
+TimeLine pipeline_figure(const PipelineResult& result, double longest_ms) {
   using Kind = TimeLine::Kind;
   TimeLine line{.title = fmt::format("{}: {}, {:.3g} ms", transfer::name_of(result.form),
                                      transfer::idea_of(result.form), result.total_ms),
                 .unit = "ms",
-                .end = result.total_ms};
+                .end = longest_ms};
   for (int engine = 0; engine < transfer::engine_count; ++engine) {
     line.tracks.push_back(
         {std::string(transfer::name_of(static_cast<transfer::Engine>(engine))), {}});
@@ -142,7 +142,11 @@ Page transfer_page(const TransferContext& context, const std::vector<LinkRate>& 
   page.data.let("where", context.where)
       .let("samples", context.samples)
       .let("total_bytes", context.total_bytes);
-  for (const PipelineResult& result : pipelines) page.figures.emplace_back(figure_of(result));
+  double longest_ms = 0.0;  // one scale for all, so that they can be compared
+  for (const PipelineResult& result : pipelines) longest_ms = std::max(longest_ms, result.total_ms);
+  for (const PipelineResult& result : pipelines) {
+    page.figures.emplace_back(pipeline_figure(result, longest_ms));
+  }
   if (!rates.empty()) {
     page.say("Copies between host and {where}, median of {samples}");
     page.say("     GB/s       pageable                    pinned");

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,6 +46,15 @@ KERNELS = {
     "wrote-nothing": "wrote_nothing",
 }
 
+# Whole programs, and the kinds of findings about host code that they show.
+PROGRAMS = {
+    "host": {"bad-free", "copy-bounds", "copy-direction", "copy-size", "double-free", "host-pointer",
+             "uncovered-elements", "unsynchronised", "use-after-free"},
+    "leak": {"leak"},
+    "unasked": {"unchecked-error"},
+}
+NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+
 SCHEMAS = {
     "sarif-schema-2.1.0.json": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/"
                                "sarif-schema-2.1.0.json",
@@ -52,20 +62,25 @@ SCHEMAS = {
 }
 
 
+def command(folder, *words):
+    done = subprocess.run([os.path.abspath(PROGRAM), "check", *words], cwd=folder, text=True,
+                          capture_output=True, timeout=120,
+                          env=dict(os.environ, SOURCE_DATE_EPOCH="0"))
+    assert done.returncode == 1, done.stderr
+    return re.sub("0x[0-9a-f]{9,}", "0xADDRESS", done.stdout)  # the host's differ from run to run
+
+
 def check(folder, form):
     options = folder / "options.txt"
     extra = options.read_text().split() if options.exists() else []
-    done = subprocess.run(
-        [PROGRAM, "check", "faulty.cu", "--launch", "launch.json", "--format", form, *extra],
-        cwd=folder, capture_output=True, text=True, timeout=120,
-        env=dict(os.environ, SOURCE_DATE_EPOCH="0"))
-    assert done.returncode == 1, done.stderr
-    return done.stdout
+    return command(folder, "faulty.cu", "--launch", "launch.json", "--format", form, *extra)
 
 
-def outputs(kind):
-    folder = HERE / KERNELS[kind]
-    return {form: check(folder, form) for form in FORMATS}
+def outputs(name):
+    if name in PROGRAMS:
+        return {form: command(HERE / "formats", f"{name}.cu", "--format", form)
+                for form in FORMATS}
+    return {form: check(HERE / KERNELS[name], form) for form in FORMATS}
 
 
 def golden(texts):
@@ -95,6 +110,15 @@ class Formats(unittest.TestCase):
             seen |= set(re.findall(r"^(?:error|warning|note): ([a-z-]+)", path.read_text(), re.M))
         self.assertEqual(seen - {"compiled-away"}, set(KERNELS))
 
+    @unittest.skipUnless(NVCC, "nvcc is not installed")
+    def test_programs_are_as_expected(self):
+        for name, kinds in PROGRAMS.items():
+            with self.subTest(name):
+                expected = (HERE / "formats" / f"{name}.txt").read_text()
+                self.assertEqual(golden(outputs(name)), expected)
+                gcc = expected.split("--- github\n")[0]
+                self.assertEqual(set(re.findall(r"\[([a-z-]+)\]$", gcc, re.M)), kinds)
+
     def test_outputs_are_as_expected(self):
         for kind in KERNELS:
             with self.subTest(kind):
@@ -107,7 +131,7 @@ class Schemas(unittest.TestCase):
     """The expected outputs, which the other test compares with the real ones."""
 
     def each(self, form):
-        for kind in KERNELS:
+        for kind in [*KERNELS, *PROGRAMS]:
             text = (HERE / "formats" / f"{kind}.txt").read_text()
             part = re.search(rf"^--- {form}\n(.*?)(?=^--- |\Z)", text, re.S | re.M)
             with self.subTest(kind):
@@ -164,7 +188,7 @@ class Fingerprints(unittest.TestCase):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--update"]:
         (HERE / "formats").mkdir(exist_ok=True)
-        for each in KERNELS:
+        for each in [*KERNELS, *PROGRAMS]:
             (HERE / "formats" / f"{each}.txt").write_text(golden(outputs(each)))
     else:
         unittest.main()

@@ -11,16 +11,17 @@
 namespace tilescope::report {
 namespace {
 
-/// A picture that scrolls within the page where it is too wide, and its name.
-std::string picture(const std::string& svg, std::string_view caption) {
+/// A picture that scrolls within the page where it is too wide, and words below it.
+std::string picture(const std::string& svg, std::string_view name, std::string_view caption) {
   return fmt::format(
-      "<figure><div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"{0}\">{1}</div>"
-      "<figcaption>{0}</figcaption></figure>\n",
-      escaped(caption), svg);
+      "<figure><div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"{}\">{}</div>{}"
+      "</figure>\n",
+      escaped(name), svg,
+      caption.empty() ? "" : fmt::format("<figcaption>{}</figcaption>", escaped(caption)));
 }
 
-std::string headed(std::string_view title, const std::string& svg, std::string_view caption) {
-  return fmt::format("<h3>{}</h3>\n", escaped(title)) + picture(svg, caption);
+std::string headed(std::string_view title, const std::string& svg, std::string_view caption = {}) {
+  return fmt::format("<h3>{}</h3>\n", escaped(title)) + picture(svg, title, caption);
 }
 
 /// Whether the spaces within a text place its words below others.
@@ -135,13 +136,13 @@ std::string html_of(const Heading&) {
   return {};  // sections have been made of it
 }
 std::string html_of(const Curve& curve) {
-  return picture(draw_svg(curve), curve.title);
+  return headed(curve.title, draw_svg(curve));
 }
 std::string html_of(const RooflinePlot& plot) {
-  return picture(draw_svg(plot), "Roofline, both axes logarithmic");
+  return picture(draw_svg(plot), "Roofline", "Both axes are logarithmic.");
 }
 std::string html_of(const Grid& grid) {
-  return picture(draw_svg(grid), "The bank of each element");
+  return picture(draw_svg(grid), "Banks", "The bank of each element. Framed: a column access.");
 }
 
 /// The frames of an access; the script shows one at a time, chosen by a slider.
@@ -166,7 +167,7 @@ std::string section_of(const WarpAccess& access) {
   html += frames_html(access);
   if (!access.cure.empty()) html += "<p class=\"cure\">" + escaped(access.cure) + "</p>\n";
   for (const WarpAccess::Frame& frame : access.cured) {
-    html += picture(draw_svg(access, frame), frame.caption);
+    html += picture(draw_svg(access, frame), "Cured", frame.caption);
   }
   return html + "</article>\n";
 }
@@ -186,14 +187,14 @@ std::string figure_html(const Figure& figure, std::size_t number) {
       return fmt::format(
           "<article class=\"race\" id=\"f{}\"><h3>Two threads access {}</h3>{}"
           "<p class=\"cure\">Cure: {}</p></article>\n",
-          number, escaped(scene.memory), picture(draw_svg(scene), scene.message),
+          number, escaped(scene.memory), picture(draw_svg(scene), "Race", scene.message),
           escaped(scene.cure));
     }
     std::string operator()(const BarChart& chart) const {
       return headed(chart.title, draw_svg(chart), chart.axis);
     }
     std::string operator()(const TimeLine& line) const {
-      return headed(line.title, draw_svg(line), "over " + line.unit);
+      return headed(line.title, draw_svg(line));
     }
   };
   return std::visit(Visitor{number}, figure);

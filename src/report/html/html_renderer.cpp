@@ -61,7 +61,9 @@ std::string_view name_of(const Figure& figure) {
 
 std::string steps_html(const Page& page) {
   std::string html = "<ol class=\"steps\">";
-  for (const std::string& step : page.steps) html += "<li>" + escaped(step) + "</li>";
+  for (const std::string& step : page.steps) {
+    html += (step.starts_with(' ') ? "<li class=\"sub\">" : "<li>") + escaped(step) + "</li>";
+  }
   return html + "</ol>\n";
 }
 

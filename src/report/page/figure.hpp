@@ -90,7 +90,7 @@ struct BarChart {
 
 /// Spans of time on parallel tracks.
 struct TimeLine {
-  enum class Kind : std::uint8_t { busy, waiting, diverged, copy_in, copy_out };
+  enum class Kind : std::uint8_t { busy, waiting, diverged, stuck, copy_in, copy_out };
   struct Span {
     double begin = 0.0, end = 0.0;
     Kind kind = Kind::busy;

@@ -2,6 +2,7 @@
 // without layout. The renderers of formats/ make annotations, test cases and the like of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,6 +37,11 @@ struct Outcome {
   std::vector<Annotation> annotations = {};  ///< in the order of the report
   std::string broken = {};  ///< why the run says too little to pass; empty: it says enough
   std::string foot = {};    ///< how much was looked at
+
+  bool fails() const {
+    return std::any_of(annotations.begin(), annotations.end(),
+                       [](const Annotation& annotation) { return annotation.fails; });
+  }
 };
 
 }  // namespace tilescope::report

@@ -34,6 +34,8 @@ std::string_view class_of(TimeLine::Kind kind) {
       return "span waiting";
     case TimeLine::Kind::diverged:
       return "span diverged";
+    case TimeLine::Kind::stuck:
+      return "span stuck";
     case TimeLine::Kind::copy_in:
       return "span in";
     case TimeLine::Kind::copy_out:
@@ -45,11 +47,13 @@ std::string_view class_of(TimeLine::Kind kind) {
 std::string_view words_of(TimeLine::Kind kind) {
   switch (kind) {
     case TimeLine::Kind::busy:
-      return "computing";
+      return "working";
     case TimeLine::Kind::waiting:
       return "waiting";
     case TimeLine::Kind::diverged:
-      return "part of the lanes idle";
+      return "working, part of the lanes idle";
+    case TimeLine::Kind::stuck:
+      return "waiting for ever";
     case TimeLine::Kind::copy_in:
       return "copy to the device";
     case TimeLine::Kind::copy_out:
@@ -120,7 +124,7 @@ std::string draw_svg(const TimeLine& line) {
   for (const TimeLine::Track& track : line.tracks) {
     drawing.words(from - 8, y + 19, clipped(track.name, 20), "end");
     for (const TimeLine::Span& span : track.spans) {
-      const double begin = x.at(span.begin), length = std::max(1.0, x.at(span.end) - begin);
+      const double begin = x.at(span.begin), length = std::max(1.5, x.at(span.end) - begin);
       drawing.box(begin, y + 4, length, row - 8, class_of(span.kind), span.words);
       if (length > 8.0 * static_cast<double>(span.label.size()) + 4.0) {
         drawing.words(begin + length / 2, y + 19, span.label, "middle inside");

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double plot_width = 640.0, left_edge = 64.0, right_edge = 620.0, top_edge = 24.0;
 
-void draw_x_axis(Drawing& drawing, double y, std::string_view name) {
-  drawing.line(left_edge, y, right_edge, y, "axis");
+void draw_x_axis(Drawing& drawing, double from, double y, std::string_view name) {
+  drawing.line(from, y, right_edge, y, "axis");
   drawing.words((left_edge + right_edge) / 2, y + 36, name, "middle faint");
 }
 
@@ -34,9 +34,9 @@ void draw_mark(Drawing& drawing, const Curve& curve, const Scale& x, const Scale
   drawing.line(across, up, across, y.begin, "mark");
   drawing.disc(across, up, 5, "mark");
   const bool is_right = across > (left_edge + right_edge) / 2;
-  drawing.words(across + (is_right ? -9 : 9), std::max(up - 8, top_edge + 10),
+  drawing.words(across + (is_right ? -9 : 9), std::max(up - 8, top_edge + 16),
                 fmt::format("this kernel: {} at {}", tick_text(value), tick_text(curve.marked_x)),
-                is_right ? "strong end" : "strong");
+                is_right ? "strong halo end" : "strong halo");
 }
 
 }  // namespace
@@ -66,10 +66,11 @@ std::string draw_svg(const Curve& curve) {
   drawing.path(steps + fmt::format("V{}Z", size_text(bottom)), "area");
   for (int quarter = 0; quarter <= 4; ++quarter) {
     const double value = std::round(x.first + (x.last - x.first) * quarter / 4);
-    drawing.words(x.at(value), bottom + 17, tick_text(value), "middle faint");
+    drawing.words(x.at(value), bottom + 17, tick_text(value),
+                  quarter == 4 ? "end faint" : "middle faint");
   }
   drawing.words(left_edge, 14, curve.y_name, "faint");
-  draw_x_axis(drawing, bottom, curve.x_name);
+  draw_x_axis(drawing, left_edge, bottom, curve.x_name);
   if (curve.has_mark) draw_mark(drawing, curve, x, y);
   return drawing.svg();
 }
@@ -130,7 +131,7 @@ std::string draw_svg(const RooflinePlot& plot) {
       fmt::format("Roofline: {} and at most {}{}", format_rate(plot.bytes_per_second, "B/s"),
                   format_rate(peak, "FLOP/s"), points));
   draw_decades(drawing, scales, bottom);
-  draw_x_axis(drawing, bottom, "arithmetic intensity, FLOP/B");
+  draw_x_axis(drawing, x.begin, bottom, "arithmetic intensity, FLOP/B");
   const double ridge = peak / plot.bytes_per_second;
   drawing.line(x.at(x.first), y.at(x.first * plot.bytes_per_second), x.at(ridge), y.at(peak),
                "roof");
@@ -139,7 +140,7 @@ std::string draw_svg(const RooflinePlot& plot) {
     const double up = y.at(ceiling.flops_per_second);
     drawing.line(x.at(from), up, right_edge, up,
                  ceiling.flops_per_second == peak ? "roof" : "roof thin");
-    drawing.words(right_edge, up - 5, ceiling.name, "end faint");
+    drawing.words(right_edge, up - 5, ceiling.name, "end faint halo");
   }
   for (const auto& point : plot.points) {
     if (!(point.intensity > 0.0) || !(point.flops_per_second > 0.0)) continue;
@@ -147,7 +148,7 @@ std::string draw_svg(const RooflinePlot& plot) {
     drawing.line(across, up, across, y.at(std::min(peak, point.intensity * plot.bytes_per_second)),
                  "room");
     drawing.disc(across, up, 4.5, "point");
-    drawing.words(across + 7, up + 4, std::string(1, point.label), "strong");
+    drawing.words(across + 7, up + 4, std::string(1, point.label), "strong halo");
   }
   return drawing.svg();
 }

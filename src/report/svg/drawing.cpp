@@ -49,8 +49,9 @@ void Drawing::words(double x, double y, std::string_view text, std::string_view 
 
 std::string Drawing::svg() const {
   return fmt::format(
-      "<svg viewBox=\"0 0 {} {}\" style=\"--w:{}\" role=\"img\" aria-label=\"{}\">{}</svg>",
-      size_text(width_), size_text(height_), size_text(width_), escaped(description_), body_);
+      "<svg viewBox=\"0 0 {} {}\" style=\"--w:{};--m:{}\" role=\"img\" aria-label=\"{}\">{}</svg>",
+      size_text(width_), size_text(height_), size_text(width_), size_text(width_ * least_share_),
+      escaped(description_), body_);
 }
 
 }  // namespace tilescope::report

@@ -12,9 +12,13 @@ std::string size_text(double size);
 
 class Drawing {
  public:
-  /// Sizes in units of about a pixel. `description` is what a screen reader says.
-  Drawing(double width, double height, std::string description)
-      : width_(width), height_(height), description_(std::move(description)) {}
+  /// Sizes in units of about a pixel. `description` is what a screen reader says. Where there is
+  /// less room than `least_share` of the width, the picture scrolls.
+  Drawing(double width, double height, std::string description, double least_share = 0.78)
+      : width_(width),
+        height_(height),
+        least_share_(least_share),
+        description_(std::move(description)) {}
 
   void line(double x1, double y1, double x2, double y2, std::string_view classes);
   void box(double x, double y, double width, double height, std::string_view classes,
@@ -29,7 +33,7 @@ class Drawing {
   std::string svg() const;
 
  private:
-  double width_, height_;
+  double width_, height_, least_share_;
   std::string description_, body_;
 };
 

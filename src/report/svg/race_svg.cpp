@@ -36,10 +36,12 @@ void draw_step(Drawing& drawing, const RaceScene::Side& side, const std::string&
 
 void draw_thread(Drawing& drawing, const RaceScene::Side& side, double x, double bottom) {
   drawing.box(x, 6, column, 46, "thread");
-  double y = 24;
-  for (const std::string& who : lines_within(side.who, 0, 27)) {
-    drawing.words(x + column / 2, y, who, "middle strong");
-    y += 17;
+  const double y = 24;
+  // "block (0,0,0), thread (1,0,0)": a line for each.
+  const std::size_t comma = std::min(side.who.find(", "), side.who.size());
+  drawing.words(x + column / 2, y, side.who.substr(0, comma), "middle strong");
+  if (comma < side.who.size()) {
+    drawing.words(x + column / 2, y + 17, side.who.substr(comma + 2), "middle strong");
   }
   drawing.line(x + column / 2, 52, x + column / 2, bottom, "life");
 }
@@ -55,7 +57,8 @@ std::string draw_svg(const RaceScene& scene) {
                                   : fmt::format("missing: {}", scene.missing);
   Drawing drawing(scene_width, bottom + 34,
                   fmt::format("{} does a {} at {}; {} does a {} at {}; {}", first.who, first.action,
-                              first.place, second.who, second.action, second.place, missing));
+                              first.place, second.who, second.action, second.place, missing),
+                  0.68);
   draw_thread(drawing, first, first_x, bottom);
   draw_thread(drawing, second, second_x, bottom);
   draw_step(drawing, first, scene.memory, first_x, first_y);
@@ -63,7 +66,7 @@ std::string draw_svg(const RaceScene& scene) {
   drawing.words(second_x + column / 2, first_y + 48, "this may come", "middle badtext");
   drawing.words(second_x + column / 2, first_y + 66, "first as well", "middle badtext");
   drawing.line(first_x, gap_y + 4, second_x + column, gap_y + 4, "missing");
-  const double label = 9.0 + 6.9 * static_cast<double>(missing.size());
+  const double label = 10.0 + 7.4 * static_cast<double>(missing.size());
   drawing.box((scene_width - 28 - label) / 2, gap_y - 8, label, 24, "plate");
   drawing.words((scene_width - 28) / 2, gap_y + 9, missing, "middle strong badtext");
   draw_step(drawing, second, scene.memory, second_x, second_y);
