@@ -43,7 +43,9 @@ def instructions(build, cache):
         subprocess.run(command, check=True, capture_output=True, env=environment)
         run = subprocess.run(
             ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
-             "--toggle-collect=tilescope::emulator::Machine::launch(*", *command],
+             # The whole name: those of its lambdas begin with it and would end the collection.
+             "--toggle-collect=tilescope::emulator::Machine::launch(*LaunchOptions const&)",
+             *command],
             check=True, capture_output=True, text=True, env=environment)
         launches = json.loads(run.stdout)["benchmarks"][0]["iterations"]
         collected = re.search(r"Collected : (\d+)", run.stderr)

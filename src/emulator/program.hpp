@@ -134,6 +134,8 @@ class Program {
   std::uint32_t function_at(std::uint64_t address) const;
   bool recursive() const { return recursive_; }
   const ProgramNeeds& needs() const { return needs_; }
+  /// The GPU's compute capability: 10 times major plus minor.
+  unsigned capability() const { return capability_; }
   std::uint32_t pattern_slots() const { return pattern_slots_; }
   std::uint32_t block_counters() const { return block_counters_; }
 
@@ -150,6 +152,7 @@ class Program {
   std::vector<std::uint32_t> by_module_index_;  ///< module function -> program function
   bool recursive_ = false;
   ProgramNeeds needs_;
+  unsigned capability_ = 0;
 };
 
 /// Addresses of a loaded module's symbols, and its GPU, which decoding needs.

@@ -51,6 +51,7 @@ ProgramDecoder::ProgramDecoder(std::shared_ptr<const ptx::Module> module, std::u
                                const SymbolAddresses& addresses)
     : module_(std::move(module)), addresses_(addresses) {
   program_->module_ = module_;
+  program_->capability_ = addresses.capability;
   program_->by_module_index_.assign(module_->functions.size(), kNone);
   mention(kernel);
 }

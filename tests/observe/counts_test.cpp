@@ -159,6 +159,24 @@ TEST(TensorCounts, EqualTheProfilers) {
            Case{"mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 " + d +
                     ", " + d + ", " + d + ", " + d + ", %r9, 0",
                 32, 1, 8192, 0},
+           Case{"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 " + d + ", " + d +
+                    ", {%r4, %r5}, " + d,
+                32, 2, 8192, 0},
+           Case{"mma.sync.aligned.m16n8k64.row.col.s32.s4.u4.s32 " + d + ", " + d +
+                    ", {%r4, %r5}, " + d,
+                32, 2, 16384, 0},
+           Case{"mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc " + d + ", " + d +
+                    ", {%r4, %r5}, " + d,
+                32, 1, 65536, 0},
+           Case{"mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc " + d + ", " + d +
+                    ", {%r4, %r5}, " + d,
+                32, 2, 65536, 0},
+           Case{"wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 " + n16 + ", " + n16 + ", " + n16 +
+                    ", " + n16,
+                32, 2, 8192, 0},
+           Case{"wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32 " + n16 + ", " + d +
+                    ", " + d + ", " + n16,
+                32, 4, 4096, 0},
            Case{"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " + d +
                     ", %a, %a, %p, 1, 1, 0, 0",
                 128, 4, 16384, 2304},
@@ -185,6 +203,22 @@ TEST(TensorCounts, EqualTheProfilers) {
     EXPECT_EQ(counts.tensor_flops, c.operations) << c.instruction;
     EXPECT_EQ(counts.tensor_bytes, c.bytes) << c.instruction;
   }
+}
+
+// On an H200 operations on mbarriers are in none of the metrics of shared memory.
+TEST(BarrierCounts, AreNoneOfSharedMemory) {
+  testing::KernelRun run(
+      ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n"
+      ".reg .b64 %t; .reg .b32 %r; .reg .pred %p; .shared .align 8 .b64 bar;\n"
+      ".shared .align 4 .b32 word;\n"
+      "mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.shared.b64 %t, [bar];\n"
+      "mbarrier.test_wait.shared.b64 %p, [bar], %t;\n"
+      "st.shared.b32 [word], 0; atom.shared.inc.u32 %r, [word], 7;\nret;\n}\n");
+  CountObserver counter;
+  EXPECT_TRUE(run.launch({{1}, {1}}, {&counter}).complete());
+  const Counts& counts = counter.result().totals;
+  EXPECT_EQ(counts.shared_store.requests, 1u);
+  EXPECT_EQ(counts.shared_atomic.requests, 1u);
 }
 
 }  // namespace

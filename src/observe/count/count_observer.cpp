@@ -189,9 +189,10 @@ class BlockCounts : public emulator::BlockObserver {
 
   void learn_shared(const Access& a, Cost& cost, Slot& slot) const {
     const MergedAccess merged = plan_.empty() ? MergedAccess{} : plan_[a.instruction];
-    slot.counted = merged.role != MergeRole::member;
+    const ptx::Instruction& source = *program_.instruction(a.instruction).source;
+    slot.counted = merged.role != MergeRole::member && !passes_by(source);
     if (!slot.counted) return;
-    const gpu::SharedUse use = shared_use(*program_.instruction(a.instruction).source, a.kind);
+    const gpu::SharedUse use = shared_use(source, a.kind);
     gpu::SharedWavefronts w;
     if (a.kind == AccessKind::matrix_load || a.kind == AccessKind::matrix_store) {
       w = gpu::matrix_wavefronts(a.addresses, a.mask);
@@ -207,6 +208,13 @@ class BlockCounts : public emulator::BlockObserver {
     cost.units = w.wavefronts;
     cost.ideal = w.ideal;
     slot.ways = w.ways;
+  }
+
+  /// From compute capability 9.0 on mbarriers have a unit of their own: what is done to them does
+  /// not cross the data path of shared memory.
+  bool passes_by(const ptx::Instruction& source) const {
+    return program_.capability() >= 90 &&
+           ptx::name(source.opcode).find("mbarrier.") != std::string_view::npos;
   }
 
   /// Textures count as requests alone: their sectors depend on the order in an array.
@@ -356,7 +364,8 @@ void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
       diverged_[id]->idle_lanes = cost.idle_lanes(id);
     }
     if (end == ptx::BlockEnd::barrier) counts.barriers = counts.instructions;
-    counts.operations = operations_of(source, counts.guarded_on, counts.instructions);
+    counts.operations =
+        operations_of(source, counts.guarded_on, counts.instructions, program_->capability());
     lines[places.index(id)] += counts;
     result_.totals += counts;
     result_.instructions.push_back({id, places.place(id), counts, diverged_[id]});

@@ -4,6 +4,8 @@
 namespace tilescope {
 namespace {
 
+constexpr std::uint64_t kWavefrontBytes = 128;  // wgmma reads its operands without conflicts
+
 constexpr NamedCount counts_by_name[] = {
     {"instructions", [](const Counts& c) { return c.instructions; }},
     {"thread_instructions", [](const Counts& c) { return c.thread_instructions; }},
@@ -60,6 +62,8 @@ constexpr NamedCount counts_by_name[] = {
     {"integer", [](const Counts& c) { return c.operations.integer; }},
     {"tensor_instructions", [](const Counts& c) { return c.operations.tensor; }},
     {"tensor_flops", [](const Counts& c) { return c.operations.tensor_flops; }},
+    {"tensor_shared_wavefronts",
+     [](const Counts& c) { return c.operations.tensor_bytes / kWavefrontBytes; }},
     {"tensor_shared_bytes", [](const Counts& c) { return c.operations.tensor_bytes; }},
     {"flops", [](const Counts& c) { return c.operations.flops(); }},
 };
