@@ -161,6 +161,17 @@ __global__ void uneven(float* out, int n) {
             self.assertEqual(anchor, "s1-" + line)
             self.assertIn(f'<tr id="{anchor}"', text)
 
+    def test_two_reports_are_compared(self):
+        self.run_program(*PAGES["explain"], "--json", "before.json")
+        with open(self.path("hostile.cu"), "w", encoding="utf-8") as file:
+            file.write(HOSTILE.replace("t * 32 % 1024", "t * 33 % 1024"))
+        self.run_program(*PAGES["explain"], "--json", "after.json")
+        text, _ = self.page("compare", "before.json", "after.json")
+        self.assertIn("<h3>shared store conflicts</h3>", text)
+        self.assertRegex(text, r"<h2 id=\"head\d+\">hostile.cu:5")
+        text, _ = self.page("compare", "after.json", "after.json")
+        self.assertNotIn("<svg", text)
+
     def test_files_that_cannot_be_written(self):
         missing = self.path("no")
         self.assert_fails(4, f"cannot write 'no/page.html': the folder '{missing}' does not exist; "
