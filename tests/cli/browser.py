@@ -66,7 +66,8 @@ class Visit:
         with tempfile.TemporaryDirectory(prefix="tilescope.") as folder:
             log = os.path.join(folder, "net.json")
             done = subprocess.run(
-                [BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
+                [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+                 "--disable-background-networking", "--disable-component-update",
                  f"--user-data-dir={folder}/profile", "--enable-logging=stderr",
                  f"--log-net-log={log}", "--hide-scrollbars", *options,
                  "file://" + os.path.abspath(path)],
