@@ -58,6 +58,7 @@ const Command check_command{
     "Exit code 1 when anything but notes is found, or with --allow-warnings an error.",
     "tilescope check vector_add.cu -- 1000\n"
     "tilescope check matmul/tiled --tile 16 --size 100\n"
+    "tilescope check race.cu --launch launch.json --html page.html\n"
     "tilescope check mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
     "    --arg i32:1000"};
 

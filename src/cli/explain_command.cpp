@@ -70,7 +70,7 @@ const Command explain_command{
     "begins the hottest lines with '>'. \"ways\" is the worst bank conflict, 1 being\n"
     "none.",
     "tilescope explain vector_add.cu -- 1000\n"
-    "tilescope explain matmul/tiled_conflicts --tile 32\n"
+    "tilescope explain matmul/tiled_conflicts --tile 32 --html page.html\n"
     "tilescope explain matmul/tiled --size 4 --tile 2 --phases\n"
     "tilescope explain mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
     "    --arg i32:1000 --lanes 12"};

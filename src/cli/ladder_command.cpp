@@ -123,7 +123,7 @@ const Command ladder_command{
     "tilescope ladder matmul --size 1024\n"
     "tilescope ladder matmul -m 1000 -n 999 -k 1001 --json -\n"
     "tilescope ladder saxpb --size 268435456\n"
-    "tilescope ladder matmul --variant tiled_16 --variant tiled_32\n"
+    "tilescope ladder matmul --variant tiled_16 --variant tiled_32 --html page.html\n"
     "tilescope ladder saxpb --size 65536 --profile"};
 
 }  // namespace tilescope::cli

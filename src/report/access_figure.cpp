@@ -24,6 +24,10 @@ struct Candidate {
   std::uint32_t waste() const { return sample->cost - sample->ideal; }
 };
 
+bool is_same_access(const LaneSample& a, const LaneSample& b) {
+  return a.place == b.place && a.object == b.object && a.kind == b.kind && a.space == b.space;
+}
+
 /// One for each access in the source; unrolled copies of one are one.
 std::vector<Candidate> candidates_of(const inspect::ExplainDetails& details, std::uint32_t line) {
   std::vector<Candidate> all;
@@ -31,8 +35,7 @@ std::vector<Candidate> candidates_of(const inspect::ExplainDetails& details, std
     for (const LaneSample& sample : launch.samples) {
       if (line != 0 && sample.place.line != line) continue;
       const auto same = std::find_if(all.begin(), all.end(), [&](const Candidate& c) {
-        return c.sample->place == sample.place && c.sample->object == sample.object &&
-               c.sample->kind == sample.kind && c.sample->space == sample.space;
+        return is_same_access(*c.sample, sample);
       });
       if (same == all.end()) {
         all.push_back({&launch, &sample});
@@ -55,9 +58,10 @@ std::vector<Candidate> candidates_of(const inspect::ExplainDetails& details, std
 std::string cost_words(const LaneSample& sample) {
   const Record record{{"cost", sample.cost}, {"ideal", sample.ideal}, {"ways", sample.ways}};
   if (sample.space != Space::shared) return record.fill("{cost} sector{cost:s}, ideal {ideal}");
-  return record.fill(sample.cost > sample.ideal
-                         ? "{cost} turns of shared memory instead of {ideal}: a {ways}-way conflict"
-                         : "{cost} turn{cost:s} of shared memory, no conflict");
+  return record.fill(
+      sample.cost > sample.ideal
+          ? "{cost} turns of shared memory instead of {ideal}: {ways}-way bank conflict"
+          : "{cost} turn{cost:s} of shared memory, no conflict");
 }
 
 WarpAccess::Frame frame_of(const LaneSample& sample, std::string_view which) {
@@ -94,11 +98,12 @@ bool looks_the_same(const LaneSample& a, const LaneSample& b) {
   return true;
 }
 
-/// The rounds of the sample's instruction; neighbours that look the same are one frame.
+/// The rounds of the sample's access, unrolled copies included; neighbours that look the same are
+/// one frame.
 void add_rounds(WarpAccess& access, const std::vector<LaneSample>& rounds, const LaneSample& of) {
   std::vector<const LaneSample*> own;
   for (const LaneSample& round : rounds) {
-    if (round.instruction == of.instruction && round.space == of.space) own.push_back(&round);
+    if (is_same_access(round, of)) own.push_back(&round);
   }
   for (std::size_t i = 0; i < own.size() && access.frames.size() < most_frames;) {
     std::size_t end = i + 1;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/symbol_names.hpp"
 #include "report/source_text.hpp"
 
 namespace tilescope::report {
@@ -42,7 +43,8 @@ bool is_smooth(const std::vector<std::vector<WarpSpan>>& warps) {
 }
 
 TimeLine block_figure(const std::string& kernel, const std::vector<std::vector<WarpSpan>>& warps) {
-  TimeLine line{.title = fmt::format("Block (0,0,0) of {}: its warps between barriers", kernel),
+  TimeLine line{.title = fmt::format("Block (0,0,0) of {}: its warps between barriers",
+                                     function_name(kernel)),
                 .unit = "memory accesses and branches of a warp, as the emulator has no clock"};
   for (std::size_t warp = 0; warp < std::min(warps.size(), most_tracks); ++warp) {
     TimeLine::Track& track = line.tracks.emplace_back();

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -102,9 +104,24 @@ void add_lines(Page& page, const Comparison& comparison) {
       head += fmt::format(" (was line {})", line.before->line);
     }
     page.gap();
-    page.add(Text{head});
+    page.head(head);
     if (!at.source.empty()) page.add(Text{std::string(trim(at.source)), 2, 2});
     page.add(moves_table(line.moves));
+  }
+}
+
+/// Bars of the totals that moved, for a renderer with graphics.
+void add_total_charts(Page& page, const std::vector<Move>& moves) {
+  constexpr std::size_t most = 12;
+  for (const Move& move : std::span(moves).first(std::min(moves.size(), most))) {
+    BarChart chart{.title = move.counter, .axis = change_text(move)};
+    std::replace(chart.title.begin(), chart.title.end(), '_', ' ');
+    chart.bars.push_back({.name = "before",
+                          .value = move.before,
+                          .label = counter_text(move.before),
+                          .is_reference = true});
+    chart.bars.push_back({.name = "after", .value = move.after, .label = counter_text(move.after)});
+    page.figures.emplace_back(std::move(chart));
   }
 }
 
@@ -163,16 +180,17 @@ Page compare_page(const Snapshot& before, const Snapshot& after) {
   for (const std::string& name : comparison.new_kernels) page.add(Text{"new kernel " + name});
   for (const std::string& name : comparison.gone_kernels) page.add(Text{"gone kernel " + name});
   if (!comparison.totals.empty()) {
-    page.add(Text{"totals"});
+    page.head("totals");
     page.add(moves_table(comparison.totals));
   }
   for (const auto& [name, moves] : comparison.kernels) {
     if (after.kernels.size() < 2) continue;  // the totals are those of the only kernel
     page.gap();
-    page.add(Text{"kernel " + name});
+    page.head("kernel " + name);
     page.add(moves_table(moves));
   }
   add_lines(page, comparison);
+  add_total_charts(page, comparison.totals);
   return page;
 }
 

@@ -143,7 +143,9 @@ void add_figures(Page& page, const ExplainResult& result, const std::vector<Advi
   }
   if (!result.details->launches.empty()) facts.code = result.details->launches.front().code;
   if (line == 0) add_source_figures(page, facts, sources);
-  if (line == 0 && result.program) page.figures.emplace_back(launches_figure(result));
+  if (line == 0 && result.program && result.launches.size() > 1) {
+    page.figures.emplace_back(launches_figure(result));
+  }
   add_access_figures(page, *result.details, advice, line, sources);
   if (line == 0) add_block_figures(page, *result.details);
 }

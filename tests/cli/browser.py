@@ -26,7 +26,8 @@ class Outline(html.parser.HTMLParser):
     def put(self, line):
         line = re.sub(r"\s+", " ", line).strip()
         if line:
-            self.lines.append("  " * len([t for t in self.open if t in ("section", "article")]) + line)
+            depth = sum(tag in ("section", "article") for tag in self.open)
+            self.lines.append("  " * depth + line)
 
     def flush(self):
         inside = [tag for tag in self.open if tag in self.SHOWN]
@@ -65,7 +66,8 @@ class Visit:
         with tempfile.TemporaryDirectory(prefix="tilescope.") as folder:
             log = os.path.join(folder, "net.json")
             done = subprocess.run(
-                [BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
+                [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+                 "--disable-background-networking", "--disable-component-update",
                  f"--user-data-dir={folder}/profile", "--enable-logging=stderr",
                  f"--log-net-log={log}", "--hide-scrollbars", *options,
                  "file://" + os.path.abspath(path)],
@@ -73,8 +75,8 @@ class Visit:
             self.document = done.stdout
             self.console = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
             with open(log, encoding="utf-8", errors="replace") as file:
-                self.requests = sorted(url for url in set(re.findall(r'"url":"([^"]*)"', file.read()))
-                                       if not url.startswith("file:"))
+                urls = set(re.findall(r'"url":"([^"]*)"', file.read()))
+            self.requests = sorted(url for url in urls if not url.startswith("file:"))
 
 
 def visit(path):

@@ -26,6 +26,14 @@ RACE = HOSTILE.replace("__shared__ float part[1024]", "__shared__ float part[64]
     "t * 32 % 1024", "t").replace("(t + 1) * 32 % 1024", "63 - t")
 RACE_LAUNCH = ("--grid", "1", "--block", "64", "--arg", "out=f32[64]=zeros", "--arg",
                "in=f32[64]=iota", "--arg", "i32:64")
+# The stride of round r is 2^r words: each round has twice the conflicts of the one before.
+ROUNDS = """\
+__global__ void rounds(float* out, int n) {
+  __shared__ float part[1024];
+  for (int r = 0; r < n; ++r) part[(threadIdx.x << r) % 1024] = r;
+  out[threadIdx.x] = part[threadIdx.x];
+}
+"""
 # Each page with the words of its command.
 PAGES = {
     "explain": ("explain", "hostile.cu", *LAUNCH),
@@ -53,6 +61,15 @@ class Pages(program.ProgramTest):
         self.assertIn(result.code, (0, 1), result.err)
         with open(self.path("page.html"), encoding="utf-8") as file:
             return file.read(), result
+
+    def explain_kernel(self, text, *launch):
+        with open(self.path("hostile.cu"), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.page("explain", "hostile.cu", *launch)[0]
+
+    def explain_rounds(self, text=ROUNDS):
+        return self.explain_kernel(text, "--grid", "1", "--block", "32", "--arg",
+                                   "out=f32[32]=zeros", "--arg", "i32:4")
 
 
 class Html(Pages):
@@ -107,9 +124,58 @@ class Html(Pages):
         self.assertEqual(result.code, 0, result.out)
         self.assertNotIn("missing:", text)
 
+    def test_rounds_of_a_loop_are_frames(self):
+        captions = re.findall(r"<figcaption>(round.*?)</figcaption>", self.explain_rounds())
+        self.assertEqual([caption.split(",")[0] for caption in captions],
+                         ["round 1", "round 2", "round 3", "round 4"])
+        for ways, caption in zip((1, 2, 4, 8), captions):
+            self.assertIn(f"{ways} turn", caption)
+        # Rounds that look the same are one frame, which is the access itself.
+        text = self.explain_rounds(ROUNDS.replace("<< r", ""))
+        self.assertEqual(re.findall(r"<figcaption>(round.*?)</figcaption>", text), [])
+
+    def test_the_course_of_a_block(self):
+        uneven = """\
+__global__ void uneven(float* out, int n) {
+  __shared__ float part[128];
+  part[threadIdx.x] = 0;
+  if (threadIdx.x < 32) for (int i = 0; i < n; ++i) part[i] += out[i];
+  __syncthreads();
+  out[threadIdx.x] = part[127 - threadIdx.x];
+}
+"""
+        launch = ("--grid", "1", "--block", "128", "--arg", "out=f32[128]=ones", "--arg", "i32:8")
+        text = self.explain_kernel(uneven, *launch)
+        self.assertIn("Block (0,0,0) of uneven: its warps between barriers", text)
+        waits = re.findall(r'class="span waiting"><title>(.*?)</title>', text)
+        self.assertEqual(waits, ["waits at hostile.cu:5"] * 3)  # the other warps, for the first
+        text = self.explain_kernel(uneven.replace("  __syncthreads();\n", "").replace(
+            "  if (threadIdx.x < 32) for", "  if (n < 0) for"), *launch)
+        self.assertNotIn("its warps between barriers", text)
+
+    def test_lines_and_instructions_are_linked(self):
+        text, _ = self.page(*PAGES["explain"])
+        linked = re.findall(r'<a href="#(s1-\d+)" data-l="(\d+)">(.*?)\n</a>', text, re.S)
+        self.assertIn("st.shared.f32", "".join(code for _, line, code in linked if line == "5"))
+        for anchor, line, _ in linked:
+            self.assertEqual(anchor, "s1-" + line)
+            self.assertIn(f'<tr id="{anchor}"', text)
+
+    def test_two_reports_are_compared(self):
+        self.run_program(*PAGES["explain"], "--json", "before.json")
+        with open(self.path("hostile.cu"), "w", encoding="utf-8") as file:
+            file.write(HOSTILE.replace("t * 32 % 1024", "t * 33 % 1024"))
+        self.run_program(*PAGES["explain"], "--json", "after.json")
+        text, _ = self.page("compare", "before.json", "after.json")
+        self.assertIn("<h3>shared store conflicts</h3>", text)
+        self.assertRegex(text, r"<h2 id=\"head\d+\">hostile.cu:5")
+        text, _ = self.page("compare", "after.json", "after.json")
+        self.assertNotIn("<svg", text)
+
     def test_files_that_cannot_be_written(self):
-        self.assert_fails(4, f"cannot write 'no/page.html': the folder '{self.path('no')}' does not "
-                             "exist; create it first",
+        missing = self.path("no")
+        self.assert_fails(4, f"cannot write 'no/page.html': the folder '{missing}' does not exist; "
+                             "create it first",
                           *PAGES["occupancy"], "--html", "no/page.html")
         self.assert_fails(2, "--html 'hostile.cu' would overwrite 'hostile.cu', which this command "
                              "reads or writes too; name another file",
@@ -136,6 +202,77 @@ class Browser(Pages):
                         file.write(outline)
                 with open(path, encoding="utf-8") as file:
                     self.assertEqual(outline, file.read())
+
+    def done_in_browser(self, script):
+        """What `script`, run behind the page's own, returns."""
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            text = file.read()
+        with open(self.path("page.html"), "w", encoding="utf-8") as file:
+            file.write(text.replace("</body>", "<output id=done></output><script>done.textContent ="
+                                    f"JSON.stringify((() => {{{script}}})())</script></body>"))
+        seen = browser.visit(self.path("page.html"))
+        self.assertEqual(seen.console, [])
+        return json.loads(re.search(r'<output id="done">(.*?)</output>', seen.document)[1]
+                          .replace("&amp;", "&"))
+
+    def test_counters_are_chosen(self):
+        self.page(*PAGES["explain"])
+        heat, columns, told, focused, lit = self.done_in_browser("""
+            const heat = document.querySelector('select');
+            heat.value = 'global_store_sectors';
+            heat.dispatchEvent(new Event('change'));
+            const hot = [...document.querySelectorAll('tr[style]')].map(row => row.id);
+            const columns = () => document.querySelectorAll('.lines thead th').length;
+            const before = columns();
+            document.querySelector('.choice input:not(:checked)').click();
+            document.querySelector('#s1-1').focus();
+            for (let i = 0; i < 3; ++i) {
+              document.activeElement.dispatchEvent(
+                new KeyboardEvent('keydown', {key: 'ArrowDown', bubbles: true}));
+            }
+            const focused = document.activeElement.id;
+            document.querySelector('#s1-5').click();
+            const lit = [...document.querySelectorAll('.code .on')].map(code => code.textContent);
+            return [hot, columns() - before, document.querySelector('.told').textContent,
+              focused, lit.some(code => code.includes('st.shared'))];
+        """)
+        self.assertEqual(heat, ["s1-6"])
+        self.assertEqual(columns, 1)
+        self.assertIn("line 5: ", told)
+        self.assertIn("shared store conflicts 31 (100.0%)", told)
+        self.assertEqual(focused, "s1-4")
+        self.assertTrue(lit)
+
+    def test_tables_are_sorted(self):
+        self.page(*PAGES["ladder"])
+        orders = self.done_in_browser("""
+            const all = selector => [...document.querySelectorAll(selector)];
+            const button = all('button').find(b => b.innerText === 'waves');
+            const names = () => all('tbody th').map(head => head.innerText);
+            button.click();
+            const down = names();
+            button.click();
+            return [down, names(), button.parentElement.getAttribute('aria-sort')];
+        """)
+        self.assertEqual(orders[0][:2], ["tiled_conflicts_32", "tiled_padded_32"])
+        self.assertEqual(orders[1][-2:], ["tiled_padded_32", "tiled_conflicts_32"])
+        self.assertEqual(orders[2], "ascending")
+
+    def test_the_slider_turns_rounds(self):
+        self.explain_rounds()
+        shown = self.done_in_browser("""
+            const shown = () => [...document.querySelectorAll('.frames figure')]
+              .filter(figure => !figure.hidden).map(figure => figure.innerText.trim());
+            const slider = document.querySelector('input[type=range]');
+            const first = shown();
+            slider.value = 3;
+            slider.dispatchEvent(new Event('input'));
+            return [first, shown(), slider.getAttribute('aria-valuetext')];
+        """)
+        self.assertEqual([len(each) for each in shown[:2]], [1, 1])
+        self.assertIn("8 turns", shown[0][0])
+        self.assertIn("round 2", shown[1][0])
+        self.assertIn("round 2", shown[2])
 
     def test_the_browser_reports_what_a_bad_page_does(self):
         with open(self.path("bad.html"), "w", encoding="utf-8") as file:

@@ -22,17 +22,18 @@ class BlockRounds final : public emulator::BlockObserver {
 
   void access(const Access& access) override {
     if (block_.linear != 0 || emulator::uses_textures(access.kind)) return;
-    std::vector<LaneSample>& rounds = rounds_[access.instruction];
-    if (!rounds.empty() && access.warp < rounds.front().warp) rounds.clear();
-    if (!rounds.empty() && access.warp > rounds.front().warp) return;
+    std::vector<Round>& rounds = rounds_[access.instruction];
+    if (!rounds.empty() && access.warp < rounds.front().sample.warp) rounds.clear();
+    if (!rounds.empty() && access.warp > rounds.front().sample.warp) return;
     if (rounds.size() == LaneRounds::kMostRounds) return;
-    LaneSample& sample = rounds.emplace_back(LaneSample{.instruction = access.instruction,
-                                                        .space = access.space,
-                                                        .kind = access.kind,
-                                                        .bytes = access.bytes,
-                                                        .mask = access.mask,
-                                                        .block_index = block_.index,
-                                                        .warp = access.warp});
+    LaneSample& sample = rounds.emplace_back(Round{++accesses_, {}}).sample;
+    sample.instruction = access.instruction;
+    sample.space = access.space;
+    sample.kind = access.kind;
+    sample.bytes = access.bytes;
+    sample.mask = access.mask;
+    sample.block_index = block_.index;
+    sample.warp = access.warp;
     std::copy_n(access.addresses, emulator::kWarpSize, sample.addresses.begin());
     const int lane = std::countr_zero(access.mask);
     const emulator::Place place =
@@ -45,13 +46,24 @@ class BlockRounds final : public emulator::BlockObserver {
     sample.ptx_line = source.line;
   }
 
-  const std::map<emulator::InstructionId, std::vector<LaneSample>>& rounds() const {
-    return rounds_;
+  std::vector<LaneSample> in_order() const {
+    std::map<std::uint64_t, const LaneSample*> by_order;
+    for (const auto& [instruction, rounds] : rounds_) {
+      for (const Round& round : rounds) by_order[round.order] = &round.sample;
+    }
+    std::vector<LaneSample> all;
+    for (const auto& [order, sample] : by_order) all.push_back(*sample);
+    return all;
   }
 
  private:
+  struct Round {
+    std::uint64_t order = 0;
+    LaneSample sample;
+  };
   const emulator::Program& program_;
-  std::map<emulator::InstructionId, std::vector<LaneSample>> rounds_;
+  std::map<emulator::InstructionId, std::vector<Round>> rounds_;
+  std::uint64_t accesses_ = 0;
   emulator::BlockInfo block_{};
   const emulator::BlockView* view_ = nullptr;
 };
@@ -72,9 +84,8 @@ std::unique_ptr<emulator::BlockObserver> LaneRounds::make_block_observer() {
 }
 
 void LaneRounds::merge(emulator::BlockObserver& block) {
-  for (const auto& [instruction, rounds] : static_cast<BlockRounds&>(block).rounds()) {
-    rounds_.insert(rounds_.end(), rounds.begin(), rounds.end());
-  }
+  const std::vector<LaneSample> rounds = static_cast<BlockRounds&>(block).in_order();
+  rounds_.insert(rounds_.end(), rounds.begin(), rounds.end());
 }
 
 }  // namespace tilescope::observe

@@ -17,7 +17,7 @@ class LaneRounds : public emulator::Observer {
   std::unique_ptr<emulator::BlockObserver> make_block_observer() override;
   void merge(emulator::BlockObserver& block) override;
 
-  /// By instruction, then in order.
+  /// In the order in which they happened.
   const std::vector<LaneSample>& result() const { return rounds_; }
 
  private:

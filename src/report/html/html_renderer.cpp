@@ -90,7 +90,8 @@ Sections sections_of(const Page& page, const std::string& title) {
   for (const Block& block : page.blocks) {
     if (const auto* heading = std::get_if<Heading>(&block)) {
       std::string name = heading->text;
-      if (!name.empty()) name[0] = static_cast<char>(std::toupper(name[0]));
+      const bool is_place = name.find('.') != name.npos;  // "k.cu:12"
+      if (!name.empty() && !is_place) name[0] = static_cast<char>(std::toupper(name[0]));
       sections.open(name);
       continue;
     }

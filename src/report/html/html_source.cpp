@@ -73,7 +73,7 @@ class SourceHtml {
       html += count > 0.0
                   ? fmt::format("<td class=\"n\">{}</td>",
                                 text_of(static_cast<std::uint64_t>(count), counter, "short"))
-                  : "<td></td>";
+                  : "<td class=\"n\"></td>";
     }
     html += fmt::format("<td class=\"src\"><code>{}</code></td></tr>\n", escaped(line.source));
     for (const SourceView::Remark& remark : line.remarks) html += remark_row(remark, columns);

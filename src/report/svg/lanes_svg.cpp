@@ -151,13 +151,13 @@ std::string draw_sectors(const WarpAccess& access, const WarpAccess::Frame& fram
                   (step - 2) * double(to - from) / 32.0, sector_height, "wanted");
     }
   }
-  drawing.words(
-      lanes_x, target_y + sector_height + 20,
-      fmt::format("{} sector{} of 32 bytes fetched; {:.0f}% of the bytes are wanted "
-                  "(filled), the rest is thrown away",
-                  used.size(), used.size() == 1 ? "" : "s",
-                  100.0 * double(wanted) / (32.0 * double(std::max<std::size_t>(1, used.size())))),
-      frame.cost > frame.ideal ? "strong badtext" : "faint");
+  const std::size_t fetched = used.size() * static_cast<std::size_t>(sector_bytes);
+  drawing.words(lanes_x, target_y + sector_height + 20,
+                fmt::format("{} sector{} of 32 bytes fetched; {:.0f}% of the bytes are wanted{}",
+                            used.size(), used.size() == 1 ? "" : "s",
+                            100.0 * double(wanted) / double(std::max<std::size_t>(1, fetched)),
+                            wanted < fetched ? " (filled), the rest is thrown away" : ""),
+                frame.cost > frame.ideal ? "strong badtext" : "faint");
   return drawing.svg();
 }
 
