@@ -98,6 +98,20 @@ void AsyncEngine::issue(const BlockObserverSlots& issuers, BulkOperation&& opera
     tell(operation, MbarrierAction::announce, word, word, operation.barrier_bytes);
   }
   queue_.push_back(std::move(operation));
+  if (schedule_ && schedule_->completes_at_issue()) finish_one(queue_.size() - 1);
+}
+
+bool AsyncEngine::finish_one(std::size_t index) {
+  if (queue_[index].barrier_bytes == kAllBytes) return false;  // expected when it is waited for
+  BulkOperation operation = std::move(queue_[index]);
+  queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(index));
+  perform(operation);
+  return true;
+}
+
+bool AsyncEngine::finish_some() {
+  return !queue_.empty() && schedule_->completes_now() &&
+         finish_one(schedule_->below(queue_.size()));
 }
 
 void AsyncEngine::read_sources(BulkOperation& operation) const {

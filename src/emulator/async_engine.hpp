@@ -2,6 +2,7 @@
 //
 // An operation is done as late as the program allows: when somebody waits for what announces it,
 // and at the latest when the block (its cluster) ends. So a forgotten wait shows in every run.
+// A schedule has operations done earlier, in any order.
 // An operation that completes on an mbarrier is queued in the block whose shared memory holds the
 // barrier; one that belongs to a bulk group, in the block of the thread that issued it. A multicast
 // is one operation for each destination block.
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "emulator/launch_state.hpp"
@@ -46,8 +48,9 @@ struct BulkOperation {
 class AsyncEngine {
  public:
   /// `shared`: the block's shared memory; `observers` may be filled later.
-  AsyncEngine(std::uint8_t* shared, std::size_t threads, const BlockObserverSlots& observers)
-      : shared_(shared), threads_(threads), observers_(observers) {}
+  AsyncEngine(std::uint8_t* shared, std::size_t threads, const BlockObserverSlots& observers,
+              std::optional<Schedule>& schedule)
+      : shared_(shared), threads_(threads), observers_(observers), schedule_(schedule) {}
 
   /// Forgets everything: a new block starts.
   void clear();
@@ -67,12 +70,16 @@ class AsyncEngine {
   /// cp.async.bulk.wait_group: finishes all but the `pending` youngest groups of each lane; with
   /// `read` their sources are read, and the destinations may wait.
   void wait_groups(std::uint32_t warp, LaneMask lanes, std::uint64_t pending, bool read);
+  /// The schedule may have one of them done. True if it was.
+  bool finish_some();
   /// Does all that is left: the block, or its cluster, ends.
   void finish_all();
 
  private:
   void read_sources(BulkOperation& operation) const;
   void perform(BulkOperation& operation);
+  /// Performs one operation, whatever was issued before it, unless it is faulty.
+  bool finish_one(std::size_t index);
   static void emit(const BlockObserverSlots& observers, const BulkOperation& operation, bool done);
   /// Tells the block's observers what an operation does to its mbarrier.
   void tell(const BulkOperation& operation, MbarrierAction action, MbarrierWord before,
@@ -81,6 +88,7 @@ class AsyncEngine {
   std::uint8_t* shared_;
   std::size_t threads_;
   const BlockObserverSlots& observers_;
+  std::optional<Schedule>& schedule_;
   std::vector<BulkOperation> queue_;
   std::vector<std::uint64_t> committed_;  ///< groups, by thread; empty until the first commit
   std::uint64_t serial_ = 0;

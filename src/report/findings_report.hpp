@@ -10,7 +10,8 @@
 namespace tilescope::report {
 
 /// Writes out only the first few of one kind about the same variable.
-void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources);
+void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources,
+                  std::uint64_t schedules);
 
 Page check_page(const CheckResult& result);
 

@@ -153,13 +153,4 @@ Wording unfinished_copy_words(const Finding& finding) {
                                                            : race_words(finding);
 }
 
-Wording schedule_words(const Finding& finding) {
-  const auto facts = facts_of<ScheduleFacts>(finding);
-  const std::string what = to_string(memory_of(finding));
-  return {fmt::format("{} has another value in {} of {} orders of warps, blocks and engines (first "
-                      "with seed {})",
-                      what, facts.differing, facts.runs, facts.seed),
-          "order the writes of this element, or let one thread write it"};
-}
-
 }  // namespace tilescope::report
