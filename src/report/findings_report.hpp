@@ -9,9 +9,10 @@
 
 namespace tilescope::report {
 
-/// Writes out only the first few of one kind about the same variable.
+/// Writes out only the first few of one kind about the same variable. `schedules`: orders in which
+/// each launch ran.
 void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources,
-                  std::uint64_t schedules);
+                  std::uint64_t schedules = 1);
 
 Page check_page(const CheckResult& result);
 

@@ -37,7 +37,8 @@ RUNGS = """
 """
 
 # Correct kernels whose results depend on the order on purpose.
-MEANT = {"cured/endless_wait"}  # says whether it had to wait
+MEANT = {"cured/endless_wait",  # says whether it had to wait
+         "silent/atomic_ref"}   # raises what it counts to three
 
 
 def rungs():
@@ -107,7 +108,8 @@ class Silent(unittest.TestCase):
 
 def add_silent(name, arguments):
     def silent(self):
-        done = check(*arguments, "--schedules", 20, "--max-instructions", 20_000_000)
+        limit = [] if "--max-instructions" in arguments else ["--max-instructions", 20_000_000]
+        done = check(*arguments, "--schedules", 20, *limit)
         if done.returncode == 2 and "needs a real GPU" in done.stderr:
             self.skipTest(done.stderr)
         if name in MEANT:
