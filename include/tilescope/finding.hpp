@@ -228,6 +228,9 @@ enum class AsyncFault : std::uint8_t {
   order,      ///< the threads are not ordered, whatever the proxy
 };
 
+/// Registers that a product of a warpgroup uses.
+enum class ProductRegisters : std::uint8_t { none, sums, a };
+
 /// Work of an engine and the event that announces its end.
 struct AsyncFacts {
   EngineKind engine = EngineKind::bulk_copy;
@@ -235,8 +238,8 @@ struct AsyncFacts {
   bool engine_writes = false;  ///< the memory of the finding; else it reads it
   std::string barrier = {};    ///< the mbarrier that tells of its end, "full[1]"; empty: its group
   std::uint64_t phase = 0;     ///< of that barrier, from 0
-  std::string registers = {};  ///< those that a product under way uses, "accumulators"
-  std::uint32_t rank = 0;      ///< of the other block in the cluster
+  ProductRegisters registers = ProductRegisters::none;  ///< that were touched
+  std::uint32_t rank = 0;                               ///< of the other block in the cluster
 };
 
 /// The mistake with an mbarrier.

@@ -65,7 +65,8 @@ void AsyncEngine::emit(const BlockObserverSlots& observers, const BulkOperation&
     const BulkEvent event{
         operation.origin, operation.kind,      operation.reduce != ptx::ReduceOp::none,
         operation.pieces, bytes_of(operation), operation.barrier,
-        operation.serial, operation.copies};
+        operation.serial, operation.copies,    operation.target,
+        operation.map};
     if (done) {
       slot.observer->bulk_done(event);
     } else {

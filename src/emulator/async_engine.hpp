@@ -41,6 +41,8 @@ struct BulkOperation {
   std::vector<std::uint8_t> staged;
   bool is_staged = false;
   std::uint32_t copies = 1;  ///< as in BulkEvent
+  std::uint32_t target = 0;  ///< likewise
+  std::uint64_t map = 0;     ///< likewise
   std::uint64_t group = 0;   ///< number of the thread's group; set when issued
   std::uint64_t serial = 0;  ///< set when issued
 };
