@@ -11,7 +11,8 @@ sanitized := build-sanitize$(if $(ROOMS),-rooms)
 # ctest's own summary is the last thing that a test run prints. Output of failed tests only.
 ctest = ctest --output-on-failure --no-tests=error --parallel $(shell nproc)
 
-.PHONY: help setup build demo test sanitize threads portable compilers format check-format clean
+.PHONY: help setup build demo test schedules sanitize threads portable compilers format \
+  check-format clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -29,6 +30,11 @@ test: ## build and run every test
 	@tools/setup.sh test
 	@tools/build.sh default build -DTILESCOPE_BUILD_TESTS=ON $(settings)
 	@$(ctest) --test-dir build
+
+schedules: ## run every correct kernel in 20 orders of warps, blocks and copies
+	@tools/setup.sh test
+	@tools/build.sh default build -DTILESCOPE_BUILD_TESTS=ON $(settings)
+	@$(ctest) --test-dir build --build-config slow --tests-regex all_schedules
 
 # Tests ask for more memory than there is: malloc returns null then, as without the sanitizer.
 # ROOMS="base io": only these folders of src/, which need no others, and their tests; in minutes.

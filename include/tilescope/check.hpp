@@ -28,6 +28,7 @@ namespace tilescope {
 struct CheckResult : Inspection {
   std::vector<Finding> findings;  ///< by kind, file and line; the same for any number of threads
   Limitation limitation = Limitation::none;  ///< what could not be checked to the end
+  std::uint64_t schedules = 1;               ///< orders in which each launch ran
 
   /// Complete, and no finding but notes.
   bool clean() const;

@@ -17,6 +17,7 @@
 #include <tilescope/execution.hpp>
 #include <tilescope/launch.hpp>
 #include <variant>
+#include <vector>
 
 namespace tilescope {
 
@@ -227,6 +228,9 @@ enum class AsyncFault : std::uint8_t {
   order,      ///< the threads are not ordered, whatever the proxy
 };
 
+/// Registers that a product of a warpgroup uses.
+enum class ProductRegisters : std::uint8_t { none, sums, a };
+
 /// Work of an engine and the event that announces its end.
 struct AsyncFacts {
   EngineKind engine = EngineKind::bulk_copy;
@@ -234,8 +238,8 @@ struct AsyncFacts {
   bool engine_writes = false;  ///< the memory of the finding; else it reads it
   std::string barrier = {};    ///< the mbarrier that tells of its end, "full[1]"; empty: its group
   std::uint64_t phase = 0;     ///< of that barrier, from 0
-  std::string registers = {};  ///< those that a product under way uses, "accumulators"
-  std::uint32_t rank = 0;      ///< of the other block in the cluster
+  ProductRegisters registers = ProductRegisters::none;  ///< that were touched
+  std::uint32_t rank = 0;                               ///< of the other block in the cluster
 };
 
 /// The mistake with an mbarrier.
@@ -268,10 +272,17 @@ struct BudgetFacts {
   std::uint64_t available = 0;  ///< that the block was launched with
 };
 
-/// The orders in which a launch was run.
+/// What a launch left in an array in the usual order, and in another one.
 struct ScheduleFacts {
-  std::uint32_t runs = 0, differing = 0;
-  std::uint64_t seed = 0;  ///< of the first run with another result
+  std::uint32_t runs = 0, differing = 0;  ///< orders in which it ran, and with another result
+  std::uint64_t seed = 0;                 ///< of the first run with another result
+  std::uint64_t elements = 0;             ///< that differ in that run
+  std::string usual, other;               ///< both values of the first that differs
+  bool floating_atomics = false;  ///< floating-point atomics wrote all of them, or a kernel with
+                                  ///< such made differences no greater than their rounding
+  bool permuted = false;          ///< the array holds the same elements, in other places
+  bool clock = false;             ///< the kernel reads a clock
+  double greatest = 0.0;          ///< difference of two values, for floating point
 };
 
 /// A texture or surface object that an instruction cannot use. Without a flag it never was one.
@@ -340,7 +351,11 @@ struct Finding {
   std::optional<FindingAccess> second;  ///< the other side of a race, or where the others met
   std::optional<MemoryPlace> memory;    ///< the accessed memory
   FindingFacts facts;
-  std::uint64_t count = 1;  ///< the number of occurrences
+  std::uint64_t count =
+      1;  ///< the number of occurrences; in the first of the schedules, if several
+  /// Seeds of the orders in which it appeared, 0 being the usual one; ascending. Empty if the
+  /// launch ran only once.
+  std::vector<std::uint64_t> schedules;
 };
 
 /// The part of a launch that a check left out.

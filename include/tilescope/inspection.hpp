@@ -29,6 +29,11 @@ struct InspectOptions {
   std::function<void()> before_launch;
   /// explain(): count only this launch of a Program, from 0.
   std::optional<std::uint64_t> launch;
+  /// check(): orders of blocks, warps and bulk copies in which to run each launch: the usual one,
+  /// and those with the seeds 1, 2, 3 ... Their results are compared.
+  std::uint64_t schedules = 1;
+  /// check(): run in the order of this seed alone.
+  std::optional<std::uint64_t> schedule;
   bool phases = false;    ///< explain(): trace which thread loads and computes what in a tile
                           ///< kernel's phases
   bool pictures = false;  ///< explain(): keep what only pictures show, such as each round of a loop

@@ -1,4 +1,5 @@
 #include <tilescope/check.hpp>
+#include <tilescope/error.hpp>
 
 #include "cli/budget_arguments.hpp"
 #include "cli/command.hpp"
@@ -15,21 +16,34 @@ struct CheckCommand {
   Outputs outputs;
   std::string suppress;
   bool allow_warnings = false;
+  int schedules = 1;
+  std::uint64_t schedule = 0;
+  CLI::Option* schedule_given = nullptr;
 
   void declare(const Options& add) {
     arguments.declare(add);
     add("--allow-warnings", allow_warnings, "Exit with 0 when there are warnings but no errors");
     add("--suppress FILE.json", suppress, "Findings that the project accepts, and its severities");
+    add("--schedules N", schedules,
+        "Run each launch in N orders of warps, blocks and bulk copies, and compare the results",
+        within(1, 100'000));
+    schedule_given = add("--schedule SEED", schedule,
+                         "Run in one of these orders alone, by the seed that a report names");
     budgets.declare(add);
     add.outputs(outputs);
     add.format(outputs.format);
   }
 
   int run() const {
+    if (schedule_given->count() > 0 && schedules > 1) {
+      throw Error(ErrorKind::usage, "--schedules and --schedule exclude each other");
+    }
     const report::Budget budget(budgets);
     std::optional<inspect::Suppressions> suppressions;
     if (!suppress.empty()) suppressions.emplace(suppress);
-    CheckResult result = arguments.inspect([&](const InspectOptions& options) {
+    CheckResult result = arguments.inspect([&](InspectOptions options) {
+      options.schedules = static_cast<std::uint64_t>(schedules);
+      if (schedule_given->count() > 0) options.schedule = schedule;
       return check(arguments.target(), arguments.description(), options);
     });
     if (suppressions) suppressions->apply(result);
@@ -59,6 +73,7 @@ const Command check_command{
     "tilescope check vector_add.cu -- 1000\n"
     "tilescope check matmul/tiled --tile 16 --size 100\n"
     "tilescope check race.cu --launch launch.json --html page.html\n"
+    "tilescope check reduce/one_pass --schedules 32\n"
     "tilescope check mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
     "    --arg i32:1000"};
 

@@ -65,7 +65,8 @@ void AsyncEngine::emit(const BlockObserverSlots& observers, const BulkOperation&
     const BulkEvent event{
         operation.origin, operation.kind,      operation.reduce != ptx::ReduceOp::none,
         operation.pieces, bytes_of(operation), operation.barrier,
-        operation.serial, operation.copies};
+        operation.serial, operation.copies,    operation.target,
+        operation.map};
     if (done) {
       slot.observer->bulk_done(event);
     } else {
@@ -98,6 +99,20 @@ void AsyncEngine::issue(const BlockObserverSlots& issuers, BulkOperation&& opera
     tell(operation, MbarrierAction::announce, word, word, operation.barrier_bytes);
   }
   queue_.push_back(std::move(operation));
+  if (schedule_ && schedule_->completes_at_issue()) finish_one(queue_.size() - 1);
+}
+
+bool AsyncEngine::finish_one(std::size_t index) {
+  if (queue_[index].barrier_bytes == kAllBytes) return false;  // expected when it is waited for
+  BulkOperation operation = std::move(queue_[index]);
+  queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(index));
+  perform(operation);
+  return true;
+}
+
+bool AsyncEngine::finish_some() {
+  return !queue_.empty() && schedule_->completes_now() &&
+         finish_one(schedule_->below(queue_.size()));
 }
 
 void AsyncEngine::read_sources(BulkOperation& operation) const {

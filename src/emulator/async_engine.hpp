@@ -2,6 +2,7 @@
 //
 // An operation is done as late as the program allows: when somebody waits for what announces it,
 // and at the latest when the block (its cluster) ends. So a forgotten wait shows in every run.
+// A schedule has operations done earlier, in any order.
 // An operation that completes on an mbarrier is queued in the block whose shared memory holds the
 // barrier; one that belongs to a bulk group, in the block of the thread that issued it. A multicast
 // is one operation for each destination block.
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "emulator/launch_state.hpp"
@@ -39,6 +41,8 @@ struct BulkOperation {
   std::vector<std::uint8_t> staged;
   bool is_staged = false;
   std::uint32_t copies = 1;  ///< as in BulkEvent
+  std::uint32_t target = 0;  ///< likewise
+  std::uint64_t map = 0;     ///< likewise
   std::uint64_t group = 0;   ///< number of the thread's group; set when issued
   std::uint64_t serial = 0;  ///< set when issued
 };
@@ -46,8 +50,9 @@ struct BulkOperation {
 class AsyncEngine {
  public:
   /// `shared`: the block's shared memory; `observers` may be filled later.
-  AsyncEngine(std::uint8_t* shared, std::size_t threads, const BlockObserverSlots& observers)
-      : shared_(shared), threads_(threads), observers_(observers) {}
+  AsyncEngine(std::uint8_t* shared, std::size_t threads, const BlockObserverSlots& observers,
+              std::optional<Schedule>& schedule)
+      : shared_(shared), threads_(threads), observers_(observers), schedule_(schedule) {}
 
   /// Forgets everything: a new block starts.
   void clear();
@@ -67,12 +72,16 @@ class AsyncEngine {
   /// cp.async.bulk.wait_group: finishes all but the `pending` youngest groups of each lane; with
   /// `read` their sources are read, and the destinations may wait.
   void wait_groups(std::uint32_t warp, LaneMask lanes, std::uint64_t pending, bool read);
+  /// The schedule may have one of them done. True if it was.
+  bool finish_some();
   /// Does all that is left: the block, or its cluster, ends.
   void finish_all();
 
  private:
   void read_sources(BulkOperation& operation) const;
   void perform(BulkOperation& operation);
+  /// Performs one operation, whatever was issued before it, unless it is faulty.
+  bool finish_one(std::size_t index);
   static void emit(const BlockObserverSlots& observers, const BulkOperation& operation, bool done);
   /// Tells the block's observers what an operation does to its mbarrier.
   void tell(const BulkOperation& operation, MbarrierAction action, MbarrierWord before,
@@ -81,6 +90,7 @@ class AsyncEngine {
   std::uint8_t* shared_;
   std::size_t threads_;
   const BlockObserverSlots& observers_;
+  std::optional<Schedule>& schedule_;
   std::vector<BulkOperation> queue_;
   std::vector<std::uint64_t> committed_;  ///< groups, by thread; empty until the first commit
   std::uint64_t serial_ = 0;

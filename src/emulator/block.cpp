@@ -46,7 +46,7 @@ Block::Block(LaunchState& launch, Worker& worker, Cluster& cluster)
       rank_(cluster.size()),
       warps_(launch.info().warps_per_block),
       shared_(allocate_aligned(std::size_t{launch.info().shared_bytes} + 128)),
-      engine_(shared_.get(), warps_.size() * kWarpSize, observers_) {
+      engine_(shared_.get(), warps_.size() * kWarpSize, observers_, worker.schedule) {
   cluster.join(*this);
   const LaunchInfo& info = launch.info();
   registers_ = allocate_aligned(std::size_t{launch.frame_bytes()} * info.warps_per_block);
@@ -94,7 +94,8 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
     launch_.fill_block_specials(kernel, registers, linear_);
     const std::uint32_t threads =
         std::min<std::uint32_t>(kWarpSize, info.threads_per_block - i * kWarpSize);
-    warps_[i].start(*this, i, threads == kWarpSize ? kAllLanes : (1u << threads) - 1, registers);
+    warps_[i].start(*this, i, threads == kWarpSize ? kAllLanes : (1u << threads) - 1, registers,
+                    worker_.schedule ? worker_.schedule->pace(linear_, i) : 0);
   }
   running_ = info.warps_per_block;
   const BlockInfo block{linear_, index_, cluster, rank_};
@@ -126,8 +127,12 @@ BlockProgress Block::run() {
   for (;;) {
     const std::uint64_t completions = completions_;
     bool idle = true;
-    for (Warp& warp : warps_) {
+    Schedule::Round round{{}, warps_.size()};
+    if (worker_.schedule) round = worker_.schedule->round(linear_, warps_.size());
+    for (std::size_t i = 0; i < warps_.size(); ++i) {
+      Warp& warp = warps_[round.warps.empty() ? i : round.warps[i]];
       if (warp.live() == 0) continue;
+      if (i >= round.awake && !idle) break;
       const Stop stop = warp.run(worker_);
       switch (stop) {
         case Stop::finished:
@@ -163,9 +168,13 @@ BlockProgress Block::run() {
       give_up();
       return BlockProgress::finished;
     }
+    if (worker_.schedule && engine_.finish_some()) ++completions_;
     idle_rounds = idle && completions == completions_ ? idle_rounds + 1 : 0;
     if (idle_rounds >= kIdleRounds) return BlockProgress::waiting;
     if (steps_ - begin > kQuantum) return BlockProgress::yielded;
+    if (worker_.schedule && !idle && worker_.schedule->leaves_block()) {
+      return BlockProgress::yielded;
+    }
   }
 }
 

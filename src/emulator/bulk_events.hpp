@@ -46,6 +46,8 @@ struct BulkEvent {
   std::uint64_t serial;               ///< the same in both events of an operation
   /// Blocks that receive it (multicast), each with an event of its own: 0 in all but the first.
   std::uint32_t copies;
+  std::uint32_t target;  ///< rank of the block that keeps the operation
+  std::uint64_t map;     ///< address of the tensor map; 0: it has none
 };
 
 /// cp.async.bulk.commit_group (pending == -1) or wait_group: at most `pending` of the youngest

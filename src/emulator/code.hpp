@@ -65,6 +65,7 @@ struct CodeBlock {
   BlockEnd end = BlockEnd::fall_through;
   bool backward = false;         ///< a branch to this block or an earlier one
   bool spin = false;             ///< a backward branch of a loop that may wait for other threads
+  bool pause = false;            ///< a schedule may run another warp before it
   std::uint32_t target = kNone;  ///< block of a branch
   std::uint32_t next = kNone;    ///< block behind this one; kNone: the function ends
   std::uint32_t reconverge = kNone;  ///< block where lanes that diverge here meet; kNone: at the

@@ -7,7 +7,8 @@
 // for the blocks in flight.
 //
 // Where atomics of different blocks give results that depend on their order, one host thread runs
-// the clusters in linear order: the result is the same on every machine.
+// the clusters in linear order: the result is the same on every machine. A launch with a schedule
+// runs on one host thread too, which starts and resumes clusters as the schedule says.
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -31,7 +32,7 @@ class ClusterRunner {
 
   void run() {
     while (!launch_.stopped() && !launch_.hung()) {
-      if (waiting_.size() < most_resident_ && start_next()) {
+      if (starts_another() && start_next()) {
         step();
       } else if (!waiting_.empty()) {
         current_ = std::move(waiting_.front());
@@ -49,6 +50,13 @@ class ClusterRunner {
   }
 
  private:
+  /// A cluster that waits may wait for a further one.
+  bool starts_another() {
+    if (waiting_.size() >= most_resident_) return false;
+    return !worker_.schedule || waiting_.empty() || waited_ ||
+           worker_.schedule->starts_another(waiting_.size());
+  }
+
   bool start_next() {
     std::uint64_t number = 0;
     if (none_left_ || !launch_.take_cluster(number)) {
@@ -61,13 +69,14 @@ class ClusterRunner {
       current_ = std::move(idle_.back());
       idle_.pop_back();
     }
-    current_->start(number);
+    current_->start(worker_.schedule ? worker_.schedule->cluster(number) : number);
     return true;
   }
 
   void step() {
     const BlockProgress progress = current_->run();
-    if (progress == BlockProgress::waiting) {
+    waited_ = progress == BlockProgress::waiting;
+    if (waited_) {
       waiting_.push_back(std::move(current_));
       if (++waits_ < waiting_.size()) return;
       waits_ = 0;
@@ -78,7 +87,9 @@ class ClusterRunner {
     stall_.reset();
     launch_.advance();
     if (progress == BlockProgress::yielded) {
-      waiting_.push_back(std::move(current_));
+      const std::size_t at =
+          worker_.schedule ? worker_.schedule->below(waiting_.size() + 1) : waiting_.size();
+      waiting_.insert(waiting_.begin() + static_cast<std::ptrdiff_t>(at), std::move(current_));
       return;
     }
     retire(std::move(current_));
@@ -112,12 +123,13 @@ class ClusterRunner {
   std::unique_ptr<ResidentCluster> current_;
   std::deque<std::unique_ptr<ResidentCluster>> waiting_;
   std::size_t waits_ = 0;  ///< steps since a cluster did anything but wait
+  bool waited_ = false;    ///< in the latest step
   StallWatch stall_;
   std::vector<std::unique_ptr<ResidentCluster>> idle_;
 };
 
 unsigned thread_count(const LaunchSetup& setup) {
-  if (setup.program.needs().order_dependent) return 1;
+  if (setup.program.needs().order_dependent || setup.options.schedule != 0) return 1;
   for (const Observer* observer : setup.options.observers) {
     if (observer->wants_block_order()) return 1;
   }

@@ -11,6 +11,8 @@ class KernelHeap {
   KernelHeap(std::uint64_t address, std::uint64_t bytes)
       : begin_(address), end_(address + bytes), next_(address) {}
 
+  /// Frees everything.
+  void clear() { *this = KernelHeap(begin_, end_ - begin_); }
   /// Address of `bytes` (16-byte aligned), or 0 when there is no room.
   std::uint64_t allocate(std::uint64_t bytes);
   /// Returns false if `address` is not the start of a live allocation. 0 is allowed.

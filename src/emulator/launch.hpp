@@ -21,6 +21,9 @@ struct LaunchOptions {
   const std::atomic<bool>* cancel = nullptr;  ///< becoming true ends the launch soon
   bool cooperative = false;                   ///< grid-wide synchronisation allowed
   Dim3 cluster = {};                          ///< blocks; one: as the kernel declares it
+  /// Seed of the order in which blocks, warps and copies run (launch_schedule.hpp); 0: the usual
+  /// one.
+  std::uint64_t schedule = 0;
   /// Receives what kernels print, in the order of blocks. Null: standard output.
   std::function<void(std::string_view)> print;
   /// Receives now and then how many blocks of the first grid are done, from any host thread.

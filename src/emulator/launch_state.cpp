@@ -21,6 +21,8 @@ Worker::Worker(LaunchState& state)
   context.lanes_on = lanes_on.data();
   context.parameters = state.setup().parameters.data();
   context.parameter_bytes = state.setup().parameters.size();
+  const std::uint64_t seed = state.setup().options.schedule;
+  if (seed != 0) schedule.emplace(seed, state.cluster_count());
 }
 
 namespace {

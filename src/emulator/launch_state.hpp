@@ -8,11 +8,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "emulator/context.hpp"
+#include "emulator/launch_schedule.hpp"
 #include "emulator/launch_setup.hpp"
 
 namespace tilescope::emulator {
@@ -42,6 +44,7 @@ struct Worker {
   std::vector<BlockCounter> counters;   ///< by CodeBlock::counter
   std::vector<std::uint64_t> lanes_on;  ///< by InstructionId
   std::uint64_t unreported_steps = 0;   ///< not added to the launch's count yet
+  std::optional<Schedule> schedule;     ///< nothing: the usual order
 };
 
 class LaunchState {

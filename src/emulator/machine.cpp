@@ -9,7 +9,6 @@
 #include "base/errors.hpp"
 #include "emulator/address_space.hpp"
 #include "emulator/decoder.hpp"
-#include "emulator/heap.hpp"
 #include "emulator/launch_state.hpp"
 
 namespace tilescope::emulator {
@@ -22,8 +21,9 @@ std::vector<std::string> LoadedModule::kernels() const {
   return names;
 }
 
-std::shared_ptr<const Program> LoadedModule::program(std::string_view kernel) {
-  if (const auto found = programs_.find(kernel); found != programs_.end()) return found->second;
+std::shared_ptr<const Program> LoadedModule::program(std::string_view kernel, bool pauses) {
+  auto& programs = programs_[pauses ? 1 : 0];
+  if (const auto found = programs.find(kernel); found != programs.end()) return found->second;
   const std::uint32_t index = module_->find_function(kernel);
   if (index == ptx::no_index || !module_->functions[index].is_entry ||
       !module_->functions[index].has_body) {
@@ -32,8 +32,8 @@ std::shared_ptr<const Program> LoadedModule::program(std::string_view kernel) {
     throw input_error("the module has no kernel '{}'; it has: {}", kernel,
                       list.empty() ? "none" : list);
   }
-  auto program = decode_program(module_, index, addresses_);
-  programs_.emplace(kernel, program);
+  auto program = decode_program(module_, index, addresses_, pauses);
+  programs.emplace(kernel, program);
   return program;
 }
 
@@ -283,7 +283,7 @@ Dim3 Machine::cluster_of(const Program& program, Dim3 grid, const LaunchOptions&
 LaunchSummary Machine::launch_grid(LoadedModule& module, const Grid& grid,
                                    const LaunchOptions& options,
                                    std::unique_ptr<DeviceRuntime>& runtime) {
-  const std::shared_ptr<const Program> program = module.program(grid.kernel);
+  const std::shared_ptr<const Program> program = module.program(grid.kernel, options.schedule != 0);
   check_launch(*program, grid.grid, grid.block, grid.dynamic_shared_bytes, grid.arguments.size(),
                options.cooperative);
   const Dim3 cluster = cluster_of(*program, grid.grid, options);
@@ -386,6 +386,19 @@ LaunchSummary Machine::launch(LoadedModule& module, std::string_view kernel, Dim
     }
   }
   return first;
+}
+
+Machine::State Machine::save() const {
+  State state{MemoryContents(memory_), std::nullopt, launches_};
+  if (heap_) state.heap = *heap_;
+  return state;
+}
+
+void Machine::restore(const State& state) {
+  state.memory.restore(memory_);
+  launches_ = state.launches;
+  if (heap_ && state.heap) *heap_ = *state.heap;
+  if (heap_ && !state.heap) heap_->clear();
 }
 
 }  // namespace tilescope::emulator

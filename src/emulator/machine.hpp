@@ -9,18 +9,22 @@
 // One thread at a time may use a machine.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "emulator/device_runtime.hpp"
+#include "emulator/heap.hpp"
 #include "emulator/launch.hpp"
+#include "emulator/memory_contents.hpp"
 #include "emulator/memory_map.hpp"
 #include "emulator/program.hpp"
 #include "emulator/texture_table.hpp"
@@ -36,7 +40,8 @@ class LoadedModule {
   std::shared_ptr<const Program> kernel_at(std::uint64_t address);
   /// A kernel, decoded on first use and kept. Throws bad_input for an unknown kernel (by its
   /// mangled name, as in the PTX) or one with operations that the emulator does not execute.
-  std::shared_ptr<const Program> program(std::string_view kernel);
+  /// `pauses`: for launches with a schedule.
+  std::shared_ptr<const Program> program(std::string_view kernel, bool pauses = false);
   /// Names of the module's kernels.
   std::vector<std::string> kernels() const;
 
@@ -44,7 +49,8 @@ class LoadedModule {
   friend class Machine;
   std::shared_ptr<const ptx::Module> module_;
   SymbolAddresses addresses_;
-  std::map<std::string, std::shared_ptr<const Program>, std::less<>> programs_;
+  std::array<std::map<std::string, std::shared_ptr<const Program>, std::less<>>, 2>
+      programs_;  ///< those with pauses are the second
 };
 
 /// The place of a module variable.
@@ -90,6 +96,15 @@ class Machine {
   LaunchSummary launch(LoadedModule& module, std::string_view kernel, Dim3 grid, Dim3 block,
                        std::uint32_t dynamic_shared_bytes, std::span<const std::uint8_t> arguments,
                        const LaunchOptions& options);
+
+  /// Everything that a launch can change. Allocations must be the same when it is restored.
+  struct State {
+    MemoryContents memory;
+    std::optional<KernelHeap> heap;
+    std::uint64_t launches;
+  };
+  State save() const;
+  void restore(const State& state);
 
  private:
   struct Grid {

@@ -45,46 +45,46 @@ Allocation::Allocation(std::uint64_t address, std::uint64_t bytes, std::string n
       name_(std::move(name)),
       kind_(kind),
       storage_(std::move(storage)),
-      whole_(bytes == 0 || kind == AllocationKind::device_heap || is_host_memory()) {}
+      record_{bytes == 0 || kind == AllocationKind::device_heap || is_host_memory(), {}, 0} {}
 
 bool Allocation::initialised(std::uint64_t offset, std::uint64_t bytes) const {
-  return whole_ || (initialised_.size() != 0 && initialised_.all(offset, bytes));
+  return record_.whole || (record_.flags.size() != 0 && record_.flags.all(offset, bytes));
 }
 
 std::uint64_t Allocation::initialised_in(std::uint64_t offset, std::uint64_t bytes) const {
-  if (whole_) return bytes;
-  return initialised_.size() == 0 ? 0 : initialised_.count(offset, bytes);
+  if (record_.whole) return bytes;
+  return record_.flags.size() == 0 ? 0 : record_.flags.count(offset, bytes);
 }
 
 void Allocation::mark_initialised(std::uint64_t offset, std::uint64_t bytes) {
-  if (whole_ || offset >= bytes_) return;
+  if (record_.whole || offset >= bytes_) return;
   bytes = std::min(bytes, bytes_ - offset);
   if (bytes != bytes_) {
-    if (initialised_.size() == 0) initialised_.reset(bytes_);
-    initialised_bytes_ += bytes - initialised_.count(offset, bytes);
-    initialised_.set(offset, bytes);
-    if (initialised_bytes_ != bytes_) return;
+    if (record_.flags.size() == 0) record_.flags.reset(bytes_);
+    record_.bytes += bytes - record_.flags.count(offset, bytes);
+    record_.flags.set(offset, bytes);
+    if (record_.bytes != bytes_) return;
   }
-  whole_ = true;
-  initialised_.release();
+  record_.whole = true;
+  record_.flags.release();
 }
 
 void Allocation::copy_initialised(std::uint64_t offset, const Allocation& from,
                                   std::uint64_t from_offset, std::uint64_t bytes) {
   if (is_host_memory()) return;
   if (from.initialised(from_offset, bytes)) return mark_initialised(offset, bytes);
-  const ByteFlags own = &from == this ? initialised_ : ByteFlags{};
-  const ByteFlags& source = &from == this ? own : from.initialised_;
-  if (initialised_.size() == 0) initialised_.reset(bytes_);
-  if (whole_) initialised_.set(0, initialised_bytes_ = bytes_);
-  whole_ = false;
-  initialised_bytes_ -= initialised_.count(offset, bytes);
+  const ByteFlags own = &from == this ? record_.flags : ByteFlags{};
+  const ByteFlags& source = &from == this ? own : from.record_.flags;
+  if (record_.flags.size() == 0) record_.flags.reset(bytes_);
+  if (record_.whole) record_.flags.set(0, record_.bytes = bytes_);
+  record_.whole = false;
+  record_.bytes -= record_.flags.count(offset, bytes);
   if (source.size() == 0) {
-    initialised_.clear(offset, bytes);
+    record_.flags.clear(offset, bytes);
   } else {
-    initialised_.copy(offset, source, from_offset, bytes);
+    record_.flags.copy(offset, source, from_offset, bytes);
   }
-  initialised_bytes_ += initialised_.count(offset, bytes);
+  record_.bytes += record_.flags.count(offset, bytes);
 }
 
 MemoryMap::MemoryMap(std::uint64_t capacity) : next_constant_(kConstantBase), capacity_(capacity) {}

@@ -78,12 +78,20 @@ class Allocation {
   bool initialised(std::uint64_t offset, std::uint64_t bytes) const;
   /// The number of such bytes in the range.
   std::uint64_t initialised_in(std::uint64_t offset, std::uint64_t bytes) const;
-  bool fully_initialised() const { return whole_; }
+  bool fully_initialised() const { return record_.whole; }
   /// Bytes past the end are left out.
   void mark_initialised(std::uint64_t offset, std::uint64_t bytes);
   /// The bytes have been copied from another place: they are as defined as those are.
   void copy_initialised(std::uint64_t offset, const Allocation& from, std::uint64_t from_offset,
                         std::uint64_t bytes);
+  /// The whole record.
+  struct Initialisation {
+    bool whole;           ///< every byte is initialised, and `flags` empty
+    ByteFlags flags;      ///< empty as long as no byte is
+    std::uint64_t bytes;  ///< flags that are set there
+  };
+  const Initialisation& initialisation() const { return record_; }
+  void set_initialisation(const Initialisation& record) { record_ = record; }
 
  private:
   std::uint64_t address_;
@@ -91,9 +99,7 @@ class Allocation {
   std::string name_;
   AllocationKind kind_;
   Storage storage_;
-  bool whole_;                           ///< every byte is initialised, and `initialised_` empty
-  ByteFlags initialised_;                ///< empty as long as no byte is
-  std::uint64_t initialised_bytes_ = 0;  ///< flags that are set there
+  Initialisation record_;
 };
 
 /// Not thread-safe against itself: allocate and free happen between launches (the kernel heap is an

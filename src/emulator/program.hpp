@@ -162,9 +162,10 @@ struct SymbolAddresses {
 };
 
 /// Decodes `kernel` and what it calls. Throws bad_input naming every operation that has no
-/// implementation, with its source line.
+/// implementation, with its source line. `pauses`: for launches with a schedule.
 std::shared_ptr<const Program> decode_program(std::shared_ptr<const ptx::Module> module,
                                               std::uint32_t kernel,
-                                              const SymbolAddresses& addresses);
+                                              const SymbolAddresses& addresses,
+                                              bool pauses = false);
 
 }  // namespace tilescope::emulator

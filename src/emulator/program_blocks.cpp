@@ -45,6 +45,13 @@ bool loads_shared_data(const ptx::Instruction& instruction) {
          (space == ptx::Space::none || space == ptx::Space::global || space == ptx::Space::shared);
 }
 
+/// Does it access memory that other threads may access?
+bool meets_others(const ptx::Instruction& instruction) {
+  const ptx::Space space = instruction.modifiers.space;
+  return ptx::info(instruction.opcode).operands.find('a') != std::string_view::npos &&
+         space != ptx::Space::local && space != ptx::Space::constant && space != ptx::Space::param;
+}
+
 }  // namespace
 
 void ProgramDecoder::split_blocks(FunctionDecoder& decoder, const ptx::ControlFlow& flow) {
@@ -64,6 +71,7 @@ void ProgramDecoder::split_blocks(FunctionDecoder& decoder, const ptx::ControlFl
   }
   for (std::uint32_t i = 0; i < count; ++i) {
     if (end_of(function.instructions[i]) != BlockEnd::fall_through) leads[i + 1] = true;
+    if (pauses_ && meets_others(function.instructions[i])) leads[i] = true;
   }
   std::vector<std::uint32_t> block_at(count + 1, kNone);
   for (std::uint32_t i = 0; i <= count; ++i) {
@@ -108,6 +116,7 @@ void ProgramDecoder::link_block(FunctionDecoder& decoder, const ptx::ControlFlow
   block.next = b + 1;
   block.end = end_of(last);
   block.body_end = block.end == BlockEnd::fall_through ? end : end - 1;
+  block.pause = pauses_ && meets_others(function.instructions[block.begin]);
   if (block.end == BlockEnd::branch) {
     block.target = block_at[function.labels[last.operands[0].label].instruction];
   }

@@ -48,8 +48,8 @@ Builtin builtin_of(const ptx::Function& function) {
 }
 
 ProgramDecoder::ProgramDecoder(std::shared_ptr<const ptx::Module> module, std::uint32_t kernel,
-                               const SymbolAddresses& addresses)
-    : module_(std::move(module)), addresses_(addresses) {
+                               const SymbolAddresses& addresses, bool pauses)
+    : module_(std::move(module)), addresses_(addresses), pauses_(pauses) {
   program_->module_ = module_;
   program_->capability_ = addresses.capability;
   program_->by_module_index_.assign(module_->functions.size(), kNone);
@@ -326,8 +326,8 @@ std::shared_ptr<const Program> ProgramDecoder::run() {
 
 std::shared_ptr<const Program> decode_program(std::shared_ptr<const ptx::Module> module,
                                               std::uint32_t kernel,
-                                              const SymbolAddresses& addresses) {
-  return ProgramDecoder(std::move(module), kernel, addresses).run();
+                                              const SymbolAddresses& addresses, bool pauses) {
+  return ProgramDecoder(std::move(module), kernel, addresses, pauses).run();
 }
 
 }  // namespace tilescope::emulator

@@ -13,7 +13,7 @@ namespace tilescope::emulator {
 class ProgramDecoder {
  public:
   ProgramDecoder(std::shared_ptr<const ptx::Module> module, std::uint32_t kernel,
-                 const SymbolAddresses& addresses);
+                 const SymbolAddresses& addresses, bool pauses);
   std::shared_ptr<const Program> run();
 
  private:
@@ -40,6 +40,7 @@ class ProgramDecoder {
   };
   std::shared_ptr<const ptx::Module> module_;
   const SymbolAddresses& addresses_;
+  bool pauses_;  ///< blocks end before accesses that other threads may see
   std::shared_ptr<Program> program_ = std::make_shared<Program>();
   std::vector<std::uint32_t> reached_;  ///< module indices of functions, in program order
   bool indirect_calls_ = false;

@@ -36,7 +36,15 @@ bool ResidentCluster::running() const {
 
 ResidentCluster::Turn ResidentCluster::run_each() {
   Turn turn;
-  for (Member& member : members_) {
+  std::optional<Schedule>& schedule = worker_.schedule;
+  // A copy: the blocks ask for orders too.
+  std::vector<std::uint32_t> order;
+  if (schedule && members_.size() > 1) {
+    const auto turns = schedule->turns(members_.size());
+    order.assign(turns.begin(), turns.end());
+  }
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    Member& member = members_[order.empty() ? i : order[i]];
     if (!member.running) continue;
     switch (member.block->run()) {
       case BlockProgress::finished:

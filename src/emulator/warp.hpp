@@ -20,6 +20,7 @@
 namespace tilescope::emulator {
 
 class Block;
+class Schedule;
 struct Worker;
 
 struct FreeAligned {
@@ -79,7 +80,9 @@ enum class Stop : std::uint8_t {
 
 class Warp {
  public:
-  void start(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers);
+  /// `pace`: as Schedule::pace.
+  void start(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers,
+             std::uint32_t pace);
   Stop run(Worker& worker);
 
   LaneMask existing() const { return existing_; }
@@ -110,13 +113,14 @@ class Warp {
   std::optional<Stop> end_block(Worker& worker, const CodeBlock& block, const Code& code,
                                 LaneMask on);
   bool pick();
-  void rotate();
+  void rotate(std::optional<Schedule>& schedule);
   void end_path();
   void arrive();
   void resume(Join& join);
   void settle(Join* join);
   bool break_join();
   void leave(Worker& worker, LaneMask mask);
+  void announce(const Branch& event) const;
   void branch(const CodeBlock& block, LaneMask taken);
   void branch_indexed(Worker& worker, const CodeBlock& block, const Code& code);
   void part(LaneMask stays, std::uint32_t others);
@@ -145,6 +149,7 @@ class Warp {
   std::vector<Path> paths_;
   std::size_t current_ = 0;
   std::uint32_t spins_ = 0;
+  std::uint32_t pace_ = 0;
   std::int64_t turn_ = 0;       ///< instructions left of it
   std::int64_t path_turn_ = 0;  ///< its value when the running path was picked
   std::int64_t steps_ = 0;

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "emulator/block.hpp"
 #include "emulator/launch_state.hpp"
@@ -25,7 +26,8 @@ AlignedBytes allocate_aligned(std::size_t bytes) {
       ::operator new[](std::max<std::size_t>(bytes, 64), std::align_val_t{64})));
 }
 
-void Warp::start(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers) {
+void Warp::start(Block& block, std::uint32_t index, LaneMask existing, std::uint8_t* registers,
+                 std::uint32_t pace) {
   block_ = &block;
   index_ = index;
   existing_ = live_ = existing;
@@ -35,6 +37,7 @@ void Warp::start(Block& block, std::uint32_t index, LaneMask existing, std::uint
   for (const auto& join : joins_) free_joins_.push_back(join.get());
   spins_ = 0;
   current_ = 0;
+  pace_ = pace;
   const CodeFunction& kernel = block.launch().program().functions()[0];
   root_.function = &kernel;
   root_.index = 0;
@@ -92,8 +95,9 @@ bool Warp::pick() {
   return false;
 }
 
-/// Passes the turn to another path that can run.
-void Warp::rotate() {
+/// Passes the turn to another path that can run, or to any with a schedule.
+void Warp::rotate(std::optional<Schedule>& schedule) {
+  if (schedule && paths_.size() > 1) current_ = schedule->below(paths_.size());
   for (std::size_t i = 1; i < paths_.size(); ++i) {
     const std::size_t next = (current_ + i) % paths_.size();
     if (paths_[next].state != PathState::ready) continue;
@@ -130,7 +134,7 @@ Stop Warp::run(Worker& worker) {
       spins_ = 0;
       break_join();
     }
-    if (stop != Stop::aborted) rotate();
+    if (stop != Stop::aborted) rotate(worker.schedule);
     return stop;
   }
 }
@@ -143,6 +147,7 @@ Stop Warp::run_path(Worker& worker) {
   w.live = live_;
   std::uint32_t b = paths_[current_].block;
   LaneMask mask = paths_[current_].mask;
+  std::uint32_t resumed = b;  // where it may have paused
   // Reloads the loop's registers after anything that may have changed the path.
   const auto reload = [&] {
     const Path& path = paths_[current_];
@@ -159,6 +164,10 @@ Stop Warp::run_path(Worker& worker) {
       return Stop::blocked;
     }
     const CodeBlock& block = function->blocks[b];
+    if (block.pause && b != std::exchange(resumed, kNone) && worker.schedule->pauses(pace_)) {
+      paths_[current_].block = b;
+      return Stop::yielded;
+    }
     BlockCounter& counter = worker.counters[block.counter];
     ++counter.executed;
     counter.active += static_cast<unsigned>(std::popcount(mask));
@@ -187,10 +196,7 @@ Stop Warp::run_path(Worker& worker) {
     w.mask = on;
     if (block.end == BlockEnd::branch) {
       if (code->guard != kNone && (w.events & kBranches) != 0) {
-        const Branch event{code->id, index_, mask, on};
-        for (const auto& slot : block_->observers()) {
-          if ((slot.events & kBranches) != 0) slot.observer->branch(event);
-        }
+        announce({code->id, index_, mask, on});
       }
       if (on == mask) {
         b = block.target;
@@ -212,6 +218,12 @@ Stop Warp::run_path(Worker& worker) {
       if (stop) return *stop;
       reload();
     }
+  }
+}
+
+void Warp::announce(const Branch& event) const {
+  for (const auto& slot : block_->observers()) {
+    if ((slot.events & kBranches) != 0) slot.observer->branch(event);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "inspect/open_device.hpp"
 #include "inspect/open_subject.hpp"
 #include "inspect/program/program_results.hpp"
+#include "inspect/results/schedule_runs.hpp"
 #include "observe/check/check_observer.hpp"
 #include "observe/findings.hpp"
 
@@ -38,11 +39,23 @@ void for_each_access(std::vector<Finding>& findings, Function&& function) {
 /// Runs the target and collects the findings of each launch.
 void find_defects(inspect::EmulatedRun& run, const Target& target, CheckResult& result) {
   observe::CheckObserver checker;
-  run.launch({&checker}, [&] {
-    for (Finding finding : checker.findings()) {
-      finding.launch = result.ran.launches - 1;
+  std::uint64_t reported = 0;  // launches
+  const auto keep = [&](std::vector<Finding> findings) {
+    for (Finding& finding : findings) {
+      finding.launch += reported;
       result.findings.push_back(std::move(finding));
     }
+    reported = result.ran.launches;
+  };
+  const auto note = [&](std::string text) {
+    if (std::find(result.notes.begin(), result.notes.end(), text) == result.notes.end()) {
+      result.notes.push_back(std::move(text));
+    }
+  };
+  inspect::ScheduleRuns schedules(checker, result.schedules, keep, note);
+  const bool several = result.schedules > 1;
+  const auto after_launch = [&] {
+    if (!several) keep(checker.findings());
     if (!std::holds_alternative<LadderRung>(target)) {
       for (Finding& note :
            inspect::compiled_away(run.sources(), checker.kernel(), checker.shared_symbols())) {
@@ -50,7 +63,8 @@ void find_defects(inspect::EmulatedRun& run, const Target& target, CheckResult& 
       }
     }
     result.limitation = std::max(result.limitation, checker.limitation());
-  });
+  };
+  run.launch({&checker}, after_launch, several ? &schedules : nullptr);
   observe::fold(result.findings);
   if (is_ptx(target)) {  // without a line table it is its own source
     for_each_access(result.findings, [name = source_name(target)](FindingAccess& access) {
@@ -80,6 +94,7 @@ CheckResult check(const Target& target, const LaunchDescription& launch,
     return inspect::check_program(*program, *inspect::open_emulated(options.device), options);
   }
   CheckResult result;
+  result.schedules = options.schedule ? 1 : std::max<std::uint64_t>(1, options.schedules);
   inspect::EmulatedRun run(target, launch, options, result);
   try {
     run.require_launchable();

@@ -10,7 +10,8 @@ device::EmulationOptions emulation_options(const InspectOptions& options, Inspec
   device::EmulationOptions emulation{.max_instructions = options.max_instructions,
                                      .cancel = options.cancel,
                                      .print = options.print,
-                                     .progress = options.progress};
+                                     .progress = options.progress,
+                                     .schedule = options.schedule.value_or(0)};
   if (!emulation.print) {
     emulation.print = [&result](std::string_view text) { result.printed += text; };
   }
@@ -35,7 +36,7 @@ EmulatedRun::EmulatedRun(const Target& target, const LaunchDescription& launch,
 }
 
 void EmulatedRun::launch(std::vector<emulator::Observer*> observers,
-                         const std::function<void()>& after_launch) {
+                         const std::function<void()>& after_launch, ScheduleRuns* schedules) {
   device::EmulationOptions emulation = emulation_options(options_, result_);
   emulation.observers = std::move(observers);
   emulation.tolerant = true;
@@ -44,6 +45,7 @@ void EmulatedRun::launch(std::vector<emulator::Observer*> observers,
         summed(summary);
         after_launch();
       };
+  if (schedules != nullptr) emulation.conduct = schedules->conductor();
   device_->set_options(std::move(emulation));
   if (options_.before_launch) options_.before_launch();
   subject_->launch();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "inspect/open_device.hpp"
+#include "inspect/results/schedule_runs.hpp"
 #include "inspect/subject.hpp"
 
 namespace tilescope::inspect {
@@ -24,8 +25,9 @@ class EmulatedRun {
   void require_launchable() const { subject_->require_launchable(); }
   /// Launches with the observers and adds the run's amounts to `result`; calls `after_launch` after
   /// each launch. Launches are tolerant, so that defects do not end the run.
-  void launch(std::vector<emulator::Observer*> observers,
-              const std::function<void()>& after_launch);
+  /// `schedules`, if not null, runs each of them in several orders.
+  void launch(std::vector<emulator::Observer*> observers, const std::function<void()>& after_launch,
+              ScheduleRuns* schedules = nullptr);
   /// Those of the target, by their names in line tables. Until keep_sources().
   const std::vector<SourceText>& sources() const { return subject_->sources; }
   /// The PTX of one of the target's kernels.

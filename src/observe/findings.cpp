@@ -1,6 +1,7 @@
 #include "observe/findings.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace tilescope::observe {
@@ -21,10 +22,28 @@ int reach(const Finding& f) {
   return race == nullptr ? 0 : std::max(static_cast<int>(race->relation), 1);
 }
 
+void add_schedules(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
+  std::vector<std::uint64_t> both;
+  std::set_union(to.begin(), to.end(), from.begin(), from.end(), std::back_inserter(both));
+  to = std::move(both);
+}
+
 }  // namespace
 
 bool is_same_defect(const Finding& a, const Finding& b) {
   return key(a) == key(b);
+}
+
+void merge_schedule(std::vector<Finding>& findings, const std::vector<Finding>& of_schedule,
+                    std::uint64_t seed) {
+  for (const Finding& found : of_schedule) {
+    auto known = std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+      return is_same_defect(finding, found) && finding.launch == found.launch;
+    });
+    if (known == findings.end()) known = findings.insert(known, found);
+    known->severity = std::min(known->severity, found.severity);
+    known->schedules.push_back(seed);
+  }
 }
 
 void fold(std::vector<Finding>& findings) {
@@ -37,6 +56,7 @@ void fold(std::vector<Finding>& findings) {
   for (Finding& finding : findings) {
     if (!folded.empty() && key(folded.back()) == key(finding)) {
       folded.back().count += finding.count;
+      add_schedules(folded.back().schedules, finding.schedules);
     } else {
       folded.push_back(std::move(finding));
     }

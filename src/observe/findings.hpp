@@ -14,4 +14,9 @@ bool is_same_defect(const Finding& a, const Finding& b);
 /// line.
 void fold(std::vector<Finding>& findings);
 
+/// Adds the folded findings of one more schedule of the same launch. A defect that is known keeps
+/// its example, and this seed is added to its schedules.
+void merge_schedule(std::vector<Finding>& findings, const std::vector<Finding>& of_schedule,
+                    std::uint64_t seed);
+
 }  // namespace tilescope::observe

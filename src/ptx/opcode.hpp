@@ -64,6 +64,17 @@ enum class Result : std::uint8_t {
   per_thread,  ///< may differ between threads, whatever the operands
 };
 
+/// The part of an operation in the work of engines: bulk copies and products of warpgroups.
+enum class EngineRole : std::uint8_t {
+  none,
+  mbarrier,  ///< it acts on the word of an mbarrier
+  bulk,      ///< it starts a bulk copy, or an asynchronous store
+  product,   ///< it starts a product
+  product_fence,
+  product_commit,
+  product_wait,
+};
+
 struct OpcodeInfo {
   std::string_view name;
   std::string_view operands =
@@ -77,6 +88,7 @@ struct OpcodeInfo {
   bool waits = false;     ///< a loop around it may wait for another thread
   bool orders = false;    ///< it orders memory: accesses of its thread stay before or behind it
   bool releases = false;  ///< makes earlier writes of its thread visible to others
+  EngineRole engine = EngineRole::none;
 };
 const OpcodeInfo& info(Opcode opcode);
 

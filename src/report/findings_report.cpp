@@ -96,10 +96,20 @@ Record finding_record(const Finding& finding, SourceTexts& sources) {
                   {"phase", phase_value(finding)},
                   {"other", Value()}});
   if (finding.second) record.set("other", access_record(*finding.second, sources));
+  if (!finding.schedules.empty()) record.set("schedules", finding.schedules);
   return record;
 }
 
-Diagnostic diagnostic(const Finding& finding, SourceTexts& sources) {
+/// Says in which of the schedules the finding appeared; empty if in all.
+std::string schedules_sentence(const Finding& finding, std::uint64_t schedules) {
+  if (finding.schedules.empty() || finding.schedules.size() >= schedules) return {};
+  const std::uint64_t first = finding.schedules.front();
+  std::string text = fmt::format(" In {} of {} schedules", finding.schedules.size(), schedules);
+  return first == 0 ? text + ", the usual order among them."
+                    : text + fmt::format(", first in schedule {0} (--schedule {0}).", first);
+}
+
+Diagnostic diagnostic(const Finding& finding, SourceTexts& sources, std::uint64_t schedules) {
   Diagnostic found{.severity = std::string(to_string(finding.severity)),
                    .kind = std::string(to_string(finding.kind)),
                    .where = place_text(finding.first),
@@ -115,7 +125,7 @@ Diagnostic diagnostic(const Finding& finding, SourceTexts& sources) {
                                     : place_text(*finding.second));
     }
   }
-  found.paragraphs.push_back(what_happened(finding));
+  found.paragraphs.push_back(what_happened(finding) + schedules_sentence(finding, schedules));
   if (const std::string what_to_do = cure(finding); !what_to_do.empty()) {
     found.paragraphs.push_back("Cure: " + sentence(what_to_do));
   }
@@ -166,6 +176,7 @@ std::string foot_sentence(const CheckResult& result) {
   std::string text = "{foot}; ";
   if (result.program) text += "{launches} launch{launches:es} of {kernels} kernel{kernels:s}, ";
   text += "{blocks} block{blocks:s}, {warp_instructions} warp instructions";
+  if (result.schedules > 1) text += ", in {schedules} schedules";
   return text + (result.complete() ? "" : " (a part of the run)");
 }
 
@@ -185,7 +196,8 @@ void add_suppressions(Page& page, const inspect::Suppressions& suppressions) {
 
 }  // namespace
 
-void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources) {
+void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources,
+                  std::uint64_t schedules) {
   constexpr std::size_t most = 3;  // of a kind and variable
   std::map<std::pair<FindingKind, std::string>, std::vector<const Finding*>> groups;
   const auto key = [](const Finding& f) {
@@ -199,7 +211,7 @@ void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts&
     const std::size_t shown = group.size() <= most + 1 ? group.size() : most;
     const auto at =
         static_cast<std::size_t>(std::find(group.begin(), group.end(), &finding) - group.begin());
-    if (at < shown) page.add(diagnostic(finding, sources));
+    if (at < shown) page.add(diagnostic(finding, sources, schedules));
     if (at != shown) continue;
     const std::string about = object.empty() ? "" : " about " + object;
     std::string lines;
@@ -231,12 +243,13 @@ Page check_page(const CheckResult& result, const CheckWishes& wishes) {
                {"blocks", result.ran.blocks},
                {"warp_instructions", result.ran.warp_instructions},
                {"reports", std::move(reports)}};
+  if (result.schedules > 1) page.data.set("schedules", result.schedules);
   if (result.program) page.data.set_all(program_record(*result.program));
   page.data.set_all(assumptions(result));
   page.data.let("foot", foot_of(result));
   if (wishes.pictures) add_finding_figures(page, result.findings, sources);
   page.say("check {target} on {device}" + guesses(result));
-  add_findings(page, result.findings, sources);
+  add_findings(page, result.findings, sources, result.schedules);
   if (wishes.suppressions) add_suppressions(page, *wishes.suppressions);
   if (result.ran.ending == Ending::refused) {
     page.say("{foot}");

@@ -10,8 +10,10 @@
 
 namespace tilescope::report {
 
-/// Writes out only the first few of one kind about the same variable.
-void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources);
+/// Writes out only the first few of one kind about the same variable. `schedules`: orders in which
+/// each launch ran.
+void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources,
+                  std::uint64_t schedules = 1);
 
 struct CheckWishes {
   const inspect::Suppressions* suppressions = nullptr;  ///< that were applied

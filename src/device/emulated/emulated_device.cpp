@@ -273,6 +273,7 @@ void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
                                         .cancel = options_.cancel,
                                         .cooperative = launch.cooperative,
                                         .cluster = launch.cluster,
+                                        .schedule = options_.schedule,
                                         .print = print_beside(line),
                                         .progress = progress_in(line),
                                         .after_grid = [&](const emulator::LaunchSummary& grid) {
@@ -282,9 +283,16 @@ void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
                                           return options_.tolerant || failure.empty();
                                         }};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(arguments.bytes().data());
-  machine_.launch(loaded.owner->loaded(), loaded.entry, launch.grid, launch.block,
-                  static_cast<std::uint32_t>(launch.shared_bytes),
-                  {bytes, arguments.bytes().size()}, options);
+  const auto once = [&](const emulator::LaunchOptions& how) {
+    return machine_.launch(loaded.owner->loaded(), loaded.entry, launch.grid, launch.block,
+                           static_cast<std::uint32_t>(launch.shared_bytes),
+                           {bytes, arguments.bytes().size()}, how);
+  };
+  if (options_.conduct) {
+    options_.conduct(machine_, options, once);
+  } else {
+    once(options);
+  }
   if (!options_.tolerant && !failure.empty()) {
     throw Error(ErrorKind::wrong_result,
                 fmt::format("kernel {} failed: {}", kernel.name(), failure));

@@ -24,6 +24,8 @@ class ProgressLine;
 
 namespace tilescope::device {
 
+using LaunchOnce = std::function<emulator::LaunchSummary(const emulator::LaunchOptions&)>;
+
 /// Options for all further launches.
 struct EmulationOptions {
   std::vector<emulator::Observer*> observers;   ///< not owned; they observe every launch
@@ -33,10 +35,16 @@ struct EmulationOptions {
   std::uint64_t device_memory = 0;              ///< bytes, if less than the GPU has; 0: all
   std::function<void(std::string_view)> print;  ///< receives what kernels print; null: standard
                                                 ///< output
-  bool progress = false;  ///< show that of long launches on a terminal (standard error)
+  bool progress = false;       ///< show that of long launches on a terminal (standard error)
+  std::uint64_t schedule = 0;  ///< as LaunchOptions::schedule
   /// Called after each launch, those of kernels included, whatever its result, and after the
   /// observers.
   std::function<void(const emulator::LaunchSummary&)> after_launch;
+  /// Runs each launch in the place of the device, as often as it likes: `once` runs it with the
+  /// given options, `usual` are those of the device. Empty: once, as usual.
+  std::function<void(emulator::Machine& machine, const emulator::LaunchOptions& usual,
+                     const LaunchOnce& once)>
+      conduct;
   /// False: a failed launch is an Error(wrong_result), as on a GPU. True: observers and
   /// `last_launch` report the failure.
   bool tolerant = false;

@@ -46,6 +46,7 @@ void store(Context& w, const Code& c) {
     operation.to_base = reinterpret_cast<std::uintptr_t>(data.host[lane]) - data.address[lane];
     operation.barrier = static_cast<std::uint32_t>(announced.address[lane]);
     operation.barrier_bytes = c.bytes;
+    operation.target = owner.rank();
     operation.reduce = static_cast<ReduceOp>(c.aux & 0xff);
     operation.type = static_cast<Type>(c.aux >> 8 & 0xff);
     operation.staged.resize(c.bytes);

@@ -134,6 +134,7 @@ void BulkIssuer::announce(BulkOperation&& operation) const {
 }
 
 void BulkIssuer::issue(BulkOperation&& operation) const {
+  operation.target = w.block->rank();
   w.block->engine().issue(w.block->observers(), std::move(operation));
 }
 
@@ -142,6 +143,7 @@ void BulkIssuer::deliver(const SharedTarget& barrier, std::optional<std::uint64_
   operation.barrier = barrier.offset;
   const auto queue_in = [&](Block& block, BulkOperation&& one) {
     one.to_base = reinterpret_cast<std::uintptr_t>(block.shared());
+    one.target = block.rank();
     block.engine().issue(w.block->observers(), std::move(one));
   };
   if (!blocks) {

@@ -172,6 +172,7 @@ BulkOperation operation_of(const BulkIssuer& issuer) {
   operation.origin = issuer.origin();
   operation.kind = kind_of(issuer.c);
   operation.reduce = reduction_of(issuer.c);
+  operation.map = value(issuer, kMap);
   return operation;
 }
 

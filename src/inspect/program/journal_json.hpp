@@ -67,7 +67,8 @@ auto tied(Is<BudgetFacts> auto& v) {
   return std::tie(v.asked, v.available);
 }
 auto tied(Is<ScheduleFacts> auto& v) {
-  return std::tie(v.runs, v.differing, v.seed);
+  return std::tie(v.runs, v.differing, v.seed, v.elements, v.usual, v.other, v.floating_atomics,
+                  v.permuted, v.clock, v.greatest);
 }
 auto tied(Is<TextureFacts> auto& v) {
   return std::tie(v.handle, v.surface, v.destroyed, v.other_dimensions);
@@ -92,7 +93,7 @@ auto tied(Is<CoverageFacts> auto& v) {
 }
 auto tied(Is<Finding> auto& v) {
   return std::tie(v.kind, v.severity, v.kernel, v.launch, v.first, v.second, v.memory, v.facts,
-                  v.count);
+                  v.count, v.schedules);
 }
 auto tied(Is<SectorCounts> auto& v) {
   return std::tie(v.requests, v.sectors, v.ideal_sectors);

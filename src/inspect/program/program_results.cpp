@@ -133,8 +133,10 @@ std::pair<Journal, SourceWords> watch(const Program& program, const Device& devi
 CheckResult check_program(const Program& program, const Device& device,
                           const InspectOptions& options) {
   CheckResult result;
-  const auto [journal, words] =
-      watch(program, device, {.mode = ProgramMode::check}, true, options, result);
+  result.schedules = options.schedule ? 1 : std::max<std::uint64_t>(1, options.schedules);
+  const ProgramSettings settings{
+      .mode = ProgramMode::check, .schedules = result.schedules, .schedule = options.schedule};
+  const auto [journal, words] = watch(program, device, settings, true, options, result);
   for (const JournalFinding& found : journal.findings) {
     Finding finding = words.finding(found);
     // A kernel of a program may have nothing to do in a launch.

@@ -17,8 +17,10 @@ void write_program_settings(const ProgramSettings& settings, const std::string& 
                         {"journal", settings.journal},
                         {"max_instructions", settings.max_instructions},
                         {"device_memory", settings.device_memory},
-                        {"progress", settings.progress}};
+                        {"progress", settings.progress},
+                        {"schedules", settings.schedules}};
   if (settings.launch) object["launch"] = *settings.launch;
+  if (settings.schedule) object["schedule"] = *settings.schedule;
   OutputFile file(path);
   file.append(object.dump());
   file.commit();
@@ -34,7 +36,9 @@ ProgramSettings read_program_settings(const std::string& path) {
     object.at("max_instructions").get_to(settings.max_instructions);
     object.at("device_memory").get_to(settings.device_memory);
     object.at("progress").get_to(settings.progress);
+    object.at("schedules").get_to(settings.schedules);
     if (object.contains("launch")) settings.launch = object["launch"].get<std::uint64_t>();
+    if (object.contains("schedule")) settings.schedule = object["schedule"].get<std::uint64_t>();
   } catch (const nlohmann::json::exception&) {
     throw Error(ErrorKind::bad_input,
                 fmt::format("{} has no settings of a program; unset {}, which names it",

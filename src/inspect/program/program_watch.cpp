@@ -17,6 +17,7 @@
 #include "inspect/program/object_names.hpp"
 #include "inspect/program/program_journal.hpp"
 #include "inspect/results/run_summary.hpp"
+#include "inspect/results/schedule_runs.hpp"
 #include "observe/check/check_observer.hpp"
 #include "observe/count/count_observer.hpp"
 #include "observe/findings.hpp"
@@ -93,7 +94,7 @@ struct ProgramWatch::State {
   explicit State(const std::string& path) : journal(path) {}
 
   void after_launch(const emulator::LaunchSummary& summary, const ProgramSettings& settings);
-  void keep_findings();
+  void keep_findings(const std::vector<Finding>& found);
   void keep_counts(const ProgramSettings& settings);
   void add(JournalFinding finding);
   /// Writes what changes with every launch: at the first, second, fourth ... launch and every
@@ -107,8 +108,10 @@ struct ProgramWatch::State {
   observe::CheckObserver checker;
   observe::CountObserver counter;
   observe::LaneSamples sampler;
+  std::unique_ptr<ScheduleRuns> schedules;  ///< if there are several
 
   std::uint64_t launches = 0;
+  std::uint64_t reported = 0;            ///< of these, their findings are known
   std::vector<JournalFinding> findings;  ///< as in the journal, but for the counts
   std::vector<std::uint64_t> repeats;    ///< of each, not yet written
   JournalCounts counts;
@@ -137,11 +140,12 @@ void ProgramWatch::State::add(JournalFinding found) {
   repeats.push_back(0);
 }
 
-void ProgramWatch::State::keep_findings() {
-  for (Finding finding : checker.findings()) {
-    finding.launch = launches;
+void ProgramWatch::State::keep_findings(const std::vector<Finding>& found) {
+  for (Finding finding : found) {
+    finding.launch += reported;
     add({std::move(finding)});
   }
+  reported = launches;
   if (checker.limitation() > limitation) {
     limitation = checker.limitation();
     journal.limitation(limitation);
@@ -171,9 +175,11 @@ void ProgramWatch::State::after_launch(const emulator::LaunchSummary& summary,
                        .stack = pending.depth > 0 ? journal.stack(pending) : 0};
   if (settings.mode == ProgramMode::explain) launch.totals = counter.result().totals;
   journal.launch(launch);
-  if (settings.mode == ProgramMode::check) keep_findings();
   if (settings.mode == ProgramMode::explain) keep_counts(settings);
   ++launches;
+  if (settings.mode == ProgramMode::check && settings.schedules < 2) {
+    keep_findings(checker.findings());
+  }
   flush_if_due();
 }
 
@@ -226,6 +232,17 @@ void ProgramWatch::attach(device::EmulatedDevice& device) {
                                        },
                                    .tolerant = tolerant()};
   if (settings_.mode == ProgramMode::check) options.observers = {&state.names, &state.checker};
+  options.schedule = settings_.schedule.value_or(0);
+  if (settings_.schedules > 1) {
+    state.schedules = std::make_unique<ScheduleRuns>(
+        state.checker, settings_.schedules,
+        [&state](const std::vector<Finding>& found) {
+          const std::lock_guard lock(state.mutex);
+          state.keep_findings(found);
+        },
+        [this](const std::string& text) { note(text); });
+    options.conduct = state.schedules->conductor();
+  }
   if (settings_.mode == ProgramMode::explain) {
     options.observers = {&state.names, &state.counter, &state.sampler};
   }

@@ -18,6 +18,24 @@ bool writes(AccessKind kind) {
   return verb_of(kind) != AccessVerb::read;
 }
 
+/// Whether a store changes nothing.
+bool stores_same_bits(const Access& access) {
+  constexpr std::uint32_t kMost = 8;
+  if (access.kind != AccessKind::store) return false;
+  for (LaneMask m = access.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    for (std::uint32_t done = 0; done < access.bytes; done += kMost) {
+      const std::uint64_t address = access.addresses[lane] + done;
+      const std::uint32_t bytes = std::min<std::uint32_t>(kMost, access.bytes - done);
+      if (emulator::stored_bits(access, lane, address, bytes) !=
+          emulator::present_bits(access, address, bytes)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 /// The lanes with which a warp begins.
 LaneMask initial_lanes(const emulator::LaunchInfo& launch, std::uint32_t warp) {
   const std::uint32_t threads = launch.threads_per_block - warp * emulator::kWarpSize;
@@ -35,6 +53,7 @@ LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch)
       summary(launch.memory, launch.program, roles),
       all_initialised(launch.memory.all_initialised()) {
   if (orders_blocks(launch.program)) grid_order.emplace(values, roles);
+  if (AsyncLaunch::concerns(launch)) async.emplace(info);
   for (const emulator::InstructionInfo& instruction : launch.program.instructions()) {
     read_rules.push_back(read_rule(*instruction.source));
     const ptx::Ordering ordering = instruction.source->modifiers.ordering;
@@ -76,10 +95,17 @@ void CheckBlock::begin_block(const emulator::BlockInfo& block, const emulator::B
   mbarriers_.begin_block(block);
   escapes_.clear();
   shared_contents_.reset(launch_.info.shared_bytes);
+  if (launch_.async) {
+    async_ = launch_.async->enter(cluster_, rank_, {&order_, &shared_, &shared_contents_, block_});
+  }
 }
 
 void CheckBlock::end_block(bool complete) {
   mbarriers_.end_block(complete);
+  if (async_) {
+    async_->leave(rank_, complete);
+    launch_.async->leave(cluster_, async_);
+  }
   for (std::uint32_t w = 0; w < copies_.size(); ++w) {
     for (const Copy& copy : copies_[w].pending) {
       races_.finish_copy(copy.address, copy.bytes, w, copy.lane, shared_);
@@ -122,6 +148,9 @@ void CheckBlock::access(const Access& access) {
     global_access(access, cells);
   } else if (!reserved) {
     shared_access(access, cells);
+  }
+  if (async_ && access.space == Space::shared) {
+    async_->access(rank_, access, cells.runs, role.stores && stores_same_bits(access));
   }
   if (launch_.has_fences && strength_of(access) != Strength::plain) synchronise(access);
 }
@@ -309,16 +338,21 @@ void CheckBlock::synchronise(const Access& access) {
   if (access.space == Space::shared && launch_.info.cluster.count() > 1) {
     synchronise_cluster(access, rank_);
   }
+  if (async_ && !launch_.async->on_mbarrier(access.instruction)) {
+    async_->flag(rank_, access, rank_);
+  }
 }
 
 void CheckBlock::barrier_arrival(const emulator::BarrierArrival& arrival) {
   order_.arrive(arrival);
+  if (async_) async_->order().arrive(rank_, arrival);
 }
 
 void CheckBlock::barrier_completion(const emulator::BarrierCompletion& completion) {
   if (completion.arrivals.empty()) return;
   faults_.barrier(completion, block_, launch_.places);
   order_.barrier(completion, *view_);
+  if (async_) async_->order().complete(rank_, completion);
   if (launch_.grid_order) launch_.grid_order->barrier(block_);
 }
 
@@ -336,6 +370,7 @@ void CheckBlock::fence(const emulator::Fence& fence) {
 
 void CheckBlock::fence(std::uint32_t warp, emulator::Scope scope) {
   order_.fence(warp, scope);
+  if (async_) async_->order().fence(async_->order().warp_of(rank_, warp));
   if (launch_.grid_order && scope != emulator::Scope::block) launch_.grid_order->fence(block_);
 }
 

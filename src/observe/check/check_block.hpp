@@ -9,6 +9,7 @@
 
 #include "emulator/byte_flags.hpp"
 #include "emulator/events.hpp"
+#include "observe/check/async_checks.hpp"
 #include "observe/check/bulk_writes.hpp"
 #include "observe/check/fault_findings.hpp"
 #include "observe/check/grid_order.hpp"
@@ -21,9 +22,8 @@
 
 namespace tilescope::observe {
 
-/// The common state of a launch's blocks. Only `summary` and `bulk_writes` change while blocks run
-/// (they lock), and
-/// `grid_order`, with which blocks run on one host thread.
+/// The common state of a launch's blocks. Only `summary`, `bulk_writes` and `async` change while
+/// blocks run (they lock), and `grid_order`, with which blocks run on one host thread.
 struct LaunchChecks {
   explicit LaunchChecks(const emulator::LaunchInfo& info);
   /// Whether the access is an exchange whose old value is unused.
@@ -37,6 +37,7 @@ struct LaunchChecks {
   GridSummary summary;
   BulkWrites bulk_writes;
   std::optional<GridOrder> grid_order;  ///< if the program orders its blocks itself
+  std::optional<AsyncLaunch> async;     ///< if it uses engines or clusters
   std::vector<ReadRule> read_rules;     ///< by instruction
   bool has_fences = false;
   bool all_initialised;  ///< all global memory, when the launch began
@@ -67,9 +68,13 @@ class CheckBlock : public emulator::BlockObserver {
   void warp_sync(const emulator::WarpSync& sync) override;
   void fence(const emulator::Fence& fence) override;
   void async_group(const emulator::AsyncGroup& group) override;
+  void bulk_issued(const emulator::BulkEvent& issued) override;
   void bulk_done(const emulator::BulkEvent& done) override;
-  void mbarrier(const emulator::MbarrierUse& use) override { mbarriers_.use(use); }
-  void proxy_fence(const emulator::ProxyFence& fence) override { mbarriers_.fence(fence); }
+  void bulk_group(const emulator::BulkGroup& group) override;
+  void matrix_product(const emulator::MatrixIssue& issue) override;
+  void matrix_order(const emulator::MatrixOrder& order) override;
+  void mbarrier(const emulator::MbarrierUse& use) override;
+  void proxy_fence(const emulator::ProxyFence& fence) override;
   void frame_entry(const emulator::FrameEntry& entry) override;
   void fault(const emulator::Fault& fault) override;
   void deadlock(const emulator::Deadlock& deadlock) override;
@@ -110,6 +115,7 @@ class CheckBlock : public emulator::BlockObserver {
 
   LaunchChecks& launch_;
   BlockOrder order_;
+  std::shared_ptr<AsyncChecks> async_;  ///< those of its cluster, while the block runs
   RaceChecker races_;
   SharedShadow shared_;
   GlobalShadow global_;

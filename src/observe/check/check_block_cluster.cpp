@@ -46,6 +46,12 @@ void CheckBlock::learn(std::uint64_t variable) {
 
 void CheckBlock::cluster_barrier(const emulator::ClusterBarrier& barrier) {
   const std::uint64_t name = barrier_name(cluster_, barrier.generation);
+  if (async_) {
+    async_->cluster_barrier(
+        rank_, barrier,
+        launch_.info.program.instruction(barrier.instruction).source->modifiers.ordering ==
+            ptx::Ordering::relaxed);
+  }
   if (barrier.waited) {
     order_.acquire(barrier.warp, name, false);
     learn(name);
@@ -72,6 +78,12 @@ void CheckBlock::synchronise_cluster(const emulator::Access& access, std::uint32
 }
 
 void CheckBlock::remote_access(const emulator::Access& access, std::uint32_t rank) {
+  if (async_) {
+    async_->remote_access(rank_, access, rank);
+    if (strength_of(access) != Strength::plain && !launch_.async->on_mbarrier(access.instruction)) {
+      async_->flag(rank_, access, rank);
+    }
+  }
   if (strength_of(access) == Strength::plain) return;
   if (releases(access)) fence(access.warp, emulator::Scope::cluster);
   synchronise_cluster(access, rank);

@@ -103,7 +103,34 @@ void CheckBlock::bulk_store(const emulator::BulkPiece& piece) {
   }
 }
 
+void CheckBlock::bulk_issued(const emulator::BulkEvent& issued) {
+  if (async_) async_->issued(rank_, issued);
+}
+
+void CheckBlock::bulk_group(const emulator::BulkGroup& group) {
+  if (async_) async_->bulk_group(rank_, group);
+}
+
+void CheckBlock::matrix_product(const emulator::MatrixIssue& issue) {
+  if (async_) async_->product(rank_, issue);
+}
+
+void CheckBlock::matrix_order(const emulator::MatrixOrder& order) {
+  if (async_) async_->matrix_order(rank_, order);
+}
+
+void CheckBlock::mbarrier(const emulator::MbarrierUse& use) {
+  mbarriers_.use(use);
+  if (async_) async_->mbarrier(rank_, use);
+}
+
+void CheckBlock::proxy_fence(const emulator::ProxyFence& fence) {
+  mbarriers_.fence(fence);
+  if (async_) async_->proxy_fence(rank_, fence);
+}
+
 void CheckBlock::bulk_done(const emulator::BulkEvent& done) {
+  if (async_) async_->done(rank_, done);
   for (const emulator::BulkPiece& piece : done.pieces) {
     switch (done.kind) {
       case emulator::BulkKind::load:

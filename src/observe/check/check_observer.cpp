@@ -4,9 +4,11 @@
 #include <map>
 #include <utility>
 
+#include "base/one_of.hpp"
 #include "base/symbol_names.hpp"
 #include "observe/check/check_block.hpp"
 #include "observe/check/race_findings.hpp"
+#include "observe/check/wgmma_registers.hpp"
 #include "observe/findings.hpp"
 
 namespace tilescope::observe {
@@ -67,11 +69,22 @@ void describe_all_races(LaunchChecks& launch, std::vector<Finding>& findings) {
                  {updates, launch.roles, launch.grid_order.has_value()}, findings);
 }
 
-/// Where barriers end too early, threads read shared memory before its bytes have come: that is no
-/// defect of its own.
+/// Where barriers end too early, threads read shared memory before its bytes have come, and copies
+/// come before threads have read: those are no defects of their own. But a thread that waits for
+/// nobody may well arrive too often, or leave others behind.
 void drop_early_reads(std::vector<Finding>& findings) {
-  std::erase_if(findings, [](const Finding& finding) {
-    return finding.kind == FindingKind::uninitialised_read && finding.memory &&
+  const bool runs_ahead = std::any_of(findings.begin(), findings.end(), [](const Finding& f) {
+    const PhaseFacts* facts = std::get_if<PhaseFacts>(&f.facts);
+    return facts != nullptr &&
+           is_one_of(facts->fault, {PhaseFault::too_many_arrivals, PhaseFault::phase_missed});
+  });
+  std::erase_if(findings, [&](const Finding& finding) {
+    using enum FindingKind;
+    if (std::holds_alternative<AsyncFacts>(finding.facts)) {
+      return is_one_of(finding.kind, {unfinished_copy, unfinished_async_work}) ||
+             (finding.kind == early_overwrite && !runs_ahead);
+    }
+    return finding.kind == uninitialised_read && finding.memory &&
            finding.memory->space == MemorySpace::shared;
   });
 }
@@ -118,7 +131,7 @@ CheckObserver::~CheckObserver() = default;
 std::uint32_t CheckObserver::events() const {
   return emulator::kGlobalAccess | emulator::kSharedAccess | emulator::kLocalAccess |
          emulator::kOrder | emulator::kFrames | emulator::kFaults | emulator::kBulk |
-         emulator::kProtocol;
+         emulator::kMatrix | emulator::kProtocol;
 }
 
 bool CheckObserver::wants_block_order() const {
@@ -158,9 +171,14 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
   describe_all_races(launch, findings_);
   launch.undefined.describe(launch.describer, overflowed ? nullptr : &launch.summary,
                             launch.bulk_writes, findings_);
+  if (launch.async) {
+    AsyncLog log = launch.async->log();
+    find_touched_registers(launch.info.program, totals.counts.executed, log);
+    log.describe(launch.describer, findings_);
+  }
+  launch.phases.describe(launch.describer, findings_);
   if (launch.phases.explains_early_reads()) drop_early_reads(findings_);
   launch.faults.describe(launch.describer, findings_);
-  launch.phases.describe(launch.describer, findings_);
   describe_refused(totals, launch, findings_);
   describe_end(totals, launch, findings_);
   const bool complete = totals.end == emulator::LaunchEnd::complete;

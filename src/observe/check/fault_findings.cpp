@@ -23,10 +23,10 @@ FindingKind kind_of(FaultKind kind) {
   // By the value of FaultKind.
   using enum FindingKind;
   constexpr FindingKind kinds[] = {
-      out_of_bounds,   misaligned,     null_pointer,       freed_memory,   host_pointer,
-      wrong_space,     read_only,      warp_mask,          warp_mask,      bad_barrier,
-      bad_call,        bad_operand,    cluster_memory,     cluster_memory, cluster_memory,
-      cluster_arrival, bad_copy,       warpgroup_mismatch, bad_texture,    bad_texture,
+      out_of_bounds,   misaligned,     null_pointer,       freed_memory, host_pointer,
+      wrong_space,     read_only,      warp_mask,          warp_mask,    bad_barrier,
+      bad_call,        bad_operand,    cluster_memory,     cluster_exit, cluster_memory,
+      cluster_arrival, bad_copy,       warpgroup_mismatch, bad_texture,  bad_texture,
       bad_texture,     outside_surface};
   return kinds[static_cast<std::size_t>(kind)];
 }

@@ -14,8 +14,11 @@ void GridOrder::release(std::uint64_t block, std::uint64_t variable, const WarpT
   ++v.version;
   if (published != nullptr) {
     Publication(&last)[2] = v.by_block[block];
-    last[1] = last[0];
-    last[0] = {v.version, *published};
+    // The same again, as by lanes that try to lock, tells nothing new.
+    if (last[0].version == 0 || last[0].times != *published) {
+      last[1] = last[0];
+      last[0] = {v.version, *published};
+    }
   }
   if (learned == learned_.end()) return;
   for (const auto& [other, knowledge] : learned->second) {

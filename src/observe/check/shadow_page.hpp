@@ -50,6 +50,11 @@ class SharedShadow {
     }
     return &page;
   }
+  /// Null if nothing was accessed there.
+  const ShadowPage* find(std::uint64_t address) const {
+    const ShadowPage& page = pages_[address / ShadowPage::kBytes];
+    return page.cells ? &page : nullptr;
+  }
 
  private:
   std::vector<ShadowPage> pages_;

@@ -20,6 +20,12 @@ std::string_view engine_name(EngineKind engine) {
   return "wgmma";
 }
 
+std::string_view registers_name(ProductRegisters registers) {
+  return registers == ProductRegisters::none   ? "registers"
+         : registers == ProductRegisters::sums ? "accumulators"
+                                               : "registers of A";
+}
+
 /// ", which full[1] announces (phase 3)"
 std::string announced(const AsyncFacts& facts) {
   if (facts.barrier.empty()) return "";
@@ -48,7 +54,7 @@ Wording wgmma_words(const AsyncFacts& facts, const std::string& what) {
     case AsyncFault::fence:
       return {fmt::format("wgmma uses {}, which this thread accessed before, and no wgmma.fence "
                           "stands between",
-                          facts.registers.empty() ? "registers" : facts.registers),
+                          registers_name(facts.registers)),
               "put wgmma.fence.sync.aligned before the first wgmma, behind the last access to its "
               "registers"};
     case AsyncFault::commit:
@@ -56,7 +62,7 @@ Wording wgmma_words(const AsyncFacts& facts, const std::string& what) {
               "put wgmma.commit_group behind the products, before wgmma.wait_group"};
     case AsyncFault::registers:
       return {fmt::format("{} of a wgmma are accessed while it may still be under way",
-                          facts.registers.empty() ? "registers" : facts.registers),
+                          registers_name(facts.registers)),
               "put wgmma.wait_group 0 behind the products, before their registers are used"};
     default:
       return {fmt::format("{} is written while wgmma may still read it", what),
@@ -124,6 +130,11 @@ Wording async_words(const Finding& finding) {
                           engine, what),
               "let every thread that wrote execute fence.proxy.async behind its writes, before the "
               "barrier behind which the engine starts"};
+    case FindingKind::race:
+      return {
+          fmt::format("{} reads {}, which threads write, and no barrier orders them", engine, what),
+          "let every thread that writes execute fence.proxy.async behind its writes, and pass a "
+          "barrier before the engine starts"};
     case FindingKind::early_overwrite:
       return early_overwrite_words(facts, what);
     case FindingKind::unfinished_copy:
@@ -146,20 +157,6 @@ Wording async_words(const Finding& finding) {
     default:
       return unfinished_words(facts);
   }
-}
-
-Wording unfinished_copy_words(const Finding& finding) {
-  return std::holds_alternative<AsyncFacts>(finding.facts) ? async_words(finding)
-                                                           : race_words(finding);
-}
-
-Wording schedule_words(const Finding& finding) {
-  const auto facts = facts_of<ScheduleFacts>(finding);
-  const std::string what = to_string(memory_of(finding));
-  return {fmt::format("{} has another value in {} of {} orders of warps, blocks and engines (first "
-                      "with seed {})",
-                      what, facts.differing, facts.runs, facts.seed),
-          "order the writes of this element, or let one thread write it"};
 }
 
 }  // namespace tilescope::report

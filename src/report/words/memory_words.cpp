@@ -61,6 +61,7 @@ Wording out_of_bounds_words(const Finding& finding) {
 }
 
 Wording cluster_memory_words(const Finding& finding) {
+  if (std::holds_alternative<AsyncFacts>(finding.facts)) return async_words(finding);
   const auto facts = facts_of<ClusterFacts>(finding);
   const std::string what = fmt::format("{} of {} of block {} of the cluster", action(finding.first),
                                        to_string(memory_of(finding)), facts.rank);

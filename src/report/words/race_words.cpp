@@ -151,6 +151,7 @@ std::string race_cure(const Pair& pair) {
 }  // namespace
 
 Wording race_words(const Finding& finding) {
+  if (std::holds_alternative<AsyncFacts>(finding.facts)) return async_words(finding);
   const Pair pair = pair_of(finding);
   const std::string what = to_string(finding.memory.value_or(MemoryPlace{}));
   return {race_message(pair.facts, what), race_cure(pair)};

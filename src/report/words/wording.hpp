@@ -34,9 +34,8 @@ Wording out_of_bounds_words(const Finding& finding);
 Wording cluster_memory_words(const Finding& finding);
 Wording wrong_space_words(const Finding& finding);
 Wording uninitialised_read_words(const Finding& finding);
+/// For races and unfinished copies.
 Wording race_words(const Finding& finding);
-/// By cp.async or an engine.
-Wording unfinished_copy_words(const Finding& finding);
 Wording barrier_unreached_words(const Finding& finding);
 Wording endless_wait_words(const Finding& finding);
 Wording warp_mask_words(const Finding& finding);

@@ -1,0 +1,24 @@
+// One buffer, tile after tile: the next copy may start when all threads have read the last.
+#include <cuda/ptx>
+namespace ptx = cuda::ptx;
+
+__global__ void reverse(const int* x, int* y) {
+  __shared__ alignas(128) int tile[64];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&full, 1);
+    ptx::fence_proxy_async(ptx::space_shared);
+  }
+  __syncthreads();
+  for (int i = 0; i < 4; ++i) {
+    if (threadIdx.x == 0) {
+      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full,
+                                     sizeof tile);
+      ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, tile, x + 64 * i, sizeof tile,
+                         &full);
+    }
+    while (!ptx::mbarrier_try_wait_parity(&full, i & 1)) {}
+    y[64 * i + threadIdx.x] = tile[63 - threadIdx.x];
+    __syncthreads();
+  }
+}
