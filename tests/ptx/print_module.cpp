@@ -136,8 +136,27 @@ class ModulePrinter {
         write("[{}]", variable.dims[i]);
       }
     }
-    if (variable.initialized) print_initial(variable);
+    if (variable.initialized && is_opaque(variable.type)) {
+      print_fields(variable);
+    } else if (variable.initialized) {
+      print_initial(variable);
+    }
     out_ += ";\n";
+  }
+
+  static bool is_opaque(Type type) {
+    return type == Type::texref || type == Type::samplerref || type == Type::surfref;
+  }
+
+  /// Prints the fields of a sampler, a byte each; other handles have none.
+  void print_fields(const Variable& variable) {
+    constexpr std::string_view fields[] = {"filter_mode", "addr_mode_0", "addr_mode_1",
+                                           "addr_mode_2", "force_unnormalized_coords"};
+    out_ += " = {";
+    for (std::size_t i = 0; i < std::min(std::size(fields), variable.initial.size()); ++i) {
+      write("{}{} = {}", i == 0 ? "" : ", ", fields[i], variable.initial[i]);
+    }
+    out_ += '}';
   }
 
   /// Prints the values as one flat list of scalars. Trailing zeros may be missing.
