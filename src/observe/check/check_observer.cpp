@@ -170,12 +170,15 @@ bool CheckObserver::wants_block_order() const {
 void CheckObserver::begin_launch(const emulator::LaunchInfo& launch) {
   findings_.clear();
   limitation_ = Limitation::none;
-  kernel_ = function_name(std::string(launch.kernel));
+  // The same kernel again may be the same launch in another order.
+  std::string kernel = function_name(std::string(launch.kernel));
+  const bool overlaps = launch.overlaps_previous && kernel != kernel_;
+  kernel_ = std::move(kernel);
   shared_symbols_.clear();
   for (const emulator::SharedVariable& variable : launch.shared_variables) {
     shared_symbols_.emplace_back(variable.name);
   }
-  launch_ = std::make_unique<LaunchChecks>(launch, std::move(before_));
+  launch_ = std::make_unique<LaunchChecks>(launch, overlaps ? before_ : Stretches{});
   before_.clear();
 }
 
