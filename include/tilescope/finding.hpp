@@ -59,7 +59,7 @@ enum class FindingKind : std::uint8_t {
   cluster_exit,            ///< AsyncFacts; a block ends while others may still reach for its memory
   local_arrive_remote,     ///< ClusterFacts; an arrival for one's own barriers on another block's
   register_budget,         ///< BudgetFacts; setmaxnreg beyond the registers of the SM
-  tile_alignment,          ///< CopyFacts; a tile that does not fit its swizzle or its map
+  tile_alignment,          ///< TileFacts; a tile that does not fit its swizzle or its map
   tensor_map_in_use,       ///< AsyncFacts; a tensor map changed while engines may still read it
   missing_grid_wait,       ///< data of the grid before, without griddepcontrol.wait
   unfinished_async_work,   ///< AsyncFacts; nobody waits for it before the kernel ends
@@ -162,6 +162,14 @@ struct RaceFacts {
   bool announces = false;  ///< it has atomics or flags that could announce data to another block
 };
 
+/// The mistake with the number of a named barrier.
+enum class BarrierMixup : std::uint8_t {
+  none,
+  arrived_twice,  ///< a warp arrives again before the others have come
+  other_count,    ///< warps wait for different numbers of threads
+  nobody_waits,   ///< it was completed by arrivals alone
+};
+
 /// The place where threads wait, and the absent threads.
 struct WaitFacts {
   bool at_barrier = true;     ///< of the block or, for an endless wait, of the grid; else at an
@@ -170,6 +178,7 @@ struct WaitFacts {
   std::uint32_t exited = 0;   ///< threads of the block that had left the kernel
   bool went_on = false;       ///< the barrier completed without the threads that had left
   bool of_cluster = false;    ///< the barrier is that of the cluster
+  BarrierMixup mixup = BarrierMixup::none;
 };
 
 /// The defect of the member mask of a warp-level instruction.
@@ -209,6 +218,24 @@ struct CopyFacts {
   std::string rule;  ///< the rule and the value that breaks it
 };
 
+/// The mistake with a tile of shared memory.
+enum class TileFault : std::uint8_t {
+  beyond_variable,  ///< a copy goes beyond the variable in which it begins
+  other_swizzle,    ///< wgmma reads it with another swizzle than the copy wrote it with
+  not_aligned,      ///< it does not begin where the pattern of its swizzle begins
+};
+
+/// A tile that the copy engine writes, or wgmma reads.
+struct TileFacts {
+  TileFault fault = TileFault::not_aligned;
+  std::uint64_t bytes = 0;        ///< beyond_variable: of the copy; not_aligned: behind the pattern
+  std::uint64_t beyond = 0;       ///< of these, behind the variable
+  std::uint32_t span = 0;         ///< bytes within which the reader swizzles; 16: it does not
+  std::uint32_t copied_span = 0;  ///< likewise, of the copy
+  std::uint32_t base_offset = 0;  ///< of the descriptor
+  std::string operand = {};       ///< of wgmma: "A" or "B"
+};
+
 /// An agent that carries on behind the instruction that started its work.
 enum class EngineKind : std::uint8_t {
   bulk_copy,     ///< cp.async.bulk
@@ -245,7 +272,8 @@ struct AsyncFacts {
 /// The mistake with an mbarrier.
 enum class PhaseFault : std::uint8_t {
   none,
-  not_fenced,      ///< its init
+  not_fenced,      ///< its init, for engines or other blocks
+  not_ordered,     ///< its init, for other threads of the block
   too_few_bytes,   ///< fewer come than are expected
   too_many_bytes,  ///< more come than are expected
   not_expected,    ///< bytes come and nobody expects any
@@ -266,9 +294,20 @@ struct PhaseFacts {
   std::int64_t expected_bytes = 0, bytes = 0;
 };
 
-/// Registers that the warps of an SM ask for by setmaxnreg.
+/// The rule of setmaxnreg that is broken.
+enum class BudgetFault : std::uint8_t {
+  beyond_pool,  ///< the warps of a block ask for more than it was launched with
+  bad_count,    ///< no multiple of 8, or none from 24 to 256
+  wrong_way,    ///< .inc to fewer registers, or .dec to more
+  not_uniform,  ///< some warps of a warpgroup run it, and some do not
+};
+
+/// Registers that the warps of a block ask for by setmaxnreg.
 struct BudgetFacts {
-  std::uint64_t asked = 0;      ///< in all, by the threads of a block
+  BudgetFault fault = BudgetFault::beyond_pool;
+  std::uint64_t registers = 0;  ///< per thread, that the instruction names
+  std::uint64_t asked = 0;      ///< in all, by the threads of a block; of wrong_way what the
+                                ///< thread has
   std::uint64_t available = 0;  ///< that the block was launched with
 };
 
@@ -336,9 +375,9 @@ struct CoverageFacts {
 };
 
 using FindingFacts = std::variant<std::monostate, BoundsMiss, RaceFacts, WaitFacts, MaskFacts,
-                                  OperandFacts, ClusterFacts, CopyFacts, AsyncFacts, PhaseFacts,
-                                  BudgetFacts, ScheduleFacts, TextureFacts, SurfaceMiss, TrapFacts,
-                                  LimitFacts, LaunchRefusal, HostFacts, CoverageFacts>;
+                                  OperandFacts, ClusterFacts, CopyFacts, TileFacts, AsyncFacts,
+                                  PhaseFacts, BudgetFacts, ScheduleFacts, TextureFacts, SurfaceMiss,
+                                  TrapFacts, LimitFacts, LaunchRefusal, HostFacts, CoverageFacts>;
 
 /// Accesses of the same kind, lines and object are one finding. Its places and threads are those of
 /// the first example in block order.

@@ -107,6 +107,7 @@ struct LaunchDescription {
   std::uint64_t shared_bytes = 0;  ///< dynamic shared memory per block
   Dim3 cluster = {};               ///< blocks per cluster
   bool cooperative = false;        ///< the kernel synchronises the whole grid
+  bool overlaps_previous = false;  ///< as in Launch
   std::vector<std::pair<std::string, std::string>> defines = {};  ///< name and value
   std::vector<std::string> include_directories = {};
   std::vector<LaunchArgument> arguments = {};  ///< one per parameter, in order
@@ -160,12 +161,12 @@ Dim3 parse_extents(std::string_view text, std::string_view what);
 std::pair<std::string, std::string> parse_define(std::string_view text);
 
 /// Reads a launch from a JSON file: an object with `kernel`, `grid`, `block`, `cluster` (each a
-/// number, a list of one to three, or text as above), `shared`, `cooperative`, `defines` and
-/// `constants` (objects by name), `include` (a list of folders), `args` and `guessed` (lists of
-/// texts). Several launches are a list of such objects, or `launches` of an object. The other keys
-/// of that object hold for each of them, and its `arrays`, {"NAME": "TYPE[COUNT]=INIT"}, are
-/// arguments by their bare names. Relative paths start from the file's folder. Throws
-/// Error(bad_input) naming the file and the key.
+/// number, a list of one to three, or text as above), `shared`, `cooperative` and
+/// `overlaps_previous` (true or false), `defines` and `constants` (objects by name), `include` (a
+/// list of folders), `args` and `guessed` (lists of texts). Several launches are a list of such
+/// objects, or `launches` of an object. The other keys of that object hold for each of them, and
+/// its `arrays`, {"NAME": "TYPE[COUNT]=INIT"}, are arguments by their bare names. Relative paths
+/// start from the file's folder. Throws Error(bad_input) naming the file and the key.
 LaunchDescription read_launch_file(const std::string& path);
 
 /// Throws Error(usage), naming the array `what`, unless it has the requested type.

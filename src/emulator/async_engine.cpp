@@ -88,6 +88,18 @@ void AsyncEngine::tell(const BulkOperation& operation, MbarrierAction action, Mb
   }
 }
 
+void AsyncEngine::tell_tile(const BulkOperation& operation) const {
+  if (operation.kind != BulkKind::load || operation.pieces.empty()) return;
+  TileUse tile{operation.origin, true, ~std::uint64_t{0}, 0, operation.span, 0};
+  for (const BulkPiece& piece : operation.pieces) {
+    tile.begin = std::min(tile.begin, piece.to);
+    tile.end = std::max(tile.end, piece.to + piece.bytes);
+  }
+  for (const auto& slot : observers_) {
+    if ((slot.events & kProtocol) != 0) slot.observer->tile(tile);
+  }
+}
+
 void AsyncEngine::issue(const BlockObserverSlots& issuers, BulkOperation&& operation) {
   operation.serial = serial_++;
   if (operation.barrier == kNoBarrier && !committed_.empty()) {
@@ -97,6 +109,7 @@ void AsyncEngine::issue(const BlockObserverSlots& issuers, BulkOperation&& opera
   if (operation.barrier != kNoBarrier) {
     const MbarrierWord word = MbarrierWord::read(shared_ + operation.barrier);
     tell(operation, MbarrierAction::announce, word, word, operation.barrier_bytes);
+    tell_tile(operation);
   }
   queue_.push_back(std::move(operation));
   if (schedule_ && schedule_->completes_at_issue()) finish_one(queue_.size() - 1);

@@ -37,6 +37,7 @@ struct BulkOperation {
   bool flushes = false;                ///< as in AtomicUpdate
   std::array<std::uint8_t, 8> fill{};  ///< what pieces without a source receive, again and again
   bool rounds_to_tf32 = false;         ///< what is read: numbers of 32 bits
+  std::uint32_t span = 16;             ///< as in TileUse
   /// The bytes of all pieces, once they have been read; from the beginning for registers.
   std::vector<std::uint8_t> staged;
   bool is_staged = false;
@@ -86,6 +87,8 @@ class AsyncEngine {
   /// Tells the block's observers what an operation does to its mbarrier.
   void tell(const BulkOperation& operation, MbarrierAction action, MbarrierWord before,
             MbarrierWord after, std::uint32_t bytes) const;
+  /// Tells them of the tile that an operation will write.
+  void tell_tile(const BulkOperation& operation) const;
 
   std::uint8_t* shared_;
   std::size_t threads_;

@@ -300,6 +300,7 @@ struct LaunchInfo {
   bool cooperative;
   /// The begin of the system's part of shared memory; only a program that uses it has one.
   std::uint64_t reserved_shared_begin = ~std::uint64_t{0};
+  bool overlaps_previous = false;  ///< on a chip the grid before it may still run
 };
 
 struct BlockInfo {
@@ -339,7 +340,7 @@ enum EventSet : std::uint32_t {
   kFaults = 1u << 7,     ///< faults and deadlocks
   kBulk = 1u << 8,       ///< asynchronous bulk work
   kMatrix = 1u << 9,     ///< asynchronous matrix products
-  kProtocol = 1u << 10,  ///< mbarriers, fences between proxies, registers, grid dependencies
+  kProtocol = 1u << 10,  ///< mbarriers, fences between proxies, tiles, registers, grid waits
   kAllAccess = kGlobalAccess | kSharedAccess | kLocalAccess | kOtherAccess,
   kAllEvents = 0x7ff,
 };
@@ -382,6 +383,7 @@ class BlockObserver {
   virtual void matrix_order(const MatrixOrder&) {}
   virtual void mbarrier(const MbarrierUse&) {}
   virtual void proxy_fence(const ProxyFence&) {}
+  virtual void tile(const TileUse&) {}
   virtual void registers(const RegisterChange&) {}
   virtual void grid_dependency(const GridDependency&) {}
   virtual void frame_entry(const FrameEntry&) {}

@@ -20,6 +20,7 @@ struct LaunchOptions {
   std::vector<Observer*> observers;           ///< not owned
   const std::atomic<bool>* cancel = nullptr;  ///< becoming true ends the launch soon
   bool cooperative = false;                   ///< grid-wide synchronisation allowed
+  bool overlaps_previous = false;             ///< as in Launch
   Dim3 cluster = {};                          ///< blocks; one: as the kernel declares it
   /// Seed of the order in which blocks, warps and copies run (launch_schedule.hpp); 0: the usual
   /// one.

@@ -48,6 +48,7 @@ LaunchState::LaunchState(const LaunchSetup& setup)
             shared_bytes(setup),
             {},
             setup.options.cooperative} {
+  info_.overlaps_previous = setup.options.overlaps_previous;
   const auto variables = setup.program.shared_variables();
   shared_variables_.assign(variables.begin(), variables.end());
   for (SharedVariable& variable : shared_variables_) {

@@ -360,7 +360,7 @@ LaunchSummary Machine::launch(LoadedModule& module, std::string_view kernel, Dim
   pending_ = 0;
   LaunchSummary first, latest;
   LaunchOptions own = options;
-  own.cooperative = false;
+  own.cooperative = own.overlaps_previous = false;
   own.cluster = {1};
   own.progress = nullptr;
   bool go_on = run({kernel, grid, block, dynamic_shared_bytes, arguments}, options, first);

@@ -1,5 +1,5 @@
-// The events of protocols: what becomes of an mbarrier, fences between proxies, registers that
-// warps pass on, and grids that wait for the grid before.
+// The events of protocols: what becomes of an mbarrier, fences between proxies, tiles and their
+// swizzles, registers that warps pass on, and grids that wait for the grid before.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +51,17 @@ struct ProxyFence {
   std::uint32_t warp;
   std::uint32_t mask;
   ProxyFenceKind kind;
+};
+
+/// A tile of shared memory: the copy engine will write it, or a matrix product reads it. The former
+/// goes to the observers of the block that receives it.
+struct TileUse {
+  BulkOrigin origin;
+  bool copied;                ///< else it is operand `operand` of wgmma
+  std::uint64_t begin, end;   ///< offsets in shared memory; of an operand only the begin
+  std::uint32_t span;         ///< bytes within which chunks of 16 are swizzled; 16: they are not
+  std::uint32_t base_offset;  ///< as in MatrixDescriptor
+  char operand = ' ';
 };
 
 /// setmaxnreg: a warp passes registers on to others of its block, or takes some.

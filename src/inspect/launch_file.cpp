@@ -85,8 +85,9 @@ class LaunchFile {
       if (!value.is_number_unsigned()) refuse(key, "a number of bytes");
       description_.shared_bytes = value.get<std::uint64_t>();
     } else if (key == "cooperative") {
-      if (!value.is_boolean()) refuse(key, "true or false");
-      description_.cooperative = value.get<bool>();
+      description_.cooperative = boolean(key, value);
+    } else if (key == "overlaps_previous") {
+      description_.overlaps_previous = boolean(key, value);
     } else if (key == "defines") {
       defines(key, value);
     } else if (key == "include") {
@@ -106,8 +107,9 @@ class LaunchFile {
       for (const Json& item : list(key, value)) description_.guessed.push_back(text(key, item));
     } else {
       const std::vector<std::string_view> keys = {
-          "kernel", "grid",        "block",   "cluster", "shared",    "defines", "include",
-          "args",   "cooperative", "guessed", "arrays",  "constants", "launches"};
+          "kernel",  "grid",      "block",    "cluster",          "shared",
+          "defines", "include",   "args",     "cooperative",      "guessed",
+          "arrays",  "constants", "launches", "overlaps_previous"};
       refuse(fmt::format("unknown key \"{}\"; the keys are {}", printable(key, 60),
                          fmt::join(keys, ", ")));
     }
@@ -116,6 +118,11 @@ class LaunchFile {
   std::string text(const std::string& key, const Json& value) const {
     if (!value.is_string()) refuse(key, "text");
     return value.get<std::string>();
+  }
+
+  bool boolean(const std::string& key, const Json& value) const {
+    if (!value.is_boolean()) refuse(key, "true or false");
+    return value.get<bool>();
   }
 
   const Json& list(const std::string& key, const Json& value) const {

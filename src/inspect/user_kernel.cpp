@@ -267,7 +267,8 @@ void UserKernel::add(const SourceText& source, const LaunchDescription& descript
                        .block = *description.block,
                        .shared_bytes = description.shared_bytes,
                        .cooperative = description.cooperative,
-                       .cluster = description.cluster},
+                       .cluster = description.cluster,
+                       .overlaps_previous = description.overlaps_previous},
             .arguments = {},
             .constants = {}};
   try {

@@ -195,6 +195,7 @@ void load(const BulkIssuer& issuer) {
   operation.barrier_bytes = kAllBytes;
   if (TensorMapImage map; read_map(issuer, map)) {
     operation.barrier_bytes = static_cast<std::uint32_t>(map.box_bytes());
+    operation.span = 16u << static_cast<unsigned>(map.swizzle);
     const auto target = box_in_shared(issuer, map, AccessKind::async_store);
     if (target && target->block != barrier->block) {
       issuer.refuse("the mbarrier of a tensor copy lies in another block than its destination");

@@ -198,6 +198,21 @@ void check_converged(Context& w, const Code& c) {
   if (w.mask != w.live) w.block->report_warpgroup(w.warp_index, c.id, w.live & ~w.mask);
 }
 
+void tell_tile(Context& w, const Code& c, const MatrixDescriptor& tile, char operand) {
+  const TileUse use{
+      .origin = {c.id, w.block->rank(), w.warp_index, std::countr_zero(w.mask)},
+      .copied = false,
+      .begin = tile.start,
+      .end = tile.start,
+      .span = tile.span,
+      .base_offset = tile.base_offset,
+      .operand = operand,
+  };
+  for (const auto& slot : w.block->observers()) {
+    if ((slot.events & kProtocol) != 0) slot.observer->tile(use);
+  }
+}
+
 void issue(Context& w, const Code& c) {
   static thread_local WarpgroupWorkspace s;
   const auto& plan =
@@ -208,6 +223,10 @@ void issue(Context& w, const Code& c) {
                     read_descriptor(w, plan.b_descriptor, place.b);
   if (!w.block->warpgroups().issue(w.warp_index, place) || !same) {
     w.block->report_warpgroup(w.warp_index, c.id, w.mask);
+  }
+  if ((w.events & kProtocol) != 0) {
+    if (plan.a_descriptor != kNone) tell_tile(w, c, MatrixDescriptor(place.a), 'A');
+    tell_tile(w, c, MatrixDescriptor(place.b), 'B');
   }
   s.a.addresses.clear();
   if (plan.a_descriptor != kNone) {

@@ -42,7 +42,7 @@ auto tied(Is<RaceFacts> auto& v) {
                   v.fences, v.announces);
 }
 auto tied(Is<WaitFacts> auto& v) {
-  return std::tie(v.at_barrier, v.barrier, v.exited, v.went_on, v.of_cluster);
+  return std::tie(v.at_barrier, v.barrier, v.exited, v.went_on, v.of_cluster, v.mixup);
 }
 auto tied(Is<MaskFacts> auto& v) {
   return std::tie(v.fault, v.members, v.lanes);
@@ -56,6 +56,9 @@ auto tied(Is<ClusterFacts> auto& v) {
 auto tied(Is<CopyFacts> auto& v) {
   return std::tie(v.rule);
 }
+auto tied(Is<TileFacts> auto& v) {
+  return std::tie(v.fault, v.bytes, v.beyond, v.span, v.copied_span, v.base_offset, v.operand);
+}
 auto tied(Is<AsyncFacts> auto& v) {
   return std::tie(v.engine, v.fault, v.engine_writes, v.barrier, v.phase, v.registers, v.rank);
 }
@@ -64,7 +67,7 @@ auto tied(Is<PhaseFacts> auto& v) {
                   v.bytes);
 }
 auto tied(Is<BudgetFacts> auto& v) {
-  return std::tie(v.asked, v.available);
+  return std::tie(v.fault, v.registers, v.asked, v.available);
 }
 auto tied(Is<ScheduleFacts> auto& v) {
   return std::tie(v.runs, v.differing, v.seed, v.elements, v.usual, v.other, v.floating_atomics,

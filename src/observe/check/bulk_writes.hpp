@@ -16,6 +16,8 @@ class BulkWrites {
   bool empty() const { return stretches_.empty(); }
   /// Safe likewise.
   bool contains(std::uint64_t address) const;
+  /// Begin and end of each stretch; only when no block runs any more.
+  const std::map<std::uint64_t, std::uint64_t>& stretches() const { return stretches_; }
   /// From now on these bytes hold values.
   void keep(emulator::MemoryMap& memory) const;
 

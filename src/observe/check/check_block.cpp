@@ -44,14 +44,16 @@ LaneMask initial_lanes(const emulator::LaunchInfo& launch, std::uint32_t warp) {
 
 }  // namespace
 
-LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch)
+LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch, Stretches written_before)
     : info(launch),
+      before(std::move(written_before)),
       describer(info),
       places(launch.program),
       values(launch.program),
       roles(access_roles(launch.program)),
       summary(launch.memory, launch.program, roles),
-      all_initialised(launch.memory.all_initialised()) {
+      all_initialised(launch.memory.all_initialised()),
+      protocols(info, before) {
   if (orders_blocks(launch.program)) grid_order.emplace(values, roles);
   if (AsyncLaunch::concerns(launch)) async.emplace(info);
   for (const emulator::InstructionInfo& instruction : launch.program.instructions()) {
@@ -77,7 +79,7 @@ CheckBlock::CheckBlock(LaunchChecks& launch)
       cells_(launch.info.program.instructions().size()),
       found_last_(cells_.size()),
       copies_(launch.info.warps_per_block),
-      mbarriers_(launch.info) {
+      protocols_(launch.info, launch.before) {
   shared_.resize(launch.info.shared_bytes);
 }
 
@@ -92,7 +94,7 @@ void CheckBlock::begin_block(const emulator::BlockInfo& block, const emulator::B
     global_.reset();
   }
   races_.begin_block(block_);
-  mbarriers_.begin_block(block);
+  protocols_.begin_block(block);
   escapes_.clear();
   shared_contents_.reset(launch_.info.shared_bytes);
   if (launch_.async) {
@@ -101,7 +103,7 @@ void CheckBlock::begin_block(const emulator::BlockInfo& block, const emulator::B
 }
 
 void CheckBlock::end_block(bool complete) {
-  mbarriers_.end_block(complete);
+  protocols_.end_block(complete);
   if (async_) {
     async_->leave(rank_, complete);
     launch_.async->leave(cluster_, async_);
@@ -204,13 +206,17 @@ void CheckBlock::shared_access(const Access& access, const LaneCells& cells) {
     if (!pending_reads_.empty() && verb_of(access.kind) == AccessVerb::write) {
       pending_reads_.write(order_, access.warp, cells, base, block_, undefined_);
     }
-    for (const Run& run : cells.runs) shared_contents_.set(at(run), run.bytes);
+    for (const Run& run : cells.runs) {
+      shared_contents_.set(at(run), run.bytes);
+      if (protocols_.tiles.has_tiles()) protocols_.tiles.overwrite(at(run), at(run) + run.bytes);
+    }
   }
   races_.access(access, cells, shared_);
   if (access.kind == AccessKind::async_store) begin_copies(access);
 }
 
 void CheckBlock::global_access(const Access& access, const LaneCells& cells) {
+  if (protocols_.grid.watches()) protocols_.grid.access(access);
   if (reads(access.kind) && !launch_.all_initialised && !launch_.only_stores(access)) {
     check_global_contents(access, cells);
   }
@@ -344,11 +350,18 @@ void CheckBlock::synchronise(const Access& access) {
 }
 
 void CheckBlock::barrier_arrival(const emulator::BarrierArrival& arrival) {
+  emulator::BarrierArrival counted = arrival;  // all threads of the block may be named by none
+  if (arrival.expected_threads == 0) {
+    counted.expected_threads = launch_.info.warps_per_block * emulator::kWarpSize;
+  }
+  protocols_.named.arrive(counted);
   order_.arrive(arrival);
   if (async_) async_->order().arrive(rank_, arrival);
 }
 
 void CheckBlock::barrier_completion(const emulator::BarrierCompletion& completion) {
+  protocols_.named.complete(completion);
+  protocols_.grid.meet();
   if (completion.arrivals.empty()) return;
   faults_.barrier(completion, block_, launch_.places);
   order_.barrier(completion, *view_);
@@ -387,12 +400,12 @@ void CheckBlock::frame_entry(const emulator::FrameEntry& entry) {
 void CheckBlock::fault(const emulator::Fault& fault) {
   faults_.fault(fault, block_);
   races_.fault(fault);
-  if (fault.kind == emulator::FaultKind::bad_copy) mbarriers_.refused_copy();
+  if (fault.kind == emulator::FaultKind::bad_copy) protocols_.mbarriers.refused_copy();
   if (launch_.grid_order) launch_.grid_order->fault(block_, fault);
 }
 
 void CheckBlock::deadlock(const emulator::Deadlock& deadlock) {
-  if (!mbarriers_.deadlock(deadlock)) faults_.deadlock(deadlock, block_);
+  if (!protocols_.deadlock(deadlock)) faults_.deadlock(deadlock, block_);
 }
 
 void CheckBlock::merge_into(LaunchChecks& launch) const {
@@ -402,7 +415,7 @@ void CheckBlock::merge_into(LaunchChecks& launch) const {
   launch.wild_threads.merge(races_.wild_threads());
   launch.undefined.merge(undefined_);
   launch.faults.merge(faults_);
-  launch.phases.merge(mbarriers_.log());
+  launch.protocols.merge(protocols_);
   launch.overflowed = launch.overflowed || overflowed_;
 }
 

@@ -15,7 +15,7 @@
 #include "observe/check/grid_order.hpp"
 #include "observe/check/grid_summary.hpp"
 #include "observe/check/local_escapes.hpp"
-#include "observe/check/mbarrier_protocol.hpp"
+#include "observe/check/protocol_checks.hpp"
 #include "observe/check/race_checker.hpp"
 #include "observe/check/undefined_reads.hpp"
 #include "observe/describe.hpp"
@@ -25,11 +25,13 @@ namespace tilescope::observe {
 /// The common state of a launch's blocks. Only `summary`, `bulk_writes` and `async` change while
 /// blocks run (they lock), and `grid_order`, with which blocks run on one host thread.
 struct LaunchChecks {
-  explicit LaunchChecks(const emulator::LaunchInfo& info);
+  /// `before`: what the launch before has written, if this one may overlap it.
+  LaunchChecks(const emulator::LaunchInfo& info, Stretches before);
   /// Whether the access is an exchange whose old value is unused.
   bool only_stores(const emulator::Access& access) const;
 
   emulator::LaunchInfo info;
+  Stretches before;
   Describer describer;
   PlaceTable places;
   StoreValues values;
@@ -49,7 +51,7 @@ struct LaunchChecks {
   WildThreads wild_threads;
   UndefinedReads undefined;
   FaultLog faults;
-  PhaseLog phases;
+  ProtocolChecks protocols;
   bool overflowed = false;
 };
 
@@ -75,6 +77,13 @@ class CheckBlock : public emulator::BlockObserver {
   void matrix_order(const emulator::MatrixOrder& order) override;
   void mbarrier(const emulator::MbarrierUse& use) override;
   void proxy_fence(const emulator::ProxyFence& fence) override;
+  void tile(const emulator::TileUse& use) override { protocols_.tiles.tile(use); }
+  void registers(const emulator::RegisterChange& change) override {
+    protocols_.pool.change(change);
+  }
+  void grid_dependency(const emulator::GridDependency& dependency) override {
+    protocols_.grid.wait(dependency);
+  }
   void frame_entry(const emulator::FrameEntry& entry) override;
   void fault(const emulator::Fault& fault) override;
   void deadlock(const emulator::Deadlock& deadlock) override;
@@ -132,7 +141,7 @@ class CheckBlock : public emulator::BlockObserver {
   PendingReads pending_reads_;
   UndefinedReads undefined_;
   FaultLog faults_;
-  MbarrierProtocol mbarriers_;
+  ProtocolChecks protocols_;
   bool overflowed_ = false;
   std::uint64_t block_ = 0;
   std::uint64_t cluster_ = 0;

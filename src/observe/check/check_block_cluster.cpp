@@ -45,6 +45,7 @@ void CheckBlock::learn(std::uint64_t variable) {
 }
 
 void CheckBlock::cluster_barrier(const emulator::ClusterBarrier& barrier) {
+  protocols_.mbarriers.cluster_barrier(barrier);
   const std::uint64_t name = barrier_name(cluster_, barrier.generation);
   if (async_) {
     async_->cluster_barrier(

@@ -104,6 +104,7 @@ void CheckBlock::bulk_store(const emulator::BulkPiece& piece) {
 }
 
 void CheckBlock::bulk_issued(const emulator::BulkEvent& issued) {
+  if (protocols_.grid.watches()) protocols_.grid.issue(issued);
   if (async_) async_->issued(rank_, issued);
 }
 
@@ -120,12 +121,12 @@ void CheckBlock::matrix_order(const emulator::MatrixOrder& order) {
 }
 
 void CheckBlock::mbarrier(const emulator::MbarrierUse& use) {
-  mbarriers_.use(use);
+  protocols_.use(use);
   if (async_) async_->mbarrier(rank_, use);
 }
 
 void CheckBlock::proxy_fence(const emulator::ProxyFence& fence) {
-  mbarriers_.fence(fence);
+  protocols_.mbarriers.fence(fence);
   if (async_) async_->proxy_fence(rank_, fence);
 }
 

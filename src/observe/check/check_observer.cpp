@@ -23,6 +23,24 @@ void keep_contents(const GridSummary& summary, emulator::MemoryMap& memory) {
   });
 }
 
+/// What the launch has written.
+Stretches written_by(const LaunchChecks& launch) {
+  Stretches all(launch.bulk_writes.stretches().begin(), launch.bulk_writes.stretches().end());
+  launch.summary.for_written([&](std::uint64_t address, std::uint64_t bytes) {
+    all.emplace_back(address, address + bytes);
+  });
+  std::sort(all.begin(), all.end());
+  Stretches apart;
+  for (const auto& [begin, end] : all) {
+    if (!apart.empty() && begin <= apart.back().second) {
+      apart.back().second = std::max(apart.back().second, end);
+    } else {
+      apart.emplace_back(begin, end);
+    }
+  }
+  return apart;
+}
+
 /// Whether the kernel has an effect other than on memory: printing, trapping, launching.
 bool speaks(const emulator::Program& program) {
   for (const emulator::CodeFunction& function : program.functions()) {
@@ -89,6 +107,17 @@ void drop_early_reads(std::vector<Finding>& findings) {
   });
 }
 
+/// Where arrivals go astray, threads wait for ever: that is no defect of its own.
+void drop_endless_waits(std::vector<Finding>& findings) {
+  const bool astray = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.kind == FindingKind::local_arrive_remote;
+  });
+  std::erase_if(findings, [&](const Finding& finding) {
+    return astray && is_one_of(finding.kind, {FindingKind::endless_wait, FindingKind::arrival_count,
+                                              FindingKind::expected_bytes});
+  });
+}
+
 /// Reports launches by the kernel that failed unnoticed.
 void describe_refused(const emulator::LaunchTotals& totals, const LaunchChecks& launch,
                       std::vector<Finding>& findings) {
@@ -141,12 +170,16 @@ bool CheckObserver::wants_block_order() const {
 void CheckObserver::begin_launch(const emulator::LaunchInfo& launch) {
   findings_.clear();
   limitation_ = Limitation::none;
-  kernel_ = function_name(std::string(launch.kernel));
+  // The same kernel again may be the same launch in another order.
+  std::string kernel = function_name(std::string(launch.kernel));
+  const bool overlaps = launch.overlaps_previous && kernel != kernel_;
+  kernel_ = std::move(kernel);
   shared_symbols_.clear();
   for (const emulator::SharedVariable& variable : launch.shared_variables) {
     shared_symbols_.emplace_back(variable.name);
   }
-  launch_ = std::make_unique<LaunchChecks>(launch);
+  launch_ = std::make_unique<LaunchChecks>(launch, overlaps ? before_ : Stretches{});
+  before_.clear();
 }
 
 std::unique_ptr<emulator::BlockObserver> CheckObserver::make_block_observer() {
@@ -176,9 +209,10 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
     find_touched_registers(launch.info.program, totals.counts.executed, log);
     log.describe(launch.describer, findings_);
   }
-  launch.phases.describe(launch.describer, findings_);
-  if (launch.phases.explains_early_reads()) drop_early_reads(findings_);
+  launch.protocols.describe(launch.describer, findings_);
+  if (launch.protocols.mbarriers.log().explains_early_reads()) drop_early_reads(findings_);
   launch.faults.describe(launch.describer, findings_);
+  drop_endless_waits(findings_);
   describe_refused(totals, launch, findings_);
   describe_end(totals, launch, findings_);
   const bool complete = totals.end == emulator::LaunchEnd::complete;
@@ -198,6 +232,7 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
   } else {
     keep_contents(launch.summary, launch.info.memory);
     launch.bulk_writes.keep(launch.info.memory);
+    if (launch.protocols.grid.used()) before_ = written_by(launch);
   }
   fold(findings_);
   launch_.reset();

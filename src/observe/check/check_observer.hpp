@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "emulator/events.hpp"
+#include "observe/check/grid_waits.hpp"
 #include "tilescope/finding.hpp"
 
 namespace tilescope::observe {
@@ -42,6 +43,7 @@ class CheckObserver : public emulator::Observer {
 
  private:
   std::unique_ptr<LaunchChecks> launch_;
+  Stretches before_;  ///< that the last launch has written, if its program knows of other grids
   std::vector<Finding> findings_;
   std::string kernel_;
   std::vector<std::string> shared_symbols_;

@@ -49,6 +49,14 @@ bool is_access(FaultKind kind) {
          is_of_cluster(kind);
 }
 
+/// An operation for the block's own mbarriers on one of another block has a kind of its own.
+FindingKind kind_of(FaultKind kind, const Describer& describer, emulator::InstructionId id) {
+  const auto opcode = describer.launch().program.instruction(id).source->opcode;
+  return kind == FaultKind::other_block && ptx::name(opcode).starts_with("mbarrier")
+             ? FindingKind::local_arrive_remote
+             : kind_of(kind);
+}
+
 }  // namespace
 
 template <class Key, class Example>
@@ -194,7 +202,7 @@ void FaultLog::describe(const Describer& describer, std::vector<Finding>& findin
 Finding FaultLog::describe_fault(const FaultKey& key, const FaultExample& e,
                                  const Describer& describer) {
   const bool access = is_access(key.kind);
-  Finding f = describer.finding(kind_of(key.kind), key.instruction,
+  Finding f = describer.finding(kind_of(key.kind, describer, key.instruction), key.instruction,
                                 access ? action_of(verb_of(e.access)) : ThreadAction::none, e.block,
                                 e.thread);
   f.count = e.count;

@@ -35,13 +35,7 @@ void MbarrierProtocol::begin_block(const emulator::BlockInfo& block) {
 }
 
 ThreadPlace MbarrierProtocol::place_of(const emulator::BulkOrigin& origin) const {
-  const Dim3& grid = launch_.grid;
-  const Dim3& cluster = launch_.cluster;
-  const Dim3& at = block_.index;
-  const std::uint64_t x = at.x / cluster.x * cluster.x + origin.rank % cluster.x;
-  const std::uint64_t y = at.y / cluster.y * cluster.y + origin.rank / cluster.x % cluster.y;
-  const std::uint64_t z = at.z / cluster.z * cluster.z + origin.rank / cluster.x / cluster.y;
-  return {origin.instruction, x + grid.x * (y + grid.y * z), thread_of(origin.warp, origin.lane)};
+  return thread_place(launch_, block_, origin);
 }
 
 MbarrierProtocol::View& MbarrierProtocol::view(Barrier& barrier, std::uint32_t thread) const {
@@ -90,6 +84,25 @@ void MbarrierProtocol::fence(const emulator::ProxyFence& fence) {
   for (auto& [offset, barrier] : barriers_) barrier.fenced = true;
 }
 
+/// A relaxed arrival shows the other blocks only what has been fenced.
+void MbarrierProtocol::cluster_barrier(const emulator::ClusterBarrier& barrier) {
+  const ptx::Instruction& source = *launch_.program.instruction(barrier.instruction).source;
+  if (barrier.waited || source.modifiers.ordering != ptx::Ordering::relaxed) return;
+  for (auto& [offset, each] : barriers_) {
+    if (each.init.thread / emulator::kWarpSize == barrier.warp) each.shown = each.fenced;
+  }
+}
+
+void MbarrierProtocol::report_init(Barrier& barrier, const MbarrierUse& use) {
+  barrier.fenced = barrier.shown = true;  // said once
+  log_.add({.kind = FindingKind::missing_mbarrier_fence,
+            .severity = Severity::warning,
+            .facts = facts_of(barrier, PhaseFault::not_fenced),
+            .offset = use.offset,
+            .first = barrier.init,
+            .second = place_of(use.origin)});
+}
+
 void MbarrierProtocol::use(const MbarrierUse& use) {
   if (use.action == MbarrierAction::init) {
     init(use);
@@ -98,6 +111,7 @@ void MbarrierProtocol::use(const MbarrierUse& use) {
   const auto found = barriers_.find(use.offset);
   if (found == barriers_.end()) return;  // reported as a read of memory without contents
   Barrier& barrier = found->second;
+  if (!barrier.shown && use.origin.rank != block_.rank) report_init(barrier, use);
   switch (use.action) {
     case MbarrierAction::init:
       break;
@@ -175,16 +189,10 @@ void MbarrierProtocol::announce(Barrier& barrier, const MbarrierUse& use) {
   barrier.brings_bytes = true;
   if (use.origin.rank == block_.rank) barrier.early.erase(use.origin.warp);
   if (barrier.fenced || barrier.reported) return;
-  barrier.fenced = true;  // said once
   // The vendor's own copies ask for no fence behind the init of a cuda::barrier.
-  if (is_from_library(launch_.program, place.instruction, "memcpy_async")) return;
-  PhaseMistake mistake{.kind = FindingKind::missing_mbarrier_fence,
-                       .severity = Severity::warning,
-                       .facts = facts_of(barrier, PhaseFault::not_fenced),
-                       .offset = use.offset,
-                       .first = barrier.init,
-                       .second = place};
-  log_.add(mistake);
+  if (!is_from_library(launch_.program, place.instruction, "memcpy_async")) {
+    report_init(barrier, use);
+  }
 }
 
 void MbarrierProtocol::complete(Barrier& barrier, const MbarrierUse& use) const {

@@ -22,11 +22,13 @@ class MbarrierProtocol {
   void end_block(bool complete);
   void use(const emulator::MbarrierUse& use);
   void fence(const emulator::ProxyFence& fence);
+  void cluster_barrier(const emulator::ClusterBarrier& barrier);
   /// A copy was refused: bytes that are expected will not come.
   void refused_copy() { refused_ = true; }
   /// True if the hang is one of threads that wait for an mbarrier; it has been reported then.
   bool deadlock(const emulator::Deadlock& deadlock);
   const PhaseLog& log() const { return log_; }
+  void merge(const MbarrierProtocol& other) { log_.merge(other.log_); }
 
  private:
   static constexpr std::int64_t kNever = -2;
@@ -54,6 +56,7 @@ class MbarrierProtocol {
     std::optional<ThreadPlace> expectation, arrival;
     std::vector<Copy> under_way;
     bool fenced = false;                          ///< its init
+    bool shown = true;                            ///< its init, to other blocks that meet this one
     bool brings_bytes = false;                    ///< bytes were expected or brought at any time
     bool reported = false;                        ///< what follows is a consequence
     std::vector<View> views;                      ///< by thread
@@ -70,6 +73,7 @@ class MbarrierProtocol {
   PhaseFacts facts_of(const Barrier& barrier, PhaseFault fault) const;
   void report(Barrier& barrier, std::uint32_t offset, PhaseMistake mistake);
   void init(const emulator::MbarrierUse& use);
+  void report_init(Barrier& barrier, const emulator::MbarrierUse& use);
   void expect(Barrier& barrier, const emulator::MbarrierUse& use);
   void arrive(Barrier& barrier, const emulator::MbarrierUse& use);
   void announce(Barrier& barrier, const emulator::MbarrierUse& use);

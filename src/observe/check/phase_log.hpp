@@ -8,16 +8,10 @@
 #include <vector>
 
 #include "emulator/events.hpp"
+#include "observe/check/thread_place.hpp"
 #include "observe/describe.hpp"
 
 namespace tilescope::observe {
-
-/// An instruction of a thread.
-struct ThreadPlace {
-  emulator::InstructionId instruction = 0;
-  std::uint64_t block = 0;  ///< linear
-  std::uint32_t thread = 0;
-};
 
 struct PhaseMistake {
   FindingKind kind = FindingKind::endless_wait;

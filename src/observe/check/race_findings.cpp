@@ -34,6 +34,12 @@ FindingKind kind_of(RaceRelation relation) {
   }
 }
 
+/// Threads that use an mbarrier without order behind its init: a mistake of its protocol.
+void describe_init(Finding& f) {
+  f.kind = FindingKind::missing_mbarrier_fence;
+  f.facts = PhaseFacts{.fault = PhaseFault::not_ordered, .barrier = to_string(*f.memory)};
+}
+
 }  // namespace
 
 void describe_races(const RaceLog& log, const Describer& describer, const RaceContext& context,
@@ -68,6 +74,9 @@ void describe_races(const RaceLog& log, const Describer& describer, const RaceCo
                         .fences = context.fences,
                         .announces = announces};
     f.count = example.count;
+    if (ptx::name(launch.program.instruction(key.earlier).source->opcode) == "mbarrier.init") {
+      describe_init(f);
+    }
     if (f.kind == FindingKind::missing_acquire) f.severity = Severity::warning;
     // Volatile accesses of global memory may be meant to meet without order, as in a relaxation.
     if (f.kind == FindingKind::race && key.space == emulator::Space::global && !update &&

@@ -77,9 +77,7 @@ constexpr std::array rows = {
     Row{K::cluster_exit, "cluster-exit", "", "", report::cluster_memory_words},
     Row{K::local_arrive_remote, "local-arrive-remote", "", "", report::local_arrive_words},
     Row{K::register_budget, "register-budget", "", "", report::register_budget_words},
-    Row{K::tile_alignment, "tile-alignment", "{rule}",
-        "align the tile to what its swizzle repeats (128 bytes: 1,024; 64: 512; 32: 256), and "
-        "let the box fit the map and the instruction"},
+    Row{K::tile_alignment, "tile-alignment", "", "", report::tile_words},
     Row{K::tensor_map_in_use, "tensor-map-in-use", "", "", report::async_words},
     Row{K::missing_grid_wait, "missing-grid-wait",
         "{place} belongs to the grid before, which may still be running: nothing waits for it",

@@ -74,10 +74,29 @@ Wording parity_words(const PhaseFacts& facts) {
           "then 1, then 0; only a producer that finds its stages empty begins with 1"};
 }
 
+Wording init_words(const PhaseFacts& facts) {
+  if (facts.fault == PhaseFault::not_ordered) {
+    return {fmt::format("other threads use {}, and no barrier stands between them and its "
+                        "mbarrier.init",
+                        facts.barrier),
+            "put __syncthreads() behind mbarrier.init (and its fence)"};
+  }
+  return {fmt::format("{} is used by the copy engine or another block, and no fence shows them its "
+                      "mbarrier.init",
+                      facts.barrier),
+          "behind mbarrier.init put fence.mbarrier_init.release.cluster or, for copies only, "
+          "fence.proxy.async, and then a barrier"};
+}
+
 Wording endless_words(const PhaseFacts& facts) {
   return {fmt::format("threads wait for {} for ever: {}", phase_name(facts), progress(facts)),
           "let threads arrive for this phase before they wait for others; a producer that finds "
           "its stages empty waits for parity 1 first"};
+}
+
+/// "a swizzle of 128 bytes"
+std::string swizzle_name(std::uint32_t span) {
+  return span == 16 ? "no swizzle" : fmt::format("a swizzle of {} bytes", span);
 }
 
 }  // namespace
@@ -94,34 +113,88 @@ Wording phase_words(const Finding& finding) {
     case FindingKind::endless_wait:
       return endless_words(facts);
     default:
-      return {fmt::format("{} is used by others than the thread that initialised it, and no fence "
-                          "makes the initialisation visible to them",
-                          facts.barrier.empty() ? "an mbarrier" : facts.barrier),
-              "behind mbarrier.init put fence.mbarrier_init.release.cluster (for blocks of the "
-              "cluster) or fence.proxy.async (for copies), and then a barrier"};
+      return init_words(facts);
   }
 }
 
 Wording named_barrier_words(const Finding& finding) {
   const auto wait = facts_of<WaitFacts>(finding);
-  return {fmt::format("barrier {} is used again before those it was for have waited", wait.barrier),
-          "give each purpose a barrier of its own, and let arrivals and waits take turns"};
+  switch (wait.mixup) {
+    case BarrierMixup::other_count:
+      return {fmt::format("barrier {} serves two purposes at once: these threads wait for another "
+                          "number of threads than those who have come before",
+                          wait.barrier),
+              "give each purpose a number of its own, and the same count wherever it is used"};
+    case BarrierMixup::nobody_waits:
+      return {fmt::format("barrier {} is completed by bar.arrive alone: arrivals for two purposes "
+                          "meet, and those who wait miss them",
+                          wait.barrier),
+              "give each purpose, such as full and empty, a number of its own"};
+    default:
+      return {fmt::format("a warp arrives at barrier {} again before the threads that its first "
+                          "arrival was for have waited",
+                          wait.barrier),
+              "let the warp wait (bar.sync) at a second barrier, by which the others say that they "
+              "have come, before it arrives again"};
+  }
 }
 
 Wording local_arrive_words(const Finding& finding) {
   const auto facts = facts_of<ClusterFacts>(finding);
-  return {fmt::format("an arrival that reaches only barriers of its own block is given {} of block "
-                      "{} of the cluster",
+  return {fmt::format("an operation on the block's own mbarriers is given {} of block {} of the "
+                      "cluster",
                       to_string(memory_of(finding)), facts.rank),
-          "use mbarrier.arrive.release.cluster.shared::cluster with the address that mapa gives, "
-          "and drop its result"};
+          "arrive there by mbarrier.arrive.release.cluster.shared::cluster, without a result; "
+          "initialise and wait only in the block that has the barrier"};
+}
+
+Wording tile_words(const Finding& finding) {
+  const auto facts = facts_of<TileFacts>(finding);
+  switch (facts.fault) {
+    case TileFault::beyond_variable:
+      return {fmt::format("a copy of {} bytes goes {} bytes beyond the end of {}",
+                          format_count(facts.bytes), format_count(facts.beyond),
+                          object_name(memory_of(finding))),
+              "let the variable take the whole box, or copy a smaller one"};
+    case TileFault::other_swizzle:
+      return {fmt::format("the descriptor of operand {} says {}, and the tile was copied with {}",
+                          facts.operand, swizzle_name(facts.span), swizzle_name(facts.copied_span)),
+              "let the descriptor and the tensor map name the same swizzle"};
+    default:
+      return {
+          fmt::format("operand {} begins {} bytes behind a multiple of {}, where the pattern of "
+                      "{} begins, and the base offset of its descriptor is {}",
+                      facts.operand, facts.bytes, format_count(std::uint64_t{facts.span} * 8),
+                      swizzle_name(facts.span), facts.base_offset),
+          fmt::format("align the tile to {} bytes, or name the row of 128 bytes in which it "
+                      "begins as base offset",
+                      format_count(std::uint64_t{facts.span} * 8))};
+  }
 }
 
 Wording register_budget_words(const Finding& finding) {
   const auto facts = facts_of<BudgetFacts>(finding);
-  return {fmt::format("the warps of the block ask for {} in all, and it has {}",
-                      counted(facts.asked, "register"), facts.available),
-          "let setmaxnreg.dec of the producers free what setmaxnreg.inc of the consumers takes"};
+  switch (facts.fault) {
+    case BudgetFault::bad_count:
+      return {fmt::format("setmaxnreg names {} registers; counts are multiples of 8 from 24 to 256",
+                          facts.registers),
+              "name a multiple of 8"};
+    case BudgetFault::wrong_way:
+      return {fmt::format("setmaxnreg changes {} registers per thread to {}, which is the other "
+                          "way round",
+                          facts.asked, facts.registers),
+              "use .inc for more registers than the warp has, and .dec for fewer"};
+    case BudgetFault::not_uniform:
+      return {"some warps of a warpgroup run this setmaxnreg, and others do not",
+              "let all four warps of the warpgroup run it, outside of a condition that differs "
+              "between them"};
+    default:
+      return {fmt::format("the warps of the block ask for {} registers in all, and it was launched "
+                          "with {}: some wait for ever",
+                          format_count(facts.asked), format_count(facts.available)),
+              "let setmaxnreg.dec of some warpgroups free as many as setmaxnreg.inc of the others "
+              "takes"};
+  }
 }
 
 }  // namespace tilescope::report

@@ -45,6 +45,7 @@ Wording async_words(const Finding& finding);
 Wording phase_words(const Finding& finding);
 Wording named_barrier_words(const Finding& finding);
 Wording local_arrive_words(const Finding& finding);
+Wording tile_words(const Finding& finding);
 Wording register_budget_words(const Finding& finding);
 Wording schedule_words(const Finding& finding);
 Wording texture_words(const Finding& finding);

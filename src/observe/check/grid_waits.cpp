@@ -1,0 +1,90 @@
+#include "observe/check/grid_waits.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "observe/check/race_checker.hpp"
+
+namespace tilescope::observe {
+
+void GridWaits::begin_block(std::uint64_t block) {
+  block_ = block;
+  waited_.assign(launch_.warps_per_block, false);
+  any_waited_ = false;
+}
+
+bool GridWaits::is_from_before(std::uint64_t address, std::uint64_t bytes) const {
+  const auto behind =
+      std::partition_point(before_.begin(), before_.end(),
+                           [&](const auto& stretch) { return stretch.second <= address; });
+  return behind != before_.end() && behind->first < address + bytes;
+}
+
+void GridWaits::access(const emulator::Access& access) {
+  if (waited_[access.warp]) return;
+  for (emulator::LaneMask m = access.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t address = access.addresses[lane];
+    if (!is_from_before(address, access.bytes)) continue;
+    add(access.instruction, {{access.instruction, block_,
+                              access.warp * emulator::kWarpSize + static_cast<std::uint32_t>(lane)},
+                             address,
+                             action_of(verb_of(access.kind))});
+    return;
+  }
+}
+
+void GridWaits::issue(const emulator::BulkEvent& bulk) {
+  const bool loads = bulk.kind == emulator::BulkKind::load;
+  if (waited_[bulk.origin.warp] || (!loads && bulk.kind != emulator::BulkKind::store)) return;
+  for (const emulator::BulkPiece& piece : bulk.pieces) {
+    const std::uint64_t address = loads ? piece.from : piece.to;
+    if (piece.filled || !is_from_before(address, piece.bytes)) continue;
+    add(bulk.origin.instruction,
+        {{bulk.origin.instruction, block_,
+          bulk.origin.warp * emulator::kWarpSize + static_cast<std::uint32_t>(bulk.origin.lane)},
+         address,
+         ThreadAction::none});
+    return;
+  }
+}
+
+void GridWaits::wait(const emulator::GridDependency& dependency) {
+  used_ = true;
+  if (!dependency.waits) return;
+  waited_[dependency.warp] = true;
+  any_waited_ = true;
+}
+
+void GridWaits::learn(std::uint32_t warp) {
+  if (any_waited_) waited_[warp] = true;
+}
+
+void GridWaits::meet() {
+  if (any_waited_) waited_.assign(waited_.size(), true);
+}
+
+void GridWaits::add(emulator::InstructionId instruction, const Mistake& mistake) {
+  const auto [found, fresh] = mistakes_.try_emplace(instruction, mistake);
+  if (fresh) return;
+  const std::uint64_t count = found->second.count + mistake.count;
+  if (mistake.place.block < found->second.place.block) found->second = mistake;
+  found->second.count = count;
+}
+
+void GridWaits::merge(const GridWaits& other) {
+  used_ = used_ || other.used_;
+  for (const auto& [instruction, mistake] : other.mistakes_) add(instruction, mistake);
+}
+
+void GridWaits::describe(const Describer& describer, std::vector<Finding>& findings) const {
+  for (const auto& [instruction, mistake] : mistakes_) {
+    Finding f = describer.finding(FindingKind::missing_grid_wait, instruction, mistake.action,
+                                  mistake.place.block, mistake.place.thread);
+    f.memory = describer.memory(emulator::Space::global, mistake.address, instruction);
+    f.count = mistake.count;
+    findings.push_back(std::move(f));
+  }
+}
+
+}  // namespace tilescope::observe

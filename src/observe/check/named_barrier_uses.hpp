@@ -1,0 +1,48 @@
+// Named barriers of a block: a number that is used again before those who wait have come, or for
+// two purposes at once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "emulator/events.hpp"
+#include "observe/check/thread_place.hpp"
+#include "observe/describe.hpp"
+
+namespace tilescope::observe {
+
+class NamedBarrierUses {
+ public:
+  void begin_block(std::uint64_t block);
+  void arrive(const emulator::BarrierArrival& arrival);
+  void complete(const emulator::BarrierCompletion& completion);
+  /// Whether threads that wait at this barrier for ever follow from a mistake that was found.
+  bool explains(std::uint8_t barrier) const { return mistaken_[barrier]; }
+  void merge(const NamedBarrierUses& other);
+  void describe(const Describer& describer, std::vector<Finding>& findings) const;
+
+ private:
+  struct Key {
+    BarrierMixup mixup;
+    emulator::InstructionId first, second;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Mistake {
+    ThreadPlace first, second;
+    std::uint8_t barrier = 0;
+    std::uint64_t count = 1;
+  };
+  void report(BarrierMixup mixup, const emulator::BarrierArrival& first,
+              const emulator::BarrierArrival& second);
+  void add(const Key& key, const Mistake& mistake);
+  ThreadPlace place_of(const emulator::BarrierArrival& arrival) const;
+
+  std::uint64_t block_ = 0;
+  std::array<std::vector<emulator::BarrierArrival>, 16> arrivals_;  ///< of the present generation
+  std::array<bool, 16> mistaken_{};
+  std::map<Key, Mistake> mistakes_;
+};
+
+}  // namespace tilescope::observe

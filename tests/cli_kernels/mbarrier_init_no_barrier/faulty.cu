@@ -1,0 +1,19 @@
+// The other threads may wait for a new barrier only behind a barrier of the block.
+#include <cuda/ptx>
+namespace ptx = cuda::ptx;
+
+__global__ void reverse(const int* x, int* y) {
+  __shared__ alignas(128) int tile[256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&full, 1);
+    ptx::fence_proxy_async(ptx::space_shared);
+  }
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full,
+                                    sizeof tile);
+    ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, tile, x, sizeof tile, &full);
+  }
+  while (!ptx::mbarrier_try_wait_parity(&full, 0)) {}
+  for (int i = threadIdx.x; i < 256; i += blockDim.x) y[i] = tile[255 - i];
+}
