@@ -35,10 +35,12 @@ EmulatedRun::EmulatedRun(const Target& target, const LaunchDescription& launch,
 }
 
 void EmulatedRun::launch(std::vector<emulator::Observer*> observers,
-                         const std::function<void()>& after_launch) {
+                         const std::function<void()>& after_launch,
+                         std::function<void(const Kernel&, const Launch&)> before_launch) {
   device::EmulationOptions emulation = emulation_options(options_, result_);
   emulation.observers = std::move(observers);
   emulation.tolerant = true;
+  emulation.before_launch = std::move(before_launch);
   emulation.after_launch =
       [&, summed = std::move(emulation.after_launch)](const emulator::LaunchSummary& summary) {
         summed(summary);

@@ -34,6 +34,8 @@ struct EmulationOptions {
   std::function<void(std::string_view)> print;  ///< receives what kernels print; null: standard
                                                 ///< output
   bool progress = false;  ///< show that of long launches on a terminal (standard error)
+  /// Called before each launch by the host.
+  std::function<void(const Kernel&, const Launch&)> before_launch;
   /// Called after each launch, those of kernels included, whatever its result, and after the
   /// observers.
   std::function<void(const emulator::LaunchSummary&)> after_launch;
