@@ -27,10 +27,23 @@ namespace inspect {
 struct ExplainDetails;
 }
 
+/// The resources of a kernel's compiled code, and of a launch of it.
+struct LaunchResources {
+  std::string kernel;
+  int registers_per_thread = 0;              ///< 0: not known, the source was PTX
+  std::uint64_t local_bytes_per_thread = 0;  ///< arrays and spilled registers
+  std::uint64_t static_shared_bytes = 0;     ///< per block
+  std::uint64_t dynamic_shared_bytes = 0;
+  std::uint64_t threads_per_block = 0;
+
+  friend bool operator==(const LaunchResources&, const LaunchResources&) = default;
+};
+
 /// The result of explain().
 struct ExplainResult : Inspection {
-  LaunchCounts counts;                 ///< the sum of all launches
-  std::vector<LaunchCounts> launches;  ///< each launch by itself, in order
+  LaunchCounts counts;                     ///< the sum of all launches
+  std::vector<LaunchCounts> launches;      ///< each launch by itself, in order
+  std::vector<LaunchResources> resources;  ///< of different launches; empty for a program
   /// Single accesses and instructions, from which advice and drawings are made.
   std::shared_ptr<const inspect::ExplainDetails> details;
 };

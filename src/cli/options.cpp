@@ -158,7 +158,7 @@ void check_arguments(const CLI::App& command) {
     throw usage_error(
         "--format and --json - both write to standard output; name a file for --json");
   }
-  for (const char* name : {"--json", "--html"}) {
+  for (const char* name : {"--json", "--html", "--trace"}) {
     const CLI::Option* const output = command.get_option_no_throw(name);
     if (output != nullptr && output->count() > 0) check_output(command, *output);
   }

@@ -32,12 +32,6 @@ std::string_view kind_of(int exit_code) {
   }
 }
 
-void write(const std::string& path, const std::string& text) {
-  OutputFile file(path);
-  file.append(text);
-  file.commit();
-}
-
 }  // namespace
 
 void show(const report::Page& page, const Outputs& outputs, const report::TextStyle& style) {
@@ -69,6 +63,12 @@ bool passes(const report::Outcome& outcome, const Outputs& outputs) {
 void show_so_far(report::Page& page, const std::string& json_target) {
   if (json_target != "-") print(report::render_text(page));
   page.blocks.clear();
+}
+
+void write(const std::string& path, const std::string& text) {
+  OutputFile file(path);
+  file.append(text);
+  file.commit();
 }
 
 void print(const std::string& text) {

@@ -23,6 +23,9 @@ void show_so_far(report::Page& page, const std::string& json_target);
 /// already.
 void show_failure(std::string_view command, const std::string& message, int exit_code);
 
+/// Writes a file, complete or not at all.
+void write(const std::string& path, const std::string& text);
+
 /// Writes to standard output; throws Error(bad_input) if that fails (a full disk).
 void print(const std::string& text);
 

@@ -64,7 +64,7 @@ void find_defects(inspect::EmulatedRun& run, const Target& target, CheckResult& 
     }
     result.limitation = std::max(result.limitation, checker.limitation());
   };
-  run.launch({&checker}, after_launch, several ? &schedules : nullptr);
+  run.launch({&checker}, after_launch, nullptr, several ? &schedules : nullptr);
   observe::fold(result.findings);
   if (is_ptx(target)) {  // without a line table it is its own source
     for_each_access(result.findings, [name = source_name(target)](FindingAccess& access) {

@@ -36,10 +36,13 @@ EmulatedRun::EmulatedRun(const Target& target, const LaunchDescription& launch,
 }
 
 void EmulatedRun::launch(std::vector<emulator::Observer*> observers,
-                         const std::function<void()>& after_launch, ScheduleRuns* schedules) {
+                         const std::function<void()>& after_launch,
+                         std::function<void(const Kernel&, const Launch&)> before_launch,
+                         ScheduleRuns* schedules) {
   device::EmulationOptions emulation = emulation_options(options_, result_);
   emulation.observers = std::move(observers);
   emulation.tolerant = true;
+  emulation.before_launch = std::move(before_launch);
   emulation.after_launch =
       [&, summed = std::move(emulation.after_launch)](const emulator::LaunchSummary& summary) {
         summed(summary);

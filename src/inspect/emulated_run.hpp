@@ -24,9 +24,10 @@ class EmulatedRun {
   /// Throws Error(usage) when the launch breaks a limit of the device.
   void require_launchable() const { subject_->require_launchable(); }
   /// Launches with the observers and adds the run's amounts to `result`; calls `after_launch` after
-  /// each launch. Launches are tolerant, so that defects do not end the run.
-  /// `schedules`, if not null, runs each of them in several orders.
+  /// each launch, and `before_launch` before it. Launches are tolerant, so that defects do not end
+  /// the run. `schedules`, if not null, runs each of them in several orders.
   void launch(std::vector<emulator::Observer*> observers, const std::function<void()>& after_launch,
+              std::function<void(const Kernel&, const Launch&)> before_launch = nullptr,
               ScheduleRuns* schedules = nullptr);
   /// Those of the target, by their names in line tables. Until keep_sources().
   const std::vector<SourceText>& sources() const { return subject_->sources; }

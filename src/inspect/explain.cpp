@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <tilescope/explain.hpp>
 
@@ -12,6 +13,19 @@
 #include "observe/trace/warp_course.hpp"
 
 namespace tilescope {
+namespace {
+
+LaunchResources resources_of(const Kernel& kernel, const Launch& launch) {
+  const KernelAttributes& code = kernel.attributes();
+  return {.kernel = kernel.name(),
+          .registers_per_thread = code.registers_per_thread,
+          .local_bytes_per_thread = code.local_bytes_per_thread,
+          .static_shared_bytes = code.static_shared_bytes,
+          .dynamic_shared_bytes = launch.shared_bytes,
+          .threads_per_block = launch.block.count()};
+}
+
+}  // namespace
 
 ExplainResult explain(const Target& target, const LaunchDescription& launch,
                       const InspectOptions& options) {
@@ -28,16 +42,21 @@ ExplainResult explain(const Target& target, const LaunchDescription& launch,
   observe::LaneSamples sampler;
   std::vector<emulator::Observer*> observers{&counter, &sampler};
   observe::LaneRounds rounds;
-  observe::WarpCourse block;
+  observe::WarpCourse course;
   observe::CodeLines code([&run](const std::string& kernel) { return run.ptx_of(kernel); });
   if (options.phases) observers.push_back(&details->phases);
-  if (options.pictures) observers.insert(observers.end(), {&rounds, &code, &block});
-  run.launch(std::move(observers), [&] {
+  if (options.pictures) observers.insert(observers.end(), {&rounds, &code, &course});
+  const auto after_launch = [&] {
     const observe::CountedLaunch& counted = counter.result();
     result.counts += counted;
     result.launches.push_back(counted);
     details->launches.push_back(
-        {counted, sampler.result(), rounds.result(), block.result(), code.result()});
+        {counted, sampler.result(), rounds.result(), course.result(), code.result()});
+  };
+  run.launch(std::move(observers), after_launch, [&](const Kernel& kernel, const Launch& launched) {
+    const LaunchResources resources = resources_of(kernel, launched);
+    if (std::ranges::find(result.resources, resources) != result.resources.end()) return;
+    result.resources.push_back(resources);
   });
   std::set<std::string> files;
   for (const LineCounts& line : result.counts.lines) files.insert(line.place.file);

@@ -65,8 +65,10 @@ TimeLine block_figure(const std::string& kernel, const std::vector<std::vector<W
 void add_block_figures(Page& page, const inspect::ExplainDetails& details) {
   std::size_t added = 0;
   for (const inspect::ExplainDetails::OfLaunch& launch : details.launches) {
-    if (launch.block.empty() || is_smooth(launch.block) || added == most_block_figures) continue;
-    page.figures.emplace_back(block_figure(launch.counted.kernel, launch.block));
+    if (launch.blocks.empty() || added == most_block_figures) continue;
+    const auto& warps = launch.blocks.front().warps;
+    if (launch.blocks.front().linear != 0 || warps.empty() || is_smooth(warps)) continue;
+    page.figures.emplace_back(block_figure(launch.counted.kernel, warps));
     ++added;
   }
 }

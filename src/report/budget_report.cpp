@@ -41,6 +41,12 @@ bool is_better_when_larger(std::string_view counter) {
   return counter == "occupancy_share" || counter == "blocks_per_sm" || counter == "warps_per_sm";
 }
 
+/// More of these costs nothing by itself: occupancy tells whether it does.
+bool is_free(std::string_view counter) {
+  return counter == "registers_per_thread" || counter == "static_shared_bytes" ||
+         counter == "dynamic_shared_bytes";
+}
+
 /// The line with the most of a counter; null if none has any.
 const SnapshotLine* most_in(const Snapshot& shot, const std::string& counter) {
   const SnapshotLine* most = nullptr;
@@ -97,6 +103,7 @@ Budget::Budget(const BudgetWishes& wishes) {
 }
 
 bool Budget::exceeds(const Move& move) const {
+  if (is_free(move.counter)) return false;
   const auto found = tolerances_.find(move.counter);
   const double allowed = found == tolerances_.end() ? 0.0 : found->second * std::abs(move.before);
   const double growth = move.after - move.before;

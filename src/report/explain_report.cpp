@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
-
-#include "base/symbol_names.hpp"
 #include "inspect/results/explain_details.hpp"
 #include "report/access_figure.hpp"
 #include "report/advice.hpp"
@@ -14,6 +11,7 @@
 #include "report/counts_report.hpp"
 #include "report/device_report.hpp"
 #include "report/inspection_outcome.hpp"
+#include "report/kernel_report.hpp"
 #include "report/lanes_report.hpp"
 #include "report/phases_report.hpp"
 #include "report/program_report.hpp"
@@ -34,23 +32,6 @@ List line_list(const LaunchCounts& counts, SourceTexts& sources) {
     lines.push_back(std::move(record));
   }
   return lines;
-}
-
-List kernel_list(const ExplainResult& result) {
-  std::map<std::string, LaunchCounts> kernels;
-  std::map<std::string, std::uint64_t> launches;
-  for (const LaunchCounts& launch : result.launches) {
-    const std::string name = function_name(launch.kernel);
-    const auto [sum, is_new] = kernels.try_emplace(name, launch);
-    if (!is_new) sum->second.totals += launch.totals;
-    ++launches[name];
-  }
-  List list;
-  for (const auto& [name, sum] : kernels) {
-    list.push_back(Record{
-        {"kernel", name}, {"launches", launches[name]}, {"totals", counts_record(sum.totals)}});
-  }
-  return list;
 }
 
 List advice_list(const std::vector<Advice>& advice) {
@@ -194,6 +175,7 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
   page.gap();
   page.head("totals");
   add_totals(page, result.counts);
+  add_resources(page, result);
   page.gap();
   add_advice(page, advice, result.counts);
   add_remarks(page, result.ran);

@@ -9,6 +9,7 @@
 
 #include "base/symbol_names.hpp"
 #include "base/terminal.hpp"
+#include "compile/cubin.hpp"
 #include "device/loading/ptx_kernel.hpp"
 #include "emulator/tensor_map_image.hpp"
 #include "gpu/launch_limits.hpp"
@@ -223,6 +224,13 @@ Kernel EmulatedDevice::load(const KernelRequest& request) {
     ptx_[program.kernel_name] = program.ptx;
   }
   Kernel kernel = module->kernel(program.kernel_name);
+  if (!program.cubin.empty()) {
+    for (const compile::KernelResources& found : compile::kernel_resources(program.cubin)) {
+      if (found.name != program.kernel_name) continue;
+      kernel.state().attributes.registers_per_thread = found.registers;
+      kernel.state().attributes.local_bytes_per_thread = found.stack_bytes;
+    }
+  }
   if (!request.kernel.empty() && request.kernel.front() != '(') {  // not a cast: an overload
     kernel.state().name = request.kernel;
   }
@@ -266,6 +274,7 @@ void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
                          const KernelArguments& arguments) {
   auto& loaded = static_cast<EmulatedKernel&>(kernel.state());
   std::string failure;
+  if (options_.before_launch) options_.before_launch(kernel, launch);
   ProgressLine line(kernel.name(), launch.grid.count());
   const emulator::LaunchOptions options{.threads = options_.threads,
                                         .max_instructions = options_.max_instructions,

@@ -37,6 +37,8 @@ struct EmulationOptions {
                                                 ///< output
   bool progress = false;       ///< show that of long launches on a terminal (standard error)
   std::uint64_t schedule = 0;  ///< as LaunchOptions::schedule
+  /// Called before each launch by the host.
+  std::function<void(const Kernel&, const Launch&)> before_launch;
   /// Called after each launch, those of kernels included, whatever its result, and after the
   /// observers.
   std::function<void(const emulator::LaunchSummary&)> after_launch;

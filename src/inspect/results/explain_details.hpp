@@ -16,9 +16,9 @@ struct ExplainDetails {
     observe::CountedLaunch counted;
     std::vector<observe::LaneSample> samples;  ///< by instruction
     // Only if pictures were requested:
-    std::vector<observe::LaneSample> rounds = {};            ///< the first accesses of a warp
-    std::vector<std::vector<observe::WarpSpan>> block = {};  ///< the course of block 0, by warp
-    std::vector<observe::CodeLine> code = {};                ///< the kernel's instructions
+    std::vector<observe::LaneSample> rounds = {};     ///< the first accesses of a warp
+    std::vector<observe::CourseOfBlock> blocks = {};  ///< the first ones
+    std::vector<observe::CodeLine> code = {};         ///< the kernel's instructions
   };
   /// One for each launch; for a program one for all launches of a kernel with the same block.
   std::vector<OfLaunch> launches;

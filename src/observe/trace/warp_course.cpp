@@ -14,9 +14,18 @@ class BlockCourse final : public emulator::BlockObserver {
       : program_(program), warp_count_(warps) {}
 
   void begin_block(const emulator::BlockInfo& block, const emulator::BlockView& view) override {
-    is_watched_ = block.linear == 0;
+    is_watched_ = block.linear < WarpCourse::kMostBlocks;
     view_ = &view;
-    if (is_watched_) warps_.assign(warp_count_, {});
+    span_count_ = 0;
+    if (!is_watched_) return;
+    warps_.assign(warp_count_, {});
+    seen_.push_back({block.linear, block.index, false, {}});
+  }
+
+  void end_block(bool complete) override {
+    if (!is_watched_) return;
+    seen_.back().complete = complete;
+    for (Warp& warp : warps_) seen_.back().warps.push_back(std::move(warp.spans));
   }
 
   void access(const emulator::Access& access) override {
@@ -57,11 +66,7 @@ class BlockCourse final : public emulator::BlockObserver {
     }
   }
 
-  std::vector<std::vector<WarpSpan>> spans() const {
-    std::vector<std::vector<WarpSpan>> all;
-    for (const Warp& warp : warps_) all.push_back(warp.spans);
-    return all;
-  }
+  std::vector<CourseOfBlock>& seen() { return seen_; }
 
  private:
   struct Warp {
@@ -98,6 +103,7 @@ class BlockCourse final : public emulator::BlockObserver {
   bool is_watched_ = false;
   std::size_t span_count_ = 0;
   std::vector<Warp> warps_;
+  std::vector<CourseOfBlock> seen_;
 };
 
 }  // namespace
@@ -110,7 +116,7 @@ std::uint32_t WarpCourse::events() const {
 void WarpCourse::begin_launch(const emulator::LaunchInfo& launch) {
   program_ = &launch.program;
   warp_count_ = launch.warps_per_block;
-  warps_.clear();
+  blocks_.clear();
 }
 
 std::unique_ptr<emulator::BlockObserver> WarpCourse::make_block_observer() {
@@ -118,8 +124,10 @@ std::unique_ptr<emulator::BlockObserver> WarpCourse::make_block_observer() {
 }
 
 void WarpCourse::merge(emulator::BlockObserver& block) {
-  auto spans = static_cast<BlockCourse&>(block).spans();
-  if (!spans.empty()) warps_ = std::move(spans);
+  for (CourseOfBlock& seen : static_cast<BlockCourse&>(block).seen()) {
+    const auto at = std::ranges::lower_bound(blocks_, seen.linear, {}, &CourseOfBlock::linear);
+    blocks_.insert(at, std::move(seen));
+  }
 }
 
 }  // namespace tilescope::observe

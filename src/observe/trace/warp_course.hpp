@@ -1,5 +1,5 @@
-// The course of one block: for each warp when it works, when it waits at a barrier, and when part
-// of its lanes are idle.
+// The course of the first blocks: for each warp when it works, when it waits at a barrier, and when
+// part of its lanes are idle.
 //
 // The emulator has no clock. A warp's time is the number of its memory accesses and branches, and a
 // barrier brings the warps that meet there to the same time, that of the last.
@@ -26,23 +26,31 @@ struct WarpSpan {
   SourcePlace place = {};  ///< of the barrier
 };
 
-/// Watches block 0 of the last launch, as far as its first barriers.
+struct CourseOfBlock {
+  std::uint64_t linear = 0;
+  Dim3 index{0, 0, 0};
+  bool complete = false;
+  std::vector<std::vector<WarpSpan>> warps;
+};
+
+/// Watches the first blocks of the last launch, as far as their first barriers.
 class WarpCourse : public emulator::Observer {
  public:
-  static constexpr std::size_t kMostSpans = 400;  ///< of all warps
+  static constexpr std::size_t kMostSpans = 400;  ///< of all warps of a block
+  static constexpr std::uint64_t kMostBlocks = 64;
 
   std::uint32_t events() const override;
   void begin_launch(const emulator::LaunchInfo& launch) override;
   std::unique_ptr<emulator::BlockObserver> make_block_observer() override;
   void merge(emulator::BlockObserver& block) override;
 
-  /// By warp; empty where nothing was to be seen.
-  const std::vector<std::vector<WarpSpan>>& result() const { return warps_; }
+  /// In the order of the blocks.
+  const std::vector<CourseOfBlock>& result() const { return blocks_; }
 
  private:
   const emulator::Program* program_ = nullptr;
   std::uint32_t warp_count_ = 0;
-  std::vector<std::vector<WarpSpan>> warps_;
+  std::vector<CourseOfBlock> blocks_;
 };
 
 }  // namespace tilescope::observe

@@ -24,6 +24,7 @@ constexpr std::string_view other_counters[] = {"sectors_per_request",
                                                "registers_per_thread",
                                                "local_bytes_per_thread",
                                                "static_shared_bytes",
+                                               "dynamic_shared_bytes",
                                                "blocks_per_sm",
                                                "warps_per_sm",
                                                "occupancy_share"};

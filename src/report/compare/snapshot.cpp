@@ -116,6 +116,11 @@ Snapshot snapshot_of(const Json& document, const std::string& origin) {
     SnapshotReader::add_counters(counters, kernel);
     SnapshotReader::add_counters(counters, SnapshotReader::member(kernel, "totals"));
   }
+  // The registers of the only kernel are those of the run.
+  if (shot.kernels.size() == 1) {
+    const Counters& only = shot.kernels.begin()->second;
+    shot.totals.insert(only.begin(), only.end());
+  }
   const bool is_check = shot.command == "check";
   for (const Json& finding : reader.list(document, is_check ? "reports" : "findings")) {
     SnapshotFinding& read = shot.findings.emplace_back();

@@ -97,11 +97,12 @@ class SarifRun {
     const auto [entry, is_new] = rule_numbers_.emplace(annotation.kind, rules_.size());
     if (is_new) {
       const std::string text = annotation.rule.substr(0, most_rule_text);
+      const std::string page = annotation.kind == "budget" ? "ci" : context_.command;
       rules_.push_back({{"id", annotation.kind},
                         {"shortDescription", {{"text", text}}},
                         {"help",
-                         {{"text", text + " See \"" + annotation.kind + "\" in docs/" +
-                                       context_.command + ".md of Tilescope."}}},
+                         {{"text", text + " See \"" + annotation.kind + "\" in docs/" + page +
+                                       ".md of Tilescope."}}},
                         {"defaultConfiguration", {{"level", annotation.severity}}}});
     }
     return entry->second;
