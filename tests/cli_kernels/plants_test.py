@@ -25,7 +25,7 @@ RUNS = {
     "register_operand": ("register_operand", "tf32", 257, 256, 520),
     "unaligned_rows": ("unaligned_rows", "bf16", 127, 1001, 520),
     "split_tiles": ("split_tiles", "fp32_fast", 256, 256, 512),
-    "narrow_tiles": ("narrow_tiles", "bf16", 32, 512, 2048),
+    "narrow_tiles": ("narrow_tiles", "bf16", 32, 512, 16384),
     "wgmma": ("wgmma", "bf16", 256, 256, 256),
     "wgmma_stages": ("wgmma_stages", "bf16", 256, 256, 256),
 }
