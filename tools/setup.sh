@@ -16,12 +16,14 @@ source tools/progress.sh
 packages=(g++ cmake ninja-build make libcli11-dev libfmt-dev nlohmann-json3-dev libopenblas-dev
   libpng-dev libxxhash-dev liblz4-dev libzstd-dev python3)
 wants_nvcc=
+wants_browser=
 for purpose in "$@"; do
   case $purpose in
     build) ;;
     program) wants_nvcc=1 ;;
     test)
       wants_nvcc=1
+      wants_browser=1
       packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3-numpy)
       ;;
     format) packages+=(clang-format-14) ;;
@@ -77,6 +79,24 @@ install_packages() {
     2>&1 < /dev/null | report_packages > .deps/apt.log ||
     fail "apt-get failed ($(grep -m1 '^E: ' .deps/apt.log || tail -n1 .deps/apt.log)); all of it is" \
       "in .deps/apt.log; by hand: apt-get install $missing"
+}
+
+install_one() {  # PACKAGE
+  local packages=("$1")
+  install_packages
+}
+
+# The tests of pages are skipped without a browser, so that one failure to get it is remembered.
+install_browser() {
+  local failed=.deps/no-browser
+  if command -v chromium-headless-shell || command -v chromium || [ -e "$failed" ]; then
+    return 0
+  fi > /dev/null
+  if ! (install_one chromium-headless-shell); then
+    mkdir -p .deps
+    touch "$failed"
+    echo "no browser: tests of pages will be skipped; remove $failed to try again" >&2
+  fi
 }
 
 # Apt's lines, but for those of its progress, such as "pmstatus:g++:45.3:Installing g++".
@@ -194,6 +214,7 @@ find_all() {
 }
 find_all || packages+=(python3-venv)
 install_packages
+[ -z "$wants_browser" ] || install_browser
 find_cuda || install_wheels NVRTC "${wheels[@]}"
 if [ -n "$wants_nvcc" ] && ! find_nvcc; then
   # One folder with everything: nvcc reads the headers that lie beside it.

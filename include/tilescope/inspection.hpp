@@ -29,8 +29,9 @@ struct InspectOptions {
   std::function<void()> before_launch;
   /// explain(): count only this launch of a Program, from 0.
   std::optional<std::uint64_t> launch;
-  bool phases = false;  ///< explain(): trace which thread loads and computes what in a tile
-                        ///< kernel's phases
+  bool phases = false;    ///< explain(): trace which thread loads and computes what in a tile
+                          ///< kernel's phases
+  bool pictures = false;  ///< explain(): keep what only pictures show, such as each round of a loop
   std::uint64_t most_elements = UINT64_MAX;  ///< run(): elements of each array to return
   bool progress = false;  ///< show the progress of long emulated launches on a terminal
 };

@@ -70,7 +70,7 @@ int compute_npy(const ArrayOptions& options, const Outcome& outcome,
       compute(*device, writer.data().data(), streaming(options, *device, said.bytes));
   for (const NpyFile* input : inputs) input->require_unchanged();
   writer.commit();
-  show(run_page(options, said, report, *device), options.json);
+  show(run_page(options, said, report, *device), {options.json});
   return 0;
 }
 

@@ -65,7 +65,7 @@ struct BlurCommand {
     outcome.details.set("width", picture.width);
     outcome.details.set("height", picture.height);
     outcome.details.set("channels", picture.channels);
-    show(run_page(options, outcome, report, *device), options.json);
+    show(run_page(options, outcome, report, *device), {options.json});
   }
 
   void blur_npy(const Outcome& outcome) const {

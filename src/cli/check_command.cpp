@@ -1,8 +1,6 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <tilescope/check.hpp>
 
+#include "cli/budget_arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "cli/target_arguments.hpp"
@@ -13,27 +11,40 @@ namespace {
 
 struct CheckCommand {
   TargetArguments arguments;
-  std::string json;
+  BudgetArguments budgets;
+  Outputs outputs;
+  std::string suppress;
   bool allow_warnings = false;
 
   void declare(const Options& add) {
     arguments.declare(add);
     add("--allow-warnings", allow_warnings, "Exit with 0 when there are warnings but no errors");
-    add.json(json);
+    add("--suppress FILE.json", suppress, "Findings that the project accepts, and its severities");
+    budgets.declare(add);
+    add.outputs(outputs);
+    add.format(outputs.format);
   }
 
   int run() const {
-    const CheckResult result = arguments.inspect([&](const InspectOptions& options) {
+    const report::Budget budget(budgets);
+    std::optional<inspect::Suppressions> suppressions;
+    if (!suppress.empty()) suppressions.emplace(suppress);
+    CheckResult result = arguments.inspect([&](const InspectOptions& options) {
       return check(arguments.target(), arguments.description(), options);
     });
-    show(report::check_page(result), json);
+    if (suppressions) suppressions->apply(result);
+    report::Page page =
+        report::check_page(result, {.suppressions = suppressions ? &*suppressions : nullptr,
+                                    .file = arguments.file(),
+                                    .allow_warnings = allow_warnings,
+                                    .pictures = !outputs.html.empty()});
+    budget.judge(page);
+    show(page, outputs);
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
-    const bool no_errors =
-        std::none_of(result.findings.begin(), result.findings.end(),
-                     [](const Finding& finding) { return finding.severity == Severity::error; });
     if (result.program && result.program->signal != 0) return result.program->exit_code;
-    const bool passed = allow_warnings ? result.complete() && no_errors : result.clean();
-    return passed ? 0 : static_cast<int>(ErrorKind::wrong_result);
+    return result.complete() && passes(page.outcome, outputs)
+               ? 0
+               : static_cast<int>(ErrorKind::wrong_result);
   }
 };
 
@@ -47,6 +58,7 @@ const Command check_command{
     "Exit code 1 when anything but notes is found, or with --allow-warnings an error.",
     "tilescope check vector_add.cu -- 1000\n"
     "tilescope check matmul/tiled --tile 16 --size 100\n"
+    "tilescope check race.cu --launch launch.json --html page.html\n"
     "tilescope check mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
     "    --arg i32:1000"};
 

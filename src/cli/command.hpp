@@ -30,7 +30,7 @@ void declare(CLI::App& subcommand, std::function<int()>& run) {
   subcommand.callback([work, &run] { run = [work] { return work->run(); }; });
 }
 
-extern const Command check_command, explain_command, run_command;
+extern const Command check_command, explain_command, run_command, compare_command;
 extern const Command matmul_command, saxpb_command, vector_add_command, scale_command,
     reverse_command, transpose_command, blur_command, laplacian_command, histogram_command,
     reduce_command;

@@ -26,7 +26,7 @@ struct DevicesCommand {
     show(!gpu.empty() ? report::gpu_page(gpu::find_gpu(gpu))
          : all        ? report::gpu_table_page(gpu::gpu_table())
                       : present(),
-         json);
+         {json});
     return 0;
   }
 

@@ -4,6 +4,7 @@
 #include <tilescope/explain.hpp>
 
 #include "base/terminal.hpp"
+#include "cli/budget_arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/show.hpp"
 #include "cli/target_arguments.hpp"
@@ -14,7 +15,8 @@ namespace {
 
 struct ExplainCommand {
   TargetArguments arguments;
-  std::string json;
+  BudgetArguments budgets;
+  Outputs outputs;
   std::uint32_t lanes = 0;
   bool phases = false;
 
@@ -25,22 +27,30 @@ struct ExplainCommand {
         within(1, 10000000));
     add("--phases", phases,
         "Print the table of execution phases: which thread loads and computes what");
-    add.json(json);
+    budgets.declare(add);
+    add.outputs(outputs);
+    add.format(outputs.format);
   }
 
   int run() const {
+    const report::Budget budget(budgets);
     const ExplainResult result = arguments.inspect([&](InspectOptions options) {
       options.phases = phases;
+      options.pictures = !outputs.html.empty();
       options.launch = arguments.launch.number();
       return explain(arguments.target(), arguments.description(), options);
     });
-    show(report::explain_page(
-             result, {.lanes = lanes, .phases = phases, .with_notes = !arguments.is_file()}),
-         json, style());
+    report::Page page = report::explain_page(result, {.file = arguments.file(),
+                                                      .lanes = lanes,
+                                                      .phases = phases,
+                                                      .pictures = !outputs.html.empty(),
+                                                      .with_notes = !arguments.is_file()});
+    budget.judge(page);
+    show(page, outputs, style());
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
     if (result.program && result.program->signal != 0) return result.program->exit_code;
-    const bool right =
-        result.complete() && result.ran.faults == 0 && result.ran.deadlocked_blocks == 0;
+    const bool right = passes(page.outcome, outputs) && result.complete() &&
+                       result.ran.faults == 0 && result.ran.deadlocked_blocks == 0;
     return right ? 0 : static_cast<int>(ErrorKind::wrong_result);
   }
 
@@ -60,7 +70,7 @@ const Command explain_command{
     "begins the hottest lines with '>'. \"ways\" is the worst bank conflict, 1 being\n"
     "none.",
     "tilescope explain vector_add.cu -- 1000\n"
-    "tilescope explain matmul/tiled_conflicts --tile 32\n"
+    "tilescope explain matmul/tiled_conflicts --tile 32 --html page.html\n"
     "tilescope explain matmul/tiled --size 4 --tile 2 --phases\n"
     "tilescope explain mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
     "    --arg i32:1000 --lanes 12"};

@@ -95,7 +95,7 @@ struct HistogramCommand {
                      {"counts", result.counts}}},
         result.report, *device);
     report::add_histogram(page, result, wanted, source.elements.type);
-    show(page, options.json);
+    show(page, {options.json});
     return 0;
   }
 

@@ -19,7 +19,8 @@ namespace tilescope::cli {
 namespace {
 
 struct LadderCommand {
-  std::string operation, device = "auto", json;
+  std::string operation, device = "auto";
+  Outputs outputs;
   std::vector<std::string> variants;
   ProblemOptions problem;
   int samples = 9;
@@ -37,12 +38,12 @@ struct LadderCommand {
     add("--list", list, "List the rungs (without OPERATION: the operations) and exit");
     add("--profile", profile,
         "Add a profiler's table: calls, time and its share, traffic, efficiency, serialised warps");
-    add.json(json);
+    add.outputs(outputs);
   }
 
   int run() const {
     if (list) {
-      show(operation.empty() ? report::operation_list_page() : rung_list(), json);
+      show(operation.empty() ? report::operation_list_page() : rung_list(), outputs);
       return 0;
     }
     if (operation.empty()) {
@@ -79,7 +80,7 @@ struct LadderCommand {
     progress.erase();
     report::Page page = report::ladder_page(context, results);
     if (profile) report::add_profile(page, results);
-    show(page, json);
+    show(page, outputs);
     if (CancelScope::cancelled()) {
       note("tilescope: interrupted; the rungs above are complete");
       return CancelScope::exit_code();
@@ -122,7 +123,7 @@ const Command ladder_command{
     "tilescope ladder matmul --size 1024\n"
     "tilescope ladder matmul -m 1000 -n 999 -k 1001 --json -\n"
     "tilescope ladder saxpb --size 268435456\n"
-    "tilescope ladder matmul --variant tiled_16 --variant tiled_32\n"
+    "tilescope ladder matmul --variant tiled_16 --variant tiled_32 --html page.html\n"
     "tilescope ladder saxpb --size 65536 --profile"};
 
 }  // namespace tilescope::cli

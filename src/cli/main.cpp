@@ -34,7 +34,8 @@ struct Group {
 };
 
 const Group groups[] = {
-    {"Your own program or kernel", {&cli::check_command, &cli::explain_command, &cli::run_command}},
+    {"Your own program or kernel",
+     {&cli::check_command, &cli::explain_command, &cli::run_command, &cli::compare_command}},
     {"Compute",
      {&cli::matmul_command, &cli::saxpb_command, &cli::vector_add_command, &cli::scale_command,
       &cli::reverse_command, &cli::transpose_command, &cli::blur_command, &cli::laplacian_command,

@@ -133,7 +133,7 @@ struct MatmulCommand {
     if (seconds > 0.0 && flops > 0.0) text += ", " + format_rate(flops / seconds, "FLOP/s");
     if (!report.note.empty()) text += "; " + report.note;
     page.add(report::Text{std::move(text), 0, 2});
-    cli::show(page, json);
+    cli::show(page, {json});
   }
 
   /// "relu(2 * A.npy^T x B.npy + C0.npy + bias.npy)"

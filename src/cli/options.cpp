@@ -15,6 +15,7 @@
 #include "base/output_file.hpp"
 #include "base/output_target.hpp"
 #include "base/text.hpp"
+#include "report/formats/tool_formats.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -50,17 +51,17 @@ bool is_same_file(const fs::path& one, const fs::path& other) {
   return !first.empty() && first == fs::weakly_canonical(fs::absolute(other, failed), failed);
 }
 
-void check_json_target(const CLI::App& command, const CLI::Option& json) {
-  const std::string& name = json.results().front();
-  if (name == "-") return;
+void check_output(const CLI::App& command, const CLI::Option& output) {
+  const std::string& name = output.results().front();
+  if (name == "-" && output.check_name("--json")) return;
   const OutputTarget target = resolve_output_target(name);
   for (const CLI::Option* option : command.get_options()) {
-    if (option == &json || option->count() == 0 || !names_files(*option)) continue;
+    if (option == &output || option->count() == 0 || !names_files(*option)) continue;
     for (const std::string& other : option->results()) {
       if (!is_same_file(target.path, other)) continue;
       throw usage_error(
-          "--json {} would overwrite {}, which this command reads or writes too; name another file",
-          quoted(name), quoted(other));
+          "{} {} would overwrite {}, which this command reads or writes too; name another file",
+          output.get_name(), quoted(name), quoted(other));
     }
   }
   const OutputFile probe(name);
@@ -123,6 +124,18 @@ void Options::json(std::string& target) const {
   (*this)("--json FILE|-", target, "Write the results as JSON to FILE, or - for standard output");
 }
 
+void Options::format(std::string& target) const {
+  std::vector<std::string> names = report::format_names();
+  names.insert(names.begin(), "text");
+  (*this)("--format NAME", target, "Standard output: text, or gcc, github, sarif, junit for tools",
+          shown, one_of(std::move(names)));
+}
+
+void Options::outputs(Outputs& target) const {
+  json(target.json);
+  (*this)("--html FILE", target.html, "Write the results as a page with pictures, for a browser");
+}
+
 void check_arguments(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_positional()) continue;  // the command itself reports unreadable inputs
@@ -139,8 +152,16 @@ void check_arguments(const CLI::App& command) {
           option->get_name(), printable(text, 40), command.get_name());
     }
   }
+  const CLI::Option* const format = command.get_option_no_throw("--format");
   const CLI::Option* const json = command.get_option_no_throw("--json");
-  if (json != nullptr && json->count() > 0) check_json_target(command, *json);
+  if (format && format->count() > 0 && json->count() > 0 && json->results().front() == "-") {
+    throw usage_error(
+        "--format and --json - both write to standard output; name a file for --json");
+  }
+  for (const char* name : {"--json", "--html"}) {
+    const CLI::Option* const output = command.get_option_no_throw(name);
+    if (output != nullptr && output->count() > 0) check_output(command, *output);
+  }
 }
 
 }  // namespace tilescope::cli

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/outputs.hpp"
+
 namespace tilescope::cli {
 
 /// A rule for an option's values; the functions below are rules or return one.
@@ -63,6 +65,10 @@ class Options {
 
   /// Declares --json FILE|-.
   void json(std::string& target) const;
+  /// Declares --format NAME.
+  void format(std::string& target) const;
+  /// Declares --json and --html FILE.
+  void outputs(Outputs& target) const;
 
  private:
   CLI::App& command_;
@@ -71,9 +77,10 @@ class Options {
 
 /// `command`: a subcommand that was parsed. Its options have no empty values: what an unset
 /// variable of a shell leaves would be read as a zero, or as an option that was not given. Options
-/// whose values are called N or W have whole numbers, decimal and without a sign. The file
-/// of --json can be written, and is no other file that the command names: that would be found only
-/// when the work is done, or not at all. Throws Error(usage), or Error(bad_input) for a file.
+/// whose values are called N or W have whole numbers, decimal and without a sign. The files
+/// of --json and --html can be written, and are no other file that the command names: that would be
+/// found only when the work is done, or not at all. Throws Error(usage), or Error(bad_input) for a
+/// file.
 void check_arguments(const CLI::App& command);
 
 }  // namespace tilescope::cli

@@ -59,7 +59,7 @@ struct ReduceCommand {
                    .bytes = static_cast<double>(header.bytes()),
                    .details = std::move(details)},
                   result.report, *device),
-         options.json);
+         {options.json});
     return 0;
   }
 

@@ -12,7 +12,8 @@ namespace tilescope::cli {
 namespace {
 
 struct RunCommand {
-  std::string file, device = "auto", json;
+  std::string file, device = "auto";
+  Outputs outputs;
   LaunchArguments launch;
   ProgramArguments program;
   std::size_t show = 8;
@@ -29,24 +30,25 @@ struct RunCommand {
     add("--show N", show, "Elements to print of each array", shown, within(0, 1000000));
     add("--max-instructions N", max_instructions, "End an emulated run after N warp instructions",
         up_to(std::uint64_t{1} << 62U));
-    add.json(json);
+    add.outputs(outputs);
   }
 
   int run() const {
     InspectOptions options{
         .device = device, .max_instructions = max_instructions, .most_elements = show};
     // Kernels print data, but JSON on standard output is data too.
-    if (json != "-") options.print = [](std::string_view text) { print(std::string(text)); };
+    if (outputs.json != "-")
+      options.print = [](std::string_view text) { print(std::string(text)); };
     const RunResult result = inspect_target(launch, file, options, [&](const auto& how) {
       if (auto given = given_program(file, launch, program)) {
-        given->output_to_stderr = json == "-";
+        given->output_to_stderr = outputs.json == "-";
         return tilescope::run(*given, {}, how);
       }
       if (is_kernel_file(file)) return tilescope::run(SourceFile{file}, launch.description(), how);
       return tilescope::run(LadderRung{.name = file}, {}, how);
     });
     if (result.program) return ended(result);
-    cli::show(report::run_page(result), json);
+    cli::show(report::run_page(result), outputs);
     return result.failure.empty() ? 0 : failed(result);
   }
 
@@ -54,7 +56,7 @@ struct RunCommand {
   int ended(const RunResult& result) const {
     const ProgramRun& run = *result.program;
     if (run.signal != 0) note(fmt::format("tilescope: {}: {}", file, report::end_in_words(run)));
-    cli::show(report::program_page(result), json);
+    cli::show(report::program_page(result), outputs);
     return run.exit_code;
   }
 

@@ -109,7 +109,7 @@ struct SaxpbCommand {
     page.say(
         "CPU time: {cpu_time_ms}\n{device} time: {time_ms} ({variant})\nresults differ by "
         "{difference:.3g}");
-    show(page, options.json);
+    show(page, {options.json});
     // One rounding of a product and one of a sum, each of at most |a| + |b|, on either side.
     const double bound = 4.0 * 0x1p-24 * (2.0 * std::abs(a) + std::abs(b));
     return difference == 0.0 || difference <= bound ? 0 : static_cast<int>(ErrorKind::wrong_result);

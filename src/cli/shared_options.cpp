@@ -35,12 +35,12 @@ void ReasoningOptions::declare(const Options& add, bool with_gpu) {
         "A GPU of the table (tilescope devices --all) or your own as FILE.json", shown);
   }
   add("--show", show, "Show the arithmetic step by step");
-  add.json(json);
+  add.outputs(outputs);
 }
 
 int ReasoningOptions::finish(report::Page page) const {
   page.with_steps = show;
-  cli::show(page, json);
+  cli::show(page, outputs);
   return 0;
 }
 

@@ -19,9 +19,10 @@ namespace tilescope::cli {
 /// operation takes.
 void declare_problem(const Options& command, ProblemOptions& options);
 
-/// The options of every calculation: --gpu, --show, --json.
+/// The options of every calculation: --gpu, --show, --json, --html.
 struct ReasoningOptions {
-  std::string gpu_name = "h200", json;
+  std::string gpu_name = "h200";
+  Outputs outputs;
   bool show = false;
 
   void declare(const Options& add, bool with_gpu = true);

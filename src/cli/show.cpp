@@ -8,6 +8,8 @@
 #include "base/errors.hpp"
 #include "base/output_file.hpp"
 #include "compile/cache.hpp"
+#include "report/formats/tool_formats.hpp"
+#include "report/html/html_renderer.hpp"
 #include "report/json/json_renderer.hpp"
 
 namespace tilescope::cli {
@@ -30,21 +32,26 @@ std::string_view kind_of(int exit_code) {
   }
 }
 
+void write(const std::string& path, const std::string& text) {
+  OutputFile file(path);
+  file.append(text);
+  file.commit();
+}
+
 }  // namespace
 
-void show(const report::Page& page, const std::string& json_target,
-          const report::TextStyle& style) {
-  if (json_target != "-") print(report::render_text(page, style));
-  if (json_target.empty()) return;
-  const std::string json = report::render_json(page);
-  if (json_target == "-") {
-    document_is_printed = true;
-    print(json);
-    return;
+void show(const report::Page& page, const Outputs& outputs, const report::TextStyle& style) {
+  if (outputs.format != "text") {
+    print(report::render_format(outputs.format, page.outcome, {page.command, TILESCOPE_VERSION}));
+  } else if (outputs.json != "-") {
+    print(report::render_text(page, style));
   }
-  OutputFile file(json_target);
-  file.append(json);
-  file.commit();
+  if (!outputs.html.empty()) write(outputs.html, report::render_html(page));
+  if (outputs.json.empty()) return;
+  const std::string json = report::render_json(page);
+  if (outputs.json != "-") return write(outputs.json, json);
+  document_is_printed = true;
+  print(json);
 }
 
 void show_failure(std::string_view command, const std::string& message, int exit_code) {
@@ -52,7 +59,11 @@ void show_failure(std::string_view command, const std::string& message, int exit
   report::Page page(command);
   page.data = {{"error", report::Record{{"kind", kind_of(exit_code)}, {"message", message}}},
                {"exit_code", exit_code}};
-  show(page, "-");
+  show(page, {"-"});
+}
+
+bool passes(const report::Outcome& outcome, const Outputs& outputs) {
+  return !outcome.fails() && (outputs.format == "text" || outcome.broken.empty());
 }
 
 void show_so_far(report::Page& page, const std::string& json_target) {

@@ -4,14 +4,17 @@
 #include <string>
 #include <string_view>
 
+#include "cli/outputs.hpp"
 #include "report/text/text_renderer.hpp"
 
 namespace tilescope::cli {
 
-/// Prints `page`, unless JSON goes to standard output, and writes its JSON to `json_target`: a file
-/// (complete or not at all) or, for "-", standard output; nothing for an empty target.
-void show(const report::Page& page, const std::string& json_target,
-          const report::TextStyle& style = {});
+/// Prints `page`, unless JSON goes to standard output, and writes the outputs that are wanted; each
+/// file is complete or not there at all.
+void show(const report::Page& page, const Outputs& outputs, const report::TextStyle& style = {});
+
+/// Nothing in it makes the command fail. For other tools an empty run does.
+bool passes(const report::Outcome& outcome, const Outputs& outputs);
 
 /// Prints what `page` has by now, unless JSON goes to standard output, and drops it from the page.
 void show_so_far(report::Page& page, const std::string& json_target);

@@ -80,6 +80,8 @@ struct TargetArguments {
 
   void declare(const Options& add);
   bool is_file() const { return is_kernel_file(what); }
+  /// The target if it is a source; empty otherwise.
+  std::string file() const { return is_file() ? what : std::string(); }
   /// Throws Error(usage) for options that the target does not take.
   Target target() const;
   /// The launch of a target that is a kernel.

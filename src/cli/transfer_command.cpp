@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t most_segments = 65'536;
 
 struct TransferCommand {
-  std::string device = "auto", json;
+  std::string device = "auto";
+  Outputs outputs;
   std::uint64_t largest = std::uint64_t{1} << 30U, total = std::uint64_t{768} << 20U, segment = 0;
   int samples = 5;
   bool play = false, one_queue = false, one_copy_engine = false;
@@ -35,7 +36,7 @@ struct TransferCommand {
     add("--memory GB/s", memory_gbps, "Played: the device memory's GB/s", shown, positive);
     add("--one-queue", one_queue, "Played: one queue per engine, as GPUs had before 2012");
     add("--one-copy-engine", one_copy_engine, "Played: one engine copies in both directions");
-    add.json(json);
+    add.outputs(outputs);
   }
 
   int run() const {
@@ -69,7 +70,7 @@ struct TransferCommand {
                                 .samples = samples,
                                 .total_bytes = total},
                                rates, pipelines),
-         json);
+         outputs);
     return 0;
   }
 

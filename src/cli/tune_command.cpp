@@ -85,7 +85,7 @@ struct TuneCommand {
     std::vector<TunedMatmul> products = tuned_matmuls(&troubles);
     std::erase_if(products, [&](const TunedMatmul& one) { return !is_named(one.product); });
     for (const std::string& trouble : troubles) note("tilescope: note: " + trouble);
-    show(report::tuned_page(products), json);
+    show(report::tuned_page(products), {json});
     return 0;
   }
 
@@ -94,7 +94,7 @@ struct TuneCommand {
     page.data.set("forgotten",
                   forget_tuned_matmuls([&](const std::string& name) { return is_named(name); }));
     page.say("{forgotten} product{forgotten:s} forgotten");
-    show(page, json);
+    show(page, {json});
     return 0;
   }
 
@@ -119,7 +119,7 @@ struct TuneCommand {
           report = tune_one(*opened, shape, precision);
         } catch (const Error&) {
           if (!CancelScope::cancelled()) throw;
-          show(page, json);
+          show(page, {json});
           note("tilescope: interrupted; the products above are kept");
           return CancelScope::exit_code();
         }
@@ -129,7 +129,7 @@ struct TuneCommand {
         show_so_far(page, json);
       }
     }
-    show(page, json);
+    show(page, {json});
     return wrong ? static_cast<int>(ErrorKind::wrong_result) : 0;
   }
 

@@ -28,6 +28,8 @@ class EmulatedRun {
               const std::function<void()>& after_launch);
   /// Those of the target, by their names in line tables. Until keep_sources().
   const std::vector<SourceText>& sources() const { return subject_->sources; }
+  /// The PTX of one of the target's kernels.
+  std::string ptx_of(const std::string& kernel) const { return device_->ptx_of(kernel); }
   /// Stores the sources named in `files` in `result`.
   void keep_sources(const std::set<std::string>& files);
 

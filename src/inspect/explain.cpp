@@ -7,6 +7,9 @@
 #include "inspect/program/program_results.hpp"
 #include "inspect/results/explain_details.hpp"
 #include "observe/count/count_observer.hpp"
+#include "observe/trace/code_lines.hpp"
+#include "observe/trace/lane_rounds.hpp"
+#include "observe/trace/warp_course.hpp"
 
 namespace tilescope {
 
@@ -24,12 +27,17 @@ ExplainResult explain(const Target& target, const LaunchDescription& launch,
   observe::CountObserver counter;
   observe::LaneSamples sampler;
   std::vector<emulator::Observer*> observers{&counter, &sampler};
+  observe::LaneRounds rounds;
+  observe::WarpCourse block;
+  observe::CodeLines code([&run](const std::string& kernel) { return run.ptx_of(kernel); });
   if (options.phases) observers.push_back(&details->phases);
+  if (options.pictures) observers.insert(observers.end(), {&rounds, &code, &block});
   run.launch(std::move(observers), [&] {
     const observe::CountedLaunch& counted = counter.result();
     result.counts += counted;
     result.launches.push_back(counted);
-    details->launches.push_back({counted, sampler.result()});
+    details->launches.push_back(
+        {counted, sampler.result(), rounds.result(), block.result(), code.result()});
   });
   std::set<std::string> files;
   for (const LineCounts& line : result.counts.lines) files.insert(line.place.file);

@@ -97,6 +97,29 @@ void add_index_steps(Page& page, const AccessAnswer& answer) {
   page.step("Indices of the lanes", "{first_indices}");
 }
 
+/// The lanes of the warp in a figure.
+WarpAccess lanes_figure(const AccessQuestion& question, const AccessAnswer& answer,
+                        bool is_shared) {
+  WarpAccess access{
+      .place = question.expression,
+      .source = answer.index,
+      .what = fmt::format("elements of {} bytes, warp {}", question.element_bytes, question.warp),
+      .shared = is_shared,
+      .width = static_cast<std::uint32_t>(question.element_bytes),
+      .cure = is_shared ? answer.bank_cure : answer.cure};
+  const int cost = is_shared ? answer.wavefronts : answer.sectors;
+  const int ideal = is_shared ? answer.ideal_wavefronts : answer.ideal_sectors;
+  WarpAccess::Frame& frame = access.frames.emplace_back();
+  frame.caption = fmt::format("{} {}, ideal {}", cost, is_shared ? "turns" : "sectors", ideal);
+  frame.cost = static_cast<std::uint32_t>(cost);
+  frame.ideal = static_cast<std::uint32_t>(ideal);
+  for (std::size_t lane = 0; lane < std::min(answer.indices.size(), frame.bytes.size()); ++lane) {
+    frame.mask |= 1U << lane;
+    frame.bytes[lane] = answer.indices[lane] * question.element_bytes;
+  }
+  return access;
+}
+
 const char* verdict(const AccessAnswer& answer) {
   switch (answer.pattern) {
     case AccessPattern::uniform:
@@ -113,6 +136,7 @@ const char* verdict(const AccessAnswer& answer) {
 Page coalescing_page(const AccessQuestion& question, const AccessAnswer& answer) {
   Page page("coalesce");
   page.data = access_record(question, answer);
+  if (!answer.indices.empty()) page.figures.emplace_back(lanes_figure(question, answer, false));
   page.say(std::string("{expression}: ") + verdict(answer));
   add_head(page, answer);
   page.fact("Sectors",
@@ -139,6 +163,9 @@ Page bank_access_page(const AccessQuestion& question, const AccessAnswer& answer
   Page page("banks");
   page.data = access_record(question, answer);
   const bool is_known = !answer.indices.empty();
+  if (is_known && question.shared_banks == 32) {
+    page.figures.emplace_back(lanes_figure(question, answer, true));
+  }
   page.say(!is_known ? "{expression}: the index is data; conflicts cannot be known"
            : answer.wavefronts > answer.ideal_wavefronts
                ? "{expression}: {shared_ways}-way bank conflict"

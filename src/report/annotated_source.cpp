@@ -103,10 +103,6 @@ Listing listing_of(const std::string& file, const std::vector<const LineCounts*>
   return listing;
 }
 
-bool is_header(std::string_view name) {
-  return name.ends_with(".cuh") || name.ends_with(".h") || name.ends_with(".hpp");
-}
-
 }  // namespace
 
 void add_annotated_source(Page& page, const LaunchCounts& counts, SourceTexts& sources) {

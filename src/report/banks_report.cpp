@@ -10,7 +10,7 @@ namespace {
 using gpu::BankAccess;
 using gpu::BankMatrix;
 
-constexpr int most_rows = 34;
+constexpr int most_rows = 34, most_columns = 40;
 
 Record access_record(const BankAccess& access) {
   return {{"ways", access.ways},
@@ -30,18 +30,16 @@ void add_access(Page& page, const char* name, const BankAccess& access) {
 /// The bank of each element. The column that the warp's lanes would read first is marked.
 Grid picture(const BankMatrix& m) {
   const int cell = m.banks > 10 ? 3 : 2;
-  const int columns = std::min(m.columns + m.padding, 70 / cell);
+  const int columns = std::min(m.columns + m.padding, most_columns);
   Grid grid{.rows = {},
             .cell_width = static_cast<std::size_t>(cell),
-            .more_columns = m.columns + m.padding > columns};
+            .more_columns = m.columns + m.padding > columns,
+            .banks = m.banks};
   for (int row = 0; row < std::min(m.rows, most_rows); ++row) {
     Grid::Row& drawn = grid.rows.emplace_back(Grid::Row{std::to_string(row), {}});
     for (int column = 0; column < columns; ++column) {
-      std::string text = column >= m.columns ? "." : std::to_string(m.bank_of(row, column));
-      if (column == 0 && row < std::min(m.rows, m.warp())) {
-        text = fmt::format("*{:>{}}", text, cell - 1);
-      }
-      drawn.cells.push_back(std::move(text));
+      drawn.cells.push_back({.bank = column >= m.columns ? -1 : m.bank_of(row, column),
+                             .marked = column == 0 && row < std::min(m.rows, m.warp())});
     }
   }
   return grid;

@@ -144,6 +144,7 @@ Record counts_record(const Counts& counts) {
   Record record;
   for (const NamedCount& count : named_counts())
     record.set(std::string(count.name), count.of(counts));
+  record.set("sectors_per_request", counts.global().per_request());
   return record;
 }
 

@@ -2,15 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
+#include "base/symbol_names.hpp"
 #include "inspect/results/explain_details.hpp"
+#include "report/access_figure.hpp"
 #include "report/advice.hpp"
 #include "report/annotated_source.hpp"
 #include "report/assumptions.hpp"
+#include "report/block_figure.hpp"
 #include "report/counts_report.hpp"
 #include "report/device_report.hpp"
+#include "report/inspection_outcome.hpp"
 #include "report/lanes_report.hpp"
 #include "report/phases_report.hpp"
 #include "report/program_report.hpp"
+#include "report/source_figure.hpp"
+#include "report/words/rules.hpp"
+#include "report/words/wording.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -27,6 +36,23 @@ List line_list(const LaunchCounts& counts, SourceTexts& sources) {
   return lines;
 }
 
+List kernel_list(const ExplainResult& result) {
+  std::map<std::string, LaunchCounts> kernels;
+  std::map<std::string, std::uint64_t> launches;
+  for (const LaunchCounts& launch : result.launches) {
+    const std::string name = function_name(launch.kernel);
+    const auto [sum, is_new] = kernels.try_emplace(name, launch);
+    if (!is_new) sum->second.totals += launch.totals;
+    ++launches[name];
+  }
+  List list;
+  for (const auto& [name, sum] : kernels) {
+    list.push_back(Record{
+        {"kernel", name}, {"launches", launches[name]}, {"totals", counts_record(sum.totals)}});
+  }
+  return list;
+}
+
 List advice_list(const std::vector<Advice>& advice) {
   List findings;
   for (const Advice& piece : advice) {
@@ -39,7 +65,7 @@ List advice_list(const std::vector<Advice>& advice) {
 }
 
 void add_advice(Page& page, const std::vector<Advice>& advice, const LaunchCounts& counts) {
-  page.say("findings");
+  page.head("findings");
   if (advice.empty()) page.add(Text{no_advice(counts), 2, 2});
   for (const Advice& piece : advice) {
     const SourcePlace& at = piece.place;
@@ -51,6 +77,29 @@ void add_advice(Page& page, const std::vector<Advice>& advice, const LaunchCount
   }
 }
 
+/// Faulty accesses and waits without end are no findings here: `check` names them.
+Outcome outcome_of_counts(const ExplainResult& result, const std::vector<Advice>& advice,
+                          SourceTexts& sources) {
+  Outcome outcome = outcome_of(result);
+  for (const Advice& piece : advice) {
+    const SourcePlace& at = piece.place;
+    outcome.annotations.push_back(
+        {.severity = "note",
+         .kind = std::string(to_string(piece.kind)),
+         .rule = std::string(rule_of(piece.kind)),
+         .test_case = outcome.target,
+         .message = piece.message,
+         .places = {{.file = at.file, .line = at.line, .source = sources.line(at.file, at.line)}}});
+  }
+  if (outcome.broken.empty()) outcome.broken = result.ran.message;
+  if (outcome.broken.empty() && result.ran.faults > 0) {
+    outcome.broken = fmt::format("{} faulty accesses; see tilescope check", result.ran.faults);
+  }
+  outcome.foot = fmt::format("{}, {}", counted(result.ran.launches, "launch"),
+                             counted(result.ran.blocks, "block"));
+  return outcome;
+}
+
 void add_remarks(Page& page, const RunSummary& ran) {
   if (ran.ending != Ending::complete || ran.deadlocked_blocks > 0) {
     page.gap();
@@ -60,6 +109,45 @@ void add_remarks(Page& page, const RunSummary& ran) {
     page.gap();
     page.say("{faults:plain} accesses were faulty and left out; see tilescope check");
   }
+}
+
+/// The counter that shows what the weightiest advice is about.
+std::string heat_of(const std::vector<Advice>& advice, const Counts& totals) {
+  if (advice.empty()) return "instructions";
+  switch (advice.front().kind) {
+    case AdviceKind::bank_conflict:
+      return totals.shared_load.conflicts() >= totals.shared_store.conflicts()
+                 ? "shared_load_conflicts"
+                 : "shared_store_conflicts";
+    case AdviceKind::uncoalesced:
+    case AdviceKind::split_rows:
+    case AdviceKind::misaligned:
+      return totals.global_load.sectors >= totals.global_store.sectors ? "global_load_sectors"
+                                                                       : "global_store_sectors";
+    case AdviceKind::local_memory:
+      return "local_load_sectors";
+    case AdviceKind::divergence:
+      return "divergent_branches";
+    default:
+      return "instructions";
+  }
+}
+
+void add_figures(Page& page, const ExplainResult& result, const std::vector<Advice>& advice,
+                 std::uint32_t line, SourceTexts& sources) {
+  SourceFacts facts{.counts = &result.counts, .heat = heat_of(advice, result.counts.totals)};
+  for (const Advice& piece : advice) {
+    if (piece.place.line == 0) continue;
+    facts.remarks[piece.place].push_back(
+        {"advice", std::string(to_string(piece.kind)), piece.message});
+  }
+  if (!result.details->launches.empty()) facts.code = result.details->launches.front().code;
+  if (line == 0) add_source_figures(page, facts, sources);
+  if (line == 0 && result.program && result.launches.size() > 1) {
+    page.figures.emplace_back(launches_figure(result));
+  }
+  add_access_figures(page, *result.details, advice, line, sources);
+  if (line == 0) add_block_figures(page, *result.details);
 }
 
 }  // namespace
@@ -77,12 +165,16 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
                {"unique_bytes_read", result.counts.unique_bytes_read()},
                {"unique_bytes_written", result.counts.unique_bytes_written()},
                {"totals", counts_record(result.counts.totals)},
+               {"by_kernel", kernel_list(result)},
                {"lines", line_list(result.counts, sources)},
                {"findings", advice_list(advice)}};
   page.data.set_all(assumptions(result));
+  page.outcome = outcome_of_counts(result, advice, sources);
+  page.outcome.file = wishes.file;
   if (result.program) {
     page.data.set_all(program_record(*result.program)).set("launches", launch_list(result));
   }
+  if (wishes.pictures) add_figures(page, result, advice, wishes.lanes, sources);
   if (wishes.lanes != 0) {
     const Dim3 block = result.launches.empty() ? Dim3{} : result.launches.back().block;
     add_lanes(page, result.details->samples(), block, wishes.lanes, sources);
@@ -100,7 +192,7 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
   if (result.program) add_launches(page, result);
   add_annotated_source(page, result.counts, sources);
   page.gap();
-  page.say("totals");
+  page.head("totals");
   add_totals(page, result.counts);
   page.gap();
   add_advice(page, advice, result.counts);

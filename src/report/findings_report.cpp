@@ -9,7 +9,10 @@
 
 #include "base/format.hpp"
 #include "report/assumptions.hpp"
+#include "report/inspection_outcome.hpp"
 #include "report/program_report.hpp"
+#include "report/race_figure.hpp"
+#include "report/words/rules.hpp"
 #include "report/words/wording.hpp"
 
 namespace tilescope::report {
@@ -34,9 +37,27 @@ Diagnostic::Place place_of(const FindingAccess& access, SourceTexts& sources, bo
   return place;
 }
 
+/// The same for other tools, which have no numbered lines of the PTX.
+AnnotatedPlace annotated(const FindingAccess& access, SourceTexts& sources) {
+  AnnotatedPlace place{.file = access.place.file,
+                       .line = access.place.line,
+                       .source = sources.line(access.place.file, access.place.line),
+                       .text = place_of(access, sources, true).who};
+  if (place.line == 0 && access.ptx_line != 0) {
+    place.text += (place.text.empty() ? "" : ", ") + place_text(access);
+  }
+  return place;
+}
+
 std::string sentence(std::string text) {
   if (!text.empty() && text.back() != '.' && text.back() != '?') text += '.';
   return text;
+}
+
+std::string what_happened(const Finding& finding) {
+  std::string what = sentence(message(finding));
+  if (finding.count > 1) what += fmt::format(" {} times in all.", format_count(finding.count));
+  return what;
 }
 
 Record access_record(const FindingAccess& access, SourceTexts& sources) {
@@ -81,13 +102,28 @@ Diagnostic diagnostic(const Finding& finding, SourceTexts& sources) {
                                     : place_text(*finding.second));
     }
   }
-  std::string what = sentence(message(finding));
-  if (finding.count > 1) what += fmt::format(" {} times in all.", format_count(finding.count));
-  found.paragraphs.push_back(std::move(what));
+  found.paragraphs.push_back(what_happened(finding));
   if (const std::string what_to_do = cure(finding); !what_to_do.empty()) {
     found.paragraphs.push_back("Cure: " + sentence(what_to_do));
   }
   return found;
+}
+
+Annotation annotation(const Finding& finding, const CheckResult& result, const CheckWishes& wishes,
+                      SourceTexts& sources) {
+  const bool fails = finding.severity == Severity::error ||
+                     (finding.severity == Severity::warning && !wishes.allow_warnings);
+  Annotation one{.severity = std::string(to_string(finding.severity)),
+                 .fails = fails,
+                 .kind = std::string(to_string(finding.kind)),
+                 .rule = std::string(rule_of(finding.kind)),
+                 .kernel = finding.kernel,
+                 .test_case = test_case_of(result, finding.kernel),
+                 .message = what_happened(finding),
+                 .cure = sentence(cure(finding)),
+                 .places = {annotated(finding.first, sources)}};
+  if (finding.second) one.places.push_back(annotated(*finding.second, sources));
+  return one;
 }
 
 /// "2 errors, 1 warning", or "no defects found, 1 note". A program that launched nothing has not
@@ -120,6 +156,20 @@ std::string foot_sentence(const CheckResult& result) {
   return text + (result.complete() ? "" : " (a part of the run)");
 }
 
+/// What a project accepts, so that it is seen; and what it no longer needs to accept.
+void add_suppressions(Page& page, const inspect::Suppressions& suppressions) {
+  List list;
+  for (const inspect::Suppression& one : suppressions.all()) {
+    list.push_back(Record{{"suppression", one.name()}, {"reason", one.reason}, {"used", one.used}});
+    page.add(Text{one.used == 0 ? fmt::format("not needed: the suppression of {} ({})", one.name(),
+                                              one.reason)
+                                : fmt::format("suppressed: {}: {} ({})",
+                                              counted(one.used, "finding"), one.name(), one.reason),
+                  0, 2});
+  }
+  page.data.set("suppressions", std::move(list));
+}
+
 }  // namespace
 
 void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts& sources) {
@@ -150,12 +200,15 @@ void add_findings(Page& page, const std::vector<Finding>& findings, SourceTexts&
   }
 }
 
-Page check_page(const CheckResult& result) {
+Page check_page(const CheckResult& result, const CheckWishes& wishes) {
   SourceTexts sources(result.sources);
   Page page("check");
+  page.outcome = outcome_of(result);
+  page.outcome.file = wishes.file;
   List reports;
   for (const Finding& finding : result.findings) {
     reports.push_back(finding_record(finding, sources));
+    page.outcome.annotations.push_back(annotation(finding, result, wishes, sources));
   }
   page.data = {{"target", result.target},
                {"device", result.device},
@@ -168,8 +221,10 @@ Page check_page(const CheckResult& result) {
   if (result.program) page.data.set_all(program_record(*result.program));
   page.data.set_all(assumptions(result));
   page.data.let("foot", foot_of(result));
+  if (wishes.pictures) add_finding_figures(page, result.findings, sources);
   page.say("check {target} on {device}" + guesses(result));
   add_findings(page, result.findings, sources);
+  if (wishes.suppressions) add_suppressions(page, *wishes.suppressions);
   if (result.ran.ending == Ending::refused) {
     page.say("{foot}");
     return page;
@@ -182,6 +237,7 @@ Page check_page(const CheckResult& result) {
     }
   }
   page.say(foot_sentence(result));
+  page.outcome.foot = page.data.fill(foot_sentence(result));
   return page;
 }
 

@@ -8,6 +8,7 @@
 #include "operations/registry.hpp"
 #include "report/counts_report.hpp"
 #include "report/device_report.hpp"
+#include "report/text/wrap.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -94,6 +95,83 @@ Table result_table(const LadderContext& context) {
   return table;
 }
 
+BarChart::Bar bar_of(const RungResult& result) {
+  BarChart::Bar bar{.name = result.variant.name,
+                    .verdict = std::string(measure::name_of(result.verdict)),
+                    .remark = std::string(result.variant.idea),
+                    .is_reference = result.variant.is_peer || result.variant.is_copy};
+  if (result.verdict != Verdict::ok) {
+    bar.label = fmt::format("{}: {}", bar.verdict, clipped(result.reason, 60));
+  }
+  return bar;
+}
+
+/// The rate of each rung.
+BarChart rate_chart(const LadderContext& context, const std::vector<RungResult>& results) {
+  BarChart chart{.title = "How fast each rung is", .axis = "rate, longer is better"};
+  for (const RungResult& result : results) {
+    BarChart::Bar& bar = chart.bars.emplace_back(bar_of(result));
+    if (!result.timing) {
+      if (bar.label.empty()) bar.label = "not timed";
+      continue;
+    }
+    bar.value = context.work.memory_bound ? result.bytes_per_second : result.flops_per_second;
+    bar.label =
+        fmt::format("{}, {}", format_rate(bar.value, context.work.memory_bound ? "B/s" : "FLOP/s"),
+                    format_duration(result.timing->median_ms() * 1e-3));
+  }
+  return chart;
+}
+
+/// A count of each rung, and the part of it that is waste.
+template <typename Count, typename Waste>
+BarChart count_chart(BarChart chart, const std::vector<RungResult>& results, Count&& count,
+                     Waste&& waste) {
+  bool is_empty = true;
+  for (const RungResult& result : results) {
+    BarChart::Bar& bar = chart.bars.emplace_back(bar_of(result));
+    if (!result.counts) {
+      if (bar.label.empty()) bar.label = "on the CPU";
+      continue;
+    }
+    const std::uint64_t all = count(*result.counts), lost = waste(*result.counts);
+    is_empty = is_empty && all == 0;
+    bar.value = static_cast<double>(all);
+    bar.wasted = static_cast<double>(lost);
+    bar.label = lost == 0 ? format_count(all)
+                          : fmt::format("{}, {:.0f}% wasted", format_count(all),
+                                        100.0 * bar.wasted / bar.value);
+  }
+  if (is_empty) chart.bars.clear();
+  return chart;
+}
+
+void add_charts(Page& page, const LadderContext& context, const std::vector<RungResult>& results) {
+  if (!context.counted) {
+    page.figures.emplace_back(rate_chart(context, results));
+    return;
+  }
+  BarChart charts[] = {count_chart(
+                           {.title = "Traffic to global memory",
+                            .axis = "sectors of 32 bytes, shorter is better",
+                            .waste = "bytes that nobody wanted"},
+                           results, [](const Counts& c) { return c.global().sectors; },
+                           [](const Counts& c) { return c.global().excessive(); }),
+                       count_chart(
+                           {.title = "Turns of shared memory",
+                            .axis = "wavefronts, shorter is better",
+                            .waste = "lost to bank conflicts"},
+                           results, [](const Counts& c) { return c.shared().wavefronts; },
+                           [](const Counts& c) { return c.shared().conflicts(); }),
+                       count_chart(
+                           {.title = "Instructions", .axis = "by warps, shorter is better"},
+                           results, [](const Counts& c) { return c.instructions; },
+                           [](const Counts&) { return std::uint64_t{0}; })};
+  for (BarChart& chart : charts) {
+    if (!chart.bars.empty()) page.figures.emplace_back(std::move(chart));
+  }
+}
+
 }  // namespace
 
 Baselines baselines(const std::vector<RungResult>& results) {
@@ -126,6 +204,7 @@ Page ladder_page(const LadderContext& context, const std::vector<RungResult>& re
   page.data.let("ok", count(Verdict::ok))
       .let("wrong", count(Verdict::wrong))
       .let("skipped", count(Verdict::skipped));
+  add_charts(page, context, results);
   page.say("{operation} {size} on {device.id} ({device.name})");
   page.add(std::move(table));
   page.say("{ok} rung{ok:s} ok, {wrong} wrong, {skipped} skipped");

@@ -90,7 +90,7 @@ std::optional<Padding> curing_padding(const LaneSample& sample, const Dim3& bloc
     }
     const gpu::SharedWavefronts waves =
         gpu::shared_wavefronts(moved.data(), sample.mask, static_cast<int>(sample.bytes));
-    if (waves.conflicts() == 0) return Padding{row / element, padding};
+    if (waves.conflicts() == 0) return Padding{row / element, padding, moved};
   }
   return std::nullopt;
 }

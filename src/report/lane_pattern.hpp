@@ -29,6 +29,8 @@ std::optional<LanePattern> lane_pattern(const observe::LaneSample& sample, const
 struct Padding {
   std::int64_t row_elements = 0;
   std::int64_t elements = 0;
+  std::array<std::uint64_t, emulator::kWarpSize>
+      addresses{};  ///< of the lanes, from the pattern's 0
 };
 std::optional<Padding> curing_padding(const observe::LaneSample& sample, const Dim3& block,
                                       const LanePattern& pattern);

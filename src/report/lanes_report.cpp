@@ -20,35 +20,6 @@ using observe::LaneSample;
 
 constexpr int banks = 32, word_bytes = 4;
 
-std::string_view verb(AccessKind kind) {
-  switch (kind) {
-    case AccessKind::load:
-      return "load";
-    case AccessKind::store:
-      return "store";
-    case AccessKind::atomic:
-    case AccessKind::reduction:
-      return "atomic";
-    case AccessKind::async_load:
-      return "cp.async read";
-    case AccessKind::async_store:
-      return "cp.async write";
-    case AccessKind::matrix_load:
-      return "ldmatrix";
-    case AccessKind::matrix_store:
-      return "stmatrix";
-    case AccessKind::texture_load:
-      return "texture load";
-    case AccessKind::surface_load:
-      return "surface load";
-    case AccessKind::surface_store:
-      return "surface store";
-    case AccessKind::surface_reduction:
-      return "surface reduction";
-  }
-  return "";
-}
-
 template <typename Function>
 void for_each_lane(const LaneSample& sample, Function&& function) {
   for (std::uint32_t lane = 0; lane < emulator::kWarpSize; ++lane) {
@@ -162,7 +133,7 @@ void add_sample(Page& page, const LaneSample& sample, const Dim3& block) {
   page.gap();
   page.add(Text{fmt::format(
       "{} {} of {} byte{}{}, warp {} of block ({},{},{}), {} lanes:", to_string(sample.space),
-      verb(sample.kind), sample.bytes, sample.bytes == 1 ? "" : "s",
+      kind_words(sample.kind), sample.bytes, sample.bytes == 1 ? "" : "s",
       sample.object.empty() ? "" : " in " + sample.object, sample.warp, b.x, b.y, b.z,
       std::popcount(sample.mask))});
   page.add(Text{record.fill(is_shared ? "{cost} wavefront{cost:s}, ideal {ideal}, {ways}-way"
@@ -188,7 +159,7 @@ Record sample_record(const LaneSample& s) {
   return {{"file", s.place.file},
           {"line", s.place.line},
           {"space", to_string(s.space)},
-          {"access", verb(s.kind)},
+          {"access", kind_words(s.kind)},
           {"object", s.object},
           {"bytes_per_lane", s.bytes},
           {"block", s.block_index},
@@ -199,6 +170,35 @@ Record sample_record(const LaneSample& s) {
 }
 
 }  // namespace
+
+std::string_view kind_words(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::load:
+      return "load";
+    case AccessKind::store:
+      return "store";
+    case AccessKind::atomic:
+    case AccessKind::reduction:
+      return "atomic";
+    case AccessKind::async_load:
+      return "cp.async read";
+    case AccessKind::async_store:
+      return "cp.async write";
+    case AccessKind::matrix_load:
+      return "ldmatrix";
+    case AccessKind::matrix_store:
+      return "stmatrix";
+    case AccessKind::texture_load:
+      return "texture load";
+    case AccessKind::surface_load:
+      return "surface load";
+    case AccessKind::surface_store:
+      return "surface store";
+    case AccessKind::surface_reduction:
+      return "surface reduction";
+  }
+  return "";
+}
 
 std::string lanes_text(std::uint32_t mask) {
   std::string text;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tilescope/launch.hpp>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "report/source_text.hpp"
 
 namespace tilescope::report {
+
+/// "load", "cp.async read", ...
+std::string_view kind_words(emulator::AccessKind kind);
 
 /// "0-7,16,18": the lanes of a mask.
 std::string lanes_text(std::uint32_t mask);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "report/counts_report.hpp"
@@ -94,12 +95,33 @@ void add_launches(Page& page, const ExplainResult& result) {
     table.rows.push_back(row_of(result, first, last));
     first = last;
   }
-  page.say("launches");
+  page.head("launches");
   page.add(std::move(table));
   if (first < launches.size()) {
     page.add(Text{counted(launches.size() - first, "more launch") + " (--json has all)", 2});
   }
   page.gap();
+}
+
+TimeLine launches_figure(const ExplainResult& result) {
+  TimeLine line{.title = "The launches in order, each as long as its warp instructions",
+                .unit = "warp instructions"};
+  std::map<std::string, std::size_t> track_of;
+  for (std::size_t i = 0; i < result.launches.size(); ++i) {
+    const LaunchCounts& counts = result.launches[i];
+    const auto [at, is_new] = track_of.emplace(counts.kernel, line.tracks.size());
+    if (is_new) line.tracks.push_back({counts.kernel, {}});
+    const double begin = line.end;
+    line.end += static_cast<double>(counts.totals.instructions);
+    std::vector<TimeLine::Span>& spans = line.tracks[at->second].spans;
+    constexpr std::size_t most_spans = 400;
+    if (spans.size() == most_spans) continue;
+    const Record row{{"instructions", counts.totals.instructions}, {"grid", counts.grid}};
+    spans.push_back({begin, line.end, TimeLine::Kind::busy, std::to_string(i),
+                     fmt::format("launch {}: ", i) +
+                         row.fill("{instructions} warp instructions, grid {grid:few_extents}")});
+  }
+  return line;
 }
 
 Page program_page(const RunResult& result) {

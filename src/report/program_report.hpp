@@ -22,6 +22,10 @@ List launch_list(const ExplainResult& result);
 /// A table of the launches; equal ones in a row share a line.
 void add_launches(Page& page, const ExplainResult& result);
 
+/// The launches one after the other, each as long as it has instructions, for a renderer with
+/// graphics.
+TimeLine launches_figure(const ExplainResult& result);
+
 /// The run of a program: nothing to read, since the program speaks for itself, but values.
 Page program_page(const RunResult& result);
 

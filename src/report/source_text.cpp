@@ -35,6 +35,12 @@ void SourceTexts::add(const std::string& file, std::string_view text) {
   files_[file] = plain_lines(text);
 }
 
+void SourceTexts::add_line(const std::string& file, std::uint32_t number, std::string_view text) {
+  std::vector<std::string>& all = files_[file];
+  if (all.size() < number) all.resize(number);
+  all[number - 1] = plain(text);
+}
+
 const std::vector<std::string>& SourceTexts::lines(const std::string& file) {
   const auto found = files_.find(file);
   if (found != files_.end()) return found->second;
@@ -59,6 +65,10 @@ std::uint32_t SourceTexts::line_count(const std::string& file) {
 std::string_view file_name(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+bool is_header(std::string_view name) {
+  return name.ends_with(".cuh") || name.ends_with(".h") || name.ends_with(".hpp");
 }
 
 }  // namespace tilescope::report

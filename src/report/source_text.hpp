@@ -19,6 +19,8 @@ class SourceTexts {
     for (const SourceText& source : sources) add(source.name, source.text);
   }
   void add(const std::string& file, std::string_view text);
+  /// Sets line `number` of a file that is on no disk.
+  void add_line(const std::string& file, std::uint32_t number, std::string_view text);
   /// Line `number` (from 1) without its end, tabs as spaces; empty if there is none.
   std::string line(const std::string& file, std::uint32_t number);
   std::uint32_t line_count(const std::string& file);
@@ -30,6 +32,9 @@ class SourceTexts {
 
 /// `text` cut to `width` columns, with ".." for a missing part.
 std::string clipped(std::string_view text, std::size_t width);
+
+/// Whether the file is one that others include.
+bool is_header(std::string_view name);
 
 /// The last part of a path, for columns too narrow for the whole.
 std::string_view file_name(std::string_view path);

@@ -100,6 +100,29 @@ Table timeline(const PipelineResult& result) {
   return table;
 }
 
+/// The same as a figure.
+TimeLine pipeline_figure(const PipelineResult& result, double longest_ms) {
+  using Kind = TimeLine::Kind;
+  TimeLine line{.title = fmt::format("{}: {}, {:.3g} ms", transfer::name_of(result.form),
+                                     transfer::idea_of(result.form), result.total_ms),
+                .unit = "ms",
+                .end = longest_ms};
+  for (int engine = 0; engine < transfer::engine_count; ++engine) {
+    line.tracks.push_back(
+        {std::string(transfer::name_of(static_cast<transfer::Engine>(engine))), {}});
+  }
+  constexpr Kind kinds[] = {Kind::copy_in, Kind::busy, Kind::copy_out};
+  for (std::size_t i = 0; i < result.tasks.size(); ++i) {
+    const transfer::Task& task = result.tasks[i];
+    const auto engine = static_cast<std::size_t>(task.engine);
+    const transfer::Interval& during = result.intervals[i];
+    line.tracks[engine].spans.push_back(
+        {during.start, during.end, kinds[engine], std::to_string(task.segment),
+         fmt::format("segment {}, {:.4g} to {:.4g} ms", task.segment, during.start, during.end)});
+  }
+  return line;
+}
+
 }  // namespace
 
 Page transfer_page(const TransferContext& context, const std::vector<LinkRate>& rates,
@@ -119,6 +142,11 @@ Page transfer_page(const TransferContext& context, const std::vector<LinkRate>& 
   page.data.let("where", context.where)
       .let("samples", context.samples)
       .let("total_bytes", context.total_bytes);
+  double longest_ms = 0.0;  // one scale for all, so that they can be compared
+  for (const PipelineResult& result : pipelines) longest_ms = std::max(longest_ms, result.total_ms);
+  for (const PipelineResult& result : pipelines) {
+    page.figures.emplace_back(pipeline_figure(result, longest_ms));
+  }
   if (!rates.empty()) {
     page.say("Copies between host and {where}, median of {samples}");
     page.say("     GB/s       pageable                    pinned");

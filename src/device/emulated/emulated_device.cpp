@@ -88,6 +88,12 @@ emulator::LaunchSummary EmulatedDevice::last_launch() const {
   return last_;
 }
 
+std::string EmulatedDevice::ptx_of(const std::string& kernel) const {
+  const Lock lock(mutex_);
+  const auto found = ptx_.find(kernel);
+  return found == ptx_.end() ? std::string() : found->second;
+}
+
 std::uint64_t EmulatedDevice::allocate_bytes(std::size_t bytes, std::string_view name) {
   const Lock lock(mutex_);
   return machine_.allocate(bytes, name);
@@ -212,6 +218,10 @@ Kernel EmulatedDevice::load(const KernelRequest& request) {
                                ? request.source_name
                                : fmt::format("PTX of {}", request.source_name);
   const auto module = std::make_shared<EmulatedModule>(shared_, ptx::parse(program.ptx, file));
+  {
+    const Lock lock(mutex_);
+    ptx_[program.kernel_name] = program.ptx;
+  }
   Kernel kernel = module->kernel(program.kernel_name);
   if (!request.kernel.empty() && request.kernel.front() != '(') {  // not a cast: an overload
     kernel.state().name = request.kernel;

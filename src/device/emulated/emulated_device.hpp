@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -56,6 +57,8 @@ class EmulatedDevice final : public Device {
   void set_limits(const emulator::KernelLimits& limits);
   /// The summary of the last launch; empty before the first.
   emulator::LaunchSummary last_launch() const;
+  /// The PTX that load() made the last kernel of this name of, as PTX names it; empty for others.
+  std::string ptx_of(const std::string& kernel) const;
 
   void copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
                       const Stream& stream) override;
@@ -119,6 +122,7 @@ class EmulatedDevice final : public Device {
   std::recursive_mutex& mutex_;
   EmulationOptions options_;
   emulator::LaunchSummary last_;
+  std::map<std::string, std::string> ptx_;  ///< of load(), by kernel
   StreamQueues queues_;
 };
 

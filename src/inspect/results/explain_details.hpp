@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "observe/count/counts.hpp"
+#include "observe/trace/code_lines.hpp"
 #include "observe/trace/lane_samples.hpp"
 #include "observe/trace/phase_trace.hpp"
+#include "observe/trace/warp_course.hpp"
 
 namespace tilescope::inspect {
 
@@ -13,6 +15,10 @@ struct ExplainDetails {
   struct OfLaunch {
     observe::CountedLaunch counted;
     std::vector<observe::LaneSample> samples;  ///< by instruction
+    // Only if pictures were requested:
+    std::vector<observe::LaneSample> rounds = {};            ///< the first accesses of a warp
+    std::vector<std::vector<observe::WarpSpan>> block = {};  ///< the course of block 0, by warp
+    std::vector<observe::CodeLine> code = {};                ///< the kernel's instructions
   };
   /// One for each launch; for a program one for all launches of a kernel with the same block.
   std::vector<OfLaunch> launches;

@@ -21,28 +21,6 @@ struct Kept {
   std::uint32_t pattern = 0;  ///< of the last examined access
 };
 
-void judge(LaneSample& sample, const ptx::Instruction& instruction) {
-  const auto* addresses = sample.addresses.data();
-  const int bytes = static_cast<int>(sample.bytes);
-  if (sample.space == Space::shared) {
-    const bool rows =
-        sample.kind == AccessKind::matrix_load || sample.kind == AccessKind::matrix_store;
-    sample.use = shared_use(instruction, sample.kind);
-    const gpu::SharedWavefronts waves =
-        rows ? gpu::matrix_wavefronts(addresses, sample.mask)
-             : gpu::shared_wavefronts(addresses, sample.mask, std::min(bytes, 16), sample.use);
-    sample.cost = waves.wavefronts;
-    sample.ideal = waves.ideal;
-    sample.ways = waves.ways;
-  } else {
-    const gpu::Sectors sectors = sample.space == Space::local
-                                     ? gpu::coalesce_local(addresses, sample.mask, bytes)
-                                     : gpu::coalesce(addresses, sample.mask, bytes);
-    sample.cost = sectors.sectors;
-    sample.ideal = sectors.ideal;
-  }
-}
-
 class BlockSamples final : public emulator::BlockObserver {
  public:
   explicit BlockSamples(const emulator::Program& program)
@@ -90,6 +68,28 @@ class BlockSamples final : public emulator::BlockObserver {
 };
 
 }  // namespace
+
+void judge(LaneSample& sample, const ptx::Instruction& instruction) {
+  const auto* addresses = sample.addresses.data();
+  const int bytes = static_cast<int>(sample.bytes);
+  if (sample.space == Space::shared) {
+    const bool rows =
+        sample.kind == AccessKind::matrix_load || sample.kind == AccessKind::matrix_store;
+    sample.use = shared_use(instruction, sample.kind);
+    const gpu::SharedWavefronts waves =
+        rows ? gpu::matrix_wavefronts(addresses, sample.mask)
+             : gpu::shared_wavefronts(addresses, sample.mask, std::min(bytes, 16), sample.use);
+    sample.cost = waves.wavefronts;
+    sample.ideal = waves.ideal;
+    sample.ways = waves.ways;
+  } else {
+    const gpu::Sectors sectors = sample.space == Space::local
+                                     ? gpu::coalesce_local(addresses, sample.mask, bytes)
+                                     : gpu::coalesce(addresses, sample.mask, bytes);
+    sample.cost = sectors.sectors;
+    sample.ideal = sectors.ideal;
+  }
+}
 
 bool is_worse(const LaneSample& a, const LaneSample& b) {
   const std::uint32_t waste_a = a.cost - a.ideal, waste_b = b.cost - b.ideal;

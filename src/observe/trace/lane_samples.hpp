@@ -35,6 +35,9 @@ struct LaneSample {
   gpu::SharedUse use = gpu::SharedUse::load;  ///< in shared memory
 };
 
+/// Fills in cost, ideal and ways.
+void judge(LaneSample& sample, const ptx::Instruction& instruction);
+
 /// Whether `a` should replace `b`.
 bool is_worse(const LaneSample& a, const LaneSample& b);
 

@@ -5,8 +5,6 @@
 namespace tilescope::report {
 namespace {
 
-constexpr int version = 1;
-
 nlohmann::json json_of(const Value& value) {
   if (const auto* record = std::get_if<Record>(&value.data)) return json_of(*record);
   if (const auto* list = std::get_if<List>(&value.data)) {
@@ -34,7 +32,7 @@ nlohmann::json json_of(const Record& record) {
 
 nlohmann::json json_of(const Page& page) {
   nlohmann::json document = json_of(page.data);
-  document["version"] = version;
+  document["version"] = json_version;
   document["command"] = page.command;
   if (page.with_steps) document["steps"] = page.steps;
   return document;

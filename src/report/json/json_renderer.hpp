@@ -8,9 +8,12 @@
 
 namespace tilescope::report {
 
+/// The version of the document.
+inline constexpr int json_version = 1;
+
 nlohmann::json json_of(const Record& record);
 
-/// Version 1 of the document: {"version", "command", "steps" if they are shown, ...the page's
+/// The document: {"version", "command", "steps" if they are shown, ...the page's
 /// data}.
 nlohmann::json json_of(const Page& page);
 

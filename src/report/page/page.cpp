@@ -41,6 +41,10 @@ void Page::facts(std::size_t name_width) {
   blocks.emplace_back(Facts{name_width, {}});
 }
 
+void Page::head(std::string text) {
+  blocks.emplace_back(Heading{std::move(text)});
+}
+
 void Page::gap() {
   blocks.emplace_back(Text{});
 }

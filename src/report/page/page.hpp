@@ -9,10 +9,17 @@
 #include <variant>
 #include <vector>
 
+#include "report/page/figure.hpp"
+#include "report/page/outcome.hpp"
 #include "report/page/picture.hpp"
 #include "report/page/value.hpp"
 
 namespace tilescope::report {
+
+/// The name of the blocks up to the next heading.
+struct Heading {
+  std::string text;
+};
 
 /// A paragraph; its line breaks stay.
 struct Text {
@@ -79,7 +86,8 @@ struct Diagnostic {
   std::vector<std::string> paragraphs;
 };
 
-using Block = std::variant<Text, Facts, Table, Listing, Diagnostic, Curve, RooflinePlot, Grid>;
+using Block =
+    std::variant<Heading, Text, Facts, Table, Listing, Diagnostic, Curve, RooflinePlot, Grid>;
 
 class Page {
  public:
@@ -88,6 +96,8 @@ class Page {
   std::string command;
   Record data;                     ///< the values for JSON, beside its version and `command`
   std::vector<Block> blocks;       ///< the blocks for people
+  std::vector<Figure> figures;     ///< for renderers with graphics, before the blocks
+  Outcome outcome;                 ///< the same for other tools; of check and explain
   std::vector<std::string> steps;  ///< a worked calculation
   bool with_steps = false;         ///< whether the steps are shown
 
@@ -103,6 +113,7 @@ class Page {
 
   /// Names of facts are padded to `name_width` from here on.
   void facts(std::size_t name_width);
+  void head(std::string text);
   /// An empty line.
   void gap();
   void add(Block block);

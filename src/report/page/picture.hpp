@@ -33,15 +33,20 @@ struct RooflinePlot {
   std::vector<Point> points;
 };
 
-/// Rows of cells of one width, such as the banks of a matrix.
+/// The bank of each element of a matrix.
 struct Grid {
+  struct Cell {
+    int bank = -1;        ///< -1: padding
+    bool marked = false;  ///< it belongs to the access that the figures are about
+  };
   struct Row {
     std::string name;
-    std::vector<std::string> cells;
+    std::vector<Cell> cells;
   };
   std::vector<Row> rows;
   std::size_t cell_width = 1;
   bool more_columns = false;  ///< the rows continue beyond the shown cells
+  int banks = 32;
 };
 
 }  // namespace tilescope::report

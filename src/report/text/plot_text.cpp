@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/format.hpp"
 
@@ -200,11 +201,17 @@ std::string draw(const RooflinePlot& plot) {
 }
 
 std::string draw(const Grid& grid) {
+  constexpr std::size_t widest = 70;
   std::string text;
   for (const Grid::Row& row : grid.rows) {
     text += fmt::format("{:>5} |", row.name);
-    for (const std::string& cell : row.cells) text += fmt::format("{:>{}}", cell, grid.cell_width);
-    text += grid.more_columns ? " ...\n" : "\n";
+    const std::size_t shown = std::min(row.cells.size(), widest / grid.cell_width);
+    for (const Grid::Cell& cell : std::span(row.cells).first(shown)) {
+      const std::string bank = cell.bank < 0 ? "." : std::to_string(cell.bank);
+      text += cell.marked ? fmt::format("*{:>{}}", bank, grid.cell_width - 1)
+                          : fmt::format("{:>{}}", bank, grid.cell_width);
+    }
+    text += grid.more_columns || shown < row.cells.size() ? " ...\n" : "\n";
   }
   return text;
 }

@@ -109,6 +109,7 @@ std::string steps_text(const std::vector<std::string>& steps) {
 std::string render_text(const Page& page, const TextStyle& style) {
   struct Visitor {
     const TextStyle& style;
+    std::string operator()(const Heading& block) const { return block.text + '\n'; }
     std::string operator()(const Text& block) const { return text_block(block); }
     std::string operator()(const Facts& block) const { return facts_block(block); }
     std::string operator()(const Table& block) const { return table_text(block, terminal_columns); }

@@ -1,0 +1,16 @@
+# Run by EmbedTexts: the files that match PATTERNS below DIRECTORY -> OUTPUT. Raw string literals are
+# limited to 64 KiB by some compilers; our files stay far below.
+file(GLOB_RECURSE files ${PATTERNS})
+list(SORT files)
+string(REGEX REPLACE "::[^:]*$" "" namespace "${FUNCTION}")
+string(REGEX REPLACE "^.*::" "" function "${FUNCTION}")
+set(text "// Generated from ${DIRECTORY}; do not edit.\n#include \"${HEADER}\"\n\n")
+string(APPEND text "namespace ${namespace} {\n\nstd::span<const ${ELEMENT}> ${function}() {\n")
+string(APPEND text "  static constexpr ${ELEMENT} table[] = {\n")
+foreach(file IN LISTS files)
+  file(RELATIVE_PATH name "${DIRECTORY}" "${file}")
+  file(READ "${file}" body)
+  string(APPEND text "      {\"${name}\", R\"~text~(${body})~text~\"},\n")
+endforeach()
+string(APPEND text "  };\n  return table;\n}\n\n}  // namespace ${namespace}\n")
+file(WRITE "${OUTPUT}" "${text}")

@@ -1,0 +1,81 @@
+#include "report/race_figure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "report/source_figure.hpp"
+#include "report/words/wording.hpp"
+
+namespace tilescope::report {
+namespace {
+
+constexpr std::size_t most_scenes = 8;
+
+/// The thing that would order the two sides; empty where a single word does not name it.
+std::string missing_order(const RaceFacts& facts) {
+  if (facts.same_bits) return {};
+  if (facts.update) return "one atomic operation";
+  switch (facts.relation) {
+    case RaceRelation::same_instruction:
+      return {};
+    case RaceRelation::same_warp:
+      return "__syncwarp()";
+    case RaceRelation::same_block:
+      return "a barrier, __syncthreads()";
+    case RaceRelation::two_blocks:
+      return "blocks wait for nobody";
+    case RaceRelation::unfinished_copy:
+    case RaceRelation::copy_source:
+      return "a wait for the copy";
+    case RaceRelation::relaxed_flag:
+      return "an acquire";
+    case RaceRelation::unfenced_relay:
+      return "__threadfence()";
+  }
+  return {};
+}
+
+RaceScene::Side side_of(const FindingAccess& access, SourceTexts& sources) {
+  const SourcePlace& place = access.place;
+  return {.who = access.thread ? to_string(*access.thread) : "the copy engine",
+          .action = action(access),
+          .place = place.line == 0 ? fmt::format("line {} of the PTX", access.ptx_line)
+                                   : fmt::format("{}:{}", file_name(place.file), place.line),
+          .source = std::string(trim(sources.line(place.file, place.line))),
+          .writes = access.action == ThreadAction::write || access.action == ThreadAction::atomic};
+}
+
+RaceScene scene_of(const Finding& finding, SourceTexts& sources) {
+  RaceScene scene{.sides = {side_of(finding.first, sources), side_of(*finding.second, sources)},
+                  .memory = to_string(memory_of(finding)),
+                  .message = message(finding),
+                  .cure = cure(finding),
+                  .missing = missing_order(facts_of<RaceFacts>(finding))};
+  // As the source has them, from the top down.
+  const SourcePlace &a = finding.first.place, &b = finding.second->place;
+  if (a.file == b.file && b.line < a.line) std::swap(scene.sides[0], scene.sides[1]);
+  return scene;
+}
+
+}  // namespace
+
+void add_finding_figures(Page& page, const std::vector<Finding>& findings, SourceTexts& sources) {
+  SourceFacts facts;
+  for (const Finding& finding : findings) {
+    std::size_t scene = 0;
+    if (std::holds_alternative<RaceFacts>(finding.facts) && finding.second &&
+        page.figures.size() < most_scenes) {
+      page.figures.emplace_back(scene_of(finding, sources));
+      scene = page.figures.size();
+    }
+    if (finding.first.place.line == 0) continue;
+    facts.remarks[finding.first.place].push_back({std::string(to_string(finding.severity)),
+                                                  std::string(to_string(finding.kind)),
+                                                  message(finding), cure(finding), scene});
+  }
+  add_source_figures(page, facts, sources);
+}
+
+}  // namespace tilescope::report

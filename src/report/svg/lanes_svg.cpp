@@ -1,0 +1,170 @@
+// One warp's access: 32 lanes above, and below them the banks or sectors that they reach.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "report/svg/drawing.hpp"
+#include "report/svg/plots.hpp"
+
+namespace tilescope::report {
+namespace {
+
+constexpr int lanes = 32, banks = 32;
+constexpr std::int64_t word_bytes = 4, sector_bytes = 32;
+constexpr double lane_step = 20.0, lanes_x = 56.0, lane_y = 30.0, lane_size = 17.0;
+constexpr double target_y = 150.0, picture_width = 56.0 + 32 * 20.0 + 8.0;
+
+bool takes_part(const WarpAccess::Frame& frame, int lane) {
+  return (frame.mask >> static_cast<unsigned>(lane) & 1U) != 0;
+}
+
+std::int64_t floor_of(std::int64_t value, std::int64_t unit) {
+  return value >= 0 ? value / unit : -((-value + unit - 1) / unit);
+}
+
+double lane_x(int lane) {
+  return lanes_x + lane_step * lane + lane_size / 2;
+}
+
+void draw_lanes(Drawing& drawing, const WarpAccess::Frame& frame) {
+  drawing.words(lanes_x - 8, lane_y + 13, "lane", "end faint");
+  for (int lane = 0; lane < lanes; ++lane) {
+    const bool is_in = takes_part(frame, lane);
+    drawing.box(lanes_x + lane_step * lane, lane_y, lane_size, lane_size,
+                is_in ? "lane" : "lane off");
+    drawing.words(lane_x(lane), lane_y + 13, std::to_string(lane),
+                  is_in ? "middle small" : "middle small faint");
+  }
+}
+
+/// For each bank the words that lanes want of it.
+std::map<int, std::set<std::int64_t>> words_by_bank(const WarpAccess& access,
+                                                    const WarpAccess::Frame& frame) {
+  std::map<int, std::set<std::int64_t>> result;
+  for (int lane = 0; lane < lanes; ++lane) {
+    if (!takes_part(frame, lane)) continue;
+    const std::int64_t begin = frame.bytes[static_cast<std::size_t>(lane)];
+    for (std::int64_t word = begin / word_bytes;
+         word <= (begin + std::int64_t{access.width} - 1) / word_bytes; ++word) {
+      // Lanes of an atomic do not share a word.
+      result[static_cast<int>(word % banks)].insert(access.each_lane ? word * lanes + lane : word);
+    }
+  }
+  return result;
+}
+
+std::string draw_banks(const WarpAccess& access, const WarpAccess::Frame& frame) {
+  const auto wanted = words_by_bank(access, frame);
+  std::size_t most = 1;
+  for (const auto& [bank, words] : wanted) most = std::max(most, words.size());
+  // A vector needs several turns in any case; what goes beyond is a conflict.
+  const std::size_t fair = std::max<std::size_t>(1, frame.ideal);
+  const double cell = std::clamp(220.0 / static_cast<double>(most), 6.0, 14.0);
+  const double height = target_y + 20.0 + cell * static_cast<double>(most) + 30.0;
+  Drawing drawing(picture_width, height, frame.caption);
+  drawing.words(lanes_x, 18, "the 32 threads of a warp", "faint");
+  std::string calm, crowded;
+  for (int lane = 0; lane < lanes; ++lane) {
+    if (!takes_part(frame, lane)) continue;
+    const std::int64_t word = frame.bytes[static_cast<std::size_t>(lane)] / word_bytes;
+    const int bank = static_cast<int>(word % banks);
+    std::string& lines = wanted.at(bank).size() > fair ? crowded : calm;
+    lines += fmt::format("M{} {}L{} {}", size_text(lane_x(lane)), size_text(lane_y + lane_size),
+                         size_text(lane_x(bank)), size_text(target_y));
+  }
+  drawing.path(calm, "wire");
+  drawing.path(crowded, "wire bad");
+  draw_lanes(drawing, frame);
+  drawing.words(lanes_x - 8, target_y + 13, "bank", "end faint");
+  for (int bank = 0; bank < banks; ++bank) {
+    const auto found = wanted.find(bank);
+    const std::size_t depth = found == wanted.end() ? 0 : found->second.size();
+    const double x = lanes_x + lane_step * bank;
+    drawing.box(x, target_y, lane_size, lane_size, depth == 0 ? "lane off" : "lane");
+    drawing.words(lane_x(bank), target_y + 13, std::to_string(bank),
+                  depth == 0 ? "middle small faint" : "middle small");
+    for (std::size_t turn = 0; turn < depth; ++turn) {
+      drawing.box(x, target_y + 20 + cell * static_cast<double>(turn), lane_size, cell - 1,
+                  turn < fair ? "turn" : "turn bad");
+    }
+    if (depth <= fair || depth < most) continue;
+    const bool is_right = bank > banks / 2;
+    drawing.words(x + (is_right ? -6 : lane_size + 6), target_y + 24 + cell * double(depth) / 2,
+                  fmt::format("{} words wait for this one bank", depth),
+                  is_right ? "end strong badtext" : "strong badtext");
+  }
+  drawing.words(lanes_x, height - 8,
+                "each box below a bank is a word it must hand out; a bank hands out one a turn",
+                "faint");
+  return drawing.svg();
+}
+
+std::string draw_sectors(const WarpAccess& access, const WarpAccess::Frame& frame) {
+  constexpr double sector_height = 30.0;
+  std::set<std::int64_t> sectors;
+  std::map<std::int64_t, std::set<std::int64_t>> used;  // sector -> its bytes that are wanted
+  for (int lane = 0; lane < lanes; ++lane) {
+    if (!takes_part(frame, lane)) continue;
+    const std::int64_t begin = frame.bytes[static_cast<std::size_t>(lane)];
+    for (std::int64_t byte = begin; byte < begin + std::int64_t{access.width}; ++byte) {
+      const std::int64_t sector = floor_of(byte, sector_bytes);
+      used[sector].insert(byte - sector * sector_bytes);
+    }
+  }
+  const double step = std::min(
+      80.0, lanes * lane_step / static_cast<double>(std::max<std::size_t>(1, used.size())));
+  std::map<std::int64_t, double> place;
+  std::size_t wanted = 0;
+  for (const auto& [sector, bytes] : used) {
+    place[sector] = lanes_x + step * static_cast<double>(place.size());
+    wanted += bytes.size();
+  }
+  Drawing drawing(picture_width, target_y + sector_height + 50.0, frame.caption);
+  drawing.words(lanes_x, 18, "the 32 threads of a warp", "faint");
+  std::string wires;
+  for (int lane = 0; lane < lanes; ++lane) {
+    if (!takes_part(frame, lane)) continue;
+    const std::int64_t begin = frame.bytes[static_cast<std::size_t>(lane)];
+    const std::int64_t sector = floor_of(begin, sector_bytes);
+    const double within = static_cast<double>(begin - sector * sector_bytes) +
+                          static_cast<double>(std::min<std::int64_t>(access.width, 32)) / 2;
+    wires += fmt::format("M{} {}L{} {}", size_text(lane_x(lane)), size_text(lane_y + lane_size),
+                         size_text(place[sector] + (step - 2) * std::min(within / 32.0, 1.0)),
+                         size_text(target_y));
+  }
+  drawing.path(wires, frame.cost > frame.ideal ? "wire bad" : "wire");
+  draw_lanes(drawing, frame);
+  drawing.words(lanes_x - 8, target_y + 19, "sector", "end faint");
+  for (const auto& [sector, bytes] : used) {
+    const double x = place[sector];
+    drawing.box(x, target_y, step - 2, sector_height, "sector",
+                fmt::format("bytes {} to {}: {} of 32 wanted", sector * sector_bytes,
+                            sector * sector_bytes + sector_bytes - 1, bytes.size()));
+    // Runs of wanted bytes.
+    for (auto byte = bytes.begin(); byte != bytes.end();) {
+      const std::int64_t from = *byte;
+      std::int64_t to = from;
+      while (byte != bytes.end() && *byte == to) ++to, ++byte;
+      drawing.box(x + (step - 2) * double(from) / 32.0, target_y,
+                  (step - 2) * double(to - from) / 32.0, sector_height, "wanted");
+    }
+  }
+  const std::size_t fetched = used.size() * static_cast<std::size_t>(sector_bytes);
+  drawing.words(lanes_x, target_y + sector_height + 20,
+                fmt::format("{} sector{} of 32 bytes fetched; {:.0f}% of the bytes are wanted{}",
+                            used.size(), used.size() == 1 ? "" : "s",
+                            100.0 * double(wanted) / double(std::max<std::size_t>(1, fetched)),
+                            wanted < fetched ? " (filled), the rest is thrown away" : ""),
+                frame.cost > frame.ideal ? "strong badtext" : "faint");
+  return drawing.svg();
+}
+
+}  // namespace
+
+std::string draw_svg(const WarpAccess& access, const WarpAccess::Frame& frame) {
+  return access.shared ? draw_banks(access, frame) : draw_sectors(access, frame);
+}
+
+}  // namespace tilescope::report

@@ -1,0 +1,20 @@
+// The pictures of picture.hpp and figure.hpp in SVG.
+#pragma once
+
+#include <string>
+
+#include "report/page/figure.hpp"
+#include "report/page/picture.hpp"
+
+namespace tilescope::report {
+
+std::string draw_svg(const Curve& curve);
+std::string draw_svg(const RooflinePlot& plot);
+std::string draw_svg(const Grid& grid);
+std::string draw_svg(const BarChart& chart);
+std::string draw_svg(const TimeLine& line);
+std::string draw_svg(const RaceScene& scene);
+/// One frame: the lanes above, and below them the banks or sectors that they reach.
+std::string draw_svg(const WarpAccess& access, const WarpAccess::Frame& frame);
+
+}  // namespace tilescope::report
