@@ -79,7 +79,8 @@ TEST(ProgramSources, AMainThatLaunchesNothingMakesNoProgramOfKernels) {
   EXPECT_TRUE(is_program_with(kernel + "int main() { k<<<1, 1>>>(nullptr); }"));
   EXPECT_TRUE(is_program_with(kernel + "int main() { cudaLaunchKernel(f, 1, 1, a, 0, 0); }"));
   EXPECT_TRUE(is_program_with(kernel + "int main() { cudaMalloc(&p, 4); }"));
-  EXPECT_TRUE(is_program_with("#include \"launches.h\"\n" + kernel + idle));
+  EXPECT_FALSE(is_program_with("#include \"launches.h\"\n" + kernel + idle));
+  EXPECT_TRUE(is_program_with("#include \"launches.h\"\n" + kernel + "int main() { run(); }"));
   EXPECT_TRUE(is_program_with(kernel + idle, {"more.cu"}));
   EXPECT_TRUE(is_program_with(kernel + idle, {"-rdc=true"}));
 }
