@@ -36,8 +36,8 @@ class Triton(program.ProgramTest):
         save = f">{name}_out.npy" if name in out else ""
         return f"{name}={TYPES[str(value.dtype)]}[{value.size}]=@{name}.npy{save}"
 
-    def launch(self, command, kernel, capability, grid, arguments, out=()):
-        ptx = HERE / "ptx" / f"{kernel}_{capability}.ptx"
+    def launch(self, command, kernel, capability, grid, arguments, out=(), ptx=None):
+        ptx = ptx or HERE / "ptx" / f"{kernel}_{capability}.ptx"
         shared, scratch = map(int, re.findall(r"(\d+) bytes", ptx.read_text().split("\n")[0]))
         spelled = [self.argument(name, value, out) for name, value in arguments.items()]
         # Triton's own parameters: memory that the kernel may use, and a profiler's.
@@ -77,6 +77,21 @@ class Triton(program.ProgramTest):
             self.assertIn(f"error: out-of-bounds at kernels.py:{line}\n", result.out)
             self.assertIn("z[3000] misses z, which has 3,000 elements", result.out)
             self.assertIn("1 error;", result.out)
+
+    def test_a_descriptor_of_another_swizzle_is_found(self):
+        text = (HERE / "ptx" / "descriptor_matmul_90.ptx").read_text()
+        by_128, by_64 = 0x4000004000000000, 0x8000004000000000
+        self.assertIn(str(by_128), text)
+        other = pathlib.Path(self.folder, "other.ptx")
+        other.write_text(text.replace(str(by_128), str(by_64)))
+        a, b = half(128, 128), half(128, 128)
+        arguments = {"a": a, "b": b, "c": np.zeros_like(a), "m": 128, "n": 128, "k": 128}
+        result = self.launch("check", "descriptor_matmul", 90, 4, arguments, ptx=other)
+        self.assertEqual((result.code, result.err), (1, ""))
+        self.assertIn("error: tile-alignment at kernels.py:", result.out)
+        self.assertRegex(result.out, r"operand [AB] says a swizzle of 64 bytes, and the tile was\s+"
+                                     r"copied with a swizzle of 128 bytes")
+        self.assertIn("1 error;", result.out)
 
     def test_softmax(self):
         x = single(7, 200)
