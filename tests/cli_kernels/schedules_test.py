@@ -110,7 +110,7 @@ def add_silent(name, arguments):
     def silent(self):
         limit = [] if "--max-instructions" in arguments else ["--max-instructions", 20_000_000]
         done = check(*arguments, "--schedules", 20, *limit)
-        if done.returncode == 2 and "needs a real GPU" in done.stderr:
+        if done.returncode == 2 and re.search("needs? a real GPU", done.stderr):
             self.skipTest(done.stderr)
         if name in MEANT:
             self.assertRegex(done.stdout, "(?m)^warning: order-dependent-result")
