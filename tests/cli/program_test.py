@@ -112,7 +112,7 @@ class FromSource(Programs):
         self.assert_fails(4, "nvcc fatal   : Unknown option '-W'", "run", "arch.cu", "-W")
 
     def test_progress_on_a_terminal(self):
-        self.write("long.cu", "__global__ void work(volatile int* x) { while (*x < 12000000) ++*x; }\n"
+        self.write("long.cu", "__global__ void work(volatile int* x) { while (*x < 48000000) ++*x; }\n"
                               "int main() { int* d; cudaMalloc(&d, 4); cudaMemset(d, 0, 4);\n"
                               "work<<<1, 1>>>(d); cudaDeviceSynchronize(); cudaFree(d); }\n")
         ours, theirs = pty.openpty()
