@@ -23,14 +23,7 @@ struct Measured {
 
 std::vector<Measured> measured() {
   std::vector<Measured> result;
-  std::istringstream in(testing::read_text(TILESCOPE_TEST_DATA "/ncu/companions_h200.csv"));
-  std::string line;
-  std::getline(in, line);
-  for (; std::getline(in, line);) {
-    std::vector<std::string> cells;
-    std::istringstream row(line);
-    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
-    if (cells.size() != 5) continue;
+  for (const auto& cells : testing::table_rows(TILESCOPE_TEST_DATA "/ncu/companions_h200.csv", 5)) {
     if (result.empty() || result.back().operation != cells[0] || result.back().rung != cells[1] ||
         result.back().options != cells[2]) {
       result.push_back({cells[0], cells[1], cells[2], {}});

@@ -6,7 +6,6 @@
 
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "device/emulated/emulated_device.hpp"
 #include "matmul_rungs.hpp"
@@ -30,14 +29,7 @@ struct Measured {
 
 std::vector<Measured> measured() {
   std::vector<Measured> result;
-  std::istringstream in(testing::read_text(TILESCOPE_TEST_DATA "/ncu/gemm_h200.csv"));
-  std::string line;
-  std::getline(in, line);
-  for (; std::getline(in, line);) {
-    std::vector<std::string> cells;
-    std::istringstream row(line);
-    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
-    if (cells.size() != 7) continue;
+  for (const auto& cells : testing::table_rows(TILESCOPE_TEST_DATA "/ncu/gemm_h200.csv", 7)) {
     const Measured of{
         cells[0], cells[1], std::stoll(cells[2]), std::stoll(cells[3]), std::stoll(cells[4]), {}};
     if (result.empty() || result.back().text() != of.text()) result.push_back(of);

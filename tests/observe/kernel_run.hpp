@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <tilescope/launch.hpp>
 #include <utility>
@@ -19,6 +20,22 @@ namespace tilescope::testing {
 inline std::string read_text(const std::string& path) {
   std::ifstream in(path);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// The rows of a comma-separated table that have `columns` cells, without its heading.
+inline std::vector<std::vector<std::string>> table_rows(const std::string& path,
+                                                        std::size_t columns) {
+  std::vector<std::vector<std::string>> rows;
+  std::istringstream in(read_text(path));
+  std::string line;
+  std::getline(in, line);
+  while (std::getline(in, line)) {
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+    if (cells.size() == columns) rows.push_back(cells);
+  }
+  return rows;
 }
 
 /// Is there an NVRTC that tests of CUDA C++ can use?

@@ -1,6 +1,6 @@
 // The counts of every rung in kernels/matmul against Nsight Compute's on an H200, at 256 and at 100
-// x 100, which most tiles do not divide (data/ncu/matmul_h200.csv, by bench/ncu_counts.sh). The
-// GEMM rungs of the ladder were not measured: docs/parity.md says so.
+// x 100, which most tiles do not divide (data/ncu/matmul_h200.csv, by bench/ncu_counts.sh).
+// gemm_counts_test.cpp has the GEMM rungs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +8,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "device/emulated/emulated_device.hpp"
 #include "matmul_rungs.hpp"
@@ -28,14 +27,7 @@ struct Measured {
 
 std::vector<Measured> measured() {
   std::vector<Measured> result;
-  std::istringstream in(testing::read_text(TILESCOPE_TEST_DATA "/ncu/matmul_h200.csv"));
-  std::string line;
-  std::getline(in, line);
-  for (; std::getline(in, line);) {
-    std::vector<std::string> cells;
-    std::istringstream row(line);
-    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
-    if (cells.size() != 6) continue;
+  for (const auto& cells : testing::table_rows(TILESCOPE_TEST_DATA "/ncu/matmul_h200.csv", 6)) {
     const std::int64_t size = std::stoll(cells[1]);
     if (result.empty() || result.back().rung != cells[0] || result.back().size != size) {
       result.push_back({cells[0], size, {}});

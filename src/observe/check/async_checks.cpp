@@ -354,7 +354,8 @@ void AsyncChecks::leave(std::uint32_t rank, bool complete) {
   }
 }
 
-/// What the block's threads, or threads that write its memory, started and nobody has waited for.
+/// Reports work that the block's threads, or threads that write its memory, started and nobody has
+/// waited for.
 void AsyncChecks::end_works(std::uint32_t rank) {
   for (const EngineWork& work : works_) {
     const bool on_mbarrier = work.mbarrier != kNoMbarrier;

@@ -1,4 +1,4 @@
-// What the events of engines and barriers mean for the order of a cluster.
+// Events of engines and barriers, as the order of a cluster takes them.
 #include <algorithm>
 #include <bit>
 

@@ -19,18 +19,11 @@ FindingAccess access_of(const AsyncSide& side, const Describer& describer) {
 
 }  // namespace
 
-void AsyncLog::add(const AsyncMistake& mistake, std::uint64_t count) {
+void AsyncLog::add(const AsyncMistake& mistake) {
   const emulator::InstructionId first = mistake.first.instruction;
-  const Key key{mistake.kind, mistake.facts.fault, first,
-                mistake.second ? mistake.second->instruction : first};
-  const auto [found, fresh] = mistakes_.try_emplace(key, Example{mistake, count});
-  if (fresh) return;
-  found->second.count += count;
-  if (mistake.first.block < found->second.mistake.first.block) found->second.mistake = mistake;
-}
-
-void AsyncLog::merge(const AsyncLog& other) {
-  for (const auto& [key, example] : other.mistakes_) add(example.mistake, example.count);
+  mistakes_.add({mistake.kind, mistake.facts.fault, first,
+                 mistake.second ? mistake.second->instruction : first},
+                mistake);
 }
 
 /// Drops what another mistake explains: the same two accesses in the other order, and what comes of
@@ -58,8 +51,8 @@ void AsyncLog::drop_consequences(std::vector<Finding>& findings) {
 
 void AsyncLog::describe(const Describer& describer, std::vector<Finding>& findings) const {
   std::vector<Finding> found;
-  for (const auto& [key, example] : mistakes_) {
-    const AsyncMistake& mistake = example.mistake;
+  for (const auto& [key, folded] : mistakes_) {
+    const AsyncMistake& mistake = folded.mistake;
     Finding f = describer.finding(mistake.kind, mistake.first.instruction, mistake.first.action,
                                   mistake.first.block, mistake.first.thread);
     f.first = access_of(mistake.first, describer);
@@ -82,7 +75,7 @@ void AsyncLog::describe(const Describer& describer, std::vector<Finding>& findin
       facts.barrier = to_string(place);
     }
     f.facts = std::move(facts);
-    f.count = example.count;
+    f.count = folded.count;
     found.push_back(std::move(f));
   }
   drop_consequences(found);

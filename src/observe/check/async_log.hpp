@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
+#include "observe/check/mistake_fold.hpp"
 #include "observe/describe.hpp"
 
 namespace tilescope::observe {
@@ -31,8 +31,8 @@ struct AsyncMistake {
 
 class AsyncLog {
  public:
-  void add(const AsyncMistake& mistake) { add(mistake, 1); }
-  void merge(const AsyncLog& other);
+  void add(const AsyncMistake& mistake);
+  void merge(const AsyncLog& other) { mistakes_.merge(other.mistakes_); }
   void describe(const Describer& describer, std::vector<Finding>& findings) const;
 
  private:
@@ -42,14 +42,9 @@ class AsyncLog {
     emulator::InstructionId first, second;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  struct Example {
-    AsyncMistake mistake;
-    std::uint64_t count = 0;
-  };
-  void add(const AsyncMistake& mistake, std::uint64_t count);
   static void drop_consequences(std::vector<Finding>& findings);
 
-  std::map<Key, Example> mistakes_;
+  MistakeFold<Key, AsyncMistake> mistakes_;
 };
 
 }  // namespace tilescope::observe

@@ -20,7 +20,7 @@
 
 namespace tilescope::observe {
 
-/// What a warp, or a place where warps meet, knows.
+/// The knowledge of a warp, or of a place where warps meet.
 struct Knowledge {
   std::vector<std::uint32_t> threads;  ///< by warp of the cluster: its actions before this time
   std::vector<std::uint32_t> fenced;   ///< likewise: its writes that engines see

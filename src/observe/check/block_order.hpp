@@ -37,7 +37,7 @@ class BlockOrder {
   /// True if the clock had to start again: holders of older times must clear them.
   bool begin_block();
   std::uint32_t time() const { return time_; }
-  /// What was done so far is earlier than the new time, which it returns.
+  /// Begins a new time, which it returns: all that was done so far is earlier.
   std::uint32_t advance() { return ++time_; }
   /// Accesses before it happened before all later ones.
   std::uint32_t epoch() const { return epoch_; }

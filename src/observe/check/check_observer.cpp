@@ -23,7 +23,7 @@ void keep_contents(const GridSummary& summary, emulator::MemoryMap& memory) {
   });
 }
 
-/// What the launch has written.
+/// The global memory that the launch has written.
 Stretches written_by(const LaunchChecks& launch) {
   Stretches all(launch.bulk_writes.stretches().begin(), launch.bulk_writes.stretches().end());
   launch.summary.for_written([&](std::uint64_t address, std::uint64_t bytes) {
@@ -210,7 +210,7 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
     log.describe(launch.describer, findings_);
   }
   launch.protocols.describe(launch.describer, findings_);
-  if (launch.protocols.mbarriers.log().explains_early_reads()) drop_early_reads(findings_);
+  if (launch.protocols.mbarriers.explains_early_reads()) drop_early_reads(findings_);
   launch.faults.describe(launch.describer, findings_);
   drop_endless_waits(findings_);
   describe_refused(totals, launch, findings_);

@@ -26,10 +26,11 @@ void GridWaits::access(const emulator::Access& access) {
     const int lane = std::countr_zero(m);
     const std::uint64_t address = access.addresses[lane];
     if (!is_from_before(address, access.bytes)) continue;
-    add(access.instruction, {{access.instruction, block_,
-                              access.warp * emulator::kWarpSize + static_cast<std::uint32_t>(lane)},
-                             address,
-                             action_of(verb_of(access.kind))});
+    mistakes_.add(access.instruction,
+                  {{access.instruction, block_,
+                    access.warp * emulator::kWarpSize + static_cast<std::uint32_t>(lane)},
+                   address,
+                   action_of(verb_of(access.kind))});
     return;
   }
 }
@@ -40,11 +41,11 @@ void GridWaits::issue(const emulator::BulkEvent& bulk) {
   for (const emulator::BulkPiece& piece : bulk.pieces) {
     const std::uint64_t address = loads ? piece.from : piece.to;
     if (piece.filled || !is_from_before(address, piece.bytes)) continue;
-    add(bulk.origin.instruction,
-        {{bulk.origin.instruction, block_,
-          bulk.origin.warp * emulator::kWarpSize + static_cast<std::uint32_t>(bulk.origin.lane)},
-         address,
-         ThreadAction::none});
+    mistakes_.add(bulk.origin.instruction, {{bulk.origin.instruction, block_,
+                                             bulk.origin.warp * emulator::kWarpSize +
+                                                 static_cast<std::uint32_t>(bulk.origin.lane)},
+                                            address,
+                                            ThreadAction::none});
     return;
   }
 }
@@ -64,25 +65,18 @@ void GridWaits::meet() {
   if (any_waited_) waited_.assign(waited_.size(), true);
 }
 
-void GridWaits::add(emulator::InstructionId instruction, const Mistake& mistake) {
-  const auto [found, fresh] = mistakes_.try_emplace(instruction, mistake);
-  if (fresh) return;
-  const std::uint64_t count = found->second.count + mistake.count;
-  if (mistake.place.block < found->second.place.block) found->second = mistake;
-  found->second.count = count;
-}
-
 void GridWaits::merge(const GridWaits& other) {
   used_ = used_ || other.used_;
-  for (const auto& [instruction, mistake] : other.mistakes_) add(instruction, mistake);
+  mistakes_.merge(other.mistakes_);
 }
 
 void GridWaits::describe(const Describer& describer, std::vector<Finding>& findings) const {
-  for (const auto& [instruction, mistake] : mistakes_) {
+  for (const auto& [instruction, folded] : mistakes_) {
+    const Mistake& mistake = folded.mistake;
     Finding f = describer.finding(FindingKind::missing_grid_wait, instruction, mistake.action,
-                                  mistake.place.block, mistake.place.thread);
+                                  mistake.first.block, mistake.first.thread);
     f.memory = describer.memory(emulator::Space::global, mistake.address, instruction);
-    f.count = mistake.count;
+    f.count = folded.count;
     findings.push_back(std::move(f));
   }
 }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "emulator/events.hpp"
+#include "observe/check/mistake_fold.hpp"
 #include "observe/check/thread_place.hpp"
 #include "observe/describe.hpp"
 
@@ -38,13 +38,11 @@ class GridWaits {
 
  private:
   struct Mistake {
-    ThreadPlace place;
+    ThreadPlace first;
     std::uint64_t address = 0;
     ThreadAction action = ThreadAction::none;
-    std::uint64_t count = 1;
   };
   bool is_from_before(std::uint64_t address, std::uint64_t bytes) const;
-  void add(emulator::InstructionId instruction, const Mistake& mistake);
 
   const emulator::LaunchInfo& launch_;
   const Stretches& before_;
@@ -52,7 +50,7 @@ class GridWaits {
   std::vector<bool> waited_;  ///< by warp
   bool any_waited_ = false;
   bool used_ = false;
-  std::map<emulator::InstructionId, Mistake> mistakes_;
+  MistakeFold<emulator::InstructionId, Mistake> mistakes_;
 };
 
 }  // namespace tilescope::observe

@@ -55,10 +55,11 @@ PhaseFacts MbarrierProtocol::facts_of(const Barrier& barrier, PhaseFault fault) 
           .bytes = barrier.bytes};
 }
 
-/// Of several mistakes with a barrier the first counts; the others may follow from it.
+/// Keeps the first mistake with a barrier; the others may follow from it.
 void MbarrierProtocol::report(Barrier& barrier, std::uint32_t offset, PhaseMistake mistake) {
   if (barrier.brings_bytes && !barrier.early.empty()) mistake = early_pass(barrier);
   barrier.reported = reported_ = true;
+  explains_ |= barrier.awaited;
   mistake.offset = offset;
   log_.add(mistake);
 }
@@ -234,6 +235,8 @@ void MbarrierProtocol::end_phase(Barrier& barrier, const MbarrierUse& use) {
 /// phase before passes at once.
 void MbarrierProtocol::test(Barrier& barrier, const MbarrierUse& use) {
   const std::uint32_t warp = use.origin.warp;
+  barrier.awaited = true;
+  explains_ |= barrier.reported;
   if (!use.passed) {
     barrier.failed[warp] = {use.origin.instruction, use.lanes};
     return;
@@ -370,6 +373,7 @@ bool MbarrierProtocol::deadlock(const emulator::Deadlock& deadlock) {
     }
   }
   reported_ = true;
+  explains_ |= mistake.kind != FindingKind::endless_wait;
   log_.add(mistake);
   return true;
 }

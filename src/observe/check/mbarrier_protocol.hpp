@@ -28,7 +28,13 @@ class MbarrierProtocol {
   /// True if the hang is one of threads that wait for an mbarrier; it has been reported then.
   bool deadlock(const emulator::Deadlock& deadlock);
   const PhaseLog& log() const { return log_; }
-  void merge(const MbarrierProtocol& other) { log_.merge(other.log_); }
+  /// Whether a mistake with a barrier that threads wait for lets them read before their bytes have
+  /// come. Where nobody waits, the missing wait is the mistake.
+  bool explains_early_reads() const { return explains_; }
+  void merge(const MbarrierProtocol& other) {
+    log_.merge(other.log_);
+    explains_ |= other.explains_;
+  }
 
  private:
   static constexpr std::int64_t kNever = -2;
@@ -37,7 +43,7 @@ class MbarrierProtocol {
     ThreadPlace place;
     std::uint32_t bytes;
   };
-  /// What a thread has seen of a barrier, and done.
+  /// The phases of a barrier that a thread has seen and taken part in.
   struct View {
     std::int64_t passed = kNever;   ///< the last phase that a test of it found over
     std::int64_t arrived = kNever;  ///< the phase of its last arrival
@@ -59,6 +65,7 @@ class MbarrierProtocol {
     bool shown = true;                            ///< its init, to other blocks that meet this one
     bool brings_bytes = false;                    ///< bytes were expected or brought at any time
     bool reported = false;                        ///< what follows is a consequence
+    bool awaited = false;                         ///< a thread has tested it
     std::vector<View> views;                      ///< by thread
     std::map<std::uint32_t, Test> failed, early;  ///< by warp
     bool begun() const {
@@ -89,6 +96,7 @@ class MbarrierProtocol {
   std::map<std::uint32_t, Barrier> barriers_;  ///< by offset
   bool refused_ = false;
   bool reported_ = false;  ///< anything of this block
+  bool explains_ = false;  ///< in any block
   PhaseLog log_;
 };
 

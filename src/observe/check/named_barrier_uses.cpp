@@ -26,18 +26,10 @@ ThreadPlace NamedBarrierUses::place_of(const BarrierArrival& arrival) const {
 
 void NamedBarrierUses::report(BarrierMixup mixup, const BarrierArrival& first,
                               const BarrierArrival& second) {
-  // What happens next at this barrier follows from it.
+  // The first mistake counts: what happens next at this barrier follows from it.
   if (std::exchange(mistaken_[first.barrier], true)) return;
-  add({mixup, first.instruction, second.instruction},
-      {place_of(first), place_of(second), first.barrier});
-}
-
-void NamedBarrierUses::add(const Key& key, const Mistake& mistake) {
-  const auto [found, fresh] = mistakes_.try_emplace(key, mistake);
-  if (fresh) return;
-  const std::uint64_t count = found->second.count + mistake.count;
-  if (mistake.first.block < found->second.first.block) found->second = mistake;
-  found->second.count = count;
+  mistakes_.add({mixup, first.instruction, second.instruction},
+                {place_of(first), place_of(second), first.barrier});
 }
 
 void NamedBarrierUses::arrive(const BarrierArrival& arrival) {
@@ -63,15 +55,12 @@ void NamedBarrierUses::complete(const emulator::BarrierCompletion& completion) {
   arrivals_[completion.barrier].clear();
 }
 
-void NamedBarrierUses::merge(const NamedBarrierUses& other) {
-  for (const auto& [key, mistake] : other.mistakes_) add(key, mistake);
-}
-
 void NamedBarrierUses::describe(const Describer& describer, std::vector<Finding>& findings) const {
-  for (const auto& [key, mistake] : mistakes_) {
+  for (const auto& [key, folded] : mistakes_) {
+    const Mistake& mistake = folded.mistake;
     Finding f = describer.finding(FindingKind::named_barrier_reuse, key.second, ThreadAction::none,
                                   mistake.second.block, mistake.second.thread);
-    f.count = mistake.count;
+    f.count = folded.count;
     f.facts = WaitFacts{.barrier = mistake.barrier, .mixup = key.mixup};
     f.second =
         describer.access(key.first, ThreadAction::none, mistake.first.block, mistake.first.thread);

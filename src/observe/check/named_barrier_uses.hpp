@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "emulator/events.hpp"
+#include "observe/check/mistake_fold.hpp"
 #include "observe/check/thread_place.hpp"
 #include "observe/describe.hpp"
 
@@ -20,7 +20,7 @@ class NamedBarrierUses {
   void complete(const emulator::BarrierCompletion& completion);
   /// Whether threads that wait at this barrier for ever follow from a mistake that was found.
   bool explains(std::uint8_t barrier) const { return mistaken_[barrier]; }
-  void merge(const NamedBarrierUses& other);
+  void merge(const NamedBarrierUses& other) { mistakes_.merge(other.mistakes_); }
   void describe(const Describer& describer, std::vector<Finding>& findings) const;
 
  private:
@@ -32,17 +32,15 @@ class NamedBarrierUses {
   struct Mistake {
     ThreadPlace first, second;
     std::uint8_t barrier = 0;
-    std::uint64_t count = 1;
   };
   void report(BarrierMixup mixup, const emulator::BarrierArrival& first,
               const emulator::BarrierArrival& second);
-  void add(const Key& key, const Mistake& mistake);
   ThreadPlace place_of(const emulator::BarrierArrival& arrival) const;
 
   std::uint64_t block_ = 0;
   std::array<std::vector<emulator::BarrierArrival>, 16> arrivals_;  ///< of the present generation
   std::array<bool, 16> mistaken_{};
-  std::map<Key, Mistake> mistakes_;
+  MistakeFold<Key, Mistake> mistakes_;
 };
 
 }  // namespace tilescope::observe

@@ -3,11 +3,11 @@
 
 #include <compare>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "emulator/events.hpp"
+#include "observe/check/mistake_fold.hpp"
 #include "observe/check/thread_place.hpp"
 #include "observe/describe.hpp"
 
@@ -24,13 +24,11 @@ struct PhaseMistake {
   ThreadAction second_action = ThreadAction::none;
 };
 
-/// Folded by kind and instructions, with the first example in block order.
+/// Mistakes by kind and instructions.
 class PhaseLog {
  public:
   void add(const PhaseMistake& mistake);
-  void merge(const PhaseLog& other);
-  /// Whether threads read before their bytes have come.
-  bool explains_early_reads() const;
+  void merge(const PhaseLog& other) { mistakes_.merge(other.mistakes_); }
   void describe(const Describer& describer, std::vector<Finding>& findings) const;
 
  private:
@@ -40,13 +38,7 @@ class PhaseLog {
     emulator::InstructionId first, second;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  struct Example {
-    PhaseMistake mistake;
-    std::uint64_t count = 1;
-  };
-  void add(const Key& key, const Example& example);
-
-  std::map<Key, Example> mistakes_;
+  MistakeFold<Key, PhaseMistake> mistakes_;
 };
 
 }  // namespace tilescope::observe

@@ -39,17 +39,9 @@ void RegisterPool::report(BudgetFault fault, const emulator::RegisterChange& cha
   reported_ = true;
   const std::uint32_t thread =
       change.warp * emulator::kWarpSize + static_cast<std::uint32_t>(std::countr_zero(change.mask));
-  add({fault, change.instruction},
-      {{change.instruction, block_, thread},
-       {fault, change.registers, asked, at_entry_ * launch_.threads_per_block}});
-}
-
-void RegisterPool::add(const Key& key, const Mistake& mistake) {
-  const auto [found, fresh] = mistakes_.try_emplace(key, mistake);
-  if (fresh) return;
-  const std::uint64_t count = found->second.count + mistake.count;
-  if (mistake.place.block < found->second.place.block) found->second = mistake;
-  found->second.count = count;
+  mistakes_.add({fault, change.instruction},
+                {{change.instruction, block_, thread},
+                 {fault, change.registers, asked, at_entry_ * launch_.threads_per_block}});
 }
 
 void RegisterPool::change(const emulator::RegisterChange& change) {
@@ -111,15 +103,12 @@ void RegisterPool::check_groups() {
   }
 }
 
-void RegisterPool::merge(const RegisterPool& other) {
-  for (const auto& [key, mistake] : other.mistakes_) add(key, mistake);
-}
-
 void RegisterPool::describe(const Describer& describer, std::vector<Finding>& findings) const {
-  for (const auto& [key, mistake] : mistakes_) {
+  for (const auto& [key, folded] : mistakes_) {
+    const Mistake& mistake = folded.mistake;
     Finding f = describer.finding(FindingKind::register_budget, key.instruction, ThreadAction::none,
-                                  mistake.place.block, mistake.place.thread);
-    f.count = mistake.count;
+                                  mistake.first.block, mistake.first.thread);
+    f.count = folded.count;
     f.facts = mistake.facts;
     findings.push_back(std::move(f));
   }

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "emulator/events.hpp"
+#include "observe/check/mistake_fold.hpp"
 #include "observe/check/thread_place.hpp"
 #include "observe/describe.hpp"
 
@@ -19,7 +19,7 @@ class RegisterPool {
   void begin_block(std::uint64_t block);
   void change(const emulator::RegisterChange& change);
   void end_block(bool complete);
-  void merge(const RegisterPool& other);
+  void merge(const RegisterPool& other) { mistakes_.merge(other.mistakes_); }
   void describe(const Describer& describer, std::vector<Finding>& findings) const;
 
  private:
@@ -33,12 +33,10 @@ class RegisterPool {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   struct Mistake {
-    ThreadPlace place;
+    ThreadPlace first;
     BudgetFacts facts;
-    std::uint64_t count = 1;
   };
   void report(BudgetFault fault, const emulator::RegisterChange& change, std::uint64_t asked);
-  void add(const Key& key, const Mistake& mistake);
   void check_groups();
 
   const emulator::LaunchInfo& launch_;
@@ -46,7 +44,7 @@ class RegisterPool {
   std::uint64_t block_ = 0;
   std::vector<Warp> warps_;  ///< empty until the first change
   bool reported_ = false;
-  std::map<Key, Mistake> mistakes_;
+  MistakeFold<Key, Mistake> mistakes_;
 };
 
 }  // namespace tilescope::observe

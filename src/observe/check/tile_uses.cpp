@@ -42,13 +42,13 @@ void TileUses::copied(const TileUse& use) {
     if (variable.dynamic || use.begin < variable.offset || use.begin >= end || use.end <= end) {
       continue;
     }
-    add({TileFault::beyond_variable, place.instruction, place.instruction},
-        {place,
-         place,
-         {.fault = TileFault::beyond_variable,
-          .bytes = use.end - use.begin,
-          .beyond = use.end - end},
-         use.begin});
+    mistakes_.add({TileFault::beyond_variable, place.instruction, place.instruction},
+                  {place,
+                   place,
+                   {.fault = TileFault::beyond_variable,
+                    .bytes = use.end - use.begin,
+                    .beyond = use.end - end},
+                   use.begin});
   }
 }
 
@@ -64,8 +64,8 @@ void TileUses::read(const TileUse& use) {
   if (tile != tiles_.end() && tile->span != use.span) {
     facts.fault = TileFault::other_swizzle;
     facts.copied_span = tile->span;
-    add({facts.fault, place.instruction, tile->place.instruction},
-        {place, tile->place, facts, use.begin});
+    mistakes_.add({facts.fault, place.instruction, tile->place.instruction},
+                  {place, tile->place, facts, use.begin});
     return;
   }
   // The pattern repeats after as many rows of 128 bytes as a span has chunks.
@@ -73,27 +73,17 @@ void TileUses::read(const TileUse& use) {
   const std::uint64_t row = use.begin / kRow % rows;
   if (row == use.base_offset % rows) return;
   facts.bytes = row * kRow;
-  add({facts.fault, place.instruction, place.instruction}, {place, place, facts, use.begin});
-}
-
-void TileUses::add(const Key& key, const Mistake& mistake) {
-  const auto [found, fresh] = mistakes_.try_emplace(key, mistake);
-  if (fresh) return;
-  const std::uint64_t count = found->second.count + mistake.count;
-  if (mistake.first.block < found->second.first.block) found->second = mistake;
-  found->second.count = count;
-}
-
-void TileUses::merge(const TileUses& other) {
-  for (const auto& [key, mistake] : other.mistakes_) add(key, mistake);
+  mistakes_.add({facts.fault, place.instruction, place.instruction},
+                {place, place, facts, use.begin});
 }
 
 void TileUses::describe(const Describer& describer, std::vector<Finding>& findings) const {
-  for (const auto& [key, mistake] : mistakes_) {
+  for (const auto& [key, folded] : mistakes_) {
+    const Mistake& mistake = folded.mistake;
     Finding f = describer.finding(FindingKind::tile_alignment, key.first, ThreadAction::none,
                                   mistake.first.block, mistake.first.thread);
     if (key.fault == TileFault::not_aligned) f.severity = Severity::warning;
-    f.count = mistake.count;
+    f.count = folded.count;
     f.memory = describer.memory(emulator::Space::shared, mistake.address, key.first);
     f.facts = mistake.facts;
     if (key.fault == TileFault::other_swizzle) {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "emulator/events.hpp"
+#include "observe/check/mistake_fold.hpp"
 #include "observe/check/thread_place.hpp"
 #include "observe/describe.hpp"
 
@@ -21,7 +21,7 @@ class TileUses {
   /// Threads write to shared memory: it no longer holds what copies brought.
   void overwrite(std::uint64_t begin, std::uint64_t end);
   bool has_tiles() const { return !tiles_.empty(); }
-  void merge(const TileUses& other);
+  void merge(const TileUses& other) { mistakes_.merge(other.mistakes_); }
   void describe(const Describer& describer, std::vector<Finding>& findings) const;
 
  private:
@@ -39,17 +39,15 @@ class TileUses {
     ThreadPlace first, second;
     TileFacts facts;
     std::uint64_t address = 0;
-    std::uint64_t count = 1;
   };
   ThreadPlace place_of(const emulator::BulkOrigin& origin) const;
   void copied(const emulator::TileUse& use);
   void read(const emulator::TileUse& use);
-  void add(const Key& key, const Mistake& mistake);
 
   const emulator::LaunchInfo& launch_;
   emulator::BlockInfo block_{};
   std::vector<Tile> tiles_;  ///< that copies brought last
-  std::map<Key, Mistake> mistakes_;
+  MistakeFold<Key, Mistake> mistakes_;
 };
 
 }  // namespace tilescope::observe
