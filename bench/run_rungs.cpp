@@ -24,7 +24,7 @@ struct Problem {
   std::string text() const { return fmt::format("{} {} {} {} {}", rung, precision, m, n, k); }
 };
 
-/// What a profiler's API calls: cuProfilerStart or cuProfilerStop, where there is a driver.
+/// Calls cuProfilerStart or cuProfilerStop, where there is a driver.
 void tell_profiler(const char* function) {
   static void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
   if (driver == nullptr) return;

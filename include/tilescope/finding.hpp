@@ -311,7 +311,7 @@ struct BudgetFacts {
   std::uint64_t available = 0;  ///< that the block was launched with
 };
 
-/// What a launch left in an array in the usual order, and in another one.
+/// An array's contents after a launch in the usual order, and in another one.
 struct ScheduleFacts {
   std::uint32_t runs = 0, differing = 0;  ///< orders in which it ran, and with another result
   std::uint64_t seed = 0;                 ///< of the first run with another result

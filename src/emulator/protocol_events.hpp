@@ -29,7 +29,7 @@ struct MbarrierUse {
   MbarrierWord before, after;
   std::uint32_t count = 0;
   std::uint32_t bytes = 0;
-  // Of a test:
+  // The rest is set where the action is a test.
   std::uint32_t lanes = 0;  ///< that ask for the same phase of the same barrier
   std::uint32_t parity = 0;
   bool passed = false;    ///< that phase is over

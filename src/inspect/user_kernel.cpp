@@ -129,8 +129,8 @@ std::string missing_extents(const LaunchDescription& description) {
                     suggested_launch(source.text, kernel, description, parameters));
 }
 
-/// What the compiled code says of a kernel that the source does not declare plainly. PTX does not
-/// tell pointers from other words of 8 bytes.
+/// The declaration in the compiled code, for a kernel that the source does not declare plainly. PTX
+/// does not tell pointers from other words of 8 bytes.
 KernelDeclaration compiled_declaration(const Kernel& kernel) {
   KernelDeclaration declaration;
   declaration.name = kernel.name();

@@ -29,7 +29,7 @@ TimeLine::Kind kind_of(WarpState state) {
   return TimeLine::Kind::busy;
 }
 
-/// What a span is, with the line of its barrier.
+/// Says what a span is, with the line of its barrier.
 std::string words_of(const WarpSpan& span) {
   if (span.place.line == 0) return {};
   return fmt::format("waits at {}:{}", file_name(span.place.file), span.place.line);

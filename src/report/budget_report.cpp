@@ -81,7 +81,7 @@ std::string in_words(const LineMoves* line, const std::string& counter) {
 
 }  // namespace
 
-/// What became of one budget.
+/// The outcome of one budget.
 struct Budget::Verdict {
   std::string name;     ///< the assertion, or "baseline FILE"
   std::string reason;   ///< why it fails; empty: it holds

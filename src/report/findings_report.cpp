@@ -180,7 +180,7 @@ std::string foot_sentence(const CheckResult& result) {
   return text + (result.complete() ? "" : " (a part of the run)");
 }
 
-/// What a project accepts, so that it is seen; and what it no longer needs to accept.
+/// Lists what a project accepts, so that it is seen, and what it no longer needs to accept.
 void add_suppressions(Page& page, const inspect::Suppressions& suppressions) {
   List list;
   for (const inspect::Suppression& one : suppressions.all()) {

@@ -9,7 +9,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LIBRARY = os.path.abspath(os.environ.get("CUDART", os.path.join(ROOT, "build/libcudart.so.13")))
 
-# What CUDA 12's headers declare, as far as it differs from CUDA 13's.
+# Declarations of CUDA 12's headers that differ from CUDA 13's.
 PROGRAM = r"""
 #include <cstddef>
 #include <cstdio>

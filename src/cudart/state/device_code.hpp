@@ -60,7 +60,7 @@ class CodeRegistry {
   std::map<const void*, CodeVariable> variables_;
 };
 
-/// What a kernel says of its clusters.
+/// The clusters that a kernel asks for.
 struct ClusterBounds {
   Dim3 required{0, 0, 0};    ///< of __cluster_dims__ or cudaFuncSetAttribute; zeros without
   bool is_compiled = false;  ///< __cluster_dims__ requires it

@@ -9,7 +9,7 @@
 
 namespace tilescope::report {
 
-/// What a renderer knows besides the outcome.
+/// Names that a renderer needs besides the outcome.
 struct FormatContext {
   std::string command;  ///< "check"
   std::string version;  ///< of Tilescope

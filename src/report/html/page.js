@@ -1,5 +1,5 @@
-// What a page does beyond being read: tables are sorted, counters chosen, lines linked, frames
-// turned. Without it everything is there, in its first order.
+// Sorts tables, chooses counters, links lines and turns frames. Without scripts everything is
+// there, in its first order.
 'use strict';
 
 const element = (name, fields = {}, ...inside) => {
