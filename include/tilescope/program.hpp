@@ -43,7 +43,8 @@ struct ProgramRun {
   std::vector<ProgramLaunch> launches;
 };
 
-/// Whether the source at `path` defines main(). Throws Error(bad_input) if it cannot be read.
-bool has_main(const std::string& path);
+/// Whether the source at `path`, or a file that it includes from its own folder or from
+/// `include_folders`, defines main(). Throws Error(bad_input) if the source cannot be read.
+bool has_main(const std::string& path, const std::vector<std::string>& include_folders = {});
 
 }  // namespace tilescope

@@ -111,7 +111,7 @@ void TargetArguments::declare(const Options& add) {
 
 std::optional<Program> given_program(const std::string& target, const LaunchArguments& launch,
                                      const ProgramArguments& program) {
-  if (launch.describes_launch() || !inspect::is_program(target, program.words())) {
+  if (launch.describes_launch() || !inspect::is_program(target, program.words(), launch.includes)) {
     program.require_none(target);
     return std::nullopt;
   }

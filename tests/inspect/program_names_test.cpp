@@ -85,6 +85,20 @@ TEST(ProgramSources, AMainThatLaunchesNothingMakesNoProgramOfKernels) {
   EXPECT_TRUE(is_program_with(kernel + idle, {"-rdc=true"}));
 }
 
+TEST(ProgramSources, AnIncludedFileMayHaveTheMain) {
+  const std::filesystem::path folder = ::testing::TempDir() + "tilescope-included-main";
+  std::filesystem::create_directories(folder / "common");
+  const std::string source = folder / "kernel.cu";
+  std::ofstream(folder / "common" / "launch.h") << "int main() { k<<<1, 1>>>(nullptr); }\n";
+  std::ofstream(folder / "common" / "all.h") << "#include \"launch.h\"\n";
+  std::ofstream(source) << "#include \"all.h\"\n__global__ void k(int*) {}\n";
+  EXPECT_FALSE(is_program(source, {}));
+  EXPECT_TRUE(is_program(source, {}, {folder / "common"}));
+  std::ofstream(source) << "#include \"common/all.h\"\n__global__ void k(int*) {}\n";
+  EXPECT_TRUE(is_program(source, {}));
+  std::filesystem::remove_all(folder);
+}
+
 TEST(ProgramSources, AreKnownByTheirEndings) {
   EXPECT_TRUE(is_program_source("a.cu"));
   EXPECT_TRUE(is_program_source("b/c.cpp"));

@@ -8,6 +8,7 @@
 
 #include "base/file.hpp"
 #include "compile/cpp_tokens.hpp"
+#include "compile/includes.hpp"
 
 namespace tilescope {
 
@@ -47,20 +48,27 @@ bool launches_nothing(const std::string& text) {
 
 }  // namespace
 
-bool has_main(const std::string& path) {
-  const std::string text = read_text_file(path);
-  const std::vector<std::string_view> tokens = compile::cpp_tokens(text);
-  return find_main(tokens) < tokens.size();
+bool has_main(const std::string& path, const std::vector<std::string>& include_folders) {
+  compile::Compilation compilation;
+  compilation.source_name = path;
+  compilation.source = read_text_file(path);
+  compilation.include_directories = include_folders;
+  const auto is_in = [](const std::string& text) {
+    const std::vector<std::string_view> tokens = compile::cpp_tokens(text);
+    return find_main(tokens) < tokens.size();
+  };
+  return is_in(compilation.source) || std::ranges::any_of(included_texts(compilation), is_in);
 }
 
-bool inspect::is_program(const std::string& target, const std::vector<std::string>& more) {
+bool inspect::is_program(const std::string& target, const std::vector<std::string>& more,
+                         const std::vector<std::string>& include_folders) {
   if (target.ends_with(".ptx") || target.ends_with(".cuh")) return false;
   if (target.ends_with(".cu") && more.empty() && launches_nothing(read_text_file(target))) {
     return false;
   }
   if (is_program_source(target)) {
-    return has_main(target) || std::any_of(more.begin(), more.end(), [](const auto& file) {
-             return is_program_source(file) && has_main(file);
+    return has_main(target, include_folders) || std::ranges::any_of(more, [&](const auto& file) {
+             return is_program_source(file) && has_main(file, include_folders);
            });
   }
   std::error_code failed;

@@ -15,8 +15,9 @@ inline bool is_program_source(std::string_view path) {
 }
 
 /// Whether `target`, followed by `more` words, is a program: an executable or a script, or sources
-/// with a main(). A file of kernels whose main() launches none is not. Throws Error(bad_input) for
-/// a source that cannot be read.
-bool is_program(const std::string& target, const std::vector<std::string>& more);
+/// with a main(), their own or an included file's. A file of kernels whose main() launches none is
+/// not. Throws Error(bad_input) for a source that cannot be read.
+bool is_program(const std::string& target, const std::vector<std::string>& more,
+                const std::vector<std::string>& include_folders = {});
 
 }  // namespace tilescope::inspect
