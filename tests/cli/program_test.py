@@ -89,6 +89,22 @@ class FromSource(Programs):
                                      "main()\n")
         self.assertIn("\nno kernel was checked; 0 launches", result.out)
 
+    def test_a_program_may_end_with_a_reset(self):
+        self.write("add.cu", ADD.replace("  return wrong", "  cudaDeviceReset();\n  return wrong"))
+        for command in ("run", "check", "explain"):
+            result = self.run_program(command, "add.cu")
+            self.assertEqual(result.code, 0, result.out + result.err)
+            self.assertNotIn("ended the program", result.out)
+
+    def test_a_main_in_a_header(self):
+        kernel, main = ADD.split("int main", 1)
+        os.mkdir(self.path("common"))
+        self.write("common/driver.h", "#pragma once\nint main" + main)
+        self.write("split.cu", kernel + '#include "driver.h"\n')
+        result = self.run_program("check", "split.cu", "-I", "common", "--", "500")
+        self.assertEqual((result.code, result.err), (0, "0 wrong of 500\n"))
+        self.assertIn("\nno defects found; 3 launches of 2 kernels", result.out)
+
     def test_an_empty_main_leaves_the_kernels(self):
         self.write("child.cu", "__global__ void child(int* x) { x[threadIdx.x] = 1; }\n"
                                "__global__ void parent(int* x) { child<<<1, 32>>>(x); }\n"

@@ -31,7 +31,8 @@ Context::Call::Call(Context& context, const char* name)
     : context_(context), lock_(context.mutex_), outer_(std::exchange(context.call_, name)) {
   context.reported_ = false;
   ++context.calls_;
-  if (context.checks()) context.report_early_touches();
+  // Without a device there is nothing to touch, and at exit none can be opened any more.
+  if (context.state_ && context.checks()) context.report_early_touches();
 }
 
 Context::Call::~Call() {
