@@ -161,6 +161,8 @@ struct KernelParameter {
   Kind kind = Kind::bytes;
   std::size_t bytes = 0;
   std::size_t alignment = 1;
+  /// By the kernel's C++ name a pointer to volatile or atomic values, which others may use at once.
+  bool is_shared = false;
 };
 
 /// A variable in global or constant memory that a kernel's code, or a function it calls, names.

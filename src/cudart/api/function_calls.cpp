@@ -151,13 +151,7 @@ cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* off
   return api_call("cudaFuncGetParamInfo", [&](Context& context) {
     const LoadedKernel& kernel = loaded(context, function);
     require(offset != nullptr && index < kernel.parameters.size(), cudaErrorInvalidValue);
-    std::size_t at = 0;
-    for (std::size_t i = 0; i <= index; ++i) {
-      const KernelParameter& parameter = kernel.parameters[i];
-      at = (at + parameter.alignment - 1) / parameter.alignment * parameter.alignment;
-      if (i < index) at += parameter.bytes;
-    }
-    *offset = at;
+    *offset = kernel.offset(index);
     if (bytes != nullptr) *bytes = kernel.parameters[index].bytes;
   });
 }

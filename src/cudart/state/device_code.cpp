@@ -124,6 +124,15 @@ LoadedCode::LoadedModule& LoadedCode::module(Device& device, CodeImage& image) {
   }
 }
 
+std::size_t LoadedKernel::offset(std::size_t index) const {
+  std::size_t at = 0;
+  for (std::size_t i = 0;; at += parameters[i++].bytes) {
+    const std::size_t alignment = parameters[i].alignment;
+    at = (at + alignment - 1) / alignment * alignment;
+    if (i == index) return at;
+  }
+}
+
 LoadedKernel& LoadedCode::kernel(Device& device, const CUkern_st& kernel) {
   const auto found = kernels_.find(&kernel);
   if (found != kernels_.end()) return found->second;

@@ -76,6 +76,9 @@ struct LoadedKernel {
   int carveout = -1;
   bool nonportable_cluster = false;
   ClusterBounds cluster;
+
+  /// The place of a parameter among the bytes of the arguments.
+  std::size_t offset(std::size_t index) const;
 };
 
 class LoadedCode {

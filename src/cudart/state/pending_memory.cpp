@@ -1,6 +1,8 @@
 #include "cudart/state/pending_memory.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace tilescope::cudart {
 namespace {
@@ -34,18 +36,35 @@ struct Claims {
     }
   }
 
-  /// The allocations that arguments point into, and the managed variables of the kernel's module.
-  void operator()(const KernelOperation& kernel) {
-    const std::vector<std::byte>& bytes = kernel.arguments.bytes();
-    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size();
-         at += sizeof(std::uint64_t)) {
-      std::uint64_t address = 0;
-      std::memcpy(&address, bytes.data() + at, sizeof address);
-      if (const MemoryBlock* block = context.memory().find(address)) {
-        claim(block->address, block->bytes, PendingUse::may_write);
-      }
+  /// The allocations that the words of an argument point into.
+  std::set<const MemoryBlock*> blocks_of(const std::vector<std::byte>& arguments,
+                                         std::size_t offset, std::size_t bytes) const {
+    std::set<const MemoryBlock*> blocks;
+    std::uint64_t address = 0;
+    const std::size_t end = std::min(offset + bytes, arguments.size());
+    for (std::size_t at = (offset + 7) / 8 * 8; at + sizeof address <= end; at += sizeof address) {
+      std::memcpy(&address, arguments.data() + at, sizeof address);
+      if (const MemoryBlock* block = context.memory().find(address)) blocks.insert(block);
     }
-    const CodeImage* const image = context.registry().kernel(kernel.function).image;
+    return blocks;
+  }
+
+  /// The allocations that arguments point into, and the managed variables of the kernel's module.
+  /// A pointer to volatile or atomic values is for threads that meet others: the host is welcome in
+  /// that allocation.
+  void operator()(const KernelOperation& kernel) {
+    const CUkern_st& known = context.registry().kernel(kernel.function);
+    const LoadedKernel& loaded = context.code().kernel(context.device(), known);
+    std::set<const MemoryBlock*> used, shared;
+    for (std::size_t i = 0; i < loaded.parameters.size(); ++i) {
+      const KernelParameter& parameter = loaded.parameters[i];
+      (parameter.is_shared ? shared : used)
+          .merge(blocks_of(kernel.arguments.bytes(), loaded.offset(i), parameter.bytes));
+    }
+    for (const MemoryBlock* block : used) {
+      if (!shared.contains(block)) claim(block->address, block->bytes, PendingUse::may_write);
+    }
+    const CodeImage* const image = known.image;
     for (const CodeVariable* variable : image->managed) {
       const auto address = reinterpret_cast<std::uint64_t>(*variable->managed);
       add(HostGuard::instance().claim(

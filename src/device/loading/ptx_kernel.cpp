@@ -73,6 +73,10 @@ struct NamedSymbols {
   }
 };
 
+bool is_pointer(std::string_view type) {
+  return type.ends_with('*') || type.ends_with("* const") || type.ends_with("*__restrict");
+}
+
 bool is_wide_integer(std::string_view type) {
   return type == "long" || type == "unsigned long" || type == "long long" ||
          type == "unsigned long long";
@@ -111,16 +115,19 @@ std::vector<KernelParameter> parameters_of(const ptx::Function& kernel) {
   const std::vector<std::string> types = types_in_name(kernel.name);
   for (const ptx::Parameter& p : kernel.parameters) {
     KernelParameter parameter{kind_of(p), p.size, p.alignment};
+    const std::string_view type = types.size() == kernel.parameters.size()
+                                      ? std::string_view(types[parameters.size()])
+                                      : std::string_view();
     // PTX does not distinguish pointers from integers of 8 bytes; a C++ name does.
-    if (parameter.kind == KernelParameter::Kind::bytes && parameter.bytes == 8 && !p.is_array &&
-        types.size() == kernel.parameters.size()) {
-      const std::string_view type = types[parameters.size()];
-      if (type.ends_with('*') || type.ends_with("* const") || type.ends_with("*__restrict")) {
+    if (parameter.kind == KernelParameter::Kind::bytes && parameter.bytes == 8 && !p.is_array) {
+      if (is_pointer(type)) {
         parameter.kind = KernelParameter::Kind::pointer;
       } else if (is_wide_integer(type)) {
         parameter.kind = KernelParameter::Kind::integer;
       }
     }
+    parameter.is_shared = is_pointer(type) && (type.find(" volatile*") != type.npos ||
+                                               type.find("::atomic<") != type.npos);
     parameters.push_back(parameter);
   }
   return parameters;
