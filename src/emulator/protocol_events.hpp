@@ -39,9 +39,10 @@ struct MbarrierUse {
 };
 
 enum class ProxyFenceKind : std::uint8_t {
-  async,          ///< fence.proxy.async
-  mbarrier_init,  ///< fence.mbarrier_init
-  tensor_map,     ///< fence.proxy.tensormap
+  async,               ///< fence.proxy.async
+  mbarrier_init,       ///< fence.mbarrier_init
+  tensor_map_release,  ///< fence.proxy.tensormap::generic, and tensormap.cp_fenceproxy
+  tensor_map_acquire,
   other,
 };
 
@@ -51,6 +52,7 @@ struct ProxyFence {
   std::uint32_t warp;
   std::uint32_t mask;
   ProxyFenceKind kind;
+  std::uint64_t map = 0;  ///< generic address of the tensor map that the lanes acquire
 };
 
 /// A tile of shared memory: the copy engine will write it, or a matrix product reads it. The former

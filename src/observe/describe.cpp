@@ -20,6 +20,7 @@ bool reads_texels(const ptx::Instruction& instruction) {
 std::uint32_t element_bytes(const ptx::Instruction& instruction) {
   if (reads_texels(instruction)) return 1;
   // These move bits without a type: copies of one element, of several floats, of halves.
+  if (instruction.modifiers.has(ptx::Flag::tensormap_generic)) return 4;  // of 128, each lane
   const ptx::Effect effect = ptx::info(instruction.opcode).effect;
   if (effect == ptx::Effect::copy) return instruction.operands[2].bits == 8 ? 8 : 4;
   if (effect == ptx::Effect::load_matrix || effect == ptx::Effect::store_matrix) return 2;

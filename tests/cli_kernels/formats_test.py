@@ -50,6 +50,7 @@ KERNELS = {
     "phase-parity": "parity_not_flipped",
     "race": "race_within_warp",
     "register-budget": "registers_beyond_pool",
+    "tensor-map-in-use": "tensor_map_not_acquired",
     "tile-alignment": "tile_behind_header",
     "trap": "failed_assertion",
     "unfinished": "endless_loop",

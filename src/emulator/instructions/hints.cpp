@@ -1,7 +1,10 @@
 // Operations without effects that a program can see. Observers hear of those that order something.
+#include <bit>
+
 #include "emulator/block.hpp"
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/operands.hpp"
+#include "emulator/memory_access.hpp"
 
 namespace tilescope::emulator {
 namespace {
@@ -23,11 +26,29 @@ void tell(Context& w, auto&& event) {
   }
 }
 
-// aux: the ProxyFenceKind.
+// b: the ProxyFenceKind.
 void fence_proxy(Context& w, const Code& c) {
   tell(w, [&](BlockObserver& observer) {
-    observer.proxy_fence({c.id, w.warp_index, w.mask, static_cast<ProxyFenceKind>(c.aux)});
+    observer.proxy_fence({c.id, w.warp_index, w.mask, static_cast<ProxyFenceKind>(c.b)});
   });
+}
+
+// Lanes that acquire the same map do so as one. a, aux, offset: its address.
+void acquire_map(Context& w, const Code& c) {
+  std::uint64_t addresses[kWarpSize];
+  lane_addresses(w, c, addresses);
+  for (LaneMask rest = w.mask; rest != 0;) {
+    const std::uint64_t map = addresses[std::countr_zero(rest)];
+    LaneMask same = 0;
+    for (LaneMask m = rest; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      if (addresses[lane] == map) same |= LaneMask{1} << lane;
+    }
+    rest &= ~same;
+    tell(w, [&](BlockObserver& observer) {
+      observer.proxy_fence({c.id, w.warp_index, same, ProxyFenceKind::tensor_map_acquire, map});
+    });
+  }
 }
 
 // offset: the registers; aux: whether it takes some.
@@ -48,7 +69,7 @@ void depend_on_grid(Context& w, const Code& c) {
 ProxyFenceKind proxy_fence_kind(const ptx::Modifiers& m) {
   using ptx::Flag;
   if (m.has(Flag::mbarrier_init)) return ProxyFenceKind::mbarrier_init;
-  if (m.has(Flag::tensormap_generic)) return ProxyFenceKind::tensor_map;
+  if (m.has(Flag::tensormap_generic)) return ProxyFenceKind::tensor_map_release;
   return m.has(Flag::async) || m.has(Flag::async_generic) ? ProxyFenceKind::async
                                                           : ProxyFenceKind::other;
 }
@@ -62,7 +83,7 @@ void zero(Context& w, const Code& c) {
 bool decode_fence_as(bool sequential, const ptx::Modifiers& m, Code& code) {
   // Copies come as late as the program allows, so fences between proxies change nothing here.
   if (m.has(ptx::Flag::proxy) || m.has(ptx::Flag::mbarrier_init)) {
-    code.aux = static_cast<std::uint32_t>(proxy_fence_kind(m));
+    code.b = static_cast<std::uint32_t>(proxy_fence_kind(m));
     code.execute = fence_proxy;
     return true;
   }
@@ -76,7 +97,14 @@ bool decode_fence_as(bool sequential, const ptx::Modifiers& m, Code& code) {
 
 }  // namespace
 
-bool decode_fence(FunctionDecoder&, const ptx::Instruction& in, Code& code) {
+bool decode_fence(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
+  if (in.modifiers.has(ptx::Flag::tensormap_generic) && !in.operands.empty()) {
+    unsigned address_bytes = 8;
+    d.address(in.operands[0], true, code, address_bytes);
+    if (address_bytes == 8) code.aux |= kAddress64;
+    code.execute = acquire_map;
+    return true;
+  }
   return decode_fence_as(in.modifiers.ordering == ptx::Ordering::sc, in.modifiers, code);
 }
 bool decode_membar(FunctionDecoder&, const ptx::Instruction& in, Code& code) {

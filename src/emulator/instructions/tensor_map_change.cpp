@@ -87,6 +87,10 @@ void copy_map(Context& w, const Code& c) {
     const int lane = std::countr_zero(m);
     std::memcpy(targets.host[lane], sources.host[lane], 4);
   }
+  for (const auto& slot : w.block->observers()) {
+    if ((slot.events & kProtocol) == 0) continue;
+    slot.observer->proxy_fence({c.id, w.warp_index, w.mask, ProxyFenceKind::tensor_map_release});
+  }
 }
 
 constexpr Flag kFields[] = {

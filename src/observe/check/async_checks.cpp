@@ -30,7 +30,8 @@ bool is_covered(const EngineWork* copy, AsyncOrder::Warp warp, std::uint32_t tim
 }  // namespace
 
 AsyncChecks::AsyncChecks(const emulator::LaunchInfo& launch)
-    : order_(static_cast<std::uint32_t>(launch.cluster.count()), launch.warps_per_block),
+    : memory_(launch.memory),
+      order_(static_cast<std::uint32_t>(launch.cluster.count()), launch.warps_per_block),
       members_(launch.cluster.count()),
       shadows_(members_.size()),
       products_(members_.size() * launch.warps_per_block),

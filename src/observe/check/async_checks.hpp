@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -25,6 +27,7 @@ inline constexpr std::uint32_t kWarpsPerGroup = 4;
 struct AsyncMember {
   BlockOrder* order = nullptr;
   const SharedShadow* accesses = nullptr;
+  const GlobalShadow* global = nullptr;
   emulator::ByteFlags* contents = nullptr;
   std::uint64_t block = 0;  ///< linear
 };
@@ -53,6 +56,10 @@ class AsyncChecks {
   void proxy_fence(std::uint32_t by, const emulator::ProxyFence& fence);
   void mbarrier(std::uint32_t rank, const emulator::MbarrierUse& use);
 
+  /// Whether copies use tensor maps in global memory; then `change_map` wants its writes.
+  bool watches_maps() const { return !map_readers_.empty(); }
+  void change_map(std::uint32_t by, const emulator::Access& access);
+
   void issued(std::uint32_t by, const emulator::BulkEvent& event);
   void done(std::uint32_t rank, const emulator::BulkEvent& event);
   void bulk_group(std::uint32_t by, const emulator::BulkGroup& group);
@@ -79,6 +86,17 @@ class AsyncChecks {
     std::uint32_t time = 0;  ///< of its block; 0: never
     AsyncSide side;
     std::uint64_t address = 0;
+  };
+
+  struct WarpEvent {
+    Warp warp;
+    Event event;
+  };
+  /// An acquire of a tensor map, and the writes that it shows.
+  struct MapFence {
+    Warp warp;
+    std::uint32_t time;
+    std::vector<std::uint32_t> released;  ///< as Knowledge::maps
   };
 
   bool ended(Warp warp, const EngineWork& work) const;
@@ -112,7 +130,12 @@ class AsyncChecks {
   void finish_groups(LaneWork& lane, std::uint64_t pending, std::uint32_t time);
   void finish_products(Warp warp, std::uint64_t pending);
   LaneWork& bulk_lane(Warp warp, int lane);
+  void map_fence(Warp warp, const emulator::ProxyFence& fence);
+  void use_map(WorkId id);
+  bool is_acquired(const EngineWork& copy, const WarpEvent* write) const;
+  std::optional<AsyncSide> unseen_change(const EngineWork& copy) const;
 
+  const emulator::MemoryMap& memory_;
   AsyncOrder order_;
   std::vector<AsyncMember> members_;
   std::vector<EngineShadow> shadows_;  ///< by rank
@@ -123,7 +146,10 @@ class AsyncChecks {
   /// By warpgroup and group of products: when each of its warps had waited for it; 0: not yet. The
   /// products are the warpgroup's: the wait of one of its warps tells of all.
   std::vector<std::vector<std::array<std::uint32_t, kWarpsPerGroup>>> product_ends_;
-  std::vector<std::vector<Reach>> reaches_;      ///< by rank of the memory, and warp
+  std::vector<std::vector<Reach>> reaches_;  ///< by rank of the memory, and warp
+  /// By tensor map: the copies that may still read it, and the acquires.
+  std::map<std::uint64_t, std::vector<WorkId>> map_readers_;
+  std::map<std::uint64_t, std::vector<MapFence>> map_fences_;
   std::unordered_set<std::uint64_t> same_bits_;  ///< stores of what was there: store_key
   emulator::BulkOrigin last_arrival_;            ///< at an mbarrier...
   std::uint32_t arrived_at_ = kNoMbarrier;       ///< ...of this number

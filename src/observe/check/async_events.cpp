@@ -55,6 +55,7 @@ void AsyncChecks::proxy_fence(std::uint32_t by, const emulator::ProxyFence& fenc
   const Warp warp = order_.warp_of(by, fence.warp);
   order_.fence(warp);
   if (fence.kind == emulator::ProxyFenceKind::async) order_.proxy_fence(warp);
+  map_fence(warp, fence);
 }
 
 void AsyncChecks::mbarrier(std::uint32_t rank, const emulator::MbarrierUse& use) {
@@ -96,6 +97,7 @@ void AsyncChecks::issued(std::uint32_t by, const emulator::BulkEvent& event) {
   started.warp = warp;
   started.lane = event.origin.lane;
   started.bytes = event.bytes;
+  started.map = event.map;
   started.target = ends_in_shared(event.kind) ? event.target : by;
   started.issued = order_.time(warp);
   const bool on_mbarrier = event.barrier != kNoMbarrier;
@@ -116,6 +118,7 @@ void AsyncChecks::issued(std::uint32_t by, const emulator::BulkEvent& event) {
   if (on_mbarrier) {
     check_started(warp, event.target, side_of(work(id), ThreadAction::write), event.barrier);
   }
+  if (event.map != 0) use_map(id);
   for (const emulator::BulkPiece& piece : event.pieces) {
     if (starts_in_shared(event.kind) && !piece.filled) {
       engine_reads(id, by, piece.from, piece.bytes);

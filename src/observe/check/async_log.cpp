@@ -9,7 +9,7 @@
 namespace tilescope::observe {
 namespace {
 
-constexpr std::uint32_t kMbarrierBytes = 8;
+constexpr std::uint32_t kMbarrierBytes = 8, kTensorMapBytes = 128;
 
 FindingAccess access_of(const AsyncSide& side, const Describer& describer) {
   FindingAccess access = describer.access(side.instruction, side.action, side.block, side.thread);
@@ -60,6 +60,11 @@ void AsyncLog::describe(const Describer& describer, std::vector<Finding>& findin
     if (mistake.address) {
       const AsyncSide& toucher = mistake.second ? *mistake.second : mistake.first;
       f.memory = describer.memory(mistake.space, *mistake.address, toucher.instruction);
+    }
+    if (mistake.kind == FindingKind::tensor_map_in_use) {
+      f.memory->element_bytes = kTensorMapBytes;
+      f.memory->scalar = f.memory->object_bytes == kTensorMapBytes;
+      if (!mistake.second) f.severity = Severity::warning;
     }
     if (mistake.facts.registers !=
         ProductRegisters::none) {  // found in the text: no particular thread

@@ -22,6 +22,7 @@ void Knowledge::join(const Knowledge& other) {
   raise(threads, other.threads);
   raise(fenced, other.fenced);
   raise(phases, other.phases);
+  raise(maps, other.maps);
 }
 
 AsyncOrder::AsyncOrder(std::uint32_t blocks, std::uint32_t warps_per_block)
@@ -108,6 +109,10 @@ void AsyncOrder::fence(Warp warp) {
 void AsyncOrder::proxy_fence(Warp warp) {
   Knowledge& known = warps_known_[warp];
   raise(known.fenced, released(warp).threads);
+}
+
+void AsyncOrder::release_maps(Warp warp) {
+  raise(warps_known_[warp].maps, released(warp).threads);
 }
 
 std::uint32_t AsyncOrder::mbarrier(std::uint32_t rank, std::uint32_t offset) {

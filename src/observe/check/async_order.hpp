@@ -25,6 +25,7 @@ struct Knowledge {
   std::vector<std::uint32_t> threads;  ///< by warp of the cluster: its actions before this time
   std::vector<std::uint32_t> fenced;   ///< likewise: its writes that engines see
   std::vector<std::uint32_t> phases;   ///< by mbarrier: how many are over
+  std::vector<std::uint32_t> maps;     ///< as threads: writes released to the tensor maps' proxy
 
   void join(const Knowledge& other);
 };
@@ -68,6 +69,7 @@ class AsyncOrder {
   void flag(Warp warp, std::uint64_t word, bool reads, bool writes);
   void fence(Warp warp);
   void proxy_fence(Warp warp);
+  void release_maps(Warp warp);
 
   // Mbarriers, by the rank of their block and their offset in its shared memory.
   void initialise(std::uint32_t rank, std::uint32_t offset);

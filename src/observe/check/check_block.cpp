@@ -98,7 +98,8 @@ void CheckBlock::begin_block(const emulator::BlockInfo& block, const emulator::B
   escapes_.clear();
   shared_contents_.reset(launch_.info.shared_bytes);
   if (launch_.async) {
-    async_ = launch_.async->enter(cluster_, rank_, {&order_, &shared_, &shared_contents_, block_});
+    async_ = launch_.async->enter(cluster_, rank_,
+                                  {&order_, &shared_, &global_, &shared_contents_, block_});
   }
 }
 
@@ -217,6 +218,7 @@ void CheckBlock::shared_access(const Access& access, const LaneCells& cells) {
 
 void CheckBlock::global_access(const Access& access, const LaneCells& cells) {
   if (protocols_.grid.watches()) protocols_.grid.access(access);
+  if (async_ && async_->watches_maps() && writes(access.kind)) async_->change_map(rank_, access);
   if (reads(access.kind) && !launch_.all_initialised && !launch_.only_stores(access)) {
     check_global_contents(access, cells);
   }

@@ -24,6 +24,7 @@ struct EngineWork {
   AsyncOrder::Warp warp = 0;  ///< that started it
   int lane = 0;
   std::uint32_t bytes = 0;
+  std::uint64_t map = 0;  ///< address of its tensor map; 0: it has none
   std::uint32_t target =
       0;  ///< rank of the block whose memory it writes or whose barrier it ends at
   std::uint32_t issued = 0;              ///< time of the warp's block

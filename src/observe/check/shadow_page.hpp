@@ -73,6 +73,15 @@ class GlobalShadow {
     return found;
   }
   const std::vector<ShadowPage*>& pages() const { return used_; }
+  /// Null if nothing was accessed near the address.
+  const Cell* cell(std::uint64_t address) const {
+    const auto found = by_number_.find(address / ShadowPage::kBytes);
+    if (found == by_number_.end()) return nullptr;
+    const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
+    const ShadowPage& page = *found->second;
+    if (offset < page.low || offset >= page.high) return nullptr;
+    return &page.cells[page.by_bytes ? offset : offset / 4];
+  }
   /// Forgets all pages.
   void clear();
   /// Frees them too, so that their contents cannot be seen again.

@@ -86,15 +86,27 @@ Wording cluster_words(const Finding& finding, const AsyncFacts& facts, const std
           "or a barrier at which they arrive behind their last access"};
 }
 
-Wording tensor_map_words(const AsyncFacts& facts) {
-  if (facts.engine_writes) {
-    return {"a tensor map is changed while copies with it may be under way",
-            "wait for all copies that use the map before it is changed"};
+Wording tensor_map_words(const Finding& finding, const AsyncFacts& facts, const std::string& what) {
+  if (facts.fault == AsyncFault::wait) {
+    return {fmt::format("the tensor map {} is changed while the copy that uses it may be under "
+                        "way{}",
+                        what, announced(facts)),
+            "wait for every copy that uses the map before it is changed, or take another map"};
   }
-  return {
-      "a tensor copy uses a map that threads changed, and no proxy fence lets it see the change",
-      "behind the change: fence.proxy.tensormap::generic.release (tensormap.cp_fenceproxy); "
-      "in the thread that starts the copy: fence.proxy.tensormap::generic.acquire"};
+  if (!finding.second) {
+    return {fmt::format("the copy uses the tensor map {} in global memory, and its block has not "
+                        "acquired it: the copy may not see what the host or another kernel wrote "
+                        "there",
+                        what),
+            "execute fence.proxy.tensormap::generic.acquire for the map in each block before its "
+            "first copy, or pass the map as a const __grid_constant__ parameter"};
+  }
+  return {fmt::format("the copy uses the tensor map {}, which threads changed, and may not see the "
+                      "change: no pair of proxy fences shows it",
+                      what),
+          "behind the change, release: tensormap.cp_fenceproxy or "
+          "fence.proxy.tensormap::generic.release; then, in the block that copies, acquire: "
+          "fence.proxy.tensormap::generic.acquire for the 128 bytes of the map"};
 }
 
 Wording unfinished_words(const AsyncFacts& facts) {
@@ -153,7 +165,7 @@ Wording async_words(const Finding& finding) {
     case FindingKind::cluster_exit:
       return cluster_words(finding, facts, what);
     case FindingKind::tensor_map_in_use:
-      return tensor_map_words(facts);
+      return tensor_map_words(finding, facts, what);
     default:
       return unfinished_words(facts);
   }
