@@ -89,6 +89,25 @@ class Html(Pages):
                     pre = pre.replace(entity, c)
                 self.assertEqual(pre.strip(), result.out.strip())
 
+    def test_the_page_of_a_long_kernel_is_small(self):
+        """Two hundred lines of unrolled loops, with loops at the edges, vectors and conflicts."""
+        source = os.path.join(os.path.dirname(GOLDEN), "register_tiled_gemm.cu")
+        matrix = "f32[40000]=random"
+        text, result = self.page(
+            "explain", source, "--grid", "3,3", "--block", "256", "--arg", matrix, "--arg", matrix,
+            "--arg", matrix, "--arg", "i32:190", "--arg", "i32:190", "--arg", "i32:200",
+            "--arg", "f32:1.5", "--arg", "f32:0.5")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertLess(len(text.encode()), 300_000)
+        # Small, but whole: every line, the PTX, six accesses with their rounds, the block.
+        with open(source, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        self.assertEqual(len(re.findall(r'<tr id="s1-', text)), len(lines))
+        self.assertGreater(text.count("fma.rn.f32"), 256)
+        self.assertEqual(text.count('<article class="access">'), 6)
+        self.assertGreater(text.count("<figcaption>round"), 15)
+        self.assertIn("its warps between barriers", text)
+
     def test_sources_are_escaped(self):
         for words in (PAGES["explain"], PAGES["race"]):
             text, _ = self.page(*words)
