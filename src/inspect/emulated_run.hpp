@@ -31,8 +31,8 @@ class EmulatedRun {
               ScheduleRuns* schedules = nullptr);
   /// Those of the target, by their names in line tables. Until keep_sources().
   const std::vector<SourceText>& sources() const { return subject_->sources; }
-  /// The PTX of one of the target's kernels.
-  std::string ptx_of(const std::string& kernel) const { return device_->ptx_of(kernel); }
+  /// As EmulatedDevice::ptx_of.
+  std::string ptx_of(const ptx::Module& module) const { return device_->ptx_of(module); }
   /// Stores the sources named in `files` in `result`.
   void keep_sources(const std::set<std::string>& files);
 

@@ -6,11 +6,7 @@
 #include "inspect/open_device.hpp"
 #include "inspect/open_subject.hpp"
 #include "inspect/program/program_results.hpp"
-#include "inspect/results/explain_details.hpp"
-#include "observe/count/count_observer.hpp"
-#include "observe/trace/code_lines.hpp"
-#include "observe/trace/lane_rounds.hpp"
-#include "observe/trace/warp_course.hpp"
+#include "inspect/results/detail_observers.hpp"
 
 namespace tilescope {
 namespace {
@@ -38,20 +34,13 @@ ExplainResult explain(const Target& target, const LaunchDescription& launch,
   run.require_launchable();
   const auto details = std::make_shared<inspect::ExplainDetails>();
   result.details = details;
-  observe::CountObserver counter;
-  observe::LaneSamples sampler;
-  std::vector<emulator::Observer*> observers{&counter, &sampler};
-  observe::LaneRounds rounds;
-  observe::WarpCourse course;
-  observe::CodeLines code([&run](const std::string& kernel) { return run.ptx_of(kernel); });
+  inspect::DetailObservers seen([&run](const ptx::Module& module) { return run.ptx_of(module); });
+  std::vector<emulator::Observer*> observers = seen.wanted(options.pictures);
   if (options.phases) observers.push_back(&details->phases);
-  if (options.pictures) observers.insert(observers.end(), {&rounds, &code, &course});
   const auto after_launch = [&] {
-    const observe::CountedLaunch& counted = counter.result();
-    result.counts += counted;
-    result.launches.push_back(counted);
-    details->launches.push_back(
-        {counted, sampler.result(), rounds.result(), course.result(), code.result()});
+    result.counts += seen.counted();
+    result.launches.push_back(seen.counted());
+    details->launches.push_back(seen.all());
   };
   run.launch(std::move(observers), after_launch, [&](const Kernel& kernel, const Launch& launched) {
     const LaunchResources resources = resources_of(kernel, launched);

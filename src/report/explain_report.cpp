@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "inspect/results/explain_details.hpp"
 #include "report/access_figure.hpp"
 #include "report/advice.hpp"
@@ -122,7 +124,11 @@ void add_figures(Page& page, const ExplainResult& result, const std::vector<Advi
     facts.remarks[piece.place].push_back(
         {"advice", std::string(to_string(piece.kind)), piece.message});
   }
-  if (!result.details->launches.empty()) facts.code = result.details->launches.front().code;
+  for (const inspect::ExplainDetails::OfLaunch& launch : result.details->launches) {
+    const std::string& kernel = launch.counted.kernel;
+    if (std::ranges::find(facts.code, kernel, &KernelCode::kernel) != facts.code.end()) continue;
+    facts.code.push_back({kernel, launch.code});
+  }
   if (line == 0) add_source_figures(page, facts, sources);
   if (line == 0 && result.program && result.launches.size() > 1) {
     page.figures.emplace_back(launches_figure(result));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/symbol_names.hpp"
 #include "report/counts_report.hpp"
 
 namespace tilescope::report {
@@ -56,7 +57,8 @@ class ViewOfFile {
     }
   }
 
-  SourceView view(bool with_code) {
+  /// `kernels`: those whose instructions stand beside this file.
+  SourceView view(const std::vector<const KernelCode*>& kernels) {
     std::set<std::uint32_t> told;  // lines to show
     for (const auto& [line, counts] : counts_) told.insert(line);
     for (const auto& [place, remarks] : facts_.remarks) {
@@ -73,7 +75,7 @@ class ViewOfFile {
       const std::uint32_t last = std::max(line, all > longest_file ? line + surroundings : all);
       for (; next <= std::min(last, std::max(all, line)); ++next) add_line(next);
     }
-    if (with_code) add_code();
+    add_code(kernels);
     if (view_.file.empty()) view_.file = "the PTX itself, which has no line table";
     return std::move(view_);
   }
@@ -90,20 +92,23 @@ class ViewOfFile {
     if (found != facts_.remarks.end()) line.remarks = found->second;
   }
 
-  void add_code() {
-    std::size_t shown = 0;
-    for (const observe::CodeLine& code : facts_.code) {
-      if (++shown > most_instructions) break;
-      const std::uint32_t line = code.place.file == view_.file ? code.place.line : 0;
-      if (view_.code.empty() || view_.code.back().line != line) {
-        view_.code.push_back({line, code.text});
-      } else {
-        view_.code.back().text += '\n' + code.text;
+  void add_code(const std::vector<const KernelCode*>& kernels) {
+    std::size_t shown = 0, all = 0;
+    for (const KernelCode* kernel : kernels) {
+      all += kernel->lines.size();
+      if (kernels.size() > 1) view_.code.push_back({0, "// " + function_name(kernel->kernel)});
+      for (const observe::CodeLine& code : kernel->lines) {
+        if (++shown > most_instructions) break;
+        const std::uint32_t line = code.place.file == view_.file ? code.place.line : 0;
+        if (view_.code.empty() || view_.code.back().line != line) {
+          view_.code.push_back({line, code.text});
+        } else {
+          view_.code.back().text += '\n' + code.text;
+        }
       }
     }
-    if (facts_.code.size() <= most_instructions) return;
-    view_.code.push_back(
-        {0, fmt::format("... {} more instructions", facts_.code.size() - most_instructions)});
+    if (all <= most_instructions) return;
+    view_.code.push_back({0, fmt::format("... {} more instructions", all - most_instructions)});
   }
 
   const SourceFacts& facts_;
@@ -111,6 +116,11 @@ class ViewOfFile {
   SourceView view_;
   std::map<std::uint32_t, Record> counts_;
 };
+
+bool has_code_in(const KernelCode& kernel, const std::string& file) {
+  return std::ranges::any_of(
+      kernel.lines, [&](const observe::CodeLine& code) { return code.place.file == file; });
+}
 
 }  // namespace
 
@@ -127,14 +137,18 @@ void add_source_figures(Page& page, const SourceFacts& facts, SourceTexts& sourc
   for (const auto& [place, remarks] : facts.remarks) {
     if (place.line != 0) files.insert(place.file);
   }
-  bool is_first = true;
+  std::set<const KernelCode*> placed;
   for (const std::string& file : files) {
-    if (file.empty()) {  // the instructions are the source
-      for (const observe::CodeLine& code : facts.code)
-        sources.add_line(file, code.ptx_line, code.text);
+    std::vector<const KernelCode*> kernels;
+    for (const KernelCode& kernel : facts.code) {
+      if (file.empty()) {  // the instructions are the source
+        for (const observe::CodeLine& code : kernel.lines)
+          sources.add_line(file, code.ptx_line, code.text);
+      } else if (has_code_in(kernel, file) && placed.insert(&kernel).second) {
+        kernels.push_back(&kernel);
+      }
     }
-    page.figures.emplace_back(ViewOfFile(file, facts, sources).view(is_first && !file.empty()));
-    is_first = false;
+    page.figures.emplace_back(ViewOfFile(file, facts, sources).view(kernels));
   }
 }
 

@@ -4,6 +4,7 @@ that say everything without one too."""
 import json
 import os
 import re
+import shutil
 import unittest
 
 import browser
@@ -34,6 +35,28 @@ __global__ void rounds(float* out, int n) {
   out[threadIdx.x] = part[threadIdx.x];
 }
 """
+NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+# Two kernels, the first launched twice: rounds with conflicts, warps that wait, strided accesses.
+PROGRAM = """\
+__global__ void gather(float* x, int n) {
+  __shared__ float part[1024];
+  for (int r = 0; r < 4; ++r) part[(threadIdx.x << r) % 1024] = r;
+  if (threadIdx.x < 32) for (int i = 0; i < 8; ++i) part[threadIdx.x] += x[i];
+  __syncthreads();
+  if (threadIdx.x < n) x[threadIdx.x] = part[threadIdx.x];
+}
+__global__ void spread(float* x) { x[threadIdx.x * 4] += 1; }
+int main() {
+  float* x;
+  cudaMalloc(&x, 4096);
+  cudaMemset(x, 0, 4096);
+  gather<<<4, 128>>>(x, 128);
+  gather<<<8, 128>>>(x, 128);
+  spread<<<1, 256>>>(x);
+  cudaDeviceSynchronize();
+  cudaFree(x);
+}
+"""
 # Each page with the words of its command.
 PAGES = {
     "explain": ("explain", "hostile.cu", *LAUNCH),
@@ -46,12 +69,14 @@ PAGES = {
     "coalesce": ("coalesce", "A[threadIdx.x*8]"),
     "transfer": ("transfer", "--play"),
 }
+if NVCC:
+    PAGES["program"] = ("explain", "program.cu")
 
 
 class Pages(program.ProgramTest):
     def setUp(self):
         super().setUp()
-        for name, text in (("hostile.cu", HOSTILE), ("race.cu", RACE)):
+        for name, text in (("hostile.cu", HOSTILE), ("race.cu", RACE), ("program.cu", PROGRAM)):
             with open(self.path(name), "w", encoding="utf-8") as file:
                 file.write(text)
 
@@ -88,6 +113,25 @@ class Html(Pages):
                                   ("&amp;", "&")):
                     pre = pre.replace(entity, c)
                 self.assertEqual(pre.strip(), result.out.strip())
+
+    def test_the_page_of_a_long_kernel_is_small(self):
+        """Two hundred lines of unrolled loops, with loops at the edges, vectors and conflicts."""
+        source = os.path.join(os.path.dirname(GOLDEN), "register_tiled_gemm.cu")
+        matrix = "f32[40000]=random"
+        text, result = self.page(
+            "explain", source, "--grid", "3,3", "--block", "256", "--arg", matrix, "--arg", matrix,
+            "--arg", matrix, "--arg", "i32:190", "--arg", "i32:190", "--arg", "i32:200",
+            "--arg", "f32:1.5", "--arg", "f32:0.5")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertLess(len(text.encode()), 300_000)
+        # Small, but whole: every line, the PTX, six accesses with their rounds, the block.
+        with open(source, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        self.assertEqual(len(re.findall(r'<tr id="s1-', text)), len(lines))
+        self.assertGreater(text.count("fma.rn.f32"), 256)
+        self.assertEqual(text.count('<article class="access">'), 6)
+        self.assertGreater(text.count("<figcaption>round"), 15)
+        self.assertIn("its warps between barriers", text)
 
     def test_sources_are_escaped(self):
         for words in (PAGES["explain"], PAGES["race"]):
@@ -161,6 +205,24 @@ __global__ void uneven(float* out, int n) {
             self.assertEqual(anchor, "s1-" + line)
             self.assertIn(f'<tr id="{anchor}"', text)
 
+    @unittest.skipUnless(NVCC, "nvcc is not installed")
+    def test_a_program_has_the_pictures_of_its_kernels(self):
+        text, _ = self.page(*PAGES["program"])
+        code = re.search(r"Instructions \(PTX\)</h4><pre>(.*?)</pre>", text, re.S)[1]
+        self.assertEqual(re.findall("// (.*)", code), ["gather", "spread"])
+        self.assertIn("st.shared", re.search(r'data-l="3">(.*?)</a>', code, re.S)[1])
+        self.assertIn("st.global", "".join(re.findall(r'data-l="8">(.*?)</a>', code, re.S)))
+        captions = re.findall(r"<figcaption>(round.*?)</figcaption>", text)
+        self.assertEqual([caption.split(",")[0] for caption in captions],
+                         ["round 1", "round 2", "round 3", "round 4"])
+        self.assertIn("Block (0,0,0) of gather: its warps between barriers", text)
+        waits = re.findall(r'class="span waiting"><title>(.*?)</title>', text)
+        self.assertEqual(waits, ["waits at program.cu:5"] * 3)
+        # One launch alone.
+        text, _ = self.page(*PAGES["program"], "--launch", "2")
+        self.assertNotIn("its warps between barriers", text)
+        self.assertNotIn("st.shared", re.search(r"</h4><pre>(.*?)</pre>", text, re.S)[1])
+
     def test_two_reports_are_compared(self):
         self.run_program(*PAGES["explain"], "--json", "before.json")
         with open(self.path("hostile.cu"), "w", encoding="utf-8") as file:
@@ -180,7 +242,7 @@ __global__ void uneven(float* out, int n) {
         self.assert_fails(2, "--html 'hostile.cu' would overwrite 'hostile.cu', which this command "
                              "reads or writes too; name another file",
                           *PAGES["explain"], "--html", "hostile.cu")
-        self.assertEqual(self.files(), ["hostile.cu", "race.cu"])
+        self.assertEqual(self.files(), ["hostile.cu", "program.cu", "race.cu"])
 
 
 @unittest.skipUnless(browser.BROWSER, browser.NO_BROWSER)

@@ -109,6 +109,10 @@ TEST_F(ProgramJournal, LaunchesCountsAndTheRestComeBack) {
   of.samples.resize(1);
   of.samples[0].object = "x";
   of.samples[0].addresses[31] = 1234567890123;
+  of.rounds = {of.samples[0], of.samples[0]};
+  of.blocks = {{.index = {1, 0, 0}, .complete = true, .warps = {{}, {{0, 9}}}}};
+  of.blocks[0].warps[1][0].state = observe::WarpState::stuck;
+  of.code = {{{"k.cu", 3}, 30, "ret;"}};
   counts.kernels = {of};
   {
     JournalWriter writer(path_);
@@ -134,6 +138,14 @@ TEST_F(ProgramJournal, LaunchesCountsAndTheRestComeBack) {
   EXPECT_EQ(journal.counts.kernels[0].counted.instructions[0].id, 4U);
   EXPECT_FALSE(journal.counts.kernels[0].counted.instructions[0].diverged);
   EXPECT_EQ(journal.counts.kernels[0].samples[0].addresses[31], 1234567890123U);
+  EXPECT_EQ(journal.counts.kernels[0].rounds.size(), 2U);
+  const observe::CourseOfBlock& block = journal.counts.kernels[0].blocks.at(0);
+  EXPECT_TRUE(block.complete);
+  EXPECT_TRUE(block.warps.at(0).empty());
+  EXPECT_EQ(block.warps.at(1).at(0).end, 9U);
+  EXPECT_EQ(block.warps[1][0].state, observe::WarpState::stuck);
+  EXPECT_EQ(journal.counts.kernels[0].code.at(0).text, "ret;");
+  EXPECT_EQ(journal.counts.kernels[0].code[0].place.line, 3U);
   EXPECT_THAT(journal.notes, ::testing::ElementsAre("a function"));
   EXPECT_EQ(journal.allocations[0].name, "cudaMalloc 1");
   EXPECT_EQ(journal.limitation, Limitation::memory_records);
@@ -194,7 +206,8 @@ TEST_F(ProgramJournal, SettingsComeBack) {
                           .journal = "/tmp/j",
                           .max_instructions = 5,
                           .device_memory = 6,
-                          .launch = 7},
+                          .launch = 7,
+                          .pictures = true},
                          path_);
   const ProgramSettings settings = read_program_settings(path_);
   EXPECT_EQ(settings.mode, ProgramMode::explain);
@@ -203,6 +216,7 @@ TEST_F(ProgramJournal, SettingsComeBack) {
   EXPECT_EQ(settings.max_instructions, 5U);
   EXPECT_EQ(settings.device_memory, 6U);
   EXPECT_EQ(settings.launch, 7U);
+  EXPECT_TRUE(settings.pictures);
   std::filesystem::remove(path_);
   append("{}");
   EXPECT_THROW(read_program_settings(path_), Error);

@@ -89,9 +89,9 @@ emulator::LaunchSummary EmulatedDevice::last_launch() const {
   return last_;
 }
 
-std::string EmulatedDevice::ptx_of(const std::string& kernel) const {
+std::string EmulatedDevice::ptx_of(const ptx::Module& module) const {
   const Lock lock(mutex_);
-  const auto found = ptx_.find(kernel);
+  const auto found = ptx_.find(&module);
   return found == ptx_.end() ? std::string() : found->second;
 }
 
@@ -221,7 +221,7 @@ Kernel EmulatedDevice::load(const KernelRequest& request) {
   const auto module = std::make_shared<EmulatedModule>(shared_, ptx::parse(program.ptx, file));
   {
     const Lock lock(mutex_);
-    ptx_[program.kernel_name] = program.ptx;
+    ptx_[&module->loaded().module()] = program.ptx;
   }
   Kernel kernel = module->kernel(program.kernel_name);
   if (!program.cubin.empty()) {
@@ -243,7 +243,15 @@ Module EmulatedDevice::load_module(std::span<const PtxText> texts) {
     if (!text.machine_code.empty()) continue;
     units.push_back({text.name, ptx::parse(text.ptx, text.name)});
   }
-  return Module(std::make_shared<EmulatedModule>(shared_, ptx::link(std::move(units))));
+  const bool is_one = units.size() == 1;
+  const auto module = std::make_shared<EmulatedModule>(shared_, ptx::link(std::move(units)));
+  const Lock lock(mutex_);
+  std::string& kept = ptx_[&module->loaded().module()];
+  kept.clear();
+  for (const PtxText& text : texts) {
+    if (is_one && text.machine_code.empty()) kept = text.ptx;
+  }
+  return Module(module);
 }
 
 void EmulatedDevice::launch(const Kernel& kernel, const Launch& launch,

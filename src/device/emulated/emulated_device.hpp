@@ -67,8 +67,8 @@ class EmulatedDevice final : public Device {
   void set_limits(const emulator::KernelLimits& limits);
   /// The summary of the last launch; empty before the first.
   emulator::LaunchSummary last_launch() const;
-  /// The PTX that load() made the last kernel of this name of, as PTX names it; empty for others.
-  std::string ptx_of(const std::string& kernel) const;
+  /// The PTX that a loaded module was parsed from; empty if it was linked from several texts.
+  std::string ptx_of(const ptx::Module& module) const;
 
   void copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
                       const Stream& stream) override;
@@ -132,7 +132,7 @@ class EmulatedDevice final : public Device {
   std::recursive_mutex& mutex_;
   EmulationOptions options_;
   emulator::LaunchSummary last_;
-  std::map<std::string, std::string> ptx_;  ///< of load(), by kernel
+  std::map<const ptx::Module*, std::string> ptx_;
   StreamQueues queues_;
 };
 

@@ -143,8 +143,17 @@ auto tied(Is<observe::LaneSample> auto& v) {
                   v.block, v.block_index, v.warp, v.object, v.object_base, v.cost, v.ideal, v.ways,
                   v.use);
 }
+auto tied(Is<observe::WarpSpan> auto& v) {
+  return std::tie(v.begin, v.end, v.state, v.place);
+}
+auto tied(Is<observe::CourseOfBlock> auto& v) {
+  return std::tie(v.linear, v.index, v.complete, v.warps);
+}
+auto tied(Is<observe::CodeLine> auto& v) {
+  return std::tie(v.place, v.ptx_line, v.text);
+}
 auto tied(Is<ExplainDetails::OfLaunch> auto& v) {
-  return std::tie(v.counted, v.samples);
+  return std::tie(v.counted, v.samples, v.rounds, v.blocks, v.code);
 }
 auto tied(Is<RunSummary> auto& v) {
   return std::tie(v.launches, v.blocks, v.warp_instructions, v.faults, v.deadlocked_blocks,

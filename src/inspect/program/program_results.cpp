@@ -52,10 +52,18 @@ class SourceWords {
   void details(ExplainDetails::OfLaunch& of) const {
     counts(of.counted);
     for (observe::InstructionCount& count : of.counted.instructions) name_place(count.place);
-    for (observe::LaneSample& sample : of.samples) {
-      name_place(sample.place);
-      name_object(sample.object);
+    for (std::vector<observe::LaneSample>* samples : {&of.samples, &of.rounds}) {
+      for (observe::LaneSample& sample : *samples) {
+        name_place(sample.place);
+        name_object(sample.object);
+      }
     }
+    for (observe::CourseOfBlock& block : of.blocks) {
+      for (std::vector<observe::WarpSpan>& warp : block.warps) {
+        for (observe::WarpSpan& span : warp) name_place(span.place);
+      }
+    }
+    for (observe::CodeLine& code : of.code) name_place(code.place);
   }
 
  private:
@@ -152,7 +160,8 @@ ExplainResult explain_program(const Program& program, const Device& device,
                               const InspectOptions& options) {
   ExplainResult result;
   auto [journal, words] =
-      watch(program, device, {.mode = ProgramMode::explain}, true, options, result);
+      watch(program, device, {.mode = ProgramMode::explain, .pictures = options.pictures}, true,
+            options, result);
   for (const JournalLaunch& launch : journal.launches) {
     result.launches.push_back({.kernel = launch.kernel,
                                .grid = launch.grid,

@@ -18,6 +18,7 @@ void write_program_settings(const ProgramSettings& settings, const std::string& 
                         {"max_instructions", settings.max_instructions},
                         {"device_memory", settings.device_memory},
                         {"progress", settings.progress},
+                        {"pictures", settings.pictures},
                         {"schedules", settings.schedules}};
   if (settings.launch) object["launch"] = *settings.launch;
   if (settings.schedule) object["schedule"] = *settings.schedule;
@@ -36,6 +37,7 @@ ProgramSettings read_program_settings(const std::string& path) {
     object.at("max_instructions").get_to(settings.max_instructions);
     object.at("device_memory").get_to(settings.device_memory);
     object.at("progress").get_to(settings.progress);
+    object.at("pictures").get_to(settings.pictures);
     object.at("schedules").get_to(settings.schedules);
     if (object.contains("launch")) settings.launch = object["launch"].get<std::uint64_t>();
     if (object.contains("schedule")) settings.schedule = object["schedule"].get<std::uint64_t>();

@@ -20,6 +20,7 @@ struct ProgramSettings {
   std::uint64_t device_memory = 0;           ///< bytes of the device; 0: as the GPU has
   bool progress = false;                     ///< show that of long launches on a terminal
   std::optional<std::uint64_t> launch = {};  ///< explain: count only this launch, from 0
+  bool pictures = false;                     ///< explain: as in InspectOptions
   std::uint64_t schedules = 1;               ///< as in InspectOptions
   std::optional<std::uint64_t> schedule = {};
 };

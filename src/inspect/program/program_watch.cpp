@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -16,10 +17,10 @@
 #include "device/emulated/emulated_device.hpp"
 #include "inspect/program/object_names.hpp"
 #include "inspect/program/program_journal.hpp"
+#include "inspect/results/detail_observers.hpp"
 #include "inspect/results/run_summary.hpp"
 #include "inspect/results/schedule_runs.hpp"
 #include "observe/check/check_observer.hpp"
-#include "observe/count/count_observer.hpp"
 #include "observe/findings.hpp"
 
 namespace tilescope::inspect {
@@ -106,8 +107,8 @@ struct ProgramWatch::State {
   JournalWriter journal;
   LaunchNames names;
   observe::CheckObserver checker;
-  observe::CountObserver counter;
-  observe::LaneSamples sampler;
+  device::EmulatedDevice* device = nullptr;
+  DetailObservers seen{[this](const ptx::Module& module) { return device->ptx_of(module); }};
   std::unique_ptr<ScheduleRuns> schedules;  ///< if there are several
 
   std::uint64_t launches = 0;
@@ -154,14 +155,14 @@ void ProgramWatch::State::keep_findings(const std::vector<Finding>& found) {
 
 void ProgramWatch::State::keep_counts(const ProgramSettings& settings) {
   if (settings.launch && *settings.launch != launches) return;
-  const observe::CountedLaunch& counted = counter.result();
-  counts.sum += counted;
+  counts.sum += seen.counted();
   const std::pair key(names.program, names.block.count());
   const auto [at, is_new] = kernels.try_emplace(key, counts.kernels.size());
   if (is_new) {
-    counts.kernels.push_back({counted, sampler.result()});
+    ExplainDetails::OfLaunch& of = counts.kernels.emplace_back(seen.all());
+    of.blocks.resize(std::min<std::size_t>(of.blocks.size(), 1));  // the one that pages draw
   } else {
-    add_launch(counts.kernels[at->second], counted, sampler.result());
+    add_launch(counts.kernels[at->second], seen.counted(), seen.samples());
   }
 }
 
@@ -173,7 +174,7 @@ void ProgramWatch::State::after_launch(const emulator::LaunchSummary& summary,
                        .block = names.block,
                        .ran = summary_of(summary),
                        .stack = pending.depth > 0 ? journal.stack(pending) : 0};
-  if (settings.mode == ProgramMode::explain) launch.totals = counter.result().totals;
+  if (settings.mode == ProgramMode::explain) launch.totals = seen.counted().totals;
   journal.launch(launch);
   if (settings.mode == ProgramMode::explain) keep_counts(settings);
   ++launches;
@@ -244,7 +245,9 @@ void ProgramWatch::attach(device::EmulatedDevice& device) {
     options.conduct = state.schedules->conductor();
   }
   if (settings_.mode == ProgramMode::explain) {
-    options.observers = {&state.names, &state.counter, &state.sampler};
+    state.device = &device;
+    options.observers = state.seen.wanted(settings_.pictures);
+    options.observers.insert(options.observers.begin(), &state.names);
   }
   device.set_options(std::move(options));
   end_launches_on(SIGINT);

@@ -26,17 +26,19 @@ std::string instruction_text(const std::vector<std::string_view>& lines, std::si
 
 }  // namespace
 
-void CodeLines::begin_launch(const emulator::LaunchInfo& launch) {
-  lines_.clear();
-  const emulator::Program& program = launch.program;
-  const std::string ptx = ptx_of_(std::string(program.kernel()));
+std::vector<CodeLine> CodeLines::result() const {
+  if (program_ == nullptr) return {};
+  std::vector<CodeLine> lines;
+  const emulator::Program& program = *program_;
+  const std::string ptx = ptx_of_(program.module());
   const std::vector<std::string_view> text = split(ptx, '\n');
   const auto count = static_cast<emulator::InstructionId>(program.instructions().size());
   for (emulator::InstructionId id = 0; id < count; ++id) {
     const std::uint32_t line = program.instruction(id).source->line;
     if (line == 0 || line > text.size()) continue;
-    lines_.push_back({counted_place(program, id), line, instruction_text(text, line - 1)});
+    lines.push_back({counted_place(program, id), line, instruction_text(text, line - 1)});
   }
+  return lines;
 }
 
 std::unique_ptr<emulator::BlockObserver> CodeLines::make_block_observer() {

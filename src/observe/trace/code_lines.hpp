@@ -20,20 +20,21 @@ struct CodeLine {
 /// The kernel of the last launch and the functions that it calls.
 class CodeLines : public emulator::Observer {
  public:
-  /// `ptx_of` gives the text that a kernel was parsed from.
-  explicit CodeLines(std::function<std::string(const std::string&)> ptx_of)
-      : ptx_of_(std::move(ptx_of)) {}
+  using PtxOf = std::function<std::string(const ptx::Module&)>;
+
+  /// `ptx_of` gives the text that a module was parsed from.
+  explicit CodeLines(PtxOf ptx_of) : ptx_of_(std::move(ptx_of)) {}
 
   std::uint32_t events() const override { return emulator::kNoEvents; }
-  void begin_launch(const emulator::LaunchInfo& launch) override;
+  void begin_launch(const emulator::LaunchInfo& launch) override { program_ = &launch.program; }
   std::unique_ptr<emulator::BlockObserver> make_block_observer() override;
 
-  /// In the order of the text.
-  const std::vector<CodeLine>& result() const { return lines_; }
+  /// In the order of the text. Call it before the kernel is unloaded.
+  std::vector<CodeLine> result() const;
 
  private:
-  std::function<std::string(const std::string&)> ptx_of_;
-  std::vector<CodeLine> lines_;
+  PtxOf ptx_of_;
+  const emulator::Program* program_ = nullptr;
 };
 
 }  // namespace tilescope::observe

@@ -7,6 +7,7 @@
 #include "report/html/embedded_assets.hpp"
 #include "report/html/html_blocks.hpp"
 #include "report/svg/escape.hpp"
+#include "report/svg/plots.hpp"
 #include "report/text/text_renderer.hpp"
 
 namespace tilescope::report {
@@ -79,6 +80,11 @@ std::string title_of(const Page& page) {
 Sections sections_of(const Page& page, const std::string& title) {
   Sections sections;
   std::string_view last;
+  if (std::ranges::any_of(page.figures, [](const Figure& figure) {
+        return std::holds_alternative<WarpAccess>(figure);
+      })) {
+    sections.add(lane_stamps_svg());
+  }
   for (std::size_t i = 0; i < page.figures.size(); ++i) {
     const std::string_view name = name_of(page.figures[i]);
     if (name != last) sections.open(name);

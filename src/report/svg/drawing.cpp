@@ -33,6 +33,21 @@ void Drawing::box(double x, double y, double width, double height, std::string_v
   body_ += tip.empty() ? "/>" : fmt::format("><title>{}</title></rect>", escaped(tip));
 }
 
+void Drawing::row_of_boxes(const std::vector<Reach>& boxes, double y, double height,
+                           std::string_view classes) {
+  std::string steps;
+  for (const auto& [begin, end] : boxes) {
+    const std::string from = size_text(begin);
+    steps += fmt::format("M{} {}H{}v{}H{}z", from, size_text(y), size_text(end), size_text(height),
+                         from);
+  }
+  path(steps, classes);
+}
+
+void Drawing::stamp(std::string_view id, double y) {
+  body_ += fmt::format("<use href=\"#{}\" y=\"{}\"/>", id, size_text(y));
+}
+
 void Drawing::disc(double x, double y, double radius, std::string_view classes) {
   body_ += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"{}/>", size_text(x), size_text(y),
                        size_text(radius), class_of(classes));
@@ -52,6 +67,11 @@ std::string Drawing::svg() const {
       "<svg viewBox=\"0 0 {} {}\" style=\"--w:{};--m:{}\" role=\"img\" aria-label=\"{}\">{}</svg>",
       size_text(width_), size_text(height_), size_text(width_), size_text(width_ * least_share_),
       escaped(description_), body_);
+}
+
+std::string Drawing::as_stamp(std::string_view id) const {
+  return fmt::format(
+      "<svg class=\"defs\" aria-hidden=\"true\"><defs><g id=\"{}\">{}</g></defs></svg>", id, body_);
 }
 
 }  // namespace tilescope::report

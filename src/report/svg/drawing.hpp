@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tilescope::report {
 
@@ -23,6 +24,14 @@ class Drawing {
   void line(double x1, double y1, double x2, double y2, std::string_view classes);
   void box(double x, double y, double width, double height, std::string_view classes,
            std::string_view tip = {});
+  /// A run of boxes as one shape, each from `begin` to `end` of x.
+  struct Reach {
+    double begin = 0.0, end = 0.0;
+  };
+  void row_of_boxes(const std::vector<Reach>& boxes, double y, double height,
+                    std::string_view classes);
+  /// A picture that the page has once as a stamp, moved down by `y`.
+  void stamp(std::string_view id, double y);
   void disc(double x, double y, double radius, std::string_view classes);
   /// `steps` as an SVG path.
   void path(std::string_view steps, std::string_view classes);
@@ -31,6 +40,8 @@ class Drawing {
   void words(double x, double y, std::string_view text, std::string_view classes = "");
 
   std::string svg() const;
+  /// The picture for stamp(); by itself it shows nothing.
+  std::string as_stamp(std::string_view id) const;
 
  private:
   double width_, height_, least_share_;

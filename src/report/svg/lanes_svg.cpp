@@ -28,15 +28,25 @@ double lane_x(int lane) {
   return lanes_x + lane_step * lane + lane_size / 2;
 }
 
+Drawing::Reach lane_reach(int lane) {
+  const double x = lanes_x + lane_step * lane;
+  return {x, x + lane_size};
+}
+
+/// 32 numbered boxes; those that nothing reaches are dim.
+template <typename Predicate>
+void draw_row(Drawing& drawing, double y, Predicate&& is_used) {
+  std::vector<Drawing::Reach> used, unused;
+  for (int i = 0; i < lanes; ++i) (is_used(i) ? used : unused).push_back(lane_reach(i));
+  if (unused.empty()) return drawing.stamp("lanes", y);
+  drawing.row_of_boxes(used, y, lane_size, "lane");
+  drawing.stamp("lane-numbers", y);
+  drawing.row_of_boxes(unused, y, lane_size, "lane off");
+}
+
 void draw_lanes(Drawing& drawing, const WarpAccess::Frame& frame) {
   drawing.words(lanes_x - 8, lane_y + 13, "lane", "end faint");
-  for (int lane = 0; lane < lanes; ++lane) {
-    const bool is_in = takes_part(frame, lane);
-    drawing.box(lanes_x + lane_step * lane, lane_y, lane_size, lane_size,
-                is_in ? "lane" : "lane off");
-    drawing.words(lane_x(lane), lane_y + 13, std::to_string(lane),
-                  is_in ? "middle small" : "middle small faint");
-  }
+  draw_row(drawing, lane_y, [&](int lane) { return takes_part(frame, lane); });
 }
 
 /// For each bank the words that lanes want of it.
@@ -78,21 +88,21 @@ std::string draw_banks(const WarpAccess& access, const WarpAccess::Frame& frame)
   drawing.path(crowded, "wire bad");
   draw_lanes(drawing, frame);
   drawing.words(lanes_x - 8, target_y + 13, "bank", "end faint");
-  for (int bank = 0; bank < banks; ++bank) {
-    const auto found = wanted.find(bank);
-    const std::size_t depth = found == wanted.end() ? 0 : found->second.size();
-    const double x = lanes_x + lane_step * bank;
-    drawing.box(x, target_y, lane_size, lane_size, depth == 0 ? "lane off" : "lane");
-    drawing.words(lane_x(bank), target_y + 13, std::to_string(bank),
-                  depth == 0 ? "middle small faint" : "middle small");
-    for (std::size_t turn = 0; turn < depth; ++turn) {
-      drawing.box(x, target_y + 20 + cell * static_cast<double>(turn), lane_size, cell - 1,
-                  turn < fair ? "turn" : "turn bad");
+  draw_row(drawing, target_y, [&](int bank) { return wanted.contains(bank); });
+  for (std::size_t turn = 0; turn < most; ++turn) {
+    std::vector<Drawing::Reach> busy;
+    for (const auto& [bank, words] : wanted) {
+      if (turn < words.size()) busy.push_back(lane_reach(bank));
     }
-    if (depth <= fair || depth < most) continue;
+    drawing.row_of_boxes(busy, target_y + 20 + cell * static_cast<double>(turn), cell - 1,
+                         turn < fair ? "turn" : "turn bad");
+  }
+  for (const auto& [bank, words] : wanted) {
+    if (words.size() <= fair || words.size() < most) continue;
     const bool is_right = bank > banks / 2;
-    drawing.words(x + (is_right ? -6 : lane_size + 6), target_y + 24 + cell * double(depth) / 2,
-                  fmt::format("{} words wait for this one bank", depth),
+    drawing.words(lanes_x + lane_step * bank + (is_right ? -6 : lane_size + 6),
+                  target_y + 24 + cell * double(most) / 2,
+                  fmt::format("{} words wait for this one bank", most),
                   is_right ? "end strong badtext" : "strong badtext");
   }
   drawing.words(lanes_x, height - 8,
@@ -137,20 +147,20 @@ std::string draw_sectors(const WarpAccess& access, const WarpAccess::Frame& fram
   drawing.path(wires, frame.cost > frame.ideal ? "wire bad" : "wire");
   draw_lanes(drawing, frame);
   drawing.words(lanes_x - 8, target_y + 19, "sector", "end faint");
+  std::vector<Drawing::Reach> runs;  // of wanted bytes
   for (const auto& [sector, bytes] : used) {
     const double x = place[sector];
     drawing.box(x, target_y, step - 2, sector_height, "sector",
                 fmt::format("bytes {} to {}: {} of 32 wanted", sector * sector_bytes,
                             sector * sector_bytes + sector_bytes - 1, bytes.size()));
-    // Runs of wanted bytes.
     for (auto byte = bytes.begin(); byte != bytes.end();) {
       const std::int64_t from = *byte;
       std::int64_t to = from;
       while (byte != bytes.end() && *byte == to) ++to, ++byte;
-      drawing.box(x + (step - 2) * double(from) / 32.0, target_y,
-                  (step - 2) * double(to - from) / 32.0, sector_height, "wanted");
+      runs.push_back({x + (step - 2) * double(from) / 32.0, x + (step - 2) * double(to) / 32.0});
     }
   }
+  drawing.row_of_boxes(runs, target_y, sector_height, "wanted");
   const std::size_t fetched = used.size() * static_cast<std::size_t>(sector_bytes);
   drawing.words(lanes_x, target_y + sector_height + 20,
                 fmt::format("{} sector{} of 32 bytes fetched; {:.0f}% of the bytes are wanted{}",
@@ -162,6 +172,18 @@ std::string draw_sectors(const WarpAccess& access, const WarpAccess::Frame& fram
 }
 
 }  // namespace
+
+std::string lane_stamps_svg() {
+  Drawing boxes(picture_width, lane_size, {}), numbers(picture_width, lane_size, {});
+  std::vector<Drawing::Reach> all;
+  for (int i = 0; i < lanes; ++i) {
+    all.push_back(lane_reach(i));
+    numbers.words(lane_x(i), 13, std::to_string(i), "lane-number");
+  }
+  boxes.row_of_boxes(all, 0, lane_size, "lane");
+  boxes.stamp("lane-numbers", 0);
+  return numbers.as_stamp("lane-numbers") + boxes.as_stamp("lanes");
+}
 
 std::string draw_svg(const WarpAccess& access, const WarpAccess::Frame& frame) {
   return access.shared ? draw_banks(access, frame) : draw_sectors(access, frame);

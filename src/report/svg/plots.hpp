@@ -14,6 +14,8 @@ std::string draw_svg(const Grid& grid);
 std::string draw_svg(const BarChart& chart);
 std::string draw_svg(const TimeLine& line);
 std::string draw_svg(const RaceScene& scene);
+/// The stamps that the frames below share; a page has them once.
+std::string lane_stamps_svg();
 /// One frame: the lanes above, and below them the banks or sectors that they reach.
 std::string draw_svg(const WarpAccess& access, const WarpAccess::Frame& frame);
 
