@@ -56,10 +56,6 @@ void show_failure(std::string_view command, const std::string& message, int exit
   show(page, {"-"});
 }
 
-bool passes(const report::Outcome& outcome, const Outputs& outputs) {
-  return !outcome.fails() && (outputs.format == "text" || outcome.broken.empty());
-}
-
 void show_so_far(report::Page& page, const std::string& json_target) {
   if (json_target != "-") print(report::render_text(page));
   page.blocks.clear();

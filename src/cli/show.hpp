@@ -13,9 +13,6 @@ namespace tilescope::cli {
 /// file is complete or not there at all.
 void show(const report::Page& page, const Outputs& outputs, const report::TextStyle& style = {});
 
-/// Nothing in it makes the command fail. For other tools an empty run does.
-bool passes(const report::Outcome& outcome, const Outputs& outputs);
-
 /// Prints what `page` has by now, unless JSON goes to standard output, and drops it from the page.
 void show_so_far(report::Page& page, const std::string& json_target);
 

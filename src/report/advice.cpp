@@ -62,6 +62,7 @@ std::vector<Advice> advise_on_launch(const inspect::ExplainDetails::OfLaunch& de
 }  // namespace
 
 std::string no_advice(const LaunchCounts& counts) {
+  if (counts.totals.instructions == 0) return "none: no kernel was launched";
   const SectorCounts sectors = counts.totals.global();
   const WavefrontCounts waves = counts.totals.shared();
   std::string text = "none";

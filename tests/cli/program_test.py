@@ -82,8 +82,9 @@ class FromSource(Programs):
                              "  float given[4] = {1, 2, 3, 4};\n"
                              "  return cudaMemcpyToSymbol(factors, given, sizeof given);\n"
                              "}\n")
+        self.assertEqual(self.run_program("run", "set.cu").code, 0)
         result = self.run_program("check", "set.cu", "--", "ignored")
-        self.assertEqual(result.code, 0)
+        self.assertEqual(result.code, 1)  # nothing was checked
         self.assertEqual(result.err, "tilescope: note: no launch was seen: the program launched no "
                                      "kernel; --kernel, --grid, --block and --arg run one without "
                                      "main()\n")
@@ -104,6 +105,25 @@ class FromSource(Programs):
         result = self.run_program("check", "split.cu", "-I", "common", "--", "500")
         self.assertEqual((result.code, result.err), (0, "0 wrong of 500\n"))
         self.assertIn("\nno defects found; 3 launches of 2 kernels", result.out)
+
+    def test_a_run_without_a_launch_never_passes(self):
+        self.write("idle.cu", "__global__ void k(int* x) { x[threadIdx.x] = 1; }\n"
+                              "int main(int count, char**) {\n"
+                              "  int* x;\n"
+                              "  cudaMalloc(&x, 128);\n"
+                              "  if (count > 1) k<<<1, 32>>>(x);\n"
+                              "  cudaDeviceSynchronize();\n"
+                              "  return cudaFree(x);\n"
+                              "}\n")
+        for command in ("check", "explain"):
+            for form in ("text", "gcc", "github", "sarif", "junit"):
+                idle = self.run_program(command, "idle.cu", "--format", form)
+                busy = self.run_program(command, "idle.cu", "--format", form, "--", "1")
+                self.assertEqual((idle.code, busy.code), (1, 0), (command, form, busy.out))
+                if form != "text":
+                    self.assertIn("no kernel was launched", idle.out)
+        self.assertIn("\n  none: no kernel was launched", self.run_program("explain", "idle.cu").out)
+        self.assertEqual(self.run_program("run", "idle.cu").code, 0)
 
     def test_an_empty_main_leaves_the_kernels(self):
         self.write("child.cu", "__global__ void child(int* x) { x[threadIdx.x] = 1; }\n"
@@ -348,7 +368,7 @@ class OtherTargets(Programs):
         result = self.run_program("run", "./script", "--", "two words")
         self.assertEqual((result.out, result.code), ("two words\n", 7))
         result = self.run_program("check", "./script", "hello")
-        self.assertEqual(result.code, 0)
+        self.assertEqual(result.code, 1)
         self.assertEqual(result.err, "hello\ntilescope: note: no launch was seen: the program did not "
                                      "call the shared CUDA run time\n")
         self.assertIn("the program ended with exit code 7\nno kernel was checked; 0 launches of 0 kernels",

@@ -171,6 +171,27 @@ MbarrierUse use_of(Context& w, const Code& c, const LaneTargets& targets, int la
           .bytes = counts ? 0 : operand};
 }
 
+/// A barrier waits for one arrival at least, and for no more than its word can count.
+void report_bad_counts(Context& w, const Code& c, LaneMask lanes) {
+  for (LaneMask m = lanes; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t count = operand_of(w, c, Action::init, lane);
+    if (count >= 1 && count <= MbarrierWord::kMostArrivals) continue;
+    w.block->report({.kind = FaultKind::integer_fault,
+                     .instruction = c.id,
+                     .warp = w.warp_index,
+                     .lanes = LaneMask{1} << lane,
+                     .space = Space::shared,
+                     .access = AccessKind::store,
+                     .bytes = 0,
+                     .address = count,
+                     .object = {},
+                     .object_bytes = 0,
+                     .distance = 0,
+                     .addresses = nullptr});
+  }
+}
+
 void act(Context& w, const Code& c) {
   std::uint64_t addresses[32];
   lane_addresses(w, c, addresses);
@@ -178,6 +199,7 @@ void act(Context& w, const Code& c) {
   const bool expects = (c.list[0] & kExpects) != 0;
   const LaneTargets targets =
       resolve_lanes(w, c, addresses, w.mask, c.space, 8, 8, static_cast<AccessKind>(c.access));
+  if (action == Action::init) report_bad_counts(w, c, targets.mask);
   for (LaneMask m = targets.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const MbarrierWord before = MbarrierWord::read(targets.host[lane]);

@@ -38,9 +38,10 @@ struct Outcome {
   std::string broken = {};  ///< why the run says too little to pass; empty: it says enough
   std::string foot = {};    ///< how much was looked at
 
-  bool fails() const {
-    return std::any_of(annotations.begin(), annotations.end(),
-                       [](const Annotation& annotation) { return annotation.fails; });
+  /// Nothing in it makes the command fail, and the run says enough.
+  bool passes() const {
+    return broken.empty() && std::none_of(annotations.begin(), annotations.end(),
+                                          [](const Annotation& one) { return one.fails; });
   }
 };
 

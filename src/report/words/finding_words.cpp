@@ -51,8 +51,8 @@ constexpr std::array rows = {
     Row{K::bad_call, "bad-call", "call of {operand:#x}, which is no function",
         "take function addresses in device code of the same module"},
     Row{K::bad_operand, "bad-operand",
-        "operand {operand} is out of the range that the instruction defines",
-        "keep the operand in range"},
+        "an mbarrier for {operand} arrivals: counts go from 1 to 1,048,575",
+        "initialise the barrier with the number of threads that arrive at it"},
     Row{K::cluster_memory, "cluster-memory", "", "", report::cluster_memory_words},
     Row{K::cluster_arrival, "cluster-arrival",
         "a thread arrives at the barrier of its cluster a second time without waiting in between, "
