@@ -21,7 +21,7 @@ FLOORS = [
     ["measure", "inspect"],
     ["tuning"],
     ["report", "cudart"],
-    ["cli"],
+    ["capi", "cli"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LONGEST_FILE = 450
