@@ -26,7 +26,8 @@ FLOORS = [
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LONGEST_FILE = 450
 LONGEST_FUNCTION = 80
-OWN_SOURCES = ("src", "include", "kernels", "tests", "cmake", "tools", "examples", "bench")
+OWN_SOURCES = ("src", "python", "include", "kernels", "tests", "cmake", "tools", "examples",
+               "bench")
 
 
 def read(path):
