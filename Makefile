@@ -12,7 +12,7 @@ sanitized := build-sanitize$(if $(ROOMS),-rooms)
 ctest = ctest --output-on-failure --no-tests=error --parallel $(shell nproc)
 
 .PHONY: help setup build demo test schedules sanitize threads portable compilers format \
-  check-format clean
+  check-format clean python
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -28,8 +28,13 @@ demo: build ## multiply, climb, explain a kernel, find a mistake
 
 test: ## build and run every test
 	@tools/setup.sh test
-	@tools/build.sh default build -DTILESCOPE_BUILD_TESTS=ON $(settings)
+	@tools/build.sh default build -DTILESCOPE_BUILD_TESTS=ON -DTILESCOPE_PYTHON=ON $(settings)
 	@$(ctest) --test-dir build
+
+python: ## the Python package, in build/python
+	@tools/setup.sh python
+	@tools/build.sh default build -DTILESCOPE_PYTHON=ON $(settings) tilescope_python
+	@echo "PYTHONPATH=$(CURDIR)/build/python .deps/python/bin/python imports tilescope"
 
 schedules: ## run every correct kernel in 20 orders of warps, blocks and copies
 	@tools/setup.sh test

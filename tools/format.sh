@@ -7,7 +7,7 @@ formatter=$(command -v clang-format-14) || {
   echo "tools/format.sh: clang-format-14 not found; run tools/setup.sh" >&2
   exit 1
 }
-mapfile -d '' files < <(find src include tests examples bench -name '*.?pp' -print0)
+mapfile -d '' files < <(find src python include tests examples bench -name '*.?pp' -print0)
 if [ "${1:-}" != --check ]; then
   "$formatter" -i "${files[@]}"
   exit

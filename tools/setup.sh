@@ -2,11 +2,12 @@
 # Installs what this machine lacks: Debian packages, and CUDA's run-time compiler with its headers.
 # Silent and quick when everything is there. Asks nothing.
 #
-# Usage: tools/setup.sh [build|program|test|format]...
+# Usage: tools/setup.sh [build|program|test|format|python]...
 #   build    what building the command and running kernels need; always included
 #   program  nvcc besides, which compiles whole programs
 #   test     what the tests and the programs in bench/ need besides, nvcc included
 #   format   what `make format` needs besides
+#   python   what the Python module needs besides: nanobind, in .deps/python
 #   TILESCOPE_CUDA=wheels   take CUDA from PyPI even where a toolkit is installed; set it for the
 #                           build and the program too, and they prefer it as well.
 set -euo pipefail
@@ -17,6 +18,7 @@ packages=(g++ cmake ninja-build make libcli11-dev libfmt-dev nlohmann-json3-dev 
   libpng-dev libxxhash-dev liblz4-dev libzstd-dev python3)
 wants_nvcc=
 wants_browser=
+wants_nanobind=
 for purpose in "$@"; do
   case $purpose in
     build) ;;
@@ -24,12 +26,17 @@ for purpose in "$@"; do
     test)
       wants_nvcc=1
       wants_browser=1
-      packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3-numpy)
+      wants_nanobind=1
+      packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3-numpy python3-dev python3-venv)
       ;;
     format) packages+=(clang-format-14) ;;
+    python)
+      wants_nanobind=required
+      packages+=(python3-numpy python3-dev python3-venv)
+      ;;
     *)
       echo "tools/setup.sh: unknown purpose \"$purpose\";" \
-        "known are build, program, test and format" >&2
+        "known are build, program, test, format and python" >&2
       exit 2
       ;;
   esac
@@ -111,6 +118,28 @@ report_packages() {
     esac
   done
   progress_ends
+}
+
+# --- nanobind ---------------------------------------------------------------------------------------
+# An environment of the Python with which the tests run, and its NumPy. Without nanobind the tests of
+# the Python module are skipped; only `make python` fails.
+install_nanobind() {
+  local folder=.deps/python python log=.deps/nanobind.log
+  [ ! -e "$folder/bin/python" ] || return 0
+  python=$(tools/find_numpy.sh) || return 1
+  mkdir -p .deps
+  echo "fetching nanobind, for the Python module" >&2
+  rm -rf "$folder.new"
+  if "$python" -m venv --system-site-packages "$folder.new" > "$log" 2>&1 &&
+    "$folder.new/bin/python" -m pip --quiet --no-input --disable-pip-version-check install \
+      --retries 1 nanobind==2.15.0 >> "$log" 2>&1 < /dev/null; then
+    mv "$folder.new" "$folder"
+    return 0
+  fi
+  rm -rf "$folder.new"
+  local why="nanobind could not be fetched ($(grep -m1 -i error "$log" || tail -n1 "$log"))"
+  [ "$wants_nanobind" != required ] || fail "$why; the Python module needs it"
+  echo "$why: tests of the Python module will be skipped" >&2
 }
 
 # --- CUDA: the search of src/base/cuda_paths.cpp --------------------------------------------------
@@ -215,6 +244,7 @@ find_all() {
 find_all || packages+=(python3-venv)
 install_packages
 [ -z "$wants_browser" ] || install_browser
+[ -z "$wants_nanobind" ] || install_nanobind
 find_cuda || install_wheels NVRTC "${wheels[@]}"
 if [ -n "$wants_nvcc" ] && ! find_nvcc; then
   # One folder with everything: nvcc reads the headers that lie beside it.

@@ -20,6 +20,7 @@ struct Arguments {
   long long a_stride, b_stride;
   int a_pitch, b_pitch;  // in bytes
   float alpha, beta;
+  const unsigned* flag;
 };
 
 // Each counts once for the barrier of a full buffer: the thread that starts copies of boxes, and

@@ -20,10 +20,11 @@
 // Constants: BM x BN elements of C per block, RM x RN per thread, LANES_DOWN x (32 / LANES_DOWN)
 // lanes of a warp; SLICES parts of each buffer's steps that warps of their own add up; STAGES;
 // QUADS_AT_ONCE; GROUP; A_BY_STEPS; A_SOURCE, B_SOURCE (ffma_fragments.cuh); SPLIT (sums go to
-// `partial`, and alpha is 1); BLOCKS_PER_SM; READS_C, BIAS, ACTIVATION.
+// `partial`, and alpha is 1); BLOCKS_PER_SM; READS_C, BIAS, ACTIVATION; RUNS_IF.
 // Launch: grid (tiles, splits, batch), `threads` threads, bytes as shared_bytes in the host's plan.
 #include "epilogue.cuh"
 #include "ffma_copies.cuh"
+#include "run_condition.cuh"
 
 // An activation that takes many instructions is not written out for every element of a thread.
 constexpr bool is_long = !SPLIT && ACTIVATION == gelu;
@@ -167,6 +168,7 @@ struct Output {
 extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
     gemm(const __grid_constant__ Maps maps, const __grid_constant__ Arguments p) {
   extern __shared__ __align__(1024) unsigned char memory[];
+  if (does_nothing(p.flag)) return;
   Stage* stages = reinterpret_cast<Stage*>(memory);
   Barrier* full = reinterpret_cast<Barrier*>(stages + STAGES);
   Barrier* empty = full + STAGES;

@@ -9,9 +9,10 @@
 //
 // Constants: A_TYPE, B_TYPE, C_TYPE and OPERAND (element.cuh); A_BY_COLUMNS, B_BY_COLUMNS: whether
 // an operand is column-major; READS_C, BIAS, ACTIVATION (epilogue.cuh); PER_THREAD x PER_THREAD
-// elements of C for each of 16 x 16 threads.
+// elements of C for each of 16 x 16 threads; RUNS_IF (run_condition.cuh).
 // Launch: one block of 256 threads per tile of C, columns first, then rows, then the batch.
 #include "epilogue.cuh"
+#include "run_condition.cuh"
 
 using Sum = decltype(operand<OPERAND>(A_TYPE()));
 
@@ -41,7 +42,9 @@ __device__ void load_tile(Tile& to, const Element* matrix, long long leading, lo
 extern "C" __global__ __launch_bounds__(side* side) void gemm(
     const A_TYPE* A, const B_TYPE* B, C_TYPE* C, const float* bias, long long m, long long n,
     long long k, long long a_leading, long long b_leading, long long c_leading,
-    long long a_stride, long long b_stride, long long c_stride, Sum alpha, Sum beta) {
+    long long a_stride, long long b_stride, long long c_stride, Sum alpha, Sum beta,
+    const unsigned* flag) {
+  if (does_nothing(flag)) return;
   __shared__ Tile a_tile;
   __shared__ Tile b_tile;
 

@@ -7,15 +7,17 @@
 // Counter: DRAM and L2 throughput.
 //
 // `partial` holds batch x splits matrices of m rows, `pitch` apart. C_TYPE, BIAS, READS_C,
-// ACTIVATION as elsewhere.
+// ACTIVATION, RUNS_IF as elsewhere.
 // Launch: 256 threads a block, over the elements of C, the batch in grid y.
 #include "epilogue.cuh"
+#include "run_condition.cuh"
 
 extern "C" __global__ void reduce_splits(const float* partial, void* c, const float* bias, int m,
                                          int n, int splits, long long pitch, long long leading,
                                          long long stride,
-                                         float alpha, float beta) {
+                                         float alpha, float beta, const unsigned* flag) {
   asm volatile("griddepcontrol.wait;" ::: "memory");
+  if (does_nothing(flag)) return;
   const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= static_cast<long long>(m) * n) return;
   const long long row = i / n, column = i % n, plane = m * pitch;

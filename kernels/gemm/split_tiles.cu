@@ -12,12 +12,13 @@
 //
 // A and B are `high` and `low` parts (split_operand.cu), K-major or, with A_MN_MAJOR and
 // B_MN_MAJOR, with rows of k. Constants: these two, STAGES, C_TYPE, BIAS, READS_C, ACTIVATION,
-// GROUP_ROWS, SPLIT (sums go to `partial`).
+// GROUP_ROWS, SPLIT (sums go to `partial`), RUNS_IF (run_condition.cuh).
 // Launch: 384 threads, at most a block an SM, sizeof(Shared) + 1,024 bytes.
 #define OPERAND f16
 #define STEP 16
 #include "bulk_copy.cuh"
 #include "epilogue.cuh"
+#include "run_condition.cuh"
 #include "tile_order.cuh"
 #include "wgmma.cuh"
 
@@ -50,6 +51,7 @@ struct Arguments {
     const int* b_exponents;  // batch x n
   float* partial;          // batch x splits x m x partial_pitch, where k is cut
   long long partial_pitch;
+  const unsigned* flag;
 };
 
 __device__ inline int last_k_tile(const Arguments& p, const WorkUnit& unit) {
@@ -174,6 +176,7 @@ __device__ inline void store(const float (&total)[sums], const float (&mixed)[su
 extern "C" __global__ void __launch_bounds__(128 * (consumers + 1), 1)
     gemm(const __grid_constant__ Maps maps, const __grid_constant__ Arguments p) {
   extern __shared__ unsigned char raw[];
+  if (does_nothing(p.flag)) return;
   // Swizzled tiles begin at multiples of 1,024 bytes of shared memory.
   const unsigned misaligned = shared_address(raw) % 1024;
   Shared& shared = *reinterpret_cast<Shared*>(raw + (misaligned ? 1024 - misaligned : 0));

@@ -21,12 +21,13 @@ FLOORS = [
     ["measure", "inspect"],
     ["tuning"],
     ["report", "cudart"],
-    ["cli"],
+    ["capi", "cli"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LONGEST_FILE = 450
 LONGEST_FUNCTION = 80
-OWN_SOURCES = ("src", "include", "kernels", "tests", "cmake", "tools", "examples", "bench")
+OWN_SOURCES = ("src", "python", "include", "kernels", "tests", "cmake", "tools", "examples",
+               "bench")
 
 
 def read(path):

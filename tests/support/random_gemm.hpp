@@ -92,6 +92,7 @@ class GemmMatrices {
   const std::vector<std::byte>& image() const { return image_; }
   std::vector<std::byte>& image() { return image_; }
   std::size_t first() const { return first_; }
+  bool is_empty() const { return rows_ == 0 || columns_ == 0 || batch_ == 0; }
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }
   const GemmOperand& operand() const { return operand_; }
@@ -333,7 +334,7 @@ class GemmGenerator {
   }
   void fill(GemmMatrices& matrices, bool special) {
     matrices.each([&](auto b, auto i, auto j) { matrices.set(b, i, j, uniform()); });
-    if (!special || matrices.rows() == 0 || matrices.columns() == 0) return;
+    if (!special || matrices.is_empty()) return;
     constexpr double infinity = std::numeric_limits<double>::infinity();
     for (const double value : {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
       if (!one_in(2)) continue;

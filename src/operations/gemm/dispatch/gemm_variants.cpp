@@ -152,10 +152,7 @@ const std::vector<GemmVariant> variants{
      .idea = "float32 as two float16 parts, sums promoted",
      .source = "gemm/split_tiles.cu",
      .refusal = split_tiles_refusal,
-     .prepare =
-         [](Device& device, const GemmProblem& problem) {
-           return prepare_split_tiles(device, problem, prepare_best_fp32);
-         }},
+     .prepare = prepare_split_tiles},
     {.name = "as_fp32",
      .idea = "fp32's best, where parts do not pay",
      .source = "gemm/ffma_tiles.cu",

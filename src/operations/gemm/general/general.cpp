@@ -19,13 +19,16 @@ std::int64_t tiles_of(const GemmProblem& problem, std::int64_t tile) {
 
 class GeneralRun final : public GemmRun {
  public:
-  GeneralRun(Device& device, const GemmProblem& problem)
+  GeneralRun(Device& device, const GemmProblem& problem, const RunCondition& condition)
       : device_(device),
         problem_(problem),
+        condition_(condition),
         launch_(
             flat_launch(tiles_of(problem, general_tile(problem, device.properties())), threads)) {
     if (tiles_of(problem, side) > 0) {
-      kernel_ = device.load(general_request(problem, device.properties()));
+      KernelRequest request = general_request(problem, device.properties());
+      condition.add_to(request.defines);
+      kernel_ = device.load(request);
     }
   }
 
@@ -43,6 +46,7 @@ class GeneralRun final : public GemmRun {
       arguments.push(static_cast<float>(p.alpha));
       arguments.push(static_cast<float>(p.beta));
     }
+    arguments.push(condition_.flag);
     device_.launch(kernel_, launch_, arguments, stream);
   }
 
@@ -53,6 +57,7 @@ class GeneralRun final : public GemmRun {
  private:
   Device& device_;
   GemmProblem problem_;
+  RunCondition condition_;
   Launch launch_;
   Kernel kernel_;  // none where C has no elements
 };
@@ -94,7 +99,12 @@ std::optional<std::string> general_refusal(const GemmProblem& problem, const Dev
 }
 
 std::unique_ptr<GemmRun> prepare_general(Device& device, const GemmProblem& problem) {
-  return std::make_unique<GeneralRun>(device, problem);
+  return prepare_general(device, problem, {});
+}
+
+std::unique_ptr<GemmRun> prepare_general(Device& device, const GemmProblem& problem,
+                                         const RunCondition& condition) {
+  return std::make_unique<GeneralRun>(device, problem, condition);
 }
 
 }  // namespace tilescope::operations

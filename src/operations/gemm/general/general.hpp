@@ -6,6 +6,7 @@
 #include <string>
 
 #include "operations/gemm/problem/gemm_problem.hpp"
+#include "operations/gemm/problem/run_condition.hpp"
 
 namespace tilescope::operations {
 
@@ -21,5 +22,7 @@ std::optional<std::string> general_refusal(const GemmProblem& problem,
                                            const DeviceProperties& device);
 
 std::unique_ptr<GemmRun> prepare_general(Device& device, const GemmProblem& problem);
+std::unique_ptr<GemmRun> prepare_general(Device& device, const GemmProblem& problem,
+                                         const RunCondition& condition);
 
 }  // namespace tilescope::operations

@@ -27,6 +27,7 @@ struct Arguments {
   std::int64_t a_stride, b_stride;
   std::int32_t a_pitch, b_pitch;  // bytes
   float alpha, beta;
+  DeviceAddress flag;
 };
 
 // An operand as the kernel reads it.
@@ -60,10 +61,12 @@ Operand operand(Device& device, const GemmOperand& given, std::int64_t rows, std
 
 class FfmaRun final : public GemmRun {
  public:
-  FfmaRun(Device& device, const GemmProblem& problem, const FfmaPlan& plan)
+  FfmaRun(Device& device, const GemmProblem& problem, const FfmaPlan& plan,
+          const RunCondition& condition)
       : device_(device),
         problem_(problem),
         plan_(plan),
+        condition_(condition),
         launch_(ffma_launch(problem, plan)),
         a_(operand(device, problem.a, problem.shape.m, problem.shape.k, problem.batch, plan.a,
                    ffma_a_lies_as_tile(problem, plan.tile))),
@@ -72,10 +75,11 @@ class FfmaRun final : public GemmRun {
     KernelRequest request = embedded_request("gemm/ffma_tiles.cu");
     request.kernel = "gemm";
     request.defines = ffma_constants(problem, plan);
+    condition.add_to(request.defines);
     request.extra_options = ffma_options();
     kernel_ = device.load(request);
     if (plan.splits > 1) {
-      reduction_ = std::make_unique<SplitReduction>(device, problem, plan.splits);
+      reduction_ = std::make_unique<SplitReduction>(device, problem, plan.splits, condition);
     }
   }
 
@@ -84,7 +88,9 @@ class FfmaRun final : public GemmRun {
       // The kernel assumes the odd rows in another place.
       FfmaPlan plan = plan_;
       plan.b = FfmaSource::copy;
-      if (!with_copy_) with_copy_ = std::make_unique<FfmaRun>(device_, problem_, plan);
+      if (!with_copy_) {
+        with_copy_ = std::make_unique<FfmaRun>(device_, problem_, plan, condition_);
+      }
       return with_copy_->run(addresses, stream);
     }
     Launch launch = launch_;
@@ -135,6 +141,7 @@ class FfmaRun final : public GemmRun {
     // Sums of parts are scaled where they are added up.
     p.alpha = reduction_ ? 1.0F : static_cast<float>(problem_.alpha);
     p.beta = static_cast<float>(problem_.beta);
+    p.flag = condition_.flag;
     std::vector<TensorMap> maps;
     const FfmaTile& tile = plan_.tile;
     const auto rows_of_tile = static_cast<std::uint32_t>(tile.m);
@@ -185,6 +192,7 @@ class FfmaRun final : public GemmRun {
   Device& device_;
   GemmProblem problem_;
   FfmaPlan plan_;
+  RunCondition condition_;
   Launch launch_;
   Operand a_, b_;
   Kernel kernel_;
@@ -210,8 +218,8 @@ std::unique_ptr<GemmRun> prepare_ffma(Device& device, const GemmProblem& problem
 }
 
 std::unique_ptr<GemmRun> prepare_ffma(Device& device, const GemmProblem& problem,
-                                      const FfmaPlan& plan) {
-  return std::make_unique<FfmaRun>(device, problem, plan);
+                                      const FfmaPlan& plan, const RunCondition& condition) {
+  return std::make_unique<FfmaRun>(device, problem, plan, condition);
 }
 
 }  // namespace tilescope::operations

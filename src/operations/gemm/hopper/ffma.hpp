@@ -7,6 +7,7 @@
 
 #include "operations/gemm/hopper/ffma_plan.hpp"
 #include "operations/gemm/problem/gemm_problem.hpp"
+#include "operations/gemm/problem/run_condition.hpp"
 
 namespace tilescope::operations {
 
@@ -14,6 +15,6 @@ std::optional<std::string> ffma_refusal(const GemmProblem& problem, const Device
 std::unique_ptr<GemmRun> prepare_ffma(Device& device, const GemmProblem& problem);
 /// The same with a plan of the caller's choice.
 std::unique_ptr<GemmRun> prepare_ffma(Device& device, const GemmProblem& problem,
-                                      const FfmaPlan& plan);
+                                      const FfmaPlan& plan, const RunCondition& condition = {});
 
 }  // namespace tilescope::operations

@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "operations/gemm/general/general.hpp"
+#include "operations/gemm/hopper/ffma.hpp"
 #include "operations/gemm/operands/split_reduction.hpp"
 #include "operations/gemm/operands/tensor_layout.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
@@ -30,6 +32,7 @@ struct Arguments {
   std::int64_t c_leading, c_stride;
   DeviceAddress c, bias, a_exponents, b_exponents, partial;
   std::int64_t partial_pitch;
+  DeviceAddress flag;
 };
 
 // One operand's two parts and exponents in device memory.
@@ -109,12 +112,30 @@ class SplitOperand {
   Kernel find_, split_;
 };
 
+// The product in fp32, if the flag is set. Kernels that only copy operands would always run, so a
+// plan without copies is taken.
+std::unique_ptr<GemmRun> prepare_fp32_if_set(Device& device, GemmProblem problem,
+                                             DeviceAddress flag) {
+  problem.precision = Precision::fp32;
+  const RunCondition condition{RunsIf::flag_is_set, flag};
+  const DeviceProperties& properties = device.properties();
+  const FfmaPlan* best = nullptr;
+  std::vector<FfmaPlan> plans;
+  if (!ffma_refusal(problem, properties)) plans = ffma_plan_candidates(problem, properties);
+  for (const FfmaPlan& plan : plans) {
+    const bool copies = plan.a == FfmaSource::copy || plan.b == FfmaSource::copy;
+    if (copies || plan.splits > 1) continue;
+    if (best == nullptr || plan.cycles < best->cycles) best = &plan;
+  }
+  return best ? prepare_ffma(device, problem, *best, condition)
+              : prepare_general(device, problem, condition);
+}
+
 class SplitTilesRun final : public GemmRun {
  public:
-  SplitTilesRun(Device& device, const GemmProblem& problem, PrepareGemm prepare_fp32)
+  SplitTilesRun(Device& device, const GemmProblem& problem)
       : device_(device),
         problem_(problem),
-        prepare_fp32_(prepare_fp32),
         a_(device, rows_in_memory(problem.a, problem.shape.m, problem.shape.k, problem.batch),
            problem.a.order == Order::column_major),
         b_(device, rows_in_memory(problem.b, problem.shape.k, problem.shape.n, problem.batch),
@@ -142,8 +163,13 @@ class SplitTilesRun final : public GemmRun {
     p.c_stride = problem.c.batch_stride;
     p.a_exponents = a_.exponents();
     p.b_exponents = b_.exponents();
+    constexpr std::uint32_t clear = 0;
+    device.copy_to_device(flag_.address(), &clear, sizeof clear);
+    const RunCondition condition{RunsIf::flag_is_clear, flag_.address()};
+    p.flag = condition.flag;
+    as_fp32_ = prepare_fp32_if_set(device, problem, condition.flag);
     if (p.splits > 1) {
-      reduction_ = std::make_unique<SplitReduction>(device, problem, p.splits);
+      reduction_ = std::make_unique<SplitReduction>(device, problem, p.splits, condition);
       p.partial = reduction_->partial();
       p.partial_pitch = reduction_->pitch();
     }
@@ -153,6 +179,7 @@ class SplitTilesRun final : public GemmRun {
     KernelRequest request = embedded_request("gemm/split_tiles.cu");
     request.kernel = "gemm";
     request.defines = epilogue_constants(problem);
+    condition.add_to(request.defines);
     constexpr std::int64_t group_rows = 8;
     request.defines.push_back(define("STAGES", stages));
     request.defines.push_back(define("SPLIT", p.splits > 1));
@@ -171,13 +198,6 @@ class SplitTilesRun final : public GemmRun {
     device_.fill(flag_.address(), 0, flag_.bytes(), stream);
     a_.run(addresses.a, flag_.address(), stream);
     b_.run(addresses.b, flag_.address(), stream);
-    std::uint32_t flag = 0;
-    device_.copy_to_host(&flag, flag_.address(), sizeof flag, stream);
-    device_.synchronize(stream);
-    if (flag != 0) {
-      run_as_fp32(addresses, stream);
-      return;
-    }
     Arguments p = arguments_;
     p.c = addresses.c;
     p.bias = addresses.bias;
@@ -186,23 +206,20 @@ class SplitTilesRun final : public GemmRun {
     arguments.push(p);
     device_.launch(kernel_, launch_, arguments, stream);
     if (reduction_) reduction_->run(addresses, stream);
-  }
-
-  std::string note() const override {
-    return as_fp32_ ? "computed as fp32: a row of A or a column of B has elements below 2^-34 of "
-                      "its largest, or not finite"
-                    : "";
-  }
-
- private:
-  void run_as_fp32(const GemmAddresses& addresses, const Stream& stream) {
-    if (!as_fp32_) as_fp32_ = prepare_fp32_(device_, problem_);
     as_fp32_->run(addresses, stream);
   }
 
+  std::string note() const override {
+    std::uint32_t flag = 0;
+    device_.copy_to_host(&flag, flag_.address(), sizeof flag);
+    return flag != 0 ? "computed as fp32: a row of A or a column of B has elements below 2^-34 of "
+                       "its largest, or not finite"
+                     : "";
+  }
+
+ private:
   Device& device_;
   GemmProblem problem_;
-  PrepareGemm prepare_fp32_;
   SplitOperand a_, b_;
   Buffer flag_;
   Arguments arguments_;
@@ -210,7 +227,7 @@ class SplitTilesRun final : public GemmRun {
   Kernel kernel_;
   Launch launch_;
   std::unique_ptr<SplitReduction> reduction_;
-  std::unique_ptr<GemmRun> as_fp32_;  // made when first needed
+  std::unique_ptr<GemmRun> as_fp32_;  // does nothing unless the flag is set
 };
 
 }  // namespace
@@ -227,9 +244,8 @@ std::optional<std::string> split_tiles_refusal(const GemmProblem& problem,
   return std::nullopt;
 }
 
-std::unique_ptr<GemmRun> prepare_split_tiles(Device& device, const GemmProblem& problem,
-                                             PrepareGemm prepare_fp32) {
-  return std::make_unique<SplitTilesRun>(device, problem, prepare_fp32);
+std::unique_ptr<GemmRun> prepare_split_tiles(Device& device, const GemmProblem& problem) {
+  return std::make_unique<SplitTilesRun>(device, problem);
 }
 
 }  // namespace tilescope::operations

@@ -11,10 +11,9 @@ namespace tilescope::operations {
 
 std::optional<std::string> split_tiles_refusal(const GemmProblem& problem,
                                                const DeviceProperties& device);
-/// Prepares a run that waits for the parts to see whether they can represent A and B. Where a row
-/// of A or a column of B has elements below 2^-34 of its largest, or not finite, `prepare_fp32`
-/// makes the run that computes the product as fp32, and note() says so.
-std::unique_ptr<GemmRun> prepare_split_tiles(Device& device, const GemmProblem& problem,
-                                             PrepareGemm prepare_fp32);
+/// Prepares a run in which the device finds out whether the parts can represent A and B. Where a
+/// row of A or a column of B has elements below 2^-34 of its largest, or not finite, another kernel
+/// computes the product as fp32. note() says so of the last run, which must be over.
+std::unique_ptr<GemmRun> prepare_split_tiles(Device& device, const GemmProblem& problem);
 
 }  // namespace tilescope::operations

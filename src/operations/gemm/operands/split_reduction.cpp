@@ -6,17 +6,20 @@
 
 namespace tilescope::operations {
 
-SplitReduction::SplitReduction(Device& device, const GemmProblem& problem, std::int32_t splits)
+SplitReduction::SplitReduction(Device& device, const GemmProblem& problem, std::int32_t splits,
+                               const RunCondition& condition)
     : device_(device),
       problem_(problem),
       splits_(splits),
-      pitch_(groups_of(problem.shape.n, 4) * 4) {
+      pitch_(groups_of(problem.shape.n, 4) * 4),
+      condition_(condition) {
   const std::int64_t elements = problem.batch * splits * problem.shape.m * pitch_;
   partial_ =
       device.allocate(static_cast<std::size_t>(elements) * sizeof(float), "sums of parts of k");
   KernelRequest request = embedded_request("gemm/reduce_splits.cu");
   request.kernel = "reduce_splits";
   request.defines = epilogue_constants(problem);
+  condition.add_to(request.defines);
   kernel_ = device.load(request);
 }
 
@@ -31,7 +34,7 @@ void SplitReduction::run(const GemmAddresses& addresses, const Stream& stream) c
                                      static_cast<std::int32_t>(p.shape.m),
                                      static_cast<std::int32_t>(p.shape.n), splits_, pitch_,
                                      p.c.leading, p.c.batch_stride, static_cast<float>(p.alpha),
-                                     static_cast<float>(p.beta)),
+                                     static_cast<float>(p.beta), condition_.flag),
                  stream);
 }
 

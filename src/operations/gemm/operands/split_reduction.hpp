@@ -4,12 +4,14 @@
 #include <tilescope/device.hpp>
 
 #include "operations/gemm/problem/gemm_problem.hpp"
+#include "operations/gemm/problem/run_condition.hpp"
 
 namespace tilescope::operations {
 
 class SplitReduction {
  public:
-  SplitReduction(Device& device, const GemmProblem& problem, std::int32_t splits);
+  SplitReduction(Device& device, const GemmProblem& problem, std::int32_t splits,
+                 const RunCondition& condition = {});
 
   /// The target of the multiplying kernel's sums: batch x splits matrices of m rows.
   DeviceAddress partial() const { return partial_.address(); }
@@ -24,6 +26,7 @@ class SplitReduction {
   GemmProblem problem_;
   std::int32_t splits_;
   std::int64_t pitch_;
+  RunCondition condition_;
   Buffer partial_;
   Kernel kernel_;
 };

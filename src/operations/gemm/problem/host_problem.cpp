@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.hpp"
+#include "operations/gemm/problem/overlap.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -79,14 +80,27 @@ HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, c
     throw usage_error("the bias has {} values: it needs one for each of the {} columns of C",
                       options.bias.size(), shape.n);
   }
-  return {.a = a,
-          .b = b,
-          .c = c,
-          .precision = resolved(options.precision, a.first.type, b.first.type, c.first.type),
-          .alpha = options.alpha,
-          .beta = options.beta,
-          .bias = options.bias,
-          .activation = options.activation};
+  const HostProblem problem{
+      .a = a,
+      .b = b,
+      .c = c,
+      .precision = resolved(options.precision, a.first.type, b.first.type, c.first.type),
+      .alpha = options.alpha,
+      .beta = options.beta,
+      .bias = options.bias,
+      .activation = options.activation};
+  require_own_memory(problem);
+  return problem;
+}
+
+void require_own_memory(const HostProblem& problem) {
+  const ConstMatrixBatch c{problem.c.first, problem.c.count, problem.c.stride};
+  for (const ConstMatrixBatch* operand : {&problem.a, &problem.b}) {
+    if (overlaps(*operand, c)) {
+      throw usage_error("C shares memory with {}: a product cannot be computed in place",
+                        operand == &problem.a ? "A" : "B");
+    }
+  }
 }
 
 HostProblem with_rows_of_c(const HostProblem& problem) {

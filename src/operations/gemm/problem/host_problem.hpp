@@ -28,6 +28,9 @@ struct HostProblem {
 HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, const MatrixBatch& c,
                          const MatmulOptions& options);
 
+/// Throws Error(usage) for a C that shares memory with A or B.
+void require_own_memory(const HostProblem& problem);
+
 /// The same problem with a row-major C: for a column-major C the transposed product, B^T A^T.
 HostProblem with_rows_of_c(const HostProblem& problem);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/errors.hpp"
+#include "operations/gemm/operands/operand_conversion.hpp"
+#include "operations/gemm/product/recorded_product.hpp"
 #include "operations/numerics/conversion.hpp"
 #include "operations/numerics/host_array.hpp"
 #include "operations/rung/kernel_plan.hpp"
@@ -10,18 +12,10 @@
 namespace tilescope::operations {
 namespace {
 
-// Vectors begin at multiples of 16 bytes, which wide loads need; in a copy that costs nothing. Long
-// ones begin with a cache line: tiles of them are read in fewer pieces.
 GemmOperand device_operand(const ConstMatrixView& matrix, DataType type, bool repeated) {
-  constexpr std::int64_t chunk = 16, line = 128, long_bytes = 1024;
-  const auto element = static_cast<std::int64_t>(size_of(type));
-  const std::int64_t step =
-      (matrix.vector_length() * element >= long_bytes ? line : chunk) / element;
-  const std::int64_t leading = groups_of(matrix.vector_length(), step) * step;
-  return {.type = type,
-          .order = matrix.order,
-          .leading = leading,
-          .batch_stride = repeated ? 0 : matrix.vectors() * leading};
+  return padded_operand(
+      {.operand = {.order = matrix.order}, .rows = matrix.rows, .columns = matrix.columns}, type,
+      repeated);
 }
 
 GemmProblem device_problem(const HostProblem& problem, bool own_types) {
@@ -144,17 +138,19 @@ MatmulReport multiply_on_device(Device& device, const HostProblem& problem,
   if (problem.beta != 0.0) c.upload();
   device.copy_to_device(bias.address(), problem.bias.data(), problem.bias.size_bytes());
 
-  const auto run = choice.kernel.prepare(device, choice.problem);
+  RecordedProduct product(device,
+                          [&](Device& on) { return choice.kernel.prepare(on, choice.problem); });
+  product.bind({.a = a.address(), .b = b.address(), .c = c.address(), .bias = bias.address()});
   const Event before = device.create_event(), after = device.create_event();
   device.record(before);
-  run->run({.a = a.address(), .b = b.address(), .c = c.address(), .bias = bias.address()});
+  product.launch();
   device.record(after);
   const double elapsed = device.elapsed_ms(before, after);
   c.download();
   return {.variant = std::string(choice.kernel.variant->name),
           .compute_ms = elapsed,
           .precision = problem.precision,
-          .note = choice.kernel.explained(run->note())};
+          .note = choice.kernel.explained(product.note())};
 }
 
 }  // namespace tilescope::operations

@@ -1,0 +1,200 @@
+// Products whose operands lie in the GPU's memory, through the library's public calls, beside
+// cuBLAS on the same stream: time on the device, time of a call on the host, as one node of a CUDA
+// graph, and what a launch queues. Usage: device_products [SECONDS]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <tilescope/gemm.hpp>
+#include <vector>
+
+#include "measure/timing.hpp"
+#include "operations/gemm/ladder/cublas_run.hpp"
+#include "operations/numerics/host_array.hpp"
+#include "operations/numerics/random.hpp"
+#include "support/stream_graph.hpp"
+
+namespace tilescope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Product {
+  MatmulShape shape;
+  Precision precision = Precision::fp32;
+};
+
+DataType type_of(Precision precision) {
+  return precision == Precision::bf16   ? DataType::bfloat16
+         : precision == Precision::fp16 ? DataType::float16
+                                        : DataType::float32;
+}
+
+/// Operands of a product; C, and a second C for cuBLAS.
+struct Operands {
+  Buffer a, b, c;
+  ConstMatrixView a_view, b_view;
+  MatrixView c_view;
+
+  Operands(Device& device, const Product& product, std::uint64_t seed) {
+    const MatmulShape& s = product.shape;
+    const DataType type = type_of(product.precision);
+    a = random_buffer(device, type, s.m * s.k, seed);
+    b = random_buffer(device, type, s.k * s.n, seed + 1);
+    c = random_buffer(device, type, s.m * s.n, seed + 2);
+    a_view = dense_view(pointer(a), type, s.m, s.k);
+    b_view = dense_view(pointer(b), type, s.k, s.n);
+    c_view = dense_view(pointer(c), type, s.m, s.n);
+  }
+  operations::GemmAddresses addresses() const {
+    return {.a = a.address(), .b = b.address(), .c = c.address()};
+  }
+  std::vector<std::byte> result(Device& device) const {
+    std::vector<std::byte> bytes(c.bytes());
+    device.synchronize();
+    device.copy_to_host(bytes.data(), c.address(), bytes.size());
+    return bytes;
+  }
+
+  static void* pointer(const Buffer& buffer) { return reinterpret_cast<void*>(buffer.address()); }
+  static Buffer random_buffer(Device& device, DataType type, std::int64_t count,
+                              std::uint64_t seed) {
+    const auto elements = static_cast<std::size_t>(count);
+    const operations::HostArray values = operations::random_array(type, elements, seed);
+    Buffer buffer = device.allocate(elements * size_of(type), "an operand");
+    device.copy_to_device(buffer.address(), values.data(), buffer.bytes());
+    return buffer;
+  }
+};
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+/// Microseconds on the host of a call that only queues, the device being behind.
+double call_us(Device& device, const std::function<void()>& call) {
+  constexpr int calls = 64, rounds = 9;  // fewer calls than the driver's queue has room for
+  std::vector<double> times;
+  for (int round = 0; round < rounds; ++round) {
+    device.synchronize();
+    const auto start = Clock::now();
+    for (int i = 0; i < calls; ++i) call();
+    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count() /
+                    calls);
+  }
+  device.synchronize();
+  return median(times);
+}
+
+/// Microseconds on the device of one run among many, all queued before the first starts.
+double device_us(Device& device, const Stream& stream, const Buffer& scratch,
+                 const std::function<void(int)>& run) {
+  constexpr int runs = 24, rounds = 7;
+  const Event before = device.create_event(), after = device.create_event();
+  std::vector<double> times;
+  for (int round = 0; round < rounds; ++round) {
+    device.synchronize();
+    // Writes that last longer than the host needs to queue the runs.
+    for (int i = 0; i < 4; ++i) device.fill(scratch.address(), 0, scratch.bytes(), stream);
+    device.record(before, stream);
+    for (int i = 0; i < runs; ++i) run(i);
+    device.record(after, stream);
+    times.push_back(1e3 * device.elapsed_ms(before, after) / runs);
+  }
+  return median(times);
+}
+
+class Contest {
+ public:
+  explicit Contest(std::shared_ptr<Device> device)
+      : device_(std::move(device)),
+        stream_(device_->create_stream()),
+        scratch_(device_->allocate(std::size_t{512} << 20U, "scratch")),
+        gemm_(device_) {
+    fmt::print("{:<22} {:<9} {:<16} {:>9} {:>9} {:>6} {:>8} {:>8} {:>8} {:>6} {:>5} {:>5} {}\n",
+               "shape", "precision", "kernel", "us", "cuBLAS us", "ratio", "launch", "Gemm()",
+               "cuBLAS", "kernels", "fills", "copies", "graph");
+  }
+
+  void hold(const Product& product) {
+    const Operands ours(*device_, product, 1), theirs(*device_, product, 1);
+    const PreparedGemm prepared(*device_, ours.a_view, ours.b_view, ours.c_view,
+                                {.precision = product.precision});
+    const operations::GemmProblem problem = operations::dense_problem(
+        product.shape, product.precision, type_of(product.precision), type_of(product.precision));
+    operations::CublasGemm cublas(*device_, problem);
+    const operations::GemmAddresses at = theirs.addresses();
+    cublas.choose_fastest({&at, 1});
+
+    const auto launch = [&] { prepared.launch(stream_); };
+    const auto call = [&] {
+      gemm_(ours.a_view, ours.b_view, ours.c_view, {.precision = product.precision}, stream_);
+    };
+    const auto peer = [&] { cublas.run(at, stream_); };
+    launch();
+    const std::vector<std::byte> result = ours.result(*device_);
+    device_->fill(ours.c.address(), 0xFF, ours.c.bytes());
+    const testing::StreamGraph graph(stream_, launch);
+    graph.launch(stream_);
+    const bool replayed = ours.result(*device_) == result;
+    call();
+    const bool called = ours.result(*device_) == result;
+
+    const double own_us = device_us(*device_, stream_, scratch_, [&](int) { launch(); });
+    const double peer_us = device_us(*device_, stream_, scratch_, [&](int) { peer(); });
+    const double own_again = device_us(*device_, stream_, scratch_, [&](int) { launch(); });
+    const double best = std::min(own_us, own_again);
+    fmt::print(
+        "{:<22} {:<9} {:<16} {:>9.2f} {:>9.2f} {:>6.3f} {:>8.2f} {:>8.2f} {:>8.2f} {:>6} {:>5} "
+        "{:>5} {}\n",
+        shape_text(product.shape), name_of(product.precision), prepared.report().variant, best,
+        peer_us, peer_us / best, call_us(*device_, launch), call_us(*device_, call),
+        call_us(*device_, peer), graph.count(CU_GRAPH_NODE_TYPE_KERNEL),
+        graph.count(CU_GRAPH_NODE_TYPE_MEMSET), graph.count(CU_GRAPH_NODE_TYPE_MEMCPY),
+        replayed && called ? "same bits" : "WRONG");
+    std::fflush(stdout);
+    is_right_ = is_right_ && replayed && called;
+  }
+
+  bool is_right() const { return is_right_; }
+
+ private:
+  std::shared_ptr<Device> device_;
+  Stream stream_;
+  Buffer scratch_;
+  Gemm gemm_;
+  bool is_right_ = true;
+};
+
+int run(double seconds) {
+  const auto start = Clock::now();
+  Contest contest(Device::open("cuda"));
+  constexpr Precision precisions[] = {Precision::fp32, Precision::fp32_fast, Precision::tf32,
+                                      Precision::bf16, Precision::fp16};
+  for (const MatmulShape& shape :
+       {MatmulShape{64, 64, 64}, MatmulShape{1024, 1024, 1024}, MatmulShape{4096, 4096, 4096},
+        MatmulShape{1000, 999, 1001}, MatmulShape{16, 8192, 8192}, MatmulShape{8192, 8192, 8192}}) {
+    for (const Precision precision : precisions) {
+      if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
+      contest.hold({shape, precision});
+    }
+  }
+  return contest.is_right() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tilescope
+
+int main(int argc, char** argv) {
+  try {
+    return tilescope::run(argc > 1 ? std::atof(argv[1]) : 1e9);
+  } catch (const tilescope::Error& error) {
+    fmt::print(stderr, "device_products: {}\n", error.what());
+    return error.exit_code();
+  }
+}

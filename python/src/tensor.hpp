@@ -1,0 +1,90 @@
+// Arrays of other packages, without a copy: NumPy's, and whatever speaks DLPack or the buffer
+// protocol.
+#pragma once
+
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tilescope/types.hpp>
+#include <vector>
+
+#include "bindings.hpp"
+
+namespace tilescope::python {
+
+enum class Access { read, write };
+
+/// An array that lives in Python. Keeps its memory alive; make and destroy it with the lock held.
+class Tensor {
+ public:
+  /// Takes `object`, which messages call `name`. Throws Python's TypeError for objects that are no
+  /// arrays and for element types that the library does not have, ValueError for a read-only array
+  /// that is to be written.
+  Tensor(nb::handle object, const char* name, Access access);
+
+  const std::string& name() const { return name_; }
+  DataType type() const { return type_; }
+  std::size_t rank() const { return shape_.size(); }
+  const std::vector<std::int64_t>& shape() const { return shape_; }
+  std::int64_t extent(std::size_t dimension) const { return shape_[dimension]; }
+  /// In elements; may be negative or zero.
+  std::int64_t stride(std::size_t dimension) const { return strides_[dimension]; }
+  std::int64_t count() const;
+  void* data() const { return data_; }
+  bool on_host() const;
+  /// "cpu", "cuda:1", ...
+  std::string device_text() const;
+  /// Whether the elements lie one after another, the last index fastest.
+  bool is_dense() const;
+  /// Whether any byte between first and last element may be one of `other` too.
+  bool may_overlap(const Tensor& other) const;
+
+  /// Copies of the elements, one after another, the last index fastest.
+  void gather(void* to) const;
+  void scatter(const void* from) const;
+
+ private:
+  std::string name_;
+  nb::ndarray<> writable_;
+  nb::ndarray<nb::ro> readable_;
+  DataType type_ = DataType::float32;
+  std::vector<std::int64_t> shape_, strides_;
+  void* data_ = nullptr;
+  int device_type_ = 0, device_id_ = 0;
+};
+
+/// "(2, 3)"
+std::string shape_text(const std::vector<std::int64_t>& shape);
+
+/// Throws Python's ValueError unless the array is in host memory.
+void require_on_host(const Tensor& tensor);
+
+/// The elements of an array in host memory, dense: where they lie, or a copy.
+class DenseElements {
+ public:
+  explicit DenseElements(const Tensor& tensor);
+  const void* data() const { return data_; }
+
+ private:
+  std::vector<std::byte> copy_;
+  const void* data_;
+};
+
+/// Dense memory for a result in host memory: the array itself, or memory that store() copies there.
+class DenseResult {
+ public:
+  /// `apart`: always memory of its own, because the array may overlap an operand. `reads`: it
+  /// begins with the array's elements.
+  DenseResult(const Tensor& tensor, bool apart, bool reads = false);
+  void* data() { return data_; }
+  void store();
+
+ private:
+  const Tensor& tensor_;
+  std::vector<std::byte> copy_;
+  void* data_;
+};
+
+}  // namespace tilescope::python

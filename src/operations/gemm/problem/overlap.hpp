@@ -1,0 +1,12 @@
+// Whether a result shares memory with an operand.
+#pragma once
+
+#include <tilescope/matmul.hpp>
+
+namespace tilescope::operations {
+
+/// Whether any element of `one` shares a byte with an element of `other`. Rows that lie between
+/// each other's do not. The matrices of `other` must not overlap each other.
+bool overlaps(const ConstMatrixBatch& one, const ConstMatrixBatch& other);
+
+}  // namespace tilescope::operations

@@ -1,0 +1,117 @@
+#include "operations/gemm/product/memory_product.hpp"
+
+#include <array>
+#include <optional>
+
+#include "base/errors.hpp"
+#include "operations/gemm/operands/operand_conversion.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+OperandLayout layout_of_a(const GemmProblem& p) {
+  return {p.a, p.shape.m, p.shape.k};
+}
+OperandLayout layout_of_b(const GemmProblem& p) {
+  return {p.b, p.shape.k, p.shape.n};
+}
+OperandLayout layout_of_c(const GemmProblem& p) {
+  return {p.c, p.shape.m, p.shape.n};
+}
+
+/// Operands and C are copied where the kernel takes them in another layout.
+class ConvertedRun final : public GemmRun {
+ public:
+  ConvertedRun(Device& device, const GemmProblem& given, const DeviceChoice& choice)
+      : reads_c_(given.beta != 0.0),
+        a_(device, layout_of_a(given), layout_of_a(choice.problem), given.batch, "converted A"),
+        b_(device, layout_of_b(given), layout_of_b(choice.problem), given.batch, "converted B"),
+        c_(device, layout_of_c(given), layout_of_c(choice.problem), given.batch, "unconverted C"),
+        run_(choice.kernel.prepare(device, choice.problem)) {}
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    a_.copy_in(addresses.a, stream);
+    b_.copy_in(addresses.b, stream);
+    if (reads_c_) c_.copy_in(addresses.c, stream);
+    run_->run({.a = a_.address(addresses.a),
+               .b = b_.address(addresses.b),
+               .c = c_.address(addresses.c),
+               .bias = addresses.bias},
+              stream);
+    c_.copy_out(addresses.c, stream);
+  }
+  std::string note() const override { return run_->note(); }
+
+ private:
+  bool reads_c_;
+  StagedOperand a_, b_, c_;
+  std::unique_ptr<GemmRun> run_;
+};
+
+GemmOperand converted(const OperandLayout& layout, DataType type, std::int64_t batch) {
+  if (layout.operand.type == type) return layout.operand;
+  return padded_operand(layout, type, batch > 1 && layout.operand.batch_stride == 0);
+}
+
+// The problem in order of preference: as it is, with converted operands, with another C too.
+std::array<GemmProblem, 3> problems_to_choose_from(const GemmProblem& problem) {
+  GemmProblem operands = problem;
+  const DataType type = operand_type(problem.precision);
+  operands.a = converted(layout_of_a(problem), type, problem.batch);
+  operands.b = converted(layout_of_b(problem), type, problem.batch);
+  GemmProblem all = operands;
+  all.c = converted(layout_of_c(problem), sum_type(problem.precision), problem.batch);
+  return {problem, operands, all};
+}
+
+}  // namespace
+
+GemmProblem problem_in_memory(const HostProblem& problem) {
+  const auto operand = [](const auto& batch) {
+    return GemmOperand{.type = batch.first.type,
+                       .order = batch.first.order,
+                       .leading = batch.first.leading,
+                       .batch_stride = batch.stride};
+  };
+  return {.shape = problem.shape(),
+          .batch = problem.batch(),
+          .precision = problem.precision,
+          .a = operand(problem.a),
+          .b = operand(problem.b),
+          .c = operand(problem.c),
+          .alpha = problem.alpha,
+          .beta = problem.beta,
+          .has_bias = !problem.bias.empty(),
+          .bias_per_row = problem.bias_per_row,
+          .activation = problem.activation};
+}
+
+DeviceChoice choose_in_memory(const GemmProblem& problem, const Device& device,
+                              const std::string& name) {
+  const DeviceProperties& properties = device.properties();
+  const auto problems = problems_to_choose_from(problem);
+  if (!name.empty()) {
+    const GemmVariant& variant = gemm_variant(name);
+    std::optional<std::string> why;
+    for (const GemmProblem& one : problems) {
+      why = variant.refusal(one, properties);
+      if (!why) return {{.variant = &variant}, one};
+    }
+    throw usage_error("variant {}: {}", name, *why);
+  }
+  DeviceChoice choice{{.variant = &best_gemm_variant(problem, properties)}, problem};
+  for (const GemmProblem& one : problems) {
+    // The table is in the order of the ladder: later rows are faster.
+    const GemmVariant& best = best_gemm_variant(one, properties);
+    if (&best > choice.kernel.variant) choice = {{.variant = &best}, one};
+  }
+  if (auto tuned = tuned_choice(choice.problem, device)) choice.kernel = *std::move(tuned);
+  return choice;
+}
+
+std::unique_ptr<GemmRun> prepare_in_memory(Device& device, const GemmProblem& problem,
+                                           const DeviceChoice& choice) {
+  return std::make_unique<ConvertedRun>(device, problem, choice);
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,25 @@
+// Products of operands that lie in a device's memory as the caller has them, by the kernels of the
+// GEMM table.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "operations/gemm/product/device_product.hpp"
+
+namespace tilescope::operations {
+
+/// The problem with every operand as it lies. C is row-major.
+GemmProblem problem_in_memory(const HostProblem& problem);
+
+/// The kernel for the problem, and the problem that it computes: operands as they lie, or copies
+/// that are converted on the device if only then a faster kernel takes them. `name` as in
+/// choose_variant().
+DeviceChoice choose_in_memory(const GemmProblem& problem, const Device& device,
+                              const std::string& name);
+
+/// The run of a choice for `problem`, with the copies that it needs.
+std::unique_ptr<GemmRun> prepare_in_memory(Device& device, const GemmProblem& problem,
+                                           const DeviceChoice& choice);
+
+}  // namespace tilescope::operations

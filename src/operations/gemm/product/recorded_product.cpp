@@ -1,0 +1,22 @@
+#include "operations/gemm/product/recorded_product.hpp"
+
+namespace tilescope::operations {
+
+RecordedProduct::RecordedProduct(Device& device, const Prepare& prepare, const Workspace& workspace)
+    : device_(device),
+      recorder_(std::make_shared<RecordingDevice>(device.shared_from_this(), workspace)),
+      run_(prepare(*recorder_)) {}
+
+void RecordedProduct::bind(const GemmAddresses& addresses) {
+  run_->run(addresses);
+  steps_ = recorder_->take_steps();
+}
+
+std::size_t workspace_bytes(const DeviceProperties& device, const RecordedProduct::Prepare& prepare,
+                            const GemmAddresses& addresses) {
+  const auto recorder = std::make_shared<RecordingDevice>(device);
+  prepare(*recorder)->run(addresses);
+  return recorder->allocated_bytes();
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,157 @@
+#include <array>
+#include <optional>
+#include <tilescope/gemm.hpp>
+#include <utility>
+
+#include "base/errors.hpp"
+#include "operations/gemm/product/cpu_product.hpp"
+#include "operations/gemm/product/memory_product.hpp"
+#include "operations/gemm/product/recorded_product.hpp"
+#include "operations/matmul/matmul_choice.hpp"
+#include "operations/matmul/rung_run.hpp"
+
+namespace tilescope {
+namespace {
+
+using namespace operations;
+
+DeviceAddress address_of(const void* data) {
+  return reinterpret_cast<DeviceAddress>(data);
+}
+
+GemmAddresses addresses_of(const HostProblem& problem) {
+  return {.a = address_of(problem.a.first.data),
+          .b = address_of(problem.b.first.data),
+          .c = address_of(problem.c.first.data),
+          .bias = address_of(problem.bias.data())};
+}
+
+/// The kernel for a problem in device memory.
+struct KernelChoice {
+  std::string variant;
+  RecordedProduct::Prepare prepare;
+  GemmChoice of_table;  ///< explains a note; no variant: a rung of the ladder
+};
+
+KernelChoice choose_kernel(const HostProblem& problem, const Device& device,
+                           const std::string& name) {
+  const GemmProblem given = problem_in_memory(problem);
+  const auto by_rung = [&](const MatmulVariant& rung) {
+    return KernelChoice{.variant = rung.name, .prepare = [&rung, given](Device& on) {
+                          return prepare_rung(on, rung, given);
+                        }};
+  };
+  if (names_rung(name)) return by_rung(rung_for(problem, device, name));
+  const DeviceChoice choice = choose_in_memory(given, device, name);
+  if (name.empty() && has_products(problem)) {
+    if (const MatmulVariant* rung = faster_rung(problem, device, choice.kernel)) {
+      return by_rung(*rung);
+    }
+  }
+  return {.variant = std::string(choice.kernel.variant->name),
+          .prepare = [given, choice](Device& on) { return prepare_in_memory(on, given, choice); },
+          .of_table = choice.kernel};
+}
+
+void require_same_alignment(const void* now, const void* before, const char* name) {
+  constexpr DeviceAddress bytes = 16;
+  if (address_of(now) % bytes == address_of(before) % bytes) return;
+  throw usage_error(
+      "{} begins {} bytes behind a multiple of 16, and the prepared product's {} bytes: prepare "
+      "another",
+      name, address_of(now) % bytes, address_of(before) % bytes);
+}
+
+}  // namespace
+
+Stream stream_of(void* native) {
+  return Stream(detail::Handle({}, reinterpret_cast<std::uint64_t>(native), nullptr));
+}
+
+struct PreparedGemm::State {
+  std::shared_ptr<Device> device;
+  HostProblem problem;  // as the caller gave it
+  MatmulReport report = {};
+  std::optional<RecordedProduct> product = {};  // none: the CPU computes
+
+  State(Device& on, const HostProblem& given) : device(on.shared_from_this()), problem(given) {}
+
+  void prepare(const std::string& variant, const GemmWorkspace& workspace) {
+    report.precision = problem.precision;
+    if (device->kind() == DeviceKind::cpu) {
+      report.variant = "cpu_blas";
+      return;
+    }
+    constexpr DeviceAddress alignment = 256;
+    if (address_of(workspace.data) % alignment != 0) {
+      throw usage_error("the workspace begins {} bytes behind a multiple of {}: align it",
+                        address_of(workspace.data) % alignment, alignment);
+    }
+    const HostProblem by_rows = with_rows_of_c(problem);
+    const KernelChoice choice = choose_kernel(by_rows, *device, variant);
+    product.emplace(*device, choice.prepare,
+                    Workspace{address_of(workspace.data), workspace.bytes});
+    product->bind(addresses_of(by_rows));
+    report.variant = choice.variant;
+    report.note = choice.of_table.explained(product->note());
+  }
+};
+
+PreparedGemm::PreparedGemm(Device& device, const ConstMatrixBatch& a, const ConstMatrixBatch& b,
+                           const MatrixBatch& c, const MatmulOptions& options,
+                           const GemmWorkspace& workspace)
+    : state_(std::make_unique<State>(device, checked_problem(device, a, b, c, options))) {
+  state_->prepare(options.variant, workspace);
+}
+
+PreparedGemm::PreparedGemm(Device& device, const ConstMatrixView& a, const ConstMatrixView& b,
+                           const MatrixView& c, const MatmulOptions& options,
+                           const GemmWorkspace& workspace)
+    : PreparedGemm(device, ConstMatrixBatch{a}, ConstMatrixBatch{b}, MatrixBatch{c}, options,
+                   workspace) {}
+
+PreparedGemm::PreparedGemm(PreparedGemm&& other) noexcept = default;
+PreparedGemm& PreparedGemm::operator=(PreparedGemm&& other) noexcept = default;
+PreparedGemm::~PreparedGemm() = default;
+
+void PreparedGemm::launch(const Stream& stream) const {
+  if (state_->product) {
+    state_->product->launch(stream);
+  } else {
+    multiply_on_cpu(state_->problem);
+  }
+}
+
+void PreparedGemm::set_operands(const void* a, const void* b, void* c, const float* bias) {
+  HostProblem problem = state_->problem;
+  require_same_alignment(a, problem.a.first.data, "A");
+  require_same_alignment(b, problem.b.first.data, "B");
+  require_same_alignment(c, problem.c.first.data, "C");
+  problem.a.first.data = a;
+  problem.b.first.data = b;
+  problem.c.first.data = c;
+  problem.bias = {bias, problem.bias.size()};
+  require_own_memory(problem);
+  if (state_->product) state_->product->bind(addresses_of(with_rows_of_c(problem)));
+  state_->problem = problem;
+}
+
+std::size_t PreparedGemm::workspace_bytes() const {
+  return state_->product ? state_->product->workspace_bytes() : 0;
+}
+
+const MatmulReport& PreparedGemm::report() const {
+  return state_->report;
+}
+
+std::size_t gemm_workspace_bytes(const Device& device, const ConstMatrixBatch& a,
+                                 const ConstMatrixBatch& b, const MatrixBatch& c,
+                                 const MatmulOptions& options) {
+  const HostProblem problem = with_rows_of_c(checked_problem(device, a, b, c, options));
+  if (device.kind() == DeviceKind::cpu) return 0;
+  return workspace_bytes(device.properties(),
+                         choose_kernel(problem, device, options.variant).prepare,
+                         addresses_of(problem));
+}
+
+}  // namespace tilescope

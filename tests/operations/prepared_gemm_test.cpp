@@ -1,0 +1,218 @@
+// Products of operands in a device's memory: PreparedGemm and Gemm on the CPU and on emulated GPUs.
+#include <tilescope/device.hpp>
+#include <tilescope/gemm.hpp>
+
+#include "support/counting_device.hpp"
+#include "support/gemm_in_memory.hpp"
+#include "support/gpus.hpp"
+#include "support/matrices.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace tilescope {
+namespace {
+
+using testing::error_of;
+using testing::GemmCase;
+using testing::GemmInMemory;
+using ::testing::HasSubstr;
+
+void expect_right(Device& device, const GemmCase& of, const GemmInMemory& memory,
+                  const std::string& variant) {
+  const bool tensor_cores = device.kind() != DeviceKind::cpu;
+  EXPECT_EQ(testing::defects(of, memory.result(), tensor_cores), "") << variant;
+}
+
+class PreparedGemms : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(PreparedGemms, RandomProblems) {
+  const auto device = Device::open(GetParam());
+  const Stream stream = device->create_stream();
+  for (const GemmCase& of : testing::random_gemms(60, 11)) {
+    SCOPED_TRACE(of.text);
+    GemmInMemory memory(*device, of);
+    const PreparedGemm product(*device, memory.a, memory.b, memory.c, memory.options);
+    EXPECT_EQ(product.report().precision, of.problem.precision);
+    EXPECT_EQ(gemm_workspace_bytes(*device, memory.a, memory.b, memory.c, memory.options),
+              product.workspace_bytes());
+    for (int run = 0; run < 2; ++run) {
+      memory.reset();
+      product.launch(stream);
+      expect_right(*device, of, memory, product.report().variant);
+    }
+  }
+}
+
+TEST_P(PreparedGemms, TheCallThatKeepsProducts) {
+  const auto device = Device::open(GetParam());
+  Gemm gemm(device);
+  const Stream one = device->create_stream(), other = device->create_stream();
+  for (const GemmCase& of : testing::random_gemms(20, 12)) {
+    SCOPED_TRACE(of.text);
+    GemmInMemory first(*device, of), second(*device, of);
+    for (int run = 0; run < 2; ++run) {
+      first.reset();
+      second.reset();
+      gemm(first.a, first.b, first.c, first.options, one);
+      gemm(second.a, second.b, second.c, second.options, one);
+      expect_right(*device, of, first, "the first");
+      expect_right(*device, of, second, "other operands");
+      first.reset();
+      gemm(first.a, first.b, first.c, first.options, other);
+      expect_right(*device, of, first, "another stream");
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, PreparedGemms,
+                         ::testing::Values("cpu", "emulated", "emulated:t4"), [](const auto& of) {
+                           std::string name = of.param;
+                           std::replace(name.begin(), name.end(), ':', '_');
+                           return name;
+                         });
+
+TEST(PreparedGemm, LaunchesAreAllThatALaunchDoes) {
+  const auto device = std::make_shared<testing::CountingDevice>(testing::h200());
+  int launched = 0;
+  for (const GemmCase& of : testing::random_gemms(200, 13)) {
+    SCOPED_TRACE(of.text);
+    const GemmInMemory memory(*device, of);
+    const PreparedGemm product(*device, memory.a, memory.b, memory.c, memory.options);
+    EXPECT_EQ(device->launches + device->fills, launched) << "preparing queues nothing";
+    const int before = device->host_work;
+    product.launch();
+    const int once = device->launches + device->fills - launched;
+    product.launch();
+    EXPECT_EQ(device->launches + device->fills, launched + 2 * once);
+    EXPECT_EQ(device->host_work, before);
+    launched += 2 * once;
+  }
+  EXPECT_GT(launched, 200);
+}
+
+TEST(PreparedGemm, AKeptProductDoesNoMore) {
+  const auto device = std::make_shared<testing::CountingDevice>(testing::h200());
+  Gemm gemm(device);
+  for (const GemmCase& of : testing::random_gemms(50, 14)) {
+    SCOPED_TRACE(of.text);
+    const GemmInMemory memory(*device, of);
+    gemm(memory.a, memory.b, memory.c, memory.options);
+    const int before = device->host_work;
+    gemm(memory.a, memory.b, memory.c, memory.options);
+    EXPECT_EQ(device->host_work, before);
+  }
+}
+
+// Every kernel that the table has for such a problem has the same bits either way.
+TEST(PreparedGemm, TheBitsAreThoseOfMatmul) {
+  const auto device = Device::open("emulated");
+  constexpr std::int64_t m = 96, n = 64, k = 128;
+  for (const Precision precision : {Precision::fp32, Precision::fp32_fast, Precision::tf32,
+                                    Precision::bf16, Precision::fp16, Precision::fp64}) {
+    SCOPED_TRACE(name_of(precision));
+    testing::TestMatrix a(DataType::float32, m, k), b(DataType::float32, k, n),
+        c(DataType::float32, m, n);
+    a.fill_random(1);
+    b.fill_random(2);
+    const MatmulReport report =
+        matmul(*device, a.view(), b.view(), c.view(), {.precision = precision});
+    const auto uploaded = [&](const testing::TestMatrix& matrix) {
+      const std::size_t bytes =
+          sizeof(float) * static_cast<std::size_t>(matrix.view().rows * matrix.view().columns);
+      Buffer buffer = device->allocate(bytes);
+      device->copy_to_device(buffer.address(), matrix.view().data, bytes);
+      return buffer;
+    };
+    const Buffer a_memory = uploaded(a), b_memory = uploaded(b), c_memory = uploaded(c);
+    const auto view = [](const Buffer& buffer, std::int64_t rows, std::int64_t columns) {
+      return dense_view(reinterpret_cast<void*>(buffer.address()), DataType::float32, rows,
+                        columns);
+    };
+    device->fill(c_memory.address(), 0xFF, c_memory.bytes());
+    const PreparedGemm product(*device, view(a_memory, m, k), view(b_memory, k, n),
+                               view(c_memory, m, n), {.precision = precision});
+    EXPECT_EQ(product.report().variant, report.variant);
+    product.launch();
+    std::vector<std::byte> result(c_memory.bytes());
+    device->copy_to_host(result.data(), c_memory.address(), result.size());
+    EXPECT_EQ(std::memcmp(result.data(), c.view().data, result.size()), 0);
+  }
+}
+
+// Whether the float16 parts can represent the operands is found out on the device.
+TEST(PreparedGemm, Fp32FastFallsBackOnTheDevice) {
+  const auto device = Device::open("emulated");
+  constexpr std::int64_t m = 40, n = 24, k = 64;
+  for (const double tiny : {1.0, 0x1p-60}) {
+    testing::TestMatrix a(DataType::float32, m, k), b(DataType::float32, k, n),
+        c(DataType::float32, m, n);
+    a.fill_integers(1);
+    b.fill_integers(2);
+    a.set(3, 5, tiny);
+    a.set(3, 6, 1.0);
+    c.fill_integers(3);
+    testing::TestMatrix before(DataType::float32, m, n);
+    before.fill_integers(3);
+    const MatmulReport report =
+        matmul(*device, a.view(), b.view(), c.view(),
+               {.variant = "split_tiles", .precision = Precision::fp32_fast, .beta = 2.0});
+    EXPECT_EQ(report.note.empty(), tiny == 1.0) << report.note;
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        const double sum = testing::exact_element(a, b, i, j).value + 2.0 * before.get(i, j);
+        EXPECT_EQ(c.get(i, j), static_cast<float>(sum)) << i << ", " << j;
+      }
+    }
+  }
+}
+
+class SharedMemory : public ::testing::Test {
+ protected:
+  std::string refusal(const ConstMatrixBatch& a, const MatrixBatch& c) {
+    const ConstMatrixBatch b{dense_view(b_.data(), DataType::float32, 8, 8), c.count, 0};
+    std::string message;
+    try {
+      const PreparedGemm product(*cpu_, a, b, c);
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    return message;
+  }
+  ConstMatrixBatch a_at(std::size_t element, std::int64_t leading) const {
+    return {{const_cast<float*>(&x_[element]), DataType::float32, 8, 8, Order::row_major, leading}};
+  }
+  MatrixBatch c_at(std::size_t element, std::int64_t leading) {
+    return {{{&x_[element], DataType::float32, 8, 8, Order::row_major, leading}}};
+  }
+  std::shared_ptr<Device> cpu_ = Device::open("cpu");
+  std::vector<float> x_ = std::vector<float>(1024), b_ = std::vector<float>(64);
+};
+
+TEST_F(SharedMemory, IsRefused) {
+  EXPECT_THAT(refusal(a_at(0, 8), c_at(0, 8)), HasSubstr("C shares memory with A"));
+  EXPECT_THAT(refusal(a_at(0, 8), c_at(63, 8)), HasSubstr("C shares memory with A"));
+  EXPECT_THAT(refusal(a_at(0, 16), c_at(23, 16)), HasSubstr("C shares memory with A"));
+  EXPECT_THAT(refusal(a_at(100, 16), c_at(0, 31)), HasSubstr("C shares memory with A"));
+}
+
+TEST_F(SharedMemory, NeighboursAreNotRefused) {
+  EXPECT_EQ(refusal(a_at(0, 8), c_at(64, 8)), "");
+  EXPECT_EQ(refusal(a_at(64, 8), c_at(0, 8)), "");
+  EXPECT_EQ(refusal(a_at(0, 16), c_at(8, 16)), "");  // beside each other in one matrix
+  EXPECT_EQ(refusal(a_at(8, 16), c_at(0, 16)), "");
+  EXPECT_EQ(refusal(a_at(512, 8), c_at(0, 64)), "");
+}
+
+TEST_F(SharedMemory, OfABatchEveryMatrixCounts) {
+  ConstMatrixBatch a = a_at(0, 8);
+  MatrixBatch c = c_at(256, 8);
+  a.count = c.count = 3;
+  a.stride = c.stride = 64;
+  EXPECT_EQ(refusal(a, c), "");
+  a.count = c.count = 5;
+  EXPECT_THAT(refusal(a, c), HasSubstr("C shares memory with A"));
+  a.stride = 0;
+  EXPECT_EQ(refusal(a, c), "");
+}
+
+}  // namespace
+}  // namespace tilescope

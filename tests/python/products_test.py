@@ -1,0 +1,173 @@
+"""tilescope.matmul() of NumPy arrays: the command's bits, shapes as NumPy's, errors of one line."""
+
+import threading
+import unittest
+
+import numpy
+import tilescope
+
+import command
+
+RANDOM = numpy.random.default_rng(7)
+
+
+def draw(*shape, dtype="float32"):
+    return RANDOM.uniform(-1, 1, shape).astype(dtype)
+
+
+class SameAsTheCommand(unittest.TestCase):
+    def compare(self, a, b, *options, **keywords):
+        expected = command.run(["matmul", "a.npy", "b.npy", "-o", "out.npy", *options], a=a, b=b)
+        product = tilescope.matmul(a, b, **keywords)
+        self.assertTrue(command.same_bits(product, expected), (a.shape, b.shape, options))
+
+    def test_shapes(self):
+        for m, n, k in [(1, 1, 1), (37, 29, 53), (128, 128, 128), (5, 300, 2), (64, 1, 100)]:
+            self.compare(draw(m, k), draw(k, n))
+
+    def test_precisions(self):
+        a, b = draw(65, 70), draw(70, 33)
+        for precision in ("fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64"):
+            self.compare(a, b, "--precision", precision, precision=precision)
+
+    def test_types(self):
+        for left in ("float16", "float32", "float64"):
+            for right in ("float16", "float32", "float64"):
+                self.compare(draw(19, 40, dtype=left), draw(40, 23, dtype=right))
+
+    def test_device_and_variant(self):
+        a, b = draw(40, 50), draw(50, 30)
+        self.compare(a, b, "--device", "emulated", "--variant", "tiled_16", device="emulated",
+                     variant="tiled_16")
+        self.compare(a, b, "--device", "emulated", "--precision", "bf16", device="emulated",
+                     precision="bf16")
+
+    def test_batches(self):
+        self.compare(draw(4, 10, 20), draw(4, 20, 15))
+        self.compare(draw(4, 10, 20), draw(20, 15))
+        self.compare(draw(10, 20), draw(3, 20, 15))
+
+    def test_without_elements(self):
+        for m, n, k in [(0, 5, 3), (5, 0, 3), (5, 3, 0), (0, 0, 0)]:
+            self.compare(draw(m, k), draw(k, n))
+
+    def test_epilogue(self):
+        a, b, c, bias = draw(31, 20), draw(20, 17), draw(31, 17), draw(17)
+        expected = command.run(
+            ["matmul", "a.npy", "b.npy", "-o", "out.npy", "--alpha", 0.5, "--accumulate", "c.npy",
+             "--beta", -2, "--bias", "bias.npy", "--activation", "gelu"], a=a, b=b, c=c, bias=bias)
+        out = c.copy()
+        result = tilescope.matmul(a, b, out=out, alpha=0.5, beta=-2, bias=bias, activation="gelu")
+        self.assertIs(result, out)
+        self.assertTrue(command.same_bits(out, expected))
+
+
+class Layouts(unittest.TestCase):
+    """Strided operands are those of the dense copy, without the caller copying."""
+
+    def test_strides(self):
+        base, other = draw(60, 80), draw(80, 90)
+        dense = tilescope.matmul(base[::2, ::4].copy(), other[::4, 5:40].copy())
+        self.assertTrue(command.same_bits(
+            tilescope.matmul(base[::2, ::4], other[::4, 5:40]), dense))
+        reverse = tilescope.matmul(base[::-1, ::-1].copy(), other.copy())
+        self.assertTrue(command.same_bits(tilescope.matmul(base[::-1, ::-1], other), reverse))
+
+    def test_transposed_operands_are_as_the_command_reads_them(self):
+        a, b = draw(20, 31), draw(45, 20)
+        expected = command.run(["matmul", "a.npy", "b.npy", "-o", "out.npy", "--transpose-a",
+                                "--transpose-b"], a=a, b=b)
+        self.assertTrue(command.same_bits(tilescope.matmul(a.T, b.T), expected))
+
+    def test_out_of_any_strides(self):
+        a, b = draw(12, 20), draw(20, 9)
+        expected = tilescope.matmul(a, b)
+        for make in (lambda: numpy.zeros((24, 27), "float32")[::2, ::3],
+                     lambda: numpy.zeros((9, 12), "float32").T,
+                     lambda: numpy.zeros((12, 9), "float32")[::-1]):
+            out = make()
+            tilescope.matmul(a, b, out=out)
+            numpy.testing.assert_array_equal(out, expected)
+        wide = numpy.full((24, 27), 7, "float32")
+        tilescope.matmul(a, b, out=wide[::2, ::3])
+        self.assertEqual(numpy.count_nonzero(wide == 7), wide.size - expected.size)
+
+    def test_out_may_be_an_operand(self):
+        a, b = draw(16, 16), draw(16, 16)
+        expected = tilescope.matmul(a, b)
+        tilescope.matmul(a, b, out=a)
+        numpy.testing.assert_array_equal(a, expected)
+
+    def test_lists(self):
+        a, b, list_ = draw(3, 8, 5), draw(5, 9), draw(5)
+        for left, right in [(list_, list_), (list_, b), (a, list_), (b.T, list_)]:
+            product = tilescope.matmul(left, right)
+            expected = numpy.matmul(left, right)
+            self.assertEqual(product.shape, expected.shape)
+            numpy.testing.assert_allclose(product, expected, rtol=1e-5, atol=1e-6)
+
+    def test_read_only_operands(self):
+        a, b = draw(4, 5), draw(5, 6)
+        expected = tilescope.matmul(a, b)
+        a.flags.writeable = False
+        numpy.testing.assert_array_equal(tilescope.matmul(a, b), expected)
+
+
+class Errors(unittest.TestCase):
+    def fails(self, kind, *words, **arguments):
+        with self.assertRaises(kind) as caught:
+            tilescope.matmul(**arguments)
+        text = str(caught.exception)
+        self.assertNotIn("\n", text)
+        for word in words:
+            self.assertIn(word, text)
+
+    def test_shapes(self):
+        self.fails(ValueError, "(3, 4)", "(3, 4)", a=draw(3, 4), b=draw(3, 4))
+        self.fails(ValueError, "1 to 3", a=draw(1, 2, 3, 4), b=draw(4, 4))
+        self.fails(ValueError, "(2, 3, 4)", a=draw(2, 3, 4), b=draw(3, 4, 5))
+        self.fails(ValueError, "out", "(3, 5)", a=draw(3, 4), b=draw(4, 5), out=draw(5, 3))
+        self.fails(ValueError, "bias", "3 values", a=draw(3, 4), b=draw(4, 5), bias=draw(3))
+        self.fails(ValueError, "bias", a=draw(3, 4), b=draw(4, 5), bias=draw(0))
+
+    def test_types(self):
+        self.fails(TypeError, "int32", a=draw(3, 4, dtype="int32"), b=draw(4, 5))
+        self.fails(TypeError, "complex64", a=draw(3, 4, dtype="complex64"), b=draw(4, 5))
+        self.fails(TypeError, "int8", a=draw(3, 4), b=draw(4, 5), bias=draw(5, dtype="int8"))
+
+    def test_options(self):
+        a, b = draw(3, 4), draw(4, 5)
+        self.fails(ValueError, "fp32", a=a, b=b, precision="fp31")
+        self.fails(ValueError, "gelu", a=a, b=b, activation="tanh")
+        self.fails(ValueError, "tiled_16", a=a, b=b, variant="tiled_17", device="emulated")
+        self.fails(ValueError, "beta", a=a, b=b, beta=1)
+        self.fails(tilescope.UsageError, "tpu", a=a, b=b, device="tpu")
+
+    def test_read_only_result(self):
+        out = numpy.zeros((3, 5), "float32")
+        out.flags.writeable = False
+        self.fails(ValueError, "read-only", a=draw(3, 4), b=draw(4, 5), out=out)
+        self.assertFalse(out.any())
+
+
+class Threads(unittest.TestCase):
+    def test_products_of_many_threads(self):
+        problems = [(draw(60, 50), draw(50, 40)) for _ in range(8)]
+        expected = [tilescope.matmul(a, b) for a, b in problems]
+        results = [None] * len(problems)
+
+        def multiply(i):
+            for _ in range(20):
+                results[i] = tilescope.matmul(*problems[i])
+
+        threads = [threading.Thread(target=multiply, args=(i,)) for i in range(len(problems))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for result, product in zip(results, expected):
+            self.assertTrue(command.same_bits(result, product))
+
+
+if __name__ == "__main__":
+    unittest.main()
