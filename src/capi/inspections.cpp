@@ -289,7 +289,7 @@ tilescope_status tilescope_check(tilescope_inspection* inspection, tilescope_doc
         check(inspection->target, inspection->launch, options_of(*inspection));
     const report::Page page =
         report::check_page(result, {.file = file_of(*inspection), .pictures = true});
-    *document = document_of(page, result, result.complete() && !page.outcome.fails());
+    *document = document_of(page, result, result.complete() && page.outcome.passes());
   });
 }
 
@@ -303,7 +303,7 @@ tilescope_status tilescope_explain(tilescope_inspection* inspection,
     const ExplainResult result = explain(inspection->target, inspection->launch, options);
     const report::Page page =
         report::explain_page(result, {.file = file_of(*inspection), .pictures = true});
-    const bool is_good = result.complete() && !page.outcome.fails() && result.ran.faults == 0 &&
+    const bool is_good = result.complete() && page.outcome.passes() && result.ran.faults == 0 &&
                          result.ran.deadlocked_blocks == 0;
     *document = document_of(page, result, is_good);
   });
