@@ -11,8 +11,9 @@
 #include <tilescope/gemm.hpp>
 #include <vector>
 
-#include "measure/timing.hpp"
+#include "device/cuda/cuda_module.hpp"
 #include "operations/gemm/ladder/cublas_run.hpp"
+#include "operations/numerics/conversion.hpp"
 #include "operations/numerics/host_array.hpp"
 #include "operations/numerics/random.hpp"
 #include "support/stream_graph.hpp"
@@ -63,9 +64,13 @@ struct Operands {
   static Buffer random_buffer(Device& device, DataType type, std::int64_t count,
                               std::uint64_t seed) {
     const auto elements = static_cast<std::size_t>(count);
-    const operations::HostArray values = operations::random_array(type, elements, seed);
+    const operations::HostArray values =
+        operations::random_array(DataType::float32, elements, seed);
+    operations::HostArray converted(type, elements);
+    operations::convert_matrix(dense_view(values.data(), DataType::float32, 1, count),
+                               dense_view(converted.data(), type, 1, count));
     Buffer buffer = device.allocate(elements * size_of(type), "an operand");
-    device.copy_to_device(buffer.address(), values.data(), buffer.bytes());
+    device.copy_to_device(buffer.address(), converted.data(), buffer.bytes());
     return buffer;
   }
 };
@@ -109,6 +114,30 @@ double device_us(Device& device, const Stream& stream, const Buffer& scratch,
   return median(times);
 }
 
+/// What launches of a kernel that does nothing take on the host, by the driver's own call and by
+/// the library's.
+void print_least_launch(Device& device, const Stream& stream) {
+  KernelRequest request{.source_name = "nothing.cu",
+                        .source = "extern \"C\" __global__ void nothing(void* p) {}",
+                        .kernel = "nothing"};
+  const Kernel kernel = device.load(request);
+  const KernelArguments arguments = KernelArguments::of(DeviceAddress{0});
+  const device::Driver& driver = device::Driver::instance();
+  const auto function = static_cast<device::CudaKernel&>(kernel.state()).function();
+  DeviceAddress zero = 0;
+  void* pointers[] = {&zero};
+  CUlaunchConfig config{};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+  config.hStream = reinterpret_cast<CUstream>(stream.value());
+  const double raw = call_us(
+      device, [&] { driver.launch_extended(&config, function, pointers, nullptr); });
+  const double ours =
+      call_us(device, [&] { device.launch(kernel, {}, arguments, stream); });
+  fmt::print("a kernel that does nothing: {:.2f} us by cuLaunchKernelEx, {:.2f} us by the library\n",
+             raw, ours);
+}
+
 class Contest {
  public:
   explicit Contest(std::shared_ptr<Device> device)
@@ -116,6 +145,7 @@ class Contest {
         stream_(device_->create_stream()),
         scratch_(device_->allocate(std::size_t{512} << 20U, "scratch")),
         gemm_(device_) {
+    print_least_launch(*device_, stream_);
     fmt::print("{:<22} {:<9} {:<16} {:>9} {:>9} {:>6} {:>8} {:>8} {:>8} {:>6} {:>5} {:>5} {}\n",
                "shape", "precision", "kernel", "us", "cuBLAS us", "ratio", "launch", "Gemm()",
                "cuBLAS", "kernels", "fills", "copies", "graph");

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "tilescope/array.hpp"
 #include "tilescope/error.hpp"
 #include "tilescope/launch.hpp"
 #include "tilescope/types.hpp"
@@ -44,6 +45,7 @@ enum class Initial : std::uint8_t {
   elements,       ///< `value`: all elements in order
   file,           ///< `load_from`
   shared,         ///< that of LaunchDescription::arrays with this `name`
+  memory,         ///< `memory`, which the kernel reads and writes
 };
 
 /// The DataType of a C++ type: integers, float, double and bool.
@@ -79,6 +81,12 @@ struct LaunchArgument {
   std::string load_from = {};  ///< .npy
   std::string save_to = {};    ///< .npy written after the run; empty: none
 
+  void* memory = nullptr;     ///< the caller's, with Initial::memory
+  bool is_read_only = false;  ///< the kernel must not write `memory`
+
+  /// A number (int64 or float64) that becomes one of the parameter's type, if that can hold it.
+  bool adapts = false;
+
   /// A structure if not empty: its members in order, each where C puts it. A vector such as float4
   /// is a structure of the alignment that the kernel's parameter has.
   std::vector<LaunchArgument> members = {};
@@ -86,6 +94,9 @@ struct LaunchArgument {
   /// A number, or a structure with the layout that the kernel declares.
   template <typename T>
   static LaunchArgument scalar(const T& value);
+  /// A number of the type that the kernel's parameter has, as in a language without such types.
+  static LaunchArgument number(std::int64_t value);
+  static LaunchArgument number(double value);
   /// An array with these elements, which are copied.
   template <typename T>
   static LaunchArgument array(const std::vector<T>& elements);
@@ -93,6 +104,13 @@ struct LaunchArgument {
   /// An array of `count` elements with initial values: zeros to uninitialised.
   static LaunchArgument array(DataType type, std::uint64_t count, Initial initial,
                               std::uint64_t seed = 1);
+  /// The caller's memory as an array, which must live until the call returns. The kernel works on
+  /// it in place, and an access beside it is a finding. Arguments whose memory overlaps are one
+  /// array. As one of LaunchDescription::arrays it keeps its address, for kernels that find it by
+  /// pointers in other memory.
+  static LaunchArgument in_memory(const ArrayView& view, std::string name = {});
+  /// The same to be read only. A kernel that writes it is an Error(usage) after the launch.
+  static LaunchArgument in_memory(const ConstArrayView& view, std::string name = {});
   /// A structure with pointers inside it: its members are arrays, values and structures.
   static LaunchArgument structure(std::vector<LaunchArgument> members);
 
@@ -118,7 +136,8 @@ struct LaunchDescription {
   /// ("argument 2"). Reports mark them.
   std::vector<std::string> guessed = {};
 
-  std::vector<LaunchArgument> arrays = {};  ///< named; those with Initial::shared are these
+  /// Named; arguments with Initial::shared are these.
+  std::vector<LaunchArgument> arrays = {};
   std::vector<LaunchDescription> following =
       {};  ///< launches after this one; they have no `arrays`
 
@@ -186,6 +205,18 @@ LaunchArgument LaunchArgument::scalar(const T& value) {
   }
   argument.value.resize(sizeof(T));
   std::memcpy(argument.value.data(), &value, sizeof(T));
+  return argument;
+}
+
+inline LaunchArgument LaunchArgument::number(std::int64_t value) {
+  LaunchArgument argument = scalar(value);
+  argument.adapts = true;
+  return argument;
+}
+
+inline LaunchArgument LaunchArgument::number(double value) {
+  LaunchArgument argument = scalar(value);
+  argument.adapts = true;
   return argument;
 }
 

@@ -90,6 +90,22 @@ void Allocation::copy_initialised(std::uint64_t offset, const Allocation& from,
 MemoryMap::MemoryMap(std::uint64_t capacity) : next_constant_(kConstantBase), capacity_(capacity) {}
 
 std::uint64_t MemoryMap::allocate(std::uint64_t bytes, std::string_view name, AllocationKind kind) {
+  return place(bytes, name, kind, 0, [&] { return Storage::on_heap(bytes, name); });
+}
+
+std::uint64_t MemoryMap::map(void* data, std::uint64_t bytes, std::string_view name) {
+  // Hosts allocate at multiples of 16. A GPU would give such an array a better address.
+  constexpr std::uint64_t kHostAlignment = 16;
+  const std::uint64_t misalignment = reinterpret_cast<std::uint64_t>(data) % kHostAlignment;
+  const std::uint64_t address = place(bytes, name, AllocationKind::host, misalignment,
+                                      [data] { return Storage::borrowed(data); });
+  allocations_.at(address).mark_initialised(0, bytes);
+  return address;
+}
+
+std::uint64_t MemoryMap::place(std::uint64_t bytes, std::string_view name, AllocationKind kind,
+                               std::uint64_t misalignment,
+                               const std::function<Storage()>& storage) {
   if (bytes > capacity_ || used_ > capacity_ - bytes) {
     throw Error(ErrorKind::no_device,
                 fmt::format("allocating {} bytes for '{}' exceeds the device's memory: {} of {} "
@@ -97,16 +113,15 @@ std::uint64_t MemoryMap::allocate(std::uint64_t bytes, std::string_view name, Al
                             bytes, name, used_, capacity_));
   }
   std::uint64_t& next = kind == AllocationKind::constant_variable ? next_constant_ : next_;
-  const std::uint64_t address = next;
-  const std::uint64_t padded = (bytes + kGuardBytes + kAllocationAlignment - 1) /
+  const std::uint64_t address = next + misalignment;
+  const std::uint64_t padded = (misalignment + bytes + kGuardBytes + kAllocationAlignment - 1) /
                                kAllocationAlignment * kAllocationAlignment;
   if (next > kGlobalEnd - padded) {
     throw Error(
         ErrorKind::no_device,
         fmt::format("the addresses of device memory are used up at '{}' of {} bytes", name, bytes));
   }
-  allocations_.try_emplace(address, address, bytes, std::string(name), kind,
-                           Storage::on_heap(bytes, name));
+  allocations_.try_emplace(address, address, bytes, std::string(name), kind, storage());
   next += padded;
   used_ += bytes;
   return address;

@@ -6,10 +6,11 @@
 //
 // Memory that the host reaches too (managed, pinned, registered) has its host address. It takes
 // nothing of the device's capacity and always counts as initialised, since nobody sees the host's
-// writes.
+// writes. A caller's memory can also be mapped to an address of the device, for one launch.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -117,6 +118,9 @@ class MemoryMap {
   /// Makes the caller's memory an allocation at its own address. Throws usage when there are no
   /// bytes, when part of it is one already, or when a kernel could not name its address.
   void adopt(void* data, std::uint64_t bytes, std::string_view name);
+  /// Makes the caller's memory an allocation at a device address, between guard gaps. It counts as
+  /// initialised, and is as far from a multiple of 16 as on the host. Throws as allocate().
+  std::uint64_t map(void* data, std::uint64_t bytes, std::string_view name);
   /// Ends an allocation. Throws usage when `address` is not the start of one.
   void free(std::uint64_t address);
   /// Ends an adopted one, whose memory stays the host's.
@@ -150,6 +154,8 @@ class MemoryMap {
     std::uint64_t bytes;
     std::string name;
   };
+  std::uint64_t place(std::uint64_t bytes, std::string_view name, AllocationKind kind,
+                      std::uint64_t misalignment, const std::function<Storage()>& storage);
   Allocation remove(std::uint64_t address);
   /// The addresses are in use again.
   void forget_freed(std::uint64_t address, std::uint64_t bytes);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tilescope/error.hpp>
 
 #include "base/errors.hpp"
 #include "base/symbol_names.hpp"
 #include "base/text.hpp"
+#include "inspect/array_values.hpp"
 #include "inspect/scalar_value.hpp"
 
 namespace tilescope::inspect {
@@ -44,6 +46,45 @@ struct Layout {
   }
 };
 
+/// The number as one of the parameter's type. Throws Error(usage) if that cannot hold it; a
+/// fraction for an integer stays as it is.
+LaunchArgument adapted(const LaunchArgument& argument, const KernelParameter& parameter) {
+  const bool is_real = argument.type == DataType::float64;
+  const double real = element_value(argument.type, argument.value.data());
+  DataType type = argument.type;
+  if (parameter.kind == Kind::floating || (is_real && parameter.kind == Kind::bytes)) {
+    type = parameter.bytes == 8   ? DataType::float64
+           : parameter.bytes == 4 ? DataType::float32
+                                  : DataType::float16;
+  } else if (!is_real) {
+    const bool is_signed = real < std::ldexp(1.0, static_cast<int>(8 * parameter.bytes) - 1);
+    type = parameter.bytes == 8   ? DataType::int64
+           : parameter.bytes == 4 ? (is_signed ? DataType::int32 : DataType::uint32)
+           : parameter.bytes == 2 ? (is_signed ? DataType::int16 : DataType::uint16)
+                                  : (is_signed ? DataType::int8 : DataType::uint8);
+  }
+  LaunchArgument converted = argument;
+  if (size_of(type) != parameter.bytes || type == argument.type) return converted;
+  converted.value = parse_scalar(
+      is_real ? fmt::format("{}", real) : element_text(argument.type, argument.value.data()), type);
+  converted.type = type;
+  return converted;
+}
+
+std::string member_name(const std::string& structure, const LaunchArgument& member,
+                        std::size_t index) {
+  return fmt::format("{}.{}", structure,
+                     member.name.empty() ? std::to_string(index + 1) : member.name);
+}
+
+void collect_memory(const LaunchArgument& argument, const std::string& name,
+                    std::vector<CallerMemory::Piece>& pieces) {
+  if (argument.initial == Initial::memory) pieces.push_back(CallerMemory::piece_of(argument, name));
+  for (std::size_t i = 0; i < argument.members.size(); ++i) {
+    collect_memory(argument.members[i], member_name(name, argument.members[i], i), pieces);
+  }
+}
+
 Layout layout_of(LaunchArrays& arrays, const LaunchArgument& argument, const std::string& name) {
   Layout layout;
   if (argument.is_array) {
@@ -54,9 +95,7 @@ Layout layout_of(LaunchArrays& arrays, const LaunchArgument& argument, const std
   }
   for (std::size_t i = 0; i < argument.members.size(); ++i) {
     const LaunchArgument& member = argument.members[i];
-    const std::string inner =
-        fmt::format("{}.{}", name, member.name.empty() ? std::to_string(i + 1) : member.name);
-    const Layout part = layout_of(arrays, member, inner);
+    const Layout part = layout_of(arrays, member, member_name(name, member, i));
     layout.add(part.bytes.data(), part.bytes.size(), part.alignment);
   }
   layout.align(layout.alignment);
@@ -78,19 +117,31 @@ class Packing {
   KernelArguments pack() {
     require_count();
     require_guesses();
+    place_memory();
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       const LaunchArgument& argument = launch_.arguments[i];
-      if (argument.is_array) {
-        require_pointer(argument, i);
-      } else if (argument.members.empty()) {
-        require_value(argument, i);
+      if (argument.adapts) {
+        if (argument.type == DataType::float64 && parameters_[i].kind == Kind::integer) {
+          refuse(argument, i, ", not a floating-point number");
+        }
+        pack(adapted(argument, parameters_[i]), i);
+      } else {
+        pack(argument, i);
       }
-      add(argument, i);
     }
     return std::move(arguments_);
   }
 
  private:
+  void pack(const LaunchArgument& argument, std::size_t index) {
+    if (argument.is_array) {
+      require_pointer(argument, index);
+    } else if (argument.members.empty()) {
+      require_value(argument, index);
+    }
+    add(argument, index);
+  }
+
   void require_count() const {
     const std::size_t given = launch_.arguments.size();
     if (given == parameters_.size()) return;
@@ -115,6 +166,14 @@ class Packing {
       throw usage_error("--guessed {}: the launch has no such value; it has {}",
                         printable(name, 60), fmt::join(known, ", "));
     }
+  }
+
+  void place_memory() {
+    std::vector<CallerMemory::Piece> pieces;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      collect_memory(launch_.arguments[i], argument_name(launch_, names_, i), pieces);
+    }
+    arrays_.memory().place(std::move(pieces));
   }
 
   [[noreturn]] void refuse(const LaunchArgument& argument, std::size_t index,

@@ -61,7 +61,7 @@ struct LaunchArrays::Array {
   std::size_t bytes() const { return count * size_of(argument.type); }
 };
 
-LaunchArrays::LaunchArrays(Device& device) : device_(device) {}
+LaunchArrays::LaunchArrays(Device& device) : device_(device), memory_(device) {}
 
 LaunchArrays::~LaunchArrays() = default;
 
@@ -97,6 +97,7 @@ DeviceAddress LaunchArrays::add(const LaunchArgument& argument, const std::strin
     }
     throw usage_error("--arg {}: the launch has no shared array of this name", text_of(argument));
   }
+  if (argument.initial == Initial::memory) return memory_.address_of(argument, name);
   auto array = open(argument, name);
   array->buffer = device_.allocate(array->bytes(), array->name);
   array->address = array->buffer.address();
@@ -106,6 +107,7 @@ DeviceAddress LaunchArrays::add(const LaunchArgument& argument, const std::strin
 }
 
 void LaunchArrays::share(const LaunchArgument& argument) {
+  if (argument.initial == Initial::memory) return memory_.keep_in_place(argument);
   add(argument, argument.name);
   arrays_.back()->is_shared = true;
 }
@@ -143,8 +145,10 @@ void LaunchArrays::fill(const Array& array) {
     device_.fill(to, 0, array.bytes());
     return;
   }
-  if (array.argument.initial == Initial::elements) {
-    device_.copy_to_device(to, array.argument.value.data(), array.bytes());
+  if (array.argument.initial == Initial::elements || array.argument.initial == Initial::memory) {
+    const bool is_copy = array.argument.initial == Initial::elements;
+    device_.copy_to_device(to, is_copy ? array.argument.value.data() : array.argument.memory,
+                           array.bytes());
     return;
   }
   std::vector<std::byte> piece(std::min(array.bytes(), piece_bytes));
@@ -214,6 +218,23 @@ LaunchArgument LaunchArgument::array(DataType type, std::span<const std::byte> e
           .value = {elements.begin(), elements.end()},
           .count = elements.size() / size_of(type),
           .initial = Initial::elements};
+}
+
+LaunchArgument LaunchArgument::in_memory(const ConstArrayView& view, std::string name) {
+  return {.text = {},
+          .name = std::move(name),
+          .type = view.type,
+          .is_array = true,
+          .count = view.count,
+          .initial = Initial::memory,
+          .memory = const_cast<void*>(view.data),
+          .is_read_only = true};
+}
+
+LaunchArgument LaunchArgument::in_memory(const ArrayView& view, std::string name) {
+  LaunchArgument argument = in_memory(static_cast<const ConstArrayView&>(view), std::move(name));
+  argument.is_read_only = false;
+  return argument;
 }
 
 LaunchArgument LaunchArgument::structure(std::vector<LaunchArgument> members) {

@@ -10,6 +10,8 @@
 #include <tilescope/run.hpp>
 #include <vector>
 
+#include "inspect/caller_memory.hpp"
+
 namespace tilescope::inspect {
 
 /// The argument in the form that messages quote.
@@ -24,8 +26,10 @@ class LaunchArrays {
   /// reports. An array with Initial::shared is the one that was added under its own name. Errors:
   /// usage, naming the argument; bad_input for files.
   DeviceAddress add(const LaunchArgument& argument, const std::string& name);
-  /// Adds an array that arguments may share by its name.
+  /// Adds an array that arguments may share by its name, or memory that kernels find by pointers.
   void share(const LaunchArgument& argument);
+  /// The caller's memory among the arrays. Arguments that have such are placed before add().
+  CallerMemory& memory() { return memory_; }
   /// Places an array's elements into a variable each time that set_constant() is called
   /// with the returned number. Errors: as add(), and usage if it has another size.
   std::size_t add_constant(const LaunchArgument& argument, const ModuleVariable& variable,
@@ -43,6 +47,7 @@ class LaunchArrays {
   void fill(const Array& array);
 
   Device& device_;
+  CallerMemory memory_;
   std::vector<std::shared_ptr<Array>> arrays_;
   std::vector<std::shared_ptr<Array>> constants_;  // some are in arrays_ too
 };

@@ -379,6 +379,7 @@ void UserKernel::launch() {
   }
   device_.record(after);
   device_.synchronize();
+  arrays_.memory().give_back();
   elapsed_ms_ = device_.elapsed_ms(before, after);
 }
 

@@ -63,6 +63,7 @@ void fake_context(Driver& driver) {
   };
   driver.primary_release = [](CUdevice) { return note("release context"), CUDA_SUCCESS; };
   driver.set_current = [](CUcontext context) { return current = context, CUDA_SUCCESS; };
+  driver.get_current = [](CUcontext* context) { return *context = current, CUDA_SUCCESS; };
 }
 
 void fake_copies(Driver& driver) {

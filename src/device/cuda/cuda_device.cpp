@@ -70,6 +70,8 @@ std::string CudaDevice::id() const {
 }
 
 void CudaDevice::make_current() const {
+  CUcontext current = nullptr;  // to ask is cheaper than to set
+  if (driver_.get_current(&current) == CUDA_SUCCESS && current == context_) return;
   driver_.check(driver_.set_current(context_), "cuCtxSetCurrent");
 }
 
@@ -315,10 +317,18 @@ void CudaDevice::launch(const Kernel& kernel, const Launch& launch,
                            .max_threads_per_block = kernel.attributes().max_threads_per_block});
   make_current();
   loaded.allow_dynamic_shared(launch.shared_bytes);
-  std::vector<void*> pointers;
-  for (const std::size_t offset : arguments.offsets()) {
-    pointers.push_back(const_cast<std::byte*>(arguments.bytes().data() + offset));
+  // On the stack unless there are very many: a launch should not allocate.
+  std::array<void*, 64> few;
+  std::vector<void*> many;
+  void** pointers = few.data();
+  if (arguments.offsets().size() > few.size()) {
+    many.resize(arguments.offsets().size());
+    pointers = many.data();
   }
+  std::transform(arguments.offsets().begin(), arguments.offsets().end(), pointers,
+                 [&](std::size_t offset) {
+                   return const_cast<std::byte*>(arguments.bytes().data() + offset);
+                 });
   CUlaunchAttribute attributes[3];
   CUlaunchConfig config{};
   config.gridDimX = launch.grid.x;
@@ -347,7 +357,7 @@ void CudaDevice::launch(const Kernel& kernel, const Launch& launch,
     overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     overlap.value.programmaticStreamSerializationAllowed = 1;
   }
-  driver_.check(driver_.launch_extended(&config, loaded.function(), pointers.data(), nullptr),
+  driver_.check(driver_.launch_extended(&config, loaded.function(), pointers, nullptr),
                 "cuLaunchKernelEx", kernel.name());
 }
 

@@ -211,6 +211,7 @@ int CudaKernel::attribute(CUfunction_attribute which) const {
 
 void CudaKernel::allow_dynamic_shared(std::size_t bytes) {
   if (bytes + attributes.static_shared_bytes <= default_shared_limit) return;
+  if (bytes <= allowed_dynamic_shared_) return;
   const std::lock_guard lock(mutex_);
   if (bytes <= allowed_dynamic_shared_) return;
   driver_.check(

@@ -1,6 +1,7 @@
 // A module on a CUDA GPU, and its kernels.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -89,7 +90,7 @@ class CudaKernel final : public Kernel::State {
   const CUfunction function_;
   const std::string entry_;  ///< the kernel's name in the PTX
   std::mutex mutex_;
-  std::size_t allowed_dynamic_shared_ = 0;  // under the mutex
+  std::atomic<std::size_t> allowed_dynamic_shared_ = 0;  // set under the mutex
 };
 
 }  // namespace tilescope::device

@@ -26,6 +26,7 @@ namespace tilescope::device {
   X(primary_retain, cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain")       \
   X(primary_release, cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2") \
   X(set_current, cuCtxSetCurrent, "cuCtxSetCurrent")                            \
+  X(get_current, cuCtxGetCurrent, "cuCtxGetCurrent")                            \
   X(context_synchronize, cuCtxSynchronize, "cuCtxSynchronize")                  \
   X(memory_info, cuMemGetInfo, "cuMemGetInfo_v2")                               \
   X(mem_alloc, cuMemAlloc, "cuMemAlloc_v2")                                     \

@@ -137,6 +137,15 @@ std::uint64_t EmulatedDevice::allocate_managed_bytes(std::size_t bytes, std::str
   return machine_.memory().allocate_shared(bytes, name);
 }
 
+Buffer EmulatedDevice::map(void* data, std::size_t bytes, std::string_view name) {
+  const Lock lock(mutex_);
+  return Buffer(detail::Handle(shared_from_this(), machine_.memory().map(data, bytes, name),
+                               [](Device& device, std::uint64_t address) {
+                                 static_cast<EmulatedDevice&>(device).free_bytes(address);
+                               }),
+                bytes);
+}
+
 void* EmulatedDevice::allocate_host(std::size_t bytes, std::string& why_not,
                                     std::string_view name) {
   try {

@@ -83,6 +83,9 @@ class EmulatedDevice final : public Device {
   void launch(const Kernel& kernel, const Launch& launch, const KernelArguments& arguments,
               const Stream& stream) override;
   TensorMap tensor_map(const TensorMapRequest& request) override;
+  /// Memory of the caller as an array of the device, in place: kernels read and write it. It must
+  /// live as long as the buffer. Throws as allocate().
+  Buffer map(void* data, std::size_t bytes, std::string_view name);
   void* allocate_host(std::size_t bytes, std::string& why_not, std::string_view name) override;
   void free_host(void* data) noexcept override;
   bool register_host(void* data, std::size_t bytes, std::string& why_not,
