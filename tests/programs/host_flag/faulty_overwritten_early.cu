@@ -12,9 +12,10 @@
     }                                                                     \
   } while (0)
 
-__global__ void hold(volatile int* open) {
-  while (*open == 0) {
-  }
+__global__ void hold(volatile int* open, long long* looks) {
+  long long n = 1;
+  while (*open == 0) ++n;
+  *looks = n;
 }
 
 __global__ void square(int* values, int n) {
@@ -25,9 +26,11 @@ __global__ void square(int* values, int n) {
 int main() {
   const int n = 5000;
   volatile int* open;
+  long long* looks;
   int *values, *on_device;
   CHECK(cudaHostAlloc((void**)&open, sizeof(int), cudaHostAllocMapped));
   CHECK(cudaHostAlloc((void**)&values, n * sizeof(int), cudaHostAllocDefault));
+  CHECK(cudaMalloc(&looks, sizeof(long long)));
   CHECK(cudaMalloc(&on_device, n * sizeof(int)));
   for (int i = 0; i < n; ++i) values[i] = i % 100;
   *open = 0;
@@ -37,7 +40,7 @@ int main() {
   CHECK(cudaEventCreate(&start));
   CHECK(cudaEventCreate(&stop));
 
-  hold<<<1, 1, 0, stream>>>(open);
+  hold<<<1, 1, 0, stream>>>(open, looks);
   CHECK(cudaGetLastError());
   CHECK(cudaEventRecord(start, stream));
   CHECK(cudaMemcpyAsync(on_device, values, n * sizeof(int), cudaMemcpyHostToDevice, stream));
@@ -57,6 +60,7 @@ int main() {
   CHECK(cudaEventDestroy(start));
   CHECK(cudaEventDestroy(stop));
   CHECK(cudaStreamDestroy(stream));
+  CHECK(cudaFree(looks));
   CHECK(cudaFree(on_device));
   CHECK(cudaFreeHost(values));
   CHECK(cudaFreeHost((void*)open));
