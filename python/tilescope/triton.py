@@ -319,8 +319,9 @@ def _main(words):
             sys.exit(f"{defect}")
         for result in driver.results:
             print(result)
-    print(f"tilescope: {driver.launches} launches, no defects" if mode == "check" else
-          f"tilescope: {driver.launches} launches", file=sys.stderr)
+    count = f"{driver.launches} launch{'' if driver.launches == 1 else 'es'}"
+    print(f"tilescope: {count}, no defects" if mode == "check" else
+          f"tilescope: {count}", file=sys.stderr)
 
 
 if __name__ == "__main__":
