@@ -130,12 +130,12 @@ void print_least_launch(Device& device, const Stream& stream) {
   config.gridDimX = config.gridDimY = config.gridDimZ = 1;
   config.blockDimX = config.blockDimY = config.blockDimZ = 1;
   config.hStream = reinterpret_cast<CUstream>(stream.value());
-  const double raw = call_us(
-      device, [&] { driver.launch_extended(&config, function, pointers, nullptr); });
-  const double ours =
-      call_us(device, [&] { device.launch(kernel, {}, arguments, stream); });
-  fmt::print("a kernel that does nothing: {:.2f} us by cuLaunchKernelEx, {:.2f} us by the library\n",
-             raw, ours);
+  const double raw =
+      call_us(device, [&] { driver.launch_extended(&config, function, pointers, nullptr); });
+  const double ours = call_us(device, [&] { device.launch(kernel, {}, arguments, stream); });
+  fmt::print(
+      "a kernel that does nothing: {:.2f} us by cuLaunchKernelEx, {:.2f} us by the library\n", raw,
+      ours);
 }
 
 class Contest {

@@ -188,6 +188,12 @@ tilescope_status tilescope_gemm_prepare(tilescope_device* device, const tilescop
                                         const tilescope_matrix* b, const tilescope_matrix* c,
                                         const tilescope_gemm_options* options,
                                         tilescope_gemm_plan** plan);
+/* `count` products of matrices at any addresses: lists of single matrices; all A have one shape,
+ * type, order and leading dimension, and so have all B and all C. */
+tilescope_status tilescope_gemm_prepare_list(tilescope_device* device, const tilescope_matrix* a,
+                                             const tilescope_matrix* b, const tilescope_matrix* c,
+                                             size_t count, const tilescope_gemm_options* options,
+                                             tilescope_gemm_plan** plan);
 /* Only queues kernels, so it may be captured in a CUDA graph. Launches that may overlap on the
  * device need a plan each unless the plan needs no workspace. */
 tilescope_status tilescope_gemm_launch(const tilescope_gemm_plan* plan, void* stream);

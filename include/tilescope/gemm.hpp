@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "tilescope/device.hpp"
@@ -50,6 +51,12 @@ class PreparedGemm {
   PreparedGemm(Device& device, const ConstMatrixView& a, const ConstMatrixView& b,
                const MatrixView& c, const MatmulOptions& options = {},
                const GemmWorkspace& workspace = {});
+  /// Products of matrices at any addresses, as many A as B and C; all A have one shape, type, order
+  /// and leading dimension, and so have all B and all C. The matrices of C must not overlap. Lists
+  /// at equal distances are a batch; others take a launch for each product.
+  PreparedGemm(Device& device, std::span<const ConstMatrixView> a,
+               std::span<const ConstMatrixView> b, std::span<const MatrixView> c,
+               const MatmulOptions& options = {}, const GemmWorkspace& workspace = {});
   PreparedGemm(PreparedGemm&& other) noexcept;
   PreparedGemm& operator=(PreparedGemm&& other) noexcept;
   ~PreparedGemm();
@@ -61,8 +68,9 @@ class PreparedGemm {
   /// compiling or allocating. Not while another thread launches. `bias` is ignored if there is
   /// none.
   ///
-  /// Errors: usage for a C that shares memory with A or B, and for an address whose last four bits
-  /// are not those of the matrix it replaces: other kernels may be needed.
+  /// Errors: usage for a C that shares memory with A or B, for an address whose last four bits are
+  /// not those of the matrix it replaces, since other kernels may be needed, and for products of
+  /// lists.
   void set_operands(const void* a, const void* b, void* c, const float* bias = nullptr);
 
   /// The device memory that the product uses besides its operands, whoever allocated it.

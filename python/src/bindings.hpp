@@ -12,5 +12,7 @@ void bind_reports(nb::module_& module);
 void bind_products(nb::module_& module);
 void bind_companions(nb::module_& module);
 void bind_ladders(nb::module_& module);
+void bind_inspections(nb::module_& module);
+void bind_triton(nb::module_& module);
 
 }  // namespace tilescope::python

@@ -9,4 +9,6 @@ NB_MODULE(_tilescope, module) {
   bind_products(module);
   bind_companions(module);
   bind_ladders(module);
+  bind_inspections(module);
+  bind_triton(module);
 }

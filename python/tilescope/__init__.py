@@ -22,6 +22,17 @@ from ._companions import (
 from ._ladder import ladder
 from ._products import matmul
 from ._report import Report
+from .inspection import (
+    CheckResult,
+    ExplainResult,
+    Finding,
+    KernelDefect,
+    KernelWarning,
+    RunResult,
+    check,
+    explain,
+    run,
+)
 from ._tilescope import (
     DeviceError,
     Error,
@@ -32,20 +43,29 @@ from ._tilescope import (
 )
 
 __all__ = [
+    "CheckResult",
     "DeviceError",
     "Error",
+    "ExplainResult",
+    "Finding",
     "InputError",
+    "KernelDefect",
+    "KernelWarning",
     "Report",
+    "RunResult",
     "UsageError",
     "WrongResultError",
     "__version__",
     "blur",
+    "check",
+    "explain",
     "histogram",
     "ladder",
     "laplacian",
     "matmul",
     "reduce",
     "reverse",
+    "run",
     "saxpb",
     "scale",
     "transpose",

@@ -1,5 +1,6 @@
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "base/errors.hpp"
 #include "capi/handles.hpp"
@@ -135,6 +136,26 @@ tilescope_status tilescope_gemm_prepare(tilescope_device* device, const tilescop
     const GemmCall call(a, b, c, options);
     *plan = new tilescope_gemm_plan{
         PreparedGemm(*device->device, call.a, call.b, call.c, call.options, call.workspace)};
+  });
+}
+
+tilescope_status tilescope_gemm_prepare_list(tilescope_device* device, const tilescope_matrix* a,
+                                             const tilescope_matrix* b, const tilescope_matrix* c,
+                                             size_t count, const tilescope_gemm_options* options,
+                                             tilescope_gemm_plan** plan) {
+  return guarded([&] {
+    require(device, "device");
+    require(plan, "plan");
+    const GemmCall call(a, b, c, options);
+    std::vector<ConstMatrixView> of_a, of_b;
+    std::vector<MatrixView> of_c;
+    for (std::size_t i = 0; i < count; ++i) {
+      of_a.push_back(batch_of(a + i, "a").first);
+      of_b.push_back(batch_of(b + i, "b").first);
+      of_c.push_back({batch_of(c + i, "c").first});
+    }
+    *plan = new tilescope_gemm_plan{
+        PreparedGemm(*device->device, of_a, of_b, of_c, call.options, call.workspace)};
   });
 }
 

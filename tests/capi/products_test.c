@@ -99,6 +99,16 @@ static void products_in_device_memory(tilescope_device* device) {
       tilescope_gemm_set_operands(plan, (char*)memory.a + 4, memory.b, memory.c, memory.bias),
       TILESCOPE_USAGE, "A begins 4 bytes behind a multiple of 16");
   tilescope_gemm_destroy(plan);
+  const tilescope_matrix as[] = {a, a}, bs[] = {b, b}, cs[] = {c, c};
+  plan = NULL;
+  EXPECT_ERROR(tilescope_gemm_prepare_list(device, as, bs, cs, 2, &options, &plan), TILESCOPE_USAGE,
+               "shares memory");
+  EXPECT_OK(tilescope_gemm_prepare_list(device, as, bs, cs, 1, &options, &plan));
+  EXPECT_OK(tilescope_gemm_launch(plan, stream));
+  EXPECT(wrong_on_device(device, host, &memory, stream) == 0);
+  EXPECT_ERROR(tilescope_gemm_set_operands(plan, memory.a, memory.b, memory.c, memory.bias),
+               TILESCOPE_USAGE, "prepare another");
+  tilescope_gemm_destroy(plan);
 
   tilescope_stream_destroy(device, stream);
   tilescope_free(device, memory.a);

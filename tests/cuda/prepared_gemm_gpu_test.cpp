@@ -16,7 +16,7 @@ class PreparedGemmOnGpu : public testing::RealGpu {};
 
 TEST_F(PreparedGemmOnGpu, RandomProblems) {
   const Stream stream = gpu_->create_stream();
-  for (const GemmCase& of : testing::random_gemms(150, 21)) {
+  for (const GemmCase& of : testing::random_gemms(80, 21)) {
     SCOPED_TRACE(of.text);
     GemmInMemory memory(*gpu_, of);
     const PreparedGemm product(*gpu_, memory.a, memory.b, memory.c, memory.options);
@@ -28,7 +28,7 @@ TEST_F(PreparedGemmOnGpu, RandomProblems) {
 // A call that waits or allocates ends the capture with an error, and a copy would be a node.
 TEST_F(PreparedGemmOnGpu, GraphsAreCapturedAndReplayed) {
   const Stream stream = gpu_->create_stream();
-  for (const GemmCase& of : testing::random_gemms(60, 22)) {
+  for (const GemmCase& of : testing::random_gemms(40, 22)) {
     SCOPED_TRACE(of.text);
     GemmInMemory memory(*gpu_, of);
     const PreparedGemm product(*gpu_, memory.a, memory.b, memory.c, memory.options);

@@ -165,6 +165,92 @@ TEST(PreparedGemm, Fp32FastFallsBackOnTheDevice) {
   }
 }
 
+/// Products of lists: whole numbers, so that the results are exact.
+class ListsOfMatrices : public ::testing::TestWithParam<std::string> {
+ protected:
+  static constexpr std::int64_t m = 20, n = 12, k = 16, count = 3;
+
+  /// Places of the matrices in one allocation each, in elements, and rows of C that many apart.
+  void expect_products(const std::vector<std::int64_t>& a_at, const std::vector<std::int64_t>& b_at,
+                       const std::vector<std::int64_t>& c_at, std::int64_t c_leading) {
+    const auto device = Device::open(GetParam());
+    constexpr std::size_t elements = 4096;
+    std::vector<float> a(elements), b(elements), c(elements, -1.0F);
+    for (std::size_t i = 0; i < elements; ++i) {
+      a[i] = static_cast<float>(i * 7 % 11) - 5.0F;
+      b[i] = static_cast<float>(i * 5 % 13) - 6.0F;
+    }
+    const auto uploaded = [&](const std::vector<float>& values) {
+      Buffer buffer = device->allocate(elements * sizeof(float));
+      device->copy_to_device(buffer.address(), values.data(), buffer.bytes());
+      return buffer;
+    };
+    const Buffer in_a = uploaded(a), in_b = uploaded(b), in_c = uploaded(c);
+    const auto pointer = [](const Buffer& buffer, std::int64_t at) {
+      return reinterpret_cast<void*>(buffer.address() + static_cast<std::uint64_t>(at) * 4);
+    };
+    std::vector<ConstMatrixView> a_list, b_list;
+    std::vector<MatrixView> c_list;
+    for (std::size_t i = 0; i < count; ++i) {
+      a_list.push_back(dense_view(pointer(in_a, a_at[i]), DataType::float32, m, k));
+      b_list.push_back(dense_view(pointer(in_b, b_at[i]), DataType::float32, k, n));
+      c_list.push_back(dense_view(pointer(in_c, c_at[i]), DataType::float32, m, n));
+      c_list.back().leading = c_leading;
+    }
+    const PreparedGemm product(*device, a_list, b_list, c_list);
+    product.launch();
+    std::vector<float> expected = c;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::int64_t row = 0; row < m; ++row) {
+        for (std::int64_t column = 0; column < n; ++column) {
+          float sum = 0;
+          for (std::int64_t l = 0; l < k; ++l) {
+            sum += a[static_cast<std::size_t>(a_at[i] + row * k + l)] *
+                   b[static_cast<std::size_t>(b_at[i] + l * n + column)];
+          }
+          expected[static_cast<std::size_t>(c_at[i] + row * c_leading + column)] = sum;
+        }
+      }
+    }
+    device->copy_to_host(c.data(), in_c.address(), in_c.bytes());
+    EXPECT_EQ(c, expected);
+  }
+};
+
+TEST_P(ListsOfMatrices, AtEqualDistances) {
+  expect_products({0, 400, 800}, {64, 64, 64}, {0, 256, 512}, n);
+}
+
+TEST_P(ListsOfMatrices, Anywhere) {
+  expect_products({800, 0, 400}, {64, 1000, 64}, {512, 0, 1024}, n);
+}
+
+TEST_P(ListsOfMatrices, ColumnsOfOneMatrix) {
+  expect_products({0, 400, 800}, {64, 400, 1000}, {0, 12, 24}, 40);
+}
+
+TEST_P(ListsOfMatrices, MistakesAreRefused) {
+  const auto device = Device::open("cpu");
+  std::vector<float> x(2048);
+  const auto view = [&](std::size_t at, std::int64_t rows) {
+    return dense_view(static_cast<void*>(&x[at]), DataType::float32, rows, 8);
+  };
+  const auto refused = [&](const std::vector<ConstMatrixView>& a,
+                           const std::vector<MatrixView>& c) {
+    const std::vector<ConstMatrixView> b(c.size(), view(1024, 8));
+    return error_of(ErrorKind::usage, [&] { PreparedGemm(*device, a, b, c); });
+  };
+  EXPECT_THAT(refused({view(0, 8)}, {view(64, 8), view(128, 8)}), HasSubstr("1, 2 and 2 matrices"));
+  EXPECT_THAT(refused({view(0, 8), view(0, 4)}, {view(64, 8), view(128, 8)}),
+              HasSubstr("the matrices of A differ"));
+  EXPECT_THAT(refused({view(0, 8), view(0, 8)}, {view(64, 8), view(100, 8)}),
+              HasSubstr("shares memory"));
+  EXPECT_THAT(refused({view(0, 8), view(128, 8)}, {view(128, 8), view(256, 8)}),
+              HasSubstr("shares memory"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, ListsOfMatrices, ::testing::Values("cpu", "emulated"));
+
 class SharedMemory : public ::testing::Test {
  protected:
   std::string refusal(const ConstMatrixBatch& a, const MatrixBatch& c) {

@@ -41,6 +41,12 @@ bool meet(const ByteRange& one, const ByteRange& other) {
   return one.begin < other.end && other.begin < one.end;
 }
 
+struct Placed {
+  ByteRange range;
+  ConstMatrixView view;
+  bool is_result = false;
+};
+
 }  // namespace
 
 bool overlaps(const ConstMatrixBatch& one, const ConstMatrixBatch& other) {
@@ -58,6 +64,27 @@ bool overlaps(const ConstMatrixBatch& one, const ConstMatrixBatch& other) {
     const auto next = std::lower_bound(ranges.begin(), ranges.end(), range.end, begins_before);
     return next != ranges.begin() && meet(*std::prev(next), range);
   });
+}
+
+bool any_overlaps(std::span<const MatrixView> c, std::span<const ConstMatrixView> others) {
+  std::vector<Placed> placed;
+  const auto place = [&](const ConstMatrixView& view, bool is_result) {
+    if (!view.empty()) placed.push_back({whole({view}), view, is_result});
+  };
+  for (const MatrixView& view : c) place(view, true);
+  for (const ConstMatrixView& view : others) place(view, false);
+  std::sort(placed.begin(), placed.end(), [](const Placed& one, const Placed& other) {
+    return one.range.begin < other.range.begin;
+  });
+  // Only matrices whose ranges meet are compared row by row.
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    for (std::size_t j = i + 1; j < placed.size() && placed[j].range.begin < placed[i].range.end;
+         ++j) {
+      if (!placed[i].is_result && !placed[j].is_result) continue;
+      if (overlaps({placed[i].view}, {placed[j].view})) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace tilescope::operations

@@ -7,8 +7,8 @@ RecordedProduct::RecordedProduct(Device& device, const Prepare& prepare, const W
       recorder_(std::make_shared<RecordingDevice>(device.shared_from_this(), workspace)),
       run_(prepare(*recorder_)) {}
 
-void RecordedProduct::bind(const GemmAddresses& addresses) {
-  run_->run(addresses);
+void RecordedProduct::bind(std::span<const GemmAddresses> addresses) {
+  for (const GemmAddresses& at : addresses) run_->run(at);
   steps_ = recorder_->take_steps();
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <tilescope/device.hpp>
 #include <vector>
@@ -22,7 +23,9 @@ class RecordedProduct {
 
   /// Takes these operands from now on. Addresses whose last four bits are those of the first call's
   /// need neither compilation nor memory.
-  void bind(const GemmAddresses& addresses);
+  void bind(const GemmAddresses& addresses) { bind({&addresses, 1}); }
+  /// The same for several runs, one after the other.
+  void bind(std::span<const GemmAddresses> addresses);
   /// Queues the run. Runs that may overlap need a RecordedProduct each: they share scratch memory.
   void launch(const Stream& stream = {}) const { queue_steps(device_, steps_, stream); }
 

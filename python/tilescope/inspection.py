@@ -1,0 +1,209 @@
+"""Kernels under the glass: check(), explain() and run() for Python.
+
+    import numpy as np, tilescope
+    x = np.arange(64, dtype=np.int32)
+    print(tilescope.check("turn.cu", grid=1, block=64, args=(x,)))
+
+The GPU is emulated; none is needed. Arrays are used in place: afterwards they hold the results.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Sequence
+
+from . import _tilescope
+from ._arguments import argument
+from ._report import Report
+
+
+class KernelDefect(Exception):
+    """A launch with findings. `result` is its CheckResult."""
+
+    def __init__(self, result):
+        super().__init__(str(result))
+        self.result = result
+
+
+class KernelWarning(UserWarning):
+    """A launch with findings that are warnings."""
+
+
+class Finding:
+    """One defect: `kind`, `severity`, `file`, `line`, `kernel`, `message`, `cure`, and the other
+    keys of a report's JSON, as attributes."""
+
+    def __init__(self, record):
+        self.__dict__.update(record)
+
+    def __repr__(self):
+        return f"<{self.severity}: {self.kind} at {self.file}:{self.line}: {self.message}>"
+
+
+class Result(Report):
+    """The report on a kernel or a program; str() is its text of 80 columns.
+
+    `clean` is True if everything ran to its end and nothing was wrong, `failure` says why a launch
+    did not end well, and `printed` is the text that kernels printed.
+    """
+
+    def __init__(self, native: _tilescope.Inspected) -> None:
+        super().__init__(native.page)
+        self.clean: bool = native.clean
+        self.failure: str = native.failure
+        self.printed: str = native.printed
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The document of --json, as `data`."""
+        return self.data
+
+
+class CheckResult(Result):
+    """The result of check()."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The defects, by kind, file and line."""
+        return [Finding(record) for record in self.data["reports"]]
+
+
+class ExplainResult(Result):
+    """The result of explain()."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts of all launches together, by their names in JSON: `global_load_sectors`."""
+        return self.data["totals"]
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The counts of each source line: dictionaries with `file`, `line` and counts."""
+        return self.data["lines"]
+
+
+class RunResult(Result):
+    """The result of run()."""
+
+
+_COMMANDS = {"check": (_tilescope.check, CheckResult), "explain": (_tilescope.explain, ExplainResult),
+             "run": (_tilescope.run, RunResult)}
+
+
+def extent(value, what):
+    """A grid, block or cluster: a number, or up to three."""
+    numbers = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not 1 <= len(numbers) <= 3 or not all(0 < int(n) < 2**32 for n in numbers):
+        raise ValueError(f"{what}: expected one to three positive numbers, got {value!r}")
+    return _tilescope.Dim3(*(int(n) for n in numbers + (1,) * (3 - len(numbers))))
+
+
+def is_ptx(text):
+    return re.search(r"^\s*\.version\s+\d", text, re.M) is not None
+
+
+def _file_target(path, arguments):
+    if path.endswith((".cu", ".cuh", ".ptx")):
+        if not path.endswith(".cu") or arguments is None or not _tilescope.has_main(path):
+            return _tilescope.SourceFile(path)
+    return _tilescope.Program([path], [str(word) for word in arguments or ()])
+
+
+def _target(kernel, grid, args):
+    """The native target, and the name of the kernel in it."""
+    if isinstance(kernel, os.PathLike):
+        kernel = os.fspath(kernel)
+    if isinstance(kernel, str):
+        if re.search(r"\n|__global__", kernel):
+            ptx = is_ptx(kernel)
+            return _tilescope.source_text(kernel, "kernel.ptx" if ptx else "kernel.cu", ptx), ""
+        if re.fullmatch(r"\w+/\w+", kernel) and not os.path.exists(kernel):
+            return _tilescope.LadderRung(kernel), ""
+        return _file_target(kernel, args if grid is None else None), ""
+    text = getattr(kernel, "code", None)
+    if isinstance(text, str) and isinstance(getattr(kernel, "name", None), str):  # CuPy's RawKernel
+        return _tilescope.source_text(text, "kernel.cu", False), kernel.name
+    raise TypeError("kernel: expected a source text, a file, a program, or a kernel of CuPy, "
+                    f"Triton or Numba, got {type(kernel).__name__}")
+
+
+def _cupy_options(kernel):
+    """The defines and folders among the compiler options of a RawKernel."""
+    defines, folders = [], []
+    for option in getattr(kernel, "options", None) or ():
+        if option.startswith("-D"):
+            name, _, value = option[2:].partition("=")
+            defines.append((name, value or "1"))
+        elif option.startswith("-I"):
+            folders.append(option[2:])
+    return defines, folders
+
+
+def inspect_native(command, target, launch, device="emulated", schedules=1, max_instructions=0):
+    """Runs a command on native values; a Result."""
+    function, result = _COMMANDS[command]
+    return result(function(target, launch, _tilescope.options(device, max_instructions, schedules)))
+
+
+def _inspect(command, kernel, grid, block, args, *, name="", shared=0, cluster=1,
+             cooperative=False, defines=None, include=(), **options):
+    if hasattr(kernel, "warmup") and hasattr(kernel, "arg_names"):
+        from . import triton
+        return triton.inspect(command, kernel, grid, args, **options)
+    if hasattr(kernel, "py_func") and hasattr(kernel, "targetoptions"):
+        from ._numba import ptx_and_arguments
+        kernel, args = ptx_and_arguments(kernel, args)
+    target, own_name = _target(kernel, grid, args)
+    if isinstance(target, (_tilescope.Program, _tilescope.LadderRung)):
+        return inspect_native(command, target, _tilescope.no_launch(), **options)
+    if grid is None or block is None:
+        raise ValueError("a kernel needs grid= and block=: how many blocks, and threads in each")
+    named = args.items() if isinstance(args, dict) else (("", value) for value in args)
+    own_defines, folders = _cupy_options(kernel)
+    launch = _tilescope.launch(
+        name or own_name, extent(grid, "grid"), extent(block, "block"),
+        [argument(value, name) for name, value in named], [], int(shared), extent(cluster, "cluster"),
+        bool(cooperative),
+        own_defines + [(key, str(value)) for key, value in dict(defines or {}).items()],
+        folders + [os.fspath(folder) for folder in include])
+    return inspect_native(command, target, launch, **options)
+
+
+def check(kernel: Any, grid: Any = None, block: Any = None, args: Sequence[Any] = (),
+          **options: Any) -> CheckResult:
+    """Runs a kernel on the emulated GPU and returns its defects: a CheckResult.
+
+    kernel: CUDA C++ or PTX as text or file, a CuPy RawKernel, a Triton or Numba kernel, one of
+    Tilescope's own ("matmul/tiled_16"), or a program (.cu with a main(), executable, script), whose
+    command line is `args`.
+    grid, block: blocks, and threads a block: a number or up to three; a program has none.
+    args: one for each parameter. NumPy arrays, torch tensors and other arrays in host memory are
+    used in place, numbers take the parameter's type, None is a null pointer, a tuple a structure. A
+    dictionary names them for reports, in the parameters' order.
+    Options: name (of the kernel), shared (bytes), cluster, cooperative, defines (a dictionary),
+    include (folders), device ("emulated:GPU"), schedules (orders to run in), max_instructions.
+    Errors: TypeError and ValueError for arguments, tilescope.Error for kernels and launches.
+    """
+    return _inspect("check", kernel, grid, block, args, **options)
+
+
+def explain(kernel: Any, grid: Any = None, block: Any = None, args: Sequence[Any] = (),
+            **options: Any) -> ExplainResult:
+    """Runs a kernel on the emulated GPU and counts what the chip would count on each line: an
+    ExplainResult. Arguments as check()."""
+    return _inspect("explain", kernel, grid, block, args, **options)
+
+
+def run(kernel: Any, grid: Any = None, block: Any = None, args: Sequence[Any] = (),
+        **options: Any) -> RunResult:
+    """Runs a kernel, and returns a RunResult; the results are in the arrays. With device="cuda"
+    on a GPU. Arguments as check(). Raises RuntimeError if an emulated launch fails."""
+    result = _inspect("run", kernel, grid, block, args, **options)
+    if result.failure:
+        raise RuntimeError(result.failure)
+    return result
+
+
+__all__ = ["CheckResult", "ExplainResult", "Finding", "KernelDefect", "KernelWarning", "Result", "RunResult",
+           "check", "explain", "run"]
