@@ -3,6 +3,8 @@
 //
 //     record_matrix > tests/data/emulator/tensor_cores_sm_90.txt
 //     record_matrix WORDS.bin > HASHES.txt
+//     ncu --metrics ... record_matrix --cluster     # a launch for each of
+//     support/cluster_cases.hpp
 //
 // WORDS.bin has for each case: the length of its name, the name, the number of words, the words.
 #include <cuda.h>
@@ -15,6 +17,7 @@
 
 #include "emulator/matrix_cases.hpp"
 #include "emulator/matrix_values.hpp"
+#include "support/cluster_cases.hpp"
 
 namespace {
 
@@ -73,7 +76,7 @@ void write(std::ofstream& file, std::uint32_t value) {
 int main(int count, char** arguments) {
   using namespace tilescope::testing;
   if (count > 2) {
-    std::fprintf(stderr, "usage: record_matrix [WORDS.bin]\n");
+    std::fprintf(stderr, "usage: record_matrix [WORDS.bin | --cluster]\n");
     return 2;
   }
   CALL(cuInit, "cuInit", 0);
@@ -83,9 +86,17 @@ int main(int count, char** arguments) {
   CALL(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", &context, device);
   CALL(cuCtxSetCurrent, "cuCtxSetCurrent", context);
   std::ofstream file;
-  if (count == 2) file.open(arguments[1], std::ios::binary);
+  const bool cluster = count == 2 && std::string(arguments[1]) == "--cluster";
+  const bool words = count == 2 && !cluster;
+  if (words) file.open(arguments[1], std::ios::binary);
   std::vector<std::uint32_t> out;
-  for (const auto& cases : {mma_cases(), wgmma_cases(), wgmma_layout_cases()}) {
+  std::vector<std::vector<MatrixCase>> lists;
+  if (cluster) {
+    lists = {cluster_cases()};
+  } else {
+    lists = {mma_cases(), wgmma_cases(), wgmma_layout_cases()};
+  }
+  for (const std::vector<MatrixCase>& cases : lists) {
     for (const MatrixCase& c : cases) {
       if (!run(c, out)) continue;
       std::printf("%s\t", c.name.c_str());
@@ -94,7 +105,7 @@ int main(int count, char** arguments) {
         std::printf("%s%llx", block == 0 ? "" : " ", static_cast<unsigned long long>(hash));
       }
       std::printf("\n");
-      if (count != 2) continue;
+      if (!words) continue;
       write(file, static_cast<std::uint32_t>(c.name.size()));
       file << c.name;
       write(file, static_cast<std::uint32_t>(out.size()));

@@ -2,7 +2,7 @@
 //
 //     nvcc -std=c++20 -arch=native -I tests -o texture_samples bench/texture_samples.cu
 //     ./texture_samples tests/data/textures/samples.bin
-//     ncu --metrics ... ./texture_samples --count     # a launch for each row of count_launches()
+//     ncu --metrics ... ./texture_samples --count     # a launch for each line that it prints
 //
 // The file has for each case CUDA's code (0, or why the case could not be made) and four 32-bit
 // words for each of its points.
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "support/texture_case_list.hpp"
+#include "support/texture_count_cases.hpp"
 
 namespace {
 
@@ -232,7 +232,7 @@ void run(const Case& c, const Job& job, const std::vector<Point>& points, void* 
   Point* on_device = nullptr;
   REQUIRE(cudaMalloc(&on_device, points.size() * sizeof(Point)));
   REQUIRE(cudaMemcpy(on_device, points.data(), points.size() * sizeof(Point), cudaMemcpyDefault));
-  const int count = c.points, blocks = (count + 127) / 128;
+  const int count = static_cast<int>(points.size()), blocks = (count + 127) / 128;
   auto* const words = static_cast<uint4*>(results);
   if (c.operation == Operation::load) {
     load<cudaBoundaryModeClamp><<<blocks, 128>>>(job, on_device, words, count);
@@ -248,8 +248,9 @@ void run(const Case& c, const Job& job, const std::vector<Point>& points, void* 
   REQUIRE(cudaFree(on_device));
 }
 
-void record(const Case& c, unsigned number, std::FILE* file) {
-  std::vector<std::uint32_t> words(std::size_t(c.points) * 4);
+/// Samples a case at `points`; writes the results to `file`, if there is one.
+bool record(const Case& c, unsigned number, const std::vector<Point>& points, std::FILE* file) {
+  std::vector<std::uint32_t> words(points.size() * 4);
   Image image;
   cudaResourceDesc resource = {};
   Job job{c.shape, c.operation, c.component, c.element_bytes(), 0, 0};
@@ -269,8 +270,6 @@ void record(const Case& c, unsigned number, std::FILE* file) {
     std::fprintf(stderr, "%s: %s\n", c.name.c_str(), cudaGetErrorString(code));
     cudaGetLastError();
   } else {
-    std::vector<Point> points;
-    for (int i = 0; i < c.points; ++i) points.push_back(point(c, number, i));
     void* results = nullptr;
     REQUIRE(cudaMalloc(&results, words.size() * 4));
     REQUIRE(cudaMemset(results, 0, words.size() * 4));
@@ -280,23 +279,16 @@ void record(const Case& c, unsigned number, std::FILE* file) {
   }
   if (job.texture != 0) REQUIRE(cudaDestroyTextureObject(job.texture));
   if (job.surface != 0) REQUIRE(cudaDestroySurfaceObject(job.surface));
-  const auto status = static_cast<std::uint32_t>(code);
-  std::fwrite(&status, 4, 1, file);
-  std::fwrite(words.data(), 4, words.size(), file);
+  if (file != nullptr) {
+    const auto status = static_cast<std::uint32_t>(code);
+    std::fwrite(&status, 4, 1, file);
+    std::fwrite(words.data(), 4, words.size(), file);
+  }
+  return code == cudaSuccess;
 }
 
-// --- one warp with a known pattern of coordinates, for a profiler's counters
+// --- surfaces, by one warp in rows of `wide` lanes: profilers count their stores too
 
-__global__ void count_fetches(cudaTextureObject_t texture, int stride, float4* out) {
-  const int lane = threadIdx.x;
-  out[lane] = tex1Dfetch<float4>(texture, lane * stride);
-}
-__global__ void count_samples(cudaTextureObject_t texture, int wide, float scale, float shift,
-                              float4* out) {
-  const int lane = threadIdx.x;
-  const float x = static_cast<float>(lane % wide), y = static_cast<float>(lane / wide);
-  out[lane] = tex2D<float4>(texture, x * scale + shift, y * scale + shift);
-}
 template <typename E>
 __global__ void count_surface(cudaSurfaceObject_t surface, int wide, bool store, E* out) {
   const int lane = threadIdx.x, x = lane % wide, y = lane / wide;
@@ -307,39 +299,10 @@ __global__ void count_surface(cudaSurfaceObject_t surface, int wide, bool store,
   }
 }
 
-void count_launches() {
-  float4* out = nullptr;
-  REQUIRE(cudaMalloc(&out, 4096));
-  std::vector<Case> formats = {{.channels = 1, .bits = 32},
-                               {.channels = 4, .bits = 32},
-                               {.kind = Kind::natural, .channels = 4, .bits = 8, .as_float = true}};
-  for (Case c : formats) {
-    c.width = 1024, c.height = 0, c.shape = Shape::linear;
-    Image buffer;
-    cudaResourceDesc resource = {};
-    REQUIRE(buffer.make(c, 1, resource));
-    cudaTextureDesc texture = description(c);
-    cudaTextureObject_t object = 0;
-    REQUIRE(cudaCreateTextureObject(&object, &resource, &texture, nullptr));
-    for (const int stride : {0, 1, 2, 8, 31}) count_fetches<<<1, 32>>>(object, stride, out);
-    REQUIRE(cudaDeviceSynchronize());
-    c.width = 128, c.height = 128, c.shape = Shape::d2;
-    for (const bool linear : {false, true}) {
-      c.linear = linear;
-      Image image;
-      resource = {};
-      REQUIRE(image.make(c, 1, resource));
-      texture = description(c);
-      REQUIRE(cudaCreateTextureObject(&object, &resource, &texture, nullptr));
-      for (const int wide : {32, 16, 8, 4, 1}) {
-        count_samples<<<1, 32>>>(object, wide, 1.0f, 0.5f, out);
-        if (linear) count_samples<<<1, 32>>>(object, wide, 1.0f, 0.8f, out);
-      }
-      count_samples<<<1, 32>>>(object, 8, 7.3f, 3.1f, out);
-      REQUIRE(cudaDeviceSynchronize());
-    }
-  }
-  Case c{.operation = Operation::load, .width = 128, .height = 128};
+void count_surfaces() {
+  uint4* out = nullptr;
+  REQUIRE(cudaMalloc(&out, 32 * sizeof *out));
+  const Case c{.operation = Operation::load, .width = 128, .height = 128};
   Image image;
   cudaResourceDesc resource = {};
   REQUIRE(image.make(c, 1, resource));
@@ -347,8 +310,10 @@ void count_launches() {
   REQUIRE(cudaCreateSurfaceObject(&surface, &resource));
   for (const bool store : {false, true}) {
     for (const int wide : {32, 16, 8, 4, 1}) {
-      count_surface<<<1, 32>>>(surface, wide, store, reinterpret_cast<float*>(out));
+      count_surface<<<1, 32>>>(surface, wide, store, reinterpret_cast<unsigned*>(out));
+      std::printf("surface %s 4 bytes in rows of %d\n", store ? "store" : "load", wide);
       count_surface<<<1, 32>>>(surface, wide, store, out);
+      std::printf("surface %s 16 bytes in rows of %d\n", store ? "store" : "load", wide);
     }
   }
   REQUIRE(cudaDeviceSynchronize());
@@ -358,7 +323,19 @@ void count_launches() {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string(argv[1]) == "--count") {
-    count_launches();
+    unsigned number = 0;
+    for (const Case& c : counted()) {
+      ++number;
+      for (const Layout layout : kLayouts) {
+        std::vector<Point> points;
+        for (unsigned lane = 0; lane < lanes_of(layout); ++lane) {
+          points.push_back(counted_point(c, layout, number, lane));
+        }
+        if (!record(c, number, points, nullptr)) continue;
+        std::printf("%s %s\n", c.name.c_str(), text(layout));
+      }
+    }
+    count_surfaces();
     return 0;
   }
   std::FILE* const file = argc == 2 ? std::fopen(argv[1], "wb") : nullptr;
@@ -367,7 +344,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   unsigned number = 0;
-  for (const Case& c : all()) record(c, ++number, file);
+  for (const Case& c : all()) {
+    ++number;
+    std::vector<Point> points;
+    for (int i = 0; i < c.points; ++i) points.push_back(point(c, number, i));
+    record(c, number, points, file);
+  }
   std::printf("%u cases\n", number);
   return std::fclose(file) == 0 ? 0 : 1;
 }

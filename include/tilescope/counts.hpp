@@ -53,6 +53,16 @@ struct BulkCounts {
   friend bool operator==(const BulkCounts&, const BulkCounts&) = default;
 };
 
+/// Requests of a unit that counts no ideal: the texture unit, the network between the blocks of a
+/// cluster.
+struct UnitCounts {
+  std::uint64_t requests = 0;
+  std::uint64_t sectors = 0;
+
+  UnitCounts& operator+=(const UnitCounts& other);
+  friend bool operator==(const UnitCounts&, const UnitCounts&) = default;
+};
+
 /// Arithmetic by kind, each count in thread instructions whose guard held (a packed f16x2 operation
 /// counts once). Divisions, roots and the like count as `special`: the chip executes each as one
 /// approximation and a few fused operations around it, which are not counted.
@@ -92,6 +102,14 @@ struct Counts {
   BulkCounts bulk_store;         ///< shared to global memory
   BulkCounts bulk_reduction;     ///< the same, combined with what is there
   BulkCounts bulk_exchange;      ///< between blocks of a cluster; no sectors
+
+  UnitCounts texture;  ///< tex and tld4
+  UnitCounts surface;  ///< loads and stores of surfaces
+  // Distributed shared memory: that of other blocks of the cluster.
+  UnitCounts dshared_load;
+  UnitCounts dshared_store;            ///< st.async included
+  UnitCounts dshared_atomic;           ///< atom and red
+  UnitCounts dshared_async_reduction;  ///< red.async
 
   std::uint64_t branches = 0;  ///< conditional branches, executed by warps
   std::uint64_t divergent_branches = 0;

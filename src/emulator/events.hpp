@@ -32,6 +32,7 @@
 #include "emulator/matrix_events.hpp"
 #include "emulator/protocol_events.hpp"
 #include "emulator/refused_launch.hpp"
+#include "emulator/request_events.hpp"
 #include "tilescope/execution.hpp"
 #include "tilescope/launch.hpp"
 
@@ -369,6 +370,8 @@ class BlockObserver {
   /// The block of this rank accesses this block's shared memory. Instruction and warp are those of
   /// the other block.
   virtual void neighbour_access(const Access&, std::uint32_t /*rank*/) {}
+  virtual void cluster_request(const ClusterRequest&) {}  ///< with kSharedAccess
+  virtual void texel_request(const TexelRequest&) {}      ///< with kGlobalAccess
   virtual void branch(const Branch&) {}
   virtual void barrier_arrival(const BarrierArrival&) {}
   virtual void barrier_completion(const BarrierCompletion&) {}

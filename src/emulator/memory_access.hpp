@@ -10,6 +10,8 @@
 
 namespace tilescope::emulator {
 
+enum class ClusterOperation : std::uint8_t;  // request_events.hpp
+
 /// Finds the one allocation of global (or constant) space that holds [low, low + span) and keeps it
 /// in the pattern; false if there is none.
 bool find_allocation(Context& w, AccessPattern& pattern, std::uint64_t low, std::uint64_t span,
@@ -53,6 +55,11 @@ LaneTargets resolve_lanes(Context& w, const Code& c, const std::uint64_t* addres
 LaneTargets find_lanes(Context& w, const Code& c, const std::uint64_t* addresses,
                        std::uint32_t mask, std::uint8_t space, unsigned bytes, unsigned alignment,
                        AccessKind kind);
+
+/// Tells observers of an instruction that reaches shared memory across the cluster: of `lanes` of
+/// the targets.
+void announce_request(Context& w, const Code& c, const LaneTargets& targets, std::uint32_t lanes,
+                      unsigned bytes, ClusterOperation operation);
 
 /// A lane of a register: `bytes` wide, 128-bit ones in two halves.
 void read_lane(Context& w, std::uint32_t offset, unsigned bytes, int lane, std::uint64_t value[2]);

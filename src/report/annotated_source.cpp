@@ -12,15 +12,26 @@ constexpr std::uint32_t longest_gap = 6;
 /// A line with this share of all instructions, sectors or wavefronts is hot.
 constexpr double hot_share = 0.2;
 
+UnitCounts units(const Counts& c) {
+  UnitCounts sum = c.texture;
+  sum += c.surface;
+  sum += c.dshared_load;
+  sum += c.dshared_store;
+  sum += c.dshared_atomic;
+  sum += c.dshared_async_reduction;
+  return sum;
+}
 std::uint64_t sectors(const Counts& c) {
-  return c.global_load.sectors + c.global_store.sectors + c.global_atomic.sectors +
-         c.global_reduction.sectors + c.local_load.sectors + c.local_store.sectors +
-         c.bulk_load.sectors + c.bulk_store.sectors + c.bulk_reduction.sectors;
+  return units(c).sectors + c.global_load.sectors + c.global_store.sectors +
+         c.global_atomic.sectors + c.global_reduction.sectors + c.local_load.sectors +
+         c.local_store.sectors + c.bulk_load.sectors + c.bulk_store.sectors +
+         c.bulk_reduction.sectors;
 }
 std::uint64_t sector_requests(const Counts& c) {
-  return c.global_load.requests + c.global_store.requests + c.global_atomic.requests +
-         c.global_reduction.requests + c.local_load.requests + c.local_store.requests +
-         c.bulk_load.requests + c.bulk_store.requests + c.bulk_reduction.requests;
+  return units(c).requests + c.global_load.requests + c.global_store.requests +
+         c.global_atomic.requests + c.global_reduction.requests + c.local_load.requests +
+         c.local_store.requests + c.bulk_load.requests + c.bulk_store.requests +
+         c.bulk_reduction.requests;
 }
 std::uint64_t wavefronts(const Counts& c) {
   return c.shared_load.wavefronts + c.shared_store.wavefronts + c.shared_atomic.wavefronts +

@@ -85,6 +85,31 @@ Table bulk_table(const Counts& t) {
   return table;
 }
 
+void add_unit(Table& table, std::string_view name, const UnitCounts& c) {
+  if (c.requests == 0) return;
+  table.rows.push_back({{"name", name},
+                        {"requests", c.requests},
+                        {"sectors", c.sectors},
+                        {"per_request", double(c.sectors) / double(c.requests)}});
+}
+
+/// Textures, surfaces, and shared memory of other blocks of the cluster.
+Table unit_table(const Counts& t) {
+  Table table{.columns = {{"", left, 17, "{name}"},
+                          {"requests", right, 13, "{requests}"},
+                          {"sectors", right, 13, "{sectors}"},
+                          {"per req.", right, 9, "{per_request:.2f}"}},
+              .rows = {},
+              .indent = 2};
+  add_unit(table, "textures", t.texture);
+  add_unit(table, "surfaces", t.surface);
+  add_unit(table, "cluster loads", t.dshared_load);
+  add_unit(table, "cluster stores", t.dshared_store);
+  add_unit(table, "cluster atomics", t.dshared_atomic);
+  add_unit(table, "cluster red.async", t.dshared_async_reduction);
+  return table;
+}
+
 void add_traffic(Page& page, Table table) {
   if (table.rows.empty()) return;
   page.gap();
@@ -121,6 +146,7 @@ void add_totals(Page& page, const LaunchCounts& counts) {
   add_sectors(sectors, "local stores", t.local_store);
   add_traffic(page, std::move(sectors));
   add_traffic(page, bulk_table(t));
+  add_traffic(page, unit_table(t));
   Table waves = traffic_table("wavefronts", "conflicts", "worst way");
   add_wavefronts(waves, "shared loads", t.shared_load);
   add_wavefronts(waves, "shared stores", t.shared_store);

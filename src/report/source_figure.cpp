@@ -35,7 +35,9 @@ std::vector<std::string> first_columns(const Record& totals, const std::string& 
   for (const char* name :
        {"shared_load_conflicts", "shared_store_conflicts", "global_load_sectors",
         "global_store_sectors", "divergent_branches", "shared_load_wavefronts",
-        "global_atomic_sectors", "global_reduction_sectors", "tensor_instructions"}) {
+        "global_atomic_sectors", "global_reduction_sectors", "tensor_instructions",
+        "texture_sectors", "surface_sectors", "dshared_load_sectors", "dshared_store_sectors",
+        "dshared_atomic_sectors"}) {
     if (columns.size() == most) break;
     if (name != heat && totals.find(name) != nullptr) columns.emplace_back(name);
   }

@@ -102,17 +102,6 @@ class Values {
 
 }  // namespace
 
-MatrixRandom::MatrixRandom(std::string_view seed) : state_(0) {
-  for (const char c : seed) state_ = (state_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u + 1;
-}
-
-std::uint64_t MatrixRandom::next() {
-  std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
-
 void fill_matrix_values(std::span<std::uint32_t> words, std::string_view type, MatrixRole role,
                         MatrixRegime regime, MatrixRandom& random) {
   const auto* format = std::find_if(std::begin(kFormats), std::end(kFormats),

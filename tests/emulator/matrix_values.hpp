@@ -10,8 +10,17 @@ namespace tilescope::testing {
 /// SplitMix64: the same numbers on every machine.
 class MatrixRandom {
  public:
-  explicit MatrixRandom(std::string_view seed);
-  std::uint64_t next();
+  explicit MatrixRandom(std::string_view seed) {
+    for (const char c : seed) {
+      state_ = (state_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u + 1;
+    }
+  }
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
   /// Uniform in [0, bound).
   unsigned below(unsigned bound) { return static_cast<unsigned>((next() >> 32) * bound >> 32); }
   int between(int low, int high) {
@@ -19,7 +28,7 @@ class MatrixRandom {
   }
 
  private:
-  std::uint64_t state_;
+  std::uint64_t state_ = 0;
 };
 
 enum class MatrixRegime {

@@ -10,42 +10,12 @@
 #include "emulator/textures/sampling.hpp"
 #include "emulator/textures/surfaces.hpp"
 #include "support/texture_case_list.hpp"
+#include "support/texture_objects.hpp"
 
 namespace tilescope::emulator {
 namespace {
 
 using namespace texture_cases;
-
-ArrayRequest request_of(const Case& c) {
-  constexpr TexelKind kinds[] = {TexelKind::integer, TexelKind::natural, TexelKind::floating};
-  const bool deep = c.shape == Shape::d3 || c.layered() || c.is_cube();
-  return {.format = {.channels = static_cast<unsigned>(c.channels),
-                     .bits = static_cast<unsigned>(c.bits),
-                     .kind = kinds[static_cast<int>(c.kind)]},
-          .width = static_cast<std::size_t>(c.width),
-          .height = static_cast<std::size_t>(c.dimensions() == 1 ? 0 : c.height),
-          .depth = static_cast<std::size_t>(deep ? c.slices(0) : 0),
-          .levels = static_cast<unsigned>(c.levels),
-          .layered = c.layered(),
-          .cube = c.is_cube()};
-}
-
-Sampler sampler_of(const Case& c) {
-  Sampler s;
-  for (AddressMode& mode : s.address) mode = static_cast<AddressMode>(c.address);
-  s.filter = c.linear ? Filter::linear : Filter::point;
-  s.level_filter = c.linear_levels ? Filter::linear : Filter::point;
-  s.normalized = c.normalized;
-  s.as_float = c.as_float;
-  s.srgb = c.srgb;
-  s.seamless = c.seamless;
-  s.anisotropy = static_cast<unsigned>(c.anisotropy);
-  s.bias = c.bias;
-  s.least_level = c.min_level;
-  s.most_level = c.max_level;
-  if (c.border_color) s.border = {0.25f, 0.5f, -0.75f, 2.0f};
-  return s;
-}
 
 Texel surface_load(const Case& c, const Image& image, const Point& p) {
   const unsigned bytes = c.element_bytes() == 4 ? 4 : 8;

@@ -36,6 +36,12 @@ void store(Context& w, const Code& c) {
   const LaneTargets announced =
       find_lanes(w, barrier, barriers, data.mask, kClusterSpace, 8, 8, AccessKind::atomic);
   const unsigned count = c.list_size - kFirstValue, element = c.bytes / count;
+  const auto reduce = static_cast<ReduceOp>(c.aux & 0xff);
+  if (announced.mask != 0) {
+    announce_request(w, c, data, announced.mask, c.bytes,
+                     reduce == ReduceOp::none ? ClusterOperation::async_store
+                                              : ClusterOperation::async_reduction);
+  }
   for (LaneMask m = announced.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     Block& owner = announced.owner[lane] != nullptr ? *announced.owner[lane] : *w.block;
@@ -47,7 +53,7 @@ void store(Context& w, const Code& c) {
     operation.barrier = static_cast<std::uint32_t>(announced.address[lane]);
     operation.barrier_bytes = c.bytes;
     operation.target = owner.rank();
-    operation.reduce = static_cast<ReduceOp>(c.aux & 0xff);
+    operation.reduce = reduce;
     operation.type = static_cast<Type>(c.aux >> 8 & 0xff);
     operation.staged.resize(c.bytes);
     for (unsigned i = 0; i < count; ++i) {

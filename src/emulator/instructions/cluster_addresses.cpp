@@ -6,6 +6,7 @@
 #include "emulator/block.hpp"
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/operands.hpp"
+#include "emulator/memory_access.hpp"
 
 namespace tilescope::emulator {
 namespace {
@@ -75,6 +76,21 @@ bool decode_barrier_cluster(FunctionDecoder&, const ptx::Instruction& in, Code& 
   code.access =
       static_cast<std::uint8_t>(arrives ? BarrierOperation::arrive : BarrierOperation::sync);
   return true;
+}
+
+void announce_request(Context& w, const Code& c, const LaneTargets& targets, std::uint32_t lanes,
+                      unsigned bytes, ClusterOperation operation) {
+  if ((w.events & kSharedAccess) == 0) return;
+  std::uint32_t ranks[32];
+  for (LaneMask m = lanes; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const Block* const owner = targets.owner[lane];
+    ranks[lane] = owner != nullptr ? owner->rank() : w.block->rank();
+  }
+  const ClusterRequest request{c.id, w.warp_index, lanes, operation, bytes, targets.address, ranks};
+  for (const auto& slot : w.block->observers()) {
+    if ((slot.events & kSharedAccess) != 0) slot.observer->cluster_request(request);
+  }
 }
 
 }  // namespace tilescope::emulator

@@ -242,6 +242,12 @@ void announce(Context& w, const Code& c, const LaneTargets& targets, Space space
   tell(*owner, [&](BlockObserver& observer) { observer.neighbour_access(access, own); });
 }
 
+ClusterOperation cluster_operation(AccessKind kind) {
+  return is_one_of(kind, {AccessKind::atomic, AccessKind::reduction}) ? ClusterOperation::atomic
+         : writes(kind)                                               ? ClusterOperation::store
+                                                                      : ClusterOperation::load;
+}
+
 /// An access to be checked.
 struct Request {
   const std::uint64_t* addresses;
@@ -363,6 +369,9 @@ LaneTargets resolve_lanes(Context& w, const Code& c, const std::uint64_t* addres
       rest.lanes[s] &= ~same;
       announce(w, c, result, static_cast<Space>(s), same, bytes, kind);
     }
+  }
+  if (rest.remote != 0) {
+    announce_request(w, c, result, rest.remote, bytes, cluster_operation(kind));
   }
   return result;
 }

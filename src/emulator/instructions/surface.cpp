@@ -137,7 +137,11 @@ SurfaceTargets resolve_surfaces(Context& w, const Code& c, const SurfaceShape& s
                      .distance = 0,
                      .addresses = w.addresses});
   }
-  if ((w.events & kGlobalAccess) != 0) emit_touches(w, c, kind, bytes, touches);
+  if ((w.events & kGlobalAccess) == 0) return targets;
+  if (kind != AccessKind::surface_reduction) {
+    emit_request(w, c, objects, touches, {.surface = true, .whole = true});
+  }
+  emit_touches(w, c, kind, bytes, touches);
   return targets;
 }
 

@@ -134,6 +134,7 @@ void run_texture(Context& w, const Code& c) {
   LaneTouches touches;
   Sampler other;
   std::size_t bytes = 4;
+  bool filter = false;
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const TextureObject* const object = objects.object[lane];
@@ -150,12 +151,15 @@ void run_texture(Context& w, const Code& c) {
         texel = gather(object->image, sampler, point_of(reader, form), form.component, touched);
       } else {
         texel = sample(object->image, sampler, point_of(reader, form), touched);
+        filter |= sampler.filter == Filter::linear;
       }
     }
     write_result(w, c, form.result, lane, texel);
     if (c.dst2 != kSinkOffset) predicate(w, c.dst2) |= LaneMask{1} << lane;  // it is resident
   }
-  if (observed) emit_touches(w, c, AccessKind::texture_load, bytes, touches);
+  if (!observed) return;
+  emit_request(w, c, objects, touches, {.whole = form.whole, .filter = filter});
+  emit_touches(w, c, AccessKind::texture_load, bytes, touches);
 }
 
 bool result_form(const ptx::Modifiers& m, std::size_t results, ResultForm& form) {

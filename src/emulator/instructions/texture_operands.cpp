@@ -194,4 +194,21 @@ void emit_touches(Context& w, const Code& c, AccessKind kind, std::size_t bytes,
   }
 }
 
+void emit_request(Context& w, const Code& c, const LaneObjects& objects, const LaneTouches& touches,
+                  TexelRequest request) {
+  const Image* images[kWarpSize] = {};
+  for (LaneMask m = objects.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    images[lane] = &objects.object[lane]->image;
+  }
+  request.instruction = c.id;
+  request.warp = w.warp_index;
+  request.lanes = w.mask;
+  request.images = images;
+  request.elements = touches.data();
+  for (const auto& slot : w.block->observers()) {
+    if ((slot.events & kGlobalAccess) != 0) slot.observer->texel_request(request);
+  }
+}
+
 }  // namespace tilescope::emulator

@@ -66,5 +66,8 @@ using LaneTouches = std::array<std::vector<std::uint64_t>, kWarpSize>;
 /// Passes them to the observers: an access for each first, second ... element of the lanes.
 void emit_touches(Context& w, const Code& c, AccessKind kind, std::size_t bytes,
                   const LaneTouches& touches);
+/// Passes them to the observers as one request. `request` says how the lanes reach their objects.
+void emit_request(Context& w, const Code& c, const LaneObjects& objects, const LaneTouches& touches,
+                  TexelRequest request);
 
 }  // namespace tilescope::emulator

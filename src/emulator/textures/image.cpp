@@ -7,6 +7,7 @@ Image image_of(const ArrayRequest& array) {
   image.format = array.format;
   image.layered = array.layered;
   image.cube = array.cube;
+  image.tiled = true;
   const bool slices = array.layered || array.cube;
   image.dimensions = array.height == 0 ? 1 : array.depth == 0 || slices ? 2 : 3;
   const auto at_least_1 = [](std::size_t extent) {

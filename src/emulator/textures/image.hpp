@@ -28,6 +28,7 @@ struct Image {
   bool layered = false;
   bool cube = false;
   bool linear = false;  ///< plain memory, one row that is read by whole coordinates
+  bool tiled = false;   ///< an array, whose order on a chip keeps neighbours of both axes together
   std::uint32_t layers = 1;
   std::vector<ImageLevel> levels;
 

@@ -107,6 +107,9 @@ auto tied(Is<WavefrontCounts> auto& v) {
 auto tied(Is<BulkCounts> auto& v) {
   return std::tie(v.requests, v.bytes, v.sectors);
 }
+auto tied(Is<UnitCounts> auto& v) {
+  return std::tie(v.requests, v.sectors);
+}
 auto tied(Is<OperationCounts> auto& v) {
   return std::tie(v.ffma, v.fadd, v.fmul, v.dfma, v.dadd, v.dmul, v.hfma, v.hadd, v.hmul, v.special,
                   v.integer, v.tensor, v.tensor_bytes, v.fp32_flops, v.fp64_flops, v.fp16_flops,
@@ -116,8 +119,9 @@ auto tied(Is<Counts> auto& v) {
   return std::tie(v.instructions, v.thread_instructions, v.guarded_on, v.global_load,
                   v.global_store, v.global_atomic, v.global_reduction, v.local_load, v.local_store,
                   v.shared_load, v.shared_store, v.shared_atomic, v.shared_async, v.bulk_load,
-                  v.bulk_store, v.bulk_reduction, v.bulk_exchange, v.branches, v.divergent_branches,
-                  v.barriers, v.operations);
+                  v.bulk_store, v.bulk_reduction, v.bulk_exchange, v.texture, v.surface,
+                  v.dshared_load, v.dshared_store, v.dshared_atomic, v.dshared_async_reduction,
+                  v.branches, v.divergent_branches, v.barriers, v.operations);
 }
 auto tied(Is<LineCounts> auto& v) {
   return std::tie(v.place, v.counts);

@@ -10,6 +10,7 @@
 #include "gpu/shared_banks.hpp"
 #include "observe/count/divergence_cost.hpp"
 #include "observe/count/operation_kind.hpp"
+#include "observe/count/request_costs.hpp"
 #include "observe/lane_runs.hpp"
 #include "observe/shared_use.hpp"
 #include "observe/source_place.hpp"
@@ -103,7 +104,7 @@ class BlockCounts : public emulator::BlockObserver {
     using emulator::BulkKind;
     const bool loads = e.kind == BulkKind::load;
     if (e.copies == 0 || e.kind == BulkKind::prefetch || e.kind == BulkKind::registers) return;
-    Counts& tally = bulk_[e.origin.instruction];
+    Counts& tally = units_[e.origin.instruction];
     BulkCounts& counts = loads                          ? tally.bulk_load
                          : e.kind == BulkKind::exchange ? tally.bulk_exchange
                          : e.reduces                    ? tally.bulk_reduction
@@ -126,6 +127,33 @@ class BlockCounts : public emulator::BlockObserver {
     }
   }
 
+  void cluster_request(const emulator::ClusterRequest& r) override {
+    using emulator::ClusterOperation;
+    if (passes_by(*program_.instruction(r.instruction).source)) return;
+    Counts& counts = units_[r.instruction];
+    const UnitCounts cost = cluster_cost(r);
+    switch (r.operation) {
+      case ClusterOperation::load:
+        counts.dshared_load += cost;
+        return;
+      case ClusterOperation::store:
+      case ClusterOperation::async_store:
+        counts.dshared_store += cost;
+        return;
+      case ClusterOperation::atomic:
+        counts.dshared_atomic += cost;
+        return;
+      case ClusterOperation::async_reduction:
+        counts.dshared_async_reduction += cost;
+        return;
+    }
+  }
+
+  void texel_request(const emulator::TexelRequest& r) override {
+    Counts& counts = units_[r.instruction];
+    (r.surface ? counts.surface : counts.texture) += texel_cost(r);
+  }
+
   void branch(const emulator::Branch& b) override {
     if (!b.divergent()) return;
     ++divergent_[b.instruction];
@@ -141,7 +169,7 @@ class BlockCounts : public emulator::BlockObserver {
   std::vector<Slot> slots_;
   std::vector<std::uint64_t> divergent_;
   std::vector<std::optional<DivergedWarp>> diverged_;
-  std::map<emulator::InstructionId, Counts> bulk_;  ///< what bulk copies count, nothing else
+  std::map<emulator::InstructionId, Counts> units_;  ///< bulk copies, textures, the cluster
 
  private:
   static void flush(Slot& slot) {
@@ -217,7 +245,7 @@ class BlockCounts : public emulator::BlockObserver {
            ptx::name(source.opcode).find("mbarrier.") != std::string_view::npos;
   }
 
-  /// Textures count as requests alone: their sectors depend on the order in an array.
+  /// The footprint of a texture; its request is counted as a whole.
   void mark_elements(const Access& a) {
     for (emulator::LaneMask m = a.mask; m != 0; m &= m - 1) {
       const std::uint64_t address = a.addresses[std::countr_zero(m)];
@@ -315,7 +343,7 @@ void CountObserver::begin_launch(const emulator::LaunchInfo& launch) {
   tallies_.assign(count, {});
   divergent_.assign(count, 0);
   diverged_.assign(count, std::nullopt);
-  bulk_.clear();
+  units_.clear();
   result_ = {};
   result_.kernel = launch.kernel;
   result_.grid = launch.grid;
@@ -339,7 +367,7 @@ void CountObserver::merge(emulator::BlockObserver& block) {
     const std::optional<DivergedWarp>& other = counts.diverged_[id];
     if (other && (!diverged_[id] || other->block < diverged_[id]->block)) diverged_[id] = other;
   }
-  for (const auto& [id, bulk] : counts.bulk_) bulk_[id] += bulk;
+  for (const auto& [id, unit] : counts.units_) units_[id] += unit;
 }
 
 void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
@@ -354,7 +382,7 @@ void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
     counts.thread_instructions = totals.counts.active[id];
     counts.guarded_on = totals.counts.on[id];
     for (const AccessTally& tally : tallies_[id]) add_tally(counts, tally);
-    if (const auto bulk = bulk_.find(id); bulk != bulk_.end()) counts += bulk->second;
+    if (const auto unit = units_.find(id); unit != units_.end()) counts += unit->second;
     const ptx::BlockEnd end = ptx::info(source.opcode).end;
     const bool jump = end == ptx::BlockEnd::branch && source.guarded();
     if (jump || end == ptx::BlockEnd::branch_indexed) counts.branches = counts.instructions;

@@ -46,9 +46,9 @@ class CountObserver : public emulator::Observer {
   MergePlan plan_;
   const emulator::Program* program_ = nullptr;
   std::unique_ptr<Footprint> footprint_;
-  std::vector<std::vector<AccessTally>> tallies_;   ///< by instruction; one for each space that it
-                                                    ///< accesses
-  std::map<emulator::InstructionId, Counts> bulk_;  ///< of bulk copies
+  std::vector<std::vector<AccessTally>> tallies_;    ///< by instruction; one for each space that it
+                                                     ///< accesses
+  std::map<emulator::InstructionId, Counts> units_;  ///< bulk copies, textures, the cluster
   std::vector<std::uint64_t> divergent_;
   std::vector<std::optional<DivergedWarp>> diverged_;
   CountedLaunch result_;

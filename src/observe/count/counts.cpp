@@ -27,6 +27,12 @@ BulkCounts& BulkCounts::operator+=(const BulkCounts& other) {
   return *this;
 }
 
+UnitCounts& UnitCounts::operator+=(const UnitCounts& other) {
+  requests += other.requests;
+  sectors += other.sectors;
+  return *this;
+}
+
 OperationCounts& OperationCounts::operator+=(const OperationCounts& other) {
   ffma += other.ffma, fadd += other.fadd, fmul += other.fmul;
   dfma += other.dfma, dadd += other.dadd, dmul += other.dmul;
@@ -80,6 +86,12 @@ Counts& Counts::operator+=(const Counts& other) {
   bulk_store += other.bulk_store;
   bulk_reduction += other.bulk_reduction;
   bulk_exchange += other.bulk_exchange;
+  texture += other.texture;
+  surface += other.surface;
+  dshared_load += other.dshared_load;
+  dshared_store += other.dshared_store;
+  dshared_atomic += other.dshared_atomic;
+  dshared_async_reduction += other.dshared_async_reduction;
   branches += other.branches;
   divergent_branches += other.divergent_branches;
   barriers += other.barriers;
