@@ -302,7 +302,7 @@ class FromSource(Programs):
                    "int main() { int* d; cudaMalloc(&d, 32 * 4); fprintf(stderr, \"go\\n\");\n"
                    "k<<<1, 64>>>(d, 32); cudaDeviceSynchronize(); }\n")
         self.run_program("run", "orders.cu")  # compiled
-        process = self.start_program("check", "orders.cu", "--schedules", "10000000")
+        process = self.start_program("check", "orders.cu", "--schedules", "100000")
         self.addCleanup(process.kill)
         self.assertEqual(process.stderr.readline(), "go\n")
         time.sleep(1)
