@@ -283,6 +283,7 @@ enum class PhaseFault : std::uint8_t {
   too_many_arrivals,
   passes_at_once,  ///< a wait for a phase that is over before the work began
   phase_missed,    ///< a wait for a phase that has come and gone
+  not_tested,      ///< a test whose answer decides nothing
 };
 
 /// A phase of an mbarrier: what it waits for, and what has come.

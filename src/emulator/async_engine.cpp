@@ -172,7 +172,7 @@ void AsyncEngine::perform(BulkOperation& operation) {
 }
 
 bool AsyncEngine::finish_barrier(std::uint32_t offset) {
-  if (queue_.empty()) return false;
+  if (queue_.empty() || (schedule_ && schedule_->holds_up())) return false;
   const auto parity = [&] { return MbarrierWord::read(shared_ + offset).parity(); };
   const std::uint64_t phase = parity();
   std::vector<BulkOperation> kept;

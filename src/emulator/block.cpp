@@ -179,6 +179,7 @@ BlockProgress Block::run() {
 }
 
 void Block::give_up() {
+  end_product_waits(true);
   report_deadlock();
   std::uint32_t arrived = 0;
   for (const ClusterLanes& lanes : cluster_lanes_) {
@@ -213,8 +214,9 @@ void Block::report_warpgroup(std::uint32_t warp, InstructionId id, LaneMask lane
 
 bool Block::unblock() {
   enter();
-  return std::any_of(warps_.begin(), warps_.end(),
-                     [&](Warp& warp) { return warp.force_collective(worker_); });
+  return end_product_waits(true) || std::any_of(warps_.begin(), warps_.end(), [&](Warp& warp) {
+           return warp.force_collective(worker_);
+         });
 }
 
 void Block::report_deadlock() {
@@ -321,6 +323,7 @@ void Block::lanes_left(std::uint32_t warp, LaneMask mask) {
   const auto count = [](LaneMask m) { return static_cast<std::uint32_t>(std::popcount(m)); };
   cluster_.leave(rank_, count(mask), count(mask & lanes.arrived));
   lanes.arrived &= ~mask;
+  end_product_waits(false);
   for (std::uint8_t i = 0; i < barriers_.size(); ++i) {
     if (!barriers_[i].arrivals.empty() && barrier_complete(barriers_[i])) complete_barrier(i);
   }

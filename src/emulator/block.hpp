@@ -95,6 +95,14 @@ class Block final : public BlockView {
   void report(const Fault& fault);
   /// Lanes do not take part in a product of their warpgroup, or in another one.
   void report_warpgroup(std::uint32_t warp, InstructionId id, LaneMask lanes);
+  /// Whether every warp of the warpgroup has issued the products for which `warp` waits at `wait`,
+  /// a wgmma.wait_group.
+  bool products_issued(std::uint32_t warp, const Code& wait) const;
+  /// Tells the observers that the wait is over.
+  void announce_product_wait(std::uint32_t warp, const Code& wait, LaneMask mask);
+  /// Warps continue whose warpgroup has issued what they wait for; with `force` all that wait, and
+  /// the warps that are behind are reported. True if any does.
+  bool end_product_waits(bool force);
   /// Ends the launch.
   void trap(std::uint32_t warp, int lane, InstructionId id, TrapReason reason,
             const std::string& what);

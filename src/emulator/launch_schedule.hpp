@@ -54,6 +54,11 @@ class Schedule {
   bool completes_at_issue() {
     return engine_ == Engine::early || (engine_ == Engine::random && chance(kOften));
   }
+  /// Whether a wait for one that is late finds its phase not over. It does not twice in a row.
+  bool holds_up() {
+    held_up_ = !held_up_ && engine_ == Engine::late && chance(kOften);
+    return held_up_;
+  }
   /// Whether one of those under way is done now.
   bool completes_now() { return engine_ == Engine::random && chance(kSometimes); }
 
@@ -71,6 +76,7 @@ class Schedule {
   std::uint64_t state_;
   std::uint64_t clusters_;
   Engine engine_;
+  bool held_up_ = false;
   Blocks blocks_;
   std::uint64_t stride_ = 1, shift_ = 0;  ///< of shuffled blocks
   std::size_t window_;                    ///< clusters that run at once, if none waits for others

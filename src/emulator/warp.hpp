@@ -56,7 +56,7 @@ struct Join {
   Frame* callee = nullptr;  ///< the activation that ends with this join
 };
 
-enum class PathState : std::uint8_t { ready, barrier, cluster, collective };
+enum class PathState : std::uint8_t { ready, barrier, cluster, collective, products };
 
 struct Path {
   LaneMask mask = 0;
@@ -130,6 +130,7 @@ class Warp {
   void do_return(LaneMask mask, std::uint32_t next);
   bool barrier(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
   bool cluster_barrier(const CodeBlock& block, const Code& code, LaneMask mask);
+  bool product_wait(const CodeBlock& block, const Code& code, LaneMask mask);
   bool collective(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
   bool try_collective(Worker& worker, LaneMask members, bool force);
   /// A fault of lanes that synchronise, with the offending mask or number.

@@ -248,6 +248,9 @@ std::optional<Stop> Warp::end_block(Worker& worker, const CodeBlock& block, cons
     case BlockEnd::cluster_barrier:
       if (!cluster_barrier(block, code, on)) return Stop::blocked;
       break;
+    case BlockEnd::product_wait:
+      if (!product_wait(block, code, on)) return Stop::blocked;
+      break;
     case BlockEnd::call:
       if (!call(worker, block, code, on)) return Stop::aborted;
       if (turn_ < 0) return Stop::yielded;

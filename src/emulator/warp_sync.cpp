@@ -95,6 +95,22 @@ bool Warp::cluster_barrier(const CodeBlock& block, const Code& code, LaneMask ma
   return true;
 }
 
+/// The lanes `mask` of the current path reach wgmma.wait_group. True when they need not wait.
+bool Warp::product_wait(const CodeBlock& block, const Code& code, LaneMask mask) {
+  part(mask, block.next);
+  Path& path = paths_[current_];
+  path.block = block.next;
+  path.waiting_at = &code;
+  spins_ = 0;
+  if (mask != live_) block_->report_warpgroup(index_, code.id, live_ & ~mask);
+  if (!block_->products_issued(index_, code)) {
+    path.state = PathState::products;
+    return false;
+  }
+  block_->announce_product_wait(index_, code, mask);
+  return true;
+}
+
 /// Copies the lanes' contributions into the exchange.
 void Warp::exchange(Worker& worker, const Code& code, LaneMask mask, const Frame& frame) {
   Context& w = worker.context;
@@ -245,6 +261,7 @@ void Warp::list_stuck(std::vector<StuckLanes>& stuck) const {
   LaneMask listed = 0;
   for (const Path& path : paths_) {
     listed |= path.mask;
+    if (path.state == PathState::products) continue;  // reported by itself
     if (path.state == PathState::ready) {
       stuck.push_back(spinning_lanes(index_, path));
       continue;

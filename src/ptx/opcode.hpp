@@ -24,6 +24,7 @@ enum class BlockEnd : std::uint8_t {
   exit,
   barrier,          ///< a barrier of the block
   cluster_barrier,  ///< the barrier of the cluster
+  product_wait,     ///< for the products of the warpgroup: wgmma.wait_group
   collective,       ///< the lanes of a warp meet: shfl, vote, bar.warp.sync
   trap,
   yield,  ///< nanosleep

@@ -332,6 +332,22 @@ class FromSource(Programs):
         self.assertIn("out-of-bounds at long.cu:2", out)
         self.assertIn("interrupted: the findings so far", out)
 
+    def test_interrupting_a_later_schedule_reports_the_earlier_ones(self):
+        self.write("orders.cu", "#include <cstdio>\n"
+                   "__global__ void k(int* x, int n) { if (threadIdx.x <= n) x[threadIdx.x] = n; }\n"
+                   "int main() { int* d; cudaMalloc(&d, 32 * 4); fprintf(stderr, \"go\\n\");\n"
+                   "k<<<1, 64>>>(d, 32); cudaDeviceSynchronize(); }\n")
+        self.run_program("run", "orders.cu")  # compiled
+        process = self.start_program("check", "orders.cu", "--schedules", "100000")
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stderr.readline(), "go\n")
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, out + err)
+        self.assertIn("out-of-bounds at orders.cu:2", out)
+        self.assertIn("interrupted: the findings so far", out)
+
     def test_kernel_options_make_it_a_kernel(self):
         result = self.run_program("check", "add.cu", "--kernel", "twice", "--grid", "1", "--block",
                                   "32", "--arg", "f32[32]=iota", "--arg", "i32:32")

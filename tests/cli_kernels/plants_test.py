@@ -28,11 +28,14 @@ RUNS = {
     "narrow_tiles": ("narrow_tiles", "bf16", 32, 512, 16384),
     "wgmma": ("wgmma", "bf16", 256, 256, 256),
     "wgmma_stages": ("wgmma_stages", "bf16", 256, 256, 256),
+    "panel_tiles": ("tensor_tiles", "bf16", 4160, 4096, 256),  # the model chooses panel_tiles.cu
+    "ffma_tiles": ("ffma_tiles", "fp32", 1024, 2048, 320),
 }
 
 OVERTAKEN = {"early-overwrite", "arrival-count", "wgmma-order"}
 UNREAD = {"unfinished-copy", "early-overwrite", "phase-parity"}
 HANGS = {"endless-wait", "arrival-count", "expected-bytes", "phase-parity"}
+CROWDED = {"arrival-count", "early-overwrite", "phase-parity"}
 PRODUCTS = {"wgmma-order", "unfinished-async-work"}
 FENCE = {"missing-proxy-fence"}
 INIT = {"missing-mbarrier-fence"}
@@ -48,36 +51,65 @@ def plant(runs, file, text, other, kinds, occurrence=0):
         PLANTS.append((run, file, text, other, kinds, occurrence))
 
 
-ALL = ("tensor_tiles specialised wide_tiles persistent cluster register_operand unaligned_rows "
-       "split_tiles narrow_tiles wgmma wgmma_stages")
+ALL = " ".join(RUNS)
+TENSOR_CORES = " ".join(run for run in RUNS if run != "ffma_tiles")
+STORING = "tensor_tiles specialised wide_tiles persistent cluster panel_tiles"
 RINGS = "specialised wide_tiles persistent cluster"
-plant(ALL, "wgmma.cuh", "wgmma.fence.sync.aligned;", "", {"wgmma-order"})
-plant(ALL, "wgmma.cuh", "wgmma.commit_group.sync.aligned;", "", PRODUCTS)
-plant(ALL, "wgmma.cuh",
+plant(TENSOR_CORES, "wgmma.cuh", "wgmma.fence.sync.aligned;", "", {"wgmma-order"})
+plant(TENSOR_CORES, "wgmma.cuh", "wgmma.commit_group.sync.aligned;", "", PRODUCTS)
+plant(TENSOR_CORES, "wgmma.cuh",
       'asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory")', "", PRODUCTS)
-# Without a loop the first question of a short product is answered by copies that are just made; and
-# without bytes a cluster waits for ever, in all of its blocks.
+# Without bytes a cluster waits for ever, in all of its blocks.
 LOOPS = " ".join(run for run in RUNS if run not in ("tensor_tiles", "cluster"))
-plant(LOOPS, "barrier.cuh", '"bra.uni again;\\n"', "", UNREAD | OVERTAKEN | HANGS)
+plant(ALL, "barrier.cuh", '"bra.uni again;\\n"', "", UNREAD | OVERTAKEN | HANGS)
 plant(LOOPS, "barrier.cuh", "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;",
       "mbarrier.arrive.shared::cta.b64 _, [%0];", HANGS)
 plant(ALL, "barrier.cuh", "fence.mbarrier_init.release.cluster;", "", INIT)
-plant("tensor_tiles specialised wide_tiles persistent cluster", "bulk_copy.cuh",
+plant(STORING, "bulk_copy.cuh",
       "fence.proxy.async.shared::cta;", "", FENCE)
-plant("tensor_tiles specialised wide_tiles persistent cluster", "bulk_copy.cuh",
+plant(STORING, "bulk_copy.cuh",
       "cp.async.bulk.commit_group;", "", STORES)
-plant("tensor_tiles specialised wide_tiles persistent cluster", "bulk_copy.cuh",
+plant(STORING, "bulk_copy.cuh",
       'asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");', "", STORES)
 EMPTY = "wait(shared.empty[stage.index], stage.parity ^ 1);"
 FULL = "wait(shared.full[stage.index], stage.parity);"
 for runs, file in ((RINGS, "tensor_tiles.cu"), ("register_operand", "register_operand.cu"),
-                   ("narrow_tiles", "narrow_tiles.cu")):
+                   ("narrow_tiles", "narrow_tiles.cu"), ("panel_tiles", "panel_tiles.cu")):
     plant(runs, file, EMPTY, "", OVERTAKEN)
     plant(runs, file, EMPTY, "wait(shared.empty[stage.index], stage.parity);", HANGS)
     plant(runs, file, FULL, "", UNREAD)
     plant(runs, file, FULL, "wait(shared.full[stage.index], 0);", UNREAD | HANGS)
     plant(runs, file, "wait_for_products<1>();", "", OVERTAKEN)
     plant(runs, file, "initialise(shared.full[s], 1);", "initialise(shared.full[s], 2);", HANGS)
+PANEL = ("panel_tiles", "panel_tiles.cu")
+plant(*PANEL, "wait(shared.panel_empty, panel.parity ^ 1);", "", OVERTAKEN)
+plant(*PANEL, "wait(shared.panel_full[kt], panel_parity);", "", UNREAD)
+plant(*PANEL, "release(shared.panel_empty);", "", HANGS)
+plant(*PANEL, "arrive_expecting(shared.panel_full[kt], b_bytes);",
+      "arrive(shared.panel_full[kt]);", HANGS)
+plant(*PANEL, "arrive_expecting(full, a_bytes);", "arrive_expecting(full, b_bytes);", HANGS)
+plant(*PANEL, "initialise(shared.panel_empty, CONSUMERS);", "initialise(shared.panel_empty, 1);",
+      CROWDED)
+plant(*PANEL, "if (C_STORE == store_boxed) wait_until_read<0>();", "", STORES)
+plant(*PANEL, "synchronise_cluster();", "", START)
+FFMA = ("ffma_tiles", "ffma_tiles.cu")
+plant(*FFMA, "wait(full[0], 0);", "", UNREAD)
+plant(*FFMA, "wait(full[at.index], at.parity);", "", UNREAD)
+plant(*FFMA, "wait(full[at.index], at.parity);", "wait(full[at.index], 0);", UNREAD | HANGS)
+plant(*FFMA, "if (has_words || lane == 0) arrive(empty[at.index]);", "", HANGS)
+plant(*FFMA, "if (has_words || lane == 0) arrive(empty[at.index]);", "arrive(empty[at.index]);",
+      CROWDED)
+plant(*FFMA, "initialise(full[s], arrivals_of_copiers);", "initialise(full[s], 2);", HANGS)
+plant(*FFMA, "initialise(empty[s], arrivals_of_readers);", "initialise(empty[s], 1);", CROWDED)
+plant(*FFMA, "__syncthreads();", "", START)
+COPIES = ("ffma_tiles", "ffma_copies.cuh")
+WAIT_EMPTY = "if (phase >= STAGES) wait(empty[at.index], at.parity ^ 1);"
+plant(*COPIES, WAIT_EMPTY, "", OVERTAKEN)
+plant(*COPIES, WAIT_EMPTY, "if (phase >= STAGES) wait(empty[at.index], at.parity);",
+      OVERTAKEN | HANGS)
+plant(*COPIES, "arrive_expecting(barrier, bytes_of_boxes);", "arrive(barrier);", HANGS)
+plant(*COPIES, "arrive_expecting(barrier, bytes_of_boxes);", "arrive_expecting(barrier, 1024);",
+      HANGS)
 
 
 def planted(file, text, other, occurrence):

@@ -254,13 +254,15 @@ void issue(Context& w, const Code& c) {
   }
   multiply(plan, s.left, s.right, meets, s.sum);
   scatter(w, plan, s.sum);
+  w.block->end_product_waits(false);
 }
 
 void order(Context& w, const Code& c) {
   check_converged(w, c);
+  const auto ordering = static_cast<MatrixOrdering>(c.aux);
+  if (ordering == MatrixOrdering::commit) w.block->warpgroups().commit(w.warp_index);
   if ((w.events & kMatrix) == 0) return;
-  const MatrixOrder event{c.id, w.warp_index, w.mask, static_cast<MatrixOrdering>(c.aux),
-                          static_cast<std::uint32_t>(c.offset)};
+  const MatrixOrder event{c.id, w.warp_index, w.mask, ordering, 0};
   for (const auto& slot : w.block->observers()) {
     if ((slot.events & kMatrix) != 0) slot.observer->matrix_order(event);
   }
@@ -408,9 +410,10 @@ bool decode_wgmma_fence(FunctionDecoder&, const ptx::Instruction&, Code& code) {
 bool decode_wgmma_commit(FunctionDecoder&, const ptx::Instruction&, Code& code) {
   return decode_order(MatrixOrdering::commit, code);
 }
+// The warp executes it (Warp::product_wait). offset: the groups that may stay pending.
 bool decode_wgmma_wait(FunctionDecoder&, const ptx::Instruction& in, Code& code) {
   code.offset = static_cast<std::int64_t>(in.operands[0].bits);
-  return decode_order(MatrixOrdering::wait, code);
+  return true;
 }
 
 }  // namespace tilescope::emulator

@@ -226,10 +226,7 @@ void ProgramWatch::attach(device::EmulatedDevice& device) {
                                    .after_launch =
                                        [this, &state](const emulator::LaunchSummary& summary) {
                                          state.after_launch(summary, settings_);
-                                         launching = false;
-                                         if (!cancelled) return;
-                                         finish();
-                                         end_by(cancelled_by);
+                                         if (!state.schedules) end_if_cancelled();
                                        },
                                    .tolerant = tolerant()};
   if (settings_.mode == ProgramMode::check) options.observers = {&state.names, &state.checker};
@@ -237,9 +234,12 @@ void ProgramWatch::attach(device::EmulatedDevice& device) {
   if (settings_.schedules > 1) {
     state.schedules = std::make_unique<ScheduleRuns>(
         state.checker, settings_.schedules,
-        [&state](const std::vector<Finding>& found) {
-          const std::lock_guard lock(state.mutex);
-          state.keep_findings(found);
+        [this, &state](const std::vector<Finding>& found) {
+          {
+            const std::lock_guard lock(state.mutex);
+            state.keep_findings(found);
+          }
+          end_if_cancelled();
         },
         [this](const std::string& text) { note(text); });
     options.conduct = state.schedules->conductor();
@@ -254,6 +254,14 @@ void ProgramWatch::attach(device::EmulatedDevice& device) {
   end_launches_on(SIGTERM);
   const std::lock_guard lock(state.mutex);
   state.journal.device(device.id());
+}
+
+/// The launch is over, in all its orders.
+void ProgramWatch::end_if_cancelled() {
+  launching = false;
+  if (!cancelled) return;
+  finish();
+  end_by(cancelled_by);
 }
 
 std::string ProgramWatch::allocation_name(const HostCall& call) {

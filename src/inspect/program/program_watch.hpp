@@ -70,6 +70,7 @@ class ProgramWatch {
 
  private:
   struct State;
+  void end_if_cancelled();
   ProgramSettings settings_;
   std::unique_ptr<State> state_;
 };

@@ -20,6 +20,11 @@ bool is_strong_read(const Instruction& instruction) {
   return effect == Effect::load && ordering != Ordering::none && ordering != Ordering::weak;
 }
 
+bool tests_mbarrier(const Instruction& instruction) {
+  const ptx::OpcodeInfo& facts = ptx::info(instruction.opcode);
+  return facts.engine == ptx::EngineRole::mbarrier && facts.waits;
+}
+
 /// Whether the result is the generic address of local memory (cvta.local).
 bool gives_local_address(const Instruction& instruction) {
   return ptx::info(instruction.opcode).result == ptx::Result::copied &&
@@ -62,6 +67,22 @@ class ValueUses {
       }
       return true;
     });
+  }
+
+  /// Whether the value that an instruction gives decides nothing: what uses it only makes another
+  /// such value, or is a branch whose ways meet at once.
+  bool is_ignored(std::uint32_t instruction) const {
+    bool ignored = true;
+    flow(instruction, [&](std::uint32_t user, std::uint32_t reg) {
+      const Instruction& uses = function_.instructions[user];
+      const ptx::BlockEnd end = ptx::info(uses.opcode).end;
+      const bool decides = uses.guard != reg || end != ptx::BlockEnd::branch
+                               ? uses.guard == reg || !ptx::has_destination(uses)
+                               : destination(target(uses)) != destination(user + 1);
+      ignored = ignored && !decides;
+      return ignored;
+    });
+    return ignored;
   }
 
   /// Calls `visit` for each store of the address that `conversion` gives, or of one near it.
@@ -107,6 +128,16 @@ class ValueUses {
 
   std::uint32_t target(const Instruction& branch) const {
     return function_.labels[branch.operands[0].label].instruction;
+  }
+
+  /// The first instruction from here on that is no jump.
+  std::uint32_t destination(std::uint32_t i) const {
+    const auto& text = function_.instructions;
+    for (std::size_t jumps = 0; jumps < text.size() && i < text.size(); ++jumps) {
+      if (text[i].guarded() || ptx::info(text[i].opcode).end != ptx::BlockEnd::branch) break;
+      i = target(text[i]);
+    }
+    return i;
   }
 
   /// Whether the instruction leaves a loop that holds the read and no barrier.
@@ -164,11 +195,13 @@ std::vector<AccessRole> access_roles(const emulator::Program& program) {
     roles[id].stores = ptx::info(instruction.opcode).effect == Effect::store;
     roles[id].relaxed = reads && ordering == Ordering::relaxed;
     const bool gives_local = gives_local_address(instruction);
-    if (!reads && !gives_local) continue;
+    const bool tests = tests_mbarrier(instruction);
+    if (!reads && !gives_local && !tests) continue;
     if (uses == nullptr) {
       uses = &of_function.emplace(*program.functions()[instructions[id].function].source);
     }
     if (reads) uses->follow(id - first, roles[id]);
+    if (tests) roles[id].ignored = uses->is_ignored(id - first);
     if (gives_local) {
       uses->stores_of(id - first,
                       [&](std::uint32_t store) { roles[first + store].escapes = true; });

@@ -60,14 +60,17 @@ AsyncSide AsyncChecks::side_of(std::uint32_t rank, const Event& event, ThreadAct
 
 AsyncSide AsyncChecks::side_of(const Toucher& toucher, std::uint64_t address) const {
   const emulator::Access& access = toucher.access;
-  int lane = std::countr_zero(access.mask);
-  for (emulator::LaneMask m = access.mask; m != 0; m &= m - 1) {
-    const std::uint64_t at = access.addresses[std::countr_zero(m)];
-    if (at < address + Granule::kBytes && address < at + bytes_of(access)) {
-      lane = std::countr_zero(m);
-      break;
+  const auto lane_near = [&](std::uint64_t bytes) {
+    emulator::LaneMask m = access.mask;
+    for (; m != 0; m &= m - 1) {
+      const std::uint64_t at = access.addresses[std::countr_zero(m)];
+      if (at < address + bytes && address < at + bytes_of(access)) break;
     }
-  }
+    return std::countr_zero(m);
+  };
+  int lane = lane_near(1);
+  if (lane >= emulator::kWarpSize) lane = lane_near(Granule::kBytes);
+  if (lane >= emulator::kWarpSize) lane = std::countr_zero(access.mask);
   return {access.instruction, members_[toucher.by].block,
           access.warp * emulator::kWarpSize + static_cast<std::uint32_t>(lane),
           action_of(verb_of(access.kind))};
@@ -245,18 +248,6 @@ void AsyncChecks::engine_reads(WorkId id, std::uint32_t rank, std::uint64_t addr
   });
 }
 
-/// Whether a warp had waited for the product of its warpgroup, of which another warp issues its
-/// part only now.
-bool AsyncChecks::is_behind(const EngineWork& product, Warp warp, std::uint32_t time) const {
-  if (product.engine != EngineKind::tensor_cores) return false;
-  const Warp first = product.warp - order_.index_of(product.warp) % kWarpsPerGroup;
-  if (warp < first || warp - first >= kWarpsPerGroup) return false;
-  const auto& ends = product_ends_[first];
-  if (product.group >= ends.size()) return false;
-  const std::uint32_t ended = ends[product.group][warp - first];
-  return ended != 0 && time >= ended;
-}
-
 void AsyncChecks::check_writers(const EngineWork& reader, std::uint32_t rank, std::uint64_t address,
                                 const Cell& cell, const EngineWork* last) {
   for (const Event& event : {cell.write, cell.atomic}) {
@@ -268,7 +259,6 @@ void AsyncChecks::check_writers(const EngineWork& reader, std::uint32_t rank, st
       continue;
     }
     if (same_bits_.contains(store_key(rank, event.time, event.tag))) continue;
-    if (is_behind(reader, warp, event.time)) continue;
     AsyncMistake found =
         mistake(ordered ? FindingKind::missing_proxy_fence : FindingKind::race,
                 ordered ? AsyncFault::fence : AsyncFault::order, reader, false, address);

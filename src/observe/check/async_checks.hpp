@@ -60,6 +60,10 @@ class AsyncChecks {
   bool watches_maps() const { return !map_readers_.empty(); }
   void change_map(std::uint32_t by, const emulator::Access& access);
 
+  /// Whether bulk stores have written global memory; then `global_access` wants its accesses.
+  bool watches_global() const { return !global_writes_.empty(); }
+  void global_access(std::uint32_t by, const emulator::Access& access, std::span<const Run> runs);
+
   void issued(std::uint32_t by, const emulator::BulkEvent& event);
   void done(std::uint32_t rank, const emulator::BulkEvent& event);
   void bulk_group(std::uint32_t by, const emulator::BulkGroup& group);
@@ -71,6 +75,7 @@ class AsyncChecks {
   struct LaneWork {
     std::uint64_t committed = 0;  ///< groups
     std::vector<WorkId> open;     ///< not waited for
+    std::vector<WorkId> read;     ///< only the sources have been waited for
     WorkId forming = kNoWork;     ///< the products since the last commit
     bool fenced = false;          ///< wgmma.fence has been executed
   };
@@ -88,6 +93,12 @@ class AsyncChecks {
     std::uint64_t address = 0;
   };
 
+  /// Bytes that a bulk store writes.
+  struct GlobalWrite {
+    std::uint64_t begin, end;
+    WorkId work;
+  };
+  static constexpr std::uint64_t kGlobalPage = 4096;
   struct WarpEvent {
     Warp warp;
     Event event;
@@ -100,7 +111,6 @@ class AsyncChecks {
   };
 
   bool ended(Warp warp, const EngineWork& work) const;
-  bool is_behind(const EngineWork& product, Warp warp, std::uint32_t time) const;
   WorkId add(EngineWork&& work);
   EngineWork& work(WorkId id) { return works_[id - 1]; }
   AsyncSide side_of(const EngineWork& work, ThreadAction action) const;
@@ -127,9 +137,16 @@ class AsyncChecks {
   void end_works(std::uint32_t rank);
   void check_started(Warp warp, std::uint32_t rank, const AsyncSide& side, std::uint64_t address);
   void reach(Warp warp, std::uint32_t rank, const AsyncSide& side, std::uint64_t address);
-  void finish_groups(LaneWork& lane, std::uint64_t pending, std::uint32_t time);
+  void finish_groups(LaneWork& lane, std::uint64_t pending, std::uint32_t time, bool read);
   void finish_products(Warp warp, std::uint64_t pending);
   LaneWork& bulk_lane(Warp warp, int lane);
+  bool has_written(Warp warp, const EngineWork& work) const;
+  void store_to_global(WorkId id, std::uint64_t address, std::uint32_t bytes);
+  template <class Visit>
+  void visit_stores(Warp warp, std::uint64_t address, std::uint64_t bytes, Visit&& visit);
+  void load_from_global(WorkId id, std::uint64_t address, std::uint32_t bytes);
+  void check_global_writers(const EngineWork& load, std::uint32_t rank, std::uint64_t address,
+                            const Cell& cell);
   void map_fence(Warp warp, const emulator::ProxyFence& fence);
   void use_map(WorkId id);
   bool is_acquired(const EngineWork& copy, const WarpEvent* write) const;
@@ -147,6 +164,7 @@ class AsyncChecks {
   /// products are the warpgroup's: the wait of one of its warps tells of all.
   std::vector<std::vector<std::array<std::uint32_t, kWarpsPerGroup>>> product_ends_;
   std::vector<std::vector<Reach>> reaches_;  ///< by rank of the memory, and warp
+  std::unordered_map<std::uint64_t, std::vector<GlobalWrite>> global_writes_;  ///< by page
   /// By tensor map: the copies that may still read it, and the acquires.
   std::map<std::uint64_t, std::vector<WorkId>> map_readers_;
   std::map<std::uint64_t, std::vector<MapFence>> map_fences_;

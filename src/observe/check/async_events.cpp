@@ -123,6 +123,10 @@ void AsyncChecks::issued(std::uint32_t by, const emulator::BulkEvent& event) {
     if (starts_in_shared(event.kind) && !piece.filled) {
       engine_reads(id, by, piece.from, piece.bytes);
     }
+    if (event.kind == emulator::BulkKind::store) store_to_global(id, piece.to, piece.bytes);
+    if (event.kind == emulator::BulkKind::load && !piece.filled) {
+      load_from_global(id, piece.from, piece.bytes);
+    }
     if (!ends_in_shared(event.kind)) continue;
     members_[event.target].contents->set(piece.to, piece.bytes);
     if (event.reduces) continue;
@@ -160,18 +164,30 @@ void AsyncChecks::bulk_group(std::uint32_t by, const emulator::BulkGroup& group)
       for (const WorkId id : lane.open) work(id).committed = true;
       ++lane.committed;
     } else {
-      finish_groups(lane, static_cast<std::uint64_t>(group.pending), order_.time(warp));
+      finish_groups(lane, static_cast<std::uint64_t>(group.pending), order_.time(warp), group.read);
     }
   }
 }
 
-/// The thread knows now that all but its `pending` youngest groups are done.
-void AsyncChecks::finish_groups(LaneWork& lane, std::uint64_t pending, std::uint32_t time) {
+/// The thread knows now that all but its `pending` youngest groups are done; with `read` that they
+/// have read their sources.
+void AsyncChecks::finish_groups(LaneWork& lane, std::uint64_t pending, std::uint32_t time,
+                                bool read) {
+  const auto is_due = [&](const EngineWork& of) {
+    return of.committed && of.group + pending < lane.committed;
+  };
   std::erase_if(lane.open, [&](WorkId id) {
     EngineWork& of = work(id);
-    if (!of.committed || of.group + pending >= lane.committed) return false;
+    if (!is_due(of)) return false;
     of.done = true;
     of.ended = time;
+    lane.read.push_back(id);
+    return true;
+  });
+  if (read) return;
+  std::erase_if(lane.read, [&](WorkId id) {
+    if (!is_due(work(id))) return false;
+    work(id).written = time;
     return true;
   });
 }
@@ -216,7 +232,7 @@ void AsyncChecks::matrix_order(std::uint32_t by, const emulator::MatrixOrder& or
       ++lane.committed;
       return;
     case emulator::MatrixOrdering::wait:
-      finish_groups(lane, order.pending, order_.time(warp));
+      finish_groups(lane, order.pending, order_.time(warp), false);
       finish_products(warp, order.pending);
       return;
   }

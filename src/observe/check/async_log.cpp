@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::uint32_t kMbarrierBytes = 8, kTensorMapBytes = 128;
 
+bool is_same(const FindingAccess& a, const FindingAccess& b) {
+  return a.place == b.place && a.action == b.action && a.bytes == b.bytes && a.thread == b.thread;
+}
+
 FindingAccess access_of(const AsyncSide& side, const Describer& describer) {
   FindingAccess access = describer.access(side.instruction, side.action, side.block, side.thread);
   if (side.bytes != 0) access.bytes = side.bytes;
@@ -80,6 +84,7 @@ void AsyncLog::describe(const Describer& describer, std::vector<Finding>& findin
       facts.barrier = to_string(place);
     }
     f.facts = std::move(facts);
+    if (f.second && is_same(f.first, *f.second)) f.second.reset();  // one line says it
     f.count = folded.count;
     found.push_back(std::move(f));
   }

@@ -218,6 +218,7 @@ void CheckBlock::shared_access(const Access& access, const LaneCells& cells) {
 
 void CheckBlock::global_access(const Access& access, const LaneCells& cells) {
   if (protocols_.grid.watches()) protocols_.grid.access(access);
+  if (async_ && async_->watches_global()) async_->global_access(rank_, access, cells.runs);
   if (async_ && async_->watches_maps() && writes(access.kind)) async_->change_map(rank_, access);
   if (reads(access.kind) && !launch_.all_initialised && !launch_.only_stores(access)) {
     check_global_contents(access, cells);

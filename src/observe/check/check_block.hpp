@@ -107,6 +107,7 @@ class CheckBlock : public emulator::BlockObserver {
   void shared_access(const emulator::Access& access, const LaneCells& cells);
   void global_access(const emulator::Access& access, const LaneCells& cells);
   void local_access(const emulator::Access& access);
+  bool has_written(std::uint64_t address) const;
   void bulk_load(const emulator::BulkPiece& piece);
   void bulk_store(const emulator::BulkPiece& piece);
   void check_global_contents(const emulator::Access& access, const LaneCells& cells);

@@ -72,6 +72,16 @@ void CheckBlock::async_group(const emulator::AsyncGroup& group) {
   std::erase_if(copies.pending, done);
 }
 
+/// Whether threads of this block, or of blocks that it may know of, have written the byte.
+bool CheckBlock::has_written(std::uint64_t address) const {
+  bool written = launch_.grid_order && launch_.grid_order->written(address);
+  global_.visit(address, 1, [&](const Cell& cell, std::uint64_t) {
+    const std::uint32_t start = order_.block_start();
+    written = written || cell.write.time >= start || cell.atomic.time >= start;
+  });
+  return written;
+}
+
 /// Marks the bytes that a bulk load brings as defined where its source is.
 void CheckBlock::bulk_load(const emulator::BulkPiece& piece) {
   const emulator::Allocation* in =
@@ -82,8 +92,8 @@ void CheckBlock::bulk_load(const emulator::BulkPiece& piece) {
   }
   for (std::uint32_t i = 0; i < piece.bytes; ++i) {
     const std::uint64_t from = piece.from + i;
-    const bool defined =
-        in->initialised(from - in->address(), 1) || launch_.bulk_writes.contains(from);
+    const bool defined = in->initialised(from - in->address(), 1) ||
+                         launch_.bulk_writes.contains(from) || has_written(from);
     if (defined) {
       shared_contents_.set(piece.to + i, 1);
     } else {
@@ -121,6 +131,10 @@ void CheckBlock::matrix_order(const emulator::MatrixOrder& order) {
 }
 
 void CheckBlock::mbarrier(const emulator::MbarrierUse& use) {
+  if (use.action == emulator::MbarrierAction::test &&
+      launch_.roles[use.origin.instruction].ignored) {
+    protocols_.mbarriers.ignored_test(use);
+  }
   protocols_.use(use);
   if (async_) async_->mbarrier(rank_, use);
 }

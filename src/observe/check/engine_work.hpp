@@ -35,6 +35,7 @@ struct EngineWork {
   bool committed = false;
   std::uint64_t group = 0;
   std::uint32_t ended = 0;                  ///< time of the wait
+  std::uint32_t written = 0;                ///< time of the wait for its writes; 0: not yet
   std::vector<std::uint32_t> issuer_knows;  ///< as Knowledge::threads, if it writes
 };
 

@@ -96,6 +96,14 @@ GridOrder::Page* GridOrder::page(std::uint64_t address) {
   return &page;
 }
 
+bool GridOrder::written(std::uint64_t address) const {
+  const auto found = pages_.find(address / ShadowPage::kBytes);
+  if (found == pages_.end()) return false;
+  const std::uint64_t offset = address % ShadowPage::kBytes;
+  const GridCell& cell = found->second.cells[found->second.by_bytes ? offset : offset / 4];
+  return cell.write.event.time != 0 || cell.atomic.event.time != 0;
+}
+
 void GridOrder::check(std::uint64_t block, const Touch& earlier, AccessVerb earlier_verb,
                       AccessTag tag, AccessVerb verb, emulator::Space space,
                       std::uint64_t address) {

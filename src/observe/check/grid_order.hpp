@@ -44,6 +44,8 @@ class GridOrder {
   void access(std::uint64_t block, std::uint32_t time, const emulator::Access& access,
               const LaneCells& cells, const FlagWords& flags);
 
+  /// Whether any block has written the byte.
+  bool written(std::uint64_t address) const;
   const RaceLog& log() const { return log_; }
   const VolatileRaces& volatile_races() const { return volatile_; }
   bool overflowed() const { return overflowed_; }

@@ -268,6 +268,19 @@ void MbarrierProtocol::test(Barrier& barrier, const MbarrierUse& use) {
           .second = barrier.expectation ? barrier.expectation : barrier.arrival});
 }
 
+void MbarrierProtocol::ignored_test(const MbarrierUse& use) {
+  const auto found = barriers_.find(use.offset);
+  if (found == barriers_.end()) return;
+  PhaseFacts facts = facts_of(found->second, PhaseFault::not_tested);
+  if (use.passed && facts.phase > 0) --facts.phase;  // it is over
+  log_.add({.kind = FindingKind::phase_parity,
+            .severity = Severity::warning,
+            .facts = facts,
+            .offset = use.offset,
+            .first = place_of(use.origin),
+            .first_action = ThreadAction::wait});
+}
+
 void MbarrierProtocol::report_early_passes() {
   for (auto& [offset, barrier] : barriers_) {
     if (!barrier.brings_bytes || barrier.early.empty() || barrier.reported) continue;

@@ -21,6 +21,8 @@ class MbarrierProtocol {
   void begin_block(const emulator::BlockInfo& block);
   void end_block(bool complete);
   void use(const emulator::MbarrierUse& use);
+  /// Nothing depends on the answer of this test.
+  void ignored_test(const emulator::MbarrierUse& use);
   void fence(const emulator::ProxyFence& fence);
   void cluster_barrier(const emulator::ClusterBarrier& barrier);
   /// A copy was refused: bytes that are expected will not come.

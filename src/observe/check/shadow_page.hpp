@@ -73,14 +73,22 @@ class GlobalShadow {
     return found;
   }
   const std::vector<ShadowPage*>& pages() const { return used_; }
-  /// Null if nothing was accessed near the address.
-  const Cell* cell(std::uint64_t address) const {
-    const auto found = by_number_.find(address / ShadowPage::kBytes);
-    if (found == by_number_.end()) return nullptr;
-    const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
-    const ShadowPage& page = *found->second;
-    if (offset < page.low || offset >= page.high) return nullptr;
-    return &page.cells[page.by_bytes ? offset : offset / 4];
+  /// Calls `visit(cell, address)` for the cells of these bytes that were accessed.
+  template <class Visit>
+  void visit(std::uint64_t address, std::uint64_t bytes, Visit&& visit) const {
+    const std::uint64_t end = address + bytes;
+    for (std::uint64_t number = address / ShadowPage::kBytes; number * ShadowPage::kBytes < end;
+         ++number) {
+      const auto found = by_number_.find(number);
+      if (found == by_number_.end()) continue;
+      const ShadowPage& page = *found->second;
+      const std::uint64_t first = std::max(address, page.base + page.low);
+      const std::uint64_t last = std::min(end, page.base + page.high);
+      const std::uint32_t unit = page.by_bytes ? 1 : 4;
+      for (std::uint64_t at = first / unit * unit; at < last; at += unit) {
+        visit(page.cells[(at - page.base) / unit], at);
+      }
+    }
   }
   /// Forgets all pages.
   void clear();

@@ -71,15 +71,13 @@ std::optional<AsyncSide> AsyncChecks::unseen_change(const EngineWork& copy) cons
   std::uint32_t latest = 0;
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
     if (members_[rank].global == nullptr) continue;
-    for (std::uint32_t word = 0; word < kMapBytes; word += 4) {
-      const Cell* cell = members_[rank].global->cell(copy.map + word);
-      if (cell == nullptr || cell->write.time < order_.start(rank)) continue;
-      if (last && cell->write.time <= latest) continue;
-      const WarpEvent write{order_.warp_of(rank, cell->write.tag.warp()), cell->write};
-      if (is_acquired(copy, &write)) continue;
-      latest = cell->write.time;
-      last = side_of(rank, cell->write, ThreadAction::write);
-    }
+    members_[rank].global->visit(copy.map, kMapBytes, [&](const Cell& cell, std::uint64_t) {
+      if (cell.write.time < order_.start(rank) || (last && cell.write.time <= latest)) return;
+      const WarpEvent write{order_.warp_of(rank, cell.write.tag.warp()), cell.write};
+      if (is_acquired(copy, &write)) return;
+      latest = cell.write.time;
+      last = side_of(rank, cell.write, ThreadAction::write);
+    });
   }
   return last;
 }

@@ -152,7 +152,11 @@ Wording async_words(const Finding& finding) {
     case FindingKind::unfinished_copy:
       return {fmt::format("{} is accessed while {} may still be under way{}", what, engine,
                           announced(facts)),
-              facts.barrier.empty()
+              memory_of(finding).space == MemorySpace::global
+                  ? "let the thread that started it wait first (cp.async.bulk.commit_group, then "
+                    "wait_group without .read), and put a barrier between the wait and the "
+                    "accesses of other threads"
+              : facts.barrier.empty()
                   ? "wait for the copy first"
                   : fmt::format("wait for {} (mbarrier.try_wait) before the access, in every "
                                 "thread or before a barrier",

@@ -65,6 +65,12 @@ Wording arrivals_words(const PhaseFacts& facts) {
 }
 
 Wording parity_words(const PhaseFacts& facts) {
+  if (facts.fault == PhaseFault::not_tested) {
+    return {fmt::format("{} need not be over here: nothing depends on what mbarrier.try_wait or "
+                        "test_wait returns, and it may return false",
+                        phase_name(facts)),
+            "repeat the instruction until it returns true: while (!try_wait(...)) {}"};
+  }
   const bool missed = facts.fault == PhaseFault::phase_missed;
   return {fmt::format("the wait is for {}, {}", phase_name(facts),
                       missed ? "which has ended, and so has the phase behind it: by its parity the "

@@ -26,7 +26,6 @@ __global__ void product(const uint4* x, const uint4* w, float* y) {
   multiply(d, a, b);
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-  __syncthreads();  // the other warps have waited for their parts of it
   if (threadIdx.x < 16) b[threadIdx.x].x += 1u;
   for (int i = 0; i < 4; ++i) y[4 * threadIdx.x + i] = d[i];
 }
