@@ -12,7 +12,7 @@ sanitized := build-sanitize$(if $(ROOMS),-rooms)
 ctest = ctest --output-on-failure --no-tests=error --parallel $(shell nproc)
 
 .PHONY: help setup build demo test schedules sanitize threads portable compilers format \
-  check-format clean python
+  check-format clean python test-frameworks
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -35,6 +35,10 @@ python: ## the Python package, in build/python
 	@tools/setup.sh python
 	@tools/build.sh default build -DTILESCOPE_PYTHON=ON $(settings) tilescope_python
 	@echo "PYTHONPATH=$(CURDIR)/build/python .deps/python/bin/python imports tilescope"
+
+# The interpreter may be one that has PyTorch already: make test-frameworks FRAMEWORKS=python3
+test-frameworks: python ## tests of the Python package with PyTorch, which PyPI has (200 MB)
+	@tools/frameworks.sh $(FRAMEWORKS)
 
 schedules: ## run every correct kernel in 20 orders of warps, blocks and copies
 	@tools/setup.sh test

@@ -24,8 +24,14 @@ if(TILESCOPE_PORTABLE)
   target_link_options(tilescope_options INTERFACE -static-libstdc++ -static-libgcc)
 endif()
 
+if(TILESCOPE_WHEEL)
+  # The module is loaded beside others, which have the compiler's own shared library in common.
+  target_link_options(tilescope_options INTERFACE -static-libstdc++ -Wl,--gc-sections
+    -Wl,--exclude-libs,ALL)
+endif()
+
 # Where tools/setup.sh puts CUDA's compiler and headers when no toolkit is installed, and where
 # cmake --install takes them.
 target_compile_definitions(tilescope_options INTERFACE
   TILESCOPE_DEPS_DIRECTORY="${PROJECT_SOURCE_DIR}/.deps"
-  TILESCOPE_INSTALL_PREFIX="${CMAKE_INSTALL_PREFIX}")
+  TILESCOPE_INSTALL_PREFIX="$<IF:$<BOOL:${TILESCOPE_WHEEL}>,/usr/local,${CMAKE_INSTALL_PREFIX}>")

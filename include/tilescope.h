@@ -13,7 +13,8 @@
  * tilescope_last_error() is one line: which thing, which rule, which value, what to do.
  *
  * Threads. Every function may be called from any thread. One handle is used by one thread at a time,
- * except a tilescope_device, and tilescope_gemm_launch(), which any number of threads may use.
+ * except a tilescope_device, tilescope_gemm_launch() and tilescope_operation_launch(), which any
+ * number of threads may use.
  *
  * Memory. What a function creates, the caller releases with the function that is named there;
  * releasing NULL does nothing. Texts that a handle returns live as long as the handle. A handle
@@ -205,6 +206,71 @@ tilescope_status tilescope_gemm_set_operands(tilescope_gemm_plan* plan, const vo
 const char* tilescope_gemm_variant(const tilescope_gemm_plan* plan);
 const char* tilescope_gemm_note(const tilescope_gemm_plan* plan);
 void tilescope_gemm_destroy(tilescope_gemm_plan* plan);
+
+/* --- companion operations ---------------------------------------------------------------------*/
+
+/* An operation on lists in the device's memory (on the CPU device: host memory), ready to run. The
+ * lists begin at multiples of 16 bytes, and a result shares no memory with an input. `variant` is a
+ * rung of the operation's ladder; NULL: the device's best. */
+typedef struct tilescope_operation tilescope_operation;
+
+typedef enum tilescope_reduction {
+  TILESCOPE_SUM = 0, /* of float32 and float64 a float64, of int32 an int64 */
+  TILESCOPE_MIN = 1, /* in the type of the elements */
+  TILESCOPE_MAX = 2,
+  TILESCOPE_ARGMAX = 3 /* an int64 */
+} tilescope_reduction;
+
+/* y = a * x + b for float32 or float64. Release of these: tilescope_operation_destroy(). */
+tilescope_status tilescope_saxpb_prepare(tilescope_device* device, tilescope_type type,
+                                         size_t elements, double a, const void* x, double b,
+                                         void* y, const char* variant,
+                                         tilescope_operation** operation);
+/* c = a + b for float32 or float64. */
+tilescope_status tilescope_vector_add_prepare(tilescope_device* device, tilescope_type type,
+                                              size_t elements, const void* a, const void* b,
+                                              void* c, const char* variant,
+                                              tilescope_operation** operation);
+/* out = factor * in, dense, float32 or float64. */
+tilescope_status tilescope_scale_prepare(tilescope_device* device, double factor,
+                                         const tilescope_matrix* in, const tilescope_matrix* out,
+                                         const char* variant, tilescope_operation** operation);
+/* y[i] = x[elements - 1 - i], of any type. */
+tilescope_status tilescope_reverse_prepare(tilescope_device* device, tilescope_type type,
+                                           size_t elements, const void* x, void* y,
+                                           const char* variant, tilescope_operation** operation);
+/* out(j, i) = in(i, j), dense, of any type and one order. */
+tilescope_status tilescope_transpose_prepare(tilescope_device* device, const tilescope_matrix* in,
+                                             const tilescope_matrix* out, const char* variant,
+                                             tilescope_operation** operation);
+/* The mean of each sample's box of 2 radius + 1 pixels a side, cut at the edges. */
+tilescope_status tilescope_blur_prepare(tilescope_device* device, const uint8_t* in, uint8_t* out,
+                                        int64_t height, int64_t width, int channels, int radius,
+                                        const char* variant, tilescope_operation** operation);
+/* `iterations` steps out = center * in + side * (sum of the four neighbours), zero outside. */
+tilescope_status tilescope_laplacian_prepare(tilescope_device* device, const tilescope_matrix* in,
+                                             const tilescope_matrix* out, int64_t iterations,
+                                             double center, double side, const char* variant,
+                                             tilescope_operation** operation);
+/* How many elements fall into each of `bins` bins of [lower, upper); of floating-point elements
+ * `upper` itself too. Counts are uint32, or uint64 for 2^32 elements and more. */
+tilescope_status tilescope_histogram_prepare(tilescope_device* device, tilescope_type type,
+                                             size_t elements, const void* x, int64_t bins,
+                                             double lower, double upper, void* counts,
+                                             const char* variant,
+                                             tilescope_operation** operation);
+/* One value of a list of float32, float64 or int32. */
+tilescope_status tilescope_reduce_prepare(tilescope_device* device, tilescope_type type,
+                                          size_t elements, const void* x,
+                                          tilescope_reduction reduction, void* result,
+                                          const char* variant, tilescope_operation** operation);
+
+/* Only queues kernels, so it may be captured in a CUDA graph. Launches that may overlap on the
+ * device need an operation each. */
+tilescope_status tilescope_operation_launch(const tilescope_operation* operation, void* stream);
+/* The rung that was chosen. */
+const char* tilescope_operation_variant(const tilescope_operation* operation);
+void tilescope_operation_destroy(tilescope_operation* operation);
 
 /* --- check, explain, run ----------------------------------------------------------------------*/
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tilescope/device.hpp"
+#include "tilescope/prepared_operation.hpp"
 #include "tilescope/run_report.hpp"
 
 namespace tilescope {
@@ -21,5 +22,10 @@ struct BlurOptions : RunOptions {
 /// Errors: usage for extents, a radius or a variant that do not fit; no_device as Device says.
 RunReport blur(Device& device, const std::uint8_t* in, std::uint8_t* out, std::int64_t height,
                std::int64_t width, int channels, const BlurOptions& options = {});
+
+/// The same for operands in the device's memory (prepared_operation.hpp).
+PreparedOperation prepare_blur(Device& device, const std::uint8_t* in, std::uint8_t* out,
+                               std::int64_t height, std::int64_t width, int channels,
+                               const BlurOptions& options = {});
 
 }  // namespace tilescope

@@ -7,6 +7,7 @@
 
 #include "tilescope/array.hpp"
 #include "tilescope/device.hpp"
+#include "tilescope/prepared_operation.hpp"
 #include "tilescope/run_report.hpp"
 
 namespace tilescope {
@@ -42,5 +43,13 @@ struct HistogramResult {
 /// no_device as Device says.
 HistogramResult histogram(Device& device, const ConstArrayView& x, const Bins& bins = {},
                           const RunOptions& options = {});
+
+/// The type of the counts in device memory: uint32, or uint64 for 2^32 elements and more.
+DataType histogram_type(std::size_t elements);
+
+/// The same for a list in the device's memory (prepared_operation.hpp). `counts` has room for
+/// bins.count elements of histogram_type(x.count).
+PreparedOperation prepare_histogram(Device& device, const ConstArrayView& x, void* counts,
+                                    const Bins& bins = {}, const RunOptions& options = {});
 
 }  // namespace tilescope

@@ -5,6 +5,7 @@
 
 #include "tilescope/device.hpp"
 #include "tilescope/matrix.hpp"
+#include "tilescope/prepared_operation.hpp"
 #include "tilescope/run_report.hpp"
 
 namespace tilescope {
@@ -24,5 +25,9 @@ struct LaplacianOptions : RunOptions {
 /// Errors as saxpb's.
 RunReport laplacian(Device& device, const ConstMatrixView& in, const MatrixView& out,
                     const LaplacianOptions& options = {});
+
+/// The same for operands in the device's memory (prepared_operation.hpp).
+PreparedOperation prepare_laplacian(Device& device, const ConstMatrixView& in,
+                                    const MatrixView& out, const LaplacianOptions& options = {});
 
 }  // namespace tilescope

@@ -6,6 +6,7 @@
 
 #include "tilescope/array.hpp"
 #include "tilescope/device.hpp"
+#include "tilescope/prepared_operation.hpp"
 #include "tilescope/run_report.hpp"
 
 namespace tilescope {
@@ -41,5 +42,14 @@ struct Reduced {
 /// no_device as Device says.
 Reduced reduce(Device& device, const ConstArrayView& x, Reduction reduction,
                const RunOptions& options = {});
+
+/// The type of the result in device memory: of a sum float64 or int64, of min and max the type of
+/// the elements, of argmax int64.
+DataType reduced_type(DataType element, Reduction reduction);
+
+/// The same for a list in the device's memory (prepared_operation.hpp). `result` has room for one
+/// element of reduced_type().
+PreparedOperation prepare_reduce(Device& device, const ConstArrayView& x, Reduction reduction,
+                                 void* result, const RunOptions& options = {});
 
 }  // namespace tilescope

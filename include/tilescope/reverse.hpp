@@ -3,6 +3,7 @@
 
 #include "tilescope/array.hpp"
 #include "tilescope/device.hpp"
+#include "tilescope/prepared_operation.hpp"
 #include "tilescope/run_report.hpp"
 
 namespace tilescope {
@@ -14,5 +15,9 @@ namespace tilescope {
 /// Errors as saxpb's.
 RunReport reverse(Device& device, const ConstArrayView& x, const ArrayView& y,
                   const RunOptions& options = {});
+
+/// The same for operands in the device's memory (prepared_operation.hpp).
+PreparedOperation prepare_reverse(Device& device, const ConstArrayView& x, const ArrayView& y,
+                                  const RunOptions& options = {});
 
 }  // namespace tilescope

@@ -5,6 +5,7 @@
 
 #include "tilescope/array.hpp"
 #include "tilescope/device.hpp"
+#include "tilescope/prepared_operation.hpp"
 #include "tilescope/run_report.hpp"
 
 namespace tilescope {
@@ -22,5 +23,9 @@ struct SaxpbOptions : RunOptions {
 /// beyond a limit of the device; no_device as Device says.
 RunReport saxpb(Device& device, double a, const ConstArrayView& x, double b, const ArrayView& y,
                 const SaxpbOptions& options = {});
+
+/// The same for operands in the device's memory (prepared_operation.hpp).
+PreparedOperation prepare_saxpb(Device& device, double a, const ConstArrayView& x, double b,
+                                const ArrayView& y, const SaxpbOptions& options = {});
 
 }  // namespace tilescope

@@ -3,6 +3,7 @@
 
 #include "tilescope/device.hpp"
 #include "tilescope/matrix.hpp"
+#include "tilescope/prepared_operation.hpp"
 #include "tilescope/run_report.hpp"
 
 namespace tilescope {
@@ -15,5 +16,9 @@ namespace tilescope {
 /// Errors as saxpb's.
 RunReport transpose(Device& device, const ConstMatrixView& in, const MatrixView& out,
                     const RunOptions& options = {});
+
+/// The same for operands in the device's memory (prepared_operation.hpp).
+PreparedOperation prepare_transpose(Device& device, const ConstMatrixView& in,
+                                    const MatrixView& out, const RunOptions& options = {});
 
 }  // namespace tilescope

@@ -3,6 +3,7 @@
 
 #include "tilescope/array.hpp"
 #include "tilescope/device.hpp"
+#include "tilescope/prepared_operation.hpp"
 #include "tilescope/run_report.hpp"
 
 namespace tilescope {
@@ -14,5 +15,10 @@ namespace tilescope {
 /// Errors as saxpb's.
 RunReport vector_add(Device& device, const ConstArrayView& a, const ConstArrayView& b,
                      const ArrayView& c, const RunOptions& options = {});
+
+/// The same for operands in the device's memory (prepared_operation.hpp).
+PreparedOperation prepare_vector_add(Device& device, const ConstArrayView& a,
+                                     const ConstArrayView& b, const ArrayView& c,
+                                     const RunOptions& options = {});
 
 }  // namespace tilescope

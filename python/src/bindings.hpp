@@ -7,6 +7,7 @@ namespace tilescope::python {
 
 namespace nb = nanobind;
 
+void bind_command(nb::module_& module);
 void bind_errors(nb::module_& module);
 void bind_reports(nb::module_& module);
 void bind_products(nb::module_& module);

@@ -61,6 +61,9 @@ ArrayView list_of(const Tensor& tensor, void* data) {
 
 /// The elements as one matrix of dense rows, the last index fastest.
 ConstMatrixView rows_of(const Tensor& tensor, const void* data) {
+  if (tensor.rank() == 2) {
+    return dense_view(data, tensor.type(), tensor.extent(0), tensor.extent(1));
+  }
   const std::int64_t columns = tensor.rank() ? tensor.shape().back() : 1;
   return dense_view(data, tensor.type(), columns ? tensor.count() / columns : 0, columns);
 }

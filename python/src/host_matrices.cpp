@@ -55,6 +55,11 @@ std::optional<MatrixLayout> layout_of(const Tensor& tensor, bool is_result) {
   return layout;
 }
 
+ConstMatrixBatch batch_of(const MatrixLayout& layout, std::int64_t count) {
+  return {layout.first, layout.count == 1 ? count : layout.count,
+          layout.count == 1 ? 0 : layout.stride};
+}
+
 void require_matrices(const Tensor& tensor) {
   if (!is_floating(tensor.type())) {
     throw nb::type_error(fmt::format("{} has elements of type {}; a product takes float16, "

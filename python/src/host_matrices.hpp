@@ -22,6 +22,9 @@ struct MatrixLayout {
 /// that the library knows, or if `is_result` and matrices may share memory.
 std::optional<MatrixLayout> layout_of(const Tensor& tensor, bool is_result);
 
+/// A single matrix beside a batch is multiplied with each of it.
+ConstMatrixBatch batch_of(const MatrixLayout& layout, std::int64_t count);
+
 /// The same of dense memory with the tensor's shape, the last index fastest.
 MatrixLayout dense_layout(const Tensor& tensor, void* data);
 

@@ -4,7 +4,10 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <tilescope/device.hpp>
+#include <tilescope/gemm.hpp>
 #include <tilescope/matmul.hpp>
 
 #include "base/errors.hpp"
@@ -49,12 +52,6 @@ std::vector<float> bias_values(const Tensor& bias) {
   std::vector<double> wide(static_cast<std::size_t>(bias.count()));
   operations::widen({bias.type(), wide.size(), elements.data()}, 0, wide);
   return {wide.begin(), wide.end()};
-}
-
-/// A single matrix beside a batch is multiplied with each of it.
-ConstMatrixBatch batch_of(const MatrixLayout& layout, std::int64_t count) {
-  return {layout.first, layout.count == 1 ? count : layout.count,
-          layout.count == 1 ? 0 : layout.stride};
 }
 
 MatmulReport multiply_on_host(const Tensor& a, const Tensor& b, const Tensor& c,
@@ -109,6 +106,71 @@ MatmulReport matmul_into(nb::handle a, nb::handle b, nb::handle c, const std::st
   return multiply_on_host(left, right, out, list, request);
 }
 
+/// A tensor of the GPU product. CuPy's producer orders its work before that of `stream`.
+Tensor tensor_on_gpu(nb::handle object, const char* name, bool is_torch, std::uintptr_t stream) {
+  if (is_torch) return Tensor::of_torch(object, name);
+  const nb::object capsule = object.attr("__dlpack__")(nb::arg("stream") = stream ? stream : 1);
+  return Tensor(capsule, name, Access::write);
+}
+
+/// The products on one GPU; they live as long as the process.
+Gemm& products_on(int device) {
+  static auto& products = *new std::map<int, Gemm>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  auto found = products.find(device);
+  if (found == products.end()) {
+    found = products.emplace(device, Gemm(kept_device(fmt::format("cuda:{}", device)))).first;
+  }
+  return found->second;
+}
+
+MatrixLayout layout_on_gpu(const Tensor& tensor, int device, bool is_result) {
+  require_matrices(tensor);
+  if (!tensor.on_cuda() || tensor.device_id() != device) {
+    throw nb::value_error(fmt::format("{} lies on {} and a on cuda:{}; the operands must be on one "
+                                      "device",
+                                      tensor.name(), tensor.device_text(), device)
+                              .c_str());
+  }
+  const std::optional<MatrixLayout> layout = layout_of(tensor, is_result);
+  if (layout) return *layout;
+  throw nb::value_error(fmt::format("{} has strides that no matrix has; pass {}.contiguous()",
+                                    tensor.name(), tensor.name())
+                            .c_str());
+}
+
+/// Queues the product on the stream, without a copy and without waiting.
+void matmul_on_gpu(nb::handle a, nb::handle b, nb::handle c, const std::string& precision,
+                   nb::handle bias, const std::optional<std::string>& activation, double alpha,
+                   double beta, const std::string& variant, bool is_torch, std::uintptr_t stream) {
+  const Tensor left = tensor_on_gpu(a, "a", is_torch, stream),
+               right = tensor_on_gpu(b, "b", is_torch, stream),
+               out = tensor_on_gpu(c, "out", is_torch, stream);
+  const int device = left.device_id();
+  MatmulOptions options{.variant = variant,
+                        .precision = parse_precision(precision),
+                        .alpha = alpha,
+                        .beta = beta,
+                        .activation = parse_activation(activation)};
+  std::optional<Tensor> list;
+  if (!bias.is_none()) {
+    list.emplace(tensor_on_gpu(bias, "bias", is_torch, stream));
+    if (list->rank() != 1 || list->type() != DataType::float32 || !list->is_dense() ||
+        list->device_id() != device || !list->on_cuda()) {
+      throw nb::type_error("bias: expected a contiguous list of float32 on the device of a");
+    }
+    options.bias = {static_cast<const float*>(list->data()),
+                    static_cast<std::size_t>(list->count())};
+  }
+  const MatrixLayout result = layout_on_gpu(out, device, true);
+  const ConstMatrixBatch first = batch_of(layout_on_gpu(left, device, false), result.count),
+                         second = batch_of(layout_on_gpu(right, device, false), result.count);
+  const nb::gil_scoped_release others_run;
+  products_on(device)(first, second, {MatrixView{result.first}, result.count, result.stride},
+                      options, stream_of(reinterpret_cast<void*>(stream)));
+}
+
 }  // namespace
 
 void bind_products(nb::module_& module) {
@@ -122,6 +184,10 @@ void bind_products(nb::module_& module) {
   module.def("matmul", matmul_into, nb::arg("a"), nb::arg("b"), nb::arg("out"),
              nb::arg("precision"), nb::arg("bias").none(), nb::arg("activation").none(),
              nb::arg("alpha"), nb::arg("beta"), nb::arg("variant"), nb::arg("device"));
+  module.def("matmul_on_gpu", matmul_on_gpu, nb::arg("a"), nb::arg("b"), nb::arg("out"),
+             nb::arg("precision"), nb::arg("bias").none(), nb::arg("activation").none(),
+             nb::arg("alpha"), nb::arg("beta"), nb::arg("variant"), nb::arg("is_torch"),
+             nb::arg("stream"));
 }
 
 }  // namespace tilescope::python

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <tilescope/error.hpp>
+#include <unordered_map>
 
 namespace tilescope::python {
 namespace {
@@ -58,12 +60,6 @@ std::string class_name(nb::handle object) {
     throw nb::value_error(
         fmt::format("{} is read-only; pass an array that can be written", name).c_str());
   }
-  if (nb::hasattr(object, "requires_grad") && nb::cast<bool>(object.attr("requires_grad"))) {
-    throw nb::type_error(
-        fmt::format("{} requires a gradient; pass {}.detach(), or use torch.ops.tilescope", name,
-                    name)
-            .c_str());
-  }
   const std::string elements =
       nb::hasattr(object, "dtype")
           ? fmt::format("elements of type {}",
@@ -72,6 +68,18 @@ std::string class_name(nb::handle object) {
   throw nb::type_error(
       fmt::format("{} is a {} with {}; expected a NumPy array, or a tensor with DLPack", name,
                   class_name(object), elements)
+          .c_str());
+}
+
+/// A result that forgets its gradient would be a silent mistake.
+void require_no_gradient(nb::handle object, const std::string& name) {
+  if (!nb::hasattr(object, "requires_grad") ||
+      !nb::cast<bool>(nb::object(object.attr("requires_grad")))) {
+    return;
+  }
+  throw nb::type_error(
+      fmt::format("{} requires a gradient; pass {}.detach(), or use torch.ops.tilescope", name,
+                  name)
           .c_str());
 }
 
@@ -132,6 +140,7 @@ Tensor::Tensor(nb::handle object, const char* name, Access access) : name_(name)
     device_type_ = array.device_type();
     device_id_ = array.device_id();
   };
+  require_no_gradient(object, name_);
   if (access == Access::write) {
     if (!nb::try_cast(object, writable_, false)) refuse(object, name_, access);
     take(writable_, writable_.data());
@@ -139,6 +148,38 @@ Tensor::Tensor(nb::handle object, const char* name, Access access) : name_(name)
     if (!nb::try_cast(object, readable_, false)) refuse(object, name_, access);
     take(readable_, readable_.data());
   }
+}
+
+Tensor Tensor::of_torch(nb::handle tensor, const char* name) {
+  // Objects of torch.dtype live as long as the interpreter.
+  static auto& known = *new std::unordered_map<PyObject*, DataType>;
+  Tensor result;
+  result.name_ = name;
+  result.owner_ = nb::borrow(tensor);
+  require_no_gradient(tensor, result.name_);
+  const nb::object type = tensor.attr("dtype");
+  auto found = known.find(type.ptr());
+  if (found == known.end()) {
+    const std::string full_name = nb::cast<std::string>(nb::str(type));
+    try {
+      found = known.emplace(type.ptr(), parse_data_type(full_name.substr(full_name.find('.') + 1)))
+                  .first;
+    } catch (const Error&) {
+      refuse(tensor, result.name_, Access::read);
+    }
+  }
+  result.type_ = found->second;
+  for (const nb::handle extent : nb::object(tensor.attr("shape"))) {
+    result.shape_.push_back(nb::cast<std::int64_t>(extent));
+  }
+  for (const nb::handle stride : nb::object(tensor.attr("stride")())) {
+    result.strides_.push_back(nb::cast<std::int64_t>(stride));
+  }
+  result.data_ =
+      reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::object(tensor.attr("data_ptr")())));
+  result.device_type_ = nb::device::cuda::value;
+  result.device_id_ = nb::cast<int>(nb::object(tensor.attr("get_device")()));
+  return result;
 }
 
 std::int64_t Tensor::count() const {
@@ -151,11 +192,13 @@ bool Tensor::on_host() const {
   return device_type_ == nb::device::cpu::value || device_type_ == nb::device::cuda_host::value;
 }
 
+bool Tensor::on_cuda() const {
+  return device_type_ == nb::device::cuda::value || device_type_ == nb::device::cuda_managed::value;
+}
+
 std::string Tensor::device_text() const {
   if (on_host()) return "cpu";
-  const bool cuda =
-      device_type_ == nb::device::cuda::value || device_type_ == nb::device::cuda_managed::value;
-  return fmt::format("{}:{}", cuda ? "cuda" : fmt::format("device type {}", device_type_),
+  return fmt::format("{}:{}", on_cuda() ? "cuda" : fmt::format("device type {}", device_type_),
                      device_id_);
 }
 

@@ -24,6 +24,10 @@ class Tensor {
   /// that is to be written.
   Tensor(nb::handle object, const char* name, Access access);
 
+  /// A tensor of PyTorch on a GPU, read without DLPack: that would make streams wait, which a
+  /// capture forbids. Errors as above.
+  static Tensor of_torch(nb::handle tensor, const char* name);
+
   const std::string& name() const { return name_; }
   DataType type() const { return type_; }
   std::size_t rank() const { return shape_.size(); }
@@ -34,6 +38,8 @@ class Tensor {
   std::int64_t count() const;
   void* data() const { return data_; }
   bool on_host() const;
+  bool on_cuda() const;
+  int device_id() const { return device_id_; }
   /// "cpu", "cuda:1", ...
   std::string device_text() const;
   /// Whether the elements lie one after another, the last index fastest.
@@ -46,7 +52,10 @@ class Tensor {
   void scatter(const void* from) const;
 
  private:
+  Tensor() = default;
+
   std::string name_;
+  nb::object owner_;
   nb::ndarray<> writable_;
   nb::ndarray<nb::ro> readable_;
   DataType type_ = DataType::float32;

@@ -19,6 +19,7 @@ from ._companions import (
     transpose,
     vector_add,
 )
+from ._cuda_packages import find_cuda_packages
 from ._ladder import ladder
 from ._products import matmul
 from ._report import Report
@@ -41,6 +42,9 @@ from ._tilescope import (
     WrongResultError,
     __version__,
 )
+
+find_cuda_packages()
+del find_cuda_packages
 
 __all__ = [
     "CheckResult",

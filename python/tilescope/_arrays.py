@@ -30,6 +30,27 @@ def new_array(like: Any, shape: Sequence[int], dtype: str | None = None) -> Any:
     return numpy.empty(tuple(shape), dtype or str(like.dtype))
 
 
+def gpu_stream(array: Any) -> tuple[bool, int] | None:
+    """Whether the array is PyTorch's, and the current stream of its GPU; None: it is on none."""
+    framework = framework_of(array)
+    if framework == "torch":
+        if not array.is_cuda:
+            return None
+        return True, sys.modules["torch"]._C._cuda_getCurrentRawStream(array.get_device())
+    if framework == "cupy":
+        return False, sys.modules["cupy"].cuda.get_current_stream().ptr
+    return None
+
+
+def like_framework(like: Any, result: Any) -> Any:
+    """The result as an array of the package of `like`: JAX has none that can be written."""
+    if framework_of(like) == "jax":
+        import jax.dlpack
+
+        return jax.dlpack.from_dlpack(result)
+    return result
+
+
 def dtype_name(array: Any) -> str:
     """The element type as NumPy writes it."""
     return str(array.dtype).rpartition(".")[2]

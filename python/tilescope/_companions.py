@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _tilescope
-from ._arrays import as_array, new_array
+from ._arrays import as_array, like_framework, new_array
 
 
 def _result(like: Any, out: Any, shape: Any = None) -> Any:
@@ -19,7 +19,7 @@ def saxpb(
     x = as_array(x)
     out = _result(x, out)
     _tilescope.saxpb(a, x, b, out, variant, device)
-    return out
+    return like_framework(x, out)
 
 
 def vector_add(a: Any, b: Any, out: Any = None, *, variant: str = "", device: str = "auto") -> Any:
@@ -27,7 +27,7 @@ def vector_add(a: Any, b: Any, out: Any = None, *, variant: str = "", device: st
     a, b = as_array(a), as_array(b)
     out = _result(a, out)
     _tilescope.vector_add(a, b, out, variant, device)
-    return out
+    return like_framework(a, out)
 
 
 def scale(
@@ -37,7 +37,7 @@ def scale(
     x = as_array(x)
     out = _result(x, out)
     _tilescope.scale(x, factor, out, variant, device)
-    return out
+    return like_framework(x, out)
 
 
 def reverse(x: Any, out: Any = None, *, variant: str = "", device: str = "auto") -> Any:
@@ -45,7 +45,7 @@ def reverse(x: Any, out: Any = None, *, variant: str = "", device: str = "auto")
     x = as_array(x)
     out = _result(x, out)
     _tilescope.reverse(x, out, variant, device)
-    return out
+    return like_framework(x, out)
 
 
 def transpose(x: Any, out: Any = None, *, variant: str = "", device: str = "auto") -> Any:
@@ -53,7 +53,7 @@ def transpose(x: Any, out: Any = None, *, variant: str = "", device: str = "auto
     x = as_array(x)
     out = _result(x, out, tuple(x.shape)[::-1])
     _tilescope.transpose(x, out, variant, device)
-    return out
+    return like_framework(x, out)
 
 
 def laplacian(
@@ -73,7 +73,7 @@ def laplacian(
     x = as_array(x)
     out = _result(x, out)
     _tilescope.laplacian(x, out, iterations, center, side, variant, device)
-    return out
+    return like_framework(x, out)
 
 
 def blur(
@@ -86,7 +86,7 @@ def blur(
     image = as_array(image)
     out = _result(image, out)
     _tilescope.blur(image, out, radius, variant, device)
-    return out
+    return like_framework(image, out)
 
 
 def reduce(x: Any, op: str = "sum", *, variant: str = "", device: str = "auto") -> int | float:

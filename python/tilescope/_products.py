@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _tilescope
-from ._arrays import as_array, dtype_name, new_array
+from ._arrays import as_array, dtype_name, gpu_stream, like_framework, new_array
 
 _FLOATING = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
@@ -50,7 +50,8 @@ def matmul(
     """activation(alpha * a @ b + beta * out + bias), as NumPy's matmul and with its shapes.
 
     a, b        lists, matrices or batches of matrices: NumPy arrays, or tensors of another package
-                that speaks DLPack. float16, bfloat16, float32 and float64 may be mixed.
+                that speaks DLPack. float16, bfloat16, float32 and float64 may be mixed. Tensors of
+                PyTorch and CuPy on a GPU stay there: the product is queued on the current stream.
     out         receives the product; without it a new array of a's package. With beta != 0 its
                 elements are read first.
     precision   fp32, fp32_fast, tf32, bf16, fp16, fp64; auto: fp64 if an array is float64, else
@@ -86,7 +87,11 @@ def matmul(
     written = out if given == shape else out.reshape(shape)
     if bias is not None:
         bias = as_array(bias)
-    _tilescope.matmul(
-        a, b, written, precision, bias, activation, alpha, beta, variant, device
-    )
-    return out
+    on_gpu = gpu_stream(a)
+    if on_gpu is not None:
+        _tilescope.matmul_on_gpu(
+            a, b, written, precision, bias, activation, alpha, beta, variant, *on_gpu
+        )
+        return out
+    _tilescope.matmul(a, b, written, precision, bias, activation, alpha, beta, variant, device)
+    return like_framework(a, out)

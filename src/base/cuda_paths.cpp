@@ -2,6 +2,9 @@
 
 #include <cstdlib>
 #include <string_view>
+#include <utility>
+
+#include "base/own_file.hpp"
 
 namespace tilescope {
 namespace {
@@ -13,7 +16,20 @@ bool present(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
+std::vector<fs::path>& package_folders() {
+  static std::vector<fs::path> folders;
+  return folders;
+}
+
+/// CUDA 13's packages share a folder; each of CUDA 12's has its own.
+constexpr const char* package_names[] = {"cu13", "cuda_nvrtc", "cuda_runtime", "cuda_nvcc",
+                                         "cuda_cccl"};
+
 }  // namespace
+
+void set_cuda_package_folders(std::vector<fs::path> folders) {
+  package_folders() = std::move(folders);
+}
 
 std::vector<fs::path> cuda_roots() {
   std::vector<fs::path> roots;
@@ -27,11 +43,13 @@ std::vector<fs::path> cuda_roots() {
     }
   }
   add(TILESCOPE_DEPS_DIRECTORY "/cuda");
-  std::error_code failed;
-  if (const fs::path self = fs::read_symlink("/proc/self/exe", failed); !failed) {
-    add(self.parent_path() / ".deps/cuda");
-    add(self.parent_path().parent_path() / ".deps/cuda");
-    add(self.parent_path().parent_path() / "lib/tilescope/cuda");
+  for (const fs::path& folder : package_folders()) {
+    for (const char* const name : package_names) add(folder / name);
+  }
+  if (const fs::path folder = own_folder(); !folder.empty()) {
+    add(folder / ".deps/cuda");
+    add(folder.parent_path() / ".deps/cuda");
+    add(folder.parent_path() / "lib/tilescope/cuda");
   }
   if (const char* home = std::getenv("HOME"); home && *home) {
     add(fs::path(home) / ".local/share/tilescope/cuda");
@@ -56,13 +74,23 @@ std::vector<std::string> cuda_library_candidates(const std::vector<std::string>&
 }
 
 std::vector<std::string> cuda_include_directories() {
+  std::vector<std::string> directories;
   for (const fs::path& root : cuda_roots()) {
     if (!present(root / "include/cuda_fp16.h")) continue;
-    std::vector<std::string> directories{(root / "include").string()};
-    if (present(root / "include/cccl")) directories.push_back((root / "include/cccl").string());
-    return directories;
+    directories.push_back((root / "include").string());
+    // In CUDA 12's packages the headers are in folders beside each other.
+    for (const fs::path& folder :
+         {root, root.parent_path() / "cuda_cccl", root.parent_path() / "cuda_nvcc"}) {
+      if (folder != root && present(folder / "include")) {
+        directories.push_back((folder / "include").string());
+      }
+      if (present(folder / "include/cccl")) {
+        directories.push_back((folder / "include/cccl").string());
+      }
+    }
+    break;
   }
-  return {};
+  return directories;
 }
 
 }  // namespace tilescope

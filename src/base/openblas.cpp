@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/errors.hpp"
+#include "base/own_file.hpp"
 #include "base/parallel.hpp"
 
 #if defined(TILESCOPE_STATIC_OPENBLAS)
@@ -118,7 +119,11 @@ OpenBlas open_openblas() {
   // Its own threads would have nothing to do: products are cut into cells, one thread a cell.
   const StartingValue core(core_variable, core_by_features()), threads(threads_variable, "1");
   std::string failure;
-  blas.shared_object = DynamicLibrary::open({"libopenblas.so.0", "libopenblas.so"}, &failure);
+  // A Python package has its own, beside the module; the system's otherwise.
+  blas.shared_object = DynamicLibrary::open(
+      {(own_folder() / "lib/libtilescope_openblas.so").string(),
+       (own_folder() / "libtilescope_openblas.so").string(), "libopenblas.so.0", "libopenblas.so"},
+      &failure);
   core.unset();
   threads.unset();
   if (!blas.shared_object || !blas.shared_object.load("cblas_sgemm", blas.sgemm) ||

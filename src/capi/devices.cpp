@@ -1,6 +1,5 @@
 #include <utility>
 
-#include "base/errors.hpp"
 #include "capi/handles.hpp"
 #include "capi/status.hpp"
 
@@ -17,6 +16,24 @@ DeviceAddress as_address(const void* pointer) {
 }
 
 }  // namespace
+
+namespace tilescope::capi {
+
+DataType type_of(tilescope_type type) {
+  return value_of<DataType>(type, TILESCOPE_BOOL + 1, "a type");
+}
+
+ConstMatrixView view_of(const tilescope_matrix* matrix, const char* name) {
+  require(matrix, name);
+  return {.data = matrix->data,
+          .type = type_of(matrix->type),
+          .rows = matrix->rows,
+          .columns = matrix->columns,
+          .order = value_of<Order>(matrix->order, TILESCOPE_COLUMN_MAJOR + 1, "an order"),
+          .leading = matrix->leading};
+}
+
+}  // namespace tilescope::capi
 
 extern "C" {
 

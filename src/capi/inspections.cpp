@@ -14,6 +14,7 @@
 
 #include "base/errors.hpp"
 #include "base/text.hpp"
+#include "capi/handles.hpp"
 #include "capi/status.hpp"
 #include "report/explain_report.hpp"
 #include "report/findings_report.hpp"
@@ -250,7 +251,7 @@ tilescope_status tilescope_inspection_add_value(tilescope_inspection* inspection
     require(value, "value");
     LaunchArgument argument;
     argument.name = name ? name : "";
-    argument.type = value_of<DataType>(type, TILESCOPE_BOOL + 1, "the type");
+    argument.type = type_of(type);
     if (bytes == 0 || bytes % size_of(argument.type) != 0) {
       throw usage_error("a value of {} bytes cannot be {}", bytes, name_of(argument.type));
     }
@@ -266,7 +267,7 @@ tilescope_status tilescope_inspection_add_array(tilescope_inspection* inspection
   return guarded([&] {
     require(inspection, "inspection");
     if (elements > 0) require(data, "data");
-    const auto element = value_of<DataType>(type, TILESCOPE_BOOL + 1, "the type");
+    const auto element = type_of(type);
     LaunchArgument argument = LaunchArgument::array(
         element, {static_cast<const std::byte*>(data), elements * size_of(element)});
     argument.name = name ? name : "";

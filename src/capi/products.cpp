@@ -16,15 +16,7 @@ struct tilescope_gemm_plan {
 namespace {
 
 ConstMatrixBatch batch_of(const tilescope_matrix* matrix, const char* name) {
-  require(matrix, name);
-  return {.first = {.data = matrix->data,
-                    .type = value_of<DataType>(matrix->type, TILESCOPE_BOOL + 1, "a type"),
-                    .rows = matrix->rows,
-                    .columns = matrix->columns,
-                    .order = value_of<Order>(matrix->order, TILESCOPE_COLUMN_MAJOR + 1, "an order"),
-                    .leading = matrix->leading},
-          .count = matrix->count,
-          .stride = matrix->stride};
+  return {.first = view_of(matrix, name), .count = matrix->count, .stride = matrix->stride};
 }
 
 /// A call's matrices and options in C++.

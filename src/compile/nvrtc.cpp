@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/cuda_paths.hpp"
@@ -21,8 +22,24 @@ void open_builtins(const Nvrtc& nvrtc) {
   DynamicLibrary::open({(folder / name).string()});  // libraries stay open
 }
 
+/// Whether the driver is of CUDA 12: it loads nothing that NVRTC 13 makes.
+bool has_driver_12() {
+  int (*version)(int*) = nullptr;
+  int number = 0;
+  const DynamicLibrary driver = DynamicLibrary::open({"libcuda.so.1"});
+  return driver && driver.load("cuDriverGetVersion", version) && version(&number) == 0 &&
+         number / 1000 == 12;
+}
+
 std::vector<std::string> candidates() {
-  return cuda_library_candidates({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
+  static const bool prefers_12 = has_driver_12();
+  std::vector<std::string> paths =
+      cuda_library_candidates({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
+  if (prefers_12) {
+    std::ranges::stable_partition(
+        paths, [](const std::string& path) { return path.ends_with("libnvrtc.so.12"); });
+  }
+  return paths;
 }
 
 Nvrtc open_nvrtc() {

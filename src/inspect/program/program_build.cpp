@@ -9,6 +9,7 @@
 #include <tilescope/error.hpp>
 
 #include "base/file.hpp"
+#include "base/own_file.hpp"
 #include "base/text.hpp"
 #include "compile/cache.hpp"
 #include "compile/includes.hpp"
@@ -159,9 +160,9 @@ std::string temporary_beside(const std::string& target) {
 std::string run_time_directory() {
   std::vector<fs::path> folders;
   std::error_code failed;
-  if (const fs::path self = fs::read_symlink("/proc/self/exe", failed); !failed) {
-    const fs::path folder = self.parent_path();
-    folders = {folder, folder.parent_path(), folder.parent_path() / "lib/tilescope"};
+  if (const fs::path folder = own_folder(); !folder.empty()) {
+    folders = {folder, folder / "lib", folder.parent_path(),
+               folder.parent_path() / "lib/tilescope"};
   }
   folders.emplace_back(TILESCOPE_INSTALL_PREFIX "/lib/tilescope");
   for (const fs::path& folder : folders) {

@@ -8,6 +8,7 @@
 #include "base/errors.hpp"
 #include "operations/numerics/random.hpp"
 #include "operations/rung/moves.hpp"
+#include "operations/rung/prepared_task.hpp"
 #include "operations/rung/problem_options.hpp"
 #include "operations/rung/task_operation.hpp"
 
@@ -205,8 +206,11 @@ std::unique_ptr<Operation> make_blur(const ProblemOptions& options) {
 
 }  // namespace operations
 
-RunReport blur(Device& device, const std::uint8_t* in, std::uint8_t* out, std::int64_t height,
-               std::int64_t width, int channels, const BlurOptions& options) {
+namespace {
+
+/// The task of a call, checked.
+operations::Task checked_blur(const std::uint8_t* in, std::int64_t height, std::int64_t width,
+                              int channels, const BlurOptions& options) {
   if (options.radius < 0 || options.radius > operations::most_blur_radius) {
     throw usage_error("blur: radius {}; from 0 to {}", options.radius,
                       operations::most_blur_radius);
@@ -222,7 +226,22 @@ RunReport blur(Device& device, const std::uint8_t* in, std::uint8_t* out, std::i
                             in};
   const operations::BlurProblem problem{
       .height = height, .width = width, .channels = channels, .radius = options.radius};
-  return operations::run_task(device, operations::blur_task(from, problem), options.variant, out);
+  return operations::blur_task(from, problem);
+}
+
+}  // namespace
+
+RunReport blur(Device& device, const std::uint8_t* in, std::uint8_t* out, std::int64_t height,
+               std::int64_t width, int channels, const BlurOptions& options) {
+  return operations::run_task(device, checked_blur(in, height, width, channels, options),
+                              options.variant, out);
+}
+
+PreparedOperation prepare_blur(Device& device, const std::uint8_t* in, std::uint8_t* out,
+                               std::int64_t height, std::int64_t width, int channels,
+                               const BlurOptions& options) {
+  return operations::prepare_task(device, checked_blur(in, height, width, channels, options),
+                                  options.variant, out);
 }
 
 }  // namespace tilescope

@@ -9,6 +9,7 @@
 #include "operations/elementwise/elementwise_plans.hpp"
 #include "operations/elementwise/loops.hpp"
 #include "operations/numerics/random.hpp"
+#include "operations/rung/prepared_task.hpp"
 #include "operations/rung/problem_options.hpp"
 #include "operations/rung/task_operation.hpp"
 
@@ -137,8 +138,11 @@ std::unique_ptr<Operation> make_saxpb(const ProblemOptions& options) {
 
 }  // namespace operations
 
-RunReport saxpb(Device& device, double a, const ConstArrayView& x, double b, const ArrayView& y,
-                const SaxpbOptions& options) {
+namespace {
+
+/// The task of a call, checked.
+operations::Task checked_saxpb(double a, const ConstArrayView& x, double b, const ArrayView& y,
+                               const SaxpbOptions& options) {
   operations::require_real("saxpb", x);
   operations::require_like("saxpb", x, y);
   if (options.blocks < 0 || options.iterations < 1) {
@@ -146,7 +150,21 @@ RunReport saxpb(Device& device, double a, const ConstArrayView& x, double b, con
   }
   const operations::Task task = operations::saxpb_task(
       x, {.a = a, .b = b, .blocks = options.blocks, .iterations = options.iterations});
-  return operations::run_task(device, task, options.variant, y.mutable_data());
+  return task;
+}
+
+}  // namespace
+
+RunReport saxpb(Device& device, double a, const ConstArrayView& x, double b, const ArrayView& y,
+                const SaxpbOptions& options) {
+  return operations::run_task(device, checked_saxpb(a, x, b, y, options), options.variant,
+                              y.mutable_data());
+}
+
+PreparedOperation prepare_saxpb(Device& device, double a, const ConstArrayView& x, double b,
+                                const ArrayView& y, const SaxpbOptions& options) {
+  return operations::prepare_task(device, checked_saxpb(a, x, b, y, options), options.variant,
+                                  y.mutable_data());
 }
 
 }  // namespace tilescope

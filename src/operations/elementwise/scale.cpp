@@ -7,6 +7,7 @@
 #include "operations/elementwise/elementwise_plans.hpp"
 #include "operations/elementwise/loops.hpp"
 #include "operations/numerics/random.hpp"
+#include "operations/rung/prepared_task.hpp"
 #include "operations/rung/problem_options.hpp"
 #include "operations/rung/task_operation.hpp"
 
@@ -97,15 +98,29 @@ std::unique_ptr<Operation> make_scale(const ProblemOptions& options) {
 
 }  // namespace operations
 
-RunReport scale(Device& device, double factor, const ConstMatrixView& in, const MatrixView& out,
-                const RunOptions& options) {
+namespace {
+
+/// The task of a call, checked.
+operations::Task checked_scale(double factor, const ConstMatrixView& in, const MatrixView& out) {
   const ConstArrayView from = operations::dense_elements(in, "the picture");
   const ConstArrayView to = operations::dense_elements(out, "the result");
   operations::require_real("scale", from);
   operations::require_like("scale", from, to);
-  return operations::run_task(
-      device, operations::scale_task(from, in.vectors(), in.vector_length(), factor),
-      options.variant, out.mutable_data());
+  return operations::scale_task(from, in.vectors(), in.vector_length(), factor);
+}
+
+}  // namespace
+
+RunReport scale(Device& device, double factor, const ConstMatrixView& in, const MatrixView& out,
+                const RunOptions& options) {
+  return operations::run_task(device, checked_scale(factor, in, out), options.variant,
+                              out.mutable_data());
+}
+
+PreparedOperation prepare_scale(Device& device, double factor, const ConstMatrixView& in,
+                                const MatrixView& out, const RunOptions& options) {
+  return operations::prepare_task(device, checked_scale(factor, in, out), options.variant,
+                                  out.mutable_data());
 }
 
 }  // namespace tilescope

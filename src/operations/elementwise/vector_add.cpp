@@ -8,6 +8,7 @@
 #include "operations/elementwise/elementwise_plans.hpp"
 #include "operations/elementwise/loops.hpp"
 #include "operations/numerics/random.hpp"
+#include "operations/rung/prepared_task.hpp"
 #include "operations/rung/problem_options.hpp"
 #include "operations/rung/task_operation.hpp"
 
@@ -90,13 +91,30 @@ std::unique_ptr<Operation> make_vector_add(const ProblemOptions& options) {
 
 }  // namespace operations
 
-RunReport vector_add(Device& device, const ConstArrayView& a, const ConstArrayView& b,
-                     const ArrayView& c, const RunOptions& options) {
+namespace {
+
+/// The task of a call, checked.
+operations::Task checked_vector_add(const ConstArrayView& a, const ConstArrayView& b,
+                                    const ArrayView& c) {
   operations::require_real("vector_add", a);
   operations::require_like("vector_add", a, b);
   operations::require_like("vector_add", a, c);
-  return operations::run_task(device, operations::vector_add_task(a, b), options.variant,
+  return operations::vector_add_task(a, b);
+}
+
+}  // namespace
+
+RunReport vector_add(Device& device, const ConstArrayView& a, const ConstArrayView& b,
+                     const ArrayView& c, const RunOptions& options) {
+  return operations::run_task(device, checked_vector_add(a, b, c), options.variant,
                               c.mutable_data());
+}
+
+PreparedOperation prepare_vector_add(Device& device, const ConstArrayView& a,
+                                     const ConstArrayView& b, const ArrayView& c,
+                                     const RunOptions& options) {
+  return operations::prepare_task(device, checked_vector_add(a, b, c), options.variant,
+                                  c.mutable_data());
 }
 
 }  // namespace tilescope

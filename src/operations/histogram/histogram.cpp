@@ -7,6 +7,7 @@
 
 #include "base/errors.hpp"
 #include "operations/elementwise/elementwise_plans.hpp"
+#include "operations/rung/prepared_task.hpp"
 
 namespace tilescope {
 namespace operations {
@@ -224,6 +225,17 @@ Task histogram_task(const ConstArrayView& x, const Binning& binning) {
 }
 
 }  // namespace operations
+
+DataType histogram_type(std::size_t elements) {
+  return operations::counter_type(elements);
+}
+
+PreparedOperation prepare_histogram(Device& device, const ConstArrayView& x, void* counts,
+                                    const Bins& bins, const RunOptions& options) {
+  return operations::prepare_task(
+      device, operations::histogram_task(x, operations::make_binning(x.type, bins)),
+      options.variant, counts);
+}
 
 HistogramResult histogram(Device& device, const ConstArrayView& x, const Bins& bins,
                           const RunOptions& options) {

@@ -12,6 +12,7 @@
 #include "operations/elementwise/elementwise_plans.hpp"
 #include "operations/elementwise/loops.hpp"
 #include "operations/numerics/random.hpp"
+#include "operations/rung/prepared_task.hpp"
 #include "operations/rung/problem_options.hpp"
 #include "operations/rung/task_operation.hpp"
 
@@ -240,8 +241,11 @@ std::unique_ptr<Operation> make_laplacian(const ProblemOptions& options) {
 
 }  // namespace operations
 
-RunReport laplacian(Device& device, const ConstMatrixView& in, const MatrixView& out,
-                    const LaplacianOptions& options) {
+namespace {
+
+/// The task of a call, checked.
+operations::Task checked_laplacian(const ConstMatrixView& in, const MatrixView& out,
+                                   const LaplacianOptions& options) {
   const ConstArrayView from = operations::dense_elements(in, "the grid");
   const ConstArrayView to = operations::dense_elements(out, "the result");
   operations::require_real("laplacian", from);
@@ -250,13 +254,25 @@ RunReport laplacian(Device& device, const ConstMatrixView& in, const MatrixView&
     throw usage_error("laplacian: {} iterations; at least 1", options.iterations);
   }
   // The operation is the same along rows and columns: the order of storage does not matter.
-  return operations::run_task(device,
-                              operations::laplacian_task(from, {.rows = in.vectors(),
-                                                                .columns = in.vector_length(),
-                                                                .iterations = options.iterations,
-                                                                .center = options.center,
-                                                                .side = options.side}),
-                              options.variant, out.mutable_data());
+  return operations::laplacian_task(from, {.rows = in.vectors(),
+                                           .columns = in.vector_length(),
+                                           .iterations = options.iterations,
+                                           .center = options.center,
+                                           .side = options.side});
+}
+
+}  // namespace
+
+RunReport laplacian(Device& device, const ConstMatrixView& in, const MatrixView& out,
+                    const LaplacianOptions& options) {
+  return operations::run_task(device, checked_laplacian(in, out, options), options.variant,
+                              out.mutable_data());
+}
+
+PreparedOperation prepare_laplacian(Device& device, const ConstMatrixView& in,
+                                    const MatrixView& out, const LaplacianOptions& options) {
+  return operations::prepare_task(device, checked_laplacian(in, out, options), options.variant,
+                                  out.mutable_data());
 }
 
 }  // namespace tilescope

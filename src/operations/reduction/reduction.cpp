@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "operations/elementwise/elementwise_plans.hpp"
 #include "operations/numerics/random.hpp"
+#include "operations/rung/prepared_task.hpp"
 #include "operations/rung/problem_options.hpp"
 #include "operations/rung/task_operation.hpp"
 
@@ -260,12 +261,31 @@ Reduction parse_reduction(std::string_view name) {
                     printable(name));
 }
 
-Reduced reduce(Device& device, const ConstArrayView& x, Reduction reduction,
-               const RunOptions& options) {
+namespace {
+
+void require_reducible(const ConstArrayView& x, Reduction reduction) {
   if (x.type != DataType::float32 && x.type != DataType::float64 && x.type != DataType::int32) {
     throw usage_error("reduce takes float32, float64 and int32, not {}", name_of(x.type));
   }
   if (x.count == 0) operations::require_something(reduction);
+}
+
+}  // namespace
+
+DataType reduced_type(DataType element, Reduction reduction) {
+  return operations::result_type(element, reduction);
+}
+
+PreparedOperation prepare_reduce(Device& device, const ConstArrayView& x, Reduction reduction,
+                                 void* result, const RunOptions& options) {
+  require_reducible(x, reduction);
+  return operations::prepare_task(device, operations::reduction_task(x, reduction), options.variant,
+                                  result);
+}
+
+Reduced reduce(Device& device, const ConstArrayView& x, Reduction reduction,
+               const RunOptions& options) {
+  require_reducible(x, reduction);
   Reduced reduced;
   const DataType type = operations::result_type(x.type, reduction);
   reduced.type = is_floating(type) ? DataType::float64 : DataType::int64;

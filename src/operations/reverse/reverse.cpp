@@ -11,6 +11,7 @@
 #include "operations/elementwise/loops.hpp"
 #include "operations/numerics/random.hpp"
 #include "operations/rung/moves.hpp"
+#include "operations/rung/prepared_task.hpp"
 #include "operations/rung/problem_options.hpp"
 #include "operations/rung/task_operation.hpp"
 
@@ -91,11 +92,24 @@ std::unique_ptr<Operation> make_reverse(const ProblemOptions& options) {
 
 }  // namespace operations
 
+namespace {
+
+/// The task of a call, checked.
+operations::Task checked_reverse(const ConstArrayView& x, const ArrayView& y) {
+  operations::require_like("reverse", x, y);
+  return operations::reverse_task(x);
+}
+
+}  // namespace
+
 RunReport reverse(Device& device, const ConstArrayView& x, const ArrayView& y,
                   const RunOptions& options) {
-  operations::require_like("reverse", x, y);
-  return operations::run_task(device, operations::reverse_task(x), options.variant,
-                              y.mutable_data());
+  return operations::run_task(device, checked_reverse(x, y), options.variant, y.mutable_data());
+}
+
+PreparedOperation prepare_reverse(Device& device, const ConstArrayView& x, const ArrayView& y,
+                                  const RunOptions& options) {
+  return operations::prepare_task(device, checked_reverse(x, y), options.variant, y.mutable_data());
 }
 
 }  // namespace tilescope

@@ -75,8 +75,7 @@ std::optional<std::string> refusal(const Rung& rung, const Device& device) {
   return rung.refusal;
 }
 
-RunReport run_task(Device& device, const Task& task, const std::string& variant, void* output) {
-  if (task.output_count == 0) return {.variant = "none (nothing to compute)", .compute_ms = 0.0};
+const Rung& rung_to_run(const Device& device, const Task& task, const std::string& variant) {
   const bool on_cpu = device.kind() == DeviceKind::cpu;
   const std::string name =
       !variant.empty() ? variant : std::string(on_cpu ? cpu_rung().name : task.best);
@@ -88,6 +87,12 @@ RunReport run_task(Device& device, const Task& task, const std::string& variant,
     throw usage_error("{}, variant {}: only a baseline of the ladder; name a kernel",
                       task.operation, name);
   }
+  return rung;
+}
+
+RunReport run_task(Device& device, const Task& task, const std::string& variant, void* output) {
+  if (task.output_count == 0) return {.variant = "none (nothing to compute)", .compute_ms = 0.0};
+  const Rung& rung = rung_to_run(device, task, variant);
   if (rung.form == RungForm::cpu) return run_on_cpu(task, output);
   const KernelProgram program(device, rung.source, rung.plan(device.properties()));
   std::vector<Buffer> inputs;
@@ -105,7 +110,7 @@ RunReport run_task(Device& device, const Task& task, const std::string& variant,
   device.record(after);
   const double elapsed = device.elapsed_ms(before, after);
   device.copy_to_host(output, to, task.output_bytes());
-  return {.variant = name, .compute_ms = elapsed};
+  return {.variant = std::string(rung.name), .compute_ms = elapsed};
 }
 
 }  // namespace tilescope::operations

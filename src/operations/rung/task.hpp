@@ -65,6 +65,10 @@ const Rung& find_rung(const Task& task, std::string_view name);
 /// Why the rung cannot do its problem on the device; nothing if it can.
 std::optional<std::string> refusal(const Rung& rung, const Device& device);
 
+/// The rung called `variant`; empty: the device's best. Throws Error(usage) for one that cannot run
+/// there.
+const Rung& rung_to_run(const Device& device, const Task& task, const std::string& variant);
+
 /// Runs one rung of `task` (by its name; empty: the device's best) and copies the result to
 /// `output`. Throws Error(usage) for a rung that cannot run there.
 RunReport run_task(Device& device, const Task& task, const std::string& variant, void* output);

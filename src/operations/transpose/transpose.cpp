@@ -8,6 +8,7 @@
 #include "base/errors.hpp"
 #include "operations/numerics/random.hpp"
 #include "operations/rung/moves.hpp"
+#include "operations/rung/prepared_task.hpp"
 #include "operations/rung/problem_options.hpp"
 #include "operations/rung/task_operation.hpp"
 
@@ -116,8 +117,10 @@ std::unique_ptr<Operation> make_transpose(const ProblemOptions& options) {
 
 }  // namespace operations
 
-RunReport transpose(Device& device, const ConstMatrixView& in, const MatrixView& out,
-                    const RunOptions& options) {
+namespace {
+
+/// The task of a call, checked.
+operations::Task checked_transpose(const ConstMatrixView& in, const MatrixView& out) {
   const ConstArrayView from = operations::dense_elements(in, "the matrix");
   operations::dense_elements(out, "the result");
   if (in.type != out.type || in.rows != out.columns || in.columns != out.rows ||
@@ -126,9 +129,21 @@ RunReport transpose(Device& device, const ConstMatrixView& in, const MatrixView&
                       name_of(in.type), shape_text(out), name_of(out.type));
   }
   // In column-major order the vectors are the columns: the same work with the extents exchanged.
-  return operations::run_task(device,
-                              operations::transpose_task(from, in.vectors(), in.vector_length()),
-                              options.variant, out.mutable_data());
+  return operations::transpose_task(from, in.vectors(), in.vector_length());
+}
+
+}  // namespace
+
+RunReport transpose(Device& device, const ConstMatrixView& in, const MatrixView& out,
+                    const RunOptions& options) {
+  return operations::run_task(device, checked_transpose(in, out), options.variant,
+                              out.mutable_data());
+}
+
+PreparedOperation prepare_transpose(Device& device, const ConstMatrixView& in,
+                                    const MatrixView& out, const RunOptions& options) {
+  return operations::prepare_task(device, checked_transpose(in, out), options.variant,
+                                  out.mutable_data());
 }
 
 }  // namespace tilescope
