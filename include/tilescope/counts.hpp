@@ -46,8 +46,10 @@ struct WavefrontCounts {
 /// several blocks of a cluster is one too.
 struct BulkCounts {
   std::uint64_t requests = 0;
-  std::uint64_t bytes = 0;    ///< to or from global memory; what lies outside a tensor is left out
-  std::uint64_t sectors = 0;  ///< of global memory that hold them
+  std::uint64_t bytes = 0;  ///< to or from global memory; what lies outside a tensor is left out
+  /// Sectors that cross between the L2 cache and the SM, as the chip counts them: zeros for what
+  /// lies outside a tensor are among a load's, and a copy to several blocks counts in each.
+  std::uint64_t sectors = 0;
 
   BulkCounts& operator+=(const BulkCounts& other);
   friend bool operator==(const BulkCounts&, const BulkCounts&) = default;

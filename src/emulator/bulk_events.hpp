@@ -30,6 +30,7 @@ struct BulkPiece {
   std::uint32_t bytes = 0;
   bool filled = false;   ///< nothing is read: the source lies outside the tensor
   bool padding = false;  ///< written behind the end of a tensor's row: stores write whole 16 bytes
+  bool begins_row = true;  ///< the first of a row of the box; of a copy without a tensor, its first
 };
 
 /// One operation, when it is issued and again when its destination has been written. The observers

@@ -26,8 +26,9 @@ class Pieces {
     if (stores && chunk > 1) padded_end_ = (end_ + chunk - 1) / chunk * chunk;
   }
 
-  /// A row of `count` units along the innermost dimension from `at` on, `step` apart.
-  void add_row(const Position& at, unsigned count, unsigned step) {
+  /// A row of `count` units along the innermost dimension from `at` on, `step` apart. `goes_on`: it
+  /// continues the last one.
+  void add_row(const Position& at, unsigned count, unsigned step, bool goes_on = false) {
     bool outside = false;
     std::uint64_t address = map_.address;
     for (std::size_t d = 1; d < map_.rank; ++d) {
@@ -35,6 +36,7 @@ class Pieces {
       address += static_cast<std::uint64_t>(at[d]) * map_.strides[d - 1];
     }
     shared_ = row_;
+    begins_row_ = !goes_on;
     for (unsigned i = 0; i < count;) {
       const std::int64_t x = at[0] + std::int64_t{i} * step;
       const bool beyond = outside || x < 0 || x >= padded_end_;
@@ -62,8 +64,9 @@ class Pieces {
     }
   }
 
-  void append(const BulkPiece& piece) {
-    if (!pieces_.empty()) {
+  void append(BulkPiece piece) {
+    piece.begins_row = std::exchange(begins_row_, false);
+    if (!pieces_.empty() && !piece.begins_row) {
       BulkPiece& last = pieces_.back();
       if (last.filled == piece.filled && last.padding == piece.padding &&
           last.to + last.bytes == piece.to &&
@@ -81,6 +84,7 @@ class Pieces {
   std::int64_t end_, padded_end_;  ///< of the innermost dimension, in units
   std::uint32_t row_;              ///< where the next row begins, before swizzling
   std::uint32_t shared_ = 0;       ///< where its next byte lies
+  bool begins_row_ = true;         ///< nothing of the row has been added yet
   std::vector<BulkPiece> pieces_;
 };
 
@@ -110,10 +114,12 @@ void add_columns(const TensorBox& box, Pieces& pieces) {
   const std::size_t spatial = map.rank - 2u;
   Position pixel{};
   for (std::size_t d = 0; d < map.rank; ++d) pixel[d] = box.coordinates[d];
+  bool wraps = true;
   for (unsigned p = 0; p < map.pixels; ++p) {
     Position at = pixel;
     for (std::size_t i = 0; i < spatial; ++i) at[first + i] += box.offsets[i];
-    pieces.add_row(at, static_cast<unsigned>(map.row_units()), 1);
+    // Interleaved pixels side by side are units of one row.
+    pieces.add_row(at, static_cast<unsigned>(map.row_units()), 1, map.is_interleaved() && !wraps);
     std::size_t i = 0;
     for (; i < spatial; ++i) {
       const std::size_t d = first + i;
@@ -121,6 +127,7 @@ void add_columns(const TensorBox& box, Pieces& pieces) {
       if (pixel[d] < static_cast<std::int64_t>(map.extents[d]) + map.upper[i]) break;
       pixel[d] = map.lower[i];
     }
+    wraps = i != 0;
     if (i == spatial) pixel[map.rank - 1u] += map.element_strides[map.rank - 1u];
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 namespace tilescope::gpu {
 namespace {
@@ -44,6 +45,20 @@ Sectors coalesce(const std::uint64_t* addresses, std::uint32_t mask, int bytes, 
     intervals[count++] = {address, address + static_cast<unsigned>(bytes)};
   }
   return cover(intervals.data(), intervals.data() + count, static_cast<unsigned>(block_bytes));
+}
+
+Sectors coalesce_to_shared(const std::uint64_t* from, const std::uint64_t* to, std::uint32_t mask) {
+  std::array<std::pair<std::uint64_t, std::uint64_t>, 32> fills;  // line, sector of shared memory
+  std::size_t count = 0;
+  for (std::uint32_t m = mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    fills[count++] = {from[lane] / kLineBytes, to[lane] / kSectorBytes};
+  }
+  const auto end = fills.begin() + static_cast<std::ptrdiff_t>(count);
+  std::sort(fills.begin(), end);
+  const auto sectors = std::unique(fills.begin(), end) - fills.begin();
+  constexpr int copied_bytes = 16;
+  return {static_cast<std::uint32_t>(sectors), coalesce(from, mask, copied_bytes).ideal};
 }
 
 Sectors coalesce_local(const std::uint64_t* offsets, std::uint32_t mask, int bytes) {

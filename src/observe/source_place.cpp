@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 
 namespace tilescope::observe {
@@ -13,11 +14,8 @@ bool is_toolkit_header(std::string_view path) {
       "cuda_",          "sm_",           "device_functions",   "device_atomic_",
       "math_functions", "vector_functi", "cooperative_groups", "common_functions",
       "mma.h",          "curand"};
-  for (const std::string_view folder : kFolders) {
-    if (path.find(folder) != std::string_view::npos && path.find("include") != path.npos) {
-      return true;
-    }
-  }
+  const auto holds = [&](std::string_view part) { return path.find(part) != path.npos; };
+  if (holds("include") && std::any_of(kFolders.begin(), kFolders.end(), holds)) return true;
   const std::size_t slash = path.rfind('/');
   const std::string_view name = slash == path.npos ? path : path.substr(slash + 1);
   const bool header = name.ends_with(".h") || name.ends_with(".hpp");
@@ -61,16 +59,27 @@ SourcePlace counted_place(const emulator::Program& program, emulator::Instructio
 
 PlaceTable::PlaceTable(const emulator::Program& program, PlaceOf place_of) {
   const auto count = static_cast<std::uint32_t>(program.instructions().size());
-  std::vector<SourcePlace> of(count);
-  for (std::uint32_t id = 0; id < count; ++id) of[id] = place_of(program, id);
-  places_ = of;
-  std::sort(places_.begin(), places_.end());
-  places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
-  index_.resize(count);
+  // Neighbours mostly share an entry of the line table. (Without one each has a line of its own.)
+  const auto shares = [&](const emulator::InstructionInfo& a, const emulator::InstructionInfo& b) {
+    return a.function == b.function && a.source->location == b.source->location &&
+           a.source->location != ptx::no_index;
+  };
+  std::vector<SourcePlace> found;
+  index_.resize(count);  // of the place in `found`
   for (std::uint32_t id = 0; id < count; ++id) {
-    index_[id] = static_cast<std::uint32_t>(
-        std::lower_bound(places_.begin(), places_.end(), of[id]) - places_.begin());
+    const bool known = id != 0 && !found.back().file.empty() &&
+                       shares(program.instruction(id - 1), program.instruction(id));
+    if (!known) found.push_back(place_of(program, id));
+    index_[id] = static_cast<std::uint32_t>(found.size() - 1);
   }
+  std::vector<std::uint32_t> order(found.size()), sorted(found.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return found[a] < found[b]; });
+  for (const std::uint32_t i : order) {
+    if (places_.empty() || places_.back() != found[i]) places_.push_back(std::move(found[i]));
+    sorted[i] = static_cast<std::uint32_t>(places_.size() - 1);
+  }
+  for (std::uint32_t& index : index_) index = sorted[index];
 }
 
 }  // namespace tilescope::observe

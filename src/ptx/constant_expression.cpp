@@ -10,7 +10,7 @@ namespace tilescope::ptx {
 namespace {
 
 /// Deeper expressions are refused before they exhaust the stack.
-constexpr int deepest = 64;
+constexpr int deepest_expression = 64;
 
 struct Operator {
   std::string_view text;
@@ -52,8 +52,8 @@ class Reader {
 
  private:
   int deeper(int depth) const {
-    if (depth >= deepest) {
-      fail(lexer_.current().line, "an expression is nested more than {} deep", deepest);
+    if (depth >= deepest_expression) {
+      fail(lexer_.current().line, "an expression is nested more than {} deep", deepest_expression);
     }
     return depth + 1;
   }

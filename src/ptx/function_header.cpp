@@ -8,14 +8,14 @@
 namespace tilescope::ptx {
 namespace {
 
-constexpr std::uint64_t largest = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t largest_word = std::numeric_limits<std::uint32_t>::max();
 
 void parse_dimensions(ParseContext& context, std::array<std::uint32_t, 3>& dims) {
   dims = {1, 1, 1};
   std::size_t i = 0;
   do {
     if (i == dims.size()) context.unexpected("at most three dimensions");
-    dims[i++] = static_cast<std::uint32_t>(context.expect_integer("a dimension", 1, largest));
+    dims[i++] = static_cast<std::uint32_t>(context.expect_integer("a dimension", 1, largest_word));
   } while (context.accept(','));
 }
 
@@ -31,7 +31,7 @@ bool parse_limit(ParseContext& context, std::string_view word, LaunchBounds& bou
                                                             : nullptr;
   if (target == nullptr) return false;
   context.lexer.next();
-  *target = static_cast<std::uint32_t>(context.expect_integer(word, 0, largest));
+  *target = static_cast<std::uint32_t>(context.expect_integer(word, 0, largest_word));
   return true;
 }
 

@@ -5,10 +5,10 @@
 namespace tilescope::ptx {
 namespace {
 
-constexpr std::uint64_t largest = std::numeric_limits<std::uint32_t>::max() - 1;
+constexpr std::uint64_t largest_number = std::numeric_limits<std::uint32_t>::max() - 1;
 
 std::uint32_t number(ParseContext& context, std::string_view what) {
-  return static_cast<std::uint32_t>(context.expect_integer(what, 0, largest));
+  return static_cast<std::uint32_t>(context.expect_integer(what, 0, largest_number));
 }
 
 LineTable::Place place(ParseContext& context, std::string_view directive) {
@@ -49,7 +49,7 @@ void parse_loc(ParseContext& context) {
     if (!context.accept("function_name")) context.unexpected("'function_name' in a .loc");
     name.label = context.expect_name("the label of a function's name").text;
     if (context.accept('+')) {
-      name.offset = context.expect_integer("the offset of a function's name", 0, largest);
+      name.offset = context.expect_integer("the offset of a function's name", 0, largest_number);
     }
     context.expect(',', "before inlined_at");
     if (!context.accept("inlined_at")) context.unexpected("'inlined_at' in a .loc");

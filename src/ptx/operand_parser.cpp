@@ -13,7 +13,7 @@ using Kind = Operand::Kind;
 /// wgmma names up to 128 registers at once; no program has more.
 constexpr std::size_t most_elements = 256;
 /// `[tensor, {x, y}]` holds a vector in an address; no operand nests deeper.
-constexpr int deepest = 2;
+constexpr int deepest_operand = 2;
 
 bool begins_name(char c) {
   return c == '%' || c == '_' || c == '$' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -195,7 +195,7 @@ Operand OperandParser::parse_vector(int depth) {
 
 Operand OperandParser::parse(int depth) {
   const Token& token = context_.token();
-  if (depth > deepest) fail(token.line, "operands are nested too deep");
+  if (depth > deepest_operand) fail(token.line, "operands are nested too deep");
   if (context_.at('[')) return parse_address(depth);
   if (context_.at('{')) {
     Operand vector = parse_vector(depth);

@@ -8,7 +8,7 @@ namespace tilescope::ptx {
 namespace {
 
 /// Nested braces beyond this are no program; every use of a name may walk them all.
-constexpr std::uint32_t deepest = 256;
+constexpr std::uint32_t deepest_scope = 256;
 
 }  // namespace
 
@@ -16,7 +16,7 @@ Scopes::Scopes(Function& function, std::function<bool(std::string_view)> outer_n
     : function_(function), outer_name_(std::move(outer_name)), scopes_{{no_index}} {}
 
 void Scopes::enter(std::uint32_t line) {
-  if (depth_ == deepest) fail(line, "scopes are nested more than {} deep", deepest);
+  if (depth_ == deepest_scope) fail(line, "scopes are nested more than {} deep", deepest_scope);
   scopes_.push_back({current_});
   current_ = static_cast<std::uint32_t>(scopes_.size() - 1);
   ++depth_;

@@ -1,4 +1,5 @@
 // Counts of small kernels whose figures can be worked out on paper.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -49,6 +50,45 @@ TEST_F(CountsTest, BytesBeginAnywhere) {
                             .totals;
   EXPECT_EQ(counts.global_load.sectors, 1u + 31 * 2);
   EXPECT_EQ(counts.global_load.ideal_sectors, 32u);
+}
+
+/// 8 rows of 64 bytes, `apart` words from each other, to rows of `pitch` bytes in shared memory; a
+/// lane reads `bytes` of its 16.
+std::string copied_rows(int apart, int pitch, const std::string& cache, const std::string& bytes) {
+  return fmt::format(
+      "  __shared__ __align__(128) int tile[1024];\n"
+      "  const int* from = in + i / 4 * {} + i % 4 * 4;\n"
+      "  const unsigned to = (unsigned)__cvta_generic_to_shared(tile) + i / 4 * {} + i % 4 * 16;\n"
+      "  asm volatile(\"cp.async.{}.shared.global [%0], [%1], 16, %2;\" :: \"r\"(to), "
+      "\"l\"(from),\n"
+      "               \"r\"({}) : \"memory\");\n"
+      "  asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n"
+      "  out[i] = tile[i];",
+      apart, pitch, cache, bytes);
+}
+
+TEST_F(CountsTest, CopiesPastTheL1CacheCountWhatEachLineFills) {
+  const auto sectors = [&](int apart, int pitch, const std::string& cache) {
+    return count(copied_rows(apart, pitch, cache, "16"), one_warp_).totals.global_load;
+  };
+  EXPECT_EQ(sectors(32, 64, "cg"), (SectorCounts{1, 16, 16}));
+  // Every other row begins in the middle of a sector and lies in 3, two rows of them in two lines.
+  EXPECT_EQ(sectors(36, 64, "cg"), (SectorCounts{1, 18, 16}));
+  EXPECT_EQ(sectors(36, 64, "ca"), (SectorCounts{1, 20, 16}));
+  // Every other row fills halves of two sectors of shared memory.
+  EXPECT_EQ(sectors(32, 80, "cg"), (SectorCounts{1, 20, 16}));
+  EXPECT_EQ(sectors(32, 80, "ca"), (SectorCounts{1, 16, 16}));
+}
+
+TEST_F(CountsTest, LanesThatCopyFewerBytesAreOfTheSameRequest) {
+  for (const std::string cache : {"cg", "ca"}) {
+    const Counts some = count(copied_rows(32, 64, cache, "i % 4 * 4"), one_warp_).totals;
+    EXPECT_EQ(some.global_load.requests, 1u) << cache;
+    EXPECT_EQ(some.global_load.sectors, 16u) << cache;  // 3 chunks of each row
+    const Counts none = count(copied_rows(32, 64, cache, "0"), one_warp_).totals;
+    EXPECT_EQ(none.global_load, SectorCounts{}) << cache;
+    EXPECT_EQ(none.shared_async.requests, 1u) << cache;
+  }
 }
 
 TEST_F(CountsTest, AtomicsAndReductionsAreApart) {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <set>
 
 #include "device/emulated/emulated_device.hpp"
 #include "matmul_rungs.hpp"
@@ -54,18 +53,22 @@ std::optional<Counts> count(const Measured& chip, const std::shared_ptr<Device>&
   return std::nullopt;
 }
 
-/// Rows of C that begin anywhere: the kernels store them in pieces, by branches of which ptxas
-/// makes fewer.
-bool stores_in_pieces(const Measured& chip) {
-  static const std::set<std::string> in_pieces{"cluster", "persistent", "specialised",
-                                               "tensor_tiles", "wide_tiles"};
-  return chip.n % 8 != 0 && in_pieces.contains(chip.rung);
-}
-
-/// The copy engine brings what lies outside the tensor too, as zeros; a copy to several blocks
-/// counts in each.
-bool only_whole_boxes(const Measured& chip) {
-  return chip.m == 256 && chip.rung != "cluster";
+/// Requests of the PTX that the machine code does not make, where rows of C begin anywhere: the
+/// elements before and behind a row's 16-byte chunks are stored by lanes that part in the PTX, for
+/// which ptxas makes predicates; and in two rungs it joins stores of 4 bytes to one of 16.
+struct Joined {
+  std::uint64_t store_requests = 0, store_sectors = 0, shared_loads = 0;
+};
+Joined joined(const Measured& chip) {
+  static const std::map<std::pair<std::string, std::string>, Joined> of_ragged_rows{
+      {{"cluster", "bf16"}, {63, 62, 63}},       {{"specialised", "bf16"}, {63, 62, 63}},
+      {{"persistent", "bf16"}, {87, 344, 63}},   {{"wide_tiles", "bf16"}, {87, 344, 63}},
+      {{"tensor_tiles", "bf16"}, {126, 0, 126}}, {{"cluster", "tf32"}, {62, 0, 62}},
+      {{"specialised", "tf32"}, {62, 0, 62}},    {{"tensor_tiles", "tf32"}, {62, 0, 62}},
+      {{"persistent", "tf32"}, {110, 570, 62}},  {{"wide_tiles", "tf32"}, {110, 570, 62}}};
+  if (chip.n % 8 == 0) return {};
+  const auto found = of_ragged_rows.find({chip.rung, chip.precision});
+  return found == of_ragged_rows.end() ? Joined{} : found->second;
 }
 
 void expect_tensor_counts(const Measured& chip, const OperationCounts& ours) {
@@ -85,12 +88,7 @@ void expect_bulk_counts(const Measured& chip, const Counts& ours) {
   EXPECT_EQ(ours.bulk_store.sectors,
             chip.at("l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st"));
   const std::string loaded = "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld_dest_";
-  const std::uint64_t arrived = chip.at(loaded + "self") + chip.at(loaded + "multicast");
-  if (only_whole_boxes(chip)) {
-    EXPECT_EQ(ours.bulk_load.sectors, arrived);
-  } else {
-    EXPECT_LE(ours.bulk_load.sectors, arrived);
-  }
+  EXPECT_EQ(ours.bulk_load.sectors, chip.at(loaded + "self") + chip.at(loaded + "multicast"));
 }
 
 void expect_global_counts(const Measured& chip, const Counts& ours) {
@@ -101,35 +99,29 @@ void expect_global_counts(const Measured& chip, const Counts& ours) {
     return chip.at("l1tex__t_sectors_pipe_lsu_mem_global_op_" + op);
   };
   EXPECT_EQ(ours.global_load.requests, requests("ld"));
-  // The sectors of cp.async past the L1 cache differ where rows of a tile have 64 bytes.
-  const bool differ = chip.rung == "mma_sync" && chip.precision != "tf32" && chip.m != 125;
-  EXPECT_EQ(ours.global_load.sectors == sectors("ld"), !differ)
-      << ours.global_load.sectors << ", chip " << sectors("ld");
-  if (stores_in_pieces(chip)) {
-    EXPECT_GT(ours.global_store.requests, requests("st"));
-    EXPECT_LT(ours.global_store.requests, requests("st") * 4 / 3);
-  } else {
-    EXPECT_EQ(ours.global_store.requests, requests("st"));
-    EXPECT_EQ(ours.global_store.sectors, sectors("st"));
-  }
+  EXPECT_EQ(ours.global_load.sectors, sectors("ld"));
+  EXPECT_EQ(ours.global_store.requests - joined(chip).store_requests, requests("st"));
+  EXPECT_EQ(ours.global_store.sectors - joined(chip).store_sectors, sectors("st"));
 }
 
 void expect_shared_counts(const Measured& chip, const Counts& ours) {
-  const auto compare = [&](const std::string& op, const WavefrontCounts& counts) {
+  const auto compare = [&](const std::string& op, const WavefrontCounts& counts,
+                           std::uint64_t joined) {
     const std::uint64_t waves = chip.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_" + op);
     const std::uint64_t conflicts =
         chip.at("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_" + op);
-    if (chip.rung == "cluster") {  // arrivals at barriers of the other block are among its stores
-      EXPECT_LE(counts.ideal_wavefronts, waves - conflicts) << op;
-      EXPECT_GE(counts.ideal_wavefronts + 16, waves - conflicts) << op;
-    } else {
-      EXPECT_EQ(counts.ideal_wavefronts, waves - conflicts) << op;
-    }
-    // Bulk copies and other data keep the path busy now and then, and accesses are repeated.
+    // ncu took the two in different replays of a cluster, whose blocks wait for each other.
+    const std::uint64_t apart = chip.rung == "cluster" ? 16 : 0;
+    EXPECT_LE(counts.ideal_wavefronts - joined, waves - conflicts) << op;
+    EXPECT_GE(counts.ideal_wavefronts - joined + apart, waves - conflicts) << op;
+    // Other data keep the path busy now and then, and accesses are repeated; bulk copies do so for
+    // most of a small product.
+    const std::uint64_t repeated = ours.bulk_load.requests == 0 ? waves / 50 : waves / 3;
     EXPECT_LE(counts.conflicts(), conflicts) << op;
+    EXPECT_GE(counts.conflicts() + repeated, conflicts) << op;
   };
-  if (!stores_in_pieces(chip)) compare("ld", ours.shared_load);
-  if (!stores_in_pieces(chip)) compare("st", ours.shared_store);
+  compare("ld", ours.shared_load, joined(chip).shared_loads);
+  compare("st", ours.shared_store, 0);
   EXPECT_EQ(ours.shared_atomic.wavefronts, 0u);  // mbarriers have a unit of their own
 }
 

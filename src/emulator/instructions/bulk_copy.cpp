@@ -36,7 +36,7 @@ void add_pieces(const BulkPiece& whole, std::uint64_t mask, std::vector<BulkPiec
     if (!pieces.empty() && pieces.back().from + pieces.back().bytes == whole.from + i) {
       ++pieces.back().bytes;
     } else {
-      pieces.push_back({whole.from + i, whole.to + i, 1, whole.filled});
+      pieces.push_back({whole.from + i, whole.to + i, 1, whole.filled, false, pieces.empty()});
     }
   }
 }

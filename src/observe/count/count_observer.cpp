@@ -8,6 +8,7 @@
 #include "base/one_of.hpp"
 #include "gpu/coalescing.hpp"
 #include "gpu/shared_banks.hpp"
+#include "observe/count/bulk_sectors.hpp"
 #include "observe/count/divergence_cost.hpp"
 #include "observe/count/operation_kind.hpp"
 #include "observe/count/request_costs.hpp"
@@ -32,45 +33,7 @@ bool reads(AccessKind kind) {
              AccessKind::texture_load, AccessKind::surface_load, AccessKind::surface_reduction});
 }
 
-/// The costs of one execution of a pattern, and the number of executions. Sectors depend on the
-/// word of a sector in which the first lane's address lies, so there is one cost for each word;
-/// wavefronts do not.
-struct Cost {
-  std::uint64_t hits = 0;
-  std::uint32_t units = 0;  ///< sectors, or wavefronts in shared memory
-  std::uint32_t ideal = 0;
-};
-
-/// The last pattern of an instruction. Most executions find theirs here and only count a hit.
-struct Slot {
-  std::uint32_t pattern = 0;
-  Space space = Space::global;
-  AccessKind kind = AccessKind::load;
-  bool counted = true;     ///< false: another instruction represents this part of a joined access
-  std::uint8_t known = 0;  ///< one bit for each of `costs`
-  std::uint32_t low_bits = 0;  ///< of the first lane's address, below a word
-  std::uint32_t ways = 0;
-  std::array<Cost, 8> costs;
-  std::vector<AccessTally> tallies;
-  // global memory only
-  std::vector<Run> runs;
-  std::uint64_t last_base = 0;
-  std::uint32_t region = Footprint::kNowhere;
-};
-
 constexpr std::uint32_t word_bytes = 4;
-
-std::size_t cost_index(Space space, std::uint64_t base) {
-  return space == Space::shared ? 0 : base / word_bytes % 8;
-}
-
-AccessTally& tally_of(std::vector<AccessTally>& tallies, Space space, AccessKind kind) {
-  for (AccessTally& tally : tallies) {
-    if (tally.space == space && tally.kind == kind) return tally;
-  }
-  tallies.push_back({space, kind, {}, {}});
-  return tallies.back();
-}
 
 class BlockCounts : public emulator::BlockObserver {
  public:
@@ -88,12 +51,14 @@ class BlockCounts : public emulator::BlockObserver {
 
   void access(const Access& a) override {
     if (emulator::uses_textures(a.kind)) return mark_elements(a);
-    Slot& slot = slots_[a.instruction];
+    if (a.kind == AccessKind::async_load) return keep_source(a);
+    if (a.kind == AccessKind::async_store) count_source(a);
+    PatternSlot& slot = slots_[a.instruction];
     const std::uint64_t base = base_address(a);
     const bool same = a.pattern != 0 && a.pattern == slot.pattern && a.space == slot.space &&
                       base % word_bytes == slot.low_bits;
     if (!same) begin_pattern(a, base, slot);
-    const std::size_t index = cost_index(a.space, base);
+    const std::size_t index = a.space == Space::shared ? 0 : base / word_bytes % slot.costs.size();
     if ((slot.known >> index & 1U) == 0) learn(a, index, slot);
     ++slot.costs[index].hits;
     if (a.space != Space::global || (same && base == slot.last_base)) return;
@@ -110,16 +75,15 @@ class BlockCounts : public emulator::BlockObserver {
                          : e.reduces                    ? tally.bulk_reduction
                                                         : tally.bulk_store;
     ++counts.requests;
-    std::uint64_t last = ~std::uint64_t{0};  // sector
+    if (e.kind != BulkKind::exchange) {
+      const ptx::Instruction& copy = *program_.instruction(e.origin.instruction).source;
+      counts.sectors += bulk_sectors(e, copy.modifiers.has(ptx::Flag::multicast));
+    }
     for (const emulator::BulkPiece& piece : e.pieces) {
       if (piece.filled) continue;
       counts.bytes += piece.bytes;
       if (e.kind == BulkKind::exchange) continue;
       const std::uint64_t address = loads ? piece.from : piece.to;
-      const std::uint64_t first = address / gpu::kSectorBytes;
-      const std::uint64_t end = (address + piece.bytes - 1) / gpu::kSectorBytes;
-      counts.sectors += end - first + (first == last ? 0 : 1);
-      last = end;
       const std::uint32_t region = footprint_.find(address, Footprint::kNowhere);
       if (region == Footprint::kNowhere) continue;
       if (loads || e.reduces) footprint_.mark(region, address, piece.bytes, false);
@@ -164,34 +128,70 @@ class BlockCounts : public emulator::BlockObserver {
   }
 
   void flush() {
-    for (Slot& slot : slots_) flush(slot);
+    for (PatternSlot& slot : slots_) slot.flush();
+    for (PatternSlot& slot : sources_) slot.flush();
   }
-  std::vector<Slot> slots_;
+  std::vector<PatternSlot> slots_;
+  std::vector<PatternSlot> sources_;  ///< the global sides of cp.async; empty without any
   std::vector<std::uint64_t> divergent_;
   std::vector<std::optional<DivergedWarp>> diverged_;
   std::map<emulator::InstructionId, Counts> units_;  ///< bulk copies, textures, the cluster
 
  private:
-  static void flush(Slot& slot) {
-    if (slot.known == 0) return;
-    if (slot.counted) {
-      AccessTally& tally = tally_of(slot.tallies, slot.space, slot.kind);
-      for (const Cost& cost : slot.costs) {
-        const std::uint64_t n = cost.hits;
-        if (n == 0) continue;
-        if (slot.space == Space::shared) {
-          tally.wavefronts += {n, cost.units * n, cost.ideal * n, slot.ways};
-        } else {
-          tally.sectors += {n, cost.units * n, cost.ideal * n};
-        }
-      }
+  /// The shared side of a cp.async comes next: only both together tell the sectors. Lanes that read
+  /// fewer bytes than others have an event of their own, but are of the same request.
+  void keep_source(const Access& a) {
+    mark_elements(a);
+    const bool more = source_.mask != 0 && source_.instruction == a.instruction;
+    const emulator::LaneMask others = more ? source_.mask : 0;
+    for (emulator::LaneMask m = a.mask; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      source_addresses_[static_cast<std::size_t>(lane)] = a.addresses[lane];
     }
-    slot.costs = {};
-    slot.known = 0;
+    source_ = a;
+    source_.addresses = source_addresses_.data();
+    if (!more) return;
+    source_.mask |= others;
+    source_.pattern = 0;
   }
 
-  void begin_pattern(const Access& a, std::uint64_t base, Slot& slot) {
-    flush(slot);
+  void count_source(const Access& to) {
+    if (source_.mask == 0 || source_.instruction != to.instruction) return;
+    if (sources_.empty()) sources_.resize(slots_.size());
+    PatternSlot& slot = sources_[to.instruction];
+    const ptx::Instruction& copy = *program_.instruction(to.instruction).source;
+    const bool past_l1 = copy.modifiers.cache == ptx::CacheOp::cg;
+    const std::uint64_t base = base_address(source_);
+    const std::uint64_t unit = past_l1 ? to.bytes : word_bytes;
+    const auto low_bits = static_cast<std::uint32_t>(past_l1 ? base_address(to) % gpu::kSectorBytes
+                                                             : base % word_bytes);
+    const std::uint32_t target_pattern = past_l1 ? to.pattern : slot.target_pattern;
+    const bool same = source_.pattern != 0 && source_.pattern == slot.pattern &&
+                      target_pattern == slot.target_pattern && (!past_l1 || to.pattern != 0) &&
+                      low_bits == slot.low_bits;
+    if (!same) {
+      slot.flush();
+      slot.pattern = source_.pattern;
+      slot.target_pattern = target_pattern;
+      slot.kind = AccessKind::async_load;
+      slot.low_bits = low_bits;
+    }
+    const std::size_t index = base / unit % slot.costs.size();
+    PatternCost& cost = slot.costs[index];
+    if ((slot.known >> index & 1U) == 0) {
+      slot.known |= static_cast<std::uint8_t>(1U << index);
+      const gpu::Sectors s =
+          past_l1 ? gpu::coalesce_to_shared(source_.addresses, to.addresses, source_.mask)
+                  : gpu::coalesce(source_.addresses, source_.mask, source_.bytes);
+      cost.units = s.sectors;
+      cost.ideal = s.ideal;
+    }
+    ++cost.hits;
+    source_.mask = 0;
+  }
+
+  void begin_pattern(const Access& a, std::uint64_t base, PatternSlot& slot) {
+    slot.flush();
     slot.pattern = a.pattern;
     slot.space = a.space;
     slot.kind = a.kind;
@@ -201,9 +201,9 @@ class BlockCounts : public emulator::BlockObserver {
     if (a.space == Space::global) find_runs(a, slot.runs);
   }
 
-  void learn(const Access& a, std::size_t index, Slot& slot) {
+  void learn(const Access& a, std::size_t index, PatternSlot& slot) {
     slot.known |= static_cast<std::uint8_t>(1U << index);
-    Cost& cost = slot.costs[index];
+    PatternCost& cost = slot.costs[index];
     if (a.space == Space::shared) {
       learn_shared(a, cost, slot);
     } else if (a.space == Space::global || a.space == Space::local) {
@@ -215,7 +215,7 @@ class BlockCounts : public emulator::BlockObserver {
     }
   }
 
-  void learn_shared(const Access& a, Cost& cost, Slot& slot) const {
+  void learn_shared(const Access& a, PatternCost& cost, PatternSlot& slot) const {
     const MergedAccess merged = plan_.empty() ? MergedAccess{} : plan_[a.instruction];
     const ptx::Instruction& source = *program_.instruction(a.instruction).source;
     slot.counted = merged.role != MergeRole::member && !passes_by(source);
@@ -245,18 +245,18 @@ class BlockCounts : public emulator::BlockObserver {
            ptx::name(source.opcode).find("mbarrier.") != std::string_view::npos;
   }
 
-  /// The footprint of a texture; its request is counted as a whole.
+  /// Lane by lane: textures, whose requests are counted as a whole, and sources of cp.async.
   void mark_elements(const Access& a) {
     for (emulator::LaneMask m = a.mask; m != 0; m &= m - 1) {
       const std::uint64_t address = a.addresses[std::countr_zero(m)];
-      texture_region_ = footprint_.find(address, texture_region_);
-      if (texture_region_ == Footprint::kNowhere) continue;
-      if (reads(a.kind)) footprint_.mark(texture_region_, address, a.bytes, false);
-      if (writes(a.kind)) footprint_.mark(texture_region_, address, a.bytes, true);
+      region_ = footprint_.find(address, region_);
+      if (region_ == Footprint::kNowhere) continue;
+      if (reads(a.kind)) footprint_.mark(region_, address, a.bytes, false);
+      if (writes(a.kind)) footprint_.mark(region_, address, a.bytes, true);
     }
   }
 
-  void mark(const Access& a, std::uint64_t base, Slot& slot) {
+  void mark(const Access& a, std::uint64_t base, PatternSlot& slot) {
     slot.last_base = base;
     for (const Run& run : slot.runs) {
       const std::uint64_t address = base + static_cast<std::uint64_t>(run.offset);
@@ -271,7 +271,9 @@ class BlockCounts : public emulator::BlockObserver {
   const MergePlan& plan_;
   Footprint& footprint_;
   std::uint64_t block_ = 0;
-  std::uint32_t texture_region_ = Footprint::kNowhere;
+  std::uint32_t region_ = Footprint::kNowhere;
+  Access source_{};  ///< of a cp.async whose shared side is to come; no lanes: there is none
+  std::array<std::uint64_t, emulator::kWarpSize> source_addresses_{};
 };
 
 void add_tally(Counts& counts, const AccessTally& tally) {
@@ -358,11 +360,8 @@ void CountObserver::merge(emulator::BlockObserver& block) {
   auto& counts = static_cast<BlockCounts&>(block);
   counts.flush();
   for (std::size_t id = 0; id < tallies_.size(); ++id) {
-    for (const AccessTally& tally : counts.slots_[id].tallies) {
-      AccessTally& sum = tally_of(tallies_[id], tally.space, tally.kind);
-      sum.sectors += tally.sectors;
-      sum.wavefronts += tally.wavefronts;
-    }
+    add_tallies(counts.slots_[id].tallies, tallies_[id]);
+    if (!counts.sources_.empty()) add_tallies(counts.sources_[id].tallies, tallies_[id]);
     divergent_[id] += counts.divergent_[id];
     const std::optional<DivergedWarp>& other = counts.diverged_[id];
     if (other && (!diverged_[id] || other->block < diverged_[id]->block)) diverged_[id] = other;

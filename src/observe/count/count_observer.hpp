@@ -15,16 +15,9 @@
 #include "observe/count/counts.hpp"
 #include "observe/count/footprint.hpp"
 #include "observe/count/merge_plan.hpp"
+#include "observe/count/pattern_slot.hpp"
 
 namespace tilescope::observe {
-
-/// The sum of one instruction's accesses.
-struct AccessTally {
-  emulator::Space space = emulator::Space::global;
-  emulator::AccessKind kind = emulator::AccessKind::load;
-  SectorCounts sectors;
-  WavefrontCounts wavefronts;
-};
 
 class CountObserver : public emulator::Observer {
  public:
