@@ -38,6 +38,47 @@ Table timeline(const gpu::BurstTiming& timing, int banks) {
   return table;
 }
 
+/// The same as a picture: banks in turns, and the interface that they share.
+TimeLine burst_line(const gpu::BurstTiming& timing, int banks) {
+  using enum TimeLine::Kind;
+  constexpr int most_banks = 16, turns = 3;
+  const double cycle = timing.array_ns + timing.transfer_ns;
+  const double period = std::max(cycle, banks * timing.transfer_ns);
+  TimeLine line{.title = fmt::format("{} bank{}: the interface is busy {:.0f}% of the time", banks,
+                                     banks == 1 ? "" : "s", 100.0 * timing.utilisation(banks)),
+                .unit = "ns",
+                .end = turns * period + std::min(banks, most_banks) * timing.transfer_ns};
+  TimeLine::Track interface {
+    "interface", {}
+  };
+  for (int bank = 0; bank < std::min(banks, most_banks); ++bank) {
+    TimeLine::Track& track = line.tracks.emplace_back();
+    track.name = fmt::format("bank {}", bank);
+    for (int turn = 0; turn < turns; ++turn) {
+      const double begin = turn * period + bank * timing.transfer_ns,
+                   ready = begin + timing.array_ns, end = begin + cycle;
+      track.spans.push_back({begin, ready, array, "", "a row is read"});
+      track.spans.push_back({ready, end, burst, "", "the burst crosses"});
+      interface.spans.push_back({ready, end, burst, "", track.name});
+    }
+  }
+  line.tracks.push_back(std::move(interface));
+  return line;
+}
+
+/// What an access at a random place fetches, and what it uses of it.
+BarChart waste_chart(const DramContext& c) {
+  const int wasted = std::max(0, c.line_bytes - c.used_bytes);
+  return {.title = "An access at a random place",
+          .axis = "A memory hands out a whole line, however little of it is used.",
+          .waste = "fetched and not used",
+          .bars = {{.name = "fetched",
+                    .value = static_cast<double>(c.line_bytes),
+                    .wasted = static_cast<double>(wasted),
+                    .label = fmt::format("{} bytes, {} of them used", c.line_bytes,
+                                         c.line_bytes - wasted)}}};
+}
+
 void add_little(Page& page, const DramContext& c) {
   if (!(c.latency_ns > 0.0) || c.sm_count <= 0) return;
   const gpu::LittleNeed need = gpu::little_need(c.bandwidth(), c.latency_ns * 1e-9, c.sm_count,
@@ -96,6 +137,8 @@ void add_burst(Page& page, const DramContext& c) {
   page.step("Banks",
             "({burst.array_ns:.3f} + {burst.transfer_ns:.3f}) / {burst.transfer_ns:.3f}, rounded "
             "up = {burst.banks_that_hide_the_array}");
+  page.figures.emplace_back(burst_line(timing, 1));
+  if (c.banks > 1) page.figures.emplace_back(burst_line(timing, c.banks));
   page.gap();
   page.say("Time runs to the right; '.': the array works, '#': a burst crosses\nOne bank:");
   page.add(timeline(timing, 1));
@@ -146,6 +189,7 @@ Page dram_page(const DramContext& c) {
             "{random_access.wasted_share} wasted");
   add_little(page, c);
   add_burst(page, c);
+  page.figures.emplace_back(waste_chart(c));
   return page;
 }
 

@@ -75,6 +75,9 @@ Outcome outcome_of_counts(const ExplainResult& result, const std::vector<Advice>
          .places = {{.file = at.file, .line = at.line, .source = sources.line(at.file, at.line)}}});
   }
   if (outcome.broken.empty()) outcome.broken = result.ran.message;
+  if (outcome.broken.empty() && result.ran.deadlocked_blocks > 0) {
+    outcome.broken = counted(result.ran.deadlocked_blocks, "block") + " never ended";
+  }
   if (outcome.broken.empty() && result.ran.faults > 0) {
     outcome.broken = fmt::format("{} faulty accesses; see tilescope check", result.ran.faults);
   }

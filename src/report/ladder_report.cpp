@@ -108,7 +108,10 @@ BarChart::Bar bar_of(const RungResult& result) {
 
 /// The rate of each rung.
 BarChart rate_chart(const LadderContext& context, const std::vector<RungResult>& results) {
-  BarChart chart{.title = "How fast each rung is", .axis = "rate, longer is better"};
+  BarChart chart{.title = "How fast each rung is",
+                 .axis =
+                     "Each rung computes the same and changes one thing. A tick: its result is "
+                     "right. Longer is better."};
   for (const RungResult& result : results) {
     BarChart::Bar& bar = chart.bars.emplace_back(bar_of(result));
     if (!result.timing) {
@@ -129,11 +132,8 @@ BarChart count_chart(BarChart chart, const std::vector<RungResult>& results, Cou
                      Waste&& waste) {
   bool is_empty = true;
   for (const RungResult& result : results) {
+    if (!result.counts) continue;  // the table says why
     BarChart::Bar& bar = chart.bars.emplace_back(bar_of(result));
-    if (!result.counts) {
-      if (bar.label.empty()) bar.label = "on the CPU";
-      continue;
-    }
     const std::uint64_t all = count(*result.counts), lost = waste(*result.counts);
     is_empty = is_empty && all == 0;
     bar.value = static_cast<double>(all);
@@ -151,22 +151,28 @@ void add_charts(Page& page, const LadderContext& context, const std::vector<Rung
     page.figures.emplace_back(rate_chart(context, results));
     return;
   }
-  BarChart charts[] = {count_chart(
-                           {.title = "Traffic to global memory",
-                            .axis = "sectors of 32 bytes, shorter is better",
-                            .waste = "bytes that nobody wanted"},
-                           results, [](const Counts& c) { return c.global().sectors; },
-                           [](const Counts& c) { return c.global().excessive(); }),
-                       count_chart(
-                           {.title = "Turns of shared memory",
-                            .axis = "wavefronts, shorter is better",
-                            .waste = "lost to bank conflicts"},
-                           results, [](const Counts& c) { return c.shared().wavefronts; },
-                           [](const Counts& c) { return c.shared().conflicts(); }),
-                       count_chart(
-                           {.title = "Instructions", .axis = "by warps, shorter is better"},
-                           results, [](const Counts& c) { return c.instructions; },
-                           [](const Counts&) { return std::uint64_t{0}; })};
+  BarChart charts[] = {
+      count_chart(
+          {.title = "Traffic to global memory",
+           .axis = "Each rung computes the same and changes one thing. A tick: its "
+                   "result is right. A bar is what it moves between chip and "
+                   "memory, in sectors of 32 bytes: shorter is better.",
+           .waste = "moved and thrown away"},
+          results, [](const Counts& c) { return c.global().sectors; },
+          [](const Counts& c) { return c.global().excessive(); }),
+      count_chart(
+          {.title = "Turns of shared memory",
+           .axis = "A bar is how often the small memory on the chip must answer "
+                   "(wavefronts): shorter is better.",
+           .waste = "lost to bank conflicts"},
+          results, [](const Counts& c) { return c.shared().wavefronts; },
+          [](const Counts& c) { return c.shared().conflicts(); }),
+      count_chart(
+          {.title = "Instructions",
+           .axis = "A bar is how many instructions its warps run, groups of 32 "
+                   "threads: shorter is better."},
+          results, [](const Counts& c) { return c.instructions; },
+          [](const Counts&) { return std::uint64_t{0}; })};
   for (BarChart& chart : charts) {
     if (!chart.bars.empty()) page.figures.emplace_back(std::move(chart));
   }

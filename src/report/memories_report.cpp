@@ -58,6 +58,26 @@ std::string sources_text(const std::vector<LevelCost>& costs) {
   return said.empty() ? "none are known for this GPU" : fmt::format("{}", fmt::join(said, "; "));
 }
 
+/// The levels that a thread reaches, without the cache of constants beside them.
+MemoryLevels levels_picture(const std::string& machine, const std::vector<LevelCost>& costs) {
+  MemoryLevels picture{.title = "The memories of " + machine};
+  for (const LevelCost& cost : costs) {
+    if (cost.level == MemoryLevel::constant_cache) continue;
+    const Record level = level_record(cost);
+    const bool has_size = cost.capacity_bytes > 0.0;
+    picture.levels.push_back(
+        {.name = level.fill("{words}"),
+         .size = has_size ? level.fill("{capacity_bytes}") : std::string(),
+         .bandwidth = cost.bytes_per_second > 0.0
+                          ? (has_size ? ", " : "") + level.fill("{bandwidth_bytes_per_second}")
+                          : std::string(),
+         .latency = cost.latency_cycles > 0.0 ? level.fill("{latency_cycles:.0f} cycles")
+                                              : std::string("not known"),
+         .cycles = cost.latency_cycles});
+  }
+  return picture;
+}
+
 }  // namespace
 
 Page memories_page(const std::string& machine, const std::vector<LevelCost>& costs) {
@@ -92,6 +112,7 @@ Page memories_page(const std::string& machine, const std::vector<LevelCost>& cos
     }
   }
   page.data = {{"machine", machine}, {"spaces", spaces.rows}, {"levels", levels.rows}};
+  page.figures.emplace_back(levels_picture(machine, costs));
   page.data.let("sources", sources_text(costs));
   page.say("Memories of {machine}");
   page.gap();

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
+#include "report/async_figure.hpp"
 #include "report/source_figure.hpp"
 #include "report/words/wording.hpp"
 
@@ -28,7 +28,7 @@ std::string missing_order(const RaceFacts& facts) {
       return "blocks wait for nobody";
     case RaceRelation::unfinished_copy:
     case RaceRelation::copy_source:
-      return "a wait for the copy";
+      return {};  // async_scene() draws them
     case RaceRelation::relaxed_flag:
       return "an acquire";
     case RaceRelation::unfenced_relay:
@@ -37,22 +37,13 @@ std::string missing_order(const RaceFacts& facts) {
   return {};
 }
 
-RaceScene::Side side_of(const FindingAccess& access, SourceTexts& sources) {
-  const SourcePlace& place = access.place;
-  return {.who = access.thread ? to_string(*access.thread) : "the copy engine",
-          .action = action(access),
-          .place = place.line == 0 ? fmt::format("line {} of the PTX", access.ptx_line)
-                                   : fmt::format("{}:{}", file_name(place.file), place.line),
-          .source = std::string(trim(sources.line(place.file, place.line))),
-          .writes = access.action == ThreadAction::write || access.action == ThreadAction::atomic};
-}
-
 RaceScene scene_of(const Finding& finding, SourceTexts& sources) {
-  RaceScene scene{.sides = {side_of(finding.first, sources), side_of(*finding.second, sources)},
-                  .memory = to_string(memory_of(finding)),
-                  .message = message(finding),
-                  .cure = cure(finding),
-                  .missing = missing_order(facts_of<RaceFacts>(finding))};
+  RaceScene scene{
+      .sides = {scene_side(finding.first, sources), scene_side(*finding.second, sources)},
+      .memory = to_string(memory_of(finding)),
+      .message = message(finding),
+      .cure = cure(finding),
+      .missing = missing_order(facts_of<RaceFacts>(finding))};
   // As the source has them, from the top down.
   const SourcePlace &a = finding.first.place, &b = finding.second->place;
   if (a.file == b.file && b.line < a.line) std::swap(scene.sides[0], scene.sides[1]);
@@ -65,10 +56,14 @@ void add_finding_figures(Page& page, const std::vector<Finding>& findings, Sourc
   SourceFacts facts;
   for (const Finding& finding : findings) {
     std::size_t scene = 0;
-    if (std::holds_alternative<RaceFacts>(finding.facts) && finding.second &&
-        page.figures.size() < most_scenes) {
-      page.figures.emplace_back(scene_of(finding, sources));
-      scene = page.figures.size();
+    if (page.figures.size() < most_scenes) {
+      if (auto drawn = async_scene(finding, sources)) {
+        page.figures.emplace_back(std::move(*drawn));
+        scene = page.figures.size();
+      } else if (std::holds_alternative<RaceFacts>(finding.facts) && finding.second) {
+        page.figures.emplace_back(scene_of(finding, sources));
+        scene = page.figures.size();
+      }
     }
     if (finding.first.place.line == 0) continue;
     facts.remarks[finding.first.place].push_back({std::string(to_string(finding.severity)),

@@ -97,6 +97,21 @@ void add_steps(Page& page, const TilePlan& plan, const Record& tile) {
   }
 }
 
+TilePicture picture_of(const TilePlan& plan, const Record& tile) {
+  return {.title = tile.fill("Tile {tile}: a phase loads {loads_per_phase} elements"),
+          .rows = plan.tile.rows,
+          .columns = plan.tile.columns,
+          .depth = plan.tile.depth,
+          .thread_rows = plan.tile.thread_rows,
+          .thread_columns = plan.tile.thread_columns,
+          .global = plan.phases > 0 ? tile.fill("{blocks} tiles, {phases} phases each")
+                                    : std::string("a block computes one tile of C"),
+          .shared = tile.fill("{shared_bytes_per_block} bytes; an SM holds {blocks_per_sm}"),
+          .registers = tile.fill("one of {threads_per_block} threads"),
+          .loads = tile.fill("{loads_per_phase} a phase"),
+          .operations = tile.fill("{operations_per_load} op a load")};
+}
+
 Table occupancy_table(const std::vector<Record>& tiles) {
   return {.columns = {{"  tile", left, 17, "{mark} {tile}"},
                       {"threads", right, 7, "{threads_per_block}"},
@@ -137,6 +152,10 @@ Page tiles_page(const TilesContext& context) {
   }
   page.data = {{"gpu", gpu.name}, {"tiles", tiles}, {"best", Value()}};
   if (context.best) page.data.set("best", *tiles[*context.best].find("tile"));
+  if (!tiles.empty()) {
+    const std::size_t drawn = context.best.value_or(0);
+    page.figures.emplace_back(picture_of(context.plans[drawn], tiles[drawn]));
+  }
   page.add(Text{"Tiles of a matrix product on " + gpu.properties.name});
   if (context.problem) {
     page.data.set_all(

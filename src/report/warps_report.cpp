@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
+
 namespace tilescope::report {
 namespace {
 
@@ -39,6 +41,47 @@ void add_layout(Page& page, const Dim3& block, int warp_size) {
     lines += warp + 1 < warps ? "\n" : "";
   }
   page.add(Text{lines, 2});
+}
+
+/// Rows as the block has them; of a block of one row as wide as a warp.
+BlockWarps warps_picture(const Dim3& block, int warp_size) {
+  const auto lanes = static_cast<std::uint32_t>(warp_size);
+  const std::uint64_t warps = gpu::warps_per_block(block, warp_size);
+  const std::uint64_t idle = warps * lanes - block.count();
+  const bool is_flat = block.y == 1 && block.z == 1;
+  const bool fits = !is_flat && block.x <= 2 * lanes;
+  return {
+      .title = fmt::format("{} threads in {} warp{}", block.count(), warps, warps == 1 ? "" : "s"),
+      .across = fits ? "threadIdx.x runs to the right, then y down, then z"
+                     : "one row a warp: threadIdx.x runs to the right, then down",
+      .below = idle == 0 ? std::string("every lane of every warp has a thread")
+                         : fmt::format("{} lane{} of the last warp have no thread: they idle "
+                                       "for ever",
+                                       idle, idle == 1 ? "" : "s"),
+      .threads = block.count(),
+      .warps = warps,
+      .columns = fits ? block.x : lanes,
+      .warp_size = lanes};
+}
+
+/// How often the threads of a warp agree, and how often they do not.
+void add_divergence_chart(Page& page, const DivergenceCount& count, const std::string& unit) {
+  if (count.evaluations == 0) return;
+  BarChart chart{.title = "What the threads of a warp find",
+                 .axis = "A warp whose threads disagree runs both ways, one after the other: " +
+                         format_count(count.divergent) + " of " + format_count(count.evaluations) +
+                         " " + unit + "."};
+  const auto bar = [&](const char* name, std::uint64_t number, bool is_waste) {
+    const auto value = static_cast<double>(number);
+    chart.bars.push_back({.name = name,
+                          .value = value,
+                          .wasted = is_waste ? value : 0.0,
+                          .label = format_count(number)});
+  };
+  bar("all true", count.all_true, false);
+  bar("all false", count.all_false, false);
+  bar("some true, some false", count.divergent, true);
+  page.figures.emplace_back(std::move(chart));
 }
 
 Record count_record(const DivergenceCount& count, std::string_view unit = {}) {
@@ -85,12 +128,15 @@ Page warps_page(const Launch& launch, int warp_size, const std::optional<Diverge
                {"warps_per_block", gpu::warps_per_block(block, warp_size)}};
   page.data.let("threads", block.count())
       .let("extents", fmt::format("{} x {} x {}", block.x, block.y, block.z));
+  page.figures.emplace_back(warps_picture(block, warp_size));
   add_layout(page, block, warp_size);
   page.step("Threads per block", "{extents} = {threads:plain}");
   page.step("Warps per block", "{threads:plain} / {warp_size}, rounded up = {warps_per_block}");
   if (!divergence) return page;
   const auto& [condition, loop, count] = *divergence;
-  const Record record = count_record(count, loop.variable.empty() ? "warps" : "warp-phases");
+  const std::string unit = loop.variable.empty() ? "warps" : "warp-phases";
+  const Record record = count_record(count, unit);
+  add_divergence_chart(page, count, unit);
   page.data.set("condition", condition).set("divergence", record);
   page.gap();
   page.add(
@@ -103,9 +149,11 @@ Page warps_page(const Launch& launch, int warp_size, const std::optional<Diverge
 }
 
 Page vector_bounds_page(std::int64_t elements, int threads, int warp_size) {
-  const Record count = count_record(gpu::vector_bounds(elements, threads, warp_size), "warps");
+  const DivergenceCount bounds = gpu::vector_bounds(elements, threads, warp_size);
+  const Record count = count_record(bounds, "warps");
   const std::int64_t rest = elements % threads;
   Page page("warps");
+  add_divergence_chart(page, bounds, "warps");
   page.data = {{"elements", elements},
                {"block", List{threads, 1, 1}},
                {"warp_size", warp_size},
@@ -138,6 +186,7 @@ Page tile_loads_page(const TileLoads& loads, int warp_size) {
                {"inside", inside},
                {"edge", edge},
                {"divergence", total}};
+  add_divergence_chart(page, result.total(), "warp-phases");
   page.say(
       "Loading tiles of {operand} with boundary checks: C is {m} x {n}, k is {k}, tiles {tile} x "
       "{tile}");

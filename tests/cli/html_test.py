@@ -68,7 +68,39 @@ PAGES = {
     "banks": ("banks", "--rows", "32", "--columns", "32"),
     "coalesce": ("coalesce", "A[threadIdx.x*8]"),
     "transfer": ("transfer", "--play"),
+    "tiles": ("tiles", "--size", "1024"),
+    "warps": ("warps", "threadIdx.x > 2", "--block", "20,10", "--grid", "8"),
+    "dram": ("dram", "--gpu", "gtx280", "--prefetch", "4", "--array-ns", "40", "--banks", "8"),
+    "memories": ("memories",),
 }
+# Scenes of engines and of barriers: faulty kernels, what is missing in each, and its columns.
+KERNELS = os.path.join(os.path.dirname(os.path.dirname(GOLDEN)), "cli_kernels")
+SCENES = {
+    "store_without_proxy_fence": ("fence.proxy.async", ["thread (0,0,0)", "copy engine"]),
+    "copy_overtakes_readers": ("a wait for the readers",
+                               ["thread (63,0,0)", "thread (0,0,0)", "copy engine"]),
+    "async_copy_not_waited_for": ("a wait for the copy", ["thread (0,0,0)", "asynchronous copy"]),
+    "bulk_source_not_waited_for": ("a wait for the copy", ["thread (0,0,0)", "copy engine"]),
+    "load_never_waited_for": ("a wait for the copy",
+                              ["thread (0,0,0)", "copy engine", "full[0]"]),
+    "store_never_committed": ("cp.async.bulk.commit_group", ["thread (0,0,0)", "copy engine"]),
+    "wgmma_without_fence": ("wgmma.fence", ["thread (96,0,0)", "tensor cores"]),
+    "wgmma_sums_before_wait": ("wgmma.wait_group", ["a thread", "tensor cores"]),
+    "wgmma_operand_overwritten": ("wgmma.wait_group",
+                                  ["thread (96,0,0)", "tensor cores", "thread (0,0,0)"]),
+    "cluster_store_before_start": ("cluster.sync()", ["thread (0,0,0)", "block 1"]),
+    "cluster_exit_before_read": ("cluster.sync()", ["thread (31,0,0)", "block 0"]),
+    "mbarrier_init_not_fenced": ("a fence of the initialisation", ["thread (0,0,0)", "full"]),
+    "mbarrier_init_no_barrier": ("a barrier, __syncthreads()",
+                                 ["thread (0,0,0)", "thread (1,0,0)", "full"]),
+    "expected_bytes_missing": (None, ["thread (0,0,0)", "full", "copy engine"]),
+    "arrival_count_too_large": (None, ["thread (0,0,0)", "empty[0]", "thread (32,0,0)"]),
+    "parity_not_flipped": (None, ["thread (0,0,0)", "full[0]", "thread (32,0,0)"]),
+    "phase_missed": (None, ["done", "thread (63,0,0)", "thread (0,0,0)"]),
+}
+GOLDEN_SCENES = ("copy_overtakes_readers", "parity_not_flipped")
+for scene in GOLDEN_SCENES:
+    PAGES[scene] = ("check", scene + ".cu", "--launch", scene + ".json")
 if NVCC:
     PAGES["program"] = ("explain", "program.cu")
 
@@ -79,6 +111,11 @@ class Pages(program.ProgramTest):
         for name, text in (("hostile.cu", HOSTILE), ("race.cu", RACE), ("program.cu", PROGRAM)):
             with open(self.path(name), "w", encoding="utf-8") as file:
                 file.write(text)
+
+        for scene in GOLDEN_SCENES:
+            folder = os.path.join(KERNELS, scene)
+            shutil.copy(os.path.join(folder, "faulty.cu"), self.path(scene + ".cu"))
+            shutil.copy(os.path.join(folder, "launch.json"), self.path(scene + ".json"))
 
     def page(self, *words):
         """The text of the page that a command writes."""
@@ -168,6 +205,46 @@ class Html(Pages):
         self.assertEqual(result.code, 0, result.out)
         self.assertNotIn("missing:", text)
 
+    def check_kernel(self, kernel, which):
+        """The first scene of a kernel's page, and its exit code."""
+        folder = os.path.join(KERNELS, kernel)
+        text, result = self.page("check", os.path.join(folder, which + ".cu"), "--launch",
+                                 os.path.join(folder, "launch.json"))
+        scene = re.search(r'<article class="race" id="f1">(.*?)</article>', text, re.S)
+        return scene and scene[1], result.code
+
+    def test_engines_and_phases_have_columns(self):
+        for kernel, (missing, columns) in SCENES.items():
+            with self.subTest(kernel):
+                scene, code = self.check_kernel(kernel, "faulty")
+                self.assertEqual(code, 1)
+                heads = re.findall(r'class="thread"/><text[^>]*>(.*?)</text>', scene)
+                self.assertEqual(heads, columns)
+                shown = re.findall(r">missing: (.*?)</text>", scene)
+                self.assertEqual(shown, [missing] if missing else [])
+                self.assertEqual(self.check_kernel(kernel, "cured"), (None, 0))
+
+    def test_a_phase_says_what_has_come(self):
+        scene, _ = self.check_kernel("arrival_count_too_large", "faulty")
+        for words in ("phase 0", "1 of 32 arrivals", "waits for ever"):
+            self.assertIn(f">{words}</text>", scene)
+        scene, _ = self.check_kernel("expected_bytes_missing", "faulty")
+        for words in ("brings 1,024 bytes", "1,024 of 0 bytes"):
+            self.assertIn(f">{words}</text>", scene)
+
+    def test_the_warps_of_a_block_are_drawn(self):
+        # 200 threads in rows of 20: warps begin within rows, and the last one lacks 24.
+        text, _ = self.page(*PAGES["warps"])
+        labels = re.findall(r'class="end small">(.*?)</text>', text)
+        self.assertEqual(labels, [f"warp {i}" for i in range(7)])
+        boxes = {kind: sum(path.count("z") for path in
+                           re.findall(rf'<path d="([^"]*)" class="{kind}"', text))
+                 for kind in ("warp even", "warp odd", "padding")}
+        self.assertEqual(boxes, {"warp even": 96 + 8, "warp odd": 96, "padding": 24})
+        text, _ = self.page("warps", "--block", "256")
+        self.assertIn("every lane of every warp has a thread", text)
+        self.assertNotIn('class="padding"', text)
+
     def test_rounds_of_a_loop_are_frames(self):
         captions = re.findall(r"<figcaption>(round.*?)</figcaption>", self.explain_rounds())
         self.assertEqual([caption.split(",")[0] for caption in captions],
@@ -235,14 +312,14 @@ __global__ void uneven(float* out, int n) {
         self.assertNotIn("<svg", text)
 
     def test_files_that_cannot_be_written(self):
-        missing = self.path("no")
+        missing, before = self.path("no"), self.files()
         self.assert_fails(4, f"cannot write 'no/page.html': the folder '{missing}' does not exist; "
                              "create it first",
                           *PAGES["occupancy"], "--html", "no/page.html")
         self.assert_fails(2, "--html 'hostile.cu' would overwrite 'hostile.cu', which this command "
                              "reads or writes too; name another file",
                           *PAGES["explain"], "--html", "hostile.cu")
-        self.assertEqual(self.files(), ["hostile.cu", "program.cu", "race.cu"])
+        self.assertEqual(self.files(), before)
 
 
 @unittest.skipUnless(browser.BROWSER, browser.NO_BROWSER)

@@ -167,10 +167,44 @@ std::string section_of(const WarpAccess& access) {
   html += frames_html(access);
   if (!access.cure.empty()) html += "<p class=\"cure\">" + escaped(access.cure) + "</p>\n";
   for (const WarpAccess::Frame& frame : access.cured) {
-    html += picture(draw_svg(access, frame), "Cured", frame.caption);
+    html += "<h4>After the cure</h4>\n" + picture(draw_svg(access, frame), "Cured", frame.caption);
   }
   return html + "</article>\n";
 }
+
+/// A figure as a part of its section; `number` is its place on the page.
+struct FigureHtml {
+  std::size_t number;
+  std::string operator()(const SourceView& view) const { return source_html(view, number); }
+  std::string operator()(const WarpAccess& access) const { return section_of(access); }
+  std::string operator()(const RaceScene& scene) const {
+    return scene_html(fmt::format("Two threads access {}, in no order", scene.memory),
+                      draw_svg(scene),
+                      scene.message +
+                          ". Nothing makes one wait for the other: the result "
+                          "depends on which is faster.",
+                      scene.cure);
+  }
+  std::string operator()(const AsyncScene& scene) const {
+    return scene_html(scene.title, draw_svg(scene), scene.message, scene.cure);
+  }
+  std::string operator()(const BarChart& chart) const {
+    return fmt::format("<h3>{}</h3>\n<p>{}</p>\n{}", escaped(chart.title), escaped(chart.axis),
+                       picture(draw_svg(chart), chart.title, {}));
+  }
+  /// The pictures that need no more than their title.
+  template <typename Picture>
+  std::string operator()(const Picture& drawn) const {
+    return headed(drawn.title, draw_svg(drawn));
+  }
+  std::string scene_html(const std::string& title, const std::string& svg,
+                         const std::string& message, const std::string& cure) const {
+    return fmt::format(
+        "<article class=\"race\" id=\"f{}\"><h3>{}</h3>{}<p class=\"cure\">Cure: {}</p>"
+        "</article>\n",
+        number, escaped(title), picture(svg, title, message), escaped(cure));
+  }
+};
 
 }  // namespace
 
@@ -179,25 +213,7 @@ std::string block_html(const Block& block) {
 }
 
 std::string figure_html(const Figure& figure, std::size_t number) {
-  struct Visitor {
-    std::size_t number;
-    std::string operator()(const SourceView& view) const { return source_html(view, number); }
-    std::string operator()(const WarpAccess& access) const { return section_of(access); }
-    std::string operator()(const RaceScene& scene) const {
-      return fmt::format(
-          "<article class=\"race\" id=\"f{}\"><h3>Two threads access {}</h3>{}"
-          "<p class=\"cure\">Cure: {}</p></article>\n",
-          number, escaped(scene.memory), picture(draw_svg(scene), "Race", scene.message),
-          escaped(scene.cure));
-    }
-    std::string operator()(const BarChart& chart) const {
-      return headed(chart.title, draw_svg(chart), chart.axis);
-    }
-    std::string operator()(const TimeLine& line) const {
-      return headed(line.title, draw_svg(line));
-    }
-  };
-  return std::visit(Visitor{number}, figure);
+  return std::visit(FigureHtml{number}, figure);
 }
 
 }  // namespace tilescope::report

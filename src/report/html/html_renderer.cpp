@@ -54,8 +54,12 @@ std::string_view name_of(const Figure& figure) {
     std::string_view operator()(const SourceView&) const { return "Source, line by line"; }
     std::string_view operator()(const WarpAccess&) const { return "One warp's accesses"; }
     std::string_view operator()(const RaceScene&) const { return "Races"; }
+    std::string_view operator()(const AsyncScene&) const { return "Engines and barriers"; }
     std::string_view operator()(const BarChart&) const { return "Compared"; }
     std::string_view operator()(const TimeLine&) const { return "Over time"; }
+    std::string_view operator()(const TilePicture&) const { return "A tile's way"; }
+    std::string_view operator()(const MemoryLevels&) const { return "From the thread outwards"; }
+    std::string_view operator()(const BlockWarps&) const { return "The warps of a block"; }
   };
   return std::visit(Visitor{}, figure);
 }

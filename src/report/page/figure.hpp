@@ -72,6 +72,34 @@ struct RaceScene {
   std::string missing;        ///< "barrier": what would order them; empty: nothing of that kind
 };
 
+/// Threads, engines that carry on behind them, and mbarriers, each in a column; time in rows. It
+/// shows the order that is missing between the first row and the second, or the phase that is
+/// wrong.
+struct AsyncScene {
+  struct Track {
+    std::string name, below;
+  };
+  enum class Look : std::uint8_t {
+    reads,  ///< a thread acts
+    writes,
+    works,  ///< an engine, or a phase of a barrier
+    may,    ///< it may happen here as well
+    wrong,
+  };
+  struct Step {
+    std::size_t track = 0;
+    std::size_t row = 0;
+    Look look = Look::reads;
+    std::string title;
+    std::string place = {}, source = {};
+  };
+  std::string title;
+  std::vector<Track> tracks;
+  std::vector<Step> steps;
+  std::string missing;  ///< between the rows; empty: nothing
+  std::string message, cure;
+};
+
 /// A bar for each row, longest for the largest value.
 struct BarChart {
   struct Bar {
@@ -83,14 +111,52 @@ struct BarChart {
     std::string remark;         ///< below the name
     bool is_reference = false;  ///< what the others are compared with
   };
-  std::string title, axis;
+  std::string title;
+  std::string axis;   ///< what a bar is, in a sentence
   std::string waste;  ///< what the wasted parts are; empty: there are none
   std::vector<Bar> bars;
 };
 
+/// A tile of a product on its way: the matrices in memory, the tiles of A and B in shared memory,
+/// the elements of C in a thread's registers.
+struct TilePicture {
+  std::string title;
+  int rows = 0, columns = 0, depth = 0, thread_rows = 1, thread_columns = 1;
+  std::string global, shared, registers;  ///< in words, below each of the three
+  std::string loads, operations;          ///< at the arrows between them
+};
+
+/// The memories of a GPU, the nearest to a thread first.
+struct MemoryLevels {
+  struct Level {
+    std::string name;
+    std::string size, bandwidth;  ///< in words; may be empty
+    std::string latency;
+    double cycles = 0.0;  ///< 0: not known
+  };
+  std::string title;
+  std::vector<Level> levels;
+};
+
+/// The threads of a block in rows, by the warps that they form.
+struct BlockWarps {
+  std::string title, across, below;
+  std::uint64_t threads = 0, warps = 0;
+  std::uint32_t columns = 32, warp_size = 32;
+};
+
 /// Spans of time on parallel tracks.
 struct TimeLine {
-  enum class Kind : std::uint8_t { busy, waiting, diverged, stuck, copy_in, copy_out };
+  enum class Kind : std::uint8_t {
+    busy,
+    waiting,
+    diverged,
+    stuck,
+    copy_in,
+    copy_out,
+    array,
+    burst
+  };
   struct Span {
     double begin = 0.0, end = 0.0;
     Kind kind = Kind::busy;
@@ -107,6 +173,7 @@ struct TimeLine {
   std::vector<Track> tracks;
 };
 
-using Figure = std::variant<SourceView, WarpAccess, RaceScene, BarChart, TimeLine>;
+using Figure = std::variant<SourceView, WarpAccess, RaceScene, AsyncScene, BarChart, TimeLine,
+                            TilePicture, MemoryLevels, BlockWarps>;
 
 }  // namespace tilescope::report

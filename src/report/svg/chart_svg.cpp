@@ -40,6 +40,10 @@ std::string_view class_of(TimeLine::Kind kind) {
       return "span in";
     case TimeLine::Kind::copy_out:
       return "span out";
+    case TimeLine::Kind::array:
+      return "span waiting";
+    case TimeLine::Kind::burst:
+      return "span busy";
   }
   return "span";
 }
@@ -58,6 +62,10 @@ std::string_view words_of(TimeLine::Kind kind) {
       return "copy to the device";
     case TimeLine::Kind::copy_out:
       return "copy to the host";
+    case TimeLine::Kind::array:
+      return "the array works";
+    case TimeLine::Kind::burst:
+      return "a burst crosses the interface";
   }
   return "";
 }

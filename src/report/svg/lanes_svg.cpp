@@ -72,9 +72,9 @@ std::string draw_banks(const WarpAccess& access, const WarpAccess::Frame& frame)
   // A vector needs several turns in any case; what goes beyond is a conflict.
   const std::size_t fair = std::max<std::size_t>(1, frame.ideal);
   const double cell = std::clamp(220.0 / static_cast<double>(most), 6.0, 14.0);
-  const double height = target_y + 20.0 + cell * static_cast<double>(most) + 30.0;
+  const double height = target_y + 20.0 + cell * static_cast<double>(most) + 46.0;
   Drawing drawing(picture_width, height, frame.caption);
-  drawing.words(lanes_x, 18, "the 32 threads of a warp", "faint");
+  drawing.words(lanes_x, 18, "the 32 threads of a warp, which run in step", "faint");
   std::string calm, crowded;
   for (int lane = 0; lane < lanes; ++lane) {
     if (!takes_part(frame, lane)) continue;
@@ -105,8 +105,10 @@ std::string draw_banks(const WarpAccess& access, const WarpAccess::Frame& frame)
                   fmt::format("{} words wait for this one bank", most),
                   is_right ? "end strong badtext" : "strong badtext");
   }
-  drawing.words(lanes_x, height - 8,
-                "each box below a bank is a word it must hand out; a bank hands out one a turn",
+  drawing.words(lanes_x, height - 24,
+                "shared memory is 32 banks that work side by side; each hands out one word a turn",
+                "faint");
+  drawing.words(lanes_x, height - 8, "each box below a bank is a word that threads want of it",
                 "faint");
   return drawing.svg();
 }
@@ -132,7 +134,7 @@ std::string draw_sectors(const WarpAccess& access, const WarpAccess::Frame& fram
     wanted += bytes.size();
   }
   Drawing drawing(picture_width, target_y + sector_height + 50.0, frame.caption);
-  drawing.words(lanes_x, 18, "the 32 threads of a warp", "faint");
+  drawing.words(lanes_x, 18, "the 32 threads of a warp, which run in step", "faint");
   std::string wires;
   for (int lane = 0; lane < lanes; ++lane) {
     if (!takes_part(frame, lane)) continue;

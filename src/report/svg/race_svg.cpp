@@ -63,8 +63,10 @@ std::string draw_svg(const RaceScene& scene) {
   draw_thread(drawing, second, second_x, bottom);
   draw_step(drawing, first, scene.memory, first_x, first_y);
   drawing.box(second_x, first_y, column, box_height, "ghost");
-  drawing.words(second_x + column / 2, first_y + 48, "this may come", "middle badtext");
-  drawing.words(second_x + column / 2, first_y + 66, "first as well", "middle badtext");
+  drawing.words(second_x + column / 2, first_y + 48,
+                second.writes ? "or it writes already here," : "or it reads already here,",
+                "middle badtext");
+  drawing.words(second_x + column / 2, first_y + 66, "nothing makes it wait", "middle badtext");
   drawing.line(first_x, gap_y + 4, second_x + column, gap_y + 4, "missing");
   const double label = 10.0 + 7.4 * static_cast<double>(missing.size());
   drawing.box((scene_width - 28 - label) / 2, gap_y - 8, label, 24, "plate");
