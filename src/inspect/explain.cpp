@@ -10,6 +10,7 @@
 #include "observe/count/count_observer.hpp"
 #include "observe/trace/code_lines.hpp"
 #include "observe/trace/lane_rounds.hpp"
+#include "observe/trace/pipeline_trace.hpp"
 #include "observe/trace/warp_course.hpp"
 
 namespace tilescope {
@@ -40,7 +41,8 @@ ExplainResult explain(const Target& target, const LaunchDescription& launch,
   result.details = details;
   observe::CountObserver counter;
   observe::LaneSamples sampler;
-  std::vector<emulator::Observer*> observers{&counter, &sampler};
+  observe::PipelineTrace pipelines;
+  std::vector<emulator::Observer*> observers{&counter, &sampler, &pipelines};
   observe::LaneRounds rounds;
   observe::WarpCourse course;
   observe::CodeLines code([&run](const std::string& kernel) { return run.ptx_of(kernel); });
@@ -50,14 +52,15 @@ ExplainResult explain(const Target& target, const LaunchDescription& launch,
     const observe::CountedLaunch& counted = counter.result();
     result.counts += counted;
     result.launches.push_back(counted);
-    details->launches.push_back(
-        {counted, sampler.result(), rounds.result(), course.result(), code.result()});
+    details->launches.push_back({counted, sampler.result(), pipelines.result(), rounds.result(),
+                                 course.result(), code.result()});
   };
   run.launch(std::move(observers), after_launch, [&](const Kernel& kernel, const Launch& launched) {
     const LaunchResources resources = resources_of(kernel, launched);
     if (std::ranges::find(result.resources, resources) != result.resources.end()) return;
     result.resources.push_back(resources);
   });
+  result.pipelines = details->pipelines();
   std::set<std::string> files;
   for (const LineCounts& line : result.counts.lines) files.insert(line.place.file);
   run.keep_sources(files);

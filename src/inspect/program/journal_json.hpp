@@ -147,8 +147,15 @@ auto tied(Is<observe::LaneSample> auto& v) {
                   v.block, v.block_index, v.warp, v.object, v.object_base, v.cost, v.ideal, v.ways,
                   v.use);
 }
+auto tied(Is<PipelinePhase> auto& v) {
+  return std::tie(v.stage, v.bytes, v.ahead, v.under_way, v.ready, v.producer_waited,
+                  v.consumer_waited);
+}
+auto tied(Is<Pipeline> auto& v) {
+  return std::tie(v.kernel, v.barrier, v.issue, v.wait, v.stages, v.phases);
+}
 auto tied(Is<ExplainDetails::OfLaunch> auto& v) {
-  return std::tie(v.counted, v.samples);
+  return std::tie(v.counted, v.samples, v.pipelines);
 }
 auto tied(Is<RunSummary> auto& v) {
   return std::tie(v.launches, v.blocks, v.warp_instructions, v.faults, v.deadlocked_blocks,

@@ -56,6 +56,10 @@ class SourceWords {
       name_place(sample.place);
       name_object(sample.object);
     }
+    for (Pipeline& pipeline : of.pipelines) {
+      name_place(pipeline.issue);
+      name_place(pipeline.wait);
+    }
   }
 
  private:
@@ -170,6 +174,7 @@ ExplainResult explain_program(const Program& program, const Device& device,
   details->launches = std::move(journal.counts.kernels);
   for (ExplainDetails::OfLaunch& of : details->launches) words.details(of);
   result.details = details;
+  result.pipelines = details->pipelines();
   return result;
 }
 

@@ -21,6 +21,7 @@
 #include "observe/check/check_observer.hpp"
 #include "observe/count/count_observer.hpp"
 #include "observe/findings.hpp"
+#include "observe/trace/pipeline_trace.hpp"
 
 namespace tilescope::inspect {
 
@@ -108,6 +109,7 @@ struct ProgramWatch::State {
   observe::CheckObserver checker;
   observe::CountObserver counter;
   observe::LaneSamples sampler;
+  observe::PipelineTrace pipelines;
   std::unique_ptr<ScheduleRuns> schedules;  ///< if there are several
 
   std::uint64_t launches = 0;
@@ -159,9 +161,9 @@ void ProgramWatch::State::keep_counts(const ProgramSettings& settings) {
   const std::pair key(names.program, names.block.count());
   const auto [at, is_new] = kernels.try_emplace(key, counts.kernels.size());
   if (is_new) {
-    counts.kernels.push_back({counted, sampler.result()});
+    counts.kernels.push_back({counted, sampler.result(), pipelines.result()});
   } else {
-    add_launch(counts.kernels[at->second], counted, sampler.result());
+    add_launch(counts.kernels[at->second], counted, sampler.result(), pipelines.result());
   }
 }
 
@@ -244,7 +246,7 @@ void ProgramWatch::attach(device::EmulatedDevice& device) {
     options.conduct = state.schedules->conductor();
   }
   if (settings_.mode == ProgramMode::explain) {
-    options.observers = {&state.names, &state.counter, &state.sampler};
+    options.observers = {&state.names, &state.counter, &state.sampler, &state.pipelines};
   }
   device.set_options(std::move(options));
   end_launches_on(SIGINT);
