@@ -20,7 +20,7 @@ struct PipelinePhase {
   /// Fillings that may be full or under way when this one is issued, itself included: those whose
   /// data nothing before has used.
   std::uint32_t ahead = 0;
-  /// Of these, the ones that may still be under way: nothing before has waited for them.
+  /// Those among `ahead` that may still be under way: nothing before has waited for them.
   std::uint32_t under_way = 0;
   /// Stages that had been filled, or were being filled, when the first consumer came for this one.
   /// Unlike `ahead` it depends on the order in which the emulator runs warps.

@@ -9,7 +9,7 @@
 
 namespace tilescope::report {
 
-/// What a pipeline's launch has under way on an SM, and what keeps the GPU's memory busy.
+/// Bytes that a pipeline's launch has under way on an SM, and those that keep the memory busy.
 struct PipelineNeed {
   std::uint64_t blocks_per_sm = 1;  ///< 1 too where registers are not known
   double bytes_per_sm = 0;          ///< under way, with all pipelines of the kernel

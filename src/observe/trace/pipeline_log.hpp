@@ -1,4 +1,4 @@
-// What a block did with its mbarriers, in order, and the pipelines that follow from it.
+// The log of a block's mbarriers, in order, and the pipelines that follow from it.
 #pragma once
 
 #include <cstdint>
