@@ -20,6 +20,7 @@
 #include "tilescope/counts.hpp"
 #include "tilescope/inspection.hpp"
 #include "tilescope/launch_description.hpp"
+#include "tilescope/pipeline.hpp"
 
 namespace tilescope {
 
@@ -44,6 +45,7 @@ struct ExplainResult : Inspection {
   LaunchCounts counts;                     ///< the sum of all launches
   std::vector<LaunchCounts> launches;      ///< each launch by itself, in order
   std::vector<LaunchResources> resources;  ///< of different launches; empty for a program
+  std::vector<Pipeline> pipelines;         ///< of each kernel, in its first launch that has some
   /// Single accesses and instructions, from which advice and drawings are made.
   std::shared_ptr<const inspect::ExplainDetails> details;
 };
@@ -64,6 +66,7 @@ enum class AdviceKind : std::uint8_t {
   local_memory,
   divergence,
   partial_warps,
+  shallow_pipeline,  ///< too few bulk copies are under way at once
 };
 
 /// "uncoalesced", "bank-conflict", ...: the name in reports and JSON.

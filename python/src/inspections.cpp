@@ -242,7 +242,8 @@ void bind_inspections(nb::module_& module) {
              "include_directories"_a);
   module.def("no_launch", [] { return LaunchDescription{}; });
   module.def("options", &inspect_options, "device"_a, "max_instructions"_a, "schedules"_a);
-  module.def("has_main", &has_main, "path"_a);
+  module.def(
+      "has_main", [](const std::string& path) { return has_main(path); }, "path"_a);
   module.def("check", &check_target, "target"_a, "launch"_a, "options"_a);
   module.def("explain", &explain_target, "target"_a, "launch"_a, "options"_a);
   module.def("run", &run_target, "target"_a, "launch"_a, "options"_a);

@@ -33,7 +33,7 @@ struct TexelRequest {
   bool surface = false;
   bool whole = false;   ///< by whole coordinates
   bool filter = false;  ///< linear
-  /// Of each lane: the image, or null; and the device addresses of the elements that it touches.
+  /// Each lane's image, or null, and the device addresses of the elements that it touches.
   const Image* const* images = nullptr;
   const std::vector<std::uint64_t>* elements = nullptr;
 };

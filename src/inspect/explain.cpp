@@ -47,6 +47,7 @@ ExplainResult explain(const Target& target, const LaunchDescription& launch,
     if (std::ranges::find(result.resources, resources) != result.resources.end()) return;
     result.resources.push_back(resources);
   });
+  result.pipelines = details->pipelines();
   std::set<std::string> files;
   for (const LineCounts& line : result.counts.lines) files.insert(line.place.file);
   run.keep_sources(files);

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "inspect/results/explain_details.hpp"
 #include "report/advice_rules.hpp"
+#include "report/pipeline_report.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -107,6 +108,7 @@ std::vector<Advice> advise(const ExplainResult& result) {
       if (!is_known) all.push_back(std::move(advice));
     }
   }
+  report::advise_on_pipelines(result, all);
   return all;
 }
 

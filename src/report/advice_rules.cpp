@@ -58,9 +58,11 @@ std::string_view to_string(AdviceKind kind) {
     case AdviceKind::divergence:
       return "divergence";
     case AdviceKind::partial_warps:
+      return "partial-warps";
+    case AdviceKind::shallow_pipeline:
       break;
   }
-  return "partial-warps";
+  return "shallow-pipeline";
 }
 
 }  // namespace tilescope

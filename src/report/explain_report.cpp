@@ -16,6 +16,7 @@
 #include "report/kernel_report.hpp"
 #include "report/lanes_report.hpp"
 #include "report/phases_report.hpp"
+#include "report/pipeline_report.hpp"
 #include "report/program_report.hpp"
 #include "report/source_figure.hpp"
 #include "report/words/rules.hpp"
@@ -114,6 +115,8 @@ std::string heat_of(const std::vector<Advice>& advice, const Counts& totals) {
       return "local_load_sectors";
     case AdviceKind::divergence:
       return "divergent_branches";
+    case AdviceKind::shallow_pipeline:
+      return "bulk_load_sectors";
     default:
       return "instructions";
   }
@@ -157,6 +160,7 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
                {"totals", counts_record(result.counts.totals)},
                {"by_kernel", kernel_list(result)},
                {"lines", line_list(result.counts, sources)},
+               {"pipelines", pipeline_list(result)},
                {"findings", advice_list(advice)}};
   page.data.set_all(assumptions(result));
   page.outcome = outcome_of_counts(result, advice, sources);
@@ -185,6 +189,7 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
   page.head("totals");
   add_totals(page, result.counts);
   add_resources(page, result);
+  add_pipelines(page, result);
   page.gap();
   add_advice(page, advice, result.counts);
   add_remarks(page, result.ran);

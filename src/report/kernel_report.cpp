@@ -81,6 +81,14 @@ List kernel_list(const ExplainResult& result) {
   return list;
 }
 
+std::uint64_t blocks_per_sm(const ExplainResult& result, const std::string& kernel) {
+  for (const LaunchResources& launch : result.resources) {
+    if (launch.kernel != function_name(kernel) || launch.registers_per_thread == 0) continue;
+    return static_cast<std::uint64_t>(occupancy_of(launch, result.properties).blocks_per_sm);
+  }
+  return 0;
+}
+
 void add_resources(Page& page, const ExplainResult& result) {
   if (result.resources.empty()) return;
   page.gap();

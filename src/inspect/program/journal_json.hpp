@@ -156,8 +156,15 @@ auto tied(Is<observe::CourseOfBlock> auto& v) {
 auto tied(Is<observe::CodeLine> auto& v) {
   return std::tie(v.place, v.ptx_line, v.text);
 }
+auto tied(Is<PipelinePhase> auto& v) {
+  return std::tie(v.stage, v.bytes, v.ahead, v.under_way, v.ready, v.producer_waited,
+                  v.consumer_waited);
+}
+auto tied(Is<Pipeline> auto& v) {
+  return std::tie(v.kernel, v.barrier, v.issue, v.wait, v.stages, v.phases);
+}
 auto tied(Is<ExplainDetails::OfLaunch> auto& v) {
-  return std::tie(v.counted, v.samples, v.rounds, v.blocks, v.code);
+  return std::tie(v.counted, v.samples, v.pipelines, v.rounds, v.blocks, v.code);
 }
 auto tied(Is<RunSummary> auto& v) {
   return std::tie(v.launches, v.blocks, v.warp_instructions, v.faults, v.deadlocked_blocks,

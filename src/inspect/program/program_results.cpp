@@ -58,6 +58,10 @@ class SourceWords {
         name_object(sample.object);
       }
     }
+    for (Pipeline& pipeline : of.pipelines) {
+      name_place(pipeline.issue);
+      name_place(pipeline.wait);
+    }
     for (observe::CourseOfBlock& block : of.blocks) {
       for (std::vector<observe::WarpSpan>& warp : block.warps) {
         for (observe::WarpSpan& span : warp) name_place(span.place);
@@ -179,6 +183,7 @@ ExplainResult explain_program(const Program& program, const Device& device,
   details->launches = std::move(journal.counts.kernels);
   for (ExplainDetails::OfLaunch& of : details->launches) words.details(of);
   result.details = details;
+  result.pipelines = details->pipelines();
   return result;
 }
 

@@ -162,7 +162,7 @@ void ProgramWatch::State::keep_counts(const ProgramSettings& settings) {
     ExplainDetails::OfLaunch& of = counts.kernels.emplace_back(seen.all());
     of.blocks.resize(std::min<std::size_t>(of.blocks.size(), 1));  // the one that pages draw
   } else {
-    add_launch(counts.kernels[at->second], seen.counted(), seen.samples());
+    add_launch(counts.kernels[at->second], seen.counted(), seen.samples(), seen.pipelines());
   }
 }
 

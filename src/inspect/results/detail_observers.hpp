@@ -6,6 +6,7 @@
 #include "inspect/results/explain_details.hpp"
 #include "observe/count/count_observer.hpp"
 #include "observe/trace/lane_rounds.hpp"
+#include "observe/trace/pipeline_trace.hpp"
 
 namespace tilescope::inspect {
 
@@ -20,11 +21,13 @@ class DetailObservers {
   // Of the last launch:
   const observe::CountedLaunch& counted() const { return counter_.result(); }
   const std::vector<observe::LaneSample>& samples() const { return sampler_.result(); }
+  const std::vector<Pipeline>& pipelines() const { return pipelines_.result(); }
   ExplainDetails::OfLaunch all() const;
 
  private:
   observe::CountObserver counter_;
   observe::LaneSamples sampler_;
+  observe::PipelineTrace pipelines_;
   observe::LaneRounds rounds_;
   observe::CodeLines code_;
   observe::WarpCourse course_;

@@ -1,5 +1,7 @@
 #include "inspect/results/explain_details.hpp"
 
+#include <algorithm>
+
 namespace tilescope::inspect {
 namespace {
 
@@ -25,9 +27,21 @@ std::vector<observe::LaneSample> ExplainDetails::samples() const {
   return all;
 }
 
+std::vector<Pipeline> ExplainDetails::pipelines() const {
+  std::vector<Pipeline> all;
+  for (const OfLaunch& of : launches) {
+    const bool known = std::ranges::any_of(
+        all, [&](const Pipeline& pipeline) { return pipeline.kernel == of.counted.kernel; });
+    if (!known) all.insert(all.end(), of.pipelines.begin(), of.pipelines.end());
+  }
+  return all;
+}
+
 void add_launch(ExplainDetails::OfLaunch& sum, const observe::CountedLaunch& counted,
-                const std::vector<observe::LaneSample>& samples) {
+                const std::vector<observe::LaneSample>& samples,
+                const std::vector<Pipeline>& pipelines) {
   sum.counted += counted;
+  if (sum.pipelines.empty()) sum.pipelines = pipelines;
   merge_sorted(
       sum.counted.instructions, counted.instructions,
       [](const observe::InstructionCount& count) { return count.id; },

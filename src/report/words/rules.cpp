@@ -111,6 +111,8 @@ constexpr std::array advice_rules = {
     AdviceRule{A::local_memory, "Arrays and spilled registers of a thread stay in registers."},
     AdviceRule{A::divergence, "The lanes of a warp take the same branch."},
     AdviceRule{A::partial_warps, "The threads of a block fill its warps."},
+    AdviceRule{A::shallow_pipeline,
+               "Enough copies are under way while the data of earlier ones are used."},
 };
 
 template <typename Rules>
@@ -122,7 +124,7 @@ constexpr bool rules_are_in_order(const Rules& rules) {
 }
 static_assert(rules_are_in_order(finding_rules) && rules_are_in_order(advice_rules));
 static_assert(finding_rules.back().kind == F::uncovered_elements &&
-              advice_rules.back().kind == A::partial_warps);
+              advice_rules.back().kind == A::shallow_pipeline);
 
 }  // namespace
 
