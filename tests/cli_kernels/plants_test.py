@@ -126,7 +126,7 @@ def check(program, run):
     variant, precision, m, n, k = RUNS[run]
     done = subprocess.run(
         [program, "check", f"matmul/{variant}", "--precision", precision, "-m", str(m), "-n",
-         str(n), "-k", str(k)], capture_output=True, text=True, timeout=120)
+         str(n), "-k", str(k)], capture_output=True, text=True, timeout=600)
     return set(re.findall(r"^(?:error|warning): ([\w-]+)", done.stdout, re.M)), done
 
 

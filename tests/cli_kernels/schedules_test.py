@@ -24,8 +24,9 @@ RUNGS = """
     matmul/register_tile_1d matmul/register_tile_2d matmul/vector_loads matmul/double_buffered
         matmul/warp_tiles matmul/general matmul/ffma_tiles --size 100
     matmul/wgmma matmul/wgmma_stages matmul/specialised matmul/persistent matmul/cluster
-        matmul/tensor_tiles matmul/unaligned_rows matmul/narrow_tiles matmul/mma_sync
-        --precision bf16 --size 192
+        matmul/tensor_tiles matmul/mma_sync --precision bf16 --size 192
+    matmul/unaligned_rows --precision bf16 -m 127 -n 191 -k 136
+    matmul/narrow_tiles --precision bf16 -m 32 -n 192 -k 4096
     matmul/register_operand --precision tf32 --size 192
     matmul/split_tiles --precision fp32_fast --size 192
     reduce/modulo_tree reduce/halving_tree reduce/first_add reduce/shuffles reduce/vector

@@ -17,8 +17,12 @@ void AsyncChecks::store_to_global(WorkId id, std::uint64_t address, std::uint32_
   const Warp issuer = work(id).warp;
   for (std::uint64_t page = address / kGlobalPage; page * kGlobalPage < address + bytes; ++page) {
     std::vector<GlobalWrite>& writes = global_writes_[page];
-    std::erase_if(writes,
-                  [&](const GlobalWrite& write) { return has_written(issuer, work(write.work)); });
+    // A store to the same bytes by the same warp ends no earlier than the one before.
+    std::erase_if(writes, [&](const GlobalWrite& write) {
+      const EngineWork& before = work(write.work);
+      const bool same = write.begin == address && write.end == address + bytes;
+      return has_written(issuer, before) || (same && before.warp == issuer);
+    });
     writes.push_back({address, address + bytes, id});
   }
 }
