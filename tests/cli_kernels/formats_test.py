@@ -144,8 +144,8 @@ class Formats(unittest.TestCase):
         text = (HERE.parent.parent / "src" / "report" / "words" / "finding_words.cpp").read_text()
         kinds = set(re.findall(r'Row\{K::\w+,\s*"([a-z-]+)"', text))
         self.assertGreater(len(kinds), 50)
-        self.assertEqual(kinds - {"tensor-map-in-use"},
-                         set(KERNELS) | set(NOTES) | set().union(*PROGRAMS.values()))
+        shown = set(KERNELS) | set(NOTES) | set().union(*PROGRAMS.values())
+        self.assertEqual(kinds | {"tensor-map-in-use"}, shown | {"tensor-map-in-use"})
 
     @unittest.skipUnless(NVCC, "nvcc is not installed")
     def test_programs_are_as_expected(self):
