@@ -96,7 +96,7 @@ void SceneMaker::show_engine(const AsyncFacts& facts, const EngineWords& words) 
                                                                       : std::string("memory");
   const std::size_t start_row = is_late ? 1 : 0;
   if (is_late && finding_.second) act_on_memory(0);
-  if (is_late && !finding_.second) {
+  if (is_late && !finding_.second && facts.engine == EngineKind::tensor_cores) {
     act({.thread = finding_.first.thread}, 0, "uses the " + what);
   }
   act(finding_.first, start_row, std::string(words.start));
@@ -147,7 +147,8 @@ AsyncScene SceneMaker::of_engine(const AsyncFacts& facts, const EngineWords& wor
   scene_.missing = finding_.kind == early_overwrite       ? "a wait for the readers"
                    : finding_.kind == missing_proxy_fence ? "fence.proxy.async"
                    : finding_.kind == race                ? "a barrier and fence.proxy.async"
-                   : facts.fault == AsyncFault::fence     ? "wgmma.fence"
+                   : facts.fault == AsyncFault::fence
+                       ? (is_wgmma ? "wgmma.fence" : "fence.proxy.tensormap")
                    : facts.fault == AsyncFault::commit
                        ? (is_wgmma ? "wgmma.commit_group" : "cp.async.bulk.commit_group")
                        : std::string(words.wait);
