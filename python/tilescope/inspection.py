@@ -153,7 +153,7 @@ def _inspect(command, kernel, grid, block, args, *, name="", shared=0, cluster=1
         return triton.inspect(command, kernel, grid, args, **options)
     if hasattr(kernel, "py_func") and hasattr(kernel, "targetoptions"):
         from ._numba import ptx_and_arguments
-        kernel, args = ptx_and_arguments(kernel, args)
+        kernel, args = ptx_and_arguments(kernel, args, options.get("device", "emulated"))
     target, own_name = _target(kernel, grid, args)
     if isinstance(target, (_tilescope.Program, _tilescope.LadderRung)):
         return inspect_native(command, target, _tilescope.no_launch(), **options)
