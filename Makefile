@@ -37,7 +37,7 @@ python: ## the Python package, in build/python
 	@echo "PYTHONPATH=$(CURDIR)/build/python .deps/python/bin/python imports tilescope"
 
 # The interpreter may be one that has PyTorch already: make test-frameworks FRAMEWORKS=python3
-test-frameworks: python ## tests of the Python package with PyTorch, which PyPI has (200 MB)
+test-frameworks: python ## tests with PyTorch, Triton, Numba and a notebook, from PyPI (600 MB)
 	@tools/frameworks.sh $(FRAMEWORKS)
 
 schedules: ## run every correct kernel in 20 orders of warps, blocks and copies

@@ -17,7 +17,8 @@ def reach(shape, strides):
 
 def memory(address, type_name, item_bytes, shape, strides, read_only=False, name=""):
     """An array in host memory, from its first to its last element; strides in elements. Elements
-    of a type that kernels have no name for count as bytes. Raises ValueError for negative strides."""
+    of a type that kernels have no name for count as bytes. Raises ValueError for negative strides.
+    """
     if any(s < 0 for s in strides):
         raise ValueError(f"{name or 'argument'}: the array runs backwards in memory; give a copy")
     count = reach(shape, strides)
@@ -29,7 +30,8 @@ def memory(address, type_name, item_bytes, shape, strides, read_only=False, name
 def _dlpack_or_buffer(value, name):
     device = getattr(value, "__dlpack_device__", lambda: (1, 0))()
     if device[0] != 1:
-        raise TypeError(f"{name or 'argument'}: the array is not in host memory; copy it to the CPU")
+        raise TypeError(f"{name or 'argument'}: the array is not in host memory; copy it to the "
+                        "CPU")
     array = _tilescope.describe(value.detach() if hasattr(value, "detach") else value)
     return memory(array["address"], array["type"], array["item_bytes"], array["shape"],
                   array["strides"], array["read_only"], name)

@@ -1,5 +1,5 @@
-"""Kernels of Numba: compiled to PTX for the emulated device, with the parameters that Numba makes of
-arrays."""
+"""Kernels of Numba: compiled to PTX for the emulated device, with the parameters that Numba makes
+of arrays."""
 
 import inspect
 

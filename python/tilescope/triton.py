@@ -277,7 +277,8 @@ def enable(mode="check", device="emulated", on_defect="raise", **options):
     Until disable(), "cuda" means host memory to torch. Launches are in order, one at a time.
     mode: "check" (findings), "explain" (counts, see emulated()) or "run" (faster: nothing looks
     on). device: "emulated:GPU", such as "emulated:a100". on_defect: "raise" KernelDefect,
-    "print" the report to standard error, or "keep" quiet and count. Options: schedules, max_instructions.
+    "print" the report to standard error, or "keep" quiet and count. Options: schedules,
+    max_instructions.
     Errors: ValueError for a mode or what to do on a defect; tilescope.Error for a device.
     """
     global _enabled

@@ -1,5 +1,5 @@
-"""Triton kernels on the emulated device: right, silent where they are right, and planted mistakes at
-their lines of Python."""
+"""Triton kernels on the emulated device: right, silent where they are right, and planted mistakes
+at their lines of Python."""
 
 import os
 import pathlib
@@ -162,7 +162,8 @@ class Wrong(OnDevice):
 
     def test_tensors_elsewhere_and_words_that_are_unknown(self):
         with self.assertRaisesRegex(ValueError, "argument x_ptr: the tensor is on meta"):
-            kernels.vector_add[(1,)](torch.empty(4, device="meta"), *[torch.zeros(4)] * 2, 4, BLOCK=16)
+            x, z = torch.empty(4, device="meta"), torch.zeros(4)
+            kernels.vector_add[(1,)](x, z, z, 4, BLOCK=16)
         with self.assertRaisesRegex(ValueError, "mode: expected one of"):
             tilescope.triton.enable("chek")
         with self.assertRaises(tilescope.UsageError):
