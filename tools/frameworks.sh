@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs tests/frameworks with the Python package of build/python.
 # Usage: tools/frameworks.sh [PYTHON]; without one, an environment in .deps/frameworks, into which
-# PyTorch for the CPU, Triton, Numba and a notebook's kernel are fetched. PYTHON must be of the version for which the package was built.
+# PyTorch for the CPU, Triton, Numba and a notebook's kernel are fetched. PYTHON must be of the
+# version for which the package was built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
