@@ -75,6 +75,15 @@ class Kernels(unittest.TestCase):
                 finding, = tilescope.check(name, 1, 64, (integers(),)).findings
                 self.assertEqual(finding.file, str(path))
 
+    def test_a_program_makes_its_own_launches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "script.py")
+            path.write_text("#!/usr/bin/env python3\nimport sys\nsys.exit(int(sys.argv[1]))\n")
+            path.chmod(0o755)
+            self.assertTrue(tilescope.run(path, args=("0",)).clean)
+            failed = tilescope.run(path, args=(3,))
+            self.assertEqual((failed.clean, failed.json["exit_code"]), (False, 3))
+
     def test_one_of_several_kernels_and_an_instance(self):
         source = ("template <int N> __global__ void fill(int* x) { x[threadIdx.x] = N; }\n"
                   "__global__ void zero(int* x) { x[threadIdx.x] = 0; }\n")
