@@ -1,6 +1,6 @@
 # Every library we use comes from the system (tools/setup.sh installs them); nothing is downloaded.
 # A portable build takes archives where there is a choice.
-if(TILESCOPE_PORTABLE OR TILESCOPE_WHEEL)
+if(TILESCOPE_PORTABLE)
   find_library(PNG_LIBRARY_RELEASE NAMES libpng.a libpng16.a REQUIRED)
   find_library(ZLIB_LIBRARY_RELEASE NAMES libz.a REQUIRED)
   set(lz4_names liblz4.a)

@@ -33,5 +33,3 @@ install(TARGETS tilescope_python LIBRARY DESTINATION ${package} COMPONENT wheel)
 install(TARGETS tilescope_openblas LIBRARY DESTINATION ${package}/lib COMPONENT wheel)
 install(FILES "$<TARGET_FILE:cudart>" DESTINATION ${package}/lib COMPONENT wheel
   RENAME libcudart.so.13)
-install(FILES "$<TARGET_FILE:cudart>" DESTINATION ${package}/lib COMPONENT wheel
-  RENAME libcudart.so.12)
