@@ -82,4 +82,5 @@ check-format: ## say which files are not formatted
 	@tools/format.sh --check
 
 clean: ## remove everything that was built; .deps stays
-	@rm -rf build build-sanitize build-sanitize-rooms build-threads build-portable build-compilers build-wheel-* dist
+	@rm -rf build build-sanitize build-sanitize-rooms build-threads build-portable build-compilers \
+	  build-wheel-* dist
