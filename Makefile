@@ -12,7 +12,7 @@ sanitized := build-sanitize$(if $(ROOMS),-rooms)
 ctest = ctest --output-on-failure --no-tests=error --parallel $(shell nproc)
 
 .PHONY: help setup build demo test schedules sanitize threads portable compilers format \
-  check-format clean python test-frameworks
+  check-format clean python test-frameworks wheel test-wheel
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -36,8 +36,14 @@ python: ## the Python package, in build/python
 	@tools/build.sh default build -DTILESCOPE_PYTHON=ON $(settings) tilescope_python
 	@echo "PYTHONPATH=$(CURDIR)/build/python .deps/python/bin/python imports tilescope"
 
+wheel: setup ## the wheel of the Python package, in dist/ (PYTHON=python3.12: for another Python)
+	@tools/wheel.sh $(PYTHON)
+
+test-wheel: ## install dist/'s wheel in a fresh environment, find a race in a minute (network)
+	@python3 -B tests/wheel/fresh_install.py dist/tilescope-*.whl
+
 # The interpreter may be one that has PyTorch already: make test-frameworks FRAMEWORKS=python3
-test-frameworks: python ## tests of the Python package with PyTorch, which PyPI has (200 MB)
+test-frameworks: python ## tests with PyTorch, Triton, Numba and a notebook, from PyPI (600 MB)
 	@tools/frameworks.sh $(FRAMEWORKS)
 
 schedules: ## run every correct kernel in 20 orders of warps, blocks and copies
@@ -76,4 +82,5 @@ check-format: ## say which files are not formatted
 	@tools/format.sh --check
 
 clean: ## remove everything that was built; .deps stays
-	@rm -rf build build-sanitize build-sanitize-rooms build-threads build-portable build-compilers
+	@rm -rf build build-sanitize build-sanitize-rooms build-threads build-portable build-compilers \
+	  build-wheel-* dist

@@ -46,12 +46,23 @@ endif()
 find_path(TILESCOPE_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-pthread
   HINTS /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} REQUIRED)
 
+# fmt: a wheel has an archive of its own, the same headers and the same settings.
+set(TILESCOPE_FMT fmt::fmt)
+if(TILESCOPE_PORTABLE)
+  set(TILESCOPE_FMT fmt::fmt-header-only)
+elseif(TILESCOPE_WHEEL)
+  set(TILESCOPE_FMT tilescope_fmt)
+  add_library(tilescope_fmt STATIC "${PROJECT_SOURCE_DIR}/python/wheel/fmt.cpp")
+  target_compile_definitions(tilescope_fmt INTERFACE
+    $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
+endif()
+
 add_library(tilescope_dependencies INTERFACE)
 target_include_directories(tilescope_dependencies SYSTEM INTERFACE
   "${TILESCOPE_CUDA_INCLUDE}" "${TILESCOPE_CBLAS_INCLUDE}" "${TILESCOPE_LZ4_INCLUDE}"
   "${TILESCOPE_ZSTD_INCLUDE}")
 target_link_libraries(tilescope_dependencies INTERFACE
-  $<IF:$<BOOL:${TILESCOPE_PORTABLE}>,fmt::fmt-header-only,fmt::fmt>
+  ${TILESCOPE_FMT}
   CLI11::CLI11 nlohmann_json::nlohmann_json PNG::PNG "${TILESCOPE_LZ4}" "${TILESCOPE_ZSTD}"
   ${TILESCOPE_OPENBLAS} Threads::Threads ${CMAKE_DL_LIBS})
 if(TILESCOPE_PORTABLE)

@@ -313,6 +313,13 @@ tilescope_status tilescope_inspection_add_value(tilescope_inspection* inspection
 tilescope_status tilescope_inspection_add_array(tilescope_inspection* inspection, const char* name,
                                                 tilescope_type type, void* data, size_t elements,
                                                 int is_result);
+/* Memory of the caller as an array that kernels use in place, for emulations of other frameworks:
+ * after check, explain or run it holds the results. An access beside it is reported by its name.
+ * Without `is_writable`, a kernel that writes it is an error (TILESCOPE_USAGE) of that call. `data`
+ * must live until the last one. */
+tilescope_status tilescope_inspection_add_memory(tilescope_inspection* inspection, const char* name,
+                                                 tilescope_type type, void* data, size_t elements,
+                                                 int is_writable);
 /* Ends a run of this inspection soon, from any thread. */
 void tilescope_inspection_cancel(tilescope_inspection* inspection);
 

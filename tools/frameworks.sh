@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs tests/frameworks with the Python package of build/python.
 # Usage: tools/frameworks.sh [PYTHON]; without one, an environment in .deps/frameworks, into which
-# PyTorch for the CPU is fetched. PYTHON must be of the version for which the package was built.
+# PyTorch for the CPU, Triton, Numba and a notebook's kernel are fetched. PYTHON must be of the
+# version for which the package was built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,6 +12,7 @@ if [ $# -eq 0 ] && [ ! -e "$python" ]; then
   rm -rf .deps/frameworks.new
   .deps/python/bin/python -m venv .deps/frameworks.new
   .deps/frameworks.new/bin/python -m pip --quiet --disable-pip-version-check install numpy torch \
+    triton numba nbclient ipykernel \
     --index-url https://download.pytorch.org/whl/cpu --extra-index-url https://pypi.org/simple || {
     echo "PyTorch could not be fetched; FRAMEWORKS=PYTHON names an interpreter that has it" >&2
     exit 3

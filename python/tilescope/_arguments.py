@@ -8,24 +8,20 @@ from . import _tilescope
 _TYPES = {"i": "int", "u": "uint", "f": "float", "b": "bool"}
 
 
-def extents(shape, strides):
-    """The elements before and behind the first one that an array reaches, strides in elements."""
+def reach(shape, strides):
+    """The elements from an array's first to its last; strides in elements."""
     if any(n == 0 for n in shape):
-        return 0, 0
-    reach = [(n - 1) * s for n, s in zip(shape, strides)]
-    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + 1
+        return 0
+    return 1 + sum((n - 1) * s for n, s in zip(shape, strides))
 
 
 def memory(address, type_name, item_bytes, shape, strides, read_only=False, name=""):
-    """An array in host memory, from its first to its last element; strides in elements, None for
-    a dense one. Elements of a type that kernels have no name for count as bytes."""
-    if strides is None:
-        strides, step = [], 1
-        for n in reversed(shape):
-            strides.insert(0, step)
-            step *= n
-    first, last = extents(shape, strides)
-    count, address = last - first, address + first * item_bytes
+    """An array in host memory, from its first to its last element; strides in elements. Elements
+    of a type that kernels have no name for count as bytes. Raises ValueError for negative strides.
+    """
+    if any(s < 0 for s in strides):
+        raise ValueError(f"{name or 'argument'}: the array runs backwards in memory; give a copy")
+    count = reach(shape, strides)
     if type_name is None:
         type_name, count = "uint8", count * item_bytes
     return _tilescope.memory_argument(address, type_name, count, read_only, name)
@@ -34,7 +30,8 @@ def memory(address, type_name, item_bytes, shape, strides, read_only=False, name
 def _dlpack_or_buffer(value, name):
     device = getattr(value, "__dlpack_device__", lambda: (1, 0))()
     if device[0] != 1:
-        raise TypeError(f"{name or 'argument'}: the array is not in host memory; copy it to the CPU")
+        raise TypeError(f"{name or 'argument'}: the array is not in host memory; copy it to the "
+                        "CPU")
     array = _tilescope.describe(value.detach() if hasattr(value, "detach") else value)
     return memory(array["address"], array["type"], array["item_bytes"], array["shape"],
                   array["strides"], array["read_only"], name)

@@ -1,5 +1,5 @@
-"""torch for scripts that were written for a GPU: "cuda" means host memory, and torch.cuda's questions
-about the device are answered for the emulated one."""
+"""torch for scripts that were written for a GPU: "cuda" means host memory, and torch.cuda's
+questions about the device are answered for the emulated one."""
 
 import re
 import types

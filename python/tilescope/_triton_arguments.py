@@ -5,7 +5,7 @@ import re
 import struct
 
 from . import _tilescope
-from ._arguments import memory
+from ._arguments import memory, reach
 
 _FORMATS = {"fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
 _ELEMENTS = {"float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64",
@@ -109,17 +109,15 @@ def typed_arguments(names, types, values, layouts):
 
 def _span(tensor):
     array = _whole(tensor)
-    low = sum((n - 1) * s for n, s in zip(array.shape, array.stride()) if s < 0)
-    high = sum((n - 1) * s for n, s in zip(array.shape, array.stride()) if s > 0) + 1
-    start = array.data_ptr() + low * array.element_size()
-    return start, array.data_ptr() + (high if array.numel() else low) * array.element_size()
+    start = array.data_ptr()
+    return start, start + reach(array.shape, array.stride()) * array.element_size()
 
 
 def _live_tensors(addresses):
     """Tensors of the program that start at one of these addresses."""
     import torch
     return [value for value in gc.get_objects()
-            if isinstance(value, torch.Tensor) and value.device.type == "cpu"
+            if issubclass(type(value), torch.Tensor) and value.device.type == "cpu"
             and value.data_ptr() in addresses]
 
 

@@ -87,8 +87,8 @@ class RunResult(Result):
     """The result of run()."""
 
 
-_COMMANDS = {"check": (_tilescope.check, CheckResult), "explain": (_tilescope.explain, ExplainResult),
-             "run": (_tilescope.run, RunResult)}
+_COMMANDS = {"check": (_tilescope.check, CheckResult),
+             "explain": (_tilescope.explain, ExplainResult), "run": (_tilescope.run, RunResult)}
 
 
 def extent(value, what):
@@ -153,18 +153,18 @@ def _inspect(command, kernel, grid, block, args, *, name="", shared=0, cluster=1
         return triton.inspect(command, kernel, grid, args, **options)
     if hasattr(kernel, "py_func") and hasattr(kernel, "targetoptions"):
         from ._numba import ptx_and_arguments
-        kernel, args = ptx_and_arguments(kernel, args)
+        kernel, args = ptx_and_arguments(kernel, args, options.get("device", "emulated"))
     target, own_name = _target(kernel, grid, args)
     if isinstance(target, (_tilescope.Program, _tilescope.LadderRung)):
         return inspect_native(command, target, _tilescope.no_launch(), **options)
     if grid is None or block is None:
         raise ValueError("a kernel needs grid= and block=: how many blocks, and threads in each")
-    named = args.items() if isinstance(args, dict) else (("", value) for value in args)
+    named = args.items() if isinstance(args, dict) else [("", value) for value in args]
     own_defines, folders = _cupy_options(kernel)
     launch = _tilescope.launch(
         name or own_name, extent(grid, "grid"), extent(block, "block"),
-        [argument(value, name) for name, value in named], [], int(shared), extent(cluster, "cluster"),
-        bool(cooperative),
+        [argument(value, what) for what, value in named], [], int(shared),
+        extent(cluster, "cluster"), bool(cooperative),
         own_defines + [(key, str(value)) for key, value in dict(defines or {}).items()],
         folders + [os.fspath(folder) for folder in include])
     return inspect_native(command, target, launch, **options)
@@ -205,5 +205,5 @@ def run(kernel: Any, grid: Any = None, block: Any = None, args: Sequence[Any] = 
     return result
 
 
-__all__ = ["CheckResult", "ExplainResult", "Finding", "KernelDefect", "KernelWarning", "Result", "RunResult",
-           "check", "explain", "run"]
+__all__ = ["CheckResult", "ExplainResult", "Finding", "KernelDefect", "KernelWarning", "Result",
+           "RunResult", "check", "explain", "run"]

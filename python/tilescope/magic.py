@@ -53,8 +53,8 @@ class TilescopeMagics(Magics):
         for i, word in enumerate(given.args):
             name = re.match(r"([A-Za-z_]\w*)=(?!=)", word)
             text = word[name.end():] if name else word
-            named[name.group(1) if name else word if word.isidentifier() else f"argument {i + 1}"] = (
-                self._value(text))
+            own = word if word.isidentifier() else f"argument {i + 1}"
+            named[name.group(1) if name else own] = self._value(text)
         command = getattr(inspection, given.command)
         result = command(
             cell, self._value(given.grid), self._value(given.block), named, name=given.kernel,

@@ -29,6 +29,9 @@ from .inspection import KernelDefect, KernelWarning, extent, inspect_native
 
 _MODES = ("check", "explain", "run")
 
+# Warnings about instructions that Triton places, not the author of a kernel. They are in `results`.
+_OF_TRITON = {"missing-mbarrier-fence"}
+
 
 class _Utilities:
     """What Triton asks of a device's own library."""
@@ -115,20 +118,22 @@ class EmulatedDriver(DriverBase):
     def __init__(self, mode="check", device="emulated", on_defect="raise", keep=False, **options):
         if mode not in _MODES:
             raise ValueError(f"mode: expected one of {', '.join(_MODES)}, got {mode!r}")
-        if on_defect not in ("raise", "print"):
-            raise ValueError(f"on_defect: expected raise or print, got {on_defect!r}")
+        if on_defect not in ("raise", "print", "keep"):
+            raise ValueError(f"on_defect: expected raise, print or keep, got {on_defect!r}")
         super().__init__()
         self.mode, self.device, self.on_defect, self.keep = mode, device, on_defect, keep
         self.options = options
         self.utils = _Utilities(device)
         self.launcher_cls = _Launcher
         self.launches, self.defects, self.results, self.is_dry = 0, 0, [], False
+        self._tuned = None
         facts = self.utils.facts
         self.capability = 10 * facts["compute_major"] + facts["compute_minor"]
 
     def launch(self, source, launch):
         result = inspect_native(self.mode, source, launch, self.device, **self.options)
         self.launches += 1
+        self._tuned = None
         if self.keep:
             self.results.append(result)
         if result.printed:
@@ -139,15 +144,17 @@ class EmulatedDriver(DriverBase):
             self._tell(result)
 
     def _tell(self, result):
-        """Errors are defects of the kernel; warnings may be about what Triton made of it."""
         is_error = not result.json["complete"] or any(
             finding.severity == "error" for finding in result.findings)
         if is_error and self.on_defect == "raise":
             raise KernelDefect(result)
+        self.defects += is_error
+        if self.on_defect == "keep":
+            return
         if is_error:
-            self.defects += 1
             print(result, file=sys.stderr)
-        else:
+        elif any(finding.severity == "warning" and finding.kind not in _OF_TRITON
+                 for finding in result.findings):
             warnings.warn(str(result), KernelWarning, stacklevel=4)
 
     # Triton's interface.
@@ -181,15 +188,19 @@ class EmulatedDriver(DriverBase):
         return _DeviceInterface
 
     def get_benchmarker(self):
-        """The autotuner's clock. Emulated time says nothing about a GPU, so every configuration
-        that can be compiled and launched takes the same time, and the first one is chosen."""
+        """The autotuner's clock. Emulated time says nothing about a GPU, so the first configuration
+        that can be compiled and launched wins, and the others are not compiled."""
         def benchmark(kernel_call, *, quantiles=None, **_):
-            self.is_dry = True
-            try:
-                kernel_call()
-            finally:
-                self.is_dry = False
-            return [1.0] * len(quantiles) if quantiles else 1.0
+            tuning = _tuning_of(kernel_call)
+            milliseconds = 2.0
+            if tuning is None or tuning is not self._tuned:
+                self.is_dry = True
+                try:
+                    kernel_call()
+                finally:
+                    self.is_dry = False
+                self._tuned, milliseconds = tuning, 1.0
+            return [milliseconds] * len(quantiles) if quantiles else milliseconds
         return benchmark
 
     def get_empty_cache_for_benchmark(self):
@@ -197,6 +208,14 @@ class EmulatedDriver(DriverBase):
 
     def clear_cache(self, cache):
         pass
+
+
+def _tuning_of(kernel_call):
+    """The arguments that the autotuner tunes for: one object for all configurations. None if this
+    version of Triton keeps them elsewhere."""
+    cells = zip(kernel_call.__code__.co_freevars, kernel_call.__closure__ or ())
+    tuner = {name: cell.cell_contents for name, cell in cells}.get("self")
+    return getattr(tuner, "nargs", None)
 
 
 class _DeviceInterface:
@@ -257,8 +276,9 @@ def enable(mode="check", device="emulated", on_defect="raise", **options):
 
     Until disable(), "cuda" means host memory to torch. Launches are in order, one at a time.
     mode: "check" (findings), "explain" (counts, see emulated()) or "run" (faster: nothing looks
-    on). device: "emulated:GPU", such as "emulated:a100". on_defect: "raise" KernelDefect, or
-    "print" the report to standard error and go on. Options: schedules, max_instructions.
+    on). device: "emulated:GPU", such as "emulated:a100". on_defect: "raise" KernelDefect,
+    "print" the report to standard error, or "keep" quiet and count. Options: schedules,
+    max_instructions.
     Errors: ValueError for a mode or what to do on a defect; tilescope.Error for a device.
     """
     global _enabled
@@ -298,7 +318,7 @@ def emulated(mode="check", device="emulated", on_defect="raise", **options):
 
 def inspect(command, kernel, grid, args, device="emulated", meta=None, **options):
     """check(), explain() or run() of a Triton kernel; `meta` has its keyword arguments."""
-    with emulated(command, device, "print", **options) as driver:
+    with emulated(command, device, "keep", **options) as driver:
         kernel[tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)](*args, **(meta or {}))
     return driver.results[-1]
 

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <filesystem>
-#include <random>
 #include <tilescope/error.hpp>
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 
 namespace tilescope {
@@ -37,9 +39,13 @@ fs::path follow_links(fs::path target, const std::string& path) {
 
 std::string random_letters() {
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
-  std::random_device random;
+  // std::random_device would need a newer C library than everything else here.
+  std::array<unsigned char, 6> random{};
+  if (::getentropy(random.data(), random.size()) != 0) {
+    throw input_error("the system has no random numbers ({})", std::strerror(errno));
+  }
   std::string text;
-  for (int i = 0; i < 6; ++i) text += letters[random() % letters.size()];
+  for (const unsigned char byte : random) text += letters[byte % letters.size()];
   return text;
 }
 

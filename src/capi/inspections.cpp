@@ -168,6 +168,7 @@ Target target_of(tilescope_target kind, const char* target, const char* name) {
 std::size_t arrays_in(const std::vector<LaunchArgument>& arguments) {
   std::size_t count = 0;
   for (const LaunchArgument& argument : arguments) {
+    if (argument.initial == Initial::memory) continue;
     count += argument.is_array ? 1 : arrays_in(argument.members);
   }
   return count;
@@ -274,6 +275,22 @@ tilescope_status tilescope_inspection_add_array(tilescope_inspection* inspection
     if (is_result) {
       inspection->results.push_back({arrays_in(inspection->launch.arguments), data});
     }
+    inspection->launch.arguments.push_back(std::move(argument));
+  });
+}
+
+tilescope_status tilescope_inspection_add_memory(tilescope_inspection* inspection, const char* name,
+                                                 tilescope_type type, void* data, size_t elements,
+                                                 int is_writable) {
+  return guarded([&] {
+    require(inspection, "inspection");
+    if (elements > 0) require(data, "data");
+    ArrayView memory;
+    memory.type = value_of<DataType>(type, TILESCOPE_BOOL + 1, "the type");
+    memory.count = elements;
+    memory.data = data;
+    LaunchArgument argument = LaunchArgument::in_memory(memory, name ? name : "");
+    argument.is_read_only = is_writable == 0;
     inspection->launch.arguments.push_back(std::move(argument));
   });
 }

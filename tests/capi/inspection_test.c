@@ -79,6 +79,34 @@ static void ptx_runs(void) {
   tilescope_inspection_destroy(inspection);
 }
 
+static void memory_is_used_in_place(void) {
+  float y[48];
+  for (int i = 0; i < 48; ++i) y[i] = (float)i;
+  tilescope_inspection* inspection = inspection_of(TILESCOPE_PTX_TEXT, scale_ptx, "1", "32");
+  EXPECT_OK(tilescope_inspection_add_memory(inspection, "y", TILESCOPE_FLOAT32, y, 32, 1));
+  tilescope_document* document = NULL;
+  EXPECT_OK(tilescope_check(inspection, &document));
+  EXPECT(tilescope_document_exit_code(document) == 0);
+  EXPECT(y[31] == 62 && y[32] == 32);
+  tilescope_document_destroy(document);
+  EXPECT_OK(tilescope_explain(inspection, &document));
+  EXPECT(y[31] == 124);
+  tilescope_document_destroy(document);
+  EXPECT_OK(tilescope_inspection_set(inspection, "block", "40"));
+  EXPECT_OK(tilescope_check(inspection, &document));
+  EXPECT(strstr(tilescope_document_text(document), "y[32] misses y, which has 32 elements"));
+  EXPECT(y[32] == 32);
+  tilescope_document_destroy(document);
+  tilescope_inspection_destroy(inspection);
+
+  inspection = inspection_of(TILESCOPE_PTX_TEXT, scale_ptx, "1", "32");
+  EXPECT_OK(tilescope_inspection_add_memory(inspection, NULL, TILESCOPE_FLOAT32, y, 32, 0));
+  EXPECT_ERROR(tilescope_run(inspection, &document), TILESCOPE_USAGE, "memory is read-only");
+  EXPECT_ERROR(tilescope_inspection_add_memory(inspection, NULL, TILESCOPE_FLOAT32, NULL, 1, 0),
+               TILESCOPE_USAGE, "data is NULL");
+  tilescope_inspection_destroy(inspection);
+}
+
 static void a_check_finds_a_race(void) {
   tilescope_inspection* inspection = inspection_of(TILESCOPE_CUDA_TEXT, race, "1", "64");
   EXPECT_OK(tilescope_inspection_add_argument(inspection, "x=i32[64]=iota"));
@@ -133,6 +161,7 @@ static void mistakes(void) {
 int main(void) {
   a_run_writes_its_results_back();
   ptx_runs();
+  memory_is_used_in_place();
   a_check_finds_a_race();
   a_rung_is_explained();
   mistakes();

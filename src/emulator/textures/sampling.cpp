@@ -8,6 +8,11 @@
 #include "emulator/textures/cube_map.hpp"
 #include "emulator/textures/texels.hpp"
 
+#if defined(__GLIBC__) && defined(__x86_64__)
+// glibc 2.35 gave hypot a second version, with the same results; the first is in every glibc.
+__asm__(".symver hypot, hypot@GLIBC_2.2.5");
+#endif
+
 namespace tilescope::emulator {
 namespace {
 

@@ -161,8 +161,8 @@ std::string run_time_directory() {
   std::vector<fs::path> folders;
   std::error_code failed;
   if (const fs::path folder = own_folder(); !folder.empty()) {
-    folders = {folder, folder / "lib", folder.parent_path(),
-               folder.parent_path() / "lib/tilescope"};
+    folders = {folder, folder / "lib", folder.parent_path(), folder.parent_path() / "lib/tilescope",
+               folder.parent_path().parent_path()};  // a build's, for its Python package
   }
   folders.emplace_back(TILESCOPE_INSTALL_PREFIX "/lib/tilescope");
   for (const fs::path& folder : folders) {

@@ -154,6 +154,8 @@ void FaultLog::barrier(const emulator::BarrierCompletion& completion, std::uint6
     add(meetings_, MeetingKey{FindingKind::barrier_unreached, first.instruction, first.instruction},
         example);
   }
+  // Barriers with other numbers than that of __syncthreads() are meant to join different places.
+  if (completion.barrier != 0) return;
   for (const emulator::BarrierArrival& other : completion.arrivals) {
     // A compiler may make several barriers of one line; to the reader they are the same barrier.
     if (other.instruction == first.instruction ||
