@@ -135,7 +135,14 @@ TEST_F(GemmMmaSync, NoBankConflictsAndWholeSectors) {
         EXPECT_EQ(all.shared_load.conflicts(), 0u) << of.text;
         EXPECT_EQ(all.shared_async.conflicts(), 0u) << of.text;
         EXPECT_EQ(all.shared_store.conflicts(), 0u) << of.text;
-        EXPECT_EQ(all.global_load.excessive(), 0u) << of.text;
+        // Operands of 16 bits that lie along m or n: in shared memory every other of their rows
+        // begins in the middle of a sector, and each request fills 18 sectors instead of 16.
+        const std::uint64_t shifted =
+            precision == Precision::tf32
+                ? 0
+                : (a_order == Order::column_major) + (b_order == Order::row_major);
+        EXPECT_EQ(all.global_load.excessive(), shifted * all.global_load.requests / 2 * 2)
+            << of.text;
         EXPECT_EQ(all.global_store.excessive(), 0u) << of.text;
         EXPECT_GT(all.shared_load.requests, 0u);
       }
