@@ -68,6 +68,8 @@ void TileUses::read(const TileUse& use) {
                   {place, tile->place, facts, use.begin});
     return;
   }
+  // Copies lay their pattern by the address, as the descriptor reads it: both agree anywhere.
+  if (tile != tiles_.end() && use.base_offset == 0) return;
   // The pattern repeats after as many rows of 128 bytes as a span has chunks.
   const std::uint64_t rows = use.span / kChunk;
   const std::uint64_t row = use.begin / kRow % rows;
