@@ -114,8 +114,8 @@ double device_us(Device& device, const Stream& stream, const Buffer& scratch,
   return median(times);
 }
 
-/// What launches of a kernel that does nothing take on the host, by the driver's own call and by
-/// the library's.
+/// Prints the host's time for launches of a kernel that does nothing, by the driver's own call and
+/// by the library's.
 void print_least_launch(Device& device, const Stream& stream) {
   KernelRequest request{.source_name = "nothing.cu",
                         .source = "extern \"C\" __global__ void nothing(void* p) {}",

@@ -159,9 +159,9 @@ typedef struct tilescope_gemm_options {
 tilescope_gemm_options tilescope_gemm_defaults(void);
 
 /* Queues a product of matrices in the device's memory on the caller's stream. `options` may be NULL.
- * What the product needs is prepared in the first call with its shapes, types, layouts, options and
- * stream, which may compile, allocate and wait, and kept with the device; every other call only
- * queues kernels. `workspace` is not used.
+ * The first call with its shapes, types, layouts, options and stream prepares the product, which may
+ * compile, allocate and wait, and keeps it with the device; every other call only queues kernels.
+ * `workspace` is not used.
  * Fails with TILESCOPE_USAGE for matrices that do not fit each other, or a C that shares memory with
  * A or B. */
 tilescope_status tilescope_gemm(tilescope_device* device, const tilescope_matrix* a,

@@ -61,7 +61,7 @@ class SceneMaker {
     scene_.steps.push_back({at, row, look, std::move(title), side.place, side.source});
     return at;
   }
-  /// What the other side does with the memory.
+  /// The other side's use of the memory.
   void act_on_memory(std::size_t row) {
     if (!finding_.second) return;
     const bool writes = finding_.second->action != ThreadAction::read;

@@ -66,7 +66,7 @@ TimeLine burst_line(const gpu::BurstTiming& timing, int banks) {
   return line;
 }
 
-/// What an access at a random place fetches, and what it uses of it.
+/// The bytes that an access at a random place fetches, and those that it uses.
 BarChart waste_chart(const DramContext& c) {
   const int wasted = std::max(0, c.line_bytes - c.used_bytes);
   return {.title = "An access at a random place",

@@ -18,7 +18,7 @@ class DetailObservers {
   /// Those that count, and with `pictures` those whose results only pictures show.
   std::vector<emulator::Observer*> wanted(bool pictures);
 
-  // Of the last launch:
+  // The results of the last launch.
   const observe::CountedLaunch& counted() const { return counter_.result(); }
   const std::vector<observe::LaneSample>& samples() const { return sampler_.result(); }
   const std::vector<Pipeline>& pipelines() const { return pipelines_.result(); }

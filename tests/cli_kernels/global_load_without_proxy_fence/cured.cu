@@ -1,4 +1,4 @@
-// What threads write to global memory becomes visible to the copy engine behind a proxy fence too.
+// The copy engine sees what threads write to global memory only behind a proxy fence too.
 #include <cuda/ptx>
 namespace ptx = cuda::ptx;
 
