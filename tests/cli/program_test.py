@@ -147,6 +147,18 @@ class FromSource(Programs):
             self.assertEqual((result.out, result.err), (f"{compiled_for}\n", ""), words)
         self.assert_fails(4, "nvcc fatal   : Unknown option '-W'", "run", "arch.cu", "-W")
 
+    def test_instructions_of_one_architecture_need_no_guard(self):
+        self.write("fence.cu", "#include <cstdio>\n__global__ void k() {\n"
+                               "  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
+                               "  if (threadIdx.x == 0) printf(\"passed\\n\");\n}\n"
+                               "int main() { k<<<1, 128>>>(); return cudaDeviceSynchronize(); }\n")
+        for words in ([], ["-arch=sm_90a"], ["-gencode", "arch=compute_90a,code=sm_90a"]):
+            result = self.run_program("run", "fence.cu", *words)
+            self.assertEqual((result.out, result.err), ("passed\n", ""), words)
+        result = self.run_program("run", "fence.cu", "-arch=sm_90")
+        self.assertIn("Instruction 'wgmma.fence' not supported on .target 'sm_90'", result.err)
+        self.assertEqual((result.code, result.out), (4, ""))
+
     def test_progress_on_a_terminal(self):
         self.write("long.cu", "__global__ void work(volatile int* x) { while (*x < 48000000) ++*x; }\n"
                               "int main() { int* d; cudaMalloc(&d, 4); cudaMemset(d, 0, 4);\n"

@@ -76,8 +76,9 @@ std::vector<std::string> options_of(const Program& program, const DeviceProperti
     architecture = gpu::architecture_name(gpu.compute_major, gpu.compute_minor);
     architecture.replace(0, architecture.find('_'), "compute");
   }
-  std::vector<std::string> options{"-arch=" + architecture, "-cudart", "none", "-no-compress",
-                                   "-lineinfo",
+  // -arch=compute_90a makes nvcc compile for compute_90 too, where wgmma is an error.
+  std::vector<std::string> options{"-gencode", fmt::format("arch={0},code={0}", architecture),
+                                   "-cudart", "none", "-no-compress", "-lineinfo",
                                    // addr2line of binutils 2.40 misreads the file names of DWARF 5.
                                    "-Xcompiler", "-gdwarf-4", "-Xcompiler", "-g1",
                                    // Frames of the host's stack have the lines of its source.
