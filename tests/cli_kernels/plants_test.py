@@ -31,6 +31,8 @@ RUNS = {
     "panel_tiles": ("tensor_tiles", "bf16", 4160, 4096, 256),  # the model chooses panel_tiles.cu
     "ffma_tiles": ("ffma_tiles", "fp32", 1024, 2048, 320),
 }
+# Without plants: tiles that reach beyond repacked rows.
+SILENT_TOO = {"repacked_rows": ("ffma_tiles", "fp32", 130, 129, 131)}
 
 OVERTAKEN = {"early-overwrite", "arrival-count", "wgmma-order"}
 UNREAD = {"unfinished-copy", "early-overwrite", "phase-parity"}
@@ -123,7 +125,7 @@ def planted(file, text, other, occurrence):
 
 
 def check(program, run):
-    variant, precision, m, n, k = RUNS[run]
+    variant, precision, m, n, k = {**RUNS, **SILENT_TOO}[run]
     done = subprocess.run(
         [program, "check", f"matmul/{variant}", "--precision", precision, "-m", str(m), "-n",
          str(n), "-k", str(k)], capture_output=True, text=True, timeout=600)
@@ -141,7 +143,7 @@ class Plants(unittest.TestCase):
         self.assertGreaterEqual(len(PLANTS), 60)
 
     def test_the_kernels_themselves_are_silent(self):
-        for run in RUNS:
+        for run in [*RUNS, *SILENT_TOO]:
             with self.subTest(run):
                 found, done = check(PROGRAM, run)
                 self.assertEqual((found, done.returncode), (set(), 0), done.stdout + done.stderr)

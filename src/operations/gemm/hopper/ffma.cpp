@@ -176,14 +176,11 @@ class FfmaRun final : public GemmRun {
     const RowsInMemory& rows = is_copied ? operand.copy->result() : operand.rows;
     const auto pitch = static_cast<std::uint64_t>(rows.pitch_bytes());
     const auto plane = static_cast<std::uint64_t>(rows.batch_stride) * sizeof(float);
-    // Along m or n, elements between a row's end and its pitch meet no element of C.
-    const bool is_along_k = swizzle != Swizzle::none;
-    const std::int64_t columns = is_copied && !is_along_k ? rows.pitch : rows.columns;
     return device_.tensor_map(
         {.address = is_copied ? operand.copy->address() : address,
          .type = rows.type,
-         .extents = {static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(rows.rows),
-                     static_cast<std::uint64_t>(rows.batch)},
+         .extents = {static_cast<std::uint64_t>(rows.columns),
+                     static_cast<std::uint64_t>(rows.rows), static_cast<std::uint64_t>(rows.batch)},
          .pitches = {pitch, rows.batch > 1 ? plane : pitch},
          .box = {box[0], box[1], 1},
          .swizzle = swizzle});
