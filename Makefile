@@ -49,7 +49,8 @@ test-frameworks: python ## tests with PyTorch, Triton, Numba and a notebook, fro
 schedules: ## run every correct kernel in 20 orders of warps, blocks and copies
 	@tools/setup.sh test
 	@tools/build.sh default build -DTILESCOPE_BUILD_TESTS=ON $(settings)
-	@$(ctest) --test-dir build --build-config slow --tests-regex all_schedules
+	@TILESCOPE=$(CURDIR)/build/tilescope TILESCOPE_CACHE=$(CURDIR)/build/test-cache \
+	  python3 -B tests/cli_kernels/schedules_test.py --all
 
 # Tests ask for more memory than there is: malloc returns null then, as without the sanitizer.
 # ROOMS="base io": only these folders of src/, which need no others, and their tests; in minutes.

@@ -214,9 +214,11 @@ void Block::report_warpgroup(std::uint32_t warp, InstructionId id, LaneMask lane
 
 bool Block::unblock() {
   enter();
-  return end_product_waits(true) || std::any_of(warps_.begin(), warps_.end(), [&](Warp& warp) {
-           return warp.force_collective(worker_);
-         });
+  const auto any_warp = [&](auto frees) {
+    return std::any_of(warps_.begin(), warps_.end(), frees);
+  };
+  return any_warp([](Warp& warp) { return warp.release_named(); }) || end_product_waits(true) ||
+         any_warp([&](Warp& warp) { return warp.force_collective(worker_); });
 }
 
 void Block::report_deadlock() {

@@ -67,6 +67,7 @@ struct Path {
   std::uint8_t barrier = 0;
   const Code* waiting_at = nullptr;
   LaneMask members = 0;  ///< of the collective
+  bool ahead = false;    ///< did not wait at its join, for the sake of a collective: release_named
 };
 
 /// The reason why a warp stopped running.
@@ -102,6 +103,9 @@ class Warp {
   /// One past the highest local address of the running activation.
   std::uint64_t local_top() const { return paths_[current_].frame->local_top; }
   Frame& running_frame() { return *paths_[current_].frame; }
+  /// Lets lanes go on that wait at a join, if other lanes wait for them at a collective: they may
+  /// arrive or leave. False when there are none.
+  bool release_named();
   /// Lets paths that wait at a collective continue with the lanes that arrived, and reports the
   /// absent ones. False when none waits.
   bool force_collective(Worker& worker);
@@ -118,7 +122,7 @@ class Warp {
   void arrive();
   void resume(Join& join);
   void settle(Join* join);
-  bool break_join();
+  bool break_join(LaneMask lanes);
   void leave(Worker& worker, LaneMask mask);
   void announce(const Branch& event) const;
   void branch(const CodeBlock& block, LaneMask taken);
@@ -132,6 +136,7 @@ class Warp {
   bool cluster_barrier(const CodeBlock& block, const Code& code, LaneMask mask);
   bool product_wait(const CodeBlock& block, const Code& code, LaneMask mask);
   bool collective(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
+  LaneMask gathered(LaneMask members) const;
   bool try_collective(Worker& worker, LaneMask members, bool force);
   /// A fault of lanes that synchronise, with the offending mask or number.
   void report(FaultKind kind, InstructionId id, LaneMask lanes, std::uint64_t number);

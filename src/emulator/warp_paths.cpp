@@ -80,10 +80,10 @@ void Warp::settle(Join* join) {
   if (join != nullptr && join->arrived == join->expected) resume(*join);
 }
 
-bool Warp::break_join() {
+bool Warp::break_join(LaneMask lanes) {
   for (const Path& path : paths_) {
     for (Join* join = path.join; join != nullptr; join = join->parent) {
-      if (join->arrived == 0) continue;
+      if ((join->arrived & lanes) == 0) continue;
       join->expected &= ~join->arrived;
       const LaneMask free = join->arrived;
       join->arrived = 0;

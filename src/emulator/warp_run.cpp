@@ -132,7 +132,7 @@ Stop Warp::run(Worker& worker) {
     }
     if (stop == Stop::spinning && ++spins_ >= kSpinsBeforeBreak) {
       spins_ = 0;
-      break_join();
+      break_join(kAllLanes);
     }
     if (stop != Stop::aborted) rotate(worker.schedule);
     return stop;

@@ -190,27 +190,48 @@ bool Warp::collective(Worker& worker, const CodeBlock& block, const Code& code, 
   return current_ < paths_.size() && paths_[current_].state == PathState::ready;
 }
 
+/// The lanes that wait with this member mask and are to be served together. They may have met at
+/// different instructions; lanes that went ahead count only where the others wait.
+LaneMask Warp::gathered(LaneMask members) const {
+  LaneMask lanes = 0;
+  const auto waits = [&](const Path& path) {
+    return path.state == PathState::collective && path.members == members;
+  };
+  const bool all_ahead = std::all_of(paths_.begin(), paths_.end(),
+                                     [&](const Path& path) { return path.ahead || !waits(path); });
+  for (const Path& path : paths_) {
+    if (!waits(path)) continue;
+    const bool counts =
+        all_ahead || !path.ahead ||
+        std::any_of(paths_.begin(), paths_.end(), [&](const Path& other) {
+          return waits(other) && !other.ahead && other.waiting_at == path.waiting_at;
+        });
+    if (counts) lanes |= path.mask;
+  }
+  return lanes;
+}
+
 /// Serves the paths that wait with this member mask if they are all that can come (or with
-/// `force`). They may have met at different instructions.
+/// `force`).
 bool Warp::try_collective(Worker& worker, LaneMask members, bool force) {
   Context& w = worker.context;
-  LaneMask there = 0;
-  for (const Path& path : paths_) {
-    if (path.state == PathState::collective && path.members == members) there |= path.mask;
-  }
+  const LaneMask there = gathered(members);
   const LaneMask absent = members & live_ & ~there;
   if (absent != 0 && !force) return false;
+  const auto served = [&](const Path& path) {
+    return path.state == PathState::collective && path.members == members &&
+           (path.mask & there) != 0;
+  };
   const std::uint8_t* const frame_before = w.frame;
   for (const Path& path : paths_) {
-    if (path.state == PathState::collective && path.members == members) {
-      exchange(worker, *path.waiting_at, path.mask, *path.frame);
-    }
+    if (served(path)) exchange(worker, *path.waiting_at, path.mask, *path.frame);
   }
   w.exchange_lanes = there;
   for (Path& path : paths_) {
-    if (path.state != PathState::collective || path.members != members) continue;
+    if (!served(path)) continue;
     run_collective(worker, *path.waiting_at, *path.frame, path.mask, members);
     path.state = PathState::ready;
+    path.ahead = false;
   }
   w.frame = const_cast<std::uint8_t*>(frame_before);
   merge_paths();
@@ -240,14 +261,22 @@ void Warp::merge_paths() {
   }
 }
 
+bool Warp::release_named() {
+  LaneMask named = 0;
+  for (const Path& path : paths_) {
+    if (path.state == PathState::collective) named |= path.members;
+  }
+  if (!break_join(named)) return false;
+  paths_.back().ahead = true;
+  return true;
+}
+
 bool Warp::force_collective(Worker& worker) {
   for (const Path& path : paths_) {
     if (path.state != PathState::collective) continue;
     const LaneMask members = path.members;
-    LaneMask there = 0;
-    for (const Path& other : paths_) {
-      if (other.state == PathState::collective && other.members == members) there |= other.mask;
-    }
+    const LaneMask there = gathered(members);
+    if ((path.mask & there) == 0) continue;
     report(FaultKind::absent_lanes, path.waiting_at->id, members & live_ & ~there, members);
     worker.context.warp = this;
     worker.context.warp_index = index_;

@@ -7,13 +7,34 @@
 namespace tilescope::observe {
 namespace {
 
+/// Causes come before what they lead to: an access that is wrong by itself, a barrier that cannot
+/// order, accesses that nothing orders, and threads that wait for ever.
+int rank(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::barrier_mismatch:
+    case FindingKind::bad_barrier:
+    case FindingKind::warp_mask:
+    case FindingKind::cluster_arrival:
+    case FindingKind::missing_mbarrier_fence:
+    case FindingKind::phase_parity:
+    case FindingKind::named_barrier_reuse:
+    case FindingKind::local_arrive_remote:
+      return 1;
+    case FindingKind::barrier_unreached:
+    case FindingKind::endless_wait:
+      return 3;
+    default:
+      return kind < FindingKind::uninitialised_read ? 0 : 2;
+  }
+}
+
 auto key(const Finding& f) {
   const bool pair = f.second.has_value();
   // Without a line table the lines of the PTX distinguish findings.
   const std::uint32_t a = f.first.place.line == 0 ? f.first.ptx_line : 0;
   const std::uint32_t b = pair && f.second->place.line == 0 ? f.second->ptx_line : 0;
-  return std::tuple(f.kind, f.first.place, a, pair ? f.second->place : SourcePlace{}, b,
-                    f.memory ? f.memory->object : std::string());
+  return std::tuple(rank(f.kind), f.kind, f.first.place, a, pair ? f.second->place : SourcePlace{},
+                    b, f.memory ? f.memory->object : std::string());
 }
 
 /// Orders races by the distance of their threads: the cure of the widest cures the others too.

@@ -1,21 +1,26 @@
 """`tilescope check --schedules`: kernels in order_dependent/ leave another result in another order,
-and are found; correct kernels, rungs and programs are silent in 20 orders.
+and are found; correct kernels, rungs and programs are silent in 20 orders, or in `--orders N`.
 
 The second line of a kernel in order_dependent/ is its launch. `--all` takes every correct kernel
-there is, which is slow (make schedules); otherwise some of them.
+there is, on all cores or in `--processes N` (make schedules); otherwise some of them, one by one.
 """
 
+import argparse
+import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = os.environ.get("TILESCOPE", "tilescope")
-ALL = "--all" in sys.argv
+
+ORDERS = 20  # of each correct kernel; or --orders N
 
 # Rungs and their options; a group a line.
 RUNGS = """
@@ -49,10 +54,10 @@ def rungs():
             yield name, [name, *options.split()]
 
 
-
 def check(*arguments, timeout=600):
-    return subprocess.run([PROGRAM, "check", *map(str, arguments)], capture_output=True, text=True,
-                          timeout=timeout, check=False)
+    with tempfile.TemporaryDirectory() as place:  # some programs write files
+        return subprocess.run([PROGRAM, "check", *map(str, arguments)], capture_output=True,
+                              text=True, timeout=timeout, check=False, cwd=place)
 
 
 def launch_of(kernel):
@@ -106,11 +111,38 @@ def add_dependent(kernel):
 class Silent(unittest.TestCase):
     """Correct kernels; notes are no defects."""
 
+    processes = 0  # 0: each test runs its kernel itself
+    kernels = {}   # name: arguments of `check`
+    runs = {}      # name: the future of its run
+
+    @classmethod
+    def setUpClass(cls):
+        if cls.processes == 0:
+            return
+        pool = concurrent.futures.ThreadPoolExecutor(cls.processes)
+        cls.addClassCleanup(pool.shutdown, cancel_futures=True)
+        ended = itertools.count(1)
+
+        def tell(_):
+            done = next(ended)
+            if done % 20 == 0 or done == len(cls.kernels):
+                print(f"{done} of {len(cls.kernels)} kernels ran", file=sys.stderr, flush=True)
+
+        # Programs and rungs, at the end of the list, take longest.
+        for name in reversed(cls.kernels):
+            cls.runs[name] = pool.submit(run_in_orders, cls.kernels[name])
+            cls.runs[name].add_done_callback(tell)
+
+
+def run_in_orders(arguments):
+    limit = [] if "--max-instructions" in arguments else ["--max-instructions", 20_000_000]
+    return check(*arguments, "--schedules", ORDERS, *limit)
+
 
 def add_silent(name, arguments):
     def silent(self):
-        limit = [] if "--max-instructions" in arguments else ["--max-instructions", 20_000_000]
-        done = check(*arguments, "--schedules", 20, *limit)
+        run = self.runs.get(name)
+        done = run.result() if run else run_in_orders(arguments)
         if done.returncode == 2 and re.search("needs? a real GPU", done.stderr):
             self.skipTest(done.stderr)
         if name in MEANT:
@@ -119,6 +151,7 @@ def add_silent(name, arguments):
             return
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    Silent.kernels[name] = arguments
     setattr(Silent, f"test_{name.replace('/', '_')}", silent)
 
 
@@ -137,15 +170,22 @@ def correct():
     yield from rungs()
     for program in sorted((HERE.parent / "programs").glob("*/good.cu")):
         expect = json.loads((program.parent / "expect.json").read_text())
-        if not expect.get("sources"):
+        if not expect.get("sources") and expect.get("launches") != 0:
             yield f"programs/{program.parent.name}", [program, *expect.get("options", [])]
 
 
 if __name__ == "__main__":
-    sys.argv = [argument for argument in sys.argv if argument != "--all"]
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--orders", type=int, default=ORDERS)
+    options, sys.argv[1:] = parser.parse_known_args()
+    ORDERS = options.orders
+    if options.all:
+        Silent.processes = options.processes
     for each in sorted(HERE.glob("order_dependent/*.cu")):
         add_dependent(each)
     for index, (name, arguments) in enumerate(correct()):
-        if ALL or (name.startswith("silent/") and index % 3 == 2):
+        if options.all or (name.startswith("silent/") and index % 3 == 2):
             add_silent(name, arguments)
     unittest.main()

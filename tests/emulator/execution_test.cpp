@@ -236,7 +236,7 @@ TEST(WarpLevel, GroupsOfOneInstruction) {
 TEST(WarpLevel, AbsentLanesAreReportedAndDoneWithout) {
   const Result r = run(kernel("setp.lt.u32 %p1, %r1, 16; mov.u32 %r3, 5; @!%p1 bra END; "
                               "shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;"
-                              "END: st.global.u32 [%rd2], %r3; ret;"),
+                              "END: bar.sync 0; st.global.u32 [%rd2], %r3; ret;"),
                        32);
   EXPECT_TRUE(r.summary.complete());
   ASSERT_EQ(r.summary.faults.size(), 1u);
@@ -252,6 +252,23 @@ TEST(WarpLevel, AbsentLanesAreReportedAndDoneWithout) {
   const Result stranger = run(kernel("bar.warp.sync 0xffff; ret;"), 32);
   ASSERT_EQ(stranger.summary.faults.size(), 1u);
   EXPECT_EQ(stranger.summary.faults[0].kind, FaultKind::not_a_member);
+}
+
+TEST(WarpLevel, NamedLanesThatWaitAtAJoinMayLeave) {
+  // Lanes 16 to 31 wait at END for the others, which vote; they leave by the next branch.
+  const char* const text =
+      "setp.lt.u32 %p1, %r1, 16; mov.u32 %r3, 5; @!%p1 bra END; setp.ne.u32 %p2, %r1, 3;"
+      "vote.sync.ballot.b32 %r3, %p2, -1; END: st.global.u32 [%rd2], %r3;";
+  const Result r = run(kernel(std::string(text) + "ret;"), 32);
+  EXPECT_TRUE(r.summary.complete());
+  EXPECT_EQ(r.summary.fault_count, 0u);
+  for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(r.out[i], i < 16 ? 0xfff7u : 5u);
+  // They come to another instruction with the same mask: that is not where the others wait.
+  const Result elsewhere = run(kernel(std::string(text) + "bar.warp.sync -1; ret;"), 32);
+  ASSERT_EQ(elsewhere.summary.faults.size(), 1u);
+  EXPECT_EQ(elsewhere.summary.faults[0].kind, FaultKind::absent_lanes);
+  EXPECT_THAT(elsewhere.summary.faults[0].text, HasSubstr("names lanes 0xffff0000"));
+  for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(elsewhere.out[i], i < 16 ? 0xfff7u : 5u);
 }
 
 TEST(WarpLevel, MatchAll) {

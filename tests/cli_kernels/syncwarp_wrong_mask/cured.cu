@@ -1,4 +1,4 @@
-// The mask names 32 lanes, of which 16 are there.
+// The mask names 32 lanes, of which 16 are there; the others wait at the barrier.
 __global__ void exchange(int* x) {
   __shared__ int tile[32];
   int t = threadIdx.x;
@@ -7,7 +7,8 @@ __global__ void exchange(int* x) {
     __syncwarp(0x0000ffff);
     x[t] = tile[15 - t];
   } else {
-    x[t] = 0;
-    return;
+    tile[t] = 0;
   }
+  __syncthreads();
+  x[t] += tile[31 - t];
 }
