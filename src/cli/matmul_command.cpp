@@ -4,6 +4,7 @@
 #include <optional>
 #include <tilescope/device.hpp>
 #include <tilescope/matmul.hpp>
+#include <tilescope/sharded.hpp>
 #include <tilescope/tuning.hpp>
 
 #include "base/errors.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 struct MatmulCommand {
   transfer::MatmulFiles files;
-  std::string output, device = "auto", precision = "auto", activation, order = "C", json;
+  std::string output, devices, device = "auto", precision = "auto", activation, order = "C", json;
   MatmulOptions options;
   std::optional<double> beta;
   std::uint64_t device_memory = 0;
@@ -31,6 +32,8 @@ struct MatmulCommand {
     add("B B.npy", files.b, "Right matrix, or a batch with 3 dimensions", required);
     add("-o,--output C.npy", output, "Where to write the product", required);
     add("--device DEVICE", device, "auto, cuda, cuda:N, emulated or cpu", shown);
+    add("--devices LIST", devices,
+        "Share the product among these: all (every GPU), or a list such as cuda:0,cuda:1");
     add("--precision NAME", precision, "Arithmetic; auto: fp64 if a matrix is float64, else fp32",
         shown, one_of({"auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64"}));
     add("--alpha X", options.alpha, "Factor of the product", shown);
@@ -60,6 +63,7 @@ struct MatmulCommand {
     if (inputs.is_batch() && order == "F") {
       throw usage_error("--order F is for one matrix: a batch is written in C order");
     }
+    if (!devices.empty()) return run_sharded(inputs);
     const std::shared_ptr<Device> opened = Device::open(device);
     const std::string trouble = options.variant.empty() ? tuning_trouble(*opened) : "";
     if (!trouble.empty()) note("tilescope: note: " + trouble);
@@ -75,6 +79,28 @@ struct MatmulCommand {
                            outcome.tiles_kept, outcome.tiles));
     return CancelScope::exit_code();
   }
+
+  /// Computes on several devices.
+  int run_sharded(const transfer::MatmulInputs& inputs) {
+    const char* other = device_memory > 0 ? "--device-memory" : resume ? "--resume" : nullptr;
+    if (other != nullptr) throw usage_error("--devices does not work with {}", other);
+    if (inputs.is_batch()) throw usage_error("--devices is for one matrix, not for a batch");
+    const auto opened = open_devices(devices);
+    ShardedReport sharded;
+    const transfer::MatmulTarget target{
+        .path = output,
+        .order = c_order(),
+        .tile_done = {},
+        .multiply = [&](const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c) {
+          sharded = matmul_sharded(opened, a, b, c, options);
+          return sharded.product;
+        }};
+    const auto outcome = transfer::multiply_into(target, *opened.front(), inputs, options);
+    show(outcome.report, inputs, devices);
+    return 0;
+  }
+
+  Order c_order() const { return order == "F" ? Order::column_major : Order::row_major; }
 
   /// Completes the options, or reports why they do not fit together.
   void complete_options() {
@@ -101,7 +127,7 @@ struct MatmulCommand {
     ProgressLine progress("tiles");
     std::uint64_t done = 0;
     return transfer::multiply_into({.path = output,
-                                    .order = order == "F" ? Order::column_major : Order::row_major,
+                                    .order = c_order(),
                                     .device_memory = device_memory,
                                     .resume = resume,
                                     .tile_done = [&](std::int64_t) { progress.update(++done); }},
@@ -164,6 +190,7 @@ const Command matmul_command{
     "tilescope matmul X.npy W.npy -o Y.npy --bias b.npy --activation gelu\n"
     "tilescope matmul A.npy B.npy -o C.npy --alpha -1 --accumulate C0.npy\n"
     "tilescope matmul A.npy B.npy -o C.npy --device cuda --variant tiled_16\n"
-    "tilescope matmul A.npy B.npy -o C.npy --device-memory 2GiB --resume"};
+    "tilescope matmul A.npy B.npy -o C.npy --device-memory 2GiB --resume\n"
+    "tilescope matmul A.npy B.npy -o C.npy --devices all --precision bf16"};
 
 }  // namespace tilescope::cli

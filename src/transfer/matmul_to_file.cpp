@@ -51,7 +51,7 @@ struct FileProduct {
   void choose_limit() {
     const std::string option = beyond_tiles();
     const bool is_given = target.device_memory > 0;
-    if (!is_given && device.kind() == DeviceKind::cuda) {
+    if (!is_given && device.kind() == DeviceKind::cuda && !target.multiply) {
       tiling.device_bytes = inputs.memory_limit(device, option.empty());
     }
     if (target.resume && tiling.device_bytes == 0) {
@@ -67,7 +67,9 @@ struct FileProduct {
   void multiply() {
     NpyWriter writer(target.path, inputs.header(target.order));
     const MatrixBatch c = inputs.start(writer);
-    if (tiling.device_bytes == 0) {
+    if (target.multiply) {
+      outcome.report = target.multiply(inputs.a().first, inputs.b().first, c.first);
+    } else if (tiling.device_bytes == 0) {
       outcome.report = matmul_batched(device, inputs.a(), inputs.b(), c, options);
     } else {
       multiply_in_tiles(c.first);

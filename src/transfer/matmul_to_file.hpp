@@ -18,6 +18,10 @@ struct MatmulTarget {
   std::size_t device_memory = 0;  ///< bytes for operands and result on the device; 0: all of it
   bool resume = false;            ///< finished tiles stay, and the same call continues from them
   std::function<void(std::int64_t tile)> tile_done;  ///< may be empty
+  /// Computes one product, instead of the device; may be empty. Then there are no tiles.
+  std::function<MatmulReport(const ConstMatrixView& a, const ConstMatrixView& b,
+                             const MatrixView& c)>
+      multiply = {};
 };
 
 struct MatmulOutcome {

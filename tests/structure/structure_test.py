@@ -17,7 +17,7 @@ FLOORS = [
     ["observe"],
     ["device"],
     ["operations"],
-    ["transfer"],
+    ["transfer", "distribute"],
     ["measure", "inspect"],
     ["tuning"],
     ["report", "cudart"],

@@ -47,6 +47,12 @@ class CudaDevice final : public Device {
   void fill_rows(DeviceAddress to, std::size_t pitch, std::uint8_t value, std::size_t row_bytes,
                  std::size_t rows, const Stream& stream) override;
   void copy_box(const BoxCopy& copy, const Stream& stream) override;
+  /// Whether this GPU reads the other's memory itself, which the call makes it able to.
+  bool reaches(const CudaDevice& peer);
+  /// Copies rows from another GPU's memory; only queued.
+  void queue_rows_of_peer(const CudaDevice& peer, DeviceAddress to, std::size_t to_pitch,
+                          DeviceAddress from, std::size_t from_pitch, std::size_t row_bytes,
+                          std::size_t rows, const Stream& stream);
   MemoryUse memory_use() const override;
   void* allocate_host(std::size_t bytes, std::string& why_not, std::string_view name) override;
   void free_host(void* data) noexcept override;

@@ -40,6 +40,9 @@ namespace tilescope::device {
   X(copy_to_host, cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2")                    \
   X(copy_on_device, cuMemcpyAsync, "cuMemcpyAsync")                             \
   X(copy_2d, cuMemcpy2DAsync, "cuMemcpy2DAsync_v2")                             \
+  X(can_access_peer, cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer")            \
+  X(enable_peer, cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess")                \
+  X(copy_peer, cuMemcpy3DPeerAsync, "cuMemcpy3DPeerAsync")                      \
   X(set_bytes, cuMemsetD8Async, "cuMemsetD8Async")                              \
   X(set_rows, cuMemsetD2D8Async, "cuMemsetD2D8Async")                           \
   X(copy_3d, cuMemcpy3DAsync, "cuMemcpy3DAsync_v2")                             \

@@ -67,6 +67,14 @@ void require_variant(const Device& device, const std::string& name) {
 HostProblem checked_problem(const Device& device, const ConstMatrixBatch& a,
                             const ConstMatrixBatch& b, const MatrixBatch& c,
                             const MatmulOptions& options) {
+  HostProblem problem = checked_anywhere(device, a, b, c, options);
+  require_own_memory(problem);
+  return problem;
+}
+
+HostProblem checked_anywhere(const Device& device, const ConstMatrixBatch& a,
+                             const ConstMatrixBatch& b, const MatrixBatch& c,
+                             const MatmulOptions& options) {
   HostProblem problem = host_problem(a, b, c, options);
   require_variant(device, options.variant);
   require_factor(problem.alpha, problem.precision, "alpha");

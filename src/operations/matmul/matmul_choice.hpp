@@ -17,6 +17,11 @@ HostProblem checked_problem(const Device& device, const ConstMatrixBatch& a,
                             const ConstMatrixBatch& b, const MatrixBatch& c,
                             const MatmulOptions& options);
 
+/// The same, wherever the matrices lie: C may share memory with A or B.
+HostProblem checked_anywhere(const Device& device, const ConstMatrixBatch& a,
+                             const ConstMatrixBatch& b, const MatrixBatch& c,
+                             const MatmulOptions& options);
+
 /// Whether C has elements and k is at least 1.
 bool has_products(const HostProblem& problem);
 

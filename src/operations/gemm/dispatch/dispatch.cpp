@@ -10,12 +10,7 @@ namespace {
 // The variant with the plan that it takes by default.
 GemmChoice first_plan(const GemmVariant& variant, const GemmProblem& problem,
                       const DeviceProperties& device) {
-  GemmChoice choice{.variant = &variant};
-  if (variant.plans == nullptr) return choice;
-  const GemmPlan plan = variant.plans(problem, device).front();
-  choice.plan = plan.text;
-  choice.cycles = plan.cycles;
-  return choice;
+  return with_plan({.variant = &variant}, problem, device);
 }
 
 }  // namespace
@@ -53,6 +48,15 @@ std::optional<GemmChoice> tuned_choice(const GemmProblem& problem, const Device&
 
 GemmChoice model_choice(const GemmProblem& problem, const DeviceProperties& device) {
   return {.variant = &best_gemm_variant(problem, device)};
+}
+
+GemmChoice with_plan(GemmChoice choice, const GemmProblem& problem,
+                     const DeviceProperties& device) {
+  if (!choice.plan.empty() || choice.variant->plans == nullptr) return choice;
+  const GemmPlan plan = choice.variant->plans(problem, device).front();
+  choice.plan = plan.text;
+  choice.cycles = plan.cycles;
+  return choice;
 }
 
 GemmChoice dispatch(const GemmProblem& problem, const Device& device) {

@@ -29,6 +29,9 @@ std::optional<GemmChoice> tuned_choice(const GemmProblem& problem, const Device&
 /// The models' choice.
 GemmChoice model_choice(const GemmProblem& problem, const DeviceProperties& device);
 
+/// The same choice with its plan named: the variant's own choice where it has several.
+GemmChoice with_plan(GemmChoice choice, const GemmProblem& problem, const DeviceProperties& device);
+
 /// The choice that the library takes.
 GemmChoice dispatch(const GemmProblem& problem, const Device& device);
 

@@ -80,17 +80,14 @@ HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, c
     throw usage_error("the bias has {} values: it needs one for each of the {} columns of C",
                       options.bias.size(), shape.n);
   }
-  const HostProblem problem{
-      .a = a,
-      .b = b,
-      .c = c,
-      .precision = resolved(options.precision, a.first.type, b.first.type, c.first.type),
-      .alpha = options.alpha,
-      .beta = options.beta,
-      .bias = options.bias,
-      .activation = options.activation};
-  require_own_memory(problem);
-  return problem;
+  return {.a = a,
+          .b = b,
+          .c = c,
+          .precision = resolved(options.precision, a.first.type, b.first.type, c.first.type),
+          .alpha = options.alpha,
+          .beta = options.beta,
+          .bias = options.bias,
+          .activation = options.activation};
 }
 
 void require_own_memory(const HostProblem& problem) {

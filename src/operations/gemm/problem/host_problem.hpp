@@ -24,7 +24,8 @@ struct HostProblem {
   bool plain() const;
 };
 
-/// The problem of a public call. Throws Error(usage) for arguments that do not fit.
+/// The problem of a public call. Throws Error(usage) for arguments that do not fit. Whether C has
+/// memory of its own is another question.
 HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, const MatrixBatch& c,
                          const MatmulOptions& options);
 

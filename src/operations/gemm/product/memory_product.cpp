@@ -1,5 +1,6 @@
 #include "operations/gemm/product/memory_product.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -107,6 +108,22 @@ DeviceChoice choose_in_memory(const GemmProblem& problem, const Device& device,
   }
   if (auto tuned = tuned_choice(choice.problem, device)) choice.kernel = *std::move(tuned);
   return choice;
+}
+
+std::optional<DeviceChoice> choose_alike(const DeviceChoice& like, const GemmProblem& problem,
+                                         const DeviceProperties& device) {
+  const GemmVariant& variant = *like.kernel.variant;
+  for (const GemmProblem& one : problems_to_choose_from(problem)) {
+    if (one.a.type != like.problem.a.type || one.c.type != like.problem.c.type) continue;
+    if (variant.refusal(one, device)) continue;
+    const auto is_the_plan = [&](const GemmPlan& plan) { return plan.text == like.kernel.plan; };
+    if (variant.plans != nullptr) {
+      const std::vector<GemmPlan> plans = variant.plans(one, device);
+      if (std::none_of(plans.begin(), plans.end(), is_the_plan)) continue;
+    }
+    return DeviceChoice{like.kernel, one};
+  }
+  return std::nullopt;
 }
 
 std::unique_ptr<GemmRun> prepare_in_memory(Device& device, const GemmProblem& problem,

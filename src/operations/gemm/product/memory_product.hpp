@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "operations/gemm/product/device_product.hpp"
@@ -17,6 +18,11 @@ GemmProblem problem_in_memory(const HostProblem& problem);
 /// choose_variant().
 DeviceChoice choose_in_memory(const GemmProblem& problem, const Device& device,
                               const std::string& name);
+
+/// The same variant and plan, with operands of the same types, for another problem, such as a part
+/// of the first; nothing if the variant does not take it. `like` has its plan named.
+std::optional<DeviceChoice> choose_alike(const DeviceChoice& like, const GemmProblem& problem,
+                                         const DeviceProperties& device);
 
 /// The run of a choice for `problem`, with the copies that it needs.
 std::unique_ptr<GemmRun> prepare_in_memory(Device& device, const GemmProblem& problem,

@@ -1,0 +1,79 @@
+// One product over several devices of one host.
+//
+//     std::vector<std::shared_ptr<tilescope::Device>> gpus = tilescope::open_devices("all");
+//     tilescope::matmul_sharded(gpus, a, b, c, {.precision = Precision::bf16});  // host memory
+//
+//     // Or shards that lie in the GPUs' memory: rows of A, of B and of C.
+//     const tilescope::ShardedGemm product(gpus, a_shards, b_shards, c_shards);
+//     product.launch(streams);
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tilescope/device.hpp"
+#include "tilescope/matmul.hpp"
+
+namespace tilescope {
+
+/// The devices of a list such as "cuda:0,cuda:1" or "emulated,emulated"; "all": every CUDA GPU.
+/// Throws Error: usage for an unknown name, a GPU named twice and an empty list; no_device where
+/// there is none.
+std::vector<std::shared_ptr<Device>> open_devices(std::string_view list);
+
+/// How a product over several devices was computed.
+struct ShardedReport {
+  MatmulReport product;            ///< the kernel; compute_ms is 0 for ShardedGemm
+  std::int64_t panels = 0;         ///< panels of columns in which B goes round
+  std::size_t received_bytes = 0;  ///< from other devices, by the device that receives most
+  bool is_direct = true;           ///< whether no byte between devices passes through host memory
+};
+
+/// C = activation(alpha * A * B + beta * C + bias) over several devices, prepared.
+///
+/// Device i owns the i-th rows of A (m_i x k), of B (k_i x n) and of C (m_i x n), where the m_i add
+/// up to m and the k_i to k; any of them may be 0. It computes its rows of C. Panels of B's columns
+/// come to it from all devices by their copy engines while it multiplies. k is not cut: where each
+/// device takes the kernel and plan that one device would take for the whole product, the bits are
+/// those of one device, and report().product.note says so if one does not.
+///
+/// Each device holds three panels of B beside its shards: up to 3/4 of B for few columns, less for
+/// many.
+class ShardedGemm {
+ public:
+  /// Views as for PreparedGemm, their data in the memory of their device. C is row-major. The bias
+  /// lies in host memory, and is read once, here.
+  ///
+  /// Errors: usage for shards that do not fit each other, types, a bias or a variant that do not
+  /// fit, a column-major C, and the CPU device; no_device as Device says.
+  ShardedGemm(std::span<const std::shared_ptr<Device>> devices, std::span<const ConstMatrixView> a,
+              std::span<const ConstMatrixView> b, std::span<const MatrixView> c,
+              const MatmulOptions& options = {});
+  ShardedGemm(ShardedGemm&& other) noexcept;
+  ShardedGemm& operator=(ShardedGemm&& other) noexcept;
+  ~ShardedGemm();
+
+  /// Queues the product on one stream of each device; none: on their default streams. What was
+  /// queued there before has happened to the shards when they are read, and what is queued there
+  /// afterwards happens when no device reads them any more. Not while another launch of the same
+  /// object runs.
+  void launch(std::span<const Stream> streams = {});
+
+  const ShardedReport& report() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The same product of matrices in host memory. Each device receives its rows of A and B, and gives
+/// back its rows of C; all do so at once.
+///
+/// Errors: as matmul()'s and ShardedGemm's.
+ShardedReport matmul_sharded(std::span<const std::shared_ptr<Device>> devices,
+                             const ConstMatrixView& a, const ConstMatrixView& b,
+                             const MatrixView& c, const MatmulOptions& options = {});
+
+}  // namespace tilescope

@@ -1,0 +1,256 @@
+// Products over several emulated GPUs: matrices in host memory, and shards in the devices'.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <tilescope/sharded.hpp>
+
+#include "support/matrices.hpp"
+#include "support/public_gemm.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace tilescope {
+namespace {
+
+using testing::error_of;
+using testing::GemmCase;
+using testing::GemmMatrices;
+using ::testing::HasSubstr;
+using testing::TestMatrix;
+
+using Devices = std::vector<std::shared_ptr<Device>>;
+
+/// C after the call for several devices; its problem has one matrix and a bias for each column.
+GemmMatrices sharded(const Devices& devices, const GemmCase& of) {
+  GemmMatrices c = of.c;
+  const auto view = [](const GemmMatrices& m) {
+    return ConstMatrixView{.data = m.image().data() + m.first(),
+                           .type = m.operand().type,
+                           .rows = m.rows(),
+                           .columns = m.columns(),
+                           .order = m.operand().order,
+                           .leading = m.operand().leading};
+  };
+  const operations::GemmProblem& p = of.problem;
+  matmul_sharded(devices, view(of.a), view(of.b), MatrixView{view(c)},
+                 {.precision = p.precision,
+                  .alpha = p.alpha,
+                  .beta = p.beta,
+                  .bias = of.bias,
+                  .activation = p.activation});
+  return c;
+}
+
+class Sharded : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Sharded, RandomProblemsInHostMemory) {
+  const Devices devices = open_devices(GetParam());
+  int tried = 0;
+  for (const GemmCase& of : testing::random_gemms(120, 31)) {
+    if (of.problem.batch != 1 || of.problem.bias_per_row) continue;
+    SCOPED_TRACE(of.text);
+    ++tried;
+    EXPECT_EQ(testing::defects(of, sharded(devices, of), true), "");
+  }
+  EXPECT_GT(tried, 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Sharded,
+                         ::testing::Values("emulated", "emulated,emulated",
+                                           "emulated,emulated:t4,emulated"),
+                         [](const auto& of) {
+                           const std::string_view list = of.param;
+                           return fmt::format("of{}",
+                                              std::count(list.begin(), list.end(), ',') + 1);
+                         });
+
+/// A product in host memory on `devices`, as bytes.
+std::vector<float> product_on(const Devices& devices, const MatmulShape& s, Order c_order,
+                              const MatmulOptions& options) {
+  TestMatrix a(DataType::float32, s.m, s.k), b(DataType::float32, s.k, s.n, Order::column_major),
+      c(DataType::float32, s.m, s.n, c_order);
+  a.fill_random(1);
+  b.fill_random(2);
+  if (devices.size() == 1) {
+    matmul(*devices.front(), a.view(), b.view(), c.view(), options);
+  } else {
+    matmul_sharded(devices, a.view(), b.view(), c.view(), options);
+  }
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    for (std::int64_t j = 0; j < s.n; ++j) values.push_back(static_cast<float>(c.get(i, j)));
+  }
+  return values;
+}
+
+TEST(Sharded, BitsAreThoseOfOneDevice) {
+  const Devices one = open_devices("emulated"), three = open_devices("emulated,emulated,emulated");
+  // Four panels go through three buffers.
+  const MatmulShape shape{70, 1500, 90};
+  for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::tf32}) {
+    for (const Order order : {Order::row_major, Order::column_major}) {
+      const MatmulOptions options{.variant = precision == Precision::fp32 ? "general" : "mma_sync",
+                                  .precision = precision};
+      EXPECT_EQ(product_on(one, shape, order, options), product_on(three, shape, order, options))
+          << name_of(precision);
+    }
+  }
+}
+
+TEST(Sharded, ABiasOfATransposedProduct) {
+  const Devices one = open_devices("emulated"), two = open_devices("emulated,emulated");
+  std::vector<float> bias(600);
+  for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(i);
+  const MatmulOptions options{.variant = "general", .bias = bias};
+  for (const Order order : {Order::row_major, Order::column_major}) {
+    EXPECT_EQ(product_on(one, {300, 600, 20}, order, options),
+              product_on(two, {300, 600, 20}, order, options));
+  }
+}
+
+/// Shards of integers in the memory of devices, so that every sum is exact.
+struct Shards {
+  std::vector<Buffer> memory;
+  std::vector<ConstMatrixView> a, b;
+  std::vector<MatrixView> c;
+  TestMatrix whole_a, whole_b;
+
+  Shards(const Devices& devices, const MatmulShape& s, const std::vector<std::int64_t>& rows,
+         const std::vector<std::int64_t>& depths)
+      : whole_a(DataType::float32, s.m, s.k), whole_b(DataType::float32, s.k, s.n) {
+    whole_a.fill_integers(3);
+    whole_b.fill_integers(4);
+    std::int64_t row = 0, depth = 0;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      a.push_back(placed(*devices[i], whole_a.view(), row, rows[i]));
+      b.push_back(placed(*devices[i], whole_b.view(), depth, depths[i]));
+      c.push_back(
+          {placed(*devices[i], TestMatrix(DataType::float32, rows[i], s.n).view(), 0, rows[i])});
+      row += rows[i];
+      depth += depths[i];
+    }
+  }
+  ConstMatrixView placed(Device& device, const MatrixView& whole, std::int64_t first,
+                         std::int64_t count) {
+    const std::size_t row = static_cast<std::size_t>(whole.columns) * sizeof(float);
+    memory.push_back(device.allocate(static_cast<std::size_t>(count) * row, "a shard"));
+    const DeviceAddress at = memory.back().address();
+    device.copy_to_device(
+        at, static_cast<const std::byte*>(whole.data) + static_cast<std::size_t>(first) * row,
+        static_cast<std::size_t>(count) * row);
+    return dense_view(reinterpret_cast<const void*>(at), DataType::float32, count, whole.columns);
+  }
+  /// The number of wrong elements of C.
+  int wrong(const Devices& devices) const {
+    int wrong = 0;
+    std::int64_t row = 0;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const MatrixView& shard = c[i];
+      std::vector<float> values(static_cast<std::size_t>(shard.rows * shard.columns));
+      devices[i]->synchronize();
+      devices[i]->copy_to_host(values.data(), reinterpret_cast<DeviceAddress>(shard.data),
+                               values.size() * sizeof(float));
+      for (std::int64_t r = 0; r < shard.rows; ++r, ++row) {
+        for (std::int64_t j = 0; j < shard.columns; ++j) {
+          double sum = 0.0;
+          for (std::int64_t k = 0; k < whole_a.view().columns; ++k) {
+            sum += whole_a.get(row, k) * whole_b.get(k, j);
+          }
+          wrong += values[static_cast<std::size_t>(r * shard.columns + j)] != sum;
+        }
+      }
+    }
+    return wrong;
+  }
+};
+
+TEST(ShardedGemm, ShardsOfAnySize) {
+  const Devices devices = open_devices("emulated,emulated,emulated");
+  const MatmulShape shape{40, 1500, 33};
+  for (const auto& [rows, depths] :
+       {std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>{{13, 13, 14}, {11, 11, 11}},
+        {{0, 39, 1}, {33, 0, 0}},
+        {{40, 0, 0}, {0, 1, 32}}}) {
+    Shards shards(devices, shape, rows, depths);
+    ShardedGemm product(devices, shards.a, shards.b, shards.c);
+    EXPECT_EQ(product.report().panels, 4);
+    EXPECT_FALSE(product.report().is_direct) << "emulated GPUs have no link";
+    std::vector<Stream> streams;
+    for (const auto& device : devices) streams.push_back(device->create_stream());
+    product.launch(streams);
+    EXPECT_EQ(shards.wrong(devices), 0);
+  }
+}
+
+TEST(ShardedGemm, AgainWithOtherContents) {
+  const Devices devices = open_devices("emulated,emulated");
+  Shards shards(devices, {20, 600, 30}, {10, 10}, {15, 15});
+  ShardedGemm product(devices, shards.a, shards.b, shards.c);
+  product.launch();
+  EXPECT_EQ(shards.wrong(devices), 0);
+  // What is queued behind a launch neither precedes its reads nor misses its results.
+  for (int i = 0; i < 2; ++i) {
+    devices[0]->fill(reinterpret_cast<DeviceAddress>(shards.b[0].data), 0,
+                     15 * 600 * sizeof(float));
+    if (i == 0) product.launch();
+  }
+  EXPECT_GT(shards.wrong(devices), 0) << "half of B was zero";
+}
+
+TEST(ShardedGemm, ReceivedBytes) {
+  const Devices devices = open_devices("emulated,emulated");
+  Shards shards(devices, {20, 600, 30}, {10, 10}, {20, 10});
+  const ShardedGemm product(devices, shards.a, shards.b, shards.c);
+  EXPECT_EQ(product.report().received_bytes, 20 * 600 * sizeof(float))
+      << "the second's from the first";
+}
+
+TEST(ShardedGemm, RefusesWhatDoesNotFit) {
+  const Devices devices = open_devices("emulated,emulated");
+  Shards shards(devices, {20, 64, 30}, {10, 10}, {15, 15});
+  const auto refusal = [&](auto&& change, const Devices& on, const MatmulOptions& options = {}) {
+    auto a = shards.a, b = shards.b;
+    auto c = shards.c;
+    change(a, b, c);
+    return error_of(ErrorKind::usage, [&] { ShardedGemm(on, a, b, c, options); });
+  };
+  const auto nothing = [](auto&, auto&, auto&) {};
+  EXPECT_THAT(refusal(nothing, {}), HasSubstr("at least one device"));
+  EXPECT_THAT(refusal(nothing, {devices[0]}), HasSubstr("1 devices have 2 shards of A"));
+  EXPECT_THAT(refusal(nothing, open_devices("cpu,cpu")), HasSubstr("the cpu device takes no part"));
+  EXPECT_THAT(refusal(nothing, devices, {.variant = "tiled_16"}),
+              HasSubstr("tiled_16 is for whole products"));
+  EXPECT_THAT(refusal([](auto&, auto& b, auto&) { b[1].rows = 14; }, devices),
+              HasSubstr("20 x 30"));
+  EXPECT_THAT(refusal(
+                  [](auto& a, auto&, auto& c) {
+                    std::swap(a[0].rows, c[1].rows);
+                    a[0].rows = 9;
+                    a[1].rows = 11;
+                  },
+                  devices),
+              HasSubstr("device 0 has 9 rows of A and 10 of C"));
+  EXPECT_THAT(refusal([](auto& a, auto&, auto&) { a[1].columns = 29; }, devices),
+              HasSubstr("all shards of a matrix need the same"));
+  EXPECT_THAT(refusal([](auto&, auto&, auto& c) { c[0].order = Order::column_major; }, devices),
+              HasSubstr("C is column-major"));
+  EXPECT_THAT(refusal([](auto& a, auto&, auto& c) { c[1].data = a[1].data; }, devices),
+              HasSubstr("shard 1 of C shares memory"));
+  ShardedGemm product(devices, shards.a, shards.b, shards.c);
+  const Stream stream = devices[0]->create_stream();
+  EXPECT_THAT(error_of(ErrorKind::usage,
+                       [&] {
+                         product.launch({&stream, 1});
+                       }),
+              HasSubstr("1 streams for 2 devices"));
+}
+
+TEST(OpenDevices, Lists) {
+  EXPECT_EQ(open_devices("emulated,cpu").size(), 2U);
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { open_devices(""); }), HasSubstr("no such device"));
+  EXPECT_THAT(error_of(ErrorKind::usage, [] { open_devices("emulated,nothing"); }),
+              HasSubstr("no such device"));
+}
+
+}  // namespace
+}  // namespace tilescope
