@@ -151,6 +151,37 @@ class MatmulAgainstNumPy(program.ProgramTest):
                                      r"in [0-9.]+ [mun]?s, [0-9.]+ [kMG]FLOP/s\n$")
         self.assertEqual(result.err, "")
 
+    def test_several_devices_give_the_bits_of_one(self):
+        random = np.random.default_rng(7)
+        self.save("A.npy", random.standard_normal((37, 61)).astype(np.float32))
+        self.save("B.npy", random.standard_normal((61, 700)).astype(np.float32))
+        common = ("matmul", "A.npy", "B.npy", "--variant", "general", "-o")
+        one = self.run_program(*common, "one.npy", "--device", "emulated")
+        self.assertEqual((one.code, one.err), (0, ""))
+        for order in "CF":
+            three = self.run_program(*common, "three.npy", "--order", order,
+                                     "--devices", "emulated,emulated,emulated:t4")
+            self.assertEqual((three.code, three.err), (0, ""))
+            self.assertRegex(three.out, r"general on\s+emulated,emulated,emulated:t4 in ")
+            self.assertTrue(np.array_equal(self.load("one.npy"), self.load("three.npy")))
+
+    def test_several_devices_refuse_what_they_cannot_do(self):
+        self.save("A.npy", np.ones((2, 3, 3), np.float32))
+        self.save("B.npy", np.ones((3, 3), np.float32))
+        product = ("matmul", "B.npy", "B.npy", "-o", "C.npy", "--devices")
+        for arguments, message in (
+                ((*product, "emulated", "--resume"), "--devices does not work with --resume"),
+                ((*product, "emulated", "--device-memory", "1GiB"), "with --device-memory"),
+                ((*product, "cpu"), "the cpu device takes no part"),
+                ((*product, "emulated,"), "no such device"),
+                (("matmul", "A.npy", "B.npy", "-o", "C.npy", "--devices", "emulated"),
+                 "not for a batch")):
+            result = self.run_program(*arguments)
+            self.assertEqual(result.code, 2, result.err)
+            self.assertIn(message, result.err)
+            self.assertEqual(result.err.count("\n"), 1, result.err)
+            self.assertEqual(self.files(), ["A.npy", "B.npy"])
+
 
 if __name__ == "__main__":
     program.main()

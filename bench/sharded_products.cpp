@@ -1,0 +1,238 @@
+// Products over several GPUs beside one GPU: shards in device memory, and matrices in pinned host
+// memory. Prints a Markdown table and, for each row, whether the bits are those of one GPU.
+// Usage: sharded_products DEVICES [SIZE...], such as sharded_products all 8192 16384
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <tilescope/gemm.hpp>
+#include <tilescope/pinned.hpp>
+#include <tilescope/sharded.hpp>
+#include <vector>
+
+#include "distribute/shares.hpp"
+#include "operations/numerics/conversion.hpp"
+#include "operations/numerics/host_array.hpp"
+#include "operations/numerics/random.hpp"
+
+namespace tilescope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Devices = std::vector<std::shared_ptr<Device>>;
+using distribute::Range;
+
+DataType type_of(Precision precision) {
+  return precision == Precision::bf16   ? DataType::bfloat16
+         : precision == Precision::fp16 ? DataType::float16
+                                        : DataType::float32;
+}
+
+/// Random values in [-1, 1], the same for the same seed, repeated to fill any memory.
+class RandomBytes {
+ public:
+  RandomBytes(DataType type, std::uint64_t seed) : values_(type, count) {
+    const auto columns = static_cast<std::int64_t>(count);
+    const operations::HostArray wide = operations::random_array(DataType::float32, count, seed);
+    operations::convert_matrix(dense_view(wide.data(), DataType::float32, 1, columns),
+                               dense_view(values_.data(), type, 1, columns));
+    bytes_ = count * size_of(type);
+  }
+  /// Calls `write(at, data, size)` for pieces of [begin, end) of an endless repetition.
+  template <typename Write>
+  void each(std::size_t begin, std::size_t end, const Write& write) const {
+    for (std::size_t at = begin; at < end;) {
+      const std::size_t offset = at % bytes_, size = std::min(bytes_ - offset, end - at);
+      write(at - begin, static_cast<const std::byte*>(values_.data()) + offset, size);
+      at += size;
+    }
+  }
+
+ private:
+  static constexpr std::size_t count = (std::size_t{4} << 20U) - 3;  // rows differ
+  operations::HostArray values_;
+  std::size_t bytes_ = 0;
+};
+
+/// Rows of one matrix on one device.
+struct Rows {
+  Buffer memory;
+  MatrixView view;
+
+  Rows(Device& device, DataType type, std::int64_t columns, const Range& rows,
+       const RandomBytes* values) {
+    const std::size_t row = static_cast<std::size_t>(columns) * size_of(type);
+    memory = device.allocate(static_cast<std::size_t>(rows.count) * row, "a shard");
+    view = dense_view(reinterpret_cast<void*>(memory.address()), type, rows.count, columns);
+    if (values == nullptr) return;
+    values->each(static_cast<std::size_t>(rows.first) * row,
+                 static_cast<std::size_t>(rows.end()) * row,
+                 [&](std::size_t at, const std::byte* data, std::size_t size) {
+                   device.copy_to_device(memory.address() + at, data, size);
+                 });
+  }
+};
+
+/// The operands of a square product in shards over devices.
+struct Operands {
+  std::vector<Rows> memory;
+  std::vector<ConstMatrixView> a, b;
+  std::vector<MatrixView> c;
+
+  Operands(const Devices& devices, DataType type, std::int64_t size) {
+    const RandomBytes values_a(type, 1), values_b(type, 2);
+    const std::vector<double> equal(devices.size(), 1.0);
+    const auto rows = distribute::shares(size, equal, 256);
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      a.push_back(memory.emplace_back(*devices[i], type, size, rows[i], &values_a).view);
+      b.push_back(memory.emplace_back(*devices[i], type, size, rows[i], &values_b).view);
+      c.push_back(memory.emplace_back(*devices[i], type, size, rows[i], nullptr).view);
+    }
+  }
+  /// C's bytes, in the order of its rows.
+  std::vector<std::byte> result(const Devices& devices) const {
+    std::vector<std::byte> all;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const Buffer& shard = memory[3 * i + 2].memory;
+      const std::size_t before = all.size();
+      all.resize(before + shard.bytes());
+      devices[i]->copy_to_host(all.data() + before, shard.address(), shard.bytes());
+    }
+    return all;
+  }
+};
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+/// Milliseconds of one of several launches in a row, on the device that takes longest; the median
+/// of several rounds.
+double milliseconds(const Devices& devices, const std::vector<Stream>& streams, double expected_ms,
+                    const std::function<void()>& launch) {
+  const int launches = std::clamp(static_cast<int>(60.0 / expected_ms), 2, 20);
+  constexpr int rounds = 5;
+  std::vector<Event> before, after;
+  for (const auto& device : devices) {
+    before.push_back(device->create_event());
+    after.push_back(device->create_event());
+  }
+  launch();
+  std::vector<double> times;
+  for (int round = 0; round < rounds; ++round) {
+    for (const auto& device : devices) device->synchronize();
+    for (std::size_t i = 0; i < devices.size(); ++i) devices[i]->record(before[i], streams[i]);
+    for (int i = 0; i < launches; ++i) launch();
+    for (std::size_t i = 0; i < devices.size(); ++i) devices[i]->record(after[i], streams[i]);
+    double longest = 0.0;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      longest = std::max(longest, devices[i]->elapsed_ms(before[i], after[i]));
+    }
+    times.push_back(longest / launches);
+  }
+  return median(times);
+}
+
+/// Prints a row for a square product of this size; returns whether the bits are those of one GPU.
+bool hold(const Devices& devices, Precision precision, std::int64_t size) {
+  const DataType type = type_of(precision);
+  const MatmulOptions options{.precision = precision};
+  const MatmulShape shape{size, size, size};
+  const double expected = shape.flops() / 4e11;  // 400 TFLOP/s, in ms
+  const auto streams_of = [](const Devices& on) {
+    std::vector<Stream> streams;
+    for (const auto& device : on) streams.push_back(device->create_stream());
+    return streams;
+  };
+  const Devices first{devices.front()};
+  const std::vector<Stream> one_stream = streams_of(first), streams = streams_of(devices);
+  double one_ms = 0.0;
+  std::vector<std::byte> expected_bits;
+  {
+    const Operands whole(first, type, size);
+    const PreparedGemm product(*first[0], whole.a[0], whole.b[0], whole.c[0], options);
+    one_ms = milliseconds(first, one_stream, expected, [&] { product.launch(one_stream[0]); });
+    expected_bits = whole.result(first);
+  }
+  const Operands shards(devices, type, size);
+  ShardedGemm product(devices, shards.a, shards.b, shards.c, options);
+  const double many_ms = milliseconds(devices, streams, expected, [&] { product.launch(streams); });
+  const bool is_same = shards.result(devices) == expected_bits;
+  const ShardedReport& report = product.report();
+  fmt::print("| {} | {} | {} | {:.3f} | {:.3f} | {:.1f} | {:.3f} | {} | {:.0f} | {} | {} |\n",
+             name_of(precision), size, report.product.variant, one_ms, many_ms,
+             shape.flops() / many_ms * 1e-9, one_ms / many_ms, report.panels,
+             static_cast<double>(report.received_bytes) * 1e-6,
+             report.is_direct ? "direct" : "by the host", is_same ? "same" : "OTHER");
+  std::fflush(stdout);
+  return is_same;
+}
+
+/// The same for matrices in pinned host memory, copies included.
+bool hold_from_host(const Devices& devices, std::int64_t size) {
+  const std::size_t bytes = static_cast<std::size_t>(size * size) * sizeof(float);
+  PinnedBuffer a(*devices.front(), bytes), b(*devices.front(), bytes), one(*devices.front(), bytes),
+      many(*devices.front(), bytes);
+  for (const auto& [buffer, seed] : {std::pair{&a, 1}, {&b, 2}}) {
+    auto* to = static_cast<std::byte*>(buffer->data());
+    RandomBytes(DataType::float32, static_cast<std::uint64_t>(seed))
+        .each(0, bytes, [&](std::size_t at, const std::byte* data, std::size_t count) {
+          std::memcpy(to + at, data, count);
+        });
+  }
+  const auto view = [&](const PinnedBuffer& buffer) {
+    return dense_view(buffer.data(), DataType::float32, size, size);
+  };
+  const auto timed = [&](const std::function<void()>& work) {
+    work();
+    std::vector<double> times;
+    for (int i = 0; i < 3; ++i) {
+      const auto start = Clock::now();
+      work();
+      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    }
+    return median(times);
+  };
+  const double one_ms = timed([&] { matmul(*devices.front(), view(a), view(b), view(one)); });
+  const double many_ms = timed([&] { matmul_sharded(devices, view(a), view(b), view(many)); });
+  const bool is_same = std::memcmp(one.data(), many.data(), bytes) == 0;
+  fmt::print("| fp32, host memory | {} | | {:.1f} | {:.1f} | | {:.3f} | | | | {} |\n", size, one_ms,
+             many_ms, one_ms / many_ms, is_same ? "same" : "OTHER");
+  std::fflush(stdout);
+  return is_same;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const Devices devices = open_devices(arguments.empty() ? "all" : arguments[0]);
+  std::vector<std::int64_t> sizes;
+  for (std::size_t i = 1; i < arguments.size(); ++i) sizes.push_back(std::stoll(arguments[i]));
+  if (sizes.empty()) sizes = {8192, 16384};
+  fmt::print("{} devices, {}\n\n", devices.size(), devices.front()->properties().name);
+  fmt::print(
+      "| precision | size | kernel | one GPU ms | all ms | TFLOP/s | ratio | panels | MB received "
+      "| way | bits |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+  bool is_same = true;
+  for (const Precision precision :
+       {Precision::fp32, Precision::bf16, Precision::fp32_fast, Precision::tf32}) {
+    for (const std::int64_t size : sizes) is_same = hold(devices, precision, size) && is_same;
+  }
+  for (const std::int64_t size : sizes) is_same = hold_from_host(devices, size) && is_same;
+  return is_same ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tilescope
+
+int main(int count, char** values) {
+  try {
+    return tilescope::run({values + 1, values + count});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "sharded_products: {}\n", error.what());
+    return 2;
+  }
+}
