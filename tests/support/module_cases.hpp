@@ -213,12 +213,17 @@ TEST_P(ModuleCases, RowsOnTheDevice) {
 
 TEST_P(ModuleCases, MemoryInUseIsCounted) {
   constexpr std::size_t size = 64 << 20;
-  const MemoryUse before = device_->memory_use();
-  EXPECT_LE(before.free_bytes, before.total_bytes);
-  const Buffer buffer = device_->allocate(size);
-  const MemoryUse now = device_->memory_use();
-  EXPECT_EQ(now.total_bytes, before.total_bytes);
-  EXPECT_LE(now.free_bytes + size, before.free_bytes);
+  bool is_counted = false;
+  // Other processes may free memory of the GPU meanwhile, but not each time.
+  for (int attempt = 0; attempt < 20 && !is_counted; ++attempt) {
+    const MemoryUse before = device_->memory_use();
+    EXPECT_LE(before.free_bytes, before.total_bytes);
+    const Buffer buffer = device_->allocate(size);
+    const MemoryUse now = device_->memory_use();
+    EXPECT_EQ(now.total_bytes, before.total_bytes);
+    is_counted = now.free_bytes + size <= before.free_bytes;
+  }
+  EXPECT_TRUE(is_counted);
 }
 
 }  // namespace tilescope::testing
