@@ -25,7 +25,9 @@ std::vector<std::shared_ptr<Device>> open_devices(std::string_view list);
 
 /// How a product over several devices was computed.
 struct ShardedReport {
-  MatmulReport product;            ///< the kernel; compute_ms is 0 for ShardedGemm
+  /// The kernel. compute_ms: from the arrival of a device's rows of A to the end of its product,
+  /// while B comes and C goes; 0 for ShardedGemm.
+  MatmulReport product;
   std::int64_t panels = 0;         ///< panels of columns in which B goes round
   std::size_t received_bytes = 0;  ///< from other devices, by the device that receives most
   bool is_direct = true;           ///< whether no byte between devices passes through host memory
@@ -69,7 +71,8 @@ class ShardedGemm {
 };
 
 /// The same product of matrices in host memory. Each device receives its rows of A and B, and gives
-/// back its rows of C; all do so at once.
+/// back its rows of C, all at once; panels of B come and panels of C go while it multiplies, where
+/// the memory is pinned.
 ///
 /// Errors: as matmul()'s and ShardedGemm's.
 ShardedReport matmul_sharded(std::span<const std::shared_ptr<Device>> devices,

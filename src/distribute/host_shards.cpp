@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <barrier>
 #include <exception>
 #include <thread>
 #include <tilescope/sharded.hpp>
+#include <utility>
+#include <vector>
 
 #include "base/errors.hpp"
 #include "distribute/sharded_product.hpp"
@@ -19,14 +21,16 @@ using namespace operations;
 using distribute::Devices;
 using distribute::Range;
 
-/// Rows of a matrix in host memory.
+/// The rectangle of a matrix.
 template <typename View>
-View rows_of(View view, const Range& rows) {
-  const std::int64_t first =
-      view.order == Order::row_major ? rows.first * view.leading : rows.first;
+View part_of(View view, const Range& rows, const Range& columns) {
+  const bool by_rows = view.order == Order::row_major;
+  const std::int64_t first = by_rows ? rows.first * view.leading + columns.first
+                                     : columns.first * view.leading + rows.first;
   view.data = static_cast<const std::byte*>(view.data) +
               static_cast<std::size_t>(first) * size_of(view.type);
   view.rows = rows.count;
+  view.columns = columns.count;
   return view;
 }
 
@@ -35,7 +39,7 @@ template <typename View>
 class HostShard {
  public:
   HostShard(Device& device, const View& whole, const Range& rows, const char* name)
-      : device_(device), host_(rows_of(whole, rows)), on_device_(host_) {
+      : device_(device), host_(part_of(whole, rows, {0, whole.columns})), on_device_(host_) {
     const GemmOperand padded = padded_operand(
         {.operand = {.order = host_.order}, .rows = host_.rows, .columns = host_.columns},
         host_.type, false);
@@ -46,20 +50,29 @@ class HostShard {
   }
 
   const View& view() const { return on_device_; }
-  void upload() {
-    if (host_.empty()) return;
-    device_.copy_rows_to_device(memory_.address(), bytes(on_device_.leading), host_.data,
-                                bytes(host_.leading), bytes(host_.vector_length()),
-                                static_cast<std::size_t>(host_.vectors()));
+
+  void upload(const Stream& stream) { upload({0, host_.columns}, stream); }
+  void upload(const Range& columns, const Stream& stream) {
+    const View from = host_part(columns);
+    if (from.empty()) return;
+    device_.copy_rows_to_device(address(columns), bytes(on_device_.leading), from.data,
+                                bytes(from.leading), bytes(from.vector_length()),
+                                static_cast<std::size_t>(from.vectors()), stream);
   }
-  void download() {
-    if (host_.empty()) return;
-    device_.copy_rows_to_host(host_.mutable_data(), bytes(host_.leading), memory_.address(),
-                              bytes(on_device_.leading), bytes(host_.vector_length()),
-                              static_cast<std::size_t>(host_.vectors()));
+  void download(const Range& columns, const Stream& stream) {
+    const View to = host_part(columns);
+    if (to.empty()) return;
+    device_.copy_rows_to_host(to.mutable_data(), bytes(to.leading), address(columns),
+                              bytes(on_device_.leading), bytes(to.vector_length()),
+                              static_cast<std::size_t>(to.vectors()), stream);
   }
 
  private:
+  View host_part(const Range& columns) const { return part_of(host_, {0, host_.rows}, columns); }
+  DeviceAddress address(const Range& columns) const {
+    const View part = part_of(on_device_, {0, host_.rows}, columns);
+    return reinterpret_cast<DeviceAddress>(part.data);
+  }
   std::size_t bytes(std::int64_t elements) const {
     return static_cast<std::size_t>(elements) * size_of(host_.type);
   }
@@ -105,6 +118,77 @@ std::vector<double> speeds(Devices devices) {
   return all;
 }
 
+/// A product whose operands come to the devices, and whose C goes back, while they multiply. Each
+/// device has a thread: copies from and to pageable memory keep one busy.
+class HostProduct {
+ public:
+  HostProduct(Devices devices, std::vector<HostShards> shards, bool reads_c,
+              distribute::ShardedProduct& product)
+      : devices_(devices),
+        shards_(std::move(shards)),
+        reads_c_(reads_c),
+        product_(product),
+        sent_(product.panels().size()),
+        queued_(static_cast<std::ptrdiff_t>(devices.size())) {
+    for (std::vector<Event>& events : sent_) {
+      for (const auto& device : devices) events.push_back(device->create_event());
+    }
+  }
+
+  /// Milliseconds between the arrival of A and the end of the last product, on the device that
+  /// takes longest.
+  double run() {
+    std::vector<double> elapsed(devices_.size());
+    on_each(devices_.size(), [&](std::size_t i) {
+      try {
+        elapsed[i] = run_on(i);
+      } catch (...) {
+        queued_.arrive_and_drop();
+        throw;
+      }
+    });
+    return *std::max_element(elapsed.begin(), elapsed.end());
+  }
+
+ private:
+  double run_on(std::size_t i) {
+    Device& device = *devices_[i];
+    HostShards& shard = shards_[i];
+    const std::span<const Range> panels = product_.panels();
+    const Stream up = device.create_stream(), down = device.create_stream();
+    const Event ready = device.create_event();
+    shard.a.upload(up);
+    if (reads_c_) shard.c.upload(up);
+    device.record(ready, up);
+    product_.begin(i, ready);
+    const bool multiplies = shard.a.view().rows > 0;
+    std::vector<Event> done;
+    for (std::size_t panel = 0; panel < panels.size(); ++panel) {
+      shard.b.upload(panels[panel], up);
+      device.record(sent_[panel][i], up);
+      queued_.arrive_and_wait();  // a device waits for events of others that are recorded
+      done.push_back(device.create_event());
+      if (multiplies) product_.multiply(i, panel, sent_[panel], done.back());
+    }
+    if (!multiplies) return 0.0;
+    for (std::size_t panel = 0; panel < panels.size(); ++panel) {
+      device.wait(down, done[panel]);
+      shard.c.download(panels[panel], down);
+    }
+    device.synchronize(down);
+    double elapsed = 0.0;  // the last product need not be the last to end
+    for (const Event& event : done) elapsed = std::max(elapsed, device.elapsed_ms(ready, event));
+    return elapsed;
+  }
+
+  Devices devices_;
+  std::vector<HostShards> shards_;
+  bool reads_c_;
+  distribute::ShardedProduct& product_;
+  std::vector<std::vector<Event>> sent_;  ///< of each panel, by each device
+  std::barrier<> queued_;
+};
+
 }  // namespace
 
 ShardedReport matmul_sharded(Devices devices, const ConstMatrixView& a, const ConstMatrixView& b,
@@ -131,19 +215,9 @@ ShardedReport matmul_sharded(Devices devices, const ConstMatrixView& a, const Co
   }
   distribute::ShardedProduct product(
       distribute::assembled(devices, whole, a_views, b_views, c_views), options.variant);
-  on_each(devices.size(), [&](std::size_t i) {
-    shards[i].a.upload();
-    shards[i].b.upload();
-    if (whole.beta != 0.0) shards[i].c.upload();
-  });
-  const auto start = std::chrono::steady_clock::now();
-  product.launch({});
-  for (const auto& device : devices) device->synchronize();
-  const std::chrono::duration<double, std::milli> elapsed =
-      std::chrono::steady_clock::now() - start;
-  on_each(devices.size(), [&](std::size_t i) { shards[i].c.download(); });
+  const double elapsed = HostProduct(devices, std::move(shards), whole.beta != 0.0, product).run();
   ShardedReport report = product.report();
-  report.product.compute_ms = elapsed.count();
+  report.product.compute_ms = elapsed;
   return report;
 }
 

@@ -194,16 +194,36 @@ void ShardedProduct::finish(Member& member, const Stream& stream) {
   }
 }
 
+void ShardedProduct::begin(std::size_t device, const Event& ready) {
+  Member& member = members_[device];
+  for (const Stream& stream : member.computes) member.shard.device->wait(stream, ready);
+}
+
+void ShardedProduct::multiply(std::size_t device, std::size_t panel, std::span<const Event> sent,
+                              const Event& done) {
+  Member& member = members_[device];
+  const Stream& stream = member.computes[panel % compute_count];
+  if (moves_panels()) {
+    for (std::size_t i = 0; i < member.links.size(); ++i) {
+      member.links[i].wait_for_sender(member.copies[i], sent[i]);
+    }
+    fetch(member, panel);
+  } else {
+    member.shard.device->wait(stream, sent[device]);
+  }
+  compute(member, panel);
+  member.shard.device->record(done, stream);
+}
+
 void ShardedProduct::launch(std::span<const Stream> streams) {
   const Stream by_default;
   const auto stream_of = [&](std::size_t i) -> const Stream& {
     return streams.empty() ? by_default : streams[i];
   };
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    Member& member = members_[i];
-    Device& device = *member.shard.device;
-    device.record(member.ready, stream_of(i));
-    for (const Stream& stream : member.computes) device.wait(stream, member.ready);
+    const Member& member = members_[i];
+    member.shard.device->record(member.ready, stream_of(i));
+    begin(i, member.ready);
   }
   for (Member& member : members_) {
     for (std::size_t i = 0; i < member.links.size(); ++i) {

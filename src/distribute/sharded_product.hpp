@@ -27,6 +27,17 @@ class ShardedProduct {
   /// Queues the product on a stream of each device.
   void launch(std::span<const Stream> streams);
 
+  /// The panels of B and C in the order in which they are multiplied.
+  std::span<const Range> panels() const { return panels_; }
+  /// The parts of launch(), for callers that bring B panel by panel: each device may have a thread
+  /// of its own. The products of a device come after `ready`, its own event.
+  void begin(std::size_t device, const Event& ready);
+  /// Queues a panel's copies and its product on a device that has rows, after `sent`: for each
+  /// device an event that is recorded behind its rows of the panel. Records `done` behind the
+  /// product.
+  void multiply(std::size_t device, std::size_t panel, std::span<const Event> sent,
+                const Event& done);
+
   const ShardedReport& report() const { return report_; }
 
  private:
