@@ -13,6 +13,7 @@
 #include "distribute/sharded_product.hpp"
 #include "operations/gemm/operands/operand_conversion.hpp"
 #include "operations/matmul/matmul_choice.hpp"
+#include "operations/numerics/conversion.hpp"
 
 namespace tilescope {
 namespace {
@@ -21,25 +22,14 @@ using namespace operations;
 using distribute::Devices;
 using distribute::Range;
 
-/// The rectangle of a matrix.
-template <typename View>
-View part_of(View view, const Range& rows, const Range& columns) {
-  const bool by_rows = view.order == Order::row_major;
-  const std::int64_t first = by_rows ? rows.first * view.leading + columns.first
-                                     : columns.first * view.leading + rows.first;
-  view.data = static_cast<const std::byte*>(view.data) +
-              static_cast<std::size_t>(first) * size_of(view.type);
-  view.rows = rows.count;
-  view.columns = columns.count;
-  return view;
-}
-
 /// Rows of a matrix in a device's memory and in the host's.
 template <typename View>
 class HostShard {
  public:
   HostShard(Device& device, const View& whole, const Range& rows, const char* name)
-      : device_(device), host_(part_of(whole, rows, {0, whole.columns})), on_device_(host_) {
+      : device_(device),
+        host_(part(whole, rows.first, rows.count, 0, whole.columns)),
+        on_device_(host_) {
     const GemmOperand padded = padded_operand(
         {.operand = {.order = host_.order}, .rows = host_.rows, .columns = host_.columns},
         host_.type, false);
@@ -53,14 +43,14 @@ class HostShard {
 
   void upload(const Stream& stream) { upload({0, host_.columns}, stream); }
   void upload(const Range& columns, const Stream& stream) {
-    const View from = host_part(columns);
+    const View from = columns_of(host_, columns);
     if (from.empty()) return;
     device_.copy_rows_to_device(address(columns), bytes(on_device_.leading), from.data,
                                 bytes(from.leading), bytes(from.vector_length()),
                                 static_cast<std::size_t>(from.vectors()), stream);
   }
   void download(const Range& columns, const Stream& stream) {
-    const View to = host_part(columns);
+    const View to = columns_of(host_, columns);
     if (to.empty()) return;
     device_.copy_rows_to_host(to.mutable_data(), bytes(to.leading), address(columns),
                               bytes(on_device_.leading), bytes(to.vector_length()),
@@ -68,10 +58,11 @@ class HostShard {
   }
 
  private:
-  View host_part(const Range& columns) const { return part_of(host_, {0, host_.rows}, columns); }
+  static View columns_of(const View& view, const Range& columns) {
+    return part(view, 0, view.rows, columns.first, columns.count);
+  }
   DeviceAddress address(const Range& columns) const {
-    const View part = part_of(on_device_, {0, host_.rows}, columns);
-    return reinterpret_cast<DeviceAddress>(part.data);
+    return reinterpret_cast<DeviceAddress>(columns_of(on_device_, columns).data);
   }
   std::size_t bytes(std::int64_t elements) const {
     return static_cast<std::size_t>(elements) * size_of(host_.type);
