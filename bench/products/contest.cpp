@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <limits>
 #include <tilescope/pinned.hpp>
 
 #include "measure/timing.hpp"
@@ -39,15 +41,36 @@ class LadderRun final : public GemmRun {
 std::optional<std::string> ladder_refusal(const GemmProblem& problem,
                                           const DeviceProperties& device) {
   const operations::MatmulVariant& rung = operations::matmul_variant(ladder_rung);
+  const bool is_plain = problem.a.order == Order::row_major &&
+                        problem.b.order == Order::row_major && problem.beta == 0.0 &&
+                        !problem.has_bias;
+  if (!is_plain) return "takes row-major operands and adds nothing";
   if (auto why = rung.refusal(problem.shape, device)) return why;
   if (rung.padded(problem.shape) != problem.shape) return "wants padded operands";
   return std::nullopt;
+}
+
+// The dispatcher's choice and every other plan that its models distinguish.
+std::vector<Entry> plan_entries(Device& device, const GemmProblem& problem) {
+  std::vector<Entry> entries;
+  const auto every = std::numeric_limits<std::size_t>::max();
+  for (const operations::GemmChoice& choice :
+       operations::tuning_candidates(problem, device.properties(), every)) {
+    entries.push_back(
+        {.result = {.variant = std::string(choice.variant->name),
+                    .plan = choice.plan,
+                    .cycles = choice.cycles,
+                    .dispatched = entries.empty()},
+         .prepare = [choice, &problem](Device& on) { return choice.prepare(on, problem); }});
+  }
+  return entries;
 }
 
 // One that takes part, and its result so far.
 struct Contender {
   Result result;
   std::unique_ptr<GemmRun> run;
+  double first_run_ms = 0.0;  // by the host's clock
 };
 
 class Contest {
@@ -65,9 +88,15 @@ class Contest {
     add_peers();
     add_ours();
     for (Contender& contender : contenders_) verify(contender, 0, "");
+    if (options_.all_plans) retire_slow();
     if (device_.kind() == DeviceKind::cuda) {
-      for (int round = 0; round < rounds; ++round) time_all(round % 2 != 0);
-      for (Contender& contender : contenders_) verify(contender, 1, " after timing");
+      for (int round = 0; round < rounds; ++round) {
+        time_all(round % 2 != 0);
+        if (round == 0 && options_.all_plans) retire_hopeless();
+      }
+      for (Contender& contender : contenders_) {
+        if (contender.run) verify(contender, 1, " after timing");
+      }
     }
     std::vector<Result> results;
     for (Contender& contender : contenders_) {
@@ -81,7 +110,7 @@ class Contest {
 
  private:
   static constexpr int rounds = 4;
-  static constexpr double budget_ms = 260.0;
+  static constexpr double hopeless = 1.5;  // times the fastest plan of a first round
 
   // Adds what `make` prepares; a failure of it is the result.
   void add(Result result, const std::function<std::unique_ptr<GemmRun>()>& make) {
@@ -89,7 +118,7 @@ class Contest {
     Contender& contender = contenders_.back();
     guarded(contender, [&] {
       contender.run = make();
-      contender.result.note = contender.run->note();
+      contender.result.note += contender.run->note();
     });
   }
 
@@ -106,70 +135,49 @@ class Contest {
   void add_peers() {
     Result fastest{.variant = "cublas", .is_peer = true};
     Result first{.variant = "cublas_default", .is_peer = true};
-    if (auto why = CublasGemm::refusal(problem_, device_)) {
+    GemmProblem plain = problem_;
+    plain.has_bias = false;
+    if (auto why = CublasGemm::refusal(plain, device_)) {
       fastest.trouble = *why;
       contenders_.push_back({.result = std::move(fastest), .run = nullptr});
       return;
     }
     int chosen = 0;
     add(std::move(fastest), [&] {
-      auto peer = std::make_unique<CublasGemm>(device_, problem_);
-      peer->choose_fastest(sets_.addresses());
+      auto peer = std::make_unique<CublasGemm>(device_, plain);
+      peer->choose_fastest(sets_.addresses(), options_.budget_ms / rounds);
       chosen = peer->chosen();
       return peer;
     });
-    if (chosen == 0) return;
-    add(std::move(first), [&] { return std::make_unique<CublasGemm>(device_, problem_); });
-  }
-
-  bool wanted(std::string_view name) const {
-    const auto& names = options_.variants;
-    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+    if (chosen == 0 || options_.all_plans) return;
+    add(std::move(first), [&] { return std::make_unique<CublasGemm>(device_, plain); });
   }
 
   void add_ours() {
-    const DeviceProperties& properties = device_.properties();
-    const std::string_view best = operations::best_gemm_variant(problem_, properties).name;
-    const auto tuned = operations::tuned_choice(problem_, device_);
-    for (const operations::GemmVariant& variant : operations::gemm_variants()) {
-      const bool is_best = variant.name == best;
-      if (!wanted(variant.name) && !(is_best && wanted(dispatched))) continue;
-      Result result{.variant = std::string(variant.name), .dispatched = is_best && !tuned};
-      if (auto why = variant.refusal(problem_, properties)) result.trouble = *why;
-      add(std::move(result), [&] { return variant.prepare(device_, problem_); });
+    for (Entry& entry : entries_of(device_, problem_, options_)) {
+      add(std::move(entry.result), [&] { return entry.prepare(device_); });
     }
-    if (tuned && wanted(dispatched)) {
-      add({.variant = "tuned", .dispatched = true},
-          [&] { return tuned->prepare(device_, problem_); });
-      std::string& note = contenders_.back().result.note;
-      note = fmt::format("{} {}", tuned->variant->name, note);
-    }
-    for (const std::string& text : options_.tiles) {
-      const operations::TensorTile tile = operations::parse_tensor_tile(text);
-      Result result{.variant = text};
-      if (auto why = operations::tensor_tiles_refusal(problem_, properties)) result.trouble = *why;
-      add(std::move(result),
-          [&] { return operations::prepare_tensor_tiles(device_, problem_, tile); });
-    }
-    if (problem_.precision != Precision::fp32 || !wanted(ladder_rung)) return;
-    Result result{.variant = std::string(ladder_rung)};
-    if (auto why = ladder_refusal(problem_, properties)) result.trouble = *why;
-    add(std::move(result), [&] { return std::make_unique<LadderRun>(device_, problem_.shape); });
   }
 
   void verify(Contender& contender, int input_set, std::string_view when) {
     guarded(contender, [&] {
       sets_.poison(input_set);
+      device_.synchronize();
+      const auto start = std::chrono::steady_clock::now();
       contender.run->run(sets_.at(input_set));
       device_.synchronize();
+      const std::chrono::duration<double, std::milli> taken =
+          std::chrono::steady_clock::now() - start;
+      contender.first_run_ms = taken.count();
       device_.copy_to_host(output_.data(), sets_.at(input_set).c, sets_.c_bytes());
       const ConstArrayView c{problem_.c.type, sets_.c_bytes() / size_of(problem_.c.type),
                              output_.data()};
       Result& result = contender.result;
-      result.accuracy = expected_.check(c);
+      const bool with_bias = !result.is_peer;
+      result.accuracy = expected_.check(c, 0.0, with_bias);
       const double slack = operations::peer_slack(problem_.precision);
       if (!result.accuracy.ok() && result.is_peer && slack > 0.0) {
-        result.accuracy = expected_.check(c, slack);
+        result.accuracy = expected_.check(c, slack, with_bias);
         if (when.empty()) result.note += "; rounds operands to TF32";
       }
       if (result.accuracy.ok()) return;
@@ -198,17 +206,49 @@ class Contest {
     for (Contender& contender : contenders_) order.push_back(&contender);
     if (backwards) std::reverse(order.begin(), order.end());
     for (Contender* const contender : order) {
+      if (!contender->run) continue;
       guarded(*contender, [&] {
         constexpr int most_samples = 70;  // of one round: the queue of the driver is not endless
         const measure::Timing timing =
             measure::time_on_device(device_, [&](int i) { contender->run->run(sets_.at(i)); },
                                     {.least_samples = (options_.samples + rounds - 1) / rounds,
                                      .most_samples = std::max(most_samples, options_.samples),
-                                     .budget_ms = budget_ms / rounds,
+                                     .budget_ms = options_.budget_ms / rounds,
                                      .head_start = [this] { occupy(); }});
         auto& all = contender->result.samples_ms;
         all.insert(all.end(), timing.samples_ms.begin(), timing.samples_ms.end());
       });
+    }
+  }
+
+  // Plans that would take seconds are not timed.
+  void retire_slow() {
+    constexpr double slow_ms = 2.0, factor = 10.0;
+    double fastest = std::numeric_limits<double>::infinity();
+    for (const Contender& one : contenders_) {
+      if (one.run) fastest = std::min(fastest, one.first_run_ms);
+    }
+    for (Contender& one : contenders_) {
+      if (!one.run || one.first_run_ms < std::max(slow_ms, factor * fastest)) continue;
+      one.result.trouble = "far slower than others";
+      one.run.reset();
+    }
+  }
+
+  // Plans far behind the fastest keep the samples of one round.
+  void retire_hopeless() {
+    double fastest = std::numeric_limits<double>::infinity();
+    const auto median = [](const Contender& one) {
+      return measure::Timing{one.result.samples_ms}.median_ms();
+    };
+    for (const Contender& one : contenders_) {
+      if (!one.result.samples_ms.empty()) fastest = std::min(fastest, median(one));
+    }
+    for (Contender& one : contenders_) {
+      const bool stays = one.result.is_peer || one.result.dispatched;
+      if (!stays && !one.result.samples_ms.empty() && median(one) > hopeless * fastest) {
+        one.run.reset();
+      }
     }
   }
 
@@ -224,6 +264,47 @@ class Contest {
 };
 
 }  // namespace
+
+std::vector<Entry> entries_of(Device& device, const GemmProblem& problem,
+                              const ContestOptions& options) {
+  if (options.all_plans) return plan_entries(device, problem);
+  const auto& names = options.variants;
+  const auto is_wanted = [&names](std::string_view name) {
+    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::vector<Entry> entries;
+  const DeviceProperties& properties = device.properties();
+  const std::string_view best = operations::best_gemm_variant(problem, properties).name;
+  const auto tuned = operations::tuned_choice(problem, device);
+  for (const operations::GemmVariant& variant : operations::gemm_variants()) {
+    const bool is_best = variant.name == best;
+    if (!is_wanted(variant.name) && !(is_best && is_wanted(dispatched))) continue;
+    Result result{.variant = std::string(variant.name), .dispatched = is_best && !tuned};
+    if (auto why = variant.refusal(problem, properties)) result.trouble = *why;
+    entries.push_back({std::move(result),
+                       [&variant, &problem](Device& on) { return variant.prepare(on, problem); }});
+  }
+  if (tuned && is_wanted(dispatched)) {
+    entries.push_back({{.variant = "tuned", .dispatched = true},
+                       [tuned, &problem](Device& on) { return tuned->prepare(on, problem); }});
+    entries.back().result.note = fmt::format("{} ", tuned->variant->name);
+  }
+  for (const std::string& text : options.tiles) {
+    const operations::TensorTile tile = operations::parse_tensor_tile(text);
+    Result result{.variant = text};
+    if (auto why = operations::tensor_tiles_refusal(problem, properties)) result.trouble = *why;
+    entries.push_back({std::move(result), [tile, &problem](Device& on) {
+                         return operations::prepare_tensor_tiles(on, problem, tile);
+                       }});
+  }
+  if (problem.precision != Precision::fp32 || !is_wanted(ladder_rung)) return entries;
+  Result result{.variant = std::string(ladder_rung)};
+  if (auto why = ladder_refusal(problem, properties)) result.trouble = *why;
+  entries.push_back({std::move(result), [&problem](Device& on) {
+                       return std::make_unique<LadderRun>(on, problem.shape);
+                     }});
+  return entries;
+}
 
 double Result::median_ms() const {
   return measure::Timing{samples_ms}.median_ms();

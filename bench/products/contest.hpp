@@ -2,6 +2,7 @@
 // again.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <tilescope/device.hpp>
@@ -15,6 +16,8 @@ namespace tilescope::products {
 /// The result of one of them.
 struct Result {
   std::string variant;
+  std::string plan;     ///< its text, where every plan takes part
+  double cycles = 0.0;  ///< expected by the model; 0: it has none
   bool is_peer = false;
   bool dispatched = false;  ///< the library's own choice for the problem
   std::string trouble;      ///< why there is no time: refused, failed or wrong; empty if there is
@@ -31,13 +34,24 @@ struct ContestOptions {
   std::vector<std::string> variants;
   /// Tiles to compare the model's choice with, as parse_tensor_tile() takes them.
   std::vector<std::string> tiles;
-  int samples = 15;  ///< at least, of each variant
+  bool all_plans = false;    ///< every plan that the dispatcher considers, instead of `variants`
+  int samples = 15;          ///< at least, of each variant
+  double budget_ms = 260.0;  ///< of runs of each variant, in all rounds; peers get as much
   Data data = Data::uniform;
   std::uint64_t seed = 1;
 };
 
+/// One of our kernels that takes part.
+struct Entry {
+  Result result;
+  std::function<std::unique_ptr<operations::GemmRun>(Device& device)> prepare;
+};
+/// The entries of a contest, the dispatcher's choice among them.
+std::vector<Entry> entries_of(Device& device, const operations::GemmProblem& problem,
+                              const ContestOptions& options);
+
 /// cuBLAS's results first: its fastest algorithm, then its default one where that is another.
-/// Nothing is timed on a device that is no GPU.
+/// Nothing is timed on a device that is no GPU. cuBLAS computes a problem with a bias without it.
 std::vector<Result> contest(Device& device, const operations::GemmProblem& problem,
                             const ContestOptions& options);
 

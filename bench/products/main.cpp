@@ -3,22 +3,26 @@
 //
 //     cmake -S . -B build -DTILESCOPE_BUILD_BENCHMARKS=ON && ninja -C build products
 //     build/bench/products --precision bf16 --set A --json bf16.json
+//     build/bench/products --precision fp32 --random 40 --seed 7
+//     build/bench/products --random 10 --seed 7 --dry-run    # no GPU: prints what is drawn
 //
 // Exit codes are the program's: 1 when a result was wrong.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <cstdio>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <future>
+#include <set>
 #include <tilescope/error.hpp>
 
-#include "base/format.hpp"
 #include "base/output_file.hpp"
+#include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "contest.hpp"
+#include "contest_table.hpp"
+#include "drawn_products.hpp"
+#include "operations/gemm/dispatch/plan_recorder.hpp"
 #include "operations/gemm/problem/shape_text.hpp"
 #include "report/text/text_renderer.hpp"
 #include "report/tuning_report.hpp"
@@ -27,17 +31,13 @@
 namespace tilescope::products {
 namespace {
 
-struct NamedShape {
-  MatmulShape shape;
-  std::string set;  ///< "A", "B", or "given"
-};
-
 MatmulShape cube(std::int64_t extent) {
   return {extent, extent, extent};
 }
 
 // A: what libraries are tuned for, and thin extremes. B: extents that are multiples of nothing.
-std::vector<NamedShape> shapes_of(const std::string& set) {
+std::vector<NamedProduct> products_of(const std::string& set) {
+  if (set == "llm") return language_model_products();
   std::vector<MatmulShape> shapes;
   if (set == "A") {
     shapes = {cube(1024),        cube(2048),        cube(4096),       cube(8192),     cube(16384),
@@ -45,196 +45,172 @@ std::vector<NamedShape> shapes_of(const std::string& set) {
   } else if (set == "B") {
     shapes = {cube(1000), cube(1023), {4095, 4097, 4099}, cube(8191), {127, 8190, 4001}};
   } else {
-    throw Error(ErrorKind::usage, fmt::format("--set {}: there are A and B", printable(set, 40)));
+    throw Error(ErrorKind::usage, fmt::format("--set {}: there are A, B, llm", printable(set, 40)));
   }
-  std::vector<NamedShape> named;
-  for (const MatmulShape& shape : shapes) named.push_back({shape, set});
+  std::vector<NamedProduct> named;
+  for (const MatmulShape& shape : shapes) named.push_back({shape, {}, set});
   return named;
-}
-
-std::string text_of(const MatmulShape& s) {
-  return fmt::format("{}x{}x{}", s.m, s.n, s.k);
-}
-
-operations::GemmProblem problem_of(const MatmulShape& shape, Precision precision) {
-  const DataType type = operations::operand_type(precision);
-  return operations::dense_problem(shape, precision, type, type);
-}
-
-// With few operations for each byte the memory's rate is the one to show.
-std::string rate_text(const operations::GemmProblem& problem, double ms) {
-  const MatmulShape& s = problem.shape;
-  const auto area = [](std::int64_t x, std::int64_t y) {
-    return static_cast<double>(x) * static_cast<double>(y);
-  };
-  const double bytes =
-      static_cast<double>(size_of(problem.a.type)) * (area(s.m, s.k) + area(s.k, s.n)) +
-      static_cast<double>(size_of(problem.c.type)) * area(s.m, s.n);
-  constexpr double memory_bound_intensity = 10.0;
-  if (s.flops() < memory_bound_intensity * bytes) return format_rate(bytes / ms * 1e3, "B/s");
-  return format_fixed(s.flops() / ms * 1e-9, 1) + " TFLOP/s";
 }
 
 class Bench {
  public:
   std::vector<std::string> precisions{"fp32", "bf16", "fp16", "tf32", "fp32_fast"};
   std::vector<std::string> shapes, sets;
-  std::string device = "auto", json, data = "uniform";
-  bool all = false, tune = false;
+  std::string device = "auto", json, data = "uniform", range, k_range;
+  bool all = false, tune = false, dry_run = false;
+  double seconds = 0.0;
+  Draw draw;
   ContestOptions options{.variants = {"dispatched"}};
 
   int run() {
     if (all) options.variants.clear();
     options.data = parse_data(data);
-    const std::shared_ptr<Device> opened = Device::open(device);
-    std::vector<NamedShape> wanted;
-    for (const std::string& shape : shapes)
-      wanted.push_back({operations::parse_shape(shape), "given"});
-    if (shapes.empty() && sets.empty()) sets = {"A", "B"};
-    for (const std::string& set : sets) {
-      for (NamedShape& shape : shapes_of(set)) wanted.push_back(std::move(shape));
-    }
-    std::vector<Precision> parsed;
-    for (const std::string& name : precisions) parsed.push_back(parse_precision(name));
-    fmt::print("products on {} ({}), {} operands, seed {}\n", opened->id(),
-               opened->properties().name, data, options.seed);
-    fmt::print("{:<17} {:<9} {:<19} {:>9} {:>14} {:>6}\n", "shape", "precision", "variant", "ms",
-               "rate", "ratio");
-    for (const Precision precision : parsed) {
-      for (const NamedShape& shape : wanted) one(*opened, shape, precision);
-    }
-    for (const auto& [title, ratios] : ratios_) print_summary(title, ratios);
+    list_tasks();
+    if (dry_run) return print_tasks();
+    device_ = Device::open(device);
+    fmt::print("products on {} ({}), {} operands, seed {}\n", device_->id(),
+               device_->properties().name, data, options.seed);
+    ContestTable table(data, options.all_plans);
+    table.print_head();
+    hold(table);
+    table.print_summaries();
     if (!json.empty()) {
       OutputFile file(json);
-      file.append(rows_.dump(1) + '\n');
+      file.append(table.rows().dump(options.all_plans ? -1 : 1) + '\n');
       file.commit();
     }
-    return wrong_ ? static_cast<int>(ErrorKind::wrong_result) : 0;
+    return table.has_wrong() ? static_cast<int>(ErrorKind::wrong_result) : 0;
   }
 
  private:
-  struct Ratio {
-    double value = 0.0;
-    std::string shape;
+  struct Task {
+    NamedProduct product;
+    Precision precision;
+    operations::GemmProblem problem;
   };
 
-  void one(Device& opened, const NamedShape& shape, Precision precision) {
-    const operations::GemmProblem problem = problem_of(shape.shape, precision);
+  void list_tasks() {
+    std::vector<NamedProduct> wanted;
+    for (const std::string& shape : shapes) {
+      wanted.push_back({operations::parse_shape(shape), {}, "given"});
+    }
+    if (!range.empty()) draw.rows_and_columns = parse_range("--range", range);
+    if (!k_range.empty()) draw.k = parse_range("--k-range", k_range);
+    draw.seed = options.seed;
+    for (NamedProduct& product : draw_products(draw)) wanted.push_back(std::move(product));
+    if (wanted.empty() && sets.empty()) sets = {"A", "B"};
+    for (const std::string& set : sets) {
+      for (NamedProduct& product : products_of(set)) wanted.push_back(std::move(product));
+    }
+    for (const NamedProduct& product : wanted) {
+      for (const std::string& name : precisions) {
+        const Precision precision = parse_precision(name);
+        tasks_.push_back({product, precision, problem_of(product, precision)});
+      }
+    }
+  }
+
+  int print_tasks() const {
+    for (const auto& [product, precision, problem] : tasks_) {
+      const MatmulShape& s = product.shape;
+      fmt::print("{:>6} {:>6} {:>6} {:<9} {}\n", s.m, s.n, s.k, name_of(precision),
+                 text_of(product.form));
+    }
+    return 0;
+  }
+
+  // Kernels of the next few contests are compiled on the other cores while one is held.
+  void hold(ContestTable& table) {
+    constexpr std::size_t lot = 16;
+    const auto start = std::chrono::steady_clock::now();
+    std::future<std::vector<Kernel>> next = compile_later(0, lot);
+    for (std::size_t first = 0; first < tasks_.size(); first += lot) {
+      const std::vector<Kernel> kernels = next.get();
+      const std::size_t end = std::min(tasks_.size(), first + lot);
+      next = compile_later(end, lot);
+      for (std::size_t i = first; i < end; ++i) {
+        const std::chrono::duration<double> past = std::chrono::steady_clock::now() - start;
+        if (seconds > 0.0 && past.count() > seconds) {
+          fmt::print("stopped after {} of {} products: --seconds\n", i, tasks_.size());
+          return;
+        }
+        one(table, tasks_[i]);
+      }
+    }
+  }
+
+  std::future<std::vector<Kernel>> compile_later(std::size_t first, std::size_t count) {
+    return std::async(std::launch::async, [this, first, count] {
+      std::vector<Kernel> kernels;
+      if (device_->kind() != DeviceKind::cuda) return kernels;
+      const std::vector<KernelRequest> requests = requests_of(first, count);
+      kernels.resize(requests.size());
+      parallel_for(requests.size(), [&](std::size_t i) {
+        try {
+          kernels[i] = device_->load(requests[i]);
+        } catch (const Error&) {
+          kernels[i] = {};  // the error occurs again in the contest
+        }
+      });
+      return kernels;
+    });
+  }
+
+  std::vector<KernelRequest> requests_of(std::size_t first, std::size_t count) {
+    std::set<std::string> known;
+    std::vector<KernelRequest> requests;
+    for (std::size_t i = first; i < std::min(tasks_.size(), first + count); ++i) {
+      for (const Entry& entry : entries_of(*device_, tasks_[i].problem, options)) {
+        if (!entry.result.trouble.empty()) continue;
+        try {
+          for (KernelRequest& one :
+               operations::recorded_kernels(entry.prepare, device_->properties())) {
+            std::string key = one.source_name + one.kernel;
+            for (const auto& [name, value] : one.defines) key += ' ' + name + '=' + value;
+            if (known.insert(std::move(key)).second) requests.push_back(std::move(one));
+          }
+        } catch (const Error&) {
+          continue;
+        }
+      }
+    }
+    return requests;
+  }
+
+  void one(ContestTable& table, const Task& task) {
     if (tune) {
       report::Page page("tune");
-      report::add_tuning(page, tuning::tune_problem(opened, problem, {}));
+      report::add_tuning(page, tuning::tune_problem(*device_, task.problem, {}));
       fmt::print("{}", report::render_text(page));
     }
-    const std::vector<Result> results = contest(opened, problem, options);
-    const double peer_ms = fastest_peer_ms(results);
-    Ratio best{0.0, text_of(shape.shape)};
-    for (const Result& result : results) {
-      const bool timed = !result.samples_ms.empty();
-      const double ratio = timed && peer_ms > 0.0 ? peer_ms / result.median_ms() : 0.0;
-      print_row(problem, result, ratio);
-      add_row(shape, precision, result, ratio);
-      wrong_ = wrong_ || (result.wrong && !result.is_peer);
-      if (result.is_peer || ratio == 0.0) continue;
-      const std::string title = fmt::format("{} set {}", name_of(precision), shape.set);
-      if (result.dispatched) ratios_[title + ", dispatched"].push_back({ratio, best.shape});
-      best.value = std::max(best.value, ratio);
-    }
-    if (best.value > 0.0 && options.variants != std::vector<std::string>{"dispatched"}) {
-      ratios_[fmt::format("{} set {}, best variant", name_of(precision), shape.set)].push_back(
-          best);
-    }
-    std::fflush(stdout);
+    table.add(task.product, task.precision, contest(*device_, task.problem, options));
   }
 
-  // 0 without one.
-  static double fastest_peer_ms(const std::vector<Result>& results) {
-    double fastest = 0.0;
-    for (const Result& result : results) {
-      if (!result.is_peer || result.samples_ms.empty()) continue;
-      const double ms = result.median_ms();
-      fastest = fastest > 0.0 ? std::min(fastest, ms) : ms;
-    }
-    return fastest;
-  }
-
-  static void print_row(const operations::GemmProblem& problem, const Result& result,
-                        double ratio) {
-    std::string row =
-        fmt::format("{:<17} {:<9} {:<19} ", text_of(problem.shape), name_of(problem.precision),
-                    result.variant + (result.dispatched ? "*" : ""));
-    if (!result.trouble.empty()) {
-      fmt::print("{}{}{}\n", row, result.wrong ? "WRONG: " : "- ", result.trouble);
-      return;
-    }
-    if (result.samples_ms.empty()) {
-      row += "verified, not timed";
-    } else {
-      const double ms = result.median_ms();
-      row += fmt::format("{:>9.4f} {:>14} {:>6}", ms, rate_text(problem, ms),
-                         ratio > 0.0 ? fmt::format("{:.3f}", ratio) : "-");
-    }
-    fmt::print("{}\n  error / sum|a||b|: largest {:.2e}, mean {:.2e}; {} runs{}\n", row,
-               result.accuracy.largest, result.accuracy.mean, result.samples_ms.size(),
-               result.note.empty() ? "" : "; " + result.note);
-  }
-
-  void add_row(const NamedShape& shape, Precision precision, const Result& result, double ratio) {
-    nlohmann::json row{{"m", shape.shape.m},
-                       {"n", shape.shape.n},
-                       {"k", shape.shape.k},
-                       {"set", shape.set},
-                       {"data", data},
-                       {"precision", name_of(precision)},
-                       {"variant", result.variant},
-                       {"peer", result.is_peer},
-                       {"dispatched", result.dispatched},
-                       {"trouble", result.trouble},
-                       {"wrong", result.wrong},
-                       {"note", result.note},
-                       {"checked", result.accuracy.checked},
-                       {"largest_error", result.accuracy.largest},
-                       {"mean_error", result.accuracy.mean}};
-    if (!result.samples_ms.empty()) {
-      row["ms"] = result.median_ms();
-      row["samples_ms"] = result.samples_ms;
-      row["flops_per_second"] = shape.shape.flops() / result.median_ms() * 1e3;
-      row["ratio"] = ratio;
-    }
-    rows_.push_back(std::move(row));
-  }
-
-  static void print_summary(const std::string& title, const std::vector<Ratio>& ratios) {
-    double logarithms = 0.0;
-    const Ratio* least = &ratios.front();
-    for (const Ratio& ratio : ratios) {
-      logarithms += std::log(ratio.value);
-      if (ratio.value < least->value) least = &ratio;
-    }
-    fmt::print("{}: geometric mean {:.3f} of {}, least {:.3f} ({})\n", title,
-               std::exp(logarithms / static_cast<double>(ratios.size())), ratios.size(),
-               least->value, least->shape);
-  }
-
-  std::map<std::string, std::vector<Ratio>> ratios_;
-  nlohmann::json rows_ = nlohmann::json::array();
-  bool wrong_ = false;
+  std::shared_ptr<Device> device_;
+  std::vector<Task> tasks_;
 };
 
-}  // namespace
-}  // namespace tilescope::products
-
-int main(int argc, char** argv) {
-  using namespace tilescope;
-  products::Bench bench;
-  CLI::App app{"Products of matrices against cuBLAS at its best.", "products"};
+void add_options(CLI::App& app, Bench& bench) {
   app.add_option("--precision", bench.precisions, "fp32, fp32_fast, tf32, bf16, fp16, fp64")
       ->capture_default_str();
   app.add_option("--shape", bench.shapes, "MxNxK (may be given several times)");
-  app.add_option("--set", bench.sets, "A or B (default, without --shape: both)");
+  app.add_option("--set", bench.sets,
+                 "A, B, or llm (default, without --shape and --random: A and B)");
+  app.add_option("--random", bench.draw.count, "Draw this many products, by --seed")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--aligned", bench.draw.alignment, "Drawn extents are multiples of this")
+      ->check(CLI::Range(1, 8192))
+      ->capture_default_str();
+  app.add_option("--range", bench.range, "Drawn rows and columns, LEAST:MOST (default 64:8192)");
+  app.add_option("--k-range", bench.k_range, "Drawn k, LEAST:MOST (default 16:8192)");
+  app.add_flag("--plain", bench.draw.only_plain, "Drawn products are row-major and add nothing");
+  app.add_flag("--dry-run", bench.dry_run, "Print the products and stop; needs no GPU");
   app.add_option("--variant", bench.options.variants,
                  "Variants of ours; dispatched: the library's choice")
       ->capture_default_str();
   app.add_flag("--all", bench.all, "Every variant that takes the product");
+  app.add_flag("--plans", bench.options.all_plans,
+               "Every plan that the dispatcher considers; the JSON lists them all");
   app.add_flag("--tune", bench.tune, "Tune each product first, and keep what was found");
   app.add_option(
       "--tile", bench.options.tiles,
@@ -243,11 +219,26 @@ int main(int argc, char** argv) {
   app.add_option("--samples", bench.options.samples, "Timed runs of each, at least")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
+  app.add_option("--budget", bench.options.budget_ms, "Milliseconds of runs of each, about")
+      ->check(CLI::Range(1.0, 10000.0))
+      ->capture_default_str();
+  app.add_option("--seconds", bench.seconds, "Begin no product after this time");
   app.add_option("--data", bench.data, "uniform, positive, exponents or scaled")
       ->capture_default_str();
-  app.add_option("--seed", bench.options.seed, "Seed of the operands")->capture_default_str();
+  app.add_option("--seed", bench.options.seed, "Seed of the operands and of --random")
+      ->capture_default_str();
   app.add_option("--device", bench.device, "Device")->capture_default_str();
   app.add_option("--json", bench.json, "Write the results to this file");
+}
+
+}  // namespace
+}  // namespace tilescope::products
+
+int main(int argc, char** argv) {
+  using namespace tilescope;
+  products::Bench bench;
+  CLI::App app{"Products of matrices against cuBLAS at its best.", "products"};
+  products::add_options(app, bench);
   CLI11_PARSE(app, argc, argv);
   try {
     return bench.run();

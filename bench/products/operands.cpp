@@ -75,11 +75,22 @@ HostOperands random_operands(const operations::GemmProblem& problem, Data data,
     throw Error(ErrorKind::usage, "--data exponents and scaled are for operands of 32 bits");
   }
   const MatmulShape& s = problem.shape;
-  const auto k = static_cast<std::size_t>(s.k), n = static_cast<std::size_t>(s.n);
-  return {random_matrix(problem.a.type, s.m, s.k, exponents_of(s.m, data), data, 2 * seed,
-                        [k](std::size_t i) { return i / k; }),
-          random_matrix(problem.b.type, s.k, s.n, exponents_of(s.n, data), data, 2 * seed + 1,
-                        [n](std::size_t i) { return i % n; })};
+  // The row of A or the column of B that an element lies in.
+  const auto vector_of = [&](bool along_k, std::int64_t vectors) {
+    const auto pitch = static_cast<std::size_t>(along_k ? s.k : vectors);
+    return [along_k, pitch](std::size_t i) { return along_k ? i / pitch : i % pitch; };
+  };
+  HostOperands made;
+  made.a = random_matrix(problem.a.type, s.m, s.k, exponents_of(s.m, data), data, 2 * seed,
+                         vector_of(problem.a.order == Order::row_major, s.m));
+  made.b = random_matrix(problem.b.type, s.k, s.n, exponents_of(s.n, data), data, 2 * seed + 1,
+                         vector_of(problem.b.order == Order::column_major, s.n));
+  const auto added = [&](DataType type, std::int64_t rows, std::int64_t columns) {
+    return random_matrix(type, rows, columns, {}, Data::uniform, ~seed, vector_of(true, rows));
+  };
+  if (problem.beta != 0.0) made.c = added(problem.c.type, s.m, s.n);
+  if (problem.has_bias) made.bias = added(DataType::float32, 1, problem.bias_per_row ? s.m : s.n);
+  return made;
 }
 
 DeviceSets::DeviceSets(Device& device, const operations::GemmProblem& problem,
@@ -104,11 +115,27 @@ DeviceSets::DeviceSets(Device& device, const operations::GemmProblem& problem,
     buffers_.push_back(device.allocate(c_bytes_, "C"));
     addresses_.push_back({.a = a, .b = b, .c = buffers_.back().address()});
   }
+  const auto keep = [&](const HostArray& array, std::string_view name) {
+    if (array.count() == 0) return Buffer();
+    Buffer buffer = device.allocate(array.bytes(), name);
+    device.copy_to_device(buffer.address(), array.data(), array.bytes());
+    return buffer;
+  };
+  c_before_ = keep(host.c, "C before");
+  bias_ = keep(host.bias, "bias");
+  for (std::size_t set = 0; set < addresses_.size(); ++set) {
+    if (bias_.bytes() > 0) addresses_[set].bias = bias_.address();
+    poison(static_cast<int>(set));
+  }
 }
 
 void DeviceSets::poison(int i) {
   constexpr std::uint8_t nan_byte = 0xFF;
-  device_.fill(at(i).c, nan_byte, c_bytes_);
+  if (c_before_.bytes() > 0) {
+    device_.copy_on_device(at(i).c, c_before_.address(), c_bytes_);
+  } else {
+    device_.fill(at(i).c, nan_byte, c_bytes_);
+  }
 }
 
 }  // namespace tilescope::products

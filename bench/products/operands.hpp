@@ -21,9 +21,10 @@ Data parse_data(std::string_view name);
 
 struct HostOperands {
   operations::HostArray a, b;
+  operations::HostArray c, bias;  ///< empty unless the problem adds them
 };
 
-/// Dense row-major operands for `problem`, of its types. Throws Error(usage) for data that 16-bit
+/// Dense operands for `problem`, of its types and orders. Throws Error(usage) for data that 16-bit
 /// types cannot hold.
 HostOperands random_operands(const operations::GemmProblem& problem, Data data, std::uint64_t seed);
 
@@ -37,7 +38,8 @@ class DeviceSets {
   const operations::GemmAddresses& at(int i) const {
     return addresses_[static_cast<std::size_t>(i) % addresses_.size()];
   }
-  /// Fills C of run `i` with bytes of 0xFF: every element is a NaN.
+  /// Fills C of run `i` with bytes of 0xFF: every element is a NaN. A C that is added gets its
+  /// elements back.
   void poison(int i);
   std::size_t c_bytes() const { return c_bytes_; }
 
@@ -45,6 +47,7 @@ class DeviceSets {
   Device& device_;
   std::size_t c_bytes_;
   std::vector<Buffer> buffers_;
+  Buffer c_before_, bias_;
   std::vector<operations::GemmAddresses> addresses_;
 };
 

@@ -37,8 +37,7 @@ std::vector<std::int64_t> draw(std::int64_t extent, std::size_t count, std::uint
   return drawn;
 }
 
-// Element (i, k) of A at i * k_extent + k, element (k, j) of B at k * n + j: either is a matrix
-// with one extent along k and one along its outputs.
+// A or B: a matrix with one extent along k and one along its outputs.
 struct Operand {
   const operations::HostArray* array = nullptr;
   std::int64_t outputs = 0, inner = 0;
@@ -153,19 +152,31 @@ std::size_t count_not_finite(const ConstArrayView& c) {
 
 SampledProduct::SampledProduct(const GemmProblem& problem, const HostOperands& operands,
                                std::uint64_t seed)
-    : problem_(problem) {
+    : problem_(problem), operands_(operands) {
   static_assert(most == lanes);
   const MatmulShape& s = problem.shape;
-  const Operand a{&operands.a, s.m, s.k, true, problem.precision};
-  const Operand b{&operands.b, s.n, s.k, false, problem.precision};
+  const Operand a{&operands.a, s.m, s.k, problem.a.order == Order::row_major, problem.precision};
+  const Operand b{&operands.b, s.n, s.k, problem.b.order == Order::column_major, problem.precision};
   rows_.samples = draw(s.m, most, seed);
   columns_.samples = draw(s.n, most, seed + 1);
   multiply(b, gather(a, rows_.samples), rows_.values, rows_.magnitudes);
   multiply(a, gather(b, columns_.samples), columns_.values, columns_.magnitudes);
 }
 
+void SampledProduct::add_rest(std::int64_t i, std::int64_t j, bool with_bias, double& value,
+                              double& magnitude) const {
+  const auto add = [&](const operations::HostArray& array, std::int64_t at, double factor) {
+    double element = 0.0;
+    operations::widen(array.view(), static_cast<std::size_t>(at), {&element, 1});
+    value += factor * element;
+    magnitude += std::abs(factor * element);
+  };
+  if (problem_.beta != 0.0) add(operands_.c, i * problem_.shape.n + j, problem_.beta);
+  if (with_bias && problem_.has_bias) add(operands_.bias, problem_.bias_per_row ? i : j, 1.0);
+}
+
 void SampledProduct::check_side(const ConstArrayView& c, const Side& side, bool rows, double slack,
-                                Accuracy& found) const {
+                                bool with_bias, Accuracy& found) const {
   const MatmulShape& shape = problem_.shape;
   const std::size_t outputs = side.values.size() / lanes;
   constexpr std::size_t chunk = 256;
@@ -180,10 +191,12 @@ void SampledProduct::check_side(const ConstArrayView& c, const Side& side, bool 
         const std::int64_t j = rows ? other : side.samples[sample];
         double got = 0.0;
         operations::widen(c, static_cast<std::size_t>(i * shape.n + j), {&got, 1});
-        const double value = side.values[o * lanes + sample];
-        const double magnitude = side.magnitudes[o * lanes + sample];
-        const double bound = operations::product_bound(problem_.precision, problem_.c.type, shape.k,
-                                                       value, magnitude) +
+        double value = side.values[o * lanes + sample];
+        double magnitude = side.magnitudes[o * lanes + sample];
+        add_rest(i, j, with_bias, value, magnitude);
+        constexpr std::int64_t additions = 2;
+        const double bound = operations::product_bound(problem_.precision, problem_.c.type,
+                                                       shape.k + additions, value, magnitude) +
                              slack * magnitude;
         const double error = std::abs(got - value);
         ++part.checked;
@@ -205,10 +218,10 @@ void SampledProduct::check_side(const ConstArrayView& c, const Side& side, bool 
   });
 }
 
-Accuracy SampledProduct::check(const ConstArrayView& c, double slack) const {
+Accuracy SampledProduct::check(const ConstArrayView& c, double slack, bool with_bias) const {
   Accuracy found;
-  check_side(c, rows_, true, slack, found);
-  check_side(c, columns_, false, slack, found);
+  check_side(c, rows_, true, slack, with_bias, found);
+  check_side(c, columns_, false, slack, with_bias, found);
   if (found.checked) found.mean /= static_cast<double>(found.checked);
   found.not_finite = count_not_finite(c);
   return found;

@@ -24,14 +24,15 @@ struct Accuracy {
 class SampledProduct {
  public:
   /// 32 random rows and 32 random columns of A * B, or all where there are fewer, from operands as
-  /// `problem`'s precision multiplies them.
+  /// `problem`'s precision multiplies them. Does not own the operands.
   SampledProduct(const operations::GemmProblem& problem, const HostOperands& operands,
                  std::uint64_t seed);
 
-  /// Checks the sampled elements of a dense row-major C, and that all others are finite. To the
+  /// Checks the sampled elements of a dense row-major C, and that all others are finite, for a
+  /// problem with or without its bias. To the
   /// bounds `slack` times the sum of |a||b| is added, for products that are known to be of
   /// operands that were rounded otherwise.
-  Accuracy check(const ConstArrayView& c, double slack = 0.0) const;
+  Accuracy check(const ConstArrayView& c, double slack = 0.0, bool with_bias = true) const;
 
  private:
   static constexpr std::size_t most = 32;
@@ -40,10 +41,14 @@ class SampledProduct {
     std::vector<std::int64_t> samples;  ///< rows or columns of C
     std::vector<double> values, magnitudes;
   };
+  // Adds beta * C and the bias of an element.
+  void add_rest(std::int64_t i, std::int64_t j, bool with_bias, double& value,
+                double& magnitude) const;
   void check_side(const ConstArrayView& c, const Side& side, bool rows, double slack,
-                  Accuracy& found) const;
+                  bool with_bias, Accuracy& found) const;
 
   operations::GemmProblem problem_;
+  const HostOperands& operands_;  // for what is added
   Side rows_, columns_;
 };
 

@@ -81,7 +81,7 @@ double CublasGemm::median_ms(int algorithm, std::span<const GemmAddresses> addre
   return *middle;
 }
 
-void CublasGemm::choose_fastest(std::span<const GemmAddresses> addresses) {
+void CublasGemm::choose_fastest(std::span<const GemmAddresses> addresses, double budget_ms) {
   std::vector<Candidate> candidates;
   double fastest = 0.0;
   for (int algorithm = 0; algorithm < algorithms(); ++algorithm) {
@@ -108,7 +108,6 @@ void CublasGemm::choose_fastest(std::span<const GemmAddresses> addresses) {
   constexpr std::size_t finalists = 4;
   candidates.resize(std::min(candidates.size(), finalists));
   for (Candidate& candidate : candidates) {
-    constexpr double budget_ms = 60.0;
     const int samples = std::clamp(static_cast<int>(budget_ms / fastest), 5, 60);
     candidate.ms = median_ms(candidate.algorithm, addresses, samples);
   }

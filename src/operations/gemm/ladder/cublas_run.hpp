@@ -24,8 +24,9 @@ class CublasGemm final : public GemmRun {
   int chosen() const { return chosen_; }
   void choose(int algorithm) { chosen_ = algorithm; }
   /// Times every algorithm, in turn at each of `addresses`, and chooses the fastest. C is
-  /// overwritten; algorithms that refuse to run are skipped.
-  void choose_fastest(std::span<const GemmAddresses> addresses);
+  /// overwritten; algorithms that refuse to run are skipped. The fastest few of a first look run
+  /// for about `budget_ms` each.
+  void choose_fastest(std::span<const GemmAddresses> addresses, double budget_ms = 60.0);
 
   void run(const GemmAddresses& addresses, const Stream& stream = {}) override;
   std::string note() const override;

@@ -1,0 +1,48 @@
+// The results of contests: lines as they come, summaries at the end, and JSON.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "contest.hpp"
+#include "drawn_products.hpp"
+
+namespace tilescope::products {
+
+class ContestTable {
+ public:
+  /// `all_plans`: one line for each product, with the chosen plan and the fastest one.
+  ContestTable(std::string data, bool all_plans) : data_(std::move(data)), all_plans_(all_plans) {}
+
+  void print_head() const;
+  /// Prints and keeps one contest.
+  void add(const NamedProduct& product, Precision precision, const std::vector<Result>& results);
+  /// Prints, for each precision and set: the geometric mean of the ratios to cuBLAS, the least, the
+  /// share below 0.95, and the worst ten of a drawn set with their plans.
+  void print_summaries() const;
+
+  const nlohmann::json& rows() const { return rows_; }
+  bool has_wrong() const { return has_wrong_; }
+
+ private:
+  struct Ratio {
+    double value = 0.0;
+    std::string product, plan;
+  };
+  void add_row(const NamedProduct& product, Precision precision, const Result& result,
+               double ratio);
+  void add_plans(const NamedProduct& product, Precision precision,
+                 const std::vector<Result>& results);
+  static void print_row(const NamedProduct& product, Precision precision, const Result& result,
+                        double ratio);
+  static void print_summary(const std::string& title, std::vector<Ratio> ratios);
+
+  std::string data_;
+  bool all_plans_, has_wrong_ = false;
+  std::map<std::string, std::vector<Ratio>> ratios_;
+  nlohmann::json rows_ = nlohmann::json::array();
+};
+
+}  // namespace tilescope::products

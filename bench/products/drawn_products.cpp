@@ -1,0 +1,121 @@
+#include "drawn_products.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <utility>
+
+#include "base/errors.hpp"
+#include "base/text.hpp"
+
+namespace tilescope::products {
+namespace {
+
+// In [0, 1), from the generator's bits alone: the library's distributions differ between machines.
+double fraction(std::mt19937_64& generator) {
+  return static_cast<double>(generator() >> 11U) * 0x1p-53;
+}
+
+std::int64_t draw_extent(const Range& range, std::int64_t alignment, std::mt19937_64& generator) {
+  const auto least = static_cast<double>(range.least), most = static_cast<double>(range.most);
+  const double extent = least * std::pow(most / least, fraction(generator));
+  const std::int64_t units = std::llround(extent / static_cast<double>(alignment));
+  const std::int64_t first = (range.least + alignment - 1) / alignment;
+  return std::clamp(units, first, range.most / alignment) * alignment;
+}
+
+void require_multiple(const Range& range, std::int64_t alignment) {
+  const bool is_range = alignment >= 1 && range.least >= 1;
+  if (is_range && range.most / alignment * alignment >= range.least) return;
+  throw usage_error("range {}:{}: expected at least one multiple of {}, from 1 up", range.least,
+                    range.most, alignment);
+}
+
+Order flipped(Order order) {
+  return order == Order::row_major ? Order::column_major : Order::row_major;
+}
+
+// Columns and rows of the weights of one layer.
+struct Weights {
+  std::int64_t n, k;
+};
+
+}  // namespace
+
+std::string text_of(const Form& form) {
+  std::string text{form.a_transposed ? 'T' : 'N', form.b_transposed ? 'T' : 'N'};
+  if (form.c_by_columns) text += " C^T";
+  if (form.adds_c) text += " +C";
+  if (form.has_bias) text += " +bias";
+  return text;
+}
+
+std::vector<NamedProduct> draw_products(const Draw& draw) {
+  require_multiple(draw.rows_and_columns, draw.alignment);
+  require_multiple(draw.k, draw.alignment);
+  std::mt19937_64 generator(draw.seed);
+  const auto one_in = [&](double many) { return fraction(generator) * many < 1.0; };
+  std::vector<NamedProduct> products;
+  for (int i = 0; i < draw.count; ++i) {
+    NamedProduct product{.shape = {}, .form = {}, .set = "random"};
+    product.shape.m = draw_extent(draw.rows_and_columns, draw.alignment, generator);
+    product.shape.n = draw_extent(draw.rows_and_columns, draw.alignment, generator);
+    product.shape.k = draw_extent(draw.k, draw.alignment, generator);
+    Form form{.a_transposed = one_in(2.0),
+              .b_transposed = one_in(2.0),
+              .c_by_columns = one_in(4.0),
+              .adds_c = one_in(4.0),
+              .has_bias = one_in(4.0)};
+    if (!draw.only_plain) product.form = form;
+    products.push_back(std::move(product));
+  }
+  return products;
+}
+
+Range parse_range(const std::string& option, const std::string& text) {
+  long long least = 0, most = 0;
+  int end = 0;
+  if (std::sscanf(text.c_str(), "%lld:%lld%n", &least, &most, &end) != 2 ||
+      static_cast<std::size_t>(end) != text.size()) {
+    throw usage_error("{}: expected LEAST:MOST such as 64:8192, got \"{}\"", option,
+                      printable(text, 40));
+  }
+  return {least, most};
+}
+
+std::vector<NamedProduct> language_model_products() {
+  // Projections of Llama 3 (8B, 70B), Qwen 2.5 (7B), Mixtral's experts and DeepSeek V3: queries,
+  // keys and values; attention's output; gate and up; down; low-rank projections.
+  constexpr Weights weights[] = {{6144, 4096},  {4096, 4096},  {28672, 4096}, {4096, 14336},
+                                 {10240, 8192}, {8192, 8192},  {8192, 28672}, {4608, 3584},
+                                 {37888, 3584}, {3584, 18944}, {2112, 7168},  {24576, 1536},
+                                 {32768, 512},  {7168, 16384}, {4096, 7168},  {7168, 2048}};
+  std::vector<NamedProduct> products;
+  for (const Weights& w : weights) {
+    for (const std::int64_t tokens : {1, 16, 64, 128, 512, 1024, 2048, 4096, 8192}) {
+      products.push_back(
+          {.shape = {tokens, w.n, w.k}, .form = {.b_transposed = true}, .set = "llm"});
+    }
+  }
+  return products;
+}
+
+operations::GemmProblem problem_of(const NamedProduct& product, Precision precision) {
+  MatmulShape shape = product.shape;
+  const Form& form = product.form;
+  Order a = form.a_transposed ? Order::column_major : Order::row_major;
+  Order b = form.b_transposed ? Order::column_major : Order::row_major;
+  if (form.c_by_columns) {
+    std::swap(shape.m, shape.n);
+    a = flipped(std::exchange(b, flipped(a)));
+  }
+  const DataType type = operations::operand_type(precision);
+  operations::GemmProblem problem = operations::dense_problem(shape, precision, type, type, a, b);
+  if (form.adds_c) problem.beta = 0.5;  // repeated runs stay bounded
+  problem.has_bias = form.has_bias;
+  problem.bias_per_row = form.c_by_columns;
+  return problem;
+}
+
+}  // namespace tilescope::products
