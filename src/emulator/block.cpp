@@ -83,7 +83,8 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   for (BlockBarrier& barrier : barriers_) {
     barrier.arrivals.clear();
     std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
-    barrier.generation = barrier.expected = barrier.true_lanes = barrier.votes = 0;
+    barrier.generation = 0;
+    barrier.expected = barrier.again = barrier.true_lanes = barrier.votes = 0;
   }
   cluster_lanes_.assign(info.warps_per_block, {});
   generation_ = 0;
@@ -242,7 +243,9 @@ void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lan
   entry.generation = barrier.generation;
   if (barrier.arrivals.empty()) barrier.expected = arrival.expected_threads;
   barrier.arrivals.push_back(entry);
-  barrier.arrived[arrival.warp] |= arrival.mask;
+  LaneMask& arrived = barrier.arrived[arrival.warp];
+  barrier.again += threads_of(arrival.warp, arrived & arrival.mask);
+  arrived |= arrival.mask;
   if (arrival.operation == BarrierOperation::reduce) {
     barrier.true_lanes += true_lanes;
     barrier.votes += static_cast<std::uint32_t>(std::popcount(arrival.mask));
@@ -253,8 +256,15 @@ void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lan
   if (barrier_complete(barrier)) complete_barrier(arrival.barrier);
 }
 
+/// Lanes of a warp as barriers count them: a warp whose live lanes are all there counts as a whole.
+std::uint32_t Block::threads_of(std::uint32_t warp, LaneMask lanes) const {
+  if (lanes == 0) return 0;
+  return (warps_[warp].live() & ~lanes) == 0 ? kWarpSize
+                                             : static_cast<std::uint32_t>(std::popcount(lanes));
+}
+
 /// Without a count the barrier waits for every thread that has not left. With one, it waits for
-/// that many threads; a warp whose live lanes have all arrived counts as a whole.
+/// that many arrivals, whoever makes them.
 bool Block::barrier_complete(const BlockBarrier& barrier) const {
   if (barrier.expected == 0) {
     for (const Warp& warp : warps_) {
@@ -262,13 +272,9 @@ bool Block::barrier_complete(const BlockBarrier& barrier) const {
     }
     return true;
   }
-  std::uint32_t threads = 0;
-  for (const Warp& warp : warps_) {
-    const LaneMask arrived = barrier.arrived[warp.index()];
-    if (arrived == 0) continue;
-    threads += (warp.live() & ~arrived) == 0 ? kWarpSize
-                                             : static_cast<std::uint32_t>(std::popcount(arrived));
-  }
+  std::uint32_t threads = barrier.again;
+  for (const Warp& warp : warps_)
+    threads += threads_of(warp.index(), barrier.arrived[warp.index()]);
   return threads >= barrier.expected;
 }
 
@@ -299,7 +305,7 @@ void Block::complete_barrier(std::uint8_t number) {
   barrier.arrivals.clear();
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
   ++barrier.generation;
-  barrier.expected = barrier.true_lanes = barrier.votes = 0;
+  barrier.expected = barrier.again = barrier.true_lanes = barrier.votes = 0;
 }
 
 /// aux of bar.red is the ptx::ReduceOp.

@@ -21,6 +21,7 @@ struct BlockBarrier {
   std::vector<LaneMask> arrived;  ///< by warp
   std::uint64_t generation = 0;
   std::uint32_t expected = 0;    ///< threads; 0: all of the block
+  std::uint32_t again = 0;       ///< threads that arrived once more: with a count they count again
   std::uint32_t true_lanes = 0;  ///< bar.red: threads whose predicate held...
   std::uint32_t votes = 0;       ///< ...of this many
 };
@@ -119,6 +120,7 @@ class Block final : public BlockView {
   std::string thread_name(std::uint32_t warp, int lane) const;
 
  private:
+  std::uint32_t threads_of(std::uint32_t warp, LaneMask lanes) const;
   bool barrier_complete(const BlockBarrier& barrier) const;
   void complete_barrier(std::uint8_t number);
   static void write_barrier_result(const Code& code, const Path& path, const BlockBarrier& barrier);

@@ -10,11 +10,25 @@ namespace {
 using emulator::BarrierArrival;
 using emulator::BarrierOperation;
 
+bool only_arrives(const BarrierArrival& arrival) {
+  return arrival.operation == BarrierOperation::arrive;
+}
+
+bool is_same_warp(const BarrierArrival& one, const BarrierArrival& other) {
+  return one.warp == other.warp && (one.mask & other.mask) != 0;
+}
+
+/// A warp that arrives and then waits too: both count.
+bool waits_for_itself(const BarrierArrival& first, const BarrierArrival& second) {
+  return is_same_warp(first, second) && only_arrives(first) && !only_arrives(second);
+}
+
 }  // namespace
 
 void NamedBarrierUses::begin_block(std::uint64_t block) {
   block_ = block;
   for (auto& arrivals : arrivals_) arrivals.clear();
+  for (auto& lone : lone_) lone.reset();
   mistaken_.fill(false);
 }
 
@@ -37,7 +51,7 @@ void NamedBarrierUses::arrive(const BarrierArrival& arrival) {
   for (const BarrierArrival& other : before) {
     if (other.expected_threads != arrival.expected_threads) {
       report(BarrierMixup::other_count, other, arrival);
-    } else if (other.warp == arrival.warp && (other.mask & arrival.mask) != 0) {
+    } else if (is_same_warp(other, arrival) && !waits_for_itself(other, arrival)) {
       report(BarrierMixup::arrived_twice, other, arrival);
     }
   }
@@ -45,14 +59,37 @@ void NamedBarrierUses::arrive(const BarrierArrival& arrival) {
 }
 
 void NamedBarrierUses::complete(const emulator::BarrierCompletion& completion) {
-  const auto only_arrives = [](const BarrierArrival& arrival) {
-    return arrival.operation == BarrierOperation::arrive;
-  };
   const auto arrivals = completion.arrivals;
   if (!arrivals.empty() && std::all_of(arrivals.begin(), arrivals.end(), only_arrives)) {
     report(BarrierMixup::nobody_waits, arrivals.front(), arrivals.back());
   }
+  judge_lone_waits(completion);
   arrivals_[completion.barrier].clear();
+}
+
+/// Warps that take turns begin so: the first arrives for itself. But where others do the same at
+/// that barrier, they meant to wait for each other.
+void NamedBarrierUses::judge_lone_waits(const emulator::BarrierCompletion& completion) {
+  std::optional<LoneWait> found;
+  std::size_t in_pairs = 0;
+  for (const BarrierArrival& first : completion.arrivals) {
+    for (const BarrierArrival& second : completion.arrivals) {
+      if (!waits_for_itself(first, second)) continue;
+      if (!found) found = LoneWait{first, second};
+      in_pairs += 2;
+    }
+  }
+  if (!found || in_pairs < completion.arrivals.size()) return;
+  std::optional<LoneWait>& before = lone_[completion.barrier];
+  const bool is_first = !before;
+  if (is_first) before = found;
+  const auto is_before = [&](const BarrierArrival& arrival) {
+    return arrival.warp == before->wait.warp;
+  };
+  if (!is_first &&
+      std::none_of(completion.arrivals.begin(), completion.arrivals.end(), is_before)) {
+    report(BarrierMixup::arrived_twice, before->arrival, before->wait);
+  }
 }
 
 void NamedBarrierUses::describe(const Describer& describer, std::vector<Finding>& findings) const {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "emulator/events.hpp"
@@ -33,12 +34,17 @@ class NamedBarrierUses {
     ThreadPlace first, second;
     std::uint8_t barrier = 0;
   };
+  struct LoneWait {
+    emulator::BarrierArrival arrival, wait;
+  };
+  void judge_lone_waits(const emulator::BarrierCompletion& completion);
   void report(BarrierMixup mixup, const emulator::BarrierArrival& first,
               const emulator::BarrierArrival& second);
   ThreadPlace place_of(const emulator::BarrierArrival& arrival) const;
 
   std::uint64_t block_ = 0;
   std::array<std::vector<emulator::BarrierArrival>, 16> arrivals_;  ///< of the present generation
+  std::array<std::optional<LoneWait>, 16> lone_;  ///< the first that needed no other warp
   std::array<bool, 16> mistaken_{};
   MistakeFold<Key, Mistake> mistakes_;
 };
