@@ -163,7 +163,7 @@ tilescope_gemm_options tilescope_gemm_defaults(void);
  * compile, allocate and wait, and keeps it with the device; every other call only queues kernels.
  * `workspace` is not used.
  * Fails with TILESCOPE_USAGE for matrices that do not fit each other, or a C that shares memory with
- * A or B. */
+ * A, B or the bias. */
 tilescope_status tilescope_gemm(tilescope_device* device, const tilescope_matrix* a,
                                 const tilescope_matrix* b, const tilescope_matrix* c,
                                 const tilescope_gemm_options* options, void* stream);

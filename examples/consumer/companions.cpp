@@ -1,8 +1,8 @@
 // Every companion operation once, on small data whose results are known, without a file.
 //
-// Views describe the caller's memory, and nothing is copied for the call; each call returns which
-// rung of the operation's ladder ran and how long it took. The device may be a GPU, the emulated
-// one or, as here, the CPU: the results are the same.
+// Vectors are lists of their own type, and dense_view() makes a matrix of one; nothing is copied
+// for the call. Each call returns which rung of the operation's ladder ran and how long it took.
+// The device may be a GPU, the emulated one or, as here, the CPU: the results are the same.
 
 #include <cstdio>
 #include <string>
@@ -35,31 +35,28 @@ void expect(const char* operation, const T& result, const T& right) {
 void lists(Device& device) {
   const std::vector<float> x{1, 2, 3, 4, 5};
   std::vector<float> y(x.size());
-  const ConstArrayView in{DataType::float32, x.size(), x.data()};
-  const ArrayView out{{DataType::float32, y.size(), y.data()}};
-
-  saxpb(device, 2.0, in, 1.0, out);  // y = 2 x + 1
+  saxpb(device, 2.0, x, 1.0, y);  // y = 2 x + 1
   expect("saxpb", y, {3, 5, 7, 9, 11});
-  vector_add(device, in, in, out);
+  vector_add(device, x, x, y);
   expect("vector_add", y, {2, 4, 6, 8, 10});
-  reverse(device, in, out);
+  reverse(device, x, y);
   expect("reverse", y, {5, 4, 3, 2, 1});
 
-  expect("sum", reduce(device, in, Reduction::sum).real, 15.0);
-  expect("argmax", reduce(device, in, Reduction::argmax).integer, std::int64_t{4});
+  expect("sum", reduce(device, x, Reduction::sum).real, 15.0);
+  expect("argmax", reduce(device, x, Reduction::argmax).integer, std::int64_t{4});
 }
 
 void grids(Device& device) {
-  std::vector<float> x{1, 2, 3,  //
-                       4, 5, 6};
+  const std::vector<float> x{1, 2, 3,  //
+                             4, 5, 6};
   std::vector<float> y(x.size());
-  const ConstMatrixView in = dense_view(x.data(), DataType::float32, 2, 3);
+  const ConstMatrixView in = dense_view(x, 2, 3);  // rows, columns
 
-  scale(device, 10.0, in, dense_view(y.data(), DataType::float32, 2, 3));
+  scale(device, 10.0, in, dense_view(y, 2, 3));
   expect("scale", y, {10, 20, 30, 40, 50, 60});
-  transpose(device, in, dense_view(y.data(), DataType::float32, 3, 2));
+  transpose(device, in, dense_view(y, 3, 2));
   expect("transpose", y, {1, 4, 2, 5, 3, 6});
-  laplacian(device, in, dense_view(y.data(), DataType::float32, 2, 3));
+  laplacian(device, in, dense_view(y, 2, 3));
   expect("laplacian", y, {2, 1, -4, -10, -8, -16});  // zeros outside the grid
 }
 
@@ -67,7 +64,7 @@ void bytes(Device& device) {
   const std::vector<std::uint8_t> picture{0,  30,  60,  //
                                           90, 120, 150};
   std::vector<std::uint8_t> blurred(picture.size());
-  blur(device, picture.data(), blurred.data(), 2, 3, 1);  // height, width, samples of a pixel
+  blur(device, picture, blurred, 2, 3, 1);  // height, width, samples of a pixel
   expect("blur", blurred, {60, 75, 90, 60, 75, 90});
 
   const std::string text = "Programming Massively Parallel Processors";

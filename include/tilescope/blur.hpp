@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "tilescope/device.hpp"
 #include "tilescope/prepared_operation.hpp"
@@ -22,6 +23,10 @@ struct BlurOptions : RunOptions {
 /// Errors: usage for extents, a radius or a variant that do not fit; no_device as Device says.
 RunReport blur(Device& device, const std::uint8_t* in, std::uint8_t* out, std::int64_t height,
                std::int64_t width, int channels, const BlurOptions& options = {});
+/// Errors: also usage for lists that have not as many samples as the picture.
+RunReport blur(Device& device, std::span<const std::uint8_t> in, std::span<std::uint8_t> out,
+               std::int64_t height, std::int64_t width, int channels,
+               const BlurOptions& options = {});
 
 /// The same for operands in the device's memory (prepared_operation.hpp).
 PreparedOperation prepare_blur(Device& device, const std::uint8_t* in, std::uint8_t* out,

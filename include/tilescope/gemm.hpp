@@ -31,6 +31,10 @@ struct GemmWorkspace {
   std::size_t bytes = 0;
 };
 
+/// A std::span of elements in device memory. A vector is none: its memory is the host's.
+template <typename T>
+concept ElementSpan = ElementRange<T> && std::ranges::view<T>;
+
 /// A product that is ready to run: kernel chosen and compiled, memory allocated, arguments made.
 /// C = activation(alpha * A * B + beta * C + bias), as matmul() computes it.
 ///
@@ -44,7 +48,7 @@ struct GemmWorkspace {
 class PreparedGemm {
  public:
   /// Errors: usage for shapes, types, a bias or a variant that do not fit, for a C that shares
-  /// memory with A or B, and for a workspace that is too small; no_device as Device says.
+  /// memory with A, B or the bias, and for a workspace that is too small; no_device as Device says.
   PreparedGemm(Device& device, const ConstMatrixBatch& a, const ConstMatrixBatch& b,
                const MatrixBatch& c, const MatmulOptions& options = {},
                const GemmWorkspace& workspace = {});
@@ -57,6 +61,14 @@ class PreparedGemm {
   PreparedGemm(Device& device, std::span<const ConstMatrixView> a,
                std::span<const ConstMatrixView> b, std::span<const MatrixView> c,
                const MatmulOptions& options = {}, const GemmWorkspace& workspace = {});
+  /// A product of dense row-major matrices in spans of device memory, whose types are the
+  /// matrices'. Errors: also usage for a span that has not as many elements as its matrix.
+  ///
+  ///     const PreparedGemm product(*gpu, std::span<const float>(a, m * k), b, c, {m, n, k});
+  template <ElementSpan A, ElementSpan B, ElementSpan C>
+  PreparedGemm(Device& device, A a, B b, C c, const MatmulShape& shape,
+               const MatmulOptions& options = {}, const GemmWorkspace& workspace = {})
+      : PreparedGemm(device, DenseOperands(a, b, c, shape), options, workspace) {}
   PreparedGemm(PreparedGemm&& other) noexcept;
   PreparedGemm& operator=(PreparedGemm&& other) noexcept;
   ~PreparedGemm();
@@ -68,9 +80,9 @@ class PreparedGemm {
   /// compiling or allocating. Not while another thread launches. `bias` is ignored if there is
   /// none.
   ///
-  /// Errors: usage for a C that shares memory with A or B, for an address whose last four bits are
-  /// not those of the matrix it replaces, since other kernels may be needed, and for products of
-  /// lists.
+  /// Errors: usage for a C that shares memory with A, B or the bias, for an address whose last four
+  /// bits are not those of the matrix it replaces, since other kernels may be needed, and for
+  /// products of lists.
   void set_operands(const void* a, const void* b, void* c, const float* bias = nullptr);
 
   /// The device memory that the product uses besides its operands, whoever allocated it.
@@ -79,6 +91,10 @@ class PreparedGemm {
   const MatmulReport& report() const;
 
  private:
+  PreparedGemm(Device& device, const DenseOperands& operands, const MatmulOptions& options,
+               const GemmWorkspace& workspace)
+      : PreparedGemm(device, operands.a, operands.b, operands.c, options, workspace) {}
+
   struct State;
   std::unique_ptr<State> state_;
 };
@@ -112,6 +128,13 @@ class Gemm {
                   const MatmulOptions& options = {}, const Stream& stream = {});
   void operator()(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
                   const MatmulOptions& options = {}, const Stream& stream = {});
+  /// The same for dense row-major matrices in spans of device memory, as PreparedGemm takes them.
+  template <ElementSpan A, ElementSpan B, ElementSpan C>
+  void operator()(A a, B b, C c, const MatmulShape& shape, const MatmulOptions& options = {},
+                  const Stream& stream = {}) {
+    const DenseOperands operands(a, b, c, shape);
+    (*this)(operands.a, operands.b, operands.c, options, stream);
+  }
 
  private:
   struct State;

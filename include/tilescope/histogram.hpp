@@ -36,7 +36,7 @@ struct HistogramResult {
 /// Counts a list of 8-, 16- or 32-bit integers, float32 or float64 of up to 2^33 elements. Elements
 /// outside the range are not counted.
 ///
-///     const ConstArrayView bytes{DataType::uint8, n, data};
+///     const std::vector<std::uint8_t> bytes = ...;
 ///     const auto counts = histogram(*device, bytes, {.count = 256}).counts;
 ///
 /// Errors: usage for types, bins or a range that do not fit, or a variant that does not exist;

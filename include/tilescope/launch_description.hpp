@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "tilescope/array.hpp"
+#include "tilescope/element_type.hpp"
 #include "tilescope/error.hpp"
 #include "tilescope/launch.hpp"
 #include "tilescope/types.hpp"
@@ -47,19 +48,6 @@ enum class Initial : std::uint8_t {
   shared,         ///< that of LaunchDescription::arrays with this `name`
   memory,         ///< `memory`, which the kernel reads and writes
 };
-
-/// The DataType of a C++ type: integers, float, double and bool.
-template <typename T>
-constexpr DataType data_type_of() {
-  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8, "give a DataType and bytes");
-  if constexpr (std::is_same_v<T, bool>) return DataType::boolean;
-  if constexpr (std::is_floating_point_v<T>) {
-    return sizeof(T) == 4 ? DataType::float32 : DataType::float64;
-  }
-  constexpr int first = static_cast<int>(std::is_signed_v<T> ? DataType::int8 : DataType::uint8);
-  constexpr int width = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
-  return static_cast<DataType>(first + width);
-}
 
 /// One argument: a value, or an array in device memory whose address is passed.
 ///

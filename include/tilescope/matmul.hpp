@@ -56,7 +56,7 @@ struct MatmulReport {
   std::string note;  ///< a remark for the reader, such as "computed as fp32"; may be empty
 };
 
-/// Multiplies A (m x k) by B (k x n) into C (m x n). C must not overlap A or B.
+/// Multiplies A (m x k) by B (k x n) into C (m x n). C must not overlap A, B or the bias.
 ///
 ///     matmul(*device, dense_view(a, DataType::float32, m, k), dense_view(b, DataType::float32, k,
 ///     n),
@@ -70,6 +70,20 @@ struct MatmulReport {
 /// Errors: usage for shapes, types, a bias or a variant that do not fit; no_device as Device says.
 MatmulReport matmul(Device& device, const ConstMatrixView& a, const ConstMatrixView& b,
                     const MatrixView& c, const MatmulOptions& options = {});
+
+/// The same for dense row-major matrices in vectors, arrays or spans, whose types are the
+/// matrices'.
+///
+///     std::vector<float> a(m * k), b(k * n), c(m * n);
+///     matmul(*device, a, b, c, {m, n, k});
+///
+/// Errors: also usage for a list that has not as many elements as its matrix.
+template <ElementRange A, ElementRange B, MutableElementRange C>
+MatmulReport matmul(Device& device, const A& a, const B& b, C&& c, const MatmulShape& shape,
+                    const MatmulOptions& options = {}) {
+  const DenseOperands views(a, b, c, shape);
+  return matmul(device, views.a, views.b, views.c, options);
+}
 
 /// `count` matrices of one shape. Element (i, j) of each lies `stride` elements behind that of the
 /// one before it.

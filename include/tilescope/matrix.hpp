@@ -1,9 +1,12 @@
 // Views of matrices in host memory: any type, either storage order, any leading dimension.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <string>
 
+#include "tilescope/element_type.hpp"
 #include "tilescope/types.hpp"
 
 namespace tilescope {
@@ -40,6 +43,22 @@ ConstMatrixView dense_view(const void* data, DataType type, std::int64_t rows, s
 MatrixView dense_view(void* data, DataType type, std::int64_t rows, std::int64_t columns,
                       Order order = Order::row_major);
 
+/// The dense view of a vector, array or span, with its type. Throws Error(usage) unless it has rows
+/// * columns elements.
+///
+///     transpose(*device, dense_view(x, rows, columns), dense_view(y, columns, rows));
+template <ElementRange Range>
+ConstMatrixView dense_view(const Range& elements, std::int64_t rows, std::int64_t columns,
+                           Order order = Order::row_major);
+template <MutableElementRange Range>
+MatrixView dense_view(Range&& elements, std::int64_t rows, std::int64_t columns,
+                      Order order = Order::row_major);
+
+/// Throws Error(usage) unless a dense matrix of this shape has `elements` elements. The message
+/// calls it `name`.
+void require_elements(std::size_t elements, std::int64_t rows, std::int64_t columns,
+                      const char* name);
+
 /// The shape as "3 x 5".
 std::string shape_text(const ConstMatrixView& matrix);
 
@@ -59,7 +78,46 @@ struct MatmulShape {
 
 std::string shape_text(const MatmulShape& shape);
 
+/// Dense row-major views of the lists that hold A, B and C. Throws Error(usage) for a list that has
+/// not as many elements as its matrix.
+struct DenseOperands {
+  ConstMatrixView a, b;
+  MatrixView c;
+
+  template <ElementRange A, ElementRange B, MutableElementRange C>
+  DenseOperands(const A& in_a, const B& in_b, C&& in_c, const MatmulShape& shape);
+};
+
 /// The shape of A times B. Throws Error(usage) naming both shapes when the inner extents differ.
 MatmulShape product_shape(const ConstMatrixView& a, const ConstMatrixView& b);
+
+// --- templates
+
+namespace detail {
+template <typename Range>
+auto named_view(Range& elements, std::int64_t rows, std::int64_t columns, Order order,
+                const char* name) {
+  require_elements(std::ranges::size(elements), rows, columns, name);
+  return dense_view(std::ranges::data(elements), data_type_of<std::ranges::range_value_t<Range>>(),
+                    rows, columns, order);
+}
+}  // namespace detail
+
+template <ElementRange Range>
+ConstMatrixView dense_view(const Range& elements, std::int64_t rows, std::int64_t columns,
+                           Order order) {
+  return detail::named_view(elements, rows, columns, order, "the matrix");
+}
+
+template <MutableElementRange Range>
+MatrixView dense_view(Range&& elements, std::int64_t rows, std::int64_t columns, Order order) {
+  return detail::named_view(elements, rows, columns, order, "the matrix");
+}
+
+template <ElementRange A, ElementRange B, MutableElementRange C>
+DenseOperands::DenseOperands(const A& in_a, const B& in_b, C&& in_c, const MatmulShape& shape)
+    : a(detail::named_view(in_a, shape.m, shape.k, Order::row_major, "A")),
+      b(detail::named_view(in_b, shape.k, shape.n, Order::row_major, "B")),
+      c(detail::named_view(in_c, shape.m, shape.n, Order::row_major, "C")) {}
 
 }  // namespace tilescope

@@ -56,7 +56,7 @@ ConstArrayView list_of(const Tensor& tensor, const void* data) {
 }
 
 ArrayView list_of(const Tensor& tensor, void* data) {
-  return {{tensor.type(), static_cast<std::size_t>(tensor.count()), data}};
+  return {tensor.type(), static_cast<std::size_t>(tensor.count()), data};
 }
 
 /// The elements as one matrix of dense rows, the last index fastest.

@@ -32,6 +32,15 @@ MatrixView dense_view(void* data, DataType type, std::int64_t rows, std::int64_t
   return make_dense<MatrixView>(data, type, rows, columns, order);
 }
 
+void require_elements(std::size_t elements, std::int64_t rows, std::int64_t columns,
+                      const char* name) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const bool has_shape = rows >= 0 && columns >= 0 && (columns == 0 || rows <= most / columns);
+  if (has_shape && elements == static_cast<std::size_t>(rows * columns)) return;
+  throw usage_error("{} is {} x {}, and its list has {} elements: it must have just as many", name,
+                    rows, columns, elements);
+}
+
 std::string shape_text(const ConstMatrixView& matrix) {
   return fmt::format("{} x {}", matrix.rows, matrix.columns);
 }

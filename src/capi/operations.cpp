@@ -37,7 +37,7 @@ ConstArrayView list_of(tilescope_type type, size_t elements, const void* data) {
   return {type_of(type), elements, data};
 }
 ArrayView result_of(tilescope_type type, size_t elements, void* data) {
-  return {list_of(type, elements, data)};
+  return {type_of(type), elements, data};
 }
 MatrixView result_of(const tilescope_matrix* matrix) {
   return {view_of(matrix, "out")};

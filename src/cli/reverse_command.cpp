@@ -30,7 +30,7 @@ struct ReverseCommand {
         {.command = "reverse",
          .text = fmt::format("{} = {} backwards", printable(options.output), printable(x))},
         {&file}, file.header(), [&](Device& device, void* out, const auto& stream) {
-          return transfer::reverse(device, from, {{from.type, from.count, out}},
+          return transfer::reverse(device, from, {from.type, from.count, out},
                                    {.variant = options.variant}, stream);
         });
   }

@@ -58,7 +58,7 @@ struct SaxpbCommand {
              fmt::format("{} = {:g} * {} + {:g}", printable(options.output), a, printable(x), b),
          .details = {{"a", a}, {"b", b}, {"iterations", launch.iterations}}},
         {&file}, file.header(), [&](Device& device, void* y, const auto& stream) {
-          return transfer::saxpb(device, a, from, b, {{from.type, from.count, y}}, named(), stream);
+          return transfer::saxpb(device, a, from, b, {from.type, from.count, y}, named(), stream);
         });
   }
 
@@ -80,7 +80,7 @@ struct SaxpbCommand {
     const operations::HostArray from = operations::random_array(DataType::float32, count, 1);
     operations::HostArray here(DataType::float32, count), there(DataType::float32, count);
     const auto into = [](operations::HostArray& y) {
-      return ArrayView{{y.type(), y.count(), y.data()}};
+      return ArrayView(y.type(), y.count(), y.data());
     };
     const bool on_cpu = device->kind() == DeviceKind::cpu;
     if (on_cpu && options.device == "auto") note("tilescope: " + why);

@@ -33,7 +33,7 @@ struct VectorAddCommand {
          .text =
              fmt::format("{} = {} + {}", printable(options.output), printable(a), printable(b))},
         {&a_file, &b_file}, a_file.header(), [&](Device& device, void* sum, const auto& stream) {
-          return transfer::vector_add(device, left, right, {{left.type, left.count, sum}},
+          return transfer::vector_add(device, left, right, {left.type, left.count, sum},
                                       {.variant = options.variant}, stream);
         });
   }

@@ -122,7 +122,7 @@ RunReport scale(Device& device, double factor, const ConstMatrixView& in, const 
                       {.inputs = {from},
                        .task = task,
                        .granularity = static_cast<std::size_t>(std::max<std::int64_t>(1, columns)),
-                       .take = into({{to.type, to.count, to.data}})},
+                       .take = into({to.type, to.count, out.mutable_data()})},
                       options.variant, stream);
 }
 

@@ -190,6 +190,12 @@ static void mistakes(void) {
                "C shares memory with A");
   EXPECT_ERROR(tilescope_matmul(device, &a, &b, &b, NULL), TILESCOPE_USAGE,
                "C shares memory with B");
+  tilescope_gemm_options with_bias = tilescope_gemm_defaults();
+  with_bias.bias = x + 10;
+  EXPECT_ERROR(tilescope_matmul(device, &a, &b, &c, &with_bias), TILESCOPE_USAGE,
+               "C shares memory with the bias");
+  EXPECT_ERROR(tilescope_gemm(device, &a, &b, &c, &with_bias, NULL), TILESCOPE_USAGE,
+               "C shares memory with the bias");
   b.rows = 3;
   EXPECT_ERROR(tilescope_gemm(device, &a, &b, &c, NULL, NULL), TILESCOPE_USAGE, "3 x 2");
   b.rows = 2;

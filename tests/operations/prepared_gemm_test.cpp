@@ -280,6 +280,22 @@ TEST_F(SharedMemory, IsRefused) {
   EXPECT_THAT(refusal(a_at(100, 16), c_at(0, 31)), HasSubstr("C shares memory with A"));
 }
 
+TEST_F(SharedMemory, OfTheBiasTooEvenIfSetLater) {
+  const MatrixBatch c = c_at(512, 8);
+  const auto with_bias = [&](std::size_t element) {
+    return MatmulOptions{.bias = std::span(&x_[element], 8)};
+  };
+  const ConstMatrixBatch b{dense_view(b_.data(), DataType::float32, 8, 8)};
+  EXPECT_THAT(
+      error_of(ErrorKind::usage, [&] { PreparedGemm(*cpu_, a_at(0, 8), b, c, with_bias(570)); }),
+      HasSubstr("C shares memory with the bias"));
+  PreparedGemm product(*cpu_, a_at(0, 8), b, c, with_bias(576));
+  EXPECT_THAT(error_of(ErrorKind::usage,
+                       [&] { product.set_operands(&x_[0], b_.data(), &x_[512], &x_[505]); }),
+              HasSubstr("C shares memory with the bias"));
+  EXPECT_NO_THROW(product.set_operands(&x_[0], b_.data(), &x_[512], &x_[504]));
+}
+
 TEST_F(SharedMemory, NeighboursAreNotRefused) {
   EXPECT_EQ(refusal(a_at(0, 8), c_at(64, 8)), "");
   EXPECT_EQ(refusal(a_at(64, 8), c_at(0, 8)), "");

@@ -39,7 +39,7 @@ ConstArrayView list(DataType type, const void* data) {
   return {type, count, data};
 }
 ArrayView result_list(DataType type, void* data) {
-  return {{type, count, data}};
+  return {type, count, data};
 }
 ConstMatrixView grid(const void* data) {
   return dense_view(data, DataType::float32, rows, columns);

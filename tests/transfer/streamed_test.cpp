@@ -31,7 +31,7 @@ constexpr std::size_t lengths[] = {0, 1, 2, 1009, 4096};
 constexpr std::size_t limits[] = {4000, 20'000};
 
 ArrayView into(HostArray& array) {
-  return {{array.type(), array.count(), array.data()}};
+  return {array.type(), array.count(), array.data()};
 }
 
 class StreamedTest : public ::testing::Test {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tilescope/blur.hpp>
+#include <tilescope/matrix.hpp>
 
 #include "base/errors.hpp"
 #include "operations/numerics/random.hpp"
@@ -208,13 +209,7 @@ std::unique_ptr<Operation> make_blur(const ProblemOptions& options) {
 
 namespace {
 
-/// The task of a call, checked.
-operations::Task checked_blur(const std::uint8_t* in, std::int64_t height, std::int64_t width,
-                              int channels, const BlurOptions& options) {
-  if (options.radius < 0 || options.radius > operations::most_blur_radius) {
-    throw usage_error("blur: radius {}; from 0 to {}", options.radius,
-                      operations::most_blur_radius);
-  }
+void require_extents(std::int64_t height, std::int64_t width, int channels) {
   constexpr std::int64_t most_extent = std::int64_t{1} << 28U;
   if (height < 0 || width < 0 || height > most_extent || width > most_extent || channels < 1 ||
       channels > 4) {
@@ -222,25 +217,43 @@ operations::Task checked_blur(const std::uint8_t* in, std::int64_t height, std::
         "blur: {} x {} pixels of {} samples; up to 2^28 pixels a side and 1 to 4 samples", height,
         width, channels);
   }
+}
+
+/// The task of a call, checked.
+operations::Task checked_blur(const std::uint8_t* in, const std::uint8_t* out, std::int64_t height,
+                              std::int64_t width, int channels, const BlurOptions& options) {
+  if (options.radius < 0 || options.radius > operations::most_blur_radius) {
+    throw usage_error("blur: radius {}; from 0 to {}", options.radius,
+                      operations::most_blur_radius);
+  }
+  require_extents(height, width, channels);
   const ConstArrayView from{DataType::uint8, static_cast<std::size_t>(height * width * channels),
                             in};
   const operations::BlurProblem problem{
       .height = height, .width = width, .channels = channels, .radius = options.radius};
-  return operations::blur_task(from, problem);
+  return operations::with_own_result(operations::blur_task(from, problem), out);
 }
 
 }  // namespace
 
 RunReport blur(Device& device, const std::uint8_t* in, std::uint8_t* out, std::int64_t height,
                std::int64_t width, int channels, const BlurOptions& options) {
-  return operations::run_task(device, checked_blur(in, height, width, channels, options),
+  return operations::run_task(device, checked_blur(in, out, height, width, channels, options),
                               options.variant, out);
+}
+
+RunReport blur(Device& device, std::span<const std::uint8_t> in, std::span<std::uint8_t> out,
+               std::int64_t height, std::int64_t width, int channels, const BlurOptions& options) {
+  require_extents(height, width, channels);
+  require_elements(in.size(), height, width * channels, "the picture");
+  require_elements(out.size(), height, width * channels, "the result");
+  return blur(device, in.data(), out.data(), height, width, channels, options);
 }
 
 PreparedOperation prepare_blur(Device& device, const std::uint8_t* in, std::uint8_t* out,
                                std::int64_t height, std::int64_t width, int channels,
                                const BlurOptions& options) {
-  return operations::prepare_task(device, checked_blur(in, height, width, channels, options),
+  return operations::prepare_task(device, checked_blur(in, out, height, width, channels, options),
                                   options.variant, out);
 }
 

@@ -254,11 +254,13 @@ operations::Task checked_laplacian(const ConstMatrixView& in, const MatrixView& 
     throw usage_error("laplacian: {} iterations; at least 1", options.iterations);
   }
   // The operation is the same along rows and columns: the order of storage does not matter.
-  return operations::laplacian_task(from, {.rows = in.vectors(),
-                                           .columns = in.vector_length(),
-                                           .iterations = options.iterations,
-                                           .center = options.center,
-                                           .side = options.side});
+  return operations::with_own_result(
+      operations::laplacian_task(from, {.rows = in.vectors(),
+                                        .columns = in.vector_length(),
+                                        .iterations = options.iterations,
+                                        .center = options.center,
+                                        .side = options.side}),
+      out.data);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ namespace {
 /// The task of a call, checked.
 operations::Task checked_reverse(const ConstArrayView& x, const ArrayView& y) {
   operations::require_like("reverse", x, y);
-  return operations::reverse_task(x);
+  return operations::with_own_result(operations::reverse_task(x), y.data);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 
 #include "base/errors.hpp"
 #include "base/text.hpp"
@@ -45,6 +46,18 @@ ConstArrayView dense_elements(const ConstMatrixView& matrix, const char* name) {
                       matrix.vector_length(), matrix.leading);
   }
   return {matrix.type, static_cast<std::size_t>(matrix.rows * matrix.columns), matrix.data};
+}
+
+Task with_own_result(Task task, const void* output) {
+  const auto to = reinterpret_cast<std::uintptr_t>(output);
+  for (const ConstArrayView& input : task.inputs) {
+    const auto from = reinterpret_cast<std::uintptr_t>(input.data);
+    if (from < to + task.output_bytes() && to < from + input.bytes()) {
+      throw usage_error("{}: the result shares memory with an input; give it memory of its own",
+                        task.operation);
+    }
+  }
+  return task;
 }
 
 const Rung& find_rung(const Task& task, std::string_view name) {

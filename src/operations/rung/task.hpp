@@ -59,6 +59,10 @@ device::PeerCall peer_call(const ConstArrayView& input);
 /// The elements of a matrix as a list. Throws Error(usage) unless it is dense.
 ConstArrayView dense_elements(const ConstMatrixView& matrix, const char* name);
 
+/// The task of an operation that reads other elements than the one it writes. Throws Error(usage)
+/// for an `output` that shares memory with an input.
+Task with_own_result(Task task, const void* output);
+
 /// Throws Error(usage), suggesting the nearest name, for an unknown rung.
 const Rung& find_rung(const Task& task, std::string_view name);
 

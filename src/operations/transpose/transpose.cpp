@@ -129,7 +129,8 @@ operations::Task checked_transpose(const ConstMatrixView& in, const MatrixView& 
                       name_of(in.type), shape_text(out), name_of(out.type));
   }
   // In column-major order the vectors are the columns: the same work with the extents exchanged.
-  return operations::transpose_task(from, in.vectors(), in.vector_length());
+  return operations::with_own_result(
+      operations::transpose_task(from, in.vectors(), in.vector_length()), out.data);
 }
 
 }  // namespace

@@ -98,6 +98,10 @@ void require_own_memory(const HostProblem& problem) {
                         operand == &problem.a ? "A" : "B");
     }
   }
+  const auto values = static_cast<std::int64_t>(problem.bias.size());
+  if (overlaps({dense_view(problem.bias.data(), DataType::float32, 1, values)}, c)) {
+    throw usage_error("C shares memory with the bias: give it memory of its own");
+  }
 }
 
 HostProblem with_rows_of_c(const HostProblem& problem) {

@@ -29,7 +29,7 @@ struct HostProblem {
 HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, const MatrixBatch& c,
                          const MatmulOptions& options);
 
-/// Throws Error(usage) for a C that shares memory with A or B.
+/// Throws Error(usage) for a C that shares memory with A, B or the bias.
 void require_own_memory(const HostProblem& problem);
 
 /// The same problem with a row-major C: for a column-major C the transposed product, B^T A^T.
