@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "tilescope/device.hpp"
@@ -34,6 +35,15 @@ class PreparedOperation {
 
   /// Queues the operation. The stream belongs to the device.
   void launch(const Stream& stream = {}) const;
+
+  /// Takes other lists of the same types and lengths from the next launch on, `inputs` in the order
+  /// in which prepare_NAME() took them, without compiling or allocating. Not while another thread
+  /// launches.
+  ///
+  /// Errors: usage as prepare_NAME()'s for their places, for another number of inputs, and on the
+  /// CPU device.
+  void set_operands(std::span<const void* const> inputs, void* output);
+
   /// The rung of the operation's ladder.
   const std::string& variant() const;
 

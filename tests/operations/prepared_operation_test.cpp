@@ -142,6 +142,55 @@ TEST_P(PreparedOperations, HaveTheResultsOfTheCalls) {
   }
 }
 
+TEST(PreparedOperation, TakesOtherOperands) {
+  const auto device = Device::open("emulated");
+  for (const Case& of : cases()) {
+    SCOPED_TRACE(of.name);
+    const auto on_device = [&](std::uint64_t seed) {
+      const operations::HostArray data = operations::random_array(of.type, count, seed);
+      Buffer buffer = device->allocate(data.view().bytes());
+      device->copy_to_device(buffer.address(), data.data(), buffer.bytes());
+      return buffer;
+    };
+    const auto pointer = [](const Buffer& buffer) {
+      return reinterpret_cast<void*>(buffer.address());
+    };
+    const operations::HostArray others = operations::random_array(of.type, count, 6);
+    std::vector<std::byte> expected(of.result_bytes), result(of.result_bytes);
+    of.on_host(*device, others.data(), expected.data());
+    const Buffer first = on_device(5), second = on_device(6);
+    const Buffer to = device->allocate(of.result_bytes),
+                 elsewhere = device->allocate(of.result_bytes);
+    device->fill(to.address(), 0xAB, to.bytes());
+    PreparedOperation prepared = of.prepare(*device, pointer(first), pointer(to));
+    prepared.set_operands(
+        std::vector<const void*>(of.name == "vector_add" ? 2 : 1, pointer(second)),
+        pointer(elsewhere));
+    prepared.launch();
+    device->copy_to_host(result.data(), elsewhere.address(), elsewhere.bytes());
+    EXPECT_EQ(result, expected);
+    device->copy_to_host(result.data(), to.address(), to.bytes());
+    EXPECT_EQ(result, std::vector<std::byte>(of.result_bytes, std::byte{0xAB}));
+  }
+}
+
+TEST(PreparedOperation, OfNothing) {
+  const auto device = Device::open("emulated");
+  const Buffer to = device->allocate(256 * sizeof(std::uint32_t));
+  device->fill(to.address(), 0xAB, to.bytes());
+  void* const result = reinterpret_cast<void*>(to.address());
+  prepare_histogram(*device, {DataType::uint8, 0, nullptr}, result).launch();
+  std::vector<std::uint32_t> counts(256, 1);
+  device->copy_to_host(counts.data(), to.address(), to.bytes());
+  EXPECT_EQ(counts, std::vector<std::uint32_t>(256));
+  prepare_reduce(*device, {DataType::float32, 0, nullptr}, Reduction::sum, result).launch();
+  double sum = 1.0;
+  device->copy_to_host(&sum, to.address(), sizeof sum);
+  EXPECT_EQ(sum, 0.0);
+  prepare_reverse(*device, {DataType::float32, 0, nullptr}, {{DataType::float32, 0, nullptr}})
+      .launch();
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, PreparedOperations, ::testing::Values("cpu", "emulated"));
 
 TEST(PreparedOperation, LaunchesAreAllThatALaunchDoes) {
@@ -176,6 +225,19 @@ TEST(PreparedOperation, MistakesAreRefused) {
   EXPECT_THAT(refused(bytes - 16, ""), HasSubstr("shares memory with an input"));
   EXPECT_THAT(refused(bytes, "in_place"), HasSubstr("works in place"));
   EXPECT_THAT(refused(bytes, "cpu"), HasSubstr("cannot reach the memory of emulated"));
+
+  const auto refused_later = [&](Device& device, std::vector<const void*> inputs, void* to) {
+    PreparedOperation prepared = prepare_reverse(device, list(DataType::float32, at(0)),
+                                                 result_list(DataType::float32, at(bytes)));
+    return error_of(ErrorKind::usage, [&] { prepared.set_operands(inputs, to); });
+  };
+  EXPECT_THAT(refused_later(*emulated, {at(0), at(0)}, at(bytes)),
+              HasSubstr("2 inputs; expected 1"));
+  EXPECT_THAT(refused_later(*emulated, {at(8)}, at(2 * bytes)),
+              HasSubstr("an input begins 8 bytes"));
+  EXPECT_THAT(refused_later(*emulated, {at(0)}, at(0)), HasSubstr("shares memory with an input"));
+  EXPECT_THAT(refused_later(*Device::open("cpu"), {at(0)}, at(bytes)),
+              HasSubstr("prepare another"));
 }
 
 }  // namespace

@@ -8,34 +8,6 @@
 #include "operations/rung/recording_device.hpp"
 
 namespace tilescope {
-
-struct PreparedOperation::State {
-  std::shared_ptr<Device> device;
-  operations::Task task;
-  void* output = nullptr;
-  std::string variant = {};
-  std::shared_ptr<operations::RecordingDevice> recorder = {};     // none: the CPU computes
-  std::unique_ptr<const operations::KernelProgram> program = {};  // owns the scratch memory
-  std::vector<operations::RecordedStep> steps = {};
-};
-
-PreparedOperation::PreparedOperation(std::unique_ptr<State> state) : state_(std::move(state)) {}
-PreparedOperation::PreparedOperation(PreparedOperation&& other) noexcept = default;
-PreparedOperation& PreparedOperation::operator=(PreparedOperation&& other) noexcept = default;
-PreparedOperation::~PreparedOperation() = default;
-
-void PreparedOperation::launch(const Stream& stream) const {
-  if (state_->recorder) {
-    queue_steps(*state_->device, state_->steps, stream);
-  } else if (state_->task.output_count > 0) {
-    state_->task.compute(state_->output);
-  }
-}
-
-const std::string& PreparedOperation::variant() const {
-  return state_->variant;
-}
-
 namespace operations {
 namespace {
 
@@ -51,10 +23,10 @@ void require_place(const Task& task, const void* data, const char* what) {
   }
 }
 
-void require_places(const Task& task, const void* output) {
+void require_places(const Task& task, std::span<const ConstArrayView> inputs, const void* output) {
   require_place(task, output, "the result");
   const DeviceAddress to = address_in_memory(output), end = to + task.output_bytes();
-  for (const ConstArrayView& input : task.inputs) {
+  for (const ConstArrayView& input : inputs) {
     require_place(task, input.data, "an input");
     const DeviceAddress from = address_in_memory(input.data);
     if (from < end && to < from + input.bytes()) {
@@ -65,6 +37,64 @@ void require_places(const Task& task, const void* output) {
 }
 
 }  // namespace
+}  // namespace operations
+
+using namespace operations;
+
+struct PreparedOperation::State {
+  std::shared_ptr<Device> device;
+  Task task;
+  void* output = nullptr;
+  std::string variant = {};
+  std::shared_ptr<RecordingDevice> recorder = {};     // none: the CPU computes
+  std::unique_ptr<const KernelProgram> program = {};  // owns the scratch memory
+  std::vector<RecordedStep> steps = {};
+
+  void bind() {
+    std::vector<DeviceAddress> inputs;
+    for (const ConstArrayView& input : task.inputs) inputs.push_back(address_in_memory(input.data));
+    program->run(inputs, address_in_memory(output));
+    steps = recorder->take_steps();
+  }
+};
+
+PreparedOperation::PreparedOperation(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PreparedOperation::PreparedOperation(PreparedOperation&& other) noexcept = default;
+PreparedOperation& PreparedOperation::operator=(PreparedOperation&& other) noexcept = default;
+PreparedOperation::~PreparedOperation() = default;
+
+void PreparedOperation::launch(const Stream& stream) const {
+  if (state_->recorder) {
+    queue_steps(*state_->device, state_->steps, stream);
+  } else if (state_->task.output_count > 0) {
+    state_->task.compute(state_->output);
+  }
+}
+
+void PreparedOperation::set_operands(std::span<const void* const> inputs, void* output) {
+  Task& task = state_->task;
+  if (inputs.size() != task.inputs.size()) {
+    throw usage_error("{}: {} inputs; expected {}", task.operation, inputs.size(),
+                      task.inputs.size());
+  }
+  if (task.output_count == 0) return;
+  if (!state_->recorder) {
+    throw usage_error("{}: on the CPU an operation keeps its operands: prepare another",
+                      task.operation);
+  }
+  std::vector<ConstArrayView> others = task.inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) others[i].data = inputs[i];
+  require_places(task, others, output);
+  task.inputs = std::move(others);
+  state_->output = output;
+  state_->bind();
+}
+
+const std::string& PreparedOperation::variant() const {
+  return state_->variant;
+}
+
+namespace operations {
 
 PreparedOperation prepare_task(Device& device, const Task& task, const std::string& variant,
                                void* output) {
@@ -74,7 +104,7 @@ PreparedOperation prepare_task(Device& device, const Task& task, const std::stri
     state->variant = "none (nothing to compute)";
     return PreparedOperation(std::move(state));
   }
-  require_places(task, output);
+  require_places(task, task.inputs, output);
   const Rung& rung = rung_to_run(device, task, variant);
   state->variant = rung.name;
   if (rung.form == RungForm::cpu) {
@@ -94,10 +124,7 @@ PreparedOperation prepare_task(Device& device, const Task& task, const std::stri
   // Scratch memory is zero before the first run.
   queue_steps(device, state->recorder->take_steps(), {});
   device.synchronize(Stream());
-  std::vector<DeviceAddress> inputs;
-  for (const ConstArrayView& input : task.inputs) inputs.push_back(address_in_memory(input.data));
-  state->program->run(inputs, address_in_memory(output));
-  state->steps = state->recorder->take_steps();
+  state->bind();
   return PreparedOperation(std::move(state));
 }
 
