@@ -1,5 +1,7 @@
 #include "devices.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <mutex>
 
@@ -15,6 +17,10 @@ const std::shared_ptr<Device>& kept_device(const std::string& specification) {
   std::shared_ptr<Device>& device = opened[specification];
   if (!device) device = Device::open(specification);
   return device;
+}
+
+const std::shared_ptr<Device>& kept_gpu(int index) {
+  return kept_device(fmt::format("cuda:{}", index));
 }
 
 std::shared_ptr<Device> device_for(const std::string& specification, const CancelFlag& cancel) {

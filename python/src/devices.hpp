@@ -16,4 +16,7 @@ std::shared_ptr<Device> device_for(const std::string& specification, const Cance
 /// The same for a device that is not emulated. The reference lives as long as the process.
 const std::shared_ptr<Device>& kept_device(const std::string& specification);
 
+/// GPU number `index`, kept likewise.
+const std::shared_ptr<Device>& kept_gpu(int index);
+
 }  // namespace tilescope::python

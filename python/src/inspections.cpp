@@ -93,7 +93,7 @@ LaunchArgument memory_argument(std::uintptr_t address, const std::string& type, 
   return argument;
 }
 
-/// Where an array lies, from its buffer or through DLPack.
+/// The place of an array in memory, from its buffer or through DLPack.
 template <typename... Properties>
 nb::dict describe(const nb::ndarray<Properties...>& array, bool is_read_only) {
   const nb::dlpack::dtype type = array.dtype();

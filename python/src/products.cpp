@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
 #include <tilescope/device.hpp>
@@ -26,6 +27,19 @@ struct ProductRequest {
   double alpha = 1.0, beta = 0.0;
   std::string variant, device;
 };
+
+/// The precision without a name: that of the elements, which float32 has from fp32_fast. A variant
+/// that was named has the library's default, since few have all precisions.
+Precision precision_for(const std::optional<std::string>& name, const std::string& variant,
+                        const Tensor& a, const Tensor& b, const Tensor& c) {
+  if (name) return parse_precision(*name);
+  if (!variant.empty()) return Precision::automatic;
+  const auto is_double = [](const Tensor* tensor) { return tensor->type() == DataType::float64; };
+  if (std::ranges::any_of(std::array{&a, &b, &c}, is_double)) return Precision::fp64;
+  if (a.type() == b.type() && a.type() == DataType::float16) return Precision::fp16;
+  if (a.type() == b.type() && a.type() == DataType::bfloat16) return Precision::bf16;
+  return Precision::fp32_fast;
+}
 
 Activation parse_activation(const std::optional<std::string>& name) {
   if (!name) return Activation::none;
@@ -88,29 +102,22 @@ MatmulReport multiply_on_host(const Tensor& a, const Tensor& b, const Tensor& c,
   return report;
 }
 
-MatmulReport matmul_into(nb::handle a, nb::handle b, nb::handle c, const std::string& precision,
-                         nb::handle bias, const std::optional<std::string>& activation,
-                         double alpha, double beta, const std::string& variant,
-                         const std::string& device) {
-  const ProductRequest request{.precision = parse_precision(precision),
+MatmulReport matmul_into(nb::handle a, nb::handle b, nb::handle c,
+                         const std::optional<std::string>& precision, nb::handle bias,
+                         const std::optional<std::string>& activation, double alpha, double beta,
+                         const std::string& variant, const std::string& device) {
+  const Tensor left(a, "a", Access::read), right(b, "b", Access::read),
+      out(c, "out", Access::write);
+  const ProductRequest request{.precision = precision_for(precision, variant, left, right, out),
                                .activation = parse_activation(activation),
                                .alpha = alpha,
                                .beta = beta,
                                .variant = variant,
                                .device = device};
-  const Tensor left(a, "a", Access::read), right(b, "b", Access::read),
-      out(c, "out", Access::write);
   std::optional<Tensor> list;
   if (!bias.is_none()) list.emplace(bias, "bias", Access::read);
   for (const Tensor* tensor : {&left, &right, &out}) require_matrices(*tensor);
   return multiply_on_host(left, right, out, list, request);
-}
-
-/// A tensor of the GPU product. CuPy's producer orders its work before that of `stream`.
-Tensor tensor_on_gpu(nb::handle object, const char* name, bool is_torch, std::uintptr_t stream) {
-  if (is_torch) return Tensor::of_torch(object, name);
-  const nb::object capsule = object.attr("__dlpack__")(nb::arg("stream") = stream ? stream : 1);
-  return Tensor(capsule, name, Access::write);
 }
 
 /// The products on one GPU; they live as long as the process.
@@ -120,19 +127,14 @@ Gemm& products_on(int device) {
   const std::lock_guard lock(mutex);
   auto found = products.find(device);
   if (found == products.end()) {
-    found = products.emplace(device, Gemm(kept_device(fmt::format("cuda:{}", device)))).first;
+    found = products.emplace(device, Gemm(kept_gpu(device))).first;
   }
   return found->second;
 }
 
-MatrixLayout layout_on_gpu(const Tensor& tensor, int device, bool is_result) {
+MatrixLayout layout_on_gpu(const Tensor& first, const Tensor& tensor, bool is_result) {
   require_matrices(tensor);
-  if (!tensor.on_cuda() || tensor.device_id() != device) {
-    throw nb::value_error(fmt::format("{} lies on {} and a on cuda:{}; the operands must be on one "
-                                      "device",
-                                      tensor.name(), tensor.device_text(), device)
-                              .c_str());
-  }
+  require_on_gpu_of(first, tensor);
   const std::optional<MatrixLayout> layout = layout_of(tensor, is_result);
   if (layout) return *layout;
   throw nb::value_error(fmt::format("{} has strides that no matrix has; pass {}.contiguous()",
@@ -141,21 +143,21 @@ MatrixLayout layout_on_gpu(const Tensor& tensor, int device, bool is_result) {
 }
 
 /// Queues the product on the stream, without a copy and without waiting.
-void matmul_on_gpu(nb::handle a, nb::handle b, nb::handle c, const std::string& precision,
-                   nb::handle bias, const std::optional<std::string>& activation, double alpha,
-                   double beta, const std::string& variant, bool is_torch, std::uintptr_t stream) {
-  const Tensor left = tensor_on_gpu(a, "a", is_torch, stream),
-               right = tensor_on_gpu(b, "b", is_torch, stream),
-               out = tensor_on_gpu(c, "out", is_torch, stream);
+void matmul_on_gpu(nb::handle a, nb::handle b, nb::handle c,
+                   const std::optional<std::string>& precision, nb::handle bias,
+                   const std::optional<std::string>& activation, double alpha, double beta,
+                   const std::string& variant, const GpuQueue& queue) {
+  const Tensor left = Tensor::on_gpu(a, "a", queue), right = Tensor::on_gpu(b, "b", queue),
+               out = Tensor::on_gpu(c, "out", queue);
   const int device = left.device_id();
   MatmulOptions options{.variant = variant,
-                        .precision = parse_precision(precision),
+                        .precision = precision_for(precision, variant, left, right, out),
                         .alpha = alpha,
                         .beta = beta,
                         .activation = parse_activation(activation)};
   std::optional<Tensor> list;
   if (!bias.is_none()) {
-    list.emplace(tensor_on_gpu(bias, "bias", is_torch, stream));
+    list.emplace(Tensor::on_gpu(bias, "bias", queue));
     if (list->rank() != 1 || list->type() != DataType::float32 || !list->is_dense() ||
         list->device_id() != device || !list->on_cuda()) {
       throw nb::type_error("bias: expected a contiguous list of float32 on the device of a");
@@ -163,17 +165,40 @@ void matmul_on_gpu(nb::handle a, nb::handle b, nb::handle c, const std::string& 
     options.bias = {static_cast<const float*>(list->data()),
                     static_cast<std::size_t>(list->count())};
   }
-  const MatrixLayout result = layout_on_gpu(out, device, true);
-  const ConstMatrixBatch first = batch_of(layout_on_gpu(left, device, false), result.count),
-                         second = batch_of(layout_on_gpu(right, device, false), result.count);
+  const MatrixLayout result = layout_on_gpu(left, out, true);
+  const ConstMatrixBatch first = batch_of(layout_on_gpu(left, left, false), result.count),
+                         second = batch_of(layout_on_gpu(left, right, false), result.count);
   const nb::gil_scoped_release others_run;
   products_on(device)(first, second, {MatrixView{result.first}, result.count, result.stride},
-                      options, stream_of(reinterpret_cast<void*>(stream)));
+                      options, queue.native_stream());
+}
+
+/// A stream of the library's own on a GPU, for packages that have no current one.
+const Stream& kept_stream(int device) {
+  static auto& kept = *new std::map<int, Stream>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  auto found = kept.find(device);
+  if (found == kept.end()) found = kept.emplace(device, kept_gpu(device)->create_stream()).first;
+  return found->second;
+}
+
+std::uint64_t own_stream(int device) {
+  return kept_stream(device).value();
+}
+
+void wait_for_own_stream(int device) {
+  const nb::gil_scoped_release others_run;
+  kept_gpu(device)->synchronize(kept_stream(device));
 }
 
 }  // namespace
 
 void bind_products(nb::module_& module) {
+  nb::class_<GpuQueue>(module, "GpuQueue")
+      .def(nb::init<bool, std::uintptr_t>(), nb::arg("is_torch"), nb::arg("stream"));
+  module.def("own_stream", own_stream, nb::arg("device"));
+  module.def("wait_for_own_stream", wait_for_own_stream, nb::arg("device"));
   nb::class_<MatmulReport>(module, "ProductReport")
       .def_ro("variant", &MatmulReport::variant)
       .def_ro("compute_ms", &MatmulReport::compute_ms)
@@ -182,12 +207,11 @@ void bind_products(nb::module_& module) {
           [](const MatmulReport& report) { return std::string(name_of(report.precision)); })
       .def_ro("note", &MatmulReport::note);
   module.def("matmul", matmul_into, nb::arg("a"), nb::arg("b"), nb::arg("out"),
-             nb::arg("precision"), nb::arg("bias").none(), nb::arg("activation").none(),
+             nb::arg("precision").none(), nb::arg("bias").none(), nb::arg("activation").none(),
              nb::arg("alpha"), nb::arg("beta"), nb::arg("variant"), nb::arg("device"));
   module.def("matmul_on_gpu", matmul_on_gpu, nb::arg("a"), nb::arg("b"), nb::arg("out"),
-             nb::arg("precision"), nb::arg("bias").none(), nb::arg("activation").none(),
-             nb::arg("alpha"), nb::arg("beta"), nb::arg("variant"), nb::arg("is_torch"),
-             nb::arg("stream"));
+             nb::arg("precision").none(), nb::arg("bias").none(), nb::arg("activation").none(),
+             nb::arg("alpha"), nb::arg("beta"), nb::arg("variant"), nb::arg("queue"));
 }
 
 }  // namespace tilescope::python

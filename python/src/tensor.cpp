@@ -60,27 +60,39 @@ std::string class_name(nb::handle object) {
     throw nb::value_error(
         fmt::format("{} is read-only; pass an array that can be written", name).c_str());
   }
-  const std::string elements =
-      nb::hasattr(object, "dtype")
-          ? fmt::format("elements of type {}",
-                        nb::cast<std::string>(nb::str(nb::object(object.attr("dtype")))))
-          : "no array interface";
-  throw nb::type_error(
-      fmt::format("{} is a {} with {}; expected a NumPy array, or a tensor with DLPack", name,
-                  class_name(object), elements)
-          .c_str());
+  if (nb::hasattr(object, "dtype")) {
+    throw nb::type_error(
+        fmt::format("{} is a {} with elements of type {}; expected float16, bfloat16, float32, "
+                    "float64, bool or integers of 8 to 64 bits",
+                    name, class_name(object),
+                    nb::cast<std::string>(nb::str(nb::object(object.attr("dtype")))))
+            .c_str());
+  }
+  throw nb::type_error(fmt::format("{} is a {}; expected a NumPy array, or a tensor with DLPack",
+                                   name, class_name(object))
+                           .c_str());
 }
 
-/// A result that forgets its gradient would be a silent mistake.
-void require_no_gradient(nb::handle object, const std::string& name) {
-  if (!nb::hasattr(object, "requires_grad") ||
-      !nb::cast<bool>(nb::object(object.attr("requires_grad")))) {
-    return;
+/// Elements that the package ml_dtypes adds to NumPy, which exchanges them only as words.
+bool has_numpy_bfloat16(nb::handle object) {
+  return nb::hasattr(object, "__array_interface__") && nb::hasattr(object, "dtype") &&
+         nb::cast<std::string>(nb::object(object.attr("dtype").attr("name"))) == "bfloat16";
+}
+
+/// Throws for tensors of PyTorch that are more than their elements: a result that forgets its
+/// gradient would be a silent mistake, and the memory of a negated view has the other signs.
+void require_plain(nb::handle object, const std::string& name) {
+  const auto is_true = [](const nb::object& value) { return value.is(nb::handle(Py_True)); };
+  if (nb::hasattr(object, "requires_grad") && is_true(object.attr("requires_grad"))) {
+    throw nb::type_error(
+        fmt::format("{} requires a gradient; pass {}.detach(), or use torch.ops.tilescope", name,
+                    name)
+            .c_str());
   }
-  throw nb::type_error(
-      fmt::format("{} requires a gradient; pass {}.detach(), or use torch.ops.tilescope", name,
-                  name)
-          .c_str());
+  if (nb::hasattr(object, "is_neg") && is_true(object.attr("is_neg")())) {
+    throw nb::type_error(
+        fmt::format("{} is a negated view; pass {}.resolve_neg()", name, name).c_str());
+  }
 }
 
 /// Calls `copy` with the offset of each run of `length` elements along the last dimension.
@@ -127,7 +139,15 @@ void walk(const Tensor& tensor, Move move) {
 
 }  // namespace
 
-Tensor::Tensor(nb::handle object, const char* name, Access access) : name_(name) {
+Tensor::Tensor(nb::handle object, const char* name, Access access)
+    : Tensor(has_numpy_bfloat16(object) ? nb::object(object.attr("view")("uint16"))
+                                        : nb::borrow(object),
+             object, name, access) {
+  if (has_numpy_bfloat16(object)) type_ = DataType::bfloat16;
+}
+
+Tensor::Tensor(nb::handle exchanged, nb::handle object, const char* name, Access access)
+    : name_(name) {
   const auto take = [&](const auto& array, auto* data) {
     const std::optional<DataType> type = data_type(array.dtype());
     if (!type) refuse(object, name_, Access::read);
@@ -140,23 +160,40 @@ Tensor::Tensor(nb::handle object, const char* name, Access access) : name_(name)
     device_type_ = array.device_type();
     device_id_ = array.device_id();
   };
-  require_no_gradient(object, name_);
+  require_plain(object, name_);
   if (access == Access::write) {
-    if (!nb::try_cast(object, writable_, false)) refuse(object, name_, access);
+    if (!nb::try_cast(exchanged, writable_, false)) refuse(object, name_, access);
     take(writable_, writable_.data());
   } else {
-    if (!nb::try_cast(object, readable_, false)) refuse(object, name_, access);
+    if (!nb::try_cast(exchanged, readable_, false)) refuse(object, name_, access);
     take(readable_, readable_.data());
   }
 }
 
+Tensor Tensor::on_gpu(nb::handle object, const char* name, const GpuQueue& queue) {
+  if (queue.is_torch && nb::hasattr(object, "data_ptr")) return of_torch(object, name);
+  const auto is_on_gpu = [&] {
+    const nb::object device = object.attr("__dlpack_device__")();
+    const int type = nb::cast<int>(nb::object(device[0]));
+    return type == nb::device::cuda::value || type == nb::device::cuda_managed::value;
+  };
+  if (!nb::hasattr(object, "__dlpack_device__") || !is_on_gpu()) {
+    return Tensor(object, name, Access::read);
+  }
+  constexpr std::uintptr_t default_stream = 1;  // as DLPack numbers it
+  const nb::object capsule =
+      object.attr("__dlpack__")(nb::arg("stream") = queue.stream ? queue.stream : default_stream);
+  return Tensor(capsule, object, name, Access::write);
+}
+
+// Without DLPack, which would make streams wait: a capture forbids that.
 Tensor Tensor::of_torch(nb::handle tensor, const char* name) {
   // Objects of torch.dtype live as long as the interpreter.
   static auto& known = *new std::unordered_map<PyObject*, DataType>;
   Tensor result;
   result.name_ = name;
   result.owner_ = nb::borrow(tensor);
-  require_no_gradient(tensor, result.name_);
+  require_plain(tensor, result.name_);
   const nb::object type = tensor.attr("dtype");
   auto found = known.find(type.ptr());
   if (found == known.end()) {
@@ -177,8 +214,8 @@ Tensor Tensor::of_torch(nb::handle tensor, const char* name) {
   }
   result.data_ =
       reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::object(tensor.attr("data_ptr")())));
-  result.device_type_ = nb::device::cuda::value;
   result.device_id_ = nb::cast<int>(nb::object(tensor.attr("get_device")()));
+  result.device_type_ = result.device_id_ < 0 ? nb::device::cpu::value : nb::device::cuda::value;
   return result;
 }
 
@@ -249,6 +286,14 @@ void require_on_host(const Tensor& tensor) {
   throw nb::value_error(fmt::format("{} lies on {}; this call takes arrays in host memory",
                                     tensor.name(), tensor.device_text())
                             .c_str());
+}
+
+void require_on_gpu_of(const Tensor& first, const Tensor& tensor) {
+  if (tensor.on_cuda() && tensor.device_id() == first.device_id()) return;
+  throw nb::value_error(
+      fmt::format("{} lies on {} and {} on {}; the operands must be on one device", tensor.name(),
+                  tensor.device_text(), first.name(), first.device_text())
+          .c_str());
 }
 
 DenseElements::DenseElements(const Tensor& tensor) : data_(tensor.data()) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tilescope/gemm.hpp>
 #include <tilescope/types.hpp>
 #include <vector>
 
@@ -16,6 +17,14 @@ namespace tilescope::python {
 
 enum class Access { read, write };
 
+/// The stream of a GPU on which a call queues its work, and whether its arrays are PyTorch's.
+struct GpuQueue {
+  bool is_torch = false;
+  std::uintptr_t stream = 0;  ///< a CUstream; 0: the default stream
+
+  Stream native_stream() const { return stream_of(reinterpret_cast<void*>(stream)); }
+};
+
 /// An array that lives in Python. Keeps its memory alive; make and destroy it with the lock held.
 class Tensor {
  public:
@@ -24,9 +33,9 @@ class Tensor {
   /// that is to be written.
   Tensor(nb::handle object, const char* name, Access access);
 
-  /// A tensor of PyTorch on a GPU, read without DLPack: that would make streams wait, which a
-  /// capture forbids. Errors as above.
-  static Tensor of_torch(nb::handle tensor, const char* name);
+  /// An operand of work in `queue`, which waits for what its package queued before elsewhere.
+  /// Errors as above.
+  static Tensor on_gpu(nb::handle object, const char* name, const GpuQueue& queue);
 
   const std::string& name() const { return name_; }
   DataType type() const { return type_; }
@@ -53,6 +62,9 @@ class Tensor {
 
  private:
   Tensor() = default;
+  /// `exchanged` is the object or its DLPack capsule.
+  Tensor(nb::handle exchanged, nb::handle object, const char* name, Access access);
+  static Tensor of_torch(nb::handle tensor, const char* name);
 
   std::string name_;
   nb::object owner_;
@@ -69,6 +81,9 @@ std::string shape_text(const std::vector<std::int64_t>& shape);
 
 /// Throws Python's ValueError unless the array is in host memory.
 void require_on_host(const Tensor& tensor);
+
+/// Throws Python's ValueError unless the array is on the GPU of `first`, the call's first operand.
+void require_on_gpu_of(const Tensor& first, const Tensor& tensor);
 
 /// The elements of an array in host memory, dense: where they lie, or a copy.
 class DenseElements {

@@ -1,4 +1,4 @@
-"""Where NVIDIA's packages put NVRTC, CUDA's headers and nvcc."""
+"""The folders in which NVIDIA's packages put NVRTC, CUDA's headers and nvcc."""
 
 import importlib.machinery
 

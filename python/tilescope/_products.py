@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _tilescope
-from ._arrays import as_array, dtype_name, gpu_stream, like_framework, new_array
+from ._arrays import as_array, dtype_name, gpu_queue, new_array, require_writable, returned
 
 _FLOATING = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
@@ -38,7 +38,7 @@ def matmul(
     a: Any,
     b: Any,
     out: Any = None,
-    precision: str = "auto",
+    precision: str | None = None,
     bias: Any = None,
     activation: str | None = None,
     alpha: float = 1.0,
@@ -50,12 +50,14 @@ def matmul(
     """activation(alpha * a @ b + beta * out + bias), as NumPy's matmul and with its shapes.
 
     a, b        lists, matrices or batches of matrices: NumPy arrays, or tensors of another package
-                that speaks DLPack. float16, bfloat16, float32 and float64 may be mixed. Tensors of
-                PyTorch and CuPy on a GPU stay there: the product is queued on the current stream.
+                that speaks DLPack. float16, bfloat16, float32 and float64 may be mixed. Arrays of
+                PyTorch, CuPy and JAX on a GPU stay there: the product is queued on the current
+                stream (for JAX, which has none, the call waits for it).
     out         receives the product; without it a new array of a's package. With beta != 0 its
                 elements are read first.
-    precision   fp32, fp32_fast, tf32, bf16, fp16, fp64; auto: fp64 if an array is float64, else
-                fp32
+    precision   fp32, fp32_fast, tf32, bf16, fp16, fp64, or auto, the command's default: fp64 if an
+                array is float64, else fp32. None: fp16 or bf16 if a and b are both of that type,
+                fp64 if an array is float64, else fp32_fast
     bias        a list, added to each row of the product
     activation  "relu", "gelu" or None
     variant     a rung of the ladder, or a kernel that takes all options, such as "general"
@@ -72,26 +74,28 @@ def matmul(
     if b_is_list:
         b, right = b[:, None], (*right, 1)
     shape = _product_shape(left, right)
-    given = shape
+    without_lists = shape
     if a_is_list:
-        given = given[:-2] + given[-1:]
+        without_lists = without_lists[:-2] + without_lists[-1:]
     if b_is_list:
-        given = given[:-1]
+        without_lists = without_lists[:-1]
     if out is None:
         if beta != 0.0:
             raise ValueError("beta is the factor of out: pass the array to which to add")
-        names = [dtype_name(a), dtype_name(b)]
-        out = new_array(a, given, _product_type(*names))
-    elif tuple(out.shape) != given:
-        raise ValueError(f"out has shape {tuple(out.shape)}; the product has {given}")
-    written = out if given == shape else out.reshape(shape)
+        written = new_array(a, shape, _product_type(dtype_name(a), dtype_name(b)))
+    else:
+        require_writable(out)
+        if tuple(out.shape) != without_lists:
+            raise ValueError(f"out has shape {tuple(out.shape)}; the product has {without_lists}")
+        written = out if without_lists == shape else out.reshape(shape)
     if bias is not None:
         bias = as_array(bias)
-    on_gpu = gpu_stream(a)
-    if on_gpu is not None:
+    queue = gpu_queue(a, device)
+    if queue is not None:
         _tilescope.matmul_on_gpu(
-            a, b, written, precision, bias, activation, alpha, beta, variant, *on_gpu
+            a, b, written, precision, bias, activation, alpha, beta, variant, queue
         )
-        return out
-    _tilescope.matmul(a, b, written, precision, bias, activation, alpha, beta, variant, device)
-    return like_framework(a, out)
+    else:
+        _tilescope.matmul(a, b, written, precision, bias, activation, alpha, beta, variant, device)
+    product = returned(a, written, out)
+    return product if product is out or without_lists == shape else product.reshape(without_lists)

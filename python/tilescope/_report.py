@@ -1,4 +1,4 @@
-"""What a command prints, as an object."""
+"""The output of a command, as an object."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _OF_TRITON = {"missing-mbarrier-fence"}
 
 
 class _Utilities:
-    """What Triton asks of a device's own library."""
+    """The functions that Triton asks of a device's own library."""
 
     def __init__(self, device):
         self.facts = _tilescope.device_facts(device)

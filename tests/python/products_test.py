@@ -17,6 +17,7 @@ def draw(*shape, dtype="float32"):
 
 class SameAsTheCommand(unittest.TestCase):
     def compare(self, a, b, *options, **keywords):
+        keywords.setdefault("precision", "auto")
         expected = command.run(["matmul", "a.npy", "b.npy", "-o", "out.npy", *options], a=a, b=b)
         product = tilescope.matmul(a, b, **keywords)
         self.assertTrue(command.same_bits(product, expected), (a.shape, b.shape, options))
@@ -60,6 +61,34 @@ class SameAsTheCommand(unittest.TestCase):
         result = tilescope.matmul(a, b, out=out, alpha=0.5, beta=-2, bias=bias, activation="gelu")
         self.assertIs(result, out)
         self.assertTrue(command.same_bits(out, expected))
+
+
+class DefaultPrecision(unittest.TestCase):
+    """That of the elements, and fp32_fast for float32."""
+
+    def chosen(self, left, right, out, variant=""):
+        a, b, c = draw(4, 5, dtype=left), draw(5, 3, dtype=right), draw(4, 3, dtype=out)
+        return tilescope._tilescope.matmul(a, b, c, None, None, None, 1.0, 0.0, variant,
+                                           "emulated").precision
+
+    def test_it_follows_the_types(self):
+        half, single, double = "float16", "float32", "float64"
+        for types, precision in [((half, half, half), "fp16"), ((half, half, single), "fp16"),
+                                 ((half, single, single), "fp32_fast"),
+                                 ((single, single, single), "fp32_fast"),
+                                 ((single, single, double), "fp64"),
+                                 ((half, double, double), "fp64")]:
+            self.assertEqual(self.chosen(*types), precision, types)
+
+    def test_a_variant_has_its_own(self):
+        self.assertEqual(self.chosen("float32", "float32", "float32", "tiled_16"), "fp32")
+
+    def test_the_bits_are_those_of_the_precision(self):
+        a, b = draw(64, 256, dtype="float16"), draw(256, 64, dtype="float16")
+        named = [tilescope.matmul(a, b, precision=precision, device="emulated")
+                 for precision in (None, "fp16", "auto")]
+        self.assertTrue(command.same_bits(named[0], named[1]))
+        self.assertFalse(command.same_bits(named[0], named[2]))  # summed in another order
 
 
 class Layouts(unittest.TestCase):
