@@ -25,14 +25,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* In C an enumeration may hold any int. In C++ it may with this, so that a wrong value is an error of
+ * the call in both. */
 #ifdef __cplusplus
+#define TILESCOPE_INT : int
 extern "C" {
+#else
+#define TILESCOPE_INT
 #endif
 
 /* --- status -----------------------------------------------------------------------------------*/
 
 /* The kinds of failure; the first five are the exit codes of the command. */
-typedef enum tilescope_status {
+typedef enum tilescope_status TILESCOPE_INT {
   TILESCOPE_OK = 0,
   TILESCOPE_WRONG_RESULT = 1, /* a kernel failed, or a result is wrong */
   TILESCOPE_USAGE = 2,        /* arguments that contradict each other or a documented limit */
@@ -53,7 +58,7 @@ const char* tilescope_version(void);
 
 typedef struct tilescope_device tilescope_device;
 
-typedef enum tilescope_device_kind {
+typedef enum tilescope_device_kind TILESCOPE_INT {
   TILESCOPE_CUDA = 0,     /* addresses are device pointers, streams are CUstream (cudaStream_t) */
   TILESCOPE_EMULATED = 1, /* addresses and streams are those of the functions below */
   TILESCOPE_CPU = 2       /* addresses are host pointers; streams do nothing */
@@ -87,7 +92,7 @@ tilescope_status tilescope_stream_synchronize(tilescope_device* device, void* st
 
 /* --- matrices ---------------------------------------------------------------------------------*/
 
-typedef enum tilescope_type {
+typedef enum tilescope_type TILESCOPE_INT {
   TILESCOPE_FLOAT16 = 0,
   TILESCOPE_BFLOAT16 = 1,
   TILESCOPE_FLOAT32 = 2,
@@ -103,7 +108,7 @@ typedef enum tilescope_type {
   TILESCOPE_BOOL = 12
 } tilescope_type;
 
-typedef enum tilescope_order {
+typedef enum tilescope_order TILESCOPE_INT {
   TILESCOPE_ROW_MAJOR = 0,   /* element (i, j) at i * leading + j */
   TILESCOPE_COLUMN_MAJOR = 1 /* element (i, j) at i + j * leading: a transposed row-major matrix */
 } tilescope_order;
@@ -126,7 +131,7 @@ tilescope_matrix tilescope_dense_matrix(void* data, tilescope_type type, int64_t
 
 /* --- matrix products --------------------------------------------------------------------------*/
 
-typedef enum tilescope_precision {
+typedef enum tilescope_precision TILESCOPE_INT {
   TILESCOPE_PRECISION_AUTO = 0, /* fp64 if A, B or C is float64, else fp32 */
   TILESCOPE_FP32 = 1,
   TILESCOPE_FP32_FAST = 2, /* tensor cores; errors no larger than those of fp32 */
@@ -136,7 +141,7 @@ typedef enum tilescope_precision {
   TILESCOPE_FP64 = 6
 } tilescope_precision;
 
-typedef enum tilescope_activation {
+typedef enum tilescope_activation TILESCOPE_INT {
   TILESCOPE_NO_ACTIVATION = 0,
   TILESCOPE_RELU = 1, /* max(x, 0); NaN stays NaN */
   TILESCOPE_GELU = 2  /* x/2 (1 + erf(x / sqrt(2))) */
@@ -214,7 +219,7 @@ void tilescope_gemm_destroy(tilescope_gemm_plan* plan);
  * rung of the operation's ladder; NULL: the device's best. */
 typedef struct tilescope_operation tilescope_operation;
 
-typedef enum tilescope_reduction {
+typedef enum tilescope_reduction TILESCOPE_INT {
   TILESCOPE_SUM = 0, /* of float32 and float64 a float64, of int32 an int64 */
   TILESCOPE_MIN = 1, /* in the type of the elements */
   TILESCOPE_MAX = 2,
@@ -277,7 +282,7 @@ void tilescope_operation_destroy(tilescope_operation* operation);
 /* A kernel or a program with its launch, and how to look at it. */
 typedef struct tilescope_inspection tilescope_inspection;
 
-typedef enum tilescope_target {
+typedef enum tilescope_target TILESCOPE_INT {
   TILESCOPE_CUDA_TEXT = 0, /* CUDA C++ source; host code in it is set aside */
   TILESCOPE_PTX_TEXT = 1,
   TILESCOPE_FILE = 2,   /* the path of a .cu, .cuh or .ptx file with a kernel */
