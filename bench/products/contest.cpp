@@ -50,12 +50,15 @@ std::optional<std::string> ladder_refusal(const GemmProblem& problem,
   return std::nullopt;
 }
 
-// The dispatcher's choice and every other plan that its models distinguish.
+// The dispatcher's choice and every other plan that its models distinguish, but for those that they
+// expect to be far slower.
 std::vector<Entry> plan_entries(Device& device, const GemmProblem& problem) {
   std::vector<Entry> entries;
+  constexpr double hopeless = 2.5;  // times what the chosen plan is expected to take
   const auto every = std::numeric_limits<std::size_t>::max();
   for (const operations::GemmChoice& choice :
        operations::tuning_candidates(problem, device.properties(), every)) {
+    if (!entries.empty() && choice.cycles > hopeless * entries.front().result.cycles) continue;
     entries.push_back(
         {.result = {.variant = std::string(choice.variant->name),
                     .plan = choice.plan,
@@ -90,12 +93,15 @@ class Contest {
     for (Contender& contender : contenders_) verify(contender, 0, "");
     if (options_.all_plans) retire_slow();
     if (device_.kind() == DeviceKind::cuda) {
-      for (int round = 0; round < rounds; ++round) {
+      for (int round = 0; round < rounds_; ++round) {
         time_all(round % 2 != 0);
         if (round == 0 && options_.all_plans) retire_hopeless();
       }
       for (Contender& contender : contenders_) {
-        if (contender.run) verify(contender, 1, " after timing");
+        const bool matters = contender.result.is_peer || contender.result.dispatched;
+        if (contender.run && (matters || !options_.all_plans)) {
+          verify(contender, 1, " after timing");
+        }
       }
     }
     std::vector<Result> results;
@@ -109,7 +115,6 @@ class Contest {
   }
 
  private:
-  static constexpr int rounds = 4;
   static constexpr double hopeless = 1.5;  // times the fastest plan of a first round
 
   // Adds what `make` prepares; a failure of it is the result.
@@ -145,7 +150,7 @@ class Contest {
     int chosen = 0;
     add(std::move(fastest), [&] {
       auto peer = std::make_unique<CublasGemm>(device_, plain);
-      peer->choose_fastest(sets_.addresses(), options_.budget_ms / rounds);
+      peer->choose_fastest(sets_.addresses(), options_.budget_ms / rounds_);
       chosen = peer->chosen();
       return peer;
     });
@@ -211,9 +216,9 @@ class Contest {
         constexpr int most_samples = 70;  // of one round: the queue of the driver is not endless
         const measure::Timing timing =
             measure::time_on_device(device_, [&](int i) { contender->run->run(sets_.at(i)); },
-                                    {.least_samples = (options_.samples + rounds - 1) / rounds,
+                                    {.least_samples = (options_.samples + rounds_ - 1) / rounds_,
                                      .most_samples = std::max(most_samples, options_.samples),
-                                     .budget_ms = options_.budget_ms / rounds,
+                                     .budget_ms = options_.budget_ms / rounds_,
                                      .head_start = [this] { occupy(); }});
         auto& all = contender->result.samples_ms;
         all.insert(all.end(), timing.samples_ms.begin(), timing.samples_ms.end());
@@ -255,6 +260,7 @@ class Contest {
   Device& device_;
   const GemmProblem& problem_;
   const ContestOptions& options_;
+  const int rounds_ = options_.all_plans ? 2 : 4;
   HostOperands operands_;
   SampledProduct expected_;
   DeviceSets sets_;

@@ -8,23 +8,38 @@
 //
 // `partial` holds batch x splits matrices of m rows, `pitch` apart. C_TYPE, BIAS, READS_C,
 // ACTIVATION, RUNS_IF as elsewhere.
-// Launch: 256 threads a block, over the elements of C, the batch in grid y.
+// Launch: 32 x 8 threads, a warp for 128 columns of a row: rows in grid x, columns in grid y, the
+// batch in grid z.
 #include "epilogue.cuh"
 #include "run_condition.cuh"
 
-extern "C" __global__ void reduce_splits(const float* partial, void* c, const float* bias, int m,
-                                         int n, int splits, long long pitch, long long leading,
-                                         long long stride,
-                                         float alpha, float beta, const unsigned* flag) {
+constexpr int columns_of_thread = 4;
+
+extern "C" __global__ void __launch_bounds__(256)
+    reduce_splits(const float* partial, void* c, const float* bias, int m, int n, int splits,
+                  long long pitch, long long leading, long long stride, float alpha, float beta,
+                  const unsigned* flag) {
   asm volatile("griddepcontrol.wait;" ::: "memory");
   if (does_nothing(flag)) return;
-  const long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= static_cast<long long>(m) * n) return;
-  const long long row = i / n, column = i % n, plane = m * pitch;
-  const float* from = partial + blockIdx.y * splits * plane + row * pitch + column;
-  float sum = 0.0F;
-#pragma unroll 8
-  for (int s = 0; s < splits; ++s) sum += from[s * plane];
-  C_TYPE* to = static_cast<C_TYPE*>(c) + blockIdx.y * stride + row * leading + column;
-  store_with_epilogue<READS_C, ACTIVATION>(to, sum, alpha, beta, bias_at<BIAS>(bias, row, column));
+  const int row = blockIdx.x * blockDim.y + threadIdx.y;
+  const int first = blockIdx.y * (32 * columns_of_thread) + threadIdx.x;
+  if (row >= m) return;
+  const long long plane = m * pitch;
+  const float* from = partial + blockIdx.z * splits * plane + row * pitch + first;
+  float sum[columns_of_thread] = {};
+#pragma unroll 4
+  for (int s = 0; s < splits; ++s, from += plane) {
+#pragma unroll
+    for (int i = 0; i < columns_of_thread; ++i) {
+      if (first + 32 * i < n) sum[i] += from[32 * i];
+    }
+  }
+  C_TYPE* const to = static_cast<C_TYPE*>(c) + blockIdx.z * stride + row * leading;
+#pragma unroll
+  for (int i = 0; i < columns_of_thread; ++i) {
+    const int column = first + 32 * i;
+    if (column >= n) break;
+    store_with_epilogue<READS_C, ACTIVATION>(to + column, sum[i], alpha, beta,
+                                             bias_at<BIAS>(bias, row, column));
+  }
 }

@@ -124,6 +124,8 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
       if (producers > 1) __syncwarp();
     }
   }
+  // The kernel that adds up the parts of k may be started: it waits for this one's end.
+  if (p.splits > 1) asm volatile("griddepcontrol.launch_dependents;");
   // The other block of the cluster may still owe this one an arrival: its barriers must live on.
   if (has_sharer) {
 #pragma unroll

@@ -55,6 +55,8 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
     if (ONE_TILE || u >= p.units) break;
     unit = unit_of_block(p, u);
   }
+  // The kernel that adds up the parts of k may be started: it waits for this one's end.
+  if (C_STORE == store_partial) asm volatile("griddepcontrol.launch_dependents;");
   // Other blocks of the cluster may still owe this one an arrival: its barriers must live on.
   if (CLUSTER > 1 && !ONE_TILE) {
 #pragma unroll

@@ -24,10 +24,13 @@ SplitReduction::SplitReduction(Device& device, const GemmProblem& problem, std::
 }
 
 void SplitReduction::run(const GemmAddresses& addresses, const Stream& stream) const {
-  constexpr int threads = 256;
+  constexpr std::uint32_t lanes = 32, rows = 8, columns = 128;  // of a block, as in the kernel
   const GemmProblem& p = problem_;
-  Launch launch = flat_launch(groups_of(p.shape.m * p.shape.n, threads), threads);
-  launch.grid.y = static_cast<std::uint32_t>(p.batch);
+  Launch launch;
+  launch.block = {lanes, rows};
+  launch.grid = {static_cast<std::uint32_t>(groups_of(p.shape.m, rows)),
+                 static_cast<std::uint32_t>(groups_of(p.shape.n, columns)),
+                 static_cast<std::uint32_t>(p.batch)};
   launch.overlaps_previous = true;
   device_.launch(kernel_, launch,
                  KernelArguments::of(partial_.address(), addresses.c, addresses.bias,
