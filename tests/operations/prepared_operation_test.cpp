@@ -187,7 +187,7 @@ TEST(PreparedOperation, OfNothing) {
   double sum = 1.0;
   device->copy_to_host(&sum, to.address(), sizeof sum);
   EXPECT_EQ(sum, 0.0);
-  prepare_reverse(*device, {DataType::float32, 0, nullptr}, {{DataType::float32, 0, nullptr}})
+  prepare_reverse(*device, {DataType::float32, 0, nullptr}, {DataType::float32, 0, nullptr})
       .launch();
 }
 
