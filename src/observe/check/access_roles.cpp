@@ -5,6 +5,7 @@
 
 #include "observe/address_values.hpp"
 #include "observe/check/update_pairs.hpp"
+#include "observe/check/value_uses.hpp"
 
 namespace tilescope::observe {
 namespace {
@@ -32,17 +33,12 @@ bool gives_local_address(const Instruction& instruction) {
          !instruction.modifiers.has(ptx::Flag::to);
 }
 
-/// Where the values of a function's registers go.
-class ValueUses {
+/// The parts that the values of a function's reads play.
+class ReadUses {
  public:
-  explicit ValueUses(const ptx::Function& function)
-      : function_(function), uses_(function.registers.size()) {
+  explicit ReadUses(const ptx::Function& function) : function_(function), uses_(function) {
     const auto& text = function.instructions;
     for (std::uint32_t i = 0; i < text.size(); ++i) {
-      const auto use = [&](std::uint32_t reg) { uses_[reg].push_back(i); };
-      if (text[i].guarded()) use(text[i].guard);
-      for (std::size_t o = ptx::has_destination(text[i]) ? 1 : 0; o < text[i].operands.size(); ++o)
-        ptx::visit_registers(text[i].operands[o], use);
       const ptx::BlockEnd end = ptx::info(text[i].opcode).end;
       if (end == ptx::BlockEnd::barrier) barriers_.push_back(i);
       if (end == ptx::BlockEnd::branch && target(text[i]) <= i) {
@@ -53,7 +49,7 @@ class ValueUses {
 
   /// Follows the value that the instruction `read` gives to the branches that depend on it.
   void follow(std::uint32_t read, AccessRole& role) const {
-    flow(read, [&](std::uint32_t user, std::uint32_t reg) {
+    uses_.flow(read, [&](std::uint32_t user, std::uint32_t reg) {
       const Instruction& instruction = function_.instructions[user];
       if (instruction.guard == reg) {
         role.decides = true;
@@ -73,7 +69,7 @@ class ValueUses {
   /// such value, or is a branch whose ways meet at once.
   bool is_ignored(std::uint32_t instruction) const {
     bool ignored = true;
-    flow(instruction, [&](std::uint32_t user, std::uint32_t reg) {
+    uses_.flow(instruction, [&](std::uint32_t user, std::uint32_t reg) {
       const Instruction& uses = function_.instructions[user];
       const ptx::BlockEnd end = ptx::info(uses.opcode).end;
       const bool decides = uses.guard != reg || end != ptx::BlockEnd::branch
@@ -88,7 +84,7 @@ class ValueUses {
   /// Calls `visit` for each store of the address that `conversion` gives, or of one near it.
   template <class Visit>
   void stores_of(std::uint32_t conversion, Visit visit) const {
-    flow(conversion, [&](std::uint32_t user, std::uint32_t reg) {
+    uses_.flow(conversion, [&](std::uint32_t user, std::uint32_t reg) {
       const Instruction& instruction = function_.instructions[user];
       const Effect effect = ptx::info(instruction.opcode).effect;
       if (effect == Effect::store && instruction.operands[1].reg == reg) visit(user);
@@ -105,26 +101,6 @@ class ValueUses {
     std::uint32_t first, last;  ///< instructions
     bool holds(std::uint32_t i) const { return first <= i && i <= last; }
   };
-
-  /// Follows the result of an instruction from register to register: through those users for which
-  /// use(user, register) is true.
-  template <class Use>
-  void flow(std::uint32_t from, Use use) const {
-    std::vector<bool> reached(uses_.size());
-    std::vector<std::uint32_t> next;
-    const auto reach = [&](std::uint32_t reg) {
-      if (!reached[reg]) next.push_back(reg);
-      reached[reg] = true;
-    };
-    for_each_written(function_.instructions[from], function_, reach);
-    while (!next.empty()) {
-      const std::uint32_t reg = next.back();
-      next.pop_back();
-      for (const std::uint32_t user : uses_[reg]) {
-        if (use(user, reg)) for_each_written(function_.instructions[user], function_, reach);
-      }
-    }
-  }
 
   std::uint32_t target(const Instruction& branch) const {
     return function_.labels[branch.operands[0].label].instruction;
@@ -155,14 +131,10 @@ class ValueUses {
   }
 
   const ptx::Function& function_;
-  std::vector<std::vector<std::uint32_t>> uses_;  ///< by register: instructions
+  ValueUses uses_;
   std::vector<Loop> loops_;
   std::vector<std::uint32_t> barriers_;
 };
-
-}  // namespace
-
-namespace {
 
 void find_tested_loads(const emulator::Program& program, std::vector<AccessRole>& roles) {
   const auto instructions = program.instructions();
@@ -184,8 +156,8 @@ std::vector<AccessRole> access_roles(const emulator::Program& program) {
   const auto instructions = program.instructions();
   std::vector<AccessRole> roles(instructions.size());
   std::uint32_t first = 0;
-  const ValueUses* uses = nullptr;
-  std::optional<ValueUses> of_function;
+  const ReadUses* uses = nullptr;
+  std::optional<ReadUses> of_function;
   for (std::uint32_t id = 0; id < instructions.size(); ++id) {
     const Instruction& instruction = *instructions[id].source;
     if (instructions[id].index == 0) first = id, uses = nullptr;

@@ -143,15 +143,20 @@ void BlockOrder::fence(std::uint32_t warp, emulator::Scope scope) {
     fences_ = true;
   }
   if (relaxed_) order_heard(warp);
-  ++time_;
-  WarpTimes before = known_[warp];
-  for (std::uint32_t& t : before) t = std::max(t, epoch_);
-  before[warp] = time_;
+  const WarpTimes before = passed(warp);
   raise(fenced_[warp], before);
   if (scope != emulator::Scope::block) {
     gpu_fences_ = true;
     raise(fenced_gpu_[warp], before);
   }
+}
+
+WarpTimes BlockOrder::passed(std::uint32_t warp) {
+  ++time_;
+  WarpTimes before = known_[warp];
+  for (std::uint32_t& t : before) t = std::max(t, epoch_);
+  before[warp] = time_;
+  return before;
 }
 
 void BlockOrder::release(std::uint32_t warp, std::uint64_t variable) {

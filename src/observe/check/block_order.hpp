@@ -74,6 +74,8 @@ class BlockOrder {
     const auto found = variables_.find(variable);
     return found == variables_.end() ? nullptr : &found->second;
   }
+  /// What happened before the present action of a warp, fenced or not. Begins a new time.
+  WarpTimes passed(std::uint32_t warp);
   /// The work that a warp has made visible to the whole GPU by fences; null if nothing.
   const WarpTimes* published(std::uint32_t warp) const {
     return gpu_fences_ ? &fenced_gpu_[warp] : nullptr;

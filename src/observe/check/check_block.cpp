@@ -54,14 +54,16 @@ LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch, Stretches written
       summary(launch.memory, launch.program, roles),
       all_initialised(launch.memory.all_initialised()),
       protocols(info, before) {
-  if (orders_blocks(launch.program)) grid_order.emplace(values, roles);
+  fences_blocks = orders_blocks(launch.program);
+  polls = polls_flags(launch.program, roles);
+  if (fences_blocks || polls) grid_order.emplace(launch.program, values, roles);
   if (AsyncLaunch::concerns(launch)) async.emplace(info);
   for (const emulator::InstructionInfo& instruction : launch.program.instructions()) {
     read_rules.push_back(read_rule(*instruction.source));
     const ptx::Ordering ordering = instruction.source->modifiers.ordering;
-    has_fences = has_fences || ptx::info(instruction.source->opcode).releases ||
-                 ordering == ptx::Ordering::release || ordering == ptx::Ordering::acq_rel ||
-                 ordering == ptx::Ordering::sc;
+    synchronises = synchronises || polls || ptx::info(instruction.source->opcode).releases ||
+                   ordering == ptx::Ordering::release || ordering == ptx::Ordering::acq_rel ||
+                   ordering == ptx::Ordering::sc;
   }
 }
 
@@ -155,7 +157,7 @@ void CheckBlock::access(const Access& access) {
   if (async_ && access.space == Space::shared) {
     async_->access(rank_, access, cells.runs, role.stores && stores_same_bits(access));
   }
-  if (launch_.has_fences && strength_of(access) != Strength::plain) synchronise(access);
+  if (launch_.synchronises && strength_of(access) != Strength::plain) synchronise(access);
 }
 
 /// Finds reads of pointers to local variables of other threads.
@@ -342,6 +344,9 @@ void CheckBlock::synchronise(const Access& access) {
     if (writes(access.kind)) {
       order_.release(access.warp, variable);
       if (global) launch_.grid_order->release(block_, variable, order_.published(access.warp));
+      if (global && launch_.polls && role.stores) {
+        launch_.grid_order->set_flag(block_, variable, order_.passed(access.warp));
+      }
     }
   }
   if (access.space == Space::shared && launch_.info.cluster.count() > 1) {

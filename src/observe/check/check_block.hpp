@@ -41,8 +41,10 @@ struct LaunchChecks {
   std::optional<GridOrder> grid_order;  ///< if the program orders its blocks itself
   std::optional<AsyncLaunch> async;     ///< if it uses engines or clusters
   std::vector<ReadRule> read_rules;     ///< by instruction
-  bool has_fences = false;
-  bool all_initialised;  ///< all global memory, when the launch began
+  bool fences_blocks = false;           ///< it does so by fences
+  bool polls = false;                   ///< by flags for which loads wait
+  bool synchronises = false;            ///< by any strong access
+  bool all_initialised;                 ///< all global memory, when the launch began
 
   // Merged from the blocks.
   RaceLog races;

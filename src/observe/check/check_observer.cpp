@@ -83,8 +83,8 @@ void describe_all_races(LaunchChecks& launch, std::vector<Finding>& findings) {
   if (launch.races.empty() && launch.volatile_races.empty()) return;
   const UpdatePairs updates(launch.info.program);
   launch.volatile_races.resolve(launch.flags, updates, launch.races);
-  describe_races(launch.races, launch.describer,
-                 {updates, launch.roles, launch.grid_order.has_value()}, findings);
+  describe_races(launch.races, launch.describer, {updates, launch.roles, launch.fences_blocks},
+                 findings);
 }
 
 /// Where barriers end too early, threads read shared memory before its bytes have come, and copies
@@ -232,7 +232,7 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
   } else {
     keep_contents(launch.summary, launch.info.memory);
     launch.bulk_writes.keep(launch.info.memory);
-    if (launch.protocols.grid.used()) before_ = written_by(launch);
+    if (launch.protocols.grid.lets_next_begin()) before_ = written_by(launch);
   }
   fold(findings_);
   launch_.reset();

@@ -7,6 +7,19 @@
 
 namespace tilescope::observe {
 
+void GridOrder::set_flag(std::uint64_t block, std::uint64_t variable, const WarpTimes& passed) {
+  Variable& v = variables_[variable];
+  const auto [found, fresh] = v.passed.try_emplace(block);
+  if (fresh && ++flags_ > kMostFlags) {
+    v.passed.erase(found);
+    overflowed_ = true;
+    return;
+  }
+  Publication(&last)[2] = found->second;
+  last[1] = last[0];
+  last[0] = {++v.version, passed};
+}
+
 void GridOrder::release(std::uint64_t block, std::uint64_t variable, const WarpTimes* published) {
   const auto learned = learned_.find(block);
   if (published == nullptr && learned == learned_.end()) return;
@@ -67,10 +80,7 @@ std::optional<RaceRelation> GridOrder::relation(std::uint64_t block, const Touch
     const auto by = v->second.by_block.find(earlier.block);
     if (by == v->second.by_block.end()) continue;
     for (const Publication& publication : by->second) {
-      if (publication.version == 0 ||
-          earlier.event.time >= publication.times[earlier.event.tag.warp()]) {
-        continue;
-      }
+      if (!publication.holds(earlier.event)) continue;
       if (publication.version <= knowledge.acquired) return std::nullopt;
       if (publication.version <= knowledge.relaxed) {
         relation = RaceRelation::relaxed_flag;
@@ -80,6 +90,24 @@ std::optional<RaceRelation> GridOrder::relation(std::uint64_t block, const Touch
     }
   }
   return relation;
+}
+
+bool GridOrder::follows(std::uint64_t block, const Touch& read) {
+  const auto learned = learned_.find(block);
+  if (learned == learned_.end()) return false;
+  for (const auto& [variable, knowledge] : learned->second) {
+    const Variable& v = variables_.find(variable)->second;
+    const auto by = v.passed.find(read.block);
+    if (by == v.passed.end()) continue;
+    const std::uint64_t version =
+        std::max({knowledge.acquired, knowledge.relaxed, knowledge.relayed});
+    for (const Publication& publication : by->second) {
+      if (publication.holds(read.event) && publication.version <= version) {
+        return finished_.contains(read.event.tag.instruction());
+      }
+    }
+  }
+  return false;
 }
 
 GridOrder::Page* GridOrder::page(std::uint64_t address) {
@@ -104,13 +132,15 @@ bool GridOrder::written(std::uint64_t address) const {
   return cell.write.event.time != 0 || cell.atomic.event.time != 0;
 }
 
-void GridOrder::check(std::uint64_t block, const Touch& earlier, AccessVerb earlier_verb,
-                      AccessTag tag, AccessVerb verb, emulator::Space space,
-                      std::uint64_t address) {
+void GridOrder::check(const Touch& earlier, AccessVerb earlier_verb, const Touch& later,
+                      AccessVerb verb, emulator::Space space, std::uint64_t address) {
+  const std::uint64_t block = later.block;
+  const AccessTag tag = later.event.tag;
   if (earlier.event.time == 0 || earlier.block == block) return;
   const GridStrength strength = std::min(strength_of(earlier.event.tag), strength_of(tag));
   if (strength == GridStrength::atomic) return;
   const std::optional<RaceRelation> unordered = relation(block, earlier);
+  if (unordered && earlier_verb == AccessVerb::read && follows(block, earlier)) return;
   if (!unordered || wild_.contains(earlier.block, earlier.event.tag.thread()) ||
       wild_.contains(block, tag.thread())) {
     return;
@@ -119,8 +149,14 @@ void GridOrder::check(std::uint64_t block, const Touch& earlier, AccessVerb earl
       values_.equal(earlier.event.tag.instruction(), tag.instruction(), false)) {
     return;
   }
-  const RaceKey key{
-      earlier.event.tag.instruction(), tag.instruction(), earlier_verb, verb, *unordered, space};
+  const bool both_write = earlier_verb != AccessVerb::read && verb != AccessVerb::read;
+  const RaceKey key{earlier.event.tag.instruction(),
+                    tag.instruction(),
+                    earlier_verb,
+                    verb,
+                    *unordered,
+                    space,
+                    !both_write && (earlier.same_bits || later.same_bits)};
   const RaceExample example{1, earlier.block, block, earlier.event.tag, tag, address};
   if (strength == GridStrength::plain) {
     log_.add(key, example);
@@ -155,18 +191,23 @@ void GridOrder::access(std::uint64_t block, std::uint32_t time, const emulator::
       of->cells = std::move(bytes);
       of->by_bytes = true;
     }
-    const Touch mine{block,
-                     {time, AccessTag::of(access.instruction, access.warp,
-                                          std::countr_zero(touched.lanes), strength)}};
+    const int lane = std::countr_zero(touched.lanes);
+    Touch mine{block, {time, AccessTag::of(access.instruction, access.warp, lane, strength)}};
     const std::uint64_t offset = address % ShadowPage::kBytes;
     const std::uint32_t count = of->by_bytes ? cells.unit : 1;
     for (std::uint32_t i = 0; i < count; ++i, ++address) {
       GridCell& cell = of->cells[of->by_bytes ? offset + i : offset / 4];
+      if (roles_[access.instruction].stores) {
+        const std::uint32_t bytes = of->by_bytes ? 1 : 4;
+        mine.same_bits =
+            cell.read_by(block) && emulator::stored_bits(access, lane, address, bytes) ==
+                                       emulator::present_bits(access, address, bytes);
+      }
       const bool flag =
           strength != Strength::plain && flags.use(access.space, address) == FlagWords::Use::waits;
       const auto against = [&](const Touch& earlier, AccessVerb earlier_verb) {
         if (flag && strength_of(earlier.event.tag) != GridStrength::plain) return;
-        check(block, earlier, earlier_verb, mine.event.tag, verb, access.space, address);
+        check(earlier, earlier_verb, mine, verb, access.space, address);
       };
       against(cell.write, AccessVerb::write);
       against(cell.atomic, AccessVerb::atomic);
@@ -182,6 +223,18 @@ void GridOrder::access(std::uint64_t block, std::uint32_t time, const emulator::
       }
     }
   }
+}
+
+bool polls_flags(const emulator::Program& program, const std::vector<AccessRole>& roles) {
+  for (std::uint32_t id = 0; id < roles.size(); ++id) {
+    const ptx::Instruction& instruction = *program.instruction(id).source;
+    if (roles[id].waits && !roles[id].block_scope &&
+        ptx::info(instruction.opcode).effect == ptx::Effect::load &&
+        instruction.modifiers.space != ptx::Space::shared) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool orders_blocks(const emulator::Program& program) {

@@ -51,8 +51,10 @@ void GridWaits::issue(const emulator::BulkEvent& bulk) {
 }
 
 void GridWaits::wait(const emulator::GridDependency& dependency) {
-  used_ = true;
-  if (!dependency.waits) return;
+  if (!dependency.waits) {
+    lets_next_begin_ = true;
+    return;
+  }
   waited_[dependency.warp] = true;
   any_waited_ = true;
 }
@@ -66,7 +68,7 @@ void GridWaits::meet() {
 }
 
 void GridWaits::merge(const GridWaits& other) {
-  used_ = used_ || other.used_;
+  lets_next_begin_ = lets_next_begin_ || other.lets_next_begin_;
   mistakes_.merge(other.mistakes_);
 }
 

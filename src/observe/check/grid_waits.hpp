@@ -27,8 +27,9 @@ class GridWaits {
   void access(const emulator::Access& access);
   void issue(const emulator::BulkEvent& bulk);
   void wait(const emulator::GridDependency& dependency);
-  /// Whether any thread has executed griddepcontrol: grids overlap then.
-  bool used() const { return used_; }
+  /// Whether any thread has executed griddepcontrol.launch_dependents. Without it the next grid
+  /// begins when this one has ended.
+  bool lets_next_begin() const { return lets_next_begin_; }
   /// A warp waits for others of its block; if any of them has waited for the grid, so has it.
   void learn(std::uint32_t warp);
   /// All of them do.
@@ -49,7 +50,7 @@ class GridWaits {
   std::uint64_t block_ = 0;
   std::vector<bool> waited_;  ///< by warp
   bool any_waited_ = false;
-  bool used_ = false;
+  bool lets_next_begin_ = false;
   MistakeFold<emulator::InstructionId, Mistake> mistakes_;
 };
 

@@ -16,7 +16,7 @@ struct RaceKey {
   AccessVerb earlier_verb = AccessVerb::write, later_verb = AccessVerb::write;
   RaceRelation relation = RaceRelation::same_block;
   emulator::Space space = emulator::Space::shared;
-  bool same_bits = false;  ///< both write the same bits
+  bool same_bits = false;  ///< both write the same bits, or one writes back those that it read
 
   friend auto operator<=>(const RaceKey&, const RaceKey&) = default;
 };

@@ -22,7 +22,14 @@ Pair pair_of(const Finding& finding) {
           finding.memory ? finding.memory->space : MemorySpace::global};
 }
 
-std::string race_message(const RaceFacts& facts, const std::string& what) {
+std::string race_message(const Pair& pair, const std::string& what) {
+  const RaceFacts& facts = pair.facts;
+  if (facts.same_bits && !pair.both_write) {
+    return fmt::format(
+        "one block reads {} while another may write it, and nothing orders them; in this run it "
+        "wrote back the bits that it had read",
+        what);
+  }
   if (facts.same_bits) {
     const std::string_view who = facts.relation == RaceRelation::two_blocks   ? "two blocks"
                                  : facts.relation == RaceRelation::same_block ? "two warps"
@@ -123,7 +130,9 @@ std::string cure_within_block(const Pair& pair) {
 }
 
 std::string race_cure(const Pair& pair) {
-  if (pair.facts.same_bits) return "let one thread write";
+  if (pair.facts.same_bits) {
+    return pair.both_write ? "let one thread write" : "leave out the write that changes nothing";
+  }
   switch (pair.facts.relation) {
     case RaceRelation::same_instruction:
       if (pair.facts.update) return cure_within_block(pair);
@@ -154,7 +163,7 @@ Wording race_words(const Finding& finding) {
   if (std::holds_alternative<AsyncFacts>(finding.facts)) return async_words(finding);
   const Pair pair = pair_of(finding);
   const std::string what = to_string(finding.memory.value_or(MemoryPlace{}));
-  return {race_message(pair.facts, what), race_cure(pair)};
+  return {race_message(pair, what), race_cure(pair)};
 }
 
 }  // namespace tilescope::report
