@@ -29,7 +29,7 @@ PICTURES = (
 )
 ALONE = """<script>
 const part = document.querySelector({part!r});
-document.body.replaceChildren(part);
+document.body.replaceChildren(...document.querySelectorAll('svg.defs'), part);
 document.body.style.padding = '0 8px';
 </script></body>"""
 

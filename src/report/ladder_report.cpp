@@ -106,12 +106,35 @@ BarChart::Bar bar_of(const RungResult& result) {
   return bar;
 }
 
+/// "x moves 12 times as much as y", for the longest and the shortest bar; empty if they are alike.
+std::string extremes(const BarChart& chart, std::string_view words) {
+  const BarChart::Bar *most = nullptr, *least = nullptr;
+  for (const BarChart::Bar& bar : chart.bars) {
+    if (bar.value <= 0.0) continue;
+    if (most == nullptr || bar.value > most->value) most = &bar;
+    if (least == nullptr || bar.value < least->value) least = &bar;
+  }
+  if (most == nullptr || most->value < 1.05 * least->value) return {};
+  const double ratio = most->value / least->value;
+  return fmt::format(fmt::runtime(words), most->name, format_fixed(ratio, ratio < 10.0 ? 1 : 0),
+                     least->name);
+}
+
+/// " x wastes most, 85% of its bar (red)."; empty if nothing is wasted.
+std::string worst_waste(const BarChart& chart) {
+  const auto worst = std::ranges::max_element(chart.bars, {}, &BarChart::Bar::wasted);
+  if (worst == chart.bars.end() || worst->wasted <= 0.0) return {};
+  return fmt::format(" {} wastes most, {:.0f}% of its bar (red).", worst->name,
+                     100.0 * worst->wasted / worst->value);
+}
+
 /// The rate of each rung.
 BarChart rate_chart(const LadderContext& context, const std::vector<RungResult>& results) {
-  BarChart chart{.title = "How fast each rung is",
-                 .axis =
-                     "Each rung computes the same and changes one thing. A tick: its result is "
-                     "right. Longer is better."};
+  BarChart chart{
+      .title = "How fast each rung is",
+      .axis =
+          "Each row is a program (a rung) for the same result, which changes one thing. A "
+          "tick: its result is right. Longer is better."};
   for (const RungResult& result : results) {
     BarChart::Bar& bar = chart.bars.emplace_back(bar_of(result));
     if (!result.timing) {
@@ -123,13 +146,14 @@ BarChart rate_chart(const LadderContext& context, const std::vector<RungResult>&
         fmt::format("{}, {}", format_rate(bar.value, context.work.memory_bound ? "B/s" : "FLOP/s"),
                     format_duration(result.timing->median_ms() * 1e-3));
   }
+  chart.summary = extremes(chart, "{} is {} times as fast as {}.");
   return chart;
 }
 
-/// A count of each rung, and the part of it that is waste.
+/// A count of each rung, and the part of it that is waste. `compared`: the words of extremes().
 template <typename Count, typename Waste>
 BarChart count_chart(BarChart chart, const std::vector<RungResult>& results, Count&& count,
-                     Waste&& waste) {
+                     Waste&& waste, std::string_view compared) {
   bool is_empty = true;
   for (const RungResult& result : results) {
     if (!result.counts) continue;  // the table says why
@@ -143,6 +167,7 @@ BarChart count_chart(BarChart chart, const std::vector<RungResult>& results, Cou
                                         100.0 * bar.wasted / bar.value);
   }
   if (is_empty) chart.bars.clear();
+  chart.summary = extremes(chart, compared) + worst_waste(chart);
   return chart;
 }
 
@@ -154,25 +179,28 @@ void add_charts(Page& page, const LadderContext& context, const std::vector<Rung
   BarChart charts[] = {
       count_chart(
           {.title = "Traffic to global memory",
-           .axis = "Each rung computes the same and changes one thing. A tick: its "
-                   "result is right. A bar is what it moves between chip and "
-                   "memory, in sectors of 32 bytes: shorter is better.",
+           .axis = "Each row is a program (a rung) for the same result, which changes one "
+                   "thing. A tick: its result is right. A bar is what it moves between chip "
+                   "and memory, in sectors of 32 bytes: shorter is better.",
            .waste = "moved and thrown away"},
           results, [](const Counts& c) { return c.global().sectors; },
-          [](const Counts& c) { return c.global().excessive(); }),
+          [](const Counts& c) { return c.global().excessive(); },
+          "For the same result {} moves {} times as much as {}."),
       count_chart(
           {.title = "Turns of shared memory",
            .axis = "A bar is how often the small memory on the chip must answer "
                    "(wavefronts): shorter is better.",
            .waste = "lost to bank conflicts"},
           results, [](const Counts& c) { return c.shared().wavefronts; },
-          [](const Counts& c) { return c.shared().conflicts(); }),
+          [](const Counts& c) { return c.shared().conflicts(); },
+          "For the same result {} takes {} times as many turns as {}."),
       count_chart(
           {.title = "Instructions",
            .axis = "A bar is how many instructions its warps run, groups of 32 "
                    "threads: shorter is better."},
           results, [](const Counts& c) { return c.instructions; },
-          [](const Counts&) { return std::uint64_t{0}; })};
+          [](const Counts&) { return std::uint64_t{0}; },
+          "For the same result {} runs {} times as many instructions as {}.")};
   for (BarChart& chart : charts) {
     if (!chart.bars.empty()) page.figures.emplace_back(std::move(chart));
   }

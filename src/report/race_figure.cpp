@@ -13,37 +13,45 @@ namespace {
 
 constexpr std::size_t most_scenes = 8;
 
-/// The thing that would order the two sides; empty where a single word does not name it.
-std::string missing_order(const RaceFacts& facts) {
+struct MissingOrder {
+  std::string name;          ///< empty where a single word does not name it
+  std::string meaning = {};  ///< for readers who do not know the name; may be empty
+};
+
+/// The thing that would order the two sides.
+MissingOrder missing_order(const RaceFacts& facts) {
+  constexpr const char* barrier = "no thread passes it before all have come";
   if (facts.same_bits) return {};
-  if (facts.update) return "one atomic operation";
+  if (facts.update) return {"one atomic operation"};
   switch (facts.relation) {
     case RaceRelation::same_instruction:
       return {};
     case RaceRelation::same_warp:
-      return "__syncwarp()";
+      return {"__syncwarp()", barrier};
     case RaceRelation::same_block:
-      return "a barrier, __syncthreads()";
+      return {"a barrier, __syncthreads()", barrier};
     case RaceRelation::two_blocks:
-      return "blocks wait for nobody";
+      return {"blocks wait for nobody"};
     case RaceRelation::unfinished_copy:
     case RaceRelation::copy_source:
       return {};  // async_scene() draws them
     case RaceRelation::relaxed_flag:
-      return "an acquire";
+      return {"an acquire"};
     case RaceRelation::unfenced_relay:
-      return "__threadfence()";
+      return {"__threadfence()"};
   }
   return {};
 }
 
 RaceScene scene_of(const Finding& finding, SourceTexts& sources) {
+  MissingOrder missing = missing_order(facts_of<RaceFacts>(finding));
   RaceScene scene{
       .sides = {scene_side(finding.first, sources), scene_side(*finding.second, sources)},
       .memory = to_string(memory_of(finding)),
       .message = message(finding),
       .cure = cure(finding),
-      .missing = missing_order(facts_of<RaceFacts>(finding))};
+      .missing = std::move(missing.name),
+      .meaning = std::move(missing.meaning)};
   // As the source has them, from the top down.
   const SourcePlace &a = finding.first.place, &b = finding.second->place;
   if (a.file == b.file && b.line < a.line) std::swap(scene.sides[0], scene.sides[1]);

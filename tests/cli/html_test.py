@@ -180,7 +180,7 @@ class Html(Pages):
 
     def test_the_conflict_is_drawn(self):
         text, _ = self.page(*PAGES["explain"])
-        self.assertIn("32 words wait for this one bank", text)
+        self.assertIn("32 threads want this one bank:", text)
         data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', text)[1])
         self.assertEqual(len(data["counters"]), len(data["totals"]))
         at = data["counters"].index("shared_store_conflicts")

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "report/svg/escape.hpp"
 #include "report/svg/plots.hpp"
@@ -160,14 +161,42 @@ std::string frames_html(const WarpAccess& access) {
   return html + "</div>\n";
 }
 
+/// The cost of the first frame, for readers who know no CUDA.
+std::string cost_title(const WarpAccess& access) {
+  const WarpAccess::Frame& frame = access.frames.front();
+  const auto threads = static_cast<std::uint32_t>(std::popcount(frame.mask));
+  // As many turns as threads: only one bank can make each wait for all others.
+  const bool is_one_bank =
+      access.shared && threads > 1 && frame.ideal == 1 && frame.cost == threads;
+  const Record record{{"threads", threads}, {"cost", frame.cost}, {"ideal", frame.ideal}};
+  if (is_one_bank) {
+    return record.fill(
+        "{threads} threads want the same bank of shared memory: they must take turns, {cost} "
+        "instead of {ideal}");
+  }
+  return record.fill(access.shared ? "{threads} thread{threads:s} take {cost} turn{cost:s} at "
+                                     "shared memory"
+                                   : "{threads} thread{threads:s} touch {cost} sector{cost:s} of "
+                                     "memory") +
+         (frame.cost > frame.ideal ? record.fill(" instead of {ideal}")
+                                   : std::string(", as few as possible"));
+}
+
+std::string cost_after(const WarpAccess& access, const WarpAccess::Frame& frame) {
+  return fmt::format("{} {}{} instead of {}", frame.cost, access.shared ? "turn" : "sector",
+                     frame.cost == 1 ? "" : "s", access.frames.front().cost);
+}
+
 std::string section_of(const WarpAccess& access) {
   std::string html =
-      fmt::format("<article class=\"access\"><h3>{}</h3><p><code>{}</code></p><p>{}</p>\n",
-                  escaped(access.place), escaped(access.source), escaped(access.what));
+      fmt::format("<article class=\"access\"><h3>{}</h3>\n<p>{}, {}:</p><p><code>{}</code></p>\n",
+                  escaped(cost_title(access)), escaped(access.place), escaped(access.what),
+                  escaped(access.source));
   html += frames_html(access);
   if (!access.cure.empty()) html += "<p class=\"cure\">" + escaped(access.cure) + "</p>\n";
   for (const WarpAccess::Frame& frame : access.cured) {
-    html += "<h4>After the cure</h4>\n" + picture(draw_svg(access, frame), "Cured", frame.caption);
+    html += fmt::format("<h4>After the cure: {}</h4>\n", cost_after(access, frame)) +
+            picture(draw_svg(access, frame), "Cured", frame.caption);
   }
   return html + "</article>\n";
 }
@@ -178,19 +207,22 @@ struct FigureHtml {
   std::string operator()(const SourceView& view) const { return source_html(view, number); }
   std::string operator()(const WarpAccess& access) const { return section_of(access); }
   std::string operator()(const RaceScene& scene) const {
-    return scene_html(fmt::format("Two threads access {}, in no order", scene.memory),
-                      draw_svg(scene),
-                      scene.message +
-                          ". Nothing makes one wait for the other: the result "
-                          "depends on which is faster.",
-                      scene.cure);
+    return scene_html(
+        fmt::format("A race: two threads access {}, and chance decides which is first",
+                    scene.memory),
+        draw_svg(scene),
+        "Nothing makes one wait for the other, so the result depends on which is faster: " +
+            scene.message,
+        scene.cure);
   }
   std::string operator()(const AsyncScene& scene) const {
     return scene_html(scene.title, draw_svg(scene), scene.message, scene.cure);
   }
   std::string operator()(const BarChart& chart) const {
-    return fmt::format("<h3>{}</h3>\n<p>{}</p>\n{}", escaped(chart.title), escaped(chart.axis),
-                       picture(draw_svg(chart), chart.title, {}));
+    const std::string summary =
+        chart.summary.empty() ? "" : "<p><strong>" + escaped(chart.summary) + "</strong></p>\n";
+    return fmt::format("<h3>{}</h3>\n<p>{}</p>\n{}{}", escaped(chart.title), escaped(chart.axis),
+                       summary, picture(draw_svg(chart), chart.title, {}));
   }
   /// The pictures that need no more than their title.
   template <typename Picture>

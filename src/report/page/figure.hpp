@@ -70,6 +70,7 @@ struct RaceScene {
   std::string memory;         ///< "tile[17]"
   std::string message, cure;  ///< as the finding has them
   std::string missing;        ///< "barrier": what would order them; empty: nothing of that kind
+  std::string meaning = {};   ///< of `missing`, in plain words; may be empty
 };
 
 /// Threads, engines that carry on behind them, and mbarriers, each in a column; time in rows. It
@@ -115,6 +116,7 @@ struct BarChart {
   std::string axis;   ///< what a bar is, in a sentence
   std::string waste;  ///< what the wasted parts are; empty: there are none
   std::vector<Bar> bars;
+  std::string summary = {};  ///< what stands out, in a sentence; may be empty
 };
 
 /// A tile of a product on its way: the matrices in memory, the tiles of A and B in shared memory,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 
@@ -15,6 +16,9 @@ constexpr int lanes = 32, banks = 32;
 constexpr std::int64_t word_bytes = 4, sector_bytes = 32;
 constexpr double lane_step = 20.0, lanes_x = 56.0, lane_y = 30.0, lane_size = 17.0;
 constexpr double target_y = 150.0, picture_width = 56.0 + 32 * 20.0 + 8.0;
+
+constexpr std::string_view together =
+    "the 32 threads (lanes) of a warp run in step: none goes on before the last is served";
 
 bool takes_part(const WarpAccess::Frame& frame, int lane) {
   return (frame.mask >> static_cast<unsigned>(lane) & 1U) != 0;
@@ -65,6 +69,38 @@ std::map<int, std::set<std::int64_t>> words_by_bank(const WarpAccess& access,
   return result;
 }
 
+struct Crowd {
+  int bank = 0;
+  std::size_t words = 0;  ///< that threads want of the bank
+  bool is_alone = false;  ///< no other bank is wanted
+  double cell = 0.0;      ///< height of a word
+};
+
+/// Words beside the busiest bank.
+void say_crowd(Drawing& drawing, const WarpAccess& access, const WarpAccess::Frame& frame,
+               const Crowd& crowd) {
+  const bool is_right = crowd.bank > banks / 2;
+  const double x = lanes_x + lane_step * crowd.bank + (is_right ? -6 : lane_size + 6);
+  const double first = target_y + 20, middle = first + 4 + crowd.cell * double(crowd.words) / 2;
+  const auto say = [&](double y, const std::string& text, std::string_view classes) {
+    drawing.words(x, y, text, std::string(is_right ? "end " : "").append(classes));
+  };
+  const bool one_each = access.width <= word_bytes &&
+                        crowd.words == static_cast<std::size_t>(std::popcount(frame.mask));
+  say(middle,
+      fmt::format("{} {} this one bank:", crowd.words,
+                  one_each ? "threads want" : "words wanted of"),
+      "strong badtext");
+  say(middle + 16, fmt::format("one a turn, so all wait {} turns", crowd.words), "strong badtext");
+  constexpr std::size_t least_with_numbers = 8;  // fewer turns leave no room
+  if (crowd.words < least_with_numbers) return;
+  say(first + 10, "turn 1", "faint");
+  say(first + crowd.cell * double(crowd.words), fmt::format("turn {}", crowd.words), "faint");
+  if (!crowd.is_alone) return;
+  drawing.words(is_right ? lanes_x : lane_reach(lanes - 1).end, first + 14,
+                "the other 31 banks have nothing to do", is_right ? "faint" : "end faint");
+}
+
 std::string draw_banks(const WarpAccess& access, const WarpAccess::Frame& frame) {
   const auto wanted = words_by_bank(access, frame);
   std::size_t most = 1;
@@ -74,7 +110,7 @@ std::string draw_banks(const WarpAccess& access, const WarpAccess::Frame& frame)
   const double cell = std::clamp(220.0 / static_cast<double>(most), 6.0, 14.0);
   const double height = target_y + 20.0 + cell * static_cast<double>(most) + 46.0;
   Drawing drawing(picture_width, height, frame.caption);
-  drawing.words(lanes_x, 18, "the 32 threads of a warp, which run in step", "faint");
+  drawing.words(lanes_x, 18, together, "faint");
   std::string calm, crowded;
   for (int lane = 0; lane < lanes; ++lane) {
     if (!takes_part(frame, lane)) continue;
@@ -99,16 +135,13 @@ std::string draw_banks(const WarpAccess& access, const WarpAccess::Frame& frame)
   }
   for (const auto& [bank, words] : wanted) {
     if (words.size() <= fair || words.size() < most) continue;
-    const bool is_right = bank > banks / 2;
-    drawing.words(lanes_x + lane_step * bank + (is_right ? -6 : lane_size + 6),
-                  target_y + 24 + cell * double(most) / 2,
-                  fmt::format("{} words wait for this one bank", most),
-                  is_right ? "end strong badtext" : "strong badtext");
+    say_crowd(drawing, access, frame, {bank, most, wanted.size() == 1, cell});
   }
   drawing.words(lanes_x, height - 24,
                 "shared memory is 32 banks that work side by side; each hands out one word a turn",
                 "faint");
-  drawing.words(lanes_x, height - 8, "each box below a bank is a word that threads want of it",
+  drawing.words(lanes_x, height - 8,
+                "each box below a bank is a word that threads want of it, and a turn that it takes",
                 "faint");
   return drawing.svg();
 }
@@ -134,7 +167,7 @@ std::string draw_sectors(const WarpAccess& access, const WarpAccess::Frame& fram
     wanted += bytes.size();
   }
   Drawing drawing(picture_width, target_y + sector_height + 50.0, frame.caption);
-  drawing.words(lanes_x, 18, "the 32 threads of a warp, which run in step", "faint");
+  drawing.words(lanes_x, 18, together, "faint");
   std::string wires;
   for (int lane = 0; lane < lanes; ++lane) {
     if (!takes_part(frame, lane)) continue;

@@ -46,11 +46,18 @@ void draw_thread(Drawing& drawing, const RaceScene::Side& side, double x, double
   drawing.line(x + column / 2, 52, x + column / 2, bottom, "life");
 }
 
+/// The result of the second access when it comes before the first.
+std::string_view outcome(bool first_writes, bool second_writes) {
+  if (!second_writes) return "if this thread is faster: it gets the old value, the result is wrong";
+  return first_writes ? "if this thread is faster: the other's value stays, not this one"
+                      : "if this thread is faster: the other reads the new value, not the old";
+}
+
 }  // namespace
 
 std::string draw_svg(const RaceScene& scene) {
-  constexpr double first_x = 8.0, second_x = 224.0, first_y = 72.0, gap_y = 200.0, second_y = 232.0,
-                   bottom = 356.0;
+  constexpr double first_x = 8.0, second_x = 224.0, first_y = 72.0, gap_y = 200.0, second_y = 250.0,
+                   bottom = 374.0;
   const auto& [first, second] = scene.sides;
   const std::string missing = scene.missing.empty()
                                   ? std::string("nothing makes one wait for the other")
@@ -63,14 +70,18 @@ std::string draw_svg(const RaceScene& scene) {
   draw_thread(drawing, second, second_x, bottom);
   draw_step(drawing, first, scene.memory, first_x, first_y);
   drawing.box(second_x, first_y, column, box_height, "ghost");
-  drawing.words(second_x + column / 2, first_y + 48,
-                second.writes ? "or it writes already here," : "or it reads already here,",
-                "middle badtext");
-  drawing.words(second_x + column / 2, first_y + 66, "nothing makes it wait", "middle badtext");
+  drawing.words(second_x + 10, first_y + 20,
+                second.writes ? "or writes too early" : "or reads too early", "strong badtext");
+  double y = first_y + 46;
+  for (const std::string& line : lines_within(outcome(first.writes, second.writes), 0, 28)) {
+    drawing.words(second_x + 10, y, line, "badtext");
+    y += 17;
+  }
   drawing.line(first_x, gap_y + 4, second_x + column, gap_y + 4, "missing");
   const double label = 10.0 + 7.4 * static_cast<double>(missing.size());
   drawing.box((scene_width - 28 - label) / 2, gap_y - 8, label, 24, "plate");
   drawing.words((scene_width - 28) / 2, gap_y + 9, missing, "middle strong badtext");
+  drawing.words((scene_width - 28) / 2, gap_y + 33, scene.meaning, "middle badtext halo");
   draw_step(drawing, second, scene.memory, second_x, second_y);
   // From the second access up past the line that does not hold it.
   const double edge = second_x + column;
