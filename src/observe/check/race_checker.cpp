@@ -131,8 +131,17 @@ void RaceChecker::read(Cell& cell, const Now& now) {
     return Event{order_.time(),
                  AccessTag::of(now.instruction, now.warp, std::countr_zero(lanes), now.strength)};
   };
-  remember_reader(cell, reader(now.lanes));
-  if (rest != 0) remember_reader(cell, reader(rest));
+  if (cell.reader[0].time < epoch) {
+    cell.reader[0] = reader(now.lanes);
+  } else {
+    remember_reader(cell, reader(now.lanes));
+  }
+  // If the warp is not among the readers now, both are of other warps that nothing orders before
+  // this one: the second lane fares as the first.
+  if (rest != 0 && (cell.reader[0].tag.warp() == now.warp ||
+                    cell.reader[1].tag.warp() == now.warp)) {
+    remember_reader(cell, reader(rest));
+  }
 }
 
 void RaceChecker::remember_reader(Cell& cell, const Event& reader) {
