@@ -138,8 +138,8 @@ void RaceChecker::read(Cell& cell, const Now& now) {
   }
   // If the warp is not among the readers now, both are of other warps that nothing orders before
   // this one: the second lane fares as the first.
-  if (rest != 0 && (cell.reader[0].tag.warp() == now.warp ||
-                    cell.reader[1].tag.warp() == now.warp)) {
+  if (rest != 0 &&
+      (cell.reader[0].tag.warp() == now.warp || cell.reader[1].tag.warp() == now.warp)) {
     remember_reader(cell, reader(rest));
   }
 }
