@@ -81,7 +81,7 @@ void run_on_gpu(const Call& call, const Choice& choice, const Inputs& inputs, co
 }  // namespace
 
 Tensor Choice::take(nb::handle object, const char* name, Access access) const {
-  return queue ? Tensor::on_gpu(object, name, *queue) : Tensor(object, name, access);
+  return queue ? Tensor::on_gpu(object, name, access, *queue) : Tensor(object, name, access);
 }
 
 void run_call(const Call& call, const Choice& choice, const Inputs& inputs, const Tensor& out,

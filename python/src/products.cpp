@@ -147,8 +147,9 @@ void matmul_on_gpu(nb::handle a, nb::handle b, nb::handle c,
                    const std::optional<std::string>& precision, nb::handle bias,
                    const std::optional<std::string>& activation, double alpha, double beta,
                    const std::string& variant, const GpuQueue& queue) {
-  const Tensor left = Tensor::on_gpu(a, "a", queue), right = Tensor::on_gpu(b, "b", queue),
-               out = Tensor::on_gpu(c, "out", queue);
+  const Tensor left = Tensor::on_gpu(a, "a", Access::read, queue),
+               right = Tensor::on_gpu(b, "b", Access::read, queue),
+               out = Tensor::on_gpu(c, "out", Access::write, queue);
   const int device = left.device_id();
   MatmulOptions options{.variant = variant,
                         .precision = precision_for(precision, variant, left, right, out),
@@ -157,7 +158,7 @@ void matmul_on_gpu(nb::handle a, nb::handle b, nb::handle c,
                         .activation = parse_activation(activation)};
   std::optional<Tensor> list;
   if (!bias.is_none()) {
-    list.emplace(Tensor::on_gpu(bias, "bias", queue));
+    list.emplace(Tensor::on_gpu(bias, "bias", Access::read, queue));
     if (list->rank() != 1 || list->type() != DataType::float32 || !list->is_dense() ||
         list->device_id() != device || !list->on_cuda()) {
       throw nb::type_error("bias: expected a contiguous list of float32 on the device of a");

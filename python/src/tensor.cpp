@@ -61,11 +61,12 @@ std::string class_name(nb::handle object) {
         fmt::format("{} is read-only; pass an array that can be written", name).c_str());
   }
   if (nb::hasattr(object, "dtype")) {
+    const nb::object type = object.attr("dtype");
     throw nb::type_error(
         fmt::format("{} is a {} with elements of type {}; expected float16, bfloat16, float32, "
                     "float64, bool or integers of 8 to 64 bits",
                     name, class_name(object),
-                    nb::cast<std::string>(nb::str(nb::object(object.attr("dtype")))))
+                    nb::cast<std::string>(nb::str(nb::getattr(type, "name", type))))
             .c_str());
   }
   throw nb::type_error(fmt::format("{} is a {}; expected a NumPy array, or a tensor with DLPack",
@@ -164,26 +165,31 @@ Tensor::Tensor(nb::handle exchanged, nb::handle object, const char* name, Access
   if (access == Access::write) {
     if (!nb::try_cast(exchanged, writable_, false)) refuse(object, name_, access);
     take(writable_, writable_.data());
+    require_own_elements();
   } else {
     if (!nb::try_cast(exchanged, readable_, false)) refuse(object, name_, access);
     take(readable_, readable_.data());
   }
 }
 
-Tensor Tensor::on_gpu(nb::handle object, const char* name, const GpuQueue& queue) {
-  if (queue.is_torch && nb::hasattr(object, "data_ptr")) return of_torch(object, name);
+Tensor Tensor::on_gpu(nb::handle object, const char* name, Access access, const GpuQueue& queue) {
+  if (queue.is_torch && nb::hasattr(object, "data_ptr")) {
+    Tensor tensor = of_torch(object, name);
+    if (access == Access::write) tensor.require_own_elements();
+    return tensor;
+  }
   const auto is_on_gpu = [&] {
     const nb::object device = object.attr("__dlpack_device__")();
     const int type = nb::cast<int>(nb::object(device[0]));
     return type == nb::device::cuda::value || type == nb::device::cuda_managed::value;
   };
   if (!nb::hasattr(object, "__dlpack_device__") || !is_on_gpu()) {
-    return Tensor(object, name, Access::read);
+    return Tensor(object, name, access);
   }
   constexpr std::uintptr_t default_stream = 1;  // as DLPack numbers it
   const nb::object capsule =
       object.attr("__dlpack__")(nb::arg("stream") = queue.stream ? queue.stream : default_stream);
-  return Tensor(capsule, object, name, Access::write);
+  return Tensor(capsule, object, name, access);
 }
 
 // Without DLPack, which would make streams wait: a capture forbids that.
@@ -217,6 +223,17 @@ Tensor Tensor::of_torch(nb::handle tensor, const char* name) {
   result.device_id_ = nb::cast<int>(nb::object(tensor.attr("get_device")()));
   result.device_type_ = result.device_id_ < 0 ? nb::device::cpu::value : nb::device::cuda::value;
   return result;
+}
+
+void Tensor::require_own_elements() const {
+  if (count() == 0) return;
+  for (std::size_t i = 0; i < rank(); ++i) {
+    if (shape_[i] <= 1 || strides_[i] != 0) continue;
+    throw nb::value_error(fmt::format("{} repeats elements (a stride of 0); pass an array in which "
+                                      "each has memory of its own",
+                                      name_)
+                              .c_str());
+  }
 }
 
 std::int64_t Tensor::count() const {

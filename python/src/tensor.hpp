@@ -29,13 +29,13 @@ struct GpuQueue {
 class Tensor {
  public:
   /// Takes `object`, which messages call `name`. Throws Python's TypeError for objects that are no
-  /// arrays and for element types that the library does not have, ValueError for a read-only array
-  /// that is to be written.
+  /// arrays and for element types that the library does not have, ValueError for an array that is
+  /// to be written and is read-only or repeats elements.
   Tensor(nb::handle object, const char* name, Access access);
 
   /// An operand of work in `queue`, which waits for what its package queued before elsewhere.
   /// Errors as above.
-  static Tensor on_gpu(nb::handle object, const char* name, const GpuQueue& queue);
+  static Tensor on_gpu(nb::handle object, const char* name, Access access, const GpuQueue& queue);
 
   const std::string& name() const { return name_; }
   DataType type() const { return type_; }
@@ -65,6 +65,7 @@ class Tensor {
   /// `exchanged` is the object or its DLPack capsule.
   Tensor(nb::handle exchanged, nb::handle object, const char* name, Access access);
   static Tensor of_torch(nb::handle tensor, const char* name);
+  void require_own_elements() const;
 
   std::string name_;
   nb::object owner_;

@@ -32,7 +32,7 @@ def new_array(like: Any, shape: Sequence[int], dtype: str | None = None) -> Any:
             return sys.modules["jax"].numpy.empty(tuple(shape), dtype or like.dtype)
     import numpy
 
-    return numpy.empty(tuple(shape), dtype or str(like.dtype))
+    return numpy.empty(tuple(shape), dtype or dtype_name(like))
 
 
 def require_writable(out: Any) -> None:
@@ -105,13 +105,20 @@ def returned(like: Any, written: Any, out: Any = None) -> Any:
 
 def dtype_name(array: Any) -> str:
     """The element type as NumPy writes it."""
-    return str(array.dtype).rpartition(".")[2]
+    return getattr(array.dtype, "name", None) or str(array.dtype).rpartition(".")[2]
 
 
 def as_array(value: Any) -> Any:
-    """An array for lists and numbers; arrays as they are."""
-    if hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__"):
-        return value
+    """An array for lists, numbers and buffers; arrays as they are.
+
+    Raises TypeError for a masked array of NumPy.
+    """
+    speaks_dlpack = hasattr(value, "__dlpack__")
+    if speaks_dlpack or hasattr(value, "__array_interface__"):
+        if type(value).__module__.startswith("numpy.ma"):
+            raise TypeError("the mask of a masked array would be ignored; pass its filled()")
+        if hasattr(value, "shape") and hasattr(value, "dtype"):
+            return value
     import numpy
 
-    return numpy.asarray(value)
+    return numpy.from_dlpack(value) if speaks_dlpack else numpy.asarray(value)

@@ -7,10 +7,11 @@ import ctypes
 import threading
 import unittest
 
+import numpy
 import tilescope
 import torch
 
-from gpu_calls import CALLS, expected, same_bits
+from gpu_calls import CALLS, expected, same_bits, unaligned_products
 
 KERNEL, MEMSET = 0, 2  # CUgraphNodeType
 
@@ -40,9 +41,17 @@ def nodes_of(graph):
 class Tensors(unittest.TestCase):
     def test_results_are_those_of_host_memory(self):
         for name, call, operands in CALLS:
-            result = call(*on_gpu(operands))
-            self.assertTrue(result.is_cuda, name)
-            self.assertTrue(same_bits(result.cpu().numpy(), expected(call, operands)), name)
+            with self.subTest(name):
+                result = call(*on_gpu(operands))
+                self.assertTrue(result.is_cuda)
+                self.assertTrue(same_bits(result.cpu().numpy(), expected(call, operands)))
+
+    def test_rows_at_any_address(self):
+        for name, call, operands, bound in unaligned_products():
+            with self.subTest(name):
+                result = call(*on_gpu(operands)).cpu().numpy().astype("float64")
+                exact = numpy.matmul(*(x.astype("float64") for x in operands))
+                self.assertTrue((abs(result - exact) <= bound).all())
 
     def test_operands_change(self):
         """A prepared call takes the addresses of each call."""
