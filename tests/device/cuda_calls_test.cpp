@@ -21,6 +21,7 @@ std::mutex notes_mutex;
 std::vector<std::string> notes;
 thread_local CUcontext current = nullptr;
 std::atomic<int> shared_limit = 0, refused_launches = 0;
+std::atomic<int> driver_launches = 0, attributes_set = 0, contexts_asked = 0, contexts_set = 0;
 
 void note(std::string call) {
   const std::lock_guard lock(notes_mutex);
@@ -62,8 +63,14 @@ void fake_context(Driver& driver) {
     return *context = reinterpret_cast<CUcontext>(1), CUDA_SUCCESS;
   };
   driver.primary_release = [](CUdevice) { return note("release context"), CUDA_SUCCESS; };
-  driver.set_current = [](CUcontext context) { return current = context, CUDA_SUCCESS; };
-  driver.get_current = [](CUcontext* context) { return *context = current, CUDA_SUCCESS; };
+  driver.set_current = [](CUcontext context) {
+    ++contexts_set;
+    return current = context, CUDA_SUCCESS;
+  };
+  driver.get_current = [](CUcontext* context) {
+    ++contexts_asked;
+    return *context = current, CUDA_SUCCESS;
+  };
 }
 
 void fake_copies(Driver& driver) {
@@ -97,11 +104,14 @@ void fake_kernels(Driver& driver) {
   driver.function_attribute = [](int* value, CUfunction_attribute, CUfunction) {
     return *value = 0, CUDA_SUCCESS;
   };
-  driver.set_function_attribute = [](CUfunction, CUfunction_attribute, int bytes) {
+  driver.set_function_attribute = [](CUfunction, CUfunction_attribute which, int bytes) {
+    ++attributes_set;
+    if (which != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_SUCCESS;
     std::this_thread::sleep_for(std::chrono::microseconds(bytes % 64));
     return shared_limit = bytes, CUDA_SUCCESS;
   };
   driver.launch_extended = [](const CUlaunchConfig* config, CUfunction, void**, void**) {
+    ++driver_launches;
     if (static_cast<int>(config->sharedMemBytes) > shared_limit) ++refused_launches;
     return CUDA_SUCCESS;
   };
@@ -162,6 +172,7 @@ class CudaCalls : public ::testing::Test {
   void SetUp() override {
     take_notes();
     shared_limit = refused_launches = 0;
+    driver_launches = attributes_set = contexts_asked = contexts_set = 0;
     device_ = std::make_shared<CudaDevice>(0, fake_driver());
   }
   Kernel load() {
@@ -268,6 +279,22 @@ TEST_F(CudaCalls, HostFunctionsAreTheDriversUntilItCallsThem) {
   EXPECT_EQ(alive.use_count(), 1) << "nobody keeps either";
   EXPECT_FALSE(device_->finished(stream));
   EXPECT_TRUE(device_->finished(Stream()));
+}
+
+// A product's launch costs what the driver's own costs.
+TEST_F(CudaCalls, ALaunchIsOneCallOfTheDriver) {
+  const Kernel kernel = load();
+  const Launch large{.grid = {16}, .block = {32}, .shared_bytes = 100 << 10, .cluster = {16}};
+  const auto launch = [&] { device_->launch(kernel, large, KernelArguments::of(1, 2.0), {}); };
+  launch();
+  EXPECT_EQ(attributes_set, 2) << "shared memory and large clusters are allowed once";
+  take_notes();
+  driver_launches = attributes_set = contexts_asked = contexts_set = 0;
+  for (int i = 0; i < 10; ++i) launch();
+  EXPECT_EQ(driver_launches, 10);
+  EXPECT_EQ(contexts_asked, 10);
+  EXPECT_EQ(contexts_set + attributes_set, 0);
+  EXPECT_THAT(take_notes(), IsEmpty());
 }
 
 TEST_F(CudaCalls, ThreadsThatShareAKernelKeepTheSharedMemoryTheyWereGranted) {

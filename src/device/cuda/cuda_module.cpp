@@ -222,9 +222,11 @@ void CudaKernel::allow_dynamic_shared(std::size_t bytes) {
 }
 
 void CudaKernel::allow_large_clusters() {
+  if (allows_large_clusters_) return;
   driver_.check(driver_.set_function_attribute(
                     function_, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
                 "cuFuncSetAttribute", "for clusters of more than 8 blocks");
+  allows_large_clusters_ = true;
 }
 
 }  // namespace tilescope::device

@@ -91,6 +91,7 @@ class CudaKernel final : public Kernel::State {
   const std::string entry_;  ///< the kernel's name in the PTX
   std::mutex mutex_;
   std::atomic<std::size_t> allowed_dynamic_shared_ = 0;  // set under the mutex
+  std::atomic<bool> allows_large_clusters_ = false;
 };
 
 }  // namespace tilescope::device
