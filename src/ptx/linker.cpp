@@ -166,8 +166,9 @@ class Linker {
   void append_locations(const Module& module) {
     UnitMap& map = maps_[unit_];
     for (const auto& [number, path] : module.files) {
-      const auto same = std::find_if(result_.files.begin(), result_.files.end(),
-                                     [&](const auto& file) { return file.second == path; });
+      const auto same =
+          std::find_if(result_.files.begin(), result_.files.end(),
+                       [&, &path = path](const auto& file) { return file.second == path; });
       const auto next = static_cast<std::uint32_t>(result_.files.size() + 1);
       map.files[number] = same == result_.files.end() ? next : same->first;
       result_.files.emplace(map.files[number], path);
