@@ -38,8 +38,11 @@ class Report:
         return f"<tilescope.{type(self).__name__} of {self.data['command']}>"
 
     def _repr_html_(self) -> str:
-        # A frame keeps the page's style apart from that of the notebook.
+        # A frame keeps the page's style apart from that of the notebook. It is as high as the page,
+        # or scrolls; 40em are for notebooks that run no scripts.
         return (
-            '<iframe style="width: 100%; height: 40em; border: 0" '
+            '<iframe style="width: 100%; height: 40em; max-height: 60em; border: 0" '
+            'onload="const page = this.contentDocument; '
+            "if (page) this.style.height = page.body.getBoundingClientRect().bottom + 'px'\" "
             f'srcdoc="{html.escape(self.html())}"></iframe>'
         )

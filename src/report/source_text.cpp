@@ -25,6 +25,7 @@ std::string plain(std::string_view line) {
 
 std::vector<std::string> plain_lines(std::string_view text) {
   std::vector<std::string> lines;
+  if (text.ends_with('\n')) text.remove_suffix(1);
   for (const std::string_view line : split(text, '\n')) lines.push_back(plain(line));
   return lines;
 }

@@ -163,7 +163,7 @@ class Html(Pages):
         self.assertLess(len(text.encode()), 300_000)
         # Small, but whole: every line, the PTX, six accesses with their rounds, the block.
         with open(source, encoding="utf-8") as file:
-            lines = file.read().split("\n")
+            lines = file.read().splitlines()
         self.assertEqual(len(re.findall(r'<tr id="s1-', text)), len(lines))
         self.assertGreater(text.count("fma.rn.f32"), 256)
         self.assertEqual(text.count('<article class="access">'), 6)
