@@ -7,6 +7,7 @@
 #include "base/errors.hpp"
 #include "base/text.hpp"
 #include "operations/gemm/dispatch/variant_plans.hpp"
+#include "operations/gemm/general/fp64_tiles.hpp"
 #include "operations/gemm/general/gemv.hpp"
 #include "operations/gemm/general/general.hpp"
 #include "operations/gemm/general/mma_sync.hpp"
@@ -74,6 +75,12 @@ const std::vector<GemmVariant> variants{
      .source = "gemm/mma_sync.cu",
      .refusal = mma_sync_refusal,
      .prepare = prepare_mma_sync},
+    {.name = "fp64_tiles",
+     .idea = "fp64 on tensor cores, fed by cp.async",
+     .source = "gemm/fp64_tiles.cu",
+     .refusal = fp64_tiles_refusal,
+     .prepare = prepare_fp64_tiles,
+     .pays = fp64_tiles_pay},
     {.name = "ffma_tiles",
      .idea = "FFMA, fed by the copy engine",
      .source = "gemm/ffma_tiles.cu",

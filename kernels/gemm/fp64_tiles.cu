@@ -1,0 +1,208 @@
+// float64 on tensor cores, warp by warp: mma.sync on tiles that cp.async brings in.
+//
+// Idea:    the tensor cores multiply float64 at twice the rate of DFMA, in the same arithmetic. A
+//          warp has 64 x 32 sums in registers. While it multiplies 16 rows of A by its columns of
+//          B, it loads the next 16 rows; and the columns of the next eight steps of k during the
+//          last 16 rows, so that shared memory's latency is hidden with few registers.
+// Changes: against general, products take one instruction of a warp for 1,024 DFMAs (256 before
+//          Hopper), and copies run STAGES - 1 stages ahead.
+// Counter: the fp64 tensor pipe's share of cycles; no bank conflicts (fp64_fragments.cuh says why).
+//
+// Rows of an operand may begin at any multiple of 8 bytes. Copies that reach beyond it fill up with
+// zeros. Offsets are 64-bit: the matrices may have more than 2^31 elements.
+//
+// Constants: A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; C_TYPE, READS_C, BIAS,
+// ACTIVATION (epilogue.cuh); BM x BN: the tile of C of a block, WM x WN of a warp; STAGES;
+// BLOCKS_PER_SM; WIDE_PRODUCTS: whether mma.sync has 16 rows and 8 steps, as since Hopper, or 8 and 4.
+// Launch: 32 * (BM / WM) * (BN / WN) threads, one block per tile of C, the matrices of the batch
+//         one after the other, in x; STAGES stages and 2 KiB, in which they are aligned.
+#include "epilogue.cuh"
+#include "fp64_fragments.cuh"
+#include "tile_order.cuh"
+
+constexpr int threads = 32 * (BM / WM) * (BN / WN);
+constexpr bool a_along_k = !A_BY_COLUMNS, b_along_k = B_BY_COLUMNS;
+constexpr unsigned alignment = 2048;  // of stages
+constexpr int stage_bytes = tile_bytes<BM> + tile_bytes<BN>;
+constexpr int down = WM / 16, across = WN / 16;  // fragments of a warp
+constexpr int inner_stages = depth / inner_steps;
+static_assert(WN == 32, "a lane stores one column");
+static_assert(down % 2 == 0 && inner_stages % 2 == 0, "buffers alternate");
+
+// The sums of a warp: [row][column][e] of 16 x 8, where e / 2 is the half of A's fragment, and
+// column % 2 that of B's.
+using Sums = double[down][2 * across][4];
+
+// sum (16 x 8) += a (16 x 8) * b (8 x 8), where b is one half of a fragment.
+__device__ inline void multiply(double (&sum)[4], const Fragment& a, const Fragment& b, int half) {
+#if WIDE_PRODUCTS
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7},"
+      " {%8, %9}, {%0, %1, %2, %3};"
+      : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
+      : "d"(a.at[0][0]), "d"(a.at[0][1]), "d"(a.at[1][0]), "d"(a.at[1][1]), "d"(b.at[0][half]),
+        "d"(b.at[1][half]));
+#else
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int step = i / 2, rows = i % 2;
+    asm volatile(
+        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(sum[2 * rows]), "+d"(sum[2 * rows + 1])
+        : "d"(a.at[step][rows]), "d"(b.at[step][half]));
+  }
+#endif
+}
+
+// The products of a warp, stage after stage. Fragments are loaded into one of two buffers while the
+// products of the other run.
+struct Warp {
+  Fragments<BM, a_along_k> rows;
+  Fragments<BN, b_along_k> columns;
+  Fragment a[2], b[2][across];
+  Sums sums = {};
+
+  __device__ Warp(int row, int column) : rows(row), columns(column) {}
+
+  __device__ void load_rows(unsigned stage, int inner, int index, int buffer) {
+    a[buffer] = rows.load(stage, inner, index);
+  }
+  __device__ void load_columns(unsigned stage, int inner, int buffer) {
+#pragma unroll
+    for (int j = 0; j < across; ++j) {
+      b[buffer][j] = columns.load(stage + tile_bytes<BM>, inner, j);
+    }
+  }
+  // What the first products of a stage need.
+  __device__ void begin(unsigned stage) {
+    load_columns(stage, 0, 0);
+    load_rows(stage, 0, 0, 0);
+  }
+
+  // The products of one stage. `refill` is called after the first of them, and `advance`, which
+  // returns the next stage, before the last: this stage has been read then.
+  template <typename Refill, typename Advance>
+  __device__ void multiply_stage(unsigned stage, const Refill& refill, const Advance& advance) {
+#pragma unroll
+    for (int inner = 0; inner < inner_stages; ++inner) {
+#pragma unroll
+      for (int i = 0; i < down; ++i) {
+        if (i + 1 < down) {
+          load_rows(stage, inner, i + 1, (i + 1) % 2);
+        } else {
+          if (inner + 1 == inner_stages) stage = advance();
+          load_columns(stage, (inner + 1) % inner_stages, (inner + 1) % 2);
+          load_rows(stage, (inner + 1) % inner_stages, 0, 0);
+        }
+        // There and back, so that a product shares an operand with the one before.
+#pragma unroll
+        for (int j = 0; j < 2 * across; ++j) {
+          const int column = i % 2 == 0 ? j : 2 * across - 1 - j;
+          multiply(sums[i][column], a[i % 2], b[inner % 2][column / 2], column % 2);
+        }
+        if (inner == 0 && i == 0) refill();
+      }
+    }
+  }
+};
+
+// Stores the sums of a warp. They go through shared memory, so that it stores whole rows.
+// Registers 2h and 2h + 1 of a lane are columns 2t and 2t + 1 of row g of half h, where g = lane / 4
+// and t = lane % 4; rows and columns are those of the halves of fragments.
+struct Store {
+  static constexpr int apart = WN + (b_along_k ? 8 : 2);  // between rows: no two share a bank
+  double rows[16][apart];
+
+  __device__ void put(const double (&sums)[2 * across][4]) {
+    const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (int j = 0; j < across; ++j) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const double *const low = sums[2 * j] + 2 * half, *const high = sums[2 * j + 1] + 2 * half;
+        double* const row = rows[group + 8 * half] + 16 * j;
+        if (b_along_k) {
+          *reinterpret_cast<double2*>(row + 2 * t) = make_double2(low[0], low[1]);
+          *reinterpret_cast<double2*>(row + 8 + 2 * t) = make_double2(high[0], high[1]);
+        } else {
+          *reinterpret_cast<double2*>(row + 4 * t) = make_double2(low[0], high[0]);
+          *reinterpret_cast<double2*>(row + 4 * t + 2) = make_double2(low[1], high[1]);
+        }
+      }
+    }
+  }
+  // The row of C, of 16, that lies in row r.
+  __device__ static int row_of(int r) { return a_along_k ? r : r % 8 * 2 + r / 8; }
+};
+static_assert(STAGES * stage_bytes >= threads / 32 * static_cast<int>(sizeof(Store)),
+              "the sums of 16 rows of each warp find room");
+
+extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
+    const double* A, const double* B, C_TYPE* C, const float* bias, int m, int n, int k,
+    long long a_leading, long long b_leading, long long c_leading, long long a_stride,
+    long long b_stride, long long c_stride, double alpha, double beta) {
+  extern __shared__ unsigned char memory[];
+  const unsigned before = -shared_address(memory) % alignment;
+  const unsigned first_stage = shared_address(memory) + before;
+  const unsigned end = first_stage + STAGES * stage_bytes;
+  const auto after = [&](unsigned stage) {
+    return stage + stage_bytes == end ? first_stage : stage + stage_bytes;
+  };
+
+  constexpr int group_of_rows = 8;
+  const WorkUnit unit =
+      work_unit(blockIdx.x, (m + BM - 1) / BM, (n + BN - 1) / BN, 1, group_of_rows);
+  const int row = unit.tile_m * BM, column = unit.tile_n * BN;
+  Copier<BM, a_along_k, threads> copy_a(A + unit.batch * a_stride, a_leading, row, m);
+  Copier<BN, b_along_k, threads> copy_b(B + unit.batch * b_stride, b_leading, column, n);
+  unsigned free_stage = first_stage;
+  int left = k;  // of it, from the next stage to copy
+  // Every step closes a group, even without copies, so that the count of groups gives their age.
+  const auto refill = [&] {
+    if (left > 0) {
+      copy_a.next(free_stage, left);
+      copy_b.next(free_stage + tile_bytes<BM>, left);
+      left -= depth;
+    }
+    commit_copies();
+    free_stage = after(free_stage);
+  };
+  for (int s = 0; s < STAGES - 1; ++s) refill();
+
+  const int warp = threadIdx.x / 32;
+  const int warp_row = warp % (BM / WM) * WM, warp_column = warp / (BM / WM) * WN;
+  Warp products(warp_row, warp_column);
+  unsigned stage = first_stage;
+  wait_for_copies<STAGES - 2>();
+  __syncthreads();
+  products.begin(stage);
+#pragma unroll 1
+  for (int step = 0; step < k; step += depth) {
+    products.multiply_stage(stage, refill, [&] {
+      stage = after(stage);
+      wait_for_copies<STAGES - 2>();
+      __syncthreads();  // all see the next stage, and all have read this one
+      return stage;
+    });
+  }
+
+  wait_for_copies<0>();
+  __syncthreads();  // all have read the stages
+  Store& store = reinterpret_cast<Store*>(memory + before)[warp];
+  const int lane = threadIdx.x % 32, lane_column = column + warp_column + lane;
+  C += unit.batch * c_stride;
+#pragma unroll
+  for (int i = 0; i < down; ++i) {
+    __syncwarp();
+    store.put(products.sums[i]);
+    __syncwarp();
+#pragma unroll 4
+    for (int r = 0; r < 16; ++r) {
+      const int at = row + warp_row + 16 * i + Store::row_of(r);
+      if (at >= m || lane_column >= n) continue;
+      store_with_epilogue<READS_C, ACTIVATION>(&C[at * c_leading + lane_column],
+                                               store.rows[r][lane], alpha, beta,
+                                               bias_at<BIAS>(bias, at, lane_column));
+    }
+  }
+}
