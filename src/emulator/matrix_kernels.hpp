@@ -59,11 +59,20 @@ struct IntegerProducts {
   bool saturate;
 };
 
+/// sum = sum + A * B in doubles, one fused operation after the other along k.
+struct DoubleProducts {
+  const double* a;  ///< rows x k
+  const double* b;  ///< k x columns, of which there are 8
+  double* sum;      ///< rows x columns
+  unsigned rows, k;
+};
+
 struct MatrixKernels {
   void (*unpack)(const std::uint32_t* words, unsigned count, const MatrixFormat& format,
                  const UnpackedNumbers& to);
   void (*add_aligned)(const AlignedProducts& products);
   void (*add_integers)(const IntegerProducts& products);
+  void (*add_doubles)(const DoubleProducts& products);
 };
 
 }  // namespace tilescope::emulator

@@ -88,7 +88,10 @@ TEST(TuningCandidates, SiblingsAreWhatTheModelCannotTellApart) {
 }
 
 TEST(TuningCandidates, OnlyOneWhereOnlyOneVariantTakesTheProduct) {
-  EXPECT_EQ(tuning_candidates(product({64, 64, 64}, Precision::fp64), hopper(), 12).size(), 1u);
+  GemmProblem problem = product({64, 64, 64}, Precision::fp64);
+  EXPECT_EQ(tuning_candidates(problem, hopper(), 12).size(), 2u);
+  problem.a.type = DataType::float32;  // only `general` mixes types
+  EXPECT_EQ(tuning_candidates(problem, hopper(), 12).size(), 1u);
 }
 
 // A plan's text stands for the plan that is launched: the first is the variant's own choice.

@@ -54,14 +54,7 @@ void product_of_doubles(Context& w, const Code& c) {
   read(plan.a, a);
   read(plan.b, b);
   read(plan.c, sum);
-  for (unsigned i = 0; i < plan.rows; ++i) {
-    for (unsigned k = 0; k < plan.k; ++k) {
-      for (unsigned j = 0; j < plan.columns; ++j) {
-        double& s = sum[i * plan.columns + j];
-        s = std::fma(a[i * plan.k + k], b[k * plan.columns + j], s);
-      }
-    }
-  }
+  plan.kernels->add_doubles({a, b, sum, plan.rows, plan.k});
   for (std::size_t i = 0; i < plan.d.places.size(); ++i) {
     if ((w.mask >> i % 32 & 1) == 0) continue;
     const double value = sum[plan.d.places[i]];

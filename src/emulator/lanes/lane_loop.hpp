@@ -180,5 +180,6 @@ void unpack_numbers(const std::uint32_t* words, unsigned count, const MatrixForm
                     const UnpackedNumbers& to);
 void add_aligned(const AlignedProducts& products);
 void add_integers(const IntegerProducts& products);
+void add_doubles(const DoubleProducts& products);
 
 }  // namespace tilescope::emulator::TILESCOPE_LANES

@@ -15,6 +15,6 @@ const LaneKernels kernels{TILESCOPE_TEXT(TILESCOPE_LANES),
                           find_convert,
                           find_half,
                           find_memory,
-                          {unpack_numbers, add_aligned, add_integers}};
+                          {unpack_numbers, add_aligned, add_integers, add_doubles}};
 
 }  // namespace tilescope::emulator::TILESCOPE_LANES

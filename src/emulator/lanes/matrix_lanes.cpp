@@ -252,4 +252,22 @@ void add_integers(const IntegerProducts& p) {
   }
 }
 
+// --- doubles
+// ------------------------------------------------------------------------------------
+
+void add_doubles(const DoubleProducts& p) {
+  constexpr unsigned columns = 8;
+  for (unsigned row = 0; row < p.rows; ++row) {
+    double* const to = p.sum + row * columns;
+    double sums[columns];
+    for (unsigned j = 0; j < columns; ++j) sums[j] = to[j];
+    for (unsigned k = 0; k < p.k; ++k) {
+      const double x = p.a[row * p.k + k];
+      const double* y = p.b + k * columns;
+      for (unsigned j = 0; j < columns; ++j) sums[j] = __builtin_fma(x, y[j], sums[j]);
+    }
+    for (unsigned j = 0; j < columns; ++j) to[j] = sums[j];
+  }
+}
+
 }  // namespace tilescope::emulator::TILESCOPE_LANES
