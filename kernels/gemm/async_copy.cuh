@@ -3,18 +3,29 @@
 
 #include "barrier.cuh"
 
-// `size` bytes, of which `bytes` are read and the rest is zero. Both addresses are multiples of
-// `size`: 4, 8 or 16.
+// `size` bytes, 4, 8 or 16, which both addresses are multiples of; zeros unless `exists`, which reads
+// nothing.
 template <int size>
-__device__ inline void copy_async(unsigned to_shared, const void* from_global, int bytes) {
+__device__ inline void copy_async(unsigned to_shared, const void* from_global, bool exists) {
+  static_assert(size == 4 || size == 8 || size == 16, "sizes of cp.async");
   if (size == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to_shared),
-                 "l"(from_global), "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "{\n"
+        ".reg .pred absent;\n"
+        "setp.eq.u32 absent, %2, 0;\n"
+        "cp.async.cg.shared.global [%0], [%1], 16, absent;\n"
+        "}" ::"r"(to_shared),
+        "l"(from_global), "r"(static_cast<unsigned>(exists))
+        : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to_shared),
-                 "l"(from_global), "n"(size), "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "{\n"
+        ".reg .pred absent;\n"
+        "setp.eq.u32 absent, %2, 0;\n"
+        "cp.async.ca.shared.global [%0], [%1], %3, absent;\n"
+        "}" ::"r"(to_shared),
+        "l"(from_global), "r"(static_cast<unsigned>(exists)), "n"(size)
+        : "memory");
   }
 }
 

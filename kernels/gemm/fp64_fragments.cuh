@@ -1,94 +1,93 @@
 // Tiles of float64 operands in shared memory: how copies fill them, and how the lanes of a warp take
-// their elements from them, 16 bytes at a time and without bank conflicts.
+// their elements from them, without bank conflicts and into the registers that mma.sync wants.
 //
-// A tile lies in rows of 128 bytes, 16 elements along the order of the operand; the 16-byte chunk c
-// of row r lies at place c ^ r % 8. A tile of an operand along k has one such row for each m or n.
-// Any other tile has panels of 16 m or n, with one row for each of the 16 steps of k.
+// A tile lies in panels of rows of 128 bytes, 16 elements along the order of the operand; the
+// 16-byte chunk c of row r lies at place c ^ 2 * (r % 4). If the operand lies along k, a panel has
+// 16 steps of k, and a row for each m or n. Else it has 16 m or n, and a row for each step.
 //
-// mma.sync wants step t (and t + 4) of lane t of every four. Since the order of a sum's steps is
-// free, as long as A and B have the same, lane t takes two neighbours in memory instead: those of
-// chunk t ^ 4 * (t & 1) for the first eight products and of chunk t ^ 4 * (~t & 1) for the others.
-// Then the eight lanes that shared memory serves at once take eight different places in a row,
-// along k (two rows, chunks that differ by more than the last bit) and across (four pairs of rows).
-// For the same reason an operand that lies along m or n has neighbours of 16 there where mma.sync
-// would have two that are 8 apart; fp64_tiles.cu stores the sums accordingly.
+// Lane 4g + t takes the elements of row (or column) g and step t of every eight rows and four steps.
+// Shared memory serves 16 lanes at once that load 8 bytes each: four rows, of which each has four
+// elements that fill a quarter of the banks. Rows of A that lie along m are loaded by 16 bytes: the
+// two elements are rows g and g + 8 of the product, which are therefore rows 2g and 2g + 1 of C.
 #pragma once
 
 #include "async_copy.cuh"
 
-constexpr int depth = 16;        // steps of k in a stage
-constexpr int inner_steps = 8;   // of them for which a lane takes a fragment
-constexpr int row_bytes = 128;   // of a tile
-constexpr int chunk_bytes = 16;  // what one copy moves and one lane loads
-constexpr int per_chunk = 2;     // elements
+constexpr int inner_steps = 8;   // of k for which a lane takes a fragment
+constexpr int row_bytes = 128;   // of a panel
+constexpr int per_row = 16;      // elements
+constexpr int chunk_bytes = 16;  // what one copy moves
+constexpr int per_chunk = 2;
 
 template <int width>
-constexpr int tile_bytes = width * depth * static_cast<int>(sizeof(double));
+constexpr int tile_bytes = width * DEPTH * static_cast<int>(sizeof(double));
 
 // The share of a thread in copying the tiles of an operand, one stage after the other: the same
 // chunk of every `rows_at_once`-th row.
 template <int width, bool along_k, int threads>
 class Copier {
-  static constexpr int chunks = (along_k ? depth : width) / per_chunk;  // of a row in memory
+  static constexpr int rows = along_k ? width : DEPTH;                  // of a panel
+  static constexpr int panels_across = (along_k ? DEPTH : width) / per_row;
+  static constexpr int chunks = panels_across * row_bytes / chunk_bytes;  // of a row in memory
   static constexpr int rows_at_once = threads / chunks;
-  static constexpr int copies = (along_k ? width : depth) / rows_at_once;
+  static constexpr int copies = rows / rows_at_once;
   static_assert(rows_at_once * chunks == threads && copies > 0, "threads share rows evenly");
 
  public:
   // `start`: the tile's first element along m or n, of `count`.
-  __device__ Copier(const double* matrix, long long leading, int start, int count)
+  __device__ Copier(const double* matrix, long long leading, int start, int count, int k)
       : row_(threadIdx.x / chunks), first_(threadIdx.x % chunks * per_chunk) {
     const long long x = start + (along_k ? row_ : first_);
     from_ = reinterpret_cast<const char*>(matrix +
                                           (along_k ? x * leading + first_ : row_ * leading + x));
     apart_ = rows_at_once * leading * static_cast<long long>(sizeof(double));
-    const int inside = static_cast<int>(count - x);
-    inside_ = along_k ? inside : max(0, min(inside, per_chunk));
-    to_ = (along_k ? 0 : first_ / 16 * depth * row_bytes) + row_ * row_bytes +
-          ((first_ % 16 / per_chunk ^ row_ % 8) * chunk_bytes);
-    // Tiles begin at multiples of a chunk, so it is the rows that matter.
-    is_aligned_ = reinterpret_cast<unsigned long long>(matrix) % chunk_bytes == 0 &&
-                  leading % per_chunk == 0;
+    inside_ = static_cast<int>(count - x);
+    const int chunk = first_ % per_row / per_chunk ^ row_ % 4 * 2;
+    to_ = (first_ / per_row * rows + row_) * row_bytes + chunk * chunk_bytes;
+    // Tiles begin at multiples of a chunk, so it is the rows that matter: where they begin and end.
+    by_chunks_ = reinterpret_cast<unsigned long long>(matrix) % chunk_bytes == 0 &&
+                 leading % per_chunk == 0 && (along_k ? k : count) % per_chunk == 0;
   }
 
   // Starts the copies of the next stage to the tile at `tile`; `steps`: of k that are left.
   __device__ void next(unsigned tile, int steps) {
+    const int elements = along_k ? steps - first_ : inside_;  // from the first of the chunk
+    const int rows_left = along_k ? inside_ : steps - row_;
 #pragma unroll
     for (int i = 0; i < copies; ++i) {
       const int beyond = i * rows_at_once;
-      int elements = 0;
-      if (along_k) {
-        if (beyond < inside_) elements = max(0, min(steps - first_, per_chunk));
-      } else if (row_ + beyond < steps) {
-        elements = inside_;
-      }
-      const unsigned to = ((tile + to_) ^ beyond % 8 * chunk_bytes) + beyond * row_bytes;
+      const unsigned to = ((tile + to_) ^ beyond % 4 * 2 * chunk_bytes) + beyond * row_bytes;
       const char* const from = from_ + i * apart_;
-      if (is_aligned_) {
-        copy_async<16>(to, from, elements * 8);
+      const bool exists = beyond < rows_left && elements > 0;
+      if (by_chunks_) {
+        copy_async<16>(to, from, exists);
       } else {
-        copy_async<8>(to, from, elements > 0 ? 8 : 0);
-        copy_async<8>(to + 8, from + 8, elements > 1 ? 8 : 0);
+        copy_async<8>(to, from, exists);
+        copy_async<8>(to + 8, from + 8, exists && elements > 1);
       }
     }
-    from_ += along_k ? depth * static_cast<long long>(sizeof(double)) : copies * apart_;
+    from_ += along_k ? DEPTH * static_cast<long long>(sizeof(double)) : copies * apart_;
   }
 
  private:
   const char* from_;
   long long apart_;  // bytes between the rows of two copies
-  int row_, first_;  // in the tile as in memory: the row, and its element, of the first copy
-  int inside_;       // along m or n: elements of a chunk, or rows from the thread's first
+  int row_, first_;  // in memory: the row, and its element, of the first copy
+  int inside_;       // along m or n, from the first of these
   unsigned to_;      // the first chunk's place
-  bool is_aligned_;
+  bool by_chunks_;   // else by elements
 };
 
-// The elements of a lane of 16 m or n by 8 steps: [step][half], where `half` is the upper eight m or
-// n, or every other of the 16 if the operand lies along them.
+// A lane's elements of 16 m or n by 8 steps of k: [step / 4][half of the 16].
 struct Fragment {
   double at[2][2];
 };
 
+__device__ inline double load_one(unsigned address) {
+  double value;
+  asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(address) : "memory");
+  return value;
+}
 __device__ inline double2 load_pair(unsigned address) {
   double2 pair;
   asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];"
@@ -98,33 +97,47 @@ __device__ inline double2 load_pair(unsigned address) {
   return pair;
 }
 
-// Where a lane finds its elements in the tiles of an operand.
-template <int width, bool along_k>
+// Where a lane finds its elements in the tiles of an operand. `by_pairs`: whether neighbours along m
+// are the two halves.
+template <int width, bool along_k, bool by_pairs>
 class Fragments {
+  static_assert(!along_k || !by_pairs, "steps are no halves");
+
  public:
   // `start`: the warp's first element along m or n.
   __device__ explicit Fragments(int start) {
     const int lane = threadIdx.x % 32, group = lane / 4, t = lane % 4;
-    const int chunk = t ^ 4 * (t & 1);
-    place_ = along_k ? (start + group) * row_bytes + (chunk ^ group) * chunk_bytes
-                     : start / 16 * depth * row_bytes + per_chunk * chunk * row_bytes +
-                           (group ^ per_chunk * t) * chunk_bytes;
+    const int row = along_k ? start + group : start / per_row * DEPTH + t;
+    const int element = along_k ? t : by_pairs ? per_chunk * group : group;
+    place_ = row * row_bytes + (element / per_chunk ^ row % 4 * 2) * chunk_bytes +
+             element % per_chunk * static_cast<int>(sizeof(double));
   }
 
-  // Those of the 16 elements from 16 * `index` on, steps 8 * `inner` to 8 * `inner` + 7. The other
-  // chunk and the other step are a change of bits away, since tiles begin at multiples of 2 KiB.
+  // Those of the 16 elements from 16 * `index` on, steps 8 * `inner` to 8 * `inner` + 7.
   __device__ Fragment load(unsigned tile, int inner, int index) const {
+    constexpr int half_row = row_bytes / 2, quarter = row_bytes / 4;
     const unsigned place = tile + place_;
-    if (along_k) {
-      const unsigned at = (place ^ inner * 4 * chunk_bytes) + index * 16 * row_bytes;
-      const double2 lower = load_pair(at), upper = load_pair(at + 8 * row_bytes);
-      return {{{lower.x, upper.x}, {lower.y, upper.y}}};
+    Fragment fragment;
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+      const int row = index * DEPTH + inner * inner_steps + step * inner_steps / 2;
+      if (by_pairs) {
+        const double2 pair = load_pair(place + row * row_bytes);
+        fragment.at[step][0] = pair.x;
+        fragment.at[step][1] = pair.y;
+      } else {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          // Other elements of a row are a change of bits away, whatever the place of its chunks.
+          const unsigned at =
+              along_k ? (place ^ (inner % 2 * half_row + step * quarter)) +
+                            (inner / 2 * width + index * 16 + half * 8) * row_bytes
+                      : (place ^ half * half_row) + row * row_bytes;
+          fragment.at[step][half] = load_one(at);
+        }
+      }
     }
-    const unsigned first = place ^ inner * 8 * row_bytes;
-    const unsigned second = first ^ (row_bytes | chunk_bytes);
-    const int panel = index * depth * row_bytes;
-    const double2 low = load_pair(first + panel), high = load_pair(second + panel);
-    return {{{low.x, low.y}, {high.x, high.y}}};
+    return fragment;
   }
 
  private:

@@ -12,20 +12,19 @@
 // zeros. Offsets are 64-bit: the matrices may have more than 2^31 elements.
 //
 // Constants: A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; C_TYPE, READS_C, BIAS,
-// ACTIVATION (epilogue.cuh); BM x BN: the tile of C of a block, WM x WN of a warp; STAGES;
-// BLOCKS_PER_SM; WIDE_PRODUCTS: whether mma.sync has 16 rows and 8 steps, as since Hopper, or 8 and 4.
+// ACTIVATION (epilogue.cuh); BM x BN: the tile of C of a block, WM x WN of a warp; DEPTH: steps of k
+// in a stage; STAGES; BLOCKS_PER_SM; WIDE_PRODUCTS: whether mma.sync has 16 rows and 8 steps, as since Hopper, or 8 and 4.
 // Launch: 32 * (BM / WM) * (BN / WN) threads, one block per tile of C, the matrices of the batch
-//         one after the other, in x; STAGES stages and 2 KiB, in which they are aligned.
+//         one after the other, in x; the bytes of STAGES stages.
 #include "epilogue.cuh"
 #include "fp64_fragments.cuh"
 #include "tile_order.cuh"
 
 constexpr int threads = 32 * (BM / WM) * (BN / WN);
 constexpr bool a_along_k = !A_BY_COLUMNS, b_along_k = B_BY_COLUMNS;
-constexpr unsigned alignment = 2048;  // of stages
 constexpr int stage_bytes = tile_bytes<BM> + tile_bytes<BN>;
 constexpr int down = WM / 16, across = WN / 16;  // fragments of a warp
-constexpr int inner_stages = depth / inner_steps;
+constexpr int inner_stages = DEPTH / inner_steps;
 static_assert(WN == 32, "a lane stores one column");
 static_assert(down % 2 == 0 && inner_stages % 2 == 0, "buffers alternate");
 
@@ -57,8 +56,8 @@ __device__ inline void multiply(double (&sum)[4], const Fragment& a, const Fragm
 // The products of a warp, stage after stage. Fragments are loaded into one of two buffers while the
 // products of the other run.
 struct Warp {
-  Fragments<BM, a_along_k> rows;
-  Fragments<BN, b_along_k> columns;
+  Fragments<BM, a_along_k, !a_along_k> rows;
+  Fragments<BN, b_along_k, false> columns;
   Fragment a[2], b[2][across];
   Sums sums = {};
 
@@ -106,29 +105,20 @@ struct Warp {
   }
 };
 
-// Stores the sums of a warp. They go through shared memory, so that it stores whole rows.
+// The sums of 16 rows of a warp on their way through shared memory, so that it stores whole rows.
 // Registers 2h and 2h + 1 of a lane are columns 2t and 2t + 1 of row g of half h, where g = lane / 4
-// and t = lane % 4; rows and columns are those of the halves of fragments.
+// and t = lane % 4.
 struct Store {
-  static constexpr int apart = WN + (b_along_k ? 8 : 2);  // between rows: no two share a bank
+  static constexpr int apart = WN + 8;  // between rows: no two of a store's share a bank
   double rows[16][apart];
 
   __device__ void put(const double (&sums)[2 * across][4]) {
     const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
-    for (int j = 0; j < across; ++j) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const double *const low = sums[2 * j] + 2 * half, *const high = sums[2 * j + 1] + 2 * half;
-        double* const row = rows[group + 8 * half] + 16 * j;
-        if (b_along_k) {
-          *reinterpret_cast<double2*>(row + 2 * t) = make_double2(low[0], low[1]);
-          *reinterpret_cast<double2*>(row + 8 + 2 * t) = make_double2(high[0], high[1]);
-        } else {
-          *reinterpret_cast<double2*>(row + 4 * t) = make_double2(low[0], high[0]);
-          *reinterpret_cast<double2*>(row + 4 * t + 2) = make_double2(low[1], high[1]);
-        }
-      }
+    for (int j = 0; j < 2 * across; ++j) {
+      double* const first = &rows[group][8 * j + 2 * t];
+      *reinterpret_cast<double2*>(first) = make_double2(sums[j][0], sums[j][1]);
+      *reinterpret_cast<double2*>(first + 8 * apart) = make_double2(sums[j][2], sums[j][3]);
     }
   }
   // The row of C, of 16, that lies in row r.
@@ -141,9 +131,8 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     const double* A, const double* B, C_TYPE* C, const float* bias, int m, int n, int k,
     long long a_leading, long long b_leading, long long c_leading, long long a_stride,
     long long b_stride, long long c_stride, double alpha, double beta) {
-  extern __shared__ unsigned char memory[];
-  const unsigned before = -shared_address(memory) % alignment;
-  const unsigned first_stage = shared_address(memory) + before;
+  extern __shared__ __align__(row_bytes) unsigned char memory[];
+  const unsigned first_stage = shared_address(memory);
   const unsigned end = first_stage + STAGES * stage_bytes;
   const auto after = [&](unsigned stage) {
     return stage + stage_bytes == end ? first_stage : stage + stage_bytes;
@@ -153,8 +142,8 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
   const WorkUnit unit =
       work_unit(blockIdx.x, (m + BM - 1) / BM, (n + BN - 1) / BN, 1, group_of_rows);
   const int row = unit.tile_m * BM, column = unit.tile_n * BN;
-  Copier<BM, a_along_k, threads> copy_a(A + unit.batch * a_stride, a_leading, row, m);
-  Copier<BN, b_along_k, threads> copy_b(B + unit.batch * b_stride, b_leading, column, n);
+  Copier<BM, a_along_k, threads> copy_a(A + unit.batch * a_stride, a_leading, row, m, k);
+  Copier<BN, b_along_k, threads> copy_b(B + unit.batch * b_stride, b_leading, column, n, k);
   unsigned free_stage = first_stage;
   int left = k;  // of it, from the next stage to copy
   // Every step closes a group, even without copies, so that the count of groups gives their age.
@@ -162,7 +151,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     if (left > 0) {
       copy_a.next(free_stage, left);
       copy_b.next(free_stage + tile_bytes<BM>, left);
-      left -= depth;
+      left -= DEPTH;
     }
     commit_copies();
     free_stage = after(free_stage);
@@ -177,7 +166,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
   __syncthreads();
   products.begin(stage);
 #pragma unroll 1
-  for (int step = 0; step < k; step += depth) {
+  for (int step = 0; step < k; step += DEPTH) {
     products.multiply_stage(stage, refill, [&] {
       stage = after(stage);
       wait_for_copies<STAGES - 2>();
@@ -188,7 +177,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
 
   wait_for_copies<0>();
   __syncthreads();  // all have read the stages
-  Store& store = reinterpret_cast<Store*>(memory + before)[warp];
+  Store& store = reinterpret_cast<Store*>(memory)[warp];
   const int lane = threadIdx.x % 32, lane_column = column + warp_column + lane;
   C += unit.batch * c_stride;
 #pragma unroll

@@ -14,6 +14,7 @@ constexpr Fp64Tile wide_fp64{
 constexpr Fp64Tile narrow_fp64{
     .rows = 64, .columns = 64, .warp_rows = 32, .warp_columns = 32, .blocks_per_sm = 3};
 
+constexpr std::int64_t fp64_depth = 16;  // steps of k in a stage
 constexpr std::int64_t fp64_stages = 4;
 
 std::int64_t fp64_tiles_of(const GemmProblem& problem, const Fp64Tile& tile) {
@@ -21,11 +22,9 @@ std::int64_t fp64_tiles_of(const GemmProblem& problem, const Fp64Tile& tile) {
          problem.batch;
 }
 
-// Matches the kernel: stages of 16 steps of k, which begin at multiples of 2 KiB.
 std::size_t fp64_shared_bytes(const Fp64Tile& tile) {
-  constexpr int depth = 16, alignment = 2048;
-  const int stage = (tile.rows + tile.columns) * depth * static_cast<int>(sizeof(double));
-  return static_cast<std::size_t>(fp64_stages * stage + alignment);
+  const std::int64_t elements = fp64_stages * fp64_depth * (tile.rows + tile.columns);
+  return static_cast<std::size_t>(elements) * sizeof(double);
 }
 
 class Fp64TilesRun final : public GemmRun {
@@ -78,6 +77,7 @@ KernelRequest fp64_tiles_request(const GemmProblem& problem, const DevicePropert
   number("WM", tile.warp_rows);
   number("WN", tile.warp_columns);
   number("BLOCKS_PER_SM", tile.blocks_per_sm);
+  number("DEPTH", fp64_depth);
   number("STAGES", fp64_stages);
   return request;
 }
