@@ -152,12 +152,16 @@ TEST(FindingWords, RacesBeyondBarriers) {
   facts(scoped).both_strong = facts(scoped).block_scope = true;
   EXPECT_THAT(message(scoped), HasSubstr("block scope counts only in its own block"));
   EXPECT_THAT(cure(scoped), HasSubstr("the scope of the device"));
-  Finding same = race(RaceRelation::two_blocks);
+  Finding same = race(RaceRelation::two_blocks, ThreadAction::write, ThreadAction::write);
   facts(same).same_bits = true;
   EXPECT_EQ(message(same),
             "two blocks write tile[17], and nothing orders them; in this run they wrote the same "
             "bits");
   EXPECT_EQ(cure(same), "let one thread write");
+  Finding unchanged = race(RaceRelation::two_blocks);
+  facts(unchanged).same_bits = true;
+  EXPECT_THAT(message(unchanged), HasSubstr("it wrote back the bits that it had read"));
+  EXPECT_EQ(cure(unchanged), "leave out the write that changes nothing");
   EXPECT_THAT(message(race(RaceRelation::copy_source)), HasSubstr("asynchronous copy from it"));
   EXPECT_THAT(message(race(RaceRelation::relaxed_flag)), HasSubstr("orders nothing behind it"));
   EXPECT_THAT(cure(race(RaceRelation::unfenced_relay)), HasSubstr("__threadfence()"));
