@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,10 @@
 #include "tilescope/target.hpp"
 
 namespace tilescope {
+
+namespace inspect {
+struct RunTrace;
+}
 
 /// The device, and the limits of the run.
 struct InspectOptions {
@@ -37,6 +42,7 @@ struct InspectOptions {
   bool phases = false;    ///< explain(): trace which thread loads and computes what in a tile
                           ///< kernel's phases
   bool pictures = false;  ///< explain(): keep what only pictures show, such as each round of a loop
+  bool trace = false;     ///< keep the launches with their first blocks in Inspection::trace
   std::uint64_t most_elements = UINT64_MAX;  ///< run(): elements of each array to return
   bool progress = false;  ///< show the progress of long emulated launches on a terminal
 };
@@ -76,6 +82,8 @@ struct Inspection {
                                     ///< read from disk
 
   std::optional<ProgramRun> program;  ///< a Program's end
+  /// The launches over time, if InspectOptions::trace is set; a program's are in `program`.
+  std::shared_ptr<const inspect::RunTrace> trace;
 
   bool complete() const { return ran.ending == Ending::complete; }
 };

@@ -29,7 +29,7 @@ struct Program {
 
 /// A launch of the program's.
 struct ProgramLaunch {
-  std::string kernel;  ///< empty for run()
+  std::string kernel;
   Dim3 grid, block;
   SourcePlace place;  ///< in the host code; line 0: not known
   std::uint64_t blocks = 0;

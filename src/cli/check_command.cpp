@@ -31,6 +31,7 @@ struct CheckCommand {
                          "Run in one of these orders alone, by the seed that a report names");
     budgets.declare(add);
     add.outputs(outputs);
+    add.trace(outputs.trace);
     add.format(outputs.format);
   }
 
@@ -38,12 +39,17 @@ struct CheckCommand {
     if (schedule_given->count() > 0 && schedules > 1) {
       throw Error(ErrorKind::usage, "--schedules and --schedule exclude each other");
     }
+    if (!outputs.trace.empty() && schedules > 1) {
+      throw Error(ErrorKind::usage,
+                  "--trace and --schedules exclude each other; --schedule SEED traces one order");
+    }
     const report::Budget budget(budgets);
     std::optional<inspect::Suppressions> suppressions;
     if (!suppress.empty()) suppressions.emplace(suppress);
     CheckResult result = arguments.inspect([&](InspectOptions options) {
       options.schedules = static_cast<std::uint64_t>(schedules);
       if (schedule_given->count() > 0) options.schedule = schedule;
+      options.trace = !outputs.trace.empty();
       return check(arguments.target(), arguments.description(), options);
     });
     if (suppressions) suppressions->apply(result);
@@ -53,6 +59,7 @@ struct CheckCommand {
                                     .allow_warnings = allow_warnings,
                                     .pictures = !outputs.html.empty()});
     budget.judge(page);
+    write_trace(result, outputs);
     show(page, outputs);
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
     if (result.program && result.program->signal != 0) return result.program->exit_code;

@@ -9,7 +9,6 @@
 #include "cli/show.hpp"
 #include "cli/target_arguments.hpp"
 #include "report/explain_report.hpp"
-#include "report/formats/chrome_trace.hpp"
 
 namespace tilescope::cli {
 namespace {
@@ -18,7 +17,6 @@ struct ExplainCommand {
   TargetArguments arguments;
   BudgetArguments budgets;
   Outputs outputs;
-  std::string trace;
   std::uint32_t lanes = 0;
   bool phases = false;
 
@@ -29,10 +27,9 @@ struct ExplainCommand {
         within(1, 10000000));
     add("--phases", phases,
         "Print the table of execution phases: which thread loads and computes what");
-    add("--trace FILE", trace,
-        "Write launches, blocks and waits of warps for Perfetto, speedscope");
     budgets.declare(add);
     add.outputs(outputs);
+    add.trace(outputs.trace);
     add.format(outputs.format);
   }
 
@@ -40,7 +37,8 @@ struct ExplainCommand {
     const report::Budget budget(budgets);
     const ExplainResult result = arguments.inspect([&](InspectOptions options) {
       options.phases = phases;
-      options.pictures = !outputs.html.empty() || !trace.empty();
+      options.pictures = !outputs.html.empty();
+      options.trace = !outputs.trace.empty();
       options.launch = arguments.launch.number();
       return explain(arguments.target(), arguments.description(), options);
     });
@@ -50,7 +48,7 @@ struct ExplainCommand {
                                                       .pictures = !outputs.html.empty(),
                                                       .with_notes = !arguments.is_file()});
     budget.judge(page);
-    if (!trace.empty()) write(trace, report::render_trace(result));
+    write_trace(result, outputs);
     show(page, outputs, style());
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
     if (result.program && result.program->signal != 0) return result.program->exit_code;

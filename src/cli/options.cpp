@@ -136,6 +136,11 @@ void Options::outputs(Outputs& target) const {
   (*this)("--html FILE", target.html, "Write the results as a page with pictures, for a browser");
 }
 
+void Options::trace(std::string& target) const {
+  (*this)("--trace FILE", target,
+          "Write launches, blocks and waits of warps for Perfetto, speedscope");
+}
+
 void check_arguments(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_positional()) continue;  // the command itself reports unreadable inputs

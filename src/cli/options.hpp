@@ -69,6 +69,8 @@ class Options {
   void format(std::string& target) const;
   /// Declares --json and --html FILE.
   void outputs(Outputs& target) const;
+  /// Declares --trace FILE.
+  void trace(std::string& target) const;
 
  private:
   CLI::App& command_;

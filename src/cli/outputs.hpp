@@ -9,6 +9,7 @@ namespace tilescope::cli {
 struct Outputs {
   std::string json;             ///< "-": standard output, in place of the text
   std::string html = {};        ///< a page for a browser
+  std::string trace = {};       ///< launches, blocks and waits, in Chrome's format
   std::string format = "text";  ///< of standard output: "text" or one of report::format_names()
 };
 

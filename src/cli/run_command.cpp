@@ -31,11 +31,14 @@ struct RunCommand {
     add("--max-instructions N", max_instructions, "End an emulated run after N warp instructions",
         up_to(std::uint64_t{1} << 62U));
     add.outputs(outputs);
+    add.trace(outputs.trace);
   }
 
   int run() const {
-    InspectOptions options{
-        .device = device, .max_instructions = max_instructions, .most_elements = show};
+    InspectOptions options{.device = device,
+                           .max_instructions = max_instructions,
+                           .trace = !outputs.trace.empty(),
+                           .most_elements = show};
     // Kernels print data, but JSON on standard output is data too.
     if (outputs.json != "-")
       options.print = [](std::string_view text) { print(std::string(text)); };
@@ -47,6 +50,7 @@ struct RunCommand {
       if (is_kernel_file(file)) return tilescope::run(SourceFile{file}, launch.description(), how);
       return tilescope::run(LadderRung{.name = file}, {}, how);
     });
+    write_trace(result, outputs);
     if (result.program) return ended(result);
     cli::show(report::run_page(result), outputs);
     return result.failure.empty() ? 0 : failed(result);

@@ -8,6 +8,7 @@
 #include "base/errors.hpp"
 #include "base/output_file.hpp"
 #include "compile/cache.hpp"
+#include "report/formats/chrome_trace.hpp"
 #include "report/formats/tool_formats.hpp"
 #include "report/html/html_renderer.hpp"
 #include "report/json/json_renderer.hpp"
@@ -33,6 +34,10 @@ std::string_view kind_of(int exit_code) {
 }
 
 }  // namespace
+
+void write_trace(const Inspection& run, const Outputs& outputs) {
+  if (!outputs.trace.empty()) write(outputs.trace, report::render_trace(run));
+}
 
 void show(const report::Page& page, const Outputs& outputs, const report::TextStyle& style) {
   if (outputs.format != "text") {

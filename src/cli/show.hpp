@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <tilescope/inspection.hpp>
 
 #include "cli/outputs.hpp"
 #include "report/text/text_renderer.hpp"
@@ -19,6 +20,9 @@ void show_so_far(report::Page& page, const std::string& json_target);
 /// After a failure of `command`: the error as JSON on standard output, unless a document is there
 /// already.
 void show_failure(std::string_view command, const std::string& message, int exit_code);
+
+/// Writes --trace FILE, if it was given.
+void write_trace(const Inspection& run, const Outputs& outputs);
 
 /// Writes a file, complete or not at all.
 void write(const std::string& path, const std::string& text);

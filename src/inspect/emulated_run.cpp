@@ -4,6 +4,7 @@
 
 #include "inspect/open_subject.hpp"
 #include "inspect/results/run_summary.hpp"
+#include "inspect/results/run_trace.hpp"
 
 namespace tilescope::inspect {
 device::EmulationOptions emulation_options(const InspectOptions& options, Inspection& result) {
@@ -18,6 +19,11 @@ device::EmulationOptions emulation_options(const InspectOptions& options, Inspec
   emulation.after_launch = [&result](const emulator::LaunchSummary& summary) {
     add(result.ran, summary_of(summary));
   };
+  if (options.trace) {
+    const auto recorder = std::make_shared<TraceRecorder>();
+    emulation.observers.push_back(recorder.get());
+    result.trace = {recorder, &recorder->trace()};
+  }
   return emulation;
 }
 
@@ -35,12 +41,12 @@ EmulatedRun::EmulatedRun(const Target& target, const LaunchDescription& launch,
   result_.properties = device_->properties();
 }
 
-void EmulatedRun::launch(std::vector<emulator::Observer*> observers,
+void EmulatedRun::launch(const std::vector<emulator::Observer*>& observers,
                          const std::function<void()>& after_launch,
                          std::function<void(const Kernel&, const Launch&)> before_launch,
                          ScheduleRuns* schedules) {
   device::EmulationOptions emulation = emulation_options(options_, result_);
-  emulation.observers = std::move(observers);
+  emulation.observers.insert(emulation.observers.begin(), observers.begin(), observers.end());
   emulation.tolerant = true;
   emulation.before_launch = std::move(before_launch);
   emulation.after_launch =

@@ -26,7 +26,8 @@ class EmulatedRun {
   /// Launches with the observers and adds the run's amounts to `result`; calls `after_launch` after
   /// each launch, and `before_launch` before it. Launches are tolerant, so that defects do not end
   /// the run. `schedules`, if not null, runs each of them in several orders.
-  void launch(std::vector<emulator::Observer*> observers, const std::function<void()>& after_launch,
+  void launch(const std::vector<emulator::Observer*>& observers,
+              const std::function<void()>& after_launch,
               std::function<void(const Kernel&, const Launch&)> before_launch = nullptr,
               ScheduleRuns* schedules = nullptr);
   /// Those of the target, by their names in line tables. Until keep_sources().
@@ -43,7 +44,8 @@ class EmulatedRun {
   std::unique_ptr<Subject> subject_;
 };
 
-/// The device's options for a run that `result` describes.
+/// The device's options for a run that `result` describes; `result.trace` receives the trace, if
+/// one is wanted.
 device::EmulationOptions emulation_options(const InspectOptions& options, Inspection& result);
 
 }  // namespace tilescope::inspect

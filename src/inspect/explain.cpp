@@ -42,7 +42,7 @@ ExplainResult explain(const Target& target, const LaunchDescription& launch,
     result.launches.push_back(seen.counted());
     details->launches.push_back(seen.all());
   };
-  run.launch(std::move(observers), after_launch, [&](const Kernel& kernel, const Launch& launched) {
+  run.launch(observers, after_launch, [&](const Kernel& kernel, const Launch& launched) {
     const LaunchResources resources = resources_of(kernel, launched);
     if (std::ranges::find(result.resources, resources) != result.resources.end()) return;
     result.resources.push_back(resources);

@@ -7,9 +7,22 @@
 #include "inspect/open_device.hpp"
 #include "inspect/open_subject.hpp"
 #include "inspect/program/program_results.hpp"
+#include "inspect/results/run_trace.hpp"
 #include "inspect/user_kernel.hpp"
 
 namespace tilescope {
+namespace {
+
+/// A GPU tells the time of all launches together, and nothing of their blocks.
+std::shared_ptr<const inspect::RunTrace> gpu_trace(const RunResult& result) {
+  inspect::RunTrace trace{.time_ms = result.time_ms};
+  for (const KernelRun& run : result.launches) {
+    trace.launches.push_back({run.kernel, run.launch.grid, run.launch.block});
+  }
+  return std::make_shared<const inspect::RunTrace>(std::move(trace));
+}
+
+}  // namespace
 
 RunResult run(const Target& target, const LaunchDescription& launch,
               const InspectOptions& options) {
@@ -53,6 +66,7 @@ RunResult run(const Target& target, const LaunchDescription& launch,
       result.ran.blocks += launched.launch.grid.count();
     }
     result.time_ms = kernel.elapsed_ms();
+    if (options.trace) result.trace = gpu_trace(result);
   }
   result.arrays = kernel.arrays().read_back(options.most_elements);
   if (result.failure.empty()) kernel.arrays().save(result.arrays);

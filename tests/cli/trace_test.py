@@ -1,14 +1,18 @@
-"""explain --trace: the launches, blocks and waits of a run in Chrome's format; and the resources of
-kernels in explain's report."""
+"""--trace of explain, check and run: the launches, blocks and waits of a run in Chrome's format; and
+the resources of kernels in explain's report."""
 
 import json
+import shutil
+import unittest
 
 import program
+
+NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 
 KERNEL = """\
 __global__ void uneven(float* x) {
   __shared__ float tile[64];
-  for (int i = 0; i <= threadIdx.x / 32 * 8; ++i) tile[threadIdx.x] = x[threadIdx.x] + i;
+  for (int i = 0; i <= threadIdx.x / 32 * 8; ++i) tile[threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x] + i;
   __syncthreads();
   x[blockIdx.x * 64 + threadIdx.x] = tile[63 - threadIdx.x];
 }
@@ -28,10 +32,17 @@ class Trace(program.ProgramTest):
         with open(self.path("k.cu"), "w", encoding="utf-8") as file:
             file.write(KERNEL)
 
-    def trace(self, *options):
-        result = self.run_program("explain", "k.cu", *options, "--trace", "t.json")
-        with open(self.path("t.json"), encoding="utf-8") as file:
-            return result, json.load(file)["traceEvents"]
+    def trace(self, *options, command="explain", file="k.cu"):
+        """The result and the events, which have what viewers ask for."""
+        result = self.run_program(command, file, *options, "--trace", "t.json")
+        with open(self.path("t.json"), encoding="utf-8") as traced:
+            events = json.load(traced)["traceEvents"]
+        for event in events:
+            self.assertIn(event["ph"], ("M", "X"))
+            for field in ("pid", "tid", *(("ts", "dur") if event["ph"] == "X" else ())):
+                self.assertIsInstance(event[field], int)
+                self.assertGreaterEqual(event[field], 0)
+        return result, events
 
     def test_the_early_warp_waits_for_the_late_one(self):
         result, events = self.trace("--kernel", "uneven", *LAUNCH)
@@ -56,11 +67,53 @@ class Trace(program.ProgramTest):
         self.assertEqual(self.trace("--kernel", "uneven", *LAUNCH)[1],
                          self.trace("--kernel", "uneven", *LAUNCH)[1])
 
+    def test_each_command_writes_the_same_trace(self):
+        explained = self.trace("--kernel", "uneven", *LAUNCH)[1]
+        for command in ("check", "run"):
+            with self.subTest(command):
+                result, events = self.trace("--kernel", "uneven", *LAUNCH, command=command)
+                self.assertEqual(result.code, 0, result.err)
+                self.assertEqual(events, explained)
+
+    def test_a_launch_that_is_refused_leaves_an_empty_trace(self):
+        result, events = self.trace("--kernel", "uneven", "--grid", "1", "--block", "2048",
+                                    *LAUNCH[4:], command="check")
+        self.assertEqual((result.code, events), (1, []))
+
+    def test_one_order_can_be_traced_not_several(self):
+        several = ("check", "k.cu", "--kernel", "uneven", *LAUNCH, "--schedules", "4", "--trace",
+                   "t.json")
+        self.assert_fails(2, "--trace and --schedules exclude each other; --schedule SEED traces "
+                             "one order", *several)
+        result, events = self.trace("--kernel", "uneven", *LAUNCH, "--schedule", "3",
+                                    command="check")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual(len([event for event in events if event.get("cat") == "launch"]), 1)
+
+    @unittest.skipUnless(NVCC, "nvcc is not installed")
+    def test_a_program_has_its_launches(self):
+        with open(self.path("main.cu"), "w", encoding="utf-8") as file:
+            file.write("__global__ void fill(float* x) { x[threadIdx.x] = 1; }\n"
+                       "int main() {\n  float* x;\n  cudaMalloc(&x, 256);\n"
+                       "  for (int i = 0; i < 3; ++i) fill<<<1, 64>>>(x);\n"
+                       "  cudaDeviceSynchronize();\n  cudaFree(x);\n}\n")
+        for command in ("explain", "check", "run"):
+            with self.subTest(command):
+                result, events = self.trace(command=command, file="main.cu")
+                self.assertEqual(result.code, 0, result.err)
+                slices = [event for event in events if event["ph"] == "X"]
+                self.assertEqual([event["name"] for event in slices], ["fill"] * 3)
+                self.assertEqual({event["args"]["place"] for event in slices}, {"main.cu:5"})
+                for first, second in zip(slices, slices[1:]):
+                    self.assertGreater(first["dur"], 0)
+                    self.assertEqual(first["ts"] + first["dur"], second["ts"])
+
     def test_a_file_that_cannot_be_written_is_told_before_the_run(self):
-        result = self.run_program("explain", "k.cu", "--kernel", "uneven", *LAUNCH, "--trace",
-                                  "no/t.json")
-        self.assertEqual((result.code, result.out), (4, ""))
-        self.assertEqual(len(result.err.splitlines()), 1)
+        for command in ("explain", "check", "run"):
+            result = self.run_program(command, "k.cu", "--kernel", "uneven", *LAUNCH, "--trace",
+                                      "no/t.json")
+            self.assertEqual((result.code, result.out), (4, ""))
+            self.assertEqual(len(result.err.splitlines()), 1)
 
 
 class Resources(Trace):

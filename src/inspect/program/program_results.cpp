@@ -188,6 +188,12 @@ ExplainResult explain_program(const Program& program, const Device& device,
 }
 
 RunResult run_program(const Program& program, const Device& device, const InspectOptions& options) {
+  if (options.trace && device.kind() != DeviceKind::emulated) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--trace: on {} the launches of a program are not seen; use "
+                            "--device emulated",
+                            device.id()));
+  }
   RunResult result;
   watch(program, device, {.mode = ProgramMode::run}, program.output_to_stderr, options, result);
   return result;

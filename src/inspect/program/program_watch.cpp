@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <tilescope/error.hpp>
@@ -229,7 +230,8 @@ void ProgramWatch::attach(device::EmulatedDevice& device) {
                                          if (!state.schedules) end_if_cancelled();
                                        },
                                    .tolerant = tolerant()};
-  if (settings_.mode == ProgramMode::check) options.observers = {&state.names, &state.checker};
+  options.observers = {&state.names};
+  if (settings_.mode == ProgramMode::check) options.observers.push_back(&state.checker);
   options.schedule = settings_.schedule.value_or(0);
   if (settings_.schedules > 1) {
     state.schedules = std::make_unique<ScheduleRuns>(
@@ -246,8 +248,7 @@ void ProgramWatch::attach(device::EmulatedDevice& device) {
   }
   if (settings_.mode == ProgramMode::explain) {
     state.device = &device;
-    options.observers = state.seen.wanted(settings_.pictures);
-    options.observers.insert(options.observers.begin(), &state.names);
+    std::ranges::copy(state.seen.wanted(settings_.pictures), std::back_inserter(options.observers));
   }
   device.set_options(std::move(options));
   end_launches_on(SIGINT);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "emulator/events.hpp"
@@ -46,6 +47,7 @@ class WarpCourse : public emulator::Observer {
 
   /// In the order of the blocks.
   const std::vector<CourseOfBlock>& result() const { return blocks_; }
+  std::vector<CourseOfBlock> take() { return std::move(blocks_); }
 
  private:
   const emulator::Program* program_ = nullptr;

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/symbol_names.hpp"
-#include "inspect/results/explain_details.hpp"
+#include "inspect/results/run_trace.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -80,40 +81,51 @@ class TraceEvents {
   Json events_ = Json::array();
 };
 
-Json launch_arguments(const Dim3& grid, const Dim3& block, const Counts& totals) {
+Json launch_arguments(const Dim3& grid, const Dim3& block, std::uint64_t warp_instructions) {
   return {{"grid", extents_text(grid)},
           {"block", extents_text(block)},
-          {"warp_instructions", totals.instructions}};
+          {"warp_instructions", warp_instructions}};
 }
 
-void add_kernel_launches(TraceEvents& events, const ExplainResult& result) {
+void add_emulated_launches(TraceEvents& events, const inspect::RunTrace& trace) {
   std::uint64_t begin = 0;
-  for (std::size_t i = 0; i < result.launches.size(); ++i) {
-    const LaunchCounts& launch = result.launches[i];
-    const std::string name = function_name(launch.kernel);
-    events.name("process_name", i, 0, fmt::format("launch {}: {}", i, name));
+  for (std::size_t i = 0; i < trace.launches.size(); ++i) {
+    const inspect::RunTrace::OfLaunch& launch = trace.launches[i];
+    events.name("process_name", i, 0, fmt::format("launch {}: {}", i, launch.kernel));
     events.name("thread_name", i, 0, "launch");
     std::uint64_t end = begin, thread = 1;
-    for (const observe::CourseOfBlock& block : result.details->launches[i].blocks) {
+    for (const observe::CourseOfBlock& block : launch.blocks) {
       end = std::max(end, events.add_block(block, i, thread, begin));
       thread += block.warps.size();
     }
-    Json arguments = launch_arguments(launch.grid, launch.block, launch.totals);
-    arguments["blocks_traced"] = result.details->launches[i].blocks.size();
-    events.slice(name, i, 0, begin, end, std::move(arguments));
+    Json arguments = launch_arguments(launch.grid, launch.block, launch.warp_instructions);
+    arguments["blocks_traced"] = launch.blocks.size();
+    events.slice(launch.kernel, i, 0, begin, end, std::move(arguments));
     begin = end;
   }
 }
 
-void add_program_launches(TraceEvents& events, const ExplainResult& result) {
-  events.name("process_name", 0, 0, result.target);
+void add_gpu_launches(TraceEvents& events, const inspect::RunTrace& trace) {
+  events.name("thread_name", 0, 0, "launches");
+  std::string kernels;
+  for (const inspect::RunTrace::OfLaunch& launch : trace.launches) {
+    kernels += (kernels.empty() ? "" : ", ") + launch.kernel;
+  }
+  const inspect::RunTrace::OfLaunch& first = trace.launches.front();
+  events.slice(kernels, 0, 0, 0, static_cast<std::uint64_t>(std::llround(*trace.time_ms * 1e3)),
+               {{"grid", extents_text(first.grid)},
+                {"block", extents_text(first.block)},
+                {"launches", trace.launches.size()}});
+}
+
+void add_program_launches(TraceEvents& events, const Inspection& run) {
+  events.name("process_name", 0, 0, run.target);
   events.name("thread_name", 0, 0, "launches");
   std::uint64_t begin = 0;
-  for (std::size_t i = 0; i < result.launches.size(); ++i) {
-    const LaunchCounts& launch = result.launches[i];
-    const SourcePlace& place = result.program->launches[i].place;
-    const std::uint64_t end = begin + result.program->launches[i].warp_instructions;
-    Json arguments = launch_arguments(launch.grid, launch.block, launch.totals);
+  for (const ProgramLaunch& launch : run.program->launches) {
+    const SourcePlace& place = launch.place;
+    const std::uint64_t end = begin + launch.warp_instructions;
+    Json arguments = launch_arguments(launch.grid, launch.block, launch.warp_instructions);
     if (place.line != 0) arguments["place"] = fmt::format("{}:{}", place.file, place.line);
     events.slice(function_name(launch.kernel), 0, 0, begin, end, std::move(arguments));
     begin = end;
@@ -122,14 +134,16 @@ void add_program_launches(TraceEvents& events, const ExplainResult& result) {
 
 }  // namespace
 
-std::string render_trace(const ExplainResult& result) {
+std::string render_trace(const Inspection& run) {
   TraceEvents events;
-  if (result.program) {
-    add_program_launches(events, result);
-  } else {
-    add_kernel_launches(events, result);
+  if (run.program) {
+    add_program_launches(events, run);
+  } else if (run.trace && run.trace->time_ms) {
+    add_gpu_launches(events, *run.trace);
+  } else if (run.trace) {
+    add_emulated_launches(events, *run.trace);
   }
-  const Json document = {{"otherData", {{"target", result.target}, {"device", result.device}}},
+  const Json document = {{"otherData", {{"target", run.target}, {"device", run.device}}},
                          {"traceEvents", events.take()}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
