@@ -36,14 +36,14 @@ python: ## the Python package, in build/python
 	@tools/build.sh default build -DTILESCOPE_PYTHON=ON $(settings) tilescope_python
 	@echo "PYTHONPATH=$(CURDIR)/build/python .deps/python/bin/python imports tilescope"
 
-wheel: setup ## the wheel of the Python package, in dist/ (PYTHON=python3.12: for another Python)
+wheel: setup ## wheels of the Python package, in dist/ (PYTHON="python3.9 python3.12": for these)
 	@tools/wheel.sh $(PYTHON)
 
-test-wheel: ## install dist/'s wheel in a fresh environment, find a race in a minute (network)
+test-wheel: ## install each wheel of dist/ in a fresh environment, find a race there (network)
 	@python3 -B tests/wheel/fresh_install.py dist/tilescope-*.whl
 
 # The interpreter may be one that has PyTorch already: make test-frameworks FRAMEWORKS=python3
-test-frameworks: python ## tests with PyTorch, Triton, Numba and a notebook, from PyPI (600 MB)
+test-frameworks: python ## tests with PyTorch, Triton, Numba, JAX and a notebook (700 MB)
 	@tools/frameworks.sh $(FRAMEWORKS)
 
 schedules: ## run every correct kernel in 20 orders of warps, blocks and copies
@@ -84,4 +84,4 @@ check-format: ## say which files are not formatted
 
 clean: ## remove everything that was built; .deps stays
 	@rm -rf build build-sanitize build-sanitize-rooms build-threads build-portable build-compilers \
-	  build-wheel-* dist
+	  build-wheel dist

@@ -1,19 +1,25 @@
 #!/usr/bin/env bash
 # Runs tests/frameworks with the Python package of build/python.
 # Usage: tools/frameworks.sh [PYTHON]; without one, an environment in .deps/frameworks, into which
-# PyTorch for the CPU, Triton, Numba and a notebook's kernel are fetched. PYTHON must be of the
-# version for which the package was built.
+# PyTorch for the CPU, Triton, Numba, JAX and a notebook's kernel are fetched. PYTHON must be of the
+# version for which the package was built. Tests on a GPU are skipped where there is none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=${1:-.deps/frameworks/bin/python}
 if [ $# -eq 0 ] && [ ! -e "$python" ]; then
-  echo "fetching PyTorch for the CPU into .deps/frameworks" >&2
+  echo "fetching PyTorch for the CPU and the other packages into .deps/frameworks" >&2
   rm -rf .deps/frameworks.new
   .deps/python/bin/python -m venv .deps/frameworks.new
-  .deps/frameworks.new/bin/python -m pip --quiet --disable-pip-version-check install numpy torch \
-    triton numba nbclient ipykernel \
-    --index-url https://download.pytorch.org/whl/cpu --extra-index-url https://pypi.org/simple || {
+  fetch() {
+    .deps/frameworks.new/bin/python -m pip --quiet --disable-pip-version-check install numpy torch \
+      triton numba jax nbclient ipykernel "$@"
+  }
+  fetch --retries 0 --index-url https://download.pytorch.org/whl/cpu \
+    --extra-index-url https://pypi.org/simple 2> .deps/frameworks.log || {
+    echo "not to be had: fetching the one with CUDA, 3 GB, from pip's own index" >&2
+    fetch
+  } || {
     echo "PyTorch could not be fetched; FRAMEWORKS=PYTHON names an interpreter that has it" >&2
     exit 3
   }

@@ -58,6 +58,24 @@ class Tensors(unittest.TestCase):
             self.assertTrue(torch.equal(tilescope.transpose(values), values.T), dtype)
             self.assertTrue(torch.equal(tilescope.transpose(values.T[::2]), values.T[::2].T), dtype)
 
+    def test_two_tensors_of_bfloat16_take_bf16(self):
+        a, b = draw(64, 256, dtype=torch.bfloat16), draw(256, 64, dtype=torch.bfloat16)
+        named = [tilescope.matmul(a, b, precision=precision, device="emulated")
+                 for precision in (None, "bf16", "fp32")]
+        self.assertTrue(torch.equal(named[0], named[1]))
+        out = [torch.empty(64, 64) for _ in range(3)]
+        for precision, result in zip((None, "bf16", "fp32"), out):
+            tilescope.matmul(a, b, out=result, precision=precision, device="emulated")
+        self.assertTrue(torch.equal(out[0], out[1]))
+        self.assertFalse(torch.equal(out[0], out[2]))  # summed in another order
+
+    def test_a_negated_view_is_refused(self):
+        negated = torch.tensor([[1 + 2j, 3 - 4j]]).conj().imag
+        self.assertTrue(negated.is_neg())
+        with self.assertRaisesRegex(TypeError, "negated view"):
+            tilescope.transpose(negated)
+        self.assertTrue(torch.equal(tilescope.transpose(negated.resolve_neg()), negated.T))
+
     def test_a_gradient_is_not_lost_in_silence(self):
         with self.assertRaisesRegex(TypeError, "gradient"):
             tilescope.matmul(draw(3, 3, requires_grad=True), draw(3, 3))
