@@ -35,6 +35,8 @@ class OutputFile {
 
   /// The target as it was given.
   const std::string& path() const noexcept { return path_; }
+  /// Where it is until `commit`.
+  const std::string& temporary() const noexcept { return temporary_; }
 
   /// Makes the file `size` bytes long, all zero, with allocated storage: a full disk fails here,
   /// and writing to `map` cannot fail later. Before the first `append`.

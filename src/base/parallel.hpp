@@ -12,9 +12,14 @@
 
 namespace tilescope {
 
+/// How many cores this process uses; 0: all that the system gives it. Processes that share a
+/// machine set it before they compute.
+inline std::atomic<std::size_t> core_limit = 0;
+
 /// How many threads run at the same time.
 inline std::size_t core_count() {
-  return std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return core_limit == 0 ? cores : std::min(cores, core_limit.load());
 }
 
 /// Calls body(i) for every i below `count`, on `cores` cores, in no particular order; on fewer

@@ -13,7 +13,10 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/shared_options.hpp"
 #include "cli/show.hpp"
+#include "ranks/agreement.hpp"
+#include "ranks/rank_job.hpp"
 #include "transfer/matmul_to_file.hpp"
 
 namespace tilescope::cli {
@@ -21,7 +24,8 @@ namespace {
 
 struct MatmulCommand {
   transfer::MatmulFiles files;
-  std::string output, devices, device = "auto", precision = "auto", activation, order = "C", json;
+  std::string output, devices, grid, device = "auto", precision = "auto", activation, order = "C",
+                                     json;
   MatmulOptions options;
   std::optional<double> beta;
   std::uint64_t device_memory = 0;
@@ -34,6 +38,8 @@ struct MatmulCommand {
     add("--device DEVICE", device, "auto, cuda, cuda:N, emulated or cpu", shown);
     add("--devices LIST", devices,
         "Share the product among these: all (every GPU), or a list such as cuda:0,cuda:1");
+    add("--grid RxC", grid,
+        "Rows and columns of the grid of ranks that mpirun started (default: by the shape)");
     add("--precision NAME", precision, "Arithmetic; auto: fp64 if a matrix is float64, else fp32",
         shown, one_of({"auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64"}));
     add("--alpha X", options.alpha, "Factor of the product", shown);
@@ -58,6 +64,8 @@ struct MatmulCommand {
 
   int run() {
     complete_options();
+    if (const auto launcher = ranks::find_launcher()) return run_ranks(*launcher);
+    if (!grid.empty()) throw usage_error("--grid is for ranks that mpirun started; there are none");
     const transfer::MatmulInputs inputs(files);
     options.bias = inputs.bias();
     if (inputs.is_batch() && order == "F") {
@@ -98,6 +106,48 @@ struct MatmulCommand {
     const auto outcome = transfer::multiply_into(target, *opened.front(), inputs, options);
     show(outcome.report, inputs, devices);
     return 0;
+  }
+
+  /// Computes on the CPUs of all ranks.
+  int run_ranks(const ranks::Launcher& launcher) {
+    const ranks::Session session(launcher);
+    const bool is_first = session.all().rank() == 0;
+    ProgressLine progress("bands");
+    ranks::RankJob job{.output = output, .order = c_order(), .options = options, .resume = resume};
+    job.band_done = [&](std::int64_t done, std::int64_t) {
+      progress.update(static_cast<std::uint64_t>(done));
+    };
+    try {
+      ranks::together(session, [&] { complete_job(job); });
+      const ranks::RankOutcome outcome = ranks::multiply_with_ranks(session, files, job);
+      if (!is_first) return 0;
+      const std::string hosts =
+          fmt::format("{} host{}", outcome.hosts, outcome.hosts == 1 ? "" : "s");
+      show(outcome.report, transfer::MatmulInputs(files), hosts);
+      return 0;
+    } catch (const ranks::AgreedError& error) {
+      if (is_first) throw;
+      return error.exit_code();
+    }
+  }
+
+  /// Refuses options that ranks cannot honour, and reads the grid.
+  void complete_job(ranks::RankJob& job) const {
+    const char* other = device_memory > 0          ? "--device-memory"
+                        : !devices.empty()         ? "--devices"
+                        : !options.variant.empty() ? "--variant"
+                                                   : nullptr;
+    if (other != nullptr) throw usage_error("{} does not work with ranks of mpirun", other);
+    if (device != "auto" && device != "cpu") {
+      throw usage_error("--device {}: ranks of mpirun compute on CPUs; leave it out", device);
+    }
+    if (grid.empty()) return;
+    const std::vector<std::int64_t> extents = parse_numbers(grid, "--grid");
+    const auto is_extent = [](std::int64_t n) { return n >= 1 && n <= 1'000'000; };
+    if (extents.size() != 2 || !is_extent(extents[0]) || !is_extent(extents[1])) {
+      throw usage_error("--grid {}: expected rows x columns, such as 2x3", printable(grid, 40));
+    }
+    job.grid = ranks::RankGrid{static_cast<int>(extents[0]), static_cast<int>(extents[1])};
   }
 
   Order c_order() const { return order == "F" ? Order::column_major : Order::row_major; }

@@ -33,6 +33,8 @@ class ResumableNpy {
   ResumableNpy(const ResumableNpy&) = delete;
   ResumableNpy& operator=(const ResumableNpy&) = delete;
 
+  /// Where the file is until `commit`.
+  const std::string& partial() const { return partial_path_; }
   MatrixView matrix();
   bool is_done(std::int64_t tile) const { return done_.at(static_cast<std::size_t>(tile)); }
   std::int64_t done_count() const { return done_count_; }

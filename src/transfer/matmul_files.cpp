@@ -126,13 +126,16 @@ MatrixBatch MatmulInputs::start(NpyWriter& writer) const {
                                           shape().m, shape().n, order),
                       .count = a_.count,
                       .stride = shape().m * shape().n};
-  if (c_file_) {
-    const ConstMatrixBatch from = batch_of(*c_file_);
-    for (std::int64_t i = 0; i < c.count; ++i) {
-      operations::convert_matrix(operations::matrix_of(from, i), operations::matrix_of(c, i));
-    }
-  }
+  copy_accumulated(c);
   return c;
+}
+
+void MatmulInputs::copy_accumulated(const MatrixBatch& c) const {
+  if (!c_file_) return;
+  const ConstMatrixBatch from = batch_of(*c_file_);
+  for (std::int64_t i = 0; i < c.count; ++i) {
+    operations::convert_matrix(operations::matrix_of(from, i), operations::matrix_of(c, i));
+  }
 }
 
 std::size_t MatmulInputs::memory_limit(const Device& device, bool tiles_can) const {

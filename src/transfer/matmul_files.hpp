@@ -40,6 +40,8 @@ class MatmulInputs {
   /// The result's elements, in a file with that header. The matrix to which the product is added is
   /// copied there.
   MatrixBatch start(NpyWriter& writer) const;
+  /// Copies the matrix to which the product is added, if there is one, to `c`.
+  void copy_accumulated(const MatrixBatch& c) const;
 
   /// The bytes for operands and result on a GPU whose memory does not hold them all; 0: it does.
   /// `tiles_can`: products in tiles serve, so copies of the operands should fit too.

@@ -18,7 +18,7 @@ FLOORS = [
     ["device"],
     ["operations"],
     ["transfer", "distribute"],
-    ["measure", "inspect"],
+    ["measure", "inspect", "ranks"],
     ["tuning"],
     ["report", "cudart"],
     ["capi", "cli"],
@@ -26,8 +26,8 @@ FLOORS = [
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LONGEST_FILE = 450
 LONGEST_FUNCTION = 80
-OWN_SOURCES = ("src", "python", "include", "kernels", "tests", "cmake", "tools", "examples",
-               "bench")
+OWN_SOURCES = ("src", "plugins", "python", "include", "kernels", "tests", "cmake", "tools",
+               "examples", "bench")
 
 
 def read(path):

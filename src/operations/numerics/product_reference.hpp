@@ -27,15 +27,18 @@ void blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const Matri
 MatmulShape blas_cell(const MatmulShape& product);
 
 /// C = A * B as blas_matmul(), cell by cell on all cores; the steps along k add up in order. C is
-/// the whole product that `cell` is for, or a part of it that begins and ends between cells.
+/// the whole product that `cell` is for, or a part of it that begins and ends between cells. With
+/// `accumulate`, C += A * B: the same bits come out where k is cut between steps.
 void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
-                const MatmulShape& cell, const std::atomic<bool>* cancel = nullptr);
+                const MatmulShape& cell, bool accumulate = false,
+                const std::atomic<bool>* cancel = nullptr);
 
 /// C = A * B as blas_cells(), for any mix of floating-point types, with sums in float64 if any of
 /// the three is float64 and else in float32. Operands of other types are converted a panel at a
-/// time, so that the copies stay small against the operands.
+/// time, so that the copies stay small against the operands. `accumulate` needs a C of the sums'
+/// type.
 void converted_blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
-                           const MatmulShape& cell);
+                           const MatmulShape& cell, bool accumulate = false);
 
 /// A * B and |A| * |B| in double, for verification: m*n elements each.
 struct ExactProduct {

@@ -160,6 +160,26 @@ void multiply(const HostProblem& problem, std::int64_t index) {
 
 }  // namespace
 
+void add_on_cpu(const ConstMatrixView& a, const ConstMatrixView& b, Precision precision,
+                const MatrixView& sums, const MatmulShape& cell, bool accumulate) {
+  if (a.columns == 0) {
+    if (!accumulate) fill_zero(sums);
+    return;
+  }
+  const RoundedOperand left(a, precision), right(b, precision);
+  converted_blas_matmul(left.view(), right.view(), sums, cell, accumulate);
+}
+
+void finish_on_cpu(const HostProblem& problem, const ConstMatrixView& sums) {
+  const MatrixView& c = problem.c.first;
+  if (c.empty()) return;
+  if (problem.plain()) {
+    convert_matrix(sums, c);
+  } else {
+    apply_epilogue(problem, sums, c);
+  }
+}
+
 MatmulReport multiply_on_cpu(const HostProblem& problem) {
   MatmulReport report{.variant = "cpu_blas", .precision = problem.precision};
   if (problem.precision == Precision::fp32_fast) report.note = "computed as fp32";

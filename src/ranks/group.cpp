@@ -1,0 +1,108 @@
+#include "ranks/group.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "base/dynamic_library.hpp"
+#include "base/errors.hpp"
+
+namespace tilescope::ranks {
+namespace {
+
+bool is_set(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+std::vector<std::string> plugin_paths(const std::string& file) {
+  if (const char* named = std::getenv("TILESCOPE_MPI"); named && *named) return {named};
+  std::error_code ignored;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  return {(folder / file).string(), (folder.parent_path() / "lib" / "tilescope" / file).string()};
+}
+
+}  // namespace
+
+std::optional<Launcher> find_launcher() {
+  // Slurm's srun sets what the MPI asks of it: PMIx for Open MPI, PMI for MPICH.
+  if (is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK")) {
+    return Launcher{"Open MPI", "libtilescope_mpi_openmpi.so", "libopenmpi-dev"};
+  }
+  if (is_set("PMI_RANK") || is_set("PMI_SIZE")) {
+    return Launcher{"MPICH", "libtilescope_mpi_mpich.so", "libmpich-dev"};
+  }
+  return std::nullopt;
+}
+
+Transfer::Transfer(Transfer&& other) noexcept
+    : mpi_(other.mpi_), handle_(std::exchange(other.handle_, nullptr)) {}
+
+Transfer& Transfer::operator=(Transfer&& other) noexcept {
+  wait();
+  mpi_ = other.mpi_;
+  handle_ = std::exchange(other.handle_, nullptr);
+  return *this;
+}
+
+void Transfer::progress() {
+  if (handle_ != nullptr && mpi_->test(handle_)) handle_ = nullptr;
+}
+
+void Transfer::wait() {
+  if (handle_ != nullptr) mpi_->wait(std::exchange(handle_, nullptr));
+}
+
+Group::Group(Group&& other) noexcept
+    : mpi_(other.mpi_), handle_(std::exchange(other.handle_, nullptr)) {}
+
+Group::~Group() {
+  mpi_->release(handle_);
+}
+
+Transfer Group::broadcast(void* data, std::size_t bytes, int root) const {
+  if (bytes == 0 || size() == 1) return {};
+  return {*mpi_, mpi_->broadcast(handle_, data, bytes, root)};
+}
+
+void Group::broadcast(std::string& text, int root) const {
+  std::uint64_t length = text.size();
+  broadcast(&length, sizeof(length), root).wait();
+  text.resize(length);
+  broadcast(text.data(), text.size(), root).wait();
+}
+
+Session::Session(const Launcher& launcher) {
+  std::string failure;
+  const DynamicLibrary plugin = DynamicLibrary::open(plugin_paths(launcher.plugin), &failure);
+  const MpiFunctions* (*functions)() = nullptr;
+  if (!plugin || !plugin.load(MpiFunctions::entry, functions)) {
+    throw Error(ErrorKind::no_device,
+                fmt::format("{} started this process, but {} cannot be opened ({}): install {} and "
+                            "build again, or name the file in $TILESCOPE_MPI",
+                            launcher.name, launcher.plugin, failure, launcher.debian));
+  }
+  mpi_ = functions();
+  if (mpi_->version != MpiFunctions::current_version) {
+    throw Error(ErrorKind::no_device, fmt::format("{} is of another version of tilescope: build it "
+                                                  "again",
+                                                  plugin.path()));
+  }
+  if (const char* why_not = mpi_->start()) throw Error(ErrorKind::no_device, why_not);
+}
+
+void Session::abort(const std::string& text) const {
+  constexpr int exit_code = static_cast<int>(ErrorKind::no_device);
+  fmt::print(stderr, "tilescope: {}\n", text);
+  std::fflush(stderr);
+  mpi_->abort(exit_code);
+  std::_Exit(exit_code);
+}
+
+Session::~Session() {
+  mpi_->finish();
+}
+
+}  // namespace tilescope::ranks

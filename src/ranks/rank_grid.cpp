@@ -1,0 +1,78 @@
+#include "ranks/rank_grid.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "operations/rung/kernel_plan.hpp"
+
+namespace tilescope::ranks {
+
+RankGrid choose_grid(int ranks, const MatmulShape& shape, const MatmulShape& cell) {
+  RankGrid best;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (int rows = 1; rows <= ranks; ++rows) {
+    if (ranks % rows != 0) continue;
+    const int columns = ranks / rows;
+    const auto longest = [](std::int64_t total, int parts, std::int64_t unit) {
+      return std::min(total,
+                      operations::groups_of(operations::groups_of(total, unit), parts) * unit);
+    };
+    const std::int64_t m = longest(shape.m, rows, cell.m), n = longest(shape.n, columns, cell.n);
+    // The rank with most work comes first: one without work does not help.
+    const std::int64_t cost = m * n * 4 + (m + n) * cell.k;
+    if (cost < least) best = {rows, columns};
+    least = std::min(least, cost);
+  }
+  return best;
+}
+
+std::vector<Range> equal_shares(std::int64_t total, int parts, std::int64_t unit) {
+  const std::int64_t units = operations::groups_of(total, unit);
+  std::vector<Range> ranges;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const std::int64_t first = std::min(total, units * i / parts * unit);
+    const std::int64_t end = std::min(total, units * (i + 1) / parts * unit);
+    ranges.push_back({first, end - first});
+  }
+  return ranges;
+}
+
+std::vector<Range> bands_of(const MatmulShape& shape, const MatmulShape& cell) {
+  // Some seconds of one processor: what a killed job loses at most.
+  constexpr double work = 1e12;
+  constexpr std::int64_t narrowest = 4096;
+  const double columns = work / (2.0 * static_cast<double>(std::max<std::int64_t>(shape.m, 1)) *
+                                 static_cast<double>(std::max<std::int64_t>(shape.k, 1)));
+  const std::int64_t wanted = columns >= static_cast<double>(shape.n)
+                                  ? shape.n
+                                  : std::max(narrowest, static_cast<std::int64_t>(columns));
+  const std::int64_t width =
+      std::max<std::int64_t>(operations::groups_of(wanted, cell.n), 1) * cell.n;
+  std::vector<Range> bands;
+  for (std::int64_t first = 0; first < shape.n; first += width) {
+    bands.push_back({first, std::min(width, shape.n - first)});
+  }
+  return bands;
+}
+
+std::vector<DepthPanel> depth_panels(const MatmulShape& shape, const MatmulShape& cell,
+                                     const RankGrid& grid) {
+  const std::vector<Range> of_a = equal_shares(shape.k, grid.columns, cell.k),
+                           of_b = equal_shares(shape.k, grid.rows, cell.k);
+  const auto owner = [](const std::vector<Range>& shares, std::int64_t k) {
+    const auto found = std::find_if(shares.begin(), shares.end(),
+                                    [&](const Range& share) { return k < share.end(); });
+    return static_cast<int>(found - shares.begin());
+  };
+  std::vector<DepthPanel> panels;
+  for (std::int64_t k = 0; k < shape.k;) {
+    const int a = owner(of_a, k), b = owner(of_b, k);
+    const std::int64_t end = std::min({k + cell.k, of_a[static_cast<std::size_t>(a)].end(),
+                                       of_b[static_cast<std::size_t>(b)].end()});
+    panels.push_back({{k, end - k}, a, b});
+    k = end;
+  }
+  return panels;
+}
+
+}  // namespace tilescope::ranks

@@ -1,0 +1,42 @@
+// How ranks share a product: a grid of ranks over C, and panels along k.
+#pragma once
+
+#include <cstdint>
+#include <tilescope/matrix.hpp>
+#include <vector>
+
+#include "distribute/shares.hpp"
+
+namespace tilescope::ranks {
+
+using distribute::Range;
+
+/// Rank r is in row r / columns and column r % columns.
+struct RankGrid {
+  int rows = 1, columns = 1;
+
+  int size() const { return rows * columns; }
+  int row(int rank) const { return rank / columns; }
+  int column(int rank) const { return rank % columns; }
+};
+
+/// The grid of all ranks that moves the fewest elements to the rank that receives most.
+RankGrid choose_grid(int ranks, const MatmulShape& shape, const MatmulShape& cell);
+
+/// `total` in `parts` about equal ranges that begin at multiples of `unit`; some may be empty.
+std::vector<Range> equal_shares(std::int64_t total, int parts, std::int64_t unit);
+
+/// The columns of C that are computed at a time, in the order in which they are. They depend on the
+/// problem alone, so that other ranks may go on with what some have finished.
+std::vector<Range> bands_of(const MatmulShape& shape, const MatmulShape& cell);
+
+/// Steps of k, in the order in which their products are added.
+struct DepthPanel {
+  Range k;
+  int a_column = 0;  ///< of the grid: the ranks whose share of A it is
+  int b_row = 0;     ///< of the grid: the ranks whose share of B it is
+};
+std::vector<DepthPanel> depth_panels(const MatmulShape& shape, const MatmulShape& cell,
+                                     const RankGrid& grid);
+
+}  // namespace tilescope::ranks

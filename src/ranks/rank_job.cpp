@@ -1,0 +1,328 @@
+#define XXH_INLINE_ALL  // header-only: nothing to find at run time
+#include "ranks/rank_job.hpp"
+
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "base/errors.hpp"
+#include "base/file.hpp"
+#include "base/mapped_file.hpp"
+#include "base/openblas.hpp"
+#include "base/parallel.hpp"
+#include "base/text.hpp"
+#include "io/npy_header.hpp"
+#include "operations/gemm/product/cpu_product.hpp"
+#include "operations/numerics/conversion.hpp"
+#include "operations/numerics/product_reference.hpp"
+#include "ranks/agreement.hpp"
+#include "ranks/rank_output.hpp"
+#include "ranks/rank_product.hpp"
+
+namespace tilescope::ranks {
+namespace {
+
+using operations::HostProblem;
+using operations::matrix_of;
+using transfer::MatmulFiles;
+using transfer::MatmulInputs;
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return path.empty() || std::filesystem::exists(path, ignored);
+}
+
+/// Processes of one machine share its cores, unless the launcher has given each its own.
+void share_cores(const Group& of_host) {
+  const auto given = static_cast<long>(std::thread::hardware_concurrency());
+  if (given < sysconf(_SC_NPROCESSORS_ONLN)) return;
+  core_limit = std::max(core_count() / static_cast<std::size_t>(of_host.size()), std::size_t{1});
+}
+
+/// A product's description, the same on all ranks but for addresses.
+struct Description {
+  HostProblem problem;
+  std::uint64_t a_digest = 0, b_digest = 0;
+};
+
+std::uint64_t digest(const std::string& path) {
+  const MappedFile file(path);
+  return XXH3_64bits(file.bytes().data(), file.bytes().size());
+}
+
+bool is_same(const ConstMatrixView& x, const ConstMatrixView& y) {
+  return x.type == y.type && x.rows == y.rows && x.columns == y.columns && x.order == y.order &&
+         x.leading == y.leading;
+}
+
+/// One call of multiply_with_ranks().
+class Job {
+ public:
+  Job(const Session& session, const MatmulFiles& files, const RankJob& job)
+      : session_(session),
+        all_(session.all()),
+        of_host_(all_.split_by_host()),
+        files_(files),
+        job_(job),
+        options_(job.options) {}
+
+  RankOutcome run() {
+    share_cores(of_host_);
+    open_inputs();
+    choose_grid();
+    open_output();
+    describe();
+    RankProduct product(all_, problem_, outcome_.grid, inputs_.has_value());
+    outcome_.bands = static_cast<std::int64_t>(product.bands().size()) * problem_.batch();
+    const auto start = std::chrono::steady_clock::now();
+    std::int64_t number = 0;
+    for (std::int64_t index = 0; index < problem_.batch(); ++index) {
+      for (const Range& band : product.bands()) multiply(product, index, band, number++);
+    }
+    const double elapsed =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    const std::vector<double> all_elapsed = all_.gather(elapsed);
+    commit();
+    outcome_.report.compute_ms = *std::max_element(all_elapsed.begin(), all_elapsed.end());
+    outcome_.report.variant =
+        fmt::format("cpu_blas on {} rank{} ({} x {})", all_.size(), all_.size() == 1 ? "" : "s",
+                    outcome_.grid.rows, outcome_.grid.columns);
+    outcome_.report.precision = problem_.precision;
+    return outcome_;
+  }
+
+ private:
+  bool is_first() const { return all_.rank() == 0; }
+
+  // A machine without the files is served by rank 0.
+  void open_inputs() {
+    together(session_, [&] {
+      const bool has_files =
+          exists(files_.a) && exists(files_.b) && exists(files_.bias) && exists(files_.accumulate);
+      if (is_first() || has_files) inputs_.emplace(files_);
+      if (is_first()) options_.bias = inputs_->bias();
+      OpenBlas::instance();
+    });
+    MatmulShape shape = is_first() ? inputs_->shape() : MatmulShape{};
+    all_.broadcast(&shape, sizeof(shape), 0).wait();
+    shape_ = shape;
+  }
+
+  void choose_grid() {
+    together(session_, [&] {
+      const MatmulShape rows = by_rows(shape_);
+      const RankGrid grid =
+          job_.grid.value_or(ranks::choose_grid(all_.size(), rows, operations::blas_cell(rows)));
+      if (grid.size() != all_.size()) {
+        throw usage_error("a grid of {} x {} has {} ranks, and there are {}", grid.rows,
+                          grid.columns, grid.size(), all_.size());
+      }
+      outcome_.grid = grid;
+    });
+    const std::vector<char> leads = all_.gather(static_cast<char>(of_host_.rank() == 0));
+    outcome_.hosts = static_cast<int>(std::count(leads.begin(), leads.end(), 1));
+  }
+
+  void open_output() {
+    together(session_, [&] {
+      if (!is_first()) return;
+      const NpyHeader header = inputs_->header(job_.order);
+      if (job_.resume && !files_.accumulate.empty()) {
+        throw usage_error("--resume does not work with --accumulate");
+      }
+      const std::size_t bands =
+          bands_of(by_rows(shape_), operations::blas_cell(by_rows(shape_))).size();
+      if (job_.resume && bands > 0 && inputs_->a().count > 0) {
+        output_.emplace(job_.output, header, purpose(),
+                        static_cast<std::int64_t>(bands) * inputs_->a().count);
+      } else {
+        output_.emplace(job_.output, header);
+      }
+      front_bytes_ = io::npy_front(header).size();
+      MatrixBatch c{.first = dense_view(static_cast<void*>(nullptr), inputs_->type(), shape_.m,
+                                        shape_.n, job_.order),
+                    .count = inputs_->a().count,
+                    .stride = shape_.m * shape_.n};
+      c.first = output_->first_matrix(c.first);
+      inputs_->copy_accumulated(c);
+      problem_ = operations::with_rows_of_c(
+          operations::host_problem(inputs_->a(), inputs_->b(), c, options_));
+    });
+    std::string names = is_first() ? output_->temporary() + '\n' + output_->token() : "";
+    all_.broadcast(names, 0);
+    all_.broadcast(&front_bytes_, sizeof(front_bytes_), 0).wait();
+    if (!is_first()) {
+      const std::size_t cut = names.find('\n');
+      shared_.emplace(names.substr(0, cut), names.substr(cut + 1), job_.resume);
+    }
+    writes_ = all_.gather(static_cast<char>(is_first() || shared_->is_open()));
+  }
+
+  // The transposed shape for a column-major C, which is computed by its rows.
+  MatmulShape by_rows(const MatmulShape& shape) const {
+    if (job_.order == Order::row_major) return shape;
+    return {shape.n, shape.m, shape.k};
+  }
+
+  std::string purpose() const {
+    std::string text = fmt::format("{} by ranks, precision {}, order {}, alpha {}",
+                                   shape_text(shape_), name_of(options_.precision),
+                                   job_.order == Order::row_major ? "C" : "F", options_.alpha);
+    for (const auto& [path, is_transposed] :
+         {std::pair{files_.a, files_.transpose_a}, std::pair{files_.b, files_.transpose_b},
+          std::pair{files_.bias, false}}) {
+      if (path.empty()) continue;
+      const FileStamp stamp = stamp_of(open_regular_file(path), path);
+      text +=
+          fmt::format("; {}{} {} {}.{}", printable(path, 200), is_transposed ? " transposed" : "",
+                      stamp.size, stamp.modified_s, stamp.modified_ns);
+    }
+    return text + fmt::format("; activation {}", static_cast<int>(options_.activation));
+  }
+
+  // All ranks get rank 0's problem, and look whether their files are the same as its.
+  void describe() {
+    const bool has_digest = outcome_.hosts > 1;
+    Description mine;
+    together(session_, [&] {
+      if (!inputs_ || !has_digest || of_host_.rank() != 0) return;
+      mine.a_digest = digest(files_.a);
+      mine.b_digest = digest(files_.b);
+    });
+    mine.problem = problem_;
+    Description first = mine;
+    all_.broadcast(&first, sizeof(first), 0).wait();
+    bias_.assign(options_.bias.begin(), options_.bias.end());
+    bias_.resize(first.problem.bias.size());
+    all_.broadcast(bias_.data(), bias_.size() * sizeof(float), 0).wait();
+    together(session_, [&] {
+      if (is_first() || !inputs_) return;
+      HostProblem own = first.problem;
+      own.a = inputs_->a();
+      own.b = inputs_->b();
+      own.c.first.order = job_.order;
+      if (job_.order == Order::column_major) std::swap(own.c.first.rows, own.c.first.columns);
+      own = operations::with_rows_of_c(own);
+      problem_ = own;
+      const auto require_same = [&](bool same, const std::string& path) {
+        if (same) return;
+        throw input_error("{} on {} is another than on rank 0's machine", tilescope::quoted(path),
+                          session_.host());
+      };
+      const bool swapped = job_.order == Order::column_major;
+      require_same(is_same(own.a.first, first.problem.a.first), swapped ? files_.b : files_.a);
+      require_same(is_same(own.b.first, first.problem.b.first), swapped ? files_.a : files_.b);
+      if (!has_digest || of_host_.rank() != 0) return;
+      require_same(mine.a_digest == first.a_digest, files_.a);
+      require_same(mine.b_digest == first.b_digest, files_.b);
+    });
+    const void *const a = problem_.a.first.data, *const b = problem_.b.first.data;
+    problem_ = first.problem;
+    problem_.a.first.data = inputs_ ? a : nullptr;
+    problem_.b.first.data = inputs_ ? b : nullptr;
+    problem_.bias = bias_;
+    if (!is_first()) {
+      problem_.c.first.data = shared_->is_open() ? shared_->data(front_bytes_) : nullptr;
+    }
+  }
+
+  // A part of the problem: its elements of C and of the bias.
+  HostProblem part_of_problem(std::int64_t index, const Part& part) const {
+    HostProblem one = problem_;
+    one.c = {.first = operations::part(matrix_of(problem_.c, index), part.rows.first,
+                                       part.rows.count, part.columns.first, part.columns.count)};
+    if (!bias_.empty()) {
+      const Range& range = problem_.bias_per_row ? part.rows : part.columns;
+      one.bias = std::span(bias_).subspan(static_cast<std::size_t>(range.first),
+                                          static_cast<std::size_t>(range.count));
+    }
+    return one;
+  }
+
+  void multiply(RankProduct& product, std::int64_t index, const Range& band, std::int64_t number) {
+    bool is_done = is_first() && output_->is_done(number);
+    all_.broadcast(&is_done, sizeof(is_done), 0).wait();
+    if (!is_done) {
+      const ConstMatrixView sums = product.multiply(index, band);
+      together(session_, [&] { write(product, index, band, sums); });
+      if (is_first()) output_->mark_done(number);
+    }
+    if (is_first() && job_.band_done) job_.band_done(number + 1, outcome_.bands);
+  }
+
+  // Rank 0 writes for those that do not see its folder.
+  void write(const RankProduct& product, std::int64_t index, const Range& band,
+             const ConstMatrixView& sums) {
+    const auto finish = [&](int rank, const ConstMatrixView& of) {
+      const Part part = product.part(rank, band);
+      if (!part.empty()) operations::finish_on_cpu(part_of_problem(index, part), of);
+    };
+    const auto bytes = [](const ConstMatrixView& of) {
+      return static_cast<std::size_t>(of.rows * of.columns) * size_of(of.type);
+    };
+    if (writes_[static_cast<std::size_t>(all_.rank())] == 0) {
+      all_.send(sums.data, bytes(sums), 0);
+      return;
+    }
+    finish(all_.rank(), sums);
+    if (!is_first()) {
+      if (job_.resume) shared_->flush();
+      return;
+    }
+    for (int rank = 1; rank < all_.size(); ++rank) {
+      if (writes_[static_cast<std::size_t>(rank)] != 0) continue;
+      const Part part = product.part(rank, band);
+      operations::HostArray memory(sums.type,
+                                   static_cast<std::size_t>(part.rows.count * part.columns.count));
+      const MatrixView received =
+          dense_view(memory.data(), sums.type, part.rows.count, part.columns.count);
+      all_.receive(memory.data(), bytes(received), rank);
+      finish(rank, received);
+    }
+  }
+
+  void commit() {
+    shared_.reset();
+    together(session_, [&] {
+      if (inputs_) inputs_->require_unchanged();
+    });
+    together(session_, [&] {
+      if (is_first()) output_->commit();
+    });
+  }
+
+  const Session& session_;
+  Group all_, of_host_;
+  const MatmulFiles& files_;
+  const RankJob& job_;
+  MatmulOptions options_;
+  std::optional<MatmulInputs> inputs_;
+  MatmulShape shape_;
+  std::optional<RankOutput> output_;    ///< on rank 0
+  std::optional<SharedOutput> shared_;  ///< on the others
+  std::uint64_t front_bytes_ = 0;
+  std::vector<char> writes_;  ///< each rank: whether it writes its part itself
+  HostProblem problem_;
+  std::vector<float> bias_;
+  RankOutcome outcome_;
+};
+
+}  // namespace
+
+RankOutcome multiply_with_ranks(const Session& session, const MatmulFiles& files,
+                                const RankJob& job) {
+  try {
+    return Job(session, files, job).run();
+  } catch (const AgreedError&) {
+    throw;
+  } catch (const std::exception& error) {
+    // The others wait for this rank: nothing but an end of all helps.
+    session.abort(fmt::format("rank {}: {}", session.all().rank(), error.what()));
+  }
+}
+
+}  // namespace tilescope::ranks

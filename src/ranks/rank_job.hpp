@@ -1,0 +1,39 @@
+// A product of matrices in files, computed by all ranks that a launcher started.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <tilescope/matmul.hpp>
+
+#include "ranks/group.hpp"
+#include "ranks/rank_grid.hpp"
+#include "transfer/matmul_files.hpp"
+
+namespace tilescope::ranks {
+
+struct RankJob {
+  std::string output;
+  Order order = Order::row_major;
+  MatmulOptions options;  ///< its bias is that of the files
+  bool resume = false;    ///< finished bands stay, and the same call continues from them
+  std::optional<RankGrid> grid;
+  std::function<void(std::int64_t done, std::int64_t bands)> band_done;  ///< on rank 0
+};
+
+struct RankOutcome {
+  MatmulReport report;  ///< compute_ms: of the slowest rank, transfers included
+  RankGrid grid;
+  int hosts = 1;
+  std::int64_t bands = 0;
+};
+
+/// Computes the product on the CPUs of all ranks, which all call it. Each rank reads its share of
+/// the files where it has them, and rank 0 sends it elsewhere; each writes its part of the result
+/// where it sees the folder, and rank 0 does elsewhere. The bits are those of one CPU.
+///
+/// All ranks throw the first rank's Error if any throws: usage for options that do not fit,
+/// bad_input for files, also those that differ between machines.
+RankOutcome multiply_with_ranks(const Session& session, const transfer::MatmulFiles& files,
+                                const RankJob& job);
+
+}  // namespace tilescope::ranks

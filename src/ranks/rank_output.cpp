@@ -1,0 +1,79 @@
+#include "ranks/rank_output.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/errors.hpp"
+#include "io/npy_header.hpp"
+
+namespace tilescope::ranks {
+
+RankOutput::RankOutput(const std::string& path, const NpyHeader& header) : whole_(path) {
+  const std::string front = io::npy_front(header);
+  front_bytes_ = front.size();
+  whole_->reserve(front.size() + header.bytes());
+  std::memcpy(whole_->map().data(), front.data(), front.size());
+}
+
+RankOutput::RankOutput(const std::string& path, const NpyHeader& header, const std::string& purpose,
+                       std::int64_t bands)
+    : resumable_(std::in_place, path, header, purpose, bands),
+      token_(create_temporary(resolve_output_target(path), path)) {}
+
+RankOutput::~RankOutput() {
+  if (!token_.path.empty()) ::unlink(token_.path.c_str());
+}
+
+std::string RankOutput::temporary() const {
+  return whole_ ? whole_->temporary() : resumable_->partial();
+}
+
+MatrixView RankOutput::first_matrix(const MatrixView& like) {
+  MatrixView view = like;
+  view.data = whole_ ? whole_->map().data() + front_bytes_
+                     : static_cast<const std::byte*>(resumable_->matrix().data);
+  return view;
+}
+
+void RankOutput::mark_done(std::int64_t band) {
+  if (!resumable_) return;
+  resumable_->mark_done(band);
+  resumable_->flush();
+}
+
+void RankOutput::commit() {
+  whole_ ? whole_->commit() : resumable_->commit();
+}
+
+SharedOutput::SharedOutput(const std::string& temporary, const std::string& token, bool is_kept)
+    : path_(temporary) {
+  if (::access(token.c_str(), F_OK) != 0) return;  // another machine's folder
+  file_ = FileDescriptor(::open(temporary.c_str(), O_RDWR | O_CLOEXEC));
+  struct stat state = {};
+  if (!file_.is_open() || ::fstat(file_.get(), &state) != 0) return;
+  const auto size = static_cast<std::size_t>(state.st_size);
+  void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (begin == MAP_FAILED) return;
+  mapping_ = {static_cast<std::byte*>(begin), size};
+  mapping_registration_ = std::make_unique<MappingRegistration>(begin, size, path_);
+  // If rank 0 is killed, the others remove what it cannot.
+  if (!is_kept) temporary_registration_ = std::make_unique<TemporaryRegistration>(path_);
+}
+
+SharedOutput::~SharedOutput() {
+  mapping_registration_.reset();
+  if (is_open()) ::munmap(mapping_.data(), mapping_.size());
+}
+
+void SharedOutput::flush() {
+  if (!is_open() || ::msync(mapping_.data(), mapping_.size(), MS_SYNC) == 0) return;
+  throw input_error("cannot write {}: {}", tilescope::quoted(path_), system_error_text(errno));
+}
+
+}  // namespace tilescope::ranks

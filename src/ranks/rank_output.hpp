@@ -1,0 +1,75 @@
+// The file of a product that ranks write: each its own part where it sees the folder, else rank 0
+// for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tilescope/matrix.hpp>
+#include <tilescope/npy.hpp>
+
+#include "base/cleanup.hpp"
+#include "base/output_file.hpp"
+#include "base/output_target.hpp"
+#include "io/resumable_npy.hpp"
+
+namespace tilescope::ranks {
+
+/// The file as rank 0 keeps it.
+class RankOutput {
+ public:
+  /// It is complete or absent. Errors as OutputFile's.
+  RankOutput(const std::string& path, const NpyHeader& header);
+  /// Finished bands of columns stay for a later run with the same `purpose`. Errors as
+  /// ResumableNpy's.
+  RankOutput(const std::string& path, const NpyHeader& header, const std::string& purpose,
+             std::int64_t bands);
+  ~RankOutput();
+  RankOutput(const RankOutput&) = delete;
+  RankOutput& operator=(const RankOutput&) = delete;
+
+  /// The file under its temporary name, and one of a name that no other folder has.
+  std::string temporary() const;
+  std::string token() const { return whole_ ? temporary() : token_.path; }
+
+  /// `like` with the file's memory.
+  MatrixView first_matrix(const MatrixView& like);
+  bool is_done(std::int64_t band) const { return resumable_ && resumable_->is_done(band); }
+  /// All ranks' parts of the band are on disk.
+  void mark_done(std::int64_t band);
+  void commit();
+
+ private:
+  std::optional<OutputFile> whole_;
+  std::size_t front_bytes_ = 0;
+  std::optional<io::ResumableNpy> resumable_;
+  Temporary token_;
+};
+
+/// The same file on another rank, if it sees it.
+class SharedOutput {
+ public:
+  /// Opens `temporary` if there is a file `token`. `is_kept`: the file may stay when a signal ends
+  /// this process.
+  SharedOutput(const std::string& temporary, const std::string& token, bool is_kept);
+  ~SharedOutput();
+  SharedOutput(const SharedOutput&) = delete;
+  SharedOutput& operator=(const SharedOutput&) = delete;
+
+  bool is_open() const { return !mapping_.empty(); }
+  std::byte* data(std::size_t front_bytes) { return mapping_.data() + front_bytes; }
+  /// Brings what this rank wrote to disk. Throws Error(bad_input).
+  void flush();
+
+ private:
+  std::string path_;
+  FileDescriptor file_;
+  std::span<std::byte> mapping_;
+  std::unique_ptr<MappingRegistration> mapping_registration_;
+  std::unique_ptr<TemporaryRegistration> temporary_registration_;
+};
+
+}  // namespace tilescope::ranks

@@ -1,0 +1,77 @@
+// One rank's part in a product of all ranks, by SUMMA: C stays where it is computed, while panels
+// of A go along the rows of the grid and panels of B along its columns.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "operations/gemm/problem/host_problem.hpp"
+#include "operations/numerics/host_array.hpp"
+#include "ranks/group.hpp"
+#include "ranks/rank_grid.hpp"
+
+namespace tilescope::ranks {
+
+/// Rows and columns of a matrix.
+struct Part {
+  Range rows, columns;
+
+  bool empty() const { return rows.count == 0 || columns.count == 0; }
+  friend bool operator==(const Part&, const Part&) = default;
+};
+
+class RankProduct {
+ public:
+  /// `problem` is the whole, with a row-major C, and the same on all ranks; on ranks that do not
+  /// see the files its operands have no data: rank 0 then sends them their shares.
+  RankProduct(const Group& all, const operations::HostProblem& problem, const RankGrid& grid,
+              bool sees_operands);
+
+  /// The columns of C that are computed at a time.
+  std::span<const Range> bands() const { return bands_; }
+  /// The elements of C that a rank computes of a band.
+  Part part(int rank, const Range& band) const;
+
+  /// Computes this rank's part of the band in matrix `index` of the batch: A * B, in sums of the
+  /// precision's type, valid until the next call. All ranks call it for the same bands in the same
+  /// order.
+  ConstMatrixView multiply(std::int64_t index, const Range& band);
+
+ private:
+  /// The elements of an operand that a rank gives to others.
+  struct Share {
+    Part part;
+    ConstMatrixView view;
+    std::vector<std::byte> received;
+  };
+  /// A panel of A and one of B, for one step.
+  struct Slot {
+    std::vector<std::byte> a_memory, b_memory;
+    ConstMatrixView a, b;
+    Transfer a_transfer, b_transfer;
+  };
+
+  Part a_part(int rank) const;
+  Part b_part(int rank, const Range& band) const;
+  void take_shares(std::int64_t index, const Range& band);
+  void take_share(Share& share, const ConstMatrixView& whole, const std::vector<Part>& parts);
+  void begin(Slot& slot, const DepthPanel& panel, const Part& mine);
+  void add(Slot& slot, Slot& next, const MatrixView& sums, bool accumulate) const;
+
+  const Group& all_;
+  operations::HostProblem problem_;
+  RankGrid grid_;
+  MatmulShape shape_, cell_;
+  Group row_, column_;               ///< the ranks of this one's row and column
+  std::vector<char> sees_operands_;  ///< each rank
+  std::vector<Range> rows_, bands_, a_depths_, b_depths_;
+  std::vector<DepthPanel> panels_;
+  Share a_, b_;
+  std::array<Slot, 2> slots_;
+  operations::HostArray sums_;
+};
+
+}  // namespace tilescope::ranks
