@@ -41,8 +41,8 @@ struct ShardedReport {
 /// device takes the kernel and plan that one device would take for the whole product, the bits are
 /// those of one device, and report().product.note says so if one does not.
 ///
-/// Each device holds three panels of B beside its shards: up to 3/4 of B for few columns, less for
-/// many.
+/// Each device holds up to three panels of B beside its shards, an eighth of B each; all of B where
+/// the product is small or the kernel converts operands.
 class ShardedGemm {
  public:
   /// Views as for PreparedGemm, their data in the memory of their device. C is row-major. The bias

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <barrier>
-#include <exception>
-#include <thread>
+#include <memory>
 #include <tilescope/sharded.hpp>
 #include <utility>
 #include <vector>
 
-#include "base/errors.hpp"
+#include "distribute/on_each.hpp"
 #include "distribute/sharded_product.hpp"
 #include "operations/gemm/operands/operand_conversion.hpp"
 #include "operations/matmul/matmul_choice.hpp"
@@ -79,27 +78,6 @@ struct HostShards {
   HostShard<MatrixView> c;
 };
 
-/// Runs `work` for every device at once, and throws the first failure when all have ended.
-template <typename Work>
-void on_each(std::size_t count, const Work& work) {
-  std::vector<std::exception_ptr> failures(count);
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < count; ++i) {
-      threads.emplace_back([&, i] {
-        try {
-          work(i);
-        } catch (...) {
-          failures[i] = std::current_exception();
-        }
-      });
-    }
-  }
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
-}
-
 /// The devices' speeds, in one unit.
 std::vector<double> speeds(Devices devices) {
   std::vector<double> all;
@@ -113,7 +91,7 @@ std::vector<double> speeds(Devices devices) {
 /// device has a thread: copies from and to pageable memory keep one busy.
 class HostProduct {
  public:
-  HostProduct(Devices devices, std::vector<HostShards> shards, bool reads_c,
+  HostProduct(Devices devices, std::vector<std::unique_ptr<HostShards>> shards, bool reads_c,
               distribute::ShardedProduct& product)
       : devices_(devices),
         shards_(std::move(shards)),
@@ -130,7 +108,7 @@ class HostProduct {
   /// takes longest.
   double run() {
     std::vector<double> elapsed(devices_.size());
-    on_each(devices_.size(), [&](std::size_t i) {
+    distribute::on_each(devices_.size(), [&](std::size_t i) {
       try {
         elapsed[i] = run_on(i);
       } catch (...) {
@@ -144,7 +122,7 @@ class HostProduct {
  private:
   double run_on(std::size_t i) {
     Device& device = *devices_[i];
-    HostShards& shard = shards_[i];
+    HostShards& shard = *shards_[i];
     const std::span<const Range> panels = product_.panels();
     const Stream up = device.create_stream(), down = device.create_stream();
     const Event ready = device.create_event();
@@ -173,7 +151,7 @@ class HostProduct {
   }
 
   Devices devices_;
-  std::vector<HostShards> shards_;
+  std::vector<std::unique_ptr<HostShards>> shards_;
   bool reads_c_;
   distribute::ShardedProduct& product_;
   std::vector<std::vector<Event>> sent_;  ///< of each panel, by each device
@@ -192,17 +170,20 @@ ShardedReport matmul_sharded(Devices devices, const ConstMatrixView& a, const Co
   constexpr std::int64_t tile_rows = 256, line = 64;
   const auto rows = distribute::shares(shape.m, weights, tile_rows);
   const auto depths = distribute::shares(shape.k, weights, line);
-  std::vector<HostShards> shards;
+  // To allocate takes milliseconds.
+  std::vector<std::unique_ptr<HostShards>> shards(devices.size());
+  distribute::on_each(devices.size(), [&](std::size_t i) {
+    Device& device = *devices[i];
+    shards[i] = std::make_unique<HostShards>(HostShards{{device, whole.a.first, rows[i], "A"},
+                                                        {device, whole.b.first, depths[i], "B"},
+                                                        {device, whole.c.first, rows[i], "C"}});
+  });
   std::vector<ConstMatrixView> a_views, b_views;
   std::vector<MatrixView> c_views;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    Device& device = *devices[i];
-    shards.push_back({{device, whole.a.first, rows[i], "A"},
-                      {device, whole.b.first, depths[i], "B"},
-                      {device, whole.c.first, rows[i], "C"}});
-    a_views.push_back(shards[i].a.view());
-    b_views.push_back(shards[i].b.view());
-    c_views.push_back(shards[i].c.view());
+  for (const auto& shard : shards) {
+    a_views.push_back(shard->a.view());
+    b_views.push_back(shard->b.view());
+    c_views.push_back(shard->c.view());
   }
   distribute::ShardedProduct product(
       distribute::assembled(devices, whole, a_views, b_views, c_views), options.variant);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/errors.hpp"
+#include "distribute/on_each.hpp"
 #include "operations/gemm/operands/operand_conversion.hpp"
 #include "operations/gemm/product/memory_product.hpp"
 
@@ -42,10 +42,14 @@ struct Rectangle {
 ShardedProduct::ShardedProduct(const ShardedProblem& problem, const std::string& variant)
     : whole_(problem.whole) {
   const MatmulShape& s = whole_.shape;
-  panels_ = problem.shards.size() > 1 ? panels_of(s.n) : std::vector<Range>{{0, s.n}};
   for (const Shard& shard : problem.shards) {
     rows_.push_back({rows_.empty() ? 0 : rows_.back().end(), shard.rows});
     depths_.push_back({depths_.empty() ? 0 : depths_.back().end(), shard.depth});
+  }
+  members_.resize(problem.shards.size());
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i].shard = problem.shards[i];
+    members_[i].index = i;
   }
   whole_.b = panel_operand(whole_.b, s.k, s.n);
   Device& first = *problem.shards.front().device;
@@ -53,20 +57,51 @@ ShardedProduct::ShardedProduct(const ShardedProblem& problem, const std::string&
   whole.kernel = with_plan(std::move(whole.kernel), whole.problem, first.properties());
   report_.product = {.variant = std::string(whole.kernel.variant->name),
                      .precision = whole_.precision};
+  panels_ = moves_panels() ? panels_of(s.n, least_columns(whole)) : std::vector<Range>{{0, s.n}};
   report_.panels = static_cast<std::int64_t>(panels_.size());
-
-  members_.resize(problem.shards.size());
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    members_[i].shard = problem.shards[i];
-    members_[i].index = i;
-  }
-  for (Member& member : members_) {
+  // To allocate and to load kernels takes milliseconds.
+  on_each(members_.size(), [&](std::size_t i) {
+    Member& member = members_[i];
     Device& device = *member.shard.device;
     member.bias = device.allocate(problem.bias.size_bytes(), "bias");
     device.copy_to_device(member.bias.address(), problem.bias.data(), problem.bias.size_bytes());
     connect(member);
     prepare(member, whole);
+  });
+  complete_report();
+}
+
+// Adds what the members found to the report.
+void ShardedProduct::complete_report() {
+  for (const Member& member : members_) {
+    if (!member.is_alike) {
+      report_.product.note = "the bits may differ from one device's: it takes another kernel";
+    }
+    std::size_t received = 0;
+    for (std::size_t i = 0; i < member.links.size(); ++i) {
+      report_.is_direct = report_.is_direct && member.links[i].is_direct();
+      if (i == member.index || member.shard.rows == 0) continue;
+      received += bytes_of(whole_.b, members_[i].shard.depth * whole_.shape.n);
+    }
+    report_.received_bytes = std::max(report_.received_bytes, received);
   }
+}
+
+// A panel has work for all SMs. A kernel that converts its operands first would convert A for each
+// panel anew: that costs more than to wait for all of B.
+std::int64_t ShardedProduct::least_columns(const DeviceChoice& whole) const {
+  constexpr std::int64_t elements_of_an_sm = 256 * 128;  // the largest tile
+  std::int64_t least = 0;
+  for (const Member& member : members_) {
+    if (member.shard.rows == 0) continue;
+    const DeviceProperties& device = member.shard.device->properties();
+    const GemmProblem problem = part(member.shard, {0, whole_.shape.n});
+    const auto choice = choose_alike(whole, problem, device);
+    const auto prepare = [&](Device& on) { return prepare_in_memory(on, problem, *choice); };
+    if (choice && workspace_bytes(device, prepare, {}) > 0) return whole_.shape.n;
+    least = std::max(least, elements_of_an_sm * device.sm_count / member.shard.rows);
+  }
+  return least;
 }
 
 // The ways on which rows of B come to the member, and the memory where they arrive.
@@ -75,6 +110,7 @@ void ShardedProduct::connect(Member& member) {
   member.ready = device->create_event();
   for (Stream& stream : member.computes) stream = device->create_stream();
   for (Event& event : member.computed) event = device->create_event();
+  member.slots.resize(std::clamp(panels_.size(), std::size_t{1}, most_slots));
   if (!moves_panels()) return;
   std::int64_t widest = 0;
   for (const Range& panel : panels_) widest = std::max(widest, panel.count);
@@ -86,17 +122,11 @@ void ShardedProduct::connect(Member& member) {
       slot.arrived.push_back(device->create_event());
     }
   }
-  std::size_t received = 0;
   for (const Member& sender : members_) {
     member.links.emplace_back(sender.shard.device, device);
     member.copies.push_back(device->create_stream());
     member.received.push_back(device->create_event());
-    report_.is_direct = report_.is_direct && member.links.back().is_direct();
-    if (&sender != &member && member.shard.rows > 0) {
-      received += bytes_of(whole_.b, sender.shard.depth * whole_.shape.n);
-    }
   }
-  report_.received_bytes = std::max(report_.received_bytes, received);
 }
 
 GemmProblem ShardedProduct::part(const Shard& shard, const Range& panel) const {
@@ -113,10 +143,11 @@ GemmAddresses ShardedProduct::addresses(const Member& member, std::size_t panel)
   const Range& columns = panels_[panel];
   const Shard& shard = member.shard;
   const std::int64_t begin = whole_.bias_per_row ? rows_[member.index].first : columns.first;
-  return {.a = shard.at.a,
-          .b = moves_panels() ? member.slots[panel % slot_count].memory.address() : shard.at.b,
-          .c = shard.at.c + bytes_of(shard.c, columns.first),
-          .bias = member.bias.address() + static_cast<DeviceAddress>(begin) * sizeof(float)};
+  return {
+      .a = shard.at.a,
+      .b = moves_panels() ? member.slots[panel % member.slots.size()].memory.address() : shard.at.b,
+      .c = shard.at.c + bytes_of(shard.c, columns.first),
+      .bias = member.bias.address() + static_cast<DeviceAddress>(begin) * sizeof(float)};
 }
 
 void ShardedProduct::prepare(Member& member, const DeviceChoice& whole) {
@@ -131,7 +162,7 @@ void ShardedProduct::prepare(Member& member, const DeviceChoice& whole) {
     const GemmProblem problem = part(member.shard, panel);
     auto choice = choose_alike(whole, problem, device.properties());
     if (!choice) {
-      report_.product.note = "the bits may differ from one device's: it takes another kernel";
+      member.is_alike = false;
       choice = choose_in_memory(problem, device, "");
     }
     parts.push_back({problem, *std::move(choice)});
@@ -158,13 +189,13 @@ void ShardedProduct::prepare(Member& member, const DeviceChoice& whole) {
 // Queues the copies of a panel's rows from all devices, each in a stream of its own.
 void ShardedProduct::fetch(Member& member, std::size_t panel) {
   Device& device = *member.shard.device;
-  Slot& slot = member.slots[panel % slot_count];
+  Slot& slot = member.slots[panel % member.slots.size()];
   const Range& columns = panels_[panel];
   const GemmOperand operand = panel_operand(whole_.b, whole_.shape.k, columns.count);
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Shard& sender = members_[i].shard;
     const Stream& stream = member.copies[i];
-    if (panel >= slot_count) device.wait(stream, slot.used);
+    if (panel >= member.slots.size()) device.wait(stream, slot.used);
     const Rectangle from(sender.b, sender.at.b, {0, sender.depth}, columns);
     const Rectangle to(operand, slot.memory.address(), depths_[i], {0, columns.count});
     member.links[i].copy_rows(to.address, to.pitch, from.address, from.pitch, from.row_bytes,
@@ -176,7 +207,7 @@ void ShardedProduct::fetch(Member& member, std::size_t panel) {
 void ShardedProduct::compute(Member& member, std::size_t panel) {
   Device& device = *member.shard.device;
   const Stream& stream = member.computes[panel % compute_count];
-  Slot& slot = member.slots[panel % slot_count];
+  Slot& slot = member.slots[panel % member.slots.size()];
   for (const Event& arrived : slot.arrived) device.wait(stream, arrived);
   member.products[panel]->launch(stream);
   if (moves_panels()) device.record(slot.used, stream);

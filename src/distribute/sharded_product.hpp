@@ -41,7 +41,7 @@ class ShardedProduct {
   const ShardedReport& report() const { return report_; }
 
  private:
-  static constexpr std::size_t slot_count = 3;     // one computes, one arrives, one is handed over
+  static constexpr std::size_t most_slots = 3;     // one computes, one arrives, one is handed over
   static constexpr std::size_t compute_count = 2;  // the next panel's blocks fill idle SMs
 
   /// Memory for one panel of B on one device.
@@ -58,14 +58,16 @@ class ShardedProduct {
     std::vector<Stream> copies;           ///< one for each link
     std::array<Stream, compute_count> computes;
     std::array<Buffer, compute_count> workspaces;
-    std::array<Slot, slot_count> slots;
+    std::vector<Slot> slots;
     Buffer bias;
     std::vector<std::unique_ptr<operations::RecordedProduct>> products;  ///< one for each panel
-    Event ready;                                ///< what the caller queued before
+    bool is_alike = true;  ///< whether its kernel is that of one device for the whole product
+    Event ready;           ///< what the caller queued before
     std::vector<Event> received;                ///< all rows from each device
     std::array<Event, compute_count> computed;  ///< all products of each stream
   };
 
+  std::int64_t least_columns(const operations::DeviceChoice& whole) const;
   void connect(Member& member);
   operations::GemmProblem part(const Shard& shard, const Range& panel) const;
   operations::GemmAddresses addresses(const Member& member, std::size_t panel) const;
@@ -73,6 +75,7 @@ class ShardedProduct {
   void fetch(Member& member, std::size_t panel);
   void compute(Member& member, std::size_t panel);
   void finish(Member& member, const Stream& stream);
+  void complete_report();
 
   bool moves_panels() const { return members_.size() > 1; }
 

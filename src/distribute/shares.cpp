@@ -33,16 +33,14 @@ std::vector<Range> shares(std::int64_t total, std::span<const double> weights, s
   return ranges;
 }
 
-std::vector<Range> panels_of(std::int64_t columns) {
-  constexpr std::int64_t first_part = 16, widest_part = 4;
-  const auto part = [&](std::int64_t of) {
-    return operations::groups_of(columns, of * panel_unit) * panel_unit;
-  };
+std::vector<Range> panels_of(std::int64_t columns, std::int64_t least) {
+  constexpr std::int64_t parts = 8;
+  const std::int64_t width =
+      operations::groups_of(std::max(operations::groups_of(columns, parts), least), panel_unit) *
+      panel_unit;
   std::vector<Range> panels;
-  std::int64_t width = part(first_part);
-  for (std::int64_t first = 0; first < columns; first = panels.back().end()) {
+  for (std::int64_t first = 0; first < columns; first += width) {
     panels.push_back({first, std::min(width, columns - first)});
-    width = std::min(2 * width, part(widest_part));
   }
   return panels;
 }

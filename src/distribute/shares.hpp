@@ -19,9 +19,8 @@ struct Range {
 /// or empty.
 std::vector<Range> shares(std::int64_t total, std::span<const double> weights, std::int64_t unit);
 
-/// The panels of C's columns, in the order in which they are computed. The first is narrow, since
-/// nothing is computed while it arrives; each other is twice as wide as the one before, up to a
-/// quarter of the columns, because three panels are in memory at once.
-std::vector<Range> panels_of(std::int64_t columns);
+/// The panels of C's columns, in the order in which they are computed: eighths, since nothing is
+/// computed while the first arrives, but none of fewer than `least` columns.
+std::vector<Range> panels_of(std::int64_t columns, std::int64_t least);
 
 }  // namespace tilescope::distribute

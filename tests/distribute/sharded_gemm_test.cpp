@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, Sharded,
 
 /// A product in host memory on `devices`, as bytes.
 std::vector<float> product_on(const Devices& devices, const MatmulShape& s, Order c_order,
-                              const MatmulOptions& options) {
+                              const MatmulOptions& options, std::int64_t panels = 1) {
   TestMatrix a(DataType::float32, s.m, s.k), b(DataType::float32, s.k, s.n, Order::column_major),
       c(DataType::float32, s.m, s.n, c_order);
   a.fill_random(1);
@@ -74,7 +74,7 @@ std::vector<float> product_on(const Devices& devices, const MatmulShape& s, Orde
   if (devices.size() == 1) {
     matmul(*devices.front(), a.view(), b.view(), c.view(), options);
   } else {
-    matmul_sharded(devices, a.view(), b.view(), c.view(), options);
+    EXPECT_EQ(matmul_sharded(devices, a.view(), b.view(), c.view(), options).panels, panels);
   }
   std::vector<float> values;
   for (std::int64_t i = 0; i < s.m; ++i) {
@@ -85,8 +85,7 @@ std::vector<float> product_on(const Devices& devices, const MatmulShape& s, Orde
 
 TEST(Sharded, BitsAreThoseOfOneDevice) {
   const Devices one = open_devices("emulated"), three = open_devices("emulated,emulated,emulated");
-  // Four panels go through three buffers.
-  const MatmulShape shape{70, 1500, 90};
+  const MatmulShape shape{70, 600, 90};
   for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::tf32}) {
     for (const Order order : {Order::row_major, Order::column_major}) {
       const MatmulOptions options{.variant = precision == Precision::fp32 ? "general" : "mma_sync",
@@ -94,6 +93,17 @@ TEST(Sharded, BitsAreThoseOfOneDevice) {
       EXPECT_EQ(product_on(one, shape, order, options), product_on(three, shape, order, options))
           << name_of(precision);
     }
+  }
+}
+
+TEST(Sharded, MorePanelsThanBuffers) {
+  // A T4 has so few SMs that they have work in a panel of this product.
+  const Devices one = open_devices("emulated:t4"),
+                three = open_devices("emulated:t4,emulated:t4,emulated:t4");
+  const MatmulShape shape{4200, 4000, 3};
+  for (const Order order : {Order::row_major, Order::column_major}) {
+    EXPECT_EQ(product_on(one, shape, order, {.variant = "general"}),
+              product_on(three, shape, order, {.variant = "general"}, 4));
   }
 }
 
@@ -173,7 +183,7 @@ TEST(ShardedGemm, ShardsOfAnySize) {
         {{40, 0, 0}, {0, 1, 32}}}) {
     Shards shards(devices, shape, rows, depths);
     ShardedGemm product(devices, shards.a, shards.b, shards.c);
-    EXPECT_EQ(product.report().panels, 4);
+    EXPECT_EQ(product.report().panels, 1) << "too few rows to fill the SMs with less";
     EXPECT_FALSE(product.report().is_direct) << "emulated GPUs have no link";
     std::vector<Stream> streams;
     for (const auto& device : devices) streams.push_back(device->create_stream());

@@ -42,21 +42,24 @@ TEST(Shares, EveryRowBelongsToOneDevice) {
   }
 }
 
-TEST(Panels, CoverTheColumnsAndGrow) {
+TEST(Panels, CoverTheColumns) {
   for (const std::int64_t columns : {0, 1, 255, 256, 257, 1100, 8192, 16384, 16385, 100000}) {
-    std::int64_t next = 0, widest = 0;
-    for (const Range& panel : panels_of(columns)) {
-      EXPECT_EQ(panel.first, next) << columns;
-      EXPECT_GT(panel.count, 0) << columns;
-      next = panel.end();
-      widest = std::max(widest, panel.count);
+    for (const std::int64_t least : {0, 1000, 200000}) {
+      std::int64_t next = 0;
+      for (const Range& panel : panels_of(columns, least)) {
+        EXPECT_EQ(panel.first, next) << columns;
+        EXPECT_GT(panel.count, 0) << columns;
+        next = panel.end();
+        if (next < columns) {
+          EXPECT_GE(panel.count, std::max(least, columns / 8));
+        }
+      }
+      EXPECT_EQ(next, columns);
     }
-    EXPECT_EQ(next, columns);
-    EXPECT_LE(widest, columns / 4 + 256) << "three of them are in memory";
   }
-  EXPECT_EQ(panels_of(8192),
-            (std::vector<Range>{
-                {0, 512}, {512, 1024}, {1536, 2048}, {3584, 2048}, {5632, 2048}, {7680, 512}}));
+  EXPECT_EQ(panels_of(4096, 0).size(), 8U);
+  EXPECT_EQ(panels_of(4096, 1100),
+            (std::vector<Range>{{0, 1280}, {1280, 1280}, {2560, 1280}, {3840, 256}}));
 }
 
 }  // namespace
