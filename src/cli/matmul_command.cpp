@@ -29,6 +29,7 @@ struct MatmulCommand {
   MatmulOptions options;
   std::optional<double> beta;
   std::uint64_t device_memory = 0;
+  std::int64_t band = 0;
   bool resume = false;
 
   void declare(const Options& add) {
@@ -40,6 +41,9 @@ struct MatmulCommand {
         "Share the product among these: all (every GPU), or a list such as cuda:0,cuda:1");
     add("--grid RxC", grid,
         "Rows and columns of the grid of ranks that mpirun started (default: by the shape)");
+    add("--band COLUMNS", band,
+        "Columns of C that ranks compute, and with --resume keep, at a time (default: some "
+        "seconds' work)");
     add("--precision NAME", precision, "Arithmetic; auto: fp64 if a matrix is float64, else fp32",
         shown, one_of({"auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64"}));
     add("--alpha X", options.alpha, "Factor of the product", shown);
@@ -65,7 +69,9 @@ struct MatmulCommand {
   int run() {
     complete_options();
     if (const auto launcher = ranks::find_launcher()) return run_ranks(*launcher);
-    if (!grid.empty()) throw usage_error("--grid is for ranks that mpirun started; there are none");
+    if (const char* option = !grid.empty() ? "--grid" : band != 0 ? "--band" : nullptr) {
+      throw usage_error("{} is for ranks that mpirun started, and there are none", option);
+    }
     const transfer::MatmulInputs inputs(files);
     options.bias = inputs.bias();
     if (inputs.is_batch() && order == "F") {
@@ -113,7 +119,13 @@ struct MatmulCommand {
     const ranks::Session session(launcher);
     const bool is_first = session.all().rank() == 0;
     ProgressLine progress("bands");
-    ranks::RankJob job{.output = output, .order = c_order(), .options = options, .resume = resume};
+    ranks::RankJob job{.output = output,
+                       .order = c_order(),
+                       .options = options,
+                       .resume = resume,
+                       .band = band,
+                       .grid = {},
+                       .band_done = {}};
     job.band_done = [&](std::int64_t done, std::int64_t) {
       progress.update(static_cast<std::uint64_t>(done));
     };
@@ -125,9 +137,9 @@ struct MatmulCommand {
           fmt::format("{} host{}", outcome.hosts, outcome.hosts == 1 ? "" : "s");
       show(outcome.report, transfer::MatmulInputs(files), hosts);
       return 0;
-    } catch (const ranks::AgreedError& error) {
+    } catch (const ranks::AgreedError&) {
       if (is_first) throw;
-      return error.exit_code();
+      return 0;  // a launcher ends the others when one fails, and the first has yet to say why
     }
   }
 
@@ -141,6 +153,7 @@ struct MatmulCommand {
     if (device != "auto" && device != "cpu") {
       throw usage_error("--device {}: ranks of mpirun compute on CPUs; leave it out", device);
     }
+    if (band < 0) throw usage_error("--band {}: expected a number of columns", band);
     if (grid.empty()) return;
     const std::vector<std::int64_t> extents = parse_numbers(grid, "--grid");
     const auto is_extent = [](std::int64_t n) { return n >= 1 && n <= 1'000'000; };

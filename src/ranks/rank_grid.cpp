@@ -37,17 +37,19 @@ std::vector<Range> equal_shares(std::int64_t total, int parts, std::int64_t unit
   return ranges;
 }
 
-std::vector<Range> bands_of(const MatmulShape& shape, const MatmulShape& cell) {
-  // Some seconds of one processor: what a killed job loses at most.
-  constexpr double work = 1e12;
-  constexpr std::int64_t narrowest = 4096;
-  const double columns = work / (2.0 * static_cast<double>(std::max<std::int64_t>(shape.m, 1)) *
-                                 static_cast<double>(std::max<std::int64_t>(shape.k, 1)));
-  const std::int64_t wanted = columns >= static_cast<double>(shape.n)
-                                  ? shape.n
-                                  : std::max(narrowest, static_cast<std::int64_t>(columns));
-  const std::int64_t width =
-      std::max<std::int64_t>(operations::groups_of(wanted, cell.n), 1) * cell.n;
+std::vector<Range> bands_of(const MatmulShape& shape, const MatmulShape& cell,
+                            std::int64_t wanted) {
+  if (wanted == 0) {
+    constexpr double work = 1e12;
+    constexpr double narrowest = 4096.0;
+    const auto at_least_one = [](std::int64_t extent) {
+      return static_cast<double>(std::max<std::int64_t>(extent, 1));
+    };
+    const double columns = work / (2.0 * at_least_one(shape.m) * at_least_one(shape.k));
+    wanted =
+        static_cast<std::int64_t>(std::min(std::max(columns, narrowest), at_least_one(shape.n)));
+  }
+  const std::int64_t width = operations::groups_of(wanted, cell.n) * cell.n;
   std::vector<Range> bands;
   for (std::int64_t first = 0; first < shape.n; first += width) {
     bands.push_back({first, std::min(width, shape.n - first)});

@@ -27,8 +27,10 @@ RankGrid choose_grid(int ranks, const MatmulShape& shape, const MatmulShape& cel
 std::vector<Range> equal_shares(std::int64_t total, int parts, std::int64_t unit);
 
 /// The columns of C that are computed at a time, in the order in which they are. They depend on the
-/// problem alone, so that other ranks may go on with what some have finished.
-std::vector<Range> bands_of(const MatmulShape& shape, const MatmulShape& cell);
+/// problem alone, so that other ranks may go on with what some have finished. `wanted`: columns of
+/// a band, rounded up to whole cells; 0: some seconds of work for one processor.
+std::vector<Range> bands_of(const MatmulShape& shape, const MatmulShape& cell,
+                            std::int64_t wanted = 0);
 
 /// Steps of k, in the order in which their products are added.
 struct DepthPanel {

@@ -76,7 +76,7 @@ class Job {
     choose_grid();
     open_output();
     describe();
-    RankProduct product(all_, problem_, outcome_.grid, inputs_.has_value());
+    RankProduct product(all_, problem_, outcome_.grid, job_.band, inputs_.has_value());
     outcome_.bands = static_cast<std::int64_t>(product.bands().size()) * problem_.batch();
     const auto start = std::chrono::steady_clock::now();
     std::int64_t number = 0;
@@ -135,7 +135,7 @@ class Job {
         throw usage_error("--resume does not work with --accumulate");
       }
       const std::size_t bands =
-          bands_of(by_rows(shape_), operations::blas_cell(by_rows(shape_))).size();
+          bands_of(by_rows(shape_), operations::blas_cell(by_rows(shape_)), job_.band).size();
       if (job_.resume && bands > 0 && inputs_->a().count > 0) {
         output_.emplace(job_.output, header, purpose(),
                         static_cast<std::int64_t>(bands) * inputs_->a().count);
@@ -169,8 +169,8 @@ class Job {
   }
 
   std::string purpose() const {
-    std::string text = fmt::format("{} by ranks, precision {}, order {}, alpha {}",
-                                   shape_text(shape_), name_of(options_.precision),
+    std::string text = fmt::format("{} by ranks in bands of {}, precision {}, order {}, alpha {}",
+                                   shape_text(shape_), job_.band, name_of(options_.precision),
                                    job_.order == Order::row_major ? "C" : "F", options_.alpha);
     for (const auto& [path, is_transposed] :
          {std::pair{files_.a, files_.transpose_a}, std::pair{files_.b, files_.transpose_b},

@@ -1,7 +1,9 @@
 // A product of matrices in files, computed by all ranks that a launcher started.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <tilescope/matmul.hpp>
 
@@ -16,6 +18,7 @@ struct RankJob {
   Order order = Order::row_major;
   MatmulOptions options;  ///< its bias is that of the files
   bool resume = false;    ///< finished bands stay, and the same call continues from them
+  std::int64_t band = 0;  ///< columns that are computed at a time; 0: by the work
   std::optional<RankGrid> grid;
   std::function<void(std::int64_t done, std::int64_t bands)> band_done;  ///< on rank 0
 };

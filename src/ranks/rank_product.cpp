@@ -32,7 +32,7 @@ MatrixView dense_in(std::vector<std::byte>& memory, const ConstMatrixView& like,
 }  // namespace
 
 RankProduct::RankProduct(const Group& all, const operations::HostProblem& problem,
-                         const RankGrid& grid, bool sees_operands)
+                         const RankGrid& grid, std::int64_t band, bool sees_operands)
     : all_(all),
       problem_(problem),
       grid_(grid),
@@ -42,13 +42,13 @@ RankProduct::RankProduct(const Group& all, const operations::HostProblem& proble
       column_(all.split(grid.column(all.rank()))),
       sees_operands_(all.gather(static_cast<char>(sees_operands))),
       rows_(equal_shares(shape_.m, grid.rows, cell_.m)),
-      bands_(bands_of(shape_, cell_)),
+      bands_(bands_of(shape_, cell_, band)),
       a_depths_(equal_shares(shape_.k, grid.columns, cell_.k)),
       b_depths_(equal_shares(shape_.k, grid.rows, cell_.k)),
       panels_(depth_panels(shape_, cell_, grid)) {
   std::int64_t most = 0;
-  for (const Range& band : bands_) {
-    const Part mine = part(all.rank(), band);
+  for (const Range& columns : bands_) {
+    const Part mine = part(all.rank(), columns);
     most = std::max(most, mine.rows.count * mine.columns.count);
   }
   sums_ = operations::HostArray(operations::sum_type(problem.precision),

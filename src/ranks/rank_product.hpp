@@ -28,7 +28,7 @@ class RankProduct {
   /// `problem` is the whole, with a row-major C, and the same on all ranks; on ranks that do not
   /// see the files its operands have no data: rank 0 then sends them their shares.
   RankProduct(const Group& all, const operations::HostProblem& problem, const RankGrid& grid,
-              bool sees_operands);
+              std::int64_t band, bool sees_operands);
 
   /// The columns of C that are computed at a time.
   std::span<const Range> bands() const { return bands_; }

@@ -1,0 +1,162 @@
+"""tilescope matmul under mpirun: the bits are those of one CPU, for any shape and grid, and
+mistakes end all ranks with one line."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+from launchers import TILESCOPE, launchers
+
+ALL = "--all" in sys.argv
+LAUNCHERS = launchers()
+GRIDS = {1: ["1x1"], 2: ["1x2", "2x1"], 3: ["1x3", "3x1"], 4: ["2x2", "4x1"], 6: ["2x3"]}
+
+
+class RanksTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tilescope.")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def save(self, name, rows, columns, dtype=np.float32, order="C", seed=1):
+        values = np.random.default_rng(seed).standard_normal((rows, columns)).astype(dtype)
+        np.save(self.path(name), np.asarray(values, order=order))
+
+    def bits(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def expect(self, *options):
+        """C.npy of one CPU, as bytes."""
+        subprocess.run([TILESCOPE, "matmul", "A.npy", "B.npy", "-o", "one.npy", "--device", "cpu",
+                        *options], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+        bits = self.bits("one.npy")
+        os.unlink(self.path("one.npy"))
+        return bits
+
+    def multiply(self, launcher, ranks, *options):
+        result = launcher.run(ranks, "matmul", "A.npy", "B.npy", "-o", "C.npy", *options,
+                              cwd=self.folder)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout.replace("\n  ", " "), f" on {ranks} ranks? ")
+        return self.bits("C.npy")
+
+    def errors_of(self, launcher, ranks, *arguments):
+        """The exit code, and the lines that are ours: launchers add their own."""
+        result = launcher.run(ranks, *arguments, cwd=self.folder)
+        return result.returncode, re.findall(r"^tilescope: .*$", result.stderr, re.M)
+
+
+class Shapes(RanksTest):
+    def test_random_shapes_and_grids(self):
+        draw = np.random.default_rng(5)
+        for number in range(60 if ALL else 8):
+            m, k, n = (int(10 ** draw.uniform(0, 3)) for _ in range(3))
+            ranks = int(draw.choice(list(GRIDS)))
+            grid = str(draw.choice(GRIDS[ranks]))
+            launcher = LAUNCHERS[number % len(LAUNCHERS)]
+            with self.subTest(m=m, k=k, n=n, grid=grid, mpi=launcher.name):
+                self.save("A.npy", m, k, order="CF"[number % 2])
+                self.save("B.npy", k, n, order="CF"[number // 2 % 2], seed=2)
+                self.assertEqual(self.multiply(launcher, ranks, "--grid", grid), self.expect())
+
+    def test_without_elements(self):
+        for m, k, n in [(0, 5, 7), (5, 0, 7), (5, 7, 0), (1, 1, 1)]:
+            with self.subTest(m=m, k=k, n=n):
+                self.save("A.npy", m, k)
+                self.save("B.npy", k, n)
+                self.assertEqual(self.multiply(LAUNCHERS[0], 3), self.expect())
+
+    def test_each_mpi(self):
+        self.save("A.npy", 900, 1100)
+        self.save("B.npy", 1100, 800)
+        for launcher in LAUNCHERS:
+            with self.subTest(mpi=launcher.name):
+                self.assertEqual(self.multiply(launcher, 3), self.expect())
+
+
+class Options(RanksTest):
+    def check(self, *options, dtype=np.float32):
+        self.save("A.npy", 400, 600, dtype)
+        self.save("B.npy", 600, 500, dtype, seed=2)
+        with self.subTest(options=options):
+            self.assertEqual(self.multiply(LAUNCHERS[0], 3, *options), self.expect(*options))
+
+    def test_arithmetic(self):
+        self.check("--precision", "bf16")
+        self.check("--precision", "tf32", "--order", "F")
+        self.check(dtype=np.float64)
+        self.check(dtype=np.float16)
+
+    def test_epilogues(self):
+        self.save("bias.npy", 1, 500)
+        np.save(self.path("bias.npy"), np.load(self.path("bias.npy"))[0])
+        self.save("C0.npy", 400, 500, seed=3)
+        self.check("--alpha", "-1.5", "--accumulate", "C0.npy", "--bias", "bias.npy",
+                   "--activation", "gelu")
+        self.check("--accumulate", "C0.npy", "--beta", "0.5", "--order", "F", "--bias", "bias.npy")
+
+    def test_transposed_operands(self):
+        self.save("A.npy", 600, 400)
+        self.save("B.npy", 500, 600, seed=2)
+        options = ("--transpose-a", "--transpose-b")
+        self.assertEqual(self.multiply(LAUNCHERS[0], 2, *options), self.expect(*options))
+
+    def test_batches(self):
+        draw = np.random.default_rng(1)
+        np.save(self.path("A.npy"), draw.standard_normal((3, 70, 90)).astype(np.float32))
+        np.save(self.path("B.npy"), draw.standard_normal((90, 80)).astype(np.float32))
+        self.assertEqual(self.multiply(LAUNCHERS[0], 2), self.expect())
+
+    def test_bands(self):
+        self.save("A.npy", 400, 600)
+        self.save("B.npy", 600, 500, seed=2)
+        self.assertEqual(self.multiply(LAUNCHERS[0], 3, "--band", "100"), self.expect())
+        self.assertEqual(self.multiply(LAUNCHERS[0], 2, "--band", "100", "--resume"), self.expect())
+        self.assertEqual(sorted(os.listdir(self.folder)), ["A.npy", "B.npy", "C.npy"])
+
+
+class Mistakes(RanksTest):
+    def setUp(self):
+        super().setUp()
+        self.save("A.npy", 20, 30)
+        self.save("B.npy", 30, 10)
+
+    def test_one_line_and_the_exit_code(self):
+        product = ("matmul", "A.npy", "B.npy", "-o", "C.npy")
+        for code, message, arguments in [
+                (2, "a grid of 2 x 2 has 4 ranks, and there are 3", (*product, "--grid", "2x2")),
+                (2, "--grid 2: expected rows x columns, such as 2x3", (*product, "--grid", "2")),
+                (2, "--band -3: expected a number of columns", (*product, "--band", "-3")),
+                (2, "--device cuda: ranks of mpirun compute on CPUs; leave it out",
+                 (*product, "--device", "cuda")),
+                (2, "--variant does not work with ranks of mpirun",
+                 (*product, "--variant", "general")),
+                (4, "cannot read 'no.npy': no such file; check the name and the current folder",
+                 ("matmul", "A.npy", "no.npy", "-o", "C.npy")),
+                (2, "'B.npy' is 30 x 10 and 'A.npy' is 20 x 30: the first's 10 columns must equal "
+                 "the second's 20 rows", ("matmul", "B.npy", "A.npy", "-o", "C.npy"))]:
+            with self.subTest(message=message):
+                found = self.errors_of(LAUNCHERS[0], 3, *arguments)
+                self.assertEqual(found, (code, ["tilescope: " + message]))
+                self.assertEqual(sorted(os.listdir(self.folder)), ["A.npy", "B.npy"])
+
+    def test_ranks_need_a_launcher(self):
+        result = subprocess.run([TILESCOPE, "matmul", "A.npy", "B.npy", "-o", "C.npy", "--grid",
+                                 "1x1"], cwd=self.folder, text=True, stderr=subprocess.PIPE)
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stderr, "tilescope: --grid is for ranks that mpirun started, and "
+                                        "there are none\n")
+
+
+if __name__ == "__main__":
+    sys.argv = [argument for argument in sys.argv if argument != "--all"]
+    unittest.main()
