@@ -43,7 +43,7 @@ test-wheel: ## install each wheel of dist/ in a fresh environment, find a race t
 	@python3 -B tests/wheel/fresh_install.py dist/tilescope-*.whl
 
 # The interpreter may be one that has PyTorch already: make test-frameworks FRAMEWORKS=python3
-test-frameworks: python ## tests with PyTorch, Triton, Numba, JAX and a notebook (700 MB)
+test-frameworks: python ## tests with PyTorch, Triton, Numba and JAX (700 MB)
 	@tools/frameworks.sh $(FRAMEWORKS)
 
 schedules: ## run every correct kernel in 20 orders of warps, blocks and copies

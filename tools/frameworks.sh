@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs tests/frameworks with the Python package of build/python.
 # Usage: tools/frameworks.sh [PYTHON]; without one, an environment in .deps/frameworks, into which
-# PyTorch for the CPU, Triton, Numba, JAX and a notebook's kernel are fetched. PYTHON must be of the
-# version for which the package was built. Tests on a GPU are skipped where there is none.
+# PyTorch for the CPU, Triton, Numba and JAX are fetched. PYTHON must be of the version for which the
+# package was built. Tests on a GPU are skipped where there is none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ if [ $# -eq 0 ] && [ ! -e "$python" ]; then
   .deps/python/bin/python -m venv .deps/frameworks.new
   fetch() {
     .deps/frameworks.new/bin/python -m pip --quiet --disable-pip-version-check install numpy torch \
-      triton numba jax nbclient ipykernel "$@"
+      triton numba jax "$@"
   }
   fetch --retries 0 --index-url https://download.pytorch.org/whl/cpu \
     --extra-index-url https://pypi.org/simple 2> .deps/frameworks.log || {

@@ -19,6 +19,7 @@ packages=(g++ cmake ninja-build make libcli11-dev libfmt-dev nlohmann-json3-dev 
 wants_nvcc=
 wants_browser=
 wants_nanobind=
+wants_notebook=
 for purpose in "$@"; do
   case $purpose in
     build) ;;
@@ -27,6 +28,7 @@ for purpose in "$@"; do
       wants_nvcc=1
       wants_browser=1
       wants_nanobind=1
+      wants_notebook=1
       packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3-numpy python3-dev python3-venv)
       ;;
     format) packages+=(clang-format-14) ;;
@@ -142,6 +144,19 @@ install_nanobind() {
   echo "$why: tests of the Python module will be skipped" >&2
 }
 
+# A notebook's kernel, in the same environment. A failure to get it is remembered.
+install_notebook() {
+  local python=.deps/python/bin/python failed=.deps/no-notebook log=.deps/notebook.log
+  [ -e "$python" ] && [ ! -e "$failed" ] || return 0
+  "$python" -c 'import nbclient, ipykernel' 2> /dev/null && return 0
+  echo "fetching a notebook's kernel, for its test" >&2
+  "$python" -m pip --quiet --no-input --disable-pip-version-check install --retries 1 nbclient \
+    ipykernel > "$log" 2>&1 < /dev/null || {
+    touch "$failed"
+    echo "no notebook's kernel: its test will be skipped; remove $failed to try again" >&2
+  }
+}
+
 # --- CUDA: the search of src/base/cuda_paths.cpp --------------------------------------------------
 has_files() {  # FOLDER FILE...
   local folder=$1 file
@@ -245,6 +260,7 @@ find_all || packages+=(python3-venv)
 install_packages
 [ -z "$wants_browser" ] || install_browser
 [ -z "$wants_nanobind" ] || install_nanobind
+[ -z "$wants_notebook" ] || install_notebook
 find_cuda || install_wheels NVRTC "${wheels[@]}"
 if [ -n "$wants_nvcc" ] && ! find_nvcc; then
   # One folder with everything: nvcc reads the headers that lie beside it.
