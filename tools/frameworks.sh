@@ -11,15 +11,10 @@ if [ $# -eq 0 ] && [ ! -e "$python" ]; then
   echo "fetching PyTorch for the CPU and the other packages into .deps/frameworks" >&2
   rm -rf .deps/frameworks.new
   .deps/python/bin/python -m venv .deps/frameworks.new
-  fetch() {
-    .deps/frameworks.new/bin/python -m pip --quiet --disable-pip-version-check install numpy torch \
-      triton numba jax "$@"
-  }
-  fetch --retries 0 --index-url https://download.pytorch.org/whl/cpu \
-    --extra-index-url https://pypi.org/simple 2> .deps/frameworks.log || {
-    echo "not to be had: fetching the one with CUDA, 3 GB, from pip's own index" >&2
-    fetch
-  } || {
+  # Where the first index is out of reach pip takes the other's PyTorch, with CUDA (3 GB).
+  .deps/frameworks.new/bin/python -m pip --quiet --disable-pip-version-check install --retries 1 \
+    numpy torch triton numba jax \
+    --index-url https://download.pytorch.org/whl/cpu --extra-index-url https://pypi.org/simple || {
     echo "PyTorch could not be fetched; FRAMEWORKS=PYTHON names an interpreter that has it" >&2
     exit 3
   }
