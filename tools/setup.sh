@@ -29,7 +29,8 @@ for purpose in "$@"; do
       wants_browser=1
       wants_nanobind=1
       wants_notebook=1
-      packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3-numpy python3-dev python3-venv)
+      packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3-numpy python3-dev python3-venv
+        pkg-config libopenmpi-dev openmpi-bin libmpich-dev mpich)
       ;;
     format) packages+=(clang-format-14) ;;
     python)

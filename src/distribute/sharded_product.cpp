@@ -87,19 +87,31 @@ void ShardedProduct::complete_report() {
   }
 }
 
-// A panel has work for all SMs. A kernel that converts its operands first would convert A for each
-// panel anew: that costs more than to wait for all of B.
+// A panel has work for half the SMs: the next one's blocks take the others. A kernel that converts
+// operands converts A for each panel anew, which should take little of a panel's time. Beside
+// tensor cores it takes more than it costs to wait for all of B.
 std::int64_t ShardedProduct::least_columns(const DeviceChoice& whole) const {
   constexpr std::int64_t elements_of_an_sm = 256 * 128;  // the largest tile
+  constexpr double converting_part = 0.02;
+  const MatmulShape& s = whole_.shape;
   std::int64_t least = 0;
   for (const Member& member : members_) {
-    if (member.shard.rows == 0) continue;
+    const std::int64_t rows = member.shard.rows;
+    if (rows == 0) continue;
     const DeviceProperties& device = member.shard.device->properties();
-    const GemmProblem problem = part(member.shard, {0, whole_.shape.n});
+    least = std::max(least, elements_of_an_sm * device.sm_count / 2 / rows);
+    const GemmProblem problem = part(member.shard, {0, s.n});
     const auto choice = choose_alike(whole, problem, device);
+    if (!choice) continue;
     const auto prepare = [&](Device& on) { return prepare_in_memory(on, problem, *choice); };
-    if (choice && workspace_bytes(device, prepare, {}) > 0) return whole_.shape.n;
-    least = std::max(least, elements_of_an_sm * device.sm_count / member.shard.rows);
+    const auto converted = static_cast<double>(workspace_bytes(device, prepare, {}));
+    if (converted == 0.0) continue;
+    if (whole_.precision != Precision::fp32) return s.n;
+    const double converting_s = 2.0 * converted / device.peak_bandwidth();
+    const double column_s =
+        2.0 * static_cast<double>(rows) * static_cast<double>(s.k) / device.peak_fp32();
+    const double columns = converting_s / (converting_part * column_s);
+    least = std::max(least, static_cast<std::int64_t>(std::min(columns, static_cast<double>(s.n))));
   }
   return least;
 }

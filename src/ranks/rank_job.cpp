@@ -157,9 +157,10 @@ class Job {
     all_.broadcast(&front_bytes_, sizeof(front_bytes_), 0).wait();
     if (!is_first()) {
       const std::size_t cut = names.find('\n');
-      shared_.emplace(names.substr(0, cut), names.substr(cut + 1), job_.resume);
+      shared_.emplace(names.substr(0, cut), names.substr(cut + 1));
     }
     writes_ = all_.gather(static_cast<char>(is_first() || shared_->is_open()));
+    if (is_first()) output_->drop_token();
   }
 
   // The transposed shape for a column-major C, which is computed by its rows.

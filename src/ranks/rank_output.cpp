@@ -27,7 +27,12 @@ RankOutput::RankOutput(const std::string& path, const NpyHeader& header, const s
       token_(create_temporary(resolve_output_target(path), path)) {}
 
 RankOutput::~RankOutput() {
+  drop_token();
+}
+
+void RankOutput::drop_token() {
   if (!token_.path.empty()) ::unlink(token_.path.c_str());
+  token_ = {};
 }
 
 std::string RankOutput::temporary() const {
@@ -51,9 +56,10 @@ void RankOutput::commit() {
   whole_ ? whole_->commit() : resumable_->commit();
 }
 
-SharedOutput::SharedOutput(const std::string& temporary, const std::string& token, bool is_kept)
+SharedOutput::SharedOutput(const std::string& temporary, const std::string& token)
     : path_(temporary) {
   if (::access(token.c_str(), F_OK) != 0) return;  // another machine's folder
+  token_registration_ = std::make_unique<TemporaryRegistration>(token);
   file_ = FileDescriptor(::open(temporary.c_str(), O_RDWR | O_CLOEXEC));
   struct stat state = {};
   if (!file_.is_open() || ::fstat(file_.get(), &state) != 0) return;
@@ -62,8 +68,6 @@ SharedOutput::SharedOutput(const std::string& temporary, const std::string& toke
   if (begin == MAP_FAILED) return;
   mapping_ = {static_cast<std::byte*>(begin), size};
   mapping_registration_ = std::make_unique<MappingRegistration>(begin, size, path_);
-  // If rank 0 is killed, the others remove what it cannot.
-  if (!is_kept) temporary_registration_ = std::make_unique<TemporaryRegistration>(path_);
 }
 
 SharedOutput::~SharedOutput() {

@@ -34,6 +34,8 @@ class RankOutput {
   /// The file under its temporary name, and one of a name that no other folder has.
   std::string temporary() const;
   std::string token() const { return whole_ ? temporary() : token_.path; }
+  /// All ranks have looked for the token.
+  void drop_token();
 
   /// `like` with the file's memory.
   MatrixView first_matrix(const MatrixView& like);
@@ -52,9 +54,9 @@ class RankOutput {
 /// The same file on another rank, if it sees it.
 class SharedOutput {
  public:
-  /// Opens `temporary` if there is a file `token`. `is_kept`: the file may stay when a signal ends
-  /// this process.
-  SharedOutput(const std::string& temporary, const std::string& token, bool is_kept);
+  /// Opens `temporary` if there is a file `token`. A signal that ends this process removes the
+  /// token, which may be the file itself: if rank 0 is killed, it cannot.
+  SharedOutput(const std::string& temporary, const std::string& token);
   ~SharedOutput();
   SharedOutput(const SharedOutput&) = delete;
   SharedOutput& operator=(const SharedOutput&) = delete;
@@ -69,7 +71,7 @@ class SharedOutput {
   FileDescriptor file_;
   std::span<std::byte> mapping_;
   std::unique_ptr<MappingRegistration> mapping_registration_;
-  std::unique_ptr<TemporaryRegistration> temporary_registration_;
+  std::unique_ptr<TemporaryRegistration> token_registration_;
 };
 
 }  // namespace tilescope::ranks

@@ -60,7 +60,7 @@ class HostProduct final : public Prepared {
     } else {
       blas_cells(host_view(problem_.a(), s.m, s.k), host_view(problem_.b(), s.k, s.n),
                  dense_view(c_.data(), DataType::float32, s.m, s.n), blas_cell(s),
-                 false, CancelScope::flag());
+                 CancelScope::flag());
     }
   }
   void poison(int) override {

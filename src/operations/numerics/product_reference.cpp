@@ -68,7 +68,7 @@ MatmulShape blas_cell(const MatmulShape& product) {
 }
 
 void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
-                const MatmulShape& cell, bool accumulate, const std::atomic<bool>* cancel) {
+                const MatmulShape& cell, const std::atomic<bool>* cancel, bool accumulate) {
   const MatmulShape shape = product_shape(a, b);
   const std::int64_t across = (shape.n + cell.n - 1) / cell.n;
   const std::int64_t cells = (shape.m + cell.m - 1) / cell.m * across;
@@ -117,7 +117,7 @@ void converted_blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, c
       a.type == DataType::float64 || b.type == DataType::float64 || c.type == DataType::float64;
   const DataType type = wide ? DataType::float64 : DataType::float32;
   if (a.type == type && b.type == type && c.type == type) {
-    blas_cells(a, b, c, cell, accumulate);
+    blas_cells(a, b, c, cell, nullptr, accumulate);
     return;
   }
   // Panels of A and C by rows, of B by columns, in whole cells.
@@ -145,7 +145,7 @@ void converted_blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, c
       const ConstMatrixView a_panel = converted(part(a, row, rows, 0, a.columns), a_copy);
       const MatrixView c_panel = part(c, row, rows, column, columns);
       if (c.type == type) {
-        blas_cells(a_panel, b_panel, c_panel, cell, accumulate);
+        blas_cells(a_panel, b_panel, c_panel, cell, nullptr, accumulate);
         continue;
       }
       c_copy.resize(static_cast<std::size_t>(rows * columns) * size_of(type));

@@ -30,8 +30,8 @@ MatmulShape blas_cell(const MatmulShape& product);
 /// the whole product that `cell` is for, or a part of it that begins and ends between cells. With
 /// `accumulate`, C += A * B: the same bits come out where k is cut between steps.
 void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
-                const MatmulShape& cell, bool accumulate = false,
-                const std::atomic<bool>* cancel = nullptr);
+                const MatmulShape& cell, const std::atomic<bool>* cancel = nullptr,
+                bool accumulate = false);
 
 /// C = A * B as blas_cells(), for any mix of floating-point types, with sums in float64 if any of
 /// the three is float64 and else in float32. Operands of other types are converted a panel at a

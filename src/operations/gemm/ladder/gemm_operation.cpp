@@ -44,7 +44,7 @@ std::vector<double> product(const MatmulShape& s, const std::vector<double>& a,
   std::vector<double> c(static_cast<std::size_t>(s.m * s.n));
   blas_cells(view(a, s.m, s.k), view(b, s.k, s.n),
              dense_view(static_cast<void*>(c.data()), DataType::float64, s.m, s.n), blas_cell(s),
-             false, CancelScope::flag());
+             CancelScope::flag());
   return c;
 }
 

@@ -1,0 +1,119 @@
+"""Ranks that are killed: the others end soon, nothing is left over, and another number of ranks
+goes on with what is finished."""
+
+import glob
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+
+from launchers import TILESCOPE, launchers
+
+LAUNCHER = launchers()[0]
+KILLS = 20 if "--all" in sys.argv else 2
+PRODUCT = ("matmul", "A.npy", "B.npy", "-o", "C.npy", "--band", "200")
+
+
+def processes(folder):
+    """The process numbers of ranks that work in `folder`."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            if (os.readlink(path + "/cwd") == folder and
+                    os.readlink(path + "/exe").split(" ")[0] == TILESCOPE):
+                found.append(int(path.rsplit("/", 1)[1]))
+        except OSError:  # it has ended
+            pass
+    return sorted(found)
+
+
+class Faults(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.store = tempfile.TemporaryDirectory(prefix="tilescope.")
+        cls.addClassCleanup(cls.store.cleanup)
+        draw = np.random.default_rng(3)
+        for name, shape in (("A.npy", (1000, 1500)), ("B.npy", (1500, 3000))):
+            np.save(os.path.join(cls.store.name, name),
+                    draw.standard_normal(shape).astype(np.float32))
+        begin = time.monotonic()
+        result = LAUNCHER.run(2, *PRODUCT, cwd=cls.store.name)
+        cls.seconds = time.monotonic() - begin
+        assert result.returncode == 0, result.stderr
+        cls.expected = cls.result(cls.store.name)
+        os.unlink(os.path.join(cls.store.name, "C.npy"))
+
+    @staticmethod
+    def result(folder):
+        with open(os.path.join(folder, "C.npy"), "rb") as file:
+            return file.read()
+
+    def folder(self):
+        folder = tempfile.TemporaryDirectory(prefix="tilescope.")
+        self.addCleanup(folder.cleanup)
+        for name in ("A.npy", "B.npy"):
+            os.link(os.path.join(self.store.name, name), os.path.join(folder.name, name))
+        return os.path.realpath(folder.name)
+
+    def killed(self, folder, ranks, which, after, *options):
+        """Starts the product, kills one of its processes, and waits for the end of all. `which`: a
+        rank, or None for mpirun. Returns whether the product was not complete by then."""
+        job = LAUNCHER.start(ranks, *PRODUCT, *options, cwd=folder)
+        deadline = time.monotonic() + after
+        while time.monotonic() < deadline and job.poll() is None:
+            time.sleep(0.005)
+        running = processes(folder)
+        victim = job.pid if which is None else running[which] if which < len(running) else None
+        if victim is not None and job.poll() is None:
+            os.kill(victim, signal.SIGKILL)
+        output, errors = job.communicate(timeout=30)
+        for _ in range(600):  # ranks end soon after their launcher
+            if not processes(folder):
+                break
+            time.sleep(0.05)
+        self.assertEqual(processes(folder), [], "ranks go on")
+        return job.returncode != 0
+
+    def test_nothing_is_left_over(self):
+        draw = random.Random(1)
+        for number in range(KILLS):
+            folder = self.folder()
+            ranks = draw.choice([2, 3])
+            which = draw.choice([None, *range(ranks)])
+            after = draw.uniform(0.0, self.seconds)
+            with self.subTest(number=number, ranks=ranks, which=which, after=after):
+                if self.killed(folder, ranks, which, after):
+                    self.assertEqual(sorted(os.listdir(folder)), ["A.npy", "B.npy"])
+
+    def test_others_go_on(self):
+        draw = random.Random(2)
+        for number in range(KILLS):
+            folder = self.folder()
+            ranks, which = draw.choice([2, 3]), draw.choice([None, 0, 1])
+            after = draw.uniform(0.3, 1.0) * self.seconds
+            with self.subTest(number=number, ranks=ranks, which=which, after=after):
+                self.killed(folder, ranks, which, after, "--resume")
+                result = LAUNCHER.run(5 - ranks, *PRODUCT, "--resume", cwd=folder)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertEqual(self.result(folder), self.expected)
+                self.assertEqual(sorted(os.listdir(folder)), ["A.npy", "B.npy", "C.npy"])
+
+    def test_another_product_is_not_resumed(self):
+        folder = self.folder()
+        while not glob.glob(os.path.join(folder, ".C.npy.journal")):
+            self.killed(folder, 2, 1, self.seconds * 0.7, "--resume")
+            if os.path.exists(os.path.join(folder, "C.npy")):
+                os.unlink(os.path.join(folder, "C.npy"))
+        result = LAUNCHER.run(2, *PRODUCT, "--resume", "--alpha", "2", cwd=folder)
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, r"(?m)^tilescope: '.*journal' belongs to another product")
+
+
+if __name__ == "__main__":
+    sys.argv = [argument for argument in sys.argv if argument != "--all"]
+    unittest.main()
