@@ -1,10 +1,13 @@
 // Products whose operands lie in the GPU's memory, through the library's public calls, beside
 // cuBLAS on the same stream: time on the device, time of a call on the host, as one node of a CUDA
-// graph, and what a launch queues. Usage: device_products [SECONDS]
+// graph, and what a launch queues. Usage: device_products [SECONDS [MxNxK ...]]
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
@@ -114,18 +117,23 @@ double device_us(Device& device, const Stream& stream, const Buffer& scratch,
   return median(times);
 }
 
-/// Prints the host's time for launches of a kernel that does nothing, by the driver's own call and
-/// by the library's.
+/// Prints the host's time for launches of a kernel that does nothing with so many bytes of
+/// parameters, by the driver's own call and by the library's. Products have 200 to 900.
+template <std::size_t bytes>
 void print_least_launch(Device& device, const Stream& stream) {
-  KernelRequest request{.source_name = "nothing.cu",
-                        .source = "extern \"C\" __global__ void nothing(void* p) {}",
-                        .kernel = "nothing"};
+  struct Parameters {
+    std::array<std::byte, bytes> all{};
+  } parameters;
+  const KernelRequest request{
+      .source_name = "nothing.cu",
+      .source = fmt::format(
+          "struct P {{ char all[{}]; }}; extern \"C\" __global__ void nothing(P) {{}}", bytes),
+      .kernel = "nothing"};
   const Kernel kernel = device.load(request);
-  const KernelArguments arguments = KernelArguments::of(DeviceAddress{0});
+  const KernelArguments arguments = KernelArguments::of(parameters);
   const device::Driver& driver = device::Driver::instance();
   const auto function = static_cast<device::CudaKernel&>(kernel.state()).function();
-  DeviceAddress zero = 0;
-  void* pointers[] = {&zero};
+  void* pointers[] = {&parameters};
   CUlaunchConfig config{};
   config.gridDimX = config.gridDimY = config.gridDimZ = 1;
   config.blockDimX = config.blockDimY = config.blockDimZ = 1;
@@ -134,8 +142,9 @@ void print_least_launch(Device& device, const Stream& stream) {
       call_us(device, [&] { driver.launch_extended(&config, function, pointers, nullptr); });
   const double ours = call_us(device, [&] { device.launch(kernel, {}, arguments, stream); });
   fmt::print(
-      "a kernel that does nothing: {:.2f} us by cuLaunchKernelEx, {:.2f} us by the library\n", raw,
-      ours);
+      "a kernel that does nothing with {} bytes: {:.2f} us by cuLaunchKernelEx, {:.2f} us by the "
+      "library\n",
+      bytes, raw, ours);
 }
 
 class Contest {
@@ -145,7 +154,8 @@ class Contest {
         stream_(device_->create_stream()),
         scratch_(device_->allocate(std::size_t{512} << 20U, "scratch")),
         gemm_(device_) {
-    print_least_launch(*device_, stream_);
+    print_least_launch<8>(*device_, stream_);
+    print_least_launch<896>(*device_, stream_);
     fmt::print("{:<22} {:<9} {:<16} {:>9} {:>9} {:>6} {:>8} {:>8} {:>8} {:>6} {:>5} {:>5} {}\n",
                "shape", "precision", "kernel", "us", "cuBLAS us", "ratio", "launch", "Gemm()",
                "cuBLAS", "kernels", "fills", "copies", "graph");
@@ -201,14 +211,20 @@ class Contest {
   bool is_right_ = true;
 };
 
-int run(double seconds) {
+MatmulShape parsed_shape(const char* text) {
+  MatmulShape shape;
+  if (std::sscanf(text, "%" SCNd64 "x%" SCNd64 "x%" SCNd64, &shape.m, &shape.n, &shape.k) != 3) {
+    throw Error(ErrorKind::usage, fmt::format("expected MxNxK, got \"{}\"", text));
+  }
+  return shape;
+}
+
+int run(double seconds, const std::vector<MatmulShape>& shapes) {
   const auto start = Clock::now();
   Contest contest(Device::open("cuda"));
   constexpr Precision precisions[] = {Precision::fp32, Precision::fp32_fast, Precision::tf32,
                                       Precision::bf16, Precision::fp16};
-  for (const MatmulShape& shape :
-       {MatmulShape{64, 64, 64}, MatmulShape{1024, 1024, 1024}, MatmulShape{4096, 4096, 4096},
-        MatmulShape{1000, 999, 1001}, MatmulShape{16, 8192, 8192}, MatmulShape{8192, 8192, 8192}}) {
+  for (const MatmulShape& shape : shapes) {
     for (const Precision precision : precisions) {
       if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
       contest.hold({shape, precision});
@@ -222,7 +238,13 @@ int run(double seconds) {
 
 int main(int argc, char** argv) {
   try {
-    return tilescope::run(argc > 1 ? std::atof(argv[1]) : 1e9);
+    std::vector<tilescope::MatmulShape> shapes;
+    for (int i = 2; i < argc; ++i) shapes.push_back(tilescope::parsed_shape(argv[i]));
+    if (shapes.empty()) {
+      shapes = {{64, 64, 64},      {1024, 1024, 1024}, {4096, 4096, 4096},
+                {1000, 999, 1001}, {16, 8192, 8192},   {8192, 8192, 8192}};
+    }
+    return tilescope::run(argc > 1 ? std::atof(argv[1]) : 1e9, shapes);
   } catch (const tilescope::Error& error) {
     fmt::print(stderr, "device_products: {}\n", error.what());
     return error.exit_code();
