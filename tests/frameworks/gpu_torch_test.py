@@ -3,12 +3,14 @@
 Skipped where PyTorch has no GPU.
 """
 
+import copy
 import ctypes
 import threading
 import unittest
 
 import numpy
 import tilescope
+import tilescope.torch
 import torch
 
 from gpu_calls import CALLS, expected, same_bits, unaligned_products
@@ -91,6 +93,28 @@ class Tensors(unittest.TestCase):
         zero = tilescope.matmul(torch.ones(4, 0, device="cuda"), torch.ones(0, 3, device="cuda"))
         self.assertFalse(bool(zero.any()))
         self.assertEqual(float(tilescope.reduce(empty)), 0.0)
+
+
+@unittest.skipUnless(torch.cuda.is_available(), "no GPU")
+class Operators(unittest.TestCase):
+    def test_a_module_learns_as_with_pytorch(self):
+        torch.manual_seed(5)
+        model = torch.nn.Sequential(torch.nn.Linear(64, 96), torch.nn.GELU(),
+                                    torch.nn.Linear(96, 32)).cuda()
+        x = torch.randn(128, 64, device="cuda", requires_grad=True)
+
+        def gradients(module, values):
+            module.zero_grad()
+            module(values).square().sum().backward()
+            return [p.grad.double().cpu() for p in module.parameters()]
+
+        exact = gradients(copy.deepcopy(model).double(), x.detach().double())
+        for module in (tilescope.torch.use_precision(copy.deepcopy(model)),
+                       torch.compile(tilescope.torch.use_precision(copy.deepcopy(model)),
+                                     backend="aot_eager")):
+            for found, wanted in zip(gradients(module, x), exact):
+                error = float((found - wanted).abs().max() / wanted.abs().max())
+                self.assertLess(error, 1e-5)
 
 
 @unittest.skipUnless(torch.cuda.is_available(), "no GPU")
