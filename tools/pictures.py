@@ -17,35 +17,35 @@ TILESCOPE = os.path.abspath(os.environ.get("TILESCOPE", os.path.join(ROOT, "buil
 SUM = ("sum.cu", "--launch", "launch.json")
 RUNGS = ("global_accumulator", "exchanged_32", "register_accumulator_32", "tiled_conflicts_32",
          "tiled_padded_32", "tiled_16", "vector_loads")
-# Name, width and height, the command, and which part of the page alone is shown.
+# Name and width, the command, and the parts of the page that are shown.
 PICTURES = (
-    ("bank_conflict", 760, 585, ("explain", "matmul/tiled_conflicts", "--tile", "32"),
-     "#part2 > article:nth-of-type(1)"),
-    ("race", 480, 505, ("check", *SUM), "#part1 > article:nth-of-type(1)"),
-    ("block", 760, 365, ("explain", *SUM), "#part3 > figure"),
-    ("ladder", 760, 345, ("ladder", "matmul", "--device", "emulated",
-                          *(word for rung in RUNGS for word in ("--variant", rung))),
-     "#part1 > figure:nth-of-type(1)"),
+    ("bank_conflict", 760, ("explain", "matmul/tiled_conflicts", "--tile", "32"),
+     "svg.defs, #part2 > article:nth-of-type(1)"),
+    ("race", 520, ("check", *SUM), "#part1 > article:nth-of-type(1)"),
+    ("block", 760, ("explain", *SUM), "#part3 > h3, #part3 > figure"),
+    ("ladder", 760, ("ladder", "matmul", "--device", "emulated",
+                     *(word for rung in RUNGS for word in ("--variant", rung))),
+     "#part1 > :nth-child(-n+5):not(h2)"),
 )
-ALONE = """<script>
-const part = document.querySelector({part!r});
-document.body.replaceChildren(...document.querySelectorAll('svg.defs'), part);
-document.body.style.padding = '0 8px';
-</script></body>"""
+ALONE = """
+document.body.replaceChildren(...document.querySelectorAll({parts!r}));
+document.body.style.padding = '8px';
+"""
 
 
 def main():
-    for name, width, height, words, part in PICTURES:
+    chromium = browser.Browser()
+    for name, width, words, parts in PICTURES:
         with tempfile.TemporaryDirectory(prefix="tilescope.") as folder:
             page = os.path.join(folder, "page.html")
             subprocess.run([TILESCOPE, *words, "--html", page], stdout=subprocess.DEVNULL,
                            cwd=os.path.join(ROOT, "examples", "sum_with_a_race"), check=False)
-            with open(page, encoding="utf-8") as file:
-                text = file.read()
-            with open(page, "w", encoding="utf-8") as file:
-                file.write(text.replace("</body>", ALONE.format(part=part)))
-            browser.picture(page, os.path.join(ROOT, "docs", "pictures", name + ".png"), width,
-                            height)
+            shown = browser.Visit(chromium, page, width=width, height=100)
+            shown.run(ALONE.format(parts=parts))
+            with open(os.path.join(ROOT, "docs", "pictures", name + ".png"), "wb") as file:
+                file.write(shown.picture())
+            shown.close()
+    chromium.close()
 
 
 if __name__ == "__main__":

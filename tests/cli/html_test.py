@@ -1,6 +1,7 @@
 """`--html`: pages that a browser shows without a word on its console and without a request, and
 that say everything without one too."""
 
+import contextlib
 import json
 import os
 import re
@@ -322,17 +323,37 @@ __global__ void uneven(float* out, int n) {
         self.assertEqual(self.files(), before)
 
 
+class BrowserPages(Pages):
+    """Pages that a browser opens."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = browser.Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+
+    @contextlib.contextmanager
+    def visit(self, name="page.html", **look):
+        seen = browser.Visit(self.browser, self.path(name), **look)
+        try:
+            yield seen
+        finally:
+            seen.close()
+
+
 @unittest.skipUnless(browser.BROWSER, browser.NO_BROWSER)
-class Browser(Pages):
+class Browser(BrowserPages):
     """The same pages in Chromium. `UPDATE_GOLDEN=1` writes the expected outlines anew."""
 
     def test_in_a_browser(self):
         for name, words in PAGES.items():
             with self.subTest(page=name):
                 self.page(*words)
-                seen = browser.visit(self.path("page.html"))
-                self.assertEqual(seen.console, [])
-                self.assertEqual(seen.requests, [])
+                with self.visit() as seen:
+                    self.assertEqual(seen.console, [])
+                    self.assertEqual(seen.requests, [])
                 outline = browser.outline(seen.document)
                 path = os.path.join(GOLDEN, name + ".txt")
                 if os.environ.get("UPDATE_GOLDEN"):
@@ -344,15 +365,10 @@ class Browser(Pages):
 
     def done_in_browser(self, script):
         """What `script`, run behind the page's own, returns."""
-        with open(self.path("page.html"), encoding="utf-8") as file:
-            text = file.read()
-        with open(self.path("page.html"), "w", encoding="utf-8") as file:
-            file.write(text.replace("</body>", "<output id=done></output><script>done.textContent ="
-                                    f"JSON.stringify((() => {{{script}}})())</script></body>"))
-        seen = browser.visit(self.path("page.html"))
-        self.assertEqual(seen.console, [])
-        return json.loads(re.search(r'<output id="done">(.*?)</output>', seen.document)[1]
-                          .replace("&amp;", "&"))
+        with self.visit() as seen:
+            result = seen.run(f"(() => {{{script}}})()")
+            self.assertEqual(seen.console, [])
+        return result
 
     def test_counters_are_chosen(self):
         self.page(*PAGES["explain"])
@@ -417,9 +433,9 @@ class Browser(Pages):
         with open(self.path("bad.html"), "w", encoding="utf-8") as file:
             file.write('<!DOCTYPE html><script>console.log("x")</script>'
                        '<img src="http://127.0.0.1:9/x.png">')
-        seen = browser.visit(self.path("bad.html"))
-        self.assertNotEqual(seen.console, [])
-        self.assertNotEqual(seen.requests, [])
+        with self.visit("bad.html") as seen:
+            self.assertNotEqual(seen.console, [])
+            self.assertEqual(seen.requests, ["http://127.0.0.1:9/x.png"])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 report."""
 
 import pathlib
-import re
 import sys
 import tempfile
 import unittest
@@ -24,22 +23,22 @@ RACE = """__global__ void turn(int* x) {
 # A notebook with a style that would spoil a report, and a report's selectors of its own.
 NOTEBOOK = """<!doctype html><style>
 h1 {{ font-size: 77px; }} section, table, svg {{ display: none; }} body {{ width: 900px; }}
-</style><body><h2 id="own">A cell</h2>{cells}<script>
-addEventListener("load", () => setTimeout(() => {{
+</style><body><h2 id="own">A cell</h2>{cells}"""
+# The sizes of the cell's heading and of each frame, once the frames had time to grow.
+SEEN = """new Promise(done => setTimeout(() => {
   const seen = [getComputedStyle(document.getElementById("own")).fontSize];
-  for (const frame of document.querySelectorAll("iframe")) {{
+  for (const frame of document.querySelectorAll("iframe")) {
     const page = frame.contentDocument;
-    const size = selector => {{
+    const size = selector => {
       const found = page.querySelector(selector);
       return found ? getComputedStyle(found).fontSize + "/" + getComputedStyle(found).display : "-";
-    }};
+    };
     seen.push([frame.clientHeight, Math.round(page.body.getBoundingClientRect().bottom),
                page.body.clientWidth > page.documentElement.clientWidth, size("h1"),
                size("section")].join(" "));
-  }}
-  document.body.append("SEEN[" + seen.join("|") + "]");
-}}, 200));
-</script>"""
+  }
+  done(seen);
+}, 500))"""
 
 
 @unittest.skipUnless(browser.BROWSER, browser.NO_BROWSER)
@@ -51,10 +50,12 @@ class Pages(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "notebook.html"
             path.write_text(NOTEBOOK.format(cells="".join(r._repr_html_() for r in reports)))
-            visit = browser.Visit(path, "--virtual-time-budget=5000", "--dump-dom")
+            chromium = browser.Browser()
+            visit = browser.Visit(chromium, path)
+            own, *frames = visit.run(SEEN)
+            chromium.close()
         self.assertEqual(visit.console, [])
         self.assertEqual(visit.requests, [])
-        own, *frames = re.findall(r"SEEN\[(.*)\]", visit.document)[-1].split("|")
         self.assertEqual(own, "24px")
         self.assertEqual(len(frames), len(reports))
         most = 60 * 16

@@ -37,7 +37,7 @@ void draw_box(Drawing& drawing, const AsyncScene::Step& step) {
   const bool is_red = step.look == AsyncScene::Look::may || step.look == AsyncScene::Look::wrong;
   drawing.words(x + 10, y + 20, clipped(step.title, title_columns),
                 is_red ? "strong badtext" : "strong");
-  drawing.words(x + 10, y + 38, clipped(step.place, 26), "faint");
+  drawing.words(x + 10, y + 38, place_within(step.place, 26), "faint");
   double line = y + 57;
   std::vector<std::string> code = lines_within(step.source, 0, code_columns);
   if (code.size() > most_lines) {

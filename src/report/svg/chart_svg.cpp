@@ -86,12 +86,14 @@ void draw_legend(Drawing& drawing, const TimeLine& line, double x, double y) {
 }  // namespace
 
 std::string draw_svg(const BarChart& chart) {
-  constexpr double row = 36.0, top = 26.0, bars_from = 200.0, bars_to = 520.0;
-  double most = 0.0;
+  constexpr double row = 36.0, top = 26.0, bars_from = 200.0, letter = 7.5;
+  double most = 0.0, bars_to = 520.0;
   std::string said;
   for (const BarChart::Bar& bar : chart.bars) {
     most = std::max(most, bar.value);
     said += fmt::format("; {}: {}", bar.name, bar.label);
+    const double label = letter * static_cast<double>(width_of(bar.label)) + 10.0;
+    if (bar.value > 0.0) bars_to = std::min(bars_to, chart_width - label);
   }
   const Scale x{0.0, most > 0.0 ? most : 1.0, bars_from, bars_to};
   Drawing drawing(chart_width, top + row * static_cast<double>(chart.bars.size()) + 6.0,

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "report/svg/escape.hpp"
+#include "report/text/wrap.hpp"
 
 namespace tilescope::report {
 namespace {
@@ -19,6 +21,11 @@ std::string size_text(double size) {
   const double rounded = std::round(size * 10.0) / 10.0;
   return rounded == std::floor(rounded) ? fmt::format("{:.0f}", rounded + 0.0)
                                         : fmt::format("{:.1f}", rounded);
+}
+
+std::string place_within(std::string_view place, std::size_t width) {
+  const std::string_view line = place.substr(std::min(place.rfind(':'), place.size()));
+  return clipped(place.substr(0, place.size() - line.size()), width - line.size()).append(line);
 }
 
 void Drawing::line(double x1, double y1, double x2, double y2, std::string_view classes) {
@@ -58,6 +65,7 @@ void Drawing::path(std::string_view steps, std::string_view classes) {
 }
 
 void Drawing::words(double x, double y, std::string_view text, std::string_view classes) {
+  if (text.empty()) return;
   body_ += fmt::format("<text x=\"{}\" y=\"{}\"{}>{}</text>", size_text(x), size_text(y),
                        class_of(classes), escaped(text));
 }

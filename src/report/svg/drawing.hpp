@@ -11,6 +11,9 @@ namespace tilescope::report {
 /// "12", "12.5": at most one decimal, as sizes in a picture need it.
 std::string size_text(double size);
 
+/// "long_name_of_a_fi..:17": the place of a line, cut to `width` columns before its number.
+std::string place_within(std::string_view place, std::size_t width);
+
 class Drawing {
  public:
   /// Sizes in units of about a pixel. `description` is what a screen reader says. Where there is

@@ -69,34 +69,40 @@ std::map<int, std::set<std::int64_t>> words_by_bank(const WarpAccess& access,
   return result;
 }
 
+/// The banks of which most words are wanted: more than one a turn.
 struct Crowd {
-  int bank = 0;
-  std::size_t words = 0;  ///< that threads want of the bank
-  bool is_alone = false;  ///< no other bank is wanted
-  double cell = 0.0;      ///< height of a word
+  int bank = 0;           ///< the first of them
+  std::size_t banks = 0;  ///< how many they are; 0: nothing waits
+  std::size_t words = 0;  ///< wanted of each
 };
 
-/// Words beside the busiest bank.
-void say_crowd(Drawing& drawing, const WarpAccess& access, const WarpAccess::Frame& frame,
-               const Crowd& crowd) {
+Crowd crowd_of(const std::map<int, std::set<std::int64_t>>& wanted, std::size_t fair) {
+  Crowd crowd{.words = fair};
+  for (const auto& [bank, words] : wanted) {
+    if (words.size() > crowd.words) crowd = {bank, 0, words.size()};
+    if (words.size() == crowd.words && words.size() > fair) ++crowd.banks;
+  }
+  return crowd;
+}
+
+/// Words beside the only bank that is wanted. `cell` is the height of a turn.
+void say_beside(Drawing& drawing, const Crowd& crowd, bool one_each, double cell) {
   const bool is_right = crowd.bank > banks / 2;
   const double x = lanes_x + lane_step * crowd.bank + (is_right ? -6 : lane_size + 6);
-  const double first = target_y + 20, middle = first + 4 + crowd.cell * double(crowd.words) / 2;
+  const double first = target_y + 20, last = first + cell * static_cast<double>(crowd.words);
   const auto say = [&](double y, const std::string& text, std::string_view classes) {
     drawing.words(x, y, text, std::string(is_right ? "end " : "").append(classes));
   };
-  const bool one_each = access.width <= word_bytes &&
-                        crowd.words == static_cast<std::size_t>(std::popcount(frame.mask));
-  say(middle,
+  say((first + last) / 2 + 4,
       fmt::format("{} {} this one bank:", crowd.words,
                   one_each ? "threads want" : "words wanted of"),
       "strong badtext");
-  say(middle + 16, fmt::format("one a turn, so all wait {} turns", crowd.words), "strong badtext");
+  say((first + last) / 2 + 20, fmt::format("one a turn, so all wait {} turns", crowd.words),
+      "strong badtext");
   constexpr std::size_t least_with_numbers = 8;  // fewer turns leave no room
   if (crowd.words < least_with_numbers) return;
   say(first + 10, "turn 1", "faint");
-  say(first + crowd.cell * double(crowd.words), fmt::format("turn {}", crowd.words), "faint");
-  if (!crowd.is_alone) return;
+  say(last, fmt::format("turn {}", crowd.words), "faint");
   drawing.words(is_right ? lanes_x : lane_reach(lanes - 1).end, first + 14,
                 "the other 31 banks have nothing to do", is_right ? "faint" : "end faint");
 }
@@ -108,7 +114,10 @@ std::string draw_banks(const WarpAccess& access, const WarpAccess::Frame& frame)
   // A vector needs several turns in any case; what goes beyond is a conflict.
   const std::size_t fair = std::max<std::size_t>(1, frame.ideal);
   const double cell = std::clamp(220.0 / static_cast<double>(most), 6.0, 14.0);
-  const double height = target_y + 20.0 + cell * static_cast<double>(most) + 46.0;
+  const Crowd crowd = crowd_of(wanted, fair);
+  const bool is_alone = wanted.size() == 1;
+  const double below = crowd.banks > 0 && !is_alone ? 64.0 : 46.0;  // two or three lines
+  const double height = target_y + 20.0 + cell * static_cast<double>(most) + below;
   Drawing drawing(picture_width, height, frame.caption);
   drawing.words(lanes_x, 18, together, "faint");
   std::string calm, crowded;
@@ -133,9 +142,16 @@ std::string draw_banks(const WarpAccess& access, const WarpAccess::Frame& frame)
     drawing.row_of_boxes(busy, target_y + 20 + cell * static_cast<double>(turn), cell - 1,
                          turn < fair ? "turn" : "turn bad");
   }
-  for (const auto& [bank, words] : wanted) {
-    if (words.size() <= fair || words.size() < most) continue;
-    say_crowd(drawing, access, frame, {bank, most, wanted.size() == 1, cell});
+  if (crowd.banks > 0 && is_alone) {
+    const auto threads = static_cast<std::size_t>(std::popcount(frame.mask));
+    say_beside(drawing, crowd, access.width <= word_bytes && most == threads, cell);
+  } else if (crowd.banks > 0) {
+    drawing.words(lanes_x, height - 42,
+                  fmt::format("{} words wanted of {}: one a turn, so all wait {} turns", most,
+                              crowd.banks == 1 ? fmt::format("bank {}", crowd.bank)
+                                               : fmt::format("each of {} banks", crowd.banks),
+                              most),
+                  "strong badtext");
   }
   drawing.words(lanes_x, height - 24,
                 "shared memory is 32 banks that work side by side; each hands out one word a turn",

@@ -26,7 +26,7 @@ void draw_step(Drawing& drawing, const RaceScene::Side& side, const std::string&
   drawing.box(x, y, column, box_height, side.writes ? "step writes" : "step reads");
   drawing.words(x + 10, y + 20, (side.writes ? "writes " : "reads ") + clipped(memory, 18),
                 "strong");
-  drawing.words(x + 10, y + 38, clipped(side.place, 27), "faint");
+  drawing.words(x + 10, y + 38, place_within(side.place, 27), "faint");
   double line = y + 58;
   for (const std::string& code : wrapped(side.source, 3)) {
     drawing.words(x + 10, line, code, "mono");

@@ -1,0 +1,145 @@
+"""The looks of pages in Chromium: nothing runs out of the window or out of a picture, no words cover
+others, and all can be read, on screens in light and dark, on paper and at the width of a phone."""
+
+import unittest
+
+import browser
+import html_test
+import program
+
+# Name, window and media of each look.
+LOOKS = {
+    "light": {},
+    "dark": {"scheme": "dark"},
+    "paper": {"media": "print", "width": 750},
+    "phone": {"width": 400},
+}
+LEAST_CONTRAST = 4.5  # of WCAG 2.1, level AA, for text of normal size
+
+# What is wrong with a page, as a list of strings. Colours are blended in the order in which the
+# browser paints.
+AUDIT = """(leastContrast => {
+  const found = new Set();
+  const parsed = colour => {
+    const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number);
+    return [r, g, b, a];
+  };
+  const over = ([r, g, b, a], below) =>
+    [r * a + below[0] * (1 - a), g * a + below[1] * (1 - a), b * a + below[2] * (1 - a), 1];
+  const luminance = colour => {
+    const [r, g, b] = colour.map(c => (c /= 255) <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4);
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const contrast = (one, other) => {
+    const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+    return (high + .05) / (low + .05);
+  };
+  const judge = (text, colour, back) => {
+    const ratio = contrast(over(colour, back), back);
+    if (ratio < leastContrast) found.add(`contrast ${ratio.toFixed(1)}: ${text.trim().slice(0, 40)}`);
+  };
+  const backOf = element => {
+    const above = [];
+    for (let e = element; e; e = e.parentElement) {
+      const style = getComputedStyle(e);
+      above.push(parsed(style.backgroundColor));
+    }
+    return above.reduceRight((back, colour) => over(colour, back), [255, 255, 255, 1]);
+  };
+  const isShown = element => element.getClientRects().length > 0 &&
+    getComputedStyle(element).visibility === 'visible';
+
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || element.closest('svg, script, style, .skip, option')) continue;
+    if (!isShown(element)) continue;
+    judge(walker.currentNode.data, parsed(getComputedStyle(element).color), backOf(element));
+  }
+
+  for (const svg of document.querySelectorAll('svg:not(.defs)')) {
+    if (!isShown(svg)) continue;
+    const paper = backOf(svg), room = svg.viewBox.baseVal;
+    const painted = [...svg.querySelectorAll('*')];
+    const texts = painted.filter(e => e.tagName === 'text');
+    const boxes = texts.map(text => text.getBBox());
+    texts.forEach((text, i) => {
+      const box = boxes[i];
+      if (box.x < -1 || box.y < -1 || box.x + box.width > room.width + 1 ||
+          box.y + box.height > room.height + 1) {
+        found.add(`leaves its picture: ${text.textContent}`);
+      }
+      for (let j = 0; j < i; ++j) {
+        const wide = Math.min(box.x + box.width, boxes[j].x + boxes[j].width) -
+          Math.max(box.x, boxes[j].x);
+        const high = Math.min(box.y + box.height, boxes[j].y + boxes[j].height) -
+          Math.max(box.y, boxes[j].y);
+        // The box of a line is higher than its letters.
+        if (wide > 1 && high > 4) found.add(`"${text.textContent}" covers "${texts[j].textContent}"`);
+      }
+      const middle = svg.createSVGPoint();
+      middle.x = box.x + box.width / 2;
+      middle.y = box.y + box.height / 2;
+      let colour = parsed(getComputedStyle(text).fill), back = paper, isBelow = true;
+      for (const shape of painted) {
+        if (shape === text) isBelow = false;
+        if (!shape.isPointInFill || !shape.isPointInFill(middle)) continue;
+        const style = getComputedStyle(shape);
+        if (style.fill === 'none') continue;
+        const fill = parsed(style.fill);
+        fill[3] *= style.fillOpacity * style.opacity;
+        if (!isBelow) colour = over(fill, over(colour, back));
+        back = over(fill, back);
+      }
+      judge(text.textContent, colour, back);
+    });
+  }
+  return [...found];
+})(%s)"""
+
+
+@unittest.skipUnless(browser.BROWSER, browser.NO_BROWSER)
+class Looks(html_test.BrowserPages):
+    def audit(self, **look):
+        """What is wrong with page.html."""
+        with self.visit(**look) as seen:
+            wrong = seen.run(AUDIT % LEAST_CONTRAST)
+            if seen.width > seen.room:
+                wrong.append(f"the page is {seen.width} pixels wide in a window of {seen.room}")
+        return wrong
+
+    def test_every_page_is_legible(self):
+        for name, words in html_test.PAGES.items():
+            self.page(*words)
+            for look, how in LOOKS.items():
+                with self.subTest(page=name, look=look):
+                    self.assertEqual(self.audit(**how), [])
+
+    def test_a_comparison_is_legible(self):
+        words = html_test.PAGES["explain"]
+        self.run_program(*words, "--json", "before.json")
+        with open(self.path("hostile.cu"), "w", encoding="utf-8") as file:
+            file.write(html_test.HOSTILE.replace("t * 32 % 1024", "t * 33 % 1024"))
+        self.run_program(*words, "--json", "after.json")
+        self.page("compare", "before.json", "after.json")
+        for look, how in LOOKS.items():
+            with self.subTest(look=look):
+                self.assertEqual(self.audit(**how), [])
+
+    def test_the_audit_sees_what_is_wrong(self):
+        with open(self.path("page.html"), "w", encoding="utf-8") as file:
+            file.write("""<!DOCTYPE html><body style="background: #fff; color: #000">
+<p style="color: #888">pale</p><p style="width: 900px">wide</p>
+<svg viewBox="0 0 300 100" style="width: 300px">
+<rect x="0" y="0" width="100" height="50" fill="#333"/><text x="5" y="20" fill="#000">dark</text>
+<text x="200" y="20">one</text><text x="205" y="22">two</text>
+<text x="280" y="60">runs out of it</text><text x="5" y="90">fine</text></svg></body>""")
+        wrong = self.audit(width=400)
+        for part in ("contrast 3.5: pale", ": dark", '"two" covers "one"',
+                     "leaves its picture: runs out of it", "in a window of 400"):
+            self.assertTrue(any(part in line for line in wrong), (part, wrong))
+        self.assertEqual(len(wrong), 5, wrong)
+
+
+if __name__ == "__main__":
+    program.main()
