@@ -10,6 +10,7 @@
 #include <tilescope/device.hpp>
 #include <tilescope/gemm.hpp>
 #include <tilescope/matmul.hpp>
+#include <tilescope/sharded.hpp>
 
 #include "base/errors.hpp"
 #include "base/text.hpp"
@@ -85,18 +86,30 @@ MatmulReport multiply_on_host(const Tensor& a, const Tensor& b, const Tensor& c,
     throw usage_error("the bias has no values: it needs one for each of the {} columns of C",
                       result.first.columns);
   }
+  const MatmulOptions options{.variant = request.variant,
+                              .precision = request.precision,
+                              .alpha = request.alpha,
+                              .beta = request.beta,
+                              .bias = bias_list,
+                              .activation = request.activation};
+  const bool has_several =
+      request.device == "all" || request.device.find(',') != request.device.npos;
+  if (has_several && c.rank() != 2) {
+    throw usage_error("device {}: several devices compute one matrix, not a batch",
+                      printable(request.device, 60));
+  }
   MatmulReport report;
   run_interruptibly([&](const CancelFlag& cancel) {
+    if (has_several) {
+      report = matmul_sharded(open_devices(request.device), left.layout().first,
+                              right.layout().first, MatrixView{result.first}, options)
+                   .product;
+      return;
+    }
     report =
         matmul_batched(*device_for(request.device, cancel), batch_of(left.layout(), result.count),
                        batch_of(right.layout(), result.count),
-                       {MatrixView{result.first}, result.count, result.stride},
-                       {.variant = request.variant,
-                        .precision = request.precision,
-                        .alpha = request.alpha,
-                        .beta = request.beta,
-                        .bias = bias_list,
-                        .activation = request.activation});
+                       {MatrixView{result.first}, result.count, result.stride}, options);
   });
   if (elsewhere) elsewhere->store();
   return report;

@@ -61,7 +61,8 @@ def matmul(
     bias        a list, added to each row of the product
     activation  "relu", "gelu" or None
     variant     a rung of the ladder, or a kernel that takes all options, such as "general"
-    device      for arrays in host memory: auto, cuda, cuda:N, emulated or cpu
+    device      for arrays in host memory: auto, cuda, cuda:N, emulated or cpu. Matrices may be
+                shared among several: all (every GPU), or a list such as "cuda:0,cuda:1"
 
     Errors: ValueError for shapes, options and read-only arrays, TypeError for element types,
     DeviceError without a usable device.

@@ -43,6 +43,10 @@ class SameAsTheCommand(unittest.TestCase):
         self.compare(a, b, "--device", "emulated", "--precision", "bf16", device="emulated",
                      precision="bf16")
 
+    def test_several_devices(self):
+        devices = "emulated,emulated"
+        self.compare(draw(600, 40), draw(40, 300), "--devices", devices, device=devices)
+
     def test_batches(self):
         self.compare(draw(4, 10, 20), draw(4, 20, 15))
         self.compare(draw(4, 10, 20), draw(20, 15))
@@ -171,6 +175,7 @@ class Errors(unittest.TestCase):
         self.fails(ValueError, "tiled_16", a=a, b=b, variant="tiled_17", device="emulated")
         self.fails(ValueError, "beta", a=a, b=b, beta=1)
         self.fails(tilescope.UsageError, "tpu", a=a, b=b, device="tpu")
+        self.fails(tilescope.UsageError, "batch", a=draw(2, 3, 4), b=b, device="emulated,emulated")
 
     def test_read_only_result(self):
         out = numpy.zeros((3, 5), "float32")
