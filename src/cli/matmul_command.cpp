@@ -254,6 +254,7 @@ const Command matmul_command{
     "tilescope matmul A.npy B.npy -o C.npy --alpha -1 --accumulate C0.npy\n"
     "tilescope matmul A.npy B.npy -o C.npy --device cuda --variant tiled_16\n"
     "tilescope matmul A.npy B.npy -o C.npy --device-memory 2GiB --resume\n"
-    "tilescope matmul A.npy B.npy -o C.npy --devices all --precision bf16"};
+    "tilescope matmul A.npy B.npy -o C.npy --devices all --precision bf16\n"
+    "mpirun -n 4 tilescope matmul A.npy B.npy -o C.npy --resume"};
 
 }  // namespace tilescope::cli

@@ -12,9 +12,10 @@
 namespace tilescope::ranks {
 namespace {
 
-bool is_set(const char* variable) {
+/// The number in a variable of the environment; 0: none.
+int number_in(const char* variable) {
   const char* const value = std::getenv(variable);
-  return value != nullptr && *value != '\0';
+  return value == nullptr ? 0 : std::atoi(value);
 }
 
 std::vector<std::string> plugin_paths(const std::string& file) {
@@ -27,11 +28,15 @@ std::vector<std::string> plugin_paths(const std::string& file) {
 }  // namespace
 
 std::optional<Launcher> find_launcher() {
+  const char* const plugin = std::getenv("TILESCOPE_MPI");
+  if (plugin != nullptr && *plugin == '\0') return std::nullopt;
   // Slurm's srun sets what the MPI asks of it: PMIx for Open MPI, PMI for MPICH.
-  if (is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK")) {
+  const bool has_pmix = std::getenv("PMIX_RANK") != nullptr;
+  if (number_in("OMPI_COMM_WORLD_SIZE") > 1 ||
+      (has_pmix && number_in("SLURM_STEP_NUM_TASKS") > 1)) {
     return Launcher{"Open MPI", "libtilescope_mpi_openmpi.so", "libopenmpi-dev"};
   }
-  if (is_set("PMI_RANK") || is_set("PMI_SIZE")) {
+  if (number_in("PMI_SIZE") > 1) {
     return Launcher{"MPICH", "libtilescope_mpi_mpich.so", "libmpich-dev"};
   }
   return std::nullopt;

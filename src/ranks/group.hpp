@@ -12,12 +12,13 @@
 
 namespace tilescope::ranks {
 
-/// A launcher that started this process, by the variables that it sets.
+/// A launcher that started this process and others, by the variables that it sets.
 struct Launcher {
-  std::string name;    ///< "mpirun of Open MPI"
+  std::string name;    ///< "Open MPI"
   std::string plugin;  ///< "libtilescope_mpi_openmpi.so"
   std::string debian;  ///< the package that has the MPI
 };
+/// Nothing for a process without others, and where $TILESCOPE_MPI is empty.
 std::optional<Launcher> find_launcher();
 
 /// Bytes on their way to all ranks of a group. The memory stays where it is until they are there.

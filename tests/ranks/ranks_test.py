@@ -14,7 +14,7 @@ from launchers import TILESCOPE, launchers
 
 ALL = "--all" in sys.argv
 LAUNCHERS = launchers()
-GRIDS = {1: ["1x1"], 2: ["1x2", "2x1"], 3: ["1x3", "3x1"], 4: ["2x2", "4x1"], 6: ["2x3"]}
+GRIDS = {2: ["1x2", "2x1"], 3: ["1x3", "3x1"], 4: ["2x2", "4x1"], 6: ["2x3"]}
 
 
 class RanksTest(unittest.TestCase):
@@ -46,7 +46,7 @@ class RanksTest(unittest.TestCase):
         result = launcher.run(ranks, "matmul", "A.npy", "B.npy", "-o", "C.npy", *options,
                               cwd=self.folder)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertRegex(result.stdout.replace("\n  ", " "), f" on {ranks} ranks? ")
+        self.assertIn(f" on {ranks} ranks ", result.stdout.replace("\n  ", " "))
         return self.bits("C.npy")
 
     def errors_of(self, launcher, ranks, *arguments):
@@ -81,6 +81,35 @@ class Shapes(RanksTest):
         for launcher in LAUNCHERS:
             with self.subTest(mpi=launcher.name):
                 self.assertEqual(self.multiply(launcher, 3), self.expect())
+
+
+class Alone(RanksTest):
+    """A process without others is none of a job's ranks, and one that is told so neither."""
+
+    def test_one_process(self):
+        self.save("A.npy", 5, 5)
+        self.save("B.npy", 5, 5)
+        result = LAUNCHERS[0].run(1, "matmul", "A.npy", "B.npy", "-o", "C.npy", "--device", "cpu",
+                                  cwd=self.folder)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("cpu_blas on cpu", result.stdout)
+
+    def test_told_so(self):
+        os.environ["TILESCOPE_MPI"] = ""
+        self.addCleanup(os.environ.pop, "TILESCOPE_MPI")
+        self.save("A.npy", 5, 5)
+        self.save("B.npy", 5, 5)
+        result = LAUNCHERS[0].run(2, "matmul", "A.npy", "B.npy", "-o", "C.npy", "--device", "cpu",
+                                  cwd=self.folder)
+        self.assertEqual(result.stdout.count("cpu_blas on cpu"), 2)
+
+    def test_a_plugin_that_is_not_there(self):
+        os.environ["TILESCOPE_MPI"] = "no.so"
+        self.addCleanup(os.environ.pop, "TILESCOPE_MPI")
+        code, lines = self.errors_of(LAUNCHERS[0], 2, "matmul", "A.npy", "B.npy", "-o", "C.npy")
+        self.assertEqual(code, 3)
+        self.assertRegex(lines[0], r"^tilescope: (Open MPI|MPICH) started this process, but lib\S* "
+                                   r"cannot be opened \(.*\): install lib\S* and build again")
 
 
 class Options(RanksTest):
