@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <tilescope/error.hpp>
@@ -43,6 +44,20 @@ std::string key_of(const Compilation& compilation, const std::vector<std::string
   for (const auto& [name, text] : compilation.headers) (key += '\0') += name + '\0' + text;
   for (const std::string& text : included_texts(compilation)) (key += '\0') += text;
   return key;
+}
+
+/// NVRTC takes a byte 0xFF as the end of the source, and says nothing.
+Error unseen_kernel(const Compilation& compilation) {
+  const std::size_t at = compilation.source.find('\xff');
+  if (at == compilation.source.npos) {
+    return Error(ErrorKind::bad_input, fmt::format("{}: the compiler finds no kernel {}",
+                                                   compilation.source_name, compilation.kernel));
+  }
+  const auto line = std::ranges::count(compilation.source.substr(0, at), '\n') + 1;
+  return Error(ErrorKind::bad_input,
+               fmt::format("{}:{}: the compiler ends at a byte 0xFF, which is no text; save the "
+                           "file as UTF-8",
+                           compilation.source_name, line));
 }
 
 class NvrtcProgram {
@@ -92,6 +107,7 @@ class NvrtcProgram {
       const char* lowered = nullptr;
       check(nvrtc_.lowered_name(program_, compilation.kernel.c_str(), &lowered),
             "nvrtcGetLoweredName");
+      if (lowered == nullptr) throw unseen_kernel(compilation);
       program.kernel_name = lowered;
     }
     return program;

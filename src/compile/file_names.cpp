@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/octal_escapes.hpp"
 #include "compile/embedded_kernels.hpp"
 
 namespace tilescope::compile {
@@ -15,13 +16,14 @@ std::string embedded_name(std::string_view text, std::string_view name) {
   return same == files.end() ? std::string(name) : "kernels/" + std::string(same->name);
 }
 
+/// `name` and `working_directory` are in the form of assembly text.
 std::string stable_name(std::string_view name, const Compilation& compilation,
                         std::string_view working_directory) {
   if (name.starts_with(working_directory) && name.substr(working_directory.size()).starts_with('/'))
     name.remove_prefix(working_directory.size() + 1);
-  if (name == compilation.source_name) return std::string(name);
+  if (name == with_octal_escapes(compilation.source_name)) return std::string(name);
   for (const auto& [header, text] : compilation.headers) {
-    if (name == header) return embedded_name(text, name);
+    if (name == with_octal_escapes(header)) return embedded_name(text, name);
   }
   return std::string(name);
 }
@@ -30,6 +32,7 @@ std::string stable_name(std::string_view name, const Compilation& compilation,
 
 std::string with_stable_file_names(std::string_view ptx, const Compilation& compilation,
                                    std::string_view working_directory) {
+  const std::string folder = with_octal_escapes(working_directory);
   constexpr std::string_view directive = ".file";
   std::string result;
   result.reserve(ptx.size());
@@ -44,7 +47,7 @@ std::string with_stable_file_names(std::string_view ptx, const Compilation& comp
       continue;
     }
     result += line.substr(0, open + 1);
-    result += stable_name(line.substr(open + 1, close - open - 1), compilation, working_directory);
+    result += stable_name(line.substr(open + 1, close - open - 1), compilation, folder);
     result += line.substr(close);
   }
   return result;

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/octal_escapes.hpp"
+
 namespace tilescope::ptx {
 namespace {
 
@@ -37,7 +39,7 @@ void parse_names(ParseContext& context) {
 void parse_file(ParseContext& context) {
   const std::uint32_t index = number(context, "the number of a .file");
   if (context.token().kind != Token::Kind::string) context.unexpected("the path of the .file");
-  context.lines.set_file(index, context.lexer.next().text);
+  context.lines.set_file(index, without_octal_escapes(context.lexer.next().text));
   while (context.accept(',')) number(context, "the time or size of a .file");
 }
 

@@ -91,6 +91,17 @@ class Check(program.ProgramTest):
         self.assertFalse(report["complete"])
         self.assertEqual([(r["kind"], r["line"]) for r in report["reports"]], [("unfinished", 2)])
 
+    def test_names_and_text_in_any_language(self):
+        name = "\u00fcbung </script> \u2713.cu".replace("/", "")
+        self.write(name, "// \u7af6\u5408\n" + RACE.replace("  y", "  /* \u00e9 */ y"))
+        result = self.run_program("check", name, *SHAPE, *ARGUMENTS)
+        self.assertEqual(result.code, 1, result.err)
+        self.assertIn(f"error: race at {name}:5 and 6\n    5 |   tile[t] = x[t];", result.out)
+        report = self.json_of(name, *SHAPE, *ARGUMENTS, code=1)["reports"][0]
+        self.assertEqual(report["file"], name)
+        gcc = self.run_program("check", name, *SHAPE, *ARGUMENTS, "--format", "gcc").out
+        self.assertTrue(gcc.startswith(f"{name}:"), gcc)
+
     def test_the_same_text_every_time(self):
         texts = {self.run_program("check", "turn.cu", *SHAPE, *ARGUMENTS).out for _ in range(5)}
         self.assertEqual(len(texts), 1)

@@ -1,5 +1,6 @@
-"""The looks of pages in Chromium: nothing runs out of the window or out of a picture, no words cover
-others, and all can be read, on screens in light and dark, on paper and at the width of a phone."""
+"""The looks of pages in Chromium: nothing runs out of the window or out of a picture, no words
+cover others, and all can be read, on screens in light and dark, on paper and at the width of a
+phone."""
 
 import unittest
 
@@ -27,7 +28,8 @@ AUDIT = """(leastContrast => {
   const over = ([r, g, b, a], below) =>
     [r * a + below[0] * (1 - a), g * a + below[1] * (1 - a), b * a + below[2] * (1 - a), 1];
   const luminance = colour => {
-    const [r, g, b] = colour.map(c => (c /= 255) <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4);
+    const [r, g, b] = colour.map(
+      c => (c /= 255) <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4);
     return .2126 * r + .7152 * g + .0722 * b;
   };
   const contrast = (one, other) => {
@@ -36,7 +38,8 @@ AUDIT = """(leastContrast => {
   };
   const judge = (text, colour, back) => {
     const ratio = contrast(over(colour, back), back);
-    if (ratio < leastContrast) found.add(`contrast ${ratio.toFixed(1)}: ${text.trim().slice(0, 40)}`);
+    if (ratio >= leastContrast) return;
+    found.add(`contrast ${ratio.toFixed(1)}: ${text.trim().slice(0, 40)}`);
   };
   const backOf = element => {
     const above = [];
@@ -52,8 +55,8 @@ AUDIT = """(leastContrast => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const element = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || element.closest('svg, script, style, .skip, option')) continue;
-    if (!isShown(element)) continue;
+    if (!walker.currentNode.data.trim() || !isShown(element)) continue;
+    if (element.closest('svg, script, style, .skip, option')) continue;
     judge(walker.currentNode.data, parsed(getComputedStyle(element).color), backOf(element));
   }
 
@@ -75,7 +78,8 @@ AUDIT = """(leastContrast => {
         const high = Math.min(box.y + box.height, boxes[j].y + boxes[j].height) -
           Math.max(box.y, boxes[j].y);
         // The box of a line is higher than its letters.
-        if (wide > 1 && high > 4) found.add(`"${text.textContent}" covers "${texts[j].textContent}"`);
+        if (wide <= 1 || high <= 4) continue;
+        found.add(`"${text.textContent}" covers "${texts[j].textContent}"`);
       }
       const middle = svg.createSVGPoint();
       middle.x = box.x + box.width / 2;

@@ -93,6 +93,19 @@ TEST_F(Compiler, CodeThatDoesNotCompileIsExplainedByNvrtc) {
   }
 }
 
+TEST_F(Compiler, AByteThatEndsTheSourceIsNamed) {
+  try {
+    compile::compile(of("// one\n// caf\xff\nextern \"C\" __global__ void k() {}"));
+    FAIL() << "compiled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bad_input);
+    EXPECT_THAT(error.what(), StartsWith("example.cu:2: the compiler ends at a byte 0xFF"));
+  }
+  // Other bytes beyond UTF-8 do no harm in a comment.
+  EXPECT_EQ(compile::compile(of("// caf\xe9\nextern \"C\" __global__ void k() {}")).kernel_name,
+            "k");
+}
+
 TEST_F(Compiler, AnUnknownOptionIsAUsageError) {
   Compilation with = of("extern \"C\" __global__ void k() {}");
   with.extra_options = {"--no-such-option"};
@@ -152,6 +165,14 @@ TEST_F(Compiler, NamesFilesFreeOfTheFolderThatCompiled) {
   const std::string ptx = compile(c).ptx;
   EXPECT_THAT(ptx, HasSubstr("\"example.cu\""));
   EXPECT_THAT(ptx, HasSubstr("\"twice.cuh\""));
+}
+
+TEST_F(Compiler, FreesNamesBeyondAsciiOfTheFolderToo) {
+  Compilation compilation = of("");
+  compilation.source_name = "\xc3\xbc.cu";
+  EXPECT_EQ(with_stable_file_names("\t.file\t1 \"/caf\\303\\251/\\303\\274.cu\"\n", compilation,
+                                   "/caf\xc3\xa9"),
+            "\t.file\t1 \"\\303\\274.cu\"\n");
 }
 
 TEST_F(Compiler, NamesEmbeddedHeadersBySourceTree) {
