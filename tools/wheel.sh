@@ -23,6 +23,8 @@ fi
 }
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2> /dev/null || echo 315532800)
 export SOURCE_DATE_EPOCH
+# One compiler for all, in place of that which each Python was built with.
+export CC=${CC:-cc} CXX=${CXX:-c++}
 raw=$(mktemp -d)
 trap 'rm -rf "$raw"' EXIT
 mkdir -p dist
