@@ -148,6 +148,7 @@ enum class RaceRelation : std::uint8_t {
   copy_source,      ///< the source of a cp.async overwritten before the copy was waited for
   relaxed_flag,     ///< a relaxed read of a flag told of the data: it orders nothing behind it
   unfenced_relay,   ///< a third thread passed the news on without a fence
+  child_grid,       ///< a grid and one that its threads launched run at the same time
 };
 
 /// The facts that decide what would order the two accesses of a race.
@@ -160,6 +161,7 @@ struct RaceFacts {
   bool several_warps = false;  ///< a block has more than one warp
   bool fences = false;         ///< the program has fences of GPU scope
   bool announces = false;  ///< it has atomics or flags that could announce data to another block
+  std::string child = {};  ///< the kernel that the second access belongs to, if it was launched
 };
 
 /// The mistake with the number of a named barrier.

@@ -164,6 +164,8 @@ DeviceError DeviceRuntime::launch(std::uint64_t buffer, std::uint64_t stream) {
     std::memcpy(child.parameters.data(), heap.data() + (buffer - heap.address()),
                 child.parameters.size());
   }
+  child.number = ++setup_.numbers;
+  last_launch_ = stream == kTailLaunchStream ? 0 : child.number;
   const DeviceError error = queue(std::move(child), stream);
   if (error == DeviceError::success) ++setup_.pending;
   return error;

@@ -51,6 +51,7 @@ struct ChildGrid {
   Dim3 grid, block;
   std::uint32_t dynamic_shared_bytes = 0;
   std::vector<std::uint8_t> parameters;
+  std::uint64_t number = 0;  ///< of the launch, from 1
 };
 /// Rows of bytes that a kernel copies...
 struct ChildCopy {
@@ -75,6 +76,10 @@ class DeviceRuntime {
     KernelLimits limits;
     /// Launches by kernels that have not ended yet, of all grids of one launch by the host.
     std::uint64_t& pending;
+    /// Launches by kernels so far.
+    std::uint64_t& numbers;
+    /// The grid's own; it lives until its children have run.
+    std::shared_ptr<const Program> program;
     /// The kernel with this number in the module; null if it is none.
     std::function<std::shared_ptr<const Program>(std::uint64_t)> kernel;
   };
@@ -100,6 +105,8 @@ class DeviceRuntime {
   DeviceError launch(std::uint64_t buffer, std::uint64_t stream);
   DeviceError launch(std::uint64_t kernel, std::uint64_t buffer, Dim3 grid, Dim3 block,
                      std::uint32_t dynamic_shared_bytes, std::uint64_t stream);
+  /// The number of the last launch, which succeeded; 0 if it waits for the end of the grid.
+  std::uint64_t last_launch() const { return last_launch_; }
   DeviceError copy(const ChildCopy& copy, std::uint64_t stream);
   DeviceError fill(const ChildFill& fill, std::uint64_t stream);
 
@@ -147,6 +154,7 @@ class DeviceRuntime {
   std::map<std::string, std::uint64_t, std::less<>> texts_;
   std::set<std::uint64_t> handles_;
   std::uint64_t next_handle_ = 0x6000'0000'0000;
+  std::uint64_t last_launch_ = 0;
   std::deque<ChildWork> work_, tail_;
   bool in_tail_ = false;  ///< the first tail launch has been taken
 };

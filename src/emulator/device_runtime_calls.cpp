@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "emulator/block.hpp"
 #include "emulator/device_runtime.hpp"
 #include "emulator/memory_access.hpp"
 
@@ -67,12 +68,22 @@ std::uint64_t get_parameter_buffer_v2(const DeviceCall& c) {
   return c.runtime.parameter_buffer(argument(c, 0), extent(c, 1), extent(c, 2),
                                     static_cast<std::uint32_t>(argument(c, 3)));
 }
+std::uint64_t launched(const DeviceCall& c, DeviceError error) {
+  const std::uint64_t number = c.runtime.last_launch();
+  if (error == DeviceError::success && number != 0 && (c.w.events & kOrder) != 0) {
+    for (const auto& slot : c.w.block->observers()) {
+      if ((slot.events & kOrder) == 0) continue;
+      slot.observer->grid_launch({c.code.id, c.w.warp_index, number});
+    }
+  }
+  return code(error);
+}
 std::uint64_t launch_device(const DeviceCall& c) {
-  return code(c.runtime.launch(argument(c, 0), argument(c, 1), extent(c, 2), extent(c, 3),
-                               static_cast<std::uint32_t>(argument(c, 4)), argument(c, 5)));
+  return launched(c, c.runtime.launch(argument(c, 0), argument(c, 1), extent(c, 2), extent(c, 3),
+                                      static_cast<std::uint32_t>(argument(c, 4)), argument(c, 5)));
 }
 std::uint64_t launch_device_v2(const DeviceCall& c) {
-  return code(c.runtime.launch(argument(c, 0), argument(c, 1)));
+  return launched(c, c.runtime.launch(argument(c, 0), argument(c, 1)));
 }
 
 // --- streams and events --------------------------------------------------------------------------

@@ -302,6 +302,7 @@ struct LaunchInfo {
   /// The begin of the system's part of shared memory; only a program that uses it has one.
   std::uint64_t reserved_shared_begin = ~std::uint64_t{0};
   bool overlaps_previous = false;  ///< on a chip the grid before it may still run
+  std::uint64_t child = 0;         ///< number of a launch by a kernel; 0: the host's
 };
 
 struct BlockInfo {
@@ -389,6 +390,7 @@ class BlockObserver {
   virtual void tile(const TileUse&) {}
   virtual void registers(const RegisterChange&) {}
   virtual void grid_dependency(const GridDependency&) {}
+  virtual void grid_launch(const GridLaunch&) {}
   virtual void frame_entry(const FrameEntry&) {}
   virtual void fault(const Fault&) {}
   virtual void deadlock(const Deadlock&) {}

@@ -21,6 +21,7 @@ struct LaunchOptions {
   const std::atomic<bool>* cancel = nullptr;  ///< becoming true ends the launch soon
   bool cooperative = false;                   ///< grid-wide synchronisation allowed
   bool overlaps_previous = false;             ///< as in Launch
+  std::uint64_t child = 0;                    ///< as in LaunchInfo
   Dim3 cluster = {};                          ///< blocks; one: as the kernel declares it
   /// Seed of the order in which blocks, warps and copies run (launch_schedule.hpp); 0: the usual
   /// one.

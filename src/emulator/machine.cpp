@@ -300,6 +300,8 @@ LaunchSummary Machine::launch_grid(LoadedModule& module, const Grid& grid,
         .gpu = gpu_,
         .limits = limits_,
         .pending = pending_,
+        .numbers = children_,
+        .program = program,
         .kernel = [&module](std::uint64_t address) { return module.kernel_at(address); }});
   }
   if (options.cooperative) {
@@ -377,6 +379,7 @@ LaunchSummary Machine::launch(LoadedModule& module, std::string_view kernel, Dim
     if (!work) continue;
     if (const auto* child = std::get_if<ChildGrid>(&*work)) {
       const std::size_t before = open.size();
+      own.child = child->number;
       go_on = run({child->kernel, child->grid, child->block, child->dynamic_shared_bytes,
                    child->parameters},
                   own, latest);

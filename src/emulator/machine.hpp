@@ -133,7 +133,8 @@ class Machine {
   mutable MemoryMap memory_;
   TextureTable textures_{memory_};
   KernelLimits limits_;
-  std::uint64_t pending_ = 0;  ///< launches by kernels that have not ended
+  std::uint64_t pending_ = 0;   ///< launches by kernels that have not ended
+  std::uint64_t children_ = 0;  ///< launches by kernels so far
   std::unique_ptr<KernelHeap> heap_;
   std::uint64_t grid_workspace_ = 0;
   std::uint64_t launches_ = 0;

@@ -75,6 +75,13 @@ struct RegisterChange {
   bool increases;
 };
 
+/// A thread launches a grid, not into the tail stream. Told with kOrder.
+struct GridLaunch {
+  std::uint32_t instruction;
+  std::uint32_t warp;
+  std::uint64_t number;  ///< LaunchInfo::child of the launch
+};
+
 /// griddepcontrol.wait or .launch_dependents.
 struct GridDependency {
   std::uint32_t instruction;

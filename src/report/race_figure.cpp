@@ -39,6 +39,8 @@ MissingOrder missing_order(const RaceFacts& facts) {
       return {"an acquire"};
     case RaceRelation::unfenced_relay:
       return {"__threadfence()"};
+    case RaceRelation::child_grid:
+      return {"a grid and its children run at the same time"};
   }
   return {};
 }

@@ -147,6 +147,17 @@ TEST(FindingWords, RacesByTheDistanceOfTheirThreads) {
   EXPECT_THAT(message(strong), HasSubstr("volatile does not make them"));
 }
 
+TEST(FindingWords, RacesWithGridsThatKernelsLaunch) {
+  Finding reads = race(RaceRelation::child_grid, ThreadAction::read, ThreadAction::write);
+  facts(reads).child = "sum";
+  EXPECT_EQ(message(reads),
+            "a kernel and a grid of sum that it launched both access tile[17], and nothing orders "
+            "the two: they run at the same time");
+  EXPECT_THAT(cure(reads), HasSubstr("into cudaStreamTailLaunch"));
+  Finding writes = race(RaceRelation::child_grid, ThreadAction::write, ThreadAction::read);
+  EXPECT_THAT(cure(writes), HasSubstr("write before the launch"));
+}
+
 TEST(FindingWords, RacesBeyondBarriers) {
   Finding scoped = race(RaceRelation::two_blocks);
   facts(scoped).both_strong = facts(scoped).block_scope = true;

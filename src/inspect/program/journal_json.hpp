@@ -39,7 +39,7 @@ auto tied(Is<BoundsMiss> auto& v) {
 }
 auto tied(Is<RaceFacts> auto& v) {
   return std::tie(v.relation, v.update, v.both_strong, v.block_scope, v.same_bits, v.several_warps,
-                  v.fences, v.announces);
+                  v.fences, v.announces, v.child);
 }
 auto tied(Is<WaitFacts> auto& v) {
   return std::tie(v.at_barrier, v.barrier, v.exited, v.went_on, v.of_cluster, v.mixup);

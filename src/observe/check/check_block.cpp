@@ -120,7 +120,8 @@ void CheckBlock::end_block(bool complete) {
   pending_reads_.finish(block_, undefined_);
   launch_.summary.add(block_, global_, lone_stores_, order_.block_start());
   lone_stores_.clear();
-  overflowed_ = overflowed_ || global_.overflowed();
+  const bool kept = launch_.children.end_block(block_, global_, order_.block_start());
+  overflowed_ = overflowed_ || global_.overflowed() || !kept;
   global_.clear();
   if (launch_.grid_order) launch_.grid_order->end_block(block_);
   view_ = nullptr;

@@ -11,6 +11,7 @@
 #include "emulator/events.hpp"
 #include "observe/check/async_checks.hpp"
 #include "observe/check/bulk_writes.hpp"
+#include "observe/check/child_grids.hpp"
 #include "observe/check/fault_findings.hpp"
 #include "observe/check/grid_order.hpp"
 #include "observe/check/grid_summary.hpp"
@@ -23,7 +24,8 @@
 namespace tilescope::observe {
 
 /// The common state of a launch's blocks. Only `summary`, `bulk_writes` and `async` change while
-/// blocks run (they lock), and `grid_order`, with which blocks run on one host thread.
+/// blocks run (they lock), and `grid_order` and `children`, with which blocks run on one host
+/// thread.
 struct LaunchChecks {
   /// `before`: what the launch before has written, if this one may overlap it.
   LaunchChecks(const emulator::LaunchInfo& info, Stretches before);
@@ -38,6 +40,7 @@ struct LaunchChecks {
   std::vector<AccessRole> roles;  ///< by instruction
   GridSummary summary;
   BulkWrites bulk_writes;
+  ChildGrids children;
   std::optional<GridOrder> grid_order;  ///< if the program orders its blocks itself
   std::optional<AsyncLaunch> async;     ///< if it uses engines or clusters
   std::vector<ReadRule> read_rules;     ///< by instruction
@@ -85,6 +88,9 @@ class CheckBlock : public emulator::BlockObserver {
   }
   void grid_dependency(const emulator::GridDependency& dependency) override {
     protocols_.grid.wait(dependency);
+  }
+  void grid_launch(const emulator::GridLaunch& launch) override {
+    launch_.children.launch(block_, launch, order_.passed(launch.warp));
   }
   void frame_entry(const emulator::FrameEntry& entry) override;
   void fault(const emulator::Fault& fault) override;

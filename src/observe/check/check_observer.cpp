@@ -87,6 +87,15 @@ void describe_all_races(LaunchChecks& launch, std::vector<Finding>& findings) {
                  findings);
 }
 
+void describe_races_with_parent(const LaunchChecks& parent, const LaunchChecks& child,
+                                std::vector<Finding>& findings) {
+  const auto side = [](const LaunchChecks& of) {
+    return ChildGrids::Grid{of.summary, of.describer, of.roles};
+  };
+  parent.children.find_races(child.info.child, side(parent), !parent.grid_order, side(child),
+                             findings);
+}
+
 /// Where barriers end too early, threads read shared memory before its bytes have come, and copies
 /// come before threads have read: those are no defects of their own. But a thread that waits for
 /// nobody may well arrive too often, or leave others behind.
@@ -178,7 +187,8 @@ void CheckObserver::begin_launch(const emulator::LaunchInfo& launch) {
   for (const emulator::SharedVariable& variable : launch.shared_variables) {
     shared_symbols_.emplace_back(variable.name);
   }
-  launch_ = std::make_unique<LaunchChecks>(launch, overlaps ? before_ : Stretches{});
+  if (launch.child == 0) parents_.clear();
+  launch_ = std::make_shared<LaunchChecks>(launch, overlaps ? before_ : Stretches{});
   before_.clear();
 }
 
@@ -202,6 +212,11 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
                               launch.volatile_races);
   }
   describe_all_races(launch, findings_);
+  if (const auto parent = parents_.find(launch.info.child); parent != parents_.end()) {
+    describe_races_with_parent(*parent->second, launch, findings_);
+    parents_.erase(parent);
+  }
+  launch.children.for_launches([&](std::uint64_t number) { parents_[number] = launch_; });
   launch.undefined.describe(launch.describer, overflowed ? nullptr : &launch.summary,
                             launch.bulk_writes, findings_);
   if (launch.async) {

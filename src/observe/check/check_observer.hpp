@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/events.hpp"
@@ -42,7 +43,9 @@ class CheckObserver : public emulator::Observer {
   Limitation limitation() const { return limitation_; }
 
  private:
-  std::unique_ptr<LaunchChecks> launch_;
+  std::shared_ptr<LaunchChecks> launch_;
+  /// The launch that made it, by the number of a launch by a kernel that has not begun yet.
+  std::unordered_map<std::uint64_t, std::shared_ptr<const LaunchChecks>> parents_;
   Stretches before_;  ///< that the last launch has written, if its program knows of other grids
   std::vector<Finding> findings_;
   std::string kernel_;

@@ -147,15 +147,17 @@ std::optional<std::pair<GridSummary::Side, GridSummary::Side>> GridSummary::two_
   return std::nullopt;
 }
 
+AccessVerb GridSummary::verb_of(Way way, AccessTag tag) {
+  if (way == plain_read || way == strong_read) return AccessVerb::read;
+  return tag.strength() == Strength::atomic ? AccessVerb::atomic : AccessVerb::write;
+}
+
 /// Nothing if the two write the same value.
 std::optional<RaceKey> GridSummary::race_of(WayPair ways, AccessTag first, AccessTag second,
                                             const StoreValues& values) {
-  const auto verb = [](Way way, AccessTag tag) {
-    if (way == plain_read || way == strong_read) return AccessVerb::read;
-    return tag.strength() == Strength::atomic ? AccessVerb::atomic : AccessVerb::write;
-  };
-  const RaceKey key{first.instruction(),       second.instruction(),     verb(ways.first, first),
-                    verb(ways.second, second), RaceRelation::two_blocks, emulator::Space::global};
+  const RaceKey key{first.instruction(),        second.instruction(),
+                    verb_of(ways.first, first), verb_of(ways.second, second),
+                    RaceRelation::two_blocks,   emulator::Space::global};
   if (key.earlier_verb == AccessVerb::write && key.later_verb == AccessVerb::write &&
       values.equal(key.earlier, key.later, false)) {
     return std::nullopt;

@@ -48,6 +48,22 @@ class GridSummary {
   bool written_by_other(std::uint64_t address, std::uint64_t block, bool stored) const;
   /// Whether any block has written anything.
   bool anything_written() const;
+  struct Side {
+    std::uint64_t block = 0;
+    AccessTag tag;
+  };
+  /// A way in which blocks touched a cell, with the lowest and the highest of them.
+  struct Contact {
+    AccessVerb verb = AccessVerb::read;
+    bool strong = false;
+    Side lowest, highest;
+  };
+  /// Calls visit(contact) for the cells that hold these bytes.
+  template <class Visit>
+  void visit_contacts(std::uint64_t address, std::uint32_t bytes, Visit visit) const;
+  /// Calls visit(address, bytes, contact) for all cells.
+  template <class Visit>
+  void for_contacts(Visit visit) const;
   /// Calls visit(first address, bytes) for the stretches that were written, ascending; a stretch
   /// ends with its page.
   template <class Visit>
@@ -105,10 +121,9 @@ class GridSummary {
   Way way_of_write(AccessTag tag) const;
   Way way_of_atomic(AccessTag tag) const;
   bool note(Page& page, Way way, std::uint32_t cell, std::uint32_t block, AccessTag tag);
-  struct Side {
-    std::uint64_t block = 0;
-    AccessTag tag;
-  };
+  static AccessVerb verb_of(Way way, AccessTag tag);
+  template <class Visit>
+  static void visit_cell(const Page& page, std::uint32_t cell, Visit visit);
   /// Two blocks that touched a cell in two ways; nothing if there were no two.
   static std::optional<std::pair<Side, Side>> two_blocks(const Touch& x, const Touch& y,
                                                          const WildThreads& wild);
@@ -124,6 +139,46 @@ class GridSummary {
   std::atomic<std::uint64_t> bytes_used_{0};
   std::atomic<bool> overflowed_{false};
 };
+
+template <class Visit>
+void GridSummary::visit_cell(const Page& page, std::uint32_t cell, Visit visit) {
+  for (const Way way :
+       {plain_write, plain_read, strong_write, strong_read, atomic_write, block_atomic}) {
+    const Touch* touch = page.touched(way, cell);
+    if (touch == nullptr) continue;
+    visit(Contact{verb_of(way, touch->of_lowest),
+                  strong(way),
+                  {touch->lowest, touch->of_lowest},
+                  {touch->highest, touch->of_highest}});
+  }
+}
+
+template <class Visit>
+void GridSummary::visit_contacts(std::uint64_t address, std::uint32_t bytes, Visit visit) const {
+  const Region* of = region(address);
+  if (of == nullptr) return;
+  const Page* page = of->pages[address / ShadowPage::kBytes - of->begin / ShadowPage::kBytes].get();
+  if (page == nullptr) return;
+  const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
+  const std::uint32_t unit = ShadowPage::kBytes / page->cells();
+  for (std::uint32_t c = offset / unit; c * unit < offset + bytes; ++c) visit_cell(*page, c, visit);
+}
+
+template <class Visit>
+void GridSummary::for_contacts(Visit visit) const {
+  for (const Region& region : regions_) {
+    for (std::size_t p = 0; p < region.pages.size(); ++p) {
+      const Page* page = region.pages[p].get();
+      if (page == nullptr) continue;
+      const std::uint64_t start = (region.begin / ShadowPage::kBytes + p) * ShadowPage::kBytes;
+      const std::uint32_t unit = ShadowPage::kBytes / page->cells();
+      for (std::uint32_t c = 0; c < page->cells(); ++c) {
+        visit_cell(*page, c,
+                   [&](const Contact& contact) { visit(start + c * unit, unit, contact); });
+      }
+    }
+  }
+}
 
 template <class Visit>
 void GridSummary::for_written(Visit visit) const {

@@ -9,16 +9,18 @@ namespace {
 /// The facts that the words depend on.
 struct Pair {
   RaceFacts facts;
-  bool one_line, any_atomic, both_write;
+  bool one_line, any_atomic, both_write, child_writes;
   MemorySpace space;
 };
 
 Pair pair_of(const Finding& finding) {
   const FindingAccess &a = finding.first, &b = finding.second.value_or(finding.first);
   const bool one_line = a.place == b.place && (a.place.line != 0 || a.ptx_line == b.ptx_line);
-  return {facts_of<RaceFacts>(finding), one_line,
+  return {facts_of<RaceFacts>(finding),
+          one_line,
           a.action == ThreadAction::atomic || b.action == ThreadAction::atomic,
           a.action != ThreadAction::read && b.action != ThreadAction::read,
+          b.action != ThreadAction::read,
           finding.memory ? finding.memory->space : MemorySpace::global};
 }
 
@@ -71,6 +73,11 @@ std::string race_message(const Pair& pair, const std::string& what) {
           "the flag that told this block of {} was set by a block that had itself only read a "
           "flag, and passed the news on without a fence",
           what);
+    case RaceRelation::child_grid:
+      return fmt::format(
+          "a kernel and a grid of {} that it launched both access {}, and nothing orders the two: "
+          "they run at the same time",
+          facts.child, what);
   }
   return "";
 }
@@ -153,6 +160,12 @@ std::string race_cure(const Pair& pair) {
              "__threadfence() behind the read";
     case RaceRelation::unfenced_relay:
       return "put __threadfence() between reading the one flag and setting the other";
+    case RaceRelation::child_grid:
+      return pair.child_writes
+                 ? "move the kernel's access to a kernel that it launches into "
+                   "cudaStreamTailLaunch: that one begins when all its children have ended"
+                 : "write before the launch, in the block that launches, with __syncthreads() in "
+                   "between if other threads write; blocks cannot wait for each other";
   }
   return "";
 }
