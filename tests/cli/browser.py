@@ -166,9 +166,9 @@ class Visit:
             raise RuntimeError(json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def picture(self):
+    def picture(self, scale=1):
         """The whole page as the bytes of a PNG."""
-        clip = {"x": 0, "y": 0, "width": self.room, "scale": 1,
+        clip = {"x": 0, "y": 0, "width": self.room, "scale": scale,
                 "height": self.run("document.documentElement.scrollHeight")}
         return base64.b64decode(self.call("Page.captureScreenshot", format="png", clip=clip,
                                           captureBeyondViewport=True)["data"])
