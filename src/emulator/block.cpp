@@ -376,6 +376,7 @@ void Block::report(const Fault& fault) {
   for (const auto& slot : observers_) {
     if ((slot.events & kFaults) != 0) slot.observer->fault(fault);
   }
+  if (fault.kind == FaultKind::late_access) return;
   FaultRecord record{fault.kind,
                      fault.instruction,
                      static_cast<std::uint64_t>(std::popcount(fault.lanes)),

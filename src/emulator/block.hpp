@@ -72,6 +72,11 @@ class Block final : public BlockView {
   /// In the cluster.
   std::uint32_t rank() const { return rank_; }
   std::uint64_t steps() const { return steps_; }
+  /// For a block that has ended: whether it would still run if all blocks of the cluster were
+  /// equally fast. `running` is the block that runs now.
+  bool outlasts(const Block& running) const {
+    return steps_ >= running.steps_ + running.worker_.context.warp->steps_now();
+  }
   std::vector<Warp>& warps() { return warps_; }
   const BlockObserverSlots& observers() const { return observers_; }
   AsyncEngine& engine() { return engine_; }

@@ -21,6 +21,7 @@ enum class FaultKind : std::uint8_t {
   integer_fault,      ///< operand outside the range the instruction defines
   no_such_block,      ///< shared memory of a rank that the cluster does not have
   exited_block,       ///< shared memory of a block of the cluster that has ended
+  late_access,        ///< there too, but in time if blocks run equally fast: the launch goes on
   other_block,        ///< another block's shared memory, but the instruction reaches only its own
   unpaired_arrival,   ///< barrier.cluster.arrive twice without a wait, or a wait without it
   bad_copy,           ///< a bulk copy or tensor map against the rules; `object` says which

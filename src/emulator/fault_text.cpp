@@ -93,6 +93,7 @@ std::string what(const Fault& fault) {
     case FaultKind::no_such_block:
       return fmt::format("{} in {}, but there is none", access, block_text(fault));
     case FaultKind::exited_block:
+    case FaultKind::late_access:
       return fmt::format("{} in {}, which has ended", access, block_text(fault));
     case FaultKind::other_block:
       return fmt::format("{} in {}, which this instruction cannot reach", access,

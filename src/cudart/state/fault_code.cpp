@@ -17,7 +17,6 @@ cudaError_t code_of(FaultKind kind) {
     case FaultKind::host_memory:
     case FaultKind::read_only:
     case FaultKind::no_such_block:
-    case FaultKind::exited_block:
     case FaultKind::other_block:
       return cudaErrorIllegalAddress;
     case FaultKind::misaligned:
@@ -34,6 +33,8 @@ cudaError_t code_of(FaultKind kind) {
     case FaultKind::bad_copy:
     case FaultKind::warpgroup:
       return cudaErrorIllegalInstruction;
+    case FaultKind::exited_block:  // on an H200 too
+    case FaultKind::late_access:
     case FaultKind::bad_texture:
     case FaultKind::destroyed_texture:
     case FaultKind::texture_shape:

@@ -45,6 +45,7 @@ void store(Context& w, const Code& c) {
   for (LaneMask m = announced.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     Block& owner = announced.owner[lane] != nullptr ? *announced.owner[lane] : *w.block;
+    if (w.block->cluster().exited(owner.rank())) continue;
     BulkOperation operation;
     operation.origin = {c.id, w.block->rank(), w.warp_index, lane};
     operation.kind = BulkKind::registers;

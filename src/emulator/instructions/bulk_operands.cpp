@@ -15,6 +15,15 @@ namespace tilescope::emulator {
 using ptx::Operand;
 using ptx::Type;
 
+namespace {
+
+/// A copy to a block that has ended is not made.
+FaultKind late_fault(const Block& ended, const Block& by) {
+  return ended.outlasts(by) ? FaultKind::late_access : FaultKind::exited_block;
+}
+
+}  // namespace
+
 void BulkOperands::address(const Operand& operand, bool generic) {
   if (operand.kind != Operand::Kind::address) {
     number(operand, Type::b64);
@@ -96,7 +105,7 @@ std::optional<SharedTarget> BulkIssuer::shared(std::uint64_t address, std::uint6
   const Cluster& cluster = w.block->cluster();
   Block* const block = cluster.block(place.rank);
   if (block == nullptr || cluster.exited(place.rank)) {
-    fault(block == nullptr ? FaultKind::no_such_block : FaultKind::exited_block, Space::shared,
+    fault(block == nullptr ? FaultKind::no_such_block : late_fault(*block, *w.block), Space::shared,
           address, bytes, access);
     return std::nullopt;
   }
@@ -154,9 +163,13 @@ void BulkIssuer::deliver(const SharedTarget& barrier, std::optional<std::uint64_
   for (std::uint64_t rest = *blocks & 0xffff; rest != 0; rest &= rest - 1) {
     const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest));
     Block* const block = w.block->cluster().block(rank);
-    if (block == nullptr || w.block->cluster().exited(rank)) {
-      refuse(fmt::format("a multicast to block {} of a cluster {}", rank,
-                         block == nullptr ? "that has fewer" : "which has ended"));
+    if (block == nullptr) {
+      refuse(fmt::format("a multicast to block {} of a cluster that has fewer", rank));
+      continue;
+    }
+    if (w.block->cluster().exited(rank)) {
+      fault(late_fault(*block, *w.block), Space::shared, cluster_address(rank, barrier.offset), 8,
+            AccessKind::async_store);
       continue;
     }
     queue_in(*block, BulkOperation(operation));

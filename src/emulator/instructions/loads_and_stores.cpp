@@ -18,6 +18,7 @@ struct Target {
   std::uint64_t address = 0;
   FaultKind fault = FaultKind::out_of_bounds;  ///< where host is null
   Block* owner = nullptr;  ///< of shared memory, if it is not the running block's
+  bool late = false;       ///< the owner has ended
 };
 
 bool writes(AccessKind kind) {
@@ -51,7 +52,9 @@ void find_shared(Context& w, Target& target, unsigned bytes, bool own_block) {
     if (place.rank > kLastRank || !w.block->launch().program().needs().maps_ranks) return;
     const Cluster& cluster = w.block->cluster();
     target.owner = cluster.block(place.rank);
-    if (target.owner == nullptr || own_block || cluster.exited(place.rank)) {
+    target.late = target.owner != nullptr && cluster.exited(place.rank);
+    const bool gone = target.late && !target.owner->outlasts(*w.block);
+    if (target.owner == nullptr || own_block || gone) {
       target.fault = target.owner == nullptr ? FaultKind::no_such_block
                      : own_block             ? FaultKind::other_block
                                              : FaultKind::exited_block;
@@ -148,8 +151,8 @@ void describe(Context& w, Fault& fault, int lane) {
       return;
     }
     case Space::shared: {
-      if (is_one_of(fault.kind,
-                    {FaultKind::no_such_block, FaultKind::other_block, FaultKind::exited_block})) {
+      if (is_one_of(fault.kind, {FaultKind::no_such_block, FaultKind::other_block,
+                                 FaultKind::exited_block, FaultKind::late_access})) {
         return;
       }
       const auto variables = w.block->launch().info().shared_variables;
@@ -238,6 +241,7 @@ void announce(Context& w, const Code& c, const LaneTargets& targets, Space space
     return;
   }
   const std::uint32_t own = w.block->rank(), other = owner->rank();
+  if (w.block->cluster().exited(other)) return;  // its observers have heard its end
   tell(*w.block, [&](BlockObserver& observer) { observer.remote_access(access, other); });
   tell(*owner, [&](BlockObserver& observer) { observer.neighbour_access(access, own); });
 }
@@ -281,6 +285,10 @@ SpaceMasks check_lanes(Context& w, const Code& c, const Request& request, LaneTa
       faults[lane] = {target.fault, target.space};
       faulty |= bit;
       continue;
+    }
+    if (target.late) {
+      faults[lane] = {FaultKind::late_access, target.space};
+      faulty |= bit;
     }
     result.host[lane] = target.host;
     result.owner[lane] = target.owner;

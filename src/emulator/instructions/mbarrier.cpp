@@ -208,7 +208,11 @@ void act(Context& w, const Code& c) {
     w.atomic_changes += before.bits() != after.bits();
     if ((w.events & kProtocol) != 0) {
       const Block* const owner = targets.owner[lane];
-      tell(w, owner != nullptr ? *owner : *w.block, use_of(w, c, targets, lane, before, after));
+      if (owner == nullptr) {
+        tell(w, *w.block, use_of(w, c, targets, lane, before, after));
+      } else if (!w.block->cluster().exited(owner->rank())) {
+        tell(w, *owner, use_of(w, c, targets, lane, before, after));
+      }
     }
     if (c.dst != kSinkOffset) r64(w, c.dst)[lane] = before.bits();
   }

@@ -23,23 +23,22 @@ FindingKind kind_of(FaultKind kind) {
   // By the value of FaultKind.
   using enum FindingKind;
   constexpr FindingKind kinds[] = {
-      out_of_bounds,   misaligned,     null_pointer,       freed_memory, host_pointer,
-      wrong_space,     read_only,      warp_mask,          warp_mask,    bad_barrier,
-      bad_call,        bad_operand,    cluster_memory,     cluster_exit, cluster_memory,
-      cluster_arrival, bad_copy,       warpgroup_mismatch, bad_texture,  bad_texture,
-      bad_texture,     outside_surface};
+      out_of_bounds,      misaligned,   null_pointer, freed_memory,   host_pointer,    wrong_space,
+      read_only,          warp_mask,    warp_mask,    bad_barrier,    bad_call,        bad_operand,
+      cluster_memory,     cluster_exit, cluster_exit, cluster_memory, cluster_arrival, bad_copy,
+      warpgroup_mismatch, bad_texture,  bad_texture,  bad_texture,    outside_surface};
   return kinds[static_cast<std::size_t>(kind)];
 }
 
 bool is_of_cluster(FaultKind kind) {
-  return is_one_of(kind,
-                   {FaultKind::no_such_block, FaultKind::exited_block, FaultKind::other_block});
+  return is_one_of(kind, {FaultKind::no_such_block, FaultKind::exited_block, FaultKind::late_access,
+                          FaultKind::other_block});
 }
 
 ClusterFault cluster_fault(FaultKind kind) {
-  return kind == FaultKind::no_such_block  ? ClusterFault::no_such_block
-         : kind == FaultKind::exited_block ? ClusterFault::exited_block
-                                           : ClusterFault::other_block;
+  return kind == FaultKind::no_such_block ? ClusterFault::no_such_block
+         : kind == FaultKind::other_block ? ClusterFault::other_block
+                                          : ClusterFault::exited_block;
 }
 
 bool is_access(FaultKind kind) {
@@ -264,6 +263,7 @@ Finding FaultLog::describe_fault(const FaultKey& key, const FaultExample& e,
       break;
     case FaultKind::no_such_block:
     case FaultKind::exited_block:
+    case FaultKind::late_access:
     case FaultKind::other_block: {
       const emulator::SharedPlace place = emulator::shared_place(e.address, 0);
       f.memory = describer.memory(emulator::Space::shared, place.offset, key.instruction);
