@@ -33,6 +33,11 @@ bool gives_local_address(const Instruction& instruction) {
          !instruction.modifiers.has(ptx::Flag::to);
 }
 
+bool is_local_load(const Instruction& instruction) {
+  return ptx::info(instruction.opcode).effect == Effect::load &&
+         instruction.modifiers.space == ptx::Space::local;
+}
+
 /// The parts that the values of a function's reads play.
 class ReadUses {
  public:
@@ -79,6 +84,19 @@ class ReadUses {
       return ignored;
     });
     return ignored;
+  }
+
+  /// Whether the value that a load gives only goes to shuffles, by which other lanes may take it.
+  bool is_only_shuffled(std::uint32_t load) const {
+    bool shuffled = true;
+    uses_.flow(load, [&](std::uint32_t user, std::uint32_t reg) {
+      const Instruction& uses = function_.instructions[user];
+      const bool copies = ptx::info(uses.opcode).result == ptx::Result::copied && uses.guard != reg;
+      const bool shuffles = uses.modifiers.shuffle != ptx::ShuffleMode::none;
+      shuffled = shuffled && (copies || (shuffles && uses.operands[1].reg == reg));
+      return shuffled && copies;
+    });
+    return shuffled;
   }
 
   /// Calls `visit` for each store of the address that `conversion` gives, or of one near it.
@@ -168,12 +186,14 @@ std::vector<AccessRole> access_roles(const emulator::Program& program) {
     roles[id].relaxed = reads && ordering == Ordering::relaxed;
     const bool gives_local = gives_local_address(instruction);
     const bool tests = tests_mbarrier(instruction);
-    if (!reads && !gives_local && !tests) continue;
+    const bool loads_local = is_local_load(instruction);
+    if (!reads && !gives_local && !tests && !loads_local) continue;
     if (uses == nullptr) {
       uses = &of_function.emplace(*program.functions()[instructions[id].function].source);
     }
     if (reads) uses->follow(id - first, roles[id]);
     if (tests) roles[id].ignored = uses->is_ignored(id - first);
+    if (loads_local) roles[id].shuffled = uses->is_only_shuffled(id - first);
     if (gives_local) {
       uses->stores_of(id - first,
                       [&](std::uint32_t store) { roles[first + store].escapes = true; });

@@ -17,6 +17,7 @@ struct AccessRole {
   bool relaxed = false;      ///< a read that says .relaxed: it orders nothing behind it
   bool decides = false;      ///< a strong read whose value decides a branch
   bool waits = false;        ///< and the branch leaves a loop around the read, without a barrier
+  bool shuffled = false;     ///< a load of local memory whose value only goes to shuffles
   bool ignored = false;      ///< a test of an mbarrier whose answer decides nothing
 };
 

@@ -150,13 +150,16 @@ void CheckBlock::access(const Access& access) {
   const bool reserved =
       access.space == Space::shared && access.mask != 0 &&
       access.addresses[std::countr_zero(access.mask)] >= launch_.info.reserved_shared_begin;
+  // On a chip memory without contents may hold any bits, so a store there changes it.
+  const bool same_bits = async_ && access.space == Space::shared && role.stores &&
+                         has_contents(cells.runs, base_address(access)) && stores_same_bits(access);
   if (access.space == Space::global) {
     global_access(access, cells);
   } else if (!reserved) {
     shared_access(access, cells);
   }
   if (async_ && access.space == Space::shared) {
-    async_->access(rank_, access, cells.runs, role.stores && stores_same_bits(access));
+    async_->access(rank_, access, cells.runs, same_bits);
   }
   if (launch_.synchronises && strength_of(access) != Strength::plain) synchronise(access);
 }
@@ -185,14 +188,17 @@ void CheckBlock::follow_local_addresses(const Access& access, AccessRole role) {
   }
 }
 
+bool CheckBlock::has_contents(std::span<const Run> runs, std::uint64_t base) const {
+  return std::all_of(runs.begin(), runs.end(), [&](const Run& run) {
+    return shared_contents_.all(base + static_cast<std::uint64_t>(run.offset), run.bytes);
+  });
+}
+
 void CheckBlock::shared_access(const Access& access, const LaneCells& cells) {
   const std::uint64_t base = base_address(access);
   const auto at = [&](const Run& run) { return base + static_cast<std::uint64_t>(run.offset); };
   if (reads(access.kind) && !launch_.only_stores(access)) {
-    const bool all = std::all_of(cells.runs.begin(), cells.runs.end(), [&](const Run& run) {
-      return shared_contents_.all(at(run), run.bytes);
-    });
-    if (!all) {
+    if (!has_contents(cells.runs, base)) {
       const std::uint32_t bytes = access.kind == AccessKind::matrix_load ? 16 : access.bytes;
       for (LaneMask m = access.mask; m != 0; m &= m - 1) {
         const int lane = std::countr_zero(m);
@@ -308,7 +314,8 @@ void CheckBlock::local_access(const Access& access) {
     emulator::ByteFlags& flags = warp[static_cast<std::size_t>(lane)];
     const std::uint64_t address = access.addresses[lane];
     flags.grow(address + access.bytes);
-    if (reads(access.kind) &&
+    // Other lanes decide whether a shuffled value is used.
+    if (reads(access.kind) && !launch_.roles[access.instruction].shuffled &&
         reads_undefined(flags, address, access.bytes, launch_.read_rules[access.instruction])) {
       const emulator::Place place = view_->place(Space::local, address, access.warp, lane);
       undefined_.add(access.instruction, Space::local,

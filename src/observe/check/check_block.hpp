@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -112,6 +113,8 @@ class CheckBlock : public emulator::BlockObserver {
     std::array<std::uint32_t, emulator::kWarpSize> committed{};
   };
 
+  /// Whether all bytes were written, counted from a base address.
+  bool has_contents(std::span<const Run> runs, std::uint64_t base) const;
   void shared_access(const emulator::Access& access, const LaneCells& cells);
   void global_access(const emulator::Access& access, const LaneCells& cells);
   void local_access(const emulator::Access& access);

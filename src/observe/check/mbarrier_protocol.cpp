@@ -142,7 +142,12 @@ void MbarrierProtocol::use(const MbarrierUse& use) {
 void MbarrierProtocol::init(const MbarrierUse& use) {
   Barrier fresh;
   fresh.init = place_of(use.origin);
+  fresh.init_lanes = 1u << use.origin.lane;
   fresh.expected_arrivals = use.count;
+  const auto found = barriers_.find(use.offset);
+  if (found != barriers_.end() && found->second.is_of_warp(fresh.init)) {
+    fresh.init_lanes |= found->second.init_lanes;
+  }
   barriers_[use.offset] = std::move(fresh);
 }
 
@@ -190,8 +195,11 @@ void MbarrierProtocol::announce(Barrier& barrier, const MbarrierUse& use) {
   barrier.brings_bytes = true;
   if (use.origin.rank == block_.rank) barrier.early.erase(use.origin.warp);
   if (barrier.fenced || barrier.reported) return;
-  // The vendor's own copies ask for no fence behind the init of a cuda::barrier.
-  if (!is_from_library(launch_.program, place.instruction, "memcpy_async")) {
+  // The vendor's own copies ask for no fence behind the init of a cuda::barrier, nor does CUB where
+  // one thread initialises the mbarrier and starts the copy.
+  const bool by_itself =
+      barrier.is_of_warp(place) && (barrier.init_lanes >> use.origin.lane & 1) != 0;
+  if (!by_itself && !is_from_library(launch_.program, place.instruction, "memcpy_async")) {
     report_init(barrier, use);
   }
 }

@@ -57,6 +57,7 @@ class MbarrierProtocol {
   };
   struct Barrier {
     ThreadPlace init;
+    std::uint32_t init_lanes = 0;  ///< of its warp
     std::int64_t phase = 0;
     std::uint64_t expected_arrivals = 0, arrivals = 0;
     std::int64_t expected_bytes = 0, bytes = 0;
@@ -70,6 +71,10 @@ class MbarrierProtocol {
     bool awaited = false;                         ///< a thread has tested it
     std::vector<View> views;                      ///< by thread
     std::map<std::uint32_t, Test> failed, early;  ///< by warp
+    bool is_of_warp(const ThreadPlace& place) const {
+      return init.block == place.block &&
+             init.thread / emulator::kWarpSize == place.thread / emulator::kWarpSize;
+    }
     bool begun() const {
       return arrivals != 0 || expected_bytes != 0 || bytes != 0 || !under_way.empty();
     }

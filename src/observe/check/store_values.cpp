@@ -125,7 +125,10 @@ void StoreValues::analyse(const ptx::Function& function, std::uint32_t first_id)
   // values have no definition and stay each thread's own.
   for (std::uint32_t i = 0; i < function.instructions.size(); ++i) {
     const ptx::Instruction& instruction = function.instructions[i];
-    if (ptx::info(instruction.opcode).effect == ptx::Effect::store) {
+    const ptx::OpcodeInfo& facts = ptx::info(instruction.opcode);
+    const bool counts =
+        facts.engine == ptx::EngineRole::mbarrier && instruction.operands.size() == 2;
+    if (facts.effect == ptx::Effect::store || counts) {
       values_[first_id + i] = stored(instruction, registers);
     }
   }

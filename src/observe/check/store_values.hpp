@@ -1,5 +1,5 @@
-// Stores that write the same value in every order: when all threads set a flag to 1, the order of
-// their stores cannot matter. Found from the PTX alone.
+// Stores that write the same value in every order: when all threads set a flag to 1, or give an
+// mbarrier the same count, their order cannot matter. Found from the PTX alone.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@ __global__ void reverse(const int* x, int* y) {
   __shared__ alignas(8) unsigned long long full;
   if (threadIdx.x == 0) ptx::mbarrier_init(&full, 1);
   __syncthreads();
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == 32) {
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full,
                                     sizeof tile);
     ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, tile, x, sizeof tile, &full);
