@@ -66,7 +66,9 @@ LOOPS = " ".join(run for run in RUNS if run not in ("tensor_tiles", "cluster"))
 plant(ALL, "barrier.cuh", '"bra.uni again;\\n"', "", UNREAD | OVERTAKEN | HANGS)
 plant(LOOPS, "barrier.cuh", "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;",
       "mbarrier.arrive.shared::cta.b64 _, [%0];", HANGS)
-plant(ALL, "barrier.cuh", "fence.mbarrier_init.release.cluster;", "", INIT)
+# In the other kernels the thread that initialises the barriers starts the copies itself.
+plant(f"{RINGS} tensor_tiles unaligned_rows narrow_tiles ffma_tiles",
+      "barrier.cuh", "fence.mbarrier_init.release.cluster;", "", INIT)
 plant(STORING, "bulk_copy.cuh",
       "fence.proxy.async.shared::cta;", "", FENCE)
 plant(STORING, "bulk_copy.cuh",
