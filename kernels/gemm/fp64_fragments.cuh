@@ -23,19 +23,21 @@ template <int width>
 constexpr int tile_bytes = width * DEPTH * static_cast<int>(sizeof(double));
 
 // The share of a thread in copying the tiles of an operand, one stage after the other: the same
-// chunk of every `rows_at_once`-th row.
-template <int width, bool along_k, int threads>
+// chunk of every `rows_at_once`-th row. `by_chunks`: rows begin and end at multiples of a chunk;
+// else they are copied element by element.
+template <int width, bool along_k, bool by_chunks, int threads>
 class Copier {
-  static constexpr int rows = along_k ? width : DEPTH;                  // of a panel
+  static constexpr int rows = along_k ? width : DEPTH;  // of a panel
   static constexpr int panels_across = (along_k ? DEPTH : width) / per_row;
   static constexpr int chunks = panels_across * row_bytes / chunk_bytes;  // of a row in memory
   static constexpr int rows_at_once = threads / chunks;
-  static constexpr int copies = rows / rows_at_once;
-  static_assert(rows_at_once * chunks == threads && copies > 0, "threads share rows evenly");
 
  public:
+  static constexpr int copies = rows / rows_at_once;  // of a stage
+  static_assert(rows_at_once * chunks == threads && copies > 0, "threads share rows evenly");
+
   // `start`: the tile's first element along m or n, of `count`.
-  __device__ Copier(const double* matrix, long long leading, int start, int count, int k)
+  __device__ Copier(const double* matrix, long long leading, int start, int count)
       : row_(threadIdx.x / chunks), first_(threadIdx.x % chunks * per_chunk) {
     const long long x = start + (along_k ? row_ : first_);
     from_ = reinterpret_cast<const char*>(matrix +
@@ -44,28 +46,25 @@ class Copier {
     inside_ = static_cast<int>(count - x);
     const int chunk = first_ % per_row / per_chunk ^ row_ % 4 * 2;
     to_ = (first_ / per_row * rows + row_) * row_bytes + chunk * chunk_bytes;
-    // Tiles begin at multiples of a chunk, so it is the rows that matter: where they begin and end.
-    by_chunks_ = reinterpret_cast<unsigned long long>(matrix) % chunk_bytes == 0 &&
-                 leading % per_chunk == 0 && (along_k ? k : count) % per_chunk == 0;
   }
 
-  // Starts the copies of the next stage to the tile at `tile`; `steps`: of k that are left.
-  __device__ void next(unsigned tile, int steps) {
+  // Starts copy `i` of this stage to the tile at `tile`; `steps`: of k that are left.
+  __device__ void copy(unsigned tile, int i, int steps) const {
     const int elements = along_k ? steps - first_ : inside_;  // from the first of the chunk
     const int rows_left = along_k ? inside_ : steps - row_;
-#pragma unroll
-    for (int i = 0; i < copies; ++i) {
-      const int beyond = i * rows_at_once;
-      const unsigned to = ((tile + to_) ^ beyond % 4 * 2 * chunk_bytes) + beyond * row_bytes;
-      const char* const from = from_ + i * apart_;
-      const bool exists = beyond < rows_left && elements > 0;
-      if (by_chunks_) {
-        copy_async<16>(to, from, exists);
-      } else {
-        copy_async<8>(to, from, exists);
-        copy_async<8>(to + 8, from + 8, exists && elements > 1);
-      }
+    const int beyond = i * rows_at_once;
+    const unsigned to = ((tile + to_) ^ beyond % 4 * 2 * chunk_bytes) + beyond * row_bytes;
+    const char* const from = from_ + i * apart_;
+    const bool exists = beyond < rows_left && elements > 0;
+    if (by_chunks) {
+      copy_async<16>(to, from, exists);
+    } else {
+      copy_async<8>(to, from, exists);
+      copy_async<8>(to + 8, from + 8, exists && elements > 1);
     }
+  }
+  // Goes on to the next stage.
+  __device__ void advance() {
     from_ += along_k ? DEPTH * static_cast<long long>(sizeof(double)) : copies * apart_;
   }
 
@@ -75,7 +74,6 @@ class Copier {
   int row_, first_;  // in memory: the row, and its element, of the first copy
   int inside_;       // along m or n, from the first of these
   unsigned to_;      // the first chunk's place
-  bool by_chunks_;   // else by elements
 };
 
 // A lane's elements of 16 m or n by 8 steps of k: [step / 4][half of the 16].

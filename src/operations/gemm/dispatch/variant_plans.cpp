@@ -8,6 +8,7 @@
 
 #include "base/errors.hpp"
 #include "base/text.hpp"
+#include "operations/gemm/general/fp64_tiles.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
 #include "operations/gemm/hopper/tensor_tile_choice.hpp"
@@ -57,6 +58,10 @@ std::string plan_text(const FfmaPlan& p) {
                      t.by_steps ? " by steps" : "", text_of(p.a), text_of(p.b), p.splits);
 }
 
+std::string plan_text(const Fp64Plan& p) {
+  return fmt::format("tile {}x{} splits {}", p.tile.rows, p.tile.columns, p.splits);
+}
+
 // Where there are fewer tiles of k than requested parts, several plans end with the same number of
 // parts and are equal.
 std::vector<GemmPlan> sorted(std::vector<GemmPlan> plans) {
@@ -83,6 +88,16 @@ std::vector<GemmPlan> plans_of(const std::vector<Tile>& tiles, const GemmProblem
   std::vector<GemmPlan> plans;
   for (const Tile& tile : tiles) {
     plans.push_back({.text = plan_text(tile), .cycles = expected_cycles(problem, tile, device)});
+  }
+  return sorted(std::move(plans));
+}
+
+// The plans that know their time.
+template <typename Plan>
+std::vector<GemmPlan> plans_of(const std::vector<Plan>& candidates) {
+  std::vector<GemmPlan> plans;
+  for (const Plan& plan : candidates) {
+    plans.push_back({.text = plan_text(plan), .cycles = plan.cycles});
   }
   return sorted(std::move(plans));
 }
@@ -114,12 +129,19 @@ std::unique_ptr<GemmRun> prepare_register_operand_plan(Device& device, const Gem
                   register_tile_candidates(problem, device.properties())));
 }
 
+std::vector<GemmPlan> fp64_tiles_plans(const GemmProblem& problem, const DeviceProperties& device) {
+  return plans_of(fp64_plan_candidates(problem, device));
+}
+
+std::unique_ptr<GemmRun> prepare_fp64_tiles_plan(Device& device, const GemmProblem& problem,
+                                                 std::string_view plan) {
+  return prepare_fp64_tiles(
+      device, problem,
+      plan_called(plan, "fp64_tiles", fp64_plan_candidates(problem, device.properties())));
+}
+
 std::vector<GemmPlan> ffma_plans(const GemmProblem& problem, const DeviceProperties& device) {
-  std::vector<GemmPlan> plans;
-  for (const FfmaPlan& plan : ffma_plan_candidates(problem, device)) {
-    plans.push_back({.text = plan_text(plan), .cycles = plan.cycles});
-  }
-  return sorted(std::move(plans));
+  return plans_of(ffma_plan_candidates(problem, device));
 }
 
 std::unique_ptr<GemmRun> prepare_ffma_plan(Device& device, const GemmProblem& problem,

@@ -18,6 +18,9 @@ std::vector<GemmPlan> register_operand_plans(const GemmProblem& problem,
                                              const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_register_operand_plan(Device& device, const GemmProblem& problem,
                                                        std::string_view plan);
+std::vector<GemmPlan> fp64_tiles_plans(const GemmProblem& problem, const DeviceProperties& device);
+std::unique_ptr<GemmRun> prepare_fp64_tiles_plan(Device& device, const GemmProblem& problem,
+                                                 std::string_view plan);
 std::vector<GemmPlan> ffma_plans(const GemmProblem& problem, const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_ffma_plan(Device& device, const GemmProblem& problem,
                                            std::string_view plan);

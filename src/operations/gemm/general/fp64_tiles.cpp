@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
+#include "operations/gemm/operands/split_reduction.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/rung/kernel_plan.hpp"
 #include "operations/rung/kernel_source.hpp"
@@ -9,13 +13,35 @@
 namespace tilescope::operations {
 namespace {
 
-constexpr Fp64Tile wide_fp64{
-    .rows = 128, .columns = 128, .warp_rows = 64, .warp_columns = 32, .blocks_per_sm = 1};
-constexpr Fp64Tile narrow_fp64{
-    .rows = 64, .columns = 64, .warp_rows = 32, .warp_columns = 32, .blocks_per_sm = 3};
+// Rates as measured on an H200 where that many blocks were on each SM.
+constexpr Fp64Tile fp64_candidates[] = {{.rows = 128,
+                                         .columns = 128,
+                                         .warp_rows = 64,
+                                         .warp_columns = 32,
+                                         .blocks_per_sm = 1,
+                                         .rates = {0.88}},
+                                        {.rows = 128,
+                                         .columns = 64,
+                                         .warp_rows = 64,
+                                         .warp_columns = 32,
+                                         .blocks_per_sm = 2,
+                                         .rates = {0.72, 0.86}},
+                                        {.rows = 64,
+                                         .columns = 128,
+                                         .warp_rows = 32,
+                                         .warp_columns = 32,
+                                         .blocks_per_sm = 2,
+                                         .rates = {0.74, 0.87}},
+                                        {.rows = 64,
+                                         .columns = 64,
+                                         .warp_rows = 32,
+                                         .warp_columns = 32,
+                                         .blocks_per_sm = 3,
+                                         .rates = {0.62, 0.72, 0.82}}};
 
 constexpr std::int64_t fp64_depth = 16;  // steps of k in a stage
 constexpr std::int64_t fp64_stages = 4;
+constexpr std::int64_t most_fp64_splits = 32;
 
 std::int64_t fp64_tiles_of(const GemmProblem& problem, const Fp64Tile& tile) {
   return groups_of(problem.shape.m, tile.rows) * groups_of(problem.shape.n, tile.columns) *
@@ -27,41 +53,125 @@ std::size_t fp64_shared_bytes(const Fp64Tile& tile) {
   return static_cast<std::size_t>(elements) * sizeof(double);
 }
 
+// Rounds of as many blocks as the SMs hold, then the rest, which share the SMs evenly.
+double expected_cycles(const GemmProblem& problem, const Fp64Plan& plan,
+                       const DeviceProperties& device) {
+  constexpr double begin_and_end = 4000.0;  // of a block: the first copies, the last stores
+  constexpr double second_kernel = 5000.0, cached_bytes_per_cycle = 2000.0;
+  const Fp64Tile& tile = plan.tile;
+  const MatmulShape& s = problem.shape;
+  const double products_per_cycle = device.compute_major >= 9 ? 128.0 : 64.0;
+  const double work = double(tile.rows) * tile.columns * double(plan.k_of_part);
+  const std::int64_t sms = std::max(1, device.sm_count);
+  const std::int64_t blocks = fp64_tiles_of(problem, tile) * plan.splits;
+  const std::int64_t slots = sms * tile.blocks_per_sm;
+  const auto round = [&](std::int64_t resident) {
+    const double rate = products_per_cycle * tile.rates[static_cast<std::size_t>(resident - 1)];
+    return begin_and_end / double(resident) + double(resident) * work / rate;
+  };
+  double cycles = double(blocks / slots) * round(tile.blocks_per_sm);
+  if (blocks % slots > 0) cycles += round(groups_of(blocks % slots, sms));
+  if (plan.splits > 1) {
+    const double bytes = 16.0 * plan.splits * double(problem.batch) * double(s.m) * double(s.n);
+    cycles += second_kernel + bytes / cached_bytes_per_cycle;
+  }
+  return cycles;
+}
+
+// Whether rows of an operand begin and end at multiples of 16 bytes, if its first element does.
+bool is_by_chunks(const GemmProblem& problem, const GemmOperand& operand, std::int64_t columns) {
+  constexpr std::int64_t per_chunk = 2;
+  return operand.leading % per_chunk == 0 && columns % per_chunk == 0 &&
+         (problem.batch == 1 || operand.batch_stride % per_chunk == 0);
+}
+
+Fp64Access access_of(const GemmProblem& problem, const GemmAddresses& addresses) {
+  constexpr DeviceAddress chunk = 16;
+  const MatmulShape& s = problem.shape;
+  const bool a_along_k = problem.a.order == Order::row_major;
+  const bool b_along_k = problem.b.order == Order::column_major;
+  return {.a_by_chunks =
+              addresses.a % chunk == 0 && is_by_chunks(problem, problem.a, a_along_k ? s.k : s.m),
+          .b_by_chunks =
+              addresses.b % chunk == 0 && is_by_chunks(problem, problem.b, b_along_k ? s.k : s.n)};
+}
+
 class Fp64TilesRun final : public GemmRun {
  public:
-  Fp64TilesRun(Device& device, const GemmProblem& problem) : device_(device), problem_(problem) {
-    const Fp64Tile tile = fp64_tile(problem, device.properties());
-    launch_ = flat_launch(fp64_tiles_of(problem, tile), tile.threads(), fp64_shared_bytes(tile));
-    kernel_ = device.load(fp64_tiles_request(problem, device.properties()));
+  Fp64TilesRun(Device& device, const GemmProblem& problem, const Fp64Plan& plan)
+      : device_(device), problem_(problem), plan_(plan) {
+    launch_ = flat_launch(fp64_tiles_of(problem, plan.tile), plan.tile.threads(),
+                          fp64_shared_bytes(plan.tile));
+    launch_.grid.y = static_cast<std::uint32_t>(plan.splits);
+    kernel({});
+    if (plan.splits > 1) {
+      reduction_ = std::make_unique<SplitReduction>(device, problem, plan.splits);
+    }
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     const GemmProblem& p = problem_;
     const auto extent = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-    device_.launch(kernel_, launch_,
-                   KernelArguments::of(addresses.a, addresses.b, addresses.c, addresses.bias,
-                                       extent(p.shape.m), extent(p.shape.n), extent(p.shape.k),
-                                       p.a.leading, p.b.leading, p.c.leading, p.a.batch_stride,
-                                       p.b.batch_stride, p.c.batch_stride, p.alpha, p.beta),
+    device_.launch(kernel(addresses), launch_,
+                   KernelArguments::of(
+                       addresses.a, addresses.b, addresses.c, addresses.bias, extent(p.shape.m),
+                       extent(p.shape.n), extent(p.shape.k), p.a.leading, p.b.leading, p.c.leading,
+                       p.a.batch_stride, p.b.batch_stride, p.c.batch_stride, p.alpha, p.beta,
+                       reduction_ ? reduction_->partial() : DeviceAddress{0},
+                       reduction_ ? reduction_->pitch() : std::int64_t{0}, extent(plan_.k_of_part)),
                    stream);
+    if (reduction_) reduction_->run(addresses, stream);
+  }
+
+  std::string note() const override {
+    return plan_.splits > 1 ? fmt::format("k in {} parts", plan_.splits) : "";
   }
 
  private:
+  // Addresses that are no multiples of 16 bytes are rare: their kernel is compiled when one occurs.
+  const Kernel& kernel(const GemmAddresses& addresses) {
+    const Fp64Access access = access_of(problem_, addresses);
+    auto known = kernels_.find(access);
+    if (known == kernels_.end()) {
+      const KernelRequest request =
+          fp64_tiles_request(problem_, device_.properties(), plan_, access);
+      known = kernels_.emplace(access, device_.load(request)).first;
+    }
+    return known->second;
+  }
+
   Device& device_;
   GemmProblem problem_;
+  Fp64Plan plan_;
   Launch launch_;
-  Kernel kernel_;
+  std::map<Fp64Access, Kernel> kernels_;
+  std::unique_ptr<SplitReduction> reduction_;
 };
 
 }  // namespace
 
-Fp64Tile fp64_tile(const GemmProblem& problem, const DeviceProperties& device) {
-  if (fp64_shared_bytes(wide_fp64) > device.shared_bytes_per_block_optin) return narrow_fp64;
-  // A wide tile reads half as much for each product; on half of the SMs it is not yet behind.
-  return 2 * fp64_tiles_of(problem, wide_fp64) >= device.sm_count ? wide_fp64 : narrow_fp64;
+std::vector<Fp64Plan> fp64_plan_candidates(const GemmProblem& problem,
+                                           const DeviceProperties& device) {
+  std::vector<Fp64Plan> plans;
+  const std::int64_t stages = groups_of(problem.shape.k, fp64_depth);
+  for (const Fp64Tile& tile : fp64_candidates) {
+    if (fp64_shared_bytes(tile) > device.shared_bytes_per_block_optin) continue;
+    for (std::int64_t splits = 1; splits <= std::min(stages, most_fp64_splits); ++splits) {
+      Fp64Plan plan{.tile = tile, .k_of_part = groups_of(stages, splits) * fp64_depth};
+      plan.splits = static_cast<int>(groups_of(problem.shape.k, plan.k_of_part));
+      if (plan.splits != splits) continue;  // fewer parts are as long
+      plan.cycles = expected_cycles(problem, plan, device);
+      plans.push_back(plan);
+    }
+  }
+  std::stable_sort(plans.begin(), plans.end(), [](const Fp64Plan& one, const Fp64Plan& other) {
+    return one.cycles < other.cycles;
+  });
+  return plans;
 }
 
-KernelRequest fp64_tiles_request(const GemmProblem& problem, const DeviceProperties& device) {
+KernelRequest fp64_tiles_request(const GemmProblem& problem, const DeviceProperties& device,
+                                 const Fp64Plan& plan, const Fp64Access& access) {
   KernelRequest request = embedded_request("gemm/fp64_tiles.cu");
   request.kernel = "gemm";
   request.defines = epilogue_constants(problem);
@@ -70,15 +180,17 @@ KernelRequest fp64_tiles_request(const GemmProblem& problem, const DevicePropert
   };
   number("A_BY_COLUMNS", problem.a.order == Order::column_major);
   number("B_BY_COLUMNS", problem.b.order == Order::column_major);
+  number("A_BY_CHUNKS", access.a_by_chunks);
+  number("B_BY_CHUNKS", access.b_by_chunks);
   number("WIDE_PRODUCTS", device.compute_major >= 9);
-  const Fp64Tile tile = fp64_tile(problem, device);
-  number("BM", tile.rows);
-  number("BN", tile.columns);
-  number("WM", tile.warp_rows);
-  number("WN", tile.warp_columns);
-  number("BLOCKS_PER_SM", tile.blocks_per_sm);
+  number("BM", plan.tile.rows);
+  number("BN", plan.tile.columns);
+  number("WM", plan.tile.warp_rows);
+  number("WN", plan.tile.warp_columns);
+  number("BLOCKS_PER_SM", plan.tile.blocks_per_sm);
   number("DEPTH", fp64_depth);
   number("STAGES", fp64_stages);
+  number("SPLIT", plan.splits > 1);
   return request;
 }
 
@@ -105,7 +217,13 @@ bool fp64_tiles_pay(const GemmProblem&, const DeviceProperties& device) {
 }
 
 std::unique_ptr<GemmRun> prepare_fp64_tiles(Device& device, const GemmProblem& problem) {
-  return std::make_unique<Fp64TilesRun>(device, problem);
+  return prepare_fp64_tiles(device, problem,
+                            fp64_plan_candidates(problem, device.properties()).front());
+}
+
+std::unique_ptr<GemmRun> prepare_fp64_tiles(Device& device, const GemmProblem& problem,
+                                            const Fp64Plan& plan) {
+  return std::make_unique<Fp64TilesRun>(device, problem, plan);
 }
 
 }  // namespace tilescope::operations

@@ -32,13 +32,7 @@ class GemvRun final : public GemmRun {
     KernelArguments arguments = KernelArguments::of(
         matrix, x, addresses.c, addresses.bias, v.rows, v.length, v.matrix.leading, v.x_step,
         v.y_step, v.matrix.batch_stride, v.x_stride, problem_.c.batch_stride);
-    if (problem_.precision == Precision::fp64) {
-      arguments.push(problem_.alpha);
-      arguments.push(problem_.beta);
-    } else {
-      arguments.push(static_cast<float>(problem_.alpha));
-      arguments.push(static_cast<float>(problem_.beta));
-    }
+    push_factors(arguments, problem_);
     device_.launch(kernel(std::gcd(std::gcd(matrix, x), widest_load)), launch_, arguments, stream);
   }
 

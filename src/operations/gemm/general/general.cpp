@@ -39,13 +39,7 @@ class GeneralRun final : public GemmRun {
         KernelArguments::of(addresses.a, addresses.b, addresses.c, addresses.bias, p.shape.m,
                             p.shape.n, p.shape.k, p.a.leading, p.b.leading, p.c.leading,
                             p.a.batch_stride, p.b.batch_stride, p.c.batch_stride);
-    if (p.precision == Precision::fp64) {
-      arguments.push(p.alpha);
-      arguments.push(p.beta);
-    } else {
-      arguments.push(static_cast<float>(p.alpha));
-      arguments.push(static_cast<float>(p.beta));
-    }
+    push_factors(arguments, p);
     arguments.push(condition_.flag);
     device_.launch(kernel_, launch_, arguments, stream);
   }

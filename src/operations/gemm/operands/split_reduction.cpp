@@ -1,6 +1,7 @@
 #include "operations/gemm/operands/split_reduction.hpp"
 
 #include "operations/gemm/problem/gemm_constants.hpp"
+#include "operations/gemm/problem/host_problem.hpp"
 #include "operations/rung/kernel_plan.hpp"
 #include "operations/rung/kernel_source.hpp"
 
@@ -13,12 +14,14 @@ SplitReduction::SplitReduction(Device& device, const GemmProblem& problem, std::
       splits_(splits),
       pitch_(groups_of(problem.shape.n, 4) * 4),
       condition_(condition) {
+  const DataType sum = sum_type(problem.precision);
   const std::int64_t elements = problem.batch * splits * problem.shape.m * pitch_;
   partial_ =
-      device.allocate(static_cast<std::size_t>(elements) * sizeof(float), "sums of parts of k");
+      device.allocate(static_cast<std::size_t>(elements) * size_of(sum), "sums of parts of k");
   KernelRequest request = embedded_request("gemm/reduce_splits.cu");
   request.kernel = "reduce_splits";
   request.defines = epilogue_constants(problem);
+  request.defines.emplace_back("SUM", name_of(sum));
   condition.add_to(request.defines);
   kernel_ = device.load(request);
 }
@@ -31,14 +34,13 @@ void SplitReduction::run(const GemmAddresses& addresses, const Stream& stream) c
   launch.grid = {static_cast<std::uint32_t>(groups_of(p.shape.m, rows)),
                  static_cast<std::uint32_t>(groups_of(p.shape.n, columns)),
                  static_cast<std::uint32_t>(p.batch)};
-  launch.overlaps_previous = true;
-  device_.launch(kernel_, launch,
-                 KernelArguments::of(partial_.address(), addresses.c, addresses.bias,
-                                     static_cast<std::int32_t>(p.shape.m),
-                                     static_cast<std::int32_t>(p.shape.n), splits_, pitch_,
-                                     p.c.leading, p.c.batch_stride, static_cast<float>(p.alpha),
-                                     static_cast<float>(p.beta), condition_.flag),
-                 stream);
+  launch.overlaps_previous = device_.properties().compute_major >= 9;
+  KernelArguments arguments = KernelArguments::of(
+      partial_.address(), addresses.c, addresses.bias, static_cast<std::int32_t>(p.shape.m),
+      static_cast<std::int32_t>(p.shape.n), splits_, pitch_, p.c.leading, p.c.batch_stride);
+  push_factors(arguments, p);
+  arguments.push(condition_.flag);
+  device_.launch(kernel_, launch, arguments, stream);
 }
 
 }  // namespace tilescope::operations

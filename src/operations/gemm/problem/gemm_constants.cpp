@@ -47,4 +47,14 @@ Defines epilogue_constants(const GemmProblem& problem) {
           {"ACTIVATION", std::string(activation_kind(problem.activation))}};
 }
 
+void push_factors(KernelArguments& arguments, const GemmProblem& problem) {
+  if (problem.precision == Precision::fp64) {
+    arguments.push(problem.alpha);
+    arguments.push(problem.beta);
+  } else {
+    arguments.push(static_cast<float>(problem.alpha));
+    arguments.push(static_cast<float>(problem.beta));
+  }
+}
+
 }  // namespace tilescope::operations

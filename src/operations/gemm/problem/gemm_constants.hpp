@@ -14,4 +14,7 @@ std::string_view operand_kind(Precision precision);
 /// C_TYPE, READS_C, BIAS and ACTIVATION.
 Defines epilogue_constants(const GemmProblem& problem);
 
+/// Adds alpha and beta in the type of the sums.
+void push_factors(KernelArguments& arguments, const GemmProblem& problem);
+
 }  // namespace tilescope::operations
