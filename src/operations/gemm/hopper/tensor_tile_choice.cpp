@@ -12,29 +12,23 @@
 namespace tilescope::operations {
 namespace {
 
-// Cycles and bytes per cycle of an H200, fitted to thousands of plans of products drawn at random
-// (docs/results/products_random_h200.md).
-constexpr double launch_cycles = 9450.0;      // until the first block runs
-constexpr double bytes_from_memory = 1940.0;  // per cycle, whole chip
+// Cycles and bytes per cycle of an H200; docs/results/products_h200.md has the runs that they
+// come from.
+constexpr double launch_cycles = 3500.0;      // for one more kernel
+constexpr double bytes_from_memory = 2450.0;  // per cycle, whole chip
+constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
 // Bytes per cycle into one SM's shared memory: where blocks have several tiles each, where they
 // have one, and for rows that begin half a cache line behind one, or anywhere in one.
-constexpr double tile_bytes_per_sm = 52.6, bytes_of_only_tile = 88.7;
-constexpr double bytes_of_half_lines = 48.3, bytes_of_lines_in_pieces = 30.7;
-// Elements of a tile of C, for one tile of k; the share of that rate that one consumer alone
-// reaches with gaps between its products; and what each tile of k costs beside them.
-constexpr double elements_per_cycle = 31.0, of_one_consumer = 0.73, step_cycles = 43.0;
-// Bytes per cycle while the L2 cache keeps A and B, and the bytes of these that it keeps.
-constexpr double tile_bytes_from_l2 = 133.0, bytes_in_l2 = 70e6, bytes_beyond_l2 = 512e6;
-constexpr double fill_cycles = 1620.0;  // from the first copy to the first product
-constexpr double store_cycles = 210.0, stored_elements_per_cycle = 7.1;
+constexpr double tile_bytes_per_sm = 56.0, bytes_of_only_tile = 72.0;
+constexpr double bytes_of_half_lines = 51.0, bytes_of_lines_in_pieces = 31.0;
+constexpr double elements_per_cycle = 32.0;  // elements of a tile of C, for one tile of k
+// The same while the L2 cache keeps A and B, and the bytes from which it keeps little of them.
+constexpr double tile_bytes_from_l2 = 64.0, bytes_in_l2 = 70e6, bytes_beyond_l2 = 512e6;
+constexpr double fill_cycles = 700.0;  // from the first copy to the first product
+constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
 // C in rows that begin anywhere, stored by one consumer and by two that share a tile.
 constexpr double stored_in_rows_per_cycle = 5.0, stored_in_rows_by_two = 6.3;
-// A kernel before the tiles that copies operands, or one behind them that adds up parts of k, and
-// bytes per cycle of both.
-constexpr double copying_cycles = 4500.0, copied_bytes = 2450.0;
-constexpr double adding_cycles = 3260.0, added_bytes = 2480.0;
-// Until the blocks of a cluster have met; more than two take longer.
-constexpr double cluster_cycles = 560.0, large_cluster_cycles = 705.0;
+constexpr double cluster_cycles = 1000.0;      // until the blocks of a cluster have met
 constexpr double panel_store_cycles = 3600.0;  // for 64 x 256 beside the next tile's products
 
 // The share of the memory's rate that rows of a narrow tile of B reach with boxes of 128 bytes.
@@ -42,12 +36,13 @@ double share_of_memory(int tile_n) {
   return tile_n >= 256 ? 1.0 : tile_n >= 128 ? 0.92 : 0.8;
 }
 
-// The time of a tile's shape beside its elements. Of the two largest, a group of the high ones is a
-// squarer part of C: it reads fewer rows and columns from memory.
+// Small tiles read shared memory more often for the same products, which costs power and so lowers
+// the clock. Of the two largest, a group of the high ones is a squarer part of C: it reads fewer
+// rows and columns from memory.
 double slowdown(const TensorTile& tile, double operand_bytes) {
-  if (tile.n < 128) return 0.97;
+  if (tile.n < 128) return 1.12;
   if (tile.n == 192) return 1.03;
-  if (tile.m * tile.n < 128 * 256) return 1.0;
+  if (tile.m * tile.n < 128 * 256) return 1.02;
   const bool is_high = tile.m > 128;
   return is_high == (operand_bytes > bytes_beyond_l2) ? 1.0 : 1.01;
 }
@@ -69,7 +64,7 @@ bool hides_stores(const GemmProblem& problem, const TensorTile& tile, Store stor
 // Cycles of shared memory for a tile of k. The tensor cores read and the copy engine writes 128
 // bytes a cycle, and each 64 rows of the tile read all of B's.
 double shared_cycles(const TensorTile& tile) {
-  constexpr double overlap = 1.04;
+  constexpr double overlap = 0.87;
   return overlap * (tile.m / 64.0 * (64.0 + tile.n) + tile.m + tile.n);
 }
 
@@ -120,7 +115,8 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double rounds = std::ceil(units / blocks);
   const double depth = static_cast<double>(groups_of(groups_of(s.k, tile_k), tile.splits));
   const double elements = static_cast<double>(tile.m * tile.n);
-  const double rate = elements_per_cycle * (tile.consumers == 1 ? of_one_consumer : 1.0);
+  // One warpgroup alone leaves gaps between its products.
+  const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
   const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
   const bool hides = hides_stores(problem, tile, layout.store, depth, operand_bytes);
   const bool has_one_tile = rounds == 1.0 && !hides;
@@ -131,9 +127,9 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
       static_cast<double>(tile.m / (tile.across ? tile.cluster : 1) * tile_row_bytes) /
           rate_of(layout.a, whole) +
       static_cast<double>(tile.n / tile.down() * tile_row_bytes) / rate_of(layout.b, whole);
-  const double step = std::max({elements / rate, loads, has_one_tile ? shared_cycles(tile) : 0.0});
   const double multiply =
-      depth * (step_cycles + (hides ? 1.0 : slowdown(tile, operand_bytes)) * step);
+      depth * (hides ? 1.0 : slowdown(tile, operand_bytes)) *
+      std::max({elements / rate, loads, has_one_tile ? shared_cycles(tile) : 0.0});
   const double in_rows =
       tile.in_turn || tile.consumers == 1 ? stored_in_rows_per_cycle : stored_in_rows_by_two;
   const double store =
@@ -149,21 +145,18 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
   const double traffic = operand_bytes + c_bytes * static_cast<double>(size_of(problem.c.type));
   // SMs without a tile in the last round leave some of memory's rate to the others.
-  block *= 1.0 - 0.1 * (1.0 - units / (rounds * blocks));
-  // Where memory decides, the blocks' own time still distinguishes tiles.
-  const double memory = traffic / (bytes_from_memory * share_of_memory(tile.n));
-  double cycles = fill_cycles + std::max(block, memory + 0.02 * block);
-  if (tile.cluster > 1) {
-    cycles += (tile.cluster > 2 ? large_cluster_cycles : cluster_cycles) + 0.01 * block;
-  }
+  block *= 1.0 - 0.02 * (1.0 - units / (rounds * blocks));
+  double cycles =
+      fill_cycles + std::max(block, traffic / (bytes_from_memory * share_of_memory(tile.n)));
+  if (tile.cluster > 1) cycles += cluster_cycles + 0.01 * block;
   // Copies of both operands are one launch, unless one is transposed.
-  if (layout.a.repacked || layout.b.repacked) cycles += copying_cycles;
-  if (layout.a.transposed || layout.b.transposed) cycles += copying_cycles;
+  if (layout.a.repacked || layout.b.repacked) cycles += launch_cycles;
+  if (layout.a.transposed || layout.b.transposed) cycles += launch_cycles;
   for (const TileOperand* operand : {&layout.a, &layout.b}) {
-    if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / copied_bytes;
+    if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / bytes_from_memory;
   }
-  if (tile.splits > 1) cycles += adding_cycles + 8.0 * tile.splits * c_bytes / added_bytes;
-  return launch_cycles + cycles;
+  if (tile.splits > 1) cycles += launch_cycles + 8.0 * tile.splits * c_bytes / bytes_from_l2;
+  return cycles;
 }
 
 // Tiles that keep the accumulators of a warpgroup within 128 registers a thread.
@@ -200,7 +193,7 @@ std::vector<TensorTile> transposed_tiles(const GemmProblem& problem,
                                          const DeviceProperties& device) {
   if (size_of(problem.a.type) != 2 || size_of(problem.c.type) != 2) return {};
   std::vector<TensorTile> tiles;
-  for (const int cluster : {8, 4}) {
+  for (const int cluster : {4, 8}) {
     TensorTile tile{
         .m = 64, .n = 144, .consumers = 1, .cluster = cluster, .boxes = 1, .transposed = true};
     const GemmProblem transposed = problem_of(tile, problem);
