@@ -215,8 +215,7 @@ void add_options(CLI::App& app, Bench& bench) {
   app.add_option(
       "--tile", bench.options.tiles,
       "Also this tensor tile: M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL"
-      "[,FLAGS]], flags the sum of 1: blocks share A, 2: A copied, 4: B copied, "
-      "8: transposed");
+      "[,FLAGS]], flags the sum of 1: blocks share A, 2: A copied, 4: B copied");
   app.add_option("--samples", bench.options.samples, "Timed runs of each, at least")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();

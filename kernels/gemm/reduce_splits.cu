@@ -37,18 +37,11 @@ extern "C" __global__ void __launch_bounds__(256)
     }
   }
   C_TYPE* const to = static_cast<C_TYPE*>(c) + blockIdx.z * stride + row * leading;
-  // All that C held is read before the first element is written: a read behind a write would wait.
-  SUM before[columns_of_thread] = {};
-#pragma unroll
-  for (int i = 0; i < columns_of_thread; ++i) {
-    if (READS_C && first + 32 * i < n) before[i] = static_cast<SUM>(widen(to[first + 32 * i]));
-  }
 #pragma unroll
   for (int i = 0; i < columns_of_thread; ++i) {
     const int column = first + 32 * i;
     if (column >= n) break;
-    const SUM added = static_cast<SUM>(bias_at<BIAS>(bias, row, column));
-    to[column] = narrow<C_TYPE>(
-        epilogue<ACTIVATION>(sum[i], alpha, READS_C ? beta : SUM(0), before[i], added));
+    store_with_epilogue<READS_C, ACTIVATION>(to + column, sum[i], alpha, beta,
+                                             bias_at<BIAS>(bias, row, column));
   }
 }

@@ -155,78 +155,29 @@ __device__ inline void write_chunks(unsigned char* box, int chunk, const float (
   }
 }
 
-__device__ inline float finished(float sum, float before, float bias, const Arguments& p) {
-  return epilogue<ACTIVATION>(sum, p.alpha, READS_C ? p.beta : 0.0F, before, bias);
-}
-
-// The bias of row `row` of the class, or of `column`; 0 outside of C, and where there is none.
-__device__ inline float bias_inside(const Arguments& p, const BlockUnit& unit, int row,
-                                    int column) {
-  const int at = BIAS == bias_of_row ? row_of_c(unit, row) : column;
-  const bool inside = at < (BIAS == bias_of_row ? p.m : p.n);
-  return BIAS != no_bias && inside ? p.bias[at] : 0.0F;
-}
-
-// What C holds at `row` of the class, in `column` and the next one; zeros outside of it, and where
-// C is not read.
-struct Pair {
-  float of[2];
-};
-__device__ inline Pair pair_before(const Arguments& p, const BlockUnit& unit, int row, int column) {
-  Pair pair{};
+// The element at `row` of the class and `column` of C, made of its sum.
+__device__ inline float finished(float sum, const Arguments& p, const BlockUnit& unit, int row,
+                                 int column) {
   const int r = row_of_c(unit, row);
-  if (!READS_C || r >= p.m) return pair;
-  const C_TYPE* const at =
-      static_cast<const C_TYPE*>(p.c) + unit.batch * p.c_stride + r * p.c_leading + column;
-  if constexpr (C_STORE == store_boxed) {
-    // Rows are whole chunks of 16 bytes: both lie in C, or none.
-    struct alignas(2 * sizeof(C_TYPE)) Two {
-      C_TYPE of[2];
-    };
-    if (column >= p.n) return pair;
-    const Two two = *reinterpret_cast<const Two*>(at);
-    pair = {widen(two.of[0]), widen(two.of[1])};
-  } else {
-#pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      if (column + e < p.n) pair.of[e] = widen(at[e]);
-    }
-  }
-  return pair;
+  const bool inside = r < p.m && column < p.n;
+  return epilogue<ACTIVATION>(sum, p.alpha, 0.0F, 0.0F,
+                              BIAS && inside ? bias_at<BIAS>(p.bias, r, column) : 0.0F);
 }
 
-// Box `number` of the tile from this warp's sums, whose consumer begins at row `first_row`. All that
-// C held there, and the bias, is read before the first element is written: a read behind a write
-// would wait for it.
+// Box `number` of the tile from this warp's sums, whose consumer begins at row `first_row`.
 __device__ inline void fill_box(unsigned char* box, const float (&sum)[TILE_N / 2], int number,
                                 const Arguments& p, const BlockUnit& unit, int first_row) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   constexpr int matrices = c_columns / 8;  // 8 columns each
-  const auto row_of = [&](int h) { return unit.row + first_row + 16 * warp + lane / 4 + 8 * h; };
-  const auto column_of = [&](int j) {
-    return unit.column + 8 * (number * matrices + j) + lane % 4 * 2;
-  };
-  Pair before[matrices][2];
-  float bias[BIAS == bias_of_row ? 1 : matrices][2];  // of row half h, or of column pair e
-#pragma unroll
-  for (int j = 0; j < matrices; ++j) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      before[j][i] = pair_before(p, unit, row_of(i), column_of(j));
-      if (BIAS != bias_of_row || j == 0) {
-        bias[j][i] = bias_inside(p, unit, row_of(i), column_of(j) + i);
-      }
-    }
-  }
-  __syncwarp();  // lanes may have read different elements; they store together
 #pragma unroll
   for (int j = 0; j < matrices; j += 2) {
     float v[8];  // two matrices: column pair e, row half h
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const int matrix = j + i / 4, h = i / 2 % 2, e = i % 2;
-      v[i] = finished(sum[4 * (number * matrices + matrix) + 2 * h + e], before[matrix][h].of[e],
-                      BIAS == bias_of_row ? bias[0][h] : bias[matrix][e], p);
+      const int matrix = number * matrices + j + i / 4, h = i / 2 % 2, e = i % 2;
+      v[i] = finished(sum[4 * matrix + 2 * h + e], p, unit,
+                      unit.row + first_row + 16 * warp + lane / 4 + 8 * h,
+                      unit.column + 8 * matrix + lane % 4 * 2 + e);
     }
     write_chunks(box, j, v, C_TYPE{});
   }
@@ -314,10 +265,8 @@ __device__ inline void store_transposed(const float (&sum)[TILE_N / 2], unsigned
     for (int h = 0; h < 2; ++h) {
       const int row = unit.row + first_row + 16 * warp + lane / 4 + 8 * h;
       const int column = unit.column + 8 * j + lane % 4 * 2;
-      pairs[h] =
-          pair_of(finished(sum[4 * j + 2 * h], 0.0F, bias_inside(p, unit, row, column), p),
-                  finished(sum[4 * j + 2 * h + 1], 0.0F, bias_inside(p, unit, row, column + 1), p),
-                  type);
+      pairs[h] = pair_of(finished(sum[4 * j + 2 * h], p, unit, row, column),
+                         finished(sum[4 * j + 2 * h + 1], p, unit, row, column + 1), type);
     }
     const int row_of_box = 8 * j + lane % 8, chunk = 2 * warp + lane / 8 % 2;
     store_transposed_matrices(box + row_of_box * row_bytes + 16 * (chunk ^ lane % 8), pairs[0],

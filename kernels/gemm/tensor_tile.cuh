@@ -27,8 +27,7 @@ constexpr int c_columns = row_bytes / sizeof(C_TYPE);  // of a box of C
 // In a transposed product a box holds 64 columns of C: each consumer's rows here are columns there.
 constexpr int c_box_bytes = (TRANSPOSED ? TILE_N : 64) * row_bytes;
 // Consumers in turn store by warps, which need not meet; those that share a tile are slower so.
-// So are those that read C first.
-constexpr bool by_warp = IN_TURN && C_STORE == store_boxed && !READS_C;
+constexpr bool by_warp = IN_TURN && C_STORE == store_boxed;
 constexpr int c_box_rows = by_warp ? 16 : 64;  // that leave at once
 constexpr int boxes_of_tile = TRANSPOSED ? 1 : TILE_N / c_columns;
 constexpr int boxes_at_once = C_BOXES < boxes_of_tile ? C_BOXES : boxes_of_tile;

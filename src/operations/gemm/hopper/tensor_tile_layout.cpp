@@ -89,8 +89,8 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
                             (p.batch == 1 || p.c.batch_stride * element % copy_alignment == 0);
   if (tile.splits > 1) {
     layout.store = Store::partial;
-  } else if (p.beta != 0.0 && (tile.panel > 0 || tile.transposed)) {
-    layout.store = Store::each;  // only other tiles read C before they fill a box
+  } else if (p.beta != 0.0) {
+    layout.store = Store::each;
   } else if (c_is_aligned) {
     layout.store = Store::boxed;
   }

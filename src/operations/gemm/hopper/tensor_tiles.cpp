@@ -214,8 +214,7 @@ class TensorTilesRun final : public GemmRun {
 
   // Matches c_box_rows of the kernel.
   ResidueMaps c_maps(DeviceAddress address) const {
-    const bool by_warp = tile_.in_turn && problem_.beta == 0.0;
-    const int rows = tile_.transposed ? tile_.n : by_warp ? 16 : 64;
+    const int rows = tile_.transposed ? tile_.n : tile_.in_turn ? 16 : 64;
     return residue_maps(device_, rows_of_c(problem_, tile_), address, layout_.classes,
                         columns_of_box(problem_.c.type), static_cast<std::uint32_t>(rows));
   }
