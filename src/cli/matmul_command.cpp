@@ -30,7 +30,7 @@ struct MatmulCommand {
   std::optional<double> beta;
   std::uint64_t device_memory = 0;
   std::int64_t band = 0;
-  bool resume = false;
+  bool resume = false, exchange = false;
 
   void declare(const Options& add) {
     add("A A.npy", files.a, "Left matrix, or a batch with 3 dimensions", required);
@@ -44,6 +44,9 @@ struct MatmulCommand {
     add("--band COLUMNS", band,
         "Columns of C that ranks compute, and with --resume keep, at a time (default: some "
         "seconds' work)");
+    add("--exchange", exchange,
+        "Ranks of one machine send each other panels of A and B too, instead of reading the "
+        "files' pages, which they share");
     add("--precision NAME", precision, "Arithmetic; auto: fp64 if a matrix is float64, else fp32",
         shown, one_of({"auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64"}));
     add("--alpha X", options.alpha, "Factor of the product", shown);
@@ -69,7 +72,10 @@ struct MatmulCommand {
   int run() {
     complete_options();
     if (const auto launcher = ranks::find_launcher()) return run_ranks(*launcher);
-    if (const char* option = !grid.empty() ? "--grid" : band != 0 ? "--band" : nullptr) {
+    if (const char* option = !grid.empty() ? "--grid"
+                             : band != 0   ? "--band"
+                             : exchange    ? "--exchange"
+                                           : nullptr) {
       throw usage_error("{} is for ranks that mpirun started, and there are none", option);
     }
     const transfer::MatmulInputs inputs(files);
@@ -125,6 +131,7 @@ struct MatmulCommand {
                        .resume = resume,
                        .band = band,
                        .grid = {},
+                       .exchange = exchange,
                        .band_done = {}};
     job.band_done = [&](std::int64_t done, std::int64_t) {
       progress.update(static_cast<std::uint64_t>(done));

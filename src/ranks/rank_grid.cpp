@@ -77,4 +77,13 @@ std::vector<DepthPanel> depth_panels(const MatmulShape& shape, const MatmulShape
   return panels;
 }
 
+std::vector<DepthPanel> deep_panels(const MatmulShape& shape, const MatmulShape& cell) {
+  constexpr std::int64_t steps = 8;  // copies of rounded operands stay small
+  std::vector<DepthPanel> panels;
+  for (std::int64_t k = 0; k < shape.k; k += steps * cell.k) {
+    panels.push_back({.k = {k, std::min(steps * cell.k, shape.k - k)}});
+  }
+  return panels;
+}
+
 }  // namespace tilescope::ranks

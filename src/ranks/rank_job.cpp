@@ -76,7 +76,9 @@ class Job {
     choose_grid();
     open_output();
     describe();
-    RankProduct product(all_, problem_, outcome_.grid, job_.band, inputs_.has_value());
+    const int host = of_host_.gather(all_.rank()).front();
+    RankProduct product(all_, problem_, outcome_.grid, job_.band, {host, inputs_.has_value()},
+                        job_.exchange);
     outcome_.bands = static_cast<std::int64_t>(product.bands().size()) * problem_.batch();
     const auto start = std::chrono::steady_clock::now();
     std::int64_t number = 0;

@@ -20,6 +20,7 @@ struct RankJob {
   bool resume = false;    ///< finished bands stay, and the same call continues from them
   std::int64_t band = 0;  ///< columns that are computed at a time; 0: by the work
   std::optional<RankGrid> grid;
+  bool exchange = false;  ///< ranks of one machine exchange panels too
   std::function<void(std::int64_t done, std::int64_t bands)> band_done;  ///< on rank 0
 };
 

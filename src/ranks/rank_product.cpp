@@ -29,10 +29,18 @@ MatrixView dense_in(std::vector<std::byte>& memory, const ConstMatrixView& like,
   return view;
 }
 
+/// Whether all ranks of a row or column of the grid can read its panels from one machine's memory.
+bool share_files(const Group& line, const Member& mine) {
+  const std::vector<Member> members = line.gather(mine);
+  return std::all_of(members.begin(), members.end(), [&](const Member& member) {
+    return member.sees_operands && member.host == mine.host;
+  });
+}
+
 }  // namespace
 
 RankProduct::RankProduct(const Group& all, const operations::HostProblem& problem,
-                         const RankGrid& grid, std::int64_t band, bool sees_operands)
+                         const RankGrid& grid, std::int64_t band, const Member& mine, bool exchange)
     : all_(all),
       problem_(problem),
       grid_(grid),
@@ -40,16 +48,19 @@ RankProduct::RankProduct(const Group& all, const operations::HostProblem& proble
       cell_(operations::blas_cell(shape_)),
       row_(all.split(grid.row(all.rank()))),
       column_(all.split(grid.column(all.rank()))),
-      sees_operands_(all.gather(static_cast<char>(sees_operands))),
+      members_(all.gather(mine)),
+      a_is_here_(share_files(row_, mine) && !exchange),
+      b_is_here_(share_files(column_, mine) && !exchange),
       rows_(equal_shares(shape_.m, grid.rows, cell_.m)),
       bands_(bands_of(shape_, cell_, band)),
       a_depths_(equal_shares(shape_.k, grid.columns, cell_.k)),
       b_depths_(equal_shares(shape_.k, grid.rows, cell_.k)),
-      panels_(depth_panels(shape_, cell_, grid)) {
+      panels_(a_is_here_ && b_is_here_ ? deep_panels(shape_, cell_)
+                                       : depth_panels(shape_, cell_, grid)) {
   std::int64_t most = 0;
   for (const Range& columns : bands_) {
-    const Part mine = part(all.rank(), columns);
-    most = std::max(most, mine.rows.count * mine.columns.count);
+    const Part of_c = part(all.rank(), columns);
+    most = std::max(most, of_c.rows.count * of_c.columns.count);
   }
   sums_ = operations::HostArray(operations::sum_type(problem.precision),
                                 static_cast<std::size_t>(most));
@@ -84,7 +95,7 @@ void RankProduct::take_shares(std::int64_t index, const Range& band) {
 void RankProduct::take_share(Share& share, const ConstMatrixView& whole,
                              const std::vector<Part>& parts) {
   share.part = parts[static_cast<std::size_t>(all_.rank())];
-  if (sees_operands_[static_cast<std::size_t>(all_.rank())] != 0) {
+  if (members_[static_cast<std::size_t>(all_.rank())].sees_operands) {
     share.view = part_of(whole, share.part);
   } else {
     share.view = dense_in(share.received, whole, share.part.rows.count, share.part.columns.count);
@@ -93,7 +104,7 @@ void RankProduct::take_share(Share& share, const ConstMatrixView& whole,
   if (all_.rank() != 0) return;
   std::vector<std::byte> memory;
   for (int rank = 1; rank < grid_.size(); ++rank) {
-    if (sees_operands_[static_cast<std::size_t>(rank)] != 0) continue;
+    if (members_[static_cast<std::size_t>(rank)].sees_operands) continue;
     const ConstMatrixView from = part_of(whole, parts[static_cast<std::size_t>(rank)]);
     const MatrixView dense = dense_in(memory, from, from.rows, from.columns);
     operations::convert_matrix(from, dense);
@@ -102,7 +113,7 @@ void RankProduct::take_share(Share& share, const ConstMatrixView& whole,
 }
 
 // Begins to bring the panels of a step here, or from here to others.
-void RankProduct::begin(Slot& slot, const DepthPanel& panel, const Part& mine) {
+void RankProduct::begin(Slot& slot, std::int64_t index, const DepthPanel& panel, const Part& mine) {
   const auto bring = [](const Group& group, int owner, const Share& share, const Part& wanted,
                         std::vector<std::byte>& memory, ConstMatrixView& view) -> Transfer {
     const bool is_owner = group.rank() == owner;
@@ -120,8 +131,17 @@ void RankProduct::begin(Slot& slot, const DepthPanel& panel, const Part& mine) {
     view = dense;
     return group.broadcast(memory.data(), bytes_of(view), owner);
   };
-  slot.a_transfer = bring(row_, panel.a_column, a_, {mine.rows, panel.k}, slot.a_memory, slot.a);
-  slot.b_transfer = bring(column_, panel.b_row, b_, {panel.k, mine.columns}, slot.b_memory, slot.b);
+  const Part of_a{mine.rows, panel.k}, of_b{panel.k, mine.columns};
+  if (a_is_here_) {
+    slot.a = part_of(matrix_of(problem_.a, index), of_a);
+  } else {
+    slot.a_transfer = bring(row_, panel.a_column, a_, of_a, slot.a_memory, slot.a);
+  }
+  if (b_is_here_) {
+    slot.b = part_of(matrix_of(problem_.b, index), of_b);
+  } else {
+    slot.b_transfer = bring(column_, panel.b_row, b_, of_b, slot.b_memory, slot.b);
+  }
 }
 
 // Adds a step's products, some rows at a time: in between MPI moves the next panels on.
@@ -155,10 +175,10 @@ ConstMatrixView RankProduct::multiply(std::int64_t index, const Range& band) {
     if (!mine.empty()) operations::add_on_cpu(a, b, problem_.precision, sums, cell_, false);
     return sums;
   }
-  begin(slots_[0], panels_[0], mine);
+  begin(slots_[0], index, panels_[0], mine);
   for (std::size_t i = 0; i < panels_.size(); ++i) {
     Slot &now = slots_[i % 2], &next = slots_[(i + 1) % 2];
-    if (i + 1 < panels_.size()) begin(next, panels_[i + 1], mine);
+    if (i + 1 < panels_.size()) begin(next, index, panels_[i + 1], mine);
     add(now, next, sums, i > 0);
   }
   return sums;

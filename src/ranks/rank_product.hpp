@@ -1,5 +1,7 @@
 // One rank's part in a product of all ranks, by SUMMA: C stays where it is computed, while panels
-// of A go along the rows of the grid and panels of B along its columns.
+// of A go along the rows of the grid and panels of B along its columns. Where a row or a column of
+// the grid is on one machine and sees the files, its ranks read the panels from their mappings,
+// which share memory: nothing moves.
 #pragma once
 
 #include <array>
@@ -23,12 +25,18 @@ struct Part {
   friend bool operator==(const Part&, const Part&) = default;
 };
 
+/// One rank, as the others know it.
+struct Member {
+  int host = 0;               ///< the first rank of its machine
+  bool sees_operands = true;  ///< rank 0 sends the others their shares
+};
+
 class RankProduct {
  public:
-  /// `problem` is the whole, with a row-major C, and the same on all ranks; on ranks that do not
-  /// see the files its operands have no data: rank 0 then sends them their shares.
+  /// `problem` is the whole, with a row-major C, and the same on all ranks, but its operands have
+  /// no data on ranks that do not see the files. `exchange`: panels move inside a machine too.
   RankProduct(const Group& all, const operations::HostProblem& problem, const RankGrid& grid,
-              std::int64_t band, bool sees_operands);
+              std::int64_t band, const Member& mine, bool exchange);
 
   /// The columns of C that are computed at a time.
   std::span<const Range> bands() const { return bands_; }
@@ -58,15 +66,16 @@ class RankProduct {
   Part b_part(int rank, const Range& band) const;
   void take_shares(std::int64_t index, const Range& band);
   void take_share(Share& share, const ConstMatrixView& whole, const std::vector<Part>& parts);
-  void begin(Slot& slot, const DepthPanel& panel, const Part& mine);
+  void begin(Slot& slot, std::int64_t index, const DepthPanel& panel, const Part& mine);
   void add(Slot& slot, Slot& next, const MatrixView& sums, bool accumulate) const;
 
   const Group& all_;
   operations::HostProblem problem_;
   RankGrid grid_;
   MatmulShape shape_, cell_;
-  Group row_, column_;               ///< the ranks of this one's row and column
-  std::vector<char> sees_operands_;  ///< each rank
+  Group row_, column_;           ///< the ranks of this one's row and column
+  std::vector<Member> members_;  ///< each rank
+  bool a_is_here_, b_is_here_;   ///< whether the row's A and the column's B are read from the files
   std::vector<Range> rows_, bands_, a_depths_, b_depths_;
   std::vector<DepthPanel> panels_;
   Share a_, b_;

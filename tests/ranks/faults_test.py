@@ -16,7 +16,7 @@ from launchers import TILESCOPE, launchers
 
 LAUNCHER = launchers()[0]
 KILLS = 20 if "--all" in sys.argv else 2
-PRODUCT = ("matmul", "A.npy", "B.npy", "-o", "C.npy", "--band", "200")
+PRODUCT = ("matmul", "A.npy", "B.npy", "-o", "C.npy", "--band", "200", "--exchange")
 
 
 def processes(folder):

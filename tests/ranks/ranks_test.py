@@ -64,9 +64,12 @@ class Shapes(RanksTest):
             grid = str(draw.choice(GRIDS[ranks]))
             launcher = LAUNCHERS[number % len(LAUNCHERS)]
             with self.subTest(m=m, k=k, n=n, grid=grid, mpi=launcher.name):
-                self.save("A.npy", m, k, order="CF"[number % 2])
-                self.save("B.npy", k, n, order="CF"[number // 2 % 2], seed=2)
-                self.assertEqual(self.multiply(launcher, ranks, "--grid", grid), self.expect())
+                dtype = [np.float32, np.float64][number % 3 == 2]
+                self.save("A.npy", m, k, dtype, order="CF"[number % 2])
+                self.save("B.npy", k, n, dtype, order="CF"[number // 2 % 2], seed=2)
+                exchange = ["--exchange"] if number % 4 else []
+                self.assertEqual(self.multiply(launcher, ranks, "--grid", grid, *exchange),
+                                 self.expect())
 
     def test_without_elements(self):
         for m, k, n in [(0, 5, 7), (5, 0, 7), (5, 7, 0), (1, 1, 1)]:
@@ -74,13 +77,14 @@ class Shapes(RanksTest):
                 self.save("A.npy", m, k)
                 self.save("B.npy", k, n)
                 self.assertEqual(self.multiply(LAUNCHERS[0], 3), self.expect())
+                self.assertEqual(self.multiply(LAUNCHERS[0], 3, "--exchange"), self.expect())
 
     def test_each_mpi(self):
         self.save("A.npy", 900, 1100)
         self.save("B.npy", 1100, 800)
         for launcher in LAUNCHERS:
             with self.subTest(mpi=launcher.name):
-                self.assertEqual(self.multiply(launcher, 3), self.expect())
+                self.assertEqual(self.multiply(launcher, 3, "--exchange"), self.expect())
 
 
 class Alone(RanksTest):
@@ -117,7 +121,9 @@ class Options(RanksTest):
         self.save("A.npy", 400, 600, dtype)
         self.save("B.npy", 600, 500, dtype, seed=2)
         with self.subTest(options=options):
-            self.assertEqual(self.multiply(LAUNCHERS[0], 3, *options), self.expect(*options))
+            expected = self.expect(*options)
+            self.assertEqual(self.multiply(LAUNCHERS[0], 3, *options), expected)
+            self.assertEqual(self.multiply(LAUNCHERS[0], 3, "--exchange", *options), expected)
 
     def test_arithmetic(self):
         self.check("--precision", "bf16")
@@ -144,11 +150,13 @@ class Options(RanksTest):
         np.save(self.path("A.npy"), draw.standard_normal((3, 70, 90)).astype(np.float32))
         np.save(self.path("B.npy"), draw.standard_normal((90, 80)).astype(np.float32))
         self.assertEqual(self.multiply(LAUNCHERS[0], 2), self.expect())
+        self.assertEqual(self.multiply(LAUNCHERS[0], 2, "--exchange"), self.expect())
 
     def test_bands(self):
         self.save("A.npy", 400, 600)
         self.save("B.npy", 600, 500, seed=2)
-        self.assertEqual(self.multiply(LAUNCHERS[0], 3, "--band", "100"), self.expect())
+        self.assertEqual(self.multiply(LAUNCHERS[0], 3, "--band", "100", "--exchange"),
+                         self.expect())
         self.assertEqual(self.multiply(LAUNCHERS[0], 2, "--band", "100", "--resume"), self.expect())
         self.assertEqual(sorted(os.listdir(self.folder)), ["A.npy", "B.npy", "C.npy"])
 
