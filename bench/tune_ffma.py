@@ -139,7 +139,8 @@ class Product:
         add = [ctypes.c_uint64(self.partial.data_ptr()), ctypes.c_uint64(out.data_ptr()),
                ctypes.c_uint64(0), ctypes.c_int32(self.m), ctypes.c_int32(self.n),
                ctypes.c_int32(self.splits), ctypes.c_int64(self.pitch), ctypes.c_int64(self.n),
-               ctypes.c_int64(self.m * self.n), ctypes.c_float(1), ctypes.c_float(0)]
+               ctypes.c_int64(self.m * self.n), ctypes.c_float(1), ctypes.c_float(0),
+               ctypes.c_uint64(0)]
         lists = [(ctypes.c_void_p * len(x))(*map(ctypes.addressof, x)) for x in (kept, add)]
         return [*lists, kept, add]
 
@@ -148,7 +149,7 @@ class Product:
         call("cuLaunchKernel", self.function, self.tiles, self.splits, 1, self.threads, 1, 1,
              self.shared, stream, arguments[0], None)
         if self.splits > 1:
-            call("cuLaunchKernel", self.reduction, -(-self.m * self.n // 256), 1, 1, 256, 1, 1, 0,
+            call("cuLaunchKernel", self.reduction, -(-self.m // 8), -(-self.n // 32), 1, 32, 8, 1, 0,
                  stream, arguments[1], None)
 
 
@@ -214,8 +215,9 @@ def main():
                         compiled[key] = pool.submit(
                             compile_kernel, os.path.join(arguments.kernels, "ffma_tiles.cu"),
                             defines, folder, len(compiled))
-        cubin, note = compile_kernel(os.path.join(arguments.kernels, "reduce_splits.cu"), EPILOGUE,
-                                     folder, "reduction")
+        cubin, note = compile_kernel(os.path.join(arguments.kernels, "reduce_splits.cu"),
+                                     {**EPILOGUE, "SUM": "float32", "COLUMNS": 1}, folder,
+                                     "reduction")
         if cubin is None:
             raise SystemExit(note)
         reduction = load(cubin, "reduce_splits")

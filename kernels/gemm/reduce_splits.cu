@@ -7,13 +7,14 @@
 // Counter: DRAM and L2 throughput.
 //
 // `partial` holds batch x splits matrices of m rows, `pitch` apart. SUM: their type, float32 or
-// float64. C_TYPE, BIAS, READS_C, ACTIVATION, RUNS_IF as elsewhere.
-// Launch: 32 x 8 threads, a warp for 128 columns of a row: rows in grid x, columns in grid y, the
-// batch in grid z.
+// float64. COLUMNS: of C, for each thread, 32 apart; fewer give more blocks. C_TYPE, BIAS, READS_C,
+// ACTIVATION, RUNS_IF as elsewhere.
+// Launch: 32 x 8 threads, a warp for 32 * COLUMNS columns of a row: rows in grid x, columns in grid
+// y, the batch in grid z.
 #include "epilogue.cuh"
 #include "run_condition.cuh"
 
-constexpr int columns_of_thread = 4;
+constexpr int parts_at_once = COLUMNS == 1 ? 8 : 4;  // loads in flight
 
 extern "C" __global__ void __launch_bounds__(256)
     reduce_splits(const SUM* partial, void* c, const float* bias, int m, int n, int splits,
@@ -24,21 +25,21 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
   if (does_nothing(flag)) return;
   const int row = blockIdx.x * blockDim.y + threadIdx.y;
-  const int first = blockIdx.y * (32 * columns_of_thread) + threadIdx.x;
+  const int first = blockIdx.y * (32 * COLUMNS) + threadIdx.x;
   if (row >= m) return;
   const long long plane = m * pitch;
   const SUM* from = partial + blockIdx.z * splits * plane + row * pitch + first;
-  SUM sum[columns_of_thread] = {};
-#pragma unroll 4
+  SUM sum[COLUMNS] = {};
+#pragma unroll parts_at_once
   for (int s = 0; s < splits; ++s, from += plane) {
 #pragma unroll
-    for (int i = 0; i < columns_of_thread; ++i) {
+    for (int i = 0; i < COLUMNS; ++i) {
       if (first + 32 * i < n) sum[i] += from[32 * i];
     }
   }
   C_TYPE* const to = static_cast<C_TYPE*>(c) + blockIdx.z * stride + row * leading;
 #pragma unroll
-  for (int i = 0; i < columns_of_thread; ++i) {
+  for (int i = 0; i < COLUMNS; ++i) {
     const int column = first + 32 * i;
     if (column >= n) break;
     store_with_epilogue<READS_C, ACTIVATION>(to + column, sum[i], alpha, beta,

@@ -1,5 +1,7 @@
 // float64 products by mma.sync, on emulated GPUs with either shape of it; gemm_random_test.cpp has
 // random problems for them, gemm_rungs_emulated_test.cpp the checks.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 
 #include "compile/compiler.hpp"

@@ -6,6 +6,24 @@
 #include "operations/rung/kernel_source.hpp"
 
 namespace tilescope::operations {
+namespace {
+
+constexpr std::int64_t lanes = 32, rows_of_block = 8;  // as in the kernel
+
+std::int64_t blocks_of(const GemmProblem& problem, std::int64_t columns) {
+  return problem.batch * groups_of(problem.shape.m, rows_of_block) *
+         groups_of(problem.shape.n, lanes * columns);
+}
+
+// Four columns a thread save instructions and keep more loads in flight. A small C would then leave
+// SMs without a block.
+std::int64_t columns_of_thread(const GemmProblem& problem, const DeviceProperties& device) {
+  constexpr std::int64_t most = 4, blocks_of_sm = 2;
+  const auto enough = blocks_of_sm * static_cast<std::int64_t>(device.sm_count);
+  return blocks_of(problem, most) >= enough ? most : 1;
+}
+
+}  // namespace
 
 SplitReduction::SplitReduction(Device& device, const GemmProblem& problem, std::int32_t splits,
                                const RunCondition& condition)
@@ -13,6 +31,7 @@ SplitReduction::SplitReduction(Device& device, const GemmProblem& problem, std::
       problem_(problem),
       splits_(splits),
       pitch_(groups_of(problem.shape.n, 4) * 4),
+      columns_(columns_of_thread(problem, device.properties())),
       condition_(condition) {
   const DataType sum = sum_type(problem.precision);
   const std::int64_t elements = problem.batch * splits * problem.shape.m * pitch_;
@@ -22,17 +41,17 @@ SplitReduction::SplitReduction(Device& device, const GemmProblem& problem, std::
   request.kernel = "reduce_splits";
   request.defines = epilogue_constants(problem);
   request.defines.emplace_back("SUM", name_of(sum));
+  request.defines.push_back(define("COLUMNS", columns_));
   condition.add_to(request.defines);
   kernel_ = device.load(request);
 }
 
 void SplitReduction::run(const GemmAddresses& addresses, const Stream& stream) const {
-  constexpr std::uint32_t lanes = 32, rows = 8, columns = 128;  // of a block, as in the kernel
   const GemmProblem& p = problem_;
   Launch launch;
-  launch.block = {lanes, rows};
-  launch.grid = {static_cast<std::uint32_t>(groups_of(p.shape.m, rows)),
-                 static_cast<std::uint32_t>(groups_of(p.shape.n, columns)),
+  launch.block = {lanes, rows_of_block};
+  launch.grid = {static_cast<std::uint32_t>(groups_of(p.shape.m, rows_of_block)),
+                 static_cast<std::uint32_t>(groups_of(p.shape.n, lanes * columns_)),
                  static_cast<std::uint32_t>(p.batch)};
   launch.overlaps_previous = device_.properties().compute_major >= 9;
   KernelArguments arguments = KernelArguments::of(

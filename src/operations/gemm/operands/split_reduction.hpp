@@ -26,6 +26,7 @@ class SplitReduction {
   GemmProblem problem_;
   std::int32_t splits_;
   std::int64_t pitch_;
+  std::int64_t columns_;  // of C, for each thread
   RunCondition condition_;
   Buffer partial_;
   Kernel kernel_;
