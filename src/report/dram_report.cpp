@@ -71,6 +71,7 @@ BarChart waste_chart(const DramContext& c) {
   const int wasted = std::max(0, c.line_bytes - c.used_bytes);
   return {.title = "An access at a random place",
           .axis = "A memory hands out a whole line, however little of it is used.",
+          .use = "fetched and used",
           .waste = "fetched and not used",
           .bars = {{.name = "fetched",
                     .value = static_cast<double>(c.line_bytes),

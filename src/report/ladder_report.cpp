@@ -120,12 +120,13 @@ std::string extremes(const BarChart& chart, std::string_view words) {
                      least->name);
 }
 
-/// " x wastes most, 85% of its bar (red)."; empty if nothing is wasted.
+/// " x wastes most: 1,852,000 of its 2,179,000 (red)."; empty if nothing is wasted.
 std::string worst_waste(const BarChart& chart) {
   const auto worst = std::ranges::max_element(chart.bars, {}, &BarChart::Bar::wasted);
   if (worst == chart.bars.end() || worst->wasted <= 0.0) return {};
-  return fmt::format(" {} wastes most, {:.0f}% of its bar (red).", worst->name,
-                     100.0 * worst->wasted / worst->value);
+  return fmt::format(" {} wastes most: {} of its {} (red).", worst->name,
+                     format_count(static_cast<std::uint64_t>(worst->wasted)),
+                     format_count(static_cast<std::uint64_t>(worst->value)));
 }
 
 /// The rate of each rung.
@@ -133,8 +134,8 @@ BarChart rate_chart(const LadderContext& context, const std::vector<RungResult>&
   BarChart chart{
       .title = "How fast each rung is",
       .axis =
-          "Each row is a program (a rung) for the same result, which changes one thing. A "
-          "tick: its result is right. Longer is better."};
+          "Each row is a program (a rung) for the same result; the grey words say how it works. "
+          "A tick: its result is right. Longer is better."};
   for (const RungResult& result : results) {
     BarChart::Bar& bar = chart.bars.emplace_back(bar_of(result));
     if (!result.timing) {
@@ -179,9 +180,11 @@ void add_charts(Page& page, const LadderContext& context, const std::vector<Rung
   BarChart charts[] = {
       count_chart(
           {.title = "Traffic to global memory",
-           .axis = "Each row is a program (a rung) for the same result, which changes one "
-                   "thing. A tick: its result is right. A bar is what it moves between chip "
-                   "and memory, in sectors of 32 bytes: shorter is better.",
+           .axis = "Each row is a program (a rung) for the same result; the grey words say how "
+                   "it works. A tick: its result is right. A bar is what it moves between "
+                   "chip and memory, in sectors of 32 bytes: each takes time, so shorter is "
+                   "better.",
+           .use = "moved and used",
            .waste = "moved and thrown away"},
           results, [](const Counts& c) { return c.global().sectors; },
           [](const Counts& c) { return c.global().excessive(); },
@@ -190,6 +193,7 @@ void add_charts(Page& page, const LadderContext& context, const std::vector<Rung
           {.title = "Turns of shared memory",
            .axis = "A bar is how often the small memory on the chip must answer "
                    "(wavefronts): shorter is better.",
+           .use = "needed",
            .waste = "lost to bank conflicts"},
           results, [](const Counts& c) { return c.shared().wavefronts; },
           [](const Counts& c) { return c.shared().conflicts(); },

@@ -114,6 +114,7 @@ struct BarChart {
   };
   std::string title;
   std::string axis;   ///< what a bar is, in a sentence
+  std::string use;    ///< what the rest of each bar is, where parts are wasted
   std::string waste;  ///< what the wasted parts are; empty: there are none
   std::vector<Bar> bars;
   std::string summary = {};  ///< what stands out, in a sentence; may be empty

@@ -99,6 +99,9 @@ std::string draw_svg(const BarChart& chart) {
   Drawing drawing(chart_width, top + row * static_cast<double>(chart.bars.size()) + 6.0,
                   chart.title + said);
   if (!chart.waste.empty()) {
+    const double key = letter * static_cast<double>(chart.use.size()) + 36.0;
+    drawing.box(bars_to - 60 - key, 7, 14, 11, "bar");
+    drawing.words(bars_to - 40 - key, 16, chart.use, "");
     drawing.box(bars_to - 60, 7, 14, 11, "bar bad");
     drawing.words(bars_to - 40, 16, chart.waste, "badtext");
   }

@@ -18,7 +18,7 @@ constexpr double lane_step = 20.0, lanes_x = 56.0, lane_y = 30.0, lane_size = 17
 constexpr double target_y = 150.0, picture_width = 56.0 + 32 * 20.0 + 8.0;
 
 constexpr std::string_view together =
-    "the 32 threads (lanes) of a warp run in step: none goes on before the last is served";
+    "the 32 threads (lanes) of a warp run in step: none goes on until all are served";
 
 bool takes_part(const WarpAccess::Frame& frame, int lane) {
   return (frame.mask >> static_cast<unsigned>(lane) & 1U) != 0;
@@ -154,7 +154,7 @@ std::string draw_banks(const WarpAccess& access, const WarpAccess::Frame& frame)
                   "strong badtext");
   }
   drawing.words(lanes_x, height - 24,
-                "shared memory is 32 banks that work side by side; each hands out one word a turn",
+                "shared memory is 32 banks that work side by side; each serves one word a turn",
                 "faint");
   drawing.words(lanes_x, height - 8,
                 "each box below a bank is a word that threads want of it, and a turn that it takes",

@@ -56,23 +56,24 @@ std::string_view outcome(bool first_writes, bool second_writes) {
 }  // namespace
 
 std::string draw_svg(const RaceScene& scene) {
-  constexpr double first_x = 8.0, second_x = 224.0, first_y = 72.0, gap_y = 200.0, second_y = 250.0,
-                   bottom = 374.0;
+  constexpr double first_x = 8.0, second_x = 224.0, early_y = 72.0, first_y = 128.0, gap_y = 256.0,
+                   second_y = 306.0, bottom = 430.0;
   const auto& [first, second] = scene.sides;
   const std::string missing = scene.missing.empty()
                                   ? std::string("nothing makes one wait for the other")
                                   : fmt::format("missing: {}", scene.missing);
-  Drawing drawing(scene_width, bottom + 34,
+  Drawing drawing(scene_width, bottom + 14,
                   fmt::format("{} does a {} at {}; {} does a {} at {}; {}", first.who, first.action,
                               first.place, second.who, second.action, second.place, missing),
                   0.68);
   draw_thread(drawing, first, first_x, bottom);
   draw_thread(drawing, second, second_x, bottom);
+  drawing.words(first_x, early_y + 14, "time \u2193", "faint halo");
   draw_step(drawing, first, scene.memory, first_x, first_y);
-  drawing.box(second_x, first_y, column, box_height, "ghost");
-  drawing.words(second_x + 10, first_y + 20,
+  drawing.box(second_x, early_y, column, box_height, "ghost");
+  drawing.words(second_x + 10, early_y + 20,
                 second.writes ? "or writes too early" : "or reads too early", "strong badtext");
-  double y = first_y + 46;
+  double y = early_y + 46;
   for (const std::string& line : lines_within(outcome(first.writes, second.writes), 0, 28)) {
     drawing.words(second_x + 10, y, line, "badtext");
     y += 17;
@@ -86,10 +87,9 @@ std::string draw_svg(const RaceScene& scene) {
   // From the second access up past the line that does not hold it.
   const double edge = second_x + column;
   drawing.path(
-      fmt::format("M{0} {1}h12q8 0 8-8V{2}q0-8-8-8h-10", edge, second_y + 40, first_y + 60),
+      fmt::format("M{0} {1}h12q8 0 8-8V{2}q0-8-8-8h-10", edge, second_y + 40, early_y + 60),
       "early");
-  drawing.path(fmt::format("M{0} {1}l8-5v10z", edge + 1, first_y + 52), "tip");
-  drawing.words(first_x, bottom + 26, "time runs down", "faint");
+  drawing.path(fmt::format("M{0} {1}l8-5v10z", edge + 1, early_y + 52), "tip");
   return drawing.svg();
 }
 
