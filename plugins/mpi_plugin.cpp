@@ -132,6 +132,22 @@ void gather_everywhere(void* group, const void* mine, std::size_t bytes, void* a
   MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, handle_of(group));
 }
 
+void* begin_send(void* group, const void* data, std::size_t bytes, int to, int tag) {
+  auto transfer = std::make_unique<Transfer>();
+  in_pieces(static_cast<const char*>(data), bytes, [&](const char* at, int count) {
+    MPI_Isend(at, count, MPI_BYTE, to, tag, handle_of(group), &transfer->emplace_back());
+  });
+  return transfer.release();
+}
+
+void* begin_receive(void* group, void* data, std::size_t bytes, int from, int tag) {
+  auto transfer = std::make_unique<Transfer>();
+  in_pieces(static_cast<char*>(data), bytes, [&](char* at, int count) {
+    MPI_Irecv(at, count, MPI_BYTE, from, tag, handle_of(group), &transfer->emplace_back());
+  });
+  return transfer.release();
+}
+
 void send(void* group, const void* data, std::size_t bytes, int to) {
   in_pieces(static_cast<const char*>(data), bytes, [&](const char* at, int count) {
     MPI_Send(at, count, MPI_BYTE, to, 0, handle_of(group));
@@ -165,6 +181,8 @@ tilescope_mpi_functions() {
                                           .test = test,
                                           .wait = wait,
                                           .gather_everywhere = gather_everywhere,
+                                          .begin_send = begin_send,
+                                          .begin_receive = begin_receive,
                                           .send = send,
                                           .receive = receive};
   return &functions;

@@ -6,23 +6,28 @@
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
+#include "cli/distributed_ladder.hpp"
 #include "cli/shared_options.hpp"
 #include "cli/show.hpp"
 #include "inspect/open_device.hpp"
 #include "inspect/rung_subject.hpp"
 #include "measure/ladder.hpp"
 #include "operations/registry.hpp"
+#include "report/distributed_report.hpp"
 #include "report/ladder_report.hpp"
 #include "report/profile_report.hpp"
 
 namespace tilescope::cli {
 namespace {
 
+constexpr std::string_view distributed_name = "distributed";
+
 struct LadderCommand {
   std::string operation, device = "auto";
   Outputs outputs;
   std::vector<std::string> variants;
   ProblemOptions problem;
+  DistributedOptions distributed;
   int samples = 9;
   bool list = false, profile = false;
 
@@ -30,8 +35,10 @@ struct LadderCommand {
     std::vector<std::string_view> names;
     for (const auto& operation : operations::registered_operations())
       names.push_back(operation.name);
+    names.emplace_back(distributed_name);
     add("OPERATION", operation, fmt::format("{}", fmt::join(names, ", ")));
     declare_problem(add, problem);
+    distributed.declare(add);
     add("--device DEVICE", device, "auto, cuda, cuda:N, emulated or cpu", shown);
     add("--variant NAME", variants, "Only this rung (may be given several times)");
     add("--samples N", samples, "Timed runs per rung, at least", shown, within(1, 10000));
@@ -42,9 +49,16 @@ struct LadderCommand {
   }
 
   int run() const {
+    const bool is_distributed = operation == distributed_name;
     if (list) {
-      show(operation.empty() ? report::operation_list_page() : rung_list(), outputs);
+      show(operation.empty() ? report::operation_list_page()
+           : is_distributed  ? report::distributed_list_page()
+                             : rung_list(),
+           outputs);
       return 0;
+    }
+    if (is_distributed) {
+      return climb_distributed(problem, variants, samples, distributed, outputs);
     }
     if (operation.empty()) {
       throw Error(ErrorKind::usage, "OPERATION is required; tilescope ladder --list shows them");
@@ -119,11 +133,15 @@ const Command ladder_command{
     "operands are random and rotate through twice the L2 cache. Time is the median of\n"
     "at least 9 runs; \"x peer\" is the vendor's time over the rung's, \"x copy\" that of\n"
     "the device's own copy of as many bytes. Without a GPU kernels are emulated, at a\n"
-    "small size unless one is given, and the table shows what a profiler counts.",
+    "small size unless one is given, and the table shows what a profiler counts.\n"
+    "\"distributed\" is a product over many ranks: on the CPUs of mpirun's, beside what\n"
+    "a model of the network predicts, or without mpirun on that model alone.",
     "tilescope ladder matmul --size 1024\n"
     "tilescope ladder matmul -m 1000 -n 999 -k 1001 --json -\n"
     "tilescope ladder saxpb --size 268435456\n"
     "tilescope ladder matmul --variant tiled_16 --variant tiled_32 --html page.html\n"
-    "tilescope ladder saxpb --size 65536 --profile"};
+    "tilescope ladder saxpb --size 65536 --profile\n"
+    "tilescope ladder distributed --ranks 256 --link 100 --html page.html\n"
+    "mpirun -n 4 tilescope ladder distributed --size 4096"};
 
 }  // namespace tilescope::cli

@@ -1,5 +1,8 @@
 #include "ranks/group.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +11,7 @@
 
 #include "base/dynamic_library.hpp"
 #include "base/errors.hpp"
+#include "base/parallel.hpp"
 
 namespace tilescope::ranks {
 namespace {
@@ -77,6 +81,12 @@ void Group::broadcast(std::string& text, int root) const {
   broadcast(&length, sizeof(length), root).wait();
   text.resize(length);
   broadcast(text.data(), text.size(), root).wait();
+}
+
+void share_cores(const Group& of_host) {
+  const auto given = static_cast<long>(std::thread::hardware_concurrency());
+  if (given < sysconf(_SC_NPROCESSORS_ONLN)) return;
+  core_limit = std::max(core_count() / static_cast<std::size_t>(of_host.size()), std::size_t{1});
 }
 
 Session::Session(const Launcher& launcher) {

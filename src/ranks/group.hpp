@@ -32,6 +32,7 @@ class Transfer {
 
   /// Moves all transfers of this process on.
   void progress();
+  bool has_ended() const { return handle_ == nullptr; }
   void wait();
 
  private:
@@ -67,6 +68,13 @@ class Group {
     mpi_->gather_everywhere(handle_, &mine, sizeof(Value), all.data());
     return all;
   }
+  /// Begin to move bytes between two ranks. Messages match by their tag.
+  Transfer begin_send(const void* data, std::size_t bytes, int to, int tag) const {
+    return {*mpi_, mpi_->begin_send(handle_, data, bytes, to, tag)};
+  }
+  Transfer begin_receive(void* data, std::size_t bytes, int from, int tag) const {
+    return {*mpi_, mpi_->begin_receive(handle_, data, bytes, from, tag)};
+  }
   void send(const void* data, std::size_t bytes, int to) const {
     mpi_->send(handle_, data, bytes, to);
   }
@@ -78,6 +86,10 @@ class Group {
   const MpiFunctions* mpi_;
   void* handle_;
 };
+
+/// Gives each process of one machine, the group `of_host`, an equal part of its cores, unless the
+/// launcher has given each its own.
+void share_cores(const Group& of_host);
 
 /// MPI from its start to its end, which a process can do once.
 class Session {

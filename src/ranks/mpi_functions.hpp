@@ -10,7 +10,7 @@ namespace tilescope::ranks {
 /// A failure of MPI ends all ranks, as MPI does by default. A group is what MPI calls a
 /// communicator; null: all ranks.
 struct MpiFunctions {
-  static constexpr int current_version = 1;
+  static constexpr int current_version = 2;
   static constexpr const char* entry = "tilescope_mpi_functions";
 
   int version;
@@ -38,6 +38,10 @@ struct MpiFunctions {
   void (*wait)(void* transfer);
   /// `all` gets `bytes` bytes from each rank, in the order of ranks.
   void (*gather_everywhere)(void* group, const void* mine, std::size_t bytes, void* all);
+  /// Begin to move `bytes` bytes between two ranks. Messages match by their tag; they end as
+  /// broadcast()'s.
+  void* (*begin_send)(void* group, const void* data, std::size_t bytes, int to, int tag);
+  void* (*begin_receive)(void* group, void* data, std::size_t bytes, int from, int tag);
   void (*send)(void* group, const void* data, std::size_t bytes, int to);
   void (*receive)(void* group, void* data, std::size_t bytes, int from);
 };

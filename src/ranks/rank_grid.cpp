@@ -6,6 +6,17 @@
 #include "operations/rung/kernel_plan.hpp"
 
 namespace tilescope::ranks {
+namespace {
+
+std::int64_t longest_share(std::int64_t total, int parts, std::int64_t unit) {
+  std::int64_t longest = 0;
+  for (const Range& share : equal_shares(total, parts, unit)) {
+    longest = std::max(longest, share.count);
+  }
+  return longest;
+}
+
+}  // namespace
 
 RankGrid choose_grid(int ranks, const MatmulShape& shape, const MatmulShape& cell) {
   RankGrid best;
@@ -13,11 +24,8 @@ RankGrid choose_grid(int ranks, const MatmulShape& shape, const MatmulShape& cel
   for (int rows = 1; rows <= ranks; ++rows) {
     if (ranks % rows != 0) continue;
     const int columns = ranks / rows;
-    const auto longest = [](std::int64_t total, int parts, std::int64_t unit) {
-      return std::min(total,
-                      operations::groups_of(operations::groups_of(total, unit), parts) * unit);
-    };
-    const std::int64_t m = longest(shape.m, rows, cell.m), n = longest(shape.n, columns, cell.n);
+    const std::int64_t m = longest_share(shape.m, rows, cell.m),
+                       n = longest_share(shape.n, columns, cell.n);
     // The rank with most work comes first: one without work does not help.
     const std::int64_t cost = m * n * 4 + (m + n) * cell.k;
     if (cost < least) best = {rows, columns};

@@ -1,7 +1,6 @@
 #define XXH_INLINE_ALL  // header-only: nothing to find at run time
 #include "ranks/rank_job.hpp"
 
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <chrono>
@@ -13,7 +12,6 @@
 #include "base/file.hpp"
 #include "base/mapped_file.hpp"
 #include "base/openblas.hpp"
-#include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "io/npy_header.hpp"
 #include "operations/gemm/product/cpu_product.hpp"
@@ -34,13 +32,6 @@ using transfer::MatmulInputs;
 bool exists(const std::string& path) {
   std::error_code ignored;
   return path.empty() || std::filesystem::exists(path, ignored);
-}
-
-/// Processes of one machine share its cores, unless the launcher has given each its own.
-void share_cores(const Group& of_host) {
-  const auto given = static_cast<long>(std::thread::hardware_concurrency());
-  if (given < sysconf(_SC_NPROCESSORS_ONLN)) return;
-  core_limit = std::max(core_count() / static_cast<std::size_t>(of_host.size()), std::size_t{1});
 }
 
 /// A product's description, the same on all ranks but for addresses.

@@ -14,7 +14,8 @@
 
 namespace tilescope::ranks {
 
-RankOutput::RankOutput(const std::string& path, const NpyHeader& header) : whole_(path) {
+RankOutput::RankOutput(const std::string& path, const NpyHeader& header)
+    : whole_(path), removal_(token()) {
   const std::string front = io::npy_front(header);
   front_bytes_ = front.size();
   whole_->reserve(front.size() + header.bytes());
@@ -24,7 +25,8 @@ RankOutput::RankOutput(const std::string& path, const NpyHeader& header) : whole
 RankOutput::RankOutput(const std::string& path, const NpyHeader& header, const std::string& purpose,
                        std::int64_t bands)
     : resumable_(std::in_place, path, header, purpose, bands),
-      token_(create_temporary(resolve_output_target(path), path)) {}
+      token_(create_temporary(resolve_output_target(path), path)),
+      removal_(token()) {}
 
 RankOutput::~RankOutput() {
   drop_token();

@@ -14,6 +14,7 @@
 #include "base/cleanup.hpp"
 #include "base/output_file.hpp"
 #include "base/output_target.hpp"
+#include "base/removal_at_death.hpp"
 #include "io/resumable_npy.hpp"
 
 namespace tilescope::ranks {
@@ -49,13 +50,14 @@ class RankOutput {
   std::size_t front_bytes_ = 0;
   std::optional<io::ResumableNpy> resumable_;
   Temporary token_;
+  RemovalAtDeath removal_;  ///< of the token
 };
 
 /// The same file on another rank, if it sees it.
 class SharedOutput {
  public:
   /// Opens `temporary` if there is a file `token`. A signal that ends this process removes the
-  /// token, which may be the file itself: if rank 0 is killed, it cannot.
+  /// token, which may be the file itself.
   SharedOutput(const std::string& temporary, const std::string& token);
   ~SharedOutput();
   SharedOutput(const SharedOutput&) = delete;

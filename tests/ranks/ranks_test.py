@@ -1,6 +1,7 @@
 """tilescope matmul under mpirun: the bits are those of one CPU, for any shape and grid, and
 mistakes end all ranks with one line."""
 
+import json
 import os
 import re
 import subprocess
@@ -159,6 +160,53 @@ class Options(RanksTest):
                          self.expect())
         self.assertEqual(self.multiply(LAUNCHERS[0], 2, "--band", "100", "--resume"), self.expect())
         self.assertEqual(sorted(os.listdir(self.folder)), ["A.npy", "B.npy", "C.npy"])
+
+
+class Ladder(RanksTest):
+    """`ladder distributed`: measured by ranks, played without them."""
+
+    RUNGS = ["broadcast_all", "ring", "summa", "summa_overlapped", "replicated"]
+
+    def climb(self, launcher, ranks, *options):
+        command = ("ladder", "distributed", "--samples", "1", "--json", "-", *options)
+        result = launcher.run(ranks, *command, cwd=self.folder)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)
+
+    def test_measured(self):
+        for launcher in LAUNCHERS:
+            with self.subTest(mpi=launcher.name):
+                page = self.climb(launcher, 3, "--rows", "211", "--columns", "190", "--inner", "97")
+                self.assertTrue(page["measured"])
+                self.assertEqual([rung["name"] for rung in page["rungs"]], self.RUNGS)
+                for rung in page["rungs"]:
+                    self.assertEqual(rung["verdict"], "ok", rung)
+                    self.assertGreater(rung["predicted_ms"], 0.0)
+
+    def test_nothing_to_multiply(self):
+        page = self.climb(LAUNCHERS[0], 3, "--size", "10", "--inner", "0")
+        self.assertEqual({rung["verdict"] for rung in page["rungs"]}, {"ok"})
+
+    def test_played(self):
+        result = subprocess.run([TILESCOPE, "ladder", "distributed", "--ranks", "36", "--size",
+                                 "20000", "--json", "-", "--html", self.path("page.html")],
+                                text=True, stdout=subprocess.PIPE, check=True)
+        page = json.loads(result.stdout)
+        self.assertFalse(page["measured"])
+        times = {rung["name"]: rung["time_ms"] for rung in page["rungs"]}
+        self.assertEqual(list(times), self.RUNGS)
+        self.assertLess(times["summa_overlapped"], times["summa"])
+        self.assertLess(times["summa"], times["broadcast_all"])
+        self.assertEqual({point["ranks"] for point in page["scaling"]}, {1, 4, 16, 36})
+        self.assertIn("Strong scaling", self.bits("page.html").decode())
+
+    def test_mistakes(self):
+        code, lines = self.errors_of(LAUNCHERS[0], 2, "ladder", "distributed", "--variant", "suma")
+        self.assertEqual((code, lines), (2, ["tilescope: --variant suma: distributed has no such "
+                                             "rung, did you mean summa?"]))
+        code, lines = self.errors_of(LAUNCHERS[0], 2, "ladder", "distributed", "--precision", "bf16")
+        self.assertEqual((code, lines), (2, ["tilescope: --precision bf16: ranks climb this ladder "
+                                             "in fp32"]))
 
 
 class Mistakes(RanksTest):

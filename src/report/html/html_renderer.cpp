@@ -60,6 +60,7 @@ std::string_view name_of(const Figure& figure) {
     std::string_view operator()(const TilePicture&) const { return "A tile's way"; }
     std::string_view operator()(const MemoryLevels&) const { return "From the thread outwards"; }
     std::string_view operator()(const BlockWarps&) const { return "The warps of a block"; }
+    std::string_view operator()(const LineChart&) const { return "Scaling"; }
   };
   return std::visit(Visitor{}, figure);
 }

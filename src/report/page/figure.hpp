@@ -1,10 +1,11 @@
 // Figures as data, for renderers with graphics: a source with its counts, one warp's access, a
-// race, bars, a time line. A terminal has tables and listings in their place.
+// race, bars, a time line, lines. A terminal has tables and listings in their place.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -176,7 +177,18 @@ struct TimeLine {
   std::vector<Track> tracks;
 };
 
+/// Shares from 0 to 1 over a logarithmic axis, a line for each series.
+struct LineChart {
+  struct Series {
+    std::string name;
+    std::vector<std::pair<double, double>> points;  ///< x ascending, above 0
+  };
+  std::string title;
+  std::string x_name, y_name;
+  std::vector<Series> series;  ///< at most five have looks of their own
+};
+
 using Figure = std::variant<SourceView, WarpAccess, RaceScene, AsyncScene, BarChart, TimeLine,
-                            TilePicture, MemoryLevels, BlockWarps>;
+                            TilePicture, MemoryLevels, BlockWarps, LineChart>;
 
 }  // namespace tilescope::report

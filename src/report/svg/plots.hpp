@@ -16,6 +16,7 @@ std::string draw_svg(const TimeLine& line);
 std::string draw_svg(const TilePicture& tile);
 std::string draw_svg(const MemoryLevels& levels);
 std::string draw_svg(const BlockWarps& block);
+std::string draw_svg(const LineChart& chart);
 std::string draw_svg(const RaceScene& scene);
 std::string draw_svg(const AsyncScene& scene);
 /// The stamps that the frames below share; a page has them once.
