@@ -165,12 +165,14 @@ ExactProduct exact_product(const MatmulShape& shape, const float* a, const float
   std::vector<double> wide_a(a, a + m * k), wide_b(b, b + k * n);
   ExactProduct product{.values = std::vector<double>(m * n),
                        .magnitudes = std::vector<double>(m * n)};
+  MatmulShape cell = blas_cell(shape);
+  cell.k /= 3;  // it looks at `cancel` between steps
   const auto multiply = [&](std::vector<double>& c) {
     blas_cells(
         dense_view(static_cast<const void*>(wide_a.data()), DataType::float64, shape.m, shape.k),
         dense_view(static_cast<const void*>(wide_b.data()), DataType::float64, shape.k, shape.n),
-        dense_view(static_cast<void*>(c.data()), DataType::float64, shape.m, shape.n),
-        blas_cell(shape), cancel);
+        dense_view(static_cast<void*>(c.data()), DataType::float64, shape.m, shape.n), cell,
+        cancel);
   };
   multiply(product.values);
   const auto magnitude = [](double x) { return std::abs(x); };
