@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,17 @@ void write_all(int file, std::string_view text) {
     if (written <= 0) return;  // a failure to show progress is not an error
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+/// "  about 12 s left", if work goes on as fast as before; empty while that says little.
+std::string time_left(std::chrono::steady_clock::duration elapsed, std::uint64_t done,
+                      std::uint64_t total) {
+  const double seconds = std::chrono::duration<double>(elapsed).count();
+  if (seconds < 2.0 || done == 0 || done >= total) return {};
+  const double left =
+      std::ceil(seconds * static_cast<double>(total - done) / static_cast<double>(done));
+  return fmt::format("  about {} left",
+                     left < 60 ? fmt::format("{:.0f} s", left) : format_duration(left));
 }
 
 }  // namespace
@@ -58,25 +70,32 @@ int terminal_width(int file) {
 ProgressLine::ProgressLine(std::string label, std::uint64_t total)
     : ProgressLine(std::move(label), total, STDERR_FILENO, std::chrono::steady_clock::now) {}
 
+ProgressLine::ProgressLine(std::string label, std::uint64_t total, Time due)
+    : ProgressLine(std::move(label), total) {
+  next_ = due;
+}
+
 ProgressLine::ProgressLine(std::string label, std::uint64_t total, int file, Clock clock)
     : label_(printable(label)),
       total_(total),
       file_(file),
       on_terminal_(is_terminal(file)),
       clock_(std::move(clock)),
-      next_(clock_() + std::chrono::seconds(1)) {}
+      begin_(clock_()),
+      next_(begin_ + std::chrono::seconds(1)) {}
 
 ProgressLine::~ProgressLine() {
   erase();
 }
 
-std::string ProgressLine::text(std::uint64_t done) const {
+std::string ProgressLine::text(std::uint64_t done, Time now) const {
   if (total_ == 0) return fmt::format("{}  {}", label_, format_count(done));
   done = std::min(done, total_);
   // Rounded down: 100% means finished.
   const auto percent =
       static_cast<int>(100.0L * static_cast<long double>(done) / static_cast<long double>(total_));
-  return fmt::format("{}  {}%  {} / {}", label_, percent, format_count(done), format_count(total_));
+  return fmt::format("{}  {}%  {} / {}{}", label_, percent, format_count(done),
+                     format_count(total_), time_left(now - begin_, done, total_));
 }
 
 void ProgressLine::update(std::uint64_t done) {
@@ -88,7 +107,7 @@ void ProgressLine::update(std::uint64_t done) {
   next_ = now + std::chrono::milliseconds(100);
   // One column stays free: a full line would wrap on some terminals.
   const auto width = static_cast<std::size_t>(std::max(terminal_width(file_) - 1, 1));
-  write_all(file_, "\r\x1b[K" + text(done).substr(0, width));
+  write_all(file_, "\r\x1b[K" + text(done, now).substr(0, width));
   if (!std::exchange(shown_, true)) ++shown_lines;
 }
 

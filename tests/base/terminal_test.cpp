@@ -115,6 +115,25 @@ TEST_F(TerminalTest, ProgressFitsTheWidth) {
   EXPECT_EQ(terminal_.output(), "\r\x1b[Ka label of many wor");
 }
 
+TEST_F(TerminalTest, ProgressEstimatesTheTimeLeft) {
+  ProgressLine line("checking", 1000, terminal_.file(), clock_);
+  now_ += 1900ms;
+  line.update(100);
+  EXPECT_THAT(terminal_.output(), EndsWith("10%  100 / 1,000")) << "too early to tell";
+  now_ += 8100ms;
+  line.update(250);
+  EXPECT_THAT(terminal_.output(), EndsWith("25%  250 / 1,000  about 30 s left"));
+  now_ += 20s;
+  line.update(250);
+  EXPECT_THAT(terminal_.output(), EndsWith("  about 1 min 30 s left"));
+  now_ += 1s;
+  line.update(0);
+  EXPECT_THAT(terminal_.output(), EndsWith("0%  0 / 1,000"));
+  now_ += 1s;
+  line.update(1000);
+  EXPECT_THAT(terminal_.output(), EndsWith("100%  1,000 / 1,000"));
+}
+
 TEST_F(TerminalTest, ProgressStaysOutOfFiles) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);

@@ -292,7 +292,12 @@ void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
   auto& loaded = static_cast<EmulatedKernel&>(kernel.state());
   std::string failure;
   if (options_.before_launch) options_.before_launch(kernel, launch);
-  ProgressLine line(kernel.name(), launch.grid.count());
+  // In a program with many launches the line appears after a second of all of them.
+  const std::string name = function_name(kernel.name());
+  const auto in_a_second = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  ProgressLine line(launches_ == 0 ? name : fmt::format("launch {}, {}", launches_, name),
+                    launch.grid.count(), progress_due_.value_or(in_a_second));
+  ++launches_;
   const emulator::LaunchOptions options{.threads = options_.threads,
                                         .max_instructions = options_.max_instructions,
                                         .observers = options_.observers,
@@ -320,6 +325,7 @@ void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
   } else {
     once(options);
   }
+  progress_due_ = line.next_due();
   if (!options_.tolerant && !failure.empty()) {
     throw Error(ErrorKind::wrong_result,
                 fmt::format("kernel {} failed: {}", kernel.name(), failure));

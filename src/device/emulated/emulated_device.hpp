@@ -3,11 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tilescope/device.hpp>
@@ -135,6 +137,8 @@ class EmulatedDevice final : public Device {
   std::recursive_mutex& mutex_;
   EmulationOptions options_;
   emulator::LaunchSummary last_;
+  std::uint64_t launches_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> progress_due_;  ///< after the first launch
   std::map<const ptx::Module*, std::string> ptx_;
   StreamQueues queues_;
 };
