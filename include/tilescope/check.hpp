@@ -15,6 +15,8 @@
 //     }
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tilescope/finding.hpp"
@@ -23,11 +25,19 @@
 
 namespace tilescope {
 
+/// The rest of a check that ended early (InspectOptions::max_findings).
+struct LeftOut {
+  std::uint64_t findings = 0;  ///< that were known then, beside those in the result
+  std::uint64_t blocks = 0;    ///< of the last launch, that had not come to their end
+  std::uint64_t launches = 0;  ///< behind it; of a program they are not known
+};
+
 /// The result of a check. Without findings and with complete(), the kernel is free of the defects
 /// in docs/check.md, for these arguments; a program for this run.
 struct CheckResult : Inspection {
   std::vector<Finding> findings;  ///< by kind, file and line; the same for any number of threads
   Limitation limitation = Limitation::none;  ///< what could not be checked to the end
+  std::optional<LeftOut> left_out;           ///< if Ending::found_enough
   std::uint64_t schedules = 1;               ///< orders in which each launch ran
 
   /// Complete, and no finding but notes.

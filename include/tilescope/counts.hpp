@@ -141,10 +141,16 @@ struct NamedCount {
 ///     }
 std::span<const NamedCount> named_counts();
 
+/// The half-widths of 95% intervals around estimated counts, in the order of named_counts(): the
+/// true count lies between count - spread and count + spread 19 times out of 20. 0: exact, or alike
+/// in all blocks that were counted. Empty: nothing is estimated.
+using Spreads = std::vector<std::uint64_t>;
+
 /// The counts of a source line, wherever the compiler put its instructions.
 struct LineCounts {
   SourcePlace place;
   Counts counts;
+  Spreads spread = {};
 };
 
 /// Bytes of one allocation that a launch touched.
@@ -163,6 +169,13 @@ struct LaunchCounts {
   std::vector<LineCounts> lines;         ///< by file and line; lines that never ran are left out
   std::vector<BufferTraffic> footprint;  ///< by address; untouched buffers are left out
   bool complete = true;                  ///< false: a launch was cut short
+  /// Blocks that were counted, and all that ran. If they differ, counts are estimates: scaled from
+  /// those blocks, but for instructions, branches, barriers and operations, which are exact. The
+  /// footprint is empty then.
+  std::uint64_t blocks_counted = 0, blocks = 0;
+  Spreads spread = {};  ///< of the totals
+
+  bool is_estimate() const { return blocks_counted < blocks; }
 
   std::uint64_t unique_bytes_read() const;
   std::uint64_t unique_bytes_written() const;

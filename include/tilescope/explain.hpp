@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,7 @@ struct ExplainResult : Inspection {
   LaunchCounts counts;                     ///< the sum of all launches
   std::vector<LaunchCounts> launches;      ///< each launch by itself, in order
   std::vector<LaunchResources> resources;  ///< of different launches; empty for a program
+  std::optional<BlockSample> sample;       ///< as InspectOptions::blocks
   std::vector<Pipeline> pipelines;         ///< of each kernel, in its first launch that has some
   /// Single accesses and instructions, from which advice and drawings are made.
   std::shared_ptr<const inspect::ExplainDetails> details;

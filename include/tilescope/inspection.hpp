@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tilescope/block_sample.hpp"
 #include "tilescope/device_properties.hpp"
 #include "tilescope/target.hpp"
 
@@ -32,13 +33,20 @@ struct InspectOptions {
   std::function<void(std::string_view)> print;
   /// Called once everything is compiled and in place, before the first launch.
   std::function<void()> before_launch;
-  /// explain(): count only this launch of a Program, from 0.
-  std::optional<std::uint64_t> launch;
+  /// The launches of a Program that are watched; the others run as with run(). Empty: all.
+  std::vector<LaunchRange> launches;
+  /// explain(): the blocks of each launch that are counted. All run. Nothing: all are counted.
+  std::optional<BlockSample> blocks;
+  /// check() of a Program: a file that keeps what is known of finished launches. A run that was cut
+  /// short is continued: launches that it has checked run as with run(). Empty: none.
+  std::string resume;
   /// check(): orders of blocks, warps and bulk copies in which to run each launch: the usual one,
   /// and those with the seeds 1, 2, 3 ... Their results are compared.
   std::uint64_t schedules = 1;
   /// check(): run in the order of this seed alone.
   std::optional<std::uint64_t> schedule;
+  /// check(): end after so many different findings, notes not counted; 0: check everything.
+  std::uint64_t max_findings = 0;
   bool phases = false;    ///< explain(): trace which thread loads and computes what in a tile
                           ///< kernel's phases
   bool pictures = false;  ///< explain(): keep what only pictures show, such as each round of a loop
@@ -49,12 +57,13 @@ struct InspectOptions {
 
 /// The reason why a run ended.
 enum class Ending : std::uint8_t {
-  complete,     ///< every launch ran to its end
-  trapped,      ///< a kernel gave up: a trap, or a failed assertion
-  unfinished,   ///< a launch reached the limit of instructions
-  interrupted,  ///< cancelled
-  refused,      ///< the device forbids the launch: nothing ran
-  killed,       ///< a signal ended the program
+  complete,      ///< every launch ran to its end
+  trapped,       ///< a kernel gave up: a trap, or a failed assertion
+  unfinished,    ///< a launch reached the limit of instructions
+  interrupted,   ///< cancelled
+  refused,       ///< the device forbids the launch: nothing ran
+  killed,        ///< a signal ended the program
+  found_enough,  ///< check() found as much as InspectOptions::max_findings
 };
 
 /// The amount of work, over all launches.

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tilescope/finding.hpp"
@@ -27,6 +28,18 @@ struct Program {
   bool output_to_stderr = false;              ///< its standard output goes to standard error
 };
 
+/// Launches of a program by their number, from 0: of all launches, or of those of one kernel.
+struct LaunchRange {
+  std::string kernel;  ///< as reports name it, or without namespace and <...>; empty: any
+  std::uint64_t first = 0, last = UINT64_MAX;
+};
+
+/// "1-3,scale:2" is launches 1 to 3 and the third launch of scale; "5-" and "scale" have no end.
+/// Throws Error(usage) for anything else.
+std::vector<LaunchRange> parse_launch_ranges(std::string_view text);
+/// "1-3", "scale:2", as parse_launch_ranges() reads it.
+std::string to_string(const LaunchRange& range);
+
 /// A launch of the program's.
 struct ProgramLaunch {
   std::string kernel;
@@ -34,6 +47,7 @@ struct ProgramLaunch {
   SourcePlace place;  ///< in the host code; line 0: not known
   std::uint64_t blocks = 0;
   std::uint64_t warp_instructions = 0;
+  bool is_watched = true;  ///< false: InspectOptions::launches left it out
 };
 
 /// The program's end, and what it launched.
@@ -41,6 +55,9 @@ struct ProgramRun {
   int exit_code = 0;  ///< the program's own; 128 plus the signal that ended it
   int signal = 0;     ///< 0: none
   std::vector<ProgramLaunch> launches;
+  std::vector<LaunchRange> watched;  ///< as InspectOptions::launches
+  /// The first launches, which an earlier run of the same check has watched (check(), resume).
+  std::uint64_t checked_before = 0;
 };
 
 /// Whether the source at `path`, or a file that it includes from its own folder or from

@@ -14,10 +14,10 @@ struct CheckCommand {
   TargetArguments arguments;
   BudgetArguments budgets;
   Outputs outputs;
-  std::string suppress;
+  std::string suppress, resume;
   bool allow_warnings = false;
   int schedules = 1;
-  std::uint64_t schedule = 0;
+  std::uint64_t schedule = 0, max_findings = 0;
   CLI::Option* schedule_given = nullptr;
 
   void declare(const Options& add) {
@@ -29,6 +29,12 @@ struct CheckCommand {
         within(1, 100'000));
     schedule_given = add("--schedule SEED", schedule,
                          "Run in one of these orders alone, by the seed that a report names");
+    add("--max-findings N", max_findings,
+        "Stop after N different findings, notes not counted, and say what was left out",
+        up_to(std::uint64_t{1} << 32U));
+    add("--resume FILE", resume,
+        "Of a program: keep what is found in FILE until it has ended, and go on from there when a "
+        "run was cut short");
     budgets.declare(add);
     add.outputs(outputs);
     add.trace(outputs.trace);
@@ -43,12 +49,19 @@ struct CheckCommand {
       throw Error(ErrorKind::usage,
                   "--trace and --schedules exclude each other; --schedule SEED traces one order");
     }
+    if (max_findings != 0 && !suppress.empty()) {
+      throw Error(ErrorKind::usage,
+                  "--max-findings and --suppress exclude each other: suppressed findings would "
+                  "count");
+    }
     const report::Budget budget(budgets);
     std::optional<inspect::Suppressions> suppressions;
     if (!suppress.empty()) suppressions.emplace(suppress);
     CheckResult result = arguments.inspect([&](InspectOptions options) {
       options.schedules = static_cast<std::uint64_t>(schedules);
       if (schedule_given->count() > 0) options.schedule = schedule;
+      options.max_findings = max_findings;
+      options.resume = resume;
       options.trace = !outputs.trace.empty();
       return check(arguments.target(), arguments.description(), options);
     });
@@ -62,7 +75,9 @@ struct CheckCommand {
     write_trace(result, outputs);
     show(page, outputs);
     if (result.ran.ending == Ending::interrupted) return CancelScope::exit_code();
-    if (result.program && result.program->signal != 0) return result.program->exit_code;
+    const bool by_itself = !result.left_out;  // a check that has enough ends the program
+    if (by_itself && result.program && result.program->signal != 0)
+      return result.program->exit_code;
     return result.complete() && page.outcome.passes() ? 0
                                                       : static_cast<int>(ErrorKind::wrong_result);
   }
@@ -81,6 +96,8 @@ const Command check_command{
     "tilescope check matmul/tiled --tile 16 --size 100\n"
     "tilescope check race.cu --launch launch.json --html page.html\n"
     "tilescope check reduce/one_pass --schedules 32\n"
+    "tilescope check solver.cu --max-findings 3 --launches 0,10-12,smooth:2\n"
+    "tilescope check solver.cu --resume solver.kept -- 1000\n"
     "tilescope check mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
     "    --arg i32:1000"};
 

@@ -19,6 +19,7 @@ struct ExplainCommand {
   Outputs outputs;
   std::uint32_t lanes = 0;
   bool phases = false;
+  std::string blocks;
 
   void declare(const Options& add) {
     arguments.launch.takes_number = true;
@@ -27,6 +28,8 @@ struct ExplainCommand {
         within(1, 10000000));
     add("--phases", phases,
         "Print the table of execution phases: which thread loads and computes what");
+    add("--blocks SAMPLE", blocks,
+        "Count only 64 blocks, 5%, 64:SEED or the range 0-63, and estimate the counts of all");
     budgets.declare(add);
     add.outputs(outputs);
     add.trace(outputs.trace);
@@ -34,12 +37,19 @@ struct ExplainCommand {
   }
 
   int run() const {
+    if (!blocks.empty() && (!budgets.assertions.empty() || !budgets.baseline.empty())) {
+      throw Error(ErrorKind::usage,
+                  "--blocks gives estimates, and --assert and --baseline need exact counts");
+    }
     const report::Budget budget(budgets);
     const ExplainResult result = arguments.inspect([&](InspectOptions options) {
       options.phases = phases;
+      if (!blocks.empty()) options.blocks = parse_block_sample(blocks);
       options.pictures = !outputs.html.empty();
       options.trace = !outputs.trace.empty();
-      options.launch = arguments.launch.number();
+      if (const auto number = arguments.launch.number()) {
+        options.launches.push_back({.kernel = {}, .first = *number, .last = *number});
+      }
       return explain(arguments.target(), arguments.description(), options);
     });
     report::Page page = report::explain_page(result, {.file = arguments.file(),
@@ -68,12 +78,14 @@ struct ExplainCommand {
 const Command explain_command{
     "explain", "Count sectors, conflicts and divergence by line", declare<ExplainCommand>,
     "The GPU is emulated, none is needed. Of a program all launches are counted, or\n"
-    "the one that --launch N names; words after -- are its arguments. The listing\n"
+    "those that --launches names; words after -- are its arguments. The listing\n"
     "begins the hottest lines with '>'. \"ways\" is the worst bank conflict, 1 being\n"
-    "none.",
+    "none. Estimates of --blocks are marked by ~.",
     "tilescope explain vector_add.cu -- 1000\n"
     "tilescope explain matmul/tiled_conflicts --tile 32 --html page.html\n"
     "tilescope explain matmul/tiled --size 4 --tile 2 --phases\n"
+    "tilescope explain matmul/tiled --size 1024 --blocks 100\n"
+    "tilescope explain solver.cu --launches 0,10-12,smooth:2\n"
     "tilescope explain mine.cu --grid 4 --block 256 --arg 'x=f32[1000]=iota'\n"
     "    --arg i32:1000 --lanes 12"};
 

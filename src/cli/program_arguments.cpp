@@ -51,6 +51,9 @@ void ProgramArguments::declare(const Options& add) {
       "An option for nvcc; -l, -L, -std, -O, --use_fast_math, -rdc=true and their like are "
       "understood by themselves",
       one_at_a_time);
+  add.in_group("Program")("--launches LIST", launches,
+                          "Watch only these launches, from 0: 1-3,scale:2 is launches 1 to 3 and "
+                          "the third of kernel scale; the others run at full speed");
   add(fmt::format("{} WORD", program_argument), arguments, "The same as a word after --",
       one_at_a_time, [](CLI::Option& option) { option.group(""); });
 }
@@ -68,6 +71,10 @@ Program ProgramArguments::program(const std::string& target,
   return program;
 }
 
+std::vector<LaunchRange> ProgramArguments::watched() const {
+  return launches.empty() ? std::vector<LaunchRange>{} : parse_launch_ranges(launches);
+}
+
 std::vector<std::string> ProgramArguments::words() const {
   std::vector<std::string> all = more_words;
   all.insert(all.end(), compiler_options.begin(), compiler_options.end());
@@ -76,12 +83,13 @@ std::vector<std::string> ProgramArguments::words() const {
 }
 
 void ProgramArguments::require_none(const std::string& target) const {
-  const std::vector<std::string> given = words();
+  const std::vector<std::string> words = this->words();
+  const std::string given = !words.empty() ? words.front() : launches.empty() ? "" : "--launches";
   if (given.empty()) return;
   throw usage_error(
       "{} is for a whole program, with a main() and without --kernel, --grid and --arg; {} is run "
       "as a kernel",
-      quoted(given.front()), quoted(target));
+      quoted(given), quoted(target));
 }
 
 }  // namespace tilescope::cli

@@ -18,11 +18,14 @@ void separate_program_words(std::vector<std::string>& words);
 struct ProgramArguments {
   std::vector<std::string> more_words;  ///< positional ones after the target
   std::vector<std::string> compiler_options, arguments;
+  std::string launches;  ///< as parse_launch_ranges() takes it
 
   void declare(const Options& add);
   /// The program that `target` is the first file of, with the values of -D and -I.
   Program program(const std::string& target, const std::vector<std::string>& defines,
                   const std::vector<std::string>& includes) const;
+  /// The launches to watch; empty: all.
+  std::vector<LaunchRange> watched() const;
   /// All words that only a program takes.
   std::vector<std::string> words() const;
   /// Throws Error(usage) if there are any.

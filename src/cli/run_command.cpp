@@ -37,6 +37,7 @@ struct RunCommand {
   int run() const {
     InspectOptions options{.device = device,
                            .max_instructions = max_instructions,
+                           .launches = program.watched(),
                            .trace = !outputs.trace.empty(),
                            .most_elements = show};
     // Kernels print data, but JSON on standard output is data too.

@@ -1,9 +1,8 @@
 #include "cli/target_arguments.hpp"
 
-#include <charconv>
-
 #include "base/errors.hpp"
 #include "base/file.hpp"
+#include "base/parse_number.hpp"
 #include "base/text.hpp"
 #include "cli/shared_options.hpp"
 #include "inspect/program/program_sources.hpp"
@@ -41,11 +40,7 @@ void LaunchArguments::declare(const Options& options) {
 }
 
 std::optional<std::uint64_t> LaunchArguments::number() const {
-  std::uint64_t value = 0;
-  const char* const end = file.data() + file.size();
-  const auto [stop, error] = std::from_chars(file.data(), end, value);
-  if (!takes_number || file.empty() || error != std::errc() || stop != end) return std::nullopt;
-  return value;
+  return takes_number ? parse_number<std::uint64_t>(file) : std::nullopt;
 }
 
 bool LaunchArguments::describes_launch() const {

@@ -89,8 +89,10 @@ struct TargetArguments {
 
   template <typename Inspect>
   auto inspect(Inspect&& inspect) const {
-    return inspect_target(launch, what, {.device = device, .max_instructions = max_instructions},
-                          inspect);
+    return inspect_target(
+        launch, what,
+        {.device = device, .max_instructions = max_instructions, .launches = program.watched()},
+        inspect);
   }
 };
 

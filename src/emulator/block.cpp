@@ -56,7 +56,7 @@ Block::Block(LaunchState& launch, Worker& worker, Cluster& cluster)
   for (std::size_t i = 0; i < launch.observers().size(); ++i) {
     owned_observers_.push_back(launch.make_observer(i));
     if (owned_observers_.back()) {
-      observers_.push_back({owned_observers_.back().get(), launch.observer_events()[i]});
+      observers_.push_back({owned_observers_.back().get(), i, kNoEvents, false});
     }
   }
 }
@@ -100,8 +100,10 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   }
   running_ = info.warps_per_block;
   const BlockInfo block{linear_, index_, cluster, rank_};
-  for (const auto& slot : observers_) {
-    slot.observer->begin_block(block, *this);
+  for (auto& slot : observers_) {
+    slot.wants_block = launch_.observers()[slot.number]->wants_block(linear_);
+    slot.events = slot.wants_block ? launch_.observer_events()[slot.number] : kNoEvents;
+    if (slot.wants_block) slot.observer->begin_block(block, *this);
     if ((slot.events & kFrames) == 0) continue;
     for (const Warp& warp : warps_) {
       slot.observer->frame_entry({warp.index(), warp.existing(), 0, 0, kernel.local_bytes});
@@ -195,7 +197,9 @@ void Block::end(bool complete) {
   if (complete) {
     for (const auto& [warp, id] : warpgroups_.missing()) report_warpgroup(warp, id, kAllLanes);
   }
-  for (const auto& slot : observers_) slot.observer->end_block(complete);
+  for (const auto& slot : observers_) {
+    if (slot.wants_block) slot.observer->end_block(complete);
+  }
 }
 
 void Block::report_warpgroup(std::uint32_t warp, InstructionId id, LaneMask lanes) {

@@ -29,9 +29,9 @@
 
 #include "emulator/bulk_events.hpp"
 #include "emulator/fault_kind.hpp"
+#include "emulator/launch_totals.hpp"
 #include "emulator/matrix_events.hpp"
 #include "emulator/protocol_events.hpp"
-#include "emulator/refused_launch.hpp"
 #include "emulator/request_events.hpp"
 #include "tilescope/execution.hpp"
 #include "tilescope/launch.hpp"
@@ -396,36 +396,6 @@ class BlockObserver {
   virtual void deadlock(const Deadlock&) {}
 };
 
-/// How often each instruction ran, by InstructionId.
-struct InstructionCounts {
-  std::span<const std::uint64_t> executed;  ///< by warps; predicated-off executions included
-  std::span<const std::uint64_t> active;    ///< sum over executions of the active lanes
-  std::span<const std::uint64_t> on;        ///< of those, the lanes whose guard predicate held
-};
-
-/// How a launch ended.
-enum class LaunchEnd : std::uint8_t { complete, trapped, budget_spent, cancelled };
-
-/// The place and the reason of a launch's abort.
-struct TrapPlace {
-  TrapReason reason = TrapReason::trap;
-  std::string what;  ///< in words
-  InstructionId instruction = 0;
-  std::uint64_t block = 0;   ///< linear
-  std::uint32_t thread = 0;  ///< linear, in the block
-};
-
-struct LaunchTotals {
-  LaunchEnd end;
-  std::uint64_t blocks_run;  ///< blocks that ran to their end
-  std::uint64_t warp_instructions;
-  std::uint64_t faults;  ///< lane accesses and operations that were faulty
-  std::uint64_t deadlocked_blocks;
-  InstructionCounts counts;
-  TrapPlace trap{};  ///< if end is `trapped`
-  std::span<const RefusedLaunch> refused{};
-};
-
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -438,6 +408,12 @@ class Observer {
   /// True: the observer keeps MemoryMap's record of initialised bytes itself. Otherwise the machine
   /// takes every allocation as initialised once a launch has run.
   virtual bool tracks_initialisation() const { return false; }
+  /// True: the observer knows all that it wants to know, and the launch ends soon, unfinished.
+  /// Asked now and then while blocks run, from any host thread.
+  virtual bool has_seen_enough() const { return false; }
+  /// False: the observer receives nothing of this block, not even its begin, and what it subscribes
+  /// to costs nothing there. Asked from any host thread before the block begins.
+  virtual bool wants_block(std::uint64_t /*linear*/) const { return true; }
 
   virtual void begin_launch(const LaunchInfo&) {}
   virtual std::unique_ptr<BlockObserver> make_block_observer() = 0;

@@ -130,13 +130,16 @@ void LaunchState::count(Worker& worker) {
   if (setup_.options.cancel != nullptr && setup_.options.cancel->load(std::memory_order_relaxed)) {
     stop(LaunchEnd::cancelled, "interrupted");
   }
+  for (const Observer* observer : observers()) {
+    if (observer->has_seen_enough()) stop(LaunchEnd::seen_enough, {});
+  }
 }
 
 void LaunchState::stop(LaunchEnd end, const std::string& message) {
   const std::lock_guard lock(mutex_);
   if (end_ == LaunchEnd::complete) {
     end_ = end;
-    message_ = message;
+    if (!message.empty()) message_ = message;
   }
   stop_.store(true);
 }
@@ -260,6 +263,10 @@ void LaunchState::leave() {
 
 LaunchSummary LaunchState::finish(double seconds) {
   flush_prints(true);
+  // The request to stop may come when everything has run.
+  if (end_ == LaunchEnd::seen_enough && blocks_run_ + deadlocked_ == setup_.grid.count()) {
+    end_ = LaunchEnd::complete;
+  }
   LaunchSummary summary;
   summary.end = end_;
   summary.seconds = seconds;

@@ -23,7 +23,9 @@ class Block;
 
 struct BlockObserverSlot {
   BlockObserver* observer;
-  std::uint32_t events;
+  std::size_t number;    ///< of its Observer, among those of the launch
+  std::uint32_t events;  ///< that it receives of the present block
+  bool wants_block;      ///< Observer::wants_block() of the present block
 };
 using BlockObserverSlots = std::vector<BlockObserverSlot>;
 

@@ -8,6 +8,7 @@
 #include "inspect/open_device.hpp"
 #include "inspect/open_subject.hpp"
 #include "inspect/program/program_results.hpp"
+#include "inspect/results/finding_limit.hpp"
 #include "inspect/results/schedule_runs.hpp"
 #include "observe/check/check_observer.hpp"
 #include "observe/findings.hpp"
@@ -37,8 +38,11 @@ void for_each_access(std::vector<Finding>& findings, Function&& function) {
 }
 
 /// Runs the target and collects the findings of each launch.
-void find_defects(inspect::EmulatedRun& run, const Target& target, CheckResult& result) {
-  observe::CheckObserver checker;
+void find_defects(inspect::EmulatedRun& run, const Target& target, std::uint64_t max_findings,
+                  CheckResult& result) {
+  const bool several = result.schedules > 1;
+  observe::CheckObserver checker(several ? 0 : max_findings);  // in each order all are wanted
+  LeftOut left_out;
   std::uint64_t reported = 0;  // launches
   const auto keep = [&](std::vector<Finding> findings) {
     for (Finding& finding : findings) {
@@ -53,8 +57,8 @@ void find_defects(inspect::EmulatedRun& run, const Target& target, CheckResult& 
     }
   };
   inspect::ScheduleRuns schedules(checker, result.schedules, keep, note);
-  const bool several = result.schedules > 1;
   const auto after_launch = [&] {
+    left_out.blocks = checker.blocks_left_out();
     if (!several) keep(checker.findings());
     if (!std::holds_alternative<LadderRung>(target)) {
       for (Finding& note :
@@ -64,7 +68,15 @@ void find_defects(inspect::EmulatedRun& run, const Target& target, CheckResult& 
     }
     result.limitation = std::max(result.limitation, checker.limitation());
   };
-  run.launch({&checker}, after_launch, nullptr, several ? &schedules : nullptr);
+  const auto leaves_out = [&] {
+    if (!inspect::reaches_limit(result.findings, max_findings)) return false;
+    ++left_out.launches;
+    return true;
+  };
+  run.launch({&checker}, {.after = after_launch,
+                          .before = nullptr,
+                          .leaves_out = leaves_out,
+                          .schedules = several ? &schedules : nullptr});
   observe::fold(result.findings);
   if (is_ptx(target)) {  // without a line table it is its own source
     for_each_access(result.findings, [name = source_name(target)](FindingAccess& access) {
@@ -77,6 +89,12 @@ void find_defects(inspect::EmulatedRun& run, const Target& target, CheckResult& 
       return finding.kind == FindingKind::wrote_nothing;
     });
   }
+  if (inspect::reaches_limit(result.findings, max_findings)) {
+    left_out.findings = inspect::keep_first(result.findings, max_findings);
+    const bool any = left_out.findings + left_out.blocks + left_out.launches != 0;
+    if (any && result.complete()) result.ran.ending = Ending::found_enough;
+  }
+  if (result.ran.ending == Ending::found_enough) result.left_out = left_out;
 }
 
 }  // namespace
@@ -93,6 +111,9 @@ CheckResult check(const Target& target, const LaunchDescription& launch,
     inspect::require_no_launch(launch, program->files);
     return inspect::check_program(*program, *inspect::open_emulated(options.device), options);
   }
+  if (!options.resume.empty()) {
+    throw Error(ErrorKind::usage, "--resume is for programs: it continues behind a launch");
+  }
   CheckResult result;
   result.schedules = options.schedule ? 1 : std::max<std::uint64_t>(1, options.schedules);
   inspect::EmulatedRun run(target, launch, options, result);
@@ -106,7 +127,7 @@ CheckResult check(const Target& target, const LaunchDescription& launch,
     refusal.facts = LaunchRefusal{error.what()};
     return result;
   }
-  find_defects(run, target, result);
+  find_defects(run, target, options.max_findings, result);
   std::set<std::string> files;
   for_each_access(result.findings,
                   [&](const FindingAccess& access) { files.insert(access.place.file); });

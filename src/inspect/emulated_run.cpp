@@ -41,20 +41,28 @@ EmulatedRun::EmulatedRun(const Target& target, const LaunchDescription& launch,
   result_.properties = device_->properties();
 }
 
-void EmulatedRun::launch(const std::vector<emulator::Observer*>& observers,
-                         const std::function<void()>& after_launch,
-                         std::function<void(const Kernel&, const Launch&)> before_launch,
-                         ScheduleRuns* schedules) {
+void EmulatedRun::launch(const std::vector<emulator::Observer*>& observers, Hooks hooks) {
   device::EmulationOptions emulation = emulation_options(options_, result_);
   emulation.observers.insert(emulation.observers.begin(), observers.begin(), observers.end());
   emulation.tolerant = true;
-  emulation.before_launch = std::move(before_launch);
+  emulation.before_launch = std::move(hooks.before);
   emulation.after_launch =
-      [&, summed = std::move(emulation.after_launch)](const emulator::LaunchSummary& summary) {
+      [after = std::move(hooks.after),
+       summed = std::move(emulation.after_launch)](const emulator::LaunchSummary& summary) {
         summed(summary);
-        after_launch();
+        after();
       };
-  if (schedules != nullptr) emulation.conduct = schedules->conductor();
+  if (hooks.schedules != nullptr) emulation.conduct = hooks.schedules->conductor();
+  if (hooks.leaves_out) {
+    emulation.conduct = [leaves_out = std::move(hooks.leaves_out),
+                         conduct = std::move(emulation.conduct)](
+                            emulator::Machine& machine, const emulator::LaunchOptions& usual,
+                            const device::LaunchOnce& once) {
+      if (leaves_out()) return;
+      if (conduct) return conduct(machine, usual, once);
+      once(usual);
+    };
+  }
   device_->set_options(std::move(emulation));
   if (options_.before_launch) options_.before_launch();
   subject_->launch();

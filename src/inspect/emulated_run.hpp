@@ -23,13 +23,16 @@ class EmulatedRun {
 
   /// Throws Error(usage) when the launch breaks a limit of the device.
   void require_launchable() const { subject_->require_launchable(); }
-  /// Launches with the observers and adds the run's amounts to `result`; calls `after_launch` after
-  /// each launch, and `before_launch` before it. Launches are tolerant, so that defects do not end
-  /// the run. `schedules`, if not null, runs each of them in several orders.
-  void launch(const std::vector<emulator::Observer*>& observers,
-              const std::function<void()>& after_launch,
-              std::function<void(const Kernel&, const Launch&)> before_launch = nullptr,
-              ScheduleRuns* schedules = nullptr);
+  /// Called around each launch; all but `after` may be empty.
+  struct Hooks {
+    std::function<void()> after;
+    std::function<void(const Kernel&, const Launch&)> before;
+    std::function<bool()> leaves_out;   ///< true: the launch does not run
+    ScheduleRuns* schedules = nullptr;  ///< runs each of them in several orders
+  };
+  /// Launches with the observers and adds the run's amounts to `result`. Launches are tolerant, so
+  /// that defects do not end the run.
+  void launch(const std::vector<emulator::Observer*>& observers, Hooks hooks);
   /// Those of the target, by their names in line tables. Until keep_sources().
   const std::vector<SourceText>& sources() const { return subject_->sources; }
   /// As EmulatedDevice::ptx_of.

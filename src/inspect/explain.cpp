@@ -34,7 +34,9 @@ ExplainResult explain(const Target& target, const LaunchDescription& launch,
   run.require_launchable();
   const auto details = std::make_shared<inspect::ExplainDetails>();
   result.details = details;
-  inspect::DetailObservers seen([&run](const ptx::Module& module) { return run.ptx_of(module); });
+  inspect::DetailObservers seen([&run](const ptx::Module& module) { return run.ptx_of(module); },
+                                options.blocks);
+  result.sample = options.blocks;
   std::vector<emulator::Observer*> observers = seen.wanted(options.pictures);
   if (options.phases) observers.push_back(&details->phases);
   const auto after_launch = [&] {
@@ -42,11 +44,12 @@ ExplainResult explain(const Target& target, const LaunchDescription& launch,
     result.launches.push_back(seen.counted());
     details->launches.push_back(seen.all());
   };
-  run.launch(observers, after_launch, [&](const Kernel& kernel, const Launch& launched) {
+  const auto before_launch = [&](const Kernel& kernel, const Launch& launched) {
     const LaunchResources resources = resources_of(kernel, launched);
     if (std::ranges::find(result.resources, resources) != result.resources.end()) return;
     result.resources.push_back(resources);
-  });
+  };
+  run.launch(observers, {.after = after_launch, .before = before_launch});
   result.pipelines = details->pipelines();
   std::set<std::string> files;
   for (const LineCounts& line : result.counts.lines) files.insert(line.place.file);

@@ -47,7 +47,8 @@ bool share_is_hot(std::uint64_t part, std::uint64_t all) {
 }
 
 /// The columns that a launch fills.
-std::vector<Column> columns_of(const Counts& totals) {
+std::vector<Column> columns_of(const LaunchCounts& launch) {
+  const Counts& totals = launch.totals;
   std::vector<Column> columns{{"inst%", right, 5, "{instructions:.1f?}"}};
   if (sector_requests(totals) > 0) {
     columns.push_back({"sectors", right, 7, "{sectors:short?}"});
@@ -59,6 +60,11 @@ std::vector<Column> columns_of(const Counts& totals) {
   }
   if (totals.divergent_branches > 0) {
     columns.push_back({"div%", right, 4, "{divergent:.0f?}"});
+  }
+  if (launch.is_estimate()) {
+    for (std::size_t i = 1; i < columns.size(); ++i) {  // instructions are exact
+      columns[i].title = "~" + columns[i].title;
+    }
   }
   return columns;
 }
@@ -90,11 +96,12 @@ bool is_hot(const Counts& c, const Counts& totals) {
 }
 
 Listing listing_of(const std::string& file, const std::vector<const LineCounts*>& lines,
-                   const Counts& totals, SourceTexts& sources) {
+                   const LaunchCounts& launch, SourceTexts& sources) {
+  const Counts& totals = launch.totals;
   constexpr std::uint32_t before = 2;  // lines that lead to the first counted line, such as the
                                        // head
   Listing listing{
-      file.empty() ? "the PTX itself, which has no line table" : file, columns_of(totals), {}};
+      file.empty() ? "the PTX itself, which has no line table" : file, columns_of(launch), {}};
   std::uint32_t next = lines.front()->place.line > before ? lines.front()->place.line - before : 1;
   for (const LineCounts* counted : lines) {
     const std::uint32_t line = counted->place.line;
@@ -129,7 +136,7 @@ void add_annotated_source(Page& page, const LaunchCounts& counts, SourceTexts& s
       return a->place.line < b->place.line;
     });
     if (&name != &files.begin()->first) page.gap();
-    page.add(listing_of(name, lines, counts.totals, sources));
+    page.add(listing_of(name, lines, counts, sources));
   }
 }
 

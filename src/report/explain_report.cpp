@@ -12,6 +12,7 @@
 #include "report/block_figure.hpp"
 #include "report/counts_report.hpp"
 #include "report/device_report.hpp"
+#include "report/estimate_report.hpp"
 #include "report/inspection_outcome.hpp"
 #include "report/kernel_report.hpp"
 #include "report/lanes_report.hpp"
@@ -32,6 +33,7 @@ List line_list(const LaunchCounts& counts, SourceTexts& sources) {
     record.set_all({{"file", line.place.file},
                     {"line", line.place.line},
                     {"source", sources.line(line.place.file, line.place.line)}});
+    if (counts.is_estimate()) record.set("spread", spread_value(line.spread));
     lines.push_back(std::move(record));
   }
   return lines;
@@ -149,19 +151,26 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
   SourceTexts sources(result.sources);
   const std::vector<Advice> advice = advise(result);
   Page page("explain");
+  // Different bytes of a sample tell nothing of those of all blocks.
+  const auto unique = [&result](std::uint64_t bytes) {
+    return result.counts.is_estimate() ? Value() : Value(bytes);
+  };
   page.data = {{"target", result.target},
                {"device", device_record(result.device, result.properties)},
                {"complete", result.complete()},
                {"launches", result.ran.launches},
                {"blocks", result.ran.blocks},
                {"faults", result.ran.faults},
-               {"unique_bytes_read", result.counts.unique_bytes_read()},
-               {"unique_bytes_written", result.counts.unique_bytes_written()},
+               {"unique_bytes_read", unique(result.counts.unique_bytes_read())},
+               {"unique_bytes_written", unique(result.counts.unique_bytes_written())},
                {"totals", counts_record(result.counts.totals)},
                {"by_kernel", kernel_list(result)},
                {"lines", line_list(result.counts, sources)},
                {"pipelines", pipeline_list(result)},
                {"findings", advice_list(advice)}};
+  if (result.sample) {
+    page.data.set("estimate", estimate_value(result.counts, *result.sample));
+  }
   page.data.set_all(assumptions(result));
   page.outcome = outcome_of_counts(result, advice, sources);
   page.outcome.file = wishes.file;
@@ -182,12 +191,14 @@ Page explain_page(const ExplainResult& result, const ExplainWishes& wishes) {
   }
   const bool is_sum = !result.program && result.ran.launches > 1;
   if (is_sum) page.say("(counts of {launches:plain} launches)");
+  if (result.counts.is_estimate()) page.add(Text{estimate_sentence(result), 0, 2});
   page.gap();
   if (result.program) add_launches(page, result);
   add_annotated_source(page, result.counts, sources);
   page.gap();
   page.head("totals");
   add_totals(page, result.counts);
+  add_estimates(page, result.counts);
   add_resources(page, result);
   add_pipelines(page, result);
   page.gap();

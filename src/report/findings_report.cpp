@@ -180,6 +180,24 @@ std::string foot_sentence(const CheckResult& result) {
   return text + (result.complete() ? "" : " (a part of the run)");
 }
 
+Record left_out_record(const CheckResult& result) {
+  const LeftOut& rest = *result.left_out;
+  return {{"findings", rest.findings},
+          {"blocks", rest.blocks},
+          {"launches", result.program ? Value() : Value(rest.launches)}};
+}
+
+/// The part that a limit of findings left out.
+std::string left_out_sentence(const CheckResult& result) {
+  const LeftOut& rest = *result.left_out;
+  std::vector<std::string> parts;
+  if (rest.findings != 0) parts.push_back(counted(rest.findings, "more finding"));
+  if (rest.blocks != 0) parts.push_back(counted(rest.blocks, "block") + " of the last launch");
+  if (rest.launches != 0) parts.push_back(counted(rest.launches, "launch"));
+  if (result.program) parts.emplace_back("the rest of the program");
+  return fmt::format("stopped after --max-findings; left out: {}", fmt::join(parts, ", "));
+}
+
 /// Lists what a project accepts, so that it is seen, and what it no longer needs to accept.
 void add_suppressions(Page& page, const inspect::Suppressions& suppressions) {
   List list;
@@ -257,10 +275,22 @@ Page check_page(const CheckResult& result, const CheckWishes& wishes) {
   }
   if (result.limitation != Limitation::none) page.say("{limitation}");
   if (result.ran.ending == Ending::interrupted) page.say("interrupted: the findings so far");
-  if (result.program) {
+  if (result.left_out) {
+    page.data.set("left_out", left_out_record(result));
+    page.say(left_out_sentence(result));
+  } else if (result.program) {
     if (const std::string end = end_in_words(*result.program); !end.empty()) {
       page.add(Text{end});
     }
+  }
+  if (result.program && result.program->checked_before != 0) {
+    page.data.set("checked_before", result.program->checked_before);
+    page.say(
+        "the first {checked_before} launches were checked by the run before; their memory "
+        "counts as initialised");
+  }
+  if (result.program && !result.program->watched.empty()) {
+    page.add(Text{watched_sentence(*result.program)});
   }
   page.say(foot_sentence(result));
   page.outcome.foot = page.data.fill(foot_sentence(result));

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
 
 #include "report/counts_report.hpp"
 #include "report/device_report.hpp"
+#include "report/estimate_report.hpp"
 #include "report/source_text.hpp"
 #include "report/words/wording.hpp"
 
@@ -21,14 +23,19 @@ std::uint64_t kernels_of(const ProgramRun& program) {
 }
 
 bool is_alike(const ProgramLaunch& a, const ProgramLaunch& b) {
-  return a.kernel == b.kernel && a.grid == b.grid && a.block == b.block && a.place == b.place;
+  return a.kernel == b.kernel && a.grid == b.grid && a.block == b.block && a.place == b.place &&
+         a.is_watched == b.is_watched;
 }
 
 /// Launches `first` to `last` - 1, all alike.
 Record row_of(const ExplainResult& result, std::size_t first, std::size_t last) {
   const ProgramLaunch& launch = result.program->launches[first];
   Counts totals;
-  for (std::size_t i = first; i < last; ++i) totals += result.launches[i].totals;
+  std::uint64_t instructions = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    totals += result.launches[i].totals;
+    instructions += result.program->launches[i].warp_instructions;
+  }
   const SectorCounts global = totals.global();
   return {{"launch",
            last - first == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, last - 1)},
@@ -36,8 +43,8 @@ Record row_of(const ExplainResult& result, std::size_t first, std::size_t last) 
           {"kernel", clipped(launch.kernel, 22)},
           {"grid", launch.grid},
           {"block", launch.block},
-          {"instructions", totals.instructions},
-          {"sectors", global.sectors},
+          {"instructions", instructions},
+          {"sectors", launch.is_watched ? Value(global.sectors) : Value()},
           {"needed", global.sectors == 0 ? Value()
                                          : Value(static_cast<double>(global.ideal_sectors) /
                                                  static_cast<double>(global.sectors))}};
@@ -55,22 +62,41 @@ std::string end_in_words(const ProgramRun& program) {
 }
 
 Record program_record(const ProgramRun& program) {
-  return {{"exit_code", program.exit_code},
-          {"signal", program.signal == 0 ? Value() : Value(program.signal)},
-          {"kernels", kernels_of(program)}};
+  Record record{{"exit_code", program.exit_code},
+                {"signal", program.signal == 0 ? Value() : Value(program.signal)},
+                {"kernels", kernels_of(program)}};
+  if (!program.watched.empty()) {
+    List ranges;
+    for (const LaunchRange& range : program.watched) ranges.push_back(to_string(range));
+    record.set_all({{"watched", std::move(ranges)},
+                    {"launches_watched",
+                     std::ranges::count_if(program.launches, &ProgramLaunch::is_watched)}});
+  }
+  return record;
+}
+
+std::string watched_sentence(const ProgramRun& program) {
+  std::string ranges;
+  for (const LaunchRange& range : program.watched) {
+    ranges += (ranges.empty() ? "" : ", ") + to_string(range);
+  }
+  return fmt::format("watched: {} of {} ({}); the others ran unwatched",
+                     std::ranges::count_if(program.launches, &ProgramLaunch::is_watched),
+                     counted(program.launches.size(), "launch"), ranges);
 }
 
 List launch_list(const ExplainResult& result) {
   List list;
   for (std::size_t i = 0; i < result.launches.size(); ++i) {
     const LaunchCounts& counts = result.launches[i];
-    const SourcePlace& place = result.program->launches[i].place;
-    list.push_back(Record{{"kernel", counts.kernel},
-                          {"grid", counts.grid},
-                          {"block", counts.block},
-                          {"file", place.file},
-                          {"line", place.line},
-                          {"totals", counts_record(counts.totals)}});
+    const ProgramLaunch& launch = result.program->launches[i];
+    Record record{{"kernel", counts.kernel},   {"grid", counts.grid},
+                  {"block", counts.block},     {"file", launch.place.file},
+                  {"line", launch.place.line}, {"watched", launch.is_watched},
+                  {"totals", Value()}};
+    if (launch.is_watched) record.set("totals", counts_record(counts.totals));
+    if (result.sample) record.set("estimate", estimate_value(counts, *result.sample));
+    list.push_back(std::move(record));
   }
   return list;
 }
@@ -100,6 +126,7 @@ void add_launches(Page& page, const ExplainResult& result) {
   if (first < launches.size()) {
     page.add(Text{counted(launches.size() - first, "more launch") + " (--json has all)", 2});
   }
+  if (!result.program->watched.empty()) page.add(Text{watched_sentence(*result.program), 2, 2});
   page.gap();
 }
 
@@ -112,11 +139,12 @@ TimeLine launches_figure(const ExplainResult& result) {
     const auto [at, is_new] = track_of.emplace(counts.kernel, line.tracks.size());
     if (is_new) line.tracks.push_back({counts.kernel, {}});
     const double begin = line.end;
-    line.end += static_cast<double>(counts.totals.instructions);
+    const std::uint64_t instructions = result.program->launches[i].warp_instructions;
+    line.end += static_cast<double>(instructions);
     std::vector<TimeLine::Span>& spans = line.tracks[at->second].spans;
     constexpr std::size_t most_spans = 400;
     if (spans.size() == most_spans) continue;
-    const Record row{{"instructions", counts.totals.instructions}, {"grid", counts.grid}};
+    const Record row{{"instructions", instructions}, {"grid", counts.grid}};
     spans.push_back({begin, line.end, TimeLine::Kind::busy, std::to_string(i),
                      fmt::format("launch {}: ", i) +
                          row.fill("{instructions} warp instructions, grid {grid:few_extents}")});

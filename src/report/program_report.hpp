@@ -13,10 +13,14 @@ namespace tilescope::report {
 /// for a program that ended well.
 std::string end_in_words(const ProgramRun& program);
 
-/// The values of `program` beside those of its launches: exit_code, signal, kernels.
+/// The values of `program` beside those of its launches: exit_code, signal, kernels, and which
+/// launches were watched, if not all.
 Record program_record(const ProgramRun& program);
 
-/// For each launch: kernel, grid, block, place, and `totals` for those that were counted.
+/// "watched: 2 of 3 launches (0, scale:1); the others ran unwatched"
+std::string watched_sentence(const ProgramRun& program);
+
+/// For each launch: kernel, grid, block, place, and `totals` where it was watched.
 List launch_list(const ExplainResult& result);
 
 /// A table of the launches; equal ones in a row share a line.

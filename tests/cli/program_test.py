@@ -249,7 +249,7 @@ class FromSource(Programs):
         self.assertEqual(len(report["launches"]), 3)
         self.assertEqual(report["totals"], report["launches"][1]["totals"])
         self.assertNotIn(5, {line["line"] for line in report["lines"]})
-        self.assert_fails_with("--launch 3: the program has 3 launches, numbered from 0",
+        self.assert_fails_with("no launch 3: the program has 3 launches, numbered from 0",
                                "explain", "add.cu", "--launch", "3", code=2)
 
     def assert_fails_with(self, message, *arguments, code):

@@ -50,6 +50,60 @@ TEST_F(CheckTest, AnIllegalLaunchIsAFinding) {
   EXPECT_FALSE(result.complete());
 }
 
+TEST_F(CheckTest, EndsAfterTheFirstFindings) {
+  // Three defects, in the order of the blocks that have them.
+  const SourceText three{
+      "__global__ void k(int* x) {\n"
+      "  if (blockIdx.x == 2) x[300] = 1;\n"
+      "  if (blockIdx.x == 0) x[400] = 2;\n"
+      "  if (blockIdx.x == 1) x[500] = 3;\n}\n"};
+  const LaunchDescription launch{
+      .grid = Dim3{3},
+      .block = Dim3{32},
+      .arguments = {LaunchArgument::array(DataType::int32, 100, Initial::zeros)}};
+  const CheckResult all = check(three, launch);
+  EXPECT_EQ(all.findings.size(), 3U);
+  EXPECT_FALSE(all.left_out);
+  const CheckResult enough = check(three, launch, {.max_findings = 3});
+  EXPECT_EQ(enough.findings.size(), 3U);
+  EXPECT_FALSE(enough.left_out);
+  EXPECT_TRUE(enough.complete());
+  const CheckResult two = check(three, launch, {.max_findings = 2});
+  ASSERT_EQ(two.findings.size(), 2U);
+  EXPECT_EQ(two.findings[0].first.place.line, 3U);
+  EXPECT_EQ(two.findings[1].first.place.line, 4U);
+  ASSERT_TRUE(two.left_out);
+  EXPECT_EQ(two.left_out->findings, 1U);
+  EXPECT_EQ(two.ran.ending, Ending::found_enough);
+  EXPECT_FALSE(two.clean());
+  EXPECT_TRUE(check(turn(), turn_launch(), {.max_findings = 1}).clean());
+}
+
+TEST_F(CheckTest, EndsALaunchThatHasFoundEnough) {
+  const LaunchDescription launch{
+      .grid = Dim3{8},
+      .block = Dim3{32},
+      .arguments = {LaunchArgument::array(DataType::int32, 64, Initial::zeros)}};
+  const SourceText fault{
+      "__global__ void k(volatile int* x) {\n"
+      "  x[64 + threadIdx.x] = 1;\n"
+      "  for (int i = 0; i < 1000000000; ++i) x[0] = x[1] + i;\n}\n"};
+  const SourceText race{
+      "__global__ void k(volatile int* x) {\n"
+      "  __shared__ int s[32];\n"
+      "  s[threadIdx.x] = x[0];\n"
+      "  x[1] = s[31 - threadIdx.x];\n"
+      "  __syncthreads();\n"
+      "  for (int i = 0; i < 1000000000; ++i) x[2] = x[3] + i;\n}\n"};
+  for (const SourceText& source : {fault, race}) {
+    const CheckResult result = check(source, launch, {.max_findings = 1});
+    EXPECT_EQ(result.ran.ending, Ending::found_enough);
+    EXPECT_EQ(result.findings.size(), 1U);
+    ASSERT_TRUE(result.left_out);
+    EXPECT_EQ(result.left_out->blocks, 8U);
+  }
+}
+
 TEST_F(CheckTest, TheLimitOfInstructionsAndCancelling) {
   const SourceText endless{"__global__ void k(volatile int* x) { while (*x == 0) {} }\n"};
   const LaunchDescription launch{

@@ -8,7 +8,9 @@
 #include <fstream>
 #include <tilescope/error.hpp>
 
+#include "inspect/program/launch_selection.hpp"
 #include "inspect/program/program_settings.hpp"
+#include "inspect/program/resumed_check.hpp"
 
 namespace tilescope::inspect {
 namespace {
@@ -206,8 +208,12 @@ TEST_F(ProgramJournal, SettingsComeBack) {
                           .journal = "/tmp/j",
                           .max_instructions = 5,
                           .device_memory = 6,
-                          .launch = 7,
-                          .pictures = true},
+                          .launches = {{"scale<2>", 1, 3}, {"", 7, 7}},
+                          .blocks = BlockSample{.percent = 2.5, .seed = 9},
+                          .pictures = true,
+                          .max_findings = 4,
+                          .resume = "/tmp/r",
+                          .checked = {UINT64_MAX, 11}},
                          path_);
   const ProgramSettings settings = read_program_settings(path_);
   EXPECT_EQ(settings.mode, ProgramMode::explain);
@@ -215,11 +221,96 @@ TEST_F(ProgramJournal, SettingsComeBack) {
   EXPECT_EQ(settings.journal, "/tmp/j");
   EXPECT_EQ(settings.max_instructions, 5U);
   EXPECT_EQ(settings.device_memory, 6U);
-  EXPECT_EQ(settings.launch, 7U);
+  ASSERT_EQ(settings.launches.size(), 2U);
+  EXPECT_EQ(to_string(settings.launches[0]), "scale<2>:1-3");
+  EXPECT_EQ(to_string(settings.launches[1]), "7");
+  ASSERT_TRUE(settings.blocks);
+  EXPECT_EQ(settings.blocks->percent, 2.5);
+  EXPECT_EQ(settings.blocks->seed, 9U);
+  EXPECT_EQ(settings.max_findings, 4U);
+  EXPECT_EQ(settings.resume, "/tmp/r");
+  EXPECT_THAT(settings.checked, ::testing::ElementsAre(UINT64_MAX, 11U));
   EXPECT_TRUE(settings.pictures);
   std::filesystem::remove(path_);
   append("{}");
   EXPECT_THROW(read_program_settings(path_), Error);
+}
+
+TEST_F(ProgramJournal, RunsOfOneCheckShareTheirLaunches) {
+  const auto launch = [](const char* kernel) {
+    return JournalLaunch{.kernel = kernel, .grid = {4}, .block = {32}, .ran = {}, .totals = {}};
+  };
+  EXPECT_THAT(begin_resumed_run(path_, "check"), ::testing::IsEmpty());
+  {
+    JournalWriter writer(path_);
+    writer.device("emulated:t4");
+    for (const char* kernel : {"a", "b", "c"}) writer.launch(launch(kernel));
+    writer.checked(2);  // the third one was cut short
+  }
+  append("{\"launch\":[\"torn");
+  EXPECT_THAT(begin_resumed_run(path_, "check"),
+              ::testing::ElementsAre(digest_of("a", {4}, {32}), digest_of("b", {4}, {32})));
+  EXPECT_THROW(begin_resumed_run(path_, "another"), Error);
+  std::vector<CheckedRun> runs = checked_runs(read_journals(path_));
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].last, 2U);
+  EXPECT_EQ(runs[1].first, 2U);
+  {
+    JournalWriter writer(path_);  // whose second launch is another one
+    writer.device("emulated:t4");
+    writer.launch(launch("a"));
+    writer.changed_at(1);
+    writer.launch(launch("d"));
+    writer.launch(launch("e"));
+    writer.checked(3);
+  }
+  runs = checked_runs(read_journals(path_));
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].first, 0U);
+  EXPECT_EQ(runs[0].last, 1U);
+  EXPECT_EQ(runs[1].first, 1U);
+  EXPECT_EQ(runs[1].last, 3U);
+  EXPECT_THAT(begin_resumed_run(path_, "check"),
+              ::testing::ElementsAre(digest_of("a", {4}, {32}), digest_of("d", {4}, {32}),
+                                     digest_of("e", {4}, {32})));
+}
+
+TEST_F(ProgramJournal, LaunchesOfSeveralProcessesHaveNoCommonOrder) {
+  begin_resumed_run(path_, "check");
+  {
+    JournalWriter writer(path_);
+    writer.device("emulated:t4");
+    writer.device("emulated:t4");
+    writer.launch({.kernel = "a", .grid = {1}, .block = {1}, .ran = {}, .totals = {}});
+    writer.checked(1);
+  }
+  EXPECT_THAT(begin_resumed_run(path_, "check"), ::testing::IsEmpty());
+}
+
+TEST_F(ProgramJournal, AFileWithoutACheckIsLeftAlone) {
+  append("{\"note\":\"mine\"}\n");
+  EXPECT_THROW(begin_resumed_run(path_, "check"), Error);
+  EXPECT_EQ(read_journal(path_).notes, std::vector<std::string>{"mine"});
+}
+
+TEST(LaunchRanges, AreReadAndMatched) {
+  const std::vector<LaunchRange> ranges = parse_launch_ranges("1-2, scale<16, 2>:1,lib::add,9-");
+  std::string texts;
+  for (const LaunchRange& range : ranges) texts += to_string(range) + ";";
+  EXPECT_EQ(texts, "1-2;scale<16, 2>:1;lib::add;9-;");
+  EXPECT_TRUE(selects({}, 5, "any", 0));
+  EXPECT_TRUE(selects(ranges, 2, "other", 0));
+  EXPECT_FALSE(selects(ranges, 3, "other", 0));
+  EXPECT_TRUE(selects(ranges, 3, "scale<16, 2>", 1));
+  EXPECT_FALSE(selects(ranges, 3, "scale<16, 2>", 0));
+  EXPECT_FALSE(selects(ranges, 3, "scale<8, 2>", 1));
+  EXPECT_TRUE(selects(ranges, 3, "lib::add<float>", 4));
+  EXPECT_FALSE(selects(ranges, 3, "add", 4));
+  EXPECT_TRUE(selects(ranges, 100, "other", 0));
+  EXPECT_TRUE(selects(parse_launch_ranges("add"), 3, "lib::add<float>", 4));
+  for (const char* wrong : {"", ",", "x:", "3-1", "-3", "1,,2", "1x", ":2"}) {
+    EXPECT_THROW(parse_launch_ranges(wrong), Error) << wrong;
+  }
 }
 
 }  // namespace

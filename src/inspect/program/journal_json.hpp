@@ -124,13 +124,14 @@ auto tied(Is<Counts> auto& v) {
                   v.branches, v.divergent_branches, v.barriers, v.operations);
 }
 auto tied(Is<LineCounts> auto& v) {
-  return std::tie(v.place, v.counts);
+  return std::tie(v.place, v.counts, v.spread);
 }
 auto tied(Is<BufferTraffic> auto& v) {
   return std::tie(v.name, v.bytes, v.read, v.written);
 }
 auto tied(Is<LaunchCounts> auto& v) {
-  return std::tie(v.kernel, v.grid, v.block, v.totals, v.lines, v.footprint, v.complete);
+  return std::tie(v.kernel, v.grid, v.block, v.totals, v.lines, v.footprint, v.complete,
+                  v.blocks_counted, v.blocks, v.spread);
 }
 auto tied(Is<observe::DivergedWarp> auto& v) {
   return std::tie(v.block, v.warp, v.active, v.taken, v.backward, v.idle_lanes);
@@ -140,7 +141,7 @@ auto tied(Is<observe::InstructionCount> auto& v) {
 }
 auto tied(Is<observe::CountedLaunch> auto& v) {
   return std::tie(v.kernel, v.grid, v.block, v.totals, v.lines, v.footprint, v.complete,
-                  v.instructions);
+                  v.blocks_counted, v.blocks, v.spread, v.instructions);
 }
 auto tied(Is<observe::LaneSample> auto& v) {
   return std::tie(v.instruction, v.place, v.ptx_line, v.space, v.kind, v.bytes, v.mask, v.addresses,
@@ -177,7 +178,11 @@ auto tied(Is<HostStack> auto& v) {
   return std::tie(v.call, v.frames);
 }
 auto tied(Is<JournalLaunch> auto& v) {
-  return std::tie(v.kernel, v.grid, v.block, v.ran, v.totals, v.stack);
+  return std::tie(v.kernel, v.grid, v.block, v.ran, v.totals, v.stack, v.is_watched,
+                  v.blocks_counted, v.spread);
+}
+auto tied(Is<JournalRun> auto& v) {
+  return std::tie(v.key, v.first);
 }
 auto tied(Is<JournalFinding> auto& v) {
   return std::tie(v.finding, v.first, v.second);

@@ -28,6 +28,15 @@ struct JournalLaunch {
   RunSummary ran;
   Counts totals;  ///< zero unless the program is explained
   StackId stack = 0;
+  bool is_watched = true;
+  std::uint64_t blocks_counted = 0;  ///< if the program is explained
+  Spreads spread = {};               ///< of the totals
+};
+
+/// The begin of a run of a check that may be resumed.
+struct JournalRun {
+  std::string key;          ///< says which check it is
+  std::uint64_t first = 0;  ///< launches before this one are not watched again
 };
 
 struct JournalFinding {

@@ -17,7 +17,13 @@ namespace {
 using nlohmann::json;
 
 void take(const json& value, const std::string& kind, Journal& journal) {
-  if (kind == "device") value.get_to(journal.device);
+  if (kind == "device") {
+    value.get_to(journal.device);
+    ++journal.processes;
+  }
+  if (kind == "run") journal.run = value.get<JournalRun>();
+  if (kind == "checked") value.get_to(journal.checked);
+  if (kind == "changed_at") journal.changed_at = value.get<std::uint64_t>();
   if (kind == "stack") value.at(1).get_to(journal.stacks[value.at(0).get<StackId>()]);
   if (kind == "launch") journal.launches.push_back(value.get<JournalLaunch>());
   if (kind == "finding") journal.findings.push_back(value.get<JournalFinding>());
@@ -29,6 +35,7 @@ void take(const json& value, const std::string& kind, Journal& journal) {
   if (kind == "note") journal.notes.push_back(value.get<std::string>());
   if (kind == "counts") journal.counts = value.get<JournalCounts>();
   if (kind == "limitation") value.get_to(journal.limitation);
+  if (kind == "enough") journal.enough = value.get<std::uint64_t>();
   if (kind == "finished") journal.finished = true;
 }
 
@@ -97,14 +104,34 @@ void JournalWriter::limitation(Limitation limitation) {
   append("limitation", limitation);
 }
 
+void JournalWriter::enough(std::uint64_t blocks_left_out) {
+  append("enough", blocks_left_out);
+}
+
+void JournalWriter::run(const JournalRun& run) {
+  append("run", run);
+}
+
+void JournalWriter::checked(std::uint64_t launches) {
+  append("checked", launches);
+}
+
+void JournalWriter::changed_at(std::uint64_t launch) {
+  append("changed_at", launch);
+}
+
 void JournalWriter::finished() {
   append("finished", true);
 }
 
 Journal read_journal(const std::string& path) {
+  return std::move(read_journals(path).back());
+}
+
+std::vector<Journal> read_journals(const std::string& path) {
   constexpr std::uint64_t most = std::uint64_t{4} << 30U;
   const std::string text = read_text_file(path, most);
-  Journal journal;
+  std::vector<Journal> journals(1);
   std::size_t number = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
@@ -113,7 +140,10 @@ Journal read_journal(const std::string& path) {
     try {
       const json record = json::parse(text.begin() + static_cast<std::ptrdiff_t>(at),
                                       text.begin() + static_cast<std::ptrdiff_t>(end));
-      for (const auto& [kind, value] : record.items()) take(value, kind, journal);
+      for (const auto& [kind, value] : record.items()) {
+        if (kind == "run" && at != 0) journals.emplace_back();
+        take(value, kind, journals.back());
+      }
     } catch (const std::exception& error) {
       throw Error(ErrorKind::bad_input,
                   fmt::format("journal {}, line {} is damaged: {}", quoted(path), number,
@@ -121,7 +151,7 @@ Journal read_journal(const std::string& path) {
     }
     at = end + 1;
   }
-  return journal;
+  return journals;
 }
 
 }  // namespace tilescope::inspect

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,14 @@ struct Journal {
   std::vector<std::string> notes;
   JournalCounts counts;
   Limitation limitation = Limitation::none;
-  bool finished = false;  ///< the program came to its end in order
+  /// The program was ended because it had enough findings: the last launch left out so many blocks.
+  std::optional<std::uint64_t> enough;
+  // Of a check that may be resumed:
+  std::optional<JournalRun> run;
+  std::uint64_t checked = 0;                ///< the findings of so many launches are known
+  std::optional<std::uint64_t> changed_at;  ///< the first launch unlike that of the run before
+  std::uint64_t processes = 0;              ///< that used a device
+  bool finished = false;                    ///< the program came to its end in order
 };
 
 /// Appends records. Each one is written at once and whole, so that a crash loses none.
@@ -43,6 +51,10 @@ class JournalWriter {
   void note(const std::string& text);
   void counts(const JournalCounts& counts);
   void limitation(Limitation limitation);
+  void enough(std::uint64_t blocks_left_out);
+  void run(const JournalRun& run);
+  void checked(std::uint64_t launches);
+  void changed_at(std::uint64_t launch);
   void finished();
 
  private:
@@ -56,5 +68,7 @@ class JournalWriter {
 /// Reads a journal. A last line without its end is passed over: the writer died in it. Throws
 /// Error(bad_input) for a file that cannot be read and for any other damaged line.
 Journal read_journal(const std::string& path);
+/// The same of a file with the journals of several runs, each behind its JournalRun.
+std::vector<Journal> read_journals(const std::string& path);
 
 }  // namespace tilescope::inspect

@@ -14,6 +14,7 @@
 #include "base/temporary_file.hpp"
 #include "inspect/program/program_build.hpp"
 #include "inspect/program/program_sources.hpp"
+#include "inspect/program/resumed_check.hpp"
 
 namespace tilescope::inspect {
 namespace {
@@ -54,6 +55,15 @@ std::vector<std::string> words_of_executable(const std::string& path) {
   return {path.find('/') == path.npos ? "./" + path : path};
 }
 
+/// Says which check it is: everything that its findings depend on.
+std::string key_of(const std::vector<std::string>& words, const ProgramSettings& settings) {
+  std::string options =
+      fmt::format("{} {} {} {} {}", settings.device, settings.max_instructions,
+                  settings.device_memory, settings.schedules, settings.schedule.value_or(0));
+  for (const LaunchRange& range : settings.launches) options += " " + to_string(range);
+  return check_key(words, run_time_directory() + "/libcudart.so.13", options);
+}
+
 std::string library_path(const std::string& first) {
   const char* const rest = std::getenv("LD_LIBRARY_PATH");
   return "LD_LIBRARY_PATH=" + first + (rest && *rest ? ":" + std::string(rest) : "");
@@ -82,12 +92,20 @@ WatchedRun run_watched(const Program& program, const Device& device, ProgramSett
   const TemporaryFile journal("journal", ""), wishes("settings", ".json");
   settings.journal = journal.path();
   settings.device = device.id();
+  if (!settings.resume.empty()) {
+    settings.journal = fs::absolute(settings.resume);
+    settings.checked = begin_resumed_run(settings.resume, key_of(command.words, settings));
+  }
   write_program_settings(settings, wishes.path());
   command.environment = {library_path(run_time_directory()),
                          fmt::format("{}={}", program_variable, wishes.path())};
   if (before_start) before_start();
   const ChildEnd end = run_child(command);
-  return {end, read_journal(journal.path())};
+  std::vector<Journal> journals = read_journals(settings.journal);
+  WatchedRun run{end, std::move(journals.back())};
+  journals.pop_back();
+  run.earlier = std::move(journals);
+  return run;
 }
 
 }  // namespace tilescope::inspect

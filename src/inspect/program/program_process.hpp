@@ -15,6 +15,7 @@ namespace tilescope::inspect {
 struct WatchedRun {
   ChildEnd end;
   Journal journal;
+  std::vector<Journal> earlier = {};  ///< of a check that was resumed
 };
 
 /// Compiles the program if it is given as sources, calls `before_start`, and runs it to its end.

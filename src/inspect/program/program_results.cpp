@@ -2,13 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
-#include <set>
+#include <filesystem>
+#include <span>
 #include <tilescope/error.hpp>
 #include <utility>
 
+#include "base/file.hpp"
+#include "inspect/program/launch_selection.hpp"
 #include "inspect/program/object_names.hpp"
 #include "inspect/program/program_process.hpp"
+#include "inspect/program/resumed_check.hpp"
+#include "inspect/results/finding_limit.hpp"
 #include "inspect/results/run_summary.hpp"
 #include "observe/findings.hpp"
 
@@ -103,9 +109,12 @@ ProgramRun take_run(const WatchedRun& run, const SourceWords& words, Inspection&
                                 .block = launch.block,
                                 .place = words.place(launch.stack),
                                 .blocks = launch.ran.blocks,
-                                .warp_instructions = launch.ran.warp_instructions});
+                                .warp_instructions = launch.ran.warp_instructions,
+                                .is_watched = launch.is_watched});
   }
-  if (run.end.signal == SIGINT || run.end.signal == SIGTERM) {
+  if (run.journal.enough) {
+    result.ran.ending = Ending::found_enough;
+  } else if (run.end.signal == SIGINT || run.end.signal == SIGTERM) {
     result.ran.ending = Ending::interrupted;
   } else if (run.end.signal != 0) {
     result.ran.ending = Ending::killed;
@@ -114,10 +123,16 @@ ProgramRun take_run(const WatchedRun& run, const SourceWords& words, Inspection&
   return program;
 }
 
-/// Runs the program and takes what all results have; the journal is for the rest.
-std::pair<Journal, SourceWords> watch(const Program& program, const Device& device,
-                                      ProgramSettings settings, bool output_to_stderr,
-                                      const InspectOptions& options, Inspection& result) {
+/// The journal is for what only one of the results has.
+struct Watched {
+  Journal journal;
+  SourceWords words;
+  std::vector<Journal> earlier;
+};
+
+/// Runs the program and takes what all results have.
+Watched watch(const Program& program, const Device& device, ProgramSettings settings,
+              bool output_to_stderr, const InspectOptions& options, Inspection& result) {
   if (options.phases) {
     throw Error(ErrorKind::usage, "--phases is for one kernel, with --grid and --block");
   }
@@ -125,7 +140,7 @@ std::pair<Journal, SourceWords> watch(const Program& program, const Device& devi
   result.device = device.id();
   result.properties = device.properties();
   settings.max_instructions = options.max_instructions;
-  settings.launch = options.launch;
+  settings.launches = options.launches;
   settings.progress = options.progress;
   WatchedRun run = run_watched(program, device, settings, output_to_stderr, options.before_launch);
   if (settings.mode != ProgramMode::run && run.journal.launches.empty()) {
@@ -137,7 +152,57 @@ std::pair<Journal, SourceWords> watch(const Program& program, const Device& devi
   }
   SourceWords words(run.journal);
   result.program = take_run(run, words, result);
-  return {std::move(run.journal), std::move(words)};
+  result.program->watched = options.launches;
+  // A program that was ended early may not have come to all of them.
+  if (run.end.signal == 0) require_selected(options.launches, result.program->launches);
+  return {std::move(run.journal), std::move(words), std::move(run.earlier)};
+}
+
+Finding launch_finding(const JournalFinding& found, const SourceWords& words) {
+  Finding finding = words.finding(found);
+  // A kernel of a program may have nothing to do in a launch.
+  if (finding.kind == FindingKind::wrote_nothing) finding.severity = Severity::note;
+  return finding;
+}
+
+/// Adds what earlier runs know of launches that this one did not watch, and leaves the file only if
+/// there is something left to do.
+void resume(const Watched& run, const std::string& path, CheckResult& result) {
+  std::vector<Journal> journals = run.earlier;
+  journals.push_back(run.journal);
+  const std::vector<CheckedRun> runs = checked_runs(std::move(journals));
+  const CheckedRun& last = runs.back();
+  result.program->checked_before = last.first;
+  for (const CheckedRun& earlier : std::span(runs).first(runs.size() - 1)) {
+    const SourceWords words(earlier.journal);
+    for (const JournalFinding& found : earlier.journal.findings) {
+      const bool is_of_host = found.first != 0;  // the whole host code has run again
+      const std::uint64_t launch = found.finding.launch;
+      if (is_of_host || launch < earlier.first || launch >= earlier.last) continue;
+      result.findings.push_back(launch_finding(found, words));
+    }
+    result.limitation = std::max(result.limitation, earlier.journal.limitation);
+    const auto& launches = earlier.journal.launches;
+    for (std::uint64_t i = earlier.first;
+         i < std::min<std::uint64_t>(earlier.last, launches.size()); ++i) {
+      if (i < result.program->launches.size()) {
+        result.program->launches[i].is_watched = launches[i].is_watched;
+      }
+    }
+  }
+  if (last.journal.changed_at) {
+    result.notes.push_back(
+        fmt::format("launch {} was another one in the earlier run; from there on launches were "
+                    "checked again",
+                    *last.journal.changed_at));
+  }
+  if (result.program->signal == 0) {
+    std::filesystem::remove(path);
+  } else if (last.last > 0) {
+    result.notes.push_back(fmt::format(
+        "{} keeps what is known of the first {} launches; the same command goes on behind them",
+        quoted(path), last.last));
+  }
 }
 
 }  // namespace
@@ -146,36 +211,44 @@ CheckResult check_program(const Program& program, const Device& device,
                           const InspectOptions& options) {
   CheckResult result;
   result.schedules = options.schedule ? 1 : std::max<std::uint64_t>(1, options.schedules);
-  const ProgramSettings settings{
-      .mode = ProgramMode::check, .schedules = result.schedules, .schedule = options.schedule};
-  const auto [journal, words] = watch(program, device, settings, true, options, result);
+  const ProgramSettings settings{.mode = ProgramMode::check,
+                                 .max_findings = options.max_findings,
+                                 .schedules = result.schedules,
+                                 .schedule = options.schedule,
+                                 .resume = options.resume};
+  const Watched run = watch(program, device, settings, true, options, result);
+  const Journal& journal = run.journal;
   for (const JournalFinding& found : journal.findings) {
-    Finding finding = words.finding(found);
-    // A kernel of a program may have nothing to do in a launch.
-    if (finding.kind == FindingKind::wrote_nothing) finding.severity = Severity::note;
-    result.findings.push_back(std::move(finding));
+    result.findings.push_back(launch_finding(found, run.words));
   }
-  observe::fold(result.findings);
   result.limitation = journal.limitation;
+  if (!options.resume.empty()) resume(run, options.resume, result);
+  observe::fold(result.findings);
+  if (journal.enough) {
+    result.left_out = LeftOut{.findings = keep_first(result.findings, options.max_findings),
+                              .blocks = *journal.enough};
+  }
   return result;
 }
 
 ExplainResult explain_program(const Program& program, const Device& device,
                               const InspectOptions& options) {
   ExplainResult result;
-  auto [journal, words] =
-      watch(program, device, {.mode = ProgramMode::explain, .pictures = options.pictures}, true,
-            options, result);
+  auto [journal, words, earlier] =
+      watch(program, device,
+            {.mode = ProgramMode::explain, .blocks = options.blocks, .pictures = options.pictures},
+            true, options, result);
+  result.sample = options.blocks;
   for (const JournalLaunch& launch : journal.launches) {
     result.launches.push_back({.kernel = launch.kernel,
                                .grid = launch.grid,
                                .block = launch.block,
-                               .totals = launch.totals});
-  }
-  if (options.launch && *options.launch >= result.launches.size()) {
-    throw Error(ErrorKind::usage,
-                fmt::format("--launch {}: the program has {} launches, numbered from 0",
-                            *options.launch, result.launches.size()));
+                               .totals = launch.totals,
+                               .lines = {},
+                               .footprint = {},
+                               .blocks_counted = launch.blocks_counted,
+                               .blocks = launch.is_watched ? launch.grid.count() : 0,
+                               .spread = launch.spread});
   }
   result.counts = std::move(journal.counts.sum);
   words.counts(result.counts);

@@ -19,8 +19,16 @@ void write_program_settings(const ProgramSettings& settings, const std::string& 
                         {"device_memory", settings.device_memory},
                         {"progress", settings.progress},
                         {"pictures", settings.pictures},
-                        {"schedules", settings.schedules}};
-  if (settings.launch) object["launch"] = *settings.launch;
+                        {"max_findings", settings.max_findings},
+                        {"schedules", settings.schedules},
+                        {"resume", settings.resume},
+                        {"checked", settings.checked}};
+  for (const LaunchRange& range : settings.launches) {
+    object["launches"].push_back({range.kernel, range.first, range.last});
+  }
+  if (const auto& blocks = settings.blocks) {
+    object["blocks"] = {blocks->blocks, blocks->percent, blocks->first, blocks->last, blocks->seed};
+  }
   if (settings.schedule) object["schedule"] = *settings.schedule;
   OutputFile file(path);
   file.append(object.dump());
@@ -38,8 +46,18 @@ ProgramSettings read_program_settings(const std::string& path) {
     object.at("device_memory").get_to(settings.device_memory);
     object.at("progress").get_to(settings.progress);
     object.at("pictures").get_to(settings.pictures);
+    object.at("max_findings").get_to(settings.max_findings);
     object.at("schedules").get_to(settings.schedules);
-    if (object.contains("launch")) settings.launch = object["launch"].get<std::uint64_t>();
+    object.at("resume").get_to(settings.resume);
+    object.at("checked").get_to(settings.checked);
+    for (const nlohmann::json& range : object.value("launches", nlohmann::json::array())) {
+      settings.launches.push_back({range.at(0), range.at(1), range.at(2)});
+    }
+    if (object.contains("blocks")) {
+      const nlohmann::json& blocks = object["blocks"];
+      settings.blocks =
+          BlockSample{blocks.at(0), blocks.at(1), blocks.at(2), blocks.at(3), blocks.at(4)};
+    }
     if (object.contains("schedule")) settings.schedule = object["schedule"].get<std::uint64_t>();
   } catch (const nlohmann::json::exception&) {
     throw Error(ErrorKind::bad_input,

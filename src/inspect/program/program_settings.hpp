@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tilescope/block_sample.hpp>
+#include <tilescope/program.hpp>
+#include <vector>
 
 namespace tilescope::inspect {
 
@@ -14,15 +17,19 @@ inline constexpr const char* program_variable = "TILESCOPE_PROGRAM";
 
 struct ProgramSettings {
   ProgramMode mode = ProgramMode::run;
-  std::string device = "emulated";           ///< as Device::open takes it
-  std::string journal;                       ///< path of the journal
-  std::uint64_t max_instructions = 0;        ///< warp instructions of one launch; 0: no limit
-  std::uint64_t device_memory = 0;           ///< bytes of the device; 0: as the GPU has
-  bool progress = false;                     ///< show that of long launches on a terminal
-  std::optional<std::uint64_t> launch = {};  ///< explain: count only this launch, from 0
-  bool pictures = false;                     ///< explain: as in InspectOptions
-  std::uint64_t schedules = 1;               ///< as in InspectOptions
+  std::string device = "emulated";         ///< as Device::open takes it
+  std::string journal;                     ///< path of the journal
+  std::uint64_t max_instructions = 0;      ///< warp instructions of one launch; 0: no limit
+  std::uint64_t device_memory = 0;         ///< bytes of the device; 0: as the GPU has
+  bool progress = false;                   ///< show that of long launches on a terminal
+  std::vector<LaunchRange> launches = {};  ///< as in InspectOptions
+  std::optional<BlockSample> blocks = {};  ///< explain: as in InspectOptions
+  bool pictures = false;                   ///< explain: as in InspectOptions
+  std::uint64_t max_findings = 0;          ///< as in InspectOptions
+  std::uint64_t schedules = 1;             ///< as in InspectOptions
   std::optional<std::uint64_t> schedule = {};
+  std::string resume = {};                  ///< as in InspectOptions; the journal is this file
+  std::vector<std::uint64_t> checked = {};  ///< digests of launches that need not be watched again
 };
 
 void write_program_settings(const ProgramSettings& settings, const std::string& path);

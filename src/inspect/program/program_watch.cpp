@@ -16,8 +16,12 @@
 
 #include "base/symbol_names.hpp"
 #include "device/emulated/emulated_device.hpp"
+#include "inspect/program/launch_names.hpp"
+#include "inspect/program/launch_selection.hpp"
 #include "inspect/program/object_names.hpp"
 #include "inspect/program/program_journal.hpp"
+#include "inspect/program/resumed_check.hpp"
+#include "inspect/program/selected_observer.hpp"
 #include "inspect/results/detail_observers.hpp"
 #include "inspect/results/run_summary.hpp"
 #include "inspect/results/schedule_runs.hpp"
@@ -25,25 +29,6 @@
 #include "observe/findings.hpp"
 
 namespace tilescope::inspect {
-
-/// Learns what a launch is.
-class LaunchNames final : public emulator::Observer {
- public:
-  std::uint32_t events() const override { return emulator::kNoEvents; }
-  std::unique_ptr<emulator::BlockObserver> make_block_observer() override { return nullptr; }
-  void begin_launch(const emulator::LaunchInfo& launch) override {
-    kernel = function_name(std::string(launch.kernel));
-    grid = launch.grid;
-    block = launch.block;
-    program = &launch.program;
-    memory = &launch.memory;
-  }
-
-  std::string kernel;
-  Dim3 grid, block;
-  const emulator::Program* program = nullptr;
-  emulator::MemoryMap* memory = nullptr;
-};
 
 namespace {
 
@@ -93,11 +78,24 @@ thread_local HostCall pending;
 }  // namespace
 
 struct ProgramWatch::State {
-  explicit State(const std::string& path) : journal(path) {}
+  explicit State(const ProgramSettings& settings)
+      : journal(settings.journal),
+        checker(settings.schedules > 1 ? 0 : settings.max_findings),
+        seen([this](const ptx::Module& module) { return device->ptx_of(module); },
+             settings.blocks) {}  // each order wants all
 
   void after_launch(const emulator::LaunchSummary& summary, const ProgramSettings& settings);
   void keep_findings(const std::vector<Finding>& found);
-  void keep_counts(const ProgramSettings& settings);
+  void keep_counts();
+  /// Whether the next launch is one that is watched.
+  bool selects_next(const std::string& kernel, const ProgramSettings& settings) const;
+  /// Whether an earlier run has checked the next launch.
+  bool knows_next(const std::string& kernel, Dim3 grid, Dim3 block,
+                  const ProgramSettings& settings);
+  /// All findings of the launches so far are in the journal.
+  void mark_checked(const ProgramSettings& settings);
+  /// The observer for the launches that are watched.
+  emulator::Observer* selected(emulator::Observer* observer);
   void add(JournalFinding finding);
   /// Writes what changes with every launch: at the first, second, fourth ... launch and every
   /// second, so that a crash loses little and many launches cost little.
@@ -107,15 +105,20 @@ struct ProgramWatch::State {
   std::mutex mutex;
   JournalWriter journal;
   LaunchNames names;
+  bool is_watched = true;    ///< the launch that runs
+  bool has_changed = false;  ///< a launch was not that of the run that is resumed
+  std::map<std::string, std::uint64_t> launches_of;  ///< by kernel
+  std::vector<std::unique_ptr<SelectedObserver>> watching;
   observe::CheckObserver checker;
   device::EmulatedDevice* device = nullptr;
-  DetailObservers seen{[this](const ptx::Module& module) { return device->ptx_of(module); }};
+  DetailObservers seen;
   std::unique_ptr<ScheduleRuns> schedules;  ///< if there are several
 
   std::uint64_t launches = 0;
   std::uint64_t reported = 0;            ///< of these, their findings are known
   std::vector<JournalFinding> findings;  ///< as in the journal, but for the counts
   std::vector<std::uint64_t> repeats;    ///< of each, not yet written
+  std::uint64_t serious = 0;             ///< findings that are no notes
   JournalCounts counts;
   std::map<std::pair<const emulator::Program*, std::uint64_t>, std::size_t> kernels;
   Limitation limitation = Limitation::none;
@@ -138,6 +141,7 @@ void ProgramWatch::State::add(JournalFinding found) {
     return;
   }
   journal.finding(found);
+  if (found.finding.severity != Severity::note) ++serious;
   findings.push_back(std::move(found));
   repeats.push_back(0);
 }
@@ -154,8 +158,7 @@ void ProgramWatch::State::keep_findings(const std::vector<Finding>& found) {
   }
 }
 
-void ProgramWatch::State::keep_counts(const ProgramSettings& settings) {
-  if (settings.launch && *settings.launch != launches) return;
+void ProgramWatch::State::keep_counts() {
   counts.sum += seen.counted();
   const std::pair key(names.program, names.block.count());
   const auto [at, is_new] = kernels.try_emplace(key, counts.kernels.size());
@@ -174,15 +177,50 @@ void ProgramWatch::State::after_launch(const emulator::LaunchSummary& summary,
                        .grid = names.grid,
                        .block = names.block,
                        .ran = summary_of(summary),
-                       .stack = pending.depth > 0 ? journal.stack(pending) : 0};
-  if (settings.mode == ProgramMode::explain) launch.totals = seen.counted().totals;
+                       .totals = {},
+                       .stack = pending.depth > 0 ? journal.stack(pending) : 0,
+                       .is_watched = is_watched};
+  const bool counts_it = is_watched && settings.mode == ProgramMode::explain;
+  if (counts_it) {
+    launch.totals = seen.counted().totals;
+    launch.blocks_counted = seen.counted().blocks_counted;
+    launch.spread = seen.counted().spread;
+  }
   journal.launch(launch);
-  if (settings.mode == ProgramMode::explain) keep_counts(settings);
+  if (counts_it) keep_counts();
   ++launches;
+  ++launches_of[names.kernel];
   if (settings.mode == ProgramMode::check && settings.schedules < 2) {
-    keep_findings(checker.findings());
+    const bool is_whole = summary.end != emulator::LaunchEnd::seen_enough;
+    keep_findings(is_watched ? checker.findings() : std::vector<Finding>{});
+    if (is_whole) mark_checked(settings);
   }
   flush_if_due();
+}
+
+bool ProgramWatch::State::selects_next(const std::string& kernel,
+                                       const ProgramSettings& settings) const {
+  const auto of_kernel = launches_of.find(kernel);
+  return selects(settings.launches, launches, kernel,
+                 of_kernel == launches_of.end() ? 0 : of_kernel->second);
+}
+
+bool ProgramWatch::State::knows_next(const std::string& kernel, Dim3 grid, Dim3 block,
+                                     const ProgramSettings& settings) {
+  if (has_changed || launches >= settings.checked.size()) return false;
+  if (settings.checked[launches] == digest_of(kernel, grid, block)) return true;
+  has_changed = true;
+  journal.changed_at(launches);
+  return false;
+}
+
+void ProgramWatch::State::mark_checked(const ProgramSettings& settings) {
+  if (!settings.resume.empty() && !cancelled) journal.checked(launches);
+}
+
+emulator::Observer* ProgramWatch::State::selected(emulator::Observer* observer) {
+  watching.push_back(std::make_unique<SelectedObserver>(*observer, is_watched));
+  return watching.back().get();
 }
 
 void ProgramWatch::State::flush_if_due() {
@@ -215,7 +253,7 @@ ProgramWatch* ProgramWatch::instance() {
 }
 
 ProgramWatch::ProgramWatch(ProgramSettings settings)
-    : settings_(std::move(settings)), state_(std::make_unique<State>(settings_.journal)) {}
+    : settings_(std::move(settings)), state_(std::make_unique<State>(settings_)) {}
 
 ProgramWatch::~ProgramWatch() = default;
 
@@ -227,11 +265,16 @@ void ProgramWatch::attach(device::EmulatedDevice& device) {
                                    .after_launch =
                                        [this, &state](const emulator::LaunchSummary& summary) {
                                          state.after_launch(summary, settings_);
-                                         if (!state.schedules) end_if_cancelled();
+                                         if (state.schedules) return;
+                                         end_if_enough();
+                                         end_if_cancelled();
                                        },
                                    .tolerant = tolerant()};
   options.observers = {&state.names};
-  if (settings_.mode == ProgramMode::check) options.observers.push_back(&state.checker);
+  if (settings_.mode == ProgramMode::check) {
+    options.observers.push_back(state.selected(&state.checker));
+  }
+  choose_launches(options);
   options.schedule = settings_.schedule.value_or(0);
   if (settings_.schedules > 1) {
     state.schedules = std::make_unique<ScheduleRuns>(
@@ -240,15 +283,29 @@ void ProgramWatch::attach(device::EmulatedDevice& device) {
           {
             const std::lock_guard lock(state.mutex);
             state.keep_findings(found);
+            state.mark_checked(settings_);
           }
+          end_if_enough();
           end_if_cancelled();
         },
         [this](const std::string& text) { note(text); });
-    options.conduct = state.schedules->conductor();
+    options.conduct = [this, &state, conduct = state.schedules->conductor()](
+                          emulator::Machine& machine, const emulator::LaunchOptions& usual,
+                          const device::LaunchOnce& once) {
+      if (state.is_watched) return conduct(machine, usual, once);
+      once(usual);
+      {
+        const std::lock_guard lock(state.mutex);
+        state.keep_findings({});
+      }
+      end_if_cancelled();
+    };
   }
   if (settings_.mode == ProgramMode::explain) {
     state.device = &device;
-    std::ranges::copy(state.seen.wanted(settings_.pictures), std::back_inserter(options.observers));
+    for (emulator::Observer* observer : state.seen.wanted(settings_.pictures)) {
+      options.observers.push_back(state.selected(observer));
+    }
   }
   device.set_options(std::move(options));
   end_launches_on(SIGINT);
@@ -257,12 +314,43 @@ void ProgramWatch::attach(device::EmulatedDevice& device) {
   state.journal.device(device.id());
 }
 
+/// Says before each launch whether it is watched. With several orders the grids that a kernel
+/// launches go with it, because they run again with it.
+void ProgramWatch::choose_launches(device::EmulationOptions& options) {
+  State& state = *state_;
+  const auto choose = [this, &state](const std::string& kernel, Dim3 grid, Dim3 block) {
+    const std::lock_guard lock(state.mutex);
+    const bool is_known = state.knows_next(kernel, grid, block, settings_);
+    state.is_watched = !is_known && state.selects_next(kernel, settings_);
+  };
+  options.before_launch = [choose](const Kernel& kernel, const Launch& launch) {
+    choose(function_name(kernel.name()), launch.grid, launch.block);
+  };
+  if (settings_.schedules > 1) return;
+  state.names.on_begin = [choose](const emulator::LaunchInfo& launch) {
+    if (launch.child != 0) {
+      choose(function_name(std::string(launch.kernel)), launch.grid, launch.block);
+    }
+  };
+}
+
 /// The launch is over, in all its orders.
 void ProgramWatch::end_if_cancelled() {
   launching = false;
   if (!cancelled) return;
   finish();
   end_by(cancelled_by);
+}
+
+/// Ends the program when it has as many findings as are wanted.
+void ProgramWatch::end_if_enough() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (settings_.max_findings == 0 || state_->serious < settings_.max_findings) return;
+    state_->journal.enough(state_->checker.blocks_left_out());
+  }
+  finish();
+  end_by(SIGTERM);
 }
 
 std::string ProgramWatch::allocation_name(const HostCall& call) {
@@ -321,12 +409,14 @@ void ProgramWatch::before_read(DeviceAddress from, std::size_t bytes, const Host
 
 void ProgramWatch::report(Finding finding, const HostCall& call, const HostCall* other) {
   if (settings_.mode != ProgramMode::check) return;
-  const std::lock_guard lock(state_->mutex);
+  std::unique_lock lock(state_->mutex);
   finding.severity = severity_of(finding.kind);
   finding.launch = state_->launches;
   if (other != nullptr) finding.second.emplace();
   const StackId first = state_->journal.stack(call);
   state_->add({std::move(finding), first, other == nullptr ? 0 : state_->journal.stack(*other)});
+  lock.unlock();
+  end_if_enough();
 }
 
 void ProgramWatch::note(const std::string& text) {

@@ -22,7 +22,8 @@
 
 namespace tilescope::device {
 class EmulatedDevice;
-}
+struct EmulationOptions;
+}  // namespace tilescope::device
 
 namespace tilescope::inspect {
 
@@ -70,7 +71,9 @@ class ProgramWatch {
 
  private:
   struct State;
+  void choose_launches(device::EmulationOptions& options);
   void end_if_cancelled();
+  void end_if_enough();
   ProgramSettings settings_;
   std::unique_ptr<State> state_;
 };

@@ -11,6 +11,8 @@ Ending ending_of(emulator::LaunchEnd end) {
       return Ending::trapped;
     case emulator::LaunchEnd::budget_spent:
       return Ending::unfinished;
+    case emulator::LaunchEnd::seen_enough:
+      return Ending::found_enough;
     case emulator::LaunchEnd::cancelled:
       break;
   }

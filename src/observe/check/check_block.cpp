@@ -44,7 +44,8 @@ LaneMask initial_lanes(const emulator::LaunchInfo& launch, std::uint32_t warp) {
 
 }  // namespace
 
-LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch, Stretches written_before)
+LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch, Stretches written_before,
+                           FoundSoFar& found_so_far)
     : info(launch),
       before(std::move(written_before)),
       describer(info),
@@ -52,6 +53,7 @@ LaunchChecks::LaunchChecks(const emulator::LaunchInfo& launch, Stretches written
       values(launch.program),
       roles(access_roles(launch.program)),
       summary(launch.memory, launch.program, roles),
+      found(found_so_far),
       all_initialised(launch.memory.all_initialised()),
       protocols(info, before) {
   fences_blocks = orders_blocks(launch.program);
@@ -124,6 +126,7 @@ void CheckBlock::end_block(bool complete) {
   overflowed_ = overflowed_ || global_.overflowed() || !kept;
   global_.clear();
   if (launch_.grid_order) launch_.grid_order->end_block(block_);
+  note_found();
   view_ = nullptr;
 }
 
@@ -383,6 +386,14 @@ void CheckBlock::barrier_completion(const emulator::BarrierCompletion& completio
   order_.barrier(completion, *view_);
   if (async_) async_->order().complete(rank_, completion);
   if (launch_.grid_order) launch_.grid_order->barrier(block_);
+  note_found();
+}
+
+void CheckBlock::note_found() {
+  const std::size_t now = faults_.size() + races_.log().races().size();
+  if (now == noted_) return;
+  noted_ = now;
+  launch_.found.add(faults_, races_.log(), launch_.places);
 }
 
 void CheckBlock::warp_sync(const emulator::WarpSync& sync) {
@@ -418,6 +429,7 @@ void CheckBlock::fault(const emulator::Fault& fault) {
   races_.fault(fault);
   if (fault.kind == emulator::FaultKind::bad_copy) protocols_.mbarriers.refused_copy();
   if (launch_.grid_order) launch_.grid_order->fault(block_, fault);
+  note_found();
 }
 
 void CheckBlock::deadlock(const emulator::Deadlock& deadlock) {

@@ -14,6 +14,7 @@
 #include "observe/check/bulk_writes.hpp"
 #include "observe/check/child_grids.hpp"
 #include "observe/check/fault_findings.hpp"
+#include "observe/check/found_so_far.hpp"
 #include "observe/check/grid_order.hpp"
 #include "observe/check/grid_summary.hpp"
 #include "observe/check/local_escapes.hpp"
@@ -24,12 +25,12 @@
 
 namespace tilescope::observe {
 
-/// The common state of a launch's blocks. Only `summary`, `bulk_writes` and `async` change while
-/// blocks run (they lock), and `grid_order` and `children`, with which blocks run on one host
+/// The common state of a launch's blocks. Only `summary`, `bulk_writes`, `async` and `found` change
+/// while blocks run (they lock), and `grid_order` and `children`, with which blocks run on one host
 /// thread.
 struct LaunchChecks {
   /// `before`: what the launch before has written, if this one may overlap it.
-  LaunchChecks(const emulator::LaunchInfo& info, Stretches before);
+  LaunchChecks(const emulator::LaunchInfo& info, Stretches before, FoundSoFar& found);
   /// Whether the access is an exchange whose old value is unused.
   bool only_stores(const emulator::Access& access) const;
 
@@ -44,11 +45,12 @@ struct LaunchChecks {
   ChildGrids children;
   std::optional<GridOrder> grid_order;  ///< if the program orders its blocks itself
   std::optional<AsyncLaunch> async;     ///< if it uses engines or clusters
-  std::vector<ReadRule> read_rules;     ///< by instruction
-  bool fences_blocks = false;           ///< it does so by fences
-  bool polls = false;                   ///< by flags for which loads wait
-  bool synchronises = false;            ///< by any strong access
-  bool all_initialised;                 ///< all global memory, when the launch began
+  FoundSoFar& found;
+  std::vector<ReadRule> read_rules;  ///< by instruction
+  bool fences_blocks = false;        ///< it does so by fences
+  bool polls = false;                ///< by flags for which loads wait
+  bool synchronises = false;         ///< by any strong access
+  bool all_initialised;              ///< all global memory, when the launch began
 
   // Merged from the blocks.
   RaceLog races;
@@ -133,6 +135,8 @@ class CheckBlock : public emulator::BlockObserver {
   std::uint64_t cluster_word(std::uint32_t rank, std::uint64_t address) const;
   void fence(std::uint32_t warp, emulator::Scope scope);
   void undefined(const emulator::Access& access, int lane, const std::string& variable = {});
+  /// Adds new faults and races to those that are found so far.
+  void note_found();
 
   LaunchChecks& launch_;
   BlockOrder order_;
@@ -154,6 +158,7 @@ class CheckBlock : public emulator::BlockObserver {
   UndefinedReads undefined_;
   FaultLog faults_;
   ProtocolChecks protocols_;
+  std::size_t noted_ = 0;  ///< entries of both logs that note_found() has seen
   bool overflowed_ = false;
   std::uint64_t block_ = 0;
   std::uint64_t cluster_ = 0;

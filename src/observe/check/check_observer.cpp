@@ -163,13 +163,18 @@ void describe_end(const emulator::LaunchTotals& totals, const LaunchChecks& laun
 
 }  // namespace
 
-CheckObserver::CheckObserver() = default;
+CheckObserver::CheckObserver(std::uint64_t enough)
+    : enough_(enough), found_(std::make_unique<FoundSoFar>()) {}
 CheckObserver::~CheckObserver() = default;
 
 std::uint32_t CheckObserver::events() const {
   return emulator::kGlobalAccess | emulator::kSharedAccess | emulator::kLocalAccess |
          emulator::kOrder | emulator::kFrames | emulator::kFaults | emulator::kBulk |
          emulator::kMatrix | emulator::kProtocol;
+}
+
+bool CheckObserver::has_seen_enough() const {
+  return enough_ != 0 && found_->count() >= enough_;
 }
 
 bool CheckObserver::wants_block_order() const {
@@ -188,7 +193,7 @@ void CheckObserver::begin_launch(const emulator::LaunchInfo& launch) {
     shared_symbols_.emplace_back(variable.name);
   }
   if (launch.child == 0) parents_.clear();
-  launch_ = std::make_shared<LaunchChecks>(launch, overlaps ? before_ : Stretches{});
+  launch_ = std::make_shared<LaunchChecks>(launch, overlaps ? before_ : Stretches{}, *found_);
   before_.clear();
 }
 
@@ -217,7 +222,9 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
     parents_.erase(parent);
   }
   launch.children.for_launches([&](std::uint64_t number) { parents_[number] = launch_; });
-  launch.undefined.describe(launch.describer, overflowed ? nullptr : &launch.summary,
+  // Blocks that did not run might have written what others read.
+  const bool all_known = !overflowed && totals.end != emulator::LaunchEnd::seen_enough;
+  launch.undefined.describe(launch.describer, all_known ? &launch.summary : nullptr,
                             launch.bulk_writes, findings_);
   if (launch.async) {
     AsyncLog log = launch.async->log();
@@ -231,6 +238,9 @@ void CheckObserver::end_launch(const emulator::LaunchTotals& totals) {
   describe_refused(totals, launch, findings_);
   describe_end(totals, launch, findings_);
   const bool complete = totals.end == emulator::LaunchEnd::complete;
+  blocks_left_out_ = totals.end == emulator::LaunchEnd::seen_enough
+                         ? launch.info.grid.count() - totals.blocks_run
+                         : 0;
   // The kernel heap holds no results, but later launches see it: such kernels are left out.
   if (complete && !launch.info.program.needs().heap && totals.blocks_run != 0 &&
       totals.faults == 0 && totals.deadlocked_blocks == 0 && !overflowed &&

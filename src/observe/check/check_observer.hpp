@@ -20,15 +20,19 @@
 namespace tilescope::observe {
 
 struct LaunchChecks;
+class FoundSoFar;
 
 class CheckObserver : public emulator::Observer {
  public:
-  CheckObserver();
+  /// `enough`: a launch ends early when so many different findings are certain, of all launches
+  /// together; 0: never.
+  explicit CheckObserver(std::uint64_t enough = 0);
   ~CheckObserver() override;
 
   std::uint32_t events() const override;
   bool wants_block_order() const override;
   bool tracks_initialisation() const override { return true; }
+  bool has_seen_enough() const override;
   void begin_launch(const emulator::LaunchInfo& launch) override;
   std::unique_ptr<emulator::BlockObserver> make_block_observer() override;
   void merge(emulator::BlockObserver& block) override;
@@ -39,10 +43,14 @@ class CheckObserver : public emulator::Observer {
   /// The kernel of that launch, as its source names it, and the symbols of its shared memory.
   const std::string& kernel() const { return kernel_; }
   const std::vector<std::string>& shared_symbols() const { return shared_symbols_; }
+  /// Blocks of that launch that did not come to their end because it had seen enough.
+  std::uint64_t blocks_left_out() const { return blocks_left_out_; }
   /// The part that could not be checked to the end.
   Limitation limitation() const { return limitation_; }
 
  private:
+  std::uint64_t enough_;
+  std::unique_ptr<FoundSoFar> found_;
   std::shared_ptr<LaunchChecks> launch_;
   /// The launch that made it, by the number of a launch by a kernel that has not begun yet.
   std::unordered_map<std::uint64_t, std::shared_ptr<const LaunchChecks>> parents_;
@@ -50,6 +58,7 @@ class CheckObserver : public emulator::Observer {
   std::vector<Finding> findings_;
   std::string kernel_;
   std::vector<std::string> shared_symbols_;
+  std::uint64_t blocks_left_out_ = 0;
   Limitation limitation_ = Limitation::none;
 };
 

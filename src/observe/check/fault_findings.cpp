@@ -19,17 +19,6 @@ std::uint32_t thread_of(std::uint32_t warp, emulator::LaneMask lanes) {
   return warp * emulator::kWarpSize + lane;
 }
 
-FindingKind kind_of(FaultKind kind) {
-  // By the value of FaultKind.
-  using enum FindingKind;
-  constexpr FindingKind kinds[] = {
-      out_of_bounds,      misaligned,   null_pointer, freed_memory,   host_pointer,    wrong_space,
-      read_only,          warp_mask,    warp_mask,    bad_barrier,    bad_call,        bad_operand,
-      cluster_memory,     cluster_exit, cluster_exit, cluster_memory, cluster_arrival, bad_copy,
-      warpgroup_mismatch, bad_texture,  bad_texture,  bad_texture,    outside_surface};
-  return kinds[static_cast<std::size_t>(kind)];
-}
-
 bool is_of_cluster(FaultKind kind) {
   return is_one_of(kind, {FaultKind::no_such_block, FaultKind::exited_block, FaultKind::late_access,
                           FaultKind::other_block});
@@ -53,10 +42,21 @@ FindingKind kind_of(FaultKind kind, const Describer& describer, emulator::Instru
   const auto opcode = describer.launch().program.instruction(id).source->opcode;
   return kind == FaultKind::other_block && ptx::name(opcode).starts_with("mbarrier")
              ? FindingKind::local_arrive_remote
-             : kind_of(kind);
+             : finding_kind(kind);
 }
 
 }  // namespace
+
+FindingKind finding_kind(FaultKind kind) {
+  // By the value of FaultKind.
+  using enum FindingKind;
+  constexpr FindingKind kinds[] = {
+      out_of_bounds,      misaligned,   null_pointer, freed_memory,   host_pointer,    wrong_space,
+      read_only,          warp_mask,    warp_mask,    bad_barrier,    bad_call,        bad_operand,
+      cluster_memory,     cluster_exit, cluster_exit, cluster_memory, cluster_arrival, bad_copy,
+      warpgroup_mismatch, bad_texture,  bad_texture,  bad_texture,    outside_surface};
+  return kinds[static_cast<std::size_t>(kind)];
+}
 
 template <class Key, class Example>
 void FaultLog::add(std::map<Key, Example>& log, const Key& key, const Example& example) {

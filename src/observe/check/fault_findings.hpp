@@ -13,6 +13,9 @@
 
 namespace tilescope::observe {
 
+/// Its name to a reader, wherever it happens.
+FindingKind finding_kind(emulator::FaultKind kind);
+
 /// Folded by instruction and kind, with the first example in block order.
 class FaultLog {
  public:
@@ -26,6 +29,16 @@ class FaultLog {
   /// Reports a shuffle whose mask names lanes that have left the kernel.
   void warp_sync(const emulator::WarpSync& sync, emulator::LaneMask exited, std::uint64_t block);
   void merge(const FaultLog& other);
+  /// Calls `function(FindingKind, first, second)` for each entry, the instructions being equal if
+  /// only one is known.
+  template <typename Function>
+  void for_each(Function&& function) const {
+    for (const auto& [key, example] : faults_) {
+      function(finding_kind(key.kind), key.instruction, key.instruction);
+    }
+    for (const auto& [key, example] : meetings_) function(key.kind, key.first, key.second);
+  }
+  std::size_t size() const { return faults_.size() + meetings_.size(); }
   void describe(const Describer& describer, std::vector<Finding>& findings) const;
 
  private:

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <utility>
 
 #include "base/one_of.hpp"
 #include "gpu/coalescing.hpp"
@@ -37,16 +38,23 @@ constexpr std::uint32_t word_bytes = 4;
 
 class BlockCounts : public emulator::BlockObserver {
  public:
-  BlockCounts(const emulator::Program& program, const MergePlan& plan, Footprint& footprint)
+  /// `sample`, if not null, receives the counts of each block by itself.
+  BlockCounts(const emulator::Program& program, const MergePlan& plan, Footprint& footprint,
+              std::unique_ptr<SampledCounts> sample)
       : slots_(program.instructions().size()),
         divergent_(slots_.size()),
         diverged_(slots_.size()),
+        sample_(std::move(sample)),
         program_(program),
         plan_(plan),
         footprint_(footprint) {}
 
   void begin_block(const emulator::BlockInfo& block, const emulator::BlockView&) override {
     block_ = block.linear;
+  }
+
+  void end_block(bool /*complete*/) override {
+    if (sample_) sample_->add(block_, take());
   }
 
   void access(const Access& a) override {
@@ -136,8 +144,30 @@ class BlockCounts : public emulator::BlockObserver {
   std::vector<std::uint64_t> divergent_;
   std::vector<std::optional<DivergedWarp>> diverged_;
   std::map<emulator::InstructionId, Counts> units_;  ///< bulk copies, textures, the cluster
+  std::unique_ptr<SampledCounts> sample_;
 
  private:
+  /// The counts since the last call.
+  BlockTally take() {
+    flush();
+    BlockTally tally = std::exchange(units_, {});
+    for (std::vector<PatternSlot>* slots : {&slots_, &sources_}) {
+      for (std::size_t id = 0; id < slots->size(); ++id) {
+        std::vector<AccessTally>& tallies = (*slots)[id].tallies;
+        for (const AccessTally& one : tallies) {
+          add_tally(tally[static_cast<emulator::InstructionId>(id)], one);
+        }
+        tallies.clear();
+      }
+    }
+    for (std::size_t id = 0; id < divergent_.size(); ++id) {
+      if (divergent_[id] == 0) continue;
+      tally[static_cast<emulator::InstructionId>(id)].divergent_branches =
+          std::exchange(divergent_[id], 0);
+    }
+    return tally;
+  }
+
   /// The shared side of a cp.async comes next: only both together tell the sectors. Lanes that read
   /// fewer bytes than others have an event of their own, but are of the same request.
   void keep_source(const Access& a) {
@@ -276,49 +306,6 @@ class BlockCounts : public emulator::BlockObserver {
   std::array<std::uint64_t, emulator::kWarpSize> source_addresses_{};
 };
 
-void add_tally(Counts& counts, const AccessTally& tally) {
-  switch (tally.space) {
-    case Space::global:
-      switch (tally.kind) {
-        case AccessKind::load:
-        case AccessKind::async_load:
-          counts.global_load += tally.sectors;
-          return;
-        case AccessKind::atomic:
-          counts.global_atomic += tally.sectors;
-          return;
-        case AccessKind::reduction:
-          counts.global_reduction += tally.sectors;
-          return;
-        default:
-          counts.global_store += tally.sectors;
-          return;
-      }
-    case Space::local:
-      (writes(tally.kind) ? counts.local_store : counts.local_load) += tally.sectors;
-      return;
-    case Space::shared:
-      switch (tally.kind) {
-        case AccessKind::load:
-        case AccessKind::matrix_load:
-          counts.shared_load += tally.wavefronts;
-          return;
-        case AccessKind::atomic:
-        case AccessKind::reduction:
-          counts.shared_atomic += tally.wavefronts;
-          return;
-        case AccessKind::async_store:
-          counts.shared_async += tally.wavefronts;
-          return;
-        default:
-          counts.shared_store += tally.wavefronts;
-          return;
-      }
-    default:
-      return;
-  }
-}
-
 bool jumps_back(const emulator::Program& program, emulator::InstructionId id) {
   const emulator::InstructionInfo& info = program.instruction(id);
   if (ptx::info(info.source->opcode).end != ptx::BlockEnd::branch) return false;
@@ -330,6 +317,7 @@ bool jumps_back(const emulator::Program& program, emulator::InstructionId id) {
 }  // namespace
 
 CountObserver::CountObserver(std::optional<MergePlan> plan) : given_plan_(std::move(plan)) {}
+CountObserver::CountObserver(std::optional<BlockSample> sample) : sample_(std::move(sample)) {}
 CountObserver::~CountObserver() = default;
 
 std::uint32_t CountObserver::events() const {
@@ -346,6 +334,9 @@ void CountObserver::begin_launch(const emulator::LaunchInfo& launch) {
   divergent_.assign(count, 0);
   diverged_.assign(count, std::nullopt);
   units_.clear();
+  places_ = PlaceTable(launch.program, counted_place);
+  blocks_ = BlockPlan(sample_, launch.grid);
+  sampled_ = blocks_.counts_all() ? nullptr : std::make_unique<SampledCounts>(blocks_, places_);
   result_ = {};
   result_.kernel = launch.kernel;
   result_.grid = launch.grid;
@@ -353,7 +344,9 @@ void CountObserver::begin_launch(const emulator::LaunchInfo& launch) {
 }
 
 std::unique_ptr<emulator::BlockObserver> CountObserver::make_block_observer() {
-  return std::make_unique<BlockCounts>(*program_, plan_, *footprint_);
+  return std::make_unique<BlockCounts>(
+      *program_, plan_, *footprint_,
+      sampled_ ? std::make_unique<SampledCounts>(blocks_, places_) : nullptr);
 }
 
 void CountObserver::merge(emulator::BlockObserver& block) {
@@ -367,25 +360,31 @@ void CountObserver::merge(emulator::BlockObserver& block) {
     if (other && (!diverged_[id] || other->block < diverged_[id]->block)) diverged_[id] = other;
   }
   for (const auto& [id, unit] : counts.units_) units_[id] += unit;
+  if (sampled_) sampled_->merge(*counts.sample_);
+}
+
+Counts CountObserver::counted(emulator::InstructionId id) const {
+  if (sampled_) return sampled_->estimate(id);
+  Counts counts;
+  for (const AccessTally& tally : tallies_[id]) add_tally(counts, tally);
+  if (const auto unit = units_.find(id); unit != units_.end()) counts += unit->second;
+  counts.divergent_branches = divergent_[id];
+  return counts;
 }
 
 void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
-  const PlaceTable places(*program_, counted_place);
   DivergenceCost cost(*program_, totals.counts);
-  std::vector<Counts> lines(places.places().size());
+  std::vector<Counts> lines(places_.places().size());
   for (std::uint32_t id = 0; id < tallies_.size(); ++id) {
     const ptx::Instruction& source = *program_->instruction(id).source;
-    Counts counts;
+    if (totals.counts.executed[id] == 0) continue;
+    Counts counts = counted(id);
     counts.instructions = totals.counts.executed[id];
-    if (counts.instructions == 0) continue;
     counts.thread_instructions = totals.counts.active[id];
     counts.guarded_on = totals.counts.on[id];
-    for (const AccessTally& tally : tallies_[id]) add_tally(counts, tally);
-    if (const auto unit = units_.find(id); unit != units_.end()) counts += unit->second;
     const ptx::BlockEnd end = ptx::info(source.opcode).end;
     const bool jump = end == ptx::BlockEnd::branch && source.guarded();
     if (jump || end == ptx::BlockEnd::branch_indexed) counts.branches = counts.instructions;
-    counts.divergent_branches = divergent_[id];
     if (diverged_[id]) {
       diverged_[id]->backward = jumps_back(*program_, id);
       diverged_[id]->idle_lanes = cost.idle_lanes(id);
@@ -393,14 +392,22 @@ void CountObserver::end_launch(const emulator::LaunchTotals& totals) {
     if (end == ptx::BlockEnd::barrier) counts.barriers = counts.instructions;
     counts.operations =
         operations_of(source, counts.guarded_on, counts.instructions, program_->capability());
-    lines[places.index(id)] += counts;
+    lines[places_.index(id)] += counts;
     result_.totals += counts;
-    result_.instructions.push_back({id, places.place(id), counts, diverged_[id]});
+    result_.instructions.push_back({id, places_.place(id), counts, diverged_[id]});
   }
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].instructions != 0) result_.lines.push_back({places.places()[i], lines[i]});
+  for (std::uint32_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].instructions == 0) continue;
+    result_.lines.push_back(
+        {places_.places()[i], lines[i], sampled_ ? sampled_->spread_of_line(i) : Spreads{}});
   }
-  result_.footprint = footprint_->result();
+  result_.blocks = result_.blocks_counted = result_.grid.count();
+  if (sampled_) {
+    result_.blocks_counted = blocks_.counted();
+    result_.spread = sampled_->spread_of_totals();
+  } else {
+    result_.footprint = footprint_->result();
+  }
   result_.complete = totals.end == emulator::LaunchEnd::complete && totals.deadlocked_blocks == 0;
   footprint_.reset();
 }

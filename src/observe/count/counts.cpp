@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <tilescope/counts.hpp>
 
 #include "gpu/coalescing.hpp"
@@ -117,7 +118,30 @@ double LaunchCounts::compulsory_intensity() const {
                     : static_cast<double>(totals.operations.flops()) / static_cast<double>(bytes);
 }
 
+namespace {
+
+/// The spread of a sum of independent estimates.
+Spreads combined(const Spreads& a, const Spreads& b) {
+  Spreads sum = a.size() >= b.size() ? a : b;
+  const Spreads& other = a.size() >= b.size() ? b : a;
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    sum[i] = static_cast<std::uint64_t>(
+        std::ceil(std::hypot(static_cast<double>(sum[i]), static_cast<double>(other[i]))));
+  }
+  return sum;
+}
+
+bool is_without_spread(const LaunchCounts& counts) {
+  return counts.is_estimate() && counts.spread.empty();
+}
+
+}  // namespace
+
 LaunchCounts& LaunchCounts::operator+=(const LaunchCounts& launch) {
+  const bool no_spread = is_without_spread(*this) || is_without_spread(launch);
+  spread = combined(spread, launch.spread);
+  blocks_counted += launch.blocks_counted;
+  blocks += launch.blocks;
   totals += launch.totals;
   complete = complete && launch.complete;
   if (kernel.empty()) {
@@ -131,6 +155,7 @@ LaunchCounts& LaunchCounts::operator+=(const LaunchCounts& launch) {
                          [](const auto& a, const auto& b) { return a.place < b.place; });
     if (at != lines.end() && at->place == line.place) {
       at->counts += line.counts;
+      at->spread = combined(at->spread, line.spread);
     } else {
       lines.insert(at, line);
     }
@@ -144,6 +169,11 @@ LaunchCounts& LaunchCounts::operator+=(const LaunchCounts& launch) {
       same->read = std::max(same->read, part.read);
       same->written = std::max(same->written, part.written);
     }
+  }
+  if (is_estimate()) footprint.clear();
+  if (no_spread) {
+    spread.clear();
+    for (LineCounts& line : lines) line.spread.clear();
   }
   return *this;
 }

@@ -19,6 +19,50 @@ void add_tallies(const std::vector<AccessTally>& tallies, std::vector<AccessTall
   }
 }
 
+void add_tally(Counts& counts, const AccessTally& tally) {
+  switch (tally.space) {
+    case emulator::Space::global:
+      switch (tally.kind) {
+        case emulator::AccessKind::load:
+        case emulator::AccessKind::async_load:
+          counts.global_load += tally.sectors;
+          return;
+        case emulator::AccessKind::atomic:
+          counts.global_atomic += tally.sectors;
+          return;
+        case emulator::AccessKind::reduction:
+          counts.global_reduction += tally.sectors;
+          return;
+        default:
+          counts.global_store += tally.sectors;
+          return;
+      }
+    case emulator::Space::local:
+      (tally.kind == emulator::AccessKind::load ? counts.local_load : counts.local_store) +=
+          tally.sectors;
+      return;
+    case emulator::Space::shared:
+      switch (tally.kind) {
+        case emulator::AccessKind::load:
+        case emulator::AccessKind::matrix_load:
+          counts.shared_load += tally.wavefronts;
+          return;
+        case emulator::AccessKind::atomic:
+        case emulator::AccessKind::reduction:
+          counts.shared_atomic += tally.wavefronts;
+          return;
+        case emulator::AccessKind::async_store:
+          counts.shared_async += tally.wavefronts;
+          return;
+        default:
+          counts.shared_store += tally.wavefronts;
+          return;
+      }
+    default:
+      return;
+  }
+}
+
 void PatternSlot::flush() {
   if (known == 0) return;
   if (counted) {

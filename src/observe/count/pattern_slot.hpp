@@ -23,6 +23,9 @@ AccessTally& tally_of(std::vector<AccessTally>& tallies, emulator::Space space,
                       emulator::AccessKind kind);
 void add_tallies(const std::vector<AccessTally>& tallies, std::vector<AccessTally>& sums);
 
+/// Adds to the counts of the tally's space and kind.
+void add_tally(Counts& counts, const AccessTally& tally);
+
 /// The costs of one execution of a pattern, and the number of executions. Sectors depend on the
 /// word of a sector in which the first lane's address lies, so there is one cost for each word;
 /// wavefronts do not.

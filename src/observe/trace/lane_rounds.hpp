@@ -12,6 +12,7 @@ class LaneRounds : public emulator::Observer {
  public:
   static constexpr std::size_t kMostRounds = 16;  ///< of an instruction
 
+  bool wants_block(std::uint64_t linear) const override { return linear == 0; }
   std::uint32_t events() const override;
   void begin_launch(const emulator::LaunchInfo& launch) override;
   std::unique_ptr<emulator::BlockObserver> make_block_observer() override;

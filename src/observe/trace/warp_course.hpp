@@ -40,6 +40,7 @@ class WarpCourse : public emulator::Observer {
   static constexpr std::size_t kMostSpans = 400;  ///< of all warps of a block
   static constexpr std::uint64_t kMostBlocks = 64;
 
+  bool wants_block(std::uint64_t linear) const override { return linear < kMostBlocks; }
   std::uint32_t events() const override;
   void begin_launch(const emulator::LaunchInfo& launch) override;
   std::unique_ptr<emulator::BlockObserver> make_block_observer() override;

@@ -123,6 +123,7 @@ void add_program_launches(TraceEvents& events, const Inspection& run) {
   events.name("thread_name", 0, 0, "launches");
   std::uint64_t begin = 0;
   for (const ProgramLaunch& launch : run.program->launches) {
+    if (!launch.is_watched) continue;
     const SourcePlace& place = launch.place;
     const std::uint64_t end = begin + launch.warp_instructions;
     Json arguments = launch_arguments(launch.grid, launch.block, launch.warp_instructions);

@@ -172,7 +172,8 @@ MemoryPlace memory_of(const Finding& finding) {
 }
 
 std::string counted(std::uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
+  const std::string_view plural = noun.ends_with("ch") ? "es" : "s";
+  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : plural);
 }
 
 std::string bytes_text(std::uint64_t bytes) {
