@@ -10,7 +10,7 @@ std::string with_octal_escapes(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 128) {
+    if (byte < 128 && c != '"') {
       escaped += c;
     } else {
       escaped += fmt::format("\\{:03o}", byte);

@@ -60,6 +60,17 @@ Error unseen_kernel(const Compilation& compilation) {
                            compilation.source_name, line));
 }
 
+/// NVRTC's messages with the name that the source really has.
+std::string with_own_name(std::string log, const std::string& source_name) {
+  const std::string given = nvrtc_name(source_name);
+  if (given == source_name) return log;
+  for (std::size_t at = log.find(given); at != log.npos;
+       at = log.find(given, at + source_name.size())) {
+    log.replace(at, given.size(), source_name);
+  }
+  return log;
+}
+
 class NvrtcProgram {
  public:
   explicit NvrtcProgram(const Compilation& compilation) : nvrtc_(Nvrtc::instance()) {
@@ -69,7 +80,8 @@ class NvrtcProgram {
       texts.push_back(text.c_str());
     }
     check(nvrtc_.create_program(&program_, compilation.source.c_str(),
-                                compilation.source_name.c_str(), static_cast<int>(names.size()),
+                                nvrtc_name(compilation.source_name).c_str(),
+                                static_cast<int>(names.size()),
                                 texts.data(), names.data()),
           "nvrtcCreateProgram");
   }
@@ -87,7 +99,7 @@ class NvrtcProgram {
     const nvrtcResult result =
         nvrtc_.compile_program(program_, static_cast<int>(texts.size()), texts.data());
     Program program;
-    program.log = text(nvrtc_.log_size, nvrtc_.log);
+    program.log = with_own_name(text(nvrtc_.log_size, nvrtc_.log), compilation.source_name);
     if (result == NVRTC_ERROR_INVALID_OPTION) {
       throw usage_error("NVRTC {}.{} does not take the options: {}", nvrtc_.major, nvrtc_.minor,
                         trim(program.log));

@@ -21,7 +21,9 @@ std::string stable_name(std::string_view name, const Compilation& compilation,
                         std::string_view working_directory) {
   if (name.starts_with(working_directory) && name.substr(working_directory.size()).starts_with('/'))
     name.remove_prefix(working_directory.size() + 1);
-  if (name == with_octal_escapes(compilation.source_name)) return std::string(name);
+  if (name == with_octal_escapes(nvrtc_name(compilation.source_name))) {
+    return with_octal_escapes(compilation.source_name);
+  }
   for (const auto& [header, text] : compilation.headers) {
     if (name == with_octal_escapes(header)) return embedded_name(text, name);
   }
@@ -29,6 +31,12 @@ std::string stable_name(std::string_view name, const Compilation& compilation,
 }
 
 }  // namespace
+
+std::string nvrtc_name(const std::string& source_name) {
+  std::string name;
+  for (const char c : source_name) name += c == '"' ? std::string("\u201d") : std::string(1, c);
+  return name;
+}
 
 std::string with_stable_file_names(std::string_view ptx, const Compilation& compilation,
                                    std::string_view working_directory) {

@@ -8,6 +8,10 @@
 
 namespace tilescope::compile {
 
+/// The name under which NVRTC gets the source. Its own assembler takes no '"' in names, so each
+/// becomes a typographic one; with_stable_file_names() turns them back.
+std::string nvrtc_name(const std::string& source_name);
+
 /// `ptx` with the file names of the request in its .file directives, free of the folder in which it
 /// was compiled: a cached result serves every folder. Names below `working_directory` become
 /// relative. Embedded kernels and their headers are called kernels/FOLDER/NAME, so that no reader

@@ -8,6 +8,8 @@ namespace {
 TEST(OctalEscapes, AreForBytesBeyondAscii) {
   EXPECT_EQ(with_octal_escapes("\xc3\xbc.cu"), "\\303\\274.cu");
   EXPECT_EQ(without_octal_escapes("\\303\\274.cu"), "\xc3\xbc.cu");
+  EXPECT_EQ(with_octal_escapes("a\"b.cu"), "a\\042b.cu");
+  EXPECT_EQ(without_octal_escapes("a\\042b.cu"), "a\"b.cu");
   EXPECT_EQ(without_octal_escapes(with_octal_escapes("a \xff\x80 b")), "a \xff\x80 b");
 }
 

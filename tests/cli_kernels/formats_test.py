@@ -6,6 +6,7 @@ Python has jsonschema and xmlschema and the schemas can be had (TILESCOPE_SCHEMA
 with them; else they are downloaded).
 """
 
+import html
 import importlib
 import json
 import os
@@ -16,7 +17,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.parse
 import urllib.request
+import xml.etree.ElementTree
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = os.environ.get("TILESCOPE", "tilescope")
@@ -162,6 +165,46 @@ class Formats(unittest.TestCase):
                 expected = (HERE / "formats" / f"{kind}.txt").read_text()
                 self.assertEqual(golden(outputs(kind)), expected)
                 self.assertIn(f"[{kind}]", expected)
+
+
+class Names(unittest.TestCase):
+    """A file whose name has signs that mean something in each of the formats."""
+
+    NAME = "a\"b'c<d>&e %f,g.cu"
+
+    def test_stand_in_every_format_as_they_are(self):
+        source = HERE / "global_no_guard" / "faulty.cu"
+        with tempfile.TemporaryDirectory(prefix="tilescope.") as folder:
+            shutil.copy(source, os.path.join(folder, self.NAME))
+            shutil.copy(source.with_name("launch.json"), folder)
+            words = (self.NAME, "--launch", "launch.json")
+            self.assertIn(f" at {self.NAME}:", command(folder, *words))
+            gcc = command(folder, *words, "--format", "gcc")
+            self.assertTrue(gcc.startswith(self.NAME + ":"), gcc)
+            github = command(folder, *words, "--format", "github")
+            self.assertIn("file=a\"b'c<d>&e %25f%2Cg.cu,line=", github)
+            sarif = json.loads(command(folder, *words, "--format", "sarif"))
+            result = sarif["runs"][0]["results"][0]
+            place = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+            self.assertEqual(urllib.parse.unquote(place), self.NAME)
+            self.assertRegex(place, r"^[\w.%'&,()-]*$")
+            junit = xml.etree.ElementTree.fromstring(command(folder, *words, "--format", "junit"))
+            self.assertIn(self.NAME, "".join(junit.itertext()))
+            command(folder, *words, "--html", "page.html", "--json", "report.json")
+            report = json.loads(pathlib.Path(folder, "report.json").read_text())
+            self.assertEqual(report["reports"][0]["file"], self.NAME)
+            page = pathlib.Path(folder, "page.html").read_text()
+            self.assertNotIn(self.NAME, page)
+            self.assertIn(self.NAME, html.unescape(page))
+
+    def test_the_compiler_names_it_too(self):
+        with tempfile.TemporaryDirectory(prefix="tilescope.") as folder:
+            pathlib.Path(folder, 'a"b.cu').write_text("__global__ void k(int* x) { x[0] = y; }\n")
+            done = subprocess.run([os.path.abspath(PROGRAM), "check", 'a"b.cu', "--grid", "1",
+                                   "--block", "1", "--arg", "i32[1]=zeros"], cwd=folder, text=True,
+                                  capture_output=True, timeout=120)
+            self.assertEqual(done.returncode, 4)
+            self.assertIn('a"b.cu(1): error: identifier "y" is undefined', done.stderr)
 
 
 class Schemas(unittest.TestCase):
