@@ -1,4 +1,5 @@
-// Strings in assembly text, where compilers write bytes beyond ASCII as \303, and '"' ends a string.
+// Strings in assembly text, where compilers write bytes beyond ASCII as \303, and '"' ends a
+// string.
 #pragma once
 
 #include <string>

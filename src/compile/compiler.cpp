@@ -81,8 +81,7 @@ class NvrtcProgram {
     }
     check(nvrtc_.create_program(&program_, compilation.source.c_str(),
                                 nvrtc_name(compilation.source_name).c_str(),
-                                static_cast<int>(names.size()),
-                                texts.data(), names.data()),
+                                static_cast<int>(names.size()), texts.data(), names.data()),
           "nvrtcCreateProgram");
   }
   ~NvrtcProgram() { nvrtc_.destroy_program(&program_); }
