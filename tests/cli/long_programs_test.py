@@ -277,15 +277,21 @@ class Resumed(LongPrograms):
         self.write("steps.cu", STEPS)
         self.write("slow", "")
 
-    def interrupt(self, *more):
+    def runs_behind_the_third_launch(self):
+        if not os.path.exists(self.path("kept")):
+            return 0
+        with open(self.path("kept"), encoding="utf-8") as file:
+            return file.read().count('{"checked":3}')
+
+    def interrupt(self):
         """Checks until the third launch is checked, and presses Ctrl-C in the fourth."""
-        running = self.start_program("check", "steps.cu", "--resume", "kept", "--json", "-", *more)
-        for _ in range(300):
+        before = self.runs_behind_the_third_launch()
+        running = self.start_program("check", "steps.cu", "--resume", "kept", "--json", "-")
+        deadline = time.monotonic() + 100  # nvcc may have to compile it first
+        while self.runs_behind_the_third_launch() == before:
+            self.assertIsNone(running.poll(), "it ended before its fourth launch")
+            self.assertLess(time.monotonic(), deadline)
             time.sleep(0.1)
-            if os.path.exists(self.path("kept")):
-                with open(self.path("kept"), encoding="utf-8") as file:
-                    if '{"checked":3}' in file.read():
-                        break
         time.sleep(0.3)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
