@@ -35,13 +35,16 @@ TEST(DistributedRungs, HaveNothingToDoWithoutElements) {
 }
 
 TEST(DistributedRungs, EveryRankEndsOnTheModel) {
-  const NetworkModel model{.latency_s = 1e-6, .bytes_per_second = 1e9, .flops_per_second = 1e12};
-  for (const DistributedRungInfo& info : distributed_rungs()) {
-    for (int ranks = 1; ranks <= 24; ++ranks) {
-      const PlayedRung rung = played(info.rung, ranks, model);
-      // A rank whose messages never come would not have computed its part.
-      EXPECT_NEAR(rung.compute_s * ranks, square.flops() / 1e12, 1e-9) << info.name << ranks;
-      EXPECT_GE(rung.time_s, rung.most_compute_s);
+  NetworkModel model{.latency_s = 1e-6, .bytes_per_second = 1e9, .flops_per_second = 1e12};
+  for (const bool core_moves : {false, true}) {
+    model.core_moves = core_moves;
+    for (const DistributedRungInfo& info : distributed_rungs()) {
+      for (int ranks = 1; ranks <= 24; ++ranks) {
+        const PlayedRung rung = played(info.rung, ranks, model);
+        // A rank whose messages never come would not have computed its part.
+        EXPECT_NEAR(rung.compute_s * ranks, square.flops() / 1e12, 1e-9) << info.name << ranks;
+        EXPECT_GE(rung.time_s, rung.most_compute_s);
+      }
     }
   }
 }

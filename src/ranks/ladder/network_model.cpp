@@ -127,6 +127,10 @@ class Player {
       mine.computes = false;
       ++mine.next;
     }
+    if (model_.core_moves) {
+      serve(mine.out, time);
+      serve(mine.in, time);
+    }
     mine.is_blocked = false;
     mine.now = std::max(mine.now, time);
     while (mine.next < mine.program.size()) {
@@ -176,6 +180,8 @@ class Player {
       }
       case Kind::wait:
         return mine.blocks[key].is_here;
+      case Kind::hand_on:
+        return mine.blocks[key].sends == 0;
       case Kind::drop:
         if (mine.blocks[key].sends > 0) return false;
         mine.held -= bytes_of(action.block);
@@ -213,8 +219,10 @@ class Player {
   void start(std::uint32_t number, double time) {
     Message& message = messages_[number];
     Link &out = rank(message.from).out, &in = rank(message.to).in;
-    if (out.is_busy || in.is_busy) {
-      (out.is_busy ? out : in).waiting.push_back(number);
+    const auto rests = [&](int index) { return !model_.core_moves || !rank(index).computes; };
+    const bool can_send = !out.is_busy && rests(message.from);
+    if (!can_send || in.is_busy || !rests(message.to)) {
+      (can_send ? in : out).waiting.push_back(number);
       return;
     }
     const std::int64_t bytes = bytes_of(message.block);

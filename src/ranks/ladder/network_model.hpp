@@ -17,8 +17,9 @@ struct NetworkModel {
   double bytes_per_second = 1.0;  ///< of a link, each way
   double flops_per_second = 1.0;  ///< of a rank's products
   std::int64_t element_bytes = 4;
-  /// Whether a rank's core moves its messages, so that what it sends or receives while it
-  /// multiplies makes that take longer. Copy engines and network cards do not.
+  /// Whether a rank's core moves its messages, as MPI does: none begins while one of both ranks
+  /// multiplies, and one under way makes a product take longer. Copy engines and network cards do
+  /// not need the core.
   bool core_moves = false;
 };
 

@@ -188,16 +188,17 @@ void ProgramRun::send(const BlockName& name, Block& block, int peer) {
   block.sends.push_back(messages_.send(peer, name, block.values.data(), block.values.size()));
 }
 
+bool ProgramRun::has_sent(const Block& block) const {
+  return block.waiting_sends.empty() &&
+         std::all_of(block.sends.begin(), block.sends.end(),
+                     [&](std::size_t message) { return messages_.has_ended(message); });
+}
+
 bool ProgramRun::act() {
   for (; next_ < program_.size(); ++next_) {
     if (!step(program_[next_])) return false;
   }
   progress();
-  const auto has_sent = [&](const Block& block) {
-    return block.waiting_sends.empty() &&
-           std::all_of(block.sends.begin(), block.sends.end(),
-                       [&](std::size_t message) { return messages_.has_ended(message); });
-  };
   if (!has_sent(sums_)) return false;
   return std::all_of(blocks_.begin(), blocks_.end(),
                      [&](const auto& block) { return has_sent(block.second); });
@@ -219,6 +220,9 @@ bool ProgramRun::step(const Action& action) {
     case Kind::wait:
       progress();
       return blocks_.at(action.block).is_here;
+    case Kind::hand_on:
+      progress();
+      return has_sent(blocks_.at(action.block));
     case Kind::multiply:
       multiply(blocks_.at(action.block), blocks_.at(action.other));
       return true;
@@ -229,11 +233,7 @@ bool ProgramRun::step(const Action& action) {
       return true;
     }
     case Kind::drop: {
-      const Block& block = blocks_.at(action.block);
-      if (!std::all_of(block.sends.begin(), block.sends.end(),
-                       [&](std::size_t message) { return messages_.has_ended(message); })) {
-        return false;
-      }
+      if (!has_sent(blocks_.at(action.block))) return false;
       blocks_.erase(action.block);
       return true;
     }

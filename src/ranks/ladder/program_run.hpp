@@ -72,6 +72,7 @@ class ProgramRun {
   };
 
   void progress();
+  bool has_sent(const Block& block) const;
   bool step(const Action& action);
   void send(const BlockName& name, Block& block, int peer);
   void multiply(const Block& a, const Block& b);

@@ -80,11 +80,10 @@ class Writer {
     const int ranks = layout_.ranks();
     for (int l = 0; l < ranks; ++l) tree(block(Operand::b, l, 0), ranks, l, rank_, column_);
     for (int l = 0; l < ranks; ++l) {
-      const BlockName b = block(Operand::b, l, 0);
-      wait(b, l);
-      multiply(l);
-      // A block is sent on, so it stays until all have been multiplied.
+      wait(block(Operand::b, l, 0), l);
+      put({Kind::hand_on, block(Operand::b, l, 0)});
     }
+    for (int l = 0; l < ranks; ++l) multiply(l);
     for (int l = 0; l < ranks; ++l) drop(block(Operand::b, l, 0), l);
   }
 
@@ -97,6 +96,7 @@ class Writer {
       if (step > 0) {
         put({Kind::receive, b, {}, before});
         put({Kind::wait, b});
+        put({Kind::hand_on, block(Operand::b, (l + 1) % ranks, 0)});
       }
       multiply(l);
       if (step + 1 < ranks) put({Kind::send, b, {}, next});
@@ -108,7 +108,9 @@ class Writer {
     const auto [first, end] = depths_of(layout_, place_.layer);
     for (int l = first; l < end; ++l) {
       begin(l, &Writer::tree);
-      finish(l);
+      arrive(l);
+      hand_on(l);
+      multiply(l);
       release(l);
     }
   }
@@ -120,7 +122,9 @@ class Writer {
     for (int l = first; l < std::min(first + ahead, end); ++l) begin(l, &Writer::chain);
     for (int l = first; l < end; ++l) {
       if (l + ahead < end) begin(l + ahead, &Writer::chain);
-      finish(l);
+      arrive(l);
+      hand_on(l);
+      multiply(l);
       release(l);
     }
   }
@@ -189,10 +193,14 @@ class Writer {
     (this->*spread)(block(Operand::b, l, place_.column), layout_.rows, b_owner(l), place_.row,
                     column_);
   }
-  void finish(int l) {
+  void arrive(int l) {
     if (a_owner(l) != place_.column) put({Kind::wait, block(Operand::a, place_.row, l)});
     if (b_owner(l) != place_.row) put({Kind::wait, block(Operand::b, l, place_.column)});
-    multiply(l);
+  }
+  // Where cores move messages, the next rank would wait for this one's product.
+  void hand_on(int l) {
+    put({Kind::hand_on, block(Operand::a, place_.row, l)});
+    put({Kind::hand_on, block(Operand::b, l, place_.column)});
   }
   void release(int l) {
     if (a_owner(l) != place_.column) put({Kind::drop, block(Operand::a, place_.row, l)});

@@ -73,6 +73,7 @@ struct Action {
     send,      ///< to `peer`, as soon as the block is here; the rank goes on
     receive,   ///< from `peer`; the rank goes on
     wait,      ///< until the block is here
+    hand_on,   ///< until the block has been sent to all that it goes to
     multiply,  ///< adds A `block` times B `other` to this rank's block of C
     add,       ///< adds `block`, another rank's sums, to this rank's block of C
     drop,      ///< frees the memory of a received block, once it has been sent on
