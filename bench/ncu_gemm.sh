@@ -48,9 +48,10 @@ LIST
 "$run" < "$scratch/problems" > /dev/null  # compiles, which is slow under a profiler
 ncu --clock-control none --profile-from-start off --csv --page raw --metrics "${metrics%,}" \
     "$run" < "$scratch/problems" > "$scratch/printed"
-python3 - "$scratch/printed" > "$out" <<'SUMS'
+python3 - "$scratch/printed" "$metrics" > "$out" <<'SUMS'
 import csv, sys
 lines = open(sys.argv[1], encoding="utf-8").read().splitlines()
+wanted = sys.argv[2].split(",")  # ncu prints more
 rows = iter(list(csv.DictReader(line for line in lines if line.startswith('"')))[1:])  # units first
 print("rung,precision,m,n,k,metric,value")
 for line in lines:
@@ -60,7 +61,7 @@ for line in lines:
     sums = {"launches": int(words[-1])}
     for _ in range(sums["launches"]):
         for metric, text in next(rows).items():
-            if not metric.endswith(".sum"):
+            if metric not in wanted:
                 continue
             name = "sm__ops_path_tensor.sum" if "ops_path_tensor_src" in metric else metric
             sums[name] = sums.get(name, 0) + int(float(text.replace(",", "")))

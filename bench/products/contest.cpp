@@ -52,12 +52,11 @@ std::optional<std::string> ladder_refusal(const GemmProblem& problem,
 
 // The dispatcher's choice and every other plan that its models distinguish, but for those that they
 // expect to be far slower.
-std::vector<Entry> plan_entries(Device& device, const GemmProblem& problem) {
+std::vector<Entry> plan_entries(Device& device, const GemmProblem& problem, std::size_t most) {
   std::vector<Entry> entries;
   constexpr double hopeless = 2.5;  // times what the chosen plan is expected to take
-  const auto every = std::numeric_limits<std::size_t>::max();
   for (const operations::GemmChoice& choice :
-       operations::tuning_candidates(problem, device.properties(), every)) {
+       operations::tuning_candidates(problem, device.properties(), most)) {
     if (!entries.empty() && choice.cycles > hopeless * entries.front().result.cycles) continue;
     entries.push_back(
         {.result = {.variant = std::string(choice.variant->name),
@@ -273,7 +272,7 @@ class Contest {
 
 std::vector<Entry> entries_of(Device& device, const GemmProblem& problem,
                               const ContestOptions& options) {
-  if (options.all_plans) return plan_entries(device, problem);
+  if (options.all_plans) return plan_entries(device, problem, options.most_plans);
   const auto& names = options.variants;
   const auto is_wanted = [&names](std::string_view name) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();

@@ -2,7 +2,10 @@
 // again.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <tilescope/device.hpp>
@@ -34,8 +37,9 @@ struct ContestOptions {
   std::vector<std::string> variants;
   /// Tiles to compare the model's choice with, as parse_tensor_tile() takes them.
   std::vector<std::string> tiles;
-  bool all_plans = false;    ///< every plan that the dispatcher considers, instead of `variants`
-  int samples = 15;          ///< at least, of each variant
+  bool all_plans = false;  ///< every plan that the dispatcher considers, instead of `variants`
+  std::size_t most_plans = std::numeric_limits<std::size_t>::max();  ///< those ranked first
+  int samples = 15;                                                  ///< at least, of each variant
   double budget_ms = 260.0;  ///< of runs of each variant, in all rounds; peers get as much
   Data data = Data::uniform;
   std::uint64_t seed = 1;

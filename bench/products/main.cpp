@@ -211,11 +211,14 @@ void add_options(CLI::App& app, Bench& bench) {
   app.add_flag("--all", bench.all, "Every variant that takes the product");
   app.add_flag("--plans", bench.options.all_plans,
                "Every plan that the dispatcher considers; the JSON lists them all");
+  app.add_option("--most", bench.options.most_plans,
+                 "With --plans: no more than this many, those that the models rank first");
   app.add_flag("--tune", bench.tune, "Tune each product first, and keep what was found");
   app.add_option(
       "--tile", bench.options.tiles,
       "Also this tensor tile: M,N,CONSUMERS,STAGES,CLUSTER,SPLITS,GROUP,IN_TURN,BOXES[,PANEL"
-      "[,FLAGS]], flags the sum of 1: blocks share A, 2: A copied, 4: B copied");
+      "[,FLAGS]], flags the sum of 1: blocks share A, 2: A copied, 4: B copied, "
+      "8: transposed");
   app.add_option("--samples", bench.options.samples, "Timed runs of each, at least")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();

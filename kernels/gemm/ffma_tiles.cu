@@ -29,6 +29,7 @@
 // An activation that takes many instructions is not written out for every element of a thread.
 constexpr bool is_long = !SPLIT && ACTIVATION == gelu;
 constexpr int rows_at_once = is_long ? 1 : LANES_DOWN;
+constexpr bool reads_c = READS_C && !SPLIT;
 // Registers of a thread that multiplies, after the copying warpgroup has given up its own. The
 // compiler does not hold the copying code to what it keeps: that code is small enough.
 constexpr int registers = warps == 4 && BLOCKS_PER_SM == 2   ? 216
@@ -89,9 +90,9 @@ struct Output {
   int row, column;  // of the tile
   int matrix, split;
 
-  __device__ float result(float sum, const float* c, int at_row, int at_column) const {
+  __device__ float result(float sum, float before, int at_row, int at_column) const {
     if (SPLIT) return p.alpha * sum;  // a register of its own, outside the order of swapped()
-    return epilogue<ACTIVATION>(sum, p.alpha, p.beta, READS_C ? *c : 0.0F,
+    return epilogue<ACTIVATION>(sum, p.alpha, p.beta, before,
                                 bias_at<BIAS>(p.bias, at_row, at_column));
   }
 
@@ -111,22 +112,41 @@ struct Output {
            reinterpret_cast<unsigned long long>(c) % 16 == 0;
   }
 
+  // Both stores read what C held in several rows before they write the first element of these: a
+  // read behind a write would wait for it.
   __device__ void store(float (&sum)[RM][RN], int my_row, int my_column) const {
+    constexpr int lot = 4;  // rows
+    const auto row_at = [&](int i) { return row + my_row + RowsOfA::row(i); };
+    const auto column_at = [&](int j) { return column + my_column + j * lanes_across; };
 #pragma unroll
-    for (int i = 0; i < RM; ++i) {
-      const int at_row = row + my_row + RowsOfA::row(i);
-      if (at_row >= p.m) continue;
-      float* c = row_of_c(at_row);
+    for (int first = 0; first < RM; first += lot) {
+      float4 before[lot][RN / 4] = {};
 #pragma unroll
-      for (int j = 0; j < RN; j += 4) {
-        const int at_column = column + my_column + j * lanes_across;
-        if (at_column >= p.n) continue;
-        float4* to = reinterpret_cast<float4*>(c + at_column);
-        const float4 old = READS_C && !SPLIT ? *to : float4();
-        *to = {result(sum[i][j], &old.x, at_row, at_column),
-               result(sum[i][j + 1], &old.y, at_row, at_column + 1),
-               result(sum[i][j + 2], &old.z, at_row, at_column + 2),
-               result(sum[i][j + 3], &old.w, at_row, at_column + 3)};
+      for (int i = 0; reads_c && i < lot; ++i) {
+        if (row_at(first + i) >= p.m) break;
+        const float* const c = row_of_c(row_at(first + i));
+#pragma unroll
+        for (int j = 0; j < RN; j += 4) {
+          if (column_at(j) < p.n) {
+            before[i][j / 4] = *reinterpret_cast<const float4*>(c + column_at(j));
+          }
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < lot; ++i) {
+        const int at_row = row_at(first + i);
+        if (at_row >= p.m) break;
+        float* const c = row_of_c(at_row);
+        const float* const of = sum[first + i];
+#pragma unroll
+        for (int j = 0; j < RN; j += 4) {
+          const int at = column_at(j);
+          if (at >= p.n) continue;
+          const float4& old = before[i][j / 4];
+          *reinterpret_cast<float4*>(c + at) = {
+              result(of[j], old.x, at_row, at), result(of[j + 1], old.y, at_row, at + 1),
+              result(of[j + 2], old.z, at_row, at + 2), result(of[j + 3], old.w, at_row, at + 3)};
+        }
       }
     }
   }
@@ -135,8 +155,27 @@ struct Output {
   // neighbours.
   __device__ void store_exchanged(float (&sum)[RM][RN], float* buffer, const Place& warp_at,
                                   const Place& lane_at, int lane) const {
+    constexpr int across = (WN + 31) / 32;
+    const auto column_at = [&](int x) { return column + warp_at.column + 32 * x + lane; };
+    const auto is_mine = [&](int x) { return 32 * x + lane < WN && column_at(x) < p.n; };
 #pragma unroll
     for (int i = 0; i < RM; ++i) {
+      const auto row_at = [&](int r) {
+        return row + warp_at.row + (A_BY_STEPS ? r * 4 : r) + RowsOfA::row(i);
+      };
+      float before[rows_at_once][across] = {};
+      const auto read_c = [&](int first) {
+#pragma unroll
+        for (int r = 0; r < rows_at_once; ++r) {
+          if (row_at(first + r) >= p.m) break;
+          const float* const c = row_of_c(row_at(first + r));
+#pragma unroll
+          for (int x = 0; x < across; ++x) {
+            if (is_mine(x)) before[r][x] = c[column_at(x)];
+          }
+        }
+      };
+      if (reads_c && rows_at_once == LANES_DOWN) read_c(0);
       __syncwarp();
 #pragma unroll
       for (int j = 0; j < RN; j += 4) {
@@ -147,18 +186,15 @@ struct Output {
       __syncwarp();
 #pragma unroll rows_at_once
       for (int r = 0; r < LANES_DOWN; ++r) {
-        const int of_lane = A_BY_STEPS ? r * 4 : r;
-        const int at_row = row + warp_at.row + of_lane + RowsOfA::row(i);
+        const int at_row = row_at(r);
         if (at_row >= p.m) continue;
-        float* c = row_of_c(at_row);
+        if (reads_c && rows_at_once == 1) read_c(r);
+        float* const c = row_of_c(at_row);
 #pragma unroll
-        for (int x = 0; x < WN; x += 32) {
-          const int in_warp = x + lane;
-          const int at_column = column + warp_at.column + in_warp;
-          if (in_warp < WN && at_column < p.n) {
-            const float sum_there = buffer[r * WN + swapped(in_warp)];
-            c[at_column] = result(sum_there, c + at_column, at_row, at_column);
-          }
+        for (int x = 0; x < across; ++x) {
+          if (!is_mine(x)) continue;
+          const float sum_there = buffer[r * WN + swapped(32 * x + lane)];
+          c[column_at(x)] = result(sum_there, before[r % rows_at_once][x], at_row, column_at(x));
         }
       }
     }

@@ -179,13 +179,24 @@ __device__ inline void store(const Arguments& p, int lot, float4 sums) {
   const int narrow_row = lot % lots_of_group * 8 + lane % 4 * 2;
   const float values[4] = {sums.x, sums.y, sums.z, sums.w};
   C_TYPE* const c = static_cast<C_TYPE*>(p.c) + blockIdx.y * p.c_stride;
+  C_TYPE* to[4];
+  float before[4] = {};  // read before the first is written: a read behind a write would wait for it
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int at = long_row + i / 2 * 8, beside = narrow_row + i % 2;
-    if (at >= p.long_rows || beside >= p.narrow_rows) continue;
-    const int row = LONG_IS_B ? beside : at, column = LONG_IS_B ? at : beside;
-    store_with_epilogue<READS_C, ACTIVATION>(c + row * p.c_leading + column, values[i], p.alpha,
-                                             p.beta, bias_at<BIAS>(p.bias, row, column));
+    const bool inside = at < p.long_rows && beside < p.narrow_rows;
+    to[i] = inside ? c + (LONG_IS_B ? beside : at) * p.c_leading + (LONG_IS_B ? at : beside)
+                   : nullptr;
+    if (READS_C && inside) before[i] = widen(*to[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if (to[i] == nullptr) continue;
+    const int at = long_row + i / 2 * 8, beside = narrow_row + i % 2;
+    const float bias =
+        bias_at<BIAS>(p.bias, LONG_IS_B ? beside : at, LONG_IS_B ? at : beside);
+    *to[i] = narrow<C_TYPE>(
+        epilogue<ACTIVATION>(values[i], p.alpha, READS_C ? p.beta : 0.0F, before[i], bias));
   }
 }
 

@@ -22,6 +22,7 @@ struct Shared {
   // The boxes of C that a consumer stores at once.
   alignas(1024) unsigned char c[CONSUMERS][boxes_at_once][through_shared ? c_box_bytes : 16];
   Barrier full[STAGES], empty[STAGES], panel_full[K_TILES], panel_empty;
+  Barrier c_arrived[CONSUMERS];  // where C is added
 };
 
 // The block's tiles, one after the other: equal ranges of all, which go down the columns of C.
@@ -106,6 +107,8 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
   RingPosition<STAGES> stage;
   RingPosition<1> panel;
   int turn = 0;
+  ConsumerBoxes own{reinterpret_cast<Boxes&>(shared.c[consumer]), shared.c_arrived[consumer],
+                    consumer};
   if (consumer == CONSUMERS - 1) pass_turn(consumer);
   Walk walk(p);
   for (bool is_new = false; walk.left > 0; is_new = walk.advance(p)) {
@@ -122,9 +125,10 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
       continue;
     }
     Sums sum;
+    own.fetch_first(maps, p, walk.unit, 0);
     await_turn(consumer);
     multiply(sum, shared, stage, panel.parity, consumer);
-    store_tile(sum, reinterpret_cast<Boxes&>(shared.c[consumer]), maps, p, walk.unit, 0, consumer);
+    store_tile(sum, own, maps, p, walk.unit, 0);
   }
   // Shared memory has to live until it was read; the rest completes with the kernel.
   if (C_STORE == store_boxed) wait_until_read<0>();
@@ -145,6 +149,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     }
     for (int kt = 0; kt < K_TILES; ++kt) initialise(shared.panel_full[kt], 1);
     initialise(shared.panel_empty, CONSUMERS);
+    for (int c = 0; c < CONSUMERS; ++c) initialise(shared.c_arrived[c], 1);
     publish_barriers();
   }
   synchronise_cluster();

@@ -14,7 +14,7 @@
 #include "epilogue.cuh"
 #include "run_condition.cuh"
 
-constexpr int parts_at_once = COLUMNS == 1 ? 8 : 4;  // loads in flight
+constexpr int parts_at_once = COLUMNS == 1 ? 16 : 4;  // loads in flight for each column
 
 extern "C" __global__ void __launch_bounds__(256)
     reduce_splits(const SUM* partial, void* c, const float* bias, int m, int n, int splits,
@@ -29,20 +29,38 @@ extern "C" __global__ void __launch_bounds__(256)
   if (row >= m) return;
   const long long plane = m * pitch;
   const SUM* from = partial + blockIdx.z * splits * plane + row * pitch + first;
-  SUM sum[COLUMNS] = {};
-#pragma unroll parts_at_once
-  for (int s = 0; s < splits; ++s, from += plane) {
+  C_TYPE* const to = static_cast<C_TYPE*>(c) + blockIdx.z * stride + row * leading;
+  // All that C held is read before the first element is written: a read behind a write would wait.
+  SUM before[COLUMNS] = {};
 #pragma unroll
-    for (int i = 0; i < COLUMNS; ++i) {
-      if (first + 32 * i < n) sum[i] += from[32 * i];
+  for (int i = 0; i < COLUMNS; ++i) {
+    if (READS_C && first + 32 * i < n) before[i] = static_cast<SUM>(widen(to[first + 32 * i]));
+  }
+  // The last lot has zeros behind the last part: loads one by one would wait for each other.
+  SUM sum[COLUMNS] = {};
+#pragma unroll 1
+  for (int done = 0; done < splits; done += parts_at_once, from += parts_at_once * plane) {
+    SUM part[parts_at_once][COLUMNS];
+#pragma unroll
+    for (int s = 0; s < parts_at_once; ++s) {
+#pragma unroll
+      for (int i = 0; i < COLUMNS; ++i) {
+        const bool is_part = done + s < splits && first + 32 * i < n;
+        part[s][i] = is_part ? from[s * plane + 32 * i] : SUM(0);
+      }
+    }
+#pragma unroll
+    for (int s = 0; s < parts_at_once; ++s) {
+#pragma unroll
+      for (int i = 0; i < COLUMNS; ++i) sum[i] += part[s][i];
     }
   }
-  C_TYPE* const to = static_cast<C_TYPE*>(c) + blockIdx.z * stride + row * leading;
 #pragma unroll
   for (int i = 0; i < COLUMNS; ++i) {
     const int column = first + 32 * i;
     if (column >= n) break;
-    store_with_epilogue<READS_C, ACTIVATION>(to + column, sum[i], alpha, beta,
-                                             bias_at<BIAS>(bias, row, column));
+    const SUM added = static_cast<SUM>(bias_at<BIAS>(bias, row, column));
+    to[column] = narrow<C_TYPE>(
+        epilogue<ACTIVATION>(sum[i], alpha, READS_C ? beta : SUM(0), before[i], added));
   }
 }

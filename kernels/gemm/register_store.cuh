@@ -47,12 +47,30 @@ __device__ inline void store_strip(const Kept& sum, const Arguments& p, const Bl
   const int top = row_of_c(unit, unit.row), rows_left = (p.m - top + A_CLASSES - 1) / A_CLASSES;
   const int left = column < p.n ? rows_left - first : 0;
   const long long pitch = A_CLASSES * p.c_leading;
-  C_TYPE* to_c = static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + column +
-                 top * p.c_leading + first * pitch;
+  C_TYPE* const first_of_c = static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + column +
+                             top * p.c_leading + first * pitch;
+  C_TYPE* to_c = first_of_c;
+  // What C held in a lot is read before the lot ahead of it is written: a read behind a write would
+  // wait for it.
+  constexpr int rows_of_warp = lot_rows / warps;
+  float before[2][rows_of_warp] = {};
+  const auto read_c = [&](int lot) {
+    if constexpr (READS_C) {
+#pragma unroll
+      for (int r = 0; r < rows_of_warp; ++r) {
+        const int in_tile = lot * lot_rows + r * warps;
+        if (in_tile < min(left, rows_kept)) {
+          before[lot % 2][r] = widen(first_of_c[in_tile * pitch]);
+        }
+      }
+    }
+  };
+  read_c(0);
   synchronise_strip(strip);  // the tile before this one has been read
 #pragma unroll
   for (int lot = 0; lot < rows_kept / lot_rows; ++lot) {
     if (lot * lot_rows >= rows_left) break;
+    read_c(lot + 1);
     Lot& rows = shared.c[strip][lot % 2];
 #pragma unroll
     for (int odd = 0; odd < 2; ++odd) {
@@ -75,7 +93,8 @@ __device__ inline void store_strip(const Kept& sum, const Arguments& p, const Bl
                 ? p.bias[row_of_c(unit, unit.row + lot * lot_rows + r + first)]
                 : of_column;
         const float value = rows[r + first][4 * (lane / 4 ^ r / 2) + t];
-        store_with_epilogue<READS_C, ACTIVATION>(to_c, value, alpha, READS_C ? p.beta : 0.0F, bias);
+        *to_c = narrow<C_TYPE>(epilogue<ACTIVATION>(value, alpha, READS_C ? p.beta : 0.0F,
+                                                    before[lot % 2][r / warps], bias));
       }
     }
   }
@@ -115,24 +134,45 @@ __device__ inline void store_neighbours(const Kept& sum, const Arguments& p, con
   for (int v = 0; v < at_once; ++v) {
     bias[v] = BIAS == bias_of_column && v < count ? p.bias[column + v] : 0.0F;
   }
+  const auto row_at = [&](int j) {
+    return row_of_c(unit, unit.row + j / 2 * 8 + j % 2 + threadIdx.x % 4 * 2);
+  };
+  // What C held in a lot of rows is read before the first of them is written: a read behind a write
+  // would wait for it.
+  constexpr int lot = READS_C ? 4 : 1;
 #pragma unroll
-  for (int j = 0; j < rows_kept / 4; ++j) {
-    const int row = row_of_c(unit, unit.row + j / 2 * 8 + j % 2 + threadIdx.x % 4 * 2);
-    if (row >= p.m) break;
-    float values[at_once];
-    take_row(values, sum, place, j);
-    C_TYPE* const to = c + row * p.c_leading;
-    ResultsAtOnce results;
-    if (READS_C && !at_edge) results = *reinterpret_cast<const ResultsAtOnce*>(to);
+  for (int first = 0; first < rows_kept / 4; first += lot) {
+    ResultsAtOnce results[lot];
 #pragma unroll
-    for (int v = 0; v < at_once; ++v) {
-      if (v < count) {
-        store_with_epilogue<READS_C, ACTIVATION>(at_edge ? to + v : &results.values[v], values[v],
-                                                 p.alpha, p.beta,
-                                                 BIAS == bias_of_row ? p.bias[row] : bias[v]);
+    for (int i = 0; READS_C && i < lot; ++i) {
+      const C_TYPE* const from = c + row_at(first + i) * p.c_leading;
+      if (row_at(first + i) >= p.m) break;
+      if (!at_edge) {
+        results[i] = *reinterpret_cast<const ResultsAtOnce*>(from);
+      } else {
+#pragma unroll
+        for (int v = 0; v < at_once; ++v) {
+          if (v < count) results[i].values[v] = from[v];
+        }
       }
     }
-    if (!at_edge) *reinterpret_cast<ResultsAtOnce*>(to) = results;
+#pragma unroll
+    for (int i = 0; i < lot; ++i) {
+      const int row = row_at(first + i);
+      if (row >= p.m) break;
+      float values[at_once];
+      take_row(values, sum, place, first + i);
+      C_TYPE* const to = c + row * p.c_leading;
+#pragma unroll
+      for (int v = 0; v < at_once; ++v) {
+        if (v >= count) continue;
+        store_with_epilogue<READS_C, ACTIVATION>(&results[i].values[v], values[v], p.alpha,
+                                                 READS_C ? p.beta : 0.0F,
+                                                 BIAS == bias_of_row ? p.bias[row] : bias[v]);
+        if (at_edge) to[v] = results[i].values[v];
+      }
+      if (!at_edge) *reinterpret_cast<ResultsAtOnce*>(to) = results[i];
+    }
   }
 }
 

@@ -22,7 +22,7 @@ __device__ inline void load_a(unsigned char* to, const TensorMap& map, Barrier& 
 // B's tile, or this block's share of it for all blocks of the cluster.
 __device__ inline void load_b(unsigned char* to, const TensorMap& map, Barrier& full, int column,
                               int k, int batch) {
-  constexpr int share = TILE_N / down;
+  constexpr int share = b_columns / down;
   constexpr int box_columns = B_MN_MAJOR ? 64 : share;
   static_assert(share % box_columns == 0, "each block loads whole boxes");
   const int first = ACROSS ? 0 : cluster_rank() * share;

@@ -1,18 +1,8 @@
 // How the sums of a tile become C, or the partial sums of a part of k.
 #pragma once
 
-#include "epilogue.cuh"
 #include "row_copy.cuh"
-#include "tensor_tile.cuh"
-
-using Boxes = unsigned char[boxes_at_once][c_box_bytes];
-
-__device__ inline void synchronise_consumer(int consumer) {
-  asm volatile("bar.sync %0, 128;" ::"r"(1 + consumer) : "memory");
-}
-
-// True in one thread of a consumer, always the same.
-__device__ inline bool leads_consumer() { return threadIdx.x % 128 < 32 && is_elected(); }
+#include "tensor_addend.cuh"
 
 // Sums straight to memory, from each thread's registers.
 __device__ inline void store_elements(const float (&sum)[TILE_N / 2], const Arguments& p,
@@ -133,51 +123,114 @@ __device__ inline void store_rows_of(const Boxes& boxes, const Arguments& p, con
   }
 }
 
-// Two matrices of 16 rows by 8 columns, chunks `chunk` and the next of the warp's 16 rows in a box.
+// This lane's address for ldmatrix and stmatrix of two matrices of 16 rows by 8 columns: chunks
+// `chunk` and the next of the warp's 16 rows in a box.
+__device__ inline unsigned char* chunk_of_lane(unsigned char* box, int chunk) {
+  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+  const int row = 16 * warp + lane % 8 + 8 * (lane / 8 % 2);
+  return box + row * row_bytes + 16 * ((chunk + lane / 16) ^ row % 8);
+}
+// This thread's part `i` of the same where they are float32: a matrix is two chunks.
+__device__ inline float2* part_of_thread(unsigned char* box, int chunk, int i) {
+  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+  const int row = 16 * warp + lane / 4 + 8 * (i % 2);
+  const int at = 2 * (chunk + i / 2) + lane % 4 / 2;
+  return reinterpret_cast<float2*>(box + row * row_bytes + 16 * (at ^ row % 8) + lane % 2 * 8);
+}
+
 template <typename Short>
 __device__ inline void write_chunks(unsigned char* box, int chunk, const float (&v)[8],
                                     Short type) {
-  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
-  const int row = 16 * warp + lane % 8 + 8 * (lane / 8 % 2);
-  store_matrices(box + row * row_bytes + 16 * ((chunk + lane / 16) ^ row % 8),
-                 pair_of(v[0], v[1], type), pair_of(v[2], v[3], type), pair_of(v[4], v[5], type),
-                 pair_of(v[6], v[7], type));
+  store_matrices(chunk_of_lane(box, chunk), pair_of(v[0], v[1], type), pair_of(v[2], v[3], type),
+                 pair_of(v[4], v[5], type), pair_of(v[6], v[7], type));
 }
-// A matrix of float32 is two chunks.
 __device__ inline void write_chunks(unsigned char* box, int chunk, const float (&v)[8], float) {
-  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const int row = 16 * warp + lane / 4 + 8 * (i % 2);
-    const int at = 2 * (chunk + i / 2) + lane % 4 / 2;
-    *reinterpret_cast<float2*>(box + row * row_bytes + 16 * (at ^ row % 8) + lane % 2 * 8) =
-        make_float2(v[2 * i], v[2 * i + 1]);
+    *part_of_thread(box, chunk, i) = make_float2(v[2 * i], v[2 * i + 1]);
   }
 }
 
-// The element at `row` of the class and `column` of C, made of its sum.
-__device__ inline float finished(float sum, const Arguments& p, const BlockUnit& unit, int row,
-                                 int column) {
-  const int r = row_of_c(unit, row);
-  const bool inside = r < p.m && column < p.n;
-  return epilogue<ACTIVATION>(sum, p.alpha, 0.0F, 0.0F,
-                              BIAS && inside ? bias_at<BIAS>(p.bias, r, column) : 0.0F);
+template <typename Short>
+__device__ inline void read_chunks(float (&v)[8], unsigned char* box, int chunk, Short type) {
+  unsigned pairs[4];
+  load_matrices(pairs, chunk_of_lane(box, chunk));
+#pragma unroll
+  for (int i = 0; i < 4; ++i) widen_pair(v[2 * i], v[2 * i + 1], pairs[i], type);
 }
+__device__ inline void read_chunks(float (&v)[8], unsigned char* box, int chunk, float) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float2 part = *part_of_thread(box, chunk, i);
+    v[2 * i] = part.x;
+    v[2 * i + 1] = part.y;
+  }
+}
+
+__device__ inline float finished(float sum, float before, float bias, const Arguments& p) {
+  return epilogue<ACTIVATION>(sum, p.alpha, READS_C ? p.beta : 0.0F, before, bias);
+}
+
+// The bias of row `row` of the class, or of `column`; 0 outside of C, and where there is none.
+__device__ inline float bias_inside(const Arguments& p, const BlockUnit& unit, int row,
+                                    int column) {
+  const int at = BIAS == bias_of_row ? row_of_c(unit, row) : column;
+  const bool inside = at < (BIAS == bias_of_row ? p.m : p.n);
+  return BIAS != no_bias && inside ? p.bias[at] : 0.0F;
+}
+
+// What C holds in rows that begin anywhere, in `matrices` matrices of 8 columns from `column` on;
+// zeros outside of it. All of a box is read before its first element is written: a read behind a
+// write would wait for it.
+template <int matrices>
+struct Addend {
+  float of[matrices][2][2];  // row half h, column pair e
+
+  __device__ void read(const Arguments& p, const BlockUnit& unit, int row, int column) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int r = row_of_c(unit, row + 8 * h);
+      const C_TYPE* const from =
+          static_cast<const C_TYPE*>(p.c) + unit.batch * p.c_stride + r * p.c_leading;
+#pragma unroll
+      for (int j = 0; j < matrices; ++j) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const int at = column + 8 * j + e;
+          of[j][h][e] = r < p.m && at < p.n ? widen(from[at]) : 0.0F;
+        }
+      }
+    }
+    __syncwarp();  // lanes may have read different elements; they store together
+  }
+};
 
 // Box `number` of the tile from this warp's sums, whose consumer begins at row `first_row`.
 __device__ inline void fill_box(unsigned char* box, const float (&sum)[TILE_N / 2], int number,
                                 const Arguments& p, const BlockUnit& unit, int first_row) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   constexpr int matrices = c_columns / 8;  // 8 columns each
+  const int first = number * matrices, top = unit.row + first_row + 16 * warp + lane / 4;
+  const int left = unit.column + 8 * first + lane % 4 * 2;
+  constexpr bool adds_rows = READS_C && C_STORE == store_rows;
+  Addend<adds_rows ? matrices : 1> addend;
+  if (adds_rows) addend.read(p, unit, top, left);
+  float bias[BIAS == bias_of_row ? 1 : matrices][2];  // of row half h, or of column pair e
+#pragma unroll
+  for (int j = 0; j < (BIAS == bias_of_row ? 1 : matrices); ++j) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) bias[j][i] = bias_inside(p, unit, top + 8 * i, left + 8 * j + i);
+  }
 #pragma unroll
   for (int j = 0; j < matrices; j += 2) {
-    float v[8];  // two matrices: column pair e, row half h
+    float v[8] = {};  // two matrices: column pair e, row half h
+    if (adds_boxes) read_chunks(v, box, j, C_TYPE{});
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const int matrix = number * matrices + j + i / 4, h = i / 2 % 2, e = i % 2;
-      v[i] = finished(sum[4 * matrix + 2 * h + e], p, unit,
-                      unit.row + first_row + 16 * warp + lane / 4 + 8 * h,
-                      unit.column + 8 * matrix + lane % 4 * 2 + e);
+      const int matrix = j + i / 4, h = i / 2 % 2, e = i % 2;
+      const float before = adds_rows ? addend.of[adds_rows ? matrix : 0][h][e] : v[i];
+      v[i] = finished(sum[4 * (first + matrix) + 2 * h + e], before,
+                      BIAS == bias_of_row ? bias[0][h] : bias[matrix][e], p);
     }
     write_chunks(box, j, v, C_TYPE{});
   }
@@ -208,36 +261,36 @@ __device__ inline void store_by_warp(const float (&sum)[TILE_N / 2], Boxes& boxe
   }
 }
 
-// The same, boxes_at_once * c_columns columns at a time, by all warps of the consumer.
-__device__ inline void store_together(const float (&sum)[TILE_N / 2], Boxes& boxes,
+// The same, boxes_at_once * c_columns columns at a time, by all warps of the consumer; of its
+// product number `product`.
+__device__ inline void store_together(const float (&sum)[TILE_N / 2], ConsumerBoxes& own,
                                       const Maps& maps, const Arguments& p, const BlockUnit& unit,
-                                      int first_row, int consumer) {
+                                      int first_row, int product) {
 #pragma unroll
   for (int first = 0; first < boxes_of_tile; first += boxes_at_once) {
     const int first_column = unit.column + first * c_columns;
     if (first_column >= p.n) break;
-    // The boxes are free when the copy engine, or every warp, has read what they held.
-    if (C_STORE == store_boxed && leads_consumer()) wait_until_read<0>();
-    synchronise_consumer(consumer);
+    own.await();
 #pragma unroll
     for (int box = 0; box < boxes_at_once; ++box) {
-      fill_box(boxes[box], sum, first + box, p, unit, first_row);
+      fill_box(own.boxes[box], sum, first + box, p, unit, first_row);
     }
     if (C_STORE == store_boxed) publish_shared();
-    synchronise_consumer(consumer);
+    synchronise_consumer(own.consumer);
     if (C_STORE == store_rows) {
-      store_rows_of(boxes, p, unit, first_row, first_column);
+      store_rows_of(own.boxes, p, unit, first_row, first_column);
     } else if (leads_consumer()) {
 #pragma unroll
       for (int box = 0; box < boxes_at_once; ++box) {
         const int column = first_column + box * c_columns;
         if (column < p.n) {
-          store_box<c_leaves_first>(maps.c[unit.row_class], boxes[box], column,
+          store_box<c_leaves_first>(maps.c[unit.row_class], own.boxes[box], column,
                                     unit.row + first_row, unit.batch);
         }
       }
       commit_stores();
     }
+    own.fetch_next(maps, p, unit, first_row, product, first);
   }
 }
 
@@ -250,50 +303,70 @@ __device__ inline void store_transposed_matrices(unsigned char* row, unsigned a,
                : "memory");
 }
 
-// 64 rows of sums as 64 columns of C, through shared memory by the copy engine.
+// 64 rows of sums as 64 columns of C, through shared memory by the copy engine; of the consumer's
+// product number `product`.
 template <typename Short>
-__device__ inline void store_transposed(const float (&sum)[TILE_N / 2], unsigned char* box,
-                                    const Maps& maps, const Arguments& p, const BlockUnit& unit,
-                                    int first_row, int consumer, Short type) {
+__device__ inline void store_transposed(const float (&sum)[TILE_N / 2], ConsumerBoxes& own,
+                                        const Maps& maps, const Arguments& p,
+                                        const BlockUnit& unit, int first_row, int product,
+                                        Short type) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
-  if (leads_consumer()) wait_until_read<0>();
-  synchronise_consumer(consumer);
+  constexpr int matrices = box_columns / 8;  // of a box
 #pragma unroll
-  for (int j = 0; j < TILE_N / 8; ++j) {
-    unsigned pairs[2];
+  for (int first = 0; first < boxes_of_tile; first += boxes_at_once) {
+    if (unit.column + first * box_columns >= p.n) break;
+    own.await();
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const int row = unit.row + first_row + 16 * warp + lane / 4 + 8 * h;
-      const int column = unit.column + 8 * j + lane % 4 * 2;
-      pairs[h] = pair_of(finished(sum[4 * j + 2 * h], p, unit, row, column),
-                         finished(sum[4 * j + 2 * h + 1], p, unit, row, column + 1), type);
+    for (int j = 0; j < boxes_at_once * matrices; ++j) {
+      const int row_of_box = 8 * (j % matrices) + lane % 8, chunk = 2 * warp + lane / 8 % 2;
+      unsigned char* const of_lane =
+          own.boxes[j / matrices] + row_of_box * row_bytes + 16 * (chunk ^ lane % 8);
+      const int of_sum = 4 * (first * matrices + j);
+      unsigned pairs[2] = {};
+      if (adds_boxes) load_transposed_matrices(pairs, of_lane);
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int row = unit.row + first_row + 16 * warp + lane / 4 + 8 * h;
+        const int column = unit.column + 8 * (first * matrices + j) + lane % 4 * 2;
+        float before[2];
+        widen_pair(before[0], before[1], pairs[h], type);
+        pairs[h] = pair_of(
+            finished(sum[of_sum + 2 * h], before[0], bias_inside(p, unit, row, column), p),
+            finished(sum[of_sum + 2 * h + 1], before[1], bias_inside(p, unit, row, column + 1), p),
+            type);
+      }
+      store_transposed_matrices(of_lane, pairs[0], pairs[1]);
     }
-    const int row_of_box = 8 * j + lane % 8, chunk = 2 * warp + lane / 8 % 2;
-    store_transposed_matrices(box + row_of_box * row_bytes + 16 * (chunk ^ lane % 8), pairs[0],
-                          pairs[1]);
-  }
-  publish_shared();
-  synchronise_consumer(consumer);
-  if (leads_consumer()) {
-    store_box(maps.c[0], box, unit.row + first_row, unit.column, unit.batch);
-    commit_stores();
+    publish_shared();
+    synchronise_consumer(own.consumer);
+    if (leads_consumer()) {
+#pragma unroll
+      for (int box = 0; box < boxes_at_once; ++box) {
+        const int column = unit.column + (first + box) * box_columns;
+        if (column < p.n) {
+          store_box(maps.c[0], own.boxes[box], unit.row + first_row, column, unit.batch);
+        }
+      }
+      commit_stores();
+    }
+    own.fetch_next(maps, p, unit, first_row, product, first);
   }
 }
 
 // Stores the consumer's sums of a tile; its rows begin at `rows_before` of the tile.
 __device__ inline void store_tile(const float (&sum)[products_of_consumer][TILE_N / 2],
-                                  Boxes& boxes, const Maps& maps, const Arguments& p,
-                                  const BlockUnit& unit, int rows_before, int consumer) {
+                                  ConsumerBoxes& own, const Maps& maps, const Arguments& p,
+                                  const BlockUnit& unit, int rows_before) {
 #pragma unroll
   for (int i = 0; i < products_of_consumer; ++i) {
     const int first_row = rows_before + 64 * i;
     if (row_of_c(unit, unit.row + first_row) >= p.m) break;
     if constexpr (TRANSPOSED) {
-      store_transposed(sum[i], boxes[0], maps, p, unit, first_row, consumer, C_TYPE{});
+      store_transposed(sum[i], own, maps, p, unit, first_row, i, C_TYPE{});
     } else if (by_warp) {
-      store_by_warp(sum[i], boxes, maps, p, unit, first_row);
+      store_by_warp(sum[i], own.boxes, maps, p, unit, first_row);
     } else if (through_shared) {
-      store_together(sum[i], boxes, maps, p, unit, first_row, consumer);
+      store_together(sum[i], own, maps, p, unit, first_row, i);
     } else {
       store_elements(sum[i], p, unit, first_row);
     }

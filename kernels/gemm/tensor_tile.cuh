@@ -11,7 +11,9 @@ constexpr int row_bytes = 128;  // of a tile in shared memory
 constexpr int element_bytes = STEP == 16 ? 2 : 4;
 constexpr int tile_k = row_bytes / element_bytes;
 constexpr int steps = tile_k / STEP;
-constexpr int a_bytes = TILE_M * row_bytes, b_bytes = TILE_N * row_bytes;
+// An MN-major B arrives in boxes of 64 columns, the last of which may be more than the tile needs.
+constexpr int b_columns = B_MN_MAJOR ? (TILE_N + 63) / 64 * 64 : TILE_N;
+constexpr int a_bytes = TILE_M * row_bytes, b_bytes = b_columns * row_bytes;
 // The blocks of a cluster have tiles one below the other and share B, or side by side and share A.
 constexpr int down = ACROSS ? 1 : CLUSTER, across = ACROSS ? CLUSTER : 1;
 constexpr int chunk_bytes = 64 * row_bytes;  // of MN-major tiles: 64 elements by 64 of k
@@ -24,12 +26,16 @@ constexpr int products_of_consumer = rows_of_consumer / 64;
 enum StoreKind { store_each = 0, store_boxed = 1, store_rows = 2, store_partial = 3 };
 constexpr bool through_shared = C_STORE == store_boxed || C_STORE == store_rows;
 constexpr int c_columns = row_bytes / sizeof(C_TYPE);  // of a box of C
-// In a transposed product a box holds 64 columns of C: each consumer's rows here are columns there.
-constexpr int c_box_bytes = (TRANSPOSED ? TILE_N : 64) * row_bytes;
+// In a transposed product each consumer's 64 rows here are columns of C, and a box holds them in half
+// of the tile's columns here, which are rows there.
+constexpr int box_columns = TRANSPOSED ? TILE_N / 2 : c_columns;
+constexpr int c_box_bytes = (TRANSPOSED ? box_columns : 64) * row_bytes;
+// What C held is fetched into the boxes before.
+constexpr bool adds_boxes = READS_C && C_STORE == store_boxed;
 // Consumers in turn store by warps, which need not meet; those that share a tile are slower so.
-constexpr bool by_warp = IN_TURN && C_STORE == store_boxed;
+constexpr bool by_warp = IN_TURN && C_STORE == store_boxed && !adds_boxes;
 constexpr int c_box_rows = by_warp ? 16 : 64;  // that leave at once
-constexpr int boxes_of_tile = TRANSPOSED ? 1 : TILE_N / c_columns;
+constexpr int boxes_of_tile = TILE_N / box_columns;
 constexpr int boxes_at_once = C_BOXES < boxes_of_tile ? C_BOXES : boxes_of_tile;
 #ifdef K_TILES
 // panel_tiles.cu reads A again and again, and writes C as fast as memory takes it.
@@ -47,7 +53,7 @@ static_assert(!ACROSS || (CLUSTER == 2 && TILE_M % 128 == 0), "each block loads 
 static_assert(!ONE_TILE || !ACROSS, "neighbours in grid x have tiles one below the other");
 static_assert(A_CLASSES == 1 || !A_MN_MAJOR, "a tile has rows of one class");
 static_assert(!TRANSPOSED ||
-                  (C_STORE == store_boxed && sizeof(C_TYPE) == 2 && !IN_TURN && !B_MN_MAJOR),
+                  (C_STORE == store_boxed && sizeof(C_TYPE) == 2 && !IN_TURN),
               "a transposed product leaves in boxes of 16-bit elements");
 static_assert(!IN_TURN || CONSUMERS >= 2, "one consumer cannot take turns");
 static_assert(STEP == 16 || (!A_MN_MAJOR && !B_MN_MAJOR), "tf32 tiles are K-major");

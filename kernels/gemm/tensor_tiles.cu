@@ -17,7 +17,7 @@
 // `shift` rows earlier, where it reads as zeros.
 //
 // A transposed product is C^T = B^T A^T: A is B^T here then, and rows here are columns of C. TILE_N
-// may then be any multiple of 8 where A is row-major.
+// may then be any multiple of 16, because no box of C ends within the tile.
 //
 // Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER, ACROSS, TRANSPOSED, ONE_TILE (a
 // block has one, which grid x, y and z number), OPERAND, STEP, A_MN_MAJOR, B_MN_MAJOR, A_CLASSES
@@ -36,6 +36,7 @@ struct Shared {
   // The boxes of C that a consumer stores at once.
   alignas(1024) unsigned char c[CONSUMERS][boxes_at_once][through_shared ? c_box_bytes : 16];
   Barrier full[STAGES], empty[STAGES];
+  Barrier c_arrived[CONSUMERS];  // where C is added
 };
 
 __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments& p,
@@ -118,6 +119,8 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
   RingPosition<STAGES> stage;
   const int rows_before = IN_TURN ? 0 : consumer * rows_of_consumer;
   int turn = 0;
+  ConsumerBoxes own{reinterpret_cast<Boxes&>(shared.c[consumer]), shared.c_arrived[consumer],
+                    consumer};
   if (IN_TURN && consumer == 1) pass_turn(consumer);
   for (int u = blockIdx.x / CLUSTER; u < p.units; u += ONE_TILE ? p.units : gridDim.x / CLUSTER) {
     const BlockUnit unit = unit_of_block(p, u);
@@ -130,10 +133,10 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
       }
     }
     Sums sum;
+    own.fetch_first(maps, p, unit, rows_before);
     if (IN_TURN) await_turn(consumer);
     multiply(sum, shared, stage, rows_before, consumer, unit, p.shift[unit.row_class]);
-    store_tile(sum, reinterpret_cast<Boxes&>(shared.c[consumer]), maps, p, unit, rows_before,
-               consumer);
+    store_tile(sum, own, maps, p, unit, rows_before);
   }
   // Shared memory has to live until it was read; the rest completes with the kernel.
   if (C_STORE == store_boxed) wait_until_read<0>();
@@ -159,6 +162,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
       initialise(shared.full[s], 1);
       initialise(shared.empty[s], sharers * CLUSTER);
     }
+    for (int c = 0; c < CONSUMERS; ++c) initialise(shared.c_arrived[c], 1);
     publish_barriers();
   }
   __syncwarp();

@@ -70,340 +70,159 @@ __device__ inline void pin(float (&sum)[COUNT]) {
 template <int N>
 struct Products;
 
-#define SUMS_8(d, i)                                                                         \
-  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
-      "+f"(d[i + 6]), "+f"(d[i + 7])
+// The sums as operands of an instruction, and their names in it.
+#define SUMS_4(i) "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3])
+#define SUMS_8(i) SUMS_4(i), SUMS_4(i + 4)
+#define SUMS_16(i) SUMS_8(i), SUMS_8(i + 8)
+#define SUMS_32(i) SUMS_16(i), SUMS_16(i + 16)
+#define SUMS_64(i) SUMS_32(i), SUMS_32(i + 32)
+#define NAMES_4 "%0, %1, %2, %3"
+#define NAMES_8 NAMES_4 ", %4, %5, %6, %7"
+#define NAMES_16 NAMES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define NAMES_24 NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
+#define NAMES_32 NAMES_24 ", %24, %25, %26, %27, %28, %29, %30, %31"
+#define NAMES_40 NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define NAMES_48 NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
+#define NAMES_56 NAMES_48 ", %48, %49, %50, %51, %52, %53, %54, %55"
+#define NAMES_64 NAMES_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define NAMES_72 NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71"
+#define NAMES_80 NAMES_72 ", %72, %73, %74, %75, %76, %77, %78, %79"
+#define NAMES_88 NAMES_80 ", %80, %81, %82, %83, %84, %85, %86, %87"
+#define NAMES_96 NAMES_88 ", %88, %89, %90, %91, %92, %93, %94, %95"
+#define NAMES_104 NAMES_96 ", %96, %97, %98, %99, %100, %101, %102, %103"
+#define NAMES_112 NAMES_104 ", %104, %105, %106, %107, %108, %109, %110, %111"
+#define NAMES_120 NAMES_112 ", %112, %113, %114, %115, %116, %117, %118, %119"
+#define NAMES_128 NAMES_120 ", %120, %121, %122, %123, %124, %125, %126, %127"
 
-#define SUMS_32(d, i) SUMS_8(d, i), SUMS_8(d, i + 8), SUMS_8(d, i + 16), SUMS_8(d, i + 24)
-// The sums' names in the instruction.
-#define NAMES_8_FROM_32 "%32, %33, %34, %35, %36, %37, %38, %39"
-#define NAMES_8_FROM_40 "%40, %41, %42, %43, %44, %45, %46, %47"
-#define NAMES_8_FROM_64 "%64, %65, %66, %67, %68, %69, %70, %71"
-#define NAMES_8_FROM_72 "%72, %73, %74, %75, %76, %77, %78, %79"
-#define NAMES_32_FROM_0                                                    \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define NAMES_32_FROM_32                                                             \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define NAMES_32_FROM_64                                                             \
-  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define NAMES_32_FROM_96                                                                         \
-  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
-  "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-// The instruction for n columns, up to its operands.
-#define PRODUCT(n) \
-  "wgmma.mma_async.sync.aligned.m64n" #n "k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) " "
+// Starts an instruction for n columns: `sums` are n / 2 names, `a` and `b` the factors, which are added
+// to what the sums held unless `accumulate` is 0.
+#define MULTIPLY(n, sums, a, b, accumulate, orders)                                          \
+  "{\n"                                                                                      \
+  ".reg .pred p;\n"                                                                          \
+  "setp.ne.b32 p, " accumulate ", 0;\n"                                                      \
+  "wgmma.mma_async.sync.aligned.m64n" #n "k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) \
+  " {" sums "}, " a ", " b ", p, 1, 1" orders ";\n"                                          \
+  "}"
+
+// sum = A * B, or sum += A * B.
+#define PRODUCTS_FROM_SHARED(n, sums, a, b, accumulating, order_a, order_b, ...)             \
+  template <bool a_mn_major, bool b_mn_major>                                                \
+  __device__ static void add(float (&sum)[n / 2], unsigned long long of_a,                   \
+                             unsigned long long of_b, int accumulate) {                      \
+    asm volatile(MULTIPLY(n, sums, a, b, accumulating, WGMMA_ORDERS(order_a, order_b))       \
+                 : __VA_ARGS__                                                               \
+                 : "l"(of_a), "l"(of_b), "r"(accumulate) WGMMA_ORDER_VALUES);                \
+  }
+// The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
+#define PRODUCTS_FROM_REGISTERS(n, sums, a, b, accumulating, order_b, ...)                   \
+  template <bool b_mn_major>                                                                 \
+  __device__ static void add(float (&sum)[n / 2], const unsigned (&of_a)[4],                 \
+                             unsigned long long of_b, int accumulate) {                      \
+    asm volatile(MULTIPLY(n, sums, a, b, accumulating, WGMMA_ORDER(order_b))                 \
+                 : __VA_ARGS__                                                               \
+                 : "r"(of_a[0]), "r"(of_a[1]), "r"(of_a[2]), "r"(of_a[3]), "l"(of_b),        \
+                   "r"(accumulate) WGMMA_ORDER_VALUE);                                       \
+  }
 
 template <>
 struct Products<8> {
-  // sum = A * B, or sum += A * B.
-  template <bool a_mn_major, bool b_mn_major>
-  __device__ static void add(float (&sum)[4], unsigned long long a, unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %6, 0;\n"
-        PRODUCT(8)
-          "{%0, %1, %2, %3}, "
-          "%4, %5, p, 1, 1" WGMMA_ORDERS("%7", "%8") ";\n"
-        "}"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
-  }
+  PRODUCTS_FROM_SHARED(8, NAMES_4, "%4", "%5", "%6", "%7", "%8", SUMS_4(0))
 };
 
 template <>
 struct Products<16> {
-  // sum = A * B, or sum += A * B.
-  template <bool a_mn_major, bool b_mn_major>
-  __device__ static void add(float (&sum)[8], unsigned long long a, unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %10, 0;\n"
-        PRODUCT(16)
-          "{%0, %1, %2, %3, %4, %5, %6, %7}, "
-          "%8, %9, p, 1, 1" WGMMA_ORDERS("%11", "%12") ";\n"
-        "}"
-        : SUMS_8(sum, 0)
-        : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
-  }
-  // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
-  template <bool b_mn_major>
-  __device__ static void add(float (&sum)[8], const unsigned (&a)[4], unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %13, 0;\n"
-        PRODUCT(16)
-          "{%0, %1, %2, %3, %4, %5, %6, %7}, "
-          "{%8, %9, %10, %11}, %12, p, 1, 1" WGMMA_ORDER("%14") ";\n"
-        "}"
-        : SUMS_8(sum, 0)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
-  }
+  PRODUCTS_FROM_SHARED(16, NAMES_8, "%8", "%9", "%10", "%11", "%12", SUMS_8(0))
+  PRODUCTS_FROM_REGISTERS(16, NAMES_8, "{%8, %9, %10, %11}", "%12", "%13", "%14", SUMS_8(0))
 };
 
 template <>
 struct Products<32> {
-  // sum = A * B, or sum += A * B.
-  template <bool a_mn_major, bool b_mn_major>
-  __device__ static void add(float (&sum)[16], unsigned long long a, unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %18, 0;\n"
-        PRODUCT(32)
-          "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
-          "%16, %17, p, 1, 1" WGMMA_ORDERS("%19", "%20") ";\n"
-        "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8)
-        : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
-  }
-  // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
-  template <bool b_mn_major>
-  __device__ static void add(float (&sum)[16], const unsigned (&a)[4], unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %21, 0;\n"
-        PRODUCT(32)
-          "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
-          "{%16, %17, %18, %19}, %20, p, 1, 1" WGMMA_ORDER("%22") ";\n"
-        "}"
-        : SUMS_8(sum, 0), SUMS_8(sum, 8)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
-  }
+  PRODUCTS_FROM_SHARED(32, NAMES_16, "%16", "%17", "%18", "%19", "%20", SUMS_16(0))
+  PRODUCTS_FROM_REGISTERS(32, NAMES_16, "{%16, %17, %18, %19}", "%20", "%21", "%22", SUMS_16(0))
+};
+
+template <>
+struct Products<48> {
+  PRODUCTS_FROM_SHARED(48, NAMES_24, "%24", "%25", "%26", "%27", "%28", SUMS_16(0), SUMS_8(16))
 };
 
 template <>
 struct Products<64> {
-  // sum = A * B, or sum += A * B.
-  template <bool a_mn_major, bool b_mn_major>
-  __device__ static void add(float (&sum)[32], unsigned long long a, unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %34, 0;\n"
-        PRODUCT(64)
-          "{" NAMES_32_FROM_0 "}, "
-          "%32, %33, p, 1, 1" WGMMA_ORDERS("%35", "%36") ";\n"
-        "}"
-        : SUMS_32(sum, 0)
-        : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
-  }
-  // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
-  template <bool b_mn_major>
-  __device__ static void add(float (&sum)[32], const unsigned (&a)[4], unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %37, 0;\n"
-        PRODUCT(64)
-          "{" NAMES_32_FROM_0 "}, "
-          "{%32, %33, %34, %35}, %36, p, 1, 1" WGMMA_ORDER("%38") ";\n"
-        "}"
-        : SUMS_32(sum, 0)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
-  }
+  PRODUCTS_FROM_SHARED(64, NAMES_32, "%32", "%33", "%34", "%35", "%36", SUMS_32(0))
+  PRODUCTS_FROM_REGISTERS(64, NAMES_32, "{%32, %33, %34, %35}", "%36", "%37", "%38", SUMS_32(0))
+};
+
+template <>
+struct Products<80> {
+  PRODUCTS_FROM_SHARED(80, NAMES_40, "%40", "%41", "%42", "%43", "%44", SUMS_32(0), SUMS_8(32))
 };
 
 template <>
 struct Products<96> {
-  // sum = A * B, or sum += A * B.
-  template <bool a_mn_major, bool b_mn_major>
-  __device__ static void add(float (&sum)[48], unsigned long long a, unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %50, 0;\n"
-        PRODUCT(96)
-          "{" NAMES_32_FROM_0 ", " NAMES_8_FROM_32 ", " NAMES_8_FROM_40 "}, "
-          "%48, %49, p, 1, 1" WGMMA_ORDERS("%51", "%52") ";\n"
-        "}"
-        : SUMS_32(sum, 0), SUMS_8(sum, 32), SUMS_8(sum, 40)
-        : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
-  }
-  // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
-  template <bool b_mn_major>
-  __device__ static void add(float (&sum)[48], const unsigned (&a)[4], unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %53, 0;\n"
-        PRODUCT(96)
-          "{" NAMES_32_FROM_0 ", " NAMES_8_FROM_32 ", " NAMES_8_FROM_40 "}, "
-          "{%48, %49, %50, %51}, %52, p, 1, 1" WGMMA_ORDER("%54") ";\n"
-        "}"
-        : SUMS_32(sum, 0), SUMS_8(sum, 32), SUMS_8(sum, 40)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
-  }
+  PRODUCTS_FROM_SHARED(96, NAMES_48, "%48", "%49", "%50", "%51", "%52", SUMS_32(0), SUMS_16(32))
+  PRODUCTS_FROM_REGISTERS(96, NAMES_48, "{%48, %49, %50, %51}", "%52", "%53", "%54",
+                          SUMS_32(0), SUMS_16(32))
+};
+
+template <>
+struct Products<112> {
+  PRODUCTS_FROM_SHARED(112, NAMES_56, "%56", "%57", "%58", "%59", "%60",
+                       SUMS_32(0), SUMS_16(32), SUMS_8(48))
 };
 
 template <>
 struct Products<128> {
-  // sum = A * B, or sum += A * B.
-  template <bool a_mn_major, bool b_mn_major>
-  __device__ static void add(float (&sum)[64], unsigned long long a, unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %66, 0;\n"
-        PRODUCT(128)
-          "{" NAMES_32_FROM_0 ", " NAMES_32_FROM_32 "}, "
-          "%64, %65, p, 1, 1" WGMMA_ORDERS("%67", "%68") ";\n"
-        "}"
-        : SUMS_32(sum, 0), SUMS_32(sum, 32)
-        : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
-  }
-  // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
-  template <bool b_mn_major>
-  __device__ static void add(float (&sum)[64], const unsigned (&a)[4], unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %69, 0;\n"
-        PRODUCT(128)
-          "{" NAMES_32_FROM_0 ", " NAMES_32_FROM_32 "}, "
-          "{%64, %65, %66, %67}, %68, p, 1, 1" WGMMA_ORDER("%70") ";\n"
-        "}"
-        : SUMS_32(sum, 0), SUMS_32(sum, 32)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
-  }
+  PRODUCTS_FROM_SHARED(128, NAMES_64, "%64", "%65", "%66", "%67", "%68", SUMS_64(0))
+  PRODUCTS_FROM_REGISTERS(128, NAMES_64, "{%64, %65, %66, %67}", "%68", "%69", "%70", SUMS_64(0))
 };
 
 template <>
 struct Products<144> {
-  // sum = A * B, or sum += A * B.
-  template <bool a_mn_major, bool b_mn_major>
-  __device__ static void add(float (&sum)[72], unsigned long long a, unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %74, 0;\n"
-        PRODUCT(144)
-          "{" NAMES_32_FROM_0 ", " NAMES_32_FROM_32 ", " NAMES_8_FROM_64 "}, "
-          "%72, %73, p, 1, 1" WGMMA_ORDERS("%75", "%76") ";\n"
-        "}"
-        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_8(sum, 64)
-        : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
-  }
+  PRODUCTS_FROM_SHARED(144, NAMES_72, "%72", "%73", "%74", "%75", "%76", SUMS_64(0), SUMS_8(64))
 };
 
 template <>
 struct Products<160> {
-  // sum = A * B, or sum += A * B.
-  template <bool a_mn_major, bool b_mn_major>
-  __device__ static void add(float (&sum)[80], unsigned long long a, unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %82, 0;\n"
-        PRODUCT(160)
-          "{" NAMES_32_FROM_0 ", " NAMES_32_FROM_32 ", " NAMES_8_FROM_64 ", " NAMES_8_FROM_72 "}, "
-          "%80, %81, p, 1, 1" WGMMA_ORDERS("%83", "%84") ";\n"
-        "}"
-        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_8(sum, 64), SUMS_8(sum, 72)
-        : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
-  }
-  // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
-  template <bool b_mn_major>
-  __device__ static void add(float (&sum)[80], const unsigned (&a)[4], unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %85, 0;\n"
-        PRODUCT(160)
-          "{" NAMES_32_FROM_0 ", " NAMES_32_FROM_32 ", " NAMES_8_FROM_64 ", " NAMES_8_FROM_72 "}, "
-          "{%80, %81, %82, %83}, %84, p, 1, 1" WGMMA_ORDER("%86") ";\n"
-        "}"
-        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_8(sum, 64), SUMS_8(sum, 72)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
-  }
+  PRODUCTS_FROM_SHARED(160, NAMES_80, "%80", "%81", "%82", "%83", "%84", SUMS_64(0), SUMS_16(64))
+  PRODUCTS_FROM_REGISTERS(160, NAMES_80, "{%80, %81, %82, %83}", "%84", "%85", "%86",
+                          SUMS_64(0), SUMS_16(64))
+};
+
+template <>
+struct Products<176> {
+  PRODUCTS_FROM_SHARED(176, NAMES_88, "%88", "%89", "%90", "%91", "%92",
+                       SUMS_64(0), SUMS_16(64), SUMS_8(80))
 };
 
 template <>
 struct Products<192> {
-  // sum = A * B, or sum += A * B.
-  template <bool a_mn_major, bool b_mn_major>
-  __device__ static void add(float (&sum)[96], unsigned long long a, unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %98, 0;\n"
-        PRODUCT(192)
-          "{" NAMES_32_FROM_0 ", " NAMES_32_FROM_32 ", " NAMES_32_FROM_64 "}, "
-          "%96, %97, p, 1, 1" WGMMA_ORDERS("%99", "%100") ";\n"
-        "}"
-        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_32(sum, 64)
-        : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
-  }
-  // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
-  template <bool b_mn_major>
-  __device__ static void add(float (&sum)[96], const unsigned (&a)[4], unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %101, 0;\n"
-        PRODUCT(192)
-          "{" NAMES_32_FROM_0 ", " NAMES_32_FROM_32 ", " NAMES_32_FROM_64 "}, "
-          "{%96, %97, %98, %99}, %100, p, 1, 1" WGMMA_ORDER("%102") ";\n"
-        "}"
-        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_32(sum, 64)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
-  }
+  PRODUCTS_FROM_SHARED(192, NAMES_96, "%96", "%97", "%98", "%99", "%100", SUMS_64(0), SUMS_32(64))
+  PRODUCTS_FROM_REGISTERS(192, NAMES_96, "{%96, %97, %98, %99}", "%100", "%101", "%102",
+                          SUMS_64(0), SUMS_32(64))
+};
+
+template <>
+struct Products<208> {
+  PRODUCTS_FROM_SHARED(208, NAMES_104, "%104", "%105", "%106", "%107", "%108",
+                       SUMS_64(0), SUMS_32(64), SUMS_8(96))
+};
+
+template <>
+struct Products<224> {
+  PRODUCTS_FROM_SHARED(224, NAMES_112, "%112", "%113", "%114", "%115", "%116",
+                       SUMS_64(0), SUMS_32(64), SUMS_16(96))
+};
+
+template <>
+struct Products<240> {
+  PRODUCTS_FROM_SHARED(240, NAMES_120, "%120", "%121", "%122", "%123", "%124",
+                       SUMS_64(0), SUMS_32(64), SUMS_16(96), SUMS_8(112))
 };
 
 template <>
 struct Products<256> {
-  // sum = A * B, or sum += A * B.
-  template <bool a_mn_major, bool b_mn_major>
-  __device__ static void add(float (&sum)[128], unsigned long long a, unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %130, 0;\n"
-        PRODUCT(256)
-          "{" NAMES_32_FROM_0 ", " NAMES_32_FROM_32 ", " NAMES_32_FROM_64 ", "
-          NAMES_32_FROM_96 "}, "
-          "%128, %129, p, 1, 1" WGMMA_ORDERS("%131", "%132") ";\n"
-        "}"
-        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_32(sum, 64), SUMS_32(sum, 96)
-        : "l"(a), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUES);
-  }
-  // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
-  template <bool b_mn_major>
-  __device__ static void add(float (&sum)[128], const unsigned (&a)[4], unsigned long long b,
-                             int accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.b32 p, %133, 0;\n"
-        PRODUCT(256)
-          "{" NAMES_32_FROM_0 ", " NAMES_32_FROM_32 ", " NAMES_32_FROM_64 ", "
-          NAMES_32_FROM_96 "}, "
-          "{%128, %129, %130, %131}, %132, p, 1, 1" WGMMA_ORDER("%134") ";\n"
-        "}"
-        : SUMS_32(sum, 0), SUMS_32(sum, 32), SUMS_32(sum, 64), SUMS_32(sum, 96)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate) WGMMA_ORDER_VALUE);
-  }
+  PRODUCTS_FROM_SHARED(256, NAMES_128, "%128", "%129", "%130", "%131", "%132",
+                       SUMS_64(0), SUMS_64(64))
+  PRODUCTS_FROM_REGISTERS(256, NAMES_128, "{%128, %129, %130, %131}", "%132", "%133", "%134",
+                          SUMS_64(0), SUMS_64(64))
 };

@@ -36,8 +36,9 @@ T at(const std::string& image, std::size_t offset) {
   return value;
 }
 
-/// Instructions are 16 bytes; the low 12 bits are the operation, and bits 9 to 11 of the upper half
-/// the width of an access.
+/// Instructions are 16 bytes; the low 12 bits are the operation, the next 4 its predicate, and bits
+/// 9 to 11 of the upper half the width of an access. Behind cp.async ptxas places loads whose
+/// predicate is never true.
 Widths machine_widths(const std::string& cubin, const std::string& kernel) {
   constexpr std::size_t header_bytes = 64, instruction_bytes = 16;
   const auto headers = at<std::uint64_t>(cubin, 0x28);
@@ -49,9 +50,10 @@ Widths machine_widths(const std::string& cubin, const std::string& kernel) {
     const auto begin = at<std::uint64_t>(cubin, header(i) + 0x18);
     const auto bytes = at<std::uint64_t>(cubin, header(i) + 0x20);
     for (std::uint64_t o = begin; o + instruction_bytes <= begin + bytes; o += instruction_bytes) {
-      const std::uint64_t operation = at<std::uint64_t>(cubin, o) & 0xfff;
-      const bool load = operation == 0x984;
-      if (!load && operation != 0x388 && operation != 0x988) continue;
+      const auto lower = at<std::uint64_t>(cubin, o);
+      const std::uint64_t operation = lower & 0xfff;
+      const bool load = operation == 0x984, never_runs = (lower >> 12 & 0xf) == 0xf;
+      if (never_runs || (!load && operation != 0x388 && operation != 0x988)) continue;
       constexpr int bits[] = {8, 8, 16, 16, 32, 64, 128, 0};
       ++widths[fmt::format("{}.{}", load ? "LDS" : "STS",
                            bits[at<std::uint64_t>(cubin, o + 8) >> 9 & 7])];

@@ -109,6 +109,8 @@ TEST(NarrowTilesRefusal, SaysWhatItDoesNotTake) {
 TEST(NarrowTilesRefusal, TheLibraryTakesThemForFewRows) {
   EXPECT_EQ(best_gemm_variant(product(16, 8192, 8192), hopper()).name, "narrow_tiles");
   EXPECT_EQ(best_gemm_variant(product(8192, 8192, 8192), hopper()).name, "tensor_tiles");
+  EXPECT_EQ(best_gemm_variant(product(16, 8192, 64), hopper()).name, "tensor_tiles")
+      << "k is short";
 }
 
 std::string log_of(const GemmProblem& problem, const NarrowTile& tile) {

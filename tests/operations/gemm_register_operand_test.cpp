@@ -152,7 +152,7 @@ TEST(RegisterOperandRefusal, SaysWhatItDoesNotTake) {
   EXPECT_THAT(refusal(problem), HasSubstr("B must be row-major"));
   problem = product(3, 5, 7);
   problem.a.order = Order::column_major;
-  EXPECT_THAT(refusal(problem), HasSubstr("A must be row-major"));
+  EXPECT_EQ(refusal(problem), "") << "A is transposed first";
   problem = product(3, 5, 7);
   problem.precision = Precision::bf16;
   EXPECT_THAT(refusal(problem), HasSubstr("tf32"));

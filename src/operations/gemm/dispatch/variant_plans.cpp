@@ -35,11 +35,27 @@ std::string plan_text(const RegisterTile& t) {
                      t.splits, t.group, t.a_by_class ? " A by class" : "");
 }
 
+std::string_view text_of(FfmaSource source) {
+  switch (source) {
+    case FfmaSource::boxes:
+      return "boxes";
+    case FfmaSource::words:
+      return "words";
+    case FfmaSource::transposed_words:
+      return "transposed words";
+    case FfmaSource::paired_boxes:
+      return "paired boxes";
+    case FfmaSource::copy:
+      return "copied";
+  }
+  return "";
+}
+
 std::string plan_text(const FfmaPlan& p) {
   const FfmaTile& t = p.tile;
-  return fmt::format("tile {}x{} thread {}x{} lanes {} slices {} quads {}{} splits {}", t.m, t.n,
-                     t.thread_m, t.thread_n, t.lanes_down, t.slices, t.quads_at_once,
-                     t.by_steps ? " by steps" : "", p.splits);
+  return fmt::format("tile {}x{} thread {}x{} lanes {} slices {} quads {}{} A {} B {} splits {}",
+                     t.m, t.n, t.thread_m, t.thread_n, t.lanes_down, t.slices, t.quads_at_once,
+                     t.by_steps ? " by steps" : "", text_of(p.a), text_of(p.b), p.splits);
 }
 
 std::string plan_text(const Fp64Plan& p) {

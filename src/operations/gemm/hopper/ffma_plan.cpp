@@ -13,14 +13,20 @@ namespace {
 constexpr int phase = 32;  // steps of k in one buffer
 constexpr int group_rows = 8;
 
-// Rates: measured on an H200 (docs/results/products_h200.md); 128 would be every unit in every
-// cycle.
-constexpr std::array<FfmaTile, 5> tiles{{
-    {256, 128, 16, 8, 4, 1, 2, true, {116.0, 0, 0}},
-    {128, 256, 8, 16, 8, 1, 2, true, {115.0, 0, 0}},
-    {128, 128, 16, 8, 4, 1, 2, true, {66.0, 110.0, 0}},
-    {128, 64, 8, 8, 4, 2, 4, true, {106.0, 0, 0}},
-    {16, 256, 8, 8, 2, 4, 2, false, {70.0, 0, 0}},
+// Rates: fitted to runs on an H200 (docs/results/products_random_h200.md); 128 would be every unit
+// in every cycle.
+constexpr std::array<FfmaTile, 11> tiles{{
+    {256, 128, 16, 8, 4, 1, 2, true, {114.8, 0, 0}},
+    {128, 256, 8, 16, 8, 1, 2, true, {114.4, 0, 0}},
+    {128, 128, 16, 8, 4, 1, 2, true, {102.9, 114.4, 0}},
+    {128, 64, 8, 8, 4, 2, 4, true, {108.5, 0, 0}},
+    {64, 128, 8, 8, 4, 2, 4, true, {110.5, 0, 0}},
+    {64, 64, 8, 8, 4, 2, 4, true, {90.8, 106.2, 0}},
+    {32, 64, 8, 8, 4, 4, 2, true, {72.1, 105.0, 0}},
+    {128, 64, 8, 8, 4, 2, 2, false, {86.9, 0, 0}},
+    {64, 64, 8, 8, 4, 4, 2, false, {86.1, 0, 0}},
+    {32, 128, 8, 8, 4, 4, 2, false, {82.9, 0, 0}},
+    {16, 256, 8, 8, 2, 4, 2, false, {86.9, 0, 0}},
 }};
 
 std::int64_t tiles_of(const GemmProblem& problem, const FfmaTile& tile) {
@@ -116,13 +122,14 @@ int stages_that_fit(FfmaPlan plan, const DeviceProperties& device) {
 
 // Cycles that copying a tile's words takes from the warps that multiply.
 double cycles_of_words(FfmaSource source, int extent) {
-  constexpr double of_words = 3.6, of_transposed_words = 3.6, of_pairs = 0.8;  // per 32 of them
+  constexpr double of_words = 3.1, of_transposed_words = 2.76, of_pairs = 0.76;  // per 32 of them
   if (source == FfmaSource::paired_boxes) return of_pairs * extent;
   if (source == FfmaSource::words) return of_words * extent;
   if (source == FfmaSource::transposed_words) return of_transposed_words * extent;
   return 0.0;
 }
 
+// Fitted to thousands of plans of products drawn at random (docs/results/products_random_h200.md).
 double expected_cycles(const GemmProblem& problem, const DeviceProperties& device,
                        const FfmaPlan& plan) {
   const MatmulShape& s = problem.shape;
@@ -133,44 +140,47 @@ double expected_cycles(const GemmProblem& problem, const DeviceProperties& devic
   const auto slots = static_cast<std::int64_t>(sms) * tile.blocks_per_sm();
   const double work = double(tile.m) * tile.n * phase;
   const double words = cycles_of_words(plan.a, tile.m) + cycles_of_words(plan.b, tile.n);
+  // The first copies, the sums to memory.
+  const double ends = 3940.0 + 0.08 * tile.m * tile.n;
   const auto round = [&](std::int64_t resident) {
+    const double alone = ends + plan.phases_of_split * (work / tile.rates[0] + words);
+    if (resident == 1) return alone;
     const double rate = tile.rates[static_cast<std::size_t>(resident - 1)];
-    // The first copies, the sums to memory; hidden by neighbours.
-    const double alone = 3000.0 + 0.25 * tile.m * tile.n;
-    const double start = resident > 1 ? 0.15 * alone : alone;
-    // Blocks that share an SM slow each other's copies down.
-    const double in_the_way = resident > 1 ? 3.0 * words : words;
-    return start + double(resident) * plan.phases_of_split * (work / rate + in_the_way);
+    const double together = ends + double(resident) * plan.phases_of_split * (work / rate + words);
+    return std::max(alone, together);
   };
   const auto rest = groups_of(blocks % slots, static_cast<std::int64_t>(sms));
   double cycles =
       double(blocks / slots) * round(tile.blocks_per_sm()) + (rest > 0 ? round(rest) : 0);
 
-  // The least traffic from memory, at about 2,300 bytes a cycle.
-  constexpr double bytes_per_cycle = 2300.0;
-  const double batch = double(problem.batch);
+  // The least traffic from memory and to it; stores of all blocks at once are slower.
+  constexpr double bytes_per_cycle = 2300.0, stored_bytes_per_cycle = 527.0;
+  const double batch = double(problem.batch), c_bytes = 4.0 * batch * double(s.m) * double(s.n);
   const double operands = 4.0 * batch * (double(s.m) * double(s.k) + double(s.k) * double(s.n));
-  cycles = std::max(cycles, operands / bytes_per_cycle);
+  cycles = std::max(cycles, operands / bytes_per_cycle + c_bytes / stored_bytes_per_cycle);
   // Copied operands are read and written once more, by one launch.
   double copied = 0.0;
   if (plan.a == FfmaSource::copy) copied += double(s.m) * double(s.k);
   if (plan.b == FfmaSource::copy) copied += double(s.k) * double(s.n);
-  constexpr double launch_of_copies = 3000.0, copied_bytes_per_cycle = 2000.0;
+  constexpr double launch_of_copies = 2850.0, copied_bytes_per_cycle = 1655.0;
   if (copied > 0) cycles += launch_of_copies + 8.0 * batch * copied / copied_bytes_per_cycle;
   if (plan.splits > 1) {
     // Partial sums are written and read once, mostly in the L2 cache, by a second launch.
-    constexpr double launch = 3000.0, cached_bytes_per_cycle = 3000.0;
-    cycles +=
-        launch + 8.0 * batch * plan.splits * double(s.m) * double(s.n) / cached_bytes_per_cycle;
+    constexpr double launch = 4890.0, cached_bytes_per_cycle = 2930.0;
+    cycles += launch + 2.0 * plan.splits * c_bytes / cached_bytes_per_cycle;
   }
-  return cycles;
+  constexpr double launch = 11000.0;  // with the time until the first block runs
+  return launch + cycles;
 }
 
 }  // namespace
 
-FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, const FfmaTile& tile,
-                   int splits) {
-  FfmaPlan best;
+namespace {
+
+// The plans of a tile, one for each way to read the operands.
+std::vector<FfmaPlan> plans_of_tile(const GemmProblem& problem, const DeviceProperties& device,
+                                    const FfmaTile& tile, int splits) {
+  std::vector<FfmaPlan> plans;
   for (const FfmaSource a : sources_of_a(problem, tile)) {
     for (const FfmaSource b : sources_of_b(problem, tile)) {
       FfmaPlan plan{.tile = tile, .a = a, .b = b};
@@ -179,10 +189,23 @@ FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, c
       plan.phases_of_split = static_cast<int>(groups_of(phases, splits));
       plan.splits = static_cast<int>(groups_of(phases, plan.phases_of_split));
       plan.cycles = expected_cycles(problem, device, plan);
-      if (best.phases_of_split == 0 || plan.cycles < best.cycles) best = plan;
+      plans.push_back(plan);
     }
   }
-  return best;
+  return plans;
+}
+
+const FfmaPlan& fastest(const std::vector<FfmaPlan>& plans) {
+  return *std::min_element(plans.begin(), plans.end(), [](const auto& one, const auto& other) {
+    return one.cycles < other.cycles;
+  });
+}
+
+}  // namespace
+
+FfmaPlan ffma_plan(const GemmProblem& problem, const DeviceProperties& device, const FfmaTile& tile,
+                   int splits) {
+  return fastest(plans_of_tile(problem, device, tile, splits));
 }
 
 std::vector<FfmaPlan> ffma_plan_candidates(const GemmProblem& problem,
@@ -193,18 +216,17 @@ std::vector<FfmaPlan> ffma_plan_candidates(const GemmProblem& problem,
     const std::int64_t most =
         std::clamp<std::int64_t>(groups_of(problem.shape.k, phase) / 4, 1,
                                  std::max<std::int64_t>(1, 2 * slots / tiles_of(problem, tile)));
-    for (int splits = 1; splits <= most; ++splits) {
-      plans.push_back(ffma_plan(problem, device, tile, splits));
+    // Large numbers of parts differ little from their neighbours.
+    for (int splits = 1; splits <= most; splits += 1 + splits / 4) {
+      const std::vector<FfmaPlan> more = plans_of_tile(problem, device, tile, splits);
+      plans.insert(plans.end(), more.begin(), more.end());
     }
   }
   return plans;
 }
 
 FfmaPlan best_ffma_plan(const GemmProblem& problem, const DeviceProperties& device) {
-  const std::vector<FfmaPlan> plans = ffma_plan_candidates(problem, device);
-  return *std::min_element(plans.begin(), plans.end(), [](const auto& one, const auto& other) {
-    return one.cycles < other.cycles;
-  });
+  return fastest(ffma_plan_candidates(problem, device));
 }
 
 Launch ffma_launch(const GemmProblem& problem, const FfmaPlan& plan) {

@@ -196,6 +196,12 @@ std::optional<std::string> narrow_tiles_refusal(const GemmProblem& problem,
   return std::nullopt;
 }
 
+bool narrow_tiles_pay(const GemmProblem& problem, const DeviceProperties&) {
+  // Blocks of a cluster exchange their sums, which costs more than what they gain from a short k.
+  constexpr std::int64_t least_bytes = 2048;  // of a row along k
+  return problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type)) >= least_bytes;
+}
+
 NarrowTile narrow_tile(const GemmProblem& problem, const DeviceProperties& device) {
   const NarrowLayout layout = narrow_layout(problem);
   NarrowTile tile{.groups = 1, .narrow = 16};

@@ -54,6 +54,8 @@ Defines narrow_constants(const GemmProblem& problem, const NarrowTile& tile);
 
 std::optional<std::string> narrow_tiles_refusal(const GemmProblem& problem,
                                                 const DeviceProperties& device);
+/// Whether k is long enough that memory decides.
+bool narrow_tiles_pay(const GemmProblem& problem, const DeviceProperties& device);
 std::unique_ptr<GemmRun> prepare_narrow_tiles(Device& device, const GemmProblem& problem);
 /// The same with a tile of the caller's choice.
 std::unique_ptr<GemmRun> prepare_narrow_tiles(Device& device, const GemmProblem& problem,

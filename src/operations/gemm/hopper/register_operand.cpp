@@ -57,8 +57,8 @@ class RegisterOperandRun final : public GemmRun {
           "no other parts",
           text_of(tile), problem.shape.k, tile_k);
     }
-    if (layout_.repacks_a) repack(layout_.a, a_copy_);
-    if (layout_.repacks_b) repack(layout_.b, b_copy_);
+    if (layout_.repacks_a) repack(layout_.a, a_copy_, layout_.transposes_a);
+    if (layout_.repacks_b) repack(layout_.b, b_copy_, false);
     size_work();
     kernel_ = device.load(request());
     if (arguments_.splits > 1) {
@@ -87,8 +87,8 @@ class RegisterOperandRun final : public GemmRun {
   }
 
  private:
-  void repack(RowsInMemory& rows, std::unique_ptr<Repacking>& copy) {
-    copy = std::make_unique<Repacking>(device_, rows, false);
+  void repack(RowsInMemory& rows, std::unique_ptr<Repacking>& copy, bool transposed) {
+    copy = std::make_unique<Repacking>(device_, rows, transposed);
     rows = copy->result();
   }
 
@@ -190,13 +190,17 @@ RegisterLayout layout_of(const GemmProblem& p, const RegisterTile& tile) {
                         // Neighbouring blocks fetch the neighbouring lines themselves.
                         .reads_ahead = false};
   };
-  RegisterLayout layout{.a = rows_of(p.a, p.shape.m, p.shape.k),
-                        .b = rows_of(p.b, p.shape.k, p.shape.n)};
+  const bool by_columns = p.a.order == Order::column_major;
+  RegisterLayout layout{
+      .a = by_columns ? rows_of(p.a, p.shape.k, p.shape.m) : rows_of(p.a, p.shape.m, p.shape.k),
+      .b = rows_of(p.b, p.shape.k, p.shape.n),
+      .transposes_a = by_columns};
   // The copy engine starts at multiples of 16 bytes.
   const auto is_taken = [](const RowsInMemory& rows) {
     return rows.pitch_bytes() % copy_alignment == 0;
   };
-  layout.repacks_a = !layout.a.batch_fits_map() || (!is_taken(layout.a) && !tile.a_by_class);
+  layout.repacks_a = layout.transposes_a || !layout.a.batch_fits_map() ||
+                     (!is_taken(layout.a) && !tile.a_by_class);
   if (!layout.repacks_a && tile.a_by_class) {
     // Rows that do not begin with sectors would need too many classes to begin with lines.
     layout.a_unit = layout.a.pitch_bytes() % sector_bytes == 0 ? line_bytes : sector_bytes;
@@ -270,7 +274,6 @@ std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
   if (problem.a.type != DataType::float32 || problem.b.type != DataType::float32) {
     return "A and B must be float32";
   }
-  if (problem.a.order != Order::row_major) return "A must be row-major";
   if (problem.b.order != Order::row_major) return "B must be row-major";
   return wgmma_size_refusal(problem, device);
 }

@@ -43,6 +43,7 @@ std::string text_of(const RegisterTile& tile);
 /// The way in which the kernel reads a problem's operands.
 struct RegisterLayout {
   RowsInMemory a, b;
+  bool transposes_a = false;                  ///< A is column-major: its copy is row-major
   bool repacks_a = false, repacks_b = false;  ///< copied first to rows of whole 16-byte chunks
   int a_classes = 1, b_classes = 1;           ///< interleaved matrices as which their rows are read
   std::int64_t a_unit = 32;   ///< boxes of A's classes begin at multiples of this many bytes

@@ -12,23 +12,30 @@
 namespace tilescope::operations {
 namespace {
 
-// Cycles and bytes per cycle of an H200; docs/results/products_h200.md has the runs that they
-// come from.
-constexpr double launch_cycles = 3500.0;      // for one more kernel
-constexpr double bytes_from_memory = 2450.0;  // per cycle, whole chip
-constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
+// Cycles and bytes per cycle of an H200, fitted to thousands of plans of products drawn at random
+// (docs/results/products_random_h200.md).
+constexpr double launch_cycles = 9450.0;      // until the first block runs
+constexpr double bytes_from_memory = 1940.0;  // per cycle, whole chip
 // Bytes per cycle into one SM's shared memory: where blocks have several tiles each, where they
 // have one, and for rows that begin half a cache line behind one, or anywhere in one.
-constexpr double tile_bytes_per_sm = 56.0, bytes_of_only_tile = 72.0;
-constexpr double bytes_of_half_lines = 51.0, bytes_of_lines_in_pieces = 31.0;
-constexpr double elements_per_cycle = 32.0;  // elements of a tile of C, for one tile of k
-// The same while the L2 cache keeps A and B, and the bytes from which it keeps little of them.
-constexpr double tile_bytes_from_l2 = 64.0, bytes_in_l2 = 70e6, bytes_beyond_l2 = 512e6;
-constexpr double fill_cycles = 700.0;  // from the first copy to the first product
-constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
+constexpr double tile_bytes_per_sm = 52.6, bytes_of_only_tile = 88.7;
+constexpr double bytes_of_half_lines = 48.3, bytes_of_lines_in_pieces = 30.7;
+// Elements of a tile of C, for one tile of k; the share of that rate that one consumer alone
+// reaches with gaps between its products; and what each tile of k costs beside them.
+constexpr double elements_per_cycle = 31.0, of_one_consumer = 0.73, step_cycles = 43.0;
+constexpr double late_copies = 1.09;
+// Bytes per cycle while the L2 cache keeps A and B, and the bytes of these that it keeps.
+constexpr double tile_bytes_from_l2 = 133.0, bytes_in_l2 = 70e6, bytes_beyond_l2 = 512e6;
+constexpr double fill_cycles = 1620.0;  // from the first copy to the first product
+constexpr double store_cycles = 210.0, stored_elements_per_cycle = 7.1;
 // C in rows that begin anywhere, stored by one consumer and by two that share a tile.
 constexpr double stored_in_rows_per_cycle = 5.0, stored_in_rows_by_two = 6.3;
-constexpr double cluster_cycles = 1000.0;      // until the blocks of a cluster have met
+// A kernel before the tiles that copies operands, or one behind them that adds up parts of k, and
+// bytes per cycle of both.
+constexpr double copying_cycles = 4500.0, copied_bytes = 2450.0;
+constexpr double adding_cycles = 3260.0, added_bytes = 2480.0;
+// Until the blocks of a cluster have met; more than two take longer.
+constexpr double cluster_cycles = 560.0, large_cluster_cycles = 705.0;
 constexpr double panel_store_cycles = 3600.0;  // for 64 x 256 beside the next tile's products
 
 // The share of the memory's rate that rows of a narrow tile of B reach with boxes of 128 bytes.
@@ -36,13 +43,16 @@ double share_of_memory(int tile_n) {
   return tile_n >= 256 ? 1.0 : tile_n >= 128 ? 0.92 : 0.8;
 }
 
-// Small tiles read shared memory more often for the same products, which costs power and so lowers
-// the clock. Of the two largest, a group of the high ones is a squarer part of C: it reads fewer
+// The time of a tile's shape beside its elements. Small ones read what the L2 cache does not keep
+// more often. Of the two largest, a group of the high ones is a squarer part of C: it reads fewer
 // rows and columns from memory.
 double slowdown(const TensorTile& tile, double operand_bytes) {
-  if (tile.n < 128) return 1.12;
+  const bool is_large = tile.m * tile.n >= 128 * 256;
+  if (!is_large && operand_bytes > bytes_in_l2) return 1.03;
+  if (tile.n <= 64) return 0.97;
+  if (tile.n < 128) return 1.02;
   if (tile.n == 192) return 1.03;
-  if (tile.m * tile.n < 128 * 256) return 1.02;
+  if (!is_large) return 1.0;
   const bool is_high = tile.m > 128;
   return is_high == (operand_bytes > bytes_beyond_l2) ? 1.0 : 1.01;
 }
@@ -64,7 +74,7 @@ bool hides_stores(const GemmProblem& problem, const TensorTile& tile, Store stor
 // Cycles of shared memory for a tile of k. The tensor cores read and the copy engine writes 128
 // bytes a cycle, and each 64 rows of the tile read all of B's.
 double shared_cycles(const TensorTile& tile) {
-  constexpr double overlap = 0.87;
+  constexpr double overlap = 1.04;
   return overlap * (tile.m / 64.0 * (64.0 + tile.n) + tile.m + tile.n);
 }
 
@@ -103,6 +113,19 @@ std::vector<TensorTile> with_copies(const TensorTile& tile, const TileLayout& la
   return ways;
 }
 
+// Cycles for which a tile waits for what C held: the first boxes arrive while the tile is
+// multiplied, the others behind the store of those before them.
+double addend_cycles(const GemmProblem& problem, const TensorTile& tile, Store store) {
+  constexpr double cycles_of_lot = 1200.0;
+  const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
+  const auto element = static_cast<std::int64_t>(size_of(problem.c.type));
+  const int boxes =
+      tile.transposed ? 2 : static_cast<int>(groups_of(tile.n * element, tile_row_bytes));
+  if (store == Store::rows) return cycles_of_lot * products * boxes;
+  if (store != Store::boxed) return 0.0;
+  return cycles_of_lot * (products * boxes / std::min(tile.boxes, boxes) - 1);
+}
+
 double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
                         const TileLayout& layout, int sm_count) {
   const MatmulShape& s = problem.shape;
@@ -115,8 +138,7 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double rounds = std::ceil(units / blocks);
   const double depth = static_cast<double>(groups_of(groups_of(s.k, tile_k), tile.splits));
   const double elements = static_cast<double>(tile.m * tile.n);
-  // One warpgroup alone leaves gaps between its products.
-  const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
+  const double rate = elements_per_cycle * (tile.consumers == 1 ? of_one_consumer : 1.0);
   const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
   const bool hides = hides_stores(problem, tile, layout.store, depth, operand_bytes);
   const bool has_one_tile = rounds == 1.0 && !hides;
@@ -126,14 +148,19 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double loads =
       static_cast<double>(tile.m / (tile.across ? tile.cluster : 1) * tile_row_bytes) /
           rate_of(layout.a, whole) +
-      static_cast<double>(tile.n / tile.down() * tile_row_bytes) / rate_of(layout.b, whole);
+      static_cast<double>(columns_of_b(tile, layout) / tile.down() * tile_row_bytes) /
+          rate_of(layout.b, whole);
+  const double step = std::max({elements / rate, loads, has_one_tile ? shared_cycles(tile) : 0.0});
+  // Three stages do not cover the time that a copy takes.
+  const double late = tile.stages <= 3 && depth > 3.0 ? late_copies : 1.0;
   const double multiply =
-      depth * (hides ? 1.0 : slowdown(tile, operand_bytes)) *
-      std::max({elements / rate, loads, has_one_tile ? shared_cycles(tile) : 0.0});
+      late * depth * (step_cycles + (hides ? 1.0 : slowdown(tile, operand_bytes)) * step);
   const double in_rows =
       tile.in_turn || tile.consumers == 1 ? stored_in_rows_per_cycle : stored_in_rows_by_two;
   const double store =
-      store_cycles + elements / (layout.store == Store::rows ? in_rows : stored_elements_per_cycle);
+      store_cycles +
+      elements / (layout.store == Store::rows ? in_rows : stored_elements_per_cycle) +
+      (problem.beta != 0.0 ? addend_cycles(problem, tile, layout.store) : 0.0);
   // Other tiles in turn lose by waiting for their turns what they hide of the stores.
   double block = hides ? rounds * multiply + store : rounds * (multiply + store);
   if (tile.panel > 0) {
@@ -143,34 +170,41 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
         first_panel + rounds * std::max(products, (products + panel_store_cycles) / 2.0) + store;
   }
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
-  const double traffic = operand_bytes + c_bytes * static_cast<double>(size_of(problem.c.type));
+  const double uses_of_c = problem.beta != 0.0 ? 2.0 : 1.0;
+  const double traffic =
+      operand_bytes + uses_of_c * c_bytes * static_cast<double>(size_of(problem.c.type));
   // SMs without a tile in the last round leave some of memory's rate to the others.
-  block *= 1.0 - 0.02 * (1.0 - units / (rounds * blocks));
-  double cycles =
-      fill_cycles + std::max(block, traffic / (bytes_from_memory * share_of_memory(tile.n)));
-  if (tile.cluster > 1) cycles += cluster_cycles + 0.01 * block;
-  // Copies of both operands are one launch, unless one is transposed.
-  if (layout.a.repacked || layout.b.repacked) cycles += launch_cycles;
-  if (layout.a.transposed || layout.b.transposed) cycles += launch_cycles;
-  for (const TileOperand* operand : {&layout.a, &layout.b}) {
-    if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / bytes_from_memory;
+  block *= 1.0 - 0.1 * (1.0 - units / (rounds * blocks));
+  // Where memory decides, the blocks' own time still distinguishes tiles.
+  const double memory = traffic / (bytes_from_memory * share_of_memory(tile.n));
+  double cycles = fill_cycles + std::max(block, memory + 0.02 * block);
+  if (tile.cluster > 1) {
+    cycles += (tile.cluster > 2 ? large_cluster_cycles : cluster_cycles) + 0.01 * block;
   }
-  if (tile.splits > 1) cycles += launch_cycles + 8.0 * tile.splits * c_bytes / bytes_from_l2;
-  return cycles;
+  // Copies of both operands are one launch, unless one is transposed.
+  if (layout.a.repacked || layout.b.repacked) cycles += copying_cycles;
+  if (layout.a.transposed || layout.b.transposed) cycles += copying_cycles;
+  for (const TileOperand* operand : {&layout.a, &layout.b}) {
+    if (operand->repacked) cycles += 2.0 * bytes_of(operand->rows) / copied_bytes;
+  }
+  if (tile.splits > 1) cycles += adding_cycles + 8.0 * tile.splits * c_bytes / added_bytes;
+  return launch_cycles + cycles;
 }
 
-// Tiles that keep the accumulators of a warpgroup within 128 registers a thread.
+// Tiles that keep the sums of a warpgroup within 192 registers a thread.
 std::vector<TensorTile> shapes() {
   std::vector<TensorTile> tiles;
-  for (const auto& [m, n] : {std::pair{128, 256}, std::pair{256, 128}, std::pair{128, 192},
-                             std::pair{128, 128}, std::pair{128, 64}}) {
+  for (const auto& [m, n] :
+       {std::pair{128, 256}, std::pair{256, 128}, std::pair{128, 192}, std::pair{128, 128},
+        std::pair{128, 64}, std::pair{256, 192}, std::pair{256, 64}}) {
     tiles.push_back({.m = m, .n = n, .consumers = 2});
   }
-  for (const auto& [m, n] :
-       {std::pair{128, 128}, std::pair{64, 256}, std::pair{64, 128}, std::pair{64, 64}}) {
+  for (const int n : {192, 128, 64}) tiles.push_back({.m = 192, .n = n, .consumers = 3});
+  for (const auto& [m, n] : {std::pair{128, 128}, std::pair{64, 256}, std::pair{64, 192},
+                             std::pair{64, 128}, std::pair{64, 64}}) {
     tiles.push_back({.m = m, .n = n, .consumers = 2, .in_turn = true});
   }
-  for (const int n : {256, 128, 64}) tiles.push_back({.m = 64, .n = n, .consumers = 1});
+  for (const int n : {256, 192, 128, 64}) tiles.push_back({.m = 64, .n = n, .consumers = 1});
   return tiles;
 }
 
@@ -179,28 +213,40 @@ bool fit(TensorTile& tile, const GemmProblem& problem, const TileLayout& layout,
          const DeviceProperties& device) {
   constexpr int most_stages = 8, least_stages = 2;
   tile.stages = most_stages;
-  while (tile.stages >= least_stages && shared_bytes_of(tile, layout.store, problem.c.type) >
-                                            device.shared_bytes_per_block_optin) {
+  while (tile.stages >= least_stages &&
+         shared_bytes_of(tile, layout, problem.c.type) > device.shared_bytes_per_block_optin) {
     --tile.stages;
   }
   return tile.stages >= least_stages;
 }
 
-// Transposed tiles that can compute the problem, in clusters that read rows of A once for four or
-// eight blocks. Their width is not bound to boxes of 64 columns of B, so that a grid may fill the
-// chip once.
+// Transposed tiles that can compute the problem. Their width is not bound to boxes of C, so that
+// one of them divides C with little left over; clusters read rows of A once.
 std::vector<TensorTile> transposed_tiles(const GemmProblem& problem,
                                          const DeviceProperties& device) {
   if (size_of(problem.a.type) != 2 || size_of(problem.c.type) != 2) return {};
   std::vector<TensorTile> tiles;
-  for (const int cluster : {4, 8}) {
-    TensorTile tile{
-        .m = 64, .n = 144, .consumers = 1, .cluster = cluster, .boxes = 1, .transposed = true};
-    const GemmProblem transposed = problem_of(tile, problem);
-    const TileLayout layout = layout_of(transposed, tile);
-    if (layout.store == Store::boxed && !layout.b.mn_major && transposed.shape.m > tile.m &&
-        fit(tile, problem, layout, device)) {
-      tiles.push_back(tile);
+  TensorTile tile{.transposed = true};
+  const GemmProblem transposed = problem_of(tile, problem);
+  const TileLayout layout = layout_of(transposed, tile);
+  if (layout.store != Store::boxed) return {};
+  constexpr int least_n = 48, most_n = 256, step = 16, most_sums = 192 * 128;  // of a consumer
+  for (const auto& [m, consumers] :
+       {std::pair{64, 1}, std::pair{128, 2}, std::pair{192, 3}, std::pair{256, 2}}) {
+    for (int n = least_n; n <= most_n; n += step) {
+      if (m / consumers * n > most_sums || (consumers == 3 && n > 192)) continue;
+      for (const int cluster : {8, 4, 2, 1}) {
+        const int boxes_of_b = layout.b.mn_major ? columns_of_b({.n = n}, layout) / 64 : n;
+        if (boxes_of_b % cluster != 0 || (cluster > 1 && transposed.shape.m <= m * (cluster / 2)))
+          continue;
+        tile.m = m, tile.n = n, tile.consumers = consumers, tile.cluster = cluster;
+        tile.boxes = 2;
+        if (!fit(tile, problem, layout, device)) continue;
+        tiles.push_back(tile);
+        const int stages = tile.stages;
+        tile.boxes = 1;  // may leave room for one more stage
+        if (fit(tile, problem, layout, device) && tile.stages > stages) tiles.push_back(tile);
+      }
     }
   }
   return tiles;
@@ -257,9 +303,12 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
   }
   for (TensorTile tile : shapes()) {
     for (const auto& [cluster, across] :
-         {std::pair{1, false}, std::pair{2, false}, std::pair{2, true}}) {
+         {std::pair{1, false}, std::pair{2, false}, std::pair{4, false}, std::pair{2, true}}) {
       // Each block of a cluster loads whole boxes of 64 columns of B.
-      if (cluster == 2 && !across && (tile.n % 128 != 0 || problem.shape.m <= tile.m)) continue;
+      if (cluster > 1 && !across &&
+          (tile.n % (64 * cluster) != 0 || problem.shape.m <= tile.m * (cluster / 2))) {
+        continue;
+      }
       // Lower tiles were slower with half of A each than with half of B.
       if (across && (tile.m < 256 || problem.shape.n <= tile.n)) continue;
       tile.cluster = cluster;
@@ -281,10 +330,13 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
       }
     }
   }
-  for (const TensorTile& tile : transposed_tiles(problem, device)) {
-    const GemmProblem transposed = problem_of(tile, problem);
-    candidates.emplace_back(
-        predicted_cycles(transposed, tile, layout_of(transposed, tile), device.sm_count), tile);
+  const std::vector<TensorTile> transposed_of = transposed_tiles(problem, device);
+  if (!transposed_of.empty()) {
+    const GemmProblem transposed = problem_of(transposed_of.front(), problem);
+    const TileLayout layout = layout_of(transposed, transposed_of.front());
+    for (const TensorTile& tile : transposed_of) {
+      candidates.emplace_back(predicted_cycles(transposed, tile, layout, device.sm_count), tile);
+    }
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -89,23 +89,28 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
                             (p.batch == 1 || p.c.batch_stride * element % copy_alignment == 0);
   if (tile.splits > 1) {
     layout.store = Store::partial;
-  } else if (p.beta != 0.0) {
-    layout.store = Store::each;
   } else if (c_is_aligned) {
     layout.store = Store::boxed;
   }
   return layout;
 }
 
-std::size_t shared_bytes_of(const TensorTile& tile, Store store, DataType c_type) {
+int columns_of_b(const TensorTile& tile, const TileLayout& layout) {
+  constexpr int columns_of_box = 64;
+  return layout.b.mn_major ? static_cast<int>(groups_of(tile.n, columns_of_box)) * columns_of_box
+                           : tile.n;
+}
+
+std::size_t shared_bytes_of(const TensorTile& tile, const TileLayout& layout, DataType c_type) {
+  const Store store = layout.store;
   const auto a_tile = static_cast<std::size_t>(tile_row_bytes * tile.m);
-  const auto b_tile = static_cast<std::size_t>(tile_row_bytes * tile.n);
+  const auto b_tile = static_cast<std::size_t>(tile_row_bytes * columns_of_b(tile, layout));
   const std::size_t stage = a_tile + (tile.panel > 0 ? 0 : b_tile);
   constexpr std::size_t barriers = 16, alignment = 1024;
-  const std::size_t box = tile.transposed ? b_tile : 64 * tile_row_bytes;
+  const auto box = static_cast<std::size_t>((tile.transposed ? tile.n / 2 : 64) * tile_row_bytes);
   const std::int64_t boxes_of_tile =
       tile.transposed
-          ? 1
+          ? 2
           : groups_of(tile.n * static_cast<std::int64_t>(size_of(c_type)), tile_row_bytes);
   const std::size_t boxes =
       static_cast<std::size_t>(std::min<std::int64_t>(tile.boxes, boxes_of_tile)) * box;

@@ -45,7 +45,10 @@ RowsInMemory rows_of_c(const GemmProblem& problem, const TensorTile& tile);
 /// Clusters of blocks that run at once.
 std::int64_t resident_clusters(const TensorTile& tile, std::int64_t sm_count);
 
+/// Columns of B that the copy engine brings for a tile: whole boxes.
+int columns_of_b(const TensorTile& tile, const TileLayout& layout);
+
 /// Dynamic shared memory of a block, bytes.
-std::size_t shared_bytes_of(const TensorTile& tile, Store store, DataType c_type);
+std::size_t shared_bytes_of(const TensorTile& tile, const TileLayout& layout, DataType c_type);
 
 }  // namespace tilescope::operations

@@ -52,10 +52,8 @@ class TensorTilesRun final : public GemmRun {
     if (tile.across && (tile.splits > 1 || tile.panel != 0)) {
       throw usage_error("blocks side by side take all of k, and no panel");
     }
-    if (tile.transposed &&
-        (layout_.store != Store::boxed || layout_.b.mn_major || size_of(problem.c.type) != 2)) {
-      throw usage_error(
-          "a transposed tile needs a row-major A, and a 16-bit C of whole 16-byte chunks");
+    if (tile.transposed && (layout_.store != Store::boxed || size_of(problem.c.type) != 2)) {
+      throw usage_error("a transposed tile needs a 16-bit C of whole 16-byte chunks");
     }
     size_work();
     kernel_ = device.load(request());
@@ -139,7 +137,7 @@ class TensorTilesRun final : public GemmRun {
     }
     launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
     launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
-    launch_.shared_bytes = shared_bytes_of(tile_, layout_.store, problem_.c.type);
+    launch_.shared_bytes = shared_bytes_of(tile_, layout_, problem_.c.type);
   }
 
   KernelRequest request() const {
@@ -214,7 +212,8 @@ class TensorTilesRun final : public GemmRun {
 
   // Matches c_box_rows of the kernel.
   ResidueMaps c_maps(DeviceAddress address) const {
-    const int rows = tile_.transposed ? tile_.n : tile_.in_turn ? 16 : 64;
+    const bool by_warp = tile_.in_turn && problem_.beta == 0.0;
+    const int rows = tile_.transposed ? tile_.n / 2 : by_warp ? 16 : 64;
     return residue_maps(device_, rows_of_c(problem_, tile_), address, layout_.classes,
                         columns_of_box(problem_.c.type), static_cast<std::uint32_t>(rows));
   }

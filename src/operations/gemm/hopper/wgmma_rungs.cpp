@@ -139,10 +139,10 @@ class WgmmaRun final : public GemmRun {
 // tensor_tiles with as many stages as fit.
 std::unique_ptr<GemmRun> prepare_fixed(Device& device, const GemmProblem& problem,
                                        TensorTile tile) {
-  const Store store = layout_of(problem, tile).store;
+  const TileLayout layout = layout_of(problem, tile);
   tile.boxes = 2;
   tile.stages = 8;
-  while (shared_bytes_of(tile, store, problem.c.type) >
+  while (shared_bytes_of(tile, layout, problem.c.type) >
          device.properties().shared_bytes_per_block_optin) {
     --tile.stages;
   }

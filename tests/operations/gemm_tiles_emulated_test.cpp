@@ -1,0 +1,147 @@
+// Tiles of tensor_tiles.cu and panel_tiles.cu in every way in which they load operands and store C,
+// on the emulated device: the products are verified, and the checker is silent.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "device/emulated/emulated_device.hpp"
+#include "observe/check/check_observer.hpp"
+#include "operations/gemm/hopper/tensor_tiles.hpp"
+#include "support/gemm_runs.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+using namespace testing;
+
+struct TileCase {
+  std::string name;
+  std::string tile;  ///< as parse_tensor_tile() takes it
+  MatmulShape shape;
+  bool a_by_columns = false, b_by_columns = false;
+  double beta = 0.0;
+  bool has_bias = false, bias_per_row = false;
+  DataType c = DataType::bfloat16;
+
+  friend void PrintTo(const TileCase& of, std::ostream* out) { *out << of.tile; }
+};
+
+GemmProblem problem_of(const TileCase& of) {
+  GemmProblem problem = dense_problem(of.shape, Precision::bf16, DataType::bfloat16, of.c);
+  const auto by_columns = [](GemmOperand& operand, std::int64_t rows) {
+    operand.order = Order::column_major;
+    operand.leading = rows;
+  };
+  if (of.a_by_columns) by_columns(problem.a, of.shape.m);
+  if (of.b_by_columns) by_columns(problem.b, of.shape.k);
+  problem.beta = of.beta;
+  problem.has_bias = of.has_bias;
+  problem.bias_per_row = of.bias_per_row;
+  return problem;
+}
+
+// Operands that begin where allocations do: others are for the general kernel.
+GemmCase aligned_case(const GemmProblem& problem) {
+  for (unsigned seed = 1;; ++seed) {
+    GemmCase of = GemmGenerator(seed).filled(problem);
+    const auto is_aligned = [](const GemmMatrices& m) {
+      return m.first() == GemmMatrices::guard_bytes;
+    };
+    if (is_aligned(of.a) && is_aligned(of.b) && is_aligned(of.c)) return of;
+  }
+}
+
+// Of the running test. A variant prepares by a plain function, which cannot carry it.
+TensorTile tile;
+
+class TensorTilesEmulated : public ::testing::TestWithParam<TileCase> {};
+
+TEST_P(TensorTilesEmulated, AreRightAndSilent) {
+  const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
+  observe::CheckObserver checks;
+  std::string found;
+  emulated->set_options({.observers = {&checks},
+                         .after_launch =
+                             [&](const emulator::LaunchSummary& summary) {
+                               EXPECT_EQ(summary.fault_count, 0u);
+                               for (const Finding& f : checks.findings()) {
+                                 found +=
+                                     fmt::format("{}: {} ({}:{})\n", to_string(f.kind), message(f),
+                                                 f.first.place.file, f.first.place.line);
+                               }
+                             },
+                         .tolerant = true});
+  const GemmCase of = aligned_case(problem_of(GetParam()));
+  tile = parse_tensor_tile(GetParam().tile);
+  const GemmVariant variant{.name = "tile",
+                            .idea = "",
+                            .source = "",
+                            .refusal = nullptr,
+                            .prepare = [](Device& device, const GemmProblem& problem) {
+                              return prepare_tensor_tiles(device, problem, tile);
+                            }};
+  EXPECT_EQ(defects(of, run_gemm(*emulated, variant, of), true), "");
+  EXPECT_EQ(found, "");
+}
+
+// M,N,consumers,stages,cluster,splits,group,in_turn,boxes[,panel[,flags]]; a flag of 8: transposed.
+const std::vector<TileCase> cases{
+    {.name = "AddsAllBoxes",
+     .tile = "128,256,2,3,1,1,8,0,4",
+     .shape = {136, 264, 136},
+     .beta = -0.5},
+    {.name = "AddsLots",
+     .tile = "256,128,2,3,1,1,8,0,1",
+     .shape = {264, 136, 72},
+     .beta = 2.0,
+     .has_bias = true},
+    {.name = "AddsInTurn", .tile = "128,128,2,4,1,1,8,1,2", .shape = {520, 264, 72}, .beta = 0.75},
+    {.name = "AddsFloats",
+     .tile = "64,128,1,4,1,1,8,0,2",
+     .shape = {136, 136, 40},
+     .beta = 1.0,
+     .c = DataType::float32},
+    {.name = "AddsUnderAPanel",
+     .tile = "64,256,2,8,1,1,8,1,2,2",
+     .shape = {200, 512, 128},
+     .beta = 1.0},
+    {.name = "AddsRows",
+     .tile = "128,128,2,4,1,1,8,0,2",
+     .shape = {131, 131, 72},
+     .beta = 1.0,
+     .has_bias = true},
+    {.name = "AddsTransposed",
+     .tile = "128,144,2,4,1,1,8,0,2,0,8",
+     .shape = {296, 264, 72},
+     .beta = 1.0,
+     .has_bias = true},
+    {.name = "TransposedOfColumns",
+     .tile = "64,80,1,4,1,1,8,0,1,0,8",
+     .shape = {168, 136, 72},
+     .a_by_columns = true},
+    {.name = "TransposedOfColumnsInClusters",
+     .tile = "128,176,2,3,1,1,8,0,1,0,8",
+     .shape = {360, 264, 136},
+     .a_by_columns = true,
+     .b_by_columns = true,
+     .has_bias = true,
+     .bias_per_row = true},
+    {.name = "TransposedHigh",
+     .tile = "256,112,2,3,2,1,8,0,1,0,8",
+     .shape = {240, 520, 72},
+     .beta = -1.0},
+    {.name = "ThreeConsumers",
+     .tile = "192,192,3,3,1,1,8,0,3",
+     .shape = {392, 200, 72},
+     .beta = 1.0},
+    {.name = "Large", .tile = "256,192,2,3,1,1,8,0,3", .shape = {264, 392, 136}},
+    {.name = "ClusterOfFour", .tile = "64,256,1,4,4,1,8,0,2", .shape = {264, 264, 72}, .beta = 1.0},
+};
+
+INSTANTIATE_TEST_SUITE_P(Tiles, TensorTilesEmulated, ::testing::ValuesIn(cases),
+                         [](const auto& of) { return of.param.name; });
+
+}  // namespace
+}  // namespace tilescope::operations
