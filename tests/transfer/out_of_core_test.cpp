@@ -94,7 +94,7 @@ TEST(OutOfCore, TheLimitDoesNotChangeABit) {
   std::vector<float> whole(static_cast<std::size_t>(s.m * s.n));
   matmul(*device, view(a, s.m, s.k), view(b, s.k, s.n), view(whole, s.m, s.n));
   std::set<std::int64_t> tiles;
-  for (const std::size_t limit : {900'000, 1'500'000, 4'000'000, 1'000'000'000}) {
+  for (const std::size_t limit : {700'000, 1'500'000, 4'000'000, 1'000'000'000}) {
     std::vector<float> tiled(whole.size());
     const OutOfCoreReport report =
         out_of_core_matmul(*device, view(a, s.m, s.k), view(b, s.k, s.n), view(tiled, s.m, s.n),

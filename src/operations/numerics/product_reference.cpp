@@ -59,12 +59,11 @@ void reference_matmul(const MatmulShape& shape, const float* a, const float* b, 
 }
 
 MatmulShape blas_cell(const MatmulShape& product) {
-  // Large cells lose little to BLAS's copying of operands (5% of the whole product's speed), and
-  // powers of two divide into equal numbers for ranks. Small products need small cells, or there
-  // would be too few for the cores.
-  constexpr std::int64_t enough = 24, steps = 768;
-  std::int64_t side = 512;
-  while (side > 128 && product.m * product.n < enough * side * side) side /= 2;
+  // Large cells lose little to BLAS's copying of operands (4% of the whole product's speed). Small
+  // products need small cells, or there would be too few for the cores.
+  constexpr std::int64_t enough = 32, steps = 512;
+  std::int64_t side = 384;
+  while (side > 96 && product.m * product.n < enough * side * side) side /= 2;
   return {side, side, steps};
 }
 
@@ -165,14 +164,12 @@ ExactProduct exact_product(const MatmulShape& shape, const float* a, const float
   std::vector<double> wide_a(a, a + m * k), wide_b(b, b + k * n);
   ExactProduct product{.values = std::vector<double>(m * n),
                        .magnitudes = std::vector<double>(m * n)};
-  MatmulShape cell = blas_cell(shape);
-  cell.k /= 3;  // it looks at `cancel` between steps
   const auto multiply = [&](std::vector<double>& c) {
     blas_cells(
         dense_view(static_cast<const void*>(wide_a.data()), DataType::float64, shape.m, shape.k),
         dense_view(static_cast<const void*>(wide_b.data()), DataType::float64, shape.k, shape.n),
-        dense_view(static_cast<void*>(c.data()), DataType::float64, shape.m, shape.n), cell,
-        cancel);
+        dense_view(static_cast<void*>(c.data()), DataType::float64, shape.m, shape.n),
+        blas_cell(shape), cancel);
   };
   multiply(product.values);
   const auto magnitude = [](double x) { return std::abs(x); };
