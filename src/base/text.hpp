@@ -19,6 +19,9 @@ std::string_view without_byte_order_mark(std::string_view text);
 /// The pieces of `text` between `separator`s; an empty text gives one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// The pieces between commas outside of (), [] and <>, trimmed: "int n, A<2, 3> a" has two.
+std::vector<std::string_view> split_outside_brackets(std::string_view text);
+
 /// The member of `names` that is nearest to `word` by edit distance, or else begins like it, for
 /// "did you mean"; empty if none is near.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& names);

@@ -51,18 +51,8 @@ bool is_handle(const Tokens& words) {
 
 /// The parameter list, split at its commas.
 std::vector<std::string_view> parameters_in(std::string_view signature) {
-  std::vector<std::string_view> parameters;
-  int depth = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= signature.size(); ++i) {
-    const char c = i < signature.size() ? signature[i] : ',';
-    if (c == '<' || c == '(' || c == '[') ++depth;
-    if (c == '>' || c == ')' || c == ']') --depth;
-    if (c != ',' || (depth > 0 && i < signature.size())) continue;
-    const std::string_view parameter = trim(signature.substr(begin, i - begin));
-    if (!parameter.empty() && parameter != "void") parameters.push_back(parameter);
-    begin = i + 1;
-  }
+  std::vector<std::string_view> parameters = split_outside_brackets(signature);
+  std::erase_if(parameters, [](std::string_view one) { return one.empty() || one == "void"; });
   return parameters;
 }
 

@@ -20,6 +20,13 @@ TEST(Text, SplitKeepsEmptyPieces) {
   EXPECT_THAT(split("", ','), ElementsAre(""));
 }
 
+TEST(Text, SplitLeavesBracketsWhole) {
+  EXPECT_THAT(split_outside_brackets("0, scale<16, 2>:3 ,f(a, b)[1,2]"),
+              ElementsAre("0", "scale<16, 2>:3", "f(a, b)[1,2]"));
+  EXPECT_THAT(split_outside_brackets(""), ElementsAre(""));
+  EXPECT_THAT(split_outside_brackets("a<b, c"), ElementsAre("a<b, c")) << "never closed";
+}
+
 TEST(Text, NearestSuggestsWhatIsLikely) {
   EXPECT_EQ(nearest("matmull", {"ladder", "matmul"}), "matmul");
   EXPECT_EQ(nearest("mtamul", {"ladder", "matmul"}), "matmul");

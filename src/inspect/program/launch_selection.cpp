@@ -14,22 +14,6 @@
 namespace tilescope {
 namespace {
 
-/// The pieces between commas that stand in no brackets: kernels have names such as "scale<16, 2>".
-std::vector<std::string_view> split_outside_brackets(std::string_view text) {
-  std::vector<std::string_view> pieces;
-  int depth = 0;
-  std::size_t begin = 0;
-  for (std::size_t at = 0; at <= text.size(); ++at) {
-    const char c = at < text.size() ? text[at] : ',';
-    if (c == '<' || c == '(') ++depth;
-    if (c == '>' || c == ')') --depth;
-    if (c != ',' || (depth > 0 && at < text.size())) continue;
-    pieces.push_back(trim(text.substr(begin, at - begin)));
-    begin = at + 1;
-  }
-  return pieces;
-}
-
 /// "3", "1-3" or "5-"; false if it is none of these.
 bool read_numbers(std::string_view text, LaunchRange& range) {
   const std::size_t dash = text.find('-');
