@@ -2,11 +2,11 @@
 #include "compile/compiler.hpp"
 #include "device/emulated/emulated_device.hpp"
 #include "gpu/architecture.hpp"
-#include "observe/check/check_observer.hpp"
 #include "observe/count/count_observer.hpp"
 #include "operations/gemm/general/mma_sync.hpp"
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
+#include "support/launch_findings.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tilescope::operations {
@@ -93,27 +93,14 @@ TEST_F(GemmMmaSync, IntegersAreExact) {
 
 // Aligned rows take the asynchronous copies, others the loads element by element.
 TEST_F(GemmMmaSync, TheCheckerIsSilent) {
-  observe::CheckObserver checks;
-  std::string found;
-  emulated_->set_options({.observers = {&checks},
-                          .after_launch =
-                              [&](const emulator::LaunchSummary&) {
-                                for (const Finding& f : checks.findings()) {
-                                  found +=
-                                      fmt::format("{}: {} ({}:{})\n", to_string(f.kind), message(f),
-                                                  f.first.place.file, f.first.place.line);
-                                }
-                                found += message(checks.limitation());
-                              },
-                          .tolerant = true});
+  LaunchFindings findings(*emulated_);
   for (const Precision precision : precisions) {
     for (const Order a_order : orders) {
       for (const Order b_order : orders) {
         for (const MatmulShape& shape : {MatmulShape{80, 72, 200}, {67, 71, 131}}) {
           const GemmCase of = generator_.filled(dense(shape, precision, a_order, b_order));
           EXPECT_EQ(defects_of(of), "");
-          EXPECT_EQ(found, "") << of.text;
-          found.clear();
+          EXPECT_EQ(findings.take(), "") << of.text;
         }
       }
     }

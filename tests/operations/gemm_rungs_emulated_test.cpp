@@ -1,17 +1,16 @@
 // Every rung of the ladders of products, and every variant beside them, on the emulated device, in
 // each precision, at odd extents: tensor copies, wgmma and clusters together. The products are
 // verified, and the checker is silent.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <vector>
 
 #include "device/emulated/emulated_device.hpp"
-#include "observe/check/check_observer.hpp"
 #include "operations/gemm/dispatch/gemm_variants.hpp"
 #include "operations/gemm/ladder/gemm_operation.hpp"
 #include "support/gemm_runs.hpp"
+#include "support/launch_findings.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -38,21 +37,8 @@ class GemmRungsEmulated : public ::testing::TestWithParam<Precision> {};
 
 TEST_P(GemmRungsEmulated, AreRightAndSilent) {
   const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
-  observe::CheckObserver checks;
-  std::string found;
-  emulated->set_options({.observers = {&checks},
-                         .after_launch =
-                             [&](const emulator::LaunchSummary& summary) {
-                               EXPECT_EQ(summary.fault_count, 0u);
-                               for (const Finding& f : checks.findings()) {
-                                 // A rung's launch may find nothing left to do.
-                                 if (f.kind == FindingKind::wrote_nothing) continue;
-                                 found +=
-                                     fmt::format("{}: {} ({}:{})\n", to_string(f.kind), message(f),
-                                                 f.first.place.file, f.first.place.line);
-                               }
-                             },
-                         .tolerant = true});
+  // A rung's launch may find nothing left to do.
+  LaunchFindings findings(*emulated, {FindingKind::wrote_nothing});
   GemmGenerator generator(11);
   const std::vector<VariantInfo> rungs = GemmOperation({1, 1, 1}, GetParam(), 1).variants();
   for (const GemmVariant& variant : gemm_variants()) {
@@ -62,10 +48,9 @@ TEST_P(GemmRungsEmulated, AreRightAndSilent) {
       continue;
     }
     const GemmCase of = generator.filled(*problem);
-    found.clear();
     EXPECT_EQ(defects(of, run_gemm(*emulated, variant, of), variant.name != "general"), "")
         << variant.name;
-    EXPECT_EQ(found, "") << variant.name << ": " << of.text;
+    EXPECT_EQ(findings.take(), "") << variant.name << ": " << of.text;
   }
 }
 

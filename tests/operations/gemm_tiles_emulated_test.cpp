@@ -1,15 +1,14 @@
 // Tiles of tensor_tiles.cu and panel_tiles.cu in every way in which they load operands and store C,
 // on the emulated device: the products are verified, and the checker is silent.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "device/emulated/emulated_device.hpp"
-#include "observe/check/check_observer.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "support/gemm_runs.hpp"
+#include "support/launch_findings.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -53,26 +52,14 @@ GemmCase aligned_case(const GemmProblem& problem) {
   }
 }
 
-// Of the running test. A variant prepares by a plain function, which cannot carry it.
+// The tile of the running test: a variant prepares by a plain function, which cannot carry it.
 TensorTile tile;
 
 class TensorTilesEmulated : public ::testing::TestWithParam<TileCase> {};
 
 TEST_P(TensorTilesEmulated, AreRightAndSilent) {
   const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
-  observe::CheckObserver checks;
-  std::string found;
-  emulated->set_options({.observers = {&checks},
-                         .after_launch =
-                             [&](const emulator::LaunchSummary& summary) {
-                               EXPECT_EQ(summary.fault_count, 0u);
-                               for (const Finding& f : checks.findings()) {
-                                 found +=
-                                     fmt::format("{}: {} ({}:{})\n", to_string(f.kind), message(f),
-                                                 f.first.place.file, f.first.place.line);
-                               }
-                             },
-                         .tolerant = true});
+  LaunchFindings findings(*emulated);
   const GemmCase of = aligned_case(problem_of(GetParam()));
   tile = parse_tensor_tile(GetParam().tile);
   const GemmVariant variant{.name = "tile",
@@ -83,7 +70,7 @@ TEST_P(TensorTilesEmulated, AreRightAndSilent) {
                               return prepare_tensor_tiles(device, problem, tile);
                             }};
   EXPECT_EQ(defects(of, run_gemm(*emulated, variant, of), true), "");
-  EXPECT_EQ(found, "");
+  EXPECT_EQ(findings.take(), "");
 }
 
 // M,N,consumers,stages,cluster,splits,group,in_turn,boxes[,panel[,flags]]; a flag of 8: transposed.
