@@ -76,7 +76,7 @@ class Faults(unittest.TestCase):
                 os.kill(victim, signal.SIGKILL)
             except ProcessLookupError:  # it has just ended
                 pass
-        errors = self.end_of(job, folder)
+        errors = self.end_of(launcher, job, folder)
         for _ in range(600):  # ranks end soon after their launcher
             if not processes(folder):
                 break
@@ -87,11 +87,13 @@ class Faults(unittest.TestCase):
             self.assertRegex(errors, r"process rank \d+ .* exited on signal 9")
         return job.returncode != 0
 
-    def end_of(self, job, folder):
+    def end_of(self, launcher, job, folder):
         """Waits for the launcher, returns what it said."""
         try:
             return job.communicate(timeout=30)[1]
         except subprocess.TimeoutExpired:
+            if launcher.name != "openmpi":
+                raise
             # Open MPI 4.1.4's mpirun can wait for itself in PMIx_server_finalize(), without a rank.
             self.assertEqual(processes(folder), [], "ranks go on")
             job.kill()
