@@ -50,8 +50,8 @@ __device__ inline void store_strip(const Kept& sum, const Arguments& p, const Bl
   C_TYPE* const first_of_c = static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + column +
                              top * p.c_leading + first * pitch;
   C_TYPE* to_c = first_of_c;
-  // What C held in a lot is read before the lot ahead of it is written: a read behind a write would
-  // wait for it.
+  // A read of C behind a write would wait for it: a lot is read before the lot ahead of it is
+  // written.
   constexpr int rows_of_warp = lot_rows / warps;
   float before[2][rows_of_warp] = {};
   const auto read_c = [&](int lot) {
@@ -137,8 +137,8 @@ __device__ inline void store_neighbours(const Kept& sum, const Arguments& p, con
   const auto row_at = [&](int j) {
     return row_of_c(unit, unit.row + j / 2 * 8 + j % 2 + threadIdx.x % 4 * 2);
   };
-  // What C held in a lot of rows is read before the first of them is written: a read behind a write
-  // would wait for it.
+  // A read of C behind a write would wait for it: a lot of rows is read before the first of them is
+  // written.
   constexpr int lot = READS_C ? 4 : 1;
 #pragma unroll
   for (int first = 0; first < rows_kept / 4; first += lot) {

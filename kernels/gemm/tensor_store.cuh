@@ -179,7 +179,7 @@ __device__ inline float bias_inside(const Arguments& p, const BlockUnit& unit, i
   return BIAS != no_bias && inside ? p.bias[at] : 0.0F;
 }
 
-// What C holds in rows that begin anywhere, in `matrices` matrices of 8 columns from `column` on;
+// Elements of C, whose rows begin anywhere, in `matrices` matrices of 8 columns from `column` on;
 // zeros outside of it. All of a box is read before its first element is written: a read behind a
 // write would wait for it.
 template <int matrices>

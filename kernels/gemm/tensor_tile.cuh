@@ -30,7 +30,7 @@ constexpr int c_columns = row_bytes / sizeof(C_TYPE);  // of a box of C
 // of the tile's columns here, which are rows there.
 constexpr int box_columns = TRANSPOSED ? TILE_N / 2 : c_columns;
 constexpr int c_box_bytes = (TRANSPOSED ? box_columns : 64) * row_bytes;
-// What C held is fetched into the boxes before.
+// Whether C is added from the boxes, which the copy engine has filled with it.
 constexpr bool adds_boxes = READS_C && C_STORE == store_boxed;
 // Consumers in turn store by warps, which need not meet; those that share a tile are slower so.
 constexpr bool by_warp = IN_TURN && C_STORE == store_boxed && !adds_boxes;

@@ -21,7 +21,7 @@ RemovalAtDeath::RemovalAtDeath(const std::string& path) {
   // Only calls that are safe beside other threads. The session of its own keeps the signals away
   // that a launcher or a terminal sends to the ranks; no descriptor of theirs stays open.
   ::setsid();
-  ::chdir("/");
+  if (::chdir("/") != 0) ::_exit(0);
   ::dup2(until.get(), STDIN_FILENO);
   constexpr int first = STDERR_FILENO, beyond = 1024;
   ::close(STDOUT_FILENO);

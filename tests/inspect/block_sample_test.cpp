@@ -98,7 +98,7 @@ TEST_F(BlockSampleTest, IntervalsHoldAboutAsOftenAsTheyClaim) {
   for (std::uint64_t seed = 1; seed <= runs; ++seed) {
     const ExplainResult sampled =
         explain(sparse_product(), launch, {.blocks = BlockSample{.blocks = 60, .seed = seed}});
-    // What is counted by instruction is known of every block.
+    // Counts by instruction alone are known of every block.
     EXPECT_EQ(sampled.counts.totals.instructions, exact.counts.totals.instructions);
     EXPECT_EQ(sampled.counts.totals.branches, exact.counts.totals.branches);
     EXPECT_EQ(sampled.counts.totals.operations, exact.counts.totals.operations);

@@ -17,7 +17,7 @@ std::set<std::uint64_t> counted(const BlockPlan& plan, Dim3 grid) {
   return blocks;
 }
 
-/// What the plan says of its strata is true of its blocks.
+/// The plan's strata have the blocks that it says, and count as many of them.
 void expect_consistent(const BlockPlan& plan, Dim3 grid) {
   std::vector<BlockPlan::Stratum> seen(plan.strata().size());
   for (std::uint64_t i = 0; i < grid.count(); ++i) {

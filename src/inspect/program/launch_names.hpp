@@ -1,4 +1,4 @@
-// What the launch of a watched program is: its kernel and its extents.
+// The kernel and the extents of a watched program's launch.
 #pragma once
 
 #include <functional>

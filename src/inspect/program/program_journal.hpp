@@ -26,7 +26,7 @@ struct Journal {
   Limitation limitation = Limitation::none;
   /// The program was ended because it had enough findings: the last launch left out so many blocks.
   std::optional<std::uint64_t> enough;
-  // Of a check that may be resumed:
+  // Set by a check that may be resumed.
   std::optional<JournalRun> run;
   std::uint64_t checked = 0;                ///< the findings of so many launches are known
   std::optional<std::uint64_t> changed_at;  ///< the first launch unlike that of the run before

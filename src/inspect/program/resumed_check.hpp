@@ -14,7 +14,7 @@
 
 namespace tilescope::inspect {
 
-/// What the launch is, so far as it can be compared with that of another run.
+/// Tells a launch from another, as far as launches of two runs can be compared.
 std::uint64_t digest_of(const std::string& kernel, Dim3 grid, Dim3 block);
 
 /// Says which check a file belongs to: the program and its arguments, which are `words`, the run

@@ -12,8 +12,8 @@
 
 namespace tilescope::observe {
 
-/// What the events of one block give, by instruction; without the counts that are known of all
-/// blocks (instructions, branches, operations).
+/// The counts of one block that events give, by instruction. Those that are known of all blocks
+/// (instructions, branches, operations) are not among them.
 using BlockTally = std::map<emulator::InstructionId, Counts>;
 
 /// Sums over the counted blocks of each stratum. They do not depend on the order of blocks, nor on
