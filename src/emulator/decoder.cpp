@@ -112,6 +112,7 @@ std::uint32_t FunctionDecoder::constant(std::uint64_t bits, unsigned bytes) {
   const auto [found, fresh] = constants_.try_emplace({bits, bytes}, 0);
   if (fresh) {
     found->second = allocate(bytes * 32, 64);
+    result_.constants.push_back({found->second, static_cast<std::uint8_t>(bytes), bits});
     std::uint8_t* at = result_.image.data() + found->second;
     for (int lane = 0; lane < kWarpSize; ++lane) {
       const unsigned each = std::min(bytes, 8u);  // the upper half of 128 bits stays zero
@@ -125,6 +126,7 @@ std::uint32_t FunctionDecoder::constant_predicate(bool value) {
   const auto [found, fresh] = constants_.try_emplace({value ? 1 : 0, 0}, 0);
   if (fresh) {
     found->second = allocate(4, 4);
+    result_.constants.push_back({found->second, 0, value ? 1u : 0u});
     if (value) std::memset(result_.image.data() + found->second, 0xff, 4);
   }
   return found->second;

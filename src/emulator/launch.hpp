@@ -26,6 +26,7 @@ struct LaunchOptions {
   /// Seed of the order in which blocks, warps and copies run (launch_schedule.hpp); 0: the usual
   /// one.
   std::uint64_t schedule = 0;
+  bool interpret = false;  ///< without compiled code
   /// Receives what kernels print, in the order of blocks. Null: standard output.
   std::function<void(std::string_view)> print;
   /// Receives now and then how many blocks of the first grid are done, from any host thread.

@@ -5,12 +5,28 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "emulator/device_runtime.hpp"
 #include "emulator/special_register_values.hpp"
 
 namespace tilescope::emulator {
+
+namespace {
+
+/// Compiled code does not tell observers of accesses and branches. TILESCOPE_INTERPRET in the
+/// environment turns it off.
+bool may_compile(const LaunchState& state) {
+  if (std::getenv("TILESCOPE_INTERPRET") != nullptr) return false;
+  std::uint32_t events = 0;
+  for (const std::uint32_t each : state.observer_events()) events |= each;
+  const LaunchOptions& options = state.setup().options;
+  return state.program().compiled_code() != nullptr && !options.interpret &&
+         options.schedule == 0 && (events & (kAllAccess | kBranches)) == 0;
+}
+
+}  // namespace
 
 Worker::Worker(LaunchState& state)
     : launch(state),
@@ -23,6 +39,7 @@ Worker::Worker(LaunchState& state)
   context.parameter_bytes = state.setup().parameters.size();
   const std::uint64_t seed = state.setup().options.schedule;
   if (seed != 0) schedule.emplace(seed, state.cluster_count());
+  if (may_compile(state)) compiled = state.program().compiled_code()->thread(*this);
 }
 
 namespace {

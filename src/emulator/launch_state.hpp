@@ -43,10 +43,11 @@ struct Worker {
   LaunchState& launch;
   Context context;
   std::vector<AccessPattern> patterns;
-  std::vector<BlockCounter> counters;   ///< by CodeBlock::counter
-  std::vector<std::uint64_t> lanes_on;  ///< by InstructionId
-  std::uint64_t unreported_steps = 0;   ///< not added to the launch's count yet
-  std::optional<Schedule> schedule;     ///< nothing: the usual order
+  std::vector<BlockCounter> counters;        ///< by CodeBlock::counter
+  std::vector<std::uint64_t> lanes_on;       ///< by InstructionId
+  std::uint64_t unreported_steps = 0;        ///< not added to the launch's count yet
+  std::optional<Schedule> schedule;          ///< nothing: the usual order
+  std::unique_ptr<CompiledThread> compiled;  ///< null: everything is interpreted
 };
 
 class LaunchState {

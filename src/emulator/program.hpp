@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "emulator/code.hpp"
+#include "emulator/compiled_code.hpp"
 #include "emulator/events.hpp"
 #include "ptx/location.hpp"
 #include "ptx/module.hpp"
@@ -63,6 +64,13 @@ struct SpecialUse {
   std::uint64_t addend;
 };
 
+/// A register of the image that holds a constant in every lane.
+struct ConstantRegister {
+  std::uint32_t offset;
+  std::uint8_t bytes;  ///< per lane; 0 for a predicate
+  std::uint64_t bits;
+};
+
 /// The place of a register operand in the frame of its function.
 struct RegisterPlace {
   std::uint32_t offset;
@@ -83,6 +91,7 @@ struct CodeFunction {
   std::vector<Code> code;
   std::vector<CodeBlock> blocks;
   std::vector<RegisterPlace> registers;  ///< by ptx::Function::registers
+  std::vector<ConstantRegister> constants;
   std::vector<SpinLoop> spins;
   std::vector<CallCode> calls;                              ///< by Code::aux of a call
   std::vector<std::shared_ptr<const MatrixPlan>> products;  ///< by Code::aux of a matrix product
@@ -107,7 +116,7 @@ struct ProgramNeeds {
   bool order_dependent = false;  ///< results of atomics depend on the order of the blocks
 };
 
-/// Immutable once decoded; launches share it.
+/// Immutable once decoded, but for its compiled code; launches share it.
 class Program {
  public:
   std::string_view kernel() const { return functions_.front().source->name; }
@@ -138,6 +147,8 @@ class Program {
   unsigned capability() const { return capability_; }
   std::uint32_t pattern_slots() const { return pattern_slots_; }
   std::uint32_t block_counters() const { return block_counters_; }
+  /// Null where nothing can be compiled.
+  CompiledCode* compiled_code() const { return compiled_code_.get(); }
 
  private:
   friend class ProgramDecoder;
@@ -153,6 +164,7 @@ class Program {
   bool recursive_ = false;
   ProgramNeeds needs_;
   unsigned capability_ = 0;
+  std::shared_ptr<CompiledCode> compiled_code_;
 };
 
 /// Addresses of a loaded module's symbols, and its GPU, which decoding needs.

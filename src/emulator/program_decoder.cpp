@@ -321,6 +321,7 @@ std::shared_ptr<const Program> ProgramDecoder::run() {
                       module_->functions[reached_[0]].name, refusal_list());
   }
   size_locals();
+  if (!pauses_) program_->compiled_code_ = make_compiled_code(*program_);
   return program_;
 }
 

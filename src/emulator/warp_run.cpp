@@ -139,6 +139,36 @@ Stop Warp::run(Worker& worker) {
   }
 }
 
+/// Runs compiled code from the begin of block `b` of the current path, which has all lanes.
+/// Nothing: the interpreter runs the block.
+std::optional<CompiledExit> Warp::run_compiled(Worker& worker, std::uint32_t b) {
+  const Path& path = paths_[current_];
+  if (!worker.compiled->is_due(path.frame->function->blocks[b].counter)) return std::nullopt;
+  return worker.compiled->run(*path.frame, b, path.join->block, turn_);
+}
+
+void Warp::begin_block(Worker& worker, const CodeBlock& block, LaneMask mask) {
+  BlockCounter& counter = worker.counters[block.counter];
+  ++counter.executed;
+  counter.active += static_cast<unsigned>(std::popcount(mask));
+  turn_ -= block.size;
+}
+
+/// Runs straight-line code.
+void Warp::run_body(Worker& worker, const Code* code, const Code* end, LaneMask mask) {
+  Context& w = worker.context;
+  w.active = mask;
+  for (; code != end; ++code) {
+    w.mask = mask;
+    if (code->guard != kNone) {
+      w.mask = mask & (predicate(w, code->guard) ^ code->guard_flip);
+      worker.lanes_on[code->id] += static_cast<unsigned>(std::popcount(w.mask));
+      if (w.mask == 0) continue;
+    }
+    code->execute(w, *code);
+  }
+}
+
 /// Runs the current path until it ends, waits or yields (blocked: another path may run).
 Stop Warp::run_path(Worker& worker) {
   Context& w = worker.context;
@@ -163,27 +193,24 @@ Stop Warp::run_path(Worker& worker) {
       arrive();
       return Stop::blocked;
     }
-    const CodeBlock& block = function->blocks[b];
-    if (block.pause && b != std::exchange(resumed, kNone) && worker.schedule->pauses(pace_)) {
+    if (function->blocks[b].pause && b != std::exchange(resumed, kNone) &&
+        worker.schedule->pauses(pace_)) {
       paths_[current_].block = b;
       return Stop::yielded;
     }
-    BlockCounter& counter = worker.counters[block.counter];
-    ++counter.executed;
-    counter.active += static_cast<unsigned>(std::popcount(mask));
-    turn_ -= block.size;
-    w.active = mask;
-    const Code* code = function->code.data() + block.begin;
-    const Code* const end = function->code.data() + block.body_end;
-    for (; code != end; ++code) {
-      w.mask = mask;
-      if (code->guard != kNone) {
-        w.mask = mask & (predicate(w, code->guard) ^ code->guard_flip);
-        worker.lanes_on[code->id] += static_cast<unsigned>(std::popcount(w.mask));
-        if (w.mask == 0) continue;
-      }
-      code->execute(w, *code);
+    std::optional<CompiledExit> exit;
+    if (mask == kAllLanes && worker.compiled != nullptr) exit = run_compiled(worker, b);
+    if (exit && !exit->index) {
+      b = exit->block;
+      if (!exit->yields) continue;
+      paths_[current_].block = b;
+      return Stop::yielded;
     }
+    const CodeBlock& block = function->blocks[exit ? exit->block : b];
+    if (!exit) begin_block(worker, block, mask);
+    const Code* const begin = function->code.data() + (exit ? *exit->index : block.begin);
+    const Code* const code = function->code.data() + block.body_end;
+    run_body(worker, begin, code, mask);
     if (block.end == BlockEnd::fall_through) {
       b = block.next;
       continue;

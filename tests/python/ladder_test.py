@@ -64,7 +64,7 @@ class OtherThreads(unittest.TestCase):
                 counted.append(time.monotonic())
                 time.sleep(0.01)
 
-        a = numpy.ones((700, 700), "float32")
+        a = numpy.ones((1200, 1200), "float32")
         thread = threading.Thread(target=count)
         before = time.monotonic()
         thread.start()

@@ -306,6 +306,7 @@ void EmulatedDevice::run(const Kernel& kernel, const Launch& launch,
                                         .overlaps_previous = launch.overlaps_previous,
                                         .cluster = launch.cluster,
                                         .schedule = options_.schedule,
+                                        .interpret = options_.interpret,
                                         .print = print_beside(line),
                                         .progress = progress_in(line),
                                         .after_grid = [&](const emulator::LaunchSummary& grid) {

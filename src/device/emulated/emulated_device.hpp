@@ -39,6 +39,7 @@ struct EmulationOptions {
                                                 ///< output
   bool progress = false;       ///< show that of long launches on a terminal (standard error)
   std::uint64_t schedule = 0;  ///< as LaunchOptions::schedule
+  bool interpret = false;      ///< without compiled code: slower, with the same results
   /// Called before each launch by the host.
   std::function<void(const Kernel&, const Launch&)> before_launch;
   /// Called after each launch, those of kernels included, whatever its result, and after the

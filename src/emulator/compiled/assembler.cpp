@@ -1,0 +1,228 @@
+#include "emulator/compiled/assembler.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace tilescope::emulator::compiled {
+
+void Assembler::word(std::uint64_t value, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; ++i) byte(static_cast<unsigned>(value >> (8 * i)) & 0xff);
+}
+
+Label Assembler::label() {
+  labels_.push_back(~std::size_t{0});
+  return {static_cast<std::uint32_t>(labels_.size() - 1)};
+}
+
+void Assembler::bind(Label label) {
+  labels_[label.number] = code_.size();
+}
+
+/// ModRM, SIB and displacement.
+void Assembler::operand(unsigned reg, const Source& source, unsigned immediate_bytes) {
+  const unsigned middle = (reg & 7) << 3;
+  if (source.is_register) {
+    byte(0xc0 | middle | (source.reg & 7u));
+    return;
+  }
+  const Place& place = source.place;
+  if (place.is_constant) {
+    byte(0x05 | middle);
+    constant_uses_.push_back(
+        {code_.size(), place.constant, static_cast<std::uint8_t>(immediate_bytes)});
+    word(0, 4);
+    return;
+  }
+  const unsigned base = place.base & 7u;
+  const bool is_short = place.displacement >= -128 && place.displacement <= 127;
+  byte((is_short ? 0x40 : 0x80) | middle | base);
+  if (base == 4) byte(0x24);  // rsp and r12 need a SIB
+  word(static_cast<std::uint32_t>(place.displacement), is_short ? 1 : 4);
+}
+
+/// An instruction with a ModRM; an opcode above 255 begins with 0f.
+void Assembler::arithmetic(unsigned opcode, unsigned reg, Source source, unsigned bytes,
+                           unsigned immediate_bytes, bool byte_register) {
+  unsigned rex = bytes == 8 ? 8 : 0;
+  if (reg >= 8) rex |= 4;
+  const unsigned base = source.is_register ? source.reg : source.place.base;
+  if (base >= 8 && !(!source.is_register && source.place.is_constant)) rex |= 1;
+  if (rex != 0 || byte_register) byte(0x40 | rex);
+  if (opcode > 0xff) byte(0x0f);
+  byte(opcode & 0xff);
+  operand(reg, source, immediate_bytes);
+}
+
+void Assembler::mov(Gpr to, Source from, unsigned bytes) {
+  arithmetic(0x8b, to, from, bytes);
+}
+void Assembler::load_narrow(Gpr to, Place from, unsigned bytes, bool sign_extend) {
+  arithmetic((sign_extend ? 0x0fbeu : 0x0fb6u) + (bytes == 2 ? 1 : 0), to, from, 4);
+}
+void Assembler::store(Place to, Gpr from, unsigned bytes) {
+  if (bytes == 2) byte(0x66);
+  arithmetic(bytes == 1 ? 0x88 : 0x89, from, to, bytes, 0, bytes == 1);
+}
+void Assembler::mov_constant(Gpr to, std::uint64_t value) {
+  if (value <= 0xffffffffu) {
+    if (to >= 8) byte(0x41);
+    byte(0xb8 | (to & 7u));
+    word(value, 4);
+    return;
+  }
+  byte(to >= 8 ? 0x49 : 0x48);
+  byte(0xb8 | (to & 7u));
+  word(value, 8);
+}
+void Assembler::add_constant(Gpr to, std::uint64_t value, unsigned bytes) {
+  if (bytes == 4)
+    value = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(value)});
+  if (value == 0) return;
+  const auto is_short = static_cast<std::int64_t>(value) == static_cast<std::int32_t>(value);
+  if (!is_short) {
+    mov_constant(rdx, value);
+    add(to, rdx, bytes);
+    return;
+  }
+  arithmetic(0x81, 0, to, bytes, 4);
+  word(value, 4);
+}
+void Assembler::compare_constant(Source a, std::int32_t value, unsigned bytes) {
+  arithmetic(0x81, 7, a, bytes, 4);
+  word(static_cast<std::uint32_t>(value), 4);
+}
+void Assembler::test(Gpr a, Gpr b, unsigned bytes) {
+  arithmetic(0x85, b, a, bytes);
+}
+void Assembler::test_low_byte(Gpr a, std::uint8_t bits) {
+  arithmetic(0xf6, 0, a, 4, 1, true);
+  byte(bits);
+}
+void Assembler::add_to(Place to, std::int32_t value) {
+  arithmetic(0x81, 0, to, 8, 4);
+  word(static_cast<std::uint32_t>(value), 4);
+}
+void Assembler::subtract_from(Place from, std::int32_t value) {
+  arithmetic(0x81, 5, from, 8, 4);
+  word(static_cast<std::uint32_t>(value), 4);
+}
+void Assembler::negate(Gpr a, unsigned bytes) {
+  arithmetic(0xf7, 3, a, bytes);
+}
+void Assembler::complement(Gpr a, unsigned bytes) {
+  arithmetic(0xf7, 2, a, bytes);
+}
+void Assembler::shift_left(Gpr a, std::uint8_t by, unsigned bytes) {
+  arithmetic(0xc1, 4, a, bytes, 1);
+  byte(by);
+}
+void Assembler::shift_by_cl(Gpr a, int kind, unsigned bytes) {
+  arithmetic(0xd3, static_cast<unsigned>(kind), a, bytes);
+}
+void Assembler::sign_extend_32(Gpr to, Source from) {
+  arithmetic(0x63, to, from, 8);
+}
+void Assembler::address(Gpr to, Place place) {
+  arithmetic(0x8d, to, place, 8);
+}
+void Assembler::set(Condition condition, Gpr to) {
+  arithmetic(0x0f90u + static_cast<unsigned>(condition), 0, to, 4, 0, true);
+  arithmetic(0x0fb6, to, to, 4, 0, true);
+}
+void Assembler::move_if(Condition condition, Gpr to, Gpr from, unsigned bytes) {
+  arithmetic(0x0f40u + static_cast<unsigned>(condition), to, from, bytes);
+}
+void Assembler::jump(Label to) {
+  byte(0xe9);
+  jumps_.push_back({code_.size(), to.number, 0});
+  word(0, 4);
+}
+void Assembler::jump(Condition condition, Label to) {
+  byte(0x0f);
+  byte(0x80u | static_cast<unsigned>(condition));
+  jumps_.push_back({code_.size(), to.number, 0});
+  word(0, 4);
+}
+void Assembler::call(Gpr function) {
+  arithmetic(0xff, 2, function, 4);
+}
+void Assembler::push(Gpr reg) {
+  if (reg >= 8) byte(0x41);
+  byte(0x50 | (reg & 7u));
+}
+void Assembler::pop(Gpr reg) {
+  if (reg >= 8) byte(0x41);
+  byte(0x58 | (reg & 7u));
+}
+void Assembler::ret() {
+  byte(0xc3);
+}
+
+/// With the three-byte prefix always.
+void Assembler::vector_operation(VectorCode code, unsigned to, unsigned a, const Source& b,
+                                 unsigned immediate_bytes) {
+  const bool is_constant = !b.is_register && b.place.is_constant;
+  const unsigned base = b.is_register ? b.reg : b.place.base;
+  byte(0xc4);
+  byte((to >= 8 ? 0u : 0x80u) | 0x40u | (base >= 8 && !is_constant ? 0u : 0x20u) | code.table);
+  byte((code.wide != 0 ? 0x80u : 0u) | ((~a & 15u) << 3) | (code.long_ != 0 ? 4u : 0u) |
+       code.prefix);
+  byte(code.code);
+  operand(to, b, immediate_bytes);
+}
+void Assembler::vector(VectorCode code, int to, int a, Source b) {
+  vector_operation(code, static_cast<unsigned>(to), static_cast<unsigned>(a), b, 0);
+}
+void Assembler::vector(VectorCode code, int to, int a, Source b, std::uint8_t immediate) {
+  vector_operation(code, static_cast<unsigned>(to), static_cast<unsigned>(a), b, 1);
+  byte(immediate);
+}
+void Assembler::vector_shift(VectorCode code, int operation, int to, int from, std::uint8_t by) {
+  vector_operation(code, static_cast<unsigned>(operation), static_cast<unsigned>(to),
+                   Source::ymm(from), 1);
+  byte(by);
+}
+void Assembler::vzeroupper() {
+  byte(0xc5);
+  byte(0xf8);
+  byte(0x77);
+}
+
+Place Assembler::constant(std::string_view bytes) {
+  const auto [found, fresh] = constant_numbers_.try_emplace(
+      std::string(bytes), static_cast<std::uint32_t>(constants_.size()));
+  if (fresh) constants_.emplace_back(bytes);
+  Place place;
+  place.is_constant = true;
+  place.constant = found->second;
+  return place;
+}
+Place Assembler::constant_32(std::uint32_t value) {
+  char bytes[sizeof value];
+  std::memcpy(bytes, &value, sizeof value);
+  return constant({bytes, sizeof value});
+}
+Place Assembler::constant_64(std::uint64_t value) {
+  char bytes[sizeof value];
+  std::memcpy(bytes, &value, sizeof value);
+  return constant({bytes, sizeof value});
+}
+
+std::vector<std::uint8_t> Assembler::finish() {
+  const auto patch = [&](const Fixup& fixup, std::size_t target) {
+    const auto distance = static_cast<std::int32_t>(
+        static_cast<std::int64_t>(target) - static_cast<std::int64_t>(fixup.at + 4 + fixup.behind));
+    std::memcpy(code_.data() + fixup.at, &distance, sizeof distance);
+  };
+  for (const Fixup& jump : jumps_) patch(jump, labels_[jump.target]);
+  std::vector<std::size_t> places;
+  for (const std::string& bytes : constants_) {
+    while (code_.size() % 32 != 0) byte(0xcc);
+    places.push_back(code_.size());
+    code_.insert(code_.end(), bytes.begin(), bytes.end());
+  }
+  for (const Fixup& use : constant_uses_) patch(use, places[use.target]);
+  return std::exchange(code_, {});
+}
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,199 @@
+// An encoder of the x86-64 instructions that compiled kernels consist of: integers, jumps, AVX2.
+//
+//     Assembler a;
+//     a.mov(rax, at(rbx, 8), 8);
+//     const Label out = a.label();
+//     a.jump(Condition::below, out);
+//     a.vector(vaddps, 0, 1, at(r12, 64));   // ymm0 = ymm1 + [r12 + 64]
+//     a.bind(out);
+//     std::vector<std::uint8_t> bytes = a.finish();
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::emulator::compiled {
+
+enum Gpr : std::uint8_t {
+  rax,
+  rcx,
+  rdx,
+  rbx,
+  rsp,
+  rbp,
+  rsi,
+  rdi,
+  r8,
+  r9,
+  r10,
+  r11,
+  r12,
+  r13,
+  r14,
+  r15,
+};
+
+/// By the number in the instruction's code; each is the opposite of its neighbour.
+enum class Condition : std::uint8_t {
+  below = 2,
+  above_equal = 3,
+  equal = 4,
+  not_equal = 5,
+  below_equal = 6,
+  above = 7,
+  less = 12,
+  greater_equal = 13,
+  less_equal = 14,
+  greater = 15,
+};
+constexpr Condition opposite(Condition c) {
+  return static_cast<Condition>(static_cast<unsigned>(c) ^ 1u);
+}
+
+struct Label {
+  std::uint32_t number;
+};
+
+/// Memory: a register plus a displacement, or a constant that lies behind the code.
+struct Place {
+  Gpr base = rax;
+  std::int32_t displacement = 0;
+  std::uint32_t constant = 0;
+  bool is_constant = false;
+};
+constexpr Place at(Gpr base, std::int64_t displacement = 0) {
+  return {base, static_cast<std::int32_t>(displacement)};
+}
+
+/// The last operand of an instruction: a register or memory.
+struct Source {
+  Source(Gpr number) : reg(number) {}                          // NOLINT: as in assembly language
+  Source(Place memory) : is_register(false), place(memory) {}  // NOLINT
+  static Source ymm(int number) { return static_cast<Gpr>(number); }
+  bool is_register = true;
+  Gpr reg = rax;
+  Place place;
+};
+
+/// A vector instruction: the table of opcodes, prefix, REX.W, 256 bits, opcode.
+struct VectorCode {
+  std::uint8_t table, prefix, wide, long_, code;
+};
+
+// clang-format off
+inline constexpr VectorCode
+    vmovups{1, 0, 0, 1, 0x10}, vmovups_store{1, 0, 0, 1, 0x11},
+    vmovups_half{1, 0, 0, 0, 0x10},
+    vaddps{1, 0, 0, 1, 0x58}, vsubps{1, 0, 0, 1, 0x5c}, vmulps{1, 0, 0, 1, 0x59},
+    vdivps{1, 0, 0, 1, 0x5e}, vsqrtps{1, 0, 0, 1, 0x51},
+    vaddpd{1, 1, 0, 1, 0x58}, vsubpd{1, 1, 0, 1, 0x5c}, vmulpd{1, 1, 0, 1, 0x59},
+    vdivpd{1, 1, 0, 1, 0x5e}, vsqrtpd{1, 1, 0, 1, 0x51},
+    vfmadd231ps{2, 1, 0, 1, 0xb8}, vfmadd231pd{2, 1, 1, 1, 0xb8},
+    vcmpps{1, 0, 0, 1, 0xc2}, vcmppd{1, 1, 0, 1, 0xc2},
+    vblendvps{3, 1, 0, 1, 0x4a}, vblendvpd{3, 1, 0, 1, 0x4b},
+    vpaddd{1, 1, 0, 1, 0xfe}, vpsubd{1, 1, 0, 1, 0xfa}, vpmulld{2, 1, 0, 1, 0x40},
+    vpaddq{1, 1, 0, 1, 0xd4}, vpsubq{1, 1, 0, 1, 0xfb},
+    vpmuludq{1, 1, 0, 1, 0xf4}, vpmuldq{2, 1, 0, 1, 0x28},
+    vpand{1, 1, 0, 1, 0xdb}, vpor{1, 1, 0, 1, 0xeb}, vpxor{1, 1, 0, 1, 0xef},
+    vpsllvd{2, 1, 0, 1, 0x47}, vpsrlvd{2, 1, 0, 1, 0x45}, vpsravd{2, 1, 0, 1, 0x46},
+    vpsllvq{2, 1, 1, 1, 0x47}, vpsrlvq{2, 1, 1, 1, 0x45},
+    vpsrlq_by{1, 1, 0, 1, 0x73},
+    vpcmpeqd{1, 1, 0, 1, 0x76}, vpcmpgtd{1, 1, 0, 1, 0x66},
+    vpcmpeqq{2, 1, 0, 1, 0x29}, vpcmpgtq{2, 1, 0, 1, 0x37},
+    vpminsd{2, 1, 0, 1, 0x39}, vpminud{2, 1, 0, 1, 0x3b},
+    vpmaxsd{2, 1, 0, 1, 0x3d}, vpmaxud{2, 1, 0, 1, 0x3f},
+    vptest{2, 1, 0, 1, 0x17}, vmovmskps{1, 0, 0, 1, 0x50}, vmovmskpd{1, 1, 0, 1, 0x50},
+    vbroadcastss{2, 1, 0, 1, 0x18}, vbroadcastss_half{2, 1, 0, 0, 0x18},
+    vbroadcastsd{2, 1, 0, 1, 0x19},
+    vpbroadcastd{2, 1, 0, 1, 0x58}, vpbroadcastq{2, 1, 0, 1, 0x59},
+    vmovd{1, 1, 0, 0, 0x6e}, vmovq{1, 1, 1, 0, 0x6e},
+    vpinsrd{3, 1, 0, 0, 0x22}, vpinsrq{3, 1, 1, 0, 0x22},
+    vinserti128{3, 1, 0, 1, 0x38}, vextracti128{3, 1, 0, 1, 0x39},
+    vpmovzxdq{2, 1, 0, 1, 0x35}, vpmovsxdq{2, 1, 0, 1, 0x25},
+    vpmovzxbd{2, 1, 0, 1, 0x31}, vpmovsxbd{2, 1, 0, 1, 0x21},
+    vpmovzxwd{2, 1, 0, 1, 0x33}, vpmovsxwd{2, 1, 0, 1, 0x23},
+    vcvtdq2ps{1, 0, 0, 1, 0x5b},
+    vshufps{1, 0, 0, 1, 0xc6}, vpermq{3, 1, 1, 1, 0x00};
+// clang-format on
+
+class Assembler {
+ public:
+  // --- places in the code ---
+  Label label();
+  void bind(Label label);
+
+  // --- integers; `bytes` is the width of the operation: 4 or 8 ---
+  void mov(Gpr to, Source from, unsigned bytes);
+  void load_narrow(Gpr to, Place from, unsigned bytes, bool sign_extend);  ///< 1 or 2, to 32 bits
+  void store(Place to, Gpr from, unsigned bytes);                          ///< 1, 2, 4 or 8
+  void mov_constant(Gpr to, std::uint64_t value);
+  void add(Gpr to, Source from, unsigned bytes) { arithmetic(0x03, to, from, bytes); }
+  void subtract(Gpr to, Source from, unsigned bytes) { arithmetic(0x2b, to, from, bytes); }
+  void bit_and(Gpr to, Source from, unsigned bytes) { arithmetic(0x23, to, from, bytes); }
+  void bit_or(Gpr to, Source from, unsigned bytes) { arithmetic(0x0b, to, from, bytes); }
+  void bit_xor(Gpr to, Source from, unsigned bytes) { arithmetic(0x33, to, from, bytes); }
+  void compare(Gpr a, Source b, unsigned bytes) { arithmetic(0x3b, a, b, bytes); }
+  void multiply(Gpr to, Source from, unsigned bytes) { arithmetic(0x0faf, to, from, bytes); }
+  /// to += value; any 64-bit value (may use rdx).
+  void add_constant(Gpr to, std::uint64_t value, unsigned bytes);
+  void compare_constant(Source a, std::int32_t value, unsigned bytes);
+  void test(Gpr a, Gpr b, unsigned bytes);
+  void test_low_byte(Gpr a, std::uint8_t bits);
+  void add_to(Place to, std::int32_t value);           ///< 64 bits
+  void subtract_from(Place from, std::int32_t value);  ///< 64 bits
+  void negate(Gpr a, unsigned bytes);
+  void complement(Gpr a, unsigned bytes);
+  void shift_left(Gpr a, std::uint8_t by, unsigned bytes);
+  void shift_by_cl(Gpr a, int kind, unsigned bytes);  ///< kind: 4 left, 5 right, 7 with the sign
+  void sign_extend_32(Gpr to, Source from);           ///< to 64 bits
+  void address(Gpr to, Place place);
+  void set(Condition condition, Gpr to);  ///< to becomes 0 or 1 (32 bits)
+  void move_if(Condition condition, Gpr to, Gpr from, unsigned bytes);
+  void jump(Label to);
+  void jump(Condition condition, Label to);
+  void call(Gpr function);
+  void push(Gpr reg);
+  void pop(Gpr reg);
+  void ret();
+
+  // --- vectors ---
+  /// to = f(a, b). For instructions with one source `a` is 0.
+  void vector(VectorCode code, int to, int a, Source b);
+  void vector(VectorCode code, int to, int a, Source b, std::uint8_t immediate);
+  /// Shifts by a constant encode the operation in the place of a register.
+  void vector_shift(VectorCode code, int operation, int to, int from, std::uint8_t by);
+  void vzeroupper();
+
+  /// A constant of 4, 8 or 32 bytes that lies behind the code.
+  Place constant(std::string_view bytes);
+  Place constant_32(std::uint32_t value);
+  Place constant_64(std::uint64_t value);
+
+  /// The code and its constants, which may lie anywhere.
+  std::vector<std::uint8_t> finish();
+
+ private:
+  struct Fixup {
+    std::size_t at;
+    std::uint32_t target;
+    std::uint8_t behind;  ///< bytes of the instruction behind the displacement
+  };
+  void byte(unsigned value) { code_.push_back(static_cast<std::uint8_t>(value)); }
+  void word(std::uint64_t value, unsigned bytes);
+  void arithmetic(unsigned opcode, unsigned reg, Source source, unsigned bytes,
+                  unsigned immediate_bytes = 0, bool byte_register = false);
+  void operand(unsigned reg, const Source& source, unsigned immediate_bytes);
+  void vector_operation(VectorCode code, unsigned to, unsigned a, const Source& b,
+                        unsigned immediate_bytes);
+
+  std::vector<std::uint8_t> code_;
+  std::vector<std::size_t> labels_;
+  std::vector<Fixup> jumps_, constant_uses_;
+  std::vector<std::string> constants_;
+  std::map<std::string, std::uint32_t, std::less<>> constant_numbers_;
+};
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,252 @@
+// The compiled regions of a program: when one is compiled, and which one a warp enters.
+//
+// A block is a region's head once 32 lanes have entered it often. The region is compiled for what
+// the registers hold at that moment (region.hpp). A warp that finds other shapes is refused; where
+// that happens often, the head gets a further region. Registers whose shape keeps changing are not
+// assumed to have one any more.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "emulator/compiled/code_memory.hpp"
+#include "emulator/compiled/region_emitter.hpp"
+#include "emulator/compiled_code.hpp"
+#include "emulator/lane_key.hpp"
+#include "emulator/launch_state.hpp"
+#include "emulator/warp.hpp"
+
+namespace tilescope::emulator::compiled {
+namespace {
+
+constexpr std::uint32_t kPatience = 150;        // entries before a block is compiled
+constexpr std::uint32_t kNotAgain = 1u << 30;   // entries, in the place of for ever
+constexpr std::uint32_t kRefusals = 8;          // before a head gets a further region
+constexpr int kMostRegions = 5;                 // of a head
+constexpr std::uint32_t kMostFailures = 200;    // of a region's checks
+constexpr std::size_t kMostCode = 64 << 20;     // bytes of code of a program
+constexpr std::uint32_t kMostRegisters = 8000;  // of a function
+constexpr std::uint32_t kTrial = 256;           // entries after which a region must have paid
+
+struct CompiledRegion {
+  explicit CompiledRegion(CodeMemory&& code) : memory(std::move(code)) {}
+  CodeMemory memory;
+  std::vector<RegionExit> exits;
+  std::vector<std::uint32_t> blocks;
+  std::vector<std::pair<std::uint32_t, LaneShape>> assumed;
+  std::size_t slots = 0;
+  const CompiledRegion* next = nullptr;  ///< of the same head
+  mutable std::atomic<std::uint32_t> failures{0};
+
+  Run run() const { return reinterpret_cast<Run>(const_cast<void*>(memory.data())); }
+};
+
+struct Head {
+  std::atomic<const CompiledRegion*> first{nullptr};
+  // Guarded by the program's mutex:
+  std::vector<std::unique_ptr<CompiledRegion>> regions;
+};
+
+struct CompiledFunction {
+  explicit CompiledFunction(std::size_t blocks) : heads(blocks) {}
+  std::unique_ptr<FunctionPlan> plan;
+  std::vector<Head> heads;  ///< by block
+};
+
+class CompiledProgram final : public CompiledCode {
+ public:
+  explicit CompiledProgram(const Program& program);
+  std::unique_ptr<CompiledThread> thread(Worker& worker) override;
+
+  const CompiledRegion* first(const Frame& frame, std::uint32_t block) const {
+    return functions_[frame.index]->heads[block].first.load(std::memory_order_acquire);
+  }
+  /// Compiles a region for what the frame holds, unless another thread has added one to `known`;
+  /// false if there will be no further one.
+  bool compile(const Frame& frame, std::uint32_t block, const CompiledRegion* known);
+  std::uint32_t bounds() const { return bounds_.load(std::memory_order_acquire); }
+
+ private:
+  std::vector<bool> unstable(const CompiledFunction& function, const Head& head,
+                             const std::uint8_t* frame) const;
+
+  const Program& program_;
+  std::vector<std::unique_ptr<CompiledFunction>> functions_;
+  std::mutex mutex_;
+  std::size_t code_bytes_ = 0;
+  std::atomic<std::uint32_t> bounds_{0};
+};
+
+class Thread final : public CompiledThread {
+ public:
+  Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience);
+  std::optional<CompiledExit> run(const Frame& frame, std::uint32_t block, std::uint32_t join,
+                                  std::int64_t& turn) override;
+
+ private:
+  struct Trial {
+    std::uint32_t refusals = 0, runs = 0;
+    std::int64_t instructions = 0;
+  };
+  void enter(const CompiledRegion& region, const Frame& frame, std::int64_t& turn);
+  void refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter);
+  void judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions);
+
+  CompiledProgram& program_;
+  CompiledState state_;
+  std::vector<std::uint64_t> slots_;
+  std::vector<AccessBounds> bounds_;
+  std::vector<Trial> trials_;  ///< by CodeBlock::counter
+};
+
+CompiledProgram::CompiledProgram(const Program& program) : program_(program) {
+  for (const CodeFunction& function : program.functions()) {
+    functions_.push_back(std::make_unique<CompiledFunction>(function.blocks.size()));
+  }
+}
+
+/// Entries before a block is compiled, or what TILESCOPE_COMPILE_AFTER says.
+std::uint32_t chosen_patience() {
+  const char* text = std::getenv("TILESCOPE_COMPILE_AFTER");
+  const long given = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
+  return given > 0 ? static_cast<std::uint32_t>(std::min(given, 1'000'000L)) : kPatience;
+}
+
+std::unique_ptr<CompiledThread> CompiledProgram::thread(Worker& worker) {
+  return std::make_unique<Thread>(*this, worker, chosen_patience());
+}
+
+/// Registers whose shape is another one than in all regions so far, of which there are several.
+std::vector<bool> CompiledProgram::unstable(const CompiledFunction& function, const Head& head,
+                                            const std::uint8_t* frame) const {
+  const RegisterTable& registers = function.plan->registers();
+  std::vector<bool> result(registers.size(), false);
+  if (head.regions.empty()) return result;
+  // The last region assumes only what no other contradicts.
+  const bool last = head.regions.size() + 1 == kMostRegions;
+  ShapeTable shapes;
+  for (const auto& region : head.regions) {
+    for (const auto& [reg, shape] : region->assumed) {
+      const RegisterInfo& info = registers[reg];
+      const ShapeNumber now = shapes.observe(frame + info.offset, info.width);
+      const bool differs = now == kNoShape || shapes[now] != shape;
+      if (differs && (last || head.regions.size() >= 2)) result[reg] = true;
+    }
+  }
+  return result;
+}
+
+bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
+                              const CompiledRegion* known) {
+  const std::lock_guard lock(mutex_);
+  CompiledFunction& function = *functions_[frame.index];
+  Head& head = function.heads[block];
+  if (head.first.load() != known) return true;
+  if (head.regions.size() >= kMostRegions || code_bytes_ > kMostCode) return false;
+  if (!function.plan) {
+    function.plan = std::make_unique<FunctionPlan>(program_, program_.functions()[frame.index]);
+  }
+  const FunctionPlan& plan = *function.plan;
+  if (plan.registers().size() > kMostRegisters) return false;
+  Region region =
+      find_region(plan, block, frame.registers, unstable(function, head, frame.registers));
+  const RegionCode code = RegionEmitter(plan, region, bounds_.load()).emit();
+  auto result = std::make_unique<CompiledRegion>(CodeMemory(code.bytes));
+  if (result->memory.data() == nullptr) return false;
+  for (const Assumption& assumption : region.assumptions) {
+    result->assumed.emplace_back(assumption.reg, region.shapes[assumption.shape]);
+  }
+  result->blocks = region.blocks;
+  code_bytes_ += result->memory.bytes();
+  bounds_.store(code.bounds, std::memory_order_release);
+  result->exits = code.exits;
+  result->slots = static_cast<std::size_t>(code.slots);
+  result->next = head.first.load();
+  head.first.store(result.get(), std::memory_order_release);
+  head.regions.push_back(std::move(result));
+  return true;
+}
+
+Thread::Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience)
+    : CompiledThread(worker.counters.size(), patience),
+      program_(program),
+      trials_(worker.counters.size()) {
+  state_.counters = worker.counters.data();
+  state_.lanes_on = worker.lanes_on.data();
+  state_.parameters = worker.context.parameters;
+  state_.context = &worker.context;
+}
+
+void Thread::enter(const CompiledRegion& region, const Frame& frame, std::int64_t& turn) {
+  if (slots_.size() < region.slots) slots_.resize(region.slots);
+  if (bounds_.size() < program_.bounds()) bounds_.resize(program_.bounds());
+  Context& w = *state_.context;
+  w.active = w.mask = kAllLanes;
+  state_.slots = slots_.data();
+  state_.bounds = bounds_.data();
+  state_.frame = frame.registers;
+  state_.turn = &turn;
+  state_.shared = w.shared;
+  state_.shared_bytes = w.shared_bytes;
+}
+
+std::optional<CompiledExit> Thread::run(const Frame& frame, std::uint32_t block, std::uint32_t join,
+                                        std::int64_t& turn) {
+  const std::uint32_t counter = frame.function->blocks[block].counter;
+  const CompiledRegion* first = program_.first(frame, block);
+  if (first == nullptr) {
+    if (!program_.compile(frame, block, nullptr)) {
+      patience_[counter] = kNotAgain;
+      return std::nullopt;
+    }
+    first = program_.first(frame, block);
+  }
+  for (const CompiledRegion* region = first; region != nullptr; region = region->next) {
+    if (std::binary_search(region->blocks.begin(), region->blocks.end(), join)) continue;
+    const std::int64_t before = turn;
+    enter(*region, frame, turn);
+    const RegionExit& exit = region->exits[region->run()(&state_)];
+    if (exit.kind == ExitKind::refused) continue;
+    if (exit.kind == ExitKind::failed) ++region->failures;
+    judge(*region, counter, before - turn);
+    CompiledExit result{exit.block, std::nullopt, exit.kind == ExitKind::yield};
+    if (exit.kind == ExitKind::inside || exit.kind == ExitKind::failed) result.index = exit.index;
+    return result;
+  }
+  refuse(frame, block, counter);
+  return std::nullopt;
+}
+
+/// No region fits: perhaps a further one does.
+void Thread::refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter) {
+  Trial& trial = trials_[counter];
+  if (++trial.refusals < kRefusals) return;
+  trial.refusals = 0;
+  if (!program_.compile(frame, block, program_.first(frame, block))) patience_[counter] = kTrial;
+}
+
+/// A region that is left again at once, or whose checks fail, does not pay.
+void Thread::judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions) {
+  Trial& trial = trials_[counter];
+  trial.instructions += instructions;
+  if (++trial.runs < kTrial) return;
+  const auto least = static_cast<std::int64_t>(3 + region.assumed.size() / 3) * kTrial;
+  if (trial.instructions < least || region.failures.load() > kMostFailures) {
+    patience_[counter] = kNotAgain;
+  }
+  trial.runs = 0;
+  trial.instructions = 0;
+}
+
+}  // namespace
+}  // namespace tilescope::emulator::compiled
+
+namespace tilescope::emulator {
+
+std::shared_ptr<CompiledCode> make_compiled_code(const Program& program) {
+  if (lane_kernels("v3") == nullptr) return nullptr;
+  return std::make_shared<compiled::CompiledProgram>(program);
+}
+
+}  // namespace tilescope::emulator

@@ -1,0 +1,44 @@
+// What compiled code works on: one object for each host thread. Compiled code keeps its members in
+// registers (kFrame and the following) while it runs.
+#pragma once
+
+#include <cstdint>
+
+#include "emulator/compiled/assembler.hpp"
+#include "emulator/launch_state.hpp"
+
+namespace tilescope::emulator::compiled {
+
+/// The allocation that the last access of a group of instructions met: their lowest address lies in
+/// [begin, begin + limit) exactly when all of them are inside.
+struct AccessBounds {
+  std::uint64_t begin = 0;
+  std::uint64_t limit = 0;
+  std::uint64_t to_host = 0;  ///< to be added to an address
+  std::uint64_t unused = 0;
+};
+
+struct CompiledState {
+  std::uint8_t* frame = nullptr;
+  std::int64_t* turn = nullptr;  ///< warp instructions that are left of it
+  BlockCounter* counters = nullptr;
+  std::uint64_t* lanes_on = nullptr;  ///< as in Worker
+  AccessBounds* bounds = nullptr;
+  std::uint64_t* slots = nullptr;  ///< the values of lane 0 of registers of known shape
+  std::uint8_t* shared = nullptr;
+  std::uint64_t shared_bytes = 0;
+  const std::uint8_t* parameters = nullptr;
+  Context* context = nullptr;
+};
+
+/// Compiled code: returns the number of its exit.
+using Run = std::uint64_t (*)(CompiledState*);
+
+inline constexpr Gpr kState = rbx, kSlots = rbp, kFrame = r12, kTurn = r13, kCounters = r14,
+                     kBounds = r15;
+
+inline Place slot_place(int slot) {
+  return at(kSlots, std::int64_t{slot} * 8);
+}
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,233 @@
+#include "emulator/compiled/facts.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+namespace tilescope::emulator::compiled {
+namespace {
+
+/// Displacements in instructions have 32 bits.
+constexpr std::int64_t kFar = 1 << 28;
+
+}  // namespace
+
+ShapeNumber FactRules::shape(const Facts& facts, std::uint32_t reg) const {
+  return plan_.registers()[reg].kind == RegisterKind::constant ? kUniform : facts[reg].shape;
+}
+
+/// A product has a known shape where one factor is a constant, or both are uniform.
+ShapeNumber FactRules::product_shape(const Operation& operation, const Facts& facts,
+                                     bool wide) const {
+  const unsigned bytes = wide ? 8 : operation.width;
+  for (const int i : {0, 1}) {
+    const std::uint32_t other = operation.in[static_cast<std::size_t>(1 - i)];
+    const ShapeNumber a = shape(facts, operation.in[static_cast<std::size_t>(i)]);
+    const RegisterInfo& factor = plan_.registers()[other];
+    if (a == kUniform && shape(facts, other) == kUniform) return kUniform;
+    if (a == kNoShape || factor.kind != RegisterKind::constant) continue;
+    if (!wide) return shapes_.multiply(a, factor.bits, bytes);
+    const auto extended =
+        operation.is_signed
+            ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(factor.bits)})
+            : factor.bits;
+    return shapes_.multiply(shapes_.widen(a), extended, bytes);
+  }
+  return kNoShape;
+}
+
+ShapeNumber FactRules::result_shape(const Operation& operation, const Facts& facts) const {
+  const auto of = [&](std::size_t i) { return shape(facts, operation.in[i]); };
+  const auto all_uniform = [&] {
+    return std::all_of(operation.in.begin(), operation.in.end(),
+                       [&](std::uint32_t reg) { return shape(facts, reg) == kUniform; });
+  };
+  const unsigned width = operation.width;
+  switch (operation.act) {
+    case Act::move:
+    case Act::add_constant:
+      return of(0);
+    case Act::add:
+      return shapes_.add(of(0), of(1), width);
+    case Act::subtract:
+      return shapes_.subtract(of(0), of(1), width);
+    case Act::negate:
+    case Act::bit_not:
+      return width == 0 ? of(0) : shapes_.subtract(kUniform, of(0), width);
+    case Act::multiply:
+      return product_shape(operation, facts, false);
+    case Act::multiply_add:
+      return shapes_.add(product_shape(operation, facts, false), of(2), width);
+    case Act::multiply_wide:
+      return product_shape(operation, facts, true);
+    case Act::multiply_add_wide:
+      return shapes_.add(product_shape(operation, facts, true), of(2), 8);
+    case Act::shift_left: {
+      const RegisterInfo& by = plan_.registers()[operation.in[1]];
+      if (by.kind == RegisterKind::constant && by.bits < width * 8u) {
+        return shapes_.multiply(of(0), std::uint64_t{1} << by.bits, width);
+      }
+      return all_uniform() ? kUniform : kNoShape;
+    }
+    case Act::widen:
+      return shapes_.widen(of(0));
+    case Act::narrow:
+      return shapes_.narrow(of(0));
+    case Act::compare:
+      return !operation.real && all_uniform() ? kUniform : kNoShape;
+    case Act::select:
+      return of(2) == kUniform && of(0) == of(1) ? of(0) : kNoShape;
+    case Act::shift_right:
+      return all_uniform() ? kUniform : shifted_shape(operation, facts);
+    case Act::bit_and:
+    case Act::bit_or:
+    case Act::bit_xor:
+      return all_uniform() ? kUniform : bitwise_shape(operation, facts);
+    case Act::minimum:
+    case Act::maximum:
+      return all_uniform() ? kUniform : kNoShape;
+    case Act::load_parameter:
+      return kUniform;
+    default:
+      return kNoShape;
+  }
+}
+
+unsigned FactRules::zeros(const Facts& facts, std::uint32_t reg) const {
+  const RegisterInfo& info = plan_.registers()[reg];
+  if (info.kind != RegisterKind::constant) return facts[reg].zeros;
+  return static_cast<unsigned>(std::min(std::countr_zero(info.bits), info.width * 8));
+}
+
+/// The differences are not negative and below 2^bits, and so many bits of the number are zero.
+bool FactRules::has_bits_apart(const Facts& facts, std::uint32_t reg, unsigned bits) const {
+  const ShapeNumber number = shape(facts, reg);
+  if (number == kNoShape || bits > 31 || zeros(facts, reg) < bits) return false;
+  const LaneShape& lanes = shapes_[number];
+  return std::all_of(lanes.begin(), lanes.end(), [&](std::uint64_t d) { return d >> bits == 0; });
+}
+
+/// Both numbers have zeros where the differences have bits; or one operand is a constant.
+ShapeNumber FactRules::bitwise_shape(const Operation& operation, const Facts& facts) const {
+  if (operation.width == 0) return kNoShape;
+  std::uint32_t a = operation.in[0], b = operation.in[1];
+  const auto is_constant = [&](std::uint32_t reg) {
+    return plan_.registers()[reg].kind == RegisterKind::constant;
+  };
+  if (is_constant(a)) std::swap(a, b);
+  const unsigned bits =
+      is_constant(b) ? zeros(facts, a) : std::min(zeros(facts, a), zeros(facts, b));
+  const unsigned low = std::min(bits, 31u);
+  if (!has_bits_apart(facts, a, low) || (!is_constant(b) && !has_bits_apart(facts, b, low))) {
+    return kNoShape;
+  }
+  const std::uint64_t keep = (std::uint64_t{1} << low) - 1;
+  const std::uint64_t constant = is_constant(b) ? plan_.registers()[b].bits & keep : 0;
+  LaneShape result{};
+  for (std::size_t lane = 0; lane < result.size(); ++lane) {
+    const std::uint64_t x = shapes_[shape(facts, a)][lane];
+    const std::uint64_t y = is_constant(b) ? constant : shapes_[shape(facts, b)][lane];
+    const std::uint64_t value = operation.act == Act::bit_and  ? x & y
+                                : operation.act == Act::bit_or ? x | y
+                                                               : x ^ y;
+    // Lane 0 has x = 0: what the constant alone gives belongs to the number.
+    const std::uint64_t first = operation.act == Act::bit_and ? 0 : constant;
+    result[lane] = operation.width == 8 ? value - first : (value - first) & 0xffffffffu;
+  }
+  return shapes_.number(result);
+}
+
+/// To the right by a constant.
+ShapeNumber FactRules::shifted_shape(const Operation& operation, const Facts& facts) const {
+  const RegisterInfo& by = plan_.registers()[operation.in[1]];
+  const std::uint32_t a = operation.in[0];
+  const unsigned low = std::min(zeros(facts, a), 31u);
+  if (by.kind != RegisterKind::constant || by.bits >= operation.width * 8u ||
+      !has_bits_apart(facts, a, low)) {
+    return kNoShape;
+  }
+  LaneShape result = shapes_[shape(facts, a)];
+  for (std::uint64_t& value : result) value >>= by.bits;
+  return shapes_.number(result);
+}
+
+/// Of a result of known shape.
+unsigned FactRules::result_zeros(const Operation& operation, const Facts& facts) const {
+  const auto of = [&](std::size_t i) { return zeros(facts, operation.in[i]); };
+  const auto constant = [&](std::size_t i) {
+    return plan_.registers()[operation.in[i]].kind == RegisterKind::constant;
+  };
+  unsigned least = 64;
+  for (std::size_t i = 0; i < operation.in.size(); ++i) least = std::min(least, of(i));
+  switch (operation.act) {
+    case Act::move:
+    case Act::widen:
+    case Act::narrow:
+    case Act::add:
+    case Act::subtract:
+    case Act::negate:
+    case Act::bit_or:
+    case Act::bit_xor:
+      return least;
+    case Act::select:
+      return std::min(of(0), of(1));
+    case Act::bit_and:
+      return std::max(of(0), of(1));
+    case Act::multiply:
+    case Act::multiply_wide:
+      return of(0) + of(1);
+    case Act::multiply_add:
+    case Act::multiply_add_wide:
+      return std::min(of(0) + of(1), of(2));
+    case Act::shift_left:
+      return constant(1) ? of(0) + static_cast<unsigned>(std::min<std::uint64_t>(
+                                       plan_.registers()[operation.in[1]].bits, 64))
+                         : 0;
+    case Act::shift_right: {
+      const std::uint64_t by = plan_.registers()[operation.in[1]].bits;
+      return constant(1) && by < of(0) ? of(0) - static_cast<unsigned>(by) : 0;
+    }
+    default:
+      return 0;
+  }
+}
+
+bool FactRules::is_regular_access(const Operation& operation, const Facts& facts) const {
+  const std::uint32_t address = operation.in[0];
+  const ShapeNumber form = shape(facts, address);
+  if (form == kNoShape) return false;
+  const ShapeExtent extent = shapes_.extent(form, plan_.registers()[address].width);
+  const std::uint64_t alignment = operation.code->bytes - 1u;
+  return (extent.bits & alignment) == 0 && extent.low > -kFar && extent.high < kFar &&
+         std::abs(operation.code->offset) < kFar;
+}
+
+Way FactRules::way(const Operation& operation, const Facts& facts) const {
+  if (operation.act == Act::call) return Way::call;
+  if (operation.is_access()) return is_regular_access(operation, facts) ? Way::access : Way::call;
+  return result_shape(operation, facts) == kNoShape ? Way::vector : Way::scalar;
+}
+
+void FactRules::apply(const Operation& operation, Facts& facts) const {
+  RegisterFact result;
+  switch (way(operation, facts)) {
+    case Way::scalar:
+      result.shape = result_shape(operation, facts);
+      result.zeros = static_cast<std::uint8_t>(
+          std::min(result_zeros(operation, facts), plan_.registers()[operation.out[0]].width * 8u));
+      break;
+    case Way::access:
+      if (operation.act == Act::load && operation.width >= 4 && wanted_[operation.out[0]] &&
+          shape(facts, operation.in[0]) == kUniform) {
+        result.shape = kUniform;
+      }
+      break;
+    case Way::vector:
+    case Way::call:
+      break;
+  }
+  result.stale = result.shape != kNoShape;
+  for (const std::uint32_t reg : operation.out) facts[reg] = result;
+}
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,90 @@
+#include "emulator/compiled/function_plan.hpp"
+
+#include <algorithm>
+
+namespace tilescope::emulator::compiled {
+
+bool RegisterSet::unite(const RegisterSet& other) {
+  bool grew = false;
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    const std::uint64_t all = words_[i] | other.words_[i];
+    grew = grew || all != words_[i];
+    words_[i] = all;
+  }
+  return grew;
+}
+
+FunctionPlan::FunctionPlan(const Program& program, const CodeFunction& function)
+    : function_(function), registers_(function) {
+  operations_.resize(function.code.size());
+  for (const CodeBlock& block : function.blocks) {
+    for (std::uint32_t i = block.begin; i < block.begin + block.size; ++i) {
+      operations_[i] = i < block.body_end ? operation_at(program, function, registers_, i)
+                                          : mentions_at(program, function, registers_, i);
+    }
+  }
+  find_live();
+}
+
+std::vector<std::uint32_t> FunctionPlan::successors(std::uint32_t b) const {
+  const CodeBlock& block = function_.blocks[b];
+  std::vector<std::uint32_t> result;
+  const bool jumps = block.end == BlockEnd::branch && function_.code[block.body_end].guard == kNone;
+  if (!jumps && block.next < function_.blocks.size()) result.push_back(block.next);
+  if (block.end == BlockEnd::branch) result.push_back(block.target);
+  if (block.end == BlockEnd::branch_indexed) {
+    const auto& table = function_.jump_tables[function_.code[block.body_end].aux];
+    result.insert(result.end(), table.begin(), table.end());
+  }
+  return result;
+}
+
+/// A result replaces the register in every lane only where the compiler knows the operation.
+void FunctionPlan::step_back(const Operation& operation, RegisterSet& live) const {
+  if (operation.act != Act::call) {
+    for (const std::uint32_t reg : operation.out) live.erase(reg);
+  }
+  for (const std::uint32_t reg : operation.in) live.insert(reg);
+}
+
+/// Before the instruction that ends the block.
+RegisterSet FunctionPlan::live_at_end(std::uint32_t b) const {
+  const CodeBlock& block = function_.blocks[b];
+  RegisterSet live(registers_.size());
+  for (const std::uint32_t next : successors(b)) live.unite(live_[next]);
+  if (block.end == BlockEnd::ret) {
+    for (const ptx::Parameter& result : function_.source->returns) {
+      if (result.in_register && result.reg != ptx::no_index) {
+        live.insert(registers_.find(function_.registers[result.reg].offset));
+      }
+    }
+  }
+  if (block.body_end < block.begin + block.size) step_back(operations_[block.body_end], live);
+  return live;
+}
+
+std::vector<RegisterSet> FunctionPlan::live_in_block(std::uint32_t b) const {
+  const CodeBlock& block = function_.blocks[b];
+  std::vector<RegisterSet> result(block.body_end - block.begin + 1, live_at_end(b));
+  for (std::uint32_t i = block.body_end; i-- > block.begin;) {
+    RegisterSet live = result[i - block.begin + 1];
+    step_back(operations_[i], live);
+    result[i - block.begin] = std::move(live);
+  }
+  return result;
+}
+
+void FunctionPlan::find_live() {
+  live_.assign(function_.blocks.size(), RegisterSet(registers_.size()));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto b = static_cast<std::uint32_t>(function_.blocks.size()); b-- > 0;) {
+      const CodeBlock& block = function_.blocks[b];
+      RegisterSet live = live_at_end(b);
+      for (std::uint32_t i = block.body_end; i-- > block.begin;) step_back(operations_[i], live);
+      changed = live_[b].unite(live) || changed;
+    }
+  }
+}
+
+}  // namespace tilescope::emulator::compiled

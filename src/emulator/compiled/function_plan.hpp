@@ -1,0 +1,53 @@
+// What the compiler knows of a function whatever values its registers have: its operations, and at
+// each place the registers that are still read.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "emulator/compiled/known_operation.hpp"
+
+namespace tilescope::emulator::compiled {
+
+/// A set of registers.
+class RegisterSet {
+ public:
+  explicit RegisterSet(std::uint32_t size) : words_((size + 63) / 64, 0) {}
+  bool has(std::uint32_t reg) const { return (words_[reg / 64] >> (reg % 64) & 1) != 0; }
+  void insert(std::uint32_t reg) { words_[reg / 64] |= std::uint64_t{1} << (reg % 64); }
+  void erase(std::uint32_t reg) { words_[reg / 64] &= ~(std::uint64_t{1} << (reg % 64)); }
+  /// True if this set grew.
+  bool unite(const RegisterSet& other);
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+class FunctionPlan {
+ public:
+  FunctionPlan(const Program& program, const CodeFunction& function);
+
+  const CodeFunction& function() const { return function_; }
+  const RegisterTable& registers() const { return registers_; }
+  /// By index in CodeFunction::code. The instruction that ends a block only has the registers that
+  /// it mentions.
+  const Operation& operation(std::uint32_t index) const { return operations_[index]; }
+  const RegisterSet& live_at_begin(std::uint32_t block) const { return live_[block]; }
+  /// The registers that are read at or behind each instruction of a block's body, and at last at
+  /// its end.
+  std::vector<RegisterSet> live_in_block(std::uint32_t block) const;
+  /// The blocks that may follow.
+  std::vector<std::uint32_t> successors(std::uint32_t block) const;
+
+ private:
+  RegisterSet live_at_end(std::uint32_t block) const;
+  void step_back(const Operation& operation, RegisterSet& live) const;
+  void find_live();
+
+  const CodeFunction& function_;
+  RegisterTable registers_;
+  std::vector<Operation> operations_;
+  std::vector<RegisterSet> live_;
+};
+
+}  // namespace tilescope::emulator::compiled

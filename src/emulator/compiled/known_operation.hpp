@@ -1,0 +1,106 @@
+// Instructions as the compiler sees them: the registers that they read and write, and the operation
+// where the compiler has code for it.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/program.hpp"
+#include "ptx/modifiers.hpp"
+
+namespace tilescope::emulator::compiled {
+
+enum class RegisterKind : std::uint8_t {
+  variable,
+  constant,
+  special,  ///< filled when the frame is set up, never written by code
+};
+
+struct RegisterInfo {
+  std::uint32_t offset = 0;  ///< in the frame
+  std::uint8_t width = 0;    ///< bytes per lane: 4, 8, 16; 0 for a predicate
+  RegisterKind kind = RegisterKind::variable;
+  std::uint64_t bits = 0;  ///< of a constant
+};
+
+inline constexpr std::uint32_t kNoRegister = 0xffffffffu;
+
+/// The registers of a function, numbered.
+class RegisterTable {
+ public:
+  explicit RegisterTable(const CodeFunction& function);
+  /// By the offset in the frame; kNoRegister where none begins.
+  std::uint32_t find(std::uint32_t offset) const;
+  const RegisterInfo& operator[](std::uint32_t number) const { return registers_[number]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(registers_.size()); }
+
+ private:
+  std::vector<RegisterInfo> registers_;
+  std::unordered_map<std::uint32_t, std::uint32_t> by_offset_;
+};
+
+enum class Act : std::uint8_t {
+  call,  ///< the interpreter's executor runs it
+  // integers modulo 2^width
+  move,
+  add_constant,
+  add,
+  subtract,
+  multiply,
+  multiply_add,
+  multiply_wide,
+  multiply_add_wide,
+  shift_left,
+  shift_right,
+  bit_and,
+  bit_or,
+  bit_xor,
+  bit_not,
+  negate,
+  minimum,
+  maximum,
+  widen,
+  narrow,
+  // f32 and f64
+  real_add,
+  real_subtract,
+  real_multiply,
+  real_divide,
+  real_fma,
+  real_root,
+  real_negate,
+  real_absolute,
+  real_from_integer,
+  // both
+  compare,
+  select,
+  // memory
+  load_parameter,
+  load,
+  store,
+};
+
+struct Operation {
+  Act act = Act::call;
+  std::uint8_t width = 4;  ///< bytes of the operands; of the narrow ones for wide forms
+  bool is_signed = false;
+  bool real = false;  ///< it computes with, or compares, floating point numbers
+  ptx::Compare comparison = ptx::Compare::none;
+  bool flip = false;  ///< of a predicate: select, bit_and ...
+  bool second_flip = false;
+  const Code* code = nullptr;
+  std::vector<std::uint32_t> in;  ///< registers; of an access the address first
+  std::vector<std::uint32_t> out;
+
+  bool is_access() const { return act == Act::load || act == Act::store; }
+};
+
+/// The operation at index `index` of a function's code.
+Operation operation_at(const Program& program, const CodeFunction& function,
+                       const RegisterTable& registers, std::uint32_t index);
+/// The registers that the instruction mentions, whatever it does.
+Operation mentions_at(const Program& program, const CodeFunction& function,
+                      const RegisterTable& registers, std::uint32_t index);
+
+}  // namespace tilescope::emulator::compiled

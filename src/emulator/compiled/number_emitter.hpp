@@ -1,0 +1,55 @@
+// The first step of a segment: registers of known shape, as one number each, and the checks of its
+// accesses.
+#pragma once
+
+#include "emulator/compiled/assembler.hpp"
+#include "emulator/compiled/compiled_state.hpp"
+#include "emulator/compiled/segment.hpp"
+
+namespace tilescope::emulator::compiled {
+
+class NumberEmitter {
+ public:
+  /// Where a check fails the code jumps to `give_up`.
+  NumberEmitter(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes,
+                const Segment& segment, Label give_up)
+      : a_(assembler), plan_(plan), shapes_(shapes), segment_(segment), give_up_(give_up) {}
+
+  void emit();
+  /// Behind the region's code: what happens when an access leaves the allocation of the last one.
+  void emit_misses();
+
+ private:
+  void number(const Item& item);
+  void arithmetic(const Item& item);
+  void wide_product(const Item& item);
+  void shift(const Item& item);
+  void extreme(const Item& item);
+  void compare(const Item& item);
+  void select(const Item& item);
+  void check_no_wrap(ShapeNumber shape, bool is_signed);
+  void load(Gpr to, const Item& item, std::size_t i);
+  void load_extended(Gpr to, const Item& item, std::size_t i);
+  void check_group(const AccessGroup& group);
+  void load_memory(const Item& item);
+  unsigned bytes(const Item& item, std::size_t i) const;
+
+  struct Miss {
+    const AccessGroup* group;
+    Label enter, retry;
+  };
+  Assembler& a_;
+  const FunctionPlan& plan_;
+  const ShapeTable& shapes_;
+  const Segment& segment_;
+  Label give_up_;
+  std::vector<Miss> misses_;
+};
+
+/// The extent of a group's addresses around its pointer: the lowest and one past the highest byte.
+struct GroupExtent {
+  std::int64_t low, end;
+};
+GroupExtent extent_of(const AccessGroup& group, const ShapeTable& shapes);
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,39 @@
+// A part of a function that is compiled as one piece: the blocks that a warp of 32 lanes can reach
+// from a head by falling through and by branches that all lanes take together.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "emulator/compiled/facts.hpp"
+
+namespace tilescope::emulator::compiled {
+
+/// Assumptions about the registers at the head: what they were when the region was compiled.
+struct Assumption {
+  std::uint32_t reg;
+  ShapeNumber shape;
+  std::uint8_t zeros;  ///< low bits of lane 0 that are zero
+};
+
+struct Region {
+  std::uint32_t head = 0;
+  std::vector<std::uint32_t> blocks;  ///< in ascending order
+  ShapeTable shapes;
+  std::vector<bool> wanted;                 ///< registers that addresses and branches depend on
+  std::map<std::uint32_t, Facts> at_begin;  ///< of each block that can be reached
+  std::vector<Assumption> assumptions;      ///< which the code tests when it is entered
+
+  bool contains(std::uint32_t block) const;
+};
+
+/// The branch that ends the block is taken inside a region.
+bool continues_inside(const CodeBlock& block);
+
+/// Chooses the blocks behind `head` and finds the facts, given the present contents of a frame.
+/// Registers in `unstable` are not assumed to have a shape.
+Region find_region(const FunctionPlan& plan, std::uint32_t head, const std::uint8_t* frame,
+                   const std::vector<bool>& unstable);
+
+}  // namespace tilescope::emulator::compiled

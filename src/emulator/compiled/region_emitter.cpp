@@ -1,0 +1,261 @@
+#include "emulator/compiled/region_emitter.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <memory>
+
+#include "emulator/compiled/runtime_calls.hpp"
+#include "emulator/compiled/store_emitter.hpp"
+#include "emulator/compiled/strip_emitter.hpp"
+
+namespace tilescope::emulator::compiled {
+namespace {
+
+constexpr Gpr kKept[] = {rbx, rbp, r12, r13, r14, r15};
+
+}  // namespace
+
+RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, std::uint32_t first_bounds)
+    : plan_(plan), region_(region), rules_(plan, region.shapes, region.wanted) {
+  numbers_.first_temporary = static_cast<int>(plan.registers().size());
+  numbers_.bounds = first_bounds;
+  code_.exits.push_back({});
+  return_ = a_.label();
+  for (const std::uint32_t b : region.blocks) blocks_.emplace(b, a_.label());
+}
+
+RegionCode RegionEmitter::emit() {
+  enter();
+  for (const std::uint32_t b : region_.blocks) {
+    if (region_.at_begin.contains(b)) block(b);
+  }
+  for (std::size_t i = 0; i < later_.size(); ++i) later_[i]();
+  leave();
+  code_.bytes = a_.finish();
+  code_.slots = numbers_.first_temporary + numbers_.temporaries;
+  code_.bounds = numbers_.bounds;
+  return std::move(code_);
+}
+
+/// Loads the state and tests the assumptions.
+void RegionEmitter::enter() {
+  for (const Gpr reg : kKept) a_.push(reg);
+  a_.add_constant(rsp, ~std::uint64_t{7}, 8);  // calls want multiples of 16
+  a_.mov(kState, rdi, 8);
+  const auto member = [&](Gpr to, std::size_t offset) {
+    a_.mov(to, at(kState, static_cast<std::int64_t>(offset)), 8);
+  };
+  member(kSlots, offsetof(CompiledState, slots));
+  member(kFrame, offsetof(CompiledState, frame));
+  member(kTurn, offsetof(CompiledState, turn));
+  member(kCounters, offsetof(CompiledState, counters));
+  member(kBounds, offsetof(CompiledState, bounds));
+  const int differs = kScratch3;
+  a_.mov_constant(rcx, 0);  // gathers bits that should be zero
+  if (!region_.assumptions.empty()) a_.vector(vpxor, differs, differs, Source::ymm(differs));
+  for (const Assumption& assumption : region_.assumptions) {
+    const RegisterInfo& info = plan_.registers()[assumption.reg];
+    const bool wide = info.width == 8;
+    const int lanes = wide ? 4 : 8;
+    a_.vector(wide ? vpbroadcastq : vpbroadcastd, 0, 0, at(kFrame, info.offset));
+    a_.mov(rax, at(kFrame, info.offset), info.width);
+    a_.store(slot_place(static_cast<int>(assumption.reg)), rax, info.width);
+    if (assumption.zeros != 0) {
+      a_.mov_constant(rdx, (std::uint64_t{1} << assumption.zeros) - 1);
+      a_.bit_and(rdx, rax, 8);
+      a_.bit_or(rcx, rdx, 8);
+    }
+    for (int lane = 0; lane < 32; lane += lanes) {
+      int expected = 0;
+      if (assumption.shape != kUniform) {
+        expected = 1;
+        a_.vector(wide ? vpaddq : vpaddd, 1, 0,
+                  differences(a_, region_.shapes[assumption.shape], info.width, lane));
+      }
+      a_.vector(vpxor, 2, expected, at(kFrame, std::int64_t{info.offset} + lane * info.width));
+      a_.vector(vpor, differs, differs, Source::ymm(2));
+    }
+  }
+  if (!region_.assumptions.empty()) {
+    a_.mov_constant(rax, 0);
+    a_.test(rcx, rcx, 8);
+    a_.jump(Condition::not_equal, return_);
+    a_.vector(vptest, differs, 0, Source::ymm(differs));
+    a_.jump(Condition::not_equal, return_);
+  }
+  a_.jump(blocks_.at(region_.head));
+}
+
+/// rax: the number of the exit.
+void RegionEmitter::leave() {
+  a_.bind(return_);
+  a_.vzeroupper();
+  a_.add_constant(rsp, 8, 8);
+  for (auto reg = std::rbegin(kKept); reg != std::rend(kKept); ++reg) a_.pop(*reg);
+  a_.ret();
+}
+
+void RegionEmitter::block(std::uint32_t b) {
+  const CodeBlock& block = plan_.function().blocks[b];
+  a_.bind(blocks_.at(b));
+  const std::int64_t counter = std::int64_t{block.counter} * std::int64_t{sizeof(BlockCounter)};
+  a_.add_to(at(kCounters, counter + std::int64_t{offsetof(BlockCounter, executed)}), 1);
+  a_.add_to(at(kCounters, counter + std::int64_t{offsetof(BlockCounter, active)}), 32);
+  a_.subtract_from(at(kTurn), static_cast<std::int32_t>(block.size));
+  Facts facts = region_.at_begin.at(b);
+  const std::vector<RegisterSet> live = plan_.live_in_block(b);
+  for (std::uint32_t i = block.begin; i < block.body_end;) {
+    const Facts before = facts;
+    const RegisterSet* here = &live[i - block.begin];
+    const Segment next = next_segment(plan_, rules_, facts, i, block.body_end, here, numbers_);
+    if (next.is_call()) {
+      call(next.items[0], before);
+    } else {
+      segment(next, b, before, here);
+    }
+    i = next.end;
+  }
+  end(b, facts, live.back());
+}
+
+void RegionEmitter::segment(const Segment& segment, std::uint32_t b, const Facts& before,
+                            const RegisterSet* live) {
+  const Label give_up = a_.label();
+  // The emitter and the segment are used once more, behind the blocks.
+  const auto kept = std::make_shared<const Segment>(segment);
+  const auto numbers = std::make_shared<NumberEmitter>(a_, plan_, region_.shapes, *kept, give_up);
+  numbers->emit();
+  StripEmitter(a_, plan_, region_.shapes, *kept).emit();
+  StoreEmitter(a_, plan_, region_.shapes, *kept).emit();
+  for (const Segment::Change& change : segment.changes) {
+    const unsigned width = std::max<unsigned>(plan_.registers()[change.reg].width, 4);
+    a_.mov(rax, slot_place(change.slot), width);
+    a_.store(slot_place(static_cast<int>(change.reg)), rax, width);
+  }
+  later([this, kept, numbers, give_up, b, before, still = *live] {
+    numbers->emit_misses();
+    a_.bind(give_up);
+    exit({ExitKind::failed, b, kept->begin}, before, still);
+  });
+}
+
+/// Everything that the instruction mentions is in the frame while the interpreter's code runs it.
+void RegionEmitter::call(const Item& item, const Facts& before) {
+  const Operation& operation = *item.operation;
+  const auto settle = [&](std::uint32_t reg) {
+    if (before[reg].shape != kNoShape && before[reg].stale) materialise(reg, before[reg].shape);
+  };
+  for (const std::uint32_t reg : operation.in) settle(reg);
+  for (const std::uint32_t reg : operation.out) settle(reg);
+  a_.vzeroupper();
+  a_.mov(rdi, kState, 8);
+  a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(operation.code));
+  a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&run_operation));
+  a_.call(rax);
+}
+
+/// Writes a register of known shape to the frame.
+void RegionEmitter::materialise(std::uint32_t reg, ShapeNumber shape) {
+  const RegisterInfo& info = plan_.registers()[reg];
+  const Place slot = slot_place(static_cast<int>(reg));
+  if (info.width == 0) {
+    a_.mov(rax, slot, 4);
+    a_.store(at(kFrame, info.offset), rax, 4);
+    return;
+  }
+  const bool wide = info.width == 8;
+  const int lanes = wide ? 4 : 8;
+  a_.vector(wide ? vpbroadcastq : vpbroadcastd, 0, 0, slot);
+  for (int lane = 0; lane < 32; lane += lanes) {
+    int value = 0;
+    if (shape != kUniform) {
+      value = 1;
+      a_.vector(wide ? vpaddq : vpaddd, 1, 0,
+                differences(a_, region_.shapes[shape], info.width, lane));
+    }
+    a_.vector(vmovups_store, value, 0, at(kFrame, std::int64_t{info.offset} + lane * info.width));
+  }
+}
+
+void RegionEmitter::exit(const RegionExit& how, const Facts& facts, const RegisterSet& live) {
+  for (std::uint32_t reg = 0; reg < facts.size(); ++reg) {
+    if (facts[reg].shape != kNoShape && facts[reg].stale && live.has(reg)) {
+      materialise(reg, facts[reg].shape);
+    }
+  }
+  a_.mov_constant(rax, code_.exits.size());
+  code_.exits.push_back(how);
+  a_.jump(return_);
+}
+
+void RegionEmitter::end(std::uint32_t b, const Facts& facts, const RegisterSet& live) {
+  const CodeBlock& block = plan_.function().blocks[b];
+  if (!continues_inside(block)) {
+    exit({ExitKind::inside, b, block.body_end}, facts, live);
+  } else if (block.end == BlockEnd::fall_through) {
+    go(b, block.next, false, facts);
+  } else {
+    branch(b, facts, live);
+  }
+}
+
+void RegionEmitter::branch(std::uint32_t b, const Facts& facts, const RegisterSet& live) {
+  const CodeBlock& block = plan_.function().blocks[b];
+  const Code& code = plan_.function().code[block.body_end];
+  if (code.guard == kNone) {
+    go(b, block.target, true, facts);
+    return;
+  }
+  const std::uint32_t guard = plan_.registers().find(code.guard);
+  const Label taken = a_.label();
+  const bool uniform = facts[guard].shape != kNoShape;
+  a_.mov(rax, uniform ? slot_place(static_cast<int>(guard)) : at(kFrame, code.guard), 4);
+  if (code.guard_flip != 0) a_.complement(rax, 4);
+  if (uniform) {
+    a_.test(rax, rax, 4);
+    a_.jump(Condition::not_equal, taken);
+  } else {
+    a_.compare_constant(rax, -1, 4);
+    a_.jump(Condition::equal, taken);
+    const Label divergent = a_.label();
+    a_.test(rax, rax, 4);
+    a_.jump(Condition::not_equal, divergent);
+    later([this, divergent, b, facts, live, &block] {
+      a_.bind(divergent);
+      exit({ExitKind::inside, b, block.body_end}, facts, live);
+    });
+  }
+  later([this, taken, b, facts, &block, &code] {
+    a_.bind(taken);
+    a_.mov(rcx, at(kState, offsetof(CompiledState, lanes_on)), 8);
+    a_.add_to(at(rcx, std::int64_t{code.id} * 8), 32);
+    go(b, block.target, true, facts);
+  });
+  go(b, block.next, false, facts);
+}
+
+void RegionEmitter::go(std::uint32_t from, std::uint32_t to, bool taken, const Facts& facts) {
+  const RegisterSet& live = plan_.live_at_begin(to);
+  if (taken && plan_.function().blocks[from].backward) {
+    const Label goes_on = a_.label();
+    a_.compare_constant(at(kTurn), 0, 8);
+    a_.jump(Condition::greater_equal, goes_on);
+    exit({ExitKind::yield, to, 0}, facts, live);
+    a_.bind(goes_on);
+  }
+  if (!region_.contains(to)) {
+    exit({ExitKind::block, to, 0}, facts, live);
+    return;
+  }
+  const Facts& wanted = region_.at_begin.at(to);
+  for (std::uint32_t reg = 0; reg < facts.size(); ++reg) {
+    if (facts[reg].shape != kNoShape && facts[reg].stale && wanted[reg].shape == kNoShape &&
+        live.has(reg)) {
+      materialise(reg, facts[reg].shape);
+    }
+  }
+  a_.jump(blocks_.at(to));
+}
+
+}  // namespace tilescope::emulator::compiled

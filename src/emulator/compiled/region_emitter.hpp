@@ -1,0 +1,67 @@
+// Machine code of a region: the tests of its assumptions, its blocks, and its exits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "emulator/compiled/number_emitter.hpp"
+#include "emulator/compiled/region.hpp"
+
+namespace tilescope::emulator::compiled {
+
+enum class ExitKind : std::uint8_t {
+  refused,  ///< an assumption does not hold: nothing has been done
+  block,    ///< at the begin of a block
+  yield,    ///< the same, but the warp's turn is over
+  inside,   ///< before an instruction of a block that has been counted
+  failed,   ///< as inside: a check failed, or an access goes where only the interpreter knows
+};
+
+struct RegionExit {
+  ExitKind kind = ExitKind::refused;
+  std::uint32_t block = 0;
+  std::uint32_t index = 0;  ///< in CodeFunction::code, for `inside`
+};
+
+struct RegionCode {
+  std::vector<std::uint8_t> bytes;
+  std::vector<RegionExit> exits;  ///< by what the code returns; the first is `refused`
+  int slots = 0;                  ///< that it uses
+  std::uint32_t bounds = 0;       ///< one past the highest AccessBounds
+};
+
+class RegionEmitter {
+ public:
+  RegionEmitter(const FunctionPlan& plan, Region& region, std::uint32_t first_bounds);
+  RegionCode emit();
+
+ private:
+  void enter();
+  void leave();
+  void block(std::uint32_t b);
+  void segment(const Segment& segment, std::uint32_t b, const Facts& before,
+               const RegisterSet* live);
+  void call(const Item& item, const Facts& before);
+  void end(std::uint32_t b, const Facts& facts, const RegisterSet& live);
+  void branch(std::uint32_t b, const Facts& facts, const RegisterSet& live);
+  /// Jumps to block `to`, which follows block `from` or is the target of its branch.
+  void go(std::uint32_t from, std::uint32_t to, bool taken, const Facts& facts);
+  void exit(const RegionExit& how, const Facts& facts, const RegisterSet& live);
+  void materialise(std::uint32_t reg, ShapeNumber shape);
+  /// Code that lies behind the blocks.
+  void later(std::function<void()> what) { later_.push_back(std::move(what)); }
+
+  const FunctionPlan& plan_;
+  Region& region_;
+  FactRules rules_;
+  Assembler a_;
+  RegionCode code_;
+  SegmentNumbers numbers_;
+  std::map<std::uint32_t, Label> blocks_;
+  Label return_;
+  std::vector<std::function<void()>> later_;
+};
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,22 @@
+// The functions that compiled code calls.
+#pragma once
+
+#include <cstdint>
+
+#include "emulator/compiled/compiled_state.hpp"
+#include "emulator/compiled/known_operation.hpp"
+
+namespace tilescope::emulator::compiled {
+
+/// Finds the allocation that holds [low, low + span) and keeps it in the bounds; 0 if there is
+/// none.
+std::uint32_t find_bounds(CompiledState* state, std::uint32_t bounds, std::uint64_t low,
+                          std::uint64_t span, std::uint32_t constant_space);
+
+/// Runs an instruction by its executor, for the lanes whose guard holds.
+void run_operation(CompiledState* state, const Code* code);
+
+/// The condition under which an integer comparison holds after `cmp`.
+Condition condition_of(const Operation& comparison);
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,194 @@
+#include "emulator/compiled/segment.hpp"
+
+#include <algorithm>
+
+namespace tilescope::emulator::compiled {
+namespace {
+
+constexpr std::size_t kMostItems = 1000;
+
+class SegmentBuilder {
+ public:
+  SegmentBuilder(const FunctionPlan& plan, const FactRules& rules, Facts& facts,
+                 SegmentNumbers& numbers)
+      : plan_(plan),
+        rules_(rules),
+        facts_(facts),
+        numbers_(numbers),
+        slots_(plan.registers().size(), kNoSlot) {}
+
+  Segment build(std::uint32_t begin, std::uint32_t limit);
+  void find_uses(Segment& segment, const RegisterSet& live) const;
+
+ private:
+  bool ends_before(const Operation& operation, Way way) const;
+  void add(Segment& segment, const Operation& operation, Way way);
+  int group_of(Segment& segment, const Item& item);
+  int temporary() { return numbers_.first_temporary + temporaries_++; }
+
+  const FunctionPlan& plan_;
+  const FactRules& rules_;
+  Facts& facts_;
+  SegmentNumbers& numbers_;
+  std::vector<int> slots_;  ///< by register; kNoSlot: its own
+  std::vector<std::uint32_t> stored_;
+  bool stores_ = false;
+  int temporaries_ = 0;
+};
+
+/// Loads stay behind stores, and a store needs its data until the end.
+bool SegmentBuilder::ends_before(const Operation& operation, Way way) const {
+  if (way == Way::call) return true;
+  if (stores_ && operation.act == Act::load) return true;
+  return std::any_of(operation.out.begin(), operation.out.end(), [&](std::uint32_t reg) {
+    return std::find(stored_.begin(), stored_.end(), reg) != stored_.end();
+  });
+}
+
+int SegmentBuilder::group_of(Segment& segment, const Item& item) {
+  const Operation& operation = *item.operation;
+  const Code& code = *operation.code;
+  const RegisterInfo& address = plan_.registers()[operation.in[0]];
+  AccessGroup wanted;
+  wanted.shared = code.space == static_cast<std::uint8_t>(Space::shared);
+  wanted.constant = code.space == static_cast<std::uint8_t>(Space::constant);
+  wanted.address_slot = item.in_slots[0];
+  wanted.address = address.kind == RegisterKind::constant ? address.bits : 0;
+  wanted.address_bytes = address.width;
+  wanted.shape = item.in_shapes[0];
+  wanted.bytes = code.bytes;
+  wanted.lowest = wanted.highest = code.offset;
+  for (std::size_t i = 0; i < segment.groups.size(); ++i) {
+    AccessGroup& group = segment.groups[i];
+    if (group.shared != wanted.shared || group.constant != wanted.constant ||
+        group.address_slot != wanted.address_slot || group.address != wanted.address ||
+        group.address_bytes != wanted.address_bytes || group.shape != wanted.shape ||
+        group.bytes != wanted.bytes || (code.offset - group.lowest) % group.bytes != 0) {
+      continue;
+    }
+    group.lowest = std::min(group.lowest, code.offset);
+    group.highest = std::max(group.highest, code.offset);
+    return static_cast<int>(i);
+  }
+  wanted.pointer_slot = temporary();
+  wanted.bounds = numbers_.bounds++;
+  segment.groups.push_back(wanted);
+  return static_cast<int>(segment.groups.size() - 1);
+}
+
+void SegmentBuilder::add(Segment& segment, const Operation& operation, Way way) {
+  Item item;
+  item.operation = &operation;
+  item.way = way;
+  for (const std::uint32_t reg : operation.in) {
+    const ShapeNumber shape = rules_.shape(facts_, reg);
+    const bool has_slot =
+        shape != kNoShape && plan_.registers()[reg].kind != RegisterKind::constant;
+    item.in_shapes.push_back(shape);
+    item.in_slots.push_back(!has_slot                ? kNoSlot
+                            : slots_[reg] != kNoSlot ? slots_[reg]
+                                                     : static_cast<int>(reg));
+  }
+  if (operation.is_access() && way == Way::access) item.group = group_of(segment, item);
+  rules_.apply(operation, facts_);
+  for (const std::uint32_t reg : operation.out) {
+    const bool has_slot = facts_[reg].shape != kNoShape;
+    slots_[reg] = has_slot ? temporary() : kNoSlot;
+    item.out_slots.push_back(slots_[reg]);
+  }
+  if (operation.act == Act::store) {
+    stores_ = true;
+    stored_.insert(stored_.end(), operation.in.begin() + 1, operation.in.end());
+  }
+  segment.items.push_back(std::move(item));
+}
+
+Segment SegmentBuilder::build(std::uint32_t begin, std::uint32_t limit) {
+  Segment segment;
+  segment.begin = segment.end = begin;
+  for (; segment.end < limit && segment.items.size() < kMostItems; ++segment.end) {
+    const Operation& operation = plan_.operation(segment.end);
+    const Way way = rules_.way(operation, facts_);
+    if (!segment.items.empty() && ends_before(operation, way)) break;
+    add(segment, operation, way);
+    if (way == Way::call) {
+      ++segment.end;
+      break;
+    }
+  }
+  numbers_.temporaries = std::max(numbers_.temporaries, temporaries_);
+  return segment;
+}
+
+/// From the last item to the first: which vectors are used, and when next.
+void SegmentBuilder::find_uses(Segment& segment, const RegisterSet& live) const {
+  const std::uint32_t count = plan_.registers().size();
+  // Vectors by register; materialised numbers by slot, behind them.
+  std::vector<int> next(count + static_cast<std::size_t>(numbers_.first_temporary) +
+                            static_cast<std::size_t>(temporaries_),
+                        kNever);
+  for (std::uint32_t reg = 0; reg < count; ++reg) {
+    if (live.has(reg) && facts_[reg].shape == kNoShape) next[reg] = kAtEnd;
+  }
+  const auto key = [&](const Item& item, std::size_t i) {
+    return item.in_slots[i] == kNoSlot ? item.operation->in[i]
+                                       : count + static_cast<std::uint32_t>(item.in_slots[i]);
+  };
+  // Behind a store its data stay until the end.
+  std::vector<int> stored_at(count, kNever);
+  for (auto at = static_cast<int>(segment.items.size()); at-- > 0;) {
+    const Operation& operation = *segment.items[static_cast<std::size_t>(at)].operation;
+    if (operation.act != Act::store) continue;
+    for (std::size_t i = 1; i < operation.in.size(); ++i) stored_at[operation.in[i]] = at;
+  }
+  for (auto at = static_cast<int>(segment.items.size()); at-- > 0;) {
+    Item& item = segment.items[static_cast<std::size_t>(at)];
+    const Operation& operation = *item.operation;
+    bool needed = operation.act == Act::store;
+    for (std::size_t i = 0; i < operation.out.size(); ++i) {
+      item.out_next.push_back(next[operation.out[i]]);
+      needed = needed || item.out_slots[i] != kNoSlot || item.out_next[i] != kNever;
+      next[operation.out[i]] = kNever;
+    }
+    item.in_next.assign(operation.in.size(), kNever);
+    item.dead = !needed;
+    if (item.dead || item.way == Way::scalar) continue;
+    for (std::size_t i = 0; i < operation.in.size(); ++i) {
+      item.in_next[i] = next[key(item, i)];
+      const bool held = item.in_slots[i] == kNoSlot && at > stored_at[operation.in[i]];
+      if (held) item.in_next[i] = std::min(item.in_next[i], kAtEnd);
+    }
+    const std::size_t first = operation.is_access() ? 1 : 0;  // addresses are no vectors
+    for (std::size_t i = first; i < operation.in.size(); ++i) {
+      // Stores read the frame when all vectors are computed.
+      next[key(item, i)] = operation.act == Act::store ? kAtEnd : at;
+    }
+  }
+}
+
+}  // namespace
+
+Segment next_segment(const FunctionPlan& plan, const FactRules& rules, Facts& facts,
+                     std::uint32_t begin, std::uint32_t limit, const RegisterSet* live,
+                     SegmentNumbers& numbers) {
+  SegmentBuilder builder(plan, rules, facts, numbers);
+  Segment segment = builder.build(begin, limit);
+  if (segment.is_call()) return segment;
+  builder.find_uses(segment, live[segment.end - begin]);
+  // The last slot of each register that has a number at the end and is still read.
+  for (auto item = segment.items.rbegin(); item != segment.items.rend(); ++item) {
+    for (std::size_t i = 0; i < item->out_slots.size(); ++i) {
+      const std::uint32_t reg = item->operation->out[i];
+      const bool known = std::any_of(segment.changes.begin(), segment.changes.end(),
+                                     [&](const Segment::Change& c) { return c.reg == reg; });
+      if (known || facts[reg].shape == kNoShape || item->out_slots[i] == kNoSlot ||
+          !live[segment.end - begin].has(reg)) {
+        continue;
+      }
+      segment.changes.push_back({reg, item->out_slots[i]});
+    }
+  }
+  return segment;
+}
+
+}  // namespace tilescope::emulator::compiled

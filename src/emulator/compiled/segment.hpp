@@ -1,0 +1,73 @@
+// A run of operations that is compiled as a whole, in four steps: the numbers of registers of known
+// shape, with the checks of all accesses; then the vectors, eight lanes at a time through all
+// operations; then the stores; last the numbers become those of the registers.
+//
+// Nothing that the rest of the program can see changes before the last check, so a check that fails
+// hands the whole segment to the interpreter. All loads happen before the first store.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "emulator/compiled/facts.hpp"
+
+namespace tilescope::emulator::compiled {
+
+inline constexpr int kNoSlot = -1;
+inline constexpr int kNever = 1 << 30;     ///< no further use
+inline constexpr int kAtEnd = kNever - 1;  ///< used behind the segment
+
+/// Accesses through the same address register, and so with one check.
+struct AccessGroup {
+  bool shared = false;
+  bool constant = false;       ///< constant space
+  int address_slot = kNoSlot;  ///< kNoSlot: the address is a constant
+  std::uint64_t address = 0;   ///< that constant
+  unsigned address_bytes = 8;
+  ShapeNumber shape = kUniform;
+  unsigned bytes = 4;                    ///< per lane
+  std::int64_t lowest = 0, highest = 0;  ///< offsets of the instructions
+  int pointer_slot = kNoSlot;  ///< receives the host's address of lane 0 at offset `lowest`
+  std::uint32_t bounds = 0;    ///< index of its AccessBounds
+};
+
+struct Item {
+  const Operation* operation = nullptr;
+  Way way = Way::call;
+  /// By operand: the slot of its number, or kNoSlot: constants and vectors.
+  std::vector<int> in_slots;
+  std::vector<ShapeNumber> in_shapes;
+  std::vector<int> in_next;    ///< the next use behind this one: an item, kAtEnd or kNever
+  std::vector<int> out_slots;  ///< kNoSlot for vectors
+  std::vector<int> out_next;
+  int group = -1;     ///< of an access
+  bool dead = false;  ///< nobody reads the vectors that it computes
+};
+
+struct Segment {
+  std::uint32_t begin = 0, end = 0;  ///< in CodeFunction::code
+  std::vector<Item> items;
+  std::vector<AccessGroup> groups;
+  /// Registers whose numbers changed, and the slots of the new ones.
+  struct Change {
+    std::uint32_t reg;
+    int slot;
+  };
+  std::vector<Change> changes;
+  bool is_call() const { return items.size() == 1 && items[0].way == Way::call; }
+};
+
+/// Slots and bounds are numbered through the region.
+struct SegmentNumbers {
+  int first_temporary = 0;  ///< slots below are the registers'
+  int temporaries = 0;      ///< most that a segment uses
+  std::uint32_t bounds = 0;
+};
+
+/// The segment that begins at `begin` and ends before `limit`. `facts` become those behind it.
+/// `live` are those of FunctionPlan::live_in_block from `begin` on.
+Segment next_segment(const FunctionPlan& plan, const FactRules& rules, Facts& facts,
+                     std::uint32_t begin, std::uint32_t limit, const RegisterSet* live,
+                     SegmentNumbers& numbers);
+
+}  // namespace tilescope::emulator::compiled

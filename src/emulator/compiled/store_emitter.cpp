@@ -1,0 +1,82 @@
+#include "emulator/compiled/store_emitter.hpp"
+
+#include "emulator/compiled/vector_cache.hpp"
+
+namespace tilescope::emulator::compiled {
+
+void StoreEmitter::emit() {
+  for (const Item& item : segment_.items) {
+    if (item.operation->act == Act::store) store(item);
+  }
+}
+
+std::int64_t StoreEmitter::displacement(const Item& item, int lane) const {
+  const AccessGroup& group = segment_.groups[static_cast<std::size_t>(item.group)];
+  return item.operation->code->offset - group.lowest +
+         shapes_.difference(group.shape, lane, group.address_bytes);
+}
+
+/// Each group of 32 bytes lies together; groups may overlap, and are stored in ascending order.
+bool StoreEmitter::is_consecutive(const Item& item) const {
+  const int width = item.operation->width;
+  if (width < 4 || item.operation->in.size() != 2) return false;
+  const int lanes = 32 / width;
+  for (int lane = 0; lane < 32; ++lane) {
+    const int first = lane / lanes * lanes;
+    if (displacement(item, lane) != displacement(item, first) + (lane - first) * width)
+      return false;
+  }
+  return true;
+}
+
+void StoreEmitter::store(const Item& item) {
+  const AccessGroup& group = segment_.groups[static_cast<std::size_t>(item.group)];
+  a_.mov(rcx, slot_place(group.pointer_slot), 8);
+  if (group.shape == kUniform) {
+    store_lane(item, 31);
+  } else if (is_consecutive(item)) {
+    store_vectors(item);
+  } else {
+    for (int lane = 0; lane < 32; ++lane) store_lane(item, lane);
+  }
+}
+
+void StoreEmitter::store_vectors(const Item& item) {
+  const unsigned width = item.operation->width;
+  const int slot = item.in_slots[1];
+  const bool wide = width == 8;
+  const int lanes = wide ? 4 : 8;
+  if (slot != kNoSlot) a_.vector(wide ? vpbroadcastq : vpbroadcastd, kScratch, 0, slot_place(slot));
+  for (int lane = 0; lane < 32; lane += lanes) {
+    int data = kScratch2;
+    if (slot == kNoSlot) {
+      const std::int64_t offset = plan_.registers()[item.operation->in[1]].offset;
+      a_.vector(vmovups, data, 0, at(kFrame, offset + lane * static_cast<int>(width)));
+    } else if (item.in_shapes[1] == kUniform) {
+      data = kScratch;
+    } else {
+      a_.vector(wide ? vpaddq : vpaddd, data, kScratch,
+                differences(a_, shapes_[item.in_shapes[1]], width, lane));
+    }
+    a_.vector(vmovups_store, data, 0, at(rcx, displacement(item, lane)));
+  }
+}
+
+void StoreEmitter::store_lane(const Item& item, int lane) {
+  const Operation& operation = *item.operation;
+  const unsigned slot_bytes = operation.width == 8 ? 8 : 4;
+  for (std::size_t i = 1; i < operation.in.size(); ++i) {
+    if (item.in_slots[i] == kNoSlot) {
+      const std::int64_t offset = plan_.registers()[operation.in[i]].offset;
+      a_.mov(rax, at(kFrame, offset + lane * static_cast<int>(slot_bytes)), slot_bytes);
+    } else {
+      a_.mov(rax, slot_place(item.in_slots[i]), slot_bytes);
+      const auto more = shapes_.difference(item.in_shapes[i], lane, slot_bytes);
+      a_.add_constant(rax, static_cast<std::uint64_t>(more), slot_bytes);
+    }
+    const std::int64_t element = static_cast<std::int64_t>(i - 1) * operation.width;
+    a_.store(at(rcx, displacement(item, lane) + element), rax, operation.width);
+  }
+}
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,31 @@
+// The third step of a segment: its stores, in order. Lanes store in ascending order: if they
+// collide, the highest wins.
+#pragma once
+
+#include "emulator/compiled/assembler.hpp"
+#include "emulator/compiled/segment.hpp"
+
+namespace tilescope::emulator::compiled {
+
+class StoreEmitter {
+ public:
+  StoreEmitter(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes,
+               const Segment& segment)
+      : a_(assembler), plan_(plan), shapes_(shapes), segment_(segment) {}
+
+  void emit();
+
+ private:
+  void store(const Item& item);
+  void store_vectors(const Item& item);
+  void store_lane(const Item& item, int lane);
+  std::int64_t displacement(const Item& item, int lane) const;
+  bool is_consecutive(const Item& item) const;
+
+  Assembler& a_;
+  const FunctionPlan& plan_;
+  const ShapeTable& shapes_;
+  const Segment& segment_;
+};
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,392 @@
+#include "emulator/compiled/strip_emitter.hpp"
+
+#include <algorithm>
+
+namespace tilescope::emulator::compiled {
+namespace {
+
+Source ymm(int number) {
+  return Source::ymm(number);
+}
+
+constexpr std::uint8_t kAll = 0xff;
+
+}  // namespace
+
+void StripEmitter::emit() {
+  const auto works = [](const Item& item) {
+    return !item.dead && item.operation->act != Act::store &&
+           (item.way == Way::vector || (item.way == Way::access && item.out_slots[0] == kNoSlot));
+  };
+  if (std::none_of(segment_.items.begin(), segment_.items.end(), works)) return;
+  choose_pointers();
+  for (strip_ = 0; strip_ < 4; ++strip_) {
+    cache_.begin_strip(strip_);
+    for (const Item& item : segment_.items) {
+      if (!works(item)) continue;
+      operation(item);
+      cache_.release();
+    }
+    cache_.end_strip();
+  }
+}
+
+/// The first groups' pointers stay in registers.
+void StripEmitter::choose_pointers() {
+  static constexpr Gpr kFree[] = {rdx, rsi, rdi, r8, r9, r10, r11};
+  pointers_.assign(segment_.groups.size(), -1);
+  std::size_t next = 0;
+  for (const Item& item : segment_.items) {
+    if (item.operation->act != Act::load || item.dead || item.out_slots[0] != kNoSlot) continue;
+    int& chosen = pointers_[static_cast<std::size_t>(item.group)];
+    if (chosen >= 0 || next == std::size(kFree)) continue;
+    chosen = kFree[next++];
+    a_.mov(static_cast<Gpr>(chosen),
+           slot_place(segment_.groups[static_cast<std::size_t>(item.group)].pointer_slot), 8);
+  }
+}
+
+void StripEmitter::operation(const Item& item) {
+  switch (item.operation->act) {
+    case Act::load:
+      load(item);
+      break;
+    case Act::multiply_wide:
+    case Act::multiply_add_wide:
+      wide_product(item);
+      break;
+    case Act::widen:
+    case Act::narrow:
+      change_width(item);
+      break;
+    case Act::compare:
+      compare(item);
+      break;
+    default:
+      if (item.operation->width == 0) {
+        predicate_logic(item);
+      } else {
+        halves(item);
+      }
+  }
+}
+
+void StripEmitter::halves(const Item& item) {
+  for (int half = 0; half < (item.operation->width == 8 ? 2 : 1); ++half) half_of(item, half);
+}
+
+void StripEmitter::binary(VectorCode code, const Item& item, int half, bool raw) {
+  const int a = cache_.use(item, 0, half, raw);
+  const int b = cache_.use(item, 1, half, raw);
+  const int result = cache_.define(item, 0, half, raw);
+  a_.vector(code, result, a, ymm(b));
+}
+
+void StripEmitter::half_of(const Item& item, int half) {
+  const Operation& operation = *item.operation;
+  const bool wide = operation.width == 8;
+  switch (operation.act) {
+    case Act::move:
+      cache_.use_as_result(item, 0, 0, half, false);
+      break;
+    case Act::add_constant: {
+      const int a = cache_.use(item, 0, half, false);
+      a_.vector(vpbroadcastq, kScratch, 0,
+                a_.constant_64(static_cast<std::uint64_t>(operation.code->offset)));
+      a_.vector(vpaddq, cache_.define(item, 0, half, false), a, ymm(kScratch));
+      break;
+    }
+    case Act::add:
+      binary(wide ? vpaddq : vpaddd, item, half, false);
+      break;
+    case Act::subtract:
+      binary(wide ? vpsubq : vpsubd, item, half, false);
+      break;
+    case Act::multiply:
+    case Act::multiply_add:
+      product(item, half);
+      break;
+    case Act::shift_left:
+    case Act::shift_right:
+      shift(item, half);
+      break;
+    case Act::minimum:
+      binary(operation.is_signed ? vpminsd : vpminud, item, half, false);
+      break;
+    case Act::maximum:
+      binary(operation.is_signed ? vpmaxsd : vpmaxud, item, half, false);
+      break;
+    case Act::bit_and:
+    case Act::bit_or:
+    case Act::bit_xor:
+    case Act::bit_not:
+    case Act::negate:
+      bitwise(item, half);
+      break;
+    case Act::select:
+      select(item, half);
+      break;
+    default:
+      real(item, half);
+  }
+}
+
+void StripEmitter::bitwise(const Item& item, int half) {
+  const Operation& operation = *item.operation;
+  switch (operation.act) {
+    case Act::bit_and:
+      binary(vpand, item, half, false);
+      return;
+    case Act::bit_or:
+      binary(vpor, item, half, false);
+      return;
+    case Act::bit_xor:
+      binary(vpxor, item, half, false);
+      return;
+    default:
+      break;
+  }
+  const int a = cache_.use(item, 0, half, false);
+  const int result = cache_.define(item, 0, half, false);
+  if (operation.act == Act::bit_not) {
+    a_.vector(vpcmpeqd, kScratch, kScratch, ymm(kScratch));
+    a_.vector(vpxor, result, a, ymm(kScratch));
+  } else {
+    a_.vector(vpxor, kScratch, kScratch, ymm(kScratch));
+    a_.vector(operation.width == 8 ? vpsubq : vpsubd, result, kScratch, ymm(a));
+  }
+}
+
+/// The low 64 bits of products of 64 bits: of three products of 32 bits.
+void StripEmitter::long_product(int result, int a, int b) {
+  a_.vector_shift(vpsrlq_by, 2, kScratch, a, 32);
+  a_.vector(vpmuludq, kScratch, kScratch, ymm(b));
+  a_.vector_shift(vpsrlq_by, 2, kScratch2, b, 32);
+  a_.vector(vpmuludq, kScratch2, kScratch2, ymm(a));
+  a_.vector(vpaddq, kScratch, kScratch, ymm(kScratch2));
+  a_.vector_shift(vpsrlq_by, 6, kScratch, kScratch, 32);
+  a_.vector(vpmuludq, kScratch2, a, ymm(b));
+  a_.vector(vpaddq, result, kScratch, ymm(kScratch2));
+}
+
+void StripEmitter::product(const Item& item, int half) {
+  const bool wide = item.operation->width == 8;
+  const bool add = item.operation->act == Act::multiply_add;
+  const int a = cache_.use(item, 0, half, false);
+  const int b = cache_.use(item, 1, half, false);
+  const int c = add ? cache_.use(item, 2, half, false) : 0;
+  const int result = cache_.define(item, 0, half, false);
+  const int product = add ? kScratch : result;
+  if (wide) {
+    long_product(product, a, b);
+  } else {
+    a_.vector(vpmulld, product, a, ymm(b));
+  }
+  if (add) a_.vector(wide ? vpaddq : vpaddd, result, product, ymm(c));
+}
+
+/// One vector of 4-byte lanes gives two of 8-byte lanes.
+void StripEmitter::wide_product(const Item& item) {
+  const Operation& operation = *item.operation;
+  const VectorCode extend = operation.is_signed ? vpmovsxdq : vpmovzxdq;
+  const int a = cache_.use(item, 0, 0, false);
+  const int b = cache_.use(item, 1, 0, false);
+  for (int half = 0; half < 2; ++half) {
+    const bool add = operation.act == Act::multiply_add_wide;
+    const int c = add ? cache_.use(item, 2, half, false) : 0;
+    const int result = cache_.define(item, 0, half, false);
+    const auto extended = [&](int to, int from) {
+      if (half == 1) a_.vector(vextracti128, from, 0, ymm(to), 1);
+      a_.vector(extend, to, 0, ymm(half == 1 ? to : from));
+    };
+    extended(kScratch, a);
+    extended(kScratch2, b);
+    const int product = add ? kScratch : result;
+    a_.vector(operation.is_signed ? vpmuldq : vpmuludq, product, kScratch, ymm(kScratch2));
+    if (add) a_.vector(vpaddq, result, product, ymm(c));
+  }
+}
+
+/// Amounts of the width or more give 0, or copies of the sign, as AVX2 has it too.
+void StripEmitter::shift(const Item& item, int half) {
+  const Operation& operation = *item.operation;
+  const bool left = operation.act == Act::shift_left;
+  const int a = cache_.use(item, 0, half, false);
+  const int amount = cache_.use(item, 1, 0, false);
+  const int result = cache_.define(item, 0, half, false);
+  if (operation.width == 4) {
+    a_.vector(left ? vpsllvd : operation.is_signed ? vpsravd : vpsrlvd, result, a, ymm(amount));
+    return;
+  }
+  if (half == 1) a_.vector(vextracti128, amount, 0, ymm(kScratch), 1);
+  a_.vector(vpmovzxdq, kScratch, 0, ymm(half == 1 ? kScratch : amount));
+  a_.vector(left ? vpsllvq : vpsrlvq, result, a, ymm(kScratch));
+}
+
+void StripEmitter::change_width(const Item& item) {
+  const Operation& operation = *item.operation;
+  if (operation.act == Act::narrow) {
+    const int low = cache_.use(item, 0, 0, false), high = cache_.use(item, 0, 1, false);
+    const int result = cache_.define(item, 0, 0, false);
+    a_.vector(vshufps, kScratch, low, ymm(high), 0x88);
+    a_.vector(vpermq, result, 0, ymm(kScratch), 0xd8);
+    return;
+  }
+  const VectorCode extend = operation.is_signed ? vpmovsxdq : vpmovzxdq;
+  const int a = cache_.use(item, 0, 0, false);
+  a_.vector(extend, cache_.define(item, 0, 0, false), 0, ymm(a));
+  const int high = cache_.define(item, 0, 1, false);
+  a_.vector(vextracti128, a, 0, ymm(kScratch), 1);
+  a_.vector(extend, high, 0, ymm(kScratch));
+}
+
+void StripEmitter::real(const Item& item, int half) {
+  const Operation& operation = *item.operation;
+  const bool wide = operation.width == 8;
+  switch (operation.act) {
+    case Act::real_add:
+      return binary(wide ? vaddpd : vaddps, item, half, true);
+    case Act::real_subtract:
+      return binary(wide ? vsubpd : vsubps, item, half, true);
+    case Act::real_multiply:
+      return binary(wide ? vmulpd : vmulps, item, half, true);
+    case Act::real_divide:
+      return binary(wide ? vdivpd : vdivps, item, half, true);
+    case Act::real_fma: {
+      const int a = cache_.use(item, 0, half, true);
+      const int b = cache_.use(item, 1, half, true);
+      const int result = cache_.use_as_result(item, 2, 0, half, true);
+      a_.vector(wide ? vfmadd231pd : vfmadd231ps, result, a, ymm(b));
+      return;
+    }
+    case Act::real_root: {
+      const int a = cache_.use(item, 0, half, true);
+      a_.vector(wide ? vsqrtpd : vsqrtps, cache_.define(item, 0, half, true), 0, ymm(a));
+      return;
+    }
+    case Act::real_from_integer: {
+      const int a = cache_.use(item, 0, half, false);
+      a_.vector(vcvtdq2ps, cache_.define(item, 0, half, false), 0, ymm(a));
+      return;
+    }
+    default:
+      break;
+  }
+  // real_negate, real_absolute: bits, those of NaNs too.
+  const int a = cache_.use(item, 0, half, false);
+  const int result = cache_.define(item, 0, half, false);
+  const bool negate = operation.act == Act::real_negate;
+  const std::uint64_t sign = wide ? std::uint64_t{1} << 63 : 0x80000000u;
+  const std::uint64_t bits = negate ? sign : ~sign;
+  a_.vector(wide ? vpbroadcastq : vpbroadcastd, kScratch, 0,
+            wide ? a_.constant_64(bits) : a_.constant_32(static_cast<std::uint32_t>(bits)));
+  a_.vector(negate ? vpxor : vpand, result, a, ymm(kScratch));
+}
+
+// --- predicates
+// -----------------------------------------------------------------------------------
+
+/// The byte with this strip's lanes.
+Place StripEmitter::predicate_byte(const Item& item, std::size_t i) const {
+  if (item.in_slots[i] != kNoSlot) return slot_place(item.in_slots[i]);
+  return at(kFrame, std::int64_t{plan_.registers()[item.operation->in[i]].offset} + strip_);
+}
+
+void StripEmitter::store_predicate(const Item& item) {
+  const std::uint32_t offset = plan_.registers()[item.operation->out[0]].offset;
+  a_.store(at(kFrame, std::int64_t{offset} + strip_), rax, 1);
+}
+
+void StripEmitter::predicate_logic(const Item& item) {
+  const Operation& operation = *item.operation;
+  a_.load_narrow(rax, predicate_byte(item, 0), 1, false);
+  if (operation.flip != (operation.act == Act::bit_not)) a_.complement(rax, 4);
+  if (operation.in.size() > 1) {
+    a_.load_narrow(rcx, predicate_byte(item, 1), 1, false);
+    if (operation.second_flip) a_.complement(rcx, 4);
+  }
+  if (operation.act == Act::bit_and) a_.bit_and(rax, rcx, 4);
+  if (operation.act == Act::bit_or) a_.bit_or(rax, rcx, 4);
+  if (operation.act == Act::bit_xor) a_.bit_xor(rax, rcx, 4);
+  store_predicate(item);
+}
+
+/// kScratch: all ones in the lanes whose predicate holds.
+void StripEmitter::choose_mask(const Item& item, std::size_t predicate, int half) {
+  const bool wide = item.operation->width == 8;
+  a_.load_narrow(rax, predicate_byte(item, predicate), 1, false);
+  if (item.operation->flip) a_.complement(rax, 4);
+  LaneShape bits{};
+  for (unsigned lane = 0; lane < 8; ++lane) bits[lane] = 1u << lane;
+  a_.vector(vmovd, kScratch, 0, rax);
+  a_.vector(wide ? vpbroadcastq : vpbroadcastd, kScratch, 0, ymm(kScratch));
+  const Place lanes = differences(a_, bits, wide ? 8 : 4, half * 4);
+  a_.vector(vpand, kScratch, kScratch, lanes);
+  a_.vector(wide ? vpcmpeqq : vpcmpeqd, kScratch, kScratch, lanes);
+}
+
+void StripEmitter::select(const Item& item, int half) {
+  const int a = cache_.use(item, 0, half, false);
+  const int b = cache_.use(item, 1, half, false);
+  const int result = cache_.define(item, 0, half, false);
+  choose_mask(item, 2, half);
+  a_.vector(vblendvps, result, b, ymm(a), kScratch << 4);
+}
+
+void StripEmitter::compare(const Item& item) {
+  const bool wide = item.operation->width == 8;
+  const bool opposite = compare_half(item, 0);
+  a_.vector(wide ? vmovmskpd : vmovmskps, rax, 0, ymm(kScratch));
+  if (wide) {
+    compare_half(item, 1);
+    a_.vector(vmovmskpd, rcx, 0, ymm(kScratch));
+    a_.shift_left(rcx, 4, 4);
+    a_.bit_or(rax, rcx, 4);
+  }
+  if (opposite) a_.complement(rax, 4);
+  store_predicate(item);
+}
+
+/// kScratch: all ones in the lanes where the comparison holds, or (true) where it does not.
+bool StripEmitter::compare_half(const Item& item, int half) {
+  using ptx::Compare;
+  const Operation& operation = *item.operation;
+  const bool wide = operation.width == 8;
+  int a = cache_.use(item, 0, half, operation.real);
+  int b = cache_.use(item, 1, half, operation.real);
+  const Compare compare = operation.comparison;
+  if (operation.real) {
+    // By the value of ptx::Compare: none, eq, ne, lt, le, gt, ge, lo, ls, hi, hs, equ, neu, ltu,
+    // leu, gtu, geu, num, nan; quiet forms.
+    constexpr std::uint8_t codes[] = {0,    0x00, 0x0c, 0x11, 0x12, 0x1e, 0x1d, 0x11, 0x12, 0x1e,
+                                      0x1d, 0x08, 0x04, 0x19, 0x1a, 0x16, 0x15, 0x07, 0x03};
+    a_.vector(wide ? vcmppd : vcmpps, kScratch, a, ymm(b),
+              codes[static_cast<std::size_t>(compare)]);
+    return false;
+  }
+  const Condition condition = [&] {
+    if (compare == Compare::eq) return Condition::equal;
+    if (compare == Compare::ne) return Condition::not_equal;
+    if (compare == Compare::lt || compare == Compare::lo) return Condition::less;
+    if (compare == Compare::le || compare == Compare::ls) return Condition::less_equal;
+    if (compare == Compare::gt || compare == Compare::hi) return Condition::greater;
+    return Condition::greater_equal;
+  }();
+  if (condition == Condition::equal || condition == Condition::not_equal) {
+    a_.vector(wide ? vpcmpeqq : vpcmpeqd, kScratch, a, ymm(b));
+    return condition == Condition::not_equal;
+  }
+  if (!operation.is_signed) {  // with the highest bits turned over the order is that of signed ones
+    a_.vector(wide ? vpbroadcastq : vpbroadcastd, kScratch, 0,
+              wide ? a_.constant_64(std::uint64_t{1} << 63) : a_.constant_32(0x80000000u));
+    a_.vector(vpxor, kScratch2, b, ymm(kScratch));
+    a_.vector(vpxor, kScratch, a, ymm(kScratch));
+    a = kScratch, b = kScratch2;
+  }
+  // a < b is b > a; a <= b is not a > b.
+  const bool swaps = condition == Condition::less || condition == Condition::greater_equal;
+  a_.vector(wide ? vpcmpgtq : vpcmpgtd, kScratch, swaps ? b : a, ymm(swaps ? a : b));
+  return condition == Condition::less_equal || condition == Condition::greater_equal;
+}
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,59 @@
+// The second step of a segment: vectors, eight lanes at a time through all operations.
+#pragma once
+
+#include "emulator/compiled/vector_cache.hpp"
+
+namespace tilescope::emulator::compiled {
+
+class StripEmitter {
+ public:
+  StripEmitter(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes,
+               const Segment& segment)
+      : a_(assembler),
+        plan_(plan),
+        shapes_(shapes),
+        segment_(segment),
+        cache_(assembler, plan, shapes) {}
+
+  void emit();
+
+ private:
+  void choose_pointers();
+  void operation(const Item& item);
+  void halves(const Item& item);
+  void half_of(const Item& item, int half);
+  void bitwise(const Item& item, int half);
+  void product(const Item& item, int half);
+  void long_product(int result, int a, int b);
+  void wide_product(const Item& item);
+  void shift(const Item& item, int half);
+  void change_width(const Item& item);
+  void select(const Item& item, int half);
+  void choose_mask(const Item& item, std::size_t predicate, int half);
+  void compare(const Item& item);
+  bool compare_half(const Item& item, int half);
+  void store_predicate(const Item& item);
+  void predicate_logic(const Item& item);
+  Place predicate_byte(const Item& item, std::size_t i) const;
+  void real(const Item& item, int half);
+  void binary(VectorCode code, const Item& item, int half, bool raw);
+
+  // loads: strip_loads.cpp
+  void load(const Item& item);
+  void load_words(const Item& item, std::size_t element, int to);
+  void load_four_words(int to, Gpr pointer, const std::int64_t* at_lane);
+  void load_longs(const Item& item, std::size_t element, int half, int to);
+  void load_narrow(const Item& item, std::size_t element, int to);
+  Gpr pointer(const Item& item);
+  std::int64_t displacement(const Item& item, std::size_t element, int lane) const;
+
+  Assembler& a_;
+  const FunctionPlan& plan_;
+  const ShapeTable& shapes_;
+  const Segment& segment_;
+  VectorCache cache_;
+  std::vector<int> pointers_;  ///< by group: a register that has its pointer, or -1
+  int strip_ = 0;
+};
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,147 @@
+#include "emulator/compiled/vector_cache.hpp"
+
+#include <cstring>
+#include <string>
+
+namespace tilescope::emulator::compiled {
+namespace {
+
+constexpr std::uint32_t kNan32 = 0x7fffffffu;  // as lanes/real_values.hpp has them
+constexpr std::uint64_t kNan64 = 0xfff8000000000000u;
+constexpr std::uint8_t kUnordered = 3;
+
+template <class T>
+std::string repeated(T value) {
+  std::string bytes;
+  while (bytes.size() < 32) bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  return bytes;
+}
+
+}  // namespace
+
+Place differences(Assembler& assembler, const LaneShape& shape, unsigned bytes, int first) {
+  std::string text(32, '\0');
+  for (unsigned i = 0; i < 32 / bytes; ++i) {
+    std::memcpy(text.data() + i * bytes, &shape[static_cast<unsigned>(first) + i], bytes);
+  }
+  return assembler.constant(text);
+}
+
+void VectorCache::begin_strip(int strip) {
+  strip_ = strip;
+  entries_ = {};
+}
+
+void VectorCache::end_strip() {
+  for (int i = 0; i < kVectors; ++i) {
+    const Entry& entry = entries_[static_cast<std::size_t>(i)];
+    if (entry.used && entry.dirty && entry.next == kAtEnd) write(i);
+  }
+}
+
+void VectorCache::release() {
+  for (Entry& entry : entries_) {
+    entry.pinned = false;
+    if (entry.used && entry.next == kNever) entry = {};
+  }
+}
+
+Place VectorCache::home(std::uint32_t reg, int half) const {
+  const RegisterInfo& info = plan_.registers()[reg];
+  return at(kFrame, std::int64_t{info.offset} + strip_ * 8 * info.width + half * 32);
+}
+
+int VectorCache::find(const VectorName& name) const {
+  for (int i = 0; i < kVectors; ++i) {
+    const Entry& entry = entries_[static_cast<std::size_t>(i)];
+    if (entry.used && entry.name == name) return i;
+  }
+  return -1;
+}
+
+/// Frees a register: the one whose next use is furthest away.
+int VectorCache::take() {
+  int best = -1;
+  for (int i = 0; i < kVectors; ++i) {
+    const Entry& entry = entries_[static_cast<std::size_t>(i)];
+    if (!entry.used) return i;
+    if (entry.pinned) continue;
+    if (best < 0 || entry.next > entries_[static_cast<std::size_t>(best)].next) best = i;
+  }
+  const Entry& chosen = entries_[static_cast<std::size_t>(best)];
+  if (chosen.dirty && chosen.next != kNever) write(best);
+  entries_[static_cast<std::size_t>(best)] = {};
+  return best;
+}
+
+void VectorCache::make_canonical(int number) {
+  Entry& entry = entries_[static_cast<std::size_t>(number)];
+  if (!entry.raw) return;
+  const bool is_double = plan_.registers()[entry.name.reg].width == 8;
+  const Place nan = a_.constant(is_double ? repeated(kNan64) : repeated(kNan32));
+  a_.vector(is_double ? vcmppd : vcmpps, kScratch3, number, Source::ymm(number), kUnordered);
+  a_.vector(is_double ? vblendvpd : vblendvps, number, number, nan, kScratch3 << 4);
+  entry.raw = false;
+}
+
+void VectorCache::write(int number) {
+  make_canonical(number);
+  Entry& entry = entries_[static_cast<std::size_t>(number)];
+  a_.vector(vmovups_store, number, 0, home(entry.name.reg, entry.name.half));
+  entry.dirty = false;
+}
+
+void VectorCache::load(const Item& item, std::size_t i, int half, int number) {
+  const std::uint32_t reg = item.operation->in[i];
+  const int slot = item.in_slots[i];
+  if (slot == kNoSlot) {
+    a_.vector(vmovups, number, 0, home(reg, half));
+    return;
+  }
+  const unsigned width = plan_.registers()[reg].width;
+  a_.vector(width == 8 ? vpbroadcastq : vpbroadcastd, number, 0, slot_place(slot));
+  if (item.in_shapes[i] == kUniform) return;
+  const Place more = differences(a_, shapes_[item.in_shapes[i]], width, strip_ * 8 + half * 4);
+  a_.vector(width == 8 ? vpaddq : vpaddd, number, number, more);
+}
+
+int VectorCache::use(const Item& item, std::size_t i, int half, bool raw) {
+  const VectorName name{item.operation->in[i], item.in_slots[i], half};
+  int number = find(name);
+  if (number < 0) {
+    number = take();
+    load(item, i, half, number);
+    entries_[static_cast<std::size_t>(number)] = {.used = true, .name = name};
+  }
+  Entry& entry = entries_[static_cast<std::size_t>(number)];
+  entry.pinned = true;
+  entry.next = item.in_next[i];
+  if (!raw) make_canonical(number);
+  return number;
+}
+
+int VectorCache::define(const Item& item, std::size_t i, int half, bool raw) {
+  const VectorName name{item.operation->out[i], kNoSlot, half};
+  // An older value of the register is not read any more.
+  if (const int old = find(name); old >= 0) entries_[static_cast<std::size_t>(old)].name.half = -1;
+  const int number = take();
+  entries_[static_cast<std::size_t>(number)] = {true, true, true, raw, name, item.out_next[i]};
+  return number;
+}
+
+int VectorCache::use_as_result(const Item& item, std::size_t from, std::size_t i, int half,
+                               bool raw) {
+  const int source = use(item, from, half, raw);
+  Entry& entry = entries_[static_cast<std::size_t>(source)];
+  if (entry.next != kNever) {
+    const int copy = define(item, i, half, raw);
+    a_.vector(vmovups, copy, 0, Source::ymm(source));
+    return copy;
+  }
+  const VectorName name{item.operation->out[i], kNoSlot, half};
+  if (const int old = find(name); old >= 0) entries_[static_cast<std::size_t>(old)].name.half = -1;
+  entry = {true, true, true, raw, name, item.out_next[i]};
+  return source;
+}
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,70 @@
+// The vectors that lie in the CPU's registers while eight lanes go through a segment. A vector is
+// half of the eight lanes of an 8-byte register, or all of a 4-byte one. Vectors that were computed
+// are written to the frame when their place is needed, or at the end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "emulator/compiled/assembler.hpp"
+#include "emulator/compiled/compiled_state.hpp"
+#include "emulator/compiled/segment.hpp"
+
+namespace tilescope::emulator::compiled {
+
+/// Free for the steps of one operation.
+inline constexpr int kScratch = 13, kScratch2 = 14, kScratch3 = 15;
+
+/// A vector: of a register, or of the number in a slot.
+struct VectorName {
+  std::uint32_t reg;
+  int slot;  ///< kNoSlot: the register's lanes
+  int half;
+  friend bool operator==(const VectorName& a, const VectorName& b) {
+    return a.half == b.half && a.slot == b.slot && (a.slot != kNoSlot || a.reg == b.reg);
+  }
+};
+
+class VectorCache {
+ public:
+  VectorCache(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes)
+      : a_(assembler), plan_(plan), shapes_(shapes) {}
+
+  void begin_strip(int strip);
+  /// Writes what is needed behind the segment.
+  void end_strip();
+
+  /// A ymm register with operand `i` of the item. `raw`: NaNs need not be the chip's one. It stays
+  /// until `release`.
+  int use(const Item& item, std::size_t i, int half, bool raw);
+  /// A ymm register for result `i` that starts as operand `from`, and may take its place.
+  int use_as_result(const Item& item, std::size_t from, std::size_t i, int half, bool raw);
+  /// A ymm register for result `i`. `raw`: its NaNs may be any.
+  int define(const Item& item, std::size_t i, int half, bool raw);
+  void release();
+
+ private:
+  struct Entry {
+    bool used = false, pinned = false, dirty = false, raw = false;
+    VectorName name{};
+    int next = kNever;
+  };
+  int find(const VectorName& name) const;
+  int take();
+  void write(int number);
+  void make_canonical(int number);
+  void load(const Item& item, std::size_t i, int half, int number);
+  Place home(std::uint32_t reg, int half) const;
+
+  static constexpr int kVectors = 13;
+  Assembler& a_;
+  const FunctionPlan& plan_;
+  const ShapeTable& shapes_;
+  std::array<Entry, kVectors> entries_;
+  int strip_ = 0;
+};
+
+/// The lanes' differences as a constant, from lane `first` on.
+Place differences(Assembler& assembler, const LaneShape& shape, unsigned bytes, int first);
+
+}  // namespace tilescope::emulator::compiled

@@ -1,0 +1,57 @@
+// The second tier of execution: blocks that run often become machine code (compiled/), which a warp
+// of 32 lanes enters from the interpreter and leaves for it again. Results, counts and the order of
+// everything are those of the interpreter.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tilescope::emulator {
+
+class Program;
+struct Frame;
+struct Worker;
+
+/// The place where compiled code hands a warp back, all of its lanes together.
+struct CompiledExit {
+  std::uint32_t block = 0;
+  /// Inside a block whose begin has been counted: index in CodeFunction::code. Otherwise at the
+  /// block's begin.
+  std::optional<std::uint32_t> index;
+  bool yields = false;  ///< the turn is over, at the block's begin
+};
+
+/// One host thread's part in compiled code.
+class CompiledThread {
+ public:
+  explicit CompiledThread(std::size_t blocks, std::uint32_t patience)
+      : patience_(blocks, patience) {}
+  virtual ~CompiledThread() = default;
+  /// Whether a block, by its counter, has run often enough to call `run`. Ask once for each time
+  /// that 32 lanes enter it.
+  bool is_due(std::uint32_t counter) {
+    std::uint32_t& left = patience_[counter];
+    return left == 0 || --left == 0;
+  }
+  /// Runs compiled code from the begin of a block, if there is any or can be. `turn`: warp
+  /// instructions left; `join`: the block where the path ends.
+  virtual std::optional<CompiledExit> run(const Frame& frame, std::uint32_t block,
+                                          std::uint32_t join, std::int64_t& turn) = 0;
+
+ protected:
+  std::vector<std::uint32_t> patience_;  ///< by CodeBlock::counter: entries left before `run`
+};
+
+/// The compiled code of a program, for all its launches and host threads.
+class CompiledCode {
+ public:
+  virtual ~CompiledCode() = default;
+  virtual std::unique_ptr<CompiledThread> thread(Worker& worker) = 0;
+};
+
+/// Null where this CPU has no compiler: it takes AVX2. Nothing is compiled yet.
+std::shared_ptr<CompiledCode> make_compiled_code(const Program& program);
+
+}  // namespace tilescope::emulator

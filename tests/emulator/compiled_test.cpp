@@ -1,0 +1,115 @@
+// Compiled code against the interpreter: the same memory, counts, faults and number of
+// instructions, for random kernels.
+//
+// 150 kernels run with the other tests. More, from any seed:
+//
+//     TILESCOPE_RANDOM_KERNELS=10000 TILESCOPE_RANDOM_SEED=7
+//       build/tests/test_emulator --gtest_filter='Compiled.RandomKernels'
+#include <cstdlib>
+
+#include "emulator/compiled_code.hpp"
+#include "emulator/harness.hpp"
+#include "emulator/random_kernel.hpp"
+
+namespace tilescope::emulator::test {
+namespace {
+
+/// Blocks are compiled when they run for the second time.
+class CompileSoon {
+ public:
+  CompileSoon() { setenv("TILESCOPE_COMPILE_AFTER", "2", 1); }
+  ~CompileSoon() { unsetenv("TILESCOPE_COMPILE_AFTER"); }
+};
+
+/// Listens to no event, so that kernels are compiled, and keeps the counts.
+class Counts final : public Observer {
+ public:
+  std::uint32_t events() const override { return kNoEvents; }
+  std::unique_ptr<BlockObserver> make_block_observer() override { return nullptr; }
+  void end_launch(const LaunchTotals& totals) override {
+    executed.assign(totals.counts.executed.begin(), totals.counts.executed.end());
+    active.assign(totals.counts.active.begin(), totals.counts.active.end());
+    on.assign(totals.counts.on.begin(), totals.counts.on.end());
+  }
+  std::vector<std::uint64_t> executed, active, on;
+};
+
+struct Outcome {
+  LaunchSummary summary;
+  Counts counts;
+  std::vector<std::uint8_t> data, results;
+};
+
+struct Shape {
+  Dim3 grid, block;
+};
+
+std::unique_ptr<Outcome> run(const std::string& ptx, const Shape& shape, bool interpret) {
+  auto outcome = std::make_unique<Outcome>();
+  Bench bench(ptx);
+  std::vector<std::uint32_t> start(kRandomDataBytes / 4);
+  std::mt19937 random(7);
+  for (std::uint32_t& value : start) value = static_cast<std::uint32_t>(random());
+  for (std::size_t i = 0; i < start.size(); i += 3) start[i] = static_cast<std::uint32_t>(i);
+  const std::uint64_t data = bench.upload(start, "data");
+  const std::size_t bytes = shape.grid.count() * shape.block.count() * kRandomResultBytes;
+  const std::uint64_t results = bench.machine.allocate(bytes, "results");
+  LaunchOptions options{.threads = 1, .max_instructions = 3'000'000};
+  options.observers = {&outcome->counts};
+  options.interpret = interpret;
+  outcome->summary = bench.run("k", shape.grid, shape.block, options, data, results);
+  outcome->data = bench.download<std::uint8_t>(data, kRandomDataBytes);
+  outcome->results = bench.download<std::uint8_t>(results, bytes);
+  return outcome;
+}
+
+void expect_same_bytes(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b,
+                       std::string_view name) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(a[i], b[i]) << name << ": thread " << i / kRandomResultBytes << ", byte "
+                          << i % kRandomResultBytes;
+  }
+}
+
+void expect_equal(const Outcome& a, const Outcome& b) {
+  EXPECT_EQ(a.summary.end, b.summary.end) << a.summary.message << " / " << b.summary.message;
+  EXPECT_EQ(a.summary.warp_instructions, b.summary.warp_instructions);
+  EXPECT_EQ(a.summary.thread_instructions, b.summary.thread_instructions);
+  EXPECT_EQ(a.summary.fault_count, b.summary.fault_count);
+  ASSERT_EQ(a.summary.faults.size(), b.summary.faults.size());
+  for (std::size_t i = 0; i < a.summary.faults.size(); ++i) {
+    EXPECT_EQ(a.summary.faults[i].text, b.summary.faults[i].text);
+    EXPECT_EQ(a.summary.faults[i].count, b.summary.faults[i].count);
+  }
+  EXPECT_EQ(a.counts.executed, b.counts.executed);
+  EXPECT_EQ(a.counts.active, b.counts.active);
+  EXPECT_EQ(a.counts.on, b.counts.on);
+  expect_same_bytes(a.data, b.data, "data");
+  expect_same_bytes(a.results, b.results, "results");
+}
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+TEST(Compiled, RandomKernels) {
+  const CompileSoon soon;
+  const std::uint64_t first = setting("TILESCOPE_RANDOM_SEED", 1);
+  const std::uint64_t count = setting("TILESCOPE_RANDOM_KERNELS", 150);
+  constexpr Shape kShapes[] = {{{3}, {64}}, {{2}, {16, 6}}, {{4}, {48}}, {{2}, {33, 2}}};
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const std::string ptx = std::string(kHeader) + random_kernel(seed);
+    const Shape& shape = kShapes[seed % std::size(kShapes)];
+    const auto interpreted = run(ptx, shape, true), compiled = run(ptx, shape, false);
+    expect_equal(*interpreted, *compiled);
+    if (HasFailure()) {
+      ADD_FAILURE() << "seed " << seed << "\n" << ptx;
+      return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::emulator::test

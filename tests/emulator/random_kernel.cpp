@@ -1,0 +1,359 @@
+#include "emulator/random_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <random>
+#include <string_view>
+
+namespace tilescope::emulator::test {
+namespace {
+
+constexpr int kWords = 12, kLongs = 6, kSingles = 6, kDoubles = 3, kPredicates = 4;
+
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed) : random_(seed) {}
+
+  std::string kernel();
+
+ private:
+  unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
+  bool chance(unsigned percent) { return below(100) < percent; }
+  std::string_view pick(std::initializer_list<std::string_view> list) {
+    return list.begin()[below(static_cast<unsigned>(list.size()))];
+  }
+  std::string word() { return fmt::format("%r{}", below(kWords)); }
+  std::string longer() { return fmt::format("%rd{}", below(kLongs)); }
+  std::string single() { return fmt::format("%f{}", below(kSingles)); }
+  std::string twice() { return fmt::format("%fd{}", below(kDoubles)); }
+  std::string predicate() { return fmt::format("%p{}", below(kPredicates)); }
+  std::string word_or_constant();
+  template <class... T>
+  void line(fmt::format_string<T...> format, T&&... values) {
+    text_ += "  " + guard_ + fmt::format(format, std::forward<T>(values)...) + ";\n";
+  }
+
+  void start();
+  void finish();
+  void statements(int depth, int count, bool together);
+  void statement(int depth, bool together);
+  void word_operation();
+  void long_operation();
+  void real_operation();
+  void predicate_operation();
+  void access();
+  void vector_access();
+  void rare(bool together);
+  void branch(int depth);
+  void loop(int depth, bool together);
+
+  std::mt19937_64 random_;
+  std::string text_, guard_;
+  int labels_ = 0;
+};
+
+std::string Generator::word_or_constant() {
+  if (chance(60)) return word();
+  return chance(70) ? std::to_string(below(40))
+                    : std::to_string(static_cast<std::int32_t>(random_()));
+}
+
+void Generator::word_operation() {
+  const std::string d = word(), a = word(), b = word_or_constant(), c = word();
+  switch (below(14)) {
+    case 0:
+    case 1:
+      return line("add.s32 {}, {}, {}", d, a, b);
+    case 2:
+      return line("sub.s32 {}, {}, {}", d, a, b);
+    case 3:
+      return line("mul.lo.s32 {}, {}, {}", d, a, b);
+    case 4:
+      return line("mad.lo.s32 {}, {}, {}, {}", d, a, b, c);
+    case 5:
+      return line("{}.b32 {}, {}, {}", pick({"and", "or", "xor"}), d, a, b);
+    case 6:
+      return line("{} {}, {}, {}", pick({"shl.b32", "shr.u32", "shr.s32"}), d, a, b);
+    case 7:
+      return line("{} {}, {}, {}", pick({"min.s32", "max.s32", "min.u32", "max.u32"}), d, a, b);
+    case 8:
+      return line("{} {}, {}", pick({"not.b32", "neg.s32", "mov.u32", "popc.b32", "abs.s32"}), d,
+                  a);
+    case 9:
+      return line("mov.u32 {}, {}", d,
+                  pick({"%tid.x", "%tid.y", "%ctaid.x", "%laneid", "7", "%ntid.x"}));
+    case 10:
+      return line("selp.b32 {}, {}, {}, {}", d, a, b, predicate());
+    case 11:
+      return line("cvt.u32.u64 {}, {}", d, longer());
+    case 12:
+      return line("{} {}, {}, {}", pick({"div.s32", "rem.u32", "mul.hi.s32"}), d, a, b);
+    default:
+      return line("bfe.u32 {}, {}, 3, 9", d, a);
+  }
+}
+
+void Generator::long_operation() {
+  const std::string d = longer(), a = longer(), b = longer();
+  switch (below(10)) {
+    case 0:
+      return line("add.s64 {}, {}, {}", d, a, b);
+    case 1:
+      return line("sub.s64 {}, {}, {}", d, a, b);
+    case 2:
+      return line("mul.wide.{} {}, {}, {}", pick({"s32", "u32"}), d, word(),
+                  chance(70) ? std::string("4") : word());
+    case 3:
+      return line("mad.wide.{} {}, {}, 8, {}", pick({"s32", "u32"}), d, word(), a);
+    case 4:
+      return line("cvt.{} {}, {}", pick({"u64.u32", "s64.s32"}), d, word());
+    case 5:
+      return line("{}.b64 {}, {}, {}", pick({"and", "or", "xor"}), d, a, b);
+    case 6:
+      return line("{} {}, {}, {}", pick({"shl.b64", "shr.u64", "shr.s64"}), d, a,
+                  chance(60) ? std::string("3") : word());
+    case 7:
+      return line("{} {}, {}", pick({"not.b64", "neg.s64", "mov.u64"}), d, a);
+    case 8:
+      return line("mul.lo.s64 {}, {}, {}", d, a, b);
+    default:
+      return line("selp.b64 {}, {}, {}, {}", d, a, b, predicate());
+  }
+}
+
+void Generator::real_operation() {
+  if (chance(25)) {
+    const std::string d = twice(), a = twice(), b = twice(), c = twice();
+    if (chance(30)) return line("fma.rn.f64 {}, {}, {}, {}", d, a, b, c);
+    if (chance(20)) return line("cvt.f64.f32 {}, {}", d, single());
+    if (chance(20)) return line("{} {}, {}", pick({"neg.f64", "abs.f64", "sqrt.rn.f64"}), d, a);
+    return line("{} {}, {}, {}", pick({"add.f64", "sub.f64", "mul.f64", "div.rn.f64"}), d, a, b);
+  }
+  const std::string d = single(), a = single(), b = single(), c = single();
+  switch (below(8)) {
+    case 0:
+    case 1:
+    case 2:
+      return line("fma.rn.f32 {}, {}, {}, {}", d, a, b, c);
+    case 3:
+      return line("{} {}, {}, {}",
+                  pick({"add.f32", "sub.f32", "mul.f32", "div.rn.f32", "min.f32", "add.ftz.f32",
+                        "add.rz.f32"}),
+                  d, a, b);
+    case 4:
+      return line("{} {}, {}", pick({"neg.f32", "abs.f32", "sqrt.rn.f32", "mov.f32"}), d, a);
+    case 5:
+      return line("cvt.rn.f32.s32 {}, {}", d, word());
+    case 6:
+      return line("mov.b32 {}, {}", word(), a);
+    default:
+      return line("selp.f32 {}, {}, {}, {}", d, a, b, predicate());
+  }
+}
+
+void Generator::predicate_operation() {
+  const std::string d = predicate(), a = predicate(), b = predicate();
+  switch (below(5)) {
+    case 0:
+    case 1:
+      return line(
+          "setp.{} {}, {}, {}",
+          pick({"eq.s32", "ne.u32", "lt.s32", "lt.u32", "le.s32", "gt.u32", "ge.s32", "ls.u32"}), d,
+          word(), word_or_constant());
+    case 2:
+      return line("setp.{} {}, {}, {}",
+                  pick({"lt.f32", "geu.f32", "eq.f32", "neu.f32", "nan.f32", "gtu.f32"}), d,
+                  single(), single());
+    case 3:
+      return line("setp.{} {}, {}, {}", pick({"lt.s64", "ge.u64", "eq.u64", "gt.s64"}), d, longer(),
+                  longer());
+    default:
+      return line("{}.pred {}, {}, {}", pick({"and", "or", "xor"}), d, a, b);
+  }
+}
+
+/// Mostly inside the data; a few go beyond.
+void Generator::access() {
+  const bool shared = chance(50);
+  const std::string index =
+      chance(60) ? std::string(pick({"%tid.x", "%laneid", "%ctaid.x"})) : word();
+  line("mov.u32 %i, {}", index);
+  if (chance(97)) line("and.b32 %i, %i, {}", chance(50) ? 63 : 255);
+  if (chance(30))
+    line("mad.lo.u32 %i, {}, 16, %i", chance(50) ? std::string("%ctaid.x") : std::string("3"));
+  const unsigned offset = below(8) * 8;
+  const std::string_view type = pick({"u32", "f32", "u32", "f32", "u64", "f64", "u8", "s16"});
+  const bool wide = type == "u64" || type == "f64";
+  const std::string data = type == "f32"   ? single()
+                           : type == "f64" ? twice()
+                           : wide          ? longer()
+                                           : word();
+  std::string address;
+  if (shared) {
+    line("shl.b32 %i, %i, {}", wide ? 3 : 2);
+    line("add.u32 %i, %i, %base");
+    address = fmt::format("[%i+{}]", offset);
+  } else {
+    line("mul.wide.u32 %at, %i, {}", wide ? 8 : 4);
+    line("add.s64 %at, %at, %data");
+    address = fmt::format("[%at+{}]", offset);
+  }
+  const std::string_view space = shared ? "shared" : "global";
+  if (chance(60)) {
+    line("ld.{}.{} {}, {}", space, type, data, address);
+  } else {
+    line("st.{}.{} {}, {}", space, type == "s16" ? "u16" : type, address, data);
+  }
+}
+
+void Generator::vector_access() {
+  line("and.b32 %i, {}, 31", pick({"%tid.x", "%r1", "%r2"}));
+  line("shl.b32 %i, %i, 4");
+  line("add.u32 %i, %i, %base");
+  if (chance(60)) {
+    line("ld.shared.v4.f32 {{%f0, %f1, %f2, %f3}}, [%i]");
+  } else {
+    line("st.shared.v2.u32 [%i+8], {{{}, {}}}", word(), word());
+  }
+}
+
+void Generator::rare(bool together) {
+  switch (below(5)) {
+    case 0:
+      return line("atom.global.add.u32 {}, [%data+{}], {}", word(), 4 * below(16), word());
+    case 1:
+      return line("red.shared.max.u32 [%base+{}], {}", 4 * below(16), word());
+    case 2:
+      if (together) line("bar.sync 0");
+      return;
+    case 3:
+      if (together) {
+        line("shfl.sync.bfly.b32 {}, {}, {}, 31, 0xffffffff", word(), word(), 1 << below(5));
+      }
+      return;
+    default:
+      return line("ex2.approx.f32 {}, {}", single(), single());
+  }
+}
+
+void Generator::branch(int depth) {
+  const int label = labels_++;
+  const bool both = chance(50);
+  text_ += fmt::format("  @{}{} bra E{};\n", chance(50) ? "!" : "", predicate(), label);
+  statements(depth + 1, 1 + static_cast<int>(below(5)), false);
+  if (both) text_ += fmt::format("  bra.uni J{};\n", label);
+  text_ += fmt::format("E{}:\n", label);
+  if (both) {
+    statements(depth + 1, 1 + static_cast<int>(below(5)), false);
+    text_ += fmt::format("J{}:\n", label);
+  }
+}
+
+/// As often for all lanes, or for each as its lane number says.
+void Generator::loop(int depth, bool together) {
+  const int label = labels_++;
+  const bool uniform = together && chance(70);
+  const std::string count = fmt::format("%n{}", depth);
+  if (uniform || chance(30)) {
+    line("mov.u32 {}, {}", count, 1 + below(12));
+  } else {
+    line("mov.u32 {}, %laneid", count);
+    line("and.b32 {}, {}, {}", count, count, 7);
+    line("add.u32 {}, {}, 1", count, count);
+  }
+  text_ += fmt::format("L{}:\n", label);
+  statements(depth + 1, 2 + static_cast<int>(below(10)), uniform);
+  line("sub.u32 {}, {}, 1", count, count);
+  line("setp.ne.u32 %q, {}, 0", count);
+  text_ += fmt::format("  @%q bra L{};\n", label);
+}
+
+void Generator::statement(int depth, bool together) {
+  const unsigned kind = below(100);
+  if (depth < 3 && kind < 6) return branch(depth);
+  if (depth < 3 && kind < 14) return loop(depth, together);
+  guard_ = chance(5) ? fmt::format("@{}{} ", chance(50) ? "!" : "", predicate()) : "";
+  if (kind < 38) {
+    word_operation();
+  } else if (kind < 50) {
+    long_operation();
+  } else if (kind < 68) {
+    real_operation();
+  } else if (kind < 76) {
+    predicate_operation();
+  } else if (kind < 92) {
+    access();
+  } else if (kind < 95) {
+    vector_access();
+  } else {
+    const bool guarded = !guard_.empty();
+    rare(together && !guarded);
+  }
+  guard_.clear();
+}
+
+void Generator::statements(int depth, int count, bool together) {
+  for (int i = 0; i < count; ++i) statement(depth, together);
+}
+
+void Generator::start() {
+  line("ld.param.u64 %data, [data]");
+  line("ld.param.u64 %results, [results]");
+  line("mov.u32 %base, tile");
+  for (int i = 0; i < kWords; ++i) {
+    line("mov.u32 %r{}, {}", i, i < 3 ? "%tid.x" : std::to_string(below(1000)));
+  }
+  line("mad.lo.u32 %r1, %ctaid.x, %ntid.x, %tid.x");
+  for (int i = 0; i < kLongs; ++i) line("mul.wide.u32 %rd{}, %r{}, {}", i, i, 1 + below(99));
+  for (int i = 0; i < kSingles; ++i) {
+    line("mov.f32 %f{}, 0f{:08X}", i, i == 5 ? 0x7fc00001u : 0x3f800000u + below(1u << 24));
+  }
+  line("cvt.rn.f32.u32 %f1, %r1");
+  for (int i = 0; i < kDoubles; ++i) line("cvt.f64.f32 %fd{}, %f{}", i, i);
+  for (int i = 0; i < kPredicates; ++i) line("setp.lt.u32 %p{}, %r0, {}", i, below(40));
+}
+
+/// Every register of each thread.
+void Generator::finish() {
+  line("mov.u32 %i, %ntid.x");
+  line("mov.u32 %n0, %ntid.y");
+  line("mul.lo.u32 %n0, %n0, %i");
+  line("mov.u32 %n1, %tid.y");
+  line("mov.u32 %n2, %tid.x");
+  line("mad.lo.u32 %i, %n1, %i, %n2");
+  line("mov.u32 %n1, %ctaid.x");
+  line("mad.lo.u32 %i, %n1, %n0, %i");
+  line("mul.wide.u32 %at, %i, {}", kRandomResultBytes);
+  line("add.s64 %at, %at, %results");
+  unsigned offset = 0;
+  for (int i = 0; i < kLongs; ++i, offset += 8) line("st.global.u64 [%at+{}], %rd{}", offset, i);
+  for (int i = 0; i < kDoubles; ++i, offset += 8) line("st.global.f64 [%at+{}], %fd{}", offset, i);
+  for (int i = 0; i < kWords; ++i, offset += 4) line("st.global.u32 [%at+{}], %r{}", offset, i);
+  for (int i = 0; i < kSingles; ++i, offset += 4) line("st.global.f32 [%at+{}], %f{}", offset, i);
+  for (int i = 0; i < kPredicates; ++i, offset += 4) {
+    line("selp.u32 %i, 1, 0, %p{}", i);
+    line("st.global.u32 [%at+{}], %i", offset);
+  }
+  line("ret");
+}
+
+std::string Generator::kernel() {
+  start();
+  statements(0, 20 + static_cast<int>(below(25)), true);
+  finish();
+  return fmt::format(
+      ".shared .align 16 .b8 tile[2560];\n"
+      ".visible .entry k(.param .u64 data, .param .u64 results) {{\n"
+      "  .reg .b32 %r<{}>, %i, %base, %n<4>;\n  .reg .b64 %rd<{}>, %at, %data, %results;\n"
+      "  .reg .f32 %f<{}>;\n  .reg .f64 %fd<{}>;\n  .reg .pred %p<{}>, %q;\n{}}}\n",
+      kWords, kLongs, kSingles, kDoubles, kPredicates, text_);
+}
+
+}  // namespace
+
+std::string random_kernel(std::uint64_t seed) {
+  return Generator(seed).kernel();
+}
+
+}  // namespace tilescope::emulator::test
