@@ -300,7 +300,8 @@ void tilescope_inspection_destroy(tilescope_inspection* inspection);
  *   kernel NAME, grid X[,Y[,Z]], block X[,Y[,Z]], cluster X[,Y[,Z]], shared BYTES, cooperative 1,
  *   define NAME=VALUE, include DIR, constant NAME=TYPE[COUNT]=INIT, guessed NAME,
  *   launch-file FILE.json, program-argument TEXT, compiler-option TEXT,
- *   device DEVICE, max-instructions N, schedules N, schedule SEED, size N (of a rung), tile N.
+ *   device DEVICE, max-instructions N, schedules N, schedule SEED, max-findings N, blocks SAMPLE
+ *   (of explain), launches LIST and resume FILE (of a program), size N (of a rung), tile N.
  * define, include, constant, guessed, program-argument and compiler-option may be given again. */
 tilescope_status tilescope_inspection_set(tilescope_inspection* inspection, const char* option,
                                           const char* value);

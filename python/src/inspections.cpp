@@ -188,12 +188,19 @@ SourceText source_text(std::string text, std::string name, bool is_ptx) {
   return {std::move(text), std::move(name), is_ptx ? SourceLanguage::ptx : SourceLanguage::cuda};
 }
 
+/// `launches` and `blocks` as the command line takes them; empty: all.
 InspectOptions inspect_options(std::string device, std::uint64_t max_instructions,
-                               std::uint64_t schedules) {
+                               std::uint64_t schedules, std::uint64_t max_findings,
+                               const std::string& launches, const std::string& blocks,
+                               std::string resume) {
   InspectOptions options;
   options.device = std::move(device);
   options.max_instructions = max_instructions;
   options.schedules = schedules;
+  options.max_findings = max_findings;
+  if (!launches.empty()) options.launches = parse_launch_ranges(launches);
+  if (!blocks.empty()) options.blocks = parse_block_sample(blocks);
+  options.resume = std::move(resume);
   return options;
 }
 
@@ -241,7 +248,8 @@ void bind_inspections(nb::module_& module) {
              "arrays"_a, "shared_bytes"_a, "cluster"_a, "cooperative"_a, "defines"_a,
              "include_directories"_a);
   module.def("no_launch", [] { return LaunchDescription{}; });
-  module.def("options", &inspect_options, "device"_a, "max_instructions"_a, "schedules"_a);
+  module.def("options", &inspect_options, "device"_a, "max_instructions"_a, "schedules"_a,
+             "max_findings"_a, "launches"_a, "blocks"_a, "resume"_a);
   module.def(
       "has_main", [](const std::string& path) { return has_main(path); }, "path"_a);
   module.def("check", &check_target, "target"_a, "launch"_a, "options"_a);

@@ -140,10 +140,27 @@ def _cupy_options(kernel):
     return defines, folders
 
 
-def inspect_native(command, target, launch, device="emulated", schedules=1, max_instructions=0):
+def _require_taken(command, target, schedules, max_findings, launches, blocks, resume):
+    """ValueError for an option that this command, or a target of this kind, would not follow."""
+    for name, value, unset, only in (("schedules", schedules, 1, "check"),
+                                     ("max_findings", max_findings, 0, "check"),
+                                     ("resume", resume, "", "check"),
+                                     ("blocks", blocks, "", "explain")):
+        if value != unset and command != only:
+            raise ValueError(f"{name} is an option of {only}(), and this is {command}()")
+    for name, value in (("launches", launches), ("resume", resume)):
+        if value and not isinstance(target, _tilescope.Program):
+            raise ValueError(f"{name} is for programs: a kernel is one launch")
+
+
+def inspect_native(command, target, launch, device="emulated", schedules=1, max_instructions=0,
+                   max_findings=0, launches="", blocks="", resume=""):
     """Runs a command on native values; a Result."""
+    launches, blocks, resume = str(launches), str(blocks), os.fspath(resume)
+    _require_taken(command, target, schedules, max_findings, launches, blocks, resume)
     function, result = _COMMANDS[command]
-    return result(function(target, launch, _tilescope.options(device, max_instructions, schedules)))
+    return result(function(target, launch, _tilescope.options(
+        device, max_instructions, schedules, max_findings, launches, blocks, resume)))
 
 
 def _inspect(command, kernel, grid, block, args, *, name="", shared=0, cluster=1,
@@ -182,7 +199,10 @@ def check(kernel: Any, grid: Any = None, block: Any = None, args: Sequence[Any] 
     used in place, numbers take the parameter's type, None is a null pointer, a tuple a structure. A
     dictionary names them for reports, in the parameters' order.
     Options: name (of the kernel), shared (bytes), cluster, cooperative, defines (a dictionary),
-    include (folders), device ("emulated:GPU"), schedules (orders to run in), max_instructions.
+    include (folders), device ("emulated:GPU"), schedules (orders to run in), max_instructions,
+    max_findings (after which to stop). Of programs: launches ("0,10-12,smooth:2": those to check,
+    the others run at full speed), resume (a file that keeps what is known: a check that was cut
+    short goes on from there).
     Errors: TypeError and ValueError for arguments, tilescope.Error for kernels and launches.
     """
     return _inspect("check", kernel, grid, block, args, **options)
@@ -191,7 +211,8 @@ def check(kernel: Any, grid: Any = None, block: Any = None, args: Sequence[Any] 
 def explain(kernel: Any, grid: Any = None, block: Any = None, args: Sequence[Any] = (),
             **options: Any) -> ExplainResult:
     """Runs a kernel on the emulated GPU and counts what the chip would count on each line: an
-    ExplainResult. Arguments as check()."""
+    ExplainResult. Arguments as check(), and the option blocks (64, "5%" or "0-63": the blocks to
+    count; the counts of all are estimated)."""
     return _inspect("explain", kernel, grid, block, args, **options)
 
 

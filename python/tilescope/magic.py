@@ -37,6 +37,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cluster", default="1")
     parser.add_argument("--device", default="emulated")
     parser.add_argument("--schedules", type=int, default=1)
+    parser.add_argument("--max-findings", type=int, default=0)
+    parser.add_argument("--blocks", default="")
     parser.add_argument("-D", dest="defines", action="append", default=[])
     parser.add_argument("args", nargs="*")
     return parser
@@ -59,7 +61,8 @@ class TilescopeMagics(Magics):
         result = command(
             cell, self._value(given.grid), self._value(given.block), named, name=given.kernel,
             shared=given.shared, cluster=self._value(given.cluster), device=given.device,
-            schedules=given.schedules, defines=dict(self._define(word) for word in given.defines))
+            schedules=given.schedules, max_findings=given.max_findings, blocks=given.blocks,
+            defines=dict(self._define(word) for word in given.defines))
         self.shell.user_ns["_tilescope"] = result
         return result
 

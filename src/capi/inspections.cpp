@@ -123,6 +123,19 @@ constexpr InspectionOption inspection_options[] = {
      [](Handle& i, Name name, Text& value) { i.options.schedules = whole_number(name, value); }},
     {"schedule",
      [](Handle& i, Name name, Text& value) { i.options.schedule = whole_number(name, value); }},
+    {"max-findings",
+     [](Handle& i, Name name, Text& value) { i.options.max_findings = whole_number(name, value); }},
+    {"launches",
+     [](Handle& i, Name name, Text& value) {
+       target_with<Program>(i, name, "programs");
+       i.options.launches = parse_launch_ranges(value);
+     }},
+    {"blocks", [](Handle& i, Name, Text& value) { i.options.blocks = parse_block_sample(value); }},
+    {"resume",
+     [](Handle& i, Name name, Text& value) {
+       target_with<Program>(i, name, "programs");
+       i.options.resume = value;
+     }},
     {"size",
      [](Handle& i, Name name, Text& value) {
        target_with<LadderRung>(i, name, "rungs").problem.size =

@@ -134,6 +134,40 @@ static void a_rung_is_explained(void) {
   tilescope_inspection_destroy(inspection);
 }
 
+static void a_check_stops_after_enough_findings(void) {
+  static const char* const beside =
+      "__global__ void k(int* x) {\n"
+      "  x[64 + threadIdx.x] = 1;\n"
+      "  x[128 + threadIdx.x] = 2;\n"
+      "}\n";
+  tilescope_inspection* inspection = inspection_of(TILESCOPE_CUDA_TEXT, beside, "1", "64");
+  EXPECT_OK(tilescope_inspection_add_argument(inspection, "x=i32[64]=iota"));
+  tilescope_document* document = NULL;
+  EXPECT_OK(tilescope_check(inspection, &document));
+  EXPECT(strstr(tilescope_document_text(document), "kernel.cu:3") != NULL);
+  tilescope_document_destroy(document);
+  EXPECT_OK(tilescope_inspection_set(inspection, "max-findings", "1"));
+  EXPECT_OK(tilescope_check(inspection, &document));
+  EXPECT(strstr(tilescope_document_text(document), "kernel.cu:2") != NULL);
+  EXPECT(strstr(tilescope_document_text(document), "kernel.cu:3") == NULL);
+  tilescope_document_destroy(document);
+  tilescope_inspection_destroy(inspection);
+}
+
+static void some_blocks_are_counted(void) {
+  tilescope_inspection* inspection = inspection_of(TILESCOPE_PTX_TEXT, scale_ptx, "40", "32");
+  EXPECT_OK(tilescope_inspection_add_argument(inspection, "y=f32[32]=iota"));
+  EXPECT_OK(tilescope_inspection_set(inspection, "blocks", "25%"));
+  tilescope_document* document = NULL;
+  EXPECT_OK(tilescope_explain(inspection, &document));
+  EXPECT(strstr(tilescope_document_text(document), "~") != NULL);
+  tilescope_document_destroy(document);
+  EXPECT_ERROR(tilescope_inspection_set(inspection, "blocks", "few"), TILESCOPE_USAGE, "few");
+  EXPECT_ERROR(tilescope_inspection_set(inspection, "launches", "0"), TILESCOPE_USAGE, "programs");
+  EXPECT_ERROR(tilescope_inspection_set(inspection, "resume", "kept"), TILESCOPE_USAGE, "programs");
+  tilescope_inspection_destroy(inspection);
+}
+
 static void mistakes(void) {
   tilescope_inspection* inspection = NULL;
   EXPECT_ERROR(tilescope_inspection_create((tilescope_target)9, scale, NULL, &inspection),
@@ -164,6 +198,8 @@ int main(void) {
   memory_is_used_in_place();
   a_check_finds_a_race();
   a_rung_is_explained();
+  a_check_stops_after_enough_findings();
+  some_blocks_are_counted();
   mistakes();
   return failed_checks != 0;
 }

@@ -125,6 +125,47 @@ class Kernels(unittest.TestCase):
                 tilescope.check(RACE, grid, 64, (integers(),))
 
 
+MANY = """__global__ void k(int* x) {
+  x[64 + threadIdx.x] = 1;
+  x[128 + threadIdx.x] = 2;
+  x[256 + threadIdx.x] = 3;
+}
+"""
+
+
+class Parts(unittest.TestCase):
+    """A part of the findings, of the blocks and of the launches."""
+
+    def test_a_check_stops_after_enough_findings(self):
+        every = tilescope.check(MANY, 1, 64, (integers(),))
+        self.assertEqual(len(every.findings), 3)
+        some = tilescope.check(MANY, 1, 64, (integers(),), max_findings=2)
+        self.assertEqual([finding.line for finding in some.findings], [2, 3])
+        self.assertFalse(some.clean)
+
+    def test_blocks_are_counted_and_the_others_estimated(self):
+        n = 6400
+        x = numpy.ones(n, numpy.float32)
+        arguments = (x, x, numpy.zeros(n, numpy.float32), n)
+        every = tilescope.explain(ADD, 100, 64, arguments)
+        some = tilescope.explain(ADD, 100, 64, arguments, blocks=20)
+        self.assertEqual(some.counts["global_load_sectors"], every.counts["global_load_sectors"])
+        self.assertNotIn("~", str(every))
+        self.assertIn("~", str(some))
+        with self.assertRaisesRegex(tilescope.UsageError, "blocks"):
+            tilescope.explain(ADD, 100, 64, arguments, blocks="a few")
+
+    def test_an_option_that_would_not_be_followed_is_refused(self):
+        for command, options, reason in (
+                (tilescope.run, {"schedules": 2}, r"schedules is an option of check\(\).* run\(\)"),
+                (tilescope.explain, {"max_findings": 2}, "max_findings is an option of check"),
+                (tilescope.check, {"blocks": 2}, "blocks is an option of explain"),
+                (tilescope.check, {"launches": 0}, "launches is for programs"),
+                (tilescope.check, {"resume": "kept"}, "resume is for programs")):
+            with self.subTest(options=options), self.assertRaisesRegex(ValueError, reason):
+                command(CURED, 1, 64, (integers(),), **options)
+
+
 class Arguments(unittest.TestCase):
     def add(self, x, y, z, n):
         return tilescope.check(ADD, 2, 128, (x, y, z, n))
