@@ -358,7 +358,7 @@ class Progress(LongPrograms):
                               "  x[threadIdx.x] = sum;\n}\n"
                               "int main() { float* x; cudaMalloc(&x, 4096);\n"
                               "  work<<<1, 32>>>(x, 10);\n"
-                              "  work<<<4000, 32>>>(x, 60000);\n"
+                              "  work<<<4000, 32>>>(x, 3000000);\n"
                               "  return cudaDeviceSynchronize(); }\n")
         ours, theirs = pty.openpty()
         with os.fdopen(ours, "rb", buffering=0) as terminal, os.fdopen(theirs, "wb") as screen:
