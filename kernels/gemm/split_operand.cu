@@ -1,4 +1,4 @@
-// A float32 matrix as two float16 ones: x = 2^-e (high + 2^-11 low), with one exponent e for each row
+// float32 matrices as two float16 ones each: x = 2^-e (high + 2^-11 low), with one exponent e for each row
 // of A and each column of B.
 //
 // Idea:    11 significant bits twice are the 24 of a float, nearly: with both parts rounded to
@@ -12,43 +12,68 @@
 // most 2^-51 of the largest; `flag` becomes 1 where an element is below 2^-34 of it, or is not
 // finite: such matrices are for other kernels.
 //
-// BY_COLUMNS: the exponents belong to columns. All offsets are 64-bit.
+// Both kernels take A and B in one launch: grid x over the blocks of A, then those of B, z over the
+// batch. A_BY_COLUMNS, B_BY_COLUMNS: the exponents belong to columns of memory. All offsets are
+// 64-bit.
+
+struct Operand {
+  const float* from;
+  unsigned* largest;  // magnitude of each row (column), as bits; begins as zeros
+  int* exponents;
+  unsigned short *high, *low;
+  long long rows, columns, from_pitch, to_pitch, from_stride, to_stride, vectors;
+  unsigned blocks_across, blocks_down;
+
+  __device__ unsigned blocks() const { return blocks_across * blocks_down; }
+};
+struct Operands {
+  Operand a, b;
+};
 
 __device__ inline unsigned magnitude_bits(float x) { return __float_as_uint(x) & 0x7FFFFFFFU; }
 
-// The largest magnitude of each row (column), as bits; `largest` begins as zeros. Launch: 32 x 8
-// threads; by rows: grid x over 8 rows each. By columns: grid x over 32 columns, y over strips.
-extern "C" __global__ void largest_of(const float* from, unsigned* largest, long long rows,
-                                      long long columns, long long pitch, long long from_stride,
-                                      long long vectors) {
-  const float* const plane = from + blockIdx.z * from_stride;
+template <bool by_columns>
+__device__ void find_largest(const Operand& p, unsigned block) {
+  const float* const plane = p.from + blockIdx.z * p.from_stride;
+  unsigned* const largest = p.largest + blockIdx.z * p.vectors;
   unsigned most = 0;
-#if BY_COLUMNS
-  __shared__ unsigned shared[8][33];
-  const long long column = static_cast<long long>(blockIdx.x) * 32 + threadIdx.x;
-  if (column < columns) {
+  if constexpr (by_columns) {
+    __shared__ unsigned shared[8][33];
+    const unsigned across = block % p.blocks_across, down = block / p.blocks_across;
+    const long long column = static_cast<long long>(across) * 32 + threadIdx.x;
+    if (column < p.columns) {
 #pragma unroll 4
-    for (long long row = blockIdx.y * 8 + threadIdx.y; row < rows; row += 8LL * gridDim.y) {
-      most = max(most, magnitude_bits(plane[row * pitch + column]));
+      for (long long row = down * 8 + threadIdx.y; row < p.rows; row += 8LL * p.blocks_down) {
+        most = max(most, magnitude_bits(plane[row * p.from_pitch + column]));
+      }
     }
-  }
-  shared[threadIdx.y][threadIdx.x] = most;
-  __syncthreads();
-  if (threadIdx.y == 0 && column < columns) {
-    for (int r = 1; r < 8; ++r) most = max(most, shared[r][threadIdx.x]);
-    // A maximum does not depend on the order in which it is taken.
-    atomicMax(&largest[blockIdx.z * vectors + column], most);
-  }
-#else
-  const long long row = static_cast<long long>(blockIdx.x) * 8 + threadIdx.y;
-  if (row >= rows) return;
+    shared[threadIdx.y][threadIdx.x] = most;
+    __syncthreads();
+    if (threadIdx.y == 0 && column < p.columns) {
+      for (int r = 1; r < 8; ++r) most = max(most, shared[r][threadIdx.x]);
+      // A maximum does not depend on the order in which it is taken.
+      atomicMax(&largest[column], most);
+    }
+  } else {
+    const long long row = static_cast<long long>(block) * 8 + threadIdx.y;
+    if (row >= p.rows) return;
 #pragma unroll 8
-  for (long long column = threadIdx.x; column < columns; column += 32) {
-    most = max(most, magnitude_bits(plane[row * pitch + column]));
+    for (long long column = threadIdx.x; column < p.columns; column += 32) {
+      most = max(most, magnitude_bits(plane[row * p.from_pitch + column]));
+    }
+    most = __reduce_max_sync(0xFFFFFFFFU, most);
+    if (threadIdx.x == 0) largest[row] = most;
   }
-  most = __reduce_max_sync(0xFFFFFFFFU, most);
-  if (threadIdx.x == 0) largest[blockIdx.z * vectors + row] = most;
-#endif
+}
+
+// Launch: 32 x 8 threads; blocks of 8 rows, or of 32 columns and a strip of the rows.
+extern "C" __global__ void largest_of(const __grid_constant__ Operands p) {
+  const unsigned of_a = p.a.blocks();
+  if (blockIdx.x < of_a) {
+    find_largest<A_BY_COLUMNS>(p.a, blockIdx.x);
+  } else {
+    find_largest<B_BY_COLUMNS>(p.b, blockIdx.x - of_a);
+  }
 }
 
 // The exponent that brings a magnitude into [2^14, 2^15); 0 for a row of zeros.
@@ -70,26 +95,23 @@ __device__ inline float widened(unsigned short bits) {
   return x;
 }
 
-// Launch: 256 threads, grid x over pairs of columns, y over rows (in strides), z over the batch.
-// `to_pitch` is even.
-extern "C" __global__ void split(const float* from, const unsigned* largest, int* exponents,
-                                 unsigned short* high, unsigned short* low, unsigned* flag,
-                                 long long rows, long long columns, long long from_pitch,
-                                 long long to_pitch, long long from_stride, long long to_stride,
-                                 long long vectors) {
-  const long long column = 2 * (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x);
-  if (column >= columns) return;
+// Whether an element is too small beside its row's largest one, or none is finite.
+template <bool by_columns>
+__device__ bool split_pairs(const Operand& p, unsigned block) {
+  const unsigned across = block % p.blocks_across, down = block / p.blocks_across;
+  const long long column = 2 * (static_cast<long long>(across) * blockDim.x + threadIdx.x);
+  if (column >= p.columns) return false;
   constexpr float low_scale = 2048.0F;
   bool beyond = false;
-  for (long long row = blockIdx.y; row < rows; row += gridDim.y) {
+  for (long long row = down; row < p.rows; row += p.blocks_down) {
     unsigned high_pair = 0, low_pair = 0;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      if (column + i >= columns) continue;
-      const long long vector = blockIdx.z * vectors + (BY_COLUMNS ? column + i : row);
-      const unsigned most = largest[vector];
+      if (column + i >= p.columns) continue;
+      const long long vector = blockIdx.z * p.vectors + (by_columns ? column + i : row);
+      const unsigned most = p.largest[vector];
       const int exponent = exponent_for(most);
-      const float x = from[blockIdx.z * from_stride + row * from_pitch + column + i];
+      const float x = p.from[blockIdx.z * p.from_stride + row * p.from_pitch + column + i];
       const float scaled = scalbnf(x, exponent);
       const unsigned short h = half_bits(scaled);
       const unsigned short l = half_bits((scaled - widened(h)) * low_scale);
@@ -97,11 +119,21 @@ extern "C" __global__ void split(const float* from, const unsigned* largest, int
       low_pair |= static_cast<unsigned>(l) << 16 * i;
       // 2^15 2^-34; a scaled value of 0 has lost all of x.
       beyond |= most >= 0x7F800000U || (x != 0.0F && fabsf(scaled) < 0x1p-19F);
-      if ((BY_COLUMNS ? row : column + i) == 0) exponents[vector] = exponent;
+      if ((by_columns ? row : column + i) == 0) p.exponents[vector] = exponent;
     }
-    const long long at = (blockIdx.z * to_stride + row * to_pitch + column) / 2;
-    reinterpret_cast<unsigned*>(high)[at] = high_pair;
-    reinterpret_cast<unsigned*>(low)[at] = low_pair;
+    const long long at = (blockIdx.z * p.to_stride + row * p.to_pitch + column) / 2;
+    reinterpret_cast<unsigned*>(p.high)[at] = high_pair;
+    reinterpret_cast<unsigned*>(p.low)[at] = low_pair;
   }
+  return beyond;
+}
+
+// Launch: 256 threads; blocks of 512 columns of a row, and of the rows `blocks_down` further on.
+// `to_pitch` is even.
+extern "C" __global__ void split(const __grid_constant__ Operands p, unsigned* flag) {
+  const unsigned of_a = p.a.blocks();
+  const bool beyond = blockIdx.x < of_a
+                          ? split_pairs<A_BY_COLUMNS>(p.a, blockIdx.x)
+                          : split_pairs<B_BY_COLUMNS>(p.b, blockIdx.x - of_a);
   if (beyond) *flag = 1;
 }

@@ -35,6 +35,18 @@ struct Arguments {
   DeviceAddress flag;
 };
 
+// Matches struct Operand of kernels/gemm/split_operand.cu.
+struct OperandArguments {
+  DeviceAddress from, largest, exponents, high, low;
+  std::int64_t rows, columns, from_pitch, to_pitch, from_stride, to_stride, vectors;
+  std::uint32_t blocks_across, blocks_down;
+
+  std::int64_t blocks() const { return std::int64_t{blocks_across} * blocks_down; }
+};
+struct OperandsArguments {
+  OperandArguments a, b;
+};
+
 // One operand's two parts and exponents in device memory.
 class SplitOperand {
  public:
@@ -48,37 +60,27 @@ class SplitOperand {
     const auto bytes = static_cast<std::size_t>(part_.batch * part_.batch_stride) * 2;
     high_ = device.allocate(bytes, "high parts");
     low_ = device.allocate(bytes, "low parts");
-    const auto exponents = static_cast<std::size_t>(from.batch * vectors()) * sizeof(std::int32_t);
-    largest_ = device.allocate(exponents, "largest magnitudes");
-    exponents_ = device.allocate(exponents, "exponents");
-    find_ = load("largest_of");
-    split_ = load("split");
+    exponents_ = device.allocate(bytes_of_vectors(), "exponents");
   }
 
+  bool by_columns() const { return by_columns_; }
+  std::int64_t batch() const { return from_.batch; }
   DeviceAddress exponents() const { return exponents_.address(); }
+  /// Of a number for each row (column).
+  std::size_t bytes_of_vectors() const {
+    return static_cast<std::size_t>(from_.batch * vectors()) * sizeof(std::int32_t);
+  }
 
-  void run(DeviceAddress from, DeviceAddress flag, const Stream& stream) const {
-    constexpr std::int64_t strips = 32, most_down = 65535;
-    device_.fill(largest_.address(), 0, largest_.bytes(), stream);
-    Launch find{.block = {32, 8}};
-    find.grid = by_columns_
-                    ? Dim3{blocks(from_.columns, 32), blocks(std::min(from_.rows, 8 * strips), 8)}
-                    : Dim3{blocks(from_.rows, 8)};
-    find.grid.z = static_cast<std::uint32_t>(from_.batch);
-    device_.launch(find_, find,
-                   KernelArguments::of(from, largest_.address(), from_.rows, from_.columns,
-                                       from_.pitch, from_.batch_stride, vectors()),
-                   stream);
-    Launch split{.block = {256}};
-    split.grid = {blocks(from_.columns, 512),
-                  static_cast<std::uint32_t>(std::min(from_.rows, most_down)),
-                  static_cast<std::uint32_t>(from_.batch)};
-    device_.launch(
-        split_, split,
-        KernelArguments::of(from, largest_.address(), exponents_.address(), high_.address(),
-                            low_.address(), flag, from_.rows, from_.columns, from_.pitch,
-                            part_.pitch, from_.batch_stride, part_.batch_stride, vectors()),
-        stream);
+  /// For the kernel that finds the largest magnitudes, and for the one that splits.
+  OperandArguments to_find(DeviceAddress from, DeviceAddress largest) const {
+    constexpr std::int64_t strips = 32;
+    return by_columns_ ? arguments(from, largest, groups_of(from_.columns, 32),
+                                   groups_of(std::min(from_.rows, 8 * strips), 8))
+                       : arguments(from, largest, 1, groups_of(from_.rows, 8));
+  }
+  OperandArguments to_split(DeviceAddress from, DeviceAddress largest) const {
+    constexpr std::int64_t most_down = 65535;
+    return arguments(from, largest, groups_of(from_.columns, 512), std::min(from_.rows, most_down));
   }
 
   /// Maps of the high and the low part. Rows of k come in boxes of 64 x 64.
@@ -93,22 +95,80 @@ class SplitOperand {
   }
 
  private:
-  static std::uint32_t blocks(std::int64_t count, std::int64_t size) {
-    return static_cast<std::uint32_t>(groups_of(count, size));
-  }
   std::int64_t vectors() const { return by_columns_ ? from_.columns : from_.rows; }
 
-  Kernel load(const char* name) const {
-    KernelRequest request = embedded_request("gemm/split_operand.cu");
-    request.kernel = name;
-    request.defines = {define("BY_COLUMNS", by_columns_)};
-    return device_.load(request);
+  OperandArguments arguments(DeviceAddress from, DeviceAddress largest, std::int64_t across,
+                             std::int64_t down) const {
+    return {.from = from,
+            .largest = largest,
+            .exponents = exponents_.address(),
+            .high = high_.address(),
+            .low = low_.address(),
+            .rows = from_.rows,
+            .columns = from_.columns,
+            .from_pitch = from_.pitch,
+            .to_pitch = part_.pitch,
+            .from_stride = from_.batch_stride,
+            .to_stride = part_.batch_stride,
+            .vectors = vectors(),
+            .blocks_across = static_cast<std::uint32_t>(across),
+            .blocks_down = static_cast<std::uint32_t>(down)};
   }
 
   Device& device_;
   RowsInMemory from_, part_;
   bool by_columns_;
-  Buffer high_, low_, largest_, exponents_;
+  Buffer high_, low_, exponents_;
+};
+
+// Splits A and B, and sets a flag where their parts would not represent them.
+class OperandSplitting {
+ public:
+  /// `a` and `b` outlive it.
+  OperandSplitting(Device& device, const SplitOperand& a, const SplitOperand& b)
+      : device_(device),
+        a_(a),
+        b_(b),
+        cleared_(device.allocate(flag_bytes + a.bytes_of_vectors() + b.bytes_of_vectors(),
+                                 "a flag: not representable, and the largest magnitudes")),
+        find_(load("largest_of")),
+        split_(load("split")) {
+    constexpr std::uint32_t clear = 0;
+    device.copy_to_device(flag(), &clear, sizeof clear);
+  }
+
+  DeviceAddress flag() const { return cleared_.address(); }
+
+  void run(DeviceAddress a, DeviceAddress b, const Stream& stream) const {
+    const DeviceAddress largest_of_a = cleared_.address() + flag_bytes;
+    const DeviceAddress largest_of_b = largest_of_a + a_.bytes_of_vectors();
+    device_.fill(cleared_.address(), 0, cleared_.bytes(), stream);
+    const OperandsArguments found{a_.to_find(a, largest_of_a), b_.to_find(b, largest_of_b)};
+    device_.launch(find_, launch(found, {32, 8}), KernelArguments::of(found), stream);
+    const OperandsArguments divided{a_.to_split(a, largest_of_a), b_.to_split(b, largest_of_b)};
+    device_.launch(split_, launch(divided, {256}), KernelArguments::of(divided, flag()), stream);
+  }
+
+ private:
+  static constexpr std::size_t flag_bytes = 16;  // what follows is aligned
+
+  Launch launch(const OperandsArguments& of, Dim3 block) const {
+    return {.grid = {static_cast<std::uint32_t>(of.a.blocks() + of.b.blocks()), 1,
+                     static_cast<std::uint32_t>(a_.batch())},
+            .block = block};
+  }
+
+  Kernel load(const char* name) const {
+    KernelRequest request = embedded_request("gemm/split_operand.cu");
+    request.kernel = name;
+    request.defines = {define("A_BY_COLUMNS", a_.by_columns()),
+                       define("B_BY_COLUMNS", b_.by_columns())};
+    return device_.load(request);
+  }
+
+  Device& device_;
+  const SplitOperand &a_, &b_;
+  Buffer cleared_;
   Kernel find_, split_;
 };
 
@@ -140,7 +200,7 @@ class SplitTilesRun final : public GemmRun {
            problem.a.order == Order::column_major),
         b_(device, rows_in_memory(problem.b, problem.shape.k, problem.shape.n, problem.batch),
            problem.b.order == Order::row_major),
-        flag_(device.allocate(sizeof(std::uint32_t), "a flag: not representable")) {
+        splitting_(device, a_, b_) {
     const MatmulShape& s = problem.shape;
     Arguments& p = arguments_;
     p = {};
@@ -163,9 +223,7 @@ class SplitTilesRun final : public GemmRun {
     p.c_stride = problem.c.batch_stride;
     p.a_exponents = a_.exponents();
     p.b_exponents = b_.exponents();
-    constexpr std::uint32_t clear = 0;
-    device.copy_to_device(flag_.address(), &clear, sizeof clear);
-    const RunCondition condition{RunsIf::flag_is_clear, flag_.address()};
+    const RunCondition condition{RunsIf::flag_is_clear, splitting_.flag()};
     p.flag = condition.flag;
     as_fp32_ = prepare_fp32_if_set(device, problem, condition.flag);
     if (p.splits > 1) {
@@ -195,9 +253,7 @@ class SplitTilesRun final : public GemmRun {
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    device_.fill(flag_.address(), 0, flag_.bytes(), stream);
-    a_.run(addresses.a, flag_.address(), stream);
-    b_.run(addresses.b, flag_.address(), stream);
+    splitting_.run(addresses.a, addresses.b, stream);
     Arguments p = arguments_;
     p.c = addresses.c;
     p.bias = addresses.bias;
@@ -211,7 +267,7 @@ class SplitTilesRun final : public GemmRun {
 
   std::string note() const override {
     std::uint32_t flag = 0;
-    device_.copy_to_host(&flag, flag_.address(), sizeof flag);
+    device_.copy_to_host(&flag, splitting_.flag(), sizeof flag);
     return flag != 0 ? "computed as fp32: a row of A or a column of B has elements below 2^-34 of "
                        "its largest, or not finite"
                      : "";
@@ -221,7 +277,7 @@ class SplitTilesRun final : public GemmRun {
   Device& device_;
   GemmProblem problem_;
   SplitOperand a_, b_;
-  Buffer flag_;
+  OperandSplitting splitting_;
   Arguments arguments_;
   std::vector<TensorMap> maps_;
   Kernel kernel_;
