@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <set>
 
+#include "base/cuda_paths.hpp"
+#include "base/file.hpp"
 #include "base/symbol_names.hpp"
 #include "base/text.hpp"
 #include "device/loading/ptx_kernel.hpp"
@@ -24,6 +27,28 @@ struct JitLog {
   void* values[2] = {text.data(), reinterpret_cast<void*>(text.size())};
 };
 
+/// Whether kernels of the texts launch kernels, by functions of CUDA's device run time.
+bool needs_device_run_time(const std::vector<PtxText>& texts) {
+  return std::any_of(texts.begin(), texts.end(), [](const PtxText& text) {
+    return text.ptx.find("__cudaCDP2") != std::string::npos;
+  });
+}
+
+/// The library with the device run time's machine code.
+std::string device_run_time() {
+  for (const std::filesystem::path& root : cuda_roots()) {
+    for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib"}) {
+      const std::filesystem::path path = root / folder / "libcudadevrt.a";
+      std::error_code failed;
+      if (std::filesystem::is_regular_file(path, failed)) return read_text_file(path.string());
+    }
+  }
+  throw Error(
+      ErrorKind::no_device,
+      "a kernel launches kernels, and libcudadevrt.a, which a GPU's driver links to it, was "
+      "not found; set CUDA_HOME to a CUDA toolkit, or use --device emulated");
+}
+
 }  // namespace
 
 CudaModule::CudaModule(CudaContext context, std::vector<PtxText> texts, std::string cubin)
@@ -37,10 +62,12 @@ CudaModule::CudaModule(CudaContext context, std::vector<PtxText> texts, std::str
     return;
   }
   drop_unneeded_machine_code();
-  if (texts_.size() == 1) {
+  const bool has_machine_code = !texts_.empty() && !texts_.back().machine_code.empty();
+  const bool lacks_run_time = !has_machine_code && needs_device_run_time(texts_);
+  if (texts_.size() == 1 && !lacks_run_time) {
     load_ptx();
   } else {
-    link_units();
+    link_units(lacks_run_time ? device_run_time() : "");
   }
 }
 
@@ -96,7 +123,7 @@ void CudaModule::add_to(CUlinkState link, const PtxText& unit, const std::string
             "cuLinkAddData", log);
 }
 
-void CudaModule::link_units() {
+void CudaModule::link_units(std::string library) {
   if (texts_.empty()) throw Error(ErrorKind::bad_input, "there is no PTX to link");
   JitLog log;
   CUlinkState state = nullptr;
@@ -104,6 +131,11 @@ void CudaModule::link_units() {
   const auto destroy = [this](CUlinkState link) { driver_.link_destroy(link); };
   const std::unique_ptr<CUlinkState_st, decltype(destroy)> owner(state, destroy);
   for (const PtxText& unit : texts_) add_to(state, unit, log.text);
+  if (!library.empty()) {
+    driver_.check(driver_.link_add(state, CU_JIT_INPUT_LIBRARY, library.data(), library.size(),
+                                   "libcudadevrt.a", 0, nullptr, nullptr),
+                  "cuLinkAddData");
+  }
   void* image = nullptr;  // belongs to the state
   std::size_t bytes = 0;
   check_ptx(driver_.link_complete(state, &image, &bytes), "cuLinkComplete", log.text);

@@ -44,7 +44,8 @@ class CudaModule final : public Module::State, public std::enable_shared_from_th
 
  private:
   void load_ptx();
-  void link_units();
+  /// Links the texts, and a library of machine code unless it is empty.
+  void link_units(std::string library);
   void add_to(CUlinkState link, const PtxText& unit, const std::string& log) const;
   /// Takes out the units of machine code, which come last, unless some text declares a function
   /// that no text defines.

@@ -129,7 +129,7 @@ class OperandSplitting {
       : device_(device),
         a_(a),
         b_(b),
-        cleared_(device.allocate(flag_bytes + a.bytes_of_vectors() + b.bytes_of_vectors(),
+        cleared_(device.allocate(line + bytes_of_a() + b.bytes_of_vectors(),
                                  "a flag: not representable, and the largest magnitudes")),
         find_(load("largest_of")),
         split_(load("split")) {
@@ -140,8 +140,8 @@ class OperandSplitting {
   DeviceAddress flag() const { return cleared_.address(); }
 
   void run(DeviceAddress a, DeviceAddress b, const Stream& stream) const {
-    const DeviceAddress largest_of_a = cleared_.address() + flag_bytes;
-    const DeviceAddress largest_of_b = largest_of_a + a_.bytes_of_vectors();
+    const DeviceAddress largest_of_a = cleared_.address() + line;
+    const DeviceAddress largest_of_b = largest_of_a + bytes_of_a();
     device_.fill(cleared_.address(), 0, cleared_.bytes(), stream);
     const OperandsArguments found{a_.to_find(a, largest_of_a), b_.to_find(b, largest_of_b)};
     device_.launch(find_, launch(found, {32, 8}), KernelArguments::of(found), stream);
@@ -150,7 +150,9 @@ class OperandSplitting {
   }
 
  private:
-  static constexpr std::size_t flag_bytes = 16;  // what follows is aligned
+  // The flag and the lists begin with cache lines: they are read in whole sectors.
+  static constexpr std::size_t line = 128;
+  std::size_t bytes_of_a() const { return (a_.bytes_of_vectors() + line - 1) / line * line; }
 
   Launch launch(const OperandsArguments& of, Dim3 block) const {
     return {.grid = {static_cast<std::uint32_t>(of.a.blocks() + of.b.blocks()), 1,
