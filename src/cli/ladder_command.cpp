@@ -45,6 +45,7 @@ struct LadderCommand {
     add("--list", list, "List the rungs (without OPERATION: the operations) and exit");
     add("--profile", profile,
         "Add a profiler's table: calls, time and its share, traffic, efficiency, serialised warps");
+    add.interpret();
     add.outputs(outputs);
   }
 

@@ -66,6 +66,7 @@ struct MatmulCommand {
         "Use at most this much device memory: tiles are streamed (default: all of it)", in_bytes);
     add("--resume", resume,
         "Keep finished tiles on disk and continue from them after an interruption");
+    add.interpret();
     add.json(json);
   }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -139,6 +140,13 @@ void Options::outputs(Outputs& target) const {
 void Options::trace(std::string& target) const {
   (*this)("--trace FILE", target,
           "Write launches, blocks and waits of warps for Perfetto, speedscope");
+}
+
+void Options::interpret() const {
+  CLI::Option* flag = command_.add_flag_callback(
+      "--interpret", [] { setenv("TILESCOPE_INTERPRET", "1", 1); },
+      "Emulate without compiling: slower, with the same results");
+  if (!group_.empty()) flag->group(group_);
 }
 
 void check_arguments(const CLI::App& command) {

@@ -71,6 +71,9 @@ class Options {
   void outputs(Outputs& target) const;
   /// Declares --trace FILE.
   void trace(std::string& target) const;
+  /// Declares --interpret: emulated launches of this process, and of programs that it starts, run
+  /// without compiled code.
+  void interpret() const;
 
  private:
   CLI::App& command_;

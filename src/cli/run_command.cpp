@@ -30,6 +30,7 @@ struct RunCommand {
     add("--show N", show, "Elements to print of each array", shown, within(0, 1000000));
     add("--max-instructions N", max_instructions, "End an emulated run after N warp instructions",
         up_to(std::uint64_t{1} << 62U));
+    add.interpret();
     add.outputs(outputs);
     add.trace(outputs.trace);
   }

@@ -102,6 +102,7 @@ void TargetArguments::declare(const Options& add) {
   add("--max-instructions N", max_instructions,
       "Stop each launch after N warp instructions and report the findings so far",
       up_to(std::uint64_t{1} << 62U));
+  add.interpret();
 }
 
 std::optional<Program> given_program(const std::string& target, const LaunchArguments& launch,

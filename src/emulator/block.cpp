@@ -120,9 +120,34 @@ void Block::enter() {
   w.local_stride = local_stride_;
   w.events = 0;
   for (const auto& slot : observers_) w.events |= slot.events;
+  choose_tier();
+}
+
+/// Compiled code announces no branches that all lanes take together, and accesses at most added up.
+/// Those of local memory it leaves to the interpreter's executors.
+void Block::choose_tier() {
+  constexpr std::uint32_t kOwn = kAllAccess & ~std::uint32_t{kLocalAccess};
+  worker_.compiled = nullptr;
+  std::uint32_t single = 0, watched = 0;
+  for (const auto& slot : observers_) {
+    single |= slot.events & launch_.single_events(slot.number);
+    watched |= slot.events & kOwn;
+  }
+  if ((single & (kOwn | kBranches)) != 0) return;
+  worker_.compiled = watched == 0 ? worker_.unwatched.get() : worker_.summed.get();
+}
+
+void Block::deliver_sums() {
+  if (worker_.summed) worker_.summed->deliver_sums(observers_);
 }
 
 BlockProgress Block::run() {
+  const BlockProgress progress = run_turns();
+  if (launch_.sums_by_block()) deliver_sums();
+  return progress;
+}
+
+BlockProgress Block::run_turns() {
   enter();
   look_at_cluster();
   int idle_rounds = 0;
@@ -197,6 +222,7 @@ void Block::end(bool complete) {
   if (complete) {
     for (const auto& [warp, id] : warpgroups_.missing()) report_warpgroup(warp, id, kAllLanes);
   }
+  if (launch_.sums_by_block()) deliver_sums();
   for (const auto& slot : observers_) {
     if (slot.wants_block) slot.observer->end_block(complete);
   }

@@ -58,6 +58,8 @@ class Block final : public BlockView {
   /// No lane can run: lanes that wait at a warp instruction continue without the absent ones. False
   /// when none waits there.
   bool unblock();
+  /// Hands the observers the sums of this host thread's compiled code, if it has any.
+  void deliver_sums();
   /// Hands what the observers gathered to the launch; called once, when no more
   /// blocks run.
   void merge_observers();
@@ -130,6 +132,8 @@ class Block final : public BlockView {
   void complete_barrier(std::uint8_t number);
   static void write_barrier_result(const Code& code, const Path& path, const BlockBarrier& barrier);
   void enter();
+  BlockProgress run_turns();
+  void choose_tier();
   bool waits_for_cluster() const;
   void look_at_cluster();
   void announce_cluster(const Code& code, std::uint32_t warp, LaneMask mask, bool waits);

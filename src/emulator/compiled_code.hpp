@@ -11,6 +11,7 @@
 namespace tilescope::emulator {
 
 class Program;
+struct BlockObserverSlot;
 struct Frame;
 struct Worker;
 
@@ -39,6 +40,8 @@ class CompiledThread {
   /// instructions left; `join`: the block where the path ends.
   virtual std::optional<CompiledExit> run(const Frame& frame, std::uint32_t block,
                                           std::uint32_t join, std::int64_t& turn) = 0;
+  /// Hands the sums since the last call (access_sum.hpp) to these observers of a block.
+  virtual void deliver_sums(const std::vector<BlockObserverSlot>& observers) = 0;
 
  protected:
   std::vector<std::uint32_t> patience_;  ///< by CodeBlock::counter: entries left before `run`
@@ -51,7 +54,13 @@ class CompiledCode {
   virtual std::unique_ptr<CompiledThread> thread(Worker& worker) = 0;
 };
 
+/// What compiled code does about accesses to memory besides making them.
+enum class AccessWatch : std::uint8_t {
+  nothing,
+  sums,  ///< it adds them up for observers (access_sum.hpp)
+};
+
 /// Null where this CPU has no compiler: it takes AVX2. Nothing is compiled yet.
-std::shared_ptr<CompiledCode> make_compiled_code(const Program& program);
+std::shared_ptr<CompiledCode> make_compiled_code(const Program& program, AccessWatch watch);
 
 }  // namespace tilescope::emulator

@@ -38,10 +38,12 @@
 
 namespace tilescope::emulator {
 
+struct AccessSum;  // access_sum.hpp
 struct Code;
 struct Context;
-class Program;    // program.hpp: the instructions of a launch, by InstructionId
-class MemoryMap;  // memory_map.hpp: the device's allocations
+class TouchedBytes;  // touched_bytes.hpp
+class Program;       // program.hpp: the instructions of a launch, by InstructionId
+class MemoryMap;     // memory_map.hpp: the device's allocations
 
 inline constexpr int kWarpSize = 32;
 
@@ -339,10 +341,11 @@ enum EventSet : std::uint32_t {
   kBranches = 1u << 4,
   kOrder = 1u << 5,  ///< barriers, warp syncs, fences, async groups
   kFrames = 1u << 6,
-  kFaults = 1u << 7,     ///< faults and deadlocks
-  kBulk = 1u << 8,       ///< asynchronous bulk work
-  kMatrix = 1u << 9,     ///< asynchronous matrix products
-  kProtocol = 1u << 10,  ///< mbarriers, fences between proxies, tiles, registers, grid waits
+  kFaults = 1u << 7,       ///< faults and deadlocks
+  kBulk = 1u << 8,         ///< asynchronous bulk work
+  kMatrix = 1u << 9,       ///< asynchronous matrix products
+  kProtocol = 1u << 10,    ///< mbarriers, fences between proxies, tiles, registers, grid waits
+  kDivergence = 1u << 11,  ///< of the branches the divergent ones; part of kBranches
   kAllAccess = kGlobalAccess | kSharedAccess | kLocalAccess | kOtherAccess,
   kAllEvents = 0x7ff,
 };
@@ -394,6 +397,9 @@ class BlockObserver {
   virtual void frame_entry(const FrameEntry&) {}
   virtual void fault(const Fault&) {}
   virtual void deadlock(const Deadlock&) {}
+  // Instead of access(), for those of Observer::sums():
+  virtual void first_access(const Access&) {}
+  virtual void access_sum(const AccessSum&) {}
 };
 
 class Observer {
@@ -421,6 +427,16 @@ class Observer {
   /// depends on the number of host threads; the merged result must not.
   virtual void merge(BlockObserver&) {}
   virtual void end_launch(const LaunchTotals&) {}
+
+  /// The access events of events() that may come added up (access_sum.hpp): where all lanes of a
+  /// warp access memory in a known pattern. That is several times as fast.
+  virtual std::uint32_t sums() const { return kNoEvents; }
+  /// True: the sums of a block come before its end. Otherwise they come before merge(), for all
+  /// blocks. An observer that does not want all blocks needs this.
+  virtual bool sums_by_block() const { return false; }
+  /// Receives the bytes of global memory that added up accesses touch; may be null. Called after
+  /// begin_launch.
+  virtual TouchedBytes* touched_bytes() { return nullptr; }
 };
 
 }  // namespace tilescope::emulator

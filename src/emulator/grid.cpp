@@ -44,6 +44,7 @@ class ClusterRunner {
     }
     end_waiting();
     launch_.leave();
+    if (!idle_.empty()) idle_.front()->members().front().block->deliver_sums();
     for (const auto& cluster : idle_) cluster->merge_observers();
     launch_.count(worker_);
     launch_.merge_counts(worker_);

@@ -15,15 +15,12 @@ namespace tilescope::emulator {
 
 namespace {
 
-/// Compiled code does not tell observers of accesses and branches. TILESCOPE_INTERPRET in the
+/// Not with a schedule, which may pause between any two blocks of code. TILESCOPE_INTERPRET in the
 /// environment turns it off.
 bool may_compile(const LaunchState& state) {
-  if (std::getenv("TILESCOPE_INTERPRET") != nullptr) return false;
-  std::uint32_t events = 0;
-  for (const std::uint32_t each : state.observer_events()) events |= each;
   const LaunchOptions& options = state.setup().options;
-  return state.program().compiled_code() != nullptr && !options.interpret &&
-         options.schedule == 0 && (events & (kAllAccess | kBranches)) == 0;
+  return std::getenv("TILESCOPE_INTERPRET") == nullptr && !options.interpret &&
+         options.schedule == 0 && state.program().compiled_code(AccessWatch::nothing) != nullptr;
 }
 
 }  // namespace
@@ -39,7 +36,11 @@ Worker::Worker(LaunchState& state)
   context.parameter_bytes = state.setup().parameters.size();
   const std::uint64_t seed = state.setup().options.schedule;
   if (seed != 0) schedule.emplace(seed, state.cluster_count());
-  if (may_compile(state)) compiled = state.program().compiled_code()->thread(*this);
+  if (!may_compile(state)) return;
+  unwatched = state.program().compiled_code(AccessWatch::nothing)->thread(*this);
+  if (state.has_sums()) {
+    summed = state.program().compiled_code(AccessWatch::sums)->thread(*this);
+  }
 }
 
 namespace {
@@ -252,7 +253,20 @@ void LaunchState::merge_counts(const Worker& worker) {
 void LaunchState::announce() {
   for (Observer* observer : observers()) {
     observer->begin_launch(info_);
-    observer_events_.push_back(observer->events());
+    const std::uint32_t events = observer->events();
+    const std::uint32_t sums = events & observer->sums() & ~std::uint32_t{kOtherAccess};
+    TouchedBytes* const touched = sums == 0 ? nullptr : observer->touched_bytes();
+    // The marks of added up accesses have one receiver.
+    const bool refused = touched != nullptr && touched_ != nullptr;
+    if (touched != nullptr) touched_ = touched;
+    observer_events_.push_back(events);
+    single_events_.push_back(refused ? events : events & ~sums);
+    has_sums_ = has_sums_ || sums != 0;
+    sums_by_block_ = sums_by_block_ || (sums != 0 && observer->sums_by_block());
+  }
+  if (has_sums_ && touched_ == nullptr) {
+    own_touched_ = std::make_unique<TouchedBytes>(setup_.memory);
+    touched_ = own_touched_.get();
   }
 }
 

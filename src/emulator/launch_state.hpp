@@ -16,6 +16,7 @@
 #include "emulator/context.hpp"
 #include "emulator/launch_schedule.hpp"
 #include "emulator/launch_setup.hpp"
+#include "emulator/touched_bytes.hpp"
 
 namespace tilescope::emulator {
 
@@ -43,11 +44,14 @@ struct Worker {
   LaunchState& launch;
   Context context;
   std::vector<AccessPattern> patterns;
-  std::vector<BlockCounter> counters;        ///< by CodeBlock::counter
-  std::vector<std::uint64_t> lanes_on;       ///< by InstructionId
-  std::uint64_t unreported_steps = 0;        ///< not added to the launch's count yet
-  std::optional<Schedule> schedule;          ///< nothing: the usual order
-  std::unique_ptr<CompiledThread> compiled;  ///< null: everything is interpreted
+  std::vector<BlockCounter> counters;   ///< by CodeBlock::counter
+  std::vector<std::uint64_t> lanes_on;  ///< by InstructionId
+  std::uint64_t unreported_steps = 0;   ///< not added to the launch's count yet
+  std::optional<Schedule> schedule;     ///< nothing: the usual order
+  /// Compiled code of blocks that nobody watches, and of those whose observers take accesses added
+  /// up; null: there is none.
+  std::unique_ptr<CompiledThread> unwatched, summed;
+  CompiledThread* compiled = nullptr;  ///< of the present block; null: everything is interpreted
 };
 
 class LaunchState {
@@ -94,6 +98,13 @@ class LaunchState {
   void merge_observer(std::size_t which, BlockObserver& observer);
   std::span<Observer* const> observers() const { return setup_.options.observers; }
   const std::vector<std::uint32_t>& observer_events() const { return observer_events_; }
+  /// The events of an observer that cannot come added up.
+  std::uint32_t single_events(std::size_t observer) const { return single_events_[observer]; }
+  /// An observer takes accesses added up, if it watches a block; some does so block by block.
+  bool has_sums() const { return has_sums_; }
+  bool sums_by_block() const { return sums_by_block_; }
+  /// Receives what added up accesses touch; null where there are none.
+  TouchedBytes* touched_bytes() const { return touched_; }
   void merge_counts(const Worker& worker);
 
   // --- blocks that wait for ever (stall.hpp), safe from several threads ---
@@ -147,6 +158,12 @@ class LaunchState {
   std::map<std::uint64_t, bool> done_;  ///< blocks that finished before their turn to print
   std::uint64_t next_print_ = 0;
   std::vector<std::uint64_t> executed_, active_, on_;
+
+  // --- accesses that observers take added up ---
+  std::vector<std::uint32_t> single_events_;  ///< by observer
+  bool has_sums_ = false, sums_by_block_ = false;
+  TouchedBytes* touched_ = nullptr;
+  std::unique_ptr<TouchedBytes> own_touched_;  ///< where no observer asks for them
 };
 
 /// Runs the whole grid.

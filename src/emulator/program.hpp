@@ -2,6 +2,7 @@
 // instruction numbers back to PTX and source lines.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -148,7 +149,9 @@ class Program {
   std::uint32_t pattern_slots() const { return pattern_slots_; }
   std::uint32_t block_counters() const { return block_counters_; }
   /// Null where nothing can be compiled.
-  CompiledCode* compiled_code() const { return compiled_code_.get(); }
+  CompiledCode* compiled_code(AccessWatch watch) const {
+    return compiled_code_[static_cast<std::size_t>(watch)].get();
+  }
 
  private:
   friend class ProgramDecoder;
@@ -164,7 +167,7 @@ class Program {
   bool recursive_ = false;
   ProgramNeeds needs_;
   unsigned capability_ = 0;
-  std::shared_ptr<CompiledCode> compiled_code_;
+  std::array<std::shared_ptr<CompiledCode>, 2> compiled_code_;  ///< by AccessWatch
 };
 
 /// Addresses of a loaded module's symbols, and its GPU, which decoding needs.

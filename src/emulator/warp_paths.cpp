@@ -183,7 +183,8 @@ void Warp::branch_indexed(Worker& worker, const CodeBlock& block, const Code& co
       const int lane = std::countr_zero(m);
       if (target(lane) == to) same |= LaneMask{1} << lane;
     }
-    if (first && (w.events & kBranches) != 0) announce({code.id, index_, mask, same});
+    if (first && (w.events & (kBranches | kDivergence)) != 0)
+      announce({code.id, index_, mask, same});
     if (same == mask) {
       paths_[current_].block = to;
       return;

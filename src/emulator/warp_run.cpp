@@ -222,7 +222,7 @@ Stop Warp::run_path(Worker& worker) {
     }
     w.mask = on;
     if (block.end == BlockEnd::branch) {
-      if (code->guard != kNone && (w.events & kBranches) != 0) {
+      if (code->guard != kNone && (w.events & (kBranches | kDivergence)) != 0) {
         announce({code->id, index_, mask, on});
       }
       if (on == mask) {
@@ -249,8 +249,9 @@ Stop Warp::run_path(Worker& worker) {
 }
 
 void Warp::announce(const Branch& event) const {
+  const std::uint32_t wanted = event.divergent() ? kBranches | kDivergence : kBranches;
   for (const auto& slot : block_->observers()) {
-    if ((slot.events & kBranches) != 0) slot.observer->branch(event);
+    if ((slot.events & wanted) != 0) slot.observer->branch(event);
   }
 }
 

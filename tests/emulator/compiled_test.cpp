@@ -1,5 +1,6 @@
 // Compiled code against the interpreter: the same memory, counts, faults and number of
-// instructions, for random kernels.
+// instructions, for random kernels; watched by nobody, and by an observer that takes accesses added
+// up: then all that it is told is the same too.
 //
 // 150 kernels run with the other tests. More, from any seed:
 //
@@ -9,7 +10,9 @@
 
 #include "emulator/compiled_code.hpp"
 #include "emulator/harness.hpp"
+#include "emulator/lane_key.hpp"
 #include "emulator/random_kernel.hpp"
+#include "emulator/sum_recorder.hpp"
 
 namespace tilescope::emulator::test {
 namespace {
@@ -34,9 +37,13 @@ class Counts final : public Observer {
   std::vector<std::uint64_t> executed, active, on;
 };
 
+enum class Watched { no, sums, sums_by_block };
+
 struct Outcome {
+  explicit Outcome(Watched watched) : recorder(watched == Watched::sums_by_block) {}
   LaunchSummary summary;
   Counts counts;
+  SumRecorder recorder;
   std::vector<std::uint8_t> data, results;
 };
 
@@ -44,8 +51,9 @@ struct Shape {
   Dim3 grid, block;
 };
 
-std::unique_ptr<Outcome> run(const std::string& ptx, const Shape& shape, bool interpret) {
-  auto outcome = std::make_unique<Outcome>();
+std::unique_ptr<Outcome> run(const std::string& ptx, const Shape& shape, Watched watched,
+                             bool interpret) {
+  auto outcome = std::make_unique<Outcome>(watched);
   Bench bench(ptx);
   std::vector<std::uint32_t> start(kRandomDataBytes / 4);
   std::mt19937 random(7);
@@ -56,6 +64,7 @@ std::unique_ptr<Outcome> run(const std::string& ptx, const Shape& shape, bool in
   const std::uint64_t results = bench.machine.allocate(bytes, "results");
   LaunchOptions options{.threads = 1, .max_instructions = 3'000'000};
   options.observers = {&outcome->counts};
+  if (watched != Watched::no) options.observers.push_back(&outcome->recorder);
   options.interpret = interpret;
   outcome->summary = bench.run("k", shape.grid, shape.block, options, data, results);
   outcome->data = bench.download<std::uint8_t>(data, kRandomDataBytes);
@@ -85,6 +94,9 @@ void expect_equal(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.counts.executed, b.counts.executed);
   EXPECT_EQ(a.counts.active, b.counts.active);
   EXPECT_EQ(a.counts.on, b.counts.on);
+  EXPECT_EQ(a.recorder.branches, b.recorder.branches);
+  EXPECT_EQ(a.recorder.touched, b.recorder.touched);
+  EXPECT_TRUE(a.recorder.tallies == b.recorder.tallies);
   expect_same_bytes(a.data, b.data, "data");
   expect_same_bytes(a.results, b.results, "results");
 }
@@ -99,16 +111,24 @@ TEST(Compiled, RandomKernels) {
   const std::uint64_t first = setting("TILESCOPE_RANDOM_SEED", 1);
   const std::uint64_t count = setting("TILESCOPE_RANDOM_KERNELS", 150);
   constexpr Shape kShapes[] = {{{3}, {64}}, {{2}, {16, 6}}, {{4}, {48}}, {{2}, {33, 2}}};
+  std::uint64_t sums = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const std::string ptx = std::string(kHeader) + random_kernel(seed);
     const Shape& shape = kShapes[seed % std::size(kShapes)];
-    const auto interpreted = run(ptx, shape, true), compiled = run(ptx, shape, false);
-    expect_equal(*interpreted, *compiled);
-    if (HasFailure()) {
-      ADD_FAILURE() << "seed " << seed << "\n" << ptx;
-      return;
+    for (const Watched watched :
+         {Watched::no, seed % 3 == 0 ? Watched::sums_by_block : Watched::sums}) {
+      const auto interpreted = run(ptx, shape, watched, true);
+      const auto compiled = run(ptx, shape, watched, false);
+      expect_equal(*interpreted, *compiled);
+      EXPECT_EQ(interpreted->recorder.added_up, 0u);
+      sums += compiled->recorder.added_up;
+      if (HasFailure()) {
+        ADD_FAILURE() << "seed " << seed << "\n" << ptx;
+        return;
+      }
     }
   }
+  EXPECT_EQ(sums != 0, lane_kernels("v3") != nullptr);
 }
 
 }  // namespace

@@ -58,14 +58,15 @@ inline std::vector<Rung> rungs(std::uint32_t n) {
 }
 
 /// Multiplies two matrices of ones and checks an element of the product.
-inline void run_rung(const Rung& rung, std::uint32_t n,
-                     std::vector<emulator::Observer*> observers) {
+inline void run_rung(const Rung& rung, std::uint32_t n, std::vector<emulator::Observer*> observers,
+                     unsigned threads = 2) {
   const std::string folder = TILESCOPE_SOURCE_DIR "/kernels/matmul/";
   compile::Compilation c = compilation(read_text(folder + rung.source + ".cu"), rung.defines);
   for (const char* header : {"async_copy.cuh", "float4.cuh"}) {
     c.headers.emplace_back(header, read_text(folder + header));
   }
   KernelRun run(compile::compile(c));
+  run.threads = threads;
   const std::vector<float> ones(std::size_t{n} * n, 1.0f);
   const std::uint64_t a = run.array("A", ones), b = run.array("B", ones),
                       out = run.array("C", ones);

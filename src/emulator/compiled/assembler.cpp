@@ -112,8 +112,16 @@ void Assembler::negate(Gpr a, unsigned bytes) {
 void Assembler::complement(Gpr a, unsigned bytes) {
   arithmetic(0xf7, 2, a, bytes);
 }
+void Assembler::and_constant(Gpr a, std::int32_t value, unsigned bytes) {
+  arithmetic(0x81, 4, a, bytes, 4);
+  word(static_cast<std::uint32_t>(value), 4);
+}
 void Assembler::shift_left(Gpr a, std::uint8_t by, unsigned bytes) {
   arithmetic(0xc1, 4, a, bytes, 1);
+  byte(by);
+}
+void Assembler::shift_right(Gpr a, std::uint8_t by, unsigned bytes) {
+  arithmetic(0xc1, 5, a, bytes, 1);
   byte(by);
 }
 void Assembler::shift_by_cl(Gpr a, int kind, unsigned bytes) {

@@ -146,7 +146,9 @@ class Assembler {
   void subtract_from(Place from, std::int32_t value);  ///< 64 bits
   void negate(Gpr a, unsigned bytes);
   void complement(Gpr a, unsigned bytes);
+  void and_constant(Gpr a, std::int32_t value, unsigned bytes);
   void shift_left(Gpr a, std::uint8_t by, unsigned bytes);
+  void shift_right(Gpr a, std::uint8_t by, unsigned bytes);
   void shift_by_cl(Gpr a, int kind, unsigned bytes);  ///< kind: 4 left, 5 right, 7 with the sign
   void sign_extend_32(Gpr to, Source from);           ///< to 64 bits
   void address(Gpr to, Place place);

@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
+#include "emulator/block.hpp"
 #include "emulator/compiled/code_memory.hpp"
 #include "emulator/compiled/region_emitter.hpp"
 #include "emulator/compiled_code.hpp"
@@ -35,6 +37,7 @@ struct CompiledRegion {
   std::vector<RegionExit> exits;
   std::vector<std::uint32_t> blocks;
   std::vector<std::pair<std::uint32_t, LaneShape>> assumed;
+  RegionSums sums;
   std::size_t slots = 0;
   const CompiledRegion* next = nullptr;  ///< of the same head
   mutable std::atomic<std::uint32_t> failures{0};
@@ -56,7 +59,7 @@ struct CompiledFunction {
 
 class CompiledProgram final : public CompiledCode {
  public:
-  explicit CompiledProgram(const Program& program);
+  CompiledProgram(const Program& program, AccessWatch watch);
   std::unique_ptr<CompiledThread> thread(Worker& worker) override;
 
   const CompiledRegion* first(const Frame& frame, std::uint32_t block) const {
@@ -65,17 +68,23 @@ class CompiledProgram final : public CompiledCode {
   /// Compiles a region for what the frame holds, unless another thread has added one to `known`;
   /// false if there will be no further one.
   bool compile(const Frame& frame, std::uint32_t block, const CompiledRegion* known);
+  AccessWatch watch() const { return watch_; }
+  // Their numbers so far.
   std::uint32_t bounds() const { return bounds_.load(std::memory_order_acquire); }
+  std::uint32_t sum_entries() const { return entries_.load(std::memory_order_acquire); }
+  std::uint32_t recent_tables() const { return recent_.load(std::memory_order_acquire); }
 
  private:
   std::vector<bool> unstable(const CompiledFunction& function, const Head& head,
                              const std::uint8_t* frame) const;
 
   const Program& program_;
+  const AccessWatch watch_;
   std::vector<std::unique_ptr<CompiledFunction>> functions_;
   std::mutex mutex_;
   std::size_t code_bytes_ = 0;
-  std::atomic<std::uint32_t> bounds_{0};
+  ProgramNumbers numbers_;
+  std::atomic<std::uint32_t> bounds_{0}, entries_{0}, recent_{0};  ///< of `numbers_`
 };
 
 class Thread final : public CompiledThread {
@@ -83,6 +92,7 @@ class Thread final : public CompiledThread {
   Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience);
   std::optional<CompiledExit> run(const Frame& frame, std::uint32_t block, std::uint32_t join,
                                   std::int64_t& turn) override;
+  void deliver_sums(const BlockObserverSlots& observers) override;
 
  private:
   struct Trial {
@@ -97,10 +107,14 @@ class Thread final : public CompiledThread {
   CompiledState state_;
   std::vector<std::uint64_t> slots_;
   std::vector<AccessBounds> bounds_;
+  std::vector<SumEntry> sums_;
+  std::vector<std::uint64_t> recent_;
+  std::vector<UsedEntry> used_;
   std::vector<Trial> trials_;  ///< by CodeBlock::counter
 };
 
-CompiledProgram::CompiledProgram(const Program& program) : program_(program) {
+CompiledProgram::CompiledProgram(const Program& program, AccessWatch watch)
+    : program_(program), watch_(watch) {
   for (const CodeFunction& function : program.functions()) {
     functions_.push_back(std::make_unique<CompiledFunction>(function.blocks.size()));
   }
@@ -151,7 +165,7 @@ bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
   if (plan.registers().size() > kMostRegisters) return false;
   Region region =
       find_region(plan, block, frame.registers, unstable(function, head, frame.registers));
-  const RegionCode code = RegionEmitter(plan, region, bounds_.load()).emit();
+  RegionCode code = RegionEmitter(plan, region, watch_ == AccessWatch::sums, numbers_).emit();
   auto result = std::make_unique<CompiledRegion>(CodeMemory(code.bytes));
   if (result->memory.data() == nullptr) return false;
   for (const Assumption& assumption : region.assumptions) {
@@ -159,7 +173,10 @@ bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
   }
   result->blocks = region.blocks;
   code_bytes_ += result->memory.bytes();
-  bounds_.store(code.bounds, std::memory_order_release);
+  bounds_.store(numbers_.bounds, std::memory_order_release);
+  entries_.store(numbers_.sums.entries, std::memory_order_release);
+  recent_.store(numbers_.sums.recent, std::memory_order_release);
+  result->sums = std::move(code.sums);
   result->exits = code.exits;
   result->slots = static_cast<std::size_t>(code.slots);
   result->next = head.first.load();
@@ -176,6 +193,8 @@ Thread::Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience)
   state_.lanes_on = worker.lanes_on.data();
   state_.parameters = worker.context.parameters;
   state_.context = &worker.context;
+  state_.touched = worker.launch.touched_bytes();
+  state_.used = &used_;
 }
 
 void Thread::enter(const CompiledRegion& region, const Frame& frame, std::int64_t& turn) {
@@ -189,6 +208,13 @@ void Thread::enter(const CompiledRegion& region, const Frame& frame, std::int64_
   state_.turn = &turn;
   state_.shared = w.shared;
   state_.shared_bytes = w.shared_bytes;
+  if (program_.watch() == AccessWatch::nothing) return;
+  if (sums_.size() < program_.sum_entries()) sums_.resize(program_.sum_entries());
+  const std::size_t recent = std::size_t{program_.recent_tables()} * kRecentAddresses;
+  if (recent_.size() < recent) recent_.resize(recent);
+  state_.sums = sums_.data();
+  state_.recent = recent_.data();
+  state_.place = w.block->linear() * w.block->launch().info().warps_per_block + w.warp_index;
 }
 
 std::optional<CompiledExit> Thread::run(const Frame& frame, std::uint32_t block, std::uint32_t join,
@@ -218,6 +244,38 @@ std::optional<CompiledExit> Thread::run(const Frame& frame, std::uint32_t block,
   return std::nullopt;
 }
 
+/// The addresses in an event of an entry: any that is congruent to those of its accesses.
+std::uint64_t example_address(const SumGroup& group, std::uint32_t entry, std::int64_t offset) {
+  constexpr std::uint64_t kFarFromZero = std::uint64_t{1} << 30;
+  return kFarFromZero + std::uint64_t{entry - group.first_entry} * group.step +
+         static_cast<std::uint64_t>(offset - group.lowest);
+}
+
+void Thread::deliver_sums(const BlockObserverSlots& observers) {
+  for (const UsedEntry& used : used_) {
+    const SumEntry entry = std::exchange(sums_[used.entry], {});
+    for (const SummedAccess& access : used.group->accesses) {
+      const Code& code = *access.code;
+      AccessSum sum{.instruction = code.id,
+                    .bytes = code.bytes,
+                    .space = access.space,
+                    .kind = static_cast<AccessKind>(code.access),
+                    .addresses = {},
+                    .times = entry.times};
+      // Where there is one entry, only the differences matter.
+      const std::int64_t offset = used.group->entries() == 1 ? used.group->lowest : code.offset;
+      const std::uint64_t base = example_address(*used.group, used.entry, offset);
+      for (std::size_t lane = 0; lane < sum.addresses.size(); ++lane) {
+        sum.addresses[lane] = base + static_cast<std::uint64_t>(access.differences[lane]);
+      }
+      for (const BlockObserverSlot& slot : observers) {
+        if ((slot.events & access_event(sum.space)) != 0) slot.observer->access_sum(sum);
+      }
+    }
+  }
+  used_.clear();
+}
+
 /// No region fits: perhaps a further one does.
 void Thread::refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter) {
   Trial& trial = trials_[counter];
@@ -244,9 +302,9 @@ void Thread::judge(const CompiledRegion& region, std::uint32_t counter, std::int
 
 namespace tilescope::emulator {
 
-std::shared_ptr<CompiledCode> make_compiled_code(const Program& program) {
+std::shared_ptr<CompiledCode> make_compiled_code(const Program& program, AccessWatch watch) {
   if (lane_kernels("v3") == nullptr) return nullptr;
-  return std::make_shared<compiled::CompiledProgram>(program);
+  return std::make_shared<compiled::CompiledProgram>(program, watch);
 }
 
 }  // namespace tilescope::emulator

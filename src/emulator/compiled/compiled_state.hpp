@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "emulator/compiled/access_sums.hpp"
 #include "emulator/compiled/assembler.hpp"
 #include "emulator/launch_state.hpp"
 
@@ -14,8 +16,8 @@ namespace tilescope::emulator::compiled {
 struct AccessBounds {
   std::uint64_t begin = 0;
   std::uint64_t limit = 0;
-  std::uint64_t to_host = 0;  ///< to be added to an address
-  std::uint64_t unused = 0;
+  std::uint64_t to_host = 0;            ///< to be added to an address
+  std::uint64_t read = 0, written = 0;  ///< as in TouchedBytes::MarkAddresses, where there are any
 };
 
 struct CompiledState {
@@ -29,6 +31,12 @@ struct CompiledState {
   std::uint64_t shared_bytes = 0;
   const std::uint8_t* parameters = nullptr;
   Context* context = nullptr;
+  // Where observers take accesses added up:
+  SumEntry* sums = nullptr;
+  std::uint64_t place = 0;          ///< of the warp that runs, as in SumEntry
+  std::uint64_t* recent = nullptr;  ///< tables of kRecentAddresses
+  std::vector<UsedEntry>* used = nullptr;
+  TouchedBytes* touched = nullptr;  ///< null: nobody wants to know
 };
 
 /// Compiled code: returns the number of its exit.

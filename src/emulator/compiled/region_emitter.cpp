@@ -8,6 +8,7 @@
 #include "emulator/compiled/runtime_calls.hpp"
 #include "emulator/compiled/store_emitter.hpp"
 #include "emulator/compiled/strip_emitter.hpp"
+#include "emulator/compiled/sum_emitter.hpp"
 
 namespace tilescope::emulator::compiled {
 namespace {
@@ -16,10 +17,15 @@ constexpr Gpr kKept[] = {rbx, rbp, r12, r13, r14, r15};
 
 }  // namespace
 
-RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, std::uint32_t first_bounds)
-    : plan_(plan), region_(region), rules_(plan, region.shapes, region.wanted) {
+RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, bool sums,
+                             ProgramNumbers& numbers)
+    : plan_(plan),
+      region_(region),
+      rules_(plan, region.shapes, region.wanted),
+      sums_(sums),
+      program_numbers_(numbers) {
   numbers_.first_temporary = static_cast<int>(plan.registers().size());
-  numbers_.bounds = first_bounds;
+  numbers_.bounds = numbers.bounds;
   code_.exits.push_back({});
   return_ = a_.label();
   for (const std::uint32_t b : region.blocks) blocks_.emplace(b, a_.label());
@@ -34,7 +40,7 @@ RegionCode RegionEmitter::emit() {
   leave();
   code_.bytes = a_.finish();
   code_.slots = numbers_.first_temporary + numbers_.temporaries;
-  code_.bounds = numbers_.bounds;
+  program_numbers_.bounds = numbers_.bounds;
   return std::move(code_);
 }
 
@@ -126,6 +132,12 @@ void RegionEmitter::segment(const Segment& segment, std::uint32_t b, const Facts
   const auto kept = std::make_shared<const Segment>(segment);
   const auto numbers = std::make_shared<NumberEmitter>(a_, plan_, region_.shapes, *kept, give_up);
   numbers->emit();
+  std::shared_ptr<SumEmitter> sums;
+  if (sums_) {
+    sums =
+        std::make_shared<SumEmitter>(a_, region_.shapes, *kept, program_numbers_.sums, code_.sums);
+    sums->emit();
+  }
   StripEmitter(a_, plan_, region_.shapes, *kept).emit();
   StoreEmitter(a_, plan_, region_.shapes, *kept).emit();
   for (const Segment::Change& change : segment.changes) {
@@ -133,8 +145,9 @@ void RegionEmitter::segment(const Segment& segment, std::uint32_t b, const Facts
     a_.mov(rax, slot_place(change.slot), width);
     a_.store(slot_place(static_cast<int>(change.reg)), rax, width);
   }
-  later([this, kept, numbers, give_up, b, before, still = *live] {
+  later([this, kept, numbers, sums, give_up, b, before, still = *live] {
     numbers->emit_misses();
+    if (sums) sums->emit_calls();
     a_.bind(give_up);
     exit({ExitKind::failed, b, kept->begin}, before, still);
   });

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "emulator/compiled/access_sums.hpp"
 #include "emulator/compiled/number_emitter.hpp"
 #include "emulator/compiled/region.hpp"
 
@@ -29,12 +30,19 @@ struct RegionCode {
   std::vector<std::uint8_t> bytes;
   std::vector<RegionExit> exits;  ///< by what the code returns; the first is `refused`
   int slots = 0;                  ///< that it uses
-  std::uint32_t bounds = 0;       ///< one past the highest AccessBounds
+  RegionSums sums;
+};
+
+/// Those of a program that go through all its regions.
+struct ProgramNumbers {
+  std::uint32_t bounds = 0;  ///< one past the highest AccessBounds
+  SumNumbers sums;
 };
 
 class RegionEmitter {
  public:
-  RegionEmitter(const FunctionPlan& plan, Region& region, std::uint32_t first_bounds);
+  /// `sums`: with code that adds up the accesses. `numbers` become those behind this region.
+  RegionEmitter(const FunctionPlan& plan, Region& region, bool sums, ProgramNumbers& numbers);
   RegionCode emit();
 
  private:
@@ -58,6 +66,8 @@ class RegionEmitter {
   FactRules rules_;
   Assembler a_;
   RegionCode code_;
+  bool sums_;
+  ProgramNumbers& program_numbers_;
   SegmentNumbers numbers_;
   std::map<std::uint32_t, Label> blocks_;
   Label return_;

@@ -2,7 +2,9 @@
 
 #include <bit>
 
+#include "emulator/block.hpp"
 #include "emulator/memory_access.hpp"
+#include "emulator/touched_bytes.hpp"
 
 namespace tilescope::emulator::compiled {
 
@@ -12,6 +14,13 @@ std::uint32_t find_bounds(CompiledState* state, std::uint32_t bounds, std::uint6
   const Space space = constant_space != 0 ? Space::constant : Space::global;
   if (!find_allocation(*state->context, pattern, low, span, space)) return 0;
   AccessBounds& found = state->bounds[bounds];
+  if (state->touched != nullptr && space == Space::global) {
+    const std::uint32_t region = state->touched->find(low, TouchedBytes::kNowhere);
+    if (region == TouchedBytes::kNowhere) return 0;
+    const TouchedBytes::MarkAddresses marks = state->touched->mark_addresses(region);
+    found.read = marks.read;
+    found.written = marks.written;
+  }
   found.begin = pattern.begin;
   found.limit = pattern.end - pattern.begin - span + 1;
   found.to_host = reinterpret_cast<std::uint64_t>(pattern.host) - pattern.begin;
@@ -27,6 +36,44 @@ void run_operation(CompiledState* state, const Code* code) {
     if (w.mask == 0) return;
   }
   code->execute(w, *code);
+}
+
+void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry) {
+  if (entry->place == kNoPlace) {
+    state->used->push_back({group, static_cast<std::uint32_t>(entry - state->sums)});
+  }
+  entry->place = state->place;
+  Context& w = *state->context;
+  for (const SummedAccess& access : group->accesses) {
+    const Code& code = *access.code;
+    std::uint64_t base =
+        access.address_slot < 0 ? access.address : state->slots[access.address_slot];
+    base += static_cast<std::uint64_t>(code.offset);
+    if (access.address_bytes == 4) base &= 0xffffffffu;
+    for (std::size_t lane = 0; lane < access.differences.size(); ++lane) {
+      w.addresses[lane] = base + static_cast<std::uint64_t>(access.differences[lane]);
+    }
+    const Access event{code.id,      w.warp_index,
+                       kAllLanes,    code.bytes,
+                       access.space, static_cast<AccessKind>(code.access),
+                       access.shape, MemoryOrder::weak,
+                       Scope::none,  0,
+                       w.addresses,  &w,
+                       &code};
+    for (const BlockObserverSlot& slot : w.block->observers()) {
+      if ((slot.events & access_event(access.space)) != 0) slot.observer->first_access(event);
+    }
+  }
+}
+
+void mark_touched(CompiledState* state, const MarkGroup* marks, std::uint64_t address) {
+  if (state->touched == nullptr) return;
+  std::uint32_t region = TouchedBytes::kNowhere;
+  for (const MarkGroup::Run& run : marks->runs) {
+    const std::uint64_t begin = address + static_cast<std::uint64_t>(run.offset);
+    region = state->touched->find(begin, region);
+    state->touched->mark(region, begin, run.bytes, marks->write);
+  }
 }
 
 Condition condition_of(const Operation& comparison) {

@@ -16,6 +16,12 @@ std::uint32_t find_bounds(CompiledState* state, std::uint32_t bounds, std::uint6
 /// Runs an instruction by its executor, for the lanes whose guard holds.
 void run_operation(CompiledState* state, const Code* code);
 
+/// An access of the group is the first in its entry, or in a lower place: tells the observers.
+void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry);
+
+/// Marks what an access touches. `address`: of the first run.
+void mark_touched(CompiledState* state, const MarkGroup* marks, std::uint64_t address);
+
 /// The condition under which an integer comparison holds after `cmp`.
 Condition condition_of(const Operation& comparison);
 

@@ -17,6 +17,13 @@ class SelectedObserver final : public emulator::Observer {
   std::uint32_t events() const override {
     return is_selected_ ? observer_.events() : emulator::kNoEvents;
   }
+  std::uint32_t sums() const override {
+    return is_selected_ ? observer_.sums() : emulator::kNoEvents;
+  }
+  bool sums_by_block() const override { return observer_.sums_by_block(); }
+  emulator::TouchedBytes* touched_bytes() override {
+    return is_selected_ ? observer_.touched_bytes() : nullptr;
+  }
   bool wants_block_order() const override { return is_selected_ && observer_.wants_block_order(); }
   bool tracks_initialisation() const override {
     return is_selected_ && observer_.tracks_initialisation();

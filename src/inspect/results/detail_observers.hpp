@@ -17,6 +17,7 @@ class LaneSamplesOfBlocks final : public observe::LaneSamples {
  public:
   explicit LaneSamplesOfBlocks(const std::optional<BlockSample>& blocks) : sample_(blocks) {}
   bool wants_block(std::uint64_t linear) const override { return plan_.contains(linear); }
+  bool sums_by_block() const override { return !plan_.counts_all(); }
   void begin_launch(const emulator::LaunchInfo& launch) override {
     plan_ = observe::BlockPlan(sample_, launch.grid);
     observe::LaneSamples::begin_launch(launch);

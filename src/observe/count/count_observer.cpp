@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/one_of.hpp"
+#include "emulator/access_sum.hpp"
 #include "gpu/coalescing.hpp"
 #include "gpu/shared_banks.hpp"
 #include "observe/count/bulk_sectors.hpp"
@@ -71,6 +72,23 @@ class BlockCounts : public emulator::BlockObserver {
     ++slot.costs[index].hits;
     if (a.space != Space::global || (same && base == slot.last_base)) return;
     mark(a, base, slot);
+  }
+
+  void access_sum(const emulator::AccessSum& sum) override {
+    Access a{};
+    a.instruction = sum.instruction;
+    a.mask = ~emulator::LaneMask{0};
+    a.bytes = sum.bytes;
+    a.space = sum.space;
+    a.kind = sum.kind;
+    a.addresses = sum.addresses.data();
+    PatternSlot slot;
+    slot.space = a.space;
+    slot.kind = a.kind;
+    learn(a, 0, slot);
+    slot.costs[0].hits = sum.times;
+    slot.flush();
+    add_tallies(slot.tallies, slots_[sum.instruction].tallies);
   }
 
   void bulk_issued(const emulator::BulkEvent& e) override {
@@ -322,7 +340,7 @@ CountObserver::~CountObserver() = default;
 
 std::uint32_t CountObserver::events() const {
   return emulator::kGlobalAccess | emulator::kSharedAccess | emulator::kLocalAccess |
-         emulator::kBranches | emulator::kBulk;
+         emulator::kDivergence | emulator::kBulk;
 }
 
 void CountObserver::begin_launch(const emulator::LaunchInfo& launch) {

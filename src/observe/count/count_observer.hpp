@@ -32,6 +32,9 @@ class CountObserver : public emulator::Observer {
   ~CountObserver() override;
 
   std::uint32_t events() const override;
+  std::uint32_t sums() const override { return emulator::kGlobalAccess | emulator::kSharedAccess; }
+  bool sums_by_block() const override { return sampled_ != nullptr; }
+  emulator::TouchedBytes* touched_bytes() override { return footprint_.get(); }
   bool wants_block(std::uint64_t linear) const override { return blocks_.contains(linear); }
   void begin_launch(const emulator::LaunchInfo& launch) override;
   std::unique_ptr<emulator::BlockObserver> make_block_observer() override;

@@ -18,7 +18,9 @@ using emulator::Space;
 struct Kept {
   LaneSample sample;
   bool known = false;
-  std::uint32_t pattern = 0;  ///< of the last examined access
+  // Accesses of one pattern cost the same if their addresses are congruent modulo 32.
+  std::uint32_t pattern = 0;   ///< of the last examined access
+  std::uint32_t residues = 0;  ///< of those of this pattern that were examined: a bit each
 };
 
 class BlockSamples final : public emulator::BlockObserver {
@@ -36,7 +38,11 @@ class BlockSamples final : public emulator::BlockObserver {
     Kept& kept = kept_[access.instruction];
     // A pattern that was judged is judged again only to find it in an earlier warp of the block.
     const bool earlier = block_.linear == kept.sample.block && access.warp < kept.sample.warp;
-    if (kept.known && access.pattern != 0 && access.pattern == kept.pattern && !earlier) return;
+    const std::uint32_t residue =
+        1u << (access.address(std::countr_zero(access.mask)) % gpu::kSectorBytes);
+    const bool same = access.pattern != 0 && access.pattern == kept.pattern;
+    if (kept.known && same && (kept.residues & residue) != 0 && !earlier) return;
+    kept.residues = same ? kept.residues | residue : residue;
     kept.pattern = access.pattern;
     LaneSample sample{.instruction = access.instruction,
                       .space = access.space,
@@ -57,6 +63,9 @@ class BlockSamples final : public emulator::BlockObserver {
     kept.sample = std::move(sample);
     kept.known = true;
   }
+
+  /// An example for all accesses alike.
+  void first_access(const Access& first) override { access(first); }
 
   const std::vector<Kept>& kept() const { return kept_; }
 
@@ -102,6 +111,10 @@ bool is_worse(const LaneSample& a, const LaneSample& b) {
 
 std::uint32_t LaneSamples::events() const {
   return emulator::kGlobalAccess | emulator::kSharedAccess | emulator::kLocalAccess;
+}
+
+std::uint32_t LaneSamples::sums() const {
+  return emulator::kGlobalAccess | emulator::kSharedAccess;
 }
 
 void LaneSamples::begin_launch(const emulator::LaunchInfo& launch) {

@@ -45,6 +45,7 @@ bool is_worse(const LaneSample& a, const LaneSample& b);
 class LaneSamples : public emulator::Observer {
  public:
   std::uint32_t events() const override;
+  std::uint32_t sums() const override;
   void begin_launch(const emulator::LaunchInfo& launch) override;
   std::unique_ptr<emulator::BlockObserver> make_block_observer() override;
   void merge(emulator::BlockObserver& block) override;

@@ -1,0 +1,73 @@
+// The accesses of a region that observers take added up (emulator/access_sum.hpp), and the state of
+// a host thread that counts them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "emulator/access_sum.hpp"
+#include "emulator/code.hpp"
+
+namespace tilescope::emulator::compiled {
+
+/// `place`: the lowest block and warp so far, as one number.
+inline constexpr std::uint64_t kNoPlace = ~std::uint64_t{0};
+struct SumEntry {
+  std::uint64_t times = 0;
+  std::uint64_t place = kNoPlace;
+};
+
+struct SummedAccess {
+  const Code* code = nullptr;
+  Space space = Space::global;
+  AccessShape shape = AccessShape::scattered;
+  int address_slot = 0;  ///< as in AccessGroup
+  std::uint64_t address = 0;
+  unsigned address_bytes = 8;
+  std::array<std::int64_t, kWarpSize> differences{};  ///< to the address of lane 0
+};
+
+/// Accesses that happen together, and whose costs depend on the low bits of one address at most.
+struct SumGroup {
+  std::uint32_t first_entry = 0;
+  /// Bytes between addresses of neighbouring entries, from a multiple of kSumModulus on. That:
+  /// there is one entry only.
+  unsigned step = kSumModulus;
+  std::int64_t lowest = 0;  ///< offset of the instruction whose address chooses the entry
+  std::vector<SummedAccess> accesses;
+
+  std::uint32_t entries() const { return static_cast<std::uint32_t>(kSumModulus / step); }
+};
+
+/// Bytes that an access, or several through one register, read or write.
+struct MarkGroup {
+  struct Run {
+    std::int64_t offset = 0;  ///< from the first run
+    std::uint64_t bytes = 0;
+  };
+  bool write = false;
+  std::vector<Run> runs;  ///< ascending and apart
+};
+
+/// What the code of a region refers to.
+struct RegionSums {
+  std::vector<std::unique_ptr<const SumGroup>> groups;
+  std::vector<std::unique_ptr<const MarkGroup>> marks;
+};
+
+/// Numbers of a program's entries and tables.
+struct SumNumbers {
+  std::uint32_t entries = 0;
+  std::uint32_t recent = 0;  ///< tables of addresses that have been marked
+};
+inline constexpr std::uint32_t kRecentAddresses = 1024;  ///< in a table
+
+/// An entry that is not zero.
+struct UsedEntry {
+  const SumGroup* group;
+  std::uint32_t entry;
+};
+
+}  // namespace tilescope::emulator::compiled
