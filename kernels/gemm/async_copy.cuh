@@ -29,10 +29,24 @@ __device__ inline void copy_async(unsigned to_shared, const void* from_global, b
   }
 }
 
-__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// 16 bytes, of which the first `bytes` are read and the rest is zero.
+__device__ inline void copy_async_partly(unsigned to_shared, const void* from_global, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to_shared), "l"(from_global),
+               "r"(bytes)
+               : "memory");
+}
+
+// A GPU before sm_80 has no such copies, and nothing to wait for.
+__device__ inline void commit_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
 
 // Waits until at most `pending` groups, the youngest, are under way.
 template <int pending>
 __device__ inline void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+#endif
 }

@@ -141,9 +141,8 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     return stage + stage_bytes == end ? first_stage : stage + stage_bytes;
   };
 
-  constexpr int group_of_rows = 8;
   const WorkUnit unit =
-      work_unit(blockIdx.x, (m + BM - 1) / BM, (n + BN - 1) / BN, 1, group_of_rows);
+      work_unit(blockIdx.x, (m + BM - 1) / BM, (n + BN - 1) / BN, 1, usual_group);
   const int row = unit.tile_m * BM, column = unit.tile_n * BN;
   const int first_k = SPLIT ? blockIdx.y * k_of_part : 0;
   A += unit.batch * a_stride + first_k * (a_along_k ? 1 : a_leading);

@@ -8,6 +8,9 @@ struct WorkUnit {
   int batch;
 };
 
+// The rows of tiles in a group, where no model chooses another number.
+constexpr int usual_group = 8;
+
 // Tiles in groups of `group` rows, down the rows first: blocks that run together then share their
 // tiles of A and B in the L2 cache.
 __device__ inline WorkUnit work_unit(int number, int tiles_m, int tiles_n, int splits, int group) {

@@ -214,9 +214,10 @@ TEST(Fp64Tiles, CompileWithoutWarningsAndSpillNothing) {
         for (const Fp64Plan& plan : fp64_plan_candidates(problem, device)) {
           // The tiles whose registers are scarcest.
           if (plan.splits > 1 || plan.tile.columns != 128) continue;
-          const bool by_chunks = a_order == b_order;
-          const KernelRequest request = fp64_tiles_request(
-              problem, device, plan, {.a_by_chunks = by_chunks, .b_by_chunks = !by_chunks});
+          const RowsBy of_a = a_order == b_order ? RowsBy::chunks : RowsBy::elements;
+          const RowsBy of_b = a_order == b_order ? RowsBy::elements : RowsBy::chunks;
+          const KernelRequest request =
+              fp64_tiles_request(problem, device, plan, {.a = of_a, .b = of_b});
           const compile::Program program = compile::compile(
               {.source_name = request.source_name,
                .source = request.source,

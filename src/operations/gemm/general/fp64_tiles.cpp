@@ -78,24 +78,6 @@ double expected_cycles(const GemmProblem& problem, const Fp64Plan& plan,
   return cycles;
 }
 
-// Whether rows of an operand begin and end at multiples of 16 bytes, if its first element does.
-bool is_by_chunks(const GemmProblem& problem, const GemmOperand& operand, std::int64_t columns) {
-  constexpr std::int64_t per_chunk = 2;
-  return operand.leading % per_chunk == 0 && columns % per_chunk == 0 &&
-         (problem.batch == 1 || operand.batch_stride % per_chunk == 0);
-}
-
-Fp64Access access_of(const GemmProblem& problem, const GemmAddresses& addresses) {
-  constexpr DeviceAddress chunk = 16;
-  const MatmulShape& s = problem.shape;
-  const bool a_along_k = problem.a.order == Order::row_major;
-  const bool b_along_k = problem.b.order == Order::column_major;
-  return {.a_by_chunks =
-              addresses.a % chunk == 0 && is_by_chunks(problem, problem.a, a_along_k ? s.k : s.m),
-          .b_by_chunks =
-              addresses.b % chunk == 0 && is_by_chunks(problem, problem.b, b_along_k ? s.k : s.n)};
-}
-
 class Fp64TilesRun final : public GemmRun {
  public:
   Fp64TilesRun(Device& device, const GemmProblem& problem, const Fp64Plan& plan)
@@ -130,7 +112,7 @@ class Fp64TilesRun final : public GemmRun {
  private:
   // Addresses that are no multiples of 16 bytes are rare: their kernel is compiled when one occurs.
   const Kernel& kernel(const GemmAddresses& addresses) {
-    const Fp64Access access = access_of(problem_, addresses);
+    const ChunkAccess access = chunk_access(problem_, addresses);
     auto known = kernels_.find(access);
     if (known == kernels_.end()) {
       const KernelRequest request =
@@ -144,7 +126,7 @@ class Fp64TilesRun final : public GemmRun {
   GemmProblem problem_;
   Fp64Plan plan_;
   Launch launch_;
-  std::map<Fp64Access, Kernel> kernels_;
+  std::map<ChunkAccess, Kernel> kernels_;
   std::unique_ptr<SplitReduction> reduction_;
 };
 
@@ -171,7 +153,7 @@ std::vector<Fp64Plan> fp64_plan_candidates(const GemmProblem& problem,
 }
 
 KernelRequest fp64_tiles_request(const GemmProblem& problem, const DeviceProperties& device,
-                                 const Fp64Plan& plan, const Fp64Access& access) {
+                                 const Fp64Plan& plan, const ChunkAccess& access) {
   KernelRequest request = embedded_request("gemm/fp64_tiles.cu");
   request.kernel = "gemm";
   request.defines = epilogue_constants(problem);
@@ -180,8 +162,8 @@ KernelRequest fp64_tiles_request(const GemmProblem& problem, const DevicePropert
   };
   number("A_BY_COLUMNS", problem.a.order == Order::column_major);
   number("B_BY_COLUMNS", problem.b.order == Order::column_major);
-  number("A_BY_CHUNKS", access.a_by_chunks);
-  number("B_BY_CHUNKS", access.b_by_chunks);
+  number("A_BY_CHUNKS", access.a == RowsBy::chunks);
+  number("B_BY_CHUNKS", access.b == RowsBy::chunks);
   number("WIDE_PRODUCTS", device.compute_major >= 9);
   number("BM", plan.tile.rows);
   number("BN", plan.tile.columns);

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "operations/gemm/operands/chunk_access.hpp"
 #include "operations/gemm/problem/gemm_problem.hpp"
 
 namespace tilescope::operations {
@@ -34,15 +34,9 @@ struct Fp64Plan {
 std::vector<Fp64Plan> fp64_plan_candidates(const GemmProblem& problem,
                                            const DeviceProperties& device);
 
-/// How operands are copied: by chunks of 16 bytes, or element by element.
-struct Fp64Access {
-  bool a_by_chunks = true, b_by_chunks = true;
-  auto operator<=>(const Fp64Access&) const = default;
-};
-
 /// The compilation for a problem.
 KernelRequest fp64_tiles_request(const GemmProblem& problem, const DeviceProperties& device,
-                                 const Fp64Plan& plan, const Fp64Access& access = {});
+                                 const Fp64Plan& plan, const ChunkAccess& access = {});
 
 /// Refuses precisions other than fp64, operands that are not float64, and devices before sm_80.
 std::optional<std::string> fp64_tiles_refusal(const GemmProblem& problem,

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <span>
+
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/rung/kernel_plan.hpp"
 #include "operations/rung/kernel_source.hpp"
@@ -9,94 +13,281 @@
 namespace tilescope::operations {
 namespace {
 
-constexpr MmaSyncTile wide{.rows = 128, .columns = 128, .warp_rows = 64, .warp_columns = 32};
-constexpr MmaSyncTile narrow{.rows = 64, .columns = 64, .warp_rows = 32, .warp_columns = 32};
+// Rates as measured on an H200 where that many blocks were on each SM.
+constexpr MmaSyncTile mma_sync_tiles[] = {{.rows = 128,
+                                           .columns = 256,
+                                           .warp_rows = 64,
+                                           .warp_columns = 64,
+                                           .blocks_per_sm = 1,
+                                           .rates = {0.80}},
+                                          {.rows = 256,
+                                           .columns = 128,
+                                           .warp_rows = 64,
+                                           .warp_columns = 64,
+                                           .blocks_per_sm = 1,
+                                           .rates = {0.80}},
+                                          {.rows = 128,
+                                           .columns = 128,
+                                           .warp_rows = 64,
+                                           .warp_columns = 64,
+                                           .blocks_per_sm = 2,
+                                           .rates = {0.50, 0.73}},
+                                          {.rows = 64,
+                                           .columns = 64,
+                                           .warp_rows = 32,
+                                           .warp_columns = 32,
+                                           .blocks_per_sm = 3,
+                                           .rates = {0.25, 0.42, 0.50}}};
 
-constexpr std::int64_t stages = 3;  // two blocks fit into the shared memory of an SM everywhere
+// Tiles with few elements for each thread, for copies that pass through registers.
+constexpr MmaSyncTile held_tiles[] = {{.rows = 128,
+                                       .columns = 128,
+                                       .warp_rows = 64,
+                                       .warp_columns = 32,
+                                       .blocks_per_sm = 1,
+                                       .rates = {0.5}},
+                                      {.rows = 64,
+                                       .columns = 64,
+                                       .warp_rows = 32,
+                                       .warp_columns = 32,
+                                       .blocks_per_sm = 3,
+                                       .rates = {0.2, 0.35, 0.45}}};
+
+constexpr int most_parts = 32;
+
+bool has_async_copies(const DeviceProperties& device) {
+  return device.compute_major >= 8;
+}
+
+std::int64_t depth_of(const GemmProblem& problem, const MmaSyncPlan& plan) {
+  return plan.depth_bytes / static_cast<std::int64_t>(size_of(problem.a.type));
+}
+
+std::size_t stage_bytes(const MmaSyncTile& tile, int depth_bytes) {
+  return static_cast<std::size_t>(tile.rows + tile.columns) * static_cast<std::size_t>(depth_bytes);
+}
 
 std::int64_t tiles_of(const GemmProblem& problem, const MmaSyncTile& tile) {
   return groups_of(problem.shape.m, tile.rows) * groups_of(problem.shape.n, tile.columns) *
          problem.batch;
 }
 
-// Matches Tile in the kernel: one stage holds 64 bytes along k of either operand.
-std::size_t tile_bytes(const GemmOperand& operand, bool along_k, int width) {
-  constexpr std::size_t k_bytes = 64;
-  const std::size_t element = size_of(operand.type);
-  if (along_k) return static_cast<std::size_t>(width) * k_bytes;
-  const std::size_t padding = element == 4 ? 32 : 16;
-  return k_bytes / element * (static_cast<std::size_t>(width) * element + padding);
+std::int64_t whole_tiles(const GemmProblem& problem, const MmaSyncPlan& plan) {
+  return tiles_of(problem, plan.tile) - plan.shared_tiles;
 }
 
-std::size_t shared_bytes(const GemmProblem& problem, const MmaSyncTile& tile) {
-  return stages * (tile_bytes(problem.a, problem.a.order == Order::row_major, tile.rows) +
-                   tile_bytes(problem.b, problem.b.order == Order::column_major, tile.columns));
+// As many stages as shared memory holds, up to four, with fewer barriers where there is room for
+// three long ones. Without asynchronous copies two are enough: chunks wait in registers.
+bool fit_stages(MmaSyncPlan& plan, bool copies_are_held, const DeviceProperties& device) {
+  constexpr int long_depth = 128, short_depth = 64, most_stages = 4;
+  const auto blocks = static_cast<std::size_t>(plan.tile.blocks_per_sm);
+  const std::size_t of_block = device.shared_bytes_per_sm / blocks;
+  const std::size_t room = std::min<std::size_t>(
+      device.shared_bytes_per_block_optin,
+      of_block - std::min<std::size_t>(of_block, device.reserved_shared_bytes_per_block));
+  const auto stages_of = [&](int depth_bytes) {
+    return static_cast<int>(room / stage_bytes(plan.tile, depth_bytes));
+  };
+  const bool is_long = !copies_are_held && stages_of(long_depth) >= 3;
+  plan.depth_bytes = is_long ? long_depth : short_depth;
+  plan.stages = std::min(copies_are_held ? 2 : most_stages, stages_of(plan.depth_bytes));
+  return plan.stages >= 2;
 }
 
-std::string_view instruction(Precision precision) {
+// Rounds of as many blocks as the SMs hold, then the rest, which share the SMs evenly: whole tiles
+// first, then parts of tiles.
+double expected_cycles(const GemmProblem& problem, const MmaSyncPlan& plan,
+                       const DeviceProperties& device) {
+  constexpr double begin_and_end = 4000.0;  // of a block: the first copies, the last stores
+  constexpr double second_kernel = 5000.0, cached_bytes_per_cycle = 1500.0;
+  // Shared tiles pay only well ahead: SMs without work leave the others power for a higher clock.
+  constexpr double least_gain = 1.05;
+  const MmaSyncTile& tile = plan.tile;
+  const double products_per_cycle = problem.precision == Precision::tf32 ? 683.0 : 1365.0;
+  const std::int64_t sms = std::max(1, device.sm_count);
+  const std::int64_t slots = sms * tile.blocks_per_sm;
+  const auto cycles_of = [&](std::int64_t blocks, std::int64_t k) {
+    const double work = double(tile.rows) * tile.columns * double(k);
+    const auto round = [&](std::int64_t resident) {
+      const double rate = products_per_cycle * tile.rates[static_cast<std::size_t>(resident - 1)];
+      return begin_and_end / double(resident) + double(resident) * work / rate;
+    };
+    double cycles = double(blocks / slots) * round(tile.blocks_per_sm);
+    if (blocks % slots > 0) cycles += round(groups_of(blocks % slots, sms));
+    return cycles;
+  };
+  const std::int64_t parts = plan.shared_tiles * plan.parts;
+  double cycles = cycles_of(tiles_of(problem, tile) - plan.shared_tiles, problem.shape.k) +
+                  cycles_of(parts, plan.k_of_part);
+  if (parts > 0) {
+    const double bytes = 8.0 * double(parts) * tile.rows * tile.columns;
+    cycles = least_gain * (cycles + second_kernel + bytes / cached_bytes_per_cycle);
+  }
+  return cycles;
+}
+
+std::string_view instruction(Precision precision, bool is_short) {
   switch (precision) {
     case Precision::bf16:
       return "m16n8k16.row.col.f32.bf16.bf16.f32";
     case Precision::fp16:
-      return "m16n8k16.row.col.f32.f16.f16.f32";
+      return is_short ? "m16n8k8.row.col.f32.f16.f16.f32" : "m16n8k16.row.col.f32.f16.f16.f32";
     default:
       return "m16n8k8.row.col.f32.tf32.tf32.f32";
   }
 }
 
-class MmaSyncRun final : public GemmRun {
+// Adds up the parts of shared tiles.
+class TileReduction {
  public:
-  MmaSyncRun(Device& device, const GemmProblem& problem) : device_(device), problem_(problem) {
-    const MmaSyncTile tile = mma_sync_tile(problem, device.properties());
-    const std::int64_t blocks = tiles_of(problem, tile);
-    if (blocks == 0) return;
-    launch_ = flat_launch(blocks, tile.threads(), shared_bytes(problem, tile));
-    kernel_ = device.load(mma_sync_request(problem, device.properties()));
+  TileReduction(Device& device, const GemmProblem& problem, const MmaSyncPlan& plan)
+      : device_(device), problem_(problem), plan_(plan) {
+    constexpr int threads = 256, rows_of_block = 8;
+    const MmaSyncTile& tile = plan.tile;
+    partial_ = device.allocate(
+        static_cast<std::size_t>(plan.shared_tiles * plan.parts * tile.rows * tile.columns) *
+            sizeof(float),
+        "sums of parts of k");
+    launch_ = flat_launch(plan.shared_tiles * (tile.rows / rows_of_block), threads);
+    KernelRequest request = embedded_request("gemm/reduce_tiles.cu");
+    request.kernel = "reduce_tiles";
+    request.defines = epilogue_constants(problem);
+    request.defines.push_back(define("BM", tile.rows));
+    request.defines.push_back(define("BN", tile.columns));
+    kernel_ = device.load(request);
   }
 
-  void run(const GemmAddresses& addresses, const Stream& stream) override {
+  DeviceAddress partial() const { return partial_.address(); }
+
+  void run(const GemmAddresses& addresses, const Stream& stream) const {
     const GemmProblem& p = problem_;
-    if (tiles_of(p, narrow) == 0) return;
-    device_.launch(
-        kernel_, launch_,
-        KernelArguments::of(addresses.a, addresses.b, addresses.c, addresses.bias, p.shape.m,
-                            p.shape.n, p.shape.k, p.a.leading, p.b.leading, p.c.leading,
-                            p.a.batch_stride, p.b.batch_stride, p.c.batch_stride,
-                            static_cast<float>(p.alpha), static_cast<float>(p.beta)),
-        stream);
+    device_.launch(kernel_, launch_,
+                   KernelArguments::of(
+                       partial_.address(), addresses.c, addresses.bias,
+                       static_cast<std::int32_t>(p.shape.m), static_cast<std::int32_t>(p.shape.n),
+                       p.c.leading, p.c.batch_stride, static_cast<float>(p.alpha),
+                       static_cast<float>(p.beta), static_cast<std::int32_t>(whole_tiles(p, plan_)),
+                       static_cast<std::int32_t>(plan_.parts)),
+                   stream);
   }
 
  private:
   Device& device_;
   GemmProblem problem_;
+  MmaSyncPlan plan_;
   Launch launch_;
-  Kernel kernel_;  // none where C has no elements
+  Kernel kernel_;
+  Buffer partial_;
+};
+
+class MmaSyncRun final : public GemmRun {
+ public:
+  MmaSyncRun(Device& device, const GemmProblem& problem, const MmaSyncPlan& plan)
+      : device_(device), problem_(problem), plan_(plan) {
+    launch_ = flat_launch(
+        whole_tiles(problem, plan) + plan.shared_tiles * plan.parts, plan.tile.threads(),
+        static_cast<std::size_t>(plan.stages) * stage_bytes(plan.tile, plan.depth_bytes));
+    kernel({});
+    if (plan.shared_tiles > 0) reduction_.emplace(device, problem, plan);
+  }
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    const GemmProblem& p = problem_;
+    const auto extent = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+    device_.launch(
+        kernel(addresses), launch_,
+        KernelArguments::of(
+            addresses.a, addresses.b, addresses.c, addresses.bias, extent(p.shape.m),
+            extent(p.shape.n), extent(p.shape.k), p.a.leading, p.b.leading, p.c.leading,
+            p.a.batch_stride, p.b.batch_stride, p.c.batch_stride, static_cast<float>(p.alpha),
+            static_cast<float>(p.beta), reduction_ ? reduction_->partial() : DeviceAddress{0},
+            extent(whole_tiles(p, plan_)), extent(plan_.parts), extent(plan_.k_of_part)),
+        stream);
+    if (reduction_) reduction_->run(addresses, stream);
+  }
+
+  std::string note() const override {
+    return reduction_ ? fmt::format("k in {} parts{}", plan_.parts,
+                                    whole_tiles(problem_, plan_) > 0 ? " in the last round" : "")
+                      : "";
+  }
+
+ private:
+  // Addresses that are no multiples of 16 bytes are rare: their kernel is compiled when one occurs.
+  const Kernel& kernel(const GemmAddresses& addresses) {
+    const ChunkAccess access = chunk_access(problem_, addresses);
+    auto known = kernels_.find(access);
+    if (known == kernels_.end()) {
+      const KernelRequest request = mma_sync_request(problem_, device_.properties(), plan_, access);
+      known = kernels_.emplace(access, device_.load(request)).first;
+    }
+    return known->second;
+  }
+
+  Device& device_;
+  GemmProblem problem_;
+  MmaSyncPlan plan_;
+  Launch launch_;
+  std::map<ChunkAccess, Kernel> kernels_;
+  std::optional<TileReduction> reduction_;
 };
 
 }  // namespace
 
-MmaSyncTile mma_sync_tile(const GemmProblem& problem, const DeviceProperties& device) {
-  // A wide tile reads half as much for each product; on half of the SMs it is not yet behind.
-  return 2 * tiles_of(problem, wide) >= device.sm_count ? wide : narrow;
+std::vector<MmaSyncPlan> mma_sync_plan_candidates(const GemmProblem& problem,
+                                                  const DeviceProperties& device) {
+  std::vector<MmaSyncPlan> plans;
+  const ChunkAccess access = chunk_access(problem, {});
+  const bool copies_are_held =
+      !has_async_copies(device) || access.a == RowsBy::elements || access.b == RowsBy::elements;
+  const auto tiles = copies_are_held ? std::span<const MmaSyncTile>(held_tiles)
+                                     : std::span<const MmaSyncTile>(mma_sync_tiles);
+  for (const MmaSyncTile& tile : tiles) {
+    MmaSyncPlan plan{.tile = tile};
+    if (!fit_stages(plan, copies_are_held, device)) continue;
+    const std::int64_t depth = depth_of(problem, plan), steps = groups_of(problem.shape.k, depth);
+    const std::int64_t tiles_of_all = tiles_of(problem, tile);
+    const std::int64_t slots = std::int64_t{std::max(1, device.sm_count)} * tile.blocks_per_sm;
+    for (int parts = 1; parts <= std::min<std::int64_t>(steps, most_parts); ++parts) {
+      plan.k_of_part = groups_of(steps, parts) * depth;
+      plan.parts = static_cast<int>(groups_of(problem.shape.k, plan.k_of_part));
+      if (plan.parts != parts) continue;  // fewer parts are as long
+      plan.shared_tiles = parts > 1 ? tiles_of_all % slots : 0;
+      if (parts > 1 && plan.shared_tiles == 0) break;
+      plan.cycles = expected_cycles(problem, plan, device);
+      plans.push_back(plan);
+    }
+  }
+  std::stable_sort(
+      plans.begin(), plans.end(),
+      [](const MmaSyncPlan& one, const MmaSyncPlan& other) { return one.cycles < other.cycles; });
+  return plans;
 }
 
-KernelRequest mma_sync_request(const GemmProblem& problem, const DeviceProperties& device) {
+KernelRequest mma_sync_request(const GemmProblem& problem, const DeviceProperties& device,
+                               const MmaSyncPlan& plan, const ChunkAccess& access) {
   KernelRequest request = embedded_request("gemm/mma_sync.cu");
   request.kernel = "gemm";
   request.defines = epilogue_constants(problem);
   const auto number = [&](std::string_view name, std::int64_t value) {
     request.defines.push_back(define(name, value));
   };
+  const bool is_short = !has_async_copies(device);
   request.defines.emplace_back("ELEMENT", name_of(problem.a.type));
-  request.defines.emplace_back("INSTRUCTION", instruction(problem.precision));
+  request.defines.emplace_back("INSTRUCTION", instruction(problem.precision, is_short));
+  number("SHORT_PRODUCTS", is_short);
   number("A_BY_COLUMNS", problem.a.order == Order::column_major);
   number("B_BY_COLUMNS", problem.b.order == Order::column_major);
-  const MmaSyncTile tile = mma_sync_tile(problem, device);
-  number("BM", tile.rows);
-  number("BN", tile.columns);
-  number("WM", tile.warp_rows);
-  number("WN", tile.warp_columns);
-  number("STAGES", stages);
+  number("A_ROWS_BY", static_cast<int>(access.a));
+  number("B_ROWS_BY", static_cast<int>(access.b));
+  number("BM", plan.tile.rows);
+  number("BN", plan.tile.columns);
+  number("WM", plan.tile.warp_rows);
+  number("WN", plan.tile.warp_columns);
+  number("BLOCKS_PER_SM", plan.tile.blocks_per_sm);
+  number("DEPTH", depth_of(problem, plan));
+  number("STAGES", plan.stages);
+  number("PARTS", plan.shared_tiles > 0);
   return request;
 }
 
@@ -115,15 +306,27 @@ std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
     }
   }
   if (!is_floating(problem.c.type)) return fmt::format("C is {}", name_of(problem.c.type));
-  if (device.compute_major < 8) {
-    return fmt::format("needs compute capability 8.0, the device has {}.{}", device.compute_major,
-                       device.compute_minor);
+  const bool turing_suffices = precision == Precision::fp16;
+  const int least = turing_suffices ? 75 : 80;
+  if (10 * device.compute_major + device.compute_minor < least) {
+    return fmt::format("needs compute capability {}.{}, the device has {}.{}", least / 10,
+                       least % 10, device.compute_major, device.compute_minor);
   }
-  return std::nullopt;
+  constexpr std::int64_t most_apart = std::int64_t{1} << 24;  // the kernel's offsets of rows
+  if (std::max(problem.a.leading, problem.b.leading) > most_apart) {
+    return fmt::format("rows more than {} elements apart", most_apart);
+  }
+  return size_refusal(problem);
 }
 
 std::unique_ptr<GemmRun> prepare_mma_sync(Device& device, const GemmProblem& problem) {
-  return std::make_unique<MmaSyncRun>(device, problem);
+  return prepare_mma_sync(device, problem,
+                          mma_sync_plan_candidates(problem, device.properties()).front());
+}
+
+std::unique_ptr<GemmRun> prepare_mma_sync(Device& device, const GemmProblem& problem,
+                                          const MmaSyncPlan& plan) {
+  return std::make_unique<MmaSyncRun>(device, problem, plan);
 }
 
 }  // namespace tilescope::operations

@@ -1,10 +1,13 @@
-// Tensor cores through mma.sync: bf16, fp16 and tf32 on every GPU since sm_80.
+// Tensor cores through mma.sync: bf16, fp16 and tf32 on every GPU since sm_80, fp16 on sm_75.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "operations/gemm/operands/chunk_access.hpp"
 #include "operations/gemm/problem/gemm_problem.hpp"
 
 namespace tilescope::operations {
@@ -13,20 +16,39 @@ namespace tilescope::operations {
 struct MmaSyncTile {
   int rows = 0, columns = 0;
   int warp_rows = 0, warp_columns = 0;
+  int blocks_per_sm = 0;  ///< for which the kernel's registers are limited
+  /// The share of the tensor cores' rate that 1, 2, ... blocks reach together on an SM.
+  std::array<double, 4> rates{};
   constexpr int threads() const { return 32 * (rows / warp_rows) * (columns / warp_columns); }
 };
 
-/// 128 x 128, or 64 x 64 where wide tiles would leave most of the device without a block.
-MmaSyncTile mma_sync_tile(const GemmProblem& problem, const DeviceProperties& device);
+/// A tile, what lies in shared memory, and the tiles that several blocks share by dividing k, so
+/// that all SMs have work: all tiles of a small C, those of the last round of a larger one.
+struct MmaSyncPlan {
+  MmaSyncTile tile;
+  int depth_bytes = 0;  ///< of k in a stage
+  int stages = 0;
+  int parts = 1;                  ///< blocks of a shared tile
+  std::int64_t shared_tiles = 0;  ///< the last of all tiles; none if parts is 1
+  std::int64_t k_of_part = 0;     ///< steps of k in each part but the last
+  double cycles = 0.0;            ///< expected
+};
+
+/// The plans that the device can run, the fastest by a model of their time first.
+std::vector<MmaSyncPlan> mma_sync_plan_candidates(const GemmProblem& problem,
+                                                  const DeviceProperties& device);
 
 /// The compilation for a problem.
-KernelRequest mma_sync_request(const GemmProblem& problem, const DeviceProperties& device);
+KernelRequest mma_sync_request(const GemmProblem& problem, const DeviceProperties& device,
+                               const MmaSyncPlan& plan, const ChunkAccess& access = {});
 
 /// Refuses precisions other than bf16, fp16 and tf32, operands that are not of the precision's own
-/// type, and devices before sm_80.
+/// type, and devices before sm_80; sm_75 computes fp16.
 std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
                                             const DeviceProperties& device);
 
 std::unique_ptr<GemmRun> prepare_mma_sync(Device& device, const GemmProblem& problem);
+std::unique_ptr<GemmRun> prepare_mma_sync(Device& device, const GemmProblem& problem,
+                                          const MmaSyncPlan& plan);
 
 }  // namespace tilescope::operations

@@ -1,0 +1,215 @@
+// Tiles of operands of 16 or 32 bits in shared memory: how copies fill them, and how a warp takes
+// the fragments of mma.sync from them, without bank conflicts.
+//
+// A tile lies as in global memory, in rows along the order of the operand. The 16-byte chunks of a
+// row are exchanged: chunk c of row r lies at place c ^ x(r), where x makes rows that are read
+// together lie in different banks:
+//
+//   - along k, rows of 64 bytes: two rows fill the banks, x = r / 2 % 4; longer rows: x = r % 8.
+//     ldmatrix reads eight rows of one chunk.
+//   - along m or n, 16 bits: x = r % 8. ldmatrix reads eight rows of one chunk, and transposes.
+//   - along m or n, 32 bits: ldmatrix exchanges no 4-byte elements, so lanes load single words,
+//     eight (two chunks) of four rows: x = r % 4 * 2.
+#pragma once
+
+#include "async_copy.cuh"
+
+constexpr int chunk_bytes = 16;  // what one copy moves
+constexpr int per_chunk = chunk_bytes / static_cast<int>(sizeof(ELEMENT));
+constexpr int inner_steps = 2 * per_chunk;  // of k in a fragment, 32 bytes
+constexpr int banks_bytes = 128;
+
+// A tile of an operand: `width` along m or n, DEPTH along k. `along_k`: whether k is the index that
+// runs fastest in memory, so that a row of the tile is one m or n.
+template <int width, bool along_k>
+struct Tile {
+  static constexpr int rows = along_k ? width : DEPTH;
+  static constexpr int row_bytes = (along_k ? DEPTH : width) * static_cast<int>(sizeof(ELEMENT));
+  static constexpr int chunks = row_bytes / chunk_bytes;  // of a row
+  static constexpr int bytes = rows * row_bytes;
+  static constexpr bool by_words = !along_k && sizeof(ELEMENT) == 4;
+  static_assert(row_bytes == banks_bytes / 2 || row_bytes % banks_bytes == 0, "rows fill banks");
+
+  __device__ static int place(int row, int chunk) {
+    const int exchange = by_words                   ? row % 4 * 2
+                         : row_bytes >= banks_bytes ? row % 8
+                                                    : row / 2 % 4;
+    return row * row_bytes + (chunk ^ exchange) * chunk_bytes;
+  }
+};
+
+// How rows of an operand lie in global memory: they begin anywhere; they begin at multiples of a
+// chunk; they also end there. The values of the constants are the host's.
+enum RowsBy { by_elements = 0, by_partial_chunks = 1, by_chunks = 2 };
+
+// The share of a thread in copying the tiles of an operand, one stage after the other: the same
+// chunk of every `rows_at_once`-th row. cp.async copies chunks past the registers, if the GPU has
+// it; otherwise, and where rows begin anywhere, chunks pass through registers.
+//
+// Products wait while their warp does anything else, so a copy takes three instructions: a
+// comparison, an address and the copy.
+template <int width, bool along_k, int rows_by, int threads>
+class Copier {
+  using Tiles = Tile<width, along_k>;
+  static constexpr int rows_at_once = threads / Tiles::chunks;
+#if __CUDA_ARCH__ >= 800
+  static constexpr bool asynchronous = rows_by != by_elements;
+#else
+  static constexpr bool asynchronous = false;
+#endif
+
+ public:
+  static constexpr int copies = Tiles::rows / rows_at_once;  // of a stage
+  static_assert(rows_at_once * Tiles::chunks == threads && copies * rows_at_once == Tiles::rows,
+                "threads share rows evenly");
+  static_assert(rows_at_once % (Tiles::by_words ? 4 : 8) == 0, "rows exchange chunks equally");
+
+  // `start`: the tile's first element along m or n, of `count`. Rows are less than 2^31 bytes apart,
+  // `rows_at_once` times over.
+  __device__ Copier(const ELEMENT* matrix, long long leading, int start, int count) {
+    const int row = threadIdx.x / Tiles::chunks;
+    const int element = threadIdx.x % Tiles::chunks * per_chunk;
+    const long long x = start + (along_k ? row : element);
+    from_ = matrix + (along_k ? x * leading + element : row * leading + x);
+    apart_ = static_cast<int>(rows_at_once * leading);
+    step_ = along_k ? element : row;
+    inside_ = static_cast<int>(count - x);
+    to_ = Tiles::place(row, element / per_chunk);
+    // Else the compiler forms them again from 64-bit values for each copy.
+    asm volatile("" : "+r"(apart_), "+r"(inside_));
+  }
+
+  // Begins a stage, of which `steps` along k exist.
+  __device__ void begin(int steps) {
+    const int left = steps - step_;
+    rows_ = along_k ? (left > 0 ? inside_ : 0) : (inside_ > 0 ? left : 0);
+    elements_ = along_k ? left : inside_;
+  }
+  // Starts copy `i` of the stage to the tile at `tile`.
+  __device__ void copy(unsigned tile, int i) {
+    const int beyond = i * rows_at_once;
+    const unsigned to = tile + to_ + beyond * Tiles::row_bytes;
+    const ELEMENT* const from = from_ + static_cast<long long>(apart_) * i;
+    const bool exists = beyond < rows_;
+    if (!asynchronous) {
+      held_[i] = load(from, exists ? elements_ : 0);
+    } else if (rows_by == by_chunks) {
+      copy_async<chunk_bytes>(to, from, exists);
+    } else {
+      const int bytes = min(elements_, per_chunk) * static_cast<int>(sizeof(ELEMENT));
+      copy_async_partly(to, from, exists ? bytes : 0);
+    }
+  }
+  // Stores what passes through registers to the same tile.
+  __device__ void end(unsigned tile) {
+#pragma unroll
+    for (int i = 0; i < (asynchronous ? 0 : copies); ++i) {
+      const unsigned to = tile + to_ + i * rows_at_once * Tiles::row_bytes;
+      asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(held_[i].x),
+                   "r"(held_[i].y), "r"(held_[i].z), "r"(held_[i].w)
+                   : "memory");
+    }
+  }
+  // Goes on to the next stage.
+  __device__ void advance() {
+    from_ += along_k ? DEPTH : static_cast<long long>(apart_) * copies;
+  }
+
+ private:
+  __device__ static uint4 load(const ELEMENT* from, int elements) {
+    if (rows_by != by_elements && elements >= per_chunk) {
+      return __ldg(reinterpret_cast<const uint4*>(from));
+    }
+    union {
+      uint4 whole;
+      ELEMENT each[per_chunk];
+    } chunk;
+    chunk.whole = make_uint4(0, 0, 0, 0);
+#pragma unroll
+    for (int e = 0; e < per_chunk; ++e) {
+      if (e < elements) chunk.each[e] = from[e];
+    }
+    return chunk.whole;
+  }
+
+  const ELEMENT* from_;
+  int apart_;             // elements between the rows of two copies
+  int step_;              // along k: of the first copy
+  int inside_;            // along m or n: elements of the operand from the first copy's on
+  int rows_, elements_;   // of this stage that exist: rows from the first copy's, elements of a row
+  unsigned to_;           // the first chunk's place
+  uint4 held_[asynchronous ? 1 : copies];
+};
+
+// Four matrices of 8 rows of 16 bytes; lane l names row l % 8 of matrix l / 8. Register i of a lane
+// is its 4 bytes of matrix i: those at (lane / 4, lane % 4), or of 2-byte elements transposed.
+template <bool transposed>
+__device__ inline void load_matrices(unsigned (&to)[4], unsigned row) {
+  if (transposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(row)
+                 : "memory");
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(row)
+                 : "memory");
+  }
+}
+
+__device__ inline unsigned load_word(unsigned address) {
+  unsigned word;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+  return word;
+}
+
+// Where a lane finds its part of the fragments of a warp, which begins at `start` along m or n. A
+// fragment has 16 elements along m or n (x) and two chunks along k: the four 8 x 16-byte quarters
+// (x, k), (x + 8, k), (x, k'), (x + 8, k'), where k' is the second chunk; with `k_first` in the
+// order (x, k), (x, k'), (x + 8, k), (x + 8, k').
+template <int width, bool along_k, bool k_first>
+class Fragments {
+  using Tiles = Tile<width, along_k>;
+
+ public:
+  __device__ explicit Fragments(int start) {
+    const int lane = threadIdx.x % 32, quarter = lane / 8;
+    const int second_x = k_first ? quarter / 2 : quarter % 2;
+    const int second_k = k_first ? quarter % 2 : quarter / 2;
+    if (Tiles::by_words) {
+      const int x = start + lane / 4;
+      place_ = Tiles::place(lane % 4, x / per_chunk) + x % per_chunk * 4;
+    } else if (along_k) {
+      place_ = Tiles::place(start + 8 * second_x + lane % 8, second_k);
+    } else {
+      place_ = Tiles::place(8 * second_k + lane % 8, start / per_chunk + second_x);
+    }
+  }
+
+  // The fragment from 16 * `index` along m or n on, at the `inner`-th 32 bytes along k.
+  __device__ void load(unsigned (&to)[4], unsigned tile, int inner, int index) const {
+    const unsigned place = tile + place_;
+    if (Tiles::by_words) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int second_x = k_first ? i / 2 : i % 2, second_k = k_first ? i % 2 : i / 2;
+        to[i] = load_word(along_row(place, 2 * index + second_x) +
+                          (inner * inner_steps + second_k * per_chunk) * Tiles::row_bytes);
+      }
+    } else if (along_k) {
+      load_matrices<false>(to, along_row(place, inner) + index * 16 * Tiles::row_bytes);
+    } else {
+      load_matrices<true>(to, along_row(place, index) + inner * inner_steps * Tiles::row_bytes);
+    }
+  }
+
+ private:
+  // Two chunks further, `times` times: a change of bits, as the exchange of chunks is.
+  __device__ static unsigned along_row(unsigned place, int times) {
+    const int bytes = times * 2 * chunk_bytes;
+    return (place ^ bytes % banks_bytes) + bytes / banks_bytes * banks_bytes;
+  }
+
+  unsigned place_;
+};

@@ -1,0 +1,22 @@
+// How rows of operands lie in memory, by which kernels choose how to copy them.
+#pragma once
+
+#include <compare>
+
+#include "operations/gemm/problem/gemm_problem.hpp"
+#include "operations/rung/kernel_plan.hpp"
+
+namespace tilescope::operations {
+
+/// Rows begin anywhere; they begin at multiples of a chunk of 16 bytes; they also end there. The
+/// values are those of kernels/gemm/mma_fragments.cuh.
+enum class RowsBy { elements = 0, partial_chunks = 1, chunks = 2 };
+
+struct ChunkAccess {
+  RowsBy a = RowsBy::chunks, b = RowsBy::chunks;
+  auto operator<=>(const ChunkAccess&) const = default;
+};
+
+ChunkAccess chunk_access(const GemmProblem& problem, const GemmAddresses& addresses);
+
+}  // namespace tilescope::operations
