@@ -68,4 +68,10 @@ for wheel in dist/tilescope-*.whl; do
     echo "$wheel has more than 12 MiB" >&2
     exit 1
   fi
+  glibc=$(sed -n 's/.*manylinux_2_\([0-9]*\)_.*/\1/p' <<< "$wheel")
+  if [ "$glibc" -gt 34 ]; then
+    echo "$wheel needs glibc 2.$glibc, and should run with 2.34 (a function has a newer version:" \
+      "objdump -T, see .symver in src/)" >&2
+    exit 1
+  fi
 done

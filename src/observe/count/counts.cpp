@@ -125,8 +125,8 @@ Spreads combined(const Spreads& a, const Spreads& b) {
   Spreads sum = a.size() >= b.size() ? a : b;
   const Spreads& other = a.size() >= b.size() ? b : a;
   for (std::size_t i = 0; i < other.size(); ++i) {
-    sum[i] = static_cast<std::uint64_t>(
-        std::ceil(std::hypot(static_cast<double>(sum[i]), static_cast<double>(other[i]))));
+    const auto one = static_cast<double>(sum[i]), two = static_cast<double>(other[i]);
+    sum[i] = static_cast<std::uint64_t>(std::ceil(std::sqrt(one * one + two * two)));
   }
   return sum;
 }
