@@ -100,6 +100,10 @@ Budget::Budget(const BudgetWishes& wishes) {
   if (!baseline_->complete) {
     throw input_error("{}: its run was cut short, which is no baseline", baseline_->origin);
   }
+  if (baseline_->is_estimate) {
+    throw input_error("{}: it has estimates of --blocks, and a baseline needs exact counts",
+                      baseline_->origin);
+  }
 }
 
 bool Budget::exceeds(const Move& move) const {

@@ -91,7 +91,8 @@ Record side_record(const Snapshot& shot) {
   return {{"file", shot.origin},
           {"target", shot.target},
           {"device", shot.device},
-          {"complete", shot.complete}};
+          {"complete", shot.complete},
+          {"estimate", shot.is_estimate}};
 }
 
 void add_lines(Page& page, const Comparison& comparison) {
@@ -136,6 +137,18 @@ void add_finding_lines(Page& page, std::string_view what,
   }
 }
 
+std::string estimate_note(const Snapshot& shot) {
+  return shot.has_intervals
+             ? fmt::format(
+                   "{} has estimates: only what moved beyond their 95% intervals is listed, "
+                   "and no ratios",
+                   shot.origin)
+             : fmt::format(
+                   "{} has estimates from a range of blocks: how far they are off is not "
+                   "known",
+                   shot.origin);
+}
+
 }  // namespace
 
 std::string counter_text(double value) {
@@ -167,6 +180,9 @@ Page compare_page(const Snapshot& before, const Snapshot& after) {
                               shot->origin, shot->command, shot->target, shot->device,
                               shot->complete ? "" : " (a part of the run)"),
                   0, 7});
+  }
+  for (const Snapshot* shot : {&before, &after}) {
+    if (shot->is_estimate) page.add(Text{estimate_note(*shot), 0, 2});
   }
   page.gap();
   if (comparison.same()) {

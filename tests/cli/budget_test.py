@@ -180,6 +180,41 @@ class Baselines(Explained):
         moved = json.loads(self.run_program("compare", "before.json", "after.json", "--json", "-").out)
         self.assertTrue(moved["same"])
 
+    def test_estimates_move_only_beyond_their_intervals(self):
+        source = ("__global__ void spread(const float* in, float* out, int stride) {\n"
+                  "  unsigned block = blockIdx.x * 2654435761u >> 24;\n"
+                  "  out[blockIdx.x * 32 + threadIdx.x] = in[threadIdx.x * (block % 5) * stride];\n"
+                  "}\n")
+        with open(self.path("spread.cu"), "w", encoding="utf-8") as file:
+            file.write(source)
+
+        def keep(name, stride, *options):
+            result = self.run_program(
+                "explain", "spread.cu", "--grid", "400", "--block", "32", "--arg", "f32[2000]=iota",
+                "--arg", "f32[12800]=zeros", "--arg", f"i32:{stride}", "--json", name, *options)
+            self.assertEqual(result.code, 0, result.err)
+
+        keep("exact.json", 2)
+        keep("sample.json", 2, "--blocks", "60:1")
+        keep("worse.json", 8, "--blocks", "60:1")
+        keep("range.json", 2, "--blocks", "0-59")
+        loads = [json.loads(self.read(name))["totals"]["global_load_sectors"]
+                 for name in ("exact.json", "sample.json")]
+        self.assertNotEqual(*loads)
+        same = self.run_program("compare", "exact.json", "sample.json")
+        self.assertIn("'sample.json' has estimates: only what moved beyond their 95% intervals is "
+                      "listed, and no ratios", " ".join(same.out.split()))
+        self.assertIn("no difference", same.out)
+        moved = json.loads(self.run_program("compare", "sample.json", "worse.json", "--json",
+                                            "-").out)
+        self.assertEqual([move["counter"] for move in moved["totals"]][:1],
+                         ["global_load_sectors"])
+        self.assertTrue(moved["before"]["estimate"])
+        self.assertIn("from a range of blocks: how far they are off is not known", " ".join(
+            self.run_program("compare", "exact.json", "range.json").out.split()))
+        self.assert_fails(4, "'sample.json': it has estimates of --blocks, and a baseline needs exact "
+                             "counts", "explain", "k.cu", *LAUNCH, "--baseline", "sample.json")
+
     def read(self, name):
         with open(self.path(name), encoding="utf-8") as file:
             return file.read()

@@ -18,13 +18,34 @@ double distance(const Move& move) {
   return std::abs(move.after - move.before);
 }
 
-std::vector<Move> moves_between(const Counters& before, const Counters& after) {
+/// How far both sides' counters may be off, where one is an estimate.
+struct Uncertainty {
+  bool is_estimate = false;
+  const Counters &before, &after;  ///< half-widths of intervals
+
+  /// Whether chance may have made the difference. Ratios of estimates have no interval.
+  bool explains(const Move& move) const {
+    if (!is_estimate) return false;
+    const auto is_whole = [](double value) { return std::trunc(value) == value; };
+    if (!is_whole(move.before) || !is_whole(move.after)) return true;
+    const double one = counter_in(before, move.counter), other = counter_in(after, move.counter);
+    return distance(move) <= std::sqrt(one * one + other * other);
+  }
+};
+
+std::vector<Move> moves_between(const Counters& before, const Counters& after,
+                                const Uncertainty& uncertainty) {
   std::vector<Move> moves;
   Counters all = after;
   all.insert(before.begin(), before.end());
+  const bool is_of_both = !before.empty() && !after.empty();
   for (const auto& [name, unused] : all) {
+    // Some counters have no estimate.
+    if (uncertainty.is_estimate && is_of_both && before.contains(name) != after.contains(name)) {
+      continue;
+    }
     Move move{name, counter_in(before, name), counter_in(after, name)};
-    if (move.before != move.after) moves.push_back(std::move(move));
+    if (move.before != move.after && !uncertainty.explains(move)) moves.push_back(std::move(move));
   }
   std::stable_sort(moves.begin(), moves.end(),
                    [](const Move& a, const Move& b) { return distance(a) > distance(b); });
@@ -63,9 +84,12 @@ std::vector<const SnapshotLine*> partners(const Snapshot& before, const Snapshot
 std::vector<LineMoves> line_moves(const Snapshot& before, const Snapshot& after) {
   std::vector<LineMoves> lines;
   const auto add = [&](const SnapshotLine* old, const SnapshotLine* present) {
-    static const Counters none;
-    LineMoves line{old, present,
-                   moves_between(old ? old->counters : none, present ? present->counters : none)};
+    static const SnapshotLine none;
+    const SnapshotLine &one = old ? *old : none, &other = present ? *present : none;
+    LineMoves line{
+        old, present,
+        moves_between(one.counters, other.counters,
+                      {before.is_estimate || after.is_estimate, one.spread, other.spread})};
     if (!line.moves.empty()) lines.push_back(std::move(line));
   };
   const std::vector<const SnapshotLine*> found = partners(before, after);
@@ -110,12 +134,14 @@ const LineMoves* Comparison::most_moved(const std::string& counter) const {
 
 Comparison compare(const Snapshot& before, const Snapshot& after) {
   Comparison result;
-  result.totals = moves_between(before.totals, after.totals);
+  // A kernel's counts are off by no more than those of all kernels together.
+  const Uncertainty of_totals{before.is_estimate || after.is_estimate, before.spread, after.spread};
+  result.totals = moves_between(before.totals, after.totals, of_totals);
   for (const auto& [name, counters] : after.kernels) {
     const auto old = before.kernels.find(name);
     if (old == before.kernels.end()) {
       result.new_kernels.push_back(name);
-    } else if (auto moves = moves_between(old->second, counters); !moves.empty()) {
+    } else if (auto moves = moves_between(old->second, counters, of_totals); !moves.empty()) {
       result.kernels[name] = std::move(moves);
     }
   }

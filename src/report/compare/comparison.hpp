@@ -10,7 +10,7 @@
 
 namespace tilescope::report {
 
-/// A counter that moved.
+/// A counter that moved: of estimates, by more than chance explains.
 struct Move {
   std::string counter;
   double before = 0.0, after = 0.0;

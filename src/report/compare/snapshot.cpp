@@ -110,6 +110,12 @@ Snapshot snapshot_of(const Json& document, const std::string& origin) {
     read.source = reader.text(line, "source");
     read.line = reader.line(line);
     SnapshotReader::add_counters(read.counters, line);
+    SnapshotReader::add_counters(read.spread, SnapshotReader::member(line, "spread"));
+  }
+  if (const Json& estimate = SnapshotReader::member(document, "estimate"); estimate.is_object()) {
+    shot.is_estimate = true;
+    shot.has_intervals = estimate.contains("confidence");
+    SnapshotReader::add_counters(shot.spread, SnapshotReader::member(estimate, "spread"));
   }
   for (const Json& kernel : reader.list(document, "by_kernel")) {
     Counters& counters = shot.kernels[reader.text(kernel, "kernel")];

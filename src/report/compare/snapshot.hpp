@@ -18,6 +18,7 @@ struct SnapshotLine {
   std::string file, source;
   std::uint64_t line = 0;
   Counters counters;
+  Counters spread = {};  ///< as in Snapshot
 };
 
 struct SnapshotFinding {
@@ -36,6 +37,9 @@ struct Snapshot {
   std::vector<SnapshotLine> lines = {};
   std::map<std::string, Counters, std::less<>> kernels = {};
   std::vector<SnapshotFinding> findings = {};
+  bool is_estimate = false;    ///< its blocks are a sample (explain --blocks)
+  bool has_intervals = false;  ///< the sample was drawn at random
+  Counters spread = {};        ///< half-widths of the 95% intervals; a counter without one is exact
 };
 
 /// Throws Error(bad_input), one line that names `origin`, for a document of another version and for
