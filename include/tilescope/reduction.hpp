@@ -30,9 +30,10 @@ struct Reduced {
 /// every run on one device: nothing depends on which thread comes first.
 ///
 ///  - sum: of float32 and float64 a float64. On a GPU floats are summed in float within a thread
-///    and in double across threads, on the CPU in double: with t additions in a thread, at most
-///    t * 2^-24 * sum |x| from the exact sum. Of int32 an int64, exact. Of nothing 0. A NaN makes
-///    it NaN; infinities do as IEEE 754 says.
+///    and in double across threads: with t additions in a thread, at most t * 2^-24 * sum |x| from
+///    the exact sum. On the CPU, and by the variant fixed_order, they are summed in double, in an
+///    order that depends on the list alone: the same bits on every device. Of int32 an int64,
+///    exact. Of nothing 0. A NaN makes it NaN; infinities do as IEEE 754 says.
 ///  - min, max: in the type of the elements (float32 is given as a float64, which is exact); NaN if
 ///    any element is NaN. Zeros of either sign are equal, and a result that is zero is +0.
 ///  - argmax: the index, an int64, of the first largest element (-0 and +0 are equal), or of the

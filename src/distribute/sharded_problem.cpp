@@ -70,13 +70,16 @@ void require_rows_of_c(std::span<const MatrixView> c) {
 
 }  // namespace
 
-void require_devices(Devices devices, const std::string& variant) {
-  if (devices.empty()) throw usage_error("a sharded product needs at least one device");
+void require_gpus(Devices devices, std::string_view what) {
+  if (devices.empty()) throw usage_error("a sharded {} needs at least one device", what);
   for (const auto& device : devices) {
-    if (device->kind() == DeviceKind::cpu) {
-      throw usage_error("the cpu device takes no part in a sharded product: use GPUs, or emulated");
-    }
+    if (device->kind() != DeviceKind::cpu) continue;
+    throw usage_error("the cpu device takes no part in a sharded {}: use GPUs, or emulated", what);
   }
+}
+
+void require_devices(Devices devices, const std::string& variant) {
+  require_gpus(devices, "product");
   if (!operations::names_rung(variant)) return;
   throw usage_error("variant {} is for whole products; name a kernel such as general", variant);
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tilescope/device.hpp>
 #include <tilescope/matmul.hpp>
 #include <vector>
@@ -33,6 +34,8 @@ struct ShardedProblem {
   std::span<const float> bias;  ///< in host memory
 };
 
+/// Throws Error(usage) for no device and for the cpu. `what`: "product".
+void require_gpus(Devices devices, std::string_view what);
 /// Throws Error(usage) for devices, or a variant, that cannot take part.
 void require_devices(Devices devices, const std::string& variant);
 

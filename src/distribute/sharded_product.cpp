@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "distribute/on_each.hpp"
+#include "distribute/panels.hpp"
 #include "operations/gemm/operands/operand_conversion.hpp"
 #include "operations/gemm/product/memory_product.hpp"
 
@@ -13,12 +14,6 @@ using namespace operations;
 
 std::size_t bytes_of(const GemmOperand& operand, std::int64_t elements) {
   return static_cast<std::size_t>(elements) * size_of(operand.type);
-}
-
-/// The layout of a panel: as the kernels like it best.
-GemmOperand panel_operand(const GemmOperand& b, std::int64_t k, std::int64_t width) {
-  return padded_operand({.operand = {.order = b.order}, .rows = k, .columns = width}, b.type,
-                        false);
 }
 
 /// The rectangle of `rows` x `columns` elements at row `row` and column `column` of an operand.
@@ -53,10 +48,10 @@ ShardedProduct::ShardedProduct(const ShardedProblem& problem, const std::string&
   }
   whole_.b = panel_operand(whole_.b, s.k, s.n);
   Device& first = *problem.shards.front().device;
-  DeviceChoice whole = choose_in_memory(whole_, first, variant);
-  whole.kernel = with_plan(std::move(whole.kernel), whole.problem, first.properties());
+  const DeviceChoice whole = choose_for_parts(whole_, first, variant);
   report_.product = {.variant = std::string(whole.kernel.variant->name),
                      .precision = whole_.precision};
+  whole_.precision = whole.problem.precision;
   panels_ = moves_panels() ? panels_of(s.n, least_columns(whole)) : std::vector<Range>{{0, s.n}};
   report_.panels = static_cast<std::int64_t>(panels_.size());
   // To allocate and to load kernels takes milliseconds.
@@ -87,31 +82,11 @@ void ShardedProduct::complete_report() {
   }
 }
 
-// A panel has work for half the SMs: the next one's blocks take the others. A kernel that converts
-// operands converts A for each panel anew, which should take little of a panel's time. Beside
-// tensor cores it takes more than it costs to wait for all of B.
 std::int64_t ShardedProduct::least_columns(const DeviceChoice& whole) const {
-  constexpr std::int64_t elements_of_an_sm = 256 * 128;  // the largest tile
-  constexpr double converting_part = 0.02;
-  const MatmulShape& s = whole_.shape;
   std::int64_t least = 0;
   for (const Member& member : members_) {
-    const std::int64_t rows = member.shard.rows;
-    if (rows == 0) continue;
-    const DeviceProperties& device = member.shard.device->properties();
-    least = std::max(least, elements_of_an_sm * device.sm_count / 2 / rows);
-    const GemmProblem problem = part(member.shard, {0, s.n});
-    const auto choice = choose_alike(whole, problem, device);
-    if (!choice) continue;
-    const auto prepare = [&](Device& on) { return prepare_in_memory(on, problem, *choice); };
-    const auto converted = static_cast<double>(workspace_bytes(device, prepare, {}));
-    if (converted == 0.0) continue;
-    if (whole_.precision != Precision::fp32) return s.n;
-    const double converting_s = 2.0 * converted / device.peak_bandwidth();
-    const double column_s =
-        2.0 * static_cast<double>(rows) * static_cast<double>(s.k) / device.peak_fp32();
-    const double columns = converting_s / (converting_part * column_s);
-    least = std::max(least, static_cast<std::int64_t>(std::min(columns, static_cast<double>(s.n))));
+    least = std::max(least, least_panel(whole, part(member.shard, {0, whole_.shape.n}),
+                                        member.shard.device->properties()));
   }
   return least;
 }

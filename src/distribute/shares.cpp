@@ -7,12 +7,6 @@
 #include "operations/rung/kernel_plan.hpp"
 
 namespace tilescope::distribute {
-namespace {
-
-constexpr std::int64_t panel_unit = 256;  // the widest tile of any kernel
-
-}  // namespace
-
 std::vector<Range> shares(std::int64_t total, std::span<const double> weights, std::int64_t unit) {
   const auto parts = static_cast<std::int64_t>(weights.size());
   if (total < unit * parts) unit = 1;
@@ -33,16 +27,15 @@ std::vector<Range> shares(std::int64_t total, std::span<const double> weights, s
   return ranges;
 }
 
-std::vector<Range> panels_of(std::int64_t columns, std::int64_t least) {
-  constexpr std::int64_t parts = 8;
-  const std::int64_t width =
-      operations::groups_of(std::max(operations::groups_of(columns, parts), least), panel_unit) *
-      panel_unit;
-  std::vector<Range> panels;
-  for (std::int64_t first = 0; first < columns; first += width) {
-    panels.push_back({first, std::min(width, columns - first)});
+std::vector<Range> equal_shares(std::int64_t total, std::int64_t parts, std::int64_t unit) {
+  const std::int64_t units = operations::groups_of(total, unit);
+  std::vector<Range> ranges;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const std::int64_t first = std::min(total, units * i / parts * unit);
+    const std::int64_t end = std::min(total, units * (i + 1) / parts * unit);
+    ranges.push_back({first, end - first});
   }
-  return panels;
+  return ranges;
 }
 
 }  // namespace tilescope::distribute

@@ -1,4 +1,4 @@
-// How one product is cut: rows among devices, columns into panels.
+// How work is cut: rows, columns or elements among devices and ranks.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,7 @@ struct Range {
 /// or empty.
 std::vector<Range> shares(std::int64_t total, std::span<const double> weights, std::int64_t unit);
 
-/// The panels of C's columns, in the order in which they are computed: eighths, since nothing is
-/// computed while the first arrives, but none of fewer than `least` columns.
-std::vector<Range> panels_of(std::int64_t columns, std::int64_t least);
+/// `total` in `parts` about equal ranges that begin at multiples of `unit`; some may be empty.
+std::vector<Range> equal_shares(std::int64_t total, std::int64_t parts, std::int64_t unit);
 
 }  // namespace tilescope::distribute

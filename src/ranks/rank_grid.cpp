@@ -34,17 +34,6 @@ RankGrid choose_grid(int ranks, const MatmulShape& shape, const MatmulShape& cel
   return best;
 }
 
-std::vector<Range> equal_shares(std::int64_t total, int parts, std::int64_t unit) {
-  const std::int64_t units = operations::groups_of(total, unit);
-  std::vector<Range> ranges;
-  for (std::int64_t i = 0; i < parts; ++i) {
-    const std::int64_t first = std::min(total, units * i / parts * unit);
-    const std::int64_t end = std::min(total, units * (i + 1) / parts * unit);
-    ranges.push_back({first, end - first});
-  }
-  return ranges;
-}
-
 std::vector<Range> bands_of(const MatmulShape& shape, const MatmulShape& cell,
                             std::int64_t wanted) {
   if (wanted == 0) {

@@ -9,7 +9,16 @@
 
 namespace tilescope::ranks {
 
+using distribute::equal_shares;
 using distribute::Range;
+
+/// Rows and columns of a matrix.
+struct Part {
+  Range rows, columns;
+
+  bool empty() const { return rows.count == 0 || columns.count == 0; }
+  friend bool operator==(const Part&, const Part&) = default;
+};
 
 /// Rank r is in row r / columns and column r % columns.
 struct RankGrid {
@@ -22,9 +31,6 @@ struct RankGrid {
 
 /// The grid of all ranks that moves the fewest elements to the rank that receives most.
 RankGrid choose_grid(int ranks, const MatmulShape& shape, const MatmulShape& cell);
-
-/// `total` in `parts` about equal ranges that begin at multiples of `unit`; some may be empty.
-std::vector<Range> equal_shares(std::int64_t total, int parts, std::int64_t unit);
 
 /// The columns of C that are computed at a time, in the order in which they are. They depend on the
 /// problem alone, so that other ranks may go on with what some have finished. `wanted`: columns of

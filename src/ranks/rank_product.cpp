@@ -29,14 +29,6 @@ MatrixView dense_in(std::vector<std::byte>& memory, const ConstMatrixView& like,
   return view;
 }
 
-/// Whether all ranks of a row or column of the grid can read its panels from one machine's memory.
-bool share_files(const Group& line, const Member& mine) {
-  const std::vector<Member> members = line.gather(mine);
-  return std::all_of(members.begin(), members.end(), [&](const Member& member) {
-    return member.sees_operands && member.host == mine.host;
-  });
-}
-
 }  // namespace
 
 RankProduct::RankProduct(const Group& all, const operations::HostProblem& problem,

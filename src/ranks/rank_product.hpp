@@ -14,22 +14,9 @@
 #include "operations/numerics/host_array.hpp"
 #include "ranks/group.hpp"
 #include "ranks/rank_grid.hpp"
+#include "ranks/rank_member.hpp"
 
 namespace tilescope::ranks {
-
-/// Rows and columns of a matrix.
-struct Part {
-  Range rows, columns;
-
-  bool empty() const { return rows.count == 0 || columns.count == 0; }
-  friend bool operator==(const Part&, const Part&) = default;
-};
-
-/// One rank, as the others know it.
-struct Member {
-  int host = 0;               ///< the first rank of its machine
-  bool sees_operands = true;  ///< rank 0 sends the others their shares
-};
 
 class RankProduct {
  public:

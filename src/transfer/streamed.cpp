@@ -13,6 +13,7 @@
 #include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/parallel.hpp"
+#include "operations/numerics/conversion.hpp"
 #include "operations/rung/kernel_program.hpp"
 
 namespace tilescope::transfer {
@@ -35,8 +36,7 @@ std::size_t length_of(const StreamedJob& job) {
 std::vector<ConstArrayView> part_of(const StreamedJob& job, std::size_t first, std::size_t count) {
   std::vector<ConstArrayView> part;
   for (const ConstArrayView& input : job.inputs) {
-    part.push_back({input.type, count,
-                    static_cast<const std::byte*>(input.data) + first * size_of(input.type)});
+    part.push_back(operations::part(input, first, count));
   }
   return part;
 }

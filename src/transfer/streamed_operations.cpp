@@ -1,14 +1,15 @@
 #include "transfer/streamed_operations.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <tilescope/reverse.hpp>
 #include <tilescope/scale.hpp>
 #include <tilescope/vector_add.hpp>
 
+#include "base/errors.hpp"
 #include "operations/elementwise/elementwise.hpp"
 #include "operations/histogram/histogram.hpp"
+#include "operations/numerics/conversion.hpp"
 #include "operations/numerics/host_array.hpp"
 #include "operations/reduction/reduction.hpp"
 #include "operations/reverse/reverse.hpp"
@@ -23,60 +24,42 @@ bool in_one_piece(const Device& device, const StreamOptions& stream) {
   return stream.device_bytes == 0 || device.kind() == DeviceKind::cpu;
 }
 
-std::byte* element(const ArrayView& list, std::size_t index) {
-  return static_cast<std::byte*>(list.mutable_data()) + index * size_of(list.type);
-}
-
 /// Copies each result to the place of its elements in `list`.
 auto into(const ArrayView& list) {
   return [list](std::size_t first, std::size_t count, const void* result) {
-    copy_bytes(element(list, first), result, count * size_of(list.type));
+    copy_bytes(operations::part(list, first, count).mutable_data(), result,
+               count * size_of(list.type));
   };
 }
-
-/// A list's least or greatest element so far, or its place.
-class Extreme {
- public:
-  Extreme(const ConstArrayView& x, Reduction reduction) : x_(x), reduction_(reduction) {}
-
-  void take(std::size_t first, double value, std::size_t place) {
-    const bool is_first = first == 0;
-    const bool beyond = reduction_ == Reduction::min ? value < value_ : value > value_;
-    if (is_first || (!std::isnan(value_) && (std::isnan(value) || beyond))) {
-      value_ = value;
-      place_ = first + place;
-    }
-  }
-  void take_result(std::size_t first, const void* result) {
-    if (reduction_ != Reduction::argmax) return take(first, number(x_.type, result), 0);
-    std::int64_t place = 0;
-    std::memcpy(&place, result, sizeof place);
-    const auto here = first + static_cast<std::size_t>(place);
-    take(first, number(x_.type, static_cast<const std::byte*>(x_.data) + here * size_of(x_.type)),
-         static_cast<std::size_t>(place));
-  }
-  double value() const { return value_; }
-  std::size_t place() const { return place_; }
-
- private:
-  // Exact for every type that a reduction takes.
-  static double number(DataType type, const void* value) {
-    double wide = 0.0;
-    operations::widen({type, 1, value}, 0, {&wide, 1});
-    return wide;
-  }
-
-  ConstArrayView x_;
-  Reduction reduction_;
-  double value_ = 0.0;
-  std::size_t place_ = 0;
-};
 
 template <typename T>
 T read(const void* result) {
   T value;
   std::memcpy(&value, result, sizeof value);
   return value;
+}
+
+/// An element as a double: exact for every type that a reduction takes.
+double number_at(const ConstArrayView& x, std::size_t index) {
+  double wide = 0.0;
+  operations::widen(x, index, {&wide, 1});
+  return wide;
+}
+
+/// What elements [first, first + count) of x contribute, from the result of a reduction's task.
+operations::ReducedPart part_of_result(const ConstArrayView& x, std::size_t first,
+                                       std::size_t count, Reduction reduction, const void* result) {
+  operations::ReducedPart part{.count = count};
+  if (reduction == Reduction::argmax) {
+    const auto place = first + static_cast<std::size_t>(read<std::int64_t>(result));
+    part.value = number_at(x, place);
+    part.integer = static_cast<std::int64_t>(place);
+  } else if (reduction == Reduction::sum) {
+    part.integer = read<std::int64_t>(result);
+  } else {
+    part.value = number_at({x.type, 1, result}, 0);
+  }
+  return part;
 }
 
 }  // namespace
@@ -131,7 +114,8 @@ RunReport reverse(Device& device, const ConstArrayView& x, const ArrayView& y,
   if (in_one_piece(device, stream)) return tilescope::reverse(device, x, y, options);
   operations::require_like("reverse", x, y);
   const auto take = [y](std::size_t first, std::size_t count, const void* result) {
-    copy_bytes(element(y, y.count - first - count), result, count * size_of(y.type));
+    copy_bytes(operations::part(y, y.count - first - count, count).mutable_data(), result,
+               count * size_of(y.type));
   };
   const auto task = [](const Part& p) { return operations::reverse_task(p[0]); };
   return run_streamed(device, {.inputs = {x}, .task = task, .take = take}, options.variant, stream);
@@ -167,38 +151,68 @@ Reduced reduce(Device& device, const ConstArrayView& x, Reduction reduction,
   if (x.type != DataType::float32 && x.type != DataType::float64 && x.type != DataType::int32) {
     return tilescope::reduce(device, x, reduction, options);  // it reports what it needs
   }
-  Reduced reduced;
-  const DataType type = operations::result_type(x.type, reduction);
-  reduced.type = is_floating(type) ? DataType::float64 : DataType::int64;
-  Extreme extreme(x, reduction);
-  const auto take = [&](std::size_t first, std::size_t, const void* result) {
-    if (reduction != Reduction::sum) return extreme.take_result(first, result);
-    if (is_floating(type)) {
-      reduced.real += read<double>(result);
+  const bool is_real_sum = operations::sums_sections(x.type, reduction);
+  double sum = 0.0;
+  std::vector<operations::ReducedPart> parts;
+  const auto take = [&](std::size_t first, std::size_t count, const void* result) {
+    if (is_real_sum) {
+      sum += read<double>(result);
     } else {
-      reduced.integer += read<std::int64_t>(result);
+      parts.push_back(part_of_result(x, first, count, reduction, result));
     }
   };
   const auto task = [reduction](const Part& p) {
     return operations::reduction_task(p[0], reduction);
   };
   StreamOptions settings = stream;
-  if (reduction == Reduction::sum && is_floating(type) && !settings.link) {
+  if (is_real_sum && !settings.link) {
     settings.link = LinkModel{};  // a measured chunk size would make the rounding differ from run
                                   // to run
   }
-  reduced.report =
+  const RunReport report =
       run_streamed(device, {.inputs = {x}, .task = task, .take = take}, options.variant, settings);
-  if (reduction == Reduction::argmax) {
-    reduced.integer = static_cast<std::int64_t>(extreme.place());
-  } else if (reduction != Reduction::sum) {
-    if (is_floating(type)) {
-      reduced.real = extreme.value();
-    } else {
-      reduced.integer = static_cast<std::int64_t>(extreme.value());
-    }
-  }
+  Reduced reduced;
+  reduced.real = sum;
+  if (!is_real_sum) reduced = operations::combined(x.type, reduction, parts);
+  reduced.report = report;
   return reduced;
+}
+
+operations::ReducedPart reduce_part(Device& device, const ConstArrayView& x, std::size_t first,
+                                    Reduction reduction, const StreamOptions& stream,
+                                    RunReport& report) {
+  operations::ReducedPart part{.count = x.count};
+  report = {.variant = "none (nothing to compute)"};
+  if (x.count == 0) return part;
+  if (!operations::sums_sections(x.type, reduction)) {
+    const Reduced reduced = reduce(device, x, reduction, {}, stream);
+    report = reduced.report;
+    part.integer = reduced.integer;
+    part.value = is_floating(x.type) ? reduced.real : static_cast<double>(reduced.integer);
+    if (reduction == Reduction::argmax) {
+      part.value = number_at(x, static_cast<std::size_t>(reduced.integer));
+      part.integer += static_cast<std::int64_t>(first);
+    }
+    return part;
+  }
+  part.sums.resize(operations::sections_of(x.count));
+  if (in_one_piece(device, stream)) {
+    report = operations::run_task(device, operations::section_sums_task(x), "", part.sums.data());
+    return part;
+  }
+  const auto task = [](const Part& p) { return operations::section_sums_task(p[0]); };
+  const auto take = [&](std::size_t start, std::size_t count, const void* sums) {
+    if (start % operations::sum_section != 0) {
+      throw usage_error("too little device memory: a sum takes {} elements at a time",
+                        operations::sum_section);
+    }
+    std::memcpy(part.sums.data() + start / operations::sum_section, sums,
+                operations::sections_of(count) * sizeof(double));
+  };
+  report = run_streamed(
+      device, {.inputs = {x}, .task = task, .granularity = operations::sum_section, .take = take},
+      "", stream);
+  return part;
 }
 
 }  // namespace tilescope::transfer

@@ -7,6 +7,7 @@
 #include <tilescope/reduction.hpp>
 #include <tilescope/saxpb.hpp>
 
+#include "operations/reduction/reduction.hpp"
 #include "transfer/streamed.hpp"
 
 namespace tilescope::transfer {
@@ -31,5 +32,11 @@ HistogramResult histogram(Device& device, const ConstArrayView& x, const Bins& b
 /// the same call gives the same bits in every run.
 Reduced reduce(Device& device, const ConstArrayView& x, Reduction reduction,
                const RunOptions& options, const StreamOptions& stream);
+
+/// The reduction of a part of a list that begins at element `first`. Sums of floats are in a fixed
+/// order, whatever the device; other results do not depend on any.
+operations::ReducedPart reduce_part(Device& device, const ConstArrayView& x, std::size_t first,
+                                    Reduction reduction, const StreamOptions& stream,
+                                    RunReport& report);
 
 }  // namespace tilescope::transfer

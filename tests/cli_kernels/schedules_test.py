@@ -35,8 +35,8 @@ RUNGS = """
     matmul/register_operand --precision tf32 --size 192
     matmul/split_tiles --precision fp32_fast --size 192
     reduce/modulo_tree reduce/halving_tree reduce/first_add reduce/shuffles reduce/vector
-        reduce/one_pass histogram/sectioned histogram/block_private histogram/copies
-        histogram/vector histogram/lane_columns transpose/tiled transpose/padded transpose/vector
+        reduce/one_pass reduce/fixed_order histogram/sectioned histogram/block_private
+        histogram/copies histogram/vector histogram/lane_columns transpose/tiled transpose/padded transpose/vector
         blur/tiled blur/separable blur/running_sums blur/ring laplacian/tiled laplacian/marching
         laplacian/temporal reverse/shared reverse/in_place reverse/vector saxpb/grid_stride
         saxpb/in_flight scale/in_flight vector_add/in_flight

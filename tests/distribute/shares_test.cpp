@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "distribute/panels.hpp"
+
 namespace tilescope::distribute {
 namespace {
 

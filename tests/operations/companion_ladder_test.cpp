@@ -45,7 +45,7 @@ TEST(CompanionLadders, HaveTheRungsOfTheLectures) {
   EXPECT_THAT(names("histogram"), IsSupersetOf({"sectioned", "interleaved", "block_private",
                                                 "copies", "vector", "lane_columns"}));
   EXPECT_THAT(names("reduce"), IsSupersetOf({"modulo_tree", "halving_tree", "first_add", "shuffles",
-                                             "vector", "one_pass"}));
+                                             "vector", "one_pass", "fixed_order"}));
 }
 
 // Nothing to compute is no failure, and no rung claims to have done it.

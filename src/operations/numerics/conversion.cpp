@@ -126,6 +126,15 @@ MatrixView part(MatrixView matrix, std::int64_t row, std::int64_t rows, std::int
   return part_of(matrix, row, rows, column, columns);
 }
 
+ConstArrayView part(const ConstArrayView& list, std::size_t first, std::size_t count) {
+  return {list.type, count, static_cast<const std::byte*>(list.data) + first * size_of(list.type)};
+}
+
+ArrayView part(const ArrayView& list, std::size_t first, std::size_t count) {
+  return {list.type, count,
+          static_cast<std::byte*>(list.mutable_data()) + first * size_of(list.type)};
+}
+
 void convert_matrix(const ConstMatrixView& from, const MatrixView& to) {
   if (from.empty() || convert_vectors(from, to)) return;
   const std::int64_t tiles_across = (from.columns + tile - 1) / tile;

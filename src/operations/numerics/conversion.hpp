@@ -1,7 +1,9 @@
-// Conversion between the types and orders of the caller and those of kernels and BLAS.
+// Parts of matrices and lists, and conversion between the types and orders of the caller and those
+// of kernels and BLAS.
 #pragma once
 
 #include <cstddef>
+#include <tilescope/array.hpp>
 #include <tilescope/matrix.hpp>
 #include <vector>
 
@@ -12,6 +14,10 @@ ConstMatrixView part(ConstMatrixView matrix, std::int64_t row, std::int64_t rows
                      std::int64_t column, std::int64_t columns);
 MatrixView part(MatrixView matrix, std::int64_t row, std::int64_t rows, std::int64_t column,
                 std::int64_t columns);
+
+/// Elements [first, first + count) of a list.
+ConstArrayView part(const ConstArrayView& list, std::size_t first, std::size_t count);
+ArrayView part(const ArrayView& list, std::size_t first, std::size_t count);
 
 /// Converts every element of `from` into `to`, which has the same shape; type, order and leading
 /// dimension may differ. Values are rounded to nearest even, NaN stays NaN. Types: all

@@ -55,9 +55,9 @@ std::int64_t blocks_of(std::int64_t count, std::int64_t per_block) {
 }
 
 // Reduces the elements in blocks of `per_block`, then the blocks' values, until one is left.
-Plan tree(const Problem& p, int per_block) {
+Plan tree(const Problem& p, int per_block, int threads = tree_threads) {
   Plan plan{.steps = {}, .defines = p.defines(), .scratch = {}};
-  plan.defines.push_back(define("THREADS", tree_threads));
+  plan.defines.push_back(define("THREADS", threads));
   Memory from = Memory::input();
   std::int64_t left = p.count();
   bool first = true;
@@ -66,7 +66,7 @@ Plan tree(const Problem& p, int per_block) {
     const Memory to = Memory::scratch(plan.scratch.size());
     plan.scratch.push_back(static_cast<std::size_t>(blocks) * p.partial_bytes());
     plan.steps.push_back({.kernel = first ? "reduce" : "reduce_again",
-                          .launch = flat_launch(blocks, tree_threads),
+                          .launch = flat_launch(blocks, threads),
                           .arguments = {from, left, to}});
     from = to;
     left = blocks;
@@ -137,6 +137,24 @@ Plan one_pass(const Problem& p, const DeviceProperties& device) {
   return plan;
 }
 
+// A block for each section, then for each section of the blocks' values, until one is left.
+Plan fixed_order(const Problem& p, const DeviceProperties&) {
+  constexpr int threads = static_cast<int>(sum_threads), unroll = 4;
+  Plan plan = tree(p, static_cast<int>(sum_section), threads);
+  plan.defines.push_back(define("SECTION", static_cast<std::int64_t>(sum_section)));
+  plan.defines.push_back(define("UNROLL", unroll));
+  return plan;
+}
+
+// The first of its launches, to the output.
+Plan section_sums(const Problem& p, const DeviceProperties& device) {
+  Plan plan = fixed_order(p, device);
+  plan.steps.resize(1);
+  plan.steps.front().arguments.back() = Memory::output();
+  plan.scratch.clear();
+  return plan;
+}
+
 template <Plan (*make)(const Problem&, const DeviceProperties&)>
 std::function<Plan(const DeviceProperties&)> planned(const Problem& p) {
   return [p](const DeviceProperties& device) { return make(p, device); };
@@ -178,6 +196,13 @@ DataType result_type(DataType element, Reduction reduction) {
   return is_floating(element) ? DataType::float64 : DataType::int64;
 }
 
+void require_reducible(const ConstArrayView& x, Reduction reduction) {
+  if (x.type != DataType::float32 && x.type != DataType::float64 && x.type != DataType::int32) {
+    throw usage_error("reduce takes float32, float64 and int32, not {}", name_of(x.type));
+  }
+  if (x.count == 0) require_something(reduction);
+}
+
 Task reduction_task(const ConstArrayView& x, Reduction reduction) {
   const Problem p{x, reduction};
   Task task{.operation = "reduce",
@@ -212,9 +237,28 @@ Task reduction_task(const ConstArrayView& x, Reduction reduction) {
                  .idea = "the last block finishes: one launch",
                  .source = "reduction/06_one_pass.cu",
                  .plan = planned<one_pass>(p)},
+                {.name = "fixed_order",
+                 .idea = "the same sum on every device",
+                 .source = "reduction/07_fixed_order.cu",
+                 .plan = planned<fixed_order>(p)},
                 peer_rung("cub_reduce", "reduce")};
   task.peer_call = peer_call(x);
   task.peer_call.choice = static_cast<std::int32_t>(reduction);
+  return task;
+}
+
+Task section_sums_task(const ConstArrayView& x) {
+  Task task{.operation = "reduce",
+            .inputs = {x},
+            .output_type = DataType::float64,
+            .output_count = sections_of(x.count),
+            .best = "fixed_order"};
+  task.compute = [x](void* sums) { section_sums_on_cpu(x, static_cast<double*>(sums)); };
+  task.rungs = {cpu_rung(),
+                {.name = "fixed_order",
+                 .idea = "the same sum on every device",
+                 .source = "reduction/07_fixed_order.cu",
+                 .plan = planned<section_sums>({x, Reduction::sum})}};
   return task;
 }
 
@@ -261,31 +305,20 @@ Reduction parse_reduction(std::string_view name) {
                     printable(name));
 }
 
-namespace {
-
-void require_reducible(const ConstArrayView& x, Reduction reduction) {
-  if (x.type != DataType::float32 && x.type != DataType::float64 && x.type != DataType::int32) {
-    throw usage_error("reduce takes float32, float64 and int32, not {}", name_of(x.type));
-  }
-  if (x.count == 0) operations::require_something(reduction);
-}
-
-}  // namespace
-
 DataType reduced_type(DataType element, Reduction reduction) {
   return operations::result_type(element, reduction);
 }
 
 PreparedOperation prepare_reduce(Device& device, const ConstArrayView& x, Reduction reduction,
                                  void* result, const RunOptions& options) {
-  require_reducible(x, reduction);
+  operations::require_reducible(x, reduction);
   return operations::prepare_task(device, operations::reduction_task(x, reduction), options.variant,
                                   result);
 }
 
 Reduced reduce(Device& device, const ConstArrayView& x, Reduction reduction,
                const RunOptions& options) {
-  require_reducible(x, reduction);
+  operations::require_reducible(x, reduction);
   Reduced reduced;
   const DataType type = operations::result_type(x.type, reduction);
   reduced.type = is_floating(type) ? DataType::float64 : DataType::int64;

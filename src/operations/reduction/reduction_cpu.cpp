@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "operations/numerics/chunks.hpp"
@@ -84,30 +86,59 @@ std::size_t find_extreme(const T* x, std::size_t count) {
   return i;
 }
 
-template <typename T, typename Sum>
-Sum sum_of(const T* x, std::size_t count) {
-  constexpr std::size_t piece = 1 << 12;  // short pieces keep the error of a sum of doubles small
-  std::vector<Sum> sums((count + piece - 1) / piece);
+// The sum of at most a section, in the order of kernels/reduction/07_fixed_order.cu: `neighbours`
+// elements a thread and step, then a thread's values, then halving trees over the lanes of a warp
+// and over the warps.
+template <std::size_t neighbours, typename Sum, typename T>
+Sum sum_of_section(const T* x, std::size_t count) {
+  constexpr std::size_t step = sum_threads * neighbours, warp = 32, warps = sum_threads / warp;
+  std::array<Sum, step> sums{};
+  std::size_t i = 0;
+  for (; i + step <= count; i += step) {
+    for (std::size_t j = 0; j < step; ++j) sums[j] += x[i + j];
+  }
+  for (std::size_t j = 0; i + j < count; ++j) sums[j] += x[i + j];
+  std::array<Sum, sum_threads> of_threads{};
+  for (std::size_t t = 0; t < sum_threads; ++t) {
+    of_threads[t] = sums[t * neighbours];
+    for (std::size_t e = 1; e < neighbours; ++e) of_threads[t] += sums[t * neighbours + e];
+  }
+  const auto halve = [](Sum* values, std::size_t lanes_left) {
+    for (lanes_left /= 2; lanes_left > 0; lanes_left /= 2) {
+      for (std::size_t l = 0; l < lanes_left; ++l) values[l] += values[l + lanes_left];
+    }
+    return values[0];
+  };
+  std::array<Sum, warps> of_warps{};
+  for (std::size_t w = 0; w < warps; ++w) of_warps[w] = halve(of_threads.data() + w * warp, warp);
+  return halve(of_warps.data(), warps);
+}
+
+template <std::size_t neighbours, typename Sum, typename T>
+std::vector<Sum> sums_of_sections(const T* x, std::size_t count) {
+  std::vector<Sum> sums((count + sum_section - 1) / sum_section);
   for_chunks(
       count,
       [&](std::size_t first, std::size_t end) {
-        for (std::size_t start = first; start < end; start += piece) {
-          const std::size_t stop = std::min(end, start + piece);
-          std::array<Sum, lanes> sum{};
-          std::size_t i = start;
-          for (; i + lanes <= stop; i += lanes) {
-            for (std::size_t l = 0; l < lanes; ++l) sum[l] += x[i + l];
-          }
-          for (; i < stop; ++i) sum[0] += x[i];
-          Sum all{};
-          for (const Sum lane : sum) all += lane;
-          sums[start / piece] = all;
-        }
+        sums[first / sum_section] = sum_of_section<neighbours, Sum>(x + first, end - first);
       },
-      chunk);
-  Sum all{};
-  for (const Sum sum : sums) all += sum;
-  return all;
+      sum_section);
+  return sums;
+}
+
+template <typename Sum>
+Sum sum_of_sums(std::vector<Sum> sums) {
+  while (sums.size() > 1) sums = sums_of_sections<1, Sum>(sums.data(), sums.size());
+  return sums.empty() ? Sum{} : sums.front();
+}
+
+// Elements in the 16 bytes that a thread of the GPU loads at a time.
+template <typename T>
+constexpr std::size_t pack = 16 / sizeof(T);
+
+template <typename T, typename Sum>
+Sum sum_of(const T* x, std::size_t count) {
+  return sum_of_sums(sums_of_sections<pack<T>, Sum>(x, count));
 }
 
 template <typename T, typename Sum>
@@ -142,6 +173,18 @@ void reduce_on_cpu(const ConstArrayView& x, Reduction reduction, void* result) {
       return reduce_type<std::int32_t, std::int64_t>(static_cast<const std::int32_t*>(x.data),
                                                      x.count, reduction, result);
   }
+}
+
+void section_sums_on_cpu(const ConstArrayView& x, double* sums) {
+  const std::vector<double> found =
+      x.type == DataType::float64
+          ? sums_of_sections<pack<double>, double>(static_cast<const double*>(x.data), x.count)
+          : sums_of_sections<pack<float>, double>(static_cast<const float*>(x.data), x.count);
+  std::copy(found.begin(), found.end(), sums);
+}
+
+double sum_of_sections(std::vector<double> sums) {
+  return sum_of_sums(std::move(sums));
 }
 
 }  // namespace tilescope::operations

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "base/errors.hpp"
 #include "operations/gemm/operands/operand_conversion.hpp"
@@ -107,6 +108,19 @@ DeviceChoice choose_in_memory(const GemmProblem& problem, const Device& device,
     if (&best > choice.kernel.variant) choice = {{.variant = &best}, one};
   }
   if (auto tuned = tuned_choice(choice.problem, device)) choice.kernel = *std::move(tuned);
+  return choice;
+}
+
+DeviceChoice choose_for_parts(const GemmProblem& problem, const Device& device,
+                              const std::string& name) {
+  DeviceChoice choice = choose_in_memory(problem, device, name);
+  const bool runs_fp32 = choice.kernel.variant->source == gemm_variant("ffma_tiles").source;
+  if (problem.precision == Precision::fp32_fast && runs_fp32) {
+    GemmProblem in_fp32 = problem;
+    in_fp32.precision = Precision::fp32;
+    choice = choose_in_memory(in_fp32, device, "");
+  }
+  choice.kernel = with_plan(std::move(choice.kernel), choice.problem, device.properties());
   return choice;
 }
 

@@ -19,6 +19,11 @@ GemmProblem problem_in_memory(const HostProblem& problem);
 DeviceChoice choose_in_memory(const GemmProblem& problem, const Device& device,
                               const std::string& name);
 
+/// The same for a product whose parts choose_alike(): with its plan named, and of fp32's own
+/// variant where fp32_fast would take that by another name. The parts have the choice's precision.
+DeviceChoice choose_for_parts(const GemmProblem& problem, const Device& device,
+                              const std::string& name);
+
 /// The same variant and plan, with operands of the same types, for another problem, such as a part
 /// of the first; nothing if the variant does not take it. `like` has its plan named.
 std::optional<DeviceChoice> choose_alike(const DeviceChoice& like, const GemmProblem& problem,
