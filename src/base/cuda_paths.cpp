@@ -22,8 +22,8 @@ std::vector<fs::path>& package_folders() {
 }
 
 /// CUDA 13's packages share a folder; each of CUDA 12's has its own.
-constexpr const char* package_names[] = {"cu13", "cuda_nvrtc", "cuda_runtime", "cuda_nvcc",
-                                         "cuda_cccl"};
+constexpr const char* package_names[] = {"cu13",      "cuda_nvrtc", "cuda_runtime",
+                                         "cuda_nvcc", "cuda_cccl",  "nccl"};
 
 }  // namespace
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tilescope/sharded.hpp>
 
 #include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "cli/rank_command.hpp"
 #include "cli/show.hpp"
 #include "operations/rung/task.hpp"
 
@@ -32,6 +34,23 @@ void ArrayOptions::declare_memory(const Options& add) {
       in_bytes);
 }
 
+void ArrayOptions::declare_devices(const Options& add) {
+  add("--devices LIST", devices,
+      "Share the list among these: all (every GPU), or a list such as cuda:0,cuda:1");
+}
+
+std::vector<std::shared_ptr<Device>> ArrayOptions::open_several() const {
+  if (device_memory > 0) throw usage_error("--devices does not work with --device-memory");
+  return open_devices(devices);
+}
+
+void ArrayOptions::require_for_ranks() const {
+  const char* other = device_memory > 0  ? "--device-memory"
+                      : !devices.empty() ? "--devices"
+                                         : nullptr;
+  if (other != nullptr) throw usage_error("{} does not work with ranks of mpirun", other);
+}
+
 transfer::StreamOptions streaming(const ArrayOptions& options, const Device& device, double bytes) {
   if (options.variant == operations::cpu_rung().name) return {};
   if (options.device_memory > 0) return {.device_bytes = options.device_memory};
@@ -39,16 +58,14 @@ transfer::StreamOptions streaming(const ArrayOptions& options, const Device& dev
 }
 
 report::Page run_page(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
-                      const Device& device) {
+                      const Place& place) {
   const double seconds = report.compute_ms * 1e-3;
   report::Page page(outcome.command);
   page.data = {
-      {"device", device.id()}, {"variant", report.variant}, {"time_ms", report.compute_ms}};
+      {"device", place.device}, {"variant", report.variant}, {"time_ms", report.compute_ms}};
   if (!options.output.empty()) page.data.set("output", options.output);
   page.data.set_all(outcome.details);
-  // The emulated device's time says nothing of any memory.
-  const bool has_rate =
-      seconds > 0.0 && outcome.bytes > 0.0 && device.kind() != DeviceKind::emulated;
+  const bool has_rate = seconds > 0.0 && outcome.bytes > 0.0 && place.is_timed;
   page.add(report::Text{fmt::format("{}: {}, ", outcome.text, outcome.size) +
                             page.data.fill("{variant} on {device} in {time_ms}") +
                             (has_rate ? ", " + format_rate(outcome.bytes / seconds, "B/s") : ""),
@@ -56,22 +73,57 @@ report::Page run_page(const ArrayOptions& options, const Outcome& outcome, const
   return page;
 }
 
-int compute_npy(const ArrayOptions& options, const Outcome& outcome,
-                std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
-                const ComputeArray& compute) {
+Place place_of(const ArrayOptions& options, const std::vector<std::shared_ptr<Device>>& devices) {
+  const bool is_timed = std::none_of(devices.begin(), devices.end(), [](const auto& device) {
+    return device->kind() == DeviceKind::emulated;
+  });
+  return {options.devices, is_timed};
+}
+
+Place place_of(const ranks::RankList& list, const ranks::ListOutcome& ran, Outcome& outcome) {
+  outcome.details.set("ranks", ran.ranks)
+      .set("hosts", ran.hosts)
+      .set("rank_device", kind_name(list.device_kind()));
+  return {fmt::format("{} host{}", ran.hosts, ran.hosts == 1 ? "" : "s"),
+          list.device_kind() != DeviceKind::emulated};
+}
+
+Outcome with_arrays(const Outcome& outcome, std::initializer_list<const NpyFile*> inputs,
+                    const NpyHeader& header) {
   Outcome said = outcome;
   said.size = size_text(header);
   said.bytes = static_cast<double>(header.bytes());  // each array once
   for (const NpyFile* input : inputs) said.bytes += static_cast<double>(input->header().bytes());
   said.details.set("shape", header.shape).set("type", name_of(header.type));
-  const std::shared_ptr<Device> device = Device::open(options.device);
+  return said;
+}
+
+int write_npy(const ArrayOptions& options, const Outcome& outcome,
+              std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
+              const Place& place, const std::function<RunReport(void* elements)>& compute) {
   NpyWriter writer(options.output, header);
-  const RunReport report =
-      compute(*device, writer.data().data(), streaming(options, *device, said.bytes));
+  const RunReport report = compute(writer.data().data());
   for (const NpyFile* input : inputs) input->require_unchanged();
   writer.commit();
-  show(run_page(options, said, report, *device), {options.json});
+  show(run_page(options, with_arrays(outcome, inputs, header), report, place), {options.json});
   return 0;
+}
+
+int compute_npy(const ArrayOptions& options, const Outcome& outcome,
+                std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
+                const ComputeArray& compute) {
+  const double bytes = with_arrays(outcome, inputs, header).bytes;
+  const std::shared_ptr<Device> device = Device::open(options.device);
+  return write_npy(options, outcome, inputs, header, Place(*device), [&](void* elements) {
+    return compute(*device, elements, streaming(options, *device, bytes));
+  });
+}
+
+ranks::ListFile npy_list(const std::string& path, std::optional<NpyFile>& file,
+                         std::function<NpyFile()> open) {
+  return {.path = path,
+          .open = [&file, open = std::move(open)] { return elements_of(file.emplace(open())); },
+          .require_unchanged = [&file] { file->require_unchanged(); }};
 }
 
 NpyFile open_npy(const std::string& path, std::string_view command,

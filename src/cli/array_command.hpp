@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <initializer_list>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tilescope/array.hpp>
@@ -11,16 +13,18 @@
 #include <tilescope/matrix.hpp>
 #include <tilescope/npy.hpp>
 #include <tilescope/run_report.hpp>
+#include <utility>
 #include <vector>
 
 #include "cli/options.hpp"
+#include "ranks/rank_list.hpp"
 #include "report/page/page.hpp"
 #include "transfer/streamed.hpp"
 
 namespace tilescope::cli {
 
 struct ArrayOptions {
-  std::string output, device = "auto", variant, json;
+  std::string output, device = "auto", devices, variant, json;
   std::uint64_t device_memory = 0;
 
   /// Declares -o/--output FILE, required.
@@ -29,6 +33,12 @@ struct ArrayOptions {
   void declare_run(const Options& add);
   /// Declares --device-memory.
   void declare_memory(const Options& add);
+  /// Declares --devices.
+  void declare_devices(const Options& add);
+  /// The devices of --devices. Throws Error(usage) for options that do not fit it.
+  std::vector<std::shared_ptr<Device>> open_several() const;
+  /// Throws Error(usage) for options that ranks of mpirun cannot honour.
+  void require_for_ranks() const;
 };
 
 /// The options for streaming the operation over the device: within --device-memory or, if `bytes`
@@ -43,8 +53,20 @@ struct Outcome {
   double bytes = 0.0;           ///< compulsory traffic, for the rate; 0: no rate
   report::Record details = {};  ///< keys of --json beside the common ones
 };
+/// Where an operation ran.
+struct Place {
+  std::string device;    ///< "cuda:0", "cuda:0,cuda:1", "1 host"
+  bool is_timed = true;  ///< whether its time says something of memory; not that of emulation
+  Place(const Device& of) : device(of.id()), is_timed(of.kind() != DeviceKind::emulated) {}
+  Place(std::string devices, bool timed) : device(std::move(devices)), is_timed(timed) {}
+};
 report::Page run_page(const ArrayOptions& options, const Outcome& outcome, const RunReport& report,
-                      const Device& device);
+                      const Place& place);
+
+/// The place of a run on the devices of --devices.
+Place place_of(const ArrayOptions& options, const std::vector<std::shared_ptr<Device>>& devices);
+/// The place of a run on all ranks, and its keys in the outcome.
+Place place_of(const ranks::RankList& list, const ranks::ListOutcome& ran, Outcome& outcome);
 
 /// Computes the array that `header` describes into --output: opens the device, calls `compute` with
 /// room for the elements and the options for streaming, checks that `inputs` did not change
@@ -54,6 +76,19 @@ using ComputeArray =
 int compute_npy(const ArrayOptions& options, const Outcome& outcome,
                 std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
                 const ComputeArray& compute);
+
+/// The same for work that has opened what it needs: calls `compute` with room for the elements.
+int write_npy(const ArrayOptions& options, const Outcome& outcome,
+              std::initializer_list<const NpyFile*> inputs, const NpyHeader& header,
+              const Place& place, const std::function<RunReport(void* elements)>& compute);
+
+/// The outcome with what its page says of arrays in files.
+Outcome with_arrays(const Outcome& outcome, std::initializer_list<const NpyFile*> inputs,
+                    const NpyHeader& header);
+
+/// A .npy file for ranks, which keep it in `file` when `open` has opened it.
+ranks::ListFile npy_list(const std::string& path, std::optional<NpyFile>& file,
+                         std::function<NpyFile()> open);
 
 /// Opens a file for `command`. Throws Error(bad_input) unless its elements are of one of `types`.
 NpyFile open_npy(const std::string& path, std::string_view command,

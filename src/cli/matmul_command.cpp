@@ -13,9 +13,9 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/rank_command.hpp"
 #include "cli/shared_options.hpp"
 #include "cli/show.hpp"
-#include "ranks/agreement.hpp"
 #include "ranks/rank_job.hpp"
 #include "transfer/matmul_to_file.hpp"
 
@@ -121,12 +121,11 @@ struct MatmulCommand {
     return 0;
   }
 
-  /// Computes on the CPUs of all ranks.
+  /// Computes on the devices of all ranks.
   int run_ranks(const ranks::Launcher& launcher) {
-    const ranks::Session session(launcher);
-    const bool is_first = session.all().rank() == 0;
     ProgressLine progress("bands");
     ranks::RankJob job{.output = output,
+                       .device = device,
                        .order = c_order(),
                        .options = options,
                        .resume = resume,
@@ -137,18 +136,23 @@ struct MatmulCommand {
     job.band_done = [&](std::int64_t done, std::int64_t) {
       progress.update(static_cast<std::uint64_t>(done));
     };
-    try {
+    return on_ranks(launcher, [&](const ranks::Session& session, bool is_first) {
       ranks::together(session, [&] { complete_job(job); });
       const ranks::RankOutcome outcome = ranks::multiply_with_ranks(session, files, job);
-      if (!is_first) return 0;
+      if (!is_first) return;
       const std::string hosts =
           fmt::format("{} host{}", outcome.hosts, outcome.hosts == 1 ? "" : "s");
-      show(outcome.report, transfer::MatmulInputs(files), hosts);
-      return 0;
-    } catch (const ranks::AgreedError&) {
-      if (is_first) throw;
-      return 0;  // a launcher ends the others when one fails, and the first has yet to say why
-    }
+      report::Record place{{"ranks", session.all().size()},
+                           {"hosts", outcome.hosts},
+                           {"rank_device", kind_name(outcome.device)}};
+      if (!outcome.carrier.empty()) {
+        place.set("exchange", outcome.carrier).set("exchange_note", outcome.why_not_nccl);
+      }
+      if (outcome.device == DeviceKind::cuda && outcome.carrier == "mpi") {
+        note("tilescope: note: GPUs exchange panels through MPI: " + outcome.why_not_nccl);
+      }
+      show(outcome.report, transfer::MatmulInputs(files), hosts, place);
+    });
   }
 
   /// Refuses options that ranks cannot honour, and reads the grid.
@@ -158,9 +162,6 @@ struct MatmulCommand {
                         : !options.variant.empty() ? "--variant"
                                                    : nullptr;
     if (other != nullptr) throw usage_error("{} does not work with ranks of mpirun", other);
-    if (device != "auto" && device != "cpu") {
-      throw usage_error("--device {}: ranks of mpirun compute on CPUs; leave it out", device);
-    }
     if (band < 0) throw usage_error("--band {}: expected a number of columns", band);
     if (grid.empty()) return;
     const std::vector<std::int64_t> extents = parse_numbers(grid, "--grid");
@@ -206,7 +207,7 @@ struct MatmulCommand {
   }
 
   void show(const MatmulReport& report, const transfer::MatmulInputs& inputs,
-            const std::string& device_id) const {
+            const std::string& device_id, const report::Record& place = {}) const {
     const double seconds = report.compute_ms * 1e-3;
     const MatmulShape shape = inputs.shape();
     const double flops = shape.flops() * static_cast<double>(inputs.a().count);
@@ -222,6 +223,7 @@ struct MatmulCommand {
                  {"precision", name_of(report.precision)},
                  {"note", report.note},
                  {"time_ms", report.compute_ms}};
+    page.data.set_all(place);
     std::string text = fmt::format("{} = {}: ", printable(output), product_text());
     if (inputs.is_batch()) text += page.data.fill("{batch:plain} x ");
     text += page.data.fill("{m:plain} x {n:plain} {type}, {variant}");
@@ -263,6 +265,7 @@ const Command matmul_command{
     "tilescope matmul A.npy B.npy -o C.npy --device cuda --variant tiled_16\n"
     "tilescope matmul A.npy B.npy -o C.npy --device-memory 2GiB --resume\n"
     "tilescope matmul A.npy B.npy -o C.npy --devices all --precision bf16\n"
-    "mpirun -n 4 tilescope matmul A.npy B.npy -o C.npy --resume"};
+    "mpirun -n 4 tilescope matmul A.npy B.npy -o C.npy --resume\n"
+    "mpirun -n 4 tilescope matmul A.npy B.npy -o C.npy --device cuda"};
 
 }  // namespace tilescope::cli

@@ -1,13 +1,17 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 #include <tilescope/reduction.hpp>
+#include <tilescope/sharded_lists.hpp>
+#include <utility>
 
 #include "base/errors.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
+#include "cli/rank_command.hpp"
 #include "cli/show.hpp"
 #include "transfer/streamed_operations.hpp"
 
@@ -23,43 +27,86 @@ struct ReduceCommand {
     add("--op NAME", operation, "sum, min, max or argmax", shown,
         one_of({"sum", "min", "max", "argmax"}));
     options.declare_run(add);
+    options.declare_devices(add);
     options.declare_memory(add);
   }
 
   int run() const {
-    const NpyFile file =
-        open_npy(x, "reduce", {DataType::float32, DataType::float64, DataType::int32});
-    const Reduction reduction = parse_reduction(operation);
+    if (const auto launcher = ranks::find_launcher()) return run_ranks(*launcher);
+    const NpyFile file = open();
+    if (!options.devices.empty()) {
+      require_no_variant("--devices");
+      const auto devices = options.open_several();
+      const Reduced result = reduce_sharded(devices, elements_of(file), reduction());
+      file.require_unchanged();
+      return print(file, result, result.report, place_of(options, devices), {});
+    }
+    const std::shared_ptr<Device> device = Device::open(options.device);
+    const Reduced result =
+        transfer::reduce(*device, elements_of(file), reduction(), {.variant = options.variant},
+                         streaming(options, *device, static_cast<double>(file.header().bytes())));
+    file.require_unchanged();
+    return print(file, result, result.report, Place(*device), {});
+  }
+
+  int run_ranks(const ranks::Launcher& launcher) const {
+    std::optional<NpyFile> file;
+    const ranks::ListFile list = npy_list(x, file, [&] { return open(); });
+    return on_ranks(launcher, [&](const ranks::Session& session, bool is_first) {
+      ranks::together(session, [&] {
+        options.require_for_ranks();
+        require_no_variant("ranks of mpirun");
+      });
+      ranks::RankList shared(session, list, options.device);
+      const Reduced result = shared.reduce(reduction());
+      const ranks::ListOutcome ran = shared.finish();
+      if (!is_first) return;
+      Outcome outcome;
+      const Place place = place_of(shared, ran, outcome);
+      print(*file, result, ran.report, place, std::move(outcome));
+    });
+  }
+
+  Reduction reduction() const { return parse_reduction(operation); }
+
+  NpyFile open() const {
+    NpyFile file = open_npy(x, "reduce", {DataType::float32, DataType::float64, DataType::int32});
     const NpyHeader& header = file.header();
-    if (reduction == Reduction::argmax && header.fortran_order && header.shape.size() > 1) {
+    if (reduction() == Reduction::argmax && header.fortran_order && header.shape.size() > 1) {
       throw input_error(
           "{}: argmax counts in C order, and the array is in Fortran order (in NumPy: "
           "np.ascontiguousarray(x))",
           quoted(x));
     }
-    const std::shared_ptr<Device> device = Device::open(options.device);
-    const Reduced result =
-        transfer::reduce(*device, elements_of(file), reduction, {.variant = options.variant},
-                         streaming(options, *device, static_cast<double>(header.bytes())));
-    file.require_unchanged();
+    return file;
+  }
+
+  // Several of them compute parts by a kernel of their own, whose sums have a fixed order.
+  void require_no_variant(std::string_view several) const {
+    if (options.variant.empty()) return;
+    throw usage_error("--variant does not work with {}: sums are added up in a fixed order",
+                      several);
+  }
+
+  /// Shows the result. `outcome` has what is special to the place.
+  int print(const NpyFile& file, const Reduced& result, const RunReport& report, const Place& place,
+            Outcome outcome) const {
+    const NpyHeader& header = file.header();
     const bool real = result.type == DataType::float64;
     const std::string value =
         real ? value_text(result.real, header.type) : fmt::format("{}", result.integer);
-    report::Record details{{"op", operation},
-                           {"shape", header.shape},
-                           {"type", name_of(header.type)},
-                           {"value_text", value},
-                           {"value", nullptr}};
-    if (!real) details.set("value", result.integer);
-    if (real && std::isfinite(result.real)) details.set("value", result.real);
-    show(run_page(options,
-                  {.command = "reduce",
-                   .text = fmt::format("{} of {} = {}", operation, printable(x), value),
-                   .size = size_text(header),
-                   .bytes = static_cast<double>(header.bytes()),
-                   .details = std::move(details)},
-                  result.report, *device),
-         {options.json});
+    outcome.command = "reduce";
+    outcome.text = fmt::format("{} of {} = {}", operation, printable(x), value);
+    outcome.size = size_text(header);
+    outcome.bytes = static_cast<double>(header.bytes());
+    outcome.details.set("op", operation)
+        .set("shape", header.shape)
+        .set("type", name_of(header.type))
+        .set("value_text", value)
+        .set("value", nullptr);
+    if (!real) outcome.details.set("value", result.integer);
+    if (real && std::isfinite(result.real)) outcome.details.set("value", result.real);
+    show(run_page(options, outcome, report, place), {options.json});
     return 0;
   }
 
@@ -80,8 +127,11 @@ const Command reduce_command{
     "The same data give the same result in every run on one device. Sums of int32 are\n"
     "exact. A NaN makes a sum, minimum or maximum NaN; argmax is the first NaN, if\n"
     "there is one, as in NumPy; a zero is +0. In JSON, a value that is not finite is\n"
-    "null; value_text has it.",
+    "null; value_text has it. With --devices and under mpirun, floats are added up in\n"
+    "a fixed order: the bits are those of one CPU, however many take part.",
     "tilescope reduce x.npy\n"
-    "tilescope reduce x.npy --op argmax --json -"};
+    "tilescope reduce x.npy --op argmax --json -\n"
+    "tilescope reduce x.npy --devices all\n"
+    "mpirun -n 4 tilescope reduce x.npy"};
 
 }  // namespace tilescope::cli

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <tilescope/saxpb.hpp>
+#include <tilescope/sharded_lists.hpp>
 
 #include "base/errors.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "cli/array_command.hpp"
 #include "cli/command.hpp"
+#include "cli/rank_command.hpp"
 #include "cli/show.hpp"
 #include "operations/numerics/random.hpp"
 #include "transfer/streamed_operations.hpp"
@@ -35,31 +38,70 @@ struct SaxpbCommand {
         within(std::int64_t{1}, std::int64_t{1} << 31));
     add("--niters N", launch.iterations, "Launches, timed together", shown, within(1, 1'000'000));
     options.declare_run(add);
+    options.declare_devices(add);
     options.declare_memory(add);
   }
 
   int run() const {
+    if (const auto launcher = ranks::find_launcher()) return run_ranks(*launcher);
+    require_fitting();
+    if (values) return compare();
+    const NpyFile file = open();
+    const ConstArrayView from = elements_of(file);
+    if (!options.devices.empty()) {
+      const auto devices = options.open_several();
+      return write_npy(
+          options, outcome(), {&file}, file.header(), place_of(options, devices), [&](void* y) {
+            return saxpb_sharded(devices, a, from, b, {from.type, from.count, y}, named());
+          });
+    }
+    return compute_npy(
+        options, outcome(), {&file}, file.header(),
+        [&](Device& device, void* y, const auto& stream) {
+          return transfer::saxpb(device, a, from, b, {from.type, from.count, y}, named(), stream);
+        });
+  }
+
+  int run_ranks(const ranks::Launcher& launcher) const {
+    std::optional<NpyFile> file;
+    const ranks::ListFile list = npy_list(x, file, [&] { return open(); });
+    return on_ranks(launcher, [&](const ranks::Session& session, bool is_first) {
+      ranks::together(session, [&] {
+        if (values) throw usage_error("--nvals does not work with ranks of mpirun");
+        options.require_for_ranks();
+        require_fitting();
+      });
+      ranks::RankList shared(session, list, options.device);
+      shared.saxpb(a, b, named(), options.output, file ? file->header() : NpyHeader{});
+      const ranks::ListOutcome ran = shared.finish();
+      if (!is_first) return;
+      Outcome said = with_arrays(outcome(), {&*file}, file->header());
+      const Place place = place_of(shared, ran, said);
+      show(run_page(options, said, ran.report, place), {options.json});
+    });
+  }
+
+  NpyFile open() const { return open_npy(x, "saxpb", {DataType::float32, DataType::float64}); }
+
+  /// Throws for options that do not fit together.
+  void require_fitting() const {
     if (values.has_value() == !x.empty()) {
       throw usage_error("saxpb takes either a file or --nvals; see saxpb --help");
     }
-    if (values) {
-      if (options.device_memory > 0) {
-        throw usage_error("--device-memory is for a file, not for --nvals");
-      }
-      return compare();
+    const char* other = options.device_memory > 0  ? "--device-memory"
+                        : !options.devices.empty() ? "--devices"
+                                                   : nullptr;
+    if (values && other != nullptr) {
+      throw usage_error("{} is for a file, not for --nvals", other);
     }
-    if (options.output.empty()) throw usage_error("saxpb of a file needs -o/--output");
-    const NpyFile file = open_npy(x, "saxpb", {DataType::float32, DataType::float64});
-    const ConstArrayView from = elements_of(file);
-    return compute_npy(
-        options,
-        {.command = "saxpb",
-         .text =
-             fmt::format("{} = {:g} * {} + {:g}", printable(options.output), a, printable(x), b),
-         .details = {{"a", a}, {"b", b}, {"iterations", launch.iterations}}},
-        {&file}, file.header(), [&](Device& device, void* y, const auto& stream) {
-          return transfer::saxpb(device, a, from, b, {from.type, from.count, y}, named(), stream);
-        });
+    if (!values && options.output.empty()) throw usage_error("saxpb of a file needs -o/--output");
+  }
+
+  Outcome outcome() const {
+    return {
+        .command = "saxpb",
+        .text = fmt::format("{} = {:g} * {} + {:g}", printable(options.output), a, printable(x), b),
+        .details = {{"a", a}, {"b", b}, {"iterations", launch.iterations}}};
   }
 
   /// --nblocks is the grid of many_blocks.
@@ -123,6 +165,7 @@ const Command saxpb_command{
     "With --nvals, a difference beyond rounding is exit code 1. A block has at most\n"
     "1,024 threads: --nblocks 1 --nvals 2048 cannot be launched.",
     "tilescope saxpb x.npy -a 2 -b 1 -o y.npy\n"
-    "tilescope saxpb --nblocks 8 --nvals 8192 --niters 100 --device emulated"};
+    "tilescope saxpb --nblocks 8 --nvals 8192 --niters 100 --device emulated\n"
+    "mpirun -n 4 tilescope saxpb x.npy -a 2 -b 1 -o y.npy"};
 
 }  // namespace tilescope::cli

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <tilescope/error.hpp>
+#include <vector>
 
 #include "ranks/group.hpp"
 
@@ -47,6 +50,19 @@ void together(const Session& session, const Work& work) {
   const std::string text = failed->text.data();
   throw AgreedError(static_cast<ErrorKind>(failed->kind),
                     rank == 0 ? text : fmt::format("rank {}: {}", rank, text));
+}
+
+/// Runs `work`, and ends all ranks if it throws anything but an AgreedError: the others would wait
+/// for this one.
+template <typename Work>
+auto or_abort(const Session& session, const Work& work) {
+  try {
+    return work();
+  } catch (const AgreedError&) {
+    throw;
+  } catch (const std::exception& error) {
+    session.abort(fmt::format("rank {}: {}", session.all().rank(), error.what()));
+  }
 }
 
 }  // namespace tilescope::ranks

@@ -1,23 +1,23 @@
-#define XXH_INLINE_ALL  // header-only: nothing to find at run time
 #include "ranks/rank_job.hpp"
 
-#include <xxhash.h>
-
+#include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "base/errors.hpp"
 #include "base/file.hpp"
-#include "base/mapped_file.hpp"
 #include "base/openblas.hpp"
 #include "base/text.hpp"
 #include "io/npy_header.hpp"
 #include "operations/gemm/product/cpu_product.hpp"
+#include "operations/matmul/matmul_choice.hpp"
 #include "operations/numerics/conversion.hpp"
 #include "operations/numerics/product_reference.hpp"
 #include "ranks/agreement.hpp"
+#include "ranks/gpu_rank_product.hpp"
+#include "ranks/rank_device.hpp"
+#include "ranks/rank_files.hpp"
 #include "ranks/rank_output.hpp"
 #include "ranks/rank_product.hpp"
 
@@ -29,21 +29,11 @@ using operations::matrix_of;
 using transfer::MatmulFiles;
 using transfer::MatmulInputs;
 
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return path.empty() || std::filesystem::exists(path, ignored);
-}
-
 /// A product's description, the same on all ranks but for addresses.
 struct Description {
   HostProblem problem;
   std::uint64_t a_digest = 0, b_digest = 0;
 };
-
-std::uint64_t digest(const std::string& path) {
-  const MappedFile file(path);
-  return XXH3_64bits(file.bytes().data(), file.bytes().size());
-}
 
 bool is_same(const ConstMatrixView& x, const ConstMatrixView& y) {
   return x.type == y.type && x.rows == y.rows && x.columns == y.columns && x.order == y.order &&
@@ -64,27 +54,25 @@ class Job {
   RankOutcome run() {
     share_cores(of_host_);
     open_inputs();
+    device_ = open_rank_device(session_, of_host_, job_.device);
     choose_grid();
     open_output();
     describe();
-    const int host = of_host_.gather(all_.rank()).front();
-    RankProduct product(all_, problem_, outcome_.grid, job_.band, {host, inputs_.has_value()},
-                        job_.exchange);
-    outcome_.bands = static_cast<std::int64_t>(product.bands().size()) * problem_.batch();
-    const auto start = std::chrono::steady_clock::now();
-    std::int64_t number = 0;
-    for (std::int64_t index = 0; index < problem_.batch(); ++index) {
-      for (const Range& band : product.bands()) multiply(product, index, band, number++);
+    const Member mine{of_host_.gather(all_.rank()).front(), inputs_.has_value()};
+    if (device_->kind() == DeviceKind::cpu || !operations::has_products(problem_)) {
+      RankProduct product(all_, problem_, outcome_.grid, job_.band, mine, job_.exchange);
+      multiply_all(product, "cpu_blas");
+    } else {
+      GpuRankProduct product(all_, device_, problem_, outcome_.grid, gpu_bands(), mine,
+                             job_.exchange);
+      outcome_.carrier = name_of(product.carrier());
+      outcome_.why_not_nccl = product.why_not_nccl();
+      multiply_all(product, product.variant());
+      outcome_.report.note = agreed_note(product.note());
     }
-    const double elapsed =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    const std::vector<double> all_elapsed = all_.gather(elapsed);
     commit();
-    outcome_.report.compute_ms = *std::max_element(all_elapsed.begin(), all_elapsed.end());
-    outcome_.report.variant =
-        fmt::format("cpu_blas on {} rank{} ({} x {})", all_.size(), all_.size() == 1 ? "" : "s",
-                    outcome_.grid.rows, outcome_.grid.columns);
     outcome_.report.precision = problem_.precision;
+    outcome_.device = device_->kind();
     return outcome_;
   }
 
@@ -94,8 +82,7 @@ class Job {
   // A machine without the files is served by rank 0.
   void open_inputs() {
     together(session_, [&] {
-      const bool has_files =
-          exists(files_.a) && exists(files_.b) && exists(files_.bias) && exists(files_.accumulate);
+      const bool has_files = all_exist({files_.a, files_.b, files_.bias, files_.accumulate});
       if (is_first() || has_files) inputs_.emplace(files_);
       if (is_first()) options_.bias = inputs_->bias();
       OpenBlas::instance();
@@ -116,8 +103,7 @@ class Job {
       }
       outcome_.grid = grid;
     });
-    const std::vector<char> leads = all_.gather(static_cast<char>(of_host_.rank() == 0));
-    outcome_.hosts = static_cast<int>(std::count(leads.begin(), leads.end(), 1));
+    outcome_.hosts = count_hosts(all_, of_host_);
   }
 
   void open_output() {
@@ -135,25 +121,16 @@ class Job {
       } else {
         output_.emplace(job_.output, header);
       }
-      front_bytes_ = io::npy_front(header).size();
       MatrixBatch c{.first = dense_view(static_cast<void*>(nullptr), inputs_->type(), shape_.m,
                                         shape_.n, job_.order),
                     .count = inputs_->a().count,
                     .stride = shape_.m * shape_.n};
-      c.first = output_->first_matrix(c.first);
+      c.first.data = output_->elements();
       inputs_->copy_accumulated(c);
       problem_ = operations::with_rows_of_c(
           operations::host_problem(inputs_->a(), inputs_->b(), c, options_));
     });
-    std::string names = is_first() ? output_->temporary() + '\n' + output_->token() : "";
-    all_.broadcast(names, 0);
-    all_.broadcast(&front_bytes_, sizeof(front_bytes_), 0).wait();
-    if (!is_first()) {
-      const std::size_t cut = names.find('\n');
-      shared_.emplace(names.substr(0, cut), names.substr(cut + 1));
-    }
-    writes_ = all_.gather(static_cast<char>(is_first() || shared_->is_open()));
-    if (is_first()) output_->drop_token();
+    file_.emplace(all_, is_first() ? &*output_ : nullptr);
   }
 
   // The transposed shape for a column-major C, which is computed by its rows.
@@ -163,9 +140,10 @@ class Job {
   }
 
   std::string purpose() const {
-    std::string text = fmt::format("{} by ranks in bands of {}, precision {}, order {}, alpha {}",
-                                   shape_text(shape_), job_.band, name_of(options_.precision),
-                                   job_.order == Order::row_major ? "C" : "F", options_.alpha);
+    std::string text = fmt::format(
+        "{} by {} in bands of {}, precision {}, order {}, alpha {}", shape_text(shape_),
+        device_->kind() == DeviceKind::cpu ? "ranks" : "GPUs of ranks", job_.band,
+        name_of(options_.precision), job_.order == Order::row_major ? "C" : "F", options_.alpha);
     for (const auto& [path, is_transposed] :
          {std::pair{files_.a, files_.transpose_a}, std::pair{files_.b, files_.transpose_b},
           std::pair{files_.bias, false}}) {
@@ -184,8 +162,8 @@ class Job {
     Description mine;
     together(session_, [&] {
       if (!inputs_ || !has_digest || of_host_.rank() != 0) return;
-      mine.a_digest = digest(files_.a);
-      mine.b_digest = digest(files_.b);
+      mine.a_digest = digest_of(files_.a);
+      mine.b_digest = digest_of(files_.b);
     });
     mine.problem = problem_;
     Description first = mine;
@@ -202,26 +180,21 @@ class Job {
       if (job_.order == Order::column_major) std::swap(own.c.first.rows, own.c.first.columns);
       own = operations::with_rows_of_c(own);
       problem_ = own;
-      const auto require_same = [&](bool same, const std::string& path) {
-        if (same) return;
-        throw input_error("{} on {} is another than on rank 0's machine", tilescope::quoted(path),
-                          session_.host());
-      };
       const bool swapped = job_.order == Order::column_major;
-      require_same(is_same(own.a.first, first.problem.a.first), swapped ? files_.b : files_.a);
-      require_same(is_same(own.b.first, first.problem.b.first), swapped ? files_.a : files_.b);
+      require_same(is_same(own.a.first, first.problem.a.first), swapped ? files_.b : files_.a,
+                   session_);
+      require_same(is_same(own.b.first, first.problem.b.first), swapped ? files_.a : files_.b,
+                   session_);
       if (!has_digest || of_host_.rank() != 0) return;
-      require_same(mine.a_digest == first.a_digest, files_.a);
-      require_same(mine.b_digest == first.b_digest, files_.b);
+      require_same(mine.a_digest == first.a_digest, files_.a, session_);
+      require_same(mine.b_digest == first.b_digest, files_.b, session_);
     });
     const void *const a = problem_.a.first.data, *const b = problem_.b.first.data;
     problem_ = first.problem;
     problem_.a.first.data = inputs_ ? a : nullptr;
     problem_.b.first.data = inputs_ ? b : nullptr;
     problem_.bias = bias_;
-    if (!is_first()) {
-      problem_.c.first.data = shared_->is_open() ? shared_->data(front_bytes_) : nullptr;
-    }
+    problem_.c.first.data = file_->elements();
   }
 
   // A part of the problem: its elements of C and of the bias.
@@ -237,15 +210,100 @@ class Job {
     return one;
   }
 
-  void multiply(RankProduct& product, std::int64_t index, const Range& band, std::int64_t number) {
+  template <typename Product>
+  void multiply_all(Product& product, const std::string& variant) {
+    outcome_.bands = static_cast<std::int64_t>(product.bands().size()) * problem_.batch();
+    const auto start = std::chrono::steady_clock::now();
+    std::int64_t number = 0;
+    for (std::int64_t index = 0; index < problem_.batch(); ++index) {
+      for (const Range& band : product.bands()) multiply(product, index, band, number++);
+    }
+    const double elapsed =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    const std::vector<double> all_elapsed = all_.gather(elapsed);
+    outcome_.report.compute_ms = *std::max_element(all_elapsed.begin(), all_elapsed.end());
+    outcome_.report.variant =
+        fmt::format("{} on {} rank{} ({} x {})", variant, all_.size(), all_.size() == 1 ? "" : "s",
+                    outcome_.grid.rows, outcome_.grid.columns);
+  }
+
+  /// The bands of a product on GPUs, which take one at once if nothing is kept.
+  std::vector<Range> gpu_bands() const {
+    const MatmulShape shape = problem_.shape();
+    if (!job_.resume && job_.band == 0) return {{0, shape.n}};
+    return bands_of(shape, operations::blas_cell(shape), job_.band);
+  }
+
+  /// The remark of the first rank that has one.
+  std::string agreed_note(std::string note) const {
+    const std::vector<char> has_note = all_.gather(static_cast<char>(!note.empty()));
+    const auto found = std::find(has_note.begin(), has_note.end(), 1);
+    if (found == has_note.end()) return {};
+    all_.broadcast(note, static_cast<int>(found - has_note.begin()));
+    return note;
+  }
+
+  template <typename Product>
+  void multiply(Product& product, std::int64_t index, const Range& band, std::int64_t number) {
     bool is_done = is_first() && output_->is_done(number);
     all_.broadcast(&is_done, sizeof(is_done), 0).wait();
     if (!is_done) {
-      const ConstMatrixView sums = product.multiply(index, band);
-      together(session_, [&] { write(product, index, band, sums); });
+      compute(product, index, band);
       if (is_first()) output_->mark_done(number);
     }
     if (is_first() && job_.band_done) job_.band_done(number + 1, outcome_.bands);
+  }
+
+  void compute(RankProduct& product, std::int64_t index, const Range& band) {
+    const ConstMatrixView sums = product.multiply(index, band);
+    together(session_, [&] { write(product, index, band, sums); });
+  }
+
+  // Rank 0 has the addend of those that do not see its folder, and writes for them.
+  void compute(GpuRankProduct& product, std::int64_t index, const Range& band) {
+    const auto bytes = [](const ConstMatrixView& of) {
+      return static_cast<std::size_t>(of.rows * of.columns) * size_of(of.type);
+    };
+    const DataType type = problem_.c.first.type;
+    const auto memory_for = [&](const Part& part) {
+      return operations::HostArray(type,
+                                   static_cast<std::size_t>(part.rows.count * part.columns.count));
+    };
+    const auto dense = [&](operations::HostArray& memory, const Part& part) {
+      return dense_view(memory.data(), type, part.rows.count, part.columns.count);
+    };
+    const auto in_file = [&](const Part& part) {
+      return operations::part(matrix_of(problem_.c, index), part.rows.first, part.rows.count,
+                              part.columns.first, part.columns.count);
+    };
+    const auto serve = [&](const auto& each) {
+      for (int rank = 1; is_first() && rank < all_.size(); ++rank) {
+        if (file_->is_written_by(rank)) continue;
+        const Part part = product.part(rank, band);
+        operations::HostArray memory = memory_for(part);
+        each(rank, dense(memory, part), in_file(part));
+      }
+    };
+    const Part mine = product.part(all_.rank(), band);
+    const bool writes = file_->is_written_by(all_.rank());
+    operations::HostArray memory = writes ? operations::HostArray() : memory_for(mine);
+    const MatrixView c = writes ? in_file(mine) : dense(memory, mine);
+    if (problem_.beta != 0.0) {
+      if (!writes) all_.receive(memory.data(), bytes(c), 0);
+      serve([&](int rank, const MatrixView& sent, const MatrixView& from) {
+        operations::convert_matrix(from, sent);
+        all_.send(sent.data, bytes(sent), rank);
+      });
+    }
+    product.multiply(index, band, c);
+    if (!writes) all_.send(c.data, bytes(c), 0);
+    serve([&](int rank, const MatrixView& received, const MatrixView& to) {
+      all_.receive(received.mutable_data(), bytes(received), rank);
+      operations::convert_matrix(received, to);
+    });
+    together(session_, [&] {
+      if (job_.resume && writes) file_->flush();
+    });
   }
 
   // Rank 0 writes for those that do not see its folder.
@@ -258,17 +316,17 @@ class Job {
     const auto bytes = [](const ConstMatrixView& of) {
       return static_cast<std::size_t>(of.rows * of.columns) * size_of(of.type);
     };
-    if (writes_[static_cast<std::size_t>(all_.rank())] == 0) {
+    if (!file_->is_written_by(all_.rank())) {
       all_.send(sums.data, bytes(sums), 0);
       return;
     }
     finish(all_.rank(), sums);
     if (!is_first()) {
-      if (job_.resume) shared_->flush();
+      if (job_.resume) file_->flush();
       return;
     }
     for (int rank = 1; rank < all_.size(); ++rank) {
-      if (writes_[static_cast<std::size_t>(rank)] != 0) continue;
+      if (file_->is_written_by(rank)) continue;
       const Part part = product.part(rank, band);
       operations::HostArray memory(sums.type,
                                    static_cast<std::size_t>(part.rows.count * part.columns.count));
@@ -280,7 +338,7 @@ class Job {
   }
 
   void commit() {
-    shared_.reset();
+    file_.reset();
     together(session_, [&] {
       if (inputs_) inputs_->require_unchanged();
     });
@@ -295,11 +353,10 @@ class Job {
   const RankJob& job_;
   MatmulOptions options_;
   std::optional<MatmulInputs> inputs_;
+  std::shared_ptr<Device> device_;
   MatmulShape shape_;
-  std::optional<RankOutput> output_;    ///< on rank 0
-  std::optional<SharedOutput> shared_;  ///< on the others
-  std::uint64_t front_bytes_ = 0;
-  std::vector<char> writes_;  ///< each rank: whether it writes its part itself
+  std::optional<RankOutput> output_;  ///< on rank 0
+  std::optional<RankFile> file_;
   HostProblem problem_;
   std::vector<float> bias_;
   RankOutcome outcome_;
@@ -309,14 +366,7 @@ class Job {
 
 RankOutcome multiply_with_ranks(const Session& session, const MatmulFiles& files,
                                 const RankJob& job) {
-  try {
-    return Job(session, files, job).run();
-  } catch (const AgreedError&) {
-    throw;
-  } catch (const std::exception& error) {
-    // The others wait for this rank: nothing but an end of all helps.
-    session.abort(fmt::format("rank {}: {}", session.all().rank(), error.what()));
-  }
+  return or_abort(session, [&] { return Job(session, files, job).run(); });
 }
 
 }  // namespace tilescope::ranks

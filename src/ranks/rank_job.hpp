@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <tilescope/device.hpp>
 #include <tilescope/matmul.hpp>
 
 #include "ranks/group.hpp"
@@ -15,6 +16,7 @@ namespace tilescope::ranks {
 
 struct RankJob {
   std::string output;
+  std::string device = "auto";  ///< as open_rank_device() takes it
   Order order = Order::row_major;
   MatmulOptions options;  ///< its bias is that of the files
   bool resume = false;    ///< finished bands stay, and the same call continues from them
@@ -29,11 +31,17 @@ struct RankOutcome {
   RankGrid grid;
   int hosts = 1;
   std::int64_t bands = 0;
+  DeviceKind device = DeviceKind::cpu;
+  /// How parts of A and B go between ranks with GPUs: "nccl", "mpi" or "files", which all ranks
+  /// read; empty on CPUs.
+  std::string carrier;
+  std::string why_not_nccl;
 };
 
-/// Computes the product on the CPUs of all ranks, which all call it. Each rank reads its share of
-/// the files where it has them, and rank 0 sends it elsewhere; each writes its part of the result
-/// where it sees the folder, and rank 0 does elsewhere. The bits are those of one CPU.
+/// Computes the product on the devices of all ranks, which all call it. Each rank reads its share
+/// of the files where it has them, and rank 0 sends it elsewhere; each writes its part of the
+/// result where it sees the folder, and rank 0 does elsewhere. The bits are those of one CPU, or of
+/// one GPU where report.note says nothing else.
 ///
 /// All ranks throw the first rank's Error if any throws: usage for options that do not fit,
 /// bad_input for files, also those that differ between machines.

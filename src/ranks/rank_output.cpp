@@ -15,16 +15,16 @@
 namespace tilescope::ranks {
 
 RankOutput::RankOutput(const std::string& path, const NpyHeader& header)
-    : whole_(path), removal_(token()) {
+    : front_bytes_(io::npy_front(header).size()), whole_(path), removal_(token()) {
   const std::string front = io::npy_front(header);
-  front_bytes_ = front.size();
   whole_->reserve(front.size() + header.bytes());
   std::memcpy(whole_->map().data(), front.data(), front.size());
 }
 
 RankOutput::RankOutput(const std::string& path, const NpyHeader& header, const std::string& purpose,
                        std::int64_t bands)
-    : resumable_(std::in_place, path, header, purpose, bands),
+    : front_bytes_(io::npy_front(header).size()),
+      resumable_(std::in_place, path, header, purpose, bands),
       token_(create_temporary(resolve_output_target(path), path)),
       removal_(token()) {}
 
@@ -41,11 +41,9 @@ std::string RankOutput::temporary() const {
   return whole_ ? whole_->temporary() : resumable_->partial();
 }
 
-MatrixView RankOutput::first_matrix(const MatrixView& like) {
-  MatrixView view = like;
-  view.data = whole_ ? whole_->map().data() + front_bytes_
-                     : static_cast<const std::byte*>(resumable_->matrix().data);
-  return view;
+std::byte* RankOutput::elements() {
+  if (whole_) return whole_->map().data() + front_bytes_;
+  return static_cast<std::byte*>(resumable_->matrix().mutable_data());
 }
 
 void RankOutput::mark_done(std::int64_t band) {

@@ -1,4 +1,4 @@
-// The file of a product that ranks write: each its own part where it sees the folder, else rank 0
+// The file of a result that ranks write: each its own part where it sees the folder, else rank 0
 // for it.
 #pragma once
 
@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tilescope/matrix.hpp>
 #include <tilescope/npy.hpp>
 
 #include "base/cleanup.hpp"
@@ -38,16 +37,17 @@ class RankOutput {
   /// All ranks have looked for the token.
   void drop_token();
 
-  /// `like` with the file's memory.
-  MatrixView first_matrix(const MatrixView& like);
+  /// The elements' memory, which begins this far into the file.
+  std::byte* elements();
+  std::uint64_t front_bytes() const { return front_bytes_; }
   bool is_done(std::int64_t band) const { return resumable_ && resumable_->is_done(band); }
   /// All ranks' parts of the band are on disk.
   void mark_done(std::int64_t band);
   void commit();
 
  private:
+  std::uint64_t front_bytes_;
   std::optional<OutputFile> whole_;
-  std::size_t front_bytes_ = 0;
   std::optional<io::ResumableNpy> resumable_;
   Temporary token_;
   RemovalAtDeath removal_;  ///< of the token

@@ -13,25 +13,12 @@ import unittest
 
 import numpy as np
 
-from launchers import TILESCOPE, launchers
+from launchers import launchers, processes
 
 LAUNCHERS = launchers()
 LAUNCHER = LAUNCHERS[0]
 KILLS = 20 if "--all" in sys.argv else 3
 PRODUCT = ("matmul", "A.npy", "B.npy", "-o", "C.npy", "--band", "200", "--exchange")
-
-
-def processes(folder):
-    """The process numbers of ranks that work in `folder`."""
-    found = []
-    for path in glob.glob("/proc/[0-9]*"):
-        try:
-            if (os.readlink(path + "/cwd") == folder and
-                    os.readlink(path + "/exe").split(" ")[0] == TILESCOPE):
-                found.append(int(path.rsplit("/", 1)[1]))
-        except OSError:  # it has ended
-            pass
-    return sorted(found)
 
 
 class Faults(unittest.TestCase):

@@ -1,6 +1,7 @@
 """Two machines, each with its own network address, name and folder: network namespaces on this one.
 Only root may make them; elsewhere the test is skipped."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -68,11 +69,14 @@ class Hosts(unittest.TestCase):
         return os.path.join(self.folder, *parts)
 
     def multiply(self, *options):
+        return self.run_ranks(*PRODUCT, *options)
+
+    def run_ranks(self, *arguments):
         """One rank on the first machine, two on the second."""
         command = [MPI[0].program, "-n", "3", "--host", f"{NAMES[0]}:1,{NAMES[1]}:2", "--wdir",
                    self.path("work"), "--mca", "plm_rsh_agent", self.agent, "--mca",
                    "btl_tcp_if_include", "10.77.91.0/24", "--mca", "oob_tcp_if_include",
-                   "10.77.91.0/24", TILESCOPE, *PRODUCT, *options]
+                   "10.77.91.0/24", TILESCOPE, *arguments]
         return subprocess.run([self.agent, NAMES[0], *command], text=True, timeout=120,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, env=dict(os.environ, **OPEN_MPI))
@@ -93,6 +97,54 @@ class Hosts(unittest.TestCase):
     def test_files_on_the_first_machine_alone(self):
         self.check()
         self.check("--resume", "--band", "200")
+
+    def check_lists(self):
+        """The commands on one list, beside one process."""
+        for name, *arguments in (
+                ("sum", "reduce", "x.npy"), ("place", "reduce", "x.npy", "--op", "argmax"),
+                ("counts", "histogram", "x.npy", "--bins", "100"),
+                ("saxpb", "saxpb", "x.npy", "-a", "0.3", "-b", "0.1", "-o", "y.npy")):
+            with self.subTest(name=name):
+                result = self.run_ranks(*arguments, "--json", "-")
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                page = json.loads(result.stdout)
+                self.assertEqual((page["ranks"], page["hosts"]), (3, 2))
+                if name == "saxpb":
+                    arguments[-1] = "one.npy"
+                one = subprocess.run([TILESCOPE, *arguments, "--device", "cpu", "--json", "-"],
+                                     cwd=self.path(NAMES[0]), check=True, stdout=subprocess.PIPE)
+                expected = json.loads(one.stdout)
+                for key in ("value", "counts", "lower", "upper"):
+                    self.assertEqual(page.get(key), expected.get(key))
+        self.assertEqual(self.bits("y.npy"), self.bits("one.npy"))
+        self.assertFalse(os.path.exists(self.path(NAMES[1], "y.npy")))
+
+    def test_lists(self):
+        draw = np.random.default_rng(2)
+        np.save(self.path(NAMES[0], "x.npy"), draw.standard_normal(300001).astype(np.float32))
+        self.check_lists()
+        shutil.copy(self.path(NAMES[0], "x.npy"), self.path(NAMES[1], "x.npy"))
+        self.check_lists()
+        with open(self.path(NAMES[1], "x.npy"), "r+b") as file:
+            file.seek(5000)
+            file.write(b"\x01")
+        result = self.run_ranks("reduce", "x.npy")
+        self.assertEqual(result.returncode, 4)
+        self.assertIn(f"tilescope: rank 1: 'x.npy' on {NAMES[1]} is another than on rank 0's "
+                      "machine\n", result.stderr)
+
+    def test_emulated_gpus(self):
+        """The second machine's ranks get their parts, and the addend, from the first."""
+        draw = np.random.default_rng(4)
+        for file, shape in (("A.npy", (90, 70)), ("B.npy", (70, 110)), ("C0.npy", (90, 110))):
+            np.save(self.path(NAMES[0], file), draw.standard_normal(shape).astype(np.float32))
+        options = ("--accumulate", "C0.npy", "--device", "emulated")
+        for grid in ("3x1", "1x3"):
+            result = self.multiply(*options, "--grid", grid)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            subprocess.run([TILESCOPE, "matmul", "A.npy", "B.npy", "-o", "one.npy", *options],
+                           cwd=self.path(NAMES[0]), check=True, stdout=subprocess.DEVNULL)
+            self.assertEqual(self.bits("C.npy"), self.bits("one.npy"))
 
     def test_files_on_both(self):
         for file in ("A.npy", "B.npy"):

@@ -1,9 +1,13 @@
 """mpirun of each MPI for which the build made a plugin."""
 
+import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import unittest
 
 TILESCOPE = os.path.abspath(os.environ.get("TILESCOPE", "build/tilescope"))
 
@@ -11,6 +15,22 @@ TILESCOPE = os.path.abspath(os.environ.get("TILESCOPE", "build/tilescope"))
 OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
             "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+
+
+class InFolder(unittest.TestCase):
+    """Tests that run in a folder of their own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tilescope.")
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.realpath(folder.name)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def bits(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
 
 
 class Launcher:
@@ -29,6 +49,24 @@ class Launcher:
         return subprocess.Popen(self.command(ranks, *arguments), cwd=cwd, text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, env=dict(os.environ, **OPEN_MPI))
+
+
+def processes(folder):
+    """The process numbers of ranks that work in `folder`."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            if (os.readlink(path + "/cwd") == folder and
+                    os.readlink(path + "/exe").split(" ")[0] == TILESCOPE):
+                found.append(int(path.rsplit("/", 1)[1]))
+        except OSError:  # it has ended
+            pass
+    return sorted(found)
+
+
+def errors_of(done):
+    """The exit code, and the lines that are ours: launchers add their own."""
+    return done.returncode, re.findall(r"^tilescope: .*$", done.stderr, re.M)
 
 
 def launchers():

@@ -3,37 +3,23 @@ mistakes end all ranks with one line."""
 
 import json
 import os
-import re
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import numpy as np
 
-from launchers import TILESCOPE, launchers
+from launchers import TILESCOPE, InFolder, errors_of, launchers
 
 ALL = "--all" in sys.argv
 LAUNCHERS = launchers()
 GRIDS = {2: ["1x2", "2x1"], 3: ["1x3", "3x1"], 4: ["2x2", "4x1"], 6: ["2x3"]}
 
 
-class RanksTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="tilescope.")
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class RanksTest(InFolder):
     def save(self, name, rows, columns, dtype=np.float32, order="C", seed=1):
         values = np.random.default_rng(seed).standard_normal((rows, columns)).astype(dtype)
         np.save(self.path(name), np.asarray(values, order=order))
-
-    def bits(self, name):
-        with open(self.path(name), "rb") as file:
-            return file.read()
 
     def expect(self, *options):
         """C.npy of one CPU, as bytes."""
@@ -44,16 +30,14 @@ class RanksTest(unittest.TestCase):
         return bits
 
     def multiply(self, launcher, ranks, *options):
-        result = launcher.run(ranks, "matmul", "A.npy", "B.npy", "-o", "C.npy", *options,
-                              cwd=self.folder)
+        result = launcher.run(ranks, "matmul", "A.npy", "B.npy", "-o", "C.npy", "--device", "cpu",
+                              *options, cwd=self.folder)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn(f" on {ranks} ranks ", result.stdout.replace("\n  ", " "))
         return self.bits("C.npy")
 
     def errors_of(self, launcher, ranks, *arguments):
-        """The exit code, and the lines that are ours: launchers add their own."""
-        result = launcher.run(ranks, *arguments, cwd=self.folder)
-        return result.returncode, re.findall(r"^tilescope: .*$", result.stderr, re.M)
+        return errors_of(launcher.run(ranks, *arguments, cwd=self.folder))
 
 
 class Shapes(RanksTest):
@@ -221,8 +205,8 @@ class Mistakes(RanksTest):
                 (2, "a grid of 2 x 2 has 4 ranks, and there are 3", (*product, "--grid", "2x2")),
                 (2, "--grid 2: expected rows x columns, such as 2x3", (*product, "--grid", "2")),
                 (2, "--band -3: expected a number of columns", (*product, "--band", "-3")),
-                (2, "--device cuda: ranks of mpirun compute on CPUs; leave it out",
-                 (*product, "--device", "cuda")),
+                (2, "--device gpu: no such device; use auto, cuda, cuda:N, emulated, emulated:GPU or "
+                    "cpu", (*product, "--device", "gpu")),
                 (2, "--variant does not work with ranks of mpirun",
                  (*product, "--variant", "general")),
                 (4, "cannot read 'no.npy': no such file; check the name and the current folder",

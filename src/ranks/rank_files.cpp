@@ -1,0 +1,59 @@
+#define XXH_INLINE_ALL  // header-only: nothing to find at run time
+#include "ranks/rank_files.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/errors.hpp"
+#include "base/mapped_file.hpp"
+
+namespace tilescope::ranks {
+
+bool all_exist(std::initializer_list<std::string> paths) {
+  std::error_code ignored;
+  return std::all_of(paths.begin(), paths.end(), [&](const std::string& path) {
+    return path.empty() || std::filesystem::exists(path, ignored);
+  });
+}
+
+std::uint64_t digest_of(const std::string& path) {
+  const MappedFile file(path);
+  return XXH3_64bits(file.bytes().data(), file.bytes().size());
+}
+
+void require_same(bool is_same, const std::string& path, const Session& session) {
+  if (is_same) return;
+  throw input_error("{} on {} is another than on rank 0's machine", tilescope::quoted(path),
+                    session.host());
+}
+
+int count_hosts(const Group& all, const Group& of_host) {
+  const std::vector<char> leads = all.gather(static_cast<char>(of_host.rank() == 0));
+  return static_cast<int>(std::count(leads.begin(), leads.end(), 1));
+}
+
+RankFile::RankFile(const Group& all, RankOutput* own) : own_(own) {
+  std::string names = own != nullptr ? own->temporary() + '\n' + own->token() : "";
+  all.broadcast(names, 0);
+  if (own != nullptr) front_bytes_ = own->front_bytes();
+  all.broadcast(&front_bytes_, sizeof(front_bytes_), 0).wait();
+  if (own == nullptr) {
+    const std::size_t cut = names.find('\n');
+    shared_.emplace(names.substr(0, cut), names.substr(cut + 1));
+  }
+  writes_ = all.gather(static_cast<char>(own != nullptr || shared_->is_open()));
+  if (own != nullptr) own->drop_token();
+}
+
+std::byte* RankFile::elements() {
+  if (own_ != nullptr) return own_->elements();
+  return shared_->is_open() ? shared_->data(front_bytes_) : nullptr;
+}
+
+void RankFile::flush() {
+  if (shared_) shared_->flush();
+}
+
+}  // namespace tilescope::ranks
