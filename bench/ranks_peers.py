@@ -59,7 +59,8 @@ def compare(tilescope, programs, folder, shape, kind, ranks, rounds):
     for name, extents in (("A.npy", (m, k)), ("B.npy", (k, n))):
         values = draw.uniform(-1, 1, extents)
         np.save(os.path.join(folder, name), values.astype(np.float32 if kind == "float" else float))
-    commands = {"ours": [tilescope, "matmul", "A.npy", "B.npy", "-o", "C.npy", "--json", "-"]}
+    commands = {"ours": [tilescope, "matmul", "A.npy", "B.npy", "-o", "C.npy", "--device", "cpu",
+                         "--json", "-"]}
     for name, program in programs.items():
         commands[name] = [program, kind, str(m), str(n), str(k), "1"]
     times = {name: [] for name in commands}
