@@ -27,6 +27,7 @@ inline std::uint64_t word_at(emulator::Space space, std::uint64_t address) {
 /// Instruction, thread of the block, strength.
 struct AccessTag {
   static constexpr std::uint32_t kMostInstructions = 1u << 20;
+  static constexpr std::uint32_t kWarpBits = 31u << 7, kLaneBits = 31u << 2;
   std::uint32_t bits = 0;
 
   static AccessTag of(std::uint32_t instruction, std::uint32_t warp, int lane, Strength strength) {

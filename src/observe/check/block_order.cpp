@@ -18,6 +18,7 @@ void raise(WarpTimes& times, const WarpTimes& to) {
 BlockOrder::BlockOrder(std::uint32_t warps)
     : warps_(warps),
       known_(warps),
+      latest_known_(warps),
       whole_warp_(warps),
       pairs_(warps),
       fenced_(warps),
@@ -29,6 +30,7 @@ bool BlockOrder::begin_block() {
   if (restart) {
     time_ = 0;
     for (WarpTimes& times : known_) times.fill(0);
+    std::fill(latest_known_.begin(), latest_known_.end(), 0);
     std::fill(whole_warp_.begin(), whole_warp_.end(), 0);
     for (auto& pairs : pairs_) pairs.reset();
   }
@@ -47,6 +49,7 @@ BlockOrder::Pairs& BlockOrder::pairs(std::uint32_t warp) {
 
 /// Every lane now knows what any of the lanes knew, and all that they did so far.
 void BlockOrder::order_lanes(std::uint32_t warp, emulator::LaneMask lanes) {
+  latest_known_[warp] = time_;
   Pairs& table = pairs(warp);
   std::array<std::uint32_t, 32> joined{};
   for (emulator::LaneMask m = lanes; m != 0; m &= m - 1) {
@@ -115,6 +118,7 @@ void BlockOrder::barrier(const emulator::BarrierCompletion& completion,
   for (const std::uint32_t w : waiting) {
     const std::uint32_t own = known_[w][w];
     raise(known_[w], joined);
+    latest_known_[w] = time_;
     known_[w][w] = own;
     if ((view.live(w) & ~waited[w]) == 0) {
       whole_warp_[w] = time_;
@@ -173,12 +177,14 @@ void BlockOrder::acquire(std::uint32_t warp, std::uint64_t variable, bool relaxe
     relaxed_ = true;
   }
   raise((relaxed ? heard_ : known_)[warp], found->second);
+  latest_known_[warp] = time_;
   whole_warp_[warp] = std::max(whole_warp_[warp], found->second[warp]);
 }
 
 /// Orders the accesses that the warp has heard of before all that it does from now on.
 void BlockOrder::order_heard(std::uint32_t warp) {
   raise(known_[warp], heard_[warp]);
+  latest_known_[warp] = time_;
 }
 
 }  // namespace tilescope::observe

@@ -55,6 +55,17 @@ class BlockOrder {
                                                           [static_cast<std::size_t>(other_lane)]);
   }
 
+  /// Whether only the epoch, the lane itself and syncs of the whole warp order what came before the
+  /// present actions of this warp: no part of it and no other warp has synchronised with it since
+  /// the epoch began. Then `ordered_simply` is `ordered`.
+  bool is_simple(std::uint32_t warp) const { return latest_known_[warp] <= epoch_; }
+  bool ordered_simply(const Event& earlier, AccessTag now) const {
+    if (earlier.time < epoch_) return true;
+    const std::uint32_t differs = earlier.tag.bits ^ now.bits;
+    return (differs & AccessTag::kWarpBits) == 0 &&
+           ((differs & AccessTag::kLaneBits) == 0 || earlier.time < whole_warp_[now.warp()]);
+  }
+
   /// Whether this warp has heard of `earlier` by a relaxed read, without order.
   bool heard(const Event& earlier, std::uint32_t warp) const {
     return relaxed_ && earlier.time < heard_[warp][earlier.tag.warp()];
@@ -95,7 +106,8 @@ class BlockOrder {
 
   std::uint32_t warps_;
   std::uint32_t time_ = 0, epoch_ = 0, block_start_ = 0;
-  std::vector<WarpTimes> known_;  ///< [warp][other warp]
+  std::vector<WarpTimes> known_;             ///< [warp][other warp]
+  std::vector<std::uint32_t> latest_known_;  ///< by warp: no time in `known_` and `pairs_` is later
   std::vector<std::uint32_t> whole_warp_;
   std::vector<std::unique_ptr<Pairs>> pairs_;      ///< [lane][other lane], if parts of a warp
                                                    ///< synchronised

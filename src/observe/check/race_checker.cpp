@@ -12,6 +12,74 @@ using emulator::LaneMask;
 /// Later than any epoch: pending writes are never out of date.
 constexpr std::uint32_t kNeverOrdered = 0xffffffffu;
 
+/// A plain access of a warp to words while the order is simple (BlockOrder::is_simple). The
+/// functions return false, and do nothing, where it may race: others look closer then.
+class QuickAccess {
+ public:
+  QuickAccess(const BlockOrder& order, std::uint32_t instruction, std::uint32_t warp)
+      : order_(order),
+        epoch_(order.epoch()),
+        time_(order.time()),
+        lane_0_(AccessTag::of(instruction, warp, 0, Strength::plain).bits) {}
+
+  bool read(Cell& cell, LaneMask lanes) const {
+    const AccessTag first = tag(lanes);
+    const LaneMask rest = lanes & (lanes - 1);
+    if (cell.atomic.time >= epoch_) [[unlikely]] {
+      return false;
+    }
+    if (cell.write.time >= epoch_ &&
+        (rest != 0 || cell.write.tag.thread_bits() != first.thread_bits())) [[unlikely]] {
+      return false;
+    }
+    remember(cell, first);
+    if (rest == 0) return true;
+    const std::uint32_t warp = first.warp();
+    if (cell.reader[0].tag.warp() == warp || cell.reader[1].tag.warp() == warp) {
+      remember(cell, tag(rest));
+    }
+    return true;
+  }
+
+  bool write(Cell& cell, LaneMask lanes) const {
+    const AccessTag mine = tag(lanes);
+    const auto precedes = [&](const Event& earlier) {
+      return earlier.time < epoch_ || earlier.tag.thread_bits() == mine.thread_bits();
+    };
+    if ((lanes & (lanes - 1)) != 0 || cell.atomic.time >= epoch_ || !precedes(cell.write) ||
+        !precedes(cell.reader[0]) || !precedes(cell.reader[1])) [[unlikely]] {
+      return false;
+    }
+    cell.write = {time_, mine};
+    return true;
+  }
+
+ private:
+  AccessTag tag(LaneMask lanes) const {
+    return {lane_0_ | static_cast<std::uint32_t>(std::countr_zero(lanes)) << 2};
+  }
+  bool ordered(const Event& earlier, AccessTag now) const {
+    if (earlier.time < epoch_) return true;
+    return ((earlier.tag.bits ^ now.bits) & AccessTag::kWarpBits) == 0 &&
+           order_.ordered_simply(earlier, now);
+  }
+  /// As RaceChecker::remember_reader.
+  void remember(Cell& cell, AccessTag reader) const {
+    Event& first = cell.reader[0];
+    Event& second = cell.reader[1];
+    if (ordered(first, reader)) {
+      first = {time_, reader};
+      return;
+    }
+    const bool other_warp =
+        reader.warp() != first.tag.warp() && second.tag.warp() == first.tag.warp();
+    if (other_warp || ordered(second, reader)) second = {time_, reader};
+  }
+
+  const BlockOrder& order_;
+  const std::uint32_t epoch_, time_, lane_0_;
+};
+
 bool both_atomic(Strength a, Strength b) {
   return a == Strength::atomic && b == Strength::atomic;
 }
@@ -56,20 +124,65 @@ AccessVerb verb_of(AccessKind kind) {
 }
 
 template <class Shadow>
+void RaceChecker::access_words(Now& now, const LaneCells& cells, std::uint64_t base,
+                               AccessVerb verb, Shadow& shadow) {
+  const QuickAccess quick(order_, now.instruction, now.warp);
+  const auto look_closer = [&](Cell& cell, const TouchedCell& touched) {
+    now.address = base + static_cast<std::uint64_t>(touched.offset);
+    now.lanes = touched.lanes;
+    touch(cell, now, verb);
+  };
+  const TouchedCell* at = cells.cells.data();
+  const TouchedCell* const end = at + cells.cells.size();
+  while (at != end) {
+    // The cells in one page.
+    const std::uint64_t begin = base + static_cast<std::uint64_t>(at->offset);
+    ShadowPage* const page = shadow.page(begin);
+    const std::uint64_t in_page = begin % ShadowPage::kBytes;
+    const std::int64_t first = at->offset - static_cast<std::int64_t>(in_page);
+    const std::int64_t bound = first + ShadowPage::kBytes;
+    const TouchedCell* const from = at;
+    if (page == nullptr || page->by_bytes) {
+      for (; at != end && at->offset < bound; ++at) {
+        if (page == nullptr) continue;
+        const auto offset = static_cast<std::uint32_t>(at->offset - first);
+        page->touch(offset, 4);
+        now.bytes = 1;
+        for (std::uint32_t i = 0; i < 4; ++i) {
+          now.address = base + static_cast<std::uint64_t>(at->offset) + i;
+          now.lanes = at->lanes;
+          touch(page->cells[offset + i], now, verb);
+        }
+      }
+      continue;
+    }
+    now.bytes = 4;
+    Cell* const page_cells = page->cells.get();
+    if (verb == AccessVerb::read) {
+      for (; at != end && at->offset < bound; ++at) {
+        Cell& cell = page_cells[(at->offset - first) / 4];
+        if (!quick.read(cell, at->lanes)) look_closer(cell, *at);
+      }
+    } else {
+      for (; at != end && at->offset < bound; ++at) {
+        Cell& cell = page_cells[(at->offset - first) / 4];
+        if (!quick.write(cell, at->lanes)) look_closer(cell, *at);
+      }
+    }
+    const auto low = static_cast<std::uint32_t>(in_page);
+    page->touch(low, static_cast<std::uint32_t>((at - 1)->offset - from->offset) + 4);
+  }
+}
+
+template <class Shadow>
 void RaceChecker::access(const emulator::Access& access, const LaneCells& cells, Shadow& shadow) {
   const std::uint64_t base = base_address(access);
   const AccessVerb verb = verb_of(access.kind);
   Now now{access, access.instruction, access.warp, 0, 0, 4, access.space, strength_of(access)};
-  const auto touch = [&](Cell& cell) {
-    switch (verb) {
-      case AccessVerb::read:
-        return read(cell, now);
-      case AccessVerb::write:
-        return write(cell, now);
-      case AccessVerb::atomic:
-        return atomic(cell, now);
-    }
-  };
+  if (cells.unit == 4 && now.strength == Strength::plain && verb != AccessVerb::atomic &&
+      order_.is_simple(access.warp)) {
+    return access_words(now, cells, base, verb, shadow);
+  }
   for (const TouchedCell& touched : cells.cells) {
     now.address = base + static_cast<std::uint64_t>(touched.offset);
     now.lanes = touched.lanes;
@@ -80,11 +193,11 @@ void RaceChecker::access(const emulator::Access& access, const LaneCells& cells,
     if (cells.unit == 1 && !page->by_bytes) page->split();
     if (!page->by_bytes) {
       now.bytes = 4;
-      touch(page->cells[offset / 4]);
+      touch(page->cells[offset / 4], now, verb);
     } else {
       now.bytes = 1;
       for (std::uint32_t i = 0; i < cells.unit; ++i) {
-        touch(page->cells[offset + i]);
+        touch(page->cells[offset + i], now, verb);
         ++now.address;
       }
     }
@@ -115,6 +228,17 @@ void RaceChecker::overwrite_source(const Event& copy, const emulator::Access& ac
       access, access.instruction, access.warp,        emulator::LaneMask{1} << lane, address,
       1,      access.space,       strength_of(access)};
   report(copy, AccessVerb::read, now, verb_of(access.kind), lane, RaceRelation::copy_source);
+}
+
+void RaceChecker::touch(Cell& cell, const Now& now, AccessVerb verb) {
+  switch (verb) {
+    case AccessVerb::read:
+      return read(cell, now);
+    case AccessVerb::write:
+      return write(cell, now);
+    case AccessVerb::atomic:
+      return atomic(cell, now);
+  }
 }
 
 void RaceChecker::read(Cell& cell, const Now& now) {

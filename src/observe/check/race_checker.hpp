@@ -57,6 +57,11 @@ class RaceChecker {
     emulator::Space space;
     Strength strength;
   };
+  /// As `access`, for plain loads and stores of words while the order is simple.
+  template <class Shadow>
+  void access_words(Now& now, const LaneCells& cells, std::uint64_t base, AccessVerb verb,
+                    Shadow& shadow);
+  void touch(Cell& cell, const Now& now, AccessVerb verb);
   void read(Cell& cell, const Now& now);
   void write(Cell& cell, const Now& now);
   void atomic(Cell& cell, const Now& now);

@@ -1,0 +1,144 @@
+// The quick way of the race checker through plain loads and stores of words does to each cell what
+// the thorough one does, and reports the same races.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "kernel_run.hpp"
+#include "observe/check/access_roles.hpp"
+#include "observe/check/race_checker.hpp"
+
+namespace tilescope::observe {
+namespace {
+
+using emulator::Access;
+using emulator::AccessKind;
+using emulator::LaneMask;
+
+constexpr std::uint32_t kWarps = 4, kSharedBytes = 1024;
+
+/// A checker with all that it works on.
+struct Side {
+  Side(const StoreValues& values, const std::vector<AccessRole>& roles)
+      : checker(order, values, roles) {
+    shadow.resize(kSharedBytes);
+    order.begin_block();
+    checker.begin_block(0);
+  }
+  BlockOrder order{kWarps};
+  SharedShadow shadow;
+  RaceChecker checker;
+};
+
+void expect_same(const Side& a, const Side& b) {
+  for (std::uint32_t at = 0; at < kSharedBytes; at += ShadowPage::kBytes) {
+    const ShadowPage *x = a.shadow.find(at), *y = b.shadow.find(at);
+    ASSERT_EQ(x == nullptr, y == nullptr);
+    if (x == nullptr) continue;
+    ASSERT_EQ(x->by_bytes, y->by_bytes);
+    EXPECT_EQ(x->low, y->low);
+    EXPECT_EQ(x->high, y->high);
+    const std::uint32_t cells = x->by_bytes ? ShadowPage::kBytes : ShadowPage::kBytes / 4;
+    EXPECT_EQ(std::memcmp(x->cells.get(), y->cells.get(), cells * sizeof(Cell)), 0) << at;
+  }
+  const auto &p = a.checker.log().races(), &q = b.checker.log().races();
+  ASSERT_EQ(p.size(), q.size());
+  for (auto i = p.begin(), j = q.begin(); i != p.end(); ++i, ++j) {
+    EXPECT_TRUE(i->first == j->first);
+    EXPECT_EQ(i->second.count, j->second.count);
+    EXPECT_EQ(i->second.address, j->second.address);
+    EXPECT_EQ(i->second.later.bits, j->second.later.bits);
+  }
+}
+
+/// Random accesses and syncs, as an observer: the checker needs a program.
+class Comparison final : public emulator::Observer {
+ public:
+  std::uint32_t events() const override { return emulator::kNoEvents; }
+  std::unique_ptr<emulator::BlockObserver> make_block_observer() override { return nullptr; }
+  void begin_launch(const emulator::LaunchInfo& launch) override {
+    const StoreValues values(launch.program);
+    const std::vector<AccessRole> roles = access_roles(launch.program);
+    instructions_ = static_cast<std::uint32_t>(launch.program.instructions().size());
+    for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+      random_.seed(seed);
+      Side quick(values, roles), thorough(values, roles);
+      for (int step = 0; step < 60; ++step) {
+        sync(quick.order, thorough.order);
+        for (int i = 0; i < 6; ++i) access(quick, thorough);
+        expect_same(quick, thorough);
+        if (::testing::Test::HasFailure()) {
+          ADD_FAILURE() << "seed " << seed << ", step " << step;
+          return;
+        }
+      }
+      races += quick.checker.log().races().size();
+    }
+  }
+  std::size_t races = 0;
+
+ private:
+  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
+
+  /// What orders nothing, but is no simple order, keeps the second checker from the quick way.
+  void sync(BlockOrder& quick, BlockOrder& thorough) {
+    constexpr LaneMask kAll = ~LaneMask{0};
+    const std::uint32_t what = below(4);
+    const std::uint32_t warp = below(kWarps);
+    for (BlockOrder* order : {&quick, &thorough}) {
+      if (what == 0) order->begin_block();
+      if (what == 1) order->warp_sync(warp, kAll, kAll);
+      if (what == 2) order->warp_sync(warp, below_pairs_, kAll);
+    }
+    below_pairs_ = static_cast<LaneMask>(random_());
+    for (std::uint32_t w = 0; w < kWarps; ++w) {
+      quick.advance();
+      thorough.warp_sync(w, 0, kAll);
+    }
+  }
+
+  void access(Side& quick, Side& thorough) {
+    std::uint64_t addresses[emulator::kWarpSize] = {};
+    const bool store = below(3) == 0;
+    const bool bytes = below(25) == 0;
+    const std::uint16_t size = bytes ? 1 : below(4) == 0 ? 16 : 4;
+    const std::uint32_t start = below(8) * 32, stride = below(3), form = below(4);
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      const std::uint32_t index = form == 0   ? lane * stride
+                                  : form == 1 ? lane / 8
+                                  : form == 2 ? 31 - lane
+                                              : below(32);
+      addresses[lane] = (start + index * size) % (kSharedBytes - 16) / size * size;
+    }
+    Access a{};
+    a.instruction = below(instructions_);
+    a.warp = below(kWarps);
+    a.mask = below(3) == 0 ? static_cast<LaneMask>(random_()) | 1 : ~LaneMask{0};
+    a.bytes = size;
+    a.space = emulator::Space::shared;
+    a.kind = store ? AccessKind::store : AccessKind::load;
+    a.addresses = addresses;
+    LaneCells cells;
+    cells.update(a);
+    for (Side* side : {&quick, &thorough}) side->checker.access(a, cells, side->shadow);
+  }
+
+  std::mt19937 random_;
+  std::uint32_t instructions_ = 0;
+  LaneMask below_pairs_ = 0xffff;
+};
+
+TEST(RaceWords, BothWaysDoTheSame) {
+  testing::KernelRun run(
+      ".version 8.0\n.target sm_90\n.address_size 64\n"
+      ".visible .entry k() {\n  .reg .b32 %r<3>;\n"
+      "  mov.u32 %r0, 1;\n  mov.u32 %r1, 2;\n  add.u32 %r2, %r0, %r1;\n"
+      "  add.u32 %r2, %r2, %r1;\n  ret;\n}\n");
+  Comparison comparison;
+  run.launch({{1}, {32}}, {&comparison});
+  EXPECT_GT(comparison.races, 100U);
+}
+
+}  // namespace
+}  // namespace tilescope::observe
