@@ -17,9 +17,9 @@
 // in a stage; STAGES; BLOCKS_PER_SM; SPLIT: whether blocks share k, and write sums of their parts; WIDE_PRODUCTS: whether mma.sync has 16 rows and 8 steps, as since Hopper, or 8 and 4.
 // Launch: 32 * (BM / WM) * (BN / WN) threads, one block per tile of C, the matrices of the batch
 //         one after the other, in x, the parts of k in y; the bytes of STAGES stages.
-#include "epilogue.cuh"
 #include "fp64_fragments.cuh"
 #include "tile_order.cuh"
+#include "warp_store.cuh"
 
 constexpr int threads = 32 * (BM / WM) * (BN / WN);
 constexpr bool a_along_k = !A_BY_COLUMNS, b_along_k = B_BY_COLUMNS;
@@ -107,25 +107,10 @@ struct Warp {
   }
 };
 
-// The sums of 16 rows of a warp on their way through shared memory, so that it stores whole rows.
-// Registers 2h and 2h + 1 of a lane are columns 2t and 2t + 1 of row g of half h, where g = lane / 4
-// and t = lane % 4.
-struct Store {
-  static constexpr int apart = WN + 8;  // between rows: no two of a store's share a bank
-  double rows[16][apart];
-
-  __device__ void put(const double (&sums)[2 * across][4]) {
-    const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-#pragma unroll
-    for (int j = 0; j < 2 * across; ++j) {
-      double* const first = &rows[group][8 * j + 2 * t];
-      *reinterpret_cast<double2*>(first) = make_double2(sums[j][0], sums[j][1]);
-      *reinterpret_cast<double2*>(first + 8 * apart) = make_double2(sums[j][2], sums[j][3]);
-    }
-  }
-  // The row of C, of 16, that lies in row r.
-  __device__ static int row_of(int r) { return a_along_k ? r : r % 8 * 2 + r / 8; }
-};
+// A row of 32 doubles takes all lanes.
+using Store = WarpStore<double, WN, 1, READS_C && !SPLIT>;
+// The row of C, of 16, that lies in row r of the store.
+__device__ inline int row_of(int r) { return a_along_k ? r : r % 8 * 2 + r / 8; }
 static_assert(STAGES * stage_bytes >= threads / 32 * static_cast<int>(sizeof(Store)),
               "the sums of 16 rows of each warp find room");
 
@@ -198,25 +183,17 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
   wait_for_copies<0>();
   __syncthreads();  // all have read the stages
   Store& store = reinterpret_cast<Store*>(memory)[warp];
-  const int lane = threadIdx.x % 32, lane_column = column + warp_column + lane;
+  const int first_column = column + warp_column;
   C += unit.batch * c_stride;
   partial += (static_cast<long long>(unit.batch) * gridDim.y + blockIdx.y) * m * partial_pitch;
 #pragma unroll
   for (int i = 0; i < down; ++i) {
-    __syncwarp();
+    const auto row_at = [&](int r) { return row + warp_row + 16 * i + row_of(r); };
     store.put(products.sums[i]);
-    __syncwarp();
-#pragma unroll 4
-    for (int r = 0; r < 16; ++r) {
-      const int at = row + warp_row + 16 * i + Store::row_of(r);
-      if (at >= m || lane_column >= n) continue;
-      if (SPLIT) {
-        partial[at * partial_pitch + lane_column] = store.rows[r][lane];
-      } else {
-        store_with_epilogue<READS_C, ACTIVATION>(&C[at * c_leading + lane_column],
-                                                 store.rows[r][lane], alpha, beta,
-                                                 bias_at<BIAS>(bias, at, lane_column));
-      }
+    if (SPLIT) {
+      store.to_partial(row_at, first_column, partial + first_column, partial_pitch, m, n);
+    } else {
+      store.to_c(row_at, first_column, C, c_leading, m, n, bias, alpha, beta);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "operations/gemm/general/gemv.hpp"
 #include "operations/gemm/general/general.hpp"
 #include "operations/gemm/general/mma_sync.hpp"
+#include "operations/gemm/general/short_k.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
 #include "operations/gemm/hopper/narrow_tiles.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
@@ -90,6 +91,12 @@ const std::vector<GemmVariant> variants{
      .prepare = prepare_ffma,
      .plans = ffma_plans,
      .prepare_plan = prepare_ffma_plan},
+    {.name = "short_k",
+     .idea = "fp32 of few steps of k: many small blocks",
+     .source = "gemm/short_k.cu",
+     .refusal = short_k_refusal,
+     .prepare = prepare_short_k,
+     .pays = short_k_pays},
     {.name = "wgmma",
      .idea = "a warpgroup multiplies what TMA brings",
      .source = "gemm/wgmma.cu",

@@ -1,0 +1,123 @@
+#include "operations/gemm/general/short_k.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "operations/gemm/problem/gemm_constants.hpp"
+#include "operations/rung/kernel_plan.hpp"
+#include "operations/rung/kernel_source.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+// As in the kernel.
+constexpr int short_k_warps = 8, short_k_threads = 32 * short_k_warps, lanes = 32;
+
+constexpr ShortKTile short_k_tiles[] = {{64, 128}, {64, 64}, {32, 64}, {32, 32}};
+
+std::int64_t tiles_of(const GemmProblem& problem, const ShortKTile& tile) {
+  return groups_of(problem.shape.m, tile.rows) * groups_of(problem.shape.n, tile.columns) *
+         problem.batch;
+}
+
+class ShortKRun final : public GemmRun {
+ public:
+  ShortKRun(Device& device, const GemmProblem& problem)
+      : device_(device),
+        problem_(problem),
+        launch_(flat_launch(tiles_of(problem, short_k_tile(problem, device.properties())),
+                            short_k_threads)) {
+    kernel({});
+  }
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    const GemmProblem& p = problem_;
+    const auto extent = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+    device_.launch(kernel(addresses), launch_,
+                   KernelArguments::of(addresses.a, addresses.b, addresses.c, addresses.bias,
+                                       extent(p.shape.m), extent(p.shape.n), extent(p.shape.k),
+                                       p.a.leading, p.b.leading, p.c.leading, p.a.batch_stride,
+                                       p.b.batch_stride, p.c.batch_stride,
+                                       static_cast<float>(p.alpha), static_cast<float>(p.beta)),
+                   stream);
+  }
+
+ private:
+  // Addresses that are no multiples of 16 bytes are rare: their kernel is compiled when one occurs.
+  const Kernel& kernel(const GemmAddresses& addresses) {
+    const ChunkAccess access = chunk_access(problem_, addresses);
+    auto known = kernels_.find(access);
+    if (known == kernels_.end()) {
+      const KernelRequest request = short_k_request(problem_, device_.properties(), access);
+      known = kernels_.emplace(access, device_.load(request)).first;
+    }
+    return known->second;
+  }
+
+  Device& device_;
+  GemmProblem problem_;
+  Launch launch_;
+  std::map<ChunkAccess, Kernel> kernels_;
+};
+
+}  // namespace
+
+ShortKTile short_k_tile(const GemmProblem& problem, const DeviceProperties& device) {
+  for (const ShortKTile& tile : short_k_tiles) {
+    if (tiles_of(problem, tile) >= device.sm_count) return tile;
+  }
+  return std::end(short_k_tiles)[-1];
+}
+
+KernelRequest short_k_request(const GemmProblem& problem, const DeviceProperties& device,
+                              const ChunkAccess& access) {
+  KernelRequest request = embedded_request("gemm/short_k.cu");
+  request.kernel = "gemm";
+  request.defines = epilogue_constants(problem);
+  const ShortKTile tile = short_k_tile(problem, device);
+  constexpr int least_for_quads = 64;  // rows or columns, for each thread to load one
+  const auto number = [&](std::string_view name, std::int64_t value) {
+    request.defines.push_back(define(name, value));
+  };
+  number("A_BY_COLUMNS", problem.a.order == Order::column_major);
+  number("B_BY_COLUMNS", problem.b.order == Order::column_major);
+  number("A_QUADS", tile.rows >= least_for_quads && access.a == RowsBy::chunks);
+  number("B_QUADS", tile.columns >= least_for_quads && access.b == RowsBy::chunks);
+  number("ROWS", tile.rows / short_k_warps);
+  number("ACROSS", tile.columns / lanes);
+  return request;
+}
+
+std::optional<std::string> short_k_refusal(const GemmProblem& problem, const DeviceProperties&) {
+  if (problem.precision != Precision::fp32) return "short_k computes fp32";
+  for (const GemmOperand* operand : {&problem.a, &problem.b, &problem.c}) {
+    if (operand->type != DataType::float32) return "all matrices must be float32";
+  }
+  constexpr std::int64_t most_apart = std::int64_t{1} << 24;  // the kernel's offsets of rows
+  if (std::max(problem.a.leading, problem.b.leading) > most_apart) {
+    return fmt::format("rows more than {} elements apart", most_apart);
+  }
+  return size_refusal(problem);
+}
+
+bool short_k_pays(const GemmProblem& problem, const DeviceProperties& device) {
+  // Up to these steps it was faster than ffma_tiles on an H200
+  // (docs/results/products_random_h200.md): where the copy engine takes both operands, and where
+  // words would be copied one by one.
+  constexpr std::int64_t beside_boxes = 24, beside_words = 72, adding_c = 136;
+  const ChunkAccess access = chunk_access(problem, {});
+  const bool has_boxes = access.a == RowsBy::chunks && access.b == RowsBy::chunks;
+  const bool is_small = tiles_of(problem, short_k_tiles[0]) < device.sm_count;
+  const std::int64_t k = problem.shape.k;
+  if (device.compute_major != 9) return false;  // not measured
+  if (has_boxes) return k <= (is_small ? beside_words : beside_boxes);
+  return k <= (problem.beta != 0.0 ? adding_c : beside_words);
+}
+
+std::unique_ptr<GemmRun> prepare_short_k(Device& device, const GemmProblem& problem) {
+  return std::make_unique<ShortKRun>(device, problem);
+}
+
+}  // namespace tilescope::operations

@@ -1,0 +1,172 @@
+// fp32 products of few steps of k, on the emulated device; gemm_random_test.cpp has random problems
+// for them.
+#include <gmock/gmock.h>
+
+#include "compile/compiler.hpp"
+#include "device/emulated/emulated_device.hpp"
+#include "gpu/architecture.hpp"
+#include "observe/count/count_observer.hpp"
+#include "operations/gemm/general/short_k.hpp"
+#include "support/gemm_runs.hpp"
+#include "support/gpus.hpp"
+#include "support/launch_findings.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+using namespace testing;
+using ::testing::HasSubstr;
+
+constexpr Order orders[] = {Order::row_major, Order::column_major};
+
+GemmProblem dense(const MatmulShape& shape, Order a_order = Order::row_major,
+                  Order b_order = Order::row_major) {
+  return dense_problem(shape, Precision::fp32, DataType::float32, DataType::float32, a_order,
+                       b_order);
+}
+
+class GemmShortK : public ::testing::Test {
+ protected:
+  std::string defects_of(const GemmProblem& problem) {
+    const GemmCase of = generator_.filled(problem);
+    return defects(of, run_gemm(*emulated_, gemm_variant("short_k"), of), false);
+  }
+  ShortKTile tile_of(const MatmulShape& shape) const {
+    return short_k_tile(dense(shape), emulated_->properties());
+  }
+
+  std::shared_ptr<device::EmulatedDevice> emulated_ =
+      std::make_shared<device::EmulatedDevice>("a100");
+  GemmGenerator generator_{3};
+};
+
+TEST_F(GemmShortK, ExtentsAroundTilesAndSteps) {
+  for (const MatmulShape& shape : {MatmulShape{1, 1, 1},
+                                   {32, 32, 16},
+                                   {33, 31, 17},
+                                   {64, 64, 15},
+                                   {100, 76, 48},
+                                   {7, 130, 33}}) {
+    for (const Order a_order : orders) {
+      for (const Order b_order : orders) {
+        EXPECT_EQ(defects_of(dense(shape, a_order, b_order)), "");
+      }
+    }
+  }
+}
+
+TEST_F(GemmShortK, EveryTile) {
+  const std::pair<MatmulShape, int> cases[] = {
+      {{90, 70, 20}, 32}, {{400, 700, 18}, 64}, {{500, 900, 20}, 64}, {{700, 1300, 18}, 128}};
+  for (const auto& [shape, columns] : cases) {
+    ASSERT_EQ(tile_of(shape).columns, columns) << shape.m;
+    for (const Order order : orders) {
+      GemmProblem problem = dense(shape, order, order);
+      problem.beta = 0.5;
+      problem.has_bias = true;
+      EXPECT_EQ(defects_of(problem), "");
+    }
+  }
+  EXPECT_EQ(tile_of({400, 700, 18}).rows, 32);
+  EXPECT_EQ(tile_of({500, 900, 18}).rows, 64);
+}
+
+TEST_F(GemmShortK, EpilogueAndBatches) {
+  GemmProblem problem = dense({40, 72, 24});
+  problem.batch = 3;
+  problem.beta = -1.5;
+  problem.alpha = 0.5;
+  problem.has_bias = problem.bias_per_row = true;
+  problem.activation = Activation::gelu;
+  EXPECT_EQ(defects_of(problem), "");
+}
+
+TEST_F(GemmShortK, TheCheckerIsSilent) {
+  LaunchFindings findings(*emulated_);
+  for (const MatmulShape& shape : {MatmulShape{72, 80, 40}, {67, 71, 37}, {700, 1300, 20}}) {
+    for (const Order order : orders) {
+      EXPECT_EQ(defects_of(dense(shape, order, order)), "");
+      EXPECT_EQ(findings.take(), "") << shape.m;
+    }
+  }
+}
+
+TEST_F(GemmShortK, WholeLinesOfCWithoutBankConflicts) {
+  observe::CountObserver counts;
+  emulated_->set_options({.observers = {&counts}});
+  GemmCase of = generator_.filled(dense({704, 1280, 32}, Order::column_major));
+  while (of.a.first() % 256 != 0 || of.b.first() % 256 != 0 || of.c.first() % 256 != 0) {
+    of = generator_.filled(of.problem);
+  }
+  EXPECT_EQ(defects(of, run_gemm(*emulated_, gemm_variant("short_k"), of), false), "");
+  const Counts& all = counts.result().totals;
+  EXPECT_EQ(all.shared_load.conflicts(), 0u);
+  EXPECT_EQ(all.shared_store.conflicts(), 0u);
+  EXPECT_EQ(all.global_load.excessive(), 0u);
+  EXPECT_EQ(all.global_store.excessive(), 0u);
+  EXPECT_GT(all.shared_load.requests, 0u);
+  emulated_->set_options({});
+}
+
+TEST(ShortK, RefusesWhatItCannotDo) {
+  EXPECT_EQ(short_k_refusal(dense({8, 8, 8}), t4()), std::nullopt);
+  EXPECT_EQ(short_k_refusal(dense({8, 8, 0}), t4()), "there is nothing to multiply");
+  GemmProblem problem = dense({8, 8, 8});
+  problem.precision = Precision::tf32;
+  EXPECT_EQ(short_k_refusal(problem, t4()), "short_k computes fp32");
+  problem = dense({8, 8, 8});
+  problem.c.type = DataType::float16;
+  EXPECT_EQ(short_k_refusal(problem, t4()), "all matrices must be float32");
+  problem = dense({8, 8, 8});
+  problem.b.leading = (1 << 24) + 1;
+  EXPECT_EQ(short_k_refusal(problem, t4()), "rows more than 16777216 elements apart");
+}
+
+TEST(ShortK, PaysWhereKIsShort) {
+  EXPECT_TRUE(short_k_pays(dense({512, 512, 64}), h200()));
+  EXPECT_FALSE(short_k_pays(dense({512, 512, 80}), h200()));
+  EXPECT_FALSE(short_k_pays(dense({512, 512, 64}), a100())) << "not measured";
+  EXPECT_TRUE(short_k_pays(dense({2048, 2048, 24}), h200()));
+  EXPECT_FALSE(short_k_pays(dense({2048, 2048, 64}), h200()));
+  GemmProblem odd = dense({2047, 2049, 71});
+  EXPECT_TRUE(short_k_pays(odd, h200()));
+  odd.shape.k = 101;
+  EXPECT_FALSE(short_k_pays(odd, h200()));
+  odd.beta = 1.0;
+  EXPECT_TRUE(short_k_pays(odd, h200()));
+  odd.shape.k = 201;
+  EXPECT_FALSE(short_k_pays(odd, h200()));
+}
+
+TEST(ShortK, CompilesWithoutWarningsAndSpillsNothing) {
+  for (const DeviceProperties& device : {t4(), a100(), h200()}) {
+    for (const std::int64_t size : {64, 512, 800, 4096}) {
+      for (const Order order : orders) {
+        for (const RowsBy rows : {RowsBy::chunks, RowsBy::elements}) {
+          GemmProblem problem = dense({size, size, 40}, order, order);
+          problem.beta = 1.0;
+          problem.has_bias = true;
+          problem.activation = Activation::gelu;
+          const KernelRequest request = short_k_request(problem, device, {.a = rows, .b = rows});
+          const compile::Program program = compile::compile(
+              {.source_name = request.source_name,
+               .source = request.source,
+               .kernel = request.kernel,
+               .architecture = gpu::architecture_name(device.compute_major, device.compute_minor),
+               .defines = request.defines,
+               .include_directories = {},
+               .headers = request.headers,
+               .extra_options = {"--ptxas-options=-v"}});
+          EXPECT_THAT(program.log,
+                      HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"))
+              << size << ", " << device.compute_major;
+          EXPECT_THAT(program.log, ::testing::Not(HasSubstr("warning")));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::operations
