@@ -30,7 +30,9 @@ std::unique_ptr<GemmRun> prepare_best_fp32(Device& device, const GemmProblem& pr
   in_fp32.precision = Precision::fp32;
   DeviceProperties real = device.properties();
   real.warpgroup_products = real.compute_major == 9;
-  return best_gemm_variant(in_fp32, real).prepare(device, in_fp32);
+  const GemmVariant& best = best_gemm_variant(in_fp32, real);
+  // Its rung has one kernel, that of its row in the table, whatever k is.
+  return best.name == "short_k" ? prepare_ffma(device, in_fp32) : best.prepare(device, in_fp32);
 }
 
 class AsFp32Run final : public GemmRun {
