@@ -105,7 +105,9 @@ typedef enum tilescope_type TILESCOPE_INT {
   TILESCOPE_UINT16 = 9,
   TILESCOPE_UINT32 = 10,
   TILESCOPE_UINT64 = 11,
-  TILESCOPE_BOOL = 12
+  TILESCOPE_BOOL = 12,
+  TILESCOPE_FLOAT8_E4M3 = 13, /* for A and B alone */
+  TILESCOPE_FLOAT8_E5M2 = 14
 } tilescope_type;
 
 typedef enum tilescope_order TILESCOPE_INT {
@@ -132,13 +134,17 @@ tilescope_matrix tilescope_dense_matrix(void* data, tilescope_type type, int64_t
 /* --- matrix products --------------------------------------------------------------------------*/
 
 typedef enum tilescope_precision TILESCOPE_INT {
-  TILESCOPE_PRECISION_AUTO = 0, /* fp64 if A, B or C is float64, else fp32 */
+  /* fp64 if A, B or C is float64, an 8-bit type's own if A and B have it, else fp32 */
+  TILESCOPE_PRECISION_AUTO = 0,
   TILESCOPE_FP32 = 1,
   TILESCOPE_FP32_FAST = 2, /* tensor cores; errors no larger than those of fp32 */
   TILESCOPE_TF32 = 3,
   TILESCOPE_BF16 = 4,
   TILESCOPE_FP16 = 5,
-  TILESCOPE_FP64 = 6
+  TILESCOPE_FP64 = 6,
+  TILESCOPE_FP8_E4M3 = 7, /* A and B of TILESCOPE_FLOAT8_E4M3; their scales go into alpha */
+  TILESCOPE_FP8_E5M2 = 8,
+  TILESCOPE_PRECISION_INT8 = 9 /* A and B int8, C int32: the product alone */
 } tilescope_precision;
 
 typedef enum tilescope_activation TILESCOPE_INT {

@@ -153,8 +153,16 @@ class Contest {
       chosen = peer->chosen();
       return peer;
     });
-    if (chosen == 0 || options_.all_plans) return;
-    add(std::move(first), [&] { return std::make_unique<CublasGemm>(device_, plain); });
+    if (options_.all_plans) return;
+    if (chosen != 0) {
+      add(std::move(first), [&] { return std::make_unique<CublasGemm>(device_, plain); });
+    }
+    if (!operations::has_float8_operands(problem_.precision)) return;
+    add({.variant = "cublas_fast", .is_peer = true, .is_less_accurate = true}, [&] {
+      auto peer = std::make_unique<CublasGemm>(device_, plain, false);
+      peer->choose_fastest(sets_.addresses(), options_.budget_ms / rounds_);
+      return peer;
+    });
   }
 
   void add_ours() {
@@ -182,7 +190,10 @@ class Contest {
       const double slack = operations::peer_slack(problem_.precision);
       if (!result.accuracy.ok() && result.is_peer && slack > 0.0) {
         result.accuracy = expected_.check(c, slack, with_bias);
-        if (when.empty()) result.note += "; rounds operands to TF32";
+        if (when.empty()) {
+          result.note += problem_.precision == Precision::tf32 ? "; rounds operands to TF32"
+                                                               : "; sums are not exact";
+        }
       }
       if (result.accuracy.ok()) return;
       result.wrong = true;

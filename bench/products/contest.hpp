@@ -22,9 +22,10 @@ struct Result {
   std::string plan;     ///< its text, where every plan takes part
   double cycles = 0.0;  ///< expected by the model; 0: it has none
   bool is_peer = false;
-  bool dispatched = false;  ///< the library's own choice for the problem
-  std::string trouble;      ///< why there is no time: refused, failed or wrong; empty if there is
-  bool wrong = false;       ///< the trouble is a wrong result
+  bool is_less_accurate = false;  ///< a peer with which nothing is compared
+  bool dispatched = false;        ///< the library's own choice for the problem
+  std::string trouble;  ///< why there is no time: refused, failed or wrong; empty if there is
+  bool wrong = false;   ///< the trouble is a wrong result
   std::string note;
   Accuracy accuracy;
   std::vector<double> samples_ms;  ///< ascending
@@ -54,7 +55,8 @@ struct Entry {
 std::vector<Entry> entries_of(Device& device, const operations::GemmProblem& problem,
                               const ContestOptions& options);
 
-/// cuBLAS's results first: its fastest algorithm, then its default one where that is another.
+/// cuBLAS's results first: its fastest algorithm, then its default one where that is another, then
+/// for 8-bit floats its fastest without promoted sums, whose errors may be larger.
 /// Nothing is timed on a device that is no GPU. cuBLAS computes a problem with a bias without it.
 std::vector<Result> contest(Device& device, const operations::GemmProblem& problem,
                             const ContestOptions& options);

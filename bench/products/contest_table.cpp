@@ -74,7 +74,7 @@ void ContestTable::print_head() const {
 
 void ContestTable::add(const NamedProduct& product, Precision precision,
                        const std::vector<Result>& results) {
-  const auto is_peer = [](const Result& one) { return one.is_peer; };
+  const auto is_peer = [](const Result& one) { return one.is_peer && !one.is_less_accurate; };
   const auto is_ours = [](const Result& one) { return !one.is_peer; };
   const Result* const peer = fastest(results, is_peer);
   const Result* const best = fastest(results, is_ours);

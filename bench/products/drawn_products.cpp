@@ -111,7 +111,8 @@ operations::GemmProblem problem_of(const NamedProduct& product, Precision precis
     a = flipped(std::exchange(b, flipped(a)));
   }
   const DataType type = operations::operand_type(precision);
-  operations::GemmProblem problem = operations::dense_problem(shape, precision, type, type, a, b);
+  operations::GemmProblem problem = operations::dense_problem(
+      shape, precision, type, operations::usual_result_type(precision), a, b);
   if (form.adds_c) problem.beta = 0.5;  // repeated runs stay bounded
   problem.has_bias = form.has_bias;
   problem.bias_per_row = form.c_by_columns;

@@ -71,6 +71,9 @@ Data parse_data(std::string_view name) {
 
 HostOperands random_operands(const operations::GemmProblem& problem, Data data,
                              std::uint64_t seed) {
+  if (size_of(problem.a.type) == 1 && data != Data::uniform) {
+    throw Error(ErrorKind::usage, "operands of 8 bits are uniform: leave out --data");
+  }
   if (size_of(problem.a.type) < 4 && (data == Data::exponents || data == Data::scaled)) {
     throw Error(ErrorKind::usage, "--data exponents and scaled are for operands of 32 bits");
   }
@@ -81,10 +84,15 @@ HostOperands random_operands(const operations::GemmProblem& problem, Data data,
     return [along_k, pitch](std::size_t i) { return along_k ? i / pitch : i % pitch; };
   };
   HostOperands made;
-  made.a = random_matrix(problem.a.type, s.m, s.k, exponents_of(s.m, data), data, 2 * seed,
-                         vector_of(problem.a.order == Order::row_major, s.m));
-  made.b = random_matrix(problem.b.type, s.k, s.n, exponents_of(s.n, data), data, 2 * seed + 1,
-                         vector_of(problem.b.order == Order::column_major, s.n));
+  if (size_of(problem.a.type) == 1) {
+    made.a = operations::random_operand(problem.a.type, s.m * s.k, 2 * seed);
+    made.b = operations::random_operand(problem.b.type, s.k * s.n, 2 * seed + 1);
+  } else {
+    made.a = random_matrix(problem.a.type, s.m, s.k, exponents_of(s.m, data), data, 2 * seed,
+                           vector_of(problem.a.order == Order::row_major, s.m));
+    made.b = random_matrix(problem.b.type, s.k, s.n, exponents_of(s.n, data), data, 2 * seed + 1,
+                           vector_of(problem.b.order == Order::column_major, s.n));
+  }
   const auto added = [&](DataType type, std::int64_t rows, std::int64_t columns) {
     return random_matrix(type, rows, columns, {}, Data::uniform, ~seed, vector_of(true, rows));
   };

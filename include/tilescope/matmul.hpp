@@ -13,16 +13,19 @@ namespace tilescope {
 
 /// The arithmetic used to multiply and to sum.
 enum class Precision {
-  automatic,  ///< fp64 if A, B or C is float64, else fp32
+  automatic,  ///< fp64 if A, B or C is float64, an 8-bit type's own if A and B have it, else fp32
   fp32,       ///< IEEE float32: fused multiply-add, one rounding each
   fp32_fast,  ///< tensor cores on operands cut in parts; errors no larger than those of fp32
   tf32,       ///< operands cut to 11 significant bits; sums in float32
   bf16,       ///< operands rounded to bfloat16; sums in float32
   fp16,       ///< operands rounded to float16; sums in float32
   fp64,       ///< IEEE float64
+  fp8_e4m3,   ///< operands scaled and rounded to float8_e4m3; sums in float32
+  fp8_e5m2,   ///< operands scaled and rounded to float8_e5m2; sums in float32
+  int8,       ///< int8 operands, exact sums in int32
 };
 
-/// "auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64".
+/// "auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64", "fp8_e4m3", "fp8_e5m2", "int8".
 std::string_view name_of(Precision precision);
 
 /// The precision called `name`. Throws Error(usage), suggesting the nearest name, for any other
@@ -54,6 +57,9 @@ struct MatmulReport {
   double compute_ms = 0.0;  ///< the product alone, without copies, compilation or conversion
   Precision precision = Precision::fp32;  ///< the precision used; never `automatic`
   std::string note;  ///< a remark for the reader, such as "computed as fp32"; may be empty
+  /// What operands rounded to 8-bit floats were divided by before: powers of two, which bring the
+  /// largest element to the upper half of the type's range. 1 in every other product.
+  double scale_a = 1.0, scale_b = 1.0;
 };
 
 /// Multiplies A (m x k) by B (k x n) into C (m x n). C must not overlap A, B or the bias.
@@ -62,8 +68,11 @@ struct MatmulReport {
 ///     n),
 ///            dense_view(c, DataType::float32, m, n), {.precision = Precision::tf32});
 ///
-/// - The four floating-point types may be mixed. Operands are rounded as the precision says; each
-///   element of C is rounded to its type once, at the end.
+/// - The four floating-point types may be mixed, and A and B may be 8-bit floats. Operands are
+///   rounded as the precision says; each element of C is rounded to its type once, at the end.
+/// - In fp8_e4m3 and fp8_e5m2 an operand of another type is divided by a scale, a power of two that
+///   matmul() finds, and rounded. 8-bit operands are taken as they are; their scales go into alpha.
+/// - In int8, A and B are int8 and C is int32, the product alone, modulo 2^32.
 /// - With k = 0 the product is 0; bias, beta and activation still apply.
 /// - NaN and infinity propagate as in IEEE 754, even when alpha is 0.
 ///
@@ -106,7 +115,7 @@ MatmulReport matmul_batched(Device& device, const ConstMatrixBatch& a, const Con
                             const MatrixBatch& c, const MatmulOptions& options = {});
 
 /// The type of the product of two floating-point types, as in NumPy: the wider one; float32 for the
-/// two 16-bit types, since neither holds the other.
+/// two 16-bit types, since neither holds the other, and for two 8-bit ones; int32 for two int8.
 DataType product_type(DataType a, DataType b);
 
 }  // namespace tilescope

@@ -13,6 +13,17 @@ struct bfloat16 {
 };
 using float32 = float;
 using float64 = double;
+using int8 = signed char;
+using int32 = int;
+
+// Floats of 8 bits: 4 of exponent and 3 of mantissa, whose largest value is 448 and which has no
+// infinity; 5 and 2, as in IEEE 754.
+struct float8_e4m3fn {
+  unsigned char bits;
+};
+struct float8_e5m2 {
+  unsigned char bits;
+};
 
 // Widening is exact.
 __device__ inline float widen(float16 x) {
@@ -25,6 +36,18 @@ __device__ inline float widen(bfloat16 x) {
 }
 __device__ inline float widen(float x) { return x; }
 __device__ inline double widen(double x) { return x; }
+__device__ inline int widen(signed char x) { return x; }
+__device__ inline int widen(int x) { return x; }
+// It is the upper half of a float16.
+__device__ inline float widen(float8_e5m2 x) {
+  return widen(float16{static_cast<unsigned short>(x.bits << 8)});
+}
+// Moved to where a float16 has its exponent and mantissa, whose exponent's bias is greater by 8.
+__device__ inline float widen(float8_e4m3fn x) {
+  if ((x.bits & 0x7F) == 0x7F) return __uint_as_float(0x7FFFFFFFU);
+  const unsigned moved = (x.bits & 0x80U) << 8 | (x.bits & 0x7FU) << 7;
+  return 256.0F * widen(float16{static_cast<unsigned short>(moved)});
+}
 
 // narrow<To>(x): x rounded to the nearest To, ties to even, once; NaN stays NaN, overflow is
 // infinity.
@@ -34,6 +57,11 @@ struct Narrow;
 template <>
 struct Narrow<double> {
   __device__ static double from(double x) { return x; }
+};
+
+template <>
+struct Narrow<int> {
+  __device__ static int from(int x) { return x; }
 };
 
 template <>
@@ -90,6 +118,7 @@ enum OperandKind {
   as_tf32 = 2,  // a float32 without its lower 13 bits
   as_bfloat16 = 3,
   as_float16 = 4,
+  as_int32 = 5,  // whole numbers, exactly
 };
 
 template <int kind>
@@ -124,6 +153,14 @@ template <>
 struct Operand<as_float64> {
   template <typename From>
   __device__ static double of(From x) {
+    return widen(x);
+  }
+};
+
+template <>
+struct Operand<as_int32> {
+  template <typename From>
+  __device__ static int of(From x) {
     return widen(x);
   }
 };

@@ -25,13 +25,18 @@ __device__ inline double gelu_of(double x) { return 0.5 * x * erfc(-0.7071067811
 
 template <int kind, typename Sum>
 __device__ inline Sum activated(Sum x) {
-  if (kind == relu) return x < Sum(0) ? Sum(0) : x;  // false for NaN, which stays
-  if (kind == gelu) return gelu_of(x);
-  return x;
+  if constexpr (kind == relu) {
+    return x < Sum(0) ? Sum(0) : x;  // false for NaN, which stays
+  } else if constexpr (kind == gelu) {
+    return gelu_of(x);
+  } else {
+    return x;
+  }
 }
 
 __device__ inline float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ inline double multiply_add(double a, double b, double c) { return fma(a, b, c); }
+__device__ inline int multiply_add(int a, int b, int c) { return a * b + c; }
 
 // The element's value in the type of the sums. `c` is the element of C as it was, or 0 where beta
 // is 0: C may hold NaN then, and is not read.

@@ -4,7 +4,7 @@
 #include "tensor_tile.cuh"
 #include "wgmma.cuh"
 
-using Sums = float[products_of_consumer][TILE_N / 2];
+using Sums = Sum[products_of_consumer][TILE_N / 2];
 
 __device__ inline void pin(Sums& sum) {
 #pragma unroll
@@ -38,4 +38,33 @@ __device__ inline void begin_stage(Sums& sum, const unsigned char* a, const unsi
 __device__ inline void end_stages(Sums& sum) {
   wait_for_products<0>();
   pin(sum);
+}
+
+// Starts the products of 64 rows of a stage, which lie at `a`, with all of B's tile, as sums of their
+// own.
+__device__ inline void begin_part(Sum (&part)[TILE_N / 2], const unsigned char* a,
+                                  const unsigned char* b) {
+  const unsigned long long of_a = k_major_tile(a), of_b = k_major_tile(b);
+  pin(part);
+  begin_products();
+#pragma unroll
+  for (int step = 0; step < steps; ++step) {
+    Products<TILE_N>::add<false, false>(part, advanced(of_a, step * 32), advanced(of_b, step * 32),
+                                        step > 0);
+  }
+  commit_products();
+}
+
+// Adds such sums, once they are there, to those of the tile.
+__device__ inline void promote(Sum (&sum)[TILE_N / 2], const Sum (&part)[TILE_N / 2]) {
+#pragma unroll
+  for (int i = 0; i < TILE_N / 2; ++i) sum[i] += part[i];
+}
+
+__device__ inline void clear(Sums& sum) {
+#pragma unroll
+  for (int i = 0; i < products_of_consumer; ++i) {
+#pragma unroll
+    for (int j = 0; j < TILE_N / 2; ++j) sum[i][j] = 0;
+  }
 }

@@ -4,8 +4,14 @@
 #include "row_copy.cuh"
 #include "tensor_addend.cuh"
 
+__device__ inline float finished(float sum, float before, float bias, const Arguments& p) {
+  return epilogue<ACTIVATION>(sum, p.alpha, READS_C ? p.beta : 0.0F, before, bias);
+}
+// Products of integers are A * B alone.
+__device__ inline int finished(int sum, int, float, const Arguments&) { return sum; }
+
 // Sums straight to memory, from each thread's registers.
-__device__ inline void store_elements(const float (&sum)[TILE_N / 2], const Arguments& p,
+__device__ inline void store_elements(const Sum (&sum)[TILE_N / 2], const Arguments& p,
                                       const BlockUnit& unit, int first_row) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
 #pragma unroll
@@ -28,8 +34,10 @@ __device__ inline void store_elements(const float (&sum)[TILE_N / 2], const Argu
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           if (column + e >= p.n) continue;
-          store_with_epilogue<READS_C, ACTIVATION>(c + column + e, sum[4 * j + 2 * h + e], p.alpha,
-                                                   p.beta, bias_at<BIAS>(p.bias, row, column + e));
+          C_TYPE* const at = c + column + e;
+          *at = narrow<C_TYPE>(finished(sum[4 * j + 2 * h + e],
+                                        READS_C ? static_cast<Sum>(widen(*at)) : Sum(0),
+                                        bias_at<BIAS>(p.bias, row, column + e), p));
         }
       }
     }
@@ -130,12 +138,18 @@ __device__ inline unsigned char* chunk_of_lane(unsigned char* box, int chunk) {
   const int row = 16 * warp + lane % 8 + 8 * (lane / 8 % 2);
   return box + row * row_bytes + 16 * ((chunk + lane / 16) ^ row % 8);
 }
-// This thread's part `i` of the same where they are float32: a matrix is two chunks.
-__device__ inline float2* part_of_thread(unsigned char* box, int chunk, int i) {
+// Two neighbours of 32 bits.
+template <typename Word>
+struct alignas(2 * sizeof(Word)) Pair {
+  Word x, y;
+};
+// This thread's part `i` of the same where they are words of 32 bits: a matrix is two chunks.
+template <typename Word>
+__device__ inline Pair<Word>* part_of_thread(unsigned char* box, int chunk, int i) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   const int row = 16 * warp + lane / 4 + 8 * (i % 2);
   const int at = 2 * (chunk + i / 2) + lane % 4 / 2;
-  return reinterpret_cast<float2*>(box + row * row_bytes + 16 * (at ^ row % 8) + lane % 2 * 8);
+  return reinterpret_cast<Pair<Word>*>(box + row * row_bytes + 16 * (at ^ row % 8) + lane % 2 * 8);
 }
 
 template <typename Short>
@@ -144,11 +158,16 @@ __device__ inline void write_chunks(unsigned char* box, int chunk, const float (
   store_matrices(chunk_of_lane(box, chunk), pair_of(v[0], v[1], type), pair_of(v[2], v[3], type),
                  pair_of(v[4], v[5], type), pair_of(v[6], v[7], type));
 }
-__device__ inline void write_chunks(unsigned char* box, int chunk, const float (&v)[8], float) {
+template <typename Word>
+__device__ inline void write_words(unsigned char* box, int chunk, const Word (&v)[8]) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    *part_of_thread(box, chunk, i) = make_float2(v[2 * i], v[2 * i + 1]);
-  }
+  for (int i = 0; i < 4; ++i) *part_of_thread<Word>(box, chunk, i) = {v[2 * i], v[2 * i + 1]};
+}
+__device__ inline void write_chunks(unsigned char* box, int chunk, const float (&v)[8], float) {
+  write_words(box, chunk, v);
+}
+__device__ inline void write_chunks(unsigned char* box, int chunk, const int (&v)[8], int) {
+  write_words(box, chunk, v);
 }
 
 template <typename Short>
@@ -161,15 +180,12 @@ __device__ inline void read_chunks(float (&v)[8], unsigned char* box, int chunk,
 __device__ inline void read_chunks(float (&v)[8], unsigned char* box, int chunk, float) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const float2 part = *part_of_thread(box, chunk, i);
+    const Pair<float> part = *part_of_thread<float>(box, chunk, i);
     v[2 * i] = part.x;
     v[2 * i + 1] = part.y;
   }
 }
-
-__device__ inline float finished(float sum, float before, float bias, const Arguments& p) {
-  return epilogue<ACTIVATION>(sum, p.alpha, READS_C ? p.beta : 0.0F, before, bias);
-}
+__device__ inline void read_chunks(int (&)[8], unsigned char*, int, int) {}  // none is added
 
 // The bias of row `row` of the class, or of `column`; 0 outside of C, and where there is none.
 __device__ inline float bias_inside(const Arguments& p, const BlockUnit& unit, int row,
@@ -184,7 +200,7 @@ __device__ inline float bias_inside(const Arguments& p, const BlockUnit& unit, i
 // write would wait for it.
 template <int matrices>
 struct Addend {
-  float of[matrices][2][2];  // row half h, column pair e
+  Sum of[matrices][2][2];  // row half h, column pair e
 
   __device__ void read(const Arguments& p, const BlockUnit& unit, int row, int column) {
 #pragma unroll
@@ -197,7 +213,7 @@ struct Addend {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const int at = column + 8 * j + e;
-          of[j][h][e] = r < p.m && at < p.n ? widen(from[at]) : 0.0F;
+          of[j][h][e] = r < p.m && at < p.n ? static_cast<Sum>(widen(from[at])) : Sum(0);
         }
       }
     }
@@ -206,7 +222,7 @@ struct Addend {
 };
 
 // Box `number` of the tile from this warp's sums, whose consumer begins at row `first_row`.
-__device__ inline void fill_box(unsigned char* box, const float (&sum)[TILE_N / 2], int number,
+__device__ inline void fill_box(unsigned char* box, const Sum (&sum)[TILE_N / 2], int number,
                                 const Arguments& p, const BlockUnit& unit, int first_row) {
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   constexpr int matrices = c_columns / 8;  // 8 columns each
@@ -223,12 +239,12 @@ __device__ inline void fill_box(unsigned char* box, const float (&sum)[TILE_N / 
   }
 #pragma unroll
   for (int j = 0; j < matrices; j += 2) {
-    float v[8] = {};  // two matrices: column pair e, row half h
+    Sum v[8] = {};  // two matrices: column pair e, row half h
     if (adds_boxes) read_chunks(v, box, j, C_TYPE{});
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int matrix = j + i / 4, h = i / 2 % 2, e = i % 2;
-      const float before = adds_rows ? addend.of[adds_rows ? matrix : 0][h][e] : v[i];
+      const Sum before = adds_rows ? addend.of[adds_rows ? matrix : 0][h][e] : v[i];
       v[i] = finished(sum[4 * (first + matrix) + 2 * h + e], before,
                       BIAS == bias_of_row ? bias[0][h] : bias[matrix][e], p);
     }
@@ -238,7 +254,7 @@ __device__ inline void fill_box(unsigned char* box, const float (&sum)[TILE_N / 
 
 // 64 rows of sums to C through shared memory, box after box, by each warp for its 16 rows: warps
 // wait for no other warp, and a box of shared memory is written again as soon as it has been read.
-__device__ inline void store_by_warp(const float (&sum)[TILE_N / 2], Boxes& boxes, const Maps& maps,
+__device__ inline void store_by_warp(const Sum (&sum)[TILE_N / 2], Boxes& boxes, const Maps& maps,
                                      const Arguments& p, const BlockUnit& unit, int first_row) {
   const int warp = threadIdx.x % 128 / 32;
 #pragma unroll
@@ -263,7 +279,7 @@ __device__ inline void store_by_warp(const float (&sum)[TILE_N / 2], Boxes& boxe
 
 // The same, boxes_at_once * c_columns columns at a time, by all warps of the consumer; of its
 // product number `product`.
-__device__ inline void store_together(const float (&sum)[TILE_N / 2], ConsumerBoxes& own,
+__device__ inline void store_together(const Sum (&sum)[TILE_N / 2], ConsumerBoxes& own,
                                       const Maps& maps, const Arguments& p, const BlockUnit& unit,
                                       int first_row, int product) {
 #pragma unroll
@@ -306,7 +322,7 @@ __device__ inline void store_transposed_matrices(unsigned char* row, unsigned a,
 // 64 rows of sums as 64 columns of C, through shared memory by the copy engine; of the consumer's
 // product number `product`.
 template <typename Short>
-__device__ inline void store_transposed(const float (&sum)[TILE_N / 2], ConsumerBoxes& own,
+__device__ inline void store_transposed(const Sum (&sum)[TILE_N / 2], ConsumerBoxes& own,
                                         const Maps& maps, const Arguments& p,
                                         const BlockUnit& unit, int first_row, int product,
                                         Short type) {
@@ -354,7 +370,7 @@ __device__ inline void store_transposed(const float (&sum)[TILE_N / 2], Consumer
 }
 
 // Stores the consumer's sums of a tile; its rows begin at `rows_before` of the tile.
-__device__ inline void store_tile(const float (&sum)[products_of_consumer][TILE_N / 2],
+__device__ inline void store_tile(const Sum (&sum)[products_of_consumer][TILE_N / 2],
                                   ConsumerBoxes& own, const Maps& maps, const Arguments& p,
                                   const BlockUnit& unit, int rows_before) {
 #pragma unroll

@@ -5,10 +5,10 @@
 #include "bulk_copy.cuh"
 #include "cluster.cuh"
 #include "element.cuh"
+#include "operand_traits.cuh"
 #include "tile_order.cuh"
 
 constexpr int row_bytes = 128;  // of a tile in shared memory
-constexpr int element_bytes = STEP == 16 ? 2 : 4;
 constexpr int tile_k = row_bytes / element_bytes;
 constexpr int steps = tile_k / STEP;
 // An MN-major B arrives in boxes of 64 columns, the last of which may be more than the tile needs.
@@ -56,7 +56,8 @@ static_assert(!TRANSPOSED ||
                   (C_STORE == store_boxed && sizeof(C_TYPE) == 2 && !IN_TURN),
               "a transposed product leaves in boxes of 16-bit elements");
 static_assert(!IN_TURN || CONSUMERS >= 2, "one consumer cannot take turns");
-static_assert(STEP == 16 || (!A_MN_MAJOR && !B_MN_MAJOR), "tf32 tiles are K-major");
+static_assert(STEP == 16 || (!A_MN_MAJOR && !B_MN_MAJOR), "only 16-bit tiles may be MN-major");
+static_assert(!promotes_sums || !IN_TURN, "a consumer alone would leave the tensor cores idle");
 
 struct Maps {
   TensorMap a[A_CLASSES], b, c[A_CLASSES];

@@ -1,5 +1,5 @@
 // Tensor-core tiles fed by the copy engine: persistent blocks of one producer and CONSUMERS
-// warpgroups that multiply, for 16-bit operands and tf32.
+// warpgroups that multiply, for operands of 8 and 16 bits and tf32.
 //
 // Idea:    one thread of the producer keeps STAGES pairs of tiles of A and B on their way to shared
 //          memory; consumer warpgroups multiply them there (wgmma) and give the stage back. Blocks
@@ -15,6 +15,9 @@
 // class. Its map begins up to 15 bytes early, so A's tiles hold `shift` elements of the row before
 // theirs, in the first columns: they are set to zero, and B, whose k may begin anywhere, is read
 // `shift` rows earlier, where it reads as zeros.
+//
+// Sums of 8-bit floats are promoted: the products of a tile of k start from zero, and what comes out
+// is added in float32. One consumer adds while another multiplies.
 //
 // A transposed product is C^T = B^T A^T: A is B^T here then, and rows here are columns of C. TILE_N
 // may then be any multiple of 16, because no box of C ends within the tile.
@@ -115,6 +118,26 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
   if (!ONE_TILE) release(shared.empty[previous]);
 }
 
+// The same with sums that are promoted after every tile of k.
+__device__ inline void multiply_promoted(Sums& sum, Shared& shared, RingPosition<STAGES>& stage,
+                                         int first_row, const BlockUnit& unit) {
+  clear(sum);
+  for (int kt = unit.first; kt < unit.last; ++kt, stage.advance()) {
+    wait(shared.full[stage.index], stage.parity);
+    const unsigned char* const a = shared.a[stage.index] + first_row * row_bytes;
+#pragma unroll
+    for (int i = 0; i < products_of_consumer; ++i) {
+      Sum part[TILE_N / 2];
+      begin_part(part, a + 64 * i * row_bytes, shared.b[stage.index]);
+      wait_for_products<0>();
+      pin(part);
+      const bool is_awaited = !ONE_TILE || kt + STAGES < unit.last;
+      if (i == products_of_consumer - 1 && is_awaited) release(shared.empty[stage.index]);
+      promote(sum[i], part);
+    }
+  }
+}
+
 __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments& p, int consumer) {
   RingPosition<STAGES> stage;
   const int rows_before = IN_TURN ? 0 : consumer * rows_of_consumer;
@@ -135,7 +158,11 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
     Sums sum;
     own.fetch_first(maps, p, unit, rows_before);
     if (IN_TURN) await_turn(consumer);
-    multiply(sum, shared, stage, rows_before, consumer, unit, p.shift[unit.row_class]);
+    if (promotes_sums) {
+      multiply_promoted(sum, shared, stage, rows_before, unit);
+    } else {
+      multiply(sum, shared, stage, rows_before, consumer, unit, p.shift[unit.row_class]);
+    }
     store_tile(sum, own, maps, p, unit, rows_before);
   }
   // Shared memory has to live until it was read; the rest completes with the kernel.

@@ -1,11 +1,13 @@
-// Matrix products of a warpgroup: C (64 x N, float32 in registers) += A (64 x K) * B (K x N) with
-// B, and A or not, in shared memory (wgmma). K is 32 bytes: 16 elements of 16 bits, 8 of tf32.
+// Matrix products of a warpgroup: C (64 x N, float32 or int32 in registers) += A (64 x K) * B
+// (K x N) with B, and A or not, in shared memory (wgmma). K is 32 bytes: 16 elements of 16 bits, 8
+// of tf32, 32 of 8 bits.
 //
 // Registers of thread t of the warpgroup: sum[4 j + 2 h + e] is row 16 (t / 32) + t % 32 / 4 + 8 h,
 // column 8 j + 2 (t % 4) + e.
 #pragma once
 
 #include "barrier.cuh"
+#include "operand_traits.cuh"
 
 // How a tile lies in shared memory, in rows of 128 bytes whose 16-byte chunks are exchanged as
 // Swizzle::bytes_128 says. K-major: a row is one m (or n) and holds 128 bytes along k. Otherwise a
@@ -45,16 +47,15 @@ __device__ inline void wait_for_products() {
 }
 // Keeps the compiler from moving uses of the sums across a wait.
 template <int COUNT>
-__device__ inline void pin(float (&sum)[COUNT]) {
+__device__ inline void pin(Sum (&sum)[COUNT]) {
 #pragma unroll
-  for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(sum[i])::"memory");
+  for (int i = 0; i < COUNT; ++i) asm volatile("" : SUM_REGISTER(sum[i])::"memory");
 }
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 
-// OPERAND is bf16, f16 or tf32, STEP the elements of one instruction along k. Only 16-bit operands
-// can lie other than K-major; for tf32 the instruction has no such choice.
+// Only 16-bit operands can lie other than K-major; for others the instruction has no such choice.
 #if STEP == 16
 #define WGMMA_ORDERS(a, b) ", " a ", " b
 #define WGMMA_ORDER_VALUES , "n"(a_mn_major ? 1 : 0), "n"(b_mn_major ? 1 : 0)
@@ -71,7 +72,8 @@ template <int N>
 struct Products;
 
 // The sums as operands of an instruction, and their names in it.
-#define SUMS_4(i) "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3])
+#define SUMS_4(i) \
+  SUM_REGISTER(sum[i]), SUM_REGISTER(sum[i + 1]), SUM_REGISTER(sum[i + 2]), SUM_REGISTER(sum[i + 3])
 #define SUMS_8(i) SUMS_4(i), SUMS_4(i + 4)
 #define SUMS_16(i) SUMS_8(i), SUMS_8(i + 8)
 #define SUMS_32(i) SUMS_16(i), SUMS_16(i + 16)
@@ -100,14 +102,14 @@ struct Products;
   "{\n"                                                                                      \
   ".reg .pred p;\n"                                                                          \
   "setp.ne.b32 p, " accumulate ", 0;\n"                                                      \
-  "wgmma.mma_async.sync.aligned.m64n" #n "k" TEXT(STEP) ".f32." TEXT(OPERAND) "." TEXT(OPERAND) \
-  " {" sums "}, " a ", " b ", p, 1, 1" orders ";\n"                                          \
+  "wgmma.mma_async.sync.aligned.m64n" #n "k" TEXT(STEP) "." SUM_NAME "." TEXT(OPERAND) "."   \
+  TEXT(OPERAND) " {" sums "}, " a ", " b ", p" POSITIVE_FACTORS orders ";\n"                  \
   "}"
 
 // sum = A * B, or sum += A * B.
 #define PRODUCTS_FROM_SHARED(n, sums, a, b, accumulating, order_a, order_b, ...)             \
   template <bool a_mn_major, bool b_mn_major>                                                \
-  __device__ static void add(float (&sum)[n / 2], unsigned long long of_a,                   \
+  __device__ static void add(Sum (&sum)[n / 2], unsigned long long of_a,                   \
                              unsigned long long of_b, int accumulate) {                      \
     asm volatile(MULTIPLY(n, sums, a, b, accumulating, WGMMA_ORDERS(order_a, order_b))       \
                  : __VA_ARGS__                                                               \
@@ -116,7 +118,7 @@ struct Products;
 // The same with A in registers: rows r, r + 8 at the first half of k, then at the second.
 #define PRODUCTS_FROM_REGISTERS(n, sums, a, b, accumulating, order_b, ...)                   \
   template <bool b_mn_major>                                                                 \
-  __device__ static void add(float (&sum)[n / 2], const unsigned (&of_a)[4],                 \
+  __device__ static void add(Sum (&sum)[n / 2], const unsigned (&of_a)[4],                 \
                              unsigned long long of_b, int accumulate) {                      \
     asm volatile(MULTIPLY(n, sums, a, b, accumulating, WGMMA_ORDER(order_b))                 \
                  : __VA_ARGS__                                                               \

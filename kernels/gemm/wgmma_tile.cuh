@@ -11,7 +11,6 @@
 #include "wgmma.cuh"
 
 constexpr int row_bytes = 128;                 // of a tile in shared memory, along k for A
-constexpr int element_bytes = STEP == 16 ? 2 : 4;
 constexpr int tile_k = row_bytes / element_bytes;
 constexpr int steps = tile_k / STEP;           // wgmmas along k
 constexpr int chunk_bytes = 64 * row_bytes;    // of MN-major tiles: 64 elements by 64 of k

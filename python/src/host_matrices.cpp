@@ -61,9 +61,11 @@ ConstMatrixBatch batch_of(const MatrixLayout& layout, std::int64_t count) {
 }
 
 void require_matrices(const Tensor& tensor) {
-  if (!is_floating(tensor.type())) {
+  const DataType type = tensor.type();
+  if (!is_floating(type) && !is_float8(type) && type != DataType::int8 && type != DataType::int32) {
     throw nb::type_error(fmt::format("{} has elements of type {}; a product takes float16, "
-                                     "bfloat16, float32 and float64 (x.astype('float32'))",
+                                     "bfloat16, float32 and float64 (x.astype('float32')), "
+                                     "float8_e4m3fn, float8_e5m2 and int8",
                                      tensor.name(), name_of(tensor.type()))
                              .c_str());
   }

@@ -37,6 +37,8 @@ Precision precision_for(const std::optional<std::string>& name, const std::strin
   if (!variant.empty()) return Precision::automatic;
   const auto is_double = [](const Tensor* tensor) { return tensor->type() == DataType::float64; };
   if (std::ranges::any_of(std::array{&a, &b, &c}, is_double)) return Precision::fp64;
+  // Two operands of one 8-bit type: the library's default is that type's own precision.
+  if (a.type() == b.type() && size_of(a.type()) == 1) return Precision::automatic;
   if (a.type() == b.type() && a.type() == DataType::float16) return Precision::fp16;
   if (a.type() == b.type() && a.type() == DataType::bfloat16) return Precision::bf16;
   return Precision::fp32_fast;

@@ -31,6 +31,10 @@ std::optional<DataType> data_type(nb::dlpack::dtype type) {
     }
   };
   if (type.lanes != 1) return std::nullopt;
+  // As DLPack 1.1 numbers them.
+  constexpr std::uint8_t float8_e4m3fn = 10, float8_e5m2 = 12;
+  if (type.bits == 8 && type.code == float8_e4m3fn) return DataType::float8_e4m3;
+  if (type.bits == 8 && type.code == float8_e5m2) return DataType::float8_e5m2;
   switch (static_cast<Code>(type.code)) {
     case Code::Int:
       return one_of(DataType::int8, DataType::int16, DataType::int32, DataType::int64);
@@ -74,10 +78,28 @@ std::string class_name(nb::handle object) {
                            .c_str());
 }
 
-/// Elements that the package ml_dtypes adds to NumPy, which exchanges them only as words.
-bool has_numpy_bfloat16(nb::handle object) {
-  return nb::hasattr(object, "__array_interface__") && nb::hasattr(object, "dtype") &&
-         nb::cast<std::string>(nb::object(object.attr("dtype").attr("name"))) == "bfloat16";
+/// The type of elements that the package ml_dtypes adds to NumPy, or of PyTorch's 8-bit floats:
+/// they are exchanged only as words, by some versions at least.
+std::optional<DataType> type_of_words(nb::handle object) {
+  if (!nb::hasattr(object, "dtype")) return std::nullopt;
+  const nb::object type = object.attr("dtype");
+  const std::string full_name = nb::cast<std::string>(nb::str(nb::getattr(type, "name", type)));
+  const std::string name = full_name.substr(full_name.find('.') + 1);
+  const bool is_numpy = nb::hasattr(object, "__array_interface__");
+  if (is_numpy && name == "bfloat16") return DataType::bfloat16;
+  const bool is_torch = full_name.starts_with("torch.");
+  if ((is_numpy || is_torch) && name == "float8_e4m3fn") return DataType::float8_e4m3;
+  if ((is_numpy || is_torch) && name == "float8_e5m2") return DataType::float8_e5m2;
+  return std::nullopt;
+}
+
+/// The array itself, or a view of its words.
+nb::object exchangeable(nb::handle object) {
+  const std::optional<DataType> type = type_of_words(object);
+  if (!type) return nb::borrow(object);
+  const char* word = size_of(*type) == 1 ? "uint8" : "uint16";
+  if (nb::hasattr(object, "__array_interface__")) return object.attr("view")(word);
+  return object.attr("view")(nb::module_::import_("torch").attr(word));
 }
 
 /// Throws for tensors of PyTorch that are more than their elements: a result that forgets its
@@ -141,10 +163,8 @@ void walk(const Tensor& tensor, Move move) {
 }  // namespace
 
 Tensor::Tensor(nb::handle object, const char* name, Access access)
-    : Tensor(has_numpy_bfloat16(object) ? nb::object(object.attr("view")("uint16"))
-                                        : nb::borrow(object),
-             object, name, access) {
-  if (has_numpy_bfloat16(object)) type_ = DataType::bfloat16;
+    : Tensor(exchangeable(object), object, name, access) {
+  if (const std::optional<DataType> type = type_of_words(object)) type_ = *type;
 }
 
 Tensor::Tensor(nb::handle exchanged, nb::handle object, const char* name, Access access)

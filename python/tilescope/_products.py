@@ -7,15 +7,20 @@ from typing import Any
 from . import _tilescope
 from ._arrays import as_array, dtype_name, gpu_queue, new_array, require_writable, returned
 
-_FLOATING = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
+_FLOATING = {"float8_e4m3fn": 1, "float8_e5m2": 1, "float16": 2, "bfloat16": 2, "float32": 4,
+             "float64": 8}
 
 
 def _product_type(*names: str) -> str | None:
-    """The widest type; float32 for the two 16-bit types, since neither holds the other."""
+    """The widest type; float32 for the two 16-bit types, since neither holds the other, and for two
+    8-bit ones; int32 for whole numbers."""
+    if all(name == "int8" for name in names):
+        return "int32"
     if any(name not in _FLOATING for name in names):
         return None  # the call says which operand is none of them
     widest = max(names, key=_FLOATING.__getitem__)
-    if _FLOATING[widest] == 2 and len(set(names)) > 1:
+    alike = sum(_FLOATING[name] == _FLOATING[widest] for name in names)
+    if _FLOATING[widest] == 1 or (_FLOATING[widest] == 2 and alike > 1 and len(set(names)) > 1):
         return "float32"
     return widest
 
@@ -50,14 +55,18 @@ def matmul(
     """activation(alpha * a @ b + beta * out + bias), as NumPy's matmul and with its shapes.
 
     a, b        lists, matrices or batches of matrices: NumPy arrays, or tensors of another package
-                that speaks DLPack. float16, bfloat16, float32 and float64 may be mixed. Arrays of
+                that speaks DLPack. float16, bfloat16, float32, float64, float8_e4m3fn and
+                float8_e5m2 may be mixed; int8 goes with int8 alone, and gives int32. Arrays of
                 PyTorch, CuPy and JAX on a GPU stay there: the product is queued on the current
                 stream (for JAX, which has none, the call waits for it).
     out         receives the product; without it a new array of a's package. With beta != 0 its
                 elements are read first.
-    precision   fp32, fp32_fast, tf32, bf16, fp16, fp64, or auto, the command's default: fp64 if an
-                array is float64, else fp32. None: fp16 or bf16 if a and b are both of that type,
-                fp64 if an array is float64, else fp32_fast
+    precision   fp32, fp32_fast, tf32, bf16, fp16, fp64, fp8_e4m3, fp8_e5m2, int8, or auto, the
+                command's default: fp64 if an array is float64, else fp32. None: that of a and b if
+                both are of one type of 8 or 16 bits, fp64 if an array is float64, else fp32_fast.
+                For fp8_e4m3 and fp8_e5m2 arrays of wider types in host memory are divided by a
+                power of two each and rounded; arrays of 8 bits are taken as they are, and alpha
+                is the product of their scales
     bias        a list, added to each row of the product
     activation  "relu", "gelu" or None
     variant     a rung of the ladder, or a kernel that takes all options, such as "general"

@@ -4,16 +4,23 @@
 #include <cstdint>
 #include <tilescope/types.hpp>
 
+#include "base/float8.hpp"
 #include "base/half.hpp"
 
 namespace tilescope {
 
-/// 16-bit floating-point numbers and booleans, told apart by type.
+/// Floating-point numbers of 16 and 8 bits and booleans, told apart by type.
 struct Float16 {
   std::uint16_t bits;
 };
 struct BFloat16 {
   std::uint16_t bits;
+};
+struct Float8E4m3 {
+  std::uint8_t bits;
+};
+struct Float8E5m2 {
+  std::uint8_t bits;
 };
 struct Boolean {
   std::uint8_t value;
@@ -47,6 +54,10 @@ auto with_type(DataType type, Function&& function) {
       return function(std::uint32_t{});
     case DataType::uint64:
       return function(std::uint64_t{});
+    case DataType::float8_e4m3:
+      return function(Float8E4m3{});
+    case DataType::float8_e5m2:
+      return function(Float8E5m2{});
     case DataType::boolean:
       break;
   }
@@ -63,6 +74,12 @@ inline double number_of(Float16 value) {
 }
 inline double number_of(BFloat16 value) {
   return bfloat16_to_float32(value.bits);
+}
+inline double number_of(Float8E4m3 value) {
+  return e4m3_to_float32(value.bits);
+}
+inline double number_of(Float8E5m2 value) {
+  return e5m2_to_float32(value.bits);
 }
 inline double number_of(Boolean value) {
   return value.value;

@@ -18,7 +18,7 @@ struct TypeName {
 };
 
 // In the order of the enumeration, so that a type is its own index.
-constexpr std::array<TypeName, 13> names = {{
+constexpr std::array<TypeName, 15> names = {{
     {DataType::float16, "float16", "f16"},
     {DataType::bfloat16, "bfloat16", "bf16"},
     {DataType::float32, "float32", "f32"},
@@ -32,6 +32,8 @@ constexpr std::array<TypeName, 13> names = {{
     {DataType::uint32, "uint32", "u32"},
     {DataType::uint64, "uint64", "u64"},
     {DataType::boolean, "bool", "b8"},
+    {DataType::float8_e4m3, "float8_e4m3fn", "e4m3"},
+    {DataType::float8_e5m2, "float8_e5m2", "e5m2"},
 }};
 
 }  // namespace

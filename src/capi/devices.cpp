@@ -20,7 +20,7 @@ DeviceAddress as_address(const void* pointer) {
 namespace tilescope::capi {
 
 DataType type_of(tilescope_type type) {
-  return value_of<DataType>(type, TILESCOPE_BOOL + 1, "a type");
+  return value_of<DataType>(type, TILESCOPE_FLOAT8_E5M2 + 1, "a type");
 }
 
 ConstMatrixView view_of(const tilescope_matrix* matrix, const char* name) {

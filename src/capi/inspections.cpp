@@ -299,7 +299,7 @@ tilescope_status tilescope_inspection_add_memory(tilescope_inspection* inspectio
     require(inspection, "inspection");
     if (elements > 0) require(data, "data");
     ArrayView memory;
-    memory.type = value_of<DataType>(type, TILESCOPE_BOOL + 1, "the type");
+    memory.type = value_of<DataType>(type, TILESCOPE_FLOAT8_E5M2 + 1, "the type");
     memory.count = elements;
     memory.data = data;
     LaunchArgument argument = LaunchArgument::in_memory(memory, name ? name : "");

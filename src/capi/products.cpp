@@ -34,7 +34,8 @@ struct GemmCall {
     const tilescope_gemm_options o = complete(given);
     options = {
         .variant = o.variant ? o.variant : "",
-        .precision = value_of<Precision>(o.precision, TILESCOPE_FP64 + 1, "the precision"),
+        .precision =
+            value_of<Precision>(o.precision, TILESCOPE_PRECISION_INT8 + 1, "the precision"),
         .alpha = o.alpha,
         .beta = o.beta,
         .bias = {o.bias, o.bias ? static_cast<std::size_t>(of_c.first.columns) : 0},

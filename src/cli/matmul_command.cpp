@@ -9,6 +9,7 @@
 
 #include "base/errors.hpp"
 #include "base/format.hpp"
+#include "base/precision.hpp"
 #include "base/signals.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
@@ -47,8 +48,11 @@ struct MatmulCommand {
     add("--exchange", exchange,
         "Ranks of one machine send each other panels of A and B too, instead of reading the "
         "files' pages, which they share");
-    add("--precision NAME", precision, "Arithmetic; auto: fp64 if a matrix is float64, else fp32",
-        shown, one_of({"auto", "fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64"}));
+    add("--precision NAME", precision,
+        fmt::format("Arithmetic: {}; auto: fp64 if a matrix is float64, int8 if both are int8, "
+                    "else fp32",
+                    fmt::join(precision_names().subspan(1), ", ")),
+        shown);
     add("--alpha X", options.alpha, "Factor of the product", shown);
     add("--accumulate C0.npy", files.accumulate,
         "Add the product to this matrix, which is not changed");
@@ -177,6 +181,8 @@ struct MatmulCommand {
   /// Completes the options, or reports why they do not fit together.
   void complete_options() {
     options.precision = parse_precision(precision);
+    if (options.precision == Precision::fp8_e4m3) files.bytes_hold = DataType::float8_e4m3;
+    if (options.precision == Precision::fp8_e5m2) files.bytes_hold = DataType::float8_e5m2;
     if (activation == "relu") options.activation = Activation::relu;
     if (activation == "gelu") options.activation = Activation::gelu;
     if (beta && files.accumulate.empty()) {
@@ -224,6 +230,12 @@ struct MatmulCommand {
                  {"note", report.note},
                  {"time_ms", report.compute_ms}};
     page.data.set_all(place);
+    const bool is_scaled =
+        report.precision == Precision::fp8_e4m3 || report.precision == Precision::fp8_e5m2;
+    if (is_scaled) {
+      page.data.set("scale_a", report.scale_a);
+      page.data.set("scale_b", report.scale_b);
+    }
     std::string text = fmt::format("{} = {}: ", printable(output), product_text());
     if (inputs.is_batch()) text += page.data.fill("{batch:plain} x ");
     text += page.data.fill("{m:plain} x {n:plain} {type}, {variant}");
@@ -231,6 +243,7 @@ struct MatmulCommand {
     text += page.data.fill(" on {device} in {time_ms}");
     if (seconds > 0.0 && flops > 0.0) text += ", " + format_rate(flops / seconds, "FLOP/s");
     if (!report.note.empty()) text += "; " + report.note;
+    if (is_scaled) text += page.data.fill("; A / {scale_a}, B / {scale_b}");
     page.add(report::Text{std::move(text), 0, 2});
     cli::show(page, {json});
   }
@@ -255,11 +268,14 @@ struct MatmulCommand {
 const Command matmul_command{
     "matmul", "Multiply matrices from .npy files", declare<MatmulCommand>,
     "C = activation(alpha A B + beta C0 + bias). The product has the widest of the\n"
-    "matrices' types, as in NumPy. A matrix beside a batch is multiplied with each\n"
+    "matrices' types, as in NumPy; of two int8 it is int32. For fp8_e4m3 and\n"
+    "fp8_e5m2 matrices are divided by a power of two each and rounded; files of\n"
+    "uint8 hold such numbers as bits. A matrix beside a batch is multiplied with each\n"
     "of it. C.npy is written to a temporary file beside it and renamed: it is\n"
     "complete or absent.",
     "tilescope matmul A.npy B.npy -o C.npy\n"
     "tilescope matmul A.npy B.npy -o C.npy --precision bf16 --transpose-b\n"
+    "tilescope matmul A.npy B.npy -o C.npy --precision fp8_e4m3\n"
     "tilescope matmul X.npy W.npy -o Y.npy --bias b.npy --activation gelu\n"
     "tilescope matmul A.npy B.npy -o C.npy --alpha -1 --accumulate C0.npy\n"
     "tilescope matmul A.npy B.npy -o C.npy --device cuda --variant tiled_16\n"

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/errors.hpp"
+#include "base/precision.hpp"
 #include "base/text.hpp"
 #include "cli/show.hpp"
 
@@ -25,7 +26,8 @@ void declare_problem(const Options& command, ProblemOptions& options) {
   add("--data NAME", options.data, "Data of a histogram: random, constant, zipf or sorted");
   add("--op NAME", options.reduction, "Reduction: sum, min, max or argmax");
   add("--precision NAME", options.precision,
-      "Arithmetic of a product: fp32 (default), fp32_fast, tf32, bf16, fp16 or fp64");
+      fmt::format("Arithmetic of a product, fp32 by default: {}",
+                  fmt::join(precision_names().subspan(1), ", ")));
   add("--seed N", options.seed, "Seed of the random data", shown);
 }
 

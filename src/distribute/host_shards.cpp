@@ -11,6 +11,7 @@
 #include "distribute/on_each.hpp"
 #include "distribute/sharded_product.hpp"
 #include "operations/gemm/operands/operand_conversion.hpp"
+#include "operations/gemm/product/quantised_problem.hpp"
 #include "operations/matmul/matmul_choice.hpp"
 #include "operations/numerics/conversion.hpp"
 
@@ -165,6 +166,7 @@ ShardedReport matmul_sharded(Devices devices, const ConstMatrixView& a, const Co
   distribute::require_devices(devices, options.variant);
   const HostProblem whole =
       with_rows_of_c(checked_problem(*devices.front(), {a}, {b}, {c}, options));
+  require_for_several(whole);
   const MatmulShape shape = whole.shape();
   const std::vector<double> weights = speeds(devices);
   constexpr std::int64_t tile_rows = 256, line = 64;

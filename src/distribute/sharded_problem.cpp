@@ -8,6 +8,7 @@
 #include "base/errors.hpp"
 #include "operations/gemm/problem/overlap.hpp"
 #include "operations/gemm/product/memory_product.hpp"
+#include "operations/gemm/product/quantised_problem.hpp"
 #include "operations/matmul/matmul_choice.hpp"
 
 namespace tilescope::distribute {
@@ -97,6 +98,7 @@ ShardedProblem sharded_problem(Devices devices, std::span<const ConstMatrixView>
   const std::int64_t rows_of_c = require_alike(c, "C");
   const HostProblem whole = checked_anywhere(*devices.front(), {whole_of(a, m)}, {whole_of(b, k)},
                                              {whole_of(c, rows_of_c)}, options);
+  require_for_several(whole);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (a[i].rows != c[i].rows) {
       throw usage_error("device {} has {} rows of A and {} of C: it computes the rows it has", i,

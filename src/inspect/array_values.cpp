@@ -11,16 +11,23 @@
 namespace tilescope::inspect {
 namespace {
 
+/// The value as a T, which is none of the language's types, rounded to nearest.
+template <typename T>
+T rounded_to(double value) {
+  if constexpr (std::is_same_v<T, Float16>) return {float64_to_float16(value)};
+  if constexpr (std::is_same_v<T, BFloat16>) return {float64_to_bfloat16(value)};
+  if constexpr (std::is_same_v<T, Float8E4m3>) return {float64_to_e4m3(value)};
+  if constexpr (std::is_same_v<T, Float8E5m2>) return {float64_to_e5m2(value)};
+}
+
 template <typename T>
 T from_index(std::uint64_t index) {
-  if constexpr (std::is_same_v<T, Float16>) {
-    return {float64_to_float16(static_cast<double>(index))};
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return {float64_to_bfloat16(static_cast<double>(index))};
-  } else if constexpr (std::is_same_v<T, Boolean>) {
+  if constexpr (std::is_same_v<T, Boolean>) {
     return {static_cast<std::uint8_t>(index & 1U)};
-  } else {
+  } else if constexpr (std::is_arithmetic_v<T>) {
     return static_cast<T>(index);
+  } else {
+    return rounded_to<T>(static_cast<double>(index));
   }
 }
 
@@ -34,9 +41,11 @@ T random_element(std::mt19937_64& generator) {
   } else {
     // 24 random bits: every float in [-1, 1) with this spacing is equally likely.
     const float value = static_cast<float>(bits >> 40U) * 0x1p-23F - 1.0F;
-    if constexpr (std::is_same_v<T, Float16>) return {float32_to_float16(value)};
-    if constexpr (std::is_same_v<T, BFloat16>) return {float32_to_bfloat16(value)};
-    if constexpr (std::is_floating_point_v<T>) return value;
+    if constexpr (std::is_floating_point_v<T>) {
+      return value;
+    } else {
+      return rounded_to<T>(static_cast<double>(value));
+    }
   }
 }
 

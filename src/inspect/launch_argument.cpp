@@ -180,8 +180,9 @@ class ArgumentParser {
     if (const std::size_t arrow = rest.rfind('>'); arrow != std::string_view::npos) {
       argument_.save_to = trim(rest.substr(arrow + 1));
       if (argument_.save_to.empty()) refuse("after > comes the .npy file to save to");
-      if (argument_.type == DataType::bfloat16) {
-        refuse("NumPy has no bf16, so it cannot be saved; declare the array as u16");
+      if (is_unknown_to_numpy()) {
+        refuse(fmt::format("NumPy has no {}, so it cannot be saved; declare the array as {}",
+                           inspect::short_name_of(argument_.type), words()));
       }
       rest = rest.substr(0, arrow);
     }
@@ -190,6 +191,12 @@ class ArgumentParser {
       refuse("the count may be left out only with @FILE.npy");
     }
   }
+
+  bool is_unknown_to_numpy() const {
+    return argument_.type == DataType::bfloat16 || is_float8(argument_.type);
+  }
+  /// The type of NumPy for the elements' bits.
+  std::string_view words() const { return size_of(argument_.type) == 1 ? "u8" : "u16"; }
 
   std::uint64_t parse_count(std::string_view text) const {
     std::uint64_t product = 1;
@@ -227,8 +234,9 @@ class ArgumentParser {
       argument_.initial = Initial::file;
       argument_.load_from = text.substr(1);
       if (argument_.load_from.empty()) refuse("after @ comes a .npy file");
-      if (argument_.type == DataType::bfloat16) {
-        refuse("NumPy has no bf16, so no .npy file holds it; declare the array as u16");
+      if (is_unknown_to_numpy()) {
+        refuse(fmt::format("NumPy has no {}, so no .npy file holds it; declare the array as {}",
+                           inspect::short_name_of(argument_.type), words()));
       }
     } else {
       number(text);

@@ -90,16 +90,33 @@ T parse_real(std::string_view text, DataType type) {
   return number.negative ? -value : value;
 }
 
-std::vector<std::byte> parse_half(std::string_view text, DataType type) {
+// A floating-point type that the language does not have.
+template <typename T>
+std::vector<std::byte> parse_narrow(std::string_view text, DataType type, T (*narrow)(double),
+                                    double largest) {
   const double value = parse_real<double>(text, type);
-  const bool is_float16 = type == DataType::float16;
-  const std::uint16_t bits = is_float16 ? float64_to_float16(value) : float64_to_bfloat16(value);
-  const float rounded = is_float16 ? float16_to_float32(bits) : bfloat16_to_float32(bits);
-  if (std::isinf(rounded) && std::isfinite(value)) {
-    refuse(text, type,
-           fmt::format("its largest finite value is {}", is_float16 ? 65504.0 : 3.3895e38));
+  const T rounded = narrow(value);
+  if (!std::isfinite(number_of(rounded)) && std::isfinite(value)) {
+    refuse(text, type, fmt::format("its largest finite value is {}", largest));
   }
-  return bytes_of(bits);
+  return bytes_of(rounded);
+}
+
+std::vector<std::byte> parse_narrow(std::string_view text, DataType type) {
+  switch (type) {
+    case DataType::float16:
+      return parse_narrow<Float16>(
+          text, type, [](double x) { return Float16{float64_to_float16(x)}; }, 65504.0);
+    case DataType::float8_e4m3:
+      return parse_narrow<Float8E4m3>(
+          text, type, [](double x) { return Float8E4m3{float64_to_e4m3(x)}; }, 448.0);
+    case DataType::float8_e5m2:
+      return parse_narrow<Float8E5m2>(
+          text, type, [](double x) { return Float8E5m2{float64_to_e5m2(x)}; }, 57344.0);
+    default:
+      return parse_narrow<BFloat16>(
+          text, type, [](double x) { return BFloat16{float64_to_bfloat16(x)}; }, 3.3895e38);
+  }
 }
 
 std::vector<std::byte> parse_boolean(std::string_view text, DataType type) {
@@ -111,8 +128,8 @@ std::vector<std::byte> parse_boolean(std::string_view text, DataType type) {
 }  // namespace
 
 std::string_view short_name_of(DataType type) {
-  constexpr std::string_view names[] = {"f16", "bf16", "f32", "f64", "i8",  "i16", "i32",
-                                        "i64", "u8",   "u16", "u32", "u64", "bool"};
+  constexpr std::string_view names[] = {"f16", "bf16", "f32", "f64", "i8",   "i16",  "i32", "i64",
+                                        "u8",  "u16",  "u32", "u64", "bool", "e4m3", "e5m2"};
   return names[static_cast<std::size_t>(type)];
 }
 
@@ -126,7 +143,7 @@ std::vector<std::byte> parse_scalar(std::string_view text, DataType type) {
     } else if constexpr (std::is_same_v<T, Boolean>) {
       return parse_boolean(text, type);
     } else {
-      return parse_half(text, type);
+      return parse_narrow(text, type);
     }
   });
 }

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "io/npy_header.hpp"
 #include "operations/gemm/product/cpu_product.hpp"
+#include "operations/gemm/product/quantised_problem.hpp"
 #include "operations/matmul/matmul_choice.hpp"
 #include "operations/numerics/conversion.hpp"
 #include "operations/numerics/product_reference.hpp"
@@ -129,6 +130,7 @@ class Job {
       inputs_->copy_accumulated(c);
       problem_ = operations::with_rows_of_c(
           operations::host_problem(inputs_->a(), inputs_->b(), c, options_));
+      operations::require_for_several(problem_);
     });
     file_.emplace(all_, is_first() ? &*output_ : nullptr);
   }

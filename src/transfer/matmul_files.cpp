@@ -12,13 +12,18 @@
 namespace tilescope::transfer {
 namespace {
 
-void require_floating(const NpyFile& file) {
+[[noreturn]] void refuse_type(const NpyFile& file) {
   const DataType type = file.header().type;
-  if (is_floating(type)) return;
   throw input_error(
       "{}: its elements are {}; matmul takes float16, float32 and float64 (in NumPy: "
-      "a.astype('<f4'))",
-      quoted(file.path()), name_of(type));
+      "a.astype('<f4')){}",
+      quoted(file.path()), name_of(type),
+      type == DataType::uint8 ? "; bytes are 8-bit floats with --precision fp8_e4m3 or fp8_e5m2"
+                              : "");
+}
+
+void require_floating(const NpyFile& file) {
+  if (!is_floating(file.header().type)) refuse_type(file);
 }
 
 bool has_batch(const NpyFile& file) {
@@ -27,7 +32,6 @@ bool has_batch(const NpyFile& file) {
 
 // An array of three dimensions is a batch along the first of them.
 ConstMatrixBatch batch_of(const NpyFile& file) {
-  require_floating(file);
   if (!has_batch(file)) return {.first = require_matrix(file)};
   const NpyHeader& header = file.header();
   if (header.fortran_order) {
@@ -42,8 +46,13 @@ ConstMatrixBatch batch_of(const NpyFile& file) {
           .stride = extent(1) * extent(2)};
 }
 
-ConstMatrixBatch operand_of(const NpyFile& file, bool transposed) {
+// Whole numbers multiply whole numbers; the product's own checks say so.
+ConstMatrixBatch operand_of(const NpyFile& file, bool transposed,
+                            const std::optional<DataType>& bytes_hold) {
   ConstMatrixBatch batch = batch_of(file);
+  if (batch.first.type == DataType::uint8 && bytes_hold) batch.first.type = *bytes_hold;
+  const DataType type = batch.first.type;
+  if (!is_floating(type) && !is_float8(type) && type != DataType::int8) refuse_type(file);
   if (transposed) {
     std::swap(batch.first.rows, batch.first.columns);
     batch.first.order =
@@ -90,8 +99,8 @@ MatmulInputs::MatmulInputs(const MatmulFiles& files)
     : files_(files),
       a_file_(files.a),
       b_file_(files.b),
-      a_(operand_of(a_file_, files.transpose_a)),
-      b_(operand_of(b_file_, files.transpose_b)),
+      a_(operand_of(a_file_, files.transpose_a, files.bytes_hold)),
+      b_(operand_of(b_file_, files.transpose_b, files.bytes_hold)),
       is_batch_(has_batch(a_file_) || has_batch(b_file_)),
       type_(product_type(a_.first.type, b_.first.type)) {
   if (!has_batch(a_file_)) a_.count = b_.count;

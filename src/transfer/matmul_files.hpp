@@ -16,6 +16,8 @@ namespace tilescope::transfer {
 struct MatmulFiles {
   std::string a, b, accumulate, bias;
   bool transpose_a = false, transpose_b = false;
+  /// The type whose bits A and B hold in files of uint8; nothing: such files are refused.
+  std::optional<DataType> bytes_hold = {};
 };
 
 /// The files, opened and checked. Throws Error(bad_input) for files, types and numbers of
@@ -30,6 +32,8 @@ class MatmulInputs {
   const ConstMatrixBatch& b() const { return b_; }
   /// Whether one of them has three dimensions: the product then has three too.
   bool is_batch() const { return is_batch_; }
+  /// Whether the product is one of whole numbers.
+  bool is_integer() const { return type_ == DataType::int32; }
   MatmulShape shape() const { return product_shape(a_.first, b_.first); }
   /// The type of the result: the widest of A, B and the matrix to which it is added.
   DataType type() const { return type_; }

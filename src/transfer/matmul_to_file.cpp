@@ -39,6 +39,7 @@ struct FileProduct {
     const bool is_for_whole_products = operations::find_gemm_variant(options.variant) != nullptr &&
                                        !multiplies_in_tiles(options.variant);
     return inputs.is_batch()      ? "a batch of matrices"
+           : inputs.is_integer()  ? "a product of int8"
            : has_other_precision  ? fmt::format("--precision {}", name_of(options.precision))
            : options.alpha != 1.0 ? "--alpha"
            : !inputs.files().accumulate.empty()     ? "--accumulate"

@@ -38,6 +38,10 @@ HostProblem described(const MatmulProduct& product) {
                       name_of(product.type));
   }
   Precision precision = product.precision;
+  if (size_of(operand_type(precision)) == 1) {
+    throw usage_error("precision {}: products of 8-bit operands have no tuned plans",
+                      name_of(precision));
+  }
   if (precision == Precision::automatic) {
     precision = product.type == DataType::float64 ? Precision::fp64 : Precision::fp32;
   }

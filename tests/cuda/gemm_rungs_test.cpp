@@ -49,6 +49,24 @@ TEST_P(GemmRungsOnGpu, BatchesAndTheEpilogue) {
   }
 }
 
+// Operands of 8 bits, which the kernels without a producer refuse.
+TEST_P(GemmRungsOnGpu, OperandsOf8Bits) {
+  for (const Precision precision : {Precision::fp8_e4m3, Precision::fp8_e5m2, Precision::int8}) {
+    for (const MatmulShape& shape : {MatmulShape{128, 256, 256},
+                                     {65, 129, 65},
+                                     {1, 1, 1},
+                                     {300, 500, 333},
+                                     {1100, 8, 4000},
+                                     {2100, 2064, 272}}) {
+      const GemmProblem problem =
+          dense_problem(shape, precision, operand_type(precision), usual_result_type(precision),
+                        Order::row_major, Order::column_major);
+      if (gemm_variant(GetParam()).refusal(problem, gpu_->properties())) continue;
+      expect_right(problem);
+    }
+  }
+}
+
 // More tiles than run at once: blocks that stay take several.
 TEST_P(GemmRungsOnGpu, ManyTiles) {
   expect_right(

@@ -13,7 +13,9 @@ TEST_P(GemmOnGpu, RandomProblems) {
   const GemmVariant& variant = gemm_variant(GetParam());
   const bool tensor_cores = variant.name != "general";
   int run = 0;
-  for (const testing::GemmCase& of : testing::random_gemms()) {
+  std::vector<testing::GemmCase> cases = testing::random_gemms();
+  for (testing::GemmCase& of : testing::random_gemms_of_8_bits()) cases.push_back(std::move(of));
+  for (const testing::GemmCase& of : cases) {
     if (variant.refusal(of.problem, gpu_->properties())) continue;
     SCOPED_TRACE(of.text);
     const testing::GemmMatrices c = run_gemm(*gpu_, variant, of);
@@ -38,7 +40,11 @@ using MatmulOnGpu = testing::RealGpu;
 
 // The library's call, with the kernel that it chooses.
 TEST_F(MatmulOnGpu, RandomProblems) {
-  for (const testing::GemmCase& of : testing::random_gemms(200, 4)) {
+  std::vector<testing::GemmCase> cases = testing::random_gemms(200, 4);
+  for (testing::GemmCase& of : testing::random_gemms_of_8_bits(100, 4)) {
+    cases.push_back(std::move(of));
+  }
+  for (const testing::GemmCase& of : cases) {
     SCOPED_TRACE(of.text);
     const testing::PublicGemm result = testing::public_gemm(*gpu_, of);
     EXPECT_EQ(testing::defects(of, result.c, true), "") << result.report.variant;

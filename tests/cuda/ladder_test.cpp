@@ -38,7 +38,8 @@ TEST_F(LadderOnGpu, EveryRungIsVerifiedOnWholeTiles) {
 
 TEST_F(LadderOnGpu, EveryPrecisionsRungsAreVerified) {
   for (const Precision precision :
-       {Precision::fp32_fast, Precision::tf32, Precision::bf16, Precision::fp16, Precision::fp64}) {
+       {Precision::fp32_fast, Precision::tf32, Precision::bf16, Precision::fp16, Precision::fp64,
+        Precision::fp8_e4m3, Precision::fp8_e5m2, Precision::int8}) {
     for (const MatmulShape& shape :
          {MatmulShape{512, 256, 384}, {1000, 999, 1001}, {257, 1, 300}, {1, 129, 77}}) {
       const operations::GemmOperation operation(shape, precision, 1);

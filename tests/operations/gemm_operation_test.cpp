@@ -26,7 +26,8 @@ using testing::error_of;
 using ::testing::HasSubstr;
 
 constexpr Precision precisions[] = {Precision::fp32_fast, Precision::tf32, Precision::bf16,
-                                    Precision::fp16, Precision::fp64};
+                                    Precision::fp16,      Precision::fp64, Precision::fp8_e4m3,
+                                    Precision::fp8_e5m2,  Precision::int8};
 
 std::vector<std::string> names_of(const Operation& operation) {
   std::vector<std::string> names;
@@ -74,6 +75,32 @@ TEST(GemmOperation, OperandsHaveThePrecisionsType) {
   }
 }
 
+// Operands of 8 bits: C is wider, and both lie along k, as tensor cores and cuBLAS take them.
+TEST(GemmOperation, SumsOf8BitOperandsAreExact) {
+  for (const Precision precision : {Precision::fp8_e4m3, Precision::fp8_e5m2, Precision::int8}) {
+    const GemmOperation operation({30, 40, 500}, precision, 1);
+    EXPECT_EQ(operation.a().type(), operand_type(precision));
+    EXPECT_EQ(operation.problem().b.order, Order::column_major);
+    EXPECT_EQ(operation.problem().c.type,
+              precision == Precision::int8 ? DataType::int32 : DataType::bfloat16);
+    EXPECT_EQ(operation.work().rate, "fp8_tensor");
+    const std::vector<double> a = values(operation.a());
+    EXPECT_EQ(a, values(GemmOperation({30, 40, 500}, precision, 1).a()));
+    const double largest = precision == Precision::int8 ? 127.0 : 1.0;
+    EXPECT_EQ(*std::max_element(a.begin(), a.end()), largest);
+    std::vector<double> want(1), bound(1), peer_bound(1);
+    operation.expected(info(operation, "general")).get(7, want, bound);
+    operation.expected(info(operation, "cublas")).get(7, want, peer_bound);
+    if (precision == Precision::int8) {
+      EXPECT_EQ(bound[0], 0.0);
+      EXPECT_EQ(peer_bound[0], 0.0);
+    } else {
+      EXPECT_DOUBLE_EQ(bound[0], 0x1p-8 * std::abs(want[0]) + 0x1p-134);
+      EXPECT_GT(peer_bound[0], bound[0]);
+    }
+  }
+}
+
 TEST(GemmOperation, SizeAndWork) {
   const GemmOperation operation({10, 20, 30}, Precision::bf16, 1);
   EXPECT_EQ(operation.size_text(), "10 x 20 x 30 in bf16");
@@ -102,12 +129,12 @@ TEST(GemmOperation, RungsAreTheVariantsThatComputeThePrecisionAndOnePeer) {
 TEST(GemmOperation, AVariantThatRefusesAPrecisionIsNoRungOfIt) {
   const DeviceProperties device = real_h200();
   for (const Precision precision : precisions) {
-    const DataType type = operand_type(precision);
+    const DataType type = operand_type(precision), c_type = usual_result_type(precision);
     const std::vector<std::string> names = names_of(GemmOperation({1, 1, 1}, precision, 1));
     for (const GemmVariant& variant : gemm_variants()) {
       const bool takes_some =
-          !variant.refusal(dense_problem({2048, 2048, 2048}, precision, type, type), device) ||
-          !variant.refusal(dense_problem({2048, 1, 2048}, precision, type, type), device);
+          !variant.refusal(dense_problem({2048, 2048, 2048}, precision, type, c_type), device) ||
+          !variant.refusal(dense_problem({2048, 1, 2048}, precision, type, c_type), device);
       const bool is_rung = std::find(names.begin(), names.end(), variant.name) != names.end();
       EXPECT_EQ(is_rung, takes_some) << variant.name << " in " << name_of(precision);
     }
@@ -249,8 +276,12 @@ TEST(GemmAccuracy, Bounds) {
   EXPECT_EQ(product_bound(Precision::fp16, DataType::float16, 6, -1.0, 4.0),
             sum + 0x1p-11 * (1.0 + sum) + 0x1p-25);
   for (const Precision precision : precisions) {
-    EXPECT_EQ(peer_slack(precision) > 0.0, precision == Precision::tf32);
+    EXPECT_EQ(peer_slack(precision) > 0.0,
+              precision == Precision::tf32 || has_float8_operands(precision));
   }
+  EXPECT_EQ(product_bound(Precision::int8, DataType::int32, 6, 1.0, 4.0), 0.0);
+  EXPECT_EQ(product_bound(Precision::fp8_e4m3, DataType::float32, 6, 1.0, 4.0),
+            (136 * 0x1p-13 + 8 * 0x1p-24) * 4);
 }
 
 TEST(MatmulOperationInFp32, HasTheGemmVariantsBelowThePeer) {

@@ -37,6 +37,29 @@ TEST_P(GemmRandom, Problems) {
   if (run == 0) GTEST_SKIP() << variant.name << " refuses all problems on this emulated GPU";
 }
 
+// The same with operands of 8 bits, which only two kernels take.
+class GemmRandomOf8Bits : public ::testing::TestWithParam<Case> {};
+
+TEST_P(GemmRandomOf8Bits, Problems) {
+  const auto device = Device::open("emulated:" + GetParam().gpu);
+  const GemmVariant& variant = gemm_variant(GetParam().variant);
+  int run = 0;
+  for (const testing::GemmCase& of : testing::random_gemms_of_8_bits(200, GetParam().seed)) {
+    if (variant.refusal(of.problem, device->properties())) continue;
+    if (run++ == GetParam().problems) break;
+    SCOPED_TRACE(of.text);
+    EXPECT_EQ(testing::defects(of, run_gemm(*device, variant, of), variant.name != "general"), "");
+  }
+  EXPECT_GE(run, GetParam().problems);
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GemmRandomOf8Bits,
+                         ::testing::Values(Case{"general", "h200", 60, 1},
+                                           Case{"general", "t4", 30, 2},
+                                           Case{"tensor_tiles", "h200", 20, 1},
+                                           Case{"cluster", "h200", 5, 3}),
+                         [](const auto& of) { return of.param.variant + "_" + of.param.gpu; });
+
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const GemmVariant& variant : gemm_variants()) {

@@ -17,8 +17,9 @@ namespace {
 
 using namespace testing;
 
-constexpr Precision precisions[] = {Precision::fp32, Precision::fp32_fast, Precision::tf32,
-                                    Precision::bf16, Precision::fp16,      Precision::fp64};
+constexpr Precision precisions[] = {Precision::fp32,     Precision::fp32_fast, Precision::tf32,
+                                    Precision::bf16,     Precision::fp16,      Precision::fp64,
+                                    Precision::fp8_e4m3, Precision::fp8_e5m2,  Precision::int8};
 
 /// The first extents that the variant takes: odd ones, those of whole 16-byte rows, few rows, a
 /// vector.
@@ -27,7 +28,7 @@ std::optional<GemmProblem> problem_for(const GemmVariant& variant, Precision pre
   for (const MatmulShape& shape :
        {MatmulShape{129, 131, 67}, {200, 264, 136}, {33, 264, 136}, {129, 1, 68}}) {
     const DataType type = operand_type(precision);
-    const GemmProblem problem = dense_problem(shape, precision, type, type);
+    const GemmProblem problem = dense_problem(shape, precision, type, usual_result_type(precision));
     if (!variant.refusal(problem, gpu)) return problem;
   }
   return std::nullopt;

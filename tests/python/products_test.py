@@ -28,8 +28,19 @@ class SameAsTheCommand(unittest.TestCase):
 
     def test_precisions(self):
         a, b = draw(65, 70), draw(70, 33)
-        for precision in ("fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64"):
+        for precision in ("fp32", "fp32_fast", "tf32", "bf16", "fp16", "fp64", "fp8_e4m3",
+                          "fp8_e5m2"):
             self.compare(a, b, "--precision", precision, precision=precision)
+
+    def test_whole_numbers(self):
+        a = RANDOM.integers(-128, 128, (21, 70)).astype("int8")
+        b = RANDOM.integers(-128, 128, (70, 12)).astype("int8")
+        self.compare(a, b)
+        for product in (tilescope.matmul(a, b), tilescope.matmul(a, b[:, 0], precision="int8")):
+            self.assertEqual(product.dtype, "int32")
+        self.assertTrue((tilescope.matmul(a, b) == a.astype("int32") @ b.astype("int32")).all())
+        with self.assertRaisesRegex(ValueError, "int8 goes with int8 alone"):
+            tilescope.matmul(a, draw(70, 3), out=draw(21, 3))
 
     def test_types(self):
         for left in ("float16", "float32", "float64"):
@@ -164,6 +175,16 @@ class Errors(unittest.TestCase):
         self.fails(ValueError, "out", "(3, 5)", a=draw(3, 4), b=draw(4, 5), out=draw(5, 3))
         self.fails(ValueError, "bias", "3 values", a=draw(3, 4), b=draw(4, 5), bias=draw(3))
         self.fails(ValueError, "bias", a=draw(3, 4), b=draw(4, 5), bias=draw(0))
+
+    def test_whole_numbers(self):
+        a = RANDOM.integers(-128, 128, (21, 70)).astype("int8")
+        b = RANDOM.integers(-128, 128, (70, 12)).astype("int8")
+        self.compare(a, b)
+        for product in (tilescope.matmul(a, b), tilescope.matmul(a, b[:, 0], precision="int8")):
+            self.assertEqual(product.dtype, "int32")
+        self.assertTrue((tilescope.matmul(a, b) == a.astype("int32") @ b.astype("int32")).all())
+        with self.assertRaisesRegex(ValueError, "int8 goes with int8 alone"):
+            tilescope.matmul(a, draw(70, 3), out=draw(21, 3))
 
     def test_types(self):
         self.fails(TypeError, "int32", a=draw(3, 4, dtype="int32"), b=draw(4, 5))

@@ -13,6 +13,7 @@
 #include <tilescope/types.hpp>
 #include <vector>
 
+#include "base/float8.hpp"
 #include "base/half.hpp"
 #include "operations/gemm/problem/gemm_problem.hpp"
 
@@ -32,6 +33,14 @@ inline double load_element(const std::byte* at, DataType type) {
       return float16_to_float32(read(std::uint16_t{}));
     case DataType::bfloat16:
       return bfloat16_to_float32(read(std::uint16_t{}));
+    case DataType::float8_e4m3:
+      return e4m3_to_float32(read(std::uint8_t{}));
+    case DataType::float8_e5m2:
+      return e5m2_to_float32(read(std::uint8_t{}));
+    case DataType::int8:
+      return read(std::int8_t{});
+    case DataType::int32:
+      return read(std::int32_t{});
     case DataType::float32:
       return read(float{});
     default:
@@ -46,6 +55,12 @@ inline void store_element(std::byte* at, DataType type, double value) {
       return write(float64_to_float16(value));
     case DataType::bfloat16:
       return write(float64_to_bfloat16(value));
+    case DataType::float8_e4m3:
+      return write(float64_to_e4m3(value));
+    case DataType::float8_e5m2:
+      return write(float64_to_e5m2(value));
+    case DataType::int8:
+      return write(static_cast<std::int8_t>(value));
     case DataType::float32:
       return write(static_cast<float>(value));
     default:
@@ -127,6 +142,7 @@ struct GemmCase {
   GemmMatrices a, b, c;
   std::vector<float> bias;
   std::string text;
+  bool sums_are_exact = false;  ///< in 14 bits, those of every 128 products
 };
 
 /// The right value of an element of C, and the bound on the error of a computed one.
@@ -192,7 +208,14 @@ inline GemmExpected expected_element(const GemmCase& of, std::int64_t b, std::in
     magnitude += std::abs(bias);
   }
   const double u = sum_roundoff(p.precision, tensor_cores);
-  long double bound = (static_cast<long double>(p.shape.k) + 2.0L) * u * magnitude;
+  const long double roundings =
+      2.0L + (of.sums_are_exact ? 2.0L : static_cast<long double>(p.shape.k));
+  long double bound = roundings * u * magnitude;
+  // Four steps of tensor cores between promotions: 33 terms and the sum are cut to 13 bits.
+  if (operations::has_float8_operands(p.precision) && !of.sums_are_exact && tensor_cores) {
+    bound += 4.0L * 34.0L * 0x1p-13L * magnitude;
+  }
+  if (p.precision == Precision::int8) return {static_cast<double>(value), 0.0};
   if (p.activation == Activation::relu && value < 0.0L) value = 0.0L;
   if (p.activation == Activation::gelu) {
     value = value / 2.0L * std::erfc(-value / std::sqrt(2.0L));
@@ -265,7 +288,29 @@ class GemmGenerator {
     return p;
   }
 
+  /// A problem whose operands have 8 bits, without them.
+  GemmProblem problem_of_8_bits() {
+    GemmProblem p = problem();
+    p.precision = pick({Precision::fp8_e4m3, Precision::fp8_e5m2, Precision::int8});
+    p.a.type = p.b.type = operations::operand_type(p.precision);
+    p.c.type = pick({DataType::bfloat16, DataType::float16, DataType::float32, DataType::float32,
+                     DataType::float64});
+    if (p.precision == Precision::int8) {
+      p.c.type = DataType::int32;
+      p.alpha = 1.0;
+      p.beta = 0.0;
+      p.has_bias = p.bias_per_row = false;
+      p.activation = Activation::none;
+    }
+    place(p.a, p.shape.m, p.shape.k, p.batch, true);
+    place(p.b, p.shape.k, p.shape.n, p.batch, true);
+    place(p.c, p.shape.m, p.shape.n, p.batch, false);
+    return p;
+  }
+
   /// Operands for a problem: uniform in [-1, 1), in one of 16 cases with some NaN and infinities.
+  /// 8-bit floats: in half of the cases multiples of 1/8, whose sums are exact; else with exponents
+  /// of the whole range. int8: every value.
   GemmCase filled(const GemmProblem& p) {
     const MatmulShape& s = p.shape;
     const auto shift = [&] { return one_in(3) ? number(1, 9) : 0; };
@@ -275,9 +320,10 @@ class GemmGenerator {
                 .c = {p.c, s.m, s.n, p.batch, shift()},
                 .bias = {},
                 .text = {}};
-    const bool special = one_in(16);
-    fill(of.a, special);
-    fill(of.b, special);
+    const bool special = one_in(16) && p.precision != Precision::int8;
+    of.sums_are_exact = operations::has_float8_operands(p.precision) && one_in(2);
+    fill(of.a, special, of.sums_are_exact);
+    fill(of.b, special, of.sums_are_exact);
     if (p.beta != 0.0) fill(of.c, special);  // else NaN, which must not be read
     if (p.has_bias) {
       of.bias.resize(static_cast<std::size_t>(p.bias_per_row ? s.m : s.n));
@@ -332,8 +378,15 @@ class GemmGenerator {
     if (batch > 1 && one_in(3)) operand.batch_stride += number(1, 40);
     if (batch > 1 && may_repeat && one_in(5)) operand.batch_stride = 0;
   }
-  void fill(GemmMatrices& matrices, bool special) {
-    matrices.each([&](auto b, auto i, auto j) { matrices.set(b, i, j, uniform()); });
+  double element(DataType type, bool exact) {
+    if (type == DataType::int8) return static_cast<double>(number(-128, 127));
+    if (!is_float8(type)) return uniform();
+    if (exact) return static_cast<double>(number(-8, 8)) / 8.0;
+    return std::ldexp(uniform(), static_cast<int>(number(-4, 4)));
+  }
+  void fill(GemmMatrices& matrices, bool special, bool exact = false) {
+    const DataType type = matrices.operand().type;
+    matrices.each([&](auto b, auto i, auto j) { matrices.set(b, i, j, element(type, exact)); });
     if (!special || matrices.is_empty()) return;
     constexpr double infinity = std::numeric_limits<double>::infinity();
     for (const double value : {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
@@ -370,6 +423,16 @@ inline std::vector<GemmCase> random_gemms(int count = 200, unsigned seed = 1) {
   GemmGenerator generator(seed);
   std::vector<GemmCase> cases;
   for (int i = 0; i < count; ++i) cases.push_back(generator.next());
+  return cases;
+}
+
+/// The same with operands of 8 bits.
+inline std::vector<GemmCase> random_gemms_of_8_bits(int count = 200, unsigned seed = 1) {
+  GemmGenerator generator(seed);
+  std::vector<GemmCase> cases;
+  for (int i = 0; i < count; ++i) {
+    cases.push_back(generator.filled(generator.problem_of_8_bits()));
+  }
   return cases;
 }
 

@@ -19,13 +19,14 @@ using Status = int;
 constexpr Status success = 0;
 
 // cudaDataType
-constexpr int real_32f = 0, real_64f = 1, real_16f = 2, real_16bf = 14;
-// cublasComputeType_t: float32 sums in IEEE arithmetic, float32 with TF32 products, float64.
-constexpr int compute_32f = 68, compute_32f_fast_tf32 = 77, compute_64f = 70;
+constexpr int real_32f = 0, real_64f = 1, real_16f = 2, real_16bf = 14, integer_8 = 3,
+              integer_32 = 10, real_8f_e4m3 = 28, real_8f_e5m2 = 29;
+// cublasComputeType_t: float32 sums in IEEE arithmetic, float32 with TF32 products, float64, int32.
+constexpr int compute_32f = 68, compute_32f_fast_tf32 = 77, compute_64f = 70, compute_32i = 72;
 // cublasOperation_t
 constexpr std::int32_t no_transpose = 0, transpose = 1;
 // cublasLtMatmulDescAttributes_t
-constexpr int desc_transa = 3, desc_transb = 4;
+constexpr int desc_transa = 3, desc_transb = 4, desc_fast_accumulation = 25;
 // cublasLtMatrixLayoutAttribute_t
 constexpr int layout_batch_count = 5, layout_batch_stride = 6;
 // cublasLtMatmulPreferenceAttributes_t
@@ -133,6 +134,14 @@ int element_type(DataType type) {
       return real_32f;
     case DataType::float64:
       return real_64f;
+    case DataType::float8_e4m3:
+      return real_8f_e4m3;
+    case DataType::float8_e5m2:
+      return real_8f_e5m2;
+    case DataType::int8:
+      return integer_8;
+    case DataType::int32:
+      return integer_32;
     default:
       throw usage_error("cublasLt computes no products of {} here", name_of(type));
   }
@@ -140,6 +149,7 @@ int element_type(DataType type) {
 
 int compute_type(Precision precision) {
   if (precision == Precision::fp64) return compute_64f;
+  if (precision == Precision::int8) return compute_32i;
   return precision == Precision::tf32 ? compute_32f_fast_tf32 : compute_32f;
 }
 
@@ -163,16 +173,27 @@ void create_layout(Object& layout, const LtOperand& operand, std::int64_t length
         "cublasLtMatrixLayoutSetAttribute(STRIDED_BATCH_OFFSET)");
 }
 
-// alpha or beta in the type of the sums.
+// The type of the sums, alpha and beta.
+int scalar_type(Precision precision) {
+  if (precision == Precision::fp64) return real_64f;
+  return precision == Precision::int8 ? integer_32 : real_32f;
+}
+
+// alpha or beta in that type.
 struct Scalar {
   float single = 0.0F;
   double twice = 0.0;
-  bool is_double = false;
+  std::int32_t whole = 0;
+  int type;
 
   Scalar(double value, Precision precision)
-      : single(static_cast<float>(value)), twice(value), is_double(precision == Precision::fp64) {}
+      : single(static_cast<float>(value)),
+        twice(value),
+        whole(static_cast<std::int32_t>(value)),
+        type(scalar_type(precision)) {}
   const void* address() const {
-    return is_double ? static_cast<const void*>(&twice) : static_cast<const void*>(&single);
+    if (type == real_64f) return &twice;
+    return type == integer_32 ? static_cast<const void*>(&whole) : &single;
   }
 };
 
@@ -192,8 +213,13 @@ struct CublasLt::State {
     const Library& l = Library::instance();
     check(l.create(handle.receive(l.destroy)), "cublasLtCreate");
     check(l.desc_create(description.receive(l.desc_destroy), compute_type(p.precision),
-                        p.precision == Precision::fp64 ? real_64f : real_32f),
+                        scalar_type(p.precision)),
           "cublasLtMatmulDescCreate");
+    if (!p.promotes_sums) {
+      const std::int8_t fast = 1;
+      check(l.desc_set(description.get(), desc_fast_accumulation, &fast, sizeof fast),
+            "cublasLtMatmulDescSetAttribute(FAST_ACCUM)");
+    }
     set_transposed(desc_transa, p.b);
     set_transposed(desc_transb, p.a);
     const auto layout = [&p](Object& to, const LtOperand& operand, std::int64_t rows,

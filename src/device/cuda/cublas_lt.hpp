@@ -14,7 +14,7 @@ namespace tilescope::device {
 /// The memory order of one operand: element (i, j) of matrix b of the batch at b * batch_stride + i
 /// * leading + j (row-major) or + i + j * leading (column-major).
 struct LtOperand {
-  DataType type = DataType::float32;  ///< float16, bfloat16, float32 or float64
+  DataType type = DataType::float32;  ///< a floating-point type, or int8 and, of C, int32
   Order order = Order::row_major;
   std::int64_t leading = 0;
   std::int64_t batch_stride = 0;
@@ -25,10 +25,12 @@ struct LtProduct {
   MatmulShape shape;
   std::int64_t batch = 1;
   /// fp64: sums in float64. tf32: float32 operands may be cut to TF32. All others: sums in float32
-  /// of the unchanged operands; for float32 operands in IEEE arithmetic.
+  /// of the unchanged operands; for float32 operands in IEEE arithmetic. int8: sums in int32. With
+  /// operands of 8 bits A is row-major and B column-major.
   Precision precision = Precision::fp32;
   LtOperand a, b, c;
   double alpha = 1.0, beta = 0.0;
+  bool promotes_sums = true;  ///< of 8-bit floats; false: "fast accumulation"
 };
 
 class CublasLt {

@@ -3,6 +3,7 @@
 
 #include "operations/gemm/product/cpu_product.hpp"
 #include "operations/gemm/product/device_product.hpp"
+#include "operations/gemm/product/quantised_problem.hpp"
 #include "operations/matmul/kernel_product.hpp"
 #include "operations/matmul/matmul_choice.hpp"
 #include "operations/numerics/conversion.hpp"
@@ -62,15 +63,22 @@ MatmulReport multiply_with_kernel(Device& device, const HostProblem& problem,
 }  // namespace
 
 DataType product_type(DataType a, DataType b) {
+  if (a == DataType::int8 && b == DataType::int8) return DataType::int32;
+  if (is_float8(a) && is_float8(b)) return DataType::float32;
   if (a != b && size_of(a) == 2 && size_of(b) == 2) return DataType::float32;
   return size_of(a) >= size_of(b) ? a : b;
 }
 
 MatmulReport matmul_batched(Device& device, const ConstMatrixBatch& a, const ConstMatrixBatch& b,
                             const MatrixBatch& c, const MatmulOptions& options) {
-  const HostProblem problem = checked_problem(device, a, b, c, options);
-  if (!has_products(problem) || device.kind() == DeviceKind::cpu) return multiply_on_cpu(problem);
-  return multiply_with_kernel(device, problem, options.variant);
+  const QuantisedProblem quantised(checked_problem(device, a, b, c, options));
+  const HostProblem& problem = quantised.problem();
+  const bool on_cpu = !has_products(problem) || device.kind() == DeviceKind::cpu;
+  MatmulReport report =
+      on_cpu ? multiply_on_cpu(problem) : multiply_with_kernel(device, problem, options.variant);
+  report.scale_a = quantised.scale_a();
+  report.scale_b = quantised.scale_b();
+  return report;
 }
 
 MatmulReport matmul(Device& device, const ConstMatrixView& a, const ConstMatrixView& b,

@@ -8,6 +8,7 @@
 #include "operations/gemm/problem/overlap.hpp"
 #include "operations/gemm/product/cpu_product.hpp"
 #include "operations/gemm/product/memory_product.hpp"
+#include "operations/gemm/product/quantised_problem.hpp"
 #include "operations/gemm/product/recorded_product.hpp"
 #include "operations/matmul/matmul_choice.hpp"
 #include "operations/matmul/rung_run.hpp"
@@ -124,6 +125,14 @@ struct Lists {
   }
 };
 
+HostProblem exact_problem(const Device& device, const ConstMatrixBatch& a,
+                          const ConstMatrixBatch& b, const MatrixBatch& c,
+                          const MatmulOptions& options) {
+  HostProblem problem = checked_problem(device, a, b, c, options);
+  require_quantised(problem);
+  return problem;
+}
+
 void require_same_alignment(const void* now, const void* before, const char* name) {
   constexpr DeviceAddress bytes = 16;
   if (address_of(now) % bytes == address_of(before) % bytes) return;
@@ -174,7 +183,7 @@ struct PreparedGemm::State {
 PreparedGemm::PreparedGemm(Device& device, const ConstMatrixBatch& a, const ConstMatrixBatch& b,
                            const MatrixBatch& c, const MatmulOptions& options,
                            const GemmWorkspace& workspace)
-    : state_(std::make_unique<State>(device, checked_problem(device, a, b, c, options))) {
+    : state_(std::make_unique<State>(device, exact_problem(device, a, b, c, options))) {
   state_->prepare(options.variant, workspace);
 }
 
@@ -192,8 +201,8 @@ PreparedGemm::PreparedGemm(Device& device, std::span<const ConstMatrixView> a,
   const auto count = static_cast<std::int64_t>(lists.is_batch() ? c.size() : 1);
   const auto stride = [&](auto list) { return count > 1 ? *distance_of(list) : 0; };
   state_ = std::make_unique<State>(
-      device, checked_problem(device, {a.front(), count, stride(a)}, {b.front(), count, stride(b)},
-                              {c.front(), count, stride(c)}, options));
+      device, exact_problem(device, {a.front(), count, stride(a)}, {b.front(), count, stride(b)},
+                            {c.front(), count, stride(c)}, options));
   state_->is_list = true;
   state_->prepare(options.variant, workspace);
   if (lists.is_batch()) return;
@@ -246,7 +255,7 @@ const MatmulReport& PreparedGemm::report() const {
 std::size_t gemm_workspace_bytes(const Device& device, const ConstMatrixBatch& a,
                                  const ConstMatrixBatch& b, const MatrixBatch& c,
                                  const MatmulOptions& options) {
-  const HostProblem problem = with_rows_of_c(checked_problem(device, a, b, c, options));
+  const HostProblem problem = with_rows_of_c(exact_problem(device, a, b, c, options));
   if (device.kind() == DeviceKind::cpu) return 0;
   return workspace_bytes(device.properties(),
                          choose_kernel(problem, device, options.variant).prepare,

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/float8.hpp"
 #include "base/half.hpp"
 #include "base/parallel.hpp"
 
@@ -33,6 +34,12 @@ double element(const ConstMatrixView& matrix, std::int64_t row, std::int64_t col
       return float16_to_float32(read(std::uint16_t{}));
     case DataType::bfloat16:
       return bfloat16_to_float32(read(std::uint16_t{}));
+    case DataType::float8_e4m3:
+      return e4m3_to_float32(read(std::uint8_t{}));
+    case DataType::float8_e5m2:
+      return e5m2_to_float32(read(std::uint8_t{}));
+    case DataType::int8:
+      return read(std::int8_t{});
     case DataType::float64:
       return read(double{});
     default:
@@ -48,6 +55,10 @@ void set_element(const MatrixView& matrix, std::int64_t row, std::int64_t column
       return write(float64_to_float16(value));
     case DataType::bfloat16:
       return write(float64_to_bfloat16(value));
+    case DataType::float8_e4m3:
+      return write(float64_to_e4m3(value));
+    case DataType::float8_e5m2:
+      return write(float64_to_e5m2(value));
     case DataType::float64:
       return write(value);
     default:

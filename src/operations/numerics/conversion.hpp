@@ -21,7 +21,7 @@ ArrayView part(const ArrayView& list, std::size_t first, std::size_t count);
 
 /// Converts every element of `from` into `to`, which has the same shape; type, order and leading
 /// dimension may differ. Values are rounded to nearest even, NaN stays NaN. Types: all
-/// floating-point ones.
+/// floating-point ones, those of 8 bits among them; int8 in `from`.
 void convert_matrix(const ConstMatrixView& from, const MatrixView& to);
 
 /// A matrix of a given type and order: the caller's own memory if it already has them, else a copy.

@@ -19,6 +19,12 @@ void HostArray::set(std::size_t i, double value) {
     case DataType::bfloat16:
       as<std::uint16_t>()[i] = float32_to_bfloat16(static_cast<float>(value));
       return;
+    case DataType::float8_e4m3:
+      as<std::uint8_t>()[i] = float64_to_e4m3(value);
+      return;
+    case DataType::float8_e5m2:
+      as<std::uint8_t>()[i] = float64_to_e5m2(value);
+      return;
     case DataType::float64:
       as<double>()[i] = value;
       return;

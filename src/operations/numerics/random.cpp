@@ -1,5 +1,6 @@
 #include "operations/numerics/random.hpp"
 
+#include <cmath>
 #include <type_traits>
 
 #include "base/element_types.hpp"
@@ -28,6 +29,27 @@ std::vector<float> random_values(std::int64_t count, std::uint64_t seed) {
   generate(values.size(), seed,
            [&](std::mt19937_64& generator, std::size_t i) { values[i] = uniform(generator); });
   return values;
+}
+
+HostArray random_operand(DataType type, std::int64_t count, std::uint64_t seed) {
+  const auto elements = static_cast<std::size_t>(count);
+  if (!is_floating(type) && !is_float8(type)) return random_array(type, elements, seed);
+  if (size_of(type) >= sizeof(float)) return random_array(type, elements, seed);
+  HostArray narrow(type, elements);
+  if (is_float8(type)) {
+    const double steps = type == DataType::float8_e4m3 ? 16.0 : 8.0;
+    generate(elements, seed, [&](std::mt19937_64& generator, std::size_t i) {
+      narrow.set(i, std::round(static_cast<double>(uniform(generator)) * steps) / steps);
+    });
+    return narrow;
+  }
+  const std::vector<float> values = random_values(count, seed);
+  if (type == DataType::bfloat16) {
+    float32_to_bfloat16(values, narrow.as<std::uint16_t>());
+  } else {
+    float32_to_float16(values, narrow.as<std::uint16_t>());
+  }
+  return narrow;
 }
 
 HostArray random_array(DataType type, std::size_t count, std::uint64_t seed) {

@@ -86,9 +86,14 @@ KernelRequest general_request(const GemmProblem& problem, const DeviceProperties
 }
 
 std::optional<std::string> general_refusal(const GemmProblem& problem, const DeviceProperties&) {
-  for (const DataType type : {problem.a.type, problem.b.type, problem.c.type}) {
-    if (!is_floating(type)) return fmt::format("an operand is {}", name_of(type));
+  // Operands are rounded as they are read, but scaled nowhere.
+  if (size_of(operand_type(problem.precision)) == 1) return type_refusal(problem);
+  for (const DataType type : {problem.a.type, problem.b.type}) {
+    if (!is_floating(type) && !is_float8(type)) {
+      return fmt::format("an operand is {}", name_of(type));
+    }
   }
+  if (!is_floating(problem.c.type)) return fmt::format("C is {}", name_of(problem.c.type));
   return std::nullopt;
 }
 

@@ -158,9 +158,7 @@ std::size_t shared_bytes_of(const NarrowTile& tile, const NarrowLayout& layout) 
 Defines narrow_constants(const GemmProblem& problem, const NarrowTile& tile) {
   const NarrowLayout layout = narrow_layout(problem);
   Defines defines = epilogue_constants(problem);
-  defines.emplace_back("OPERAND", problem.precision == Precision::bf16   ? "bf16"
-                                  : problem.precision == Precision::fp16 ? "f16"
-                                                                         : "tf32");
+  defines.emplace_back("OPERAND", wgmma_operand(problem.precision));
   const auto constant = [&](std::string_view name, std::int64_t value) {
     defines.push_back(define(name, value));
   };
@@ -179,6 +177,7 @@ Defines narrow_constants(const GemmProblem& problem, const NarrowTile& tile) {
 std::optional<std::string> narrow_tiles_refusal(const GemmProblem& problem,
                                                 const DeviceProperties& device) {
   if (auto why = tensor_tiles_refusal(problem, device)) return why;
+  if (size_of(problem.a.type) == 1) return "narrow tiles are for operands of 16 bits and tf32";
   const MatmulShape& s = problem.shape;
   if (std::min(s.m, s.n) > widest) {
     return fmt::format("C is not narrow: more than {} rows and columns", widest);

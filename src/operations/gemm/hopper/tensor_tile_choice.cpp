@@ -191,8 +191,16 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   return launch_cycles + cycles;
 }
 
-// Tiles that keep the sums of a warpgroup within 192 registers a thread.
-std::vector<TensorTile> shapes() {
+// Whether the sums of a consumer's part of a tile fit in its threads' registers, of which each of
+// three consumers has fewer.
+bool sums_fit(const TensorTile& tile, const GemmProblem& problem) {
+  const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
+  const int sums = (products + (promotes_sums(problem) ? 1 : 0)) * tile.n / 2;
+  return sums <= (tile.consumers == 3 ? 96 : 192);
+}
+
+// Tiles that keep the sums of a warpgroup within the registers.
+std::vector<TensorTile> shapes(const GemmProblem& problem) {
   std::vector<TensorTile> tiles;
   for (const auto& [m, n] :
        {std::pair{128, 256}, std::pair{256, 128}, std::pair{128, 192}, std::pair{128, 128},
@@ -205,6 +213,9 @@ std::vector<TensorTile> shapes() {
     tiles.push_back({.m = m, .n = n, .consumers = 2, .in_turn = true});
   }
   for (const int n : {256, 192, 128, 64}) tiles.push_back({.m = 64, .n = n, .consumers = 1});
+  std::erase_if(tiles, [&](const TensorTile& tile) {
+    return !sums_fit(tile, problem) || (promotes_sums(problem) && tile.in_turn);
+  });
   return tiles;
 }
 
@@ -224,22 +235,23 @@ bool fit(TensorTile& tile, const GemmProblem& problem, const TileLayout& layout,
 // one of them divides C with little left over; clusters read rows of A once.
 std::vector<TensorTile> transposed_tiles(const GemmProblem& problem,
                                          const DeviceProperties& device) {
-  if (size_of(problem.a.type) != 2 || size_of(problem.c.type) != 2) return {};
+  if (size_of(problem.a.type) > 2 || size_of(problem.c.type) != 2) return {};
   std::vector<TensorTile> tiles;
   TensorTile tile{.transposed = true};
   const GemmProblem transposed = problem_of(tile, problem);
   const TileLayout layout = layout_of(transposed, tile);
   if (layout.store != Store::boxed) return {};
-  constexpr int least_n = 48, most_n = 256, step = 16, most_sums = 192 * 128;  // of a consumer
+  constexpr int least_n = 48, most_n = 256, step = 16;
   for (const auto& [m, consumers] :
        {std::pair{64, 1}, std::pair{128, 2}, std::pair{192, 3}, std::pair{256, 2}}) {
     for (int n = least_n; n <= most_n; n += step) {
-      if (m / consumers * n > most_sums || (consumers == 3 && n > 192)) continue;
+      tile.m = m, tile.n = n, tile.consumers = consumers;
+      if (!sums_fit(tile, problem)) continue;
       for (const int cluster : {8, 4, 2, 1}) {
         const int boxes_of_b = layout.b.mn_major ? columns_of_b({.n = n}, layout) / 64 : n;
         if (boxes_of_b % cluster != 0 || (cluster > 1 && transposed.shape.m <= m * (cluster / 2)))
           continue;
-        tile.m = m, tile.n = n, tile.consumers = consumers, tile.cluster = cluster;
+        tile.cluster = cluster;
         tile.boxes = 2;
         if (!fit(tile, problem, layout, device)) continue;
         tiles.push_back(tile);
@@ -259,6 +271,7 @@ std::vector<int> splits_of(const GemmProblem& problem, const TensorTile& tile, i
       problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type)), tile_row_bytes);
   constexpr std::int64_t least_k_tiles = 4;  // tiles of k of a part
   std::vector<int> splits{1};
+  if (problem.precision == Precision::int8) return splits;  // partial sums are float32
   for (const std::int64_t blocks : {sm_count / 2, sm_count, 2 * sm_count}) {
     const std::int64_t split = std::min(blocks / tiles, k_tiles / least_k_tiles);
     if (split > splits.back()) splits.push_back(static_cast<int>(split));
@@ -270,6 +283,7 @@ std::vector<int> splits_of(const GemmProblem& problem, const TensorTile& tile, i
 
 std::optional<TensorTile> best_panel_tile(const GemmProblem& problem,
                                           const DeviceProperties& device) {
+  if (promotes_sums(problem)) return std::nullopt;
   TensorTile tile{.m = 64, .n = 256, .consumers = 2, .in_turn = true};
   tile.panel = static_cast<int>(
       std::min<std::int64_t>(k_tiles_of(problem), std::numeric_limits<std::int16_t>::max()));
@@ -301,7 +315,7 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
     const TileLayout layout = layout_of(problem, *panel);
     if (layout.store == Store::boxed) add(*panel, layout);
   }
-  for (TensorTile tile : shapes()) {
+  for (TensorTile tile : shapes(problem)) {
     for (const auto& [cluster, across] :
          {std::pair{1, false}, std::pair{2, false}, std::pair{4, false}, std::pair{2, true}}) {
       // Each block of a cluster loads whole boxes of 64 columns of B.

@@ -27,6 +27,10 @@ TileOperand tile_operand(const GemmOperand& operand, std::int64_t rows, std::int
 
 }  // namespace
 
+bool promotes_sums(const GemmProblem& problem) {
+  return has_float8_operands(problem.precision);
+}
+
 std::int64_t k_tiles_of(const GemmProblem& problem) {
   return groups_of(problem.shape.k * static_cast<std::int64_t>(size_of(problem.a.type)),
                    tile_row_bytes);

@@ -29,6 +29,10 @@ struct TileLayout {
   Store store = Store::rows;
 };
 
+/// Whether the kernel promotes the sums to float32 registers after every tile of k, and so needs
+/// registers for the sums of 64 rows twice.
+bool promotes_sums(const GemmProblem& problem);
+
 /// Tiles of k of the problem, tile_row_bytes each.
 std::int64_t k_tiles_of(const GemmProblem& problem);
 

@@ -144,15 +144,12 @@ class TensorTilesRun final : public GemmRun {
     KernelRequest request =
         embedded_request(tile_.panel > 0 ? "gemm/panel_tiles.cu" : "gemm/tensor_tiles.cu");
     request.kernel = "gemm";
-    const bool is_16_bit = size_of(problem_.a.type) == 2;
     request.defines = epilogue_constants(problem_);
     const auto constant = [&](std::string_view name, std::int64_t value) {
       request.defines.push_back(define(name, value));
     };
-    request.defines.emplace_back("OPERAND", problem_.precision == Precision::bf16   ? "bf16"
-                                            : problem_.precision == Precision::fp16 ? "f16"
-                                                                                    : "tf32");
-    constant("STEP", is_16_bit ? 16 : 8);
+    request.defines.emplace_back("OPERAND", wgmma_operand(problem_.precision));
+    constant("STEP", 32 / static_cast<std::int64_t>(size_of(problem_.a.type)));
     constant("TILE_M", tile_.m);
     constant("TILE_N", tile_.n);
     constant("STAGES", tile_.stages);
@@ -240,15 +237,18 @@ class TensorTilesRun final : public GemmRun {
 
 std::optional<std::string> tensor_tiles_refusal(const GemmProblem& problem,
                                                 const DeviceProperties& device) {
-  const Precision precision = problem.precision;
-  if (precision != Precision::bf16 && precision != Precision::fp16 &&
-      precision != Precision::tf32) {
-    return "tensor-core tiles are for bf16, fp16 and tf32";
+  switch (problem.precision) {
+    case Precision::bf16:
+    case Precision::fp16:
+    case Precision::tf32:
+    case Precision::fp8_e4m3:
+    case Precision::fp8_e5m2:
+    case Precision::int8:
+      break;
+    default:
+      return "tensor-core tiles are for bf16, fp16, tf32, fp8_e4m3, fp8_e5m2 and int8";
   }
-  const DataType type = operand_type(precision);
-  if (problem.a.type != type || problem.b.type != type) {
-    return fmt::format("A and B must be {}", name_of(type));
-  }
+  if (auto why = type_refusal(problem)) return why;
   return wgmma_size_refusal(problem, device);
 }
 

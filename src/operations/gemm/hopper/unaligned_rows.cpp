@@ -118,7 +118,7 @@ class UnalignedRowsRun final : public GemmRun {
     KernelRequest request = embedded_request("gemm/unaligned_rows.cu");
     request.kernel = "gemm";
     request.defines = epilogue_constants(problem);
-    request.defines.emplace_back("OPERAND", problem.precision == Precision::bf16 ? "bf16" : "f16");
+    request.defines.emplace_back("OPERAND", wgmma_operand(problem.precision));
     const auto constant = [&](std::string_view name, std::int64_t value) {
       request.defines.push_back(define(name, value));
     };

@@ -93,9 +93,7 @@ class WgmmaRun final : public GemmRun {
     const auto constant = [&](std::string_view name, std::int64_t value) {
       request.defines.push_back(define(name, value));
     };
-    request.defines.emplace_back("OPERAND", problem_.precision == Precision::bf16   ? "bf16"
-                                            : problem_.precision == Precision::fp16 ? "f16"
-                                                                                    : "tf32");
+    request.defines.emplace_back("OPERAND", wgmma_operand(problem_.precision));
     constant("STEP", size_of(problem_.a.type) == 2 ? 16 : 8);
     constant("TILE_M", shape_.rows);
     constant("TILE_N", shape_.columns);
@@ -136,6 +134,12 @@ class WgmmaRun final : public GemmRun {
   PreparedArguments prepared_;
 };
 
+// The tile of 128 x 256, or where sums are promoted, and need more registers, of 256 x 128.
+TensorTile wide_tile(const GemmProblem& problem) {
+  if (promotes_sums(problem)) return {.m = 256, .n = 128};
+  return {.m = 128, .n = 256};
+}
+
 // tensor_tiles with as many stages as fit.
 std::unique_ptr<GemmRun> prepare_fixed(Device& device, const GemmProblem& problem,
                                        TensorTile tile) {
@@ -154,6 +158,7 @@ std::unique_ptr<GemmRun> prepare_fixed(Device& device, const GemmProblem& proble
 std::optional<std::string> wgmma_refusal(const GemmProblem& problem,
                                          const DeviceProperties& device) {
   if (auto why = tensor_tiles_refusal(problem, device)) return why;
+  if (size_of(problem.a.type) == 1) return "a step of the climb for operands of 16 bits and tf32";
   if (problem.a.order != Order::row_major) return "A must be row-major";
   const TileLayout layout = layout_of(problem, one_stage);
   const auto unaligned = [](std::string_view name) {
@@ -177,15 +182,19 @@ std::unique_ptr<GemmRun> prepare_specialised(Device& device, const GemmProblem& 
 }
 
 std::unique_ptr<GemmRun> prepare_wide_tiles(Device& device, const GemmProblem& problem) {
-  return prepare_fixed(device, problem, {.m = 128, .n = 256, .persistent = false});
+  TensorTile tile = wide_tile(problem);
+  tile.persistent = false;
+  return prepare_fixed(device, problem, tile);
 }
 
 std::unique_ptr<GemmRun> prepare_persistent(Device& device, const GemmProblem& problem) {
-  return prepare_fixed(device, problem, {.m = 128, .n = 256});
+  return prepare_fixed(device, problem, wide_tile(problem));
 }
 
 std::unique_ptr<GemmRun> prepare_cluster(Device& device, const GemmProblem& problem) {
-  return prepare_fixed(device, problem, {.m = 128, .n = 256, .cluster = 2});
+  TensorTile tile = wide_tile(problem);
+  tile.cluster = 2;
+  return prepare_fixed(device, problem, tile);
 }
 
 }  // namespace tilescope::operations

@@ -25,7 +25,7 @@ std::unique_ptr<GemmRun> prepare_wgmma_stages(Device& device, const GemmProblem&
 
 /// A producer and two consumers, 128 x 128 of C in a block.
 std::unique_ptr<GemmRun> prepare_specialised(Device& device, const GemmProblem& problem);
-/// The same with 128 x 256.
+/// The same with 128 x 256, or 256 x 128 where sums are promoted.
 std::unique_ptr<GemmRun> prepare_wide_tiles(Device& device, const GemmProblem& problem);
 /// The same; blocks take tile after tile.
 std::unique_ptr<GemmRun> prepare_persistent(Device& device, const GemmProblem& problem);

@@ -17,7 +17,7 @@ device::LtOperand lt_operand(const GemmOperand& operand) {
           .batch_stride = operand.batch_stride};
 }
 
-device::LtProduct lt_product(const GemmProblem& p) {
+device::LtProduct lt_product(const GemmProblem& p, bool promotes_sums) {
   return {.shape = p.shape,
           .batch = p.batch,
           .precision = p.precision,
@@ -25,7 +25,23 @@ device::LtProduct lt_product(const GemmProblem& p) {
           .b = lt_operand(p.b),
           .c = lt_operand(p.c),
           .alpha = p.alpha,
-          .beta = p.beta};
+          .beta = p.beta,
+          .promotes_sums = promotes_sums};
+}
+
+// The reason if cublasLt does not multiply such operands of 8 bits, as its reference documents.
+std::optional<std::string> refusal_of_8_bits(const GemmProblem& p) {
+  if (p.precision == Precision::fp8_e5m2) return "cublasLt does not multiply e5m2 by e5m2";
+  if (p.a.order != Order::row_major || p.b.order != Order::column_major) {
+    return "cublasLt multiplies operands of 8 bits only where both lie along k";
+  }
+  const std::int64_t chunk = p.precision == Precision::int8 ? 4 : 16;
+  const auto c_bytes = p.c.leading * static_cast<std::int64_t>(size_of(p.c.type));
+  if (p.a.leading % chunk != 0 || p.b.leading % chunk != 0 || c_bytes % chunk != 0 ||
+      p.shape.k % chunk != 0) {
+    return fmt::format("cublasLt takes rows of 8 bits of multiples of {} bytes", chunk);
+  }
+  return std::nullopt;
 }
 
 // An algorithm and its time.
@@ -44,11 +60,12 @@ std::optional<std::string> CublasGemm::refusal(const GemmProblem& problem, const
   if (problem.has_bias || problem.activation != Activation::none) {
     return "cublasLt is asked for plain products only";
   }
+  if (size_of(problem.a.type) == 1) return refusal_of_8_bits(problem);
   return std::nullopt;
 }
 
-CublasGemm::CublasGemm(Device& device, const GemmProblem& problem)
-    : device_(device), library_(device, lt_product(problem)) {}
+CublasGemm::CublasGemm(Device& device, const GemmProblem& problem, bool promotes_sums)
+    : device_(device), library_(device, lt_product(problem, promotes_sums)) {}
 
 void CublasGemm::run(const GemmAddresses& addresses, const Stream& stream) {
   library_.run(chosen_, addresses.a, addresses.b, addresses.c, stream);

@@ -16,8 +16,9 @@ class CublasGemm final : public GemmRun {
   /// Why cublasLt cannot run `problem` on `device`; nothing if it can.
   static std::optional<std::string> refusal(const GemmProblem& problem, const Device& device);
 
-  /// For problems that are not refused. Throws what CublasLt throws.
-  CublasGemm(Device& device, const GemmProblem& problem);
+  /// For problems that are not refused. `promotes_sums`: as in device::LtProduct. Throws what
+  /// CublasLt throws.
+  CublasGemm(Device& device, const GemmProblem& problem, bool promotes_sums = true);
 
   int algorithms() const { return library_.algorithms(); }
   /// The algorithm that run() takes; the library's own first choice at the beginning.

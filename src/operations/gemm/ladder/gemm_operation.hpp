@@ -10,8 +10,9 @@ namespace tilescope::operations {
 
 class GemmOperation final : public Operation {
  public:
-  /// A and B uniform in [-1, 1], rounded to the precision's type, the same for the same seed. C has
-  /// that type too.
+  /// A and B as random_operand() makes them, of the precision's type, the same for the same seed. C
+  /// has that type too, or bfloat16 or int32 for operands of 8 bits, and B of 8 bits is
+  /// column-major.
   GemmOperation(const MatmulShape& shape, Precision precision, std::uint64_t seed);
 
   std::string_view name() const override { return "matmul"; }
@@ -24,7 +25,8 @@ class GemmOperation final : public Operation {
                                      const Device& device) const override;
   Plan plan(const VariantInfo& variant, const DeviceProperties& device) const override;
   std::unique_ptr<Prepared> prepare(const VariantInfo& variant, Device& device) const override;
-  /// The product of the operands as the precision multiplies them, with its bound.
+  /// The product of the operands as the precision multiplies them, with its bound; sums of 8-bit
+  /// operands have to be exact.
   const Expected& expected(const VariantInfo& variant) const override;
 
   const GemmProblem& problem() const { return problem_; }

@@ -20,7 +20,8 @@ bool computes(const GemmVariant& variant, Precision precision) {
   const MatmulShape shapes[] = {
       {4096, 4096, 4096}, {4096, 1, 4096}, {16, 4096, 4096}, {256, 256, 65536}, {1023, 1021, 1019}};
   return std::any_of(std::begin(shapes), std::end(shapes), [&](const MatmulShape& shape) {
-    return !variant.refusal(dense_problem(shape, precision, type, type), device);
+    return !variant.refusal(dense_problem(shape, precision, type, usual_result_type(precision)),
+                            device);
   });
 }
 

@@ -31,7 +31,9 @@ constexpr std::int64_t rows_at_once = 2;            // copied by a warp
 KernelRequest repack_request(std::string_view kernel, DataType type) {
   KernelRequest request = embedded_request("gemm/repack.cu");
   request.kernel = kernel;
-  request.defines.emplace_back("WORD", size_of(type) == 2 ? "unsigned short" : "unsigned int");
+  request.defines.emplace_back("WORD", size_of(type) == 1   ? "unsigned char"
+                                       : size_of(type) == 2 ? "unsigned short"
+                                                            : "unsigned int");
   request.defines.push_back(define("ROWS_AT_ONCE", rows_at_once));
   return request;
 }

@@ -16,7 +16,7 @@ namespace tilescope::operations {
 constexpr std::int64_t copy_alignment = 16;
 
 /// The number of interleaved matrices made of rows of this pitch, so that the pitch of each is a
-/// multiple of 16 bytes: 1, 2, 4 or 8.
+/// multiple of 16 bytes: 1, 2, 4, 8 or 16.
 int residue_groups(std::int64_t pitch_bytes);
 
 /// `rows` rows of `columns` elements in device memory, `pitch` elements apart.
@@ -59,7 +59,7 @@ struct ResidueBase {
 };
 ResidueBase residue_base(const RowsInMemory& matrix, DeviceAddress address, int group);
 
-/// Transposes matrices of 16- or 32-bit elements in device memory.
+/// Transposes matrices of 8-, 16- or 32-bit elements in device memory.
 class Transposition {
  public:
   Transposition(Device& device, DataType type);

@@ -32,6 +32,10 @@ std::string_view operand_kind(Precision precision) {
       return "as_bfloat16";
     case Precision::fp16:
       return "as_float16";
+    case Precision::int8:
+      return "as_int32";
+    case Precision::fp8_e4m3:  // exact in float32
+    case Precision::fp8_e5m2:
     case Precision::automatic:
     case Precision::fp32:
     case Precision::fp32_fast:
@@ -47,8 +51,28 @@ Defines epilogue_constants(const GemmProblem& problem) {
           {"ACTIVATION", std::string(activation_kind(problem.activation))}};
 }
 
+std::string_view wgmma_operand(Precision precision) {
+  switch (precision) {
+    case Precision::bf16:
+      return "bf16";
+    case Precision::fp16:
+      return "f16";
+    case Precision::fp8_e4m3:
+      return "e4m3";
+    case Precision::fp8_e5m2:
+      return "e5m2";
+    case Precision::int8:
+      return "s8";
+    default:
+      return "tf32";
+  }
+}
+
 void push_factors(KernelArguments& arguments, const GemmProblem& problem) {
-  if (problem.precision == Precision::fp64) {
+  if (problem.precision == Precision::int8) {
+    arguments.push(static_cast<std::int32_t>(problem.alpha));
+    arguments.push(static_cast<std::int32_t>(problem.beta));
+  } else if (problem.precision == Precision::fp64) {
     arguments.push(problem.alpha);
     arguments.push(problem.beta);
   } else {

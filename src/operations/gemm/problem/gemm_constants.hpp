@@ -11,6 +11,9 @@ namespace tilescope::operations {
 /// The arithmetic of a kernel's products: its OPERAND, a name in kernels/gemm/element.cuh.
 std::string_view operand_kind(Precision precision);
 
+/// The operands' type as wgmma names it: OPERAND of kernels/gemm/operand_traits.cuh.
+std::string_view wgmma_operand(Precision precision);
+
 /// C_TYPE, READS_C, BIAS and ACTIVATION.
 Defines epilogue_constants(const GemmProblem& problem);
 

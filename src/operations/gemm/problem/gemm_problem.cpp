@@ -15,6 +15,12 @@ DataType operand_type(Precision precision) {
       return DataType::float16;
     case Precision::fp64:
       return DataType::float64;
+    case Precision::fp8_e4m3:
+      return DataType::float8_e4m3;
+    case Precision::fp8_e5m2:
+      return DataType::float8_e5m2;
+    case Precision::int8:
+      return DataType::int8;
     case Precision::automatic:
     case Precision::fp32:
     case Precision::fp32_fast:
@@ -22,6 +28,32 @@ DataType operand_type(Precision precision) {
       return DataType::float32;
   }
   return DataType::float32;
+}
+
+bool has_float8_operands(Precision precision) {
+  return is_float8(operand_type(precision));
+}
+
+DataType sum_type(Precision precision) {
+  if (precision == Precision::int8) return DataType::int32;
+  return precision == Precision::fp64 ? DataType::float64 : DataType::float32;
+}
+
+DataType usual_result_type(Precision precision) {
+  if (has_float8_operands(precision)) return DataType::bfloat16;
+  return precision == Precision::int8 ? DataType::int32 : operand_type(precision);
+}
+
+std::optional<std::string> type_refusal(const GemmProblem& problem) {
+  const DataType type = operand_type(problem.precision);
+  if (problem.a.type != type || problem.b.type != type) {
+    return fmt::format("A and B must be {}", name_of(type));
+  }
+  if (problem.precision == Precision::int8 ? problem.c.type != DataType::int32
+                                           : !is_floating(problem.c.type)) {
+    return fmt::format("C is {}", name_of(problem.c.type));
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> size_refusal(const GemmProblem& problem) {

@@ -65,5 +65,14 @@ std::optional<std::string> wgmma_size_refusal(const GemmProblem& problem,
 
 /// The type in which kernels of a precision read A and B: bfloat16 for bf16, float32 for tf32.
 DataType operand_type(Precision precision);
+bool has_float8_operands(Precision precision);
+/// The type in which a precision sums: float64 for fp64, int32 for int8, else float32.
+DataType sum_type(Precision precision);
+/// The type of C in ladders and benchmarks: that of the operands, or a wider one for 8-bit
+/// operands.
+DataType usual_result_type(Precision precision);
+
+/// Why a kernel that reads operands of the precision's type cannot take the problem's matrices.
+std::optional<std::string> type_refusal(const GemmProblem& problem);
 
 }  // namespace tilescope::operations

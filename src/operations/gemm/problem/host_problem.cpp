@@ -11,10 +11,6 @@ namespace {
 void require_operand(const ConstMatrixView& matrix, std::int64_t count, std::int64_t stride,
                      const char* name) {
   if (count != 0) require_valid(matrix, name);  // no matrices need no memory
-  if (!is_floating(matrix.type)) {
-    throw usage_error("{} is {}: matmul takes float16, bfloat16, float32 and float64", name,
-                      name_of(matrix.type));
-  }
   if (count < 0 || stride < 0) {
     throw usage_error("{} is a batch of {} matrices {} elements apart: neither may be negative",
                       name, count, stride);
@@ -31,8 +27,46 @@ void require_apart(const MatrixBatch& c) {
                     extent, c.stride);
 }
 
+// Requires types that the precision can multiply: floating-point ones, those of 8 bits for A and B
+// alone; in int8 int8 and int32.
+void require_types(Precision precision, DataType a, DataType b, DataType c) {
+  const auto is_operand = [&](DataType type) {
+    return precision == Precision::int8 ? type == DataType::int8
+                                        : is_floating(type) || is_float8(type);
+  };
+  for (const auto& [type, name] : {std::pair{a, "A"}, std::pair{b, "B"}}) {
+    if (is_operand(type)) continue;
+    if (precision == Precision::int8) {
+      throw usage_error("{} is {}: in int8 matmul takes int8", name, name_of(type));
+    }
+    if (type == DataType::int8) {
+      throw usage_error("{} is int8: int8 goes with int8 alone, in precision int8", name);
+    }
+    throw usage_error("{} is {}: matmul takes float16, bfloat16, float32 and float64", name,
+                      name_of(type));
+  }
+  if (precision == Precision::int8 ? c == DataType::int32 : is_floating(c)) return;
+  if (precision == Precision::int8) throw usage_error("C is {}: in int8 it is int32", name_of(c));
+  throw usage_error("C is {}: matmul takes float16, bfloat16, float32 and float64", name_of(c));
+}
+
+// Sums of whole numbers have no factors and no other additions.
+void require_plain_in_int8(const HostProblem& problem) {
+  if (problem.precision != Precision::int8 || problem.plain()) return;
+  const char* option = problem.alpha != 1.0    ? "alpha"
+                       : problem.beta != 0.0   ? "beta"
+                       : !problem.bias.empty() ? "bias"
+                                               : "activation";
+  throw usage_error("int8 computes A * B and nothing else: leave out {}", option);
+}
+
 Precision resolved(Precision precision, DataType a, DataType b, DataType c) {
   if (precision != Precision::automatic) return precision;
+  if (a == b) {
+    for (const Precision own : {Precision::fp8_e4m3, Precision::fp8_e5m2, Precision::int8}) {
+      if (a == operand_type(own)) return own;
+    }
+  }
   const bool wide = std::max({size_of(a), size_of(b), size_of(c)}) == size_of(DataType::float64);
   return wide ? Precision::fp64 : Precision::fp32;
 }
@@ -61,6 +95,8 @@ bool HostProblem::plain() const {
 
 HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, const MatrixBatch& c,
                          const MatmulOptions& options) {
+  const Precision precision = resolved(options.precision, a.first.type, b.first.type, c.first.type);
+  require_types(precision, a.first.type, b.first.type, c.first.type);
   require_operand(a.first, a.count, a.stride, "A");
   require_operand(b.first, b.count, b.stride, "B");
   require_operand(c.first, c.count, c.stride, "C");
@@ -80,14 +116,16 @@ HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, c
     throw usage_error("the bias has {} values: it needs one for each of the {} columns of C",
                       options.bias.size(), shape.n);
   }
-  return {.a = a,
-          .b = b,
-          .c = c,
-          .precision = resolved(options.precision, a.first.type, b.first.type, c.first.type),
-          .alpha = options.alpha,
-          .beta = options.beta,
-          .bias = options.bias,
-          .activation = options.activation};
+  const HostProblem problem{.a = a,
+                            .b = b,
+                            .c = c,
+                            .precision = precision,
+                            .alpha = options.alpha,
+                            .beta = options.beta,
+                            .bias = options.bias,
+                            .activation = options.activation};
+  require_plain_in_int8(problem);
+  return problem;
 }
 
 void require_own_memory(const HostProblem& problem) {
@@ -120,10 +158,6 @@ ConstMatrixView matrix_of(const ConstMatrixBatch& batch, std::int64_t index) {
 
 MatrixView matrix_of(const MatrixBatch& batch, std::int64_t index) {
   return matrix_at(batch, index);
-}
-
-DataType sum_type(Precision precision) {
-  return precision == Precision::fp64 ? DataType::float64 : DataType::float32;
 }
 
 }  // namespace tilescope::operations

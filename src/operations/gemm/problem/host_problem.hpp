@@ -39,7 +39,4 @@ HostProblem with_rows_of_c(const HostProblem& problem);
 ConstMatrixView matrix_of(const ConstMatrixBatch& batch, std::int64_t index);
 MatrixView matrix_of(const MatrixBatch& batch, std::int64_t index);
 
-/// The type in which a precision sums: float64 for fp64, else float32.
-DataType sum_type(Precision precision);
-
 }  // namespace tilescope::operations

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/openblas.hpp"
@@ -57,6 +58,8 @@ class RoundedOperand {
     switch (precision) {
       case Precision::bf16:
       case Precision::fp16:
+      case Precision::fp8_e4m3:
+      case Precision::fp8_e5m2:
         return operand_type(precision);
       case Precision::fp64:
         return type;
@@ -130,9 +133,28 @@ bool is_wide(DataType type) {
   return type == DataType::float64;
 }
 
+// Sums of int8 products: exact in float64, and then modulo 2^32, as int32 sums are.
+void multiply_integers(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c) {
+  const MatmulShape shape = product_shape(a, b);
+  HostArray storage(DataType::float64, static_cast<std::size_t>(shape.m * shape.n));
+  const MatrixView sums = dense_view(storage.data(), DataType::float64, shape.m, shape.n, c.order);
+  converted_blas_matmul(a, b, sums, blas_cell(shape));
+  auto* const to = static_cast<std::int32_t*>(c.mutable_data());
+  const std::span<const double> exact = std::as_const(storage).as<double>();
+  const auto length = static_cast<std::size_t>(c.vector_length());
+  for_pieces(exact.size(), [&](std::size_t i) {
+    const std::size_t at = i / length * static_cast<std::size_t>(c.leading) + i % length;
+    to[at] = static_cast<std::int32_t>(static_cast<std::int64_t>(exact[i]));
+  });
+}
+
 void multiply(const HostProblem& problem, std::int64_t index) {
   const MatmulShape shape = problem.shape();
   const MatrixView c = matrix_of(problem.c, index);
+  if (problem.precision == Precision::int8 && shape.k > 0) {
+    multiply_integers(matrix_of(problem.a, index), matrix_of(problem.b, index), c);
+    return;
+  }
   const RoundedOperand a(matrix_of(problem.a, index), problem.precision);
   const RoundedOperand b(matrix_of(problem.b, index), problem.precision);
   const DataType sum = sum_type(problem.precision);
