@@ -23,12 +23,13 @@ struct TileCase {
   double beta = 0.0;
   bool has_bias = false, bias_per_row = false;
   DataType c = DataType::bfloat16;
+  Precision precision = Precision::bf16;
 
   friend void PrintTo(const TileCase& of, std::ostream* out) { *out << of.tile; }
 };
 
 GemmProblem problem_of(const TileCase& of) {
-  GemmProblem problem = dense_problem(of.shape, Precision::bf16, DataType::bfloat16, of.c);
+  GemmProblem problem = dense_problem(of.shape, of.precision, operand_type(of.precision), of.c);
   const auto by_columns = [](GemmOperand& operand, std::int64_t rows) {
     operand.order = Order::column_major;
     operand.leading = rows;
@@ -124,6 +125,64 @@ const std::vector<TileCase> cases{
      .shape = {392, 200, 72},
      .beta = 1.0},
     {.name = "Large", .tile = "256,192,2,3,1,1,8,0,3", .shape = {264, 392, 136}},
+    {.name = "PromotesSums",
+     .tile = "256,128,2,3,1,1,8,0,2",
+     .shape = {264, 136, 272},
+     .b_by_columns = true,
+     .beta = 0.5,
+     .has_bias = true,
+     .precision = Precision::fp8_e4m3},
+    {.name = "PromotesSumsInClusters",
+     .tile = "128,128,2,3,2,1,8,0,2",
+     .shape = {392, 264, 400},
+     .beta = 1.0,
+     .precision = Precision::fp8_e5m2},
+    {.name = "PromotesPartsOfK",
+     .tile = "128,192,2,3,1,2,8,0,1",
+     .shape = {136, 200, 1000},
+     .c = DataType::float32,
+     .precision = Precision::fp8_e4m3},
+    {.name = "PromotesByOneConsumer",
+     .tile = "64,192,1,4,1,1,8,0,1",
+     .shape = {65, 129, 300},
+     .has_bias = true,
+     .c = DataType::float16,
+     .precision = Precision::fp8_e4m3},
+    {.name = "PromotesByThreeConsumers",
+     .tile = "192,64,3,4,1,1,8,0,1",
+     .shape = {392, 136, 272},
+     .precision = Precision::fp8_e4m3},
+    {.name = "PromotesTransposed",
+     .tile = "128,112,2,4,2,1,8,0,1,0,8",
+     .shape = {240, 392, 272},
+     .beta = 1.0,
+     .has_bias = true,
+     .precision = Precision::fp8_e5m2},
+    {.name = "PromotesAcross",
+     .tile = "256,64,2,3,2,1,8,0,1,0,1",
+     .shape = {264, 200, 144},
+     .precision = Precision::fp8_e4m3},
+    {.name = "IntegersInBoxes",
+     .tile = "128,256,2,3,1,1,8,0,2",
+     .shape = {136, 264, 272},
+     .b_by_columns = true,
+     .c = DataType::int32,
+     .precision = Precision::int8},
+    {.name = "IntegersInRows",
+     .tile = "128,128,2,4,2,1,8,0,2",
+     .shape = {131, 131, 400},
+     .c = DataType::int32,
+     .precision = Precision::int8},
+    {.name = "IntegersInTurn",
+     .tile = "128,128,2,4,1,1,8,1,2",
+     .shape = {264, 264, 272},
+     .c = DataType::int32,
+     .precision = Precision::int8},
+    {.name = "IntegersUnderAPanel",
+     .tile = "64,256,2,8,1,1,8,1,2,2",
+     .shape = {200, 512, 256},
+     .c = DataType::int32,
+     .precision = Precision::int8},
     {.name = "ClusterOfFour", .tile = "64,256,1,4,4,1,8,0,2", .shape = {264, 264, 72}, .beta = 1.0},
 };
 
