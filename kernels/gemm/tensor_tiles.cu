@@ -16,8 +16,8 @@
 // theirs, in the first columns: they are set to zero, and B, whose k may begin anywhere, is read
 // `shift` rows earlier, where it reads as zeros.
 //
-// Sums of 8-bit floats are promoted: the products of a tile of k start from zero, and what comes out
-// is added in float32. One consumer adds while another multiplies.
+// Sums of 8-bit floats are promoted: the products of a tile of k start from zero, and what comes
+// out is added in float32. One consumer adds while another multiplies.
 //
 // A transposed product is C^T = B^T A^T: A is B^T here then, and rows here are columns of C. TILE_N
 // may then be any multiple of 16, because no box of C ends within the tile.

@@ -150,7 +150,10 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
           rate_of(layout.a, whole) +
       static_cast<double>(columns_of_b(tile, layout) / tile.down() * tile_row_bytes) /
           rate_of(layout.b, whole);
-  const double step = std::max({elements / rate, loads, has_one_tile ? shared_cycles(tile) : 0.0});
+  // Where sums are promoted, tiles are narrower, and shared memory decides: as measured.
+  const bool is_bound_by_reads = has_one_tile || promotes_sums(problem);
+  const double step =
+      std::max({elements / rate, loads, is_bound_by_reads ? shared_cycles(tile) : 0.0});
   // Three stages do not cover the time that a copy takes.
   const double late = tile.stages <= 3 && depth > 3.0 ? late_copies : 1.0;
   const double multiply =
