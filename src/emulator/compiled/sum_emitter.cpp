@@ -13,7 +13,9 @@ namespace {
 // While entries are counted: where they are, and the place of this warp.
 constexpr Gpr kEntries = rsi, kPlace = rdi;
 
-constexpr std::int64_t kMostTested = 512;  // bytes of marks that inlined code looks at
+// Marks that inlined code looks at: of so many runs of so many bytes.
+constexpr std::size_t kMostRuns = 4;
+constexpr std::int64_t kMostTested = 512;
 
 AccessShape shape_of(const SummedAccess& access) {
   bool uniform = true, consecutive = true;
@@ -171,17 +173,27 @@ void SumEmitter::load_address(const AccessGroup& group, std::int64_t offset) {
 
 void SumEmitter::mark(const AccessGroup& group, const std::vector<std::int64_t>& offsets,
                       bool write) {
-  auto marks = std::make_unique<MarkGroup>();
-  marks->write = write;
-  marks->runs = runs_of(group, shapes_, offsets);
-  const std::int64_t first = marks->runs.front().offset;
-  for (MarkGroup::Run& run : marks->runs) run.offset -= first;
+  const std::vector<MarkGroup::Run> runs = runs_of(group, shapes_, offsets);
+  const bool few =
+      runs.size() <= kMostRuns && std::all_of(runs.begin(), runs.end(), [](const auto& run) {
+        return run.bytes <= std::uint64_t{kMostTested};
+      });
+  if (few) {
+    for (const MarkGroup::Run& run : runs) mark_runs(group, {run}, write);
+  } else {
+    mark_runs(group, runs, write);
+  }
+}
+
+/// One run by its marks, several together by the address of the first.
+void SumEmitter::mark_runs(const AccessGroup& group, std::vector<MarkGroup::Run> runs, bool write) {
+  const std::int64_t first = runs.front().offset;
+  const std::uint64_t bytes = runs.front().bytes;
+  const bool by_marks = runs.size() == 1 && bytes <= std::uint64_t{kMostTested};
+  for (MarkGroup::Run& run : runs) run.offset -= first;
   load_address(group, group.lowest + first);
   const Label enter = a_.label(), goes_on = a_.label();
-  const std::uint64_t bytes = marks->runs.front().bytes;
-  if (marks->runs.size() > 1 || bytes > kMostTested) {
-    mark_recent(group, enter);
-  } else {
+  if (by_marks) {
     a_.mov(rcx, rax, 8);
     a_.shift_right(rcx, 3, 8);
     a_.add(rcx,
@@ -194,8 +206,13 @@ void SumEmitter::mark(const AccessGroup& group, const std::vector<std::int64_t>&
     } else {
       mark_many(group, bytes, enter);
     }
+  } else {
+    mark_recent(group, enter);
   }
   a_.bind(goes_on);
+  auto marks = std::make_unique<MarkGroup>();
+  marks->write = write;
+  marks->runs = std::move(runs);
   calls_.push_back([this, enter, goes_on, kept = marks.get()] {
     a_.bind(enter);
     a_.mov(rdx, rax, 8);

@@ -29,7 +29,7 @@ class SumEmitter {
   void count(std::unique_ptr<SumGroup> group);
   void load_address(const AccessGroup& group, std::int64_t offset);
   void mark(const AccessGroup& group, const std::vector<std::int64_t>& offsets, bool write);
-  void mark_run(const AccessGroup& group, const MarkGroup& marks);
+  void mark_runs(const AccessGroup& group, std::vector<MarkGroup::Run> runs, bool write);
   void mark_few(const AccessGroup& group, std::uint64_t bytes, Label enter);
   void mark_many(const AccessGroup& group, std::uint64_t bytes, Label enter);
   void test_bytes(std::int64_t bytes, Label enter);
