@@ -119,6 +119,10 @@ DeviceChoice choose_for_parts(const GemmProblem& problem, const Device& device,
     GemmProblem in_fp32 = problem;
     in_fp32.precision = Precision::fp32;
     choice = choose_in_memory(in_fp32, device, "");
+    // as_fp32 does without this one.
+    if (choice.kernel.variant->name == "short_k") {
+      choice = choose_in_memory(in_fp32, device, "ffma_tiles");
+    }
   }
   choice.kernel = with_plan(std::move(choice.kernel), choice.problem, device.properties());
   return choice;
