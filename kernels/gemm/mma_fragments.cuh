@@ -13,6 +13,7 @@
 #pragma once
 
 #include "async_copy.cuh"
+#include "element.cuh"
 
 constexpr int chunk_bytes = 16;  // what one copy moves
 constexpr int per_chunk = chunk_bytes / static_cast<int>(sizeof(ELEMENT));

@@ -16,15 +16,17 @@
 // Constants: ELEMENT, the type of A and B: bfloat16, float16 or float32; INSTRUCTION: shape and
 // types of mma.sync; SHORT_PRODUCTS: whether its shape has 16 bytes of k instead of 32, as in 7.5;
 // A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; A_ROWS_BY, B_ROWS_BY: how its rows
-// lie (mma_fragments.cuh); C_TYPE, READS_C, BIAS, ACTIVATION (epilogue.cuh);
+// lie (mma_fragments.cuh); C_TYPE, READS_C, BIAS, ACTIVATION (epilogue.cuh); C_QUADS: whether rows
+// of C begin and end at multiples of four elements;
 // BM x BN: the tile of C of a block, WM x WN of a warp; DEPTH: steps of k in a stage; STAGES;
 // BLOCKS_PER_SM; PARTS: whether blocks share tiles.
 // Launch: 32 * (BM / WM) * (BN / WN) threads; a block for each of the first `whole_tiles` tiles of C,
 //         the matrices of the batch one after the other, and `parts` for each of the others, of which
-//         each takes k_of_part steps of k; the bytes of STAGES stages. reduce_tiles.cu adds the parts.
-#include "epilogue.cuh"
+//         each takes k_of_part steps of k; the bytes of STAGES stages, or of a Store for each warp if
+//         these are more. reduce_tiles.cu adds the parts.
 #include "mma_fragments.cuh"
 #include "tile_order.cuh"
+#include "warp_store.cuh"
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -104,24 +106,7 @@ struct Warp {
   }
 };
 
-// The sums of 16 rows of a warp on their way through shared memory, so that it stores whole rows.
-// Register e of a lane is row lane / 4 (+ 8 for the upper two), column 2 * (lane % 4) + e % 2.
-struct Store {
-  static constexpr int apart = WN + 8;  // between rows: no two of a store's share a bank
-  float rows[16][apart];
-
-  __device__ void put(const float (&sums)[2 * across][4]) {
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int j = 0; j < 2 * across; ++j) {
-      float* const first = &rows[lane / 4][8 * j + lane % 4 * 2];
-      *reinterpret_cast<float2*>(first) = make_float2(sums[j][0], sums[j][1]);
-      *reinterpret_cast<float2*>(first + 8 * apart) = make_float2(sums[j][2], sums[j][3]);
-    }
-  }
-};
-static_assert(STAGES * stage_bytes >= threads / 32 * static_cast<int>(sizeof(Store)),
-              "the sums of 16 rows of each warp find room");
+using Store = WarpStore<float, WN, !C_QUADS ? 1 : sizeof(C_TYPE) == 8 ? 2 : 4, READS_C>;
 
 extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     const ELEMENT* A, const ELEMENT* B, C_TYPE* C, const float* bias, int m, int n, int k,
@@ -204,30 +189,18 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
   wait_for_copies<0>();
   __syncthreads();  // all have read the stages
   Store& store = reinterpret_cast<Store*>(memory)[warp];
-  const int lane = threadIdx.x % 32;
   C += unit.batch * c_stride;
-  if (is_part) partial += static_cast<long long>(behind_whole) * (BM * BN);
+  if (is_part) partial += static_cast<long long>(behind_whole) * (BM * BN) + warp_column;
 #pragma unroll
   for (int i = 0; i < down; ++i) {
-    __syncwarp();
+    const int row_in_tile = warp_row + 16 * i;
     store.put(products.sums[i]);
-    __syncwarp();
-#pragma unroll 4
-    for (int r = 0; r < 16; ++r) {
-      const int row_in_tile = warp_row + 16 * i + r, at = row + row_in_tile;
-      if (at >= m) continue;
-#pragma unroll
-      for (int j = lane; j < WN; j += 32) {
-        const int column_in_tile = warp_column + j, lane_column = column + column_in_tile;
-        if (lane_column >= n) continue;
-        if (is_part) {
-          partial[row_in_tile * BN + column_in_tile] = store.rows[r][j];
-        } else {
-          store_with_epilogue<READS_C, ACTIVATION>(&C[at * c_leading + lane_column],
-                                                   store.rows[r][j], alpha, beta,
-                                                   bias_at<BIAS>(bias, at, lane_column));
-        }
-      }
+    if (is_part) {
+      store.to_partial([&](int r) { return row_in_tile + r; }, column + warp_column, partial, BN,
+                       m - row, n);
+    } else {
+      store.to_c([&](int r) { return row + row_in_tile + r; }, column + warp_column, C, c_leading,
+                 m, n, bias, alpha, beta);
     }
   }
 }

@@ -67,6 +67,16 @@ std::size_t stage_bytes(const MmaSyncTile& tile, int depth_bytes) {
   return static_cast<std::size_t>(tile.rows + tile.columns) * static_cast<std::size_t>(depth_bytes);
 }
 
+// The stages, or what the sums take on their way to C, if that is more: WarpStore in the kernel.
+std::size_t shared_bytes(const GemmProblem& problem, const MmaSyncPlan& plan) {
+  constexpr int height = 16, pad = 8, warp = 32;
+  const int columns = plan.tile.warp_columns, warps = plan.tile.threads() / warp;
+  const std::size_t old = problem.beta != 0.0 ? columns * size_of(problem.c.type) : 0;
+  const std::size_t stores = height * warps * ((columns + pad) * sizeof(float) + old);
+  return std::max(static_cast<std::size_t>(plan.stages) * stage_bytes(plan.tile, plan.depth_bytes),
+                  stores);
+}
+
 std::int64_t tiles_of(const GemmProblem& problem, const MmaSyncTile& tile) {
   return groups_of(problem.shape.m, tile.rows) * groups_of(problem.shape.n, tile.columns) *
          problem.batch;
@@ -184,9 +194,8 @@ class MmaSyncRun final : public GemmRun {
  public:
   MmaSyncRun(Device& device, const GemmProblem& problem, const MmaSyncPlan& plan)
       : device_(device), problem_(problem), plan_(plan) {
-    launch_ = flat_launch(
-        whole_tiles(problem, plan) + plan.shared_tiles * plan.parts, plan.tile.threads(),
-        static_cast<std::size_t>(plan.stages) * stage_bytes(plan.tile, plan.depth_bytes));
+    launch_ = flat_launch(whole_tiles(problem, plan) + plan.shared_tiles * plan.parts,
+                          plan.tile.threads(), shared_bytes(problem, plan));
     kernel({});
     if (plan.shared_tiles > 0) reduction_.emplace(device, problem, plan);
   }
@@ -280,6 +289,7 @@ KernelRequest mma_sync_request(const GemmProblem& problem, const DevicePropertie
   number("B_BY_COLUMNS", problem.b.order == Order::column_major);
   number("A_ROWS_BY", static_cast<int>(access.a));
   number("B_ROWS_BY", static_cast<int>(access.b));
+  number("C_QUADS", access.c_quads);
   number("BM", plan.tile.rows);
   number("BN", plan.tile.columns);
   number("WM", plan.tile.warp_rows);

@@ -15,6 +15,13 @@ RowsBy rows_by(const GemmProblem& problem, const GemmOperand& operand, std::int6
   return length % per_chunk == 0 ? RowsBy::chunks : RowsBy::partial_chunks;
 }
 
+bool has_quads(const GemmProblem& problem, DeviceAddress address) {
+  constexpr std::int64_t quad = 4;
+  const GemmOperand& c = problem.c;
+  return address % (quad * size_of(c.type)) == 0 && problem.shape.n % quad == 0 &&
+         c.leading % quad == 0 && (problem.batch == 1 || c.batch_stride % quad == 0);
+}
+
 }  // namespace
 
 ChunkAccess chunk_access(const GemmProblem& problem, const GemmAddresses& addresses) {
@@ -22,7 +29,8 @@ ChunkAccess chunk_access(const GemmProblem& problem, const GemmAddresses& addres
   const std::int64_t of_a = problem.a.order == Order::row_major ? s.k : s.m;
   const std::int64_t of_b = problem.b.order == Order::row_major ? s.n : s.k;
   return {.a = rows_by(problem, problem.a, of_a, addresses.a),
-          .b = rows_by(problem, problem.b, of_b, addresses.b)};
+          .b = rows_by(problem, problem.b, of_b, addresses.b),
+          .c_quads = has_quads(problem, addresses.c)};
 }
 
 }  // namespace tilescope::operations

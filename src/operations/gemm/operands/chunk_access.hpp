@@ -14,6 +14,7 @@ enum class RowsBy { elements = 0, partial_chunks = 1, chunks = 2 };
 
 struct ChunkAccess {
   RowsBy a = RowsBy::chunks, b = RowsBy::chunks;
+  bool c_quads = true;  ///< rows of C begin and end at multiples of four elements
   auto operator<=>(const ChunkAccess&) const = default;
 };
 
