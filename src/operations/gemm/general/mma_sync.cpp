@@ -329,6 +329,13 @@ std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
   return size_refusal(problem);
 }
 
+std::string mma_sync_order(const GemmProblem& problem, const DeviceProperties& device) {
+  const MmaSyncPlan plan = mma_sync_plan_candidates(problem, device).front();
+  if (plan.shared_tiles == 0) return "";
+  // Which elements lie in the last tiles depends on the shape.
+  return fmt::format("{} parts of {} x {}", plan.parts, problem.shape.m, problem.shape.n);
+}
+
 std::unique_ptr<GemmRun> prepare_mma_sync(Device& device, const GemmProblem& problem) {
   return prepare_mma_sync(device, problem,
                           mma_sync_plan_candidates(problem, device.properties()).front());

@@ -47,6 +47,9 @@ KernelRequest mma_sync_request(const GemmProblem& problem, const DevicePropertie
 std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
                                             const DeviceProperties& device);
 
+/// Which tiles of C several blocks share, by dividing k (GemmVariant::order_of_sums).
+std::string mma_sync_order(const GemmProblem& problem, const DeviceProperties& device);
+
 std::unique_ptr<GemmRun> prepare_mma_sync(Device& device, const GemmProblem& problem);
 std::unique_ptr<GemmRun> prepare_mma_sync(Device& device, const GemmProblem& problem,
                                           const MmaSyncPlan& plan);

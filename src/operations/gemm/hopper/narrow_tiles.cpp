@@ -229,6 +229,11 @@ NarrowTile narrow_tile(const GemmProblem& problem, const DeviceProperties& devic
   return tile;
 }
 
+std::string narrow_tiles_order(const GemmProblem& problem, const DeviceProperties& device) {
+  const NarrowTile tile = narrow_tile(problem, device);
+  return fmt::format("cluster {} boxes {}", tile.cluster, tile.k_boxes);
+}
+
 std::unique_ptr<GemmRun> prepare_narrow_tiles(Device& device, const GemmProblem& problem) {
   return prepare_narrow_tiles(device, problem, narrow_tile(problem, device.properties()));
 }

@@ -46,6 +46,9 @@ NarrowLayout narrow_layout(const GemmProblem& problem);
 /// The tile for a problem that narrow_tiles_refusal() takes.
 NarrowTile narrow_tile(const GemmProblem& problem, const DeviceProperties& device);
 
+/// The parts that k is cut into, which depend on the number of tiles (GemmVariant::order_of_sums).
+std::string narrow_tiles_order(const GemmProblem& problem, const DeviceProperties& device);
+
 /// Dynamic shared memory of a block, bytes.
 std::size_t shared_bytes_of(const NarrowTile& tile, const NarrowLayout& layout);
 

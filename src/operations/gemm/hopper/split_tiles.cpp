@@ -193,6 +193,17 @@ std::unique_ptr<GemmRun> prepare_fp32_if_set(Device& device, GemmProblem problem
               : prepare_general(device, problem, condition);
 }
 
+// k is cut into parts where tiles alone leave SMs idle, if a part is worth its reduction.
+std::int32_t k_tiles_of_part(const GemmProblem& problem, const DeviceProperties& device) {
+  constexpr std::int64_t least_k_tiles = 8;
+  const MatmulShape& s = problem.shape;
+  const std::int64_t tiles = groups_of(s.m, tile) * groups_of(s.n, tile) * problem.batch;
+  const std::int64_t k_tiles = groups_of(s.k, tile_k);
+  const std::int64_t most = std::max<std::int64_t>(
+      1, std::min<std::int64_t>(device.sm_count / tiles, k_tiles / least_k_tiles));
+  return static_cast<std::int32_t>(groups_of(k_tiles, most));
+}
+
 class SplitTilesRun final : public GemmRun {
  public:
   SplitTilesRun(Device& device, const GemmProblem& problem)
@@ -212,11 +223,7 @@ class SplitTilesRun final : public GemmRun {
     p.tiles_n = static_cast<std::int32_t>(groups_of(s.n, tile));
     p.k_tiles = static_cast<std::int32_t>(groups_of(s.k, tile_k));
     const std::int32_t tiles = p.tiles_m * p.tiles_n * static_cast<std::int32_t>(problem.batch);
-    // k is cut into parts where tiles alone leave SMs idle, if a part is worth its reduction.
-    constexpr std::int32_t least_k_tiles = 8;
-    const std::int32_t most =
-        std::max(1, std::min(device.properties().sm_count / tiles, p.k_tiles / least_k_tiles));
-    p.k_tiles_of_split = static_cast<std::int32_t>(groups_of(p.k_tiles, most));
+    p.k_tiles_of_split = k_tiles_of_part(problem, device.properties());
     p.splits = static_cast<std::int32_t>(groups_of(p.k_tiles, p.k_tiles_of_split));
     p.units = tiles * p.splits;
     p.alpha = static_cast<float>(problem.alpha);
@@ -300,6 +307,10 @@ std::optional<std::string> split_tiles_refusal(const GemmProblem& problem,
   if (problem.shape.k < least_k)
     return fmt::format("k is below {}: fp32 is as fast and more accurate", least_k);
   return std::nullopt;
+}
+
+std::string split_tiles_order(const GemmProblem& problem, const DeviceProperties& device) {
+  return std::to_string(k_tiles_of_part(problem, device));
 }
 
 std::unique_ptr<GemmRun> prepare_split_tiles(Device& device, const GemmProblem& problem) {

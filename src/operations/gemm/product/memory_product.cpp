@@ -139,6 +139,10 @@ std::optional<DeviceChoice> choose_alike(const DeviceChoice& like, const GemmPro
       const std::vector<GemmPlan> plans = variant.plans(one, device);
       if (std::none_of(plans.begin(), plans.end(), is_the_plan)) continue;
     }
+    if (variant.order_of_sums != nullptr &&
+        variant.order_of_sums(one, device) != variant.order_of_sums(like.problem, device)) {
+      continue;
+    }
     return DeviceChoice{like.kernel, one};
   }
   return std::nullopt;
