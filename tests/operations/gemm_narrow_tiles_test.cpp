@@ -5,6 +5,7 @@
 
 #include "operations/gemm/dispatch/gemm_variants.hpp"
 #include "operations/gemm/hopper/narrow_tiles.hpp"
+#include "operations/gemm/product/memory_product.hpp"
 #include "support/gemm_kernels.hpp"
 
 namespace tilescope::operations {
@@ -44,6 +45,17 @@ TEST(NarrowLayout, TheLargerExtentOfCIsTheLongOne) {
   EXPECT_TRUE(tall.of_long.mn_major);
   EXPECT_FALSE(tall.of_narrow.mn_major);
   EXPECT_EQ(tall.of_narrow.rows.rows, 16);
+}
+
+// More tiles leave fewer SMs to share the work along k.
+TEST(NarrowTiles, PartsThatCutKOtherwiseAreNotAlike) {
+  const GemmProblem whole = product(16, 8192, 8192);
+  const DeviceChoice choice{.kernel = {.variant = find_gemm_variant("narrow_tiles")},
+                            .problem = whole};
+  EXPECT_TRUE(choose_alike(choice, product(16, 8192, 8192), hopper()));
+  const GemmProblem part = product(16, 1024, 8192);
+  ASSERT_NE(narrow_tile(whole, hopper()).cluster, narrow_tile(part, hopper()).cluster);
+  EXPECT_FALSE(choose_alike(choice, part, hopper()));
 }
 
 TEST(NarrowLayout, ADenseVectorLiesAlongK) {

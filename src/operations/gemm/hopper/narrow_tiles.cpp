@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/one_of.hpp"
 #include "operations/gemm/hopper/general_fallback.hpp"
 #include "operations/gemm/hopper/tensor_tiles.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
@@ -176,8 +177,10 @@ Defines narrow_constants(const GemmProblem& problem, const NarrowTile& tile) {
 
 std::optional<std::string> narrow_tiles_refusal(const GemmProblem& problem,
                                                 const DeviceProperties& device) {
+  if (!is_one_of(problem.precision, {Precision::bf16, Precision::fp16, Precision::tf32})) {
+    return "narrow tiles are for bf16, fp16 and tf32";
+  }
   if (auto why = tensor_tiles_refusal(problem, device)) return why;
-  if (size_of(problem.a.type) == 1) return "narrow tiles are for operands of 16 bits and tf32";
   const MatmulShape& s = problem.shape;
   if (std::min(s.m, s.n) > widest) {
     return fmt::format("C is not narrow: more than {} rows and columns", widest);
