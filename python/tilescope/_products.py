@@ -77,6 +77,10 @@ def matmul(
     DeviceError without a usable device.
     """
     a, b = as_array(a), as_array(b)
+    for name, array in (("a", a), ("b", b)):
+        if dtype_name(array) == "int32":  # a type of products alone
+            raise TypeError(f"{name} is int32: matmul takes float16, bfloat16, float32, float64, "
+                            "int8 and 8-bit floats")
     left, right = tuple(a.shape), tuple(b.shape)
     a_is_list, b_is_list = len(left) == 1, len(right) == 1
     if a_is_list:

@@ -201,7 +201,7 @@ static void mistakes(void) {
   b.rows = 2;
   b.type = (tilescope_type)77;
   EXPECT_ERROR(tilescope_gemm(device, &a, &b, &c, NULL, NULL), TILESCOPE_USAGE,
-               "a type is 77: expected a value from 0 to 12");
+               "a type is 77: expected a value from 0 to 14");
   b.type = TILESCOPE_INT32;
   EXPECT_ERROR(tilescope_gemm(device, &a, &b, &c, NULL, NULL), TILESCOPE_USAGE, "B is int32");
   EXPECT_ERROR(tilescope_gemm(device, &a, NULL, &c, NULL, NULL), TILESCOPE_USAGE, "b is NULL");

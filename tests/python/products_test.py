@@ -176,16 +176,6 @@ class Errors(unittest.TestCase):
         self.fails(ValueError, "bias", "3 values", a=draw(3, 4), b=draw(4, 5), bias=draw(3))
         self.fails(ValueError, "bias", a=draw(3, 4), b=draw(4, 5), bias=draw(0))
 
-    def test_whole_numbers(self):
-        a = RANDOM.integers(-128, 128, (21, 70)).astype("int8")
-        b = RANDOM.integers(-128, 128, (70, 12)).astype("int8")
-        self.compare(a, b)
-        for product in (tilescope.matmul(a, b), tilescope.matmul(a, b[:, 0], precision="int8")):
-            self.assertEqual(product.dtype, "int32")
-        self.assertTrue((tilescope.matmul(a, b) == a.astype("int32") @ b.astype("int32")).all())
-        with self.assertRaisesRegex(ValueError, "int8 goes with int8 alone"):
-            tilescope.matmul(a, draw(70, 3), out=draw(21, 3))
-
     def test_types(self):
         self.fails(TypeError, "int32", a=draw(3, 4, dtype="int32"), b=draw(4, 5))
         self.fails(TypeError, "complex64", a=draw(3, 4, dtype="complex64"), b=draw(4, 5))
