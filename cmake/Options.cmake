@@ -29,9 +29,3 @@ if(TILESCOPE_WHEEL)
   target_link_options(tilescope_options INTERFACE -static-libstdc++ -Wl,--gc-sections
     -Wl,--exclude-libs,ALL)
 endif()
-
-# Where tools/setup.sh puts CUDA's compiler and headers when no toolkit is installed, and where
-# cmake --install takes them.
-target_compile_definitions(tilescope_options INTERFACE
-  TILESCOPE_DEPS_DIRECTORY="${PROJECT_SOURCE_DIR}/.deps"
-  TILESCOPE_INSTALL_PREFIX="$<IF:$<BOOL:${TILESCOPE_WHEEL}>,/usr/local,${CMAKE_INSTALL_PREFIX}>")
