@@ -57,7 +57,7 @@ struct MatmulReport {
   double compute_ms = 0.0;  ///< the product alone, without copies, compilation or conversion
   Precision precision = Precision::fp32;  ///< the precision used; never `automatic`
   std::string note;  ///< a remark for the reader, such as "computed as fp32"; may be empty
-  /// What operands rounded to 8-bit floats were divided by before: powers of two, which bring the
+  /// The divisors of operands that were rounded to 8-bit floats: powers of two, which bring the
   /// largest element to the upper half of the type's range. 1 in every other product.
   double scale_a = 1.0, scale_b = 1.0;
 };

@@ -74,7 +74,7 @@ struct Warp {
       b[buffer][j] = columns.load(stage + tile_bytes<BM>, inner, j);
     }
   }
-  // What the first products of a stage need.
+  // Loads the operands of a stage's first products.
   __device__ void begin(unsigned stage) {
     load_columns(stage, 0, 0);
     load_rows(stage, 0, 0, 0);

@@ -1,5 +1,5 @@
-// What the type of the operands decides, for kernels whose OPERAND is its name in PTX: bf16, f16,
-// tf32, e4m3, e5m2 or s8, and STEP the elements of an instruction along k, 32 bytes of them.
+// Constants that follow from the type of the operands, for kernels whose OPERAND is its name in PTX
+// (bf16, f16, tf32, e4m3, e5m2 or s8) and STEP the elements of an instruction along k, 32 bytes.
 #pragma once
 
 #define JOINED_NAMES(x, y) x##y

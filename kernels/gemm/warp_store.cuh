@@ -6,6 +6,7 @@
 // all read before the first one is written: a read behind a write waits for it.
 #pragma once
 
+#include "common/pack.cuh"
 #include "epilogue.cuh"
 
 template <typename Sum>
@@ -19,30 +20,10 @@ struct PairOf<double> {
   using Type = double2;
 };
 
-// Registers that are moved by one instruction.
-template <int bytes>
-struct Moved;
-template <>
-struct Moved<2> {
-  using Type = unsigned short;
-};
-template <>
-struct Moved<4> {
-  using Type = unsigned;
-};
-template <>
-struct Moved<8> {
-  using Type = uint2;
-};
-template <>
-struct Moved<16> {
-  using Type = uint4;
-};
-
 // Neighbours in a row. As a structure they would be moved one by one.
 template <typename Element, int count>
 union Neighbours {
-  typename Moved<sizeof(Element) * count>::Type all;
+  typename Word<sizeof(Element) * count>::type all;
   Element each[count];
 };
 

@@ -52,7 +52,7 @@ struct MatmulCommand {
         fmt::format("Arithmetic: {}; auto: fp64 if a matrix is float64, int8 if both are int8, "
                     "else fp32",
                     fmt::join(precision_names().subspan(1), ", ")),
-        shown);
+        shown, one_of_listed(precision_names()));
     add("--alpha X", options.alpha, "Factor of the product", shown);
     add("--accumulate C0.npy", files.accumulate,
         "Add the product to this matrix, which is not changed");

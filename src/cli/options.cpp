@@ -115,6 +115,12 @@ Rule one_of(std::vector<std::string> words) {
   return [check = CLI::IsMember(std::move(words))](CLI::Option& option) { option.check(check); };
 }
 
+Rule one_of_listed(std::span<const std::string_view> words) {
+  const std::vector<std::string> copies(words.begin(), words.end());
+  return
+      [check = CLI::IsMember(copies).description("")](CLI::Option& option) { option.check(check); };
+}
+
 Rule up_to(std::uint64_t most) {
   return [most](CLI::Option& option) {
     option.check(CLI::Range(std::uint64_t{0}, most).description(""));

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,8 @@ void in_bytes(CLI::Option& option);
 void positive(CLI::Option& option);
 /// Refuses other words than these.
 Rule one_of(std::vector<std::string> words);
+/// The same for words that the option's text lists: the help does not list them again.
+Rule one_of_listed(std::span<const std::string_view> words);
 /// Refuses numbers outside [`least`, `most`].
 template <typename Number>
 Rule within(Number least, Number most) {

@@ -10,7 +10,7 @@
 //                     the same for any number of host threads.
 //     access_sum      the number of accesses alike, from any host thread's blocks at a time
 //
-// What the accesses touch is kept in TouchedBytes. Other accesses come by access() as usual, also
+// TouchedBytes keeps which bytes they touch. Other accesses come by access() as usual, also
 // those of the same instruction.
 #pragma once
 

@@ -54,7 +54,7 @@ class CompiledCode {
   virtual std::unique_ptr<CompiledThread> thread(Worker& worker) = 0;
 };
 
-/// What compiled code does about accesses to memory besides making them.
+/// The part of compiled code that serves observers of memory accesses.
 enum class AccessWatch : std::uint8_t {
   nothing,
   sums,  ///< it adds them up for observers (access_sum.hpp)

@@ -55,7 +55,7 @@ class GpuRankProduct {
     Buffer b, c;
     Event arrived, computed;
   };
-  /// What a kernel needs for panels of one width.
+  /// A product that is ready to be queued for panels of one width.
   struct Prepared {
     operations::GemmProblem problem;
     std::unique_ptr<operations::RecordedProduct> product;

@@ -18,7 +18,7 @@ namespace {
 
 using operations::ReducedPart;
 
-/// What a rank knows of the list before it has elements.
+/// A list as its file's head describes it, before any elements are read.
 struct ListDescription {
   DataType type = DataType::float32;
   std::size_t count = 0;

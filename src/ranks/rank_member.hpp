@@ -1,4 +1,4 @@
-// What ranks know of each other before they exchange parts of matrices.
+// The facts that ranks tell each other before they exchange parts of matrices.
 #pragma once
 
 #include <algorithm>

@@ -46,7 +46,7 @@ double number_at(const ConstArrayView& x, std::size_t index) {
   return wide;
 }
 
-/// What elements [first, first + count) of x contribute, from the result of a reduction's task.
+/// The contribution of elements [first, first + count) of x, from the result of a reduction's task.
 operations::ReducedPart part_of_result(const ConstArrayView& x, std::size_t first,
                                        std::size_t count, Reduction reduction, const void* result) {
   operations::ReducedPart part{.count = count};

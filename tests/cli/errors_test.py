@@ -183,7 +183,7 @@ class Usage(program.ProgramTest):
                 (("matmul", "a.npy", "b.npy", "-o", "c.npy", "--bogus"), "--bogus"),
                 (("matmul", "a.npy", "b.npy", "-o", "c.npy", "extra"), "extra"),
                 (("matmul", "a.npy", "b.npy", "-o", "c.npy", "--order", "X"), "--order"),
-                (("matmul", "a.npy", "b.npy", "-o", "c.npy", "--precision", "x"), 'precision "x"'),
+                (("matmul", "a.npy", "b.npy", "-o", "c.npy", "--precision", "x"), "--precision"),
                 (("matmul", "a.npy", "b.npy"), "--output"),
                 (("matmul", "a.npy"), "required"),
                 (("ladder",), "required"),

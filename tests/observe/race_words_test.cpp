@@ -81,7 +81,8 @@ class Comparison final : public emulator::Observer {
  private:
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
 
-  /// What orders nothing, but is no simple order, keeps the second checker from the quick way.
+  /// A synchronisation that orders nothing, but is no simple order, keeps the second checker from
+  /// the quick way.
   void sync(BlockOrder& quick, BlockOrder& thorough) {
     constexpr LaneMask kAll = ~LaneMask{0};
     const std::uint32_t what = below(4);

@@ -1,4 +1,4 @@
-// What observers find in compiled code is what they find in interpreted code, to the last digit.
+// Observers find the same in compiled and in interpreted code, to the last digit.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -51,7 +51,7 @@ struct MarkGroup {
   std::vector<Run> runs;  ///< ascending and apart
 };
 
-/// What the code of a region refers to.
+/// The groups that the code of a region refers to by their addresses.
 struct RegionSums {
   std::vector<std::unique_ptr<const SumGroup>> groups;
   std::vector<std::unique_ptr<const MarkGroup>> marks;

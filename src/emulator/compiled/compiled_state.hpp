@@ -1,5 +1,5 @@
-// What compiled code works on: one object for each host thread. Compiled code keeps its members in
-// registers (kFrame and the following) while it runs.
+// The state that compiled code works on: one object for each host thread. Compiled code keeps its
+// members in registers (kFrame and the following) while it runs.
 #pragma once
 
 #include <cstdint>

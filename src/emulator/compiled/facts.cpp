@@ -151,7 +151,7 @@ ShapeNumber FactRules::shifted_shape(const Operation& operation, const Facts& fa
   return shapes_.number(result);
 }
 
-/// Of a result of known shape.
+/// The low bits that are zero in every lane of a result of known shape.
 unsigned FactRules::result_zeros(const Operation& operation, const Facts& facts) const {
   const auto of = [&](std::size_t i) { return zeros(facts, operation.in[i]); };
   const auto constant = [&](std::size_t i) {

@@ -1,5 +1,5 @@
-// What is known of the registers at a place in a region, where all 32 lanes of a warp are: which of
-// them are kept as one number and a shape (lane_shape.hpp), and what each operation makes of that.
+// Facts about the registers at a place in a region, where all 32 lanes of a warp are: which of them
+// are kept as one number and a shape (lane_shape.hpp), and what each operation makes of that.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the compiler knows of a function whatever values its registers have: its operations, and at
+// A function as the compiler knows it whatever values its registers have: its operations, and at
 // each place the registers that are still read.
 #pragma once
 

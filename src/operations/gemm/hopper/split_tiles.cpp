@@ -66,7 +66,7 @@ class SplitOperand {
   bool by_columns() const { return by_columns_; }
   std::int64_t batch() const { return from_.batch; }
   DeviceAddress exponents() const { return exponents_.address(); }
-  /// Of a number for each row (column).
+  /// The size of a list with one number for each row (column).
   std::size_t bytes_of_vectors() const {
     return static_cast<std::size_t>(from_.batch * vectors()) * sizeof(std::int32_t);
   }

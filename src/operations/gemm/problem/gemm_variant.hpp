@@ -33,9 +33,9 @@ struct GemmVariant {
   /// problem's.
   std::unique_ptr<GemmRun> (*prepare_plan)(Device& device, const GemmProblem& problem,
                                            std::string_view plan) = nullptr;
-  /// Of a variant without plans: what the order in which an element's products are added follows
-  /// from, beside k. A part of a product has the whole's bits only where it has the same. Null: k
-  /// alone.
+  /// Names the order in which an element's products are added, as far as it follows from more than
+  /// k; for variants without plans. A part of a product has the whole's bits only where it has the
+  /// same. Null: k alone.
   std::string (*order_of_sums)(const GemmProblem& problem,
                                const DeviceProperties& device) = nullptr;
   bool is_step = false;  ///< only for the ladder: a later row has its plan among others
