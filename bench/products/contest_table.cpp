@@ -91,6 +91,9 @@ void ContestTable::add(const NamedProduct& product, Precision precision,
     if (!result.dispatched || ratio_of(result) == 0.0) continue;
     const std::string text = text_of(product);
     ratios_[title + ", dispatched"].push_back({ratio_of(result), text, plan_text(result)});
+    NamedProduct by_rows = product;
+    by_rows.form.a_transposed = by_rows.form.b_transposed = false;
+    by_layout_[title][text_of(by_rows)][layout_of(product.form)] = ratio_of(result);
     if (best == nullptr || (best == &result && !all_plans_)) continue;
     ratios_[title + ", fastest variant"].push_back({ratio_of(*best), text, plan_text(*best)});
     if (!all_plans_) continue;
@@ -187,6 +190,27 @@ void ContestTable::print_summary(const std::string& title, std::vector<Ratio> ra
 
 void ContestTable::print_summaries() const {
   for (const auto& [title, ratios] : ratios_) print_summary(title, ratios);
+}
+
+void ContestTable::print_layouts() const {
+  for (const auto& [title, products] : by_layout_) {
+    std::array<std::vector<double>, layouts> ratios;
+    for (const auto& [product, of_layouts] : products) {
+      if (std::find(of_layouts.begin(), of_layouts.end(), 0.0) != of_layouts.end()) continue;
+      for (std::size_t i = 0; i < layouts; ++i) ratios[i].push_back(of_layouts[i]);
+    }
+    if (ratios[0].empty()) {
+      fmt::print("{}: no product has a ratio in all orders\n", title);
+      continue;
+    }
+    fmt::print("{}, {} products in all orders:", title, ratios[0].size());
+    const double by_rows = geometric_mean(ratios[0]);
+    for (std::size_t i = 0; i < layouts; ++i) {
+      const double mean = geometric_mean(ratios[i]);
+      fmt::print(" {} {:.3f} ({:.3f} of NN)", name_of_layout(i), mean, mean / by_rows);
+    }
+    fmt::print("\n");
+  }
 }
 
 }  // namespace tilescope::products

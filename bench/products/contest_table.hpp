@@ -1,6 +1,7 @@
 // The results of contests: lines as they come, summaries at the end, and JSON.
 #pragma once
 
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -22,6 +23,10 @@ class ContestTable {
   /// Prints, for each precision and set: the geometric mean of the ratios to cuBLAS, the least, the
   /// share below 0.95, and the worst ten of a drawn set with their plans.
   void print_summaries() const;
+  /// Prints, for each precision and set, the mean ratio of each order of A and B by the library's
+  /// own choice, and its share of that of row-major operands, over the products that have a ratio
+  /// in all orders.
+  void print_layouts() const;
 
   const nlohmann::json& rows() const { return rows_; }
   bool has_wrong() const { return has_wrong_; }
@@ -42,6 +47,8 @@ class ContestTable {
   std::string data_;
   bool all_plans_, has_wrong_ = false;
   std::map<std::string, std::vector<Ratio>> ratios_;
+  // By precision and set, then by the product in whatever order: a ratio of each order, or 0.
+  std::map<std::string, std::map<std::string, std::array<double, layouts>>> by_layout_;
   nlohmann::json rows_ = nlohmann::json::array();
 };
 

@@ -86,19 +86,54 @@ Range parse_range(const std::string& option, const std::string& text) {
 
 std::vector<NamedProduct> language_model_products() {
   // Projections of Llama 3 (8B, 70B), Qwen 2.5 (7B), Mixtral's experts and DeepSeek V3: queries,
-  // keys and values; attention's output; gate and up; down; low-rank projections.
-  constexpr Weights weights[] = {{6144, 4096},  {4096, 4096},  {28672, 4096}, {4096, 14336},
-                                 {10240, 8192}, {8192, 8192},  {8192, 28672}, {4608, 3584},
-                                 {37888, 3584}, {3584, 18944}, {2112, 7168},  {24576, 1536},
-                                 {32768, 512},  {7168, 16384}, {4096, 7168},  {7168, 2048}};
+  // keys and values; attention's output; gate and up; down; low-rank projections. Then Llama 2 (7B)
+  // and a speech model's layers.
+  constexpr Weights weights[] = {
+      {6144, 4096},  {4096, 4096},  {28672, 4096}, {4096, 14336}, {10240, 8192}, {8192, 8192},
+      {8192, 28672}, {4608, 3584},  {37888, 3584}, {3584, 18944}, {2112, 7168},  {24576, 1536},
+      {32768, 512},  {7168, 16384}, {4096, 7168},  {7168, 2048},  {12288, 4096}, {11008, 4096},
+      {4096, 11008}, {14336, 4096}, {6000, 2816}};
   std::vector<NamedProduct> products;
   for (const Weights& w : weights) {
-    for (const std::int64_t tokens : {1, 16, 64, 128, 512, 1024, 2048, 4096, 8192}) {
+    for (const std::int64_t tokens : {1, 8, 16, 64, 128, 512, 1024, 2048, 4096, 8192}) {
       products.push_back(
           {.shape = {tokens, w.n, w.k}, .form = {.b_transposed = true}, .set = "llm"});
     }
   }
   return products;
+}
+
+std::size_t layout_of(const Form& form) {
+  return (form.a_transposed ? 2U : 0U) + (form.b_transposed ? 1U : 0U);
+}
+
+std::string_view name_of_layout(std::size_t layout) {
+  constexpr std::string_view names[layouts] = {"NN", "NT", "TN", "TT"};
+  return names[layout];
+}
+
+std::vector<NamedProduct> in_all_layouts(const std::vector<NamedProduct>& products) {
+  std::vector<NamedProduct> all;
+  for (NamedProduct product : products) {
+    for (std::size_t layout = 0; layout < layouts; ++layout) {
+      product.form.a_transposed = (layout & 2U) != 0;
+      product.form.b_transposed = (layout & 1U) != 0;
+      all.push_back(product);
+    }
+  }
+  return all;
+}
+
+void shuffle(std::vector<NamedProduct>& products, std::size_t together, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  for (std::size_t left = products.size() / together; left > 1; --left) {
+    const auto other = static_cast<std::size_t>(fraction(generator) * static_cast<double>(left));
+    const auto group = [&](std::size_t i) {
+      return products.begin() + static_cast<std::ptrdiff_t>(i * together);
+    };
+    if (other == left - 1) continue;
+    std::swap_ranges(group(other), group(other + 1), group(left - 1));
+  }
 }
 
 operations::GemmProblem problem_of(const NamedProduct& product, Precision precision) {

@@ -56,6 +56,18 @@ Range parse_range(const std::string& option, const std::string& text);
 /// x W^T for the weights of public language models, stored in rows of k, and 1 to 8,192 tokens.
 std::vector<NamedProduct> language_model_products();
 
+/// The memory orders of A and B, "NN" first: bit 0 transposes B, bit 1 transposes A.
+constexpr std::size_t layouts = 4;
+std::size_t layout_of(const Form& form);
+std::string_view name_of_layout(std::size_t layout);
+
+/// Each product in all layouts, one behind the other; the rest of its form stays.
+std::vector<NamedProduct> in_all_layouts(const std::vector<NamedProduct>& products);
+
+/// Puts products in a random order, so that the first of them are a fair sample of all. `together`
+/// neighbours stay beside each other. Equal seeds give equal orders on every machine.
+void shuffle(std::vector<NamedProduct>& products, std::size_t together, std::uint64_t seed);
+
 /// The problem of a product with dense operands. One with a column-major C is the row-major problem
 /// with A and B exchanged.
 operations::GemmProblem problem_of(const NamedProduct& product, Precision precision);

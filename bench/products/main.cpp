@@ -5,6 +5,8 @@
 //     build/bench/products --precision bf16 --set A --json bf16.json
 //     build/bench/products --precision fp32 --random 40 --seed 7
 //     build/bench/products --random 10 --seed 7 --dry-run    # no GPU: prints what is drawn
+//     build/bench/products --precision bf16 --set llm --shuffle --seconds 120
+//     build/bench/products --precision bf16 --random 20 --plain --layouts --seconds 120
 //
 // Exit codes are the program's: 1 when a result was wrong.
 #include <fmt/format.h>
@@ -57,7 +59,7 @@ class Bench {
   std::vector<std::string> precisions{"fp32", "bf16", "fp16", "tf32", "fp32_fast"};
   std::vector<std::string> shapes, sets;
   std::string device = "auto", json, data = "uniform", range, k_range;
-  bool all = false, tune = false, dry_run = false;
+  bool all = false, tune = false, dry_run = false, all_layouts = false, shuffled = false;
   double seconds = 0.0;
   Draw draw;
   ContestOptions options{.variants = {"dispatched"}};
@@ -74,6 +76,7 @@ class Bench {
     table.print_head();
     hold(table);
     table.print_summaries();
+    if (all_layouts) table.print_layouts();
     if (!json.empty()) {
       OutputFile file(json);
       file.append(table.rows().dump(options.all_plans ? -1 : 1) + '\n');
@@ -102,13 +105,15 @@ class Bench {
     for (const std::string& set : sets) {
       for (NamedProduct& product : products_of(set)) wanted.push_back(std::move(product));
     }
+    if (all_layouts) wanted = in_all_layouts(wanted);
+    if (shuffled) shuffle(wanted, all_layouts ? layouts : 1, options.seed);
     for (const NamedProduct& product : wanted) {
       for (const std::string& name : precisions) {
         const Precision precision = parse_precision(name);
         NamedProduct one = product;
         // cuBLAS multiplies operands of 8 bits only where both lie along k.
         const bool is_drawn = product.set == "random" || product.set == "llm";
-        if (size_of(operations::operand_type(precision)) == 1 && !is_drawn) {
+        if (size_of(operations::operand_type(precision)) == 1 && !is_drawn && !all_layouts) {
           one.form.b_transposed = true;
         }
         tasks_.push_back({one, precision, problem_of(one, precision)});
@@ -212,6 +217,11 @@ void add_options(CLI::App& app, Bench& bench) {
   app.add_option("--range", bench.range, "Drawn rows and columns, LEAST:MOST (default 64:8192)");
   app.add_option("--k-range", bench.k_range, "Drawn k, LEAST:MOST (default 16:8192)");
   app.add_flag("--plain", bench.draw.only_plain, "Drawn products are row-major and add nothing");
+  app.add_flag("--layouts", bench.all_layouts,
+               "Each product in all orders of A and B (NN, NT, TN, TT); prints each order's mean "
+               "beside that of NN");
+  app.add_flag("--shuffle", bench.shuffled,
+               "Take the products in a random order, by --seed: a fair sample within --seconds");
   app.add_flag("--dry-run", bench.dry_run, "Print the products and stop; needs no GPU");
   app.add_option("--variant", bench.options.variants,
                  "Variants of ours; dispatched: the library's choice")
