@@ -179,7 +179,14 @@ tilescope_status tilescope_gemm(tilescope_device* device, const tilescope_matrix
                                 const tilescope_matrix* b, const tilescope_matrix* c,
                                 const tilescope_gemm_options* options, void* stream);
 
-/* The same for matrices and a bias in host memory; returns when C is there. */
+/* `count` products of any shapes in one launch, as tilescope_gemm_prepare_list() takes them. Lists
+ * that are new to the device are prepared, which waits for a copy of their table. */
+tilescope_status tilescope_gemm_list(tilescope_device* device, const tilescope_matrix* a,
+                                     const tilescope_matrix* b, const tilescope_matrix* c,
+                                     size_t count, const tilescope_gemm_options* options,
+                                     void* stream);
+
+/* The same as tilescope_gemm() for matrices and a bias in host memory; returns when C is there. */
 tilescope_status tilescope_matmul(tilescope_device* device, const tilescope_matrix* a,
                                   const tilescope_matrix* b, const tilescope_matrix* c,
                                   const tilescope_gemm_options* options);
@@ -200,8 +207,9 @@ tilescope_status tilescope_gemm_prepare(tilescope_device* device, const tilescop
                                         const tilescope_matrix* b, const tilescope_matrix* c,
                                         const tilescope_gemm_options* options,
                                         tilescope_gemm_plan** plan);
-/* `count` products of matrices at any addresses: lists of single matrices; all A have one shape,
- * type, order and leading dimension, and so have all B and all C. */
+/* `count` products of matrices of any shapes and orders at any addresses, in one launch: lists of
+ * single matrices. All A have one type, and so have all B and all C; a bias belongs to every product
+ * and needs matrices of C with as many columns and one order. */
 tilescope_status tilescope_gemm_prepare_list(tilescope_device* device, const tilescope_matrix* a,
                                              const tilescope_matrix* b, const tilescope_matrix* c,
                                              size_t count, const tilescope_gemm_options* options,

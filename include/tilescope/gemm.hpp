@@ -55,9 +55,18 @@ class PreparedGemm {
   PreparedGemm(Device& device, const ConstMatrixView& a, const ConstMatrixView& b,
                const MatrixView& c, const MatmulOptions& options = {},
                const GemmWorkspace& workspace = {});
-  /// Products of matrices at any addresses, as many A as B and C; all A have one shape, type, order
-  /// and leading dimension, and so have all B and all C. The matrices of C must not overlap. Lists
-  /// at equal distances are a batch; others take a launch for each product.
+  /// Products of matrices of any shapes and orders at any addresses, as many A as B and C, in one
+  /// launch. All A have one type, and so have all B and all C. The matrices of C must not overlap.
+  /// A bias belongs to every product, and needs matrices of C with as many columns and one order.
+  ///
+  ///     const std::vector<ConstMatrixView> tokens{...}, weights{...};  // of experts
+  ///     const PreparedGemm product(*gpu, tokens, weights, results);
+  ///
+  /// - The matrices of a list may have no rows, columns or k.
+  /// - Lists of one shape at equal distances are a batch. Others of one shape take a launch for
+  /// each
+  ///   product where these have 4 GFLOP or more, and where `options.variant` is a kernel for single
+  ///   products. "grouped" and "grouped_tiles" are the kernels for groups.
   PreparedGemm(Device& device, std::span<const ConstMatrixView> a,
                std::span<const ConstMatrixView> b, std::span<const MatrixView> c,
                const MatmulOptions& options = {}, const GemmWorkspace& workspace = {});
@@ -105,6 +114,11 @@ std::size_t gemm_workspace_bytes(const Device& device, const ConstMatrixBatch& a
                                  const ConstMatrixBatch& b, const MatrixBatch& c,
                                  const MatmulOptions& options = {});
 
+/// The same for lists of matrices.
+std::size_t gemm_workspace_bytes(const Device& device, std::span<const ConstMatrixView> a,
+                                 std::span<const ConstMatrixView> b, std::span<const MatrixView> c,
+                                 const MatmulOptions& options = {});
+
 /// Products of changing operands on one device: prepares a product when its shapes, types, layouts,
 /// options and stream are new, and keeps it.
 ///
@@ -128,6 +142,11 @@ class Gemm {
                   const MatmulOptions& options = {}, const Stream& stream = {});
   void operator()(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
                   const MatmulOptions& options = {}, const Stream& stream = {});
+  /// Products of lists of matrices, as PreparedGemm takes them. Lists that are new are prepared,
+  /// which allocates and waits for a copy of their table; the 64 latest are kept.
+  void operator()(std::span<const ConstMatrixView> a, std::span<const ConstMatrixView> b,
+                  std::span<const MatrixView> c, const MatmulOptions& options = {},
+                  const Stream& stream = {});
   /// The same for dense row-major matrices in spans of device memory, as PreparedGemm takes them.
   template <ElementSpan A, ElementSpan B, ElementSpan C>
   void operator()(A a, B b, C c, const MatmulShape& shape, const MatmulOptions& options = {},

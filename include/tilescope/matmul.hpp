@@ -114,6 +114,17 @@ struct MatrixBatch {
 MatmulReport matmul_batched(Device& device, const ConstMatrixBatch& a, const ConstMatrixBatch& b,
                             const MatrixBatch& c, const MatmulOptions& options = {});
 
+/// Products of matrices of any shapes in one launch, as many A as B and C: those of a mixture of
+/// experts, for example. All A have one type, and so have all B and all C; a bias belongs to every
+/// product. For lists in device memory: PreparedGemm and Gemm in gemm.hpp, which say more.
+///
+///     matmul_grouped(*device, std::vector{a0, a1}, std::vector{b0, b1}, std::vector{c0, c1});
+///
+/// Errors: as matmul(), naming the product; wider operands are not scaled to 8-bit floats here.
+MatmulReport matmul_grouped(Device& device, std::span<const ConstMatrixView> a,
+                            std::span<const ConstMatrixView> b, std::span<const MatrixView> c,
+                            const MatmulOptions& options = {});
+
 /// The type of the product of two floating-point types, as in NumPy: the wider one; float32 for the
 /// two 16-bit types, since neither holds the other, and for two 8-bit ones; int32 for two int8.
 DataType product_type(DataType a, DataType b);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <tilescope/device.hpp>
 #include <tilescope/gemm.hpp>
@@ -189,6 +190,82 @@ void matmul_on_gpu(nb::handle a, nb::handle b, nb::handle c,
                       options, queue.native_stream());
 }
 
+/// The tensors of a list, named by their places in it.
+std::vector<Tensor> tensors_of(const nb::list& list, const char* name, Access access,
+                               const GpuQueue* queue) {
+  std::vector<Tensor> tensors;
+  for (const nb::handle one : list) {
+    const std::string place = fmt::format("{}[{}]", name, tensors.size());
+    tensors.push_back(queue ? Tensor::on_gpu(one, place.c_str(), access, *queue)
+                            : Tensor(one, place.c_str(), access));
+    require_matrices(tensors.back());
+  }
+  return tensors;
+}
+
+/// Products of lists of arrays in host memory.
+MatmulReport matmul_grouped_into(const nb::list& a, const nb::list& b, const nb::list& c,
+                                 const std::optional<std::string>& precision,
+                                 const std::optional<std::string>& activation, double alpha,
+                                 double beta, const std::string& device) {
+  const std::vector<Tensor> left = tensors_of(a, "a", Access::read, nullptr),
+                            right = tensors_of(b, "b", Access::read, nullptr),
+                            out = tensors_of(c, "out", Access::write, nullptr);
+  std::vector<HostOperand> of_a, of_b;
+  of_a.reserve(left.size());
+  of_b.reserve(right.size());
+  std::vector<ConstMatrixView> views_of_a, views_of_b;
+  std::vector<MatrixView> views_of_c;
+  std::vector<std::unique_ptr<DenseResult>> elsewhere;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    for (const Tensor* tensor : {&left[i], &right[i], &out[i]}) require_on_host(*tensor);
+    of_a.emplace_back(left[i]);
+    of_b.emplace_back(right[i]);
+    views_of_a.push_back(of_a.back().layout().first);
+    views_of_b.push_back(of_b.back().layout().first);
+    // Results lie elsewhere first: any of them may overlap any operand.
+    elsewhere.push_back(std::make_unique<DenseResult>(out[i], true, beta != 0.0));
+    views_of_c.push_back({dense_layout(out[i], elsewhere.back()->data()).first});
+  }
+  const MatmulOptions options{
+      .precision = precision_for(precision, "", left.front(), right.front(), out.front()),
+      .alpha = alpha,
+      .beta = beta,
+      .activation = parse_activation(activation)};
+  MatmulReport report;
+  run_interruptibly([&](const CancelFlag& cancel) {
+    report =
+        matmul_grouped(*device_for(device, cancel), views_of_a, views_of_b, views_of_c, options);
+  });
+  for (const auto& result : elsewhere) result->store();
+  return report;
+}
+
+/// The same on a GPU: queued on the stream, in one launch.
+void matmul_grouped_on_gpu(const nb::list& a, const nb::list& b, const nb::list& c,
+                           const std::optional<std::string>& precision,
+                           const std::optional<std::string>& activation, double alpha, double beta,
+                           const GpuQueue& queue) {
+  const std::vector<Tensor> left = tensors_of(a, "a", Access::read, &queue),
+                            right = tensors_of(b, "b", Access::read, &queue),
+                            out = tensors_of(c, "out", Access::write, &queue);
+  std::vector<ConstMatrixView> views_of_a, views_of_b;
+  std::vector<MatrixView> views_of_c;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    views_of_a.push_back(layout_on_gpu(left.front(), left[i], false).first);
+    views_of_b.push_back(layout_on_gpu(left.front(), right[i], false).first);
+    views_of_c.push_back({layout_on_gpu(left.front(), out[i], true).first});
+  }
+  const MatmulOptions options{
+      .precision = precision_for(precision, "", left.front(), right.front(), out.front()),
+      .alpha = alpha,
+      .beta = beta,
+      .activation = parse_activation(activation)};
+  const int device = left.front().device_id();
+  const nb::gil_scoped_release others_run;
+  products_on(device)(views_of_a, views_of_b, views_of_c, options, queue.native_stream());
+}
+
 /// A stream of the library's own on a GPU, for packages that have no current one.
 const Stream& kept_stream(int device) {
   static auto& kept = *new std::map<int, Stream>;
@@ -225,6 +302,12 @@ void bind_products(nb::module_& module) {
   module.def("matmul", matmul_into, nb::arg("a"), nb::arg("b"), nb::arg("out"),
              nb::arg("precision").none(), nb::arg("bias").none(), nb::arg("activation").none(),
              nb::arg("alpha"), nb::arg("beta"), nb::arg("variant"), nb::arg("device"));
+  module.def("matmul_grouped", matmul_grouped_into, nb::arg("a"), nb::arg("b"), nb::arg("out"),
+             nb::arg("precision").none(), nb::arg("activation").none(), nb::arg("alpha"),
+             nb::arg("beta"), nb::arg("device"));
+  module.def("matmul_grouped_on_gpu", matmul_grouped_on_gpu, nb::arg("a"), nb::arg("b"),
+             nb::arg("out"), nb::arg("precision").none(), nb::arg("activation").none(),
+             nb::arg("alpha"), nb::arg("beta"), nb::arg("queue"));
   module.def("matmul_on_gpu", matmul_on_gpu, nb::arg("a"), nb::arg("b"), nb::arg("out"),
              nb::arg("precision").none(), nb::arg("bias").none(), nb::arg("activation").none(),
              nb::arg("alpha"), nb::arg("beta"), nb::arg("variant"), nb::arg("queue"));

@@ -21,7 +21,7 @@ from ._companions import (
 )
 from ._cuda_packages import find_cuda_packages
 from ._ladder import ladder
-from ._products import matmul
+from ._products import matmul, matmul_grouped
 from ._report import Report
 from .inspection import (
     CheckResult,
@@ -67,6 +67,7 @@ __all__ = [
     "ladder",
     "laplacian",
     "matmul",
+    "matmul_grouped",
     "reduce",
     "reverse",
     "run",

@@ -113,3 +113,57 @@ def matmul(
         _tilescope.matmul(a, b, written, precision, bias, activation, alpha, beta, variant, device)
     product = returned(a, written, out)
     return product if product is out or without_lists == shape else product.reshape(without_lists)
+
+
+def matmul_grouped(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    precision: str | None = None,
+    activation: str | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    *,
+    device: str = "auto",
+) -> list:
+    """[activation(alpha * a[i] @ b[i] + beta * out[i]) for each i], in one launch.
+
+    a, b        lists of matrices of any shapes, as many a as b: those of a mixture of experts, for
+                example. All a have one element type, and so have all b. Arrays as matmul() takes
+                them, on the host or on one GPU. Wider types are not scaled to 8-bit floats here
+    out         a list of arrays of one type, which receive the products; without it new arrays.
+                With beta != 0 their elements are read first.
+    precision, activation, device   as for matmul()
+
+    Errors: as matmul()'s; messages name the product.
+    """
+    left, right = [as_array(one) for one in a], [as_array(one) for one in b]
+    if len(left) != len(right):
+        raise ValueError(f"a has {len(left)} matrices and b {len(right)}; expected as many")
+    if not left:
+        return []
+    for i, (one, other) in enumerate(zip(left, right)):
+        if len(one.shape) != 2 or len(other.shape) != 2 or one.shape[1] != other.shape[0]:
+            raise ValueError(f"product {i}: a has shape {tuple(one.shape)} and b "
+                             f"{tuple(other.shape)}: they are no matrices with a product")
+    shapes = [(one.shape[0], other.shape[1]) for one, other in zip(left, right)]
+    if out is None:
+        if beta != 0.0:
+            raise ValueError("beta is the factor of out: pass the arrays to which to add")
+        dtype = _product_type(dtype_name(left[0]), dtype_name(right[0]))
+        written = [new_array(one, shape, dtype) for one, shape in zip(left, shapes)]
+    else:
+        written = list(out)
+        if len(written) != len(left):
+            raise ValueError(f"out has {len(written)} arrays, and there are {len(left)} products")
+        for i, (one, shape) in enumerate(zip(written, shapes)):
+            require_writable(one)
+            if tuple(one.shape) != shape:
+                raise ValueError(f"out[{i}] has shape {tuple(one.shape)}; the product has {shape}")
+    queue = gpu_queue(left[0], device)
+    if queue is not None:
+        _tilescope.matmul_grouped_on_gpu(left, right, written, precision, activation, alpha, beta,
+                                         queue)
+    else:
+        _tilescope.matmul_grouped(left, right, written, precision, activation, alpha, beta, device)
+    return [returned(one, result) for one, result in zip(left, written)]

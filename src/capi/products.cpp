@@ -58,6 +58,28 @@ struct GemmCall {
   }
 };
 
+/// The matrices of a call of lists, and its options.
+struct ListCall {
+  std::vector<ConstMatrixView> a, b;
+  std::vector<MatrixView> c;
+  MatmulOptions options;
+  GemmWorkspace workspace;
+
+  ListCall(const tilescope_matrix* a_given, const tilescope_matrix* b_given,
+           const tilescope_matrix* c_given, std::size_t count,
+           const tilescope_gemm_options* given) {
+    if (count == 0) throw usage_error("count is 0: lists have at least one product");
+    const GemmCall first(a_given, b_given, c_given, given);
+    options = first.options;
+    workspace = first.workspace;
+    for (std::size_t i = 0; i < count; ++i) {
+      a.push_back(batch_of(a_given + i, "a").first);
+      b.push_back(batch_of(b_given + i, "b").first);
+      c.push_back({batch_of(c_given + i, "c").first});
+    }
+  }
+};
+
 }  // namespace
 
 extern "C" {
@@ -92,6 +114,17 @@ tilescope_status tilescope_gemm(tilescope_device* device, const tilescope_matrix
   return guarded([&] {
     require(device, "device");
     const GemmCall call(a, b, c, options);
+    device->gemm(call.a, call.b, call.c, call.options, stream_of(stream));
+  });
+}
+
+tilescope_status tilescope_gemm_list(tilescope_device* device, const tilescope_matrix* a,
+                                     const tilescope_matrix* b, const tilescope_matrix* c,
+                                     size_t count, const tilescope_gemm_options* options,
+                                     void* stream) {
+  return guarded([&] {
+    require(device, "device");
+    const ListCall call(a, b, c, count, options);
     device->gemm(call.a, call.b, call.c, call.options, stream_of(stream));
   });
 }
@@ -139,16 +172,9 @@ tilescope_status tilescope_gemm_prepare_list(tilescope_device* device, const til
   return guarded([&] {
     require(device, "device");
     require(plan, "plan");
-    const GemmCall call(a, b, c, options);
-    std::vector<ConstMatrixView> of_a, of_b;
-    std::vector<MatrixView> of_c;
-    for (std::size_t i = 0; i < count; ++i) {
-      of_a.push_back(batch_of(a + i, "a").first);
-      of_b.push_back(batch_of(b + i, "b").first);
-      of_c.push_back({batch_of(c + i, "c").first});
-    }
+    const ListCall call(a, b, c, count, options);
     *plan = new tilescope_gemm_plan{
-        PreparedGemm(*device->device, of_a, of_b, of_c, call.options, call.workspace)};
+        PreparedGemm(*device->device, call.a, call.b, call.c, call.options, call.workspace)};
   });
 }
 

@@ -110,6 +110,23 @@ static void products_in_device_memory(tilescope_device* device) {
                TILESCOPE_USAGE, "prepare another");
   tilescope_gemm_destroy(plan);
 
+  // The same product as two of different shapes: its first rows and the others.
+  enum { first_rows = 3 };
+  tilescope_matrix parts_of_a[] = {a, a}, parts_of_c[] = {c, c};
+  parts_of_a[0].rows = parts_of_c[0].rows = first_rows;
+  parts_of_a[1].rows = parts_of_c[1].rows = m - first_rows;
+  parts_of_a[1].data = (float*)memory.a + first_rows * k;
+  parts_of_c[1].data = (float*)memory.c + first_rows * n;
+  EXPECT_OK(tilescope_gemm_list(device, parts_of_a, bs, parts_of_c, 2, &options, stream));
+  EXPECT(wrong_on_device(device, host, &memory, stream) == 0);
+  EXPECT_OK(
+      tilescope_gemm_prepare_list(device, parts_of_a, bs, parts_of_c, 2, &options, &plan));
+  EXPECT_OK(tilescope_gemm_launch(plan, stream));
+  EXPECT(wrong_on_device(device, host, &memory, stream) == 0);
+  tilescope_gemm_destroy(plan);
+  EXPECT_ERROR(tilescope_gemm_list(device, as, bs, cs, 0, &options, stream), TILESCOPE_USAGE,
+               "count is 0");
+
   tilescope_stream_destroy(device, stream);
   tilescope_free(device, memory.a);
   tilescope_free(device, memory.b);

@@ -242,7 +242,7 @@ TEST_P(ListsOfMatrices, MistakesAreRefused) {
   };
   EXPECT_THAT(refused({view(0, 8)}, {view(64, 8), view(128, 8)}), HasSubstr("1, 2 and 2 matrices"));
   EXPECT_THAT(refused({view(0, 8), view(0, 4)}, {view(64, 8), view(128, 8)}),
-              HasSubstr("the matrices of A differ"));
+              HasSubstr("product 1 of the lists: C is 8 x 8 but A (4 x 8)"));
   EXPECT_THAT(refused({view(0, 8), view(0, 8)}, {view(64, 8), view(100, 8)}),
               HasSubstr("shares memory"));
   EXPECT_THAT(refused({view(0, 8), view(128, 8)}, {view(128, 8), view(256, 8)}),

@@ -15,6 +15,40 @@ def draw(*shape, dtype="float32"):
     return RANDOM.uniform(-1, 1, shape).astype(dtype)
 
 
+class Groups(unittest.TestCase):
+    def test_products_of_different_shapes(self):
+        shapes = [(3, 5, 7), (64, 33, 70), (1, 1, 1), (0, 4, 2), (5, 6, 0), (130, 66, 40)]
+        for device in ("cpu", "emulated"):
+            for dtype in ("float32", "float64", "float16"):
+                a = [draw(m, k, dtype=dtype) for m, _, k in shapes]
+                b = [draw(n, k, dtype=dtype).T for _, n, k in shapes]
+                products = tilescope.matmul_grouped(a, b, device=device)
+                for left, right, product in zip(a, b, products):
+                    exact = left.astype("float64") @ right.astype("float64")
+                    self.assertEqual((product.dtype, product.shape), (left.dtype, exact.shape))
+                    numpy.testing.assert_allclose(product, exact, rtol=2e-3, atol=2e-2)
+
+    def test_results_of_the_caller(self):
+        a, b = [draw(4, 3), draw(9, 2)], [draw(3, 4), draw(2, 8)]
+        out = [draw(4, 4), draw(9, 8)]
+        expected = [2 * x @ y - z for x, y, z in zip(a, b, out)]
+        results = tilescope.matmul_grouped(a, b, out, precision="fp32", alpha=2.0, beta=-1.0)
+        for result, right, written in zip(results, expected, out):
+            self.assertIs(result, written)
+            numpy.testing.assert_allclose(written, right, rtol=1e-5, atol=1e-5)
+
+    def test_mistakes(self):
+        self.assertEqual(tilescope.matmul_grouped([], []), [])
+        for a, b, out, message in (
+                ([draw(2, 3)], [], None, "a has 1 matrices and b 0"),
+                ([draw(2, 3)], [draw(2, 3)], None, "product 0: a has shape"),
+                ([draw(2, 3)], [draw(3, 2)], [draw(3, 3)], r"out\[0\] has shape"),
+                ([draw(2, 3), draw(2, 3, dtype="float64")], [draw(3, 2)] * 2, None,
+                 "the matrices of A differ: product 0 has float32, product 1 float64")):
+            with self.assertRaisesRegex(ValueError, message):
+                tilescope.matmul_grouped(a, b, out)
+
+
 class SameAsTheCommand(unittest.TestCase):
     def compare(self, a, b, *options, **keywords):
         keywords.setdefault("precision", "auto")

@@ -6,6 +6,7 @@
 #include <tilescope/gemm.hpp>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace tilescope {
 namespace operations {
@@ -20,7 +21,8 @@ struct CallKey {
 };
 
 struct CallHash {
-  std::size_t operator()(const CallKey& key) const {
+  template <typename Key>
+  std::size_t operator()(const Key& key) const {
     std::uint64_t hash = std::hash<std::string>()(key.variant);
     for (const std::int64_t number : key.numbers) {
       hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
@@ -64,6 +66,43 @@ struct Operands {
   friend bool operator==(const Operands&, const Operands&) = default;
 };
 
+/// Everything that a call of lists depends on.
+struct ListKey {
+  std::vector<std::int64_t> numbers = {};
+  std::string variant = {};
+
+  friend bool operator==(const ListKey&, const ListKey&) = default;
+};
+
+static ListKey list_key(std::span<const ConstMatrixView> a, std::span<const ConstMatrixView> b,
+                        std::span<const MatrixView> c, const MatmulOptions& options,
+                        const Stream& stream) {
+  ListKey key{.variant = options.variant};
+  const auto add = [&](auto value) { key.numbers.push_back(static_cast<std::int64_t>(value)); };
+  const auto add_list = [&](auto list) {
+    add(list.size());
+    for (const ConstMatrixView& one : list) {
+      add(reinterpret_cast<std::intptr_t>(one.data));
+      add(one.type);
+      add(one.rows);
+      add(one.columns);
+      add(one.order);
+      add(one.leading);
+    }
+  };
+  add_list(a);
+  add_list(b);
+  add_list(c);
+  add(options.precision);
+  add(std::bit_cast<std::int64_t>(options.alpha));
+  add(std::bit_cast<std::int64_t>(options.beta));
+  add(reinterpret_cast<std::intptr_t>(options.bias.data()));
+  add(options.bias.size());
+  add(options.activation);
+  add(stream.value());
+  return key;
+}
+
 /// A prepared product and the operands that it has now.
 struct KeptProduct {
   PreparedGemm product;
@@ -81,6 +120,7 @@ struct Gemm::State {
       {};  // also while kernels are queued: one product's must not be mixed with another's
   std::unordered_map<std::uint64_t, Buffer> workspaces = {};  // by stream
   std::unordered_map<CallKey, KeptProduct, CallHash> products = {};
+  std::unordered_map<ListKey, PreparedGemm, CallHash> lists = {};
 
   /// A workspace of a stream. A larger one takes the place of the stream's, whose products are
   /// forgotten.
@@ -135,6 +175,24 @@ void Gemm::operator()(const ConstMatrixBatch& a, const ConstMatrixBatch& b, cons
 void Gemm::operator()(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
                       const MatmulOptions& options, const Stream& stream) {
   (*this)(ConstMatrixBatch{a}, ConstMatrixBatch{b}, MatrixBatch{c}, options, stream);
+}
+
+void Gemm::operator()(std::span<const ConstMatrixView> a, std::span<const ConstMatrixView> b,
+                      std::span<const MatrixView> c, const MatmulOptions& options,
+                      const Stream& stream) {
+  const std::lock_guard lock(state_->mutex);
+  ListKey key = list_key(a, b, c, options, stream);
+  auto known = state_->lists.find(key);
+  if (known == state_->lists.end()) {
+    constexpr std::size_t most_kept = 64;
+    if (state_->lists.size() >= most_kept) {
+      state_->device->synchronize();  // their work may still use their tables
+      state_->lists.clear();
+    }
+    PreparedGemm product(*state_->device, a, b, c, options);
+    known = state_->lists.emplace(std::move(key), std::move(product)).first;
+  }
+  known->second.launch(stream);
 }
 
 }  // namespace tilescope

@@ -1,16 +1,16 @@
-#include <array>
 #include <optional>
 #include <tilescope/gemm.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/errors.hpp"
-#include "operations/gemm/problem/overlap.hpp"
+#include "operations/gemm/groups/grouped_run.hpp"
 #include "operations/gemm/product/cpu_product.hpp"
 #include "operations/gemm/product/memory_product.hpp"
 #include "operations/gemm/product/quantised_problem.hpp"
 #include "operations/gemm/product/recorded_product.hpp"
 #include "operations/matmul/matmul_choice.hpp"
+#include "operations/matmul/matrix_lists.hpp"
 #include "operations/matmul/rung_run.hpp"
 
 namespace tilescope {
@@ -56,81 +56,59 @@ KernelChoice choose_kernel(const HostProblem& problem, const Device& device,
           .of_table = choice.kernel};
 }
 
-/// The distance of matrices that are equally far apart, in elements; nothing if they are not, or if
-/// they differ in anything but their address.
-template <typename View>
-std::optional<std::int64_t> distance_of(std::span<const View> list) {
-  const auto at = [&](std::size_t i) {
-    return static_cast<std::int64_t>(address_of(list[i].data));
-  };
-  const std::int64_t bytes = list.size() < 2 ? 0 : at(1) - at(0);
-  const auto element = static_cast<std::int64_t>(size_of(list.front().type));
-  for (std::size_t i = 1; i < list.size(); ++i) {
-    if (at(i) - at(i - 1) != bytes) return std::nullopt;
-  }
-  if (bytes < 0 || bytes % element != 0) return std::nullopt;
-  return bytes / element;
-}
-
-template <typename View>
-void require_alike(std::span<const View> list, const char* name) {
-  const ConstMatrixView& first = list.front();
-  for (const ConstMatrixView& one : list) {
-    require_valid(one, name);
-    if (one.type != first.type || one.rows != first.rows || one.columns != first.columns ||
-        one.order != first.order || one.leading != first.leading) {
-      throw usage_error(
-          "the matrices of {} differ: a list needs one shape, type, order and leading dimension",
-          name);
-    }
-  }
-}
-
-/// Lists of matrices as the batch that they are, if they are one.
-struct Lists {
-  std::span<const ConstMatrixView> a, b;
-  std::span<const MatrixView> c;
-
-  void require_products() const {
-    if (a.size() != c.size() || b.size() != c.size() || c.empty()) {
-      throw usage_error(
-          "the lists have {}, {} and {} matrices: A, B and C need equally many, and "
-          "at least one",
-          a.size(), b.size(), c.size());
-    }
-    require_alike(a, "A");
-    require_alike(b, "B");
-    require_alike(c, "C");
-    if (any_overlaps(c, a) || any_overlaps(c, b)) {
-      throw usage_error(
-          "a matrix of C shares memory with A, B or another of C: give it memory of its own");
-    }
-  }
-  bool is_batch() const {
-    const auto of_c = distance_of(c);
-    // Matrices between each other's rows, or in one place, are no batch of C.
-    const bool is_apart = c.size() < 2 || (of_c && *of_c >= c[0].vectors() * c[0].leading);
-    return is_apart && distance_of(a) && distance_of(b);
-  }
-  std::vector<GemmAddresses> addresses(const HostProblem& first) const {
-    std::vector<GemmAddresses> all;
-    for (std::size_t i = 0; i < c.size(); ++i) {
-      HostProblem problem = first;
-      problem.a.first.data = a[i].data;
-      problem.b.first.data = b[i].data;
-      problem.c.first.data = c[i].data;
-      all.push_back(addresses_of(with_rows_of_c(problem)));
-    }
-    return all;
-  }
-};
-
 HostProblem exact_problem(const Device& device, const ConstMatrixBatch& a,
                           const ConstMatrixBatch& b, const MatrixBatch& c,
                           const MatmulOptions& options) {
   HostProblem problem = checked_problem(device, a, b, c, options);
   require_quantised(problem);
   return problem;
+}
+
+std::vector<HostProblem> exact_problems(const Device& device, const MatrixLists& lists,
+                                        MatmulOptions options) {
+  // The variants for groups are none of the table.
+  if (find_grouped_variant(options.variant) != nullptr && device.kind() != DeviceKind::cpu) {
+    options.variant.clear();
+  }
+  std::vector<HostProblem> problems = lists.problems(device, options);
+  for (const HostProblem& one : problems) require_quantised(one);
+  return problems;
+}
+
+GroupedProduct grouped(const HostProblem& problem) {
+  const HostProblem by_rows = with_rows_of_c(problem);
+  return {problem_in_memory(by_rows), addresses_of(by_rows)};
+}
+
+/// Whether products that are alike take a launch each: kernels for one product are faster than
+/// those for groups, and with this much work a launch costs nothing beside it.
+bool take_a_launch_each(const MatmulShape& shape) {
+  constexpr double much_work = 4e9;
+  return shape.flops() >= much_work;
+}
+
+/// The kernel for lists that are no batch, and the addresses to bind it to.
+struct ListChoice {
+  KernelChoice kernel;
+  std::vector<GemmAddresses> addresses;
+};
+
+ListChoice choose_for_lists(const MatrixLists& lists, const std::vector<HostProblem>& problems,
+                            const Device& device, const std::string& name) {
+  std::vector<GroupedProduct> products;
+  for (const HostProblem& one : problems) products.push_back(grouped(one));
+  const bool is_grouped_name = find_grouped_variant(name) != nullptr;
+  const MatmulShape& shape = products.front().problem.shape;
+  if (lists.is_alike() && !is_grouped_name && (!name.empty() || take_a_launch_each(shape))) {
+    std::vector<GemmAddresses> addresses;
+    for (const GroupedProduct& one : products) addresses.push_back(one.at);
+    return {choose_kernel(with_rows_of_c(problems.front()), device, name), std::move(addresses)};
+  }
+  const GroupedVariant& variant = grouped_variant_for(products, device.properties(), name);
+  return {{.variant = std::string(variant.name),
+           .prepare = [&variant, products](Device& on) { return variant.prepare(on, products); },
+           .of_table = {}},
+          {GemmAddresses{}}};
 }
 
 void require_same_alignment(const void* now, const void* before, const char* name) {
@@ -165,18 +143,21 @@ struct PreparedGemm::State {
       report.variant = "cpu_blas";
       return;
     }
+    const HostProblem by_rows = with_rows_of_c(problem);
+    prepare({choose_kernel(by_rows, *device, variant), {addresses_of(by_rows)}}, workspace);
+  }
+
+  void prepare(const ListChoice& choice, const GemmWorkspace& workspace) {
     constexpr DeviceAddress alignment = 256;
     if (address_of(workspace.data) % alignment != 0) {
       throw usage_error("the workspace begins {} bytes behind a multiple of {}: align it",
                         address_of(workspace.data) % alignment, alignment);
     }
-    const HostProblem by_rows = with_rows_of_c(problem);
-    const KernelChoice choice = choose_kernel(by_rows, *device, variant);
-    product.emplace(*device, choice.prepare,
+    product.emplace(*device, choice.kernel.prepare,
                     Workspace{address_of(workspace.data), workspace.bytes});
-    product->bind(addresses_of(by_rows));
-    report.variant = choice.variant;
-    report.note = choice.of_table.explained(product->note());
+    product->bind(choice.addresses);
+    report.variant = choice.kernel.variant;
+    report.note = choice.kernel.of_table.explained(product->note());
   }
 };
 
@@ -196,24 +177,19 @@ PreparedGemm::PreparedGemm(Device& device, const ConstMatrixView& a, const Const
 PreparedGemm::PreparedGemm(Device& device, std::span<const ConstMatrixView> a,
                            std::span<const ConstMatrixView> b, std::span<const MatrixView> c,
                            const MatmulOptions& options, const GemmWorkspace& workspace) {
-  const Lists lists{a, b, c};
-  lists.require_products();
-  const auto count = static_cast<std::int64_t>(lists.is_batch() ? c.size() : 1);
-  const auto stride = [&](auto list) { return count > 1 ? *distance_of(list) : 0; };
-  state_ = std::make_unique<State>(
-      device, exact_problem(device, {a.front(), count, stride(a)}, {b.front(), count, stride(b)},
-                            {c.front(), count, stride(c)}, options));
+  const MatrixLists lists{a, b, c};
+  const std::vector<HostProblem> problems = exact_problems(device, lists, options);
+  const bool is_batch = lists.is_batch() && find_grouped_variant(options.variant) == nullptr;
+  state_ =
+      std::make_unique<State>(device, is_batch ? lists.batch(problems.front()) : problems.front());
   state_->is_list = true;
-  state_->prepare(options.variant, workspace);
-  if (lists.is_batch()) return;
-  if (state_->product) state_->product->bind(lists.addresses(state_->problem));
-  for (std::size_t i = 1; i < c.size(); ++i) {
-    HostProblem other = state_->problem;
-    other.a.first = a[i];
-    other.b.first = b[i];
-    other.c.first = c[i];
-    state_->others.push_back(other);
+  if (is_batch || device.kind() == DeviceKind::cpu) {
+    state_->prepare(options.variant, workspace);
+  } else {
+    state_->report.precision = problems.front().precision;
+    state_->prepare(choose_for_lists(lists, problems, device, options.variant), workspace);
   }
+  if (!is_batch) state_->others.assign(problems.begin() + 1, problems.end());
 }
 
 PreparedGemm::PreparedGemm(PreparedGemm&& other) noexcept = default;
@@ -250,6 +226,21 @@ std::size_t PreparedGemm::workspace_bytes() const {
 
 const MatmulReport& PreparedGemm::report() const {
   return state_->report;
+}
+
+std::size_t gemm_workspace_bytes(const Device& device, std::span<const ConstMatrixView> a,
+                                 std::span<const ConstMatrixView> b, std::span<const MatrixView> c,
+                                 const MatmulOptions& options) {
+  const MatrixLists lists{a, b, c};
+  const std::vector<HostProblem> problems = exact_problems(device, lists, options);
+  if (device.kind() == DeviceKind::cpu) return 0;
+  const bool is_batch = lists.is_batch() && find_grouped_variant(options.variant) == nullptr;
+  if (is_batch) {
+    const HostProblem batch = lists.batch(problems.front());
+    return gemm_workspace_bytes(device, batch.a, batch.b, batch.c, options);
+  }
+  const ListChoice choice = choose_for_lists(lists, problems, device, options.variant);
+  return workspace_bytes(device.properties(), choice.kernel.prepare, choice.addresses.front());
 }
 
 std::size_t gemm_workspace_bytes(const Device& device, const ConstMatrixBatch& a,

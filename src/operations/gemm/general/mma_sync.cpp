@@ -14,30 +14,30 @@ namespace tilescope::operations {
 namespace {
 
 // Rates as measured on an H200 where that many blocks were on each SM.
-constexpr MmaSyncTile mma_sync_tiles[] = {{.rows = 128,
-                                           .columns = 256,
-                                           .warp_rows = 64,
-                                           .warp_columns = 64,
-                                           .blocks_per_sm = 1,
-                                           .rates = {0.80}},
-                                          {.rows = 256,
-                                           .columns = 128,
-                                           .warp_rows = 64,
-                                           .warp_columns = 64,
-                                           .blocks_per_sm = 1,
-                                           .rates = {0.80}},
-                                          {.rows = 128,
-                                           .columns = 128,
-                                           .warp_rows = 64,
-                                           .warp_columns = 64,
-                                           .blocks_per_sm = 2,
-                                           .rates = {0.50, 0.73}},
-                                          {.rows = 64,
-                                           .columns = 64,
-                                           .warp_rows = 32,
-                                           .warp_columns = 32,
-                                           .blocks_per_sm = 3,
-                                           .rates = {0.25, 0.42, 0.50}}};
+constexpr MmaSyncTile copied_tiles[] = {{.rows = 128,
+                                         .columns = 256,
+                                         .warp_rows = 64,
+                                         .warp_columns = 64,
+                                         .blocks_per_sm = 1,
+                                         .rates = {0.80}},
+                                        {.rows = 256,
+                                         .columns = 128,
+                                         .warp_rows = 64,
+                                         .warp_columns = 64,
+                                         .blocks_per_sm = 1,
+                                         .rates = {0.80}},
+                                        {.rows = 128,
+                                         .columns = 128,
+                                         .warp_rows = 64,
+                                         .warp_columns = 64,
+                                         .blocks_per_sm = 2,
+                                         .rates = {0.50, 0.73}},
+                                        {.rows = 64,
+                                         .columns = 64,
+                                         .warp_rows = 32,
+                                         .warp_columns = 32,
+                                         .blocks_per_sm = 3,
+                                         .rates = {0.25, 0.42, 0.50}}};
 
 // Tiles with few elements for each thread, for copies that pass through registers.
 constexpr MmaSyncTile held_tiles[] = {{.rows = 128,
@@ -67,16 +67,6 @@ std::size_t stage_bytes(const MmaSyncTile& tile, int depth_bytes) {
   return static_cast<std::size_t>(tile.rows + tile.columns) * static_cast<std::size_t>(depth_bytes);
 }
 
-// The stages, or what the sums take on their way to C, if that is more: WarpStore in the kernel.
-std::size_t shared_bytes(const GemmProblem& problem, const MmaSyncPlan& plan) {
-  constexpr int height = 16, pad = 8, warp = 32;
-  const int columns = plan.tile.warp_columns, warps = plan.tile.threads() / warp;
-  const std::size_t old = problem.beta != 0.0 ? columns * size_of(problem.c.type) : 0;
-  const std::size_t stores = height * warps * ((columns + pad) * sizeof(float) + old);
-  return std::max(static_cast<std::size_t>(plan.stages) * stage_bytes(plan.tile, plan.depth_bytes),
-                  stores);
-}
-
 std::int64_t tiles_of(const GemmProblem& problem, const MmaSyncTile& tile) {
   return groups_of(problem.shape.m, tile.rows) * groups_of(problem.shape.n, tile.columns) *
          problem.batch;
@@ -84,24 +74,6 @@ std::int64_t tiles_of(const GemmProblem& problem, const MmaSyncTile& tile) {
 
 std::int64_t whole_tiles(const GemmProblem& problem, const MmaSyncPlan& plan) {
   return tiles_of(problem, plan.tile) - plan.shared_tiles;
-}
-
-// As many stages as shared memory holds, up to four, with fewer barriers where there is room for
-// three long ones. Without asynchronous copies two are enough: chunks wait in registers.
-bool fit_stages(MmaSyncPlan& plan, bool copies_are_held, const DeviceProperties& device) {
-  constexpr int long_depth = 128, short_depth = 64, most_stages = 4;
-  const auto blocks = static_cast<std::size_t>(plan.tile.blocks_per_sm);
-  const std::size_t of_block = device.shared_bytes_per_sm / blocks;
-  const std::size_t room = std::min<std::size_t>(
-      device.shared_bytes_per_block_optin,
-      of_block - std::min<std::size_t>(of_block, device.reserved_shared_bytes_per_block));
-  const auto stages_of = [&](int depth_bytes) {
-    return static_cast<int>(room / stage_bytes(plan.tile, depth_bytes));
-  };
-  const bool is_long = !copies_are_held && stages_of(long_depth) >= 3;
-  plan.depth_bytes = is_long ? long_depth : short_depth;
-  plan.stages = std::min(copies_are_held ? 2 : most_stages, stages_of(plan.depth_bytes));
-  return plan.stages >= 2;
 }
 
 // Rounds of as many blocks as the SMs hold, then the rest, which share the SMs evenly: whole tiles
@@ -195,7 +167,7 @@ class MmaSyncRun final : public GemmRun {
   MmaSyncRun(Device& device, const GemmProblem& problem, const MmaSyncPlan& plan)
       : device_(device), problem_(problem), plan_(plan) {
     launch_ = flat_launch(whole_tiles(problem, plan) + plan.shared_tiles * plan.parts,
-                          plan.tile.threads(), shared_bytes(problem, plan));
+                          plan.tile.threads(), mma_sync_shared_bytes(problem, plan));
     kernel({});
     if (plan.shared_tiles > 0) reduction_.emplace(device, problem, plan);
   }
@@ -243,17 +215,73 @@ class MmaSyncRun final : public GemmRun {
 
 }  // namespace
 
+bool mma_sync_holds_copies(const ChunkAccess& access, const DeviceProperties& device) {
+  return !has_async_copies(device) || access.a == RowsBy::elements || access.b == RowsBy::elements;
+}
+
+std::span<const MmaSyncTile> mma_sync_tiles(bool copies_are_held) {
+  return copies_are_held ? std::span<const MmaSyncTile>(held_tiles)
+                         : std::span<const MmaSyncTile>(copied_tiles);
+}
+
+// Up to four stages, with fewer barriers where there is room for three long ones. Without
+// asynchronous copies two are enough: chunks wait in registers.
+std::optional<MmaSyncPlan> mma_sync_stages(const MmaSyncTile& tile, bool copies_are_held,
+                                           const DeviceProperties& device) {
+  constexpr int long_depth = 128, short_depth = 64, most_stages = 4;
+  const auto blocks = static_cast<std::size_t>(tile.blocks_per_sm);
+  const std::size_t of_block = device.shared_bytes_per_sm / blocks;
+  const std::size_t room = std::min<std::size_t>(
+      device.shared_bytes_per_block_optin,
+      of_block - std::min<std::size_t>(of_block, device.reserved_shared_bytes_per_block));
+  const auto stages_of = [&](int depth_bytes) {
+    return static_cast<int>(room / stage_bytes(tile, depth_bytes));
+  };
+  MmaSyncPlan plan{.tile = tile};
+  const bool is_long = !copies_are_held && stages_of(long_depth) >= 3;
+  plan.depth_bytes = is_long ? long_depth : short_depth;
+  plan.stages = std::min(copies_are_held ? 2 : most_stages, stages_of(plan.depth_bytes));
+  return plan.stages >= 2 ? std::optional(plan) : std::nullopt;
+}
+
+// The stages, or what the sums take on their way to C, if that is more: WarpStore in the kernel.
+std::size_t mma_sync_shared_bytes(const GemmProblem& problem, const MmaSyncPlan& plan) {
+  constexpr int height = 16, pad = 8, warp = 32;
+  const int columns = plan.tile.warp_columns, warps = plan.tile.threads() / warp;
+  const std::size_t old = problem.beta != 0.0 ? columns * size_of(problem.c.type) : 0;
+  const std::size_t stores = height * warps * ((columns + pad) * sizeof(float) + old);
+  return std::max(static_cast<std::size_t>(plan.stages) * stage_bytes(plan.tile, plan.depth_bytes),
+                  stores);
+}
+
+Defines mma_sync_constants(const GemmProblem& problem, const DeviceProperties& device,
+                           const MmaSyncPlan& plan) {
+  Defines constants = epilogue_constants(problem);
+  const auto number = [&](std::string_view name, std::int64_t value) {
+    constants.push_back(define(name, value));
+  };
+  const bool is_short = !has_async_copies(device);
+  constants.emplace_back("ELEMENT", name_of(problem.a.type));
+  constants.emplace_back("INSTRUCTION", instruction(problem.precision, is_short));
+  number("SHORT_PRODUCTS", is_short);
+  number("BM", plan.tile.rows);
+  number("BN", plan.tile.columns);
+  number("WM", plan.tile.warp_rows);
+  number("WN", plan.tile.warp_columns);
+  number("BLOCKS_PER_SM", plan.tile.blocks_per_sm);
+  number("DEPTH", depth_of(problem, plan));
+  number("STAGES", plan.stages);
+  return constants;
+}
+
 std::vector<MmaSyncPlan> mma_sync_plan_candidates(const GemmProblem& problem,
                                                   const DeviceProperties& device) {
   std::vector<MmaSyncPlan> plans;
-  const ChunkAccess access = chunk_access(problem, {});
-  const bool copies_are_held =
-      !has_async_copies(device) || access.a == RowsBy::elements || access.b == RowsBy::elements;
-  const auto tiles = copies_are_held ? std::span<const MmaSyncTile>(held_tiles)
-                                     : std::span<const MmaSyncTile>(mma_sync_tiles);
-  for (const MmaSyncTile& tile : tiles) {
-    MmaSyncPlan plan{.tile = tile};
-    if (!fit_stages(plan, copies_are_held, device)) continue;
+  const bool copies_are_held = mma_sync_holds_copies(chunk_access(problem, {}), device);
+  for (const MmaSyncTile& tile : mma_sync_tiles(copies_are_held)) {
+    const auto staged = mma_sync_stages(tile, copies_are_held, device);
+    if (!staged) continue;
+    MmaSyncPlan plan = *staged;
     const std::int64_t depth = depth_of(problem, plan), steps = groups_of(problem.shape.k, depth);
     const std::int64_t tiles_of_all = tiles_of(problem, tile);
     const std::int64_t slots = std::int64_t{std::max(1, device.sm_count)} * tile.blocks_per_sm;
@@ -277,32 +305,21 @@ KernelRequest mma_sync_request(const GemmProblem& problem, const DevicePropertie
                                const MmaSyncPlan& plan, const ChunkAccess& access) {
   KernelRequest request = embedded_request("gemm/mma_sync.cu");
   request.kernel = "gemm";
-  request.defines = epilogue_constants(problem);
+  request.defines = mma_sync_constants(problem, device, plan);
   const auto number = [&](std::string_view name, std::int64_t value) {
     request.defines.push_back(define(name, value));
   };
-  const bool is_short = !has_async_copies(device);
-  request.defines.emplace_back("ELEMENT", name_of(problem.a.type));
-  request.defines.emplace_back("INSTRUCTION", instruction(problem.precision, is_short));
-  number("SHORT_PRODUCTS", is_short);
   number("A_BY_COLUMNS", problem.a.order == Order::column_major);
   number("B_BY_COLUMNS", problem.b.order == Order::column_major);
   number("A_ROWS_BY", static_cast<int>(access.a));
   number("B_ROWS_BY", static_cast<int>(access.b));
   number("C_QUADS", access.c_quads);
-  number("BM", plan.tile.rows);
-  number("BN", plan.tile.columns);
-  number("WM", plan.tile.warp_rows);
-  number("WN", plan.tile.warp_columns);
-  number("BLOCKS_PER_SM", plan.tile.blocks_per_sm);
-  number("DEPTH", depth_of(problem, plan));
-  number("STAGES", plan.stages);
   number("PARTS", plan.shared_tiles > 0);
   return request;
 }
 
-std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
-                                            const DeviceProperties& device) {
+std::optional<std::string> mma_sync_type_refusal(const GemmProblem& problem,
+                                                 const DeviceProperties& device) {
   const Precision precision = problem.precision;
   if (precision != Precision::bf16 && precision != Precision::fp16 &&
       precision != Precision::tf32) {
@@ -322,6 +339,12 @@ std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
     return fmt::format("needs compute capability {}.{}, the device has {}.{}", least / 10,
                        least % 10, device.compute_major, device.compute_minor);
   }
+  return std::nullopt;
+}
+
+std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
+                                            const DeviceProperties& device) {
+  if (auto why = mma_sync_type_refusal(problem, device)) return why;
   constexpr std::int64_t most_apart = std::int64_t{1} << 24;  // the kernel's offsets of rows
   if (std::max(problem.a.leading, problem.b.leading) > most_apart) {
     return fmt::format("rows more than {} elements apart", most_apart);

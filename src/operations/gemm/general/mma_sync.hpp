@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,24 @@ struct MmaSyncPlan {
   double cycles = 0.0;            ///< expected
 };
 
+/// Whether chunks pass through registers on their way to shared memory, because the GPU has no
+/// asynchronous copies or because rows begin anywhere.
+bool mma_sync_holds_copies(const ChunkAccess& access, const DeviceProperties& device);
+
+/// The tiles for copies that pass through registers or past them.
+std::span<const MmaSyncTile> mma_sync_tiles(bool copies_are_held);
+
+/// A tile with as many stages as shared memory holds, k in one part; nothing if there are not two.
+std::optional<MmaSyncPlan> mma_sync_stages(const MmaSyncTile& tile, bool copies_are_held,
+                                           const DeviceProperties& device);
+
+/// The shared memory of a block.
+std::size_t mma_sync_shared_bytes(const GemmProblem& problem, const MmaSyncPlan& plan);
+
+/// The constants of kernels/gemm/mma_tile.cuh and the epilogue's.
+Defines mma_sync_constants(const GemmProblem& problem, const DeviceProperties& device,
+                           const MmaSyncPlan& plan);
+
 /// The plans that the device can run, the fastest by a model of their time first.
 std::vector<MmaSyncPlan> mma_sync_plan_candidates(const GemmProblem& problem,
                                                   const DeviceProperties& device);
@@ -41,6 +60,11 @@ std::vector<MmaSyncPlan> mma_sync_plan_candidates(const GemmProblem& problem,
 /// The compilation for a problem.
 KernelRequest mma_sync_request(const GemmProblem& problem, const DeviceProperties& device,
                                const MmaSyncPlan& plan, const ChunkAccess& access = {});
+
+/// Why the types of the problem, or the device, allow no mma.sync; nothing if they do. sm_75
+/// computes fp16.
+std::optional<std::string> mma_sync_type_refusal(const GemmProblem& problem,
+                                                 const DeviceProperties& device);
 
 /// Refuses precisions other than bf16, fp16 and tf32, operands that are not of the precision's own
 /// type, and devices before sm_80; sm_75 computes fp16.
