@@ -64,6 +64,13 @@ struct Narrow<int> {
   __device__ static int from(int x) { return x; }
 };
 
+// Of values that it holds.
+template <>
+struct Narrow<int8> {
+  __device__ static int8 from(int x) { return static_cast<int8>(x); }
+  __device__ static int8 from(float x) { return static_cast<int8>(x); }
+};
+
 template <>
 struct Narrow<float> {
   __device__ static float from(float x) { return x; }

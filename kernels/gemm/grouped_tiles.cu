@@ -22,7 +22,7 @@ template <bool a_by_columns, bool b_by_columns, int a_rows_by, int b_rows_by, bo
 __device__ inline void compute_tile(const Group& group, int row, int column, const float* bias,
                                     float alpha, float beta, unsigned char* memory) {
   using Products = WarpProducts<!a_by_columns, b_by_columns>;
-  using Store = WarpStore<float, WN, !c_quads ? 1 : sizeof(C_TYPE) == 8 ? 2 : 4, READS_C>;
+  using Store = WarpStore<Sum, WN, !c_quads ? 1 : sizeof(C_TYPE) == 8 ? 2 : 4, READS_C>;
   const int warp_row = first_row_of_warp(), warp_column = first_column_of_warp();
   Products products(warp_row, warp_column);
   multiply_tile<a_rows_by, b_rows_by>(products, static_cast<const ELEMENT*>(group.a),

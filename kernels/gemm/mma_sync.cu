@@ -9,8 +9,8 @@
 //          64 FFMAs of a warp, and operands of 16 bits are half of the bytes.
 // Counter: the tensor pipe's share of cycles; no bank conflicts (mma_fragments.cuh says why).
 //
-// Constants: ELEMENT, the type of A and B: bfloat16, float16 or float32; INSTRUCTION: shape and
-// types of mma.sync; SHORT_PRODUCTS: whether its shape has 16 bytes of k instead of 32, as in 7.5;
+// Constants: ELEMENT, the type of A and B: bfloat16, float16, float32 or int8, and SUM, that of the
+// sums; INSTRUCTION: shape and types of mma.sync; SHORT_PRODUCTS: whether its shape has 16 bytes of k instead of 32, as in 7.5;
 // A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; A_ROWS_BY, B_ROWS_BY: how its rows
 // lie (mma_fragments.cuh); C_TYPE, READS_C, BIAS, ACTIVATION (epilogue.cuh); C_QUADS: whether rows
 // of C begin and end at multiples of four elements;
@@ -25,12 +25,12 @@
 #include "warp_store.cuh"
 
 using Products = WarpProducts<!A_BY_COLUMNS, B_BY_COLUMNS>;
-using Store = WarpStore<float, WN, !C_QUADS ? 1 : sizeof(C_TYPE) == 8 ? 2 : 4, READS_C>;
+using Store = WarpStore<Sum, WN, !C_QUADS ? 1 : sizeof(C_TYPE) == 8 ? 2 : 4, READS_C>;
 
 extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     const ELEMENT* A, const ELEMENT* B, C_TYPE* C, const float* bias, int m, int n, int k,
     long long a_leading, long long b_leading, long long c_leading, long long a_stride,
-    long long b_stride, long long c_stride, float alpha, float beta, float* partial,
+    long long b_stride, long long c_stride, Sum alpha, Sum beta, Sum* partial,
     int whole_tiles, int parts, int k_of_part) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const bool is_part = PARTS && blockIdx.x >= whole_tiles;

@@ -4,12 +4,16 @@
 // operand fill up with zeros. A GPU of compute capability 7.5 has no cp.async: there chunks pass
 // through registers. Offsets are 64-bit: the matrices may have more than 2^31 elements.
 //
+// Elements of 8 bits lie along k: ldmatrix transposes pairs of bytes only.
+//
 // Constants: ELEMENT, the type of A and B; INSTRUCTION: shape and types of mma.sync; SHORT_PRODUCTS:
 // whether its shape has 16 bytes of k instead of 32, as in 7.5; BM x BN: the tile of C of a block,
-// WM x WN of a warp; DEPTH: steps of k in a stage; STAGES.
+// WM x WN of a warp; DEPTH: steps of k in a stage; STAGES; SUM: the type of sums, float32 or int32.
 #pragma once
 
 #include "mma_fragments.cuh"
+
+using Sum = SUM;
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -39,6 +43,13 @@ __device__ inline void multiply(float (&sum)[4], const unsigned (&a)[4], unsigne
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
 #endif
 }
+__device__ inline void multiply(int (&sum)[4], const unsigned (&a)[4], unsigned b_low,
+                                unsigned b_high) {
+  asm volatile("mma.sync.aligned." TEXT(INSTRUCTION) " {%0, %1, %2, %3}, {%4, %5, %6, %7},"
+               " {%8, %9}, {%0, %1, %2, %3};"
+               : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
+}
 
 // The products of a warp, stage after stage. Fragments are loaded into one of two buffers while the
 // products of the other run.
@@ -49,7 +60,7 @@ struct WarpProducts {
   Fragments<BM, a_along_k, false> rows;
   Fragments<BN, b_along_k, true> columns;
   unsigned a[2][down][4], b[2][across][4];
-  float sums[down][2 * across][4] = {};
+  Sum sums[down][2 * across][4] = {};
 
   __device__ WarpProducts(int row, int column) : rows(row), columns(column) {}
 

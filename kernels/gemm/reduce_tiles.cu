@@ -7,15 +7,15 @@
 // Changes: against reduce_splits, sums lie tile by tile, and only those of shared tiles exist.
 // Counter: DRAM and L2 throughput.
 //
-// `partial` holds `parts` matrices of BM x BN for each tile from `whole_tiles` on. C_TYPE, BIAS,
-// READS_C, ACTIVATION as elsewhere.
+// `partial` holds `parts` matrices of BM x BN for each tile from `whole_tiles` on. SUM, their type; C_TYPE,
+// BIAS, READS_C, ACTIVATION as elsewhere.
 // Launch: 256 threads, a warp for a row of a tile; BM / 8 blocks for each tile.
 #include "epilogue.cuh"
 #include "tile_order.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
-    reduce_tiles(const float* partial, C_TYPE* C, const float* bias, int m, int n,
-                 long long c_leading, long long c_stride, float alpha, float beta, int whole_tiles,
+    reduce_tiles(const SUM* partial, C_TYPE* C, const float* bias, int m, int n,
+                 long long c_leading, long long c_stride, SUM alpha, SUM beta, int whole_tiles,
                  int parts) {
   constexpr int warps = 8, slabs = BM / warps;
   const int tile = blockIdx.x / slabs;
@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(256)
   for (int j = threadIdx.x % 32; j < BN; j += 32) {
     const int column = unit.tile_n * BN + j;
     if (column >= n) break;
-    float sum = 0.0F;
+    SUM sum = 0;
 #pragma unroll 4
     for (int part = 0; part < parts; ++part) sum += partial[part * (BM * BN) + j];
     store_with_epilogue<READS_C, ACTIVATION>(C + column, sum, alpha, beta,

@@ -16,6 +16,10 @@ struct PairOf<float> {
   using Type = float2;
 };
 template <>
+struct PairOf<int> {
+  using Type = int2;
+};
+template <>
 struct PairOf<double> {
   using Type = double2;
 };

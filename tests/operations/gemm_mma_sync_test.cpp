@@ -160,6 +160,42 @@ TEST_P(GemmMmaSync, IntegersAreExact) {
   }
 }
 
+// Each order of both operands: those that do not lie along k are copied first. k in parts too.
+TEST_P(GemmMmaSync, SumsOfInt8AreExact) {
+  const bool has_int8 = emulated_->properties().compute_major >= 8;
+  LaunchFindings findings(*emulated_);
+  for (const MatmulShape& shape :
+       {MatmulShape{1, 1, 1}, {67, 71, 131}, {80, 72, 208}, {129, 65, 33}, {16, 24, 4100}}) {
+    for (const Order a_order : orders) {
+      for (const Order b_order : orders) {
+        GemmProblem problem = dense_problem(shape, Precision::int8, DataType::int8, DataType::int32,
+                                            a_order, b_order);
+        const auto why = mma_sync_refusal(problem, emulated_->properties());
+        EXPECT_EQ(!why, has_int8);
+        if (why) continue;
+        const GemmCase of = generator_.filled(problem);
+        EXPECT_EQ(defects(of, run_gemm(*emulated_, gemm_variant("mma_sync"), of), true), "");
+        EXPECT_EQ(findings.take(), "") << of.text;
+      }
+    }
+  }
+}
+
+TEST_P(GemmMmaSync, EveryTileOfInt8) {
+  if (emulated_->properties().compute_major < 8) GTEST_SKIP() << "no int8 of this shape";
+  for (const MatmulShape& shape : {MatmulShape{136, 264, 160}, {131, 261, 83}}) {
+    const GemmProblem problem =
+        dense_problem(shape, Precision::int8, DataType::int8, DataType::int32, Order::row_major,
+                      Order::column_major);
+    const GemmCase of = placed(problem, 16);
+    for (const MmaSyncPlan& plan : plans_of(problem)) {
+      if (plan.parts > 2) continue;
+      EXPECT_EQ(defects_of(of, plan), "")
+          << plan.tile.rows << " x " << plan.tile.columns << ", " << plan.parts << " parts";
+    }
+  }
+}
+
 // Aligned rows take the asynchronous copies, others the loads element by element.
 TEST_P(GemmMmaSync, TheCheckerIsSilent) {
   LaunchFindings findings(*emulated_);
@@ -205,7 +241,7 @@ TEST(MmaSync, RefusesWhatItCannotDo) {
   EXPECT_EQ(mma_sync_refusal(problem, h200()), "an operand is float32; bf16 takes bfloat16");
   problem = dense({8, 8, 8}, Precision::fp32);
   EXPECT_EQ(mma_sync_refusal(problem, h200()),
-            "tensor cores compute bf16, fp16 and tf32 here, not fp32");
+            "tensor cores compute bf16, fp16, tf32 and int8 here, not fp32");
   problem = dense({8, 8, 8}, Precision::tf32);
   problem.c.type = DataType::int32;
   EXPECT_EQ(mma_sync_refusal(problem, h200()), "C is int32");

@@ -37,7 +37,7 @@ TEST_P(GemmRandom, Problems) {
   if (run == 0) GTEST_SKIP() << variant.name << " refuses all problems on this emulated GPU";
 }
 
-// The same with operands of 8 bits, which only two kernels take.
+// The same with operands of 8 bits, which only three kernels take.
 class GemmRandomOf8Bits : public ::testing::TestWithParam<Case> {};
 
 TEST_P(GemmRandomOf8Bits, Problems) {
@@ -53,12 +53,12 @@ TEST_P(GemmRandomOf8Bits, Problems) {
   EXPECT_GE(run, GetParam().problems);
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, GemmRandomOf8Bits,
-                         ::testing::Values(Case{"general", "h200", 60, 1},
-                                           Case{"general", "t4", 30, 2},
-                                           Case{"tensor_tiles", "h200", 20, 1},
-                                           Case{"cluster", "h200", 5, 3}),
-                         [](const auto& of) { return of.param.variant + "_" + of.param.gpu; });
+INSTANTIATE_TEST_SUITE_P(
+    Variants, GemmRandomOf8Bits,
+    ::testing::Values(Case{"general", "h200", 60, 1}, Case{"general", "t4", 30, 2},
+                      Case{"mma_sync", "a100", 30, 4}, Case{"mma_sync", "l4", 20, 5},
+                      Case{"tensor_tiles", "h200", 20, 1}, Case{"cluster", "h200", 5, 3}),
+    [](const auto& of) { return of.param.variant + "_" + of.param.gpu; });
 
 std::vector<Case> cases() {
   std::vector<Case> all;

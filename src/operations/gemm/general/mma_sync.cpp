@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 
+#include "operations/gemm/operands/operand_conversion.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/rung/kernel_plan.hpp"
 #include "operations/rung/kernel_source.hpp"
@@ -85,7 +86,8 @@ double expected_cycles(const GemmProblem& problem, const MmaSyncPlan& plan,
   // Shared tiles pay only well ahead: SMs without work leave the others power for a higher clock.
   constexpr double least_gain = 1.05;
   const MmaSyncTile& tile = plan.tile;
-  const double products_per_cycle = problem.precision == Precision::tf32 ? 683.0 : 1365.0;
+  // Proportional to the elements in 32 bytes of k.
+  const double products_per_cycle = 2730.0 / double(size_of(problem.a.type));
   const std::int64_t sms = std::max(1, device.sm_count);
   const std::int64_t slots = sms * tile.blocks_per_sm;
   const auto cycles_of = [&](std::int64_t blocks, std::int64_t k) {
@@ -114,6 +116,8 @@ std::string_view instruction(Precision precision, bool is_short) {
       return "m16n8k16.row.col.f32.bf16.bf16.f32";
     case Precision::fp16:
       return is_short ? "m16n8k8.row.col.f32.f16.f16.f32" : "m16n8k16.row.col.f32.f16.f16.f32";
+    case Precision::int8:
+      return "m16n8k32.row.col.s32.s8.s8.s32";
     default:
       return "m16n8k8.row.col.f32.tf32.tf32.f32";
   }
@@ -134,6 +138,7 @@ class TileReduction {
     KernelRequest request = embedded_request("gemm/reduce_tiles.cu");
     request.kernel = "reduce_tiles";
     request.defines = epilogue_constants(problem);
+    request.defines.emplace_back("SUM", name_of(sum_type(problem.precision)));
     request.defines.push_back(define("BM", tile.rows));
     request.defines.push_back(define("BN", tile.columns));
     kernel_ = device.load(request);
@@ -143,14 +148,13 @@ class TileReduction {
 
   void run(const GemmAddresses& addresses, const Stream& stream) const {
     const GemmProblem& p = problem_;
-    device_.launch(kernel_, launch_,
-                   KernelArguments::of(
-                       partial_.address(), addresses.c, addresses.bias,
-                       static_cast<std::int32_t>(p.shape.m), static_cast<std::int32_t>(p.shape.n),
-                       p.c.leading, p.c.batch_stride, static_cast<float>(p.alpha),
-                       static_cast<float>(p.beta), static_cast<std::int32_t>(whole_tiles(p, plan_)),
-                       static_cast<std::int32_t>(plan_.parts)),
-                   stream);
+    KernelArguments arguments = KernelArguments::of(
+        partial_.address(), addresses.c, addresses.bias, static_cast<std::int32_t>(p.shape.m),
+        static_cast<std::int32_t>(p.shape.n), p.c.leading, p.c.batch_stride);
+    push_factors(arguments, p);
+    arguments.push(static_cast<std::int32_t>(whole_tiles(p, plan_)));
+    arguments.push(static_cast<std::int32_t>(plan_.parts));
+    device_.launch(kernel_, launch_, arguments, stream);
   }
 
  private:
@@ -175,15 +179,16 @@ class MmaSyncRun final : public GemmRun {
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     const GemmProblem& p = problem_;
     const auto extent = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-    device_.launch(
-        kernel(addresses), launch_,
-        KernelArguments::of(
-            addresses.a, addresses.b, addresses.c, addresses.bias, extent(p.shape.m),
-            extent(p.shape.n), extent(p.shape.k), p.a.leading, p.b.leading, p.c.leading,
-            p.a.batch_stride, p.b.batch_stride, p.c.batch_stride, static_cast<float>(p.alpha),
-            static_cast<float>(p.beta), reduction_ ? reduction_->partial() : DeviceAddress{0},
-            extent(whole_tiles(p, plan_)), extent(plan_.parts), extent(plan_.k_of_part)),
-        stream);
+    KernelArguments arguments = KernelArguments::of(
+        addresses.a, addresses.b, addresses.c, addresses.bias, extent(p.shape.m), extent(p.shape.n),
+        extent(p.shape.k), p.a.leading, p.b.leading, p.c.leading, p.a.batch_stride,
+        p.b.batch_stride, p.c.batch_stride);
+    push_factors(arguments, p);
+    arguments.push(reduction_ ? reduction_->partial() : DeviceAddress{0});
+    arguments.push(extent(whole_tiles(p, plan_)));
+    arguments.push(extent(plan_.parts));
+    arguments.push(extent(plan_.k_of_part));
+    device_.launch(kernel(addresses), launch_, arguments, stream);
     if (reduction_) reduction_->run(addresses, stream);
   }
 
@@ -211,6 +216,51 @@ class MmaSyncRun final : public GemmRun {
   Launch launch_;
   std::map<ChunkAccess, Kernel> kernels_;
   std::optional<TileReduction> reduction_;
+};
+
+// The problem with elements of 8 bits along k, as the kernel takes them.
+GemmProblem along_k(const GemmProblem& problem) {
+  GemmProblem taken = problem;
+  if (size_of(problem.a.type) > 1) return taken;
+  const auto turn = [&](GemmOperand& operand, Order order, std::int64_t rows,
+                        std::int64_t columns) {
+    if (operand.order == order) return;
+    const bool is_repeated = problem.batch > 1 && operand.batch_stride == 0;
+    operand = padded_operand({.operand = {.order = order}, .rows = rows, .columns = columns},
+                             operand.type, is_repeated);
+  };
+  turn(taken.a, Order::row_major, problem.shape.m, problem.shape.k);
+  turn(taken.b, Order::column_major, problem.shape.k, problem.shape.n);
+  return taken;
+}
+
+// Operands that do not lie along k are copied first.
+class TransposedRun final : public GemmRun {
+ public:
+  TransposedRun(Device& device, const GemmProblem& given, const GemmProblem& taken,
+                const MmaSyncPlan& plan)
+      : a_(device, {given.a, given.shape.m, given.shape.k}, {taken.a, taken.shape.m, taken.shape.k},
+           given.batch, "A along k"),
+        b_(device, {given.b, given.shape.k, given.shape.n}, {taken.b, taken.shape.k, taken.shape.n},
+           given.batch, "B along k"),
+        run_(device, taken, plan) {}
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    a_.copy_in(addresses.a, stream);
+    b_.copy_in(addresses.b, stream);
+    GemmAddresses there = addresses;
+    there.a = a_.address(addresses.a);
+    there.b = b_.address(addresses.b);
+    run_.run(there, stream);
+  }
+  std::string note() const override {
+    const std::string own = run_.note();
+    return own.empty() ? "operands copied along k" : own + ", operands copied along k";
+  }
+
+ private:
+  StagedOperand a_, b_;
+  MmaSyncRun run_;
 };
 
 }  // namespace
@@ -262,6 +312,7 @@ Defines mma_sync_constants(const GemmProblem& problem, const DeviceProperties& d
   };
   const bool is_short = !has_async_copies(device);
   constants.emplace_back("ELEMENT", name_of(problem.a.type));
+  constants.emplace_back("SUM", name_of(sum_type(problem.precision)));
   constants.emplace_back("INSTRUCTION", instruction(problem.precision, is_short));
   number("SHORT_PRODUCTS", is_short);
   number("BM", plan.tile.rows);
@@ -322,8 +373,9 @@ std::optional<std::string> mma_sync_type_refusal(const GemmProblem& problem,
                                                  const DeviceProperties& device) {
   const Precision precision = problem.precision;
   if (precision != Precision::bf16 && precision != Precision::fp16 &&
-      precision != Precision::tf32) {
-    return fmt::format("tensor cores compute bf16, fp16 and tf32 here, not {}", name_of(precision));
+      precision != Precision::tf32 && precision != Precision::int8) {
+    return fmt::format("tensor cores compute bf16, fp16, tf32 and int8 here, not {}",
+                       name_of(precision));
   }
   const DataType wanted = operand_type(precision);
   for (const DataType type : {problem.a.type, problem.b.type}) {
@@ -332,7 +384,12 @@ std::optional<std::string> mma_sync_type_refusal(const GemmProblem& problem,
                          name_of(wanted));
     }
   }
-  if (!is_floating(problem.c.type)) return fmt::format("C is {}", name_of(problem.c.type));
+  if (precision != Precision::int8 && !is_floating(problem.c.type)) {
+    return fmt::format("C is {}", name_of(problem.c.type));
+  }
+  if (precision == Precision::int8 && problem.c.type != DataType::int32) {
+    return fmt::format("C is {}", name_of(problem.c.type));
+  }
   const bool turing_suffices = precision == Precision::fp16;
   const int least = turing_suffices ? 75 : 80;
   if (10 * device.compute_major + device.compute_minor < least) {
@@ -346,22 +403,28 @@ std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
                                             const DeviceProperties& device) {
   if (auto why = mma_sync_type_refusal(problem, device)) return why;
   constexpr std::int64_t most_apart = std::int64_t{1} << 24;  // the kernel's offsets of rows
-  if (std::max(problem.a.leading, problem.b.leading) > most_apart) {
+  const GemmProblem taken = along_k(problem);
+  if (std::max({problem.a.leading, problem.b.leading, taken.a.leading, taken.b.leading}) >
+      most_apart) {
     return fmt::format("rows more than {} elements apart", most_apart);
   }
   return size_refusal(problem);
 }
 
 std::string mma_sync_order(const GemmProblem& problem, const DeviceProperties& device) {
-  const MmaSyncPlan plan = mma_sync_plan_candidates(problem, device).front();
+  const MmaSyncPlan plan = mma_sync_plan_candidates(along_k(problem), device).front();
   if (plan.shared_tiles == 0) return "";
   // Which elements lie in the last tiles depends on the shape.
   return fmt::format("{} parts of {} x {}", plan.parts, problem.shape.m, problem.shape.n);
 }
 
 std::unique_ptr<GemmRun> prepare_mma_sync(Device& device, const GemmProblem& problem) {
-  return prepare_mma_sync(device, problem,
-                          mma_sync_plan_candidates(problem, device.properties()).front());
+  const GemmProblem taken = along_k(problem);
+  const MmaSyncPlan plan = mma_sync_plan_candidates(taken, device.properties()).front();
+  if (taken.a.order == problem.a.order && taken.b.order == problem.b.order) {
+    return prepare_mma_sync(device, problem, plan);
+  }
+  return std::make_unique<TransposedRun>(device, problem, taken, plan);
 }
 
 std::unique_ptr<GemmRun> prepare_mma_sync(Device& device, const GemmProblem& problem,

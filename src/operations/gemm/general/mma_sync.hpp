@@ -1,4 +1,4 @@
-// Tensor cores through mma.sync: bf16, fp16 and tf32 on every GPU since sm_80, fp16 on sm_75.
+// Tensor cores through mma.sync: bf16, fp16, tf32 and int8 on every GPU since sm_80, fp16 on sm_75.
 #pragma once
 
 #include <array>
@@ -66,8 +66,8 @@ KernelRequest mma_sync_request(const GemmProblem& problem, const DevicePropertie
 std::optional<std::string> mma_sync_type_refusal(const GemmProblem& problem,
                                                  const DeviceProperties& device);
 
-/// Refuses precisions other than bf16, fp16 and tf32, operands that are not of the precision's own
-/// type, and devices before sm_80; sm_75 computes fp16.
+/// Refuses precisions other than bf16, fp16, tf32 and int8, operands that are not of the
+/// precision's own type, and devices before sm_80; sm_75 computes fp16.
 std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
                                             const DeviceProperties& device);
 

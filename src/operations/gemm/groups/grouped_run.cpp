@@ -202,6 +202,7 @@ std::optional<std::string> grouped_tiles_refusal(Products products,
                                                  const DeviceProperties& device) {
   if (auto why = size_refusal_of(products)) return why;
   if (auto why = mma_sync_type_refusal(products.front().problem, device)) return why;
+  if (size_of(products.front().problem.a.type) == 1) return "operands of 8 bits";
   constexpr std::int64_t most_apart = std::int64_t{1} << 24;  // the kernel's offsets of rows
   for (const GroupedProduct& one : products) {
     if (std::max(one.problem.a.leading, one.problem.b.leading) > most_apart) {
