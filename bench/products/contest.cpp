@@ -57,7 +57,9 @@ std::vector<Entry> plan_entries(Device& device, const GemmProblem& problem, std:
   constexpr double hopeless = 2.5;  // times what the chosen plan is expected to take
   for (const operations::GemmChoice& choice :
        operations::tuning_candidates(problem, device.properties(), most)) {
-    if (!entries.empty() && choice.cycles > hopeless * entries.front().result.cycles) continue;
+    // A variant without plans expects no cycles.
+    const double chosen = entries.empty() ? 0.0 : entries.front().result.cycles;
+    if (chosen > 0.0 && choice.cycles > hopeless * chosen) continue;
     entries.push_back(
         {.result = {.variant = std::string(choice.variant->name),
                     .plan = choice.plan,

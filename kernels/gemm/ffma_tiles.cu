@@ -24,6 +24,7 @@
 // Launch: grid (tiles, splits, batch), `threads` threads, bytes as shared_bytes in the host's plan.
 #include "epilogue.cuh"
 #include "ffma_copies.cuh"
+#include "prefetch.cuh"
 #include "run_condition.cuh"
 
 // An activation that takes many instructions is not written out for every element of a thread.
@@ -241,6 +242,12 @@ extern "C" __global__ void __launch_bounds__(threads, BLOCKS_PER_SM)
     return;
   }
   if (passes_registers) take_registers<registers>();
+
+  if (reads_c) {
+    prefetch_rows<BM, BN * 4, 32 * warps>(
+        p.c + blockIdx.z * p.c_stride + tile_row * p.c_leading + tile_column, 4 * p.c_leading,
+        p.m - tile_row, 4 * (p.n - tile_column), threadIdx.x);
+  }
 
   const int slice = warp / warps_of_slice, warp_of_slice = warp % warps_of_slice;
   const Place lane_at = place_of_lane(lane);

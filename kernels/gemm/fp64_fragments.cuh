@@ -102,12 +102,13 @@ class Fragments {
   static_assert(!along_k || !by_pairs, "steps are no halves");
 
  public:
-  // `start`: the warp's first element along m or n.
-  __device__ explicit Fragments(int start) {
+  // `start`: the warp's first element along m or n; `inner`: its first eighth of a stage's steps.
+  __device__ Fragments(int start, int inner) {
     const int lane = threadIdx.x % 32, group = lane / 4, t = lane % 4;
     const int row = along_k ? start + group : start / per_row * DEPTH + t;
     const int element = along_k ? t : by_pairs ? per_chunk * group : group;
-    place_ = row * row_bytes + (element / per_chunk ^ row % 4 * 2) * chunk_bytes +
+    const int first_row = row + inner * (along_k ? width / 2 : inner_steps);
+    place_ = first_row * row_bytes + (element / per_chunk ^ row % 4 * 2) * chunk_bytes +
              element % per_chunk * static_cast<int>(sizeof(double));
   }
 

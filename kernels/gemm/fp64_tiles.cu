@@ -11,24 +11,34 @@
 // Rows of an operand may begin at any multiple of 8 bytes. Copies that reach beyond it fill up with
 // zeros. Offsets are 64-bit: the matrices may have more than 2^31 elements.
 //
+// Where C has few tiles, an SM has few warps, and these wait at every barrier. Then SLICES groups of
+// warps have a share of each stage's steps each, and add up their sums at the end.
+//
 // Constants: A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; A_BY_CHUNKS,
 // B_BY_CHUNKS: whether its rows begin and end at multiples of 16 bytes; C_TYPE, READS_C, BIAS,
-// ACTIVATION (epilogue.cuh); BM x BN: the tile of C of a block, WM x WN of a warp; DEPTH: steps of k
-// in a stage; STAGES; BLOCKS_PER_SM; SPLIT: whether blocks share k, and write sums of their parts; WIDE_PRODUCTS: whether mma.sync has 16 rows and 8 steps, as since Hopper, or 8 and 4.
-// Launch: 32 * (BM / WM) * (BN / WN) threads, one block per tile of C, the matrices of the batch
-//         one after the other, in x, the parts of k in y; the bytes of STAGES stages.
+// ACTIVATION (epilogue.cuh); C_PAIRS: whether rows of C begin and end at multiples of two elements;
+// BM x BN: the tile of C of a block, WM x WN of a warp; DEPTH: steps of k
+// in a stage; STAGES; SLICES (1 or 2); BLOCKS_PER_SM; SPLIT: whether blocks share k, and write sums
+// of their parts; WIDE_PRODUCTS: whether mma.sync has 16 rows and 8 steps, as since Hopper, or 8 and
+// 4.
+// Launch: 32 * (BM / WM) * (BN / WN) * SLICES threads, one block per tile of C, the matrices of the
+//         batch one after the other, in x, the parts of k in y; the bytes of STAGES stages.
 #include "fp64_fragments.cuh"
+#include "fragment_store.cuh"
+#include "prefetch.cuh"
 #include "tile_order.cuh"
 #include "warp_store.cuh"
 
-constexpr int threads = 32 * (BM / WM) * (BN / WN);
+constexpr int warps_of_slice = (BM / WM) * (BN / WN);
+constexpr int threads = 32 * warps_of_slice * SLICES;
 constexpr bool a_along_k = !A_BY_COLUMNS, b_along_k = B_BY_COLUMNS;
 constexpr int stage_bytes = tile_bytes<BM> + tile_bytes<BN>;
 constexpr int down = WM / 16, across = WN / 16;  // fragments of a warp
-constexpr int inner_stages = DEPTH / inner_steps;
+constexpr int inner_stages = DEPTH / inner_steps / SLICES;  // of a warp
 constexpr int refills = inner_stages * down - 1;  // pieces in which a stage is copied
 static_assert(WN == 32, "a lane stores one column");
 static_assert(down % 2 == 0 && inner_stages % 2 == 0, "buffers alternate");
+static_assert(SLICES == 1 || SLICES == 2, "each slice stores its half of a warp's rows");
 
 // The sums of a warp: [row][column][e] of 16 x 8, where e / 2 is the half of A's fragment, and
 // column % 2 that of B's.
@@ -63,7 +73,8 @@ struct Warp {
   Fragment a[2], b[2][across];
   Sums sums = {};
 
-  __device__ Warp(int row, int column) : rows(row), columns(column) {}
+  __device__ Warp(int row, int column, int slice)
+      : rows(row, slice * inner_stages), columns(column, slice * inner_stages) {}
 
   __device__ void load_rows(unsigned stage, int inner, int index, int buffer) {
     a[buffer] = rows.load(stage, inner, index);
@@ -107,11 +118,40 @@ struct Warp {
   }
 };
 
+// Leaves each warp of two slices the sum of both, of half of its rows: of those from `down / 2` on in
+// slice 1. `memory` is that of the stages, which nobody reads any more.
+__device__ inline void add_slices(Sums& sums, unsigned char* memory, int slice) {
+  constexpr int half = down / 2, count = half * 2 * across * 2, apart = 32 * warps_of_slice;
+  const int thread = threadIdx.x % apart;
+  double2* const of_slice = reinterpret_cast<double2*>(memory) + thread;
+  const auto place = [&](int owner, int i) { return of_slice + (owner * count + i) * apart; };
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    const int row = i / (4 * across), column = i / 2 % (2 * across), e = i % 2 * 2;
+    const double(&low)[4] = sums[row][column], (&high)[4] = sums[row + half][column];
+    *place(slice ^ 1, i) = slice == 0 ? double2{high[e], high[e + 1]} : double2{low[e], low[e + 1]};
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    const int row = i / (4 * across), column = i / 2 % (2 * across), e = i % 2 * 2;
+    const double2 other = *place(slice, i);
+    double(&low)[4] = sums[row][column];
+    const double(&high)[4] = sums[row + half][column];
+    low[e] = (slice == 0 ? low[e] : high[e]) + other.x;
+    low[e + 1] = (slice == 0 ? low[e + 1] : high[e + 1]) + other.y;
+  }
+  __syncthreads();  // all have read these sums
+}
+
 // A row of 32 doubles takes all lanes.
 using Store = WarpStore<double, WN, 1, READS_C && !SPLIT>;
 // The row of C, of 16, that lies in row r of the store.
 __device__ inline int row_of(int r) { return a_along_k ? r : r % 8 * 2 + r / 8; }
-static_assert(STAGES * stage_bytes >= threads / 32 * static_cast<int>(sizeof(Store)),
+// The sums of a part of k always do.
+constexpr bool stores_pairs = C_PAIRS || SPLIT;
+using Pairs = FragmentStore<double, 2 * across, READS_C && !SPLIT>;
+static_assert(stores_pairs || STAGES * stage_bytes >= threads / 32 * static_cast<int>(sizeof(Store)),
               "the sums of 16 rows of each warp find room");
 
 extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
@@ -140,7 +180,7 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
   // Copies are spread over the products, so that these need not wait until all have been issued.
   // Beyond k they write zeros, which nothing reads: every stage closes a group, so that the count of
   // groups gives their age.
-  const auto refill = [&](int piece) {
+  const auto copy_piece = [&](int piece) {
     constexpr int of_a = decltype(copy_a)::copies, all = of_a + decltype(copy_b)::copies;
 #pragma unroll
     for (int i = 0; i < all; ++i) {
@@ -151,21 +191,35 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
         copy_b.copy(free_stage + tile_bytes<BM>, i - of_a, left);
       }
     }
-    if (piece + 1 < refills) return;
+  };
+  const auto close_stage = [&] {
     commit_copies();
     copy_a.advance();
     copy_b.advance();
     left -= DEPTH;
     free_stage = after(free_stage);
   };
+  const auto refill = [&](int piece) {
+    copy_piece(piece);
+    if (piece + 1 == refills) close_stage();
+  };
   for (int s = 0; s < STAGES - 1; ++s) {
 #pragma unroll
-    for (int piece = 0; piece < refills; ++piece) refill(piece);
+    for (int piece = 0; piece < refills; ++piece) {
+      if (left > 0) copy_piece(piece);
+    }
+    close_stage();
+  }
+  if (READS_C && !SPLIT) {
+    constexpr int element = sizeof(C_TYPE);
+    prefetch_rows<BM, BN * element, threads>(C + unit.batch * c_stride + row * c_leading + column,
+                                             c_leading * element, m - row, (n - column) * element,
+                                             threadIdx.x);
   }
 
-  const int warp = threadIdx.x / 32;
+  const int slice = threadIdx.x / (32 * warps_of_slice), warp = threadIdx.x / 32 % warps_of_slice;
   const int warp_row = warp % (BM / WM) * WM, warp_column = warp / (BM / WM) * WN;
-  Warp products(warp_row, warp_column);
+  Warp products(warp_row, warp_column, slice);
   unsigned stage = first_stage;
   wait_for_copies<STAGES - 2>();
   __syncthreads();
@@ -180,19 +234,27 @@ extern "C" __global__ __launch_bounds__(threads, BLOCKS_PER_SM) void gemm(
     });
   }
 
+#if SPLIT && __CUDA_ARCH__ >= 900
+  // The kernel that adds up the parts may be started: it waits for this one's end.
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
   wait_for_copies<0>();
   __syncthreads();  // all have read the stages
-  Store& store = reinterpret_cast<Store*>(memory)[warp];
+  if (SLICES > 1) add_slices(products.sums, memory, slice);
+  Store& store = reinterpret_cast<Store*>(memory)[threadIdx.x / 32];
   const int first_column = column + warp_column;
   C += unit.batch * c_stride;
   partial += (static_cast<long long>(unit.batch) * gridDim.y + blockIdx.y) * m * partial_pitch;
 #pragma unroll
-  for (int i = 0; i < down; ++i) {
-    const auto row_at = [&](int r) { return row + warp_row + 16 * i + row_of(r); };
-    store.put(products.sums[i]);
+  for (int i = 0; i < down / SLICES; ++i) {
+    const int first_row = row + warp_row + 16 * (i + slice * (down / SLICES));
+    const auto row_at = [&](int r) { return first_row + row_of(r); };
     if (SPLIT) {
-      store.to_partial(row_at, first_column, partial + first_column, partial_pitch, m, n);
+      Pairs::to_partial(products.sums[i], row_at, first_column, partial, partial_pitch, m, n);
+    } else if (stores_pairs) {
+      Pairs::to_c(products.sums[i], row_at, first_column, C, c_leading, m, n, bias, alpha, beta);
     } else {
+      store.put(products.sums[i]);
       store.to_c(row_at, first_column, C, c_leading, m, n, bias, alpha, beta);
     }
   }

@@ -26,8 +26,8 @@
 // Constants: TILE_M (of A; 16, 32, 64, 128, 192, 256), PRODUCTS (1 or 2), CONSUMERS, STAGES, PAIR
 // (see register_tile.cuh), A_CLASSES (1, 2, 4, 8), B_CLASSES (1, 4), B_IS_ODD (the pitch of B's
 // rows, in elements), OPERAND tf32, STEP 8, PARTIAL (sums of a part of k leave as they are),
-// C_ALIGNED (2 * PRODUCTS elements of C can be stored at once), C_TYPE, BIAS, READS_C, ACTIVATION,
-// GROUP_ROWS.
+// C_ALIGNED (2 * PRODUCTS elements of C can be stored at once, or 2 of a column), TRANSPOSED (C is
+// column-major, and A has one class), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024 bytes.
 #include "register_store.cuh"
 #include "register_tail.cuh"
@@ -306,6 +306,7 @@ __device__ inline void consume(Shared& shared, const Arguments& p, int consumer)
   for (int u = blockIdx.x / CLUSTER; u < p.units; u += gridDim.x / CLUSTER) {
     BlockUnit unit = unit_of_block(p, u);
     Sums sum;
+    if (READS_C && !PARTIAL) prefetch_c(p, unit);
     multiply(sum, shared, stage, place, p, unit, consumer);
 #if PAIR == PAIR_SHARES_C
     Kept kept;

@@ -1,9 +1,11 @@
-// How the sums of register_operand.cu's threads become rows of C, or of the sums of a part of k.
+// How the sums of register_operand.cu's threads become rows of C, or of the sums of a part of k; or
+// columns, where the product is transposed.
 //
 // Constants: those of register_operand.cu.
 #pragma once
 
 #include "epilogue.cuh"
+#include "prefetch.cuh"
 #include "register_tile.cuh"
 
 using Kept = float[PRODUCTS][rows_kept / 2];  // of a thread
@@ -137,12 +139,17 @@ __device__ inline void store_neighbours(const Kept& sum, const Arguments& p, con
   const auto row_at = [&](int j) {
     return row_of_c(unit, unit.row + j / 2 * 8 + j % 2 + threadIdx.x % 4 * 2);
   };
-  // A read of C behind a write would wait for it: a lot of rows is read before the first of them is
-  // written.
-  constexpr int lot = READS_C ? 4 : 1;
+  // A read behind a write would wait for it: what a lot of rows adds is read before the first of them
+  // is written.
+  constexpr int lot = READS_C || BIAS == bias_of_row ? 4 : 1;
 #pragma unroll
   for (int first = 0; first < rows_kept / 4; first += lot) {
     ResultsAtOnce results[lot];
+    float of_row[lot] = {};
+#pragma unroll
+    for (int i = 0; BIAS == bias_of_row && i < lot; ++i) {
+      if (row_at(first + i) < p.m) of_row[i] = p.bias[row_at(first + i)];
+    }
 #pragma unroll
     for (int i = 0; READS_C && i < lot; ++i) {
       const C_TYPE* const from = c + row_at(first + i) * p.c_leading;
@@ -168,11 +175,106 @@ __device__ inline void store_neighbours(const Kept& sum, const Arguments& p, con
         if (v >= count) continue;
         store_with_epilogue<READS_C, ACTIVATION>(&results[i].values[v], values[v], p.alpha,
                                                  READS_C ? p.beta : 0.0F,
-                                                 BIAS == bias_of_row ? p.bias[row] : bias[v]);
+                                                 BIAS == bias_of_row ? of_row[i] : bias[v]);
         if (at_edge) to[v] = results[i].values[v];
       }
       if (!at_edge) *reinterpret_cast<ResultsAtOnce*>(to) = results[i];
     }
+  }
+}
+
+// Two neighbours in a column.
+template <typename Element>
+struct alignas(2 * sizeof(Element)) RowPair {
+  Element upper, lower;
+};
+
+// A column of a transposed product, which lies in memory as a row: `rows` is its first element,
+// `count` their number. The four lanes that have the column store eight rows at a time: each rows
+// `top` and `top` + 1, and those eight further on. `finished` makes sum `i` of the thread, and what
+// the row held, an element.
+template <typename Element, bool in_pairs, bool reads, typename Finish>
+__device__ inline void store_column(Element* rows, int top, int count, const float* bias,
+                                    const Finish& finished) {
+  // A read behind a write would wait for it: what a lot adds is read before its first row is written.
+  constexpr bool adds_bias = BIAS == bias_of_row && !PARTIAL;
+  constexpr int pairs_of_column = rows_kept / 8, most = reads || adds_bias ? 8 : 1;
+  constexpr int lot = pairs_of_column < most ? pairs_of_column : most;
+#pragma unroll
+  for (int first = 0; first < pairs_of_column; first += lot) {
+    RowPair<Element> pairs[lot] = {};
+    RowPair<float> added[lot] = {};
+#pragma unroll
+    for (int i = 0; i < lot; ++i) {
+      const int row = top + 8 * (first + i);
+      if (row >= count) continue;
+      if (adds_bias) added[i] = {bias[row], row + 1 < count ? bias[row + 1] : 0.0F};
+      if (!reads) continue;
+      if (in_pairs && row + 1 < count) {
+        pairs[i] = *reinterpret_cast<const RowPair<Element>*>(rows + row);
+      } else {
+        pairs[i].upper = rows[row];
+        if (row + 1 < count) pairs[i].lower = rows[row + 1];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < lot; ++i) {
+      const int row = top + 8 * (first + i), at = 4 * (first + i);
+      if (row >= count) continue;
+      pairs[i].upper = finished(at, pairs[i].upper, added[i].upper);
+      pairs[i].lower = finished(at + 1, pairs[i].lower, added[i].lower);
+      if (in_pairs && row + 1 < count) {
+        *reinterpret_cast<RowPair<Element>*>(rows + row) = pairs[i];
+      } else {
+        rows[row] = pairs[i].upper;
+        if (row + 1 < count) rows[row + 1] = pairs[i].lower;
+      }
+    }
+  }
+}
+
+__device__ inline void store_columns(const Kept& sum, const Arguments& p, const BlockUnit& unit,
+                                     const Place& place, int column) {
+  const int top = unit.row + threadIdx.x % 4 * 2;
+#pragma unroll
+  for (int v = 0; v < at_once; ++v) {
+    const int at = column + v;
+    if (at >= p.n) break;
+    const auto sum_at = [&](int i) {
+      i += v % 2 * 2;
+      return PRODUCTS == 1 || v / 2 == place.pair ? sum[0][i] : sum[PRODUCTS - 1][i];
+    };
+    if (PARTIAL) {
+      const long long plane = static_cast<long long>(unit.batch) * p.splits + unit.split;
+      store_column<float, true, false>(p.partial + (plane * p.n + at) * p.partial_pitch, top, p.m,
+                                       p.bias, [&](int i, float, float) { return sum_at(i); });
+    } else {
+      const float bias = BIAS == bias_of_column ? p.bias[at] : 0.0F;
+      store_column<C_TYPE, C_ALIGNED, READS_C>(
+          static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + at * p.c_leading, top, p.m,
+          p.bias, [&](int i, C_TYPE before, float of_row) {
+            return narrow<C_TYPE>(epilogue<ACTIVATION>(
+                sum_at(i), p.alpha, READS_C ? p.beta : 0.0F, READS_C ? widen(before) : 0.0F,
+                BIAS == bias_of_row ? of_row : bias));
+          });
+    }
+  }
+}
+
+// Prefetches what C holds of the rows that this block keeps.
+__device__ inline void prefetch_c(const Arguments& p, const BlockUnit& unit) {
+  constexpr int element = sizeof(C_TYPE), consumers = 128 * CONSUMERS;
+  const int row = unit.row + (PAIR == PAIR_SHARES_C ? cluster_rank() * rows_kept : 0);
+  const C_TYPE* const c = static_cast<const C_TYPE*>(p.c) + unit.batch * p.c_stride;
+  const long long pitch = p.c_leading * element;
+  const int top = row_of_c(unit, row), columns = p.n - unit.column, thread = threadIdx.x - 128;
+  if (TRANSPOSED) {
+    prefetch_rows<tile_n, rows_kept * element, consumers>(c + unit.column * p.c_leading + row, pitch,
+                                                          columns, (p.m - row) * element, thread);
+  } else {
+    prefetch_rows<rows_kept, tile_n * element, consumers>(
+        c + top * p.c_leading + unit.column, A_CLASSES * pitch, (p.m - top + A_CLASSES - 1) / A_CLASSES,
+        columns * element, thread);
   }
 }
 
@@ -185,7 +287,9 @@ __device__ inline void store(const Kept& sum, const Arguments& p, const BlockUni
   const int column =
       unit.column + place.first + 4 * place.chunk + (PRODUCTS == 1 ? 2 * place.pair : 0);
   if (column >= p.n) return;
-  if (PARTIAL) {
+  if (TRANSPOSED) {
+    store_columns(sum, p, unit, place, column);
+  } else if (PARTIAL) {
     store_partial(sum, p, unit, place, column);
   } else if (column + at_once <= p.n) {
     store_neighbours<false>(sum, p, unit, place, column);

@@ -34,7 +34,7 @@ constexpr int rows_kept = PAIR == PAIR_SHARES_C ? TILE_M / 2 : TILE_M;
 constexpr int pieces_sent = PAIR == PAIR_SHARES_C ? PRODUCTS * TILE_M / 16 : 0;
 constexpr int at_once = 2 * PRODUCTS;  // neighbours in a row of C that one thread has
 // Where C's rows begin anywhere, whole rows are stored through shared memory.
-constexpr bool through_shared = !PARTIAL && !C_ALIGNED;
+constexpr bool through_shared = !PARTIAL && !C_ALIGNED && !TRANSPOSED;
 constexpr int lot_rows = 8, strip_columns = 32;  // of C in shared memory
 constexpr int strips = tile_n / strip_columns;
 static_assert(boxes % 2 == 0, "each block of a pair loads whole boxes");

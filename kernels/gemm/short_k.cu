@@ -15,6 +15,7 @@
 // Launch: 256 threads for each tile of 8 * ROWS x 32 * ACROSS elements of C; columns of tiles first,
 // then rows, then the batch.
 #include "epilogue.cuh"
+#include "prefetch.cuh"
 
 constexpr int warps = 8, threads = 32 * warps;
 constexpr int depth = 16;  // steps of k at a time
@@ -145,6 +146,10 @@ extern "C" __global__ __launch_bounds__(threads, ROWS* across > 16 ? 2 : 3) void
     }
   };
   if (READS_C && lot == ROWS) read_c(0);
+  if (READS_C && lot < ROWS) {
+    prefetch_rows<ROWS, 128 * across, 32>(C - lane, 4 * c_leading, rows_left,
+                                          4 * (n - column), lane);
+  }
   float sums[ROWS][across] = {};
 #pragma unroll 1
   for (int step = 0; step < k; step += depth) {

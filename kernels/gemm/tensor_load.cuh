@@ -20,17 +20,20 @@ __device__ inline void load_a(unsigned char* to, const TensorMap& map, Barrier& 
 }
 
 // B's tile, or this block's share of it for all blocks of the cluster.
+template <bool shares = true>
 __device__ inline void load_b(unsigned char* to, const TensorMap& map, Barrier& full, int column,
                               int k, int batch) {
   constexpr int share = b_columns / down;
   constexpr int box_columns = B_MN_MAJOR ? 64 : share;
   static_assert(share % box_columns == 0, "each block loads whole boxes");
-  const int first = ACROSS ? 0 : cluster_rank() * share;
+  constexpr bool is_shared = shares && down > 1;
+  constexpr int count = is_shared ? share : b_columns;
+  const int first = is_shared ? cluster_rank() * share : 0;
 #pragma unroll
-  for (int c = first; c < first + share; c += box_columns) {
+  for (int c = first; c < first + count; c += box_columns) {
     unsigned char* const at = to + c * row_bytes;
     const int x = B_MN_MAJOR ? column + c : k, y = B_MN_MAJOR ? k : column + c;
-    if (down > 1) {
+    if (is_shared) {
       load_box_to_all(at, map, full, x, y, batch, (1 << CLUSTER) - 1);
     } else {
       load_box(at, map, full, x, y, batch);

@@ -28,10 +28,16 @@
 // C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024
 // bytes.
+#include "prefetch.cuh"
 #include "tensor_load.cuh"
 #include "tensor_products.cuh"
 #include "tensor_store.cuh"
 #include "turns.cuh"
+
+// Tiles of k whose copies start before the block's threads have met. Blocks of a cluster do not share
+// these.
+constexpr int begun_early = CLUSTER > 1 ? 1 : 2;
+static_assert(begun_early <= STAGES, "each has a stage of its own");
 
 struct Shared {
   alignas(1024) unsigned char a[STAGES][a_bytes];
@@ -42,19 +48,41 @@ struct Shared {
   Barrier c_arrived[CONSUMERS];  // where C is added
 };
 
+// Starts the copies of tile `kt` of k; without `shares` all by this block itself, for itself.
+template <bool shares>
+__device__ inline void load_stage(Shared& shared, int stage, const Maps& maps, const Arguments& p,
+                                  const BlockUnit& unit, int kt) {
+  Barrier& full = shared.full[stage];
+  arrive_expecting(full, a_bytes + b_bytes);
+  load_a(shared.a[stage], maps.a[unit.row_class], full, unit.row, kt * tile_k, unit.batch,
+         shares && unit.shares_a);
+  load_b<shares>(shared.b[stage], maps.b, full, unit.column, kt * tile_k - p.shift[unit.row_class],
+                 unit.batch);
+}
+
+// Before the block, or its cluster, has met: the first tiles of k.
+__device__ inline void begin(Shared& shared, const Maps& maps, const Arguments& p,
+                             const BlockUnit& unit) {
+  for (int s = 0; s < begun_early; ++s) initialise(shared.full[s], 1);
+  publish_barriers();
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#pragma unroll
+  for (int s = 0; s < begun_early; ++s) {
+    if (unit.first + s < unit.last) load_stage<false>(shared, s, maps, p, unit, unit.first + s);
+  }
+}
+
 __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments& p,
                                BlockUnit unit) {
   RingPosition<STAGES> stage;
+  int begun = begun_early;  // of this unit's tiles of k
   for (int u = blockIdx.x / CLUSTER;;) {
     for (int kt = unit.first; kt < unit.last; ++kt, stage.advance()) {
+      if (begun_early > 0 && kt - unit.first < begun) continue;
       wait(shared.empty[stage.index], stage.parity ^ 1);
-      Barrier& full = shared.full[stage.index];
-      arrive_expecting(full, a_bytes + b_bytes);
-      load_a(shared.a[stage.index], maps.a[unit.row_class], full, unit.row, kt * tile_k, unit.batch,
-             unit.shares_a);
-      load_b(shared.b[stage.index], maps.b, full, unit.column,
-             kt * tile_k - p.shift[unit.row_class], unit.batch);
+      load_stage<true>(shared, stage.index, maps, p, unit, kt);
     }
+    begun = 0;
     u += gridDim.x / CLUSTER;
     if (ONE_TILE || u >= p.units) break;
     unit = unit_of_block(p, u);
@@ -157,6 +185,14 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
     }
     Sums sum;
     own.fetch_first(maps, p, unit, rows_before);
+    if (READS_C && C_STORE == store_rows) {
+      constexpr int element = sizeof(C_TYPE);
+      const int row = row_of_c(unit, unit.row + rows_before);
+      prefetch_rows<rows_of_consumer, TILE_N * element, 128>(
+          static_cast<C_TYPE*>(p.c) + unit.batch * p.c_stride + row * p.c_leading + unit.column,
+          A_CLASSES * p.c_leading * element, (p.m - row + A_CLASSES - 1) / A_CLASSES,
+          (p.n - unit.column) * element, threadIdx.x % 128);
+    }
     if (IN_TURN) await_turn(consumer);
     if (promotes_sums) {
       multiply_promoted(sum, shared, stage, rows_before, unit);
@@ -175,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   // Swizzled tiles begin at multiples of 1,024 bytes of shared memory.
   const unsigned misaligned = shared_address(raw) % 1024;
   Shared& shared = *reinterpret_cast<Shared*>(raw + (misaligned ? 1024 - misaligned : 0));
-  // The producer finds its first tile while another warp prepares the barriers: a small product
+  // The producer begins its first tile while another warp prepares the barriers: a small product
   // takes hardly longer than these beginnings.
   BlockUnit first{};
   if (threadIdx.x < 32) {
@@ -183,10 +219,11 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
     if (is_elected()) {
       prefetch(maps.a[first.row_class]);
       prefetch(maps.b);
+      if (begun_early > 0) begin(shared, maps, p, first);
     }
   } else if (threadIdx.x == 32) {
     for (int s = 0; s < STAGES; ++s) {
-      initialise(shared.full[s], 1);
+      if (s >= begun_early) initialise(shared.full[s], 1);
       initialise(shared.empty[s], sharers * CLUSTER);
     }
     for (int c = 0; c < CONSUMERS; ++c) initialise(shared.c_arrived[c], 1);

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "device/emulated/emulated_device.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
 #include "support/gemm_kernels.hpp"
+#include "support/gemm_runs.hpp"
+#include "support/launch_findings.hpp"
 
 namespace tilescope::operations {
 namespace {
@@ -160,6 +163,67 @@ TEST(RegisterOperandRefusal, SaysWhatItDoesNotTake) {
               HasSubstr("9.0"));
 }
 
+GemmProblem by_columns(const MatmulShape& shape, Order b_order) {
+  GemmProblem problem = dense_problem(shape, Precision::tf32, DataType::float32, DataType::float32,
+                                      Order::column_major, b_order);
+  return problem;
+}
+
+// A column-major A is B^T of the transposed product: where B is column-major too, nothing is copied
+// first, else one operand is, the smaller one.
+TEST(RegisterTiles, AColumnMajorAIsReadInPlace) {
+  const auto taken = [](const GemmProblem& problem) {
+    const RegisterTile tile = best(problem);
+    const RegisterLayout layout = layout_of(problem_of(tile, problem), tile);
+    return fmt::format("{}{}{}", tile.transposed ? "transposed" : "as it is",
+                       layout.repacks_a ? ", first operand copied" : "",
+                       layout.repacks_b ? ", second operand copied" : "");
+  };
+  EXPECT_EQ(taken(by_columns({6824, 136, 2368}, Order::column_major)), "transposed");
+  EXPECT_EQ(taken(by_columns({136, 6824, 2368}, Order::column_major)), "transposed");
+  EXPECT_EQ(taken(by_columns({6824, 136, 2368}, Order::row_major)),
+            "transposed, first operand copied");
+  EXPECT_EQ(taken(by_columns({136, 6824, 2368}, Order::row_major)),
+            "as it is, first operand copied");
+  EXPECT_EQ(taken(product(6824, 136, 2368)), "as it is");
+}
+
+// The tile of the running test: a variant prepares by a plain function, which cannot carry it.
+RegisterTile transposed_tile;
+
+TEST(RegisterOperandEmulated, TransposedTilesAreRightAndSilent) {
+  const auto emulated = std::make_shared<device::EmulatedDevice>("h200");
+  testing::LaunchFindings findings(*emulated);
+  const GemmVariant variant{.name = "tile",
+                            .idea = "",
+                            .source = "",
+                            .refusal = nullptr,
+                            .prepare = [](Device& device, const GemmProblem& problem) {
+                              return prepare_register_operand(device, problem, transposed_tile);
+                            }};
+  using enum RegisterPair;
+  for (const RegisterTile& tile :
+       {RegisterTile{.m = 128, .products = 2}, RegisterTile{.m = 64, .pair = shares_b},
+        RegisterTile{.m = 256, .pair = shares_a}, RegisterTile{.m = 128, .pair = shares_c},
+        RegisterTile{.m = 16, .products = 2, .consumers = 1, .splits = 2},
+        RegisterTile{.m = 32, .splits = 3}}) {
+    for (const MatmulShape& shape : {MatmulShape{264, 136, 264}, MatmulShape{131, 259, 301}}) {
+      for (const Order b_order : {Order::row_major, Order::column_major}) {
+        GemmProblem problem = by_columns(shape, b_order);
+        problem.beta = tile.products == 2 || shape.m % 2 == 0 ? 0.0 : -0.5;
+        problem.has_bias = tile.splits == 1;
+        problem.bias_per_row = b_order == Order::row_major;
+        transposed_tile = tile;
+        transposed_tile.transposed = true;
+        const testing::GemmCase of = testing::aligned_case(problem);
+        SCOPED_TRACE(text_of(transposed_tile) + of.text);
+        EXPECT_EQ(testing::defects(of, testing::run_gemm(*emulated, variant, of), true), "");
+        EXPECT_EQ(findings.take(), "");
+      }
+    }
+  }
+}
+
 std::string log_of(const GemmProblem& problem, const RegisterTile& tile, bool is_partial) {
   return testing::compiler_log(
       "gemm/register_operand.cu",
@@ -187,6 +251,10 @@ TEST(RegisterOperandKernel, CompilesWithoutWarningsAndSpillsNothing) {
     problem->has_bias = true;
     problem->activation = Activation::relu;
     EXPECT_THAT(log_of(*problem, {.m = 64, .products = 2}, false), Not(HasSubstr("warning")));
+    const std::string transposed =
+        log_of(*problem, {.m = 256, .pair = shares_a, .transposed = true}, false);
+    EXPECT_THAT(transposed, HasSubstr("0 bytes spill stores"));
+    EXPECT_THAT(transposed, Not(HasSubstr("warning")));
   }
 }
 

@@ -42,17 +42,6 @@ GemmProblem problem_of(const TileCase& of) {
   return problem;
 }
 
-// Operands that begin where allocations do: others are for the general kernel.
-GemmCase aligned_case(const GemmProblem& problem) {
-  for (unsigned seed = 1;; ++seed) {
-    GemmCase of = GemmGenerator(seed).filled(problem);
-    const auto is_aligned = [](const GemmMatrices& m) {
-      return m.first() == GemmMatrices::guard_bytes;
-    };
-    if (is_aligned(of.a) && is_aligned(of.b) && is_aligned(of.c)) return of;
-  }
-}
-
 // The tile of the running test: a variant prepares by a plain function, which cannot carry it.
 TensorTile tile;
 

@@ -8,6 +8,18 @@
 
 namespace tilescope::testing {
 
+/// A random case of the problem whose matrices begin where allocations do: at others the general
+/// kernel takes the place of those that the copy engine feeds.
+inline GemmCase aligned_case(const operations::GemmProblem& problem) {
+  for (unsigned seed = 1;; ++seed) {
+    GemmCase of = GemmGenerator(seed).filled(problem);
+    const auto is_aligned = [](const GemmMatrices& m) {
+      return m.first() == GemmMatrices::guard_bytes;
+    };
+    if (is_aligned(of.a) && is_aligned(of.b) && is_aligned(of.c)) return of;
+  }
+}
+
 /// C after one run of `variant`, guards included. A and B must come back as they were.
 inline GemmMatrices run_gemm(Device& device, const operations::GemmVariant& variant,
                              const GemmCase& of) {

@@ -67,6 +67,19 @@ std::unique_ptr<GemmRun> prepare_as_fp32(Device& device, const GemmProblem& prob
   return std::make_unique<AsFp32Run>(device, problem);
 }
 
+// False where wgmma needs a copy of an operand first, since both lie across k, and mma_sync, which
+// takes them as they are, has long multiplied these few steps (measured on an H200).
+bool copies_pay(const GemmProblem& problem, const DeviceProperties&) {
+  constexpr std::int64_t most_steps = 176;
+  constexpr double most_elements = 1.5e6;  // of C
+  const MatmulShape& s = problem.shape;
+  const bool needs_copy = problem.precision == Precision::tf32 &&
+                          problem.a.order == Order::column_major &&
+                          problem.b.order == Order::row_major;
+  const double elements = double(problem.batch) * double(s.m) * double(s.n);
+  return !needs_copy || s.k > most_steps || elements > most_elements;
+}
+
 const std::vector<GemmVariant> variants{
     {.name = "general",
      .idea = "any shape, type, order and epilogue",
@@ -147,6 +160,7 @@ const std::vector<GemmVariant> variants{
      .source = "gemm/tensor_tiles.cu",
      .refusal = tensor_tiles_refusal,
      .prepare = prepare_tensor_tiles,
+     .pays = copies_pay,
      .plans = tensor_tiles_plans,
      .prepare_plan = prepare_tensor_tiles_plan},
     {.name = "unaligned_rows",
@@ -160,6 +174,7 @@ const std::vector<GemmVariant> variants{
      .source = "gemm/register_operand.cu",
      .refusal = register_operand_refusal,
      .prepare = prepare_register_operand,
+     .pays = copies_pay,
      .plans = register_operand_plans,
      .prepare_plan = prepare_register_operand_plan},
     {.name = "narrow_tiles",
@@ -219,7 +234,8 @@ const GemmVariant& best_gemm_variant(const GemmProblem& problem, const DevicePro
   const DeviceProperties judged = properties_to_choose_by(device);
   const auto& all = gemm_variants();
   const auto best = std::find_if(all.rbegin(), all.rend(), [&](const GemmVariant& variant) {
-    return !variant.refusal(problem, judged) && (!variant.pays || variant.pays(problem, judged));
+    return !variant.is_step && !variant.refusal(problem, judged) &&
+           (!variant.pays || variant.pays(problem, judged));
   });
   return best == all.rend() ? all.front() : *best;
 }

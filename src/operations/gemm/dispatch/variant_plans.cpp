@@ -30,9 +30,10 @@ std::string plan_text(const TensorTile& t) {
 }
 
 std::string plan_text(const RegisterTile& t) {
-  return fmt::format("tile {}x{} products {} consumers {} stages {} pair {} splits {} group {}{}",
+  return fmt::format("tile {}x{} products {} consumers {} stages {} pair {} splits {} group {}{}{}",
                      t.m, t.n(), t.products, t.consumers, t.stages, static_cast<int>(t.pair),
-                     t.splits, t.group, t.a_by_class ? " A by class" : "");
+                     t.splits, t.group, t.a_by_class ? " A by class" : "",
+                     t.transposed ? " transposed" : "");
 }
 
 std::string_view text_of(FfmaSource source) {
@@ -59,7 +60,9 @@ std::string plan_text(const FfmaPlan& p) {
 }
 
 std::string plan_text(const Fp64Plan& p) {
-  return fmt::format("tile {}x{} splits {}", p.tile.rows, p.tile.columns, p.splits);
+  const Fp64Tile& t = p.tile;
+  return fmt::format("tile {}x{} warps {}x{} slices {} depth {} splits {}", t.rows, t.columns,
+                     t.warp_rows, t.warp_columns, t.slices, t.depth, p.splits);
 }
 
 // Where there are fewer tiles of k than requested parts, several plans end with the same number of

@@ -14,33 +14,81 @@ namespace tilescope::operations {
 namespace {
 
 // Rates as measured on an H200 where that many blocks were on each SM.
-constexpr Fp64Tile fp64_candidates[] = {{.rows = 128,
-                                         .columns = 128,
-                                         .warp_rows = 64,
-                                         .warp_columns = 32,
-                                         .blocks_per_sm = 1,
-                                         .rates = {0.88}},
-                                        {.rows = 128,
-                                         .columns = 64,
-                                         .warp_rows = 64,
-                                         .warp_columns = 32,
-                                         .blocks_per_sm = 2,
-                                         .rates = {0.72, 0.86}},
-                                        {.rows = 64,
-                                         .columns = 128,
-                                         .warp_rows = 32,
-                                         .warp_columns = 32,
-                                         .blocks_per_sm = 2,
-                                         .rates = {0.74, 0.87}},
-                                        {.rows = 64,
-                                         .columns = 64,
-                                         .warp_rows = 32,
-                                         .warp_columns = 32,
-                                         .blocks_per_sm = 3,
-                                         .rates = {0.62, 0.72, 0.82}}};
+constexpr Fp64Tile fp64_candidates[] = {
+    {.rows = 128,
+     .columns = 128,
+     .warp_rows = 64,
+     .warp_columns = 32,
+     .slices = 1,
+     .depth = 16,
+     .stages = 4,
+     .blocks_per_sm = 1,
+     .rates = {0.874}},
+    {.rows = 128,
+     .columns = 128,
+     .warp_rows = 64,
+     .warp_columns = 32,
+     .slices = 1,
+     .depth = 32,
+     .stages = 3,
+     .blocks_per_sm = 1,
+     .rates = {0.873}},
+    {.rows = 64,
+     .columns = 128,
+     .warp_rows = 32,
+     .warp_columns = 32,
+     .slices = 1,
+     .depth = 16,
+     .stages = 4,
+     .blocks_per_sm = 2,
+     .rates = {0.876, 0.873}},
+    {.rows = 64,
+     .columns = 64,
+     .warp_rows = 32,
+     .warp_columns = 32,
+     .slices = 1,
+     .depth = 16,
+     .stages = 4,
+     .blocks_per_sm = 3,
+     .rates = {0.717, 0.869, 0.867}},
+    {.rows = 64,
+     .columns = 64,
+     .warp_rows = 32,
+     .warp_columns = 32,
+     .slices = 2,
+     .depth = 32,
+     .stages = 3,
+     .blocks_per_sm = 2,
+     .rates = {0.775, 0.846}},
+    {.rows = 64,
+     .columns = 32,
+     .warp_rows = 32,
+     .warp_columns = 32,
+     .slices = 2,
+     .depth = 32,
+     .stages = 3,
+     .blocks_per_sm = 3,
+     .rates = {0.607, 0.801, 0.816}},
+    {.rows = 32,
+     .columns = 64,
+     .warp_rows = 32,
+     .warp_columns = 32,
+     .slices = 2,
+     .depth = 32,
+     .stages = 3,
+     .blocks_per_sm = 3,
+     .rates = {0.619, 0.826, 0.836}},
+    {.rows = 32,
+     .columns = 32,
+     .warp_rows = 32,
+     .warp_columns = 32,
+     .slices = 2,
+     .depth = 32,
+     .stages = 3,
+     .blocks_per_sm = 3,
+     .rates = {0.498, 0.605, 0.711}},
+};
 
-constexpr std::int64_t fp64_depth = 16;  // steps of k in a stage
-constexpr std::int64_t fp64_stages = 4;
 constexpr std::int64_t most_fp64_splits = 32;
 
 std::int64_t fp64_tiles_of(const GemmProblem& problem, const Fp64Tile& tile) {
@@ -49,31 +97,50 @@ std::int64_t fp64_tiles_of(const GemmProblem& problem, const Fp64Tile& tile) {
 }
 
 std::size_t fp64_shared_bytes(const Fp64Tile& tile) {
-  const std::int64_t elements = fp64_stages * fp64_depth * (tile.rows + tile.columns);
+  const int elements = tile.stages * tile.depth * (tile.rows + tile.columns);
   return static_cast<std::size_t>(elements) * sizeof(double);
 }
 
-// Rounds of as many blocks as the SMs hold, then the rest, which share the SMs evenly.
+// The share of the products' time that copies of single elements of an operand take.
+double element_copies(const GemmProblem& problem, const Fp64Tile& tile) {
+  constexpr double of_copies = 14.5;
+  const ChunkAccess access = chunk_access(problem, {});
+  const int extent = (access.a == RowsBy::chunks ? 0 : tile.rows) +
+                     (access.b == RowsBy::chunks ? 0 : tile.columns);
+  return of_copies * extent / (double(tile.rows) * tile.columns);
+}
+
+// Rounds of as many blocks as the SMs hold, then the rest, which share the SMs evenly. Fitted to
+// thousands of plans of products drawn at random (docs/results/products_random_h200.md).
 double expected_cycles(const GemmProblem& problem, const Fp64Plan& plan,
                        const DeviceProperties& device) {
-  constexpr double begin_and_end = 4000.0;  // of a block: the first copies, the last stores
-  constexpr double second_kernel = 5000.0, cached_bytes_per_cycle = 2000.0;
+  constexpr double launch = 9530.0, second_kernel = 2050.0;
+  constexpr double begin = 1770.0, end_of_element = 0.215;  // of a block
+  constexpr double of_neighbour = 0.035;  // of these, for each other block on the SM
+  constexpr double bytes_per_cycle = 1850.0, cached_bytes_per_cycle = 2990.0;
+  constexpr double not_overlapped = 0.21;  // of the shorter of memory's time and the blocks'
   const Fp64Tile& tile = plan.tile;
   const MatmulShape& s = problem.shape;
   const double products_per_cycle = device.compute_major >= 9 ? 128.0 : 64.0;
-  const double work = double(tile.rows) * tile.columns * double(plan.k_of_part);
+  const double elements = double(tile.rows) * tile.columns;
+  const double work = elements * double(plan.k_of_part) * (1.0 + element_copies(problem, tile));
+  const double uses_of_c = problem.beta != 0.0 ? 2.0 : 1.0;
+  const double ends = begin + end_of_element * elements * (plan.splits > 1 ? 1.0 : uses_of_c);
   const std::int64_t sms = std::max(1, device.sm_count);
   const std::int64_t blocks = fp64_tiles_of(problem, tile) * plan.splits;
   const std::int64_t slots = sms * tile.blocks_per_sm;
   const auto round = [&](std::int64_t resident) {
     const double rate = products_per_cycle * tile.rates[static_cast<std::size_t>(resident - 1)];
-    return begin_and_end / double(resident) + double(resident) * work / rate;
+    return ends * (1.0 + of_neighbour * double(resident - 1)) + double(resident) * work / rate;
   };
-  double cycles = double(blocks / slots) * round(tile.blocks_per_sm);
-  if (blocks % slots > 0) cycles += round(groups_of(blocks % slots, sms));
+  double busy = double(blocks / slots) * round(tile.blocks_per_sm);
+  if (blocks % slots > 0) busy += round(groups_of(blocks % slots, sms));
+  const double c_elements = double(problem.batch) * double(s.m) * double(s.n);
+  const double operands = double(problem.batch) * double(s.k) * double(s.m + s.n);
+  const double memory = 8.0 * (operands + uses_of_c * c_elements) / bytes_per_cycle;
+  double cycles = launch + std::max(busy, memory) + not_overlapped * std::min(busy, memory);
   if (plan.splits > 1) {
-    const double bytes = 16.0 * plan.splits * double(problem.batch) * double(s.m) * double(s.n);
-    cycles += second_kernel + bytes / cached_bytes_per_cycle;
+    cycles += second_kernel + 16.0 * plan.splits * c_elements / cached_bytes_per_cycle;
   }
   return cycles;
 }
@@ -135,11 +202,11 @@ class Fp64TilesRun final : public GemmRun {
 std::vector<Fp64Plan> fp64_plan_candidates(const GemmProblem& problem,
                                            const DeviceProperties& device) {
   std::vector<Fp64Plan> plans;
-  const std::int64_t stages = groups_of(problem.shape.k, fp64_depth);
   for (const Fp64Tile& tile : fp64_candidates) {
     if (fp64_shared_bytes(tile) > device.shared_bytes_per_block_optin) continue;
+    const std::int64_t stages = groups_of(problem.shape.k, tile.depth);
     for (std::int64_t splits = 1; splits <= std::min(stages, most_fp64_splits); ++splits) {
-      Fp64Plan plan{.tile = tile, .k_of_part = groups_of(stages, splits) * fp64_depth};
+      Fp64Plan plan{.tile = tile, .k_of_part = groups_of(stages, splits) * tile.depth};
       plan.splits = static_cast<int>(groups_of(problem.shape.k, plan.k_of_part));
       if (plan.splits != splits) continue;  // fewer parts are as long
       plan.cycles = expected_cycles(problem, plan, device);
@@ -164,14 +231,16 @@ KernelRequest fp64_tiles_request(const GemmProblem& problem, const DevicePropert
   number("B_BY_COLUMNS", problem.b.order == Order::column_major);
   number("A_BY_CHUNKS", access.a == RowsBy::chunks);
   number("B_BY_CHUNKS", access.b == RowsBy::chunks);
+  number("C_PAIRS", access.c_quads);
   number("WIDE_PRODUCTS", device.compute_major >= 9);
   number("BM", plan.tile.rows);
   number("BN", plan.tile.columns);
   number("WM", plan.tile.warp_rows);
   number("WN", plan.tile.warp_columns);
   number("BLOCKS_PER_SM", plan.tile.blocks_per_sm);
-  number("DEPTH", fp64_depth);
-  number("STAGES", fp64_stages);
+  number("DEPTH", plan.tile.depth);
+  number("STAGES", plan.tile.stages);
+  number("SLICES", plan.tile.slices);
   number("SPLIT", plan.splits > 1);
   return request;
 }

@@ -16,10 +16,14 @@ namespace tilescope::operations {
 struct Fp64Tile {
   int rows = 0, columns = 0;
   int warp_rows = 0, warp_columns = 0;
-  int blocks_per_sm = 0;  ///< for which the kernel's registers are limited
+  int slices = 1;              ///< groups of warps that share the steps of k
+  int depth = 16, stages = 4;  ///< steps of k in a stage
+  int blocks_per_sm = 0;       ///< for which the kernel's registers are limited
   /// The share of the tensor cores' rate that 1, 2, ... blocks reach together on an SM.
   std::array<double, 3> rates{};
-  constexpr int threads() const { return 32 * (rows / warp_rows) * (columns / warp_columns); }
+  constexpr int threads() const {
+    return 32 * (rows / warp_rows) * (columns / warp_columns) * slices;
+  }
 };
 
 /// A tile, and the parts into which k is cut so that all SMs have work.

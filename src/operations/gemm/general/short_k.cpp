@@ -106,14 +106,14 @@ bool short_k_pays(const GemmProblem& problem, const DeviceProperties& device) {
   // Up to these steps it was faster than ffma_tiles on an H200
   // (docs/results/products_random_h200.md): where the copy engine takes both operands, and where
   // words would be copied one by one.
-  constexpr std::int64_t beside_boxes = 24, beside_words = 72, adding_c = 136;
+  constexpr std::int64_t beside_boxes = 24, beside_words = 72, of_small_c = 128, adding_c = 136;
   const ChunkAccess access = chunk_access(problem, {});
   const bool has_boxes = access.a == RowsBy::chunks && access.b == RowsBy::chunks;
   const bool is_small = tiles_of(problem, short_k_tiles[0]) < device.sm_count;
   const std::int64_t k = problem.shape.k;
   if (device.compute_major != 9) return false;  // not measured
   if (has_boxes) return k <= (is_small ? beside_words : beside_boxes);
-  return k <= (problem.beta != 0.0 ? adding_c : beside_words);
+  return k <= (problem.beta != 0.0 ? adding_c : is_small ? of_small_c : beside_words);
 }
 
 std::unique_ptr<GemmRun> prepare_short_k(Device& device, const GemmProblem& problem) {

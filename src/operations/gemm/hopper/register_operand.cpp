@@ -1,8 +1,12 @@
 #include "operations/gemm/hopper/register_operand.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <string_view>
+#include <utility>
 
 #include "base/errors.hpp"
 #include "operations/gemm/hopper/general_fallback.hpp"
@@ -49,9 +53,13 @@ int classes_of(const RowsInMemory& rows, std::int64_t unit) {
 class RegisterOperandRun final : public GemmRun {
  public:
   RegisterOperandRun(Device& device, const GemmProblem& problem, const RegisterTile& tile)
-      : device_(device), problem_(problem), tile_(tile), layout_(layout_of(problem, tile)) {
+      : device_(device),
+        given_(problem),
+        problem_(problem_of(tile, problem)),
+        tile_(tile),
+        layout_(layout_of(problem_, tile)) {
     if (tile.pair == RegisterPair::shares_c &&
-        (tile.splits > 1 || k_tiles_of(problem, layout_) < 2)) {
+        (tile.splits > 1 || k_tiles_of(problem_, layout_) < 2)) {
       throw usage_error(
           "register_operand: a pair cannot share the k of {} for k = {}: it needs more than {} and "
           "no other parts",
@@ -68,9 +76,10 @@ class RegisterOperandRun final : public GemmRun {
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     if (fallback_.run(addresses.a | addresses.b | addresses.c, addresses, stream)) return;
-    Repacking::run_both({a_copy_.get(), addresses.a}, {b_copy_.get(), addresses.b}, stream);
-    const KernelArguments& arguments =
-        prepared_.of(addresses, [&] { return arguments_for(addresses); });
+    GemmAddresses at = addresses;
+    if (tile_.transposed) std::swap(at.a, at.b);
+    Repacking::run_both({a_copy_.get(), at.a}, {b_copy_.get(), at.b}, stream);
+    const KernelArguments& arguments = prepared_.of(at, [&] { return arguments_for(at); });
     Launch launch = launch_;
     launch.overlaps_previous = a_copy_ || b_copy_;
     device_.launch(kernel_, launch, arguments, stream);
@@ -79,10 +88,11 @@ class RegisterOperandRun final : public GemmRun {
 
   std::string note() const override {
     std::string note = text_of(tile_);
-    if (layout_.a_classes > 1) note += ", A by class";
-    if (layout_.b_classes > 1) note += ", B by class";
-    if (a_copy_) note += ", A repacked";
-    if (b_copy_) note += ", B repacked";
+    const std::string_view a = tile_.transposed ? "B" : "A", b = tile_.transposed ? "A" : "B";
+    if (layout_.a_classes > 1) note += fmt::format(", {} by class", a);
+    if (layout_.b_classes > 1) note += fmt::format(", {} by class", b);
+    if (a_copy_) note += fmt::format(", {} repacked", a);
+    if (b_copy_) note += fmt::format(", {} repacked", b);
     return note;
   }
 
@@ -165,7 +175,7 @@ class RegisterOperandRun final : public GemmRun {
   }
 
   Device& device_;
-  GemmProblem problem_;
+  GemmProblem given_, problem_;  // `problem_` as the kernel computes it
   RegisterTile tile_;
   RegisterLayout layout_;
   std::unique_ptr<Repacking> a_copy_, b_copy_;
@@ -173,11 +183,15 @@ class RegisterOperandRun final : public GemmRun {
   Launch launch_;
   Kernel kernel_;
   std::unique_ptr<SplitReduction> reduction_;
-  GeneralFallback fallback_{device_, problem_};
+  GeneralFallback fallback_{device_, given_};
   PreparedArguments prepared_;
 };
 
 }  // namespace
+
+GemmProblem problem_of(const RegisterTile& tile, const GemmProblem& problem) {
+  return tile.transposed ? transposed(problem) : problem;
+}
 
 RegisterLayout layout_of(const GemmProblem& p, const RegisterTile& tile) {
   const auto rows_of = [&](const GemmOperand& operand, std::int64_t rows, std::int64_t columns) {
@@ -211,7 +225,8 @@ RegisterLayout layout_of(const GemmProblem& p, const RegisterTile& tile) {
   const int b_classes = is_taken(layout.b) ? 1 : 4;
   layout.repacks_b = !layout.b.batch_fits_map() || layout.b.rows < b_classes;
   if (!layout.repacks_b) layout.b_classes = b_classes;
-  const int at_once = 2 * tile.products;
+  // Neighbours in rows of C, or in its columns.
+  const int at_once = tile.transposed ? 2 : 2 * tile.products;
   layout.c_is_aligned =
       p.c.leading % at_once == 0 && (p.batch == 1 || p.c.batch_stride % at_once == 0);
   return layout;
@@ -239,7 +254,8 @@ std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layo
                                         (box_columns_of(tile) + columns_before(layout)) * 4
                                   : tile.n() * row_bytes;
   const std::int64_t stage = tile.m * row_bytes + b_rows + 2 * barrier;
-  const std::int64_t strips = layout.c_is_aligned ? 1 : tile.n() / strip_columns;
+  const bool through_shared = !layout.c_is_aligned && !tile.transposed;
+  const std::int64_t strips = through_shared ? tile.n() / strip_columns : 1;
   const std::int64_t received =
       tile.pair == RegisterPair::shares_c ? std::int64_t{tile.m} * tile.n() * 2 : 16;
   return static_cast<std::size_t>(tile.stages * stage + strips * lots_of_strip + received +
@@ -264,6 +280,7 @@ Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
   constant("B_IS_ODD", layout.b.pitch % 2 != 0);
   constant("PARTIAL", is_partial);
   constant("C_ALIGNED", layout.c_is_aligned);
+  constant("TRANSPOSED", tile.transposed);
   constant("GROUP_ROWS", tile.group);
   return defines;
 }
@@ -274,7 +291,9 @@ std::optional<std::string> register_operand_refusal(const GemmProblem& problem,
   if (problem.a.type != DataType::float32 || problem.b.type != DataType::float32) {
     return "A and B must be float32";
   }
-  if (problem.b.order != Order::row_major) return "B must be row-major";
+  if (problem.b.order != Order::row_major && problem.a.order != Order::column_major) {
+    return "B must be row-major, or A column-major";
+  }
   return wgmma_size_refusal(problem, device);
 }
 

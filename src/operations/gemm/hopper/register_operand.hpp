@@ -1,4 +1,5 @@
-// tf32 products with a row-major B, which the tensor cores read from registers (wgmma, sm_90a).
+// tf32 products with a row-major B or a column-major A, which the tensor cores read from registers
+// (wgmma, sm_90a).
 #pragma once
 
 #include <cstddef>
@@ -31,23 +32,28 @@ struct RegisterTile {
   int splits = 1;           ///< parts that k is cut into
   int group = 8;            ///< rows of tiles that are computed together
   bool a_by_class = false;  ///< rows of A that begin off cache lines are read by class
+  /// The kernel computes C^T = B^T A^T: its B is A^T, `m` are columns of C, n() rows.
+  bool transposed = false;
 
   int n() const { return 64 * products * consumers; }  ///< columns of C per block
   int cluster() const { return pair == RegisterPair::none ? 1 : 2; }
   friend bool operator==(const RegisterTile&, const RegisterTile&) = default;
 };
 
-/// The tile as "128x256x4 shares B split 3".
+/// The product as the kernel computes it with this tile, whose B is row-major.
+GemmProblem problem_of(const RegisterTile& tile, const GemmProblem& problem);
+
+/// The tile as "128x256x4 shares B split 3 transposed".
 std::string text_of(const RegisterTile& tile);
 
-/// The way in which the kernel reads a problem's operands.
+/// The way in which the kernel reads the operands of a problem as it computes it.
 struct RegisterLayout {
   RowsInMemory a, b;
   bool transposes_a = false;                  ///< A is column-major: its copy is row-major
   bool repacks_a = false, repacks_b = false;  ///< copied first to rows of whole 16-byte chunks
   int a_classes = 1, b_classes = 1;           ///< interleaved matrices as which their rows are read
   std::int64_t a_unit = 32;   ///< boxes of A's classes begin at multiples of this many bytes
-  bool c_is_aligned = false;  ///< a thread can store neighbours in C at once
+  bool c_is_aligned = false;  ///< a thread can store its neighbours in C at once
 };
 RegisterLayout layout_of(const GemmProblem& problem, const RegisterTile& tile);
 
@@ -60,7 +66,8 @@ std::int64_t k_tiles_of(const GemmProblem& problem, const RegisterLayout& layout
 /// Dynamic shared memory of a block, bytes.
 std::size_t shared_bytes_of(const RegisterTile& tile, const RegisterLayout& layout);
 
-/// The kernel's constants. With `is_partial` the sums of a part of k leave unscaled.
+/// The kernel's constants for a problem as it computes it. With `is_partial` the sums of a part of
+/// k leave unscaled.
 Defines register_constants(const GemmProblem& problem, const RegisterTile& tile,
                            const RegisterLayout& layout, bool is_partial);
 

@@ -14,26 +14,31 @@ namespace {
 constexpr std::int64_t row_bytes = 128, tile_k = 32;
 
 // Cycles and bytes per cycle of an H200.
-constexpr double launch_cycles = 3500.0;      // for one more kernel
-constexpr double bytes_from_memory = 2450.0;  // per cycle, whole chip
+constexpr double launch_cycles = 9920.0;      // until the first block runs
+constexpr double adding_cycles = 3940.0;      // for a kernel that adds up parts of k
+constexpr double bytes_from_memory = 2290.0;  // per cycle, whole chip
 constexpr double bytes_from_l2 = 3200.0;      // per cycle, whole chip
-constexpr double tile_bytes_per_sm = 56.0;    // per cycle into one SM's shared memory
+constexpr double tile_bytes_per_sm = 53.4;    // per cycle into one SM's shared memory
+constexpr double gain_of_few = 0.42;          // the more for each SM, the fewer read
 // The same where blocks drift apart before they have shared what the L2 cache holds of A and B;
 // pairs that share a tile do not.
 constexpr double tile_bytes_of_large = 40.0, large_bytes = 4e8;
 constexpr double cache_bytes = 5e7, read_again = 0.25;  // the part of B that is read again
-constexpr double not_overlapped = 0.25;  // share of the shorter of memory's time and the blocks'
-constexpr double elements_per_cycle = 32.0;  // elements of a tile of C, for one tile of k
-constexpr double least_cycles = 150.0;       // for one tile of k, however small
-constexpr double fill_cycles = 700.0;        // from the first copy to the first product
+constexpr double not_overlapped = 0.49;  // share of the shorter of memory's time and the blocks'
+constexpr double elements_per_cycle = 29.1;  // elements of a tile of C, for one tile of k
+constexpr double least_cycles = 284.0;       // for one tile of k, however small
+constexpr double fill_cycles = 572.0;        // from the first copy to the first product
 // The copy engine takes longer where rows do not begin with cache lines, where they do not begin
 // with sectors of 32 bytes, and where B is read by class.
-constexpr double slower_off_lines = 1.42, slower_off_sectors = 1.7, slower_by_class = 1.65;
+constexpr double slower_off_lines = 1.3, slower_off_sectors = 1.91, slower_by_class = 1.78;
 // Blocks that share a tile wait for each other; those that share C exchange halves of their sums.
-constexpr double pair_cycles = 680.0, pair_step_cycles = 64.0, least_cycles_of_pair = 380.0;
-constexpr double exchange_cycles = 5000.0;
-constexpr double repack_cycles = 5400.0;  // for a copy before the product, beside its traffic
-constexpr double store_cycles = 500.0, stored_elements_per_cycle = 11.0;
+constexpr double pair_cycles = 350.0, pair_step_cycles = 64.0, least_cycles_of_pair = 380.0;
+constexpr double exchange_cycles = 5500.0;
+constexpr double repack_cycles = 3000.0;  // for a copy before the product, beside its traffic
+constexpr double store_cycles = 660.0, stored_elements_per_cycle = 8.4;
+constexpr double of_transposed = 0.65;  // of that rate
+// For C that is added: of an element for each consumer, and of a row.
+constexpr double addend_cycles = 0.32, addend_row_cycles = 27.6;
 
 double bytes_of(const RowsInMemory& rows) {
   return static_cast<double>(rows.rows) * static_cast<double>(rows.columns) *
@@ -77,22 +82,28 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
   const double depth = static_cast<double>(groups_of(k_tiles, parts));
   const double elements = static_cast<double>(tile.m * tile.n());
   // One warpgroup alone leaves gaps between its products.
-  const double rate = tile.consumers == 1 ? 0.75 * elements_per_cycle : elements_per_cycle;
+  const double rate = tile.consumers == 1 ? 0.8 * elements_per_cycle : elements_per_cycle;
   const double operands = bytes_of(layout.a) + bytes_of(layout.b);
   const bool is_pair = tile.pair != RegisterPair::none, shares_tile = is_pair && !shares_k;
   const double bytes_per_cycle =
-      operands > large_bytes && !shares_tile ? tile_bytes_of_large : tile_bytes_per_sm;
+      (operands > large_bytes && !shares_tile ? tile_bytes_of_large : tile_bytes_per_sm) /
+      std::pow(std::min(1.0, units / sm_count), gain_of_few);
   const double loads = lines_of_step(tile, layout) * row_bytes / bytes_per_cycle;
   const double step =
       std::max({elements / rate, loads, shares_tile ? least_cycles_of_pair : least_cycles}) +
       (shares_tile ? pair_step_cycles : 0.0);
-  const double store = shares_k ? exchange_cycles + elements / 2.0 / stored_elements_per_cycle
-                                : store_cycles + elements / stored_elements_per_cycle;
+  const double stored = stored_elements_per_cycle * (tile.transposed ? of_transposed : 1.0);
+  const double kept = shares_k ? 0.5 : 1.0;  // of the tile's rows
+  double store = (shares_k ? exchange_cycles : store_cycles) + kept * elements / stored;
+  if (problem.beta != 0.0 && tile.splits == 1) {
+    store += kept * (addend_cycles * elements / tile.consumers + addend_row_cycles * tile.m);
+  }
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
   // Blocks one below the other do not always meet in the L2 cache.
   const bool reads_b_again = operands > cache_bytes && s.m > tile.m;
-  const double traffic = operands + (reads_b_again ? read_again * bytes_of(layout.b) : 0.0) +
-                         c_bytes * static_cast<double>(size_of(problem.c.type));
+  const double traffic =
+      operands + (reads_b_again ? read_again * bytes_of(layout.b) : 0.0) +
+      (problem.beta != 0.0 ? 2.0 : 1.0) * c_bytes * static_cast<double>(size_of(problem.c.type));
   const double blocks = rounds * (depth * step + store), memory = traffic / bytes_from_memory;
   double cycles = fill_cycles + std::max(blocks, memory) +
                   not_overlapped * std::min(blocks, memory) + (is_pair ? pair_cycles : 0.0);
@@ -100,8 +111,8 @@ double predicted_cycles(const GemmProblem& problem, const RegisterTile& tile,
        {std::pair{layout.repacks_a, &layout.a}, std::pair{layout.repacks_b, &layout.b}}) {
     if (repacks) cycles += repack_cycles + 2.0 * bytes_of(*rows) / bytes_from_memory;
   }
-  if (tile.splits > 1) cycles += launch_cycles + 8.0 * tile.splits * c_bytes / bytes_from_l2;
-  return cycles;
+  if (tile.splits > 1) cycles += adding_cycles + 8.0 * tile.splits * c_bytes / bytes_from_l2;
+  return launch_cycles + cycles;
 }
 
 // Tiles that keep the sums of a thread within 128 registers; in a draw the first wins.
@@ -182,31 +193,43 @@ std::string text_of(const RegisterTile& tile) {
       break;
   }
   if (tile.splits > 1) text += fmt::format(" split {}", tile.splits);
+  if (tile.transposed) text += " transposed";
   return text;
 }
 
 double expected_cycles(const GemmProblem& problem, const RegisterTile& tile,
                        const DeviceProperties& device) {
-  return predicted_cycles(problem, tile, layout_of(problem, tile), device.sm_count);
+  const GemmProblem tiled = problem_of(tile, problem);
+  return predicted_cycles(tiled, tile, layout_of(tiled, tile), device.sm_count);
 }
 
 std::vector<RegisterTile> register_tile_candidates(const GemmProblem& problem,
                                                    const DeviceProperties& device) {
   std::vector<std::pair<double, RegisterTile>> candidates;
-  const bool a_has_classes = layout_of(problem, {.a_by_class = true}).a_classes > 1;
-  for (RegisterTile tile : shapes()) {
-    for (const bool by_class : {false, true}) {
-      tile.a_by_class = by_class;
-      if ((by_class && !a_has_classes) || !has_partner(problem, tile)) continue;
-      const RegisterLayout layout = layout_of(problem, tile);
-      for (const int splits : splits_of(problem, tile, device.sm_count)) {
-        tile.splits = splits;
-        tile.stages = most_stages(tile, layout);
-        while (shared_bytes_of(tile, layout) > device.shared_bytes_per_block_optin) --tile.stages;
-        candidates.emplace_back(predicted_cycles(problem, tile, layout, device.sm_count), tile);
+  // Rows of a class are neighbours in columns of C no longer: they would be stored one by one.
+  const auto add = [&](const GemmProblem& tiled, bool is_transposed) {
+    if (tiled.b.order != Order::row_major) return;
+    const bool a_has_classes =
+        !is_transposed && layout_of(tiled, {.a_by_class = true}).a_classes > 1;
+    for (RegisterTile tile : shapes()) {
+      tile.transposed = is_transposed;
+      for (const bool by_class : {false, true}) {
+        tile.a_by_class = by_class;
+        if ((by_class && !a_has_classes) || !has_partner(tiled, tile)) continue;
+        const RegisterLayout layout = layout_of(tiled, tile);
+        for (const int splits : splits_of(tiled, tile, device.sm_count)) {
+          tile.splits = splits;
+          tile.stages = most_stages(tile, layout);
+          while (shared_bytes_of(tile, layout) > device.shared_bytes_per_block_optin) {
+            --tile.stages;
+          }
+          candidates.emplace_back(predicted_cycles(tiled, tile, layout, device.sm_count), tile);
+        }
       }
     }
-  }
+  };
+  add(problem, false);
+  add(transposed(problem), true);
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<RegisterTile> tiles;

@@ -14,29 +14,30 @@ namespace {
 
 // Cycles and bytes per cycle of an H200, fitted to thousands of plans of products drawn at random
 // (docs/results/products_random_h200.md).
-constexpr double launch_cycles = 9450.0;      // until the first block runs
-constexpr double bytes_from_memory = 1940.0;  // per cycle, whole chip
+constexpr double launch_cycles = 8610.0;      // until the first block runs
+constexpr double bytes_from_memory = 2160.0;  // per cycle, whole chip
 // Bytes per cycle into one SM's shared memory: where blocks have several tiles each, where they
 // have one, and for rows that begin half a cache line behind one, or anywhere in one.
-constexpr double tile_bytes_per_sm = 52.6, bytes_of_only_tile = 88.7;
-constexpr double bytes_of_half_lines = 48.3, bytes_of_lines_in_pieces = 30.7;
+constexpr double tile_bytes_per_sm = 49.2, bytes_of_only_tile = 74.9;
+constexpr double bytes_of_half_lines = 41.4, bytes_of_lines_in_pieces = 27.6;
 // Elements of a tile of C, for one tile of k; the share of that rate that one consumer alone
 // reaches with gaps between its products; and what each tile of k costs beside them.
-constexpr double elements_per_cycle = 31.0, of_one_consumer = 0.73, step_cycles = 43.0;
+constexpr double elements_per_cycle = 27.3, of_one_consumer = 0.867, step_cycles = 82.4;
 constexpr double late_copies = 1.09;
 // Bytes per cycle while the L2 cache keeps A and B, and the bytes of these that it keeps.
 constexpr double tile_bytes_from_l2 = 133.0, bytes_in_l2 = 70e6, bytes_beyond_l2 = 512e6;
-constexpr double fill_cycles = 1620.0;  // from the first copy to the first product
-constexpr double store_cycles = 210.0, stored_elements_per_cycle = 7.1;
+constexpr double fill_cycles = 1270.0;  // from the first copy to the first product
+constexpr double store_cycles = 222.0, stored_elements_per_cycle = 5.4;
 // C in rows that begin anywhere, stored by one consumer and by two that share a tile.
 constexpr double stored_in_rows_per_cycle = 5.0, stored_in_rows_by_two = 6.3;
 // A kernel before the tiles that copies operands, or one behind them that adds up parts of k, and
 // bytes per cycle of both.
-constexpr double copying_cycles = 4500.0, copied_bytes = 2450.0;
-constexpr double adding_cycles = 3260.0, added_bytes = 2480.0;
+constexpr double copying_cycles = 4250.0, copied_bytes = 2450.0;
+constexpr double adding_cycles = 3340.0, added_bytes = 2936.0;
 // Until the blocks of a cluster have met; more than two take longer.
-constexpr double cluster_cycles = 560.0, large_cluster_cycles = 705.0;
-constexpr double panel_store_cycles = 3600.0;  // for 64 x 256 beside the next tile's products
+constexpr double cluster_cycles = 490.0, large_cluster_cycles = 292.0;
+// For 64 x 256 beside the next tile's products, and with C added.
+constexpr double panel_store_cycles = 6220.0, panel_addend_cycles = 7530.0;
 
 // The share of the memory's rate that rows of a narrow tile of B reach with boxes of 128 bytes.
 double share_of_memory(int tile_n) {
@@ -74,7 +75,7 @@ bool hides_stores(const GemmProblem& problem, const TensorTile& tile, Store stor
 // Cycles of shared memory for a tile of k. The tensor cores read and the copy engine writes 128
 // bytes a cycle, and each 64 rows of the tile read all of B's.
 double shared_cycles(const TensorTile& tile) {
-  constexpr double overlap = 1.04;
+  constexpr double overlap = 0.976;
   return overlap * (tile.m / 64.0 * (64.0 + tile.n) + tile.m + tile.n);
 }
 
@@ -84,12 +85,14 @@ double bytes_of(const RowsInMemory& rows) {
 }
 
 // Bytes per cycle into one SM: `whole` where rows begin with cache lines, less for others, which
-// are read in pieces.
-double rate_of(const TileOperand& operand, double whole) {
+// are read in pieces. `share`: of the SMs that read; fewer get more of what the L2 cache gives.
+double rate_of(const TileOperand& operand, double whole, double share = 1.0) {
   constexpr std::int64_t line = 128;
+  constexpr double gain_of_few = 0.68;
   const std::int64_t behind = operand.rows.pitch_bytes() % line;
   if (operand.repacked || behind == 0) return whole;
-  return behind == line / 2 ? bytes_of_half_lines : bytes_of_lines_in_pieces;
+  const double all = behind == line / 2 ? bytes_of_half_lines : bytes_of_lines_in_pieces;
+  return std::min(whole, all / std::pow(share, gain_of_few));
 }
 
 // The tile with every combination of copied operands: operands that it could read in place are
@@ -116,7 +119,7 @@ std::vector<TensorTile> with_copies(const TensorTile& tile, const TileLayout& la
 // Cycles for which a tile waits for what C held: the first boxes arrive while the tile is
 // multiplied, the others behind the store of those before them.
 double addend_cycles(const GemmProblem& problem, const TensorTile& tile, Store store) {
-  constexpr double cycles_of_lot = 1200.0;
+  constexpr double cycles_of_lot = 1806.0;
   const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
   const auto element = static_cast<std::int64_t>(size_of(problem.c.type));
   const int boxes =
@@ -145,11 +148,12 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double whole = hides          ? tile_bytes_from_l2
                        : has_one_tile ? bytes_of_only_tile
                                       : tile_bytes_per_sm;
+  const double share = has_one_tile ? std::min(units, blocks) / blocks : 1.0;
   const double loads =
       static_cast<double>(tile.m / (tile.across ? tile.cluster : 1) * tile_row_bytes) /
-          rate_of(layout.a, whole) +
+          rate_of(layout.a, whole, share) +
       static_cast<double>(columns_of_b(tile, layout) / tile.down() * tile_row_bytes) /
-          rate_of(layout.b, whole);
+          rate_of(layout.b, whole, share);
   // Where sums are promoted, tiles are narrower, and shared memory decides: as measured.
   const bool is_bound_by_reads = has_one_tile || promotes_sums(problem);
   const double step =
@@ -168,9 +172,9 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   double block = hides ? rounds * multiply + store : rounds * (multiply + store);
   if (tile.panel > 0) {
     const double products = depth * elements / elements_per_cycle;
+    const double panel_store = problem.beta != 0.0 ? panel_addend_cycles : panel_store_cycles;
     const double first_panel = depth * tile.n * tile_row_bytes / tile_bytes_per_sm;
-    block =
-        first_panel + rounds * std::max(products, (products + panel_store_cycles) / 2.0) + store;
+    block = first_panel + rounds * std::max(products, (products + panel_store) / 2.0) + store;
   }
   const double c_bytes = static_cast<double>(s.m * s.n * problem.batch);
   const double uses_of_c = problem.beta != 0.0 ? 2.0 : 1.0;

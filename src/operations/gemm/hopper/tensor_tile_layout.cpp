@@ -37,15 +37,7 @@ std::int64_t k_tiles_of(const GemmProblem& problem) {
 }
 
 GemmProblem problem_of(const TensorTile& tile, const GemmProblem& problem) {
-  if (!tile.transposed) return problem;
-  GemmProblem transposed = problem;
-  std::swap(transposed.shape.m, transposed.shape.n);
-  std::swap(transposed.a, transposed.b);
-  for (GemmOperand* operand : {&transposed.a, &transposed.b}) {
-    operand->order = operand->order == Order::row_major ? Order::column_major : Order::row_major;
-  }
-  transposed.bias_per_row = !problem.bias_per_row;
-  return transposed;
+  return tile.transposed ? transposed(problem) : problem;
 }
 
 RowsInMemory rows_of_c(const GemmProblem& p, const TensorTile& tile) {

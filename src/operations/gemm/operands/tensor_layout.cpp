@@ -93,6 +93,17 @@ RowsInMemory rows_in_memory(const GemmOperand& operand, std::int64_t rows, std::
           .batch_stride = operand.batch_stride};
 }
 
+GemmProblem transposed(const GemmProblem& problem) {
+  GemmProblem result = problem;
+  std::swap(result.shape.m, result.shape.n);
+  std::swap(result.a, result.b);
+  for (GemmOperand* operand : {&result.a, &result.b}) {
+    operand->order = operand->order == Order::row_major ? Order::column_major : Order::row_major;
+  }
+  result.bias_per_row = !problem.bias_per_row;
+  return result;
+}
+
 int residue_groups(std::int64_t pitch_bytes) {
   return static_cast<int>(copy_alignment / std::gcd(pitch_bytes, copy_alignment));
 }

@@ -40,6 +40,9 @@ struct RowsInMemory {
 RowsInMemory rows_in_memory(const GemmOperand& operand, std::int64_t rows, std::int64_t columns,
                             std::int64_t batch);
 
+/// The product C^T = B^T A^T, whose C is column-major and otherwise as in the problem.
+GemmProblem transposed(const GemmProblem& problem);
+
 /// The maps of every `groups`-th row. A map's base is rounded down to 16 bytes; `shifts` are the
 /// elements by which columns lie further than the map says.
 struct ResidueMaps {
