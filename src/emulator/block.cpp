@@ -297,10 +297,10 @@ std::uint32_t Block::threads_of(std::uint32_t warp, LaneMask lanes) const {
 /// that many arrivals, whoever makes them.
 bool Block::barrier_complete(const BlockBarrier& barrier) const {
   if (barrier.expected == 0) {
-    for (const Warp& warp : warps_) {
-      if ((warp.live() & ~barrier.arrived[warp.index()]) != 0) return false;
-    }
-    return true;
+    // Warps mostly arrive in ascending order.
+    return std::none_of(warps_.rbegin(), warps_.rend(), [&](const Warp& warp) {
+      return (warp.live() & ~barrier.arrived[warp.index()]) != 0;
+    });
   }
   std::uint32_t threads = barrier.again;
   for (const Warp& warp : warps_)

@@ -38,6 +38,10 @@ void run_operation(CompiledState* state, const Code* code) {
   code->execute(w, *code);
 }
 
+void run_together(CompiledState* state, const Code* code) {
+  state->context->warp->run_together(*state->worker, *code);
+}
+
 void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry) {
   if (entry->place == kNoPlace) {
     state->used->push_back({group, static_cast<std::uint32_t>(entry - state->sums)});
@@ -48,14 +52,14 @@ void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry
     const Code& code = *access.code;
     std::uint64_t base =
         access.address_slot < 0 ? access.address : state->slots[access.address_slot];
-    base += static_cast<std::uint64_t>(code.offset);
+    base += static_cast<std::uint64_t>(access.offset);
     if (access.address_bytes == 4) base &= 0xffffffffu;
     for (std::size_t lane = 0; lane < access.differences.size(); ++lane) {
       w.addresses[lane] = base + static_cast<std::uint64_t>(access.differences[lane]);
     }
     const Access event{code.id,      w.warp_index,
                        kAllLanes,    code.bytes,
-                       access.space, static_cast<AccessKind>(code.access),
+                       access.space, access.kind,
                        access.shape, MemoryOrder::weak,
                        Scope::none,  0,
                        w.addresses,  &w,

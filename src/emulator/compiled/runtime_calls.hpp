@@ -16,6 +16,9 @@ std::uint32_t find_bounds(CompiledState* state, std::uint32_t bounds, std::uint6
 /// Runs an instruction by its executor, for the lanes whose guard holds.
 void run_operation(CompiledState* state, const Code* code);
 
+/// Runs a warp instruction of all lanes.
+void run_together(CompiledState* state, const Code* code);
+
 /// An access of the group is the first in its entry, or in a lower place: tells the observers.
 void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry);
 

@@ -41,6 +41,7 @@ struct Item {
   std::vector<int> out_slots;  ///< kNoSlot for vectors
   std::vector<int> out_next;
   int group = -1;     ///< of an access
+  int source = -1;    ///< of a copy: the group it reads through
   bool dead = false;  ///< nobody reads the vectors that it computes
 };
 

@@ -19,7 +19,9 @@ class StoreEmitter {
   void store(const Item& item);
   void store_vectors(const Item& item);
   void store_lane(const Item& item, int lane);
-  std::int64_t displacement(const Item& item, int lane) const;
+  void copy(const Item& item);
+  /// Of lane's place from the pointer of the group of address `i`.
+  std::int64_t displacement(const Item& item, std::size_t i, int lane) const;
   bool is_consecutive(const Item& item) const;
 
   Assembler& a_;

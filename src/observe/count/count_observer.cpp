@@ -75,6 +75,7 @@ class BlockCounts : public emulator::BlockObserver {
   }
 
   void access_sum(const emulator::AccessSum& sum) override {
+    if (sum.kind == AccessKind::async_store) add_sources(sum);
     Access a{};
     a.instruction = sum.instruction;
     a.mask = ~emulator::LaneMask{0};
@@ -205,10 +206,8 @@ class BlockCounts : public emulator::BlockObserver {
 
   void count_source(const Access& to) {
     if (source_.mask == 0 || source_.instruction != to.instruction) return;
-    if (sources_.empty()) sources_.resize(slots_.size());
-    PatternSlot& slot = sources_[to.instruction];
-    const ptx::Instruction& copy = *program_.instruction(to.instruction).source;
-    const bool past_l1 = copy.modifiers.cache == ptx::CacheOp::cg;
+    PatternSlot& slot = source_slot(to.instruction);
+    const bool past_l1 = goes_past_l1(to.instruction);
     const std::uint64_t base = base_address(source_);
     const std::uint64_t unit = past_l1 ? to.bytes : word_bytes;
     const auto low_bits = static_cast<std::uint32_t>(past_l1 ? base_address(to) % gpu::kSectorBytes
@@ -228,14 +227,44 @@ class BlockCounts : public emulator::BlockObserver {
     PatternCost& cost = slot.costs[index];
     if ((slot.known >> index & 1U) == 0) {
       slot.known |= static_cast<std::uint8_t>(1U << index);
-      const gpu::Sectors s =
-          past_l1 ? gpu::coalesce_to_shared(source_.addresses, to.addresses, source_.mask)
-                  : gpu::coalesce(source_.addresses, source_.mask, source_.bytes);
-      cost.units = s.sectors;
-      cost.ideal = s.ideal;
+      learn_source(source_, to, cost);
     }
     ++cost.hits;
     source_.mask = 0;
+  }
+
+  void add_sources(const emulator::AccessSum& sum) {
+    Access from{}, to{};
+    from.instruction = to.instruction = sum.instruction;
+    from.mask = to.mask = ~emulator::LaneMask{0};
+    from.bytes = to.bytes = sum.bytes;
+    from.addresses = sum.sources.data();
+    to.addresses = sum.addresses.data();
+    PatternSlot slot;
+    slot.kind = AccessKind::async_load;
+    slot.known = 1;
+    learn_source(from, to, slot.costs[0]);
+    slot.costs[0].hits = sum.times;
+    slot.flush();
+    add_tallies(slot.tallies, source_slot(sum.instruction).tallies);
+  }
+
+  PatternSlot& source_slot(emulator::InstructionId id) {
+    if (sources_.empty()) sources_.resize(slots_.size());
+    return sources_[id];
+  }
+
+  bool goes_past_l1(emulator::InstructionId copy) const {
+    return program_.instruction(copy).source->modifiers.cache == ptx::CacheOp::cg;
+  }
+
+  /// The cost of the global side of a cp.async.
+  void learn_source(const Access& from, const Access& to, PatternCost& cost) const {
+    const gpu::Sectors s = goes_past_l1(to.instruction)
+                               ? gpu::coalesce_to_shared(from.addresses, to.addresses, from.mask)
+                               : gpu::coalesce(from.addresses, from.mask, from.bytes);
+    cost.units = s.sectors;
+    cost.ideal = s.ideal;
   }
 
   void begin_pattern(const Access& a, std::uint64_t base, PatternSlot& slot) {
