@@ -108,10 +108,9 @@ int main(int argc, char** argv) {
          {std::pair{"nobody", Watch::nobody}, std::pair{"counts", Watch::counts},
           std::pair{"checks", Watch::checks}}) {
       const std::string title = std::string(kernel.operation) + "/" + kernel.rung + "/" + name;
-      benchmark::RegisterBenchmark(
-          title.c_str(),
-          [kernel, watch = watch](benchmark::State& state) { run(state, kernel, watch); })
-          ->Unit(benchmark::kMillisecond);
+      benchmark::RegisterBenchmark(title.c_str(), [kernel, watch = watch](benchmark::State& state) {
+        run(state, kernel, watch);
+      })->Unit(benchmark::kMillisecond);
     }
   }
   for (const bench::NativeKernel& native : bench::native_kernels()) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "emulator/address_space.hpp"
 #include "emulator/fault_text.hpp"
@@ -67,6 +68,20 @@ void Block::merge_observers() {
   }
 }
 
+/// The warp's registers become those of a warp that has not begun; `parts` of them if not null: the
+/// others are so already.
+void Block::reset_frame(std::uint32_t warp, const std::vector<FrameRange>* parts) {
+  std::uint8_t* const registers = registers_.get() + std::size_t{warp} * launch_.frame_bytes();
+  const std::uint8_t* const image = launch_.frame_image(warp);
+  if (parts == nullptr) {
+    std::memcpy(registers, image, launch_.frame_bytes());
+    return;
+  }
+  for (const FrameRange& part : *parts) {
+    std::memcpy(registers + part.offset, image + part.offset, part.bytes);
+  }
+}
+
 void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   const LaunchInfo& info = launch_.info();
   linear_ = linear;
@@ -89,9 +104,12 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   cluster_lanes_.assign(info.warps_per_block, {});
   generation_ = 0;
   const CodeFunction& kernel = launch_.program().functions()[0];
+  const std::vector<FrameRange>* const parts = std::exchange(has_frames_, true) && worker_.unwatched
+                                                   ? worker_.unwatched->frame_resets()
+                                                   : nullptr;
   for (std::uint32_t i = 0; i < info.warps_per_block; ++i) {
     std::uint8_t* registers = registers_.get() + std::size_t{i} * launch_.frame_bytes();
-    std::memcpy(registers, launch_.frame_image(i), launch_.frame_bytes());
+    reset_frame(i, parts);
     launch_.fill_block_specials(kernel, registers, linear_);
     const std::uint32_t threads =
         std::min<std::uint32_t>(kWarpSize, info.threads_per_block - i * kWarpSize);

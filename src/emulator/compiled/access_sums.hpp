@@ -39,8 +39,8 @@ struct SumGroup {
   /// Bytes between addresses of neighbouring entries, from a multiple of the modulus on. That:
   /// there is one entry only.
   std::uint64_t step = kSumModulus;
-  std::int64_t lowest = 0;       ///< offset of the instruction whose address chooses the entry
-  std::uint32_t halves = 1;      ///< 2: an entry for each half of a sector on a copy's shared side
+  std::int64_t lowest = 0;   ///< offset of the instruction whose address chooses the entry
+  std::uint32_t halves = 1;  ///< 2: an entry for each half of a sector on a copy's shared side
   bool copies = false;
   std::vector<SummedAccess> accesses;
 

@@ -39,14 +39,14 @@ struct CompiledRegion {
   std::vector<std::pair<std::uint32_t, LaneShape>> assumed;
   RegionSums sums;
   std::size_t slots = 0;
-  std::uint32_t counter = 0;  ///< CodeBlock::counter of the head
+  std::uint32_t counter = 0;             ///< CodeBlock::counter of the head
   const CompiledRegion* next = nullptr;  ///< of the same head
   mutable std::atomic<std::uint32_t> failures{0};
 
   /// `at`: offset of the place to enter by.
   Run entry(std::size_t at) const {
-    return reinterpret_cast<Run>(const_cast<std::uint8_t*>(
-        static_cast<const std::uint8_t*>(memory.data()) + at));
+    return reinterpret_cast<Run>(
+        const_cast<std::uint8_t*>(static_cast<const std::uint8_t*>(memory.data()) + at));
   }
 };
 
@@ -74,6 +74,8 @@ class CompiledProgram final : public CompiledCode {
   /// false if there will be no further one.
   bool compile(const Frame& frame, std::uint32_t block, const CompiledRegion* known);
   AccessWatch watch() const { return watch_; }
+  /// Of the kernel.
+  const std::vector<FrameRange>& frame_resets();
   // Their numbers so far.
   std::uint32_t bounds() const { return bounds_.load(std::memory_order_acquire); }
   std::uint32_t sum_entries() const { return entries_.load(std::memory_order_acquire); }
@@ -82,11 +84,13 @@ class CompiledProgram final : public CompiledCode {
  private:
   std::vector<bool> unstable(const CompiledFunction& function, const Head& head,
                              const std::uint8_t* frame) const;
+  const FunctionPlan& plan(std::size_t function);
 
   const Program& program_;
   const AccessWatch watch_;
   std::vector<std::unique_ptr<CompiledFunction>> functions_;
   std::mutex mutex_;
+  std::optional<std::vector<FrameRange>> frame_resets_;
   std::size_t code_bytes_ = 0;
   ProgramNumbers numbers_;
   std::atomic<std::uint32_t> bounds_{0}, entries_{0}, recent_{0};  ///< of `numbers_`
@@ -98,6 +102,7 @@ class Thread final : public CompiledThread {
   std::optional<CompiledExit> run(const Frame& frame, std::uint32_t block, std::uint32_t join,
                                   CompiledPause& pause, std::int64_t& turn) override;
   CompiledExit resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) override;
+  const std::vector<FrameRange>* frame_resets() override;
   void deliver_sums(const BlockObserverSlots& observers) override;
 
  private:
@@ -117,7 +122,9 @@ class Thread final : public CompiledThread {
   std::vector<SumEntry> sums_;
   std::vector<std::uint64_t> recent_;
   std::vector<UsedEntry> used_;
-  std::vector<Trial> trials_;  ///< by CodeBlock::counter
+  std::vector<Trial> trials_;   ///< by CodeBlock::counter
+  std::uint32_t early_blocks_;  ///< before frame_resets
+  const std::vector<FrameRange>* frame_resets_ = nullptr;
 };
 
 CompiledProgram::CompiledProgram(const Program& program, AccessWatch watch)
@@ -158,6 +165,24 @@ std::vector<bool> CompiledProgram::unstable(const CompiledFunction& function, co
   return result;
 }
 
+/// The caller holds the mutex.
+const FunctionPlan& CompiledProgram::plan(std::size_t number) {
+  CompiledFunction& function = *functions_[number];
+  if (!function.plan) {
+    function.plan = std::make_unique<FunctionPlan>(program_, program_.functions()[number]);
+  }
+  return *function.plan;
+}
+
+const std::vector<FrameRange>& CompiledProgram::frame_resets() {
+  const std::lock_guard lock(mutex_);
+  if (!frame_resets_) {
+    const auto bytes = static_cast<std::uint32_t>(program_.functions()[0].image.size());
+    frame_resets_ = plan(0).frame_resets(bytes);
+  }
+  return *frame_resets_;
+}
+
 bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
                               const CompiledRegion* known) {
   const std::lock_guard lock(mutex_);
@@ -165,10 +190,7 @@ bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
   Head& head = function.heads[block];
   if (head.first.load() != known) return true;
   if (head.regions.size() >= kMostRegions || code_bytes_ > kMostCode) return false;
-  if (!function.plan) {
-    function.plan = std::make_unique<FunctionPlan>(program_, program_.functions()[frame.index]);
-  }
-  const FunctionPlan& plan = *function.plan;
+  const FunctionPlan& plan = this->plan(frame.index);
   if (plan.registers().size() > kMostRegisters) return false;
   Region region =
       find_region(plan, block, frame.registers, unstable(function, head, frame.registers));
@@ -196,7 +218,8 @@ bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
 Thread::Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience)
     : CompiledThread(worker.counters.size(), patience),
       program_(program),
-      trials_(worker.counters.size()) {
+      trials_(worker.counters.size()),
+      early_blocks_(patience / 4) {
   state_.counters = worker.counters.data();
   state_.lanes_on = worker.lanes_on.data();
   state_.parameters = worker.context.parameters;
@@ -315,6 +338,15 @@ AccessSum sum_of(const SummedAccess& access, const SumGroup& group, std::uint32_
   const std::int64_t offset = group.entries() == 1 ? 0 : access.offset - group.lowest;
   sum.addresses = addresses_at(access, number * group.step + static_cast<std::uint64_t>(offset));
   return sum;
+}
+
+const std::vector<FrameRange>* Thread::frame_resets() {
+  if (early_blocks_ > 0) {
+    --early_blocks_;
+    return nullptr;
+  }
+  if (frame_resets_ == nullptr) frame_resets_ = &program_.frame_resets();
+  return frame_resets_;
 }
 
 void Thread::deliver_sums(const BlockObserverSlots& observers) {

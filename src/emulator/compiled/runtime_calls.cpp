@@ -57,13 +57,10 @@ void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry
     for (std::size_t lane = 0; lane < access.differences.size(); ++lane) {
       w.addresses[lane] = base + static_cast<std::uint64_t>(access.differences[lane]);
     }
-    const Access event{code.id,      w.warp_index,
-                       kAllLanes,    code.bytes,
-                       access.space, access.kind,
-                       access.shape, MemoryOrder::weak,
-                       Scope::none,  0,
-                       w.addresses,  &w,
-                       &code};
+    const Access event{
+        code.id,      w.warp_index,      kAllLanes,   code.bytes, access.space, access.kind,
+        access.shape, MemoryOrder::weak, Scope::none, 0,          w.addresses,  &w,
+        &code};
     for (const BlockObserverSlot& slot : w.block->observers()) {
       if ((slot.events & access_event(access.space)) != 0) slot.observer->first_access(event);
     }
