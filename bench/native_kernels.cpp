@@ -16,7 +16,7 @@ std::vector<float> values(std::size_t count) {
   return result;
 }
 
-/// What the compiler must believe to be read.
+/// Results that the compiler must believe to be read.
 volatile float sink_value;
 volatile std::uint32_t sink_count;
 

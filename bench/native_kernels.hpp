@@ -11,7 +11,7 @@ struct NativeKernel {
   std::function<void()> run;
 };
 
-/// Of the sizes that emulator_speed gives the kernels.
+/// The kernels, of the sizes that emulator_speed gives them.
 std::vector<NativeKernel> native_kernels();
 
 }  // namespace tilescope::bench

@@ -56,9 +56,9 @@ class CompiledThread {
                                           std::int64_t& turn) = 0;
   /// Goes on behind the barrier at which the warp has waited.
   virtual CompiledExit resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) = 0;
-  /// What a kernel's code may read of its frame before writing it, and the place of everything that
-  /// is no register: a frame that a warp of the kernel has left needs a new start in these bytes
-  /// only. Null while it is too early to find out; ask once for each block.
+  /// The bytes of a kernel's frame in which a frame that a warp of the kernel has left needs a new
+  /// start: registers that the code may read before it writes them, and everything that is no
+  /// register. Null while it is too early to find out; ask once for each block.
   virtual const std::vector<FrameRange>* frame_resets() = 0;
   /// Hands the sums since the last call (access_sum.hpp) to these observers of a block.
   virtual void deliver_sums(const std::vector<BlockObserverSlot>& observers) = 0;

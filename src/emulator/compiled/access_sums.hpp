@@ -23,7 +23,7 @@ struct SummedAccess {
   const Code* code = nullptr;
   Space space = Space::global;
   AccessKind kind = AccessKind::load;
-  std::int64_t offset = 0;  ///< of the instruction
+  std::int64_t offset = 0;  ///< that the instruction adds to the address
   AccessShape shape = AccessShape::scattered;
   int address_slot = 0;  ///< as in AccessGroup
   std::uint64_t address = 0;

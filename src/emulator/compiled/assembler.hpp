@@ -124,7 +124,7 @@ class Assembler {
   // --- places in the code ---
   Label label();
   void bind(Label label);
-  /// Of a bound label, from the begin of the code.
+  /// The place of a bound label, counted from the begin of the code.
   std::size_t offset(Label label) const { return labels_[label.number]; }
 
   // --- integers; `bytes` is the width of the operation: 4 or 8 ---

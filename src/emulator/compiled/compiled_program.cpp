@@ -74,7 +74,7 @@ class CompiledProgram final : public CompiledCode {
   /// false if there will be no further one.
   bool compile(const Frame& frame, std::uint32_t block, const CompiledRegion* known);
   AccessWatch watch() const { return watch_; }
-  /// Of the kernel.
+  /// CompiledThread::frame_resets of the kernel.
   const std::vector<FrameRange>& frame_resets();
   // Their numbers so far.
   std::uint32_t bounds() const { return bounds_.load(std::memory_order_acquire); }

@@ -192,7 +192,7 @@ unsigned FactRules::result_zeros(const Operation& operation, const Facts& facts)
   }
 }
 
-/// Through its address `i`.
+/// The access through its address `i` needs one check of bounds.
 bool FactRules::is_regular_access(const Operation& operation, std::size_t i,
                                   const Facts& facts) const {
   const std::uint32_t address = operation.in[i];

@@ -303,7 +303,7 @@ bool Translator::access(bool store) {
                    !is_one_of(operation_.in[0], {operation_.out[0], operation_.out.back()}));
 }
 
-/// Of whole elements, by every lane.
+/// Copies of whole elements by every lane.
 bool Translator::copy() {
   const CopySource from = copy_source(code_);
   operation_.act = Act::copy;

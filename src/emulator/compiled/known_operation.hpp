@@ -102,7 +102,7 @@ struct Operation {
   std::size_t addresses() const {
     return act == Act::copy ? 2 : act == Act::load || act == Act::store ? 1 : 0;
   }
-  /// Of an access by its address `i`.
+  /// The memory of an access that address `i` names, and the offset added to it.
   Space space(std::size_t i) const;
   std::int64_t offset(std::size_t i) const;
 };

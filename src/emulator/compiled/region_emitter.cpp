@@ -239,7 +239,7 @@ void RegionEmitter::end(std::uint32_t b, const Facts& facts, const RegisterSet& 
   }
 }
 
-/// At a barrier.
+/// The warp leaves at a barrier, and is to go on behind it.
 void RegionEmitter::wait(std::uint32_t b, const Facts& facts) {
   const CodeBlock& block = plan_.function().blocks[b];
   adjust(block.next, facts);

@@ -20,7 +20,7 @@ class StoreEmitter {
   void store_vectors(const Item& item);
   void store_lane(const Item& item, int lane);
   void copy(const Item& item);
-  /// Of lane's place from the pointer of the group of address `i`.
+  /// The bytes from the pointer of the group of address `i` to a lane's element.
   std::int64_t displacement(const Item& item, std::size_t i, int lane) const;
   bool is_consecutive(const Item& item) const;
 
