@@ -73,8 +73,9 @@ void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const Matrix
   const MatmulShape shape = product_shape(a, b);
   const OpenBlas::OneThread alone;
   const OpenBlas& blas = OpenBlas::instance();
-  const std::vector<CellRun> runs =
-      cell_runs(shape, cell, c.order, cells_of_a_call(blas.core, c.type), blas.callers);
+  // A product that may be interrupted looks whether it was after each cell.
+  const std::int64_t together = cancel == nullptr ? cells_of_a_call(blas.core, c.type) : 1;
+  const std::vector<CellRun> runs = cell_runs(shape, cell, c.order, together, blas.callers);
   const auto compute_run = [&](std::size_t index) {
     const CellRun& run = runs[index];
     std::int64_t k = 0;
