@@ -8,6 +8,7 @@
 //                     order of all other events; its pattern is 0. `Lower`: the block's linear
 //                     index, then the warp. An example for each kind of access comes out of these,
 //                     the same for any number of host threads.
+//                     A copy has two: of its global side and of its shared side.
 //     access_sum      the number of accesses alike, from any host thread's blocks at a time
 //
 // TouchedBytes keeps which bytes they touch. Other accesses come by access() as usual, also
@@ -24,15 +25,20 @@ namespace tilescope::emulator {
 /// have one address, they may differ by any multiple of the access's size, up to this.
 inline constexpr std::uint64_t kSumModulus = 32;
 
+/// The same for the global side of copies past the L1 cache, whose lines count.
+inline constexpr std::uint64_t kCopyModulus = 128;
+
 /// Accesses alike by one instruction: weak loads or stores by all lanes of a warp, each lane's
-/// address aligned to its size.
+/// address aligned to its size. A copy to shared memory (cp.async) is one access with two sides.
 struct AccessSum {
   InstructionId instruction;
   std::uint16_t bytes;  ///< per lane
   Space space;          ///< global or shared
-  AccessKind kind;      ///< load or store
+  AccessKind kind;      ///< load, store, or async_store for a copy
   /// One per lane. Those of the accesses are as far apart, and congruent (see kSumModulus).
   std::array<std::uint64_t, kWarpSize> addresses;
+  /// Those of a copy's global side (see kCopyModulus).
+  std::array<std::uint64_t, kWarpSize> sources;
   std::uint64_t times;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "emulator/address_space.hpp"
 #include "emulator/fault_text.hpp"
@@ -67,6 +68,20 @@ void Block::merge_observers() {
   }
 }
 
+/// The warp's registers become those of a warp that has not begun; `parts` of them if not null: the
+/// others are so already.
+void Block::reset_frame(std::uint32_t warp, const std::vector<FrameRange>* parts) {
+  std::uint8_t* const registers = registers_.get() + std::size_t{warp} * launch_.frame_bytes();
+  const std::uint8_t* const image = launch_.frame_image(warp);
+  if (parts == nullptr) {
+    std::memcpy(registers, image, launch_.frame_bytes());
+    return;
+  }
+  for (const FrameRange& part : *parts) {
+    std::memcpy(registers + part.offset, image + part.offset, part.bytes);
+  }
+}
+
 void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   const LaunchInfo& info = launch_.info();
   linear_ = linear;
@@ -89,9 +104,12 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   cluster_lanes_.assign(info.warps_per_block, {});
   generation_ = 0;
   const CodeFunction& kernel = launch_.program().functions()[0];
+  const std::vector<FrameRange>* const parts = std::exchange(has_frames_, true) && worker_.unwatched
+                                                   ? worker_.unwatched->frame_resets()
+                                                   : nullptr;
   for (std::uint32_t i = 0; i < info.warps_per_block; ++i) {
     std::uint8_t* registers = registers_.get() + std::size_t{i} * launch_.frame_bytes();
-    std::memcpy(registers, launch_.frame_image(i), launch_.frame_bytes());
+    reset_frame(i, parts);
     launch_.fill_block_specials(kernel, registers, linear_);
     const std::uint32_t threads =
         std::min<std::uint32_t>(kWarpSize, info.threads_per_block - i * kWarpSize);
@@ -123,24 +141,18 @@ void Block::enter() {
   choose_tier();
 }
 
-/// Compiled code announces no branches that all lanes take together, and accesses either added up
-/// or each, not both. Those of local memory it leaves to the interpreter's executors.
+/// Compiled code announces no branches that all lanes take together, and accesses at most added up.
+/// Those of local memory it leaves to the interpreter's executors.
 void Block::choose_tier() {
   constexpr std::uint32_t kOwn = kAllAccess & ~std::uint32_t{kLocalAccess};
   worker_.compiled = nullptr;
-  std::uint32_t single = 0, summed = 0, known = 0;
+  std::uint32_t single = 0, watched = 0;
   for (const auto& slot : observers_) {
-    const std::uint32_t as_known = slot.events & launch_.known_events(slot.number);
-    const std::uint32_t as_single = slot.events & launch_.single_events(slot.number);
-    known |= as_known;
-    single |= as_single & ~as_known;
-    summed |= slot.events & ~as_single & kOwn;
+    single |= slot.events & launch_.single_events(slot.number);
+    watched |= slot.events & kOwn;
   }
-  if ((single & (kOwn | kBranches)) != 0 || (summed != 0 && known != 0)) return;
-  worker_.compiled = (known != 0    ? worker_.announced
-                      : summed != 0 ? worker_.summed
-                                    : worker_.unwatched)
-                         .get();
+  if ((single & (kOwn | kBranches)) != 0) return;
+  worker_.compiled = watched == 0 ? worker_.unwatched.get() : worker_.summed.get();
 }
 
 void Block::deliver_sums() {
@@ -271,106 +283,6 @@ void Block::report_deadlock() {
     if ((slot.events & kFaults) != 0) slot.observer->deadlock(event);
   }
   launch_.record_deadlock(linear_, deadlock_text(launch_.program(), index_, event));
-}
-
-void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lanes) {
-  BlockBarrier& barrier = barriers_[arrival.barrier];
-  BarrierArrival entry = arrival;
-  entry.generation = barrier.generation;
-  if (barrier.arrivals.empty()) barrier.expected = arrival.expected_threads;
-  barrier.arrivals.push_back(entry);
-  LaneMask& arrived = barrier.arrived[arrival.warp];
-  barrier.again += threads_of(arrival.warp, arrived & arrival.mask);
-  arrived |= arrival.mask;
-  if (arrival.operation == BarrierOperation::reduce) {
-    barrier.true_lanes += true_lanes;
-    barrier.votes += static_cast<std::uint32_t>(std::popcount(arrival.mask));
-  }
-  for (const auto& slot : observers_) {
-    if ((slot.events & kOrder) != 0) slot.observer->barrier_arrival(entry);
-  }
-  if (barrier_complete(barrier)) complete_barrier(arrival.barrier);
-}
-
-/// Lanes of a warp as barriers count them: a warp whose live lanes are all there counts as a whole.
-std::uint32_t Block::threads_of(std::uint32_t warp, LaneMask lanes) const {
-  if (lanes == 0) return 0;
-  return (warps_[warp].live() & ~lanes) == 0 ? kWarpSize
-                                             : static_cast<std::uint32_t>(std::popcount(lanes));
-}
-
-/// Without a count the barrier waits for every thread that has not left. With one, it waits for
-/// that many arrivals, whoever makes them.
-bool Block::barrier_complete(const BlockBarrier& barrier) const {
-  if (barrier.expected == 0) {
-    for (const Warp& warp : warps_) {
-      if ((warp.live() & ~barrier.arrived[warp.index()]) != 0) return false;
-    }
-    return true;
-  }
-  std::uint32_t threads = barrier.again;
-  for (const Warp& warp : warps_)
-    threads += threads_of(warp.index(), barrier.arrived[warp.index()]);
-  return threads >= barrier.expected;
-}
-
-void Block::complete_barrier(std::uint8_t number) {
-  BlockBarrier& barrier = barriers_[number];
-  ++completions_;
-  std::vector<LaneMask> exited;
-  const bool observed = (worker_.context.events & kOrder) != 0;
-  if (observed) {
-    for (const Warp& warp : warps_) {
-      exited.push_back(warp.existing() & ~warp.live() & ~barrier.arrived[warp.index()]);
-    }
-    const BarrierCompletion event{number, barrier.generation, barrier.arrivals, exited};
-    for (const auto& slot : observers_) {
-      if ((slot.events & kOrder) != 0) slot.observer->barrier_completion(event);
-    }
-  }
-  for (Warp& warp : warps_) {
-    if (barrier.arrived[warp.index()] == 0) continue;
-    for (Path& path : warp.paths()) {
-      if (path.state != PathState::barrier || path.barrier != number) continue;
-      path.state = PathState::ready;
-      const Code& code = *path.waiting_at;
-      if (static_cast<BarrierOperation>(code.access) != BarrierOperation::reduce) continue;
-      write_barrier_result(code, path, barrier);
-    }
-  }
-  barrier.arrivals.clear();
-  std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
-  ++barrier.generation;
-  barrier.expected = barrier.again = barrier.true_lanes = barrier.votes = 0;
-}
-
-/// aux of bar.red is the ptx::ReduceOp.
-void Block::write_barrier_result(const Code& code, const Path& path, const BlockBarrier& barrier) {
-  const auto operation = static_cast<ptx::ReduceOp>(code.aux);
-  std::uint8_t* at = path.frame->registers + code.dst;
-  if (operation == ptx::ReduceOp::popc) {
-    auto* lanes = reinterpret_cast<std::uint32_t*>(at);
-    for (LaneMask m = path.mask; m != 0; m &= m - 1) {
-      lanes[std::countr_zero(m)] = barrier.true_lanes;
-    }
-    return;
-  }
-  const bool holds = operation == ptx::ReduceOp::and_ ? barrier.true_lanes == barrier.votes
-                                                      : barrier.true_lanes != 0;
-  auto& bits = *reinterpret_cast<std::uint32_t*>(at);
-  bits = (bits & ~path.mask) | (holds ? path.mask : 0);
-}
-
-void Block::lanes_left(std::uint32_t warp, LaneMask mask) {
-  look_at_cluster();
-  ClusterLanes& lanes = cluster_lanes_[warp];
-  const auto count = [](LaneMask m) { return static_cast<std::uint32_t>(std::popcount(m)); };
-  cluster_.leave(rank_, count(mask), count(mask & lanes.arrived));
-  lanes.arrived &= ~mask;
-  end_product_waits(false);
-  for (std::uint8_t i = 0; i < barriers_.size(); ++i) {
-    if (!barriers_[i].arrivals.empty() && barrier_complete(barriers_[i])) complete_barrier(i);
-  }
 }
 
 Place Block::place(Space space, std::uint64_t address, std::uint32_t warp, int lane) const {

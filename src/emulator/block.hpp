@@ -127,6 +127,7 @@ class Block final : public BlockView {
   std::string thread_name(std::uint32_t warp, int lane) const;
 
  private:
+  void reset_frame(std::uint32_t warp, const std::vector<FrameRange>* parts);
   std::uint32_t threads_of(std::uint32_t warp, LaneMask lanes) const;
   bool barrier_complete(const BlockBarrier& barrier) const;
   void complete_barrier(std::uint8_t number);
@@ -149,6 +150,7 @@ class Block final : public BlockView {
   std::vector<Warp> warps_;
   std::uint32_t running_ = 0;  ///< warps that have not finished
   AlignedBytes registers_;
+  bool has_frames_ = false;  ///< an earlier block has left its registers
   AlignedBytes shared_;
   AlignedBytes local_;
   std::uint64_t local_stride_ = 0;

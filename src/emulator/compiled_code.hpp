@@ -24,6 +24,19 @@ struct CompiledExit {
   bool yields = false;  ///< the turn is over, at the block's begin
 };
 
+/// A warp that waits at a barrier inside compiled code. Its registers are partly kept as numbers
+/// there, so nobody else may read or write its frame before compiled code has gone on.
+struct CompiledPause {
+  const void* region = nullptr;  ///< null: the warp is not inside compiled code
+  std::uint64_t exit = 0;        ///< by which it left the region
+  std::vector<std::uint64_t> numbers;
+};
+
+/// Bytes of a frame.
+struct FrameRange {
+  std::uint32_t offset = 0, bytes = 0;
+};
+
 /// One host thread's part in compiled code.
 class CompiledThread {
  public:
@@ -39,7 +52,14 @@ class CompiledThread {
   /// Runs compiled code from the begin of a block, if there is any or can be. `turn`: warp
   /// instructions left; `join`: the block where the path ends.
   virtual std::optional<CompiledExit> run(const Frame& frame, std::uint32_t block,
-                                          std::uint32_t join, std::int64_t& turn) = 0;
+                                          std::uint32_t join, CompiledPause& pause,
+                                          std::int64_t& turn) = 0;
+  /// Goes on behind the barrier at which the warp has waited.
+  virtual CompiledExit resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) = 0;
+  /// The bytes of a kernel's frame in which a frame that a warp of the kernel has left needs a new
+  /// start: registers that the code may read before it writes them, and everything that is no
+  /// register. Null while it is too early to find out; ask once for each block.
+  virtual const std::vector<FrameRange>* frame_resets() = 0;
   /// Hands the sums since the last call (access_sum.hpp) to these observers of a block.
   virtual void deliver_sums(const std::vector<BlockObserverSlot>& observers) = 0;
 
@@ -58,7 +78,6 @@ class CompiledCode {
 enum class AccessWatch : std::uint8_t {
   nothing,
   sums,  ///< it adds them up for observers (access_sum.hpp)
-  each,  ///< it announces each (known_access.hpp)
 };
 
 /// Null where this CPU has no compiler: it takes AVX2. Nothing is compiled yet.

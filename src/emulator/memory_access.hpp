@@ -61,6 +61,14 @@ LaneTargets find_lanes(Context& w, const Code& c, const std::uint64_t* addresses
 void announce_request(Context& w, const Code& c, const LaneTargets& targets, std::uint32_t lanes,
                       unsigned bytes, ClusterOperation operation);
 
+/// The global side of a cp.async.
+struct CopySource {
+  std::uint32_t address = 0;  ///< register
+  std::int64_t offset = 0;
+  bool is_cut = false;  ///< lanes may read less than they write
+};
+CopySource copy_source(const Code& copy);
+
 /// A lane of a register: `bytes` wide, 128-bit ones in two halves.
 void read_lane(Context& w, std::uint32_t offset, unsigned bytes, int lane, std::uint64_t value[2]);
 

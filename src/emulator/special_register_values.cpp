@@ -1,5 +1,6 @@
 #include "emulator/special_register_values.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -181,10 +182,17 @@ void fill_special(const LaunchSetup& setup, const LaunchInfo& info, const Specia
     *reinterpret_cast<LaneMask*>(at) = v != 0 ? kAllLanes : 0;
     return;
   }
-  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
-    if (lane == 0 || !same_in_all_lanes) {
-      v = value(setup, info, use.special, use.addend, warp, lane, block, local_base);
+  if (same_in_all_lanes) {
+    v = value(setup, info, use.special, use.addend, warp, 0, block, local_base);
+    if (use.bytes == 8) {
+      std::fill_n(reinterpret_cast<std::uint64_t*>(at), kWarpSize, v);
+    } else {
+      std::fill_n(reinterpret_cast<std::uint32_t*>(at), kWarpSize, static_cast<std::uint32_t>(v));
     }
+    return;
+  }
+  for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) {
+    v = value(setup, info, use.special, use.addend, warp, lane, block, local_base);
     std::memcpy(at + lane * use.bytes, &v, use.bytes);
   }
 }

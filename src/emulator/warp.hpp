@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "emulator/compiled_code.hpp"
 #include "emulator/context.hpp"
 #include "emulator/program.hpp"
 
@@ -109,6 +110,8 @@ class Warp {
   /// Lets paths that wait at a collective continue with the lanes that arrived, and reports the
   /// absent ones. False when none waits.
   bool force_collective(Worker& worker);
+  /// All 32 lanes of the running path run a warp instruction that names no other lanes.
+  void run_together(Worker& worker, const Code& code);
   /// Lists where lanes wait, for reports.
   void list_stuck(std::vector<StuckLanes>& stuck) const;
 
@@ -162,6 +165,7 @@ class Warp {
   std::int64_t turn_ = 0;       ///< instructions left of it
   std::int64_t path_turn_ = 0;  ///< its value when the running path was picked
   std::int64_t steps_ = 0;
+  CompiledPause pause_;
   Frame root_;
   std::vector<std::unique_ptr<Join>> joins_;  ///< all ever made; `free_joins_` are unused
   std::vector<Join*> free_joins_;

@@ -38,6 +38,7 @@ void Warp::start(Block& block, std::uint32_t index, LaneMask existing, std::uint
   spins_ = 0;
   current_ = 0;
   pace_ = pace;
+  pause_.region = nullptr;
   const CodeFunction& kernel = block.launch().program().functions()[0];
   root_.function = &kernel;
   root_.index = 0;
@@ -143,8 +144,9 @@ Stop Warp::run(Worker& worker) {
 /// Nothing: the interpreter runs the block.
 std::optional<CompiledExit> Warp::run_compiled(Worker& worker, std::uint32_t b) {
   const Path& path = paths_[current_];
+  if (pause_.region != nullptr) return worker.compiled->resume(*path.frame, pause_, turn_);
   if (!worker.compiled->is_due(path.frame->function->blocks[b].counter)) return std::nullopt;
-  return worker.compiled->run(*path.frame, b, path.join->block, turn_);
+  return worker.compiled->run(*path.frame, b, path.join->block, pause_, turn_);
 }
 
 void Warp::begin_block(Worker& worker, const CodeBlock& block, LaneMask mask) {

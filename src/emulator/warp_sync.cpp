@@ -144,6 +144,13 @@ void Warp::run_collective(Worker& worker, const Code& code, const Frame& frame, 
   code.execute(w, code);
 }
 
+void Warp::run_together(Worker& worker, const Code& code) {
+  const Frame& frame = *paths_[current_].frame;
+  exchange(worker, code, kAllLanes, frame);
+  worker.context.exchange_lanes = kAllLanes;
+  run_collective(worker, code, frame, kAllLanes, kAllLanes);
+}
+
 /// The lanes `mask` of the current path run a warp instruction. True when they need not wait.
 bool Warp::collective(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask) {
   Context& w = worker.context;

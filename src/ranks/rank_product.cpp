@@ -136,16 +136,19 @@ void RankProduct::begin(Slot& slot, std::int64_t index, const DepthPanel& panel,
   }
 }
 
-// Adds a step's products, some rows at a time: in between MPI moves the next panels on.
+// Adds a step's products: some rows at a time while the next panels move, since MPI moves them on
+// only when it is called.
 void RankProduct::add(Slot& slot, Slot& next, const MatrixView& sums, bool accumulate) const {
   slot.a_transfer.wait();
   slot.b_transfer.wait();
   const auto cells = [](std::int64_t extent, std::int64_t cell) {
     return std::max<std::int64_t>((extent + cell - 1) / cell, 1);
   };
-  constexpr std::int64_t cells_of_each_core = 4;
+  constexpr std::int64_t cells_of_each_core = 8;
   const std::int64_t wanted = static_cast<std::int64_t>(core_count()) * cells_of_each_core;
-  const std::int64_t step = cells(wanted, cells(sums.columns, cell_.n)) * cell_.m;
+  const bool is_moving = !next.a_transfer.has_ended() || !next.b_transfer.has_ended();
+  const std::int64_t step =
+      is_moving ? cells(wanted, cells(sums.columns, cell_.n)) * cell_.m : sums.rows;
   for (std::int64_t row = 0; row < sums.rows; row += step) {
     const std::int64_t rows = std::min(step, sums.rows - row);
     operations::add_on_cpu(operations::part(slot.a, row, rows, 0, slot.a.columns), slot.b,

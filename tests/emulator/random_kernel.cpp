@@ -44,6 +44,8 @@ class Generator {
   void predicate_operation();
   void access();
   void vector_access();
+  void copy();
+  void warp_operation();
   void rare(bool together);
   void branch(int depth);
   void loop(int depth, bool together);
@@ -218,8 +220,48 @@ void Generator::vector_access() {
   }
 }
 
+/// cp.async: at tid or at a place that the data say.
+void Generator::copy() {
+  const unsigned bytes = 4u << below(3);
+  line("and.b32 %i, {}, 63", pick({"%tid.x", "%laneid", "%r1", "%r2"}));
+  line("mul.wide.u32 %at, %i, {}", chance(80) ? bytes : 16);
+  line("add.s64 %at, %at, %data");
+  line("mad.lo.u32 %i, %i, {}, %base", chance(80) ? bytes : 16);
+  const unsigned offset = bytes * below(4);
+  if (bytes == 16 && chance(70)) {
+    line("cp.async.cg.shared.global [%i+{}], [%at+{}], 16", offset, 16 * below(9));
+  } else {
+    line("cp.async.ca.shared.global [%i+{}], [%at+{}], {}", offset, bytes * below(9), bytes);
+  }
+  if (chance(30)) line("cp.async.commit_group");
+  if (chance(30)) line("cp.async.wait_group {}", below(2));
+}
+
+/// All lanes of the warp exchange values.
+void Generator::warp_operation() {
+  const std::string d = word(), a = word();
+  switch (below(7)) {
+    case 0:
+      return line("shfl.sync.bfly.b32 {}, {}, {}, 31, 0xffffffff", d, a, 1 << below(5));
+    case 1:
+      return line("shfl.sync.down.b32 {}, {}, {}, 31, 0xffffffff", d, a, below(20));
+    case 2:
+      return line("shfl.sync.up.b32 {}, {}, {}, {}, 0xffffffff", d, a, below(20),
+                  pick({"0", "0x1800", "5"}));
+    case 3:
+      return line("shfl.sync.idx.b32 {}|{}, {}, {}, {}, 0xffffffff", d, predicate(), a, below(40),
+                  pick({"31", "0x181f", "7"}));
+    case 4:
+      return line("shfl.sync.idx.b32 {}, {}, {}, 31, 0xffffffff", d, a, word());
+    case 5:
+      return line("vote.sync.ballot.b32 {}, {}, 0xffffffff", d, predicate());
+    default:
+      return line("shfl.sync.down.b32 {}, {}, {}, 31, 0xffffffff", single(), single(), below(33));
+  }
+}
+
 void Generator::rare(bool together) {
-  switch (below(5)) {
+  switch (below(7)) {
     case 0:
       return line("atom.global.add.u32 {}, [%data+{}], {}", word(), 4 * below(16), word());
     case 1:
@@ -228,10 +270,11 @@ void Generator::rare(bool together) {
       if (together) line("bar.sync 0");
       return;
     case 3:
-      if (together) {
-        line("shfl.sync.bfly.b32 {}, {}, {}, 31, 0xffffffff", word(), word(), 1 << below(5));
-      }
+    case 4:
+      if (together) warp_operation();
       return;
+    case 5:
+      return copy();
     default:
       return line("ex2.approx.f32 {}, {}", single(), single());
   }

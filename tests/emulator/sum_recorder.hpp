@@ -121,12 +121,20 @@ class SumRecorder final : public Observer {
       for (LaneMask m = a.mask; m != 0; m &= m - 1) {
         const std::uint64_t address = a.address(std::countr_zero(m));
         const std::uint32_t region = owner.touched_->find(address, TouchedBytes::kNowhere);
+        const bool copies = a.kind == AccessKind::async_load;
         if (a.kind != AccessKind::store) owner.touched_->mark(region, address, a.bytes, false);
-        if (a.kind != AccessKind::load) owner.touched_->mark(region, address, a.bytes, true);
+        if (a.kind != AccessKind::load && !copies) {
+          owner.touched_->mark(region, address, a.bytes, true);
+        }
       }
     }
     void first_access(const Access& a) override { keep_first(tally_of(a), block, a); }
     void access_sum(const AccessSum& s) override {
+      if (s.kind == AccessKind::async_store) {
+        const Kind source = kind(s.instruction, Space::global, AccessKind::async_load, s.bytes,
+                                 ~LaneMask{0}, s.sources.data());
+        tallies[source].times += s.times;
+      }
       const Kind alike =
           kind(s.instruction, s.space, s.kind, s.bytes, ~LaneMask{0}, s.addresses.data());
       tallies[alike].times += s.times;

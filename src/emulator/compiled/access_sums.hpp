@@ -22,6 +22,8 @@ struct SumEntry {
 struct SummedAccess {
   const Code* code = nullptr;
   Space space = Space::global;
+  AccessKind kind = AccessKind::load;
+  std::int64_t offset = 0;  ///< that the instruction adds to the address
   AccessShape shape = AccessShape::scattered;
   int address_slot = 0;  ///< as in AccessGroup
   std::uint64_t address = 0;
@@ -29,17 +31,22 @@ struct SummedAccess {
   std::array<std::int64_t, kWarpSize> differences{};  ///< to the address of lane 0
 };
 
-/// Accesses that happen together, and whose costs depend on the low bits of one address at most.
+/// Accesses that happen together, and whose costs depend on the low bits of one address at most; or
+/// both sides of a copy, the global one first, whose cost may depend on the low bits of both.
 struct SumGroup {
   std::uint32_t first_entry = 0;
-  /// Bytes between addresses of neighbouring entries, from a multiple of kSumModulus on. That:
+  std::uint64_t modulus = kSumModulus;  ///< of the address that chooses the entry
+  /// Bytes between addresses of neighbouring entries, from a multiple of the modulus on. That:
   /// there is one entry only.
-  unsigned step = kSumModulus;
-  std::int64_t lowest = 0;  ///< offset of the instruction whose address chooses the entry
+  std::uint64_t step = kSumModulus;
+  std::int64_t lowest = 0;   ///< offset of the instruction whose address chooses the entry
+  std::uint32_t halves = 1;  ///< 2: an entry for each half of a sector on a copy's shared side
+  bool copies = false;
   std::vector<SummedAccess> accesses;
 
-  std::uint32_t entries() const { return static_cast<std::uint32_t>(kSumModulus / step); }
+  std::uint32_t entries() const { return static_cast<std::uint32_t>(modulus / step) * halves; }
 };
+inline constexpr std::uint64_t kHalfSector = 16;  ///< bytes
 
 /// Bytes that an access, or several through one register, read or write.
 struct MarkGroup {

@@ -86,7 +86,7 @@ struct VectorCode {
 // clang-format off
 inline constexpr VectorCode
     vmovups{1, 0, 0, 1, 0x10}, vmovups_store{1, 0, 0, 1, 0x11},
-    vmovups_half{1, 0, 0, 0, 0x10},
+    vmovups_half{1, 0, 0, 0, 0x10}, vmovups_half_store{1, 0, 0, 0, 0x11},
     vaddps{1, 0, 0, 1, 0x58}, vsubps{1, 0, 0, 1, 0x5c}, vmulps{1, 0, 0, 1, 0x59},
     vdivps{1, 0, 0, 1, 0x5e}, vsqrtps{1, 0, 0, 1, 0x51},
     vaddpd{1, 1, 0, 1, 0x58}, vsubpd{1, 1, 0, 1, 0x5c}, vmulpd{1, 1, 0, 1, 0x59},
@@ -124,6 +124,8 @@ class Assembler {
   // --- places in the code ---
   Label label();
   void bind(Label label);
+  /// The place of a bound label, counted from the begin of the code.
+  std::size_t offset(Label label) const { return labels_[label.number]; }
 
   // --- integers; `bytes` is the width of the operation: 4 or 8 ---
   void mov(Gpr to, Source from, unsigned bytes);

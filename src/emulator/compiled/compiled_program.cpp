@@ -38,12 +38,16 @@ struct CompiledRegion {
   std::vector<std::uint32_t> blocks;
   std::vector<std::pair<std::uint32_t, LaneShape>> assumed;
   RegionSums sums;
-  RegionAnnounced announced;
   std::size_t slots = 0;
+  std::uint32_t counter = 0;             ///< CodeBlock::counter of the head
   const CompiledRegion* next = nullptr;  ///< of the same head
   mutable std::atomic<std::uint32_t> failures{0};
 
-  Run run() const { return reinterpret_cast<Run>(const_cast<void*>(memory.data())); }
+  /// `at`: offset of the place to enter by.
+  Run entry(std::size_t at) const {
+    return reinterpret_cast<Run>(
+        const_cast<std::uint8_t*>(static_cast<const std::uint8_t*>(memory.data()) + at));
+  }
 };
 
 struct Head {
@@ -70,6 +74,8 @@ class CompiledProgram final : public CompiledCode {
   /// false if there will be no further one.
   bool compile(const Frame& frame, std::uint32_t block, const CompiledRegion* known);
   AccessWatch watch() const { return watch_; }
+  /// CompiledThread::frame_resets of the kernel.
+  const std::vector<FrameRange>& frame_resets();
   // Their numbers so far.
   std::uint32_t bounds() const { return bounds_.load(std::memory_order_acquire); }
   std::uint32_t sum_entries() const { return entries_.load(std::memory_order_acquire); }
@@ -78,11 +84,13 @@ class CompiledProgram final : public CompiledCode {
  private:
   std::vector<bool> unstable(const CompiledFunction& function, const Head& head,
                              const std::uint8_t* frame) const;
+  const FunctionPlan& plan(std::size_t function);
 
   const Program& program_;
   const AccessWatch watch_;
   std::vector<std::unique_ptr<CompiledFunction>> functions_;
   std::mutex mutex_;
+  std::optional<std::vector<FrameRange>> frame_resets_;
   std::size_t code_bytes_ = 0;
   ProgramNumbers numbers_;
   std::atomic<std::uint32_t> bounds_{0}, entries_{0}, recent_{0};  ///< of `numbers_`
@@ -92,7 +100,9 @@ class Thread final : public CompiledThread {
  public:
   Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience);
   std::optional<CompiledExit> run(const Frame& frame, std::uint32_t block, std::uint32_t join,
-                                  std::int64_t& turn) override;
+                                  CompiledPause& pause, std::int64_t& turn) override;
+  CompiledExit resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) override;
+  const std::vector<FrameRange>* frame_resets() override;
   void deliver_sums(const BlockObserverSlots& observers) override;
 
  private:
@@ -100,18 +110,21 @@ class Thread final : public CompiledThread {
     std::uint32_t refusals = 0, runs = 0;
     std::int64_t instructions = 0;
   };
-  void enter(const CompiledRegion& region, const Frame& frame, std::int64_t& turn);
+  void enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
+             std::int64_t& turn);
+  CompiledExit left(const CompiledRegion& region, std::uint64_t exit, CompiledPause& pause);
   void refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter);
   void judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions);
 
   CompiledProgram& program_;
   CompiledState state_;
-  std::vector<std::uint64_t> slots_;
   std::vector<AccessBounds> bounds_;
   std::vector<SumEntry> sums_;
   std::vector<std::uint64_t> recent_;
   std::vector<UsedEntry> used_;
-  std::vector<Trial> trials_;  ///< by CodeBlock::counter
+  std::vector<Trial> trials_;   ///< by CodeBlock::counter
+  std::uint32_t early_blocks_;  ///< before frame_resets
+  const std::vector<FrameRange>* frame_resets_ = nullptr;
 };
 
 CompiledProgram::CompiledProgram(const Program& program, AccessWatch watch)
@@ -152,6 +165,24 @@ std::vector<bool> CompiledProgram::unstable(const CompiledFunction& function, co
   return result;
 }
 
+/// The caller holds the mutex.
+const FunctionPlan& CompiledProgram::plan(std::size_t number) {
+  CompiledFunction& function = *functions_[number];
+  if (!function.plan) {
+    function.plan = std::make_unique<FunctionPlan>(program_, program_.functions()[number]);
+  }
+  return *function.plan;
+}
+
+const std::vector<FrameRange>& CompiledProgram::frame_resets() {
+  const std::lock_guard lock(mutex_);
+  if (!frame_resets_) {
+    const auto bytes = static_cast<std::uint32_t>(program_.functions()[0].image.size());
+    frame_resets_ = plan(0).frame_resets(bytes);
+  }
+  return *frame_resets_;
+}
+
 bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
                               const CompiledRegion* known) {
   const std::lock_guard lock(mutex_);
@@ -159,14 +190,11 @@ bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
   Head& head = function.heads[block];
   if (head.first.load() != known) return true;
   if (head.regions.size() >= kMostRegions || code_bytes_ > kMostCode) return false;
-  if (!function.plan) {
-    function.plan = std::make_unique<FunctionPlan>(program_, program_.functions()[frame.index]);
-  }
-  const FunctionPlan& plan = *function.plan;
+  const FunctionPlan& plan = this->plan(frame.index);
   if (plan.registers().size() > kMostRegisters) return false;
   Region region =
       find_region(plan, block, frame.registers, unstable(function, head, frame.registers));
-  RegionCode code = RegionEmitter(plan, region, watch_, numbers_).emit();
+  RegionCode code = RegionEmitter(plan, region, watch_ == AccessWatch::sums, numbers_).emit();
   auto result = std::make_unique<CompiledRegion>(CodeMemory(code.bytes));
   if (result->memory.data() == nullptr) return false;
   for (const Assumption& assumption : region.assumptions) {
@@ -178,8 +206,8 @@ bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
   entries_.store(numbers_.sums.entries, std::memory_order_release);
   recent_.store(numbers_.sums.recent, std::memory_order_release);
   result->sums = std::move(code.sums);
-  result->announced = std::move(code.announced);
   result->exits = code.exits;
+  result->counter = plan.function().blocks[block].counter;
   result->slots = static_cast<std::size_t>(code.slots);
   result->next = head.first.load();
   head.first.store(result.get(), std::memory_order_release);
@@ -190,27 +218,30 @@ bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
 Thread::Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience)
     : CompiledThread(worker.counters.size(), patience),
       program_(program),
-      trials_(worker.counters.size()) {
+      trials_(worker.counters.size()),
+      early_blocks_(patience / 4) {
   state_.counters = worker.counters.data();
   state_.lanes_on = worker.lanes_on.data();
   state_.parameters = worker.context.parameters;
   state_.context = &worker.context;
+  state_.worker = &worker;
   state_.touched = worker.launch.touched_bytes();
   state_.used = &used_;
 }
 
-void Thread::enter(const CompiledRegion& region, const Frame& frame, std::int64_t& turn) {
-  if (slots_.size() < region.slots) slots_.resize(region.slots);
+void Thread::enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
+                   std::int64_t& turn) {
+  if (pause.numbers.size() < region.slots) pause.numbers.resize(region.slots);
   if (bounds_.size() < program_.bounds()) bounds_.resize(program_.bounds());
   Context& w = *state_.context;
   w.active = w.mask = kAllLanes;
-  state_.slots = slots_.data();
+  state_.slots = pause.numbers.data();
   state_.bounds = bounds_.data();
   state_.frame = frame.registers;
   state_.turn = &turn;
   state_.shared = w.shared;
   state_.shared_bytes = w.shared_bytes;
-  if (program_.watch() != AccessWatch::sums) return;
+  if (program_.watch() == AccessWatch::nothing) return;
   if (sums_.size() < program_.sum_entries()) sums_.resize(program_.sum_entries());
   const std::size_t recent = std::size_t{program_.recent_tables()} * kRecentAddresses;
   if (recent_.size() < recent) recent_.resize(recent);
@@ -219,8 +250,39 @@ void Thread::enter(const CompiledRegion& region, const Frame& frame, std::int64_
   state_.place = w.block->linear() * w.block->launch().info().warps_per_block + w.warp_index;
 }
 
+CompiledExit Thread::left(const CompiledRegion& region, std::uint64_t number,
+                          CompiledPause& pause) {
+  const RegionExit& exit = region.exits[number];
+  CompiledExit result{exit.block, std::nullopt, exit.kind == ExitKind::yield};
+  switch (exit.kind) {
+    case ExitKind::waits:
+      pause.region = &region;
+      pause.exit = number;
+      result.index = exit.index;
+      break;
+    case ExitKind::failed:
+      ++region.failures;
+      [[fallthrough]];
+    case ExitKind::inside:
+      result.index = exit.index;
+      break;
+    default:
+      break;
+  }
+  return result;
+}
+
+CompiledExit Thread::resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) {
+  const auto& region = *static_cast<const CompiledRegion*>(std::exchange(pause.region, nullptr));
+  const std::int64_t before = turn;
+  enter(region, frame, pause, turn);
+  const std::uint64_t exit = region.entry(region.exits[pause.exit].entry)(&state_);
+  trials_[region.counter].instructions += before - turn;
+  return left(region, exit, pause);
+}
+
 std::optional<CompiledExit> Thread::run(const Frame& frame, std::uint32_t block, std::uint32_t join,
-                                        std::int64_t& turn) {
+                                        CompiledPause& pause, std::int64_t& turn) {
   const std::uint32_t counter = frame.function->blocks[block].counter;
   const CompiledRegion* first = program_.first(frame, block);
   if (first == nullptr) {
@@ -233,43 +295,66 @@ std::optional<CompiledExit> Thread::run(const Frame& frame, std::uint32_t block,
   for (const CompiledRegion* region = first; region != nullptr; region = region->next) {
     if (std::binary_search(region->blocks.begin(), region->blocks.end(), join)) continue;
     const std::int64_t before = turn;
-    enter(*region, frame, turn);
-    const RegionExit& exit = region->exits[region->run()(&state_)];
-    if (exit.kind == ExitKind::refused) continue;
-    if (exit.kind == ExitKind::failed) ++region->failures;
+    enter(*region, frame, pause, turn);
+    const std::uint64_t exit = region->entry(0)(&state_);
+    if (region->exits[exit].kind == ExitKind::refused) continue;
     judge(*region, counter, before - turn);
-    CompiledExit result{exit.block, std::nullopt, exit.kind == ExitKind::yield};
-    if (exit.kind == ExitKind::inside || exit.kind == ExitKind::failed) result.index = exit.index;
-    return result;
+    return left(*region, exit, pause);
   }
   refuse(frame, block, counter);
   return std::nullopt;
 }
 
-/// The addresses in an event of an entry: any that is congruent to those of its accesses.
-std::uint64_t example_address(const SumGroup& group, std::uint32_t entry, std::int64_t offset) {
+using WarpAddresses = std::array<std::uint64_t, kWarpSize>;
+
+/// Addresses of a warp that is far from address zero.
+WarpAddresses addresses_at(const SummedAccess& access, std::uint64_t first) {
   constexpr std::uint64_t kFarFromZero = std::uint64_t{1} << 30;
-  return kFarFromZero + std::uint64_t{entry - group.first_entry} * group.step +
-         static_cast<std::uint64_t>(offset - group.lowest);
+  WarpAddresses result;
+  for (std::size_t lane = 0; lane < result.size(); ++lane) {
+    result[lane] = kFarFromZero + first + static_cast<std::uint64_t>(access.differences[lane]);
+  }
+  return result;
+}
+
+/// The sum of an entry's accesses, with any addresses that are congruent to theirs.
+AccessSum sum_of(const SummedAccess& access, const SumGroup& group, std::uint32_t entry,
+                 std::uint64_t times) {
+  const Code& code = *access.code;
+  AccessSum sum{.instruction = code.id,
+                .bytes = code.bytes,
+                .space = access.space,
+                .kind = access.kind,
+                .addresses = {},
+                .sources = {},
+                .times = times};
+  const std::uint64_t number = entry - group.first_entry;
+  if (group.copies) {
+    sum.sources = addresses_at(group.accesses.front(), number / group.halves * group.step);
+    sum.addresses = addresses_at(access, number % group.halves * kHalfSector);
+    return sum;
+  }
+  // Where there is one entry, only the differences matter.
+  const std::int64_t offset = group.entries() == 1 ? 0 : access.offset - group.lowest;
+  sum.addresses = addresses_at(access, number * group.step + static_cast<std::uint64_t>(offset));
+  return sum;
+}
+
+const std::vector<FrameRange>* Thread::frame_resets() {
+  if (early_blocks_ > 0) {
+    --early_blocks_;
+    return nullptr;
+  }
+  if (frame_resets_ == nullptr) frame_resets_ = &program_.frame_resets();
+  return frame_resets_;
 }
 
 void Thread::deliver_sums(const BlockObserverSlots& observers) {
   for (const UsedEntry& used : used_) {
     const SumEntry entry = std::exchange(sums_[used.entry], {});
     for (const SummedAccess& access : used.group->accesses) {
-      const Code& code = *access.code;
-      AccessSum sum{.instruction = code.id,
-                    .bytes = code.bytes,
-                    .space = access.space,
-                    .kind = static_cast<AccessKind>(code.access),
-                    .addresses = {},
-                    .times = entry.times};
-      // Where there is one entry, only the differences matter.
-      const std::int64_t offset = used.group->entries() == 1 ? used.group->lowest : code.offset;
-      const std::uint64_t base = example_address(*used.group, used.entry, offset);
-      for (std::size_t lane = 0; lane < sum.addresses.size(); ++lane) {
-        sum.addresses[lane] = base + static_cast<std::uint64_t>(access.differences[lane]);
-      }
+      if (access.kind == AccessKind::async_load) continue;  // comes with the shared side
+      const AccessSum sum = sum_of(access, *used.group, used.entry, entry.times);
       for (const BlockObserverSlot& slot : observers) {
         if ((slot.events & access_event(sum.space)) != 0) slot.observer->access_sum(sum);
       }

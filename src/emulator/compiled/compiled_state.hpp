@@ -31,6 +31,7 @@ struct CompiledState {
   std::uint64_t shared_bytes = 0;
   const std::uint8_t* parameters = nullptr;
   Context* context = nullptr;
+  Worker* worker = nullptr;
   // Where observers take accesses added up:
   SumEntry* sums = nullptr;
   std::uint64_t place = 0;          ///< of the warp that runs, as in SumEntry

@@ -192,19 +192,26 @@ unsigned FactRules::result_zeros(const Operation& operation, const Facts& facts)
   }
 }
 
-bool FactRules::is_regular_access(const Operation& operation, const Facts& facts) const {
-  const std::uint32_t address = operation.in[0];
+/// The access through its address `i` needs one check of bounds.
+bool FactRules::is_regular_access(const Operation& operation, std::size_t i,
+                                  const Facts& facts) const {
+  const std::uint32_t address = operation.in[i];
   const ShapeNumber form = shape(facts, address);
   if (form == kNoShape) return false;
   const ShapeExtent extent = shapes_.extent(form, plan_.registers()[address].width);
   const std::uint64_t alignment = operation.code->bytes - 1u;
   return (extent.bits & alignment) == 0 && extent.low > -kFar && extent.high < kFar &&
-         std::abs(operation.code->offset) < kFar;
+         std::abs(operation.offset(i)) < kFar;
 }
 
 Way FactRules::way(const Operation& operation, const Facts& facts) const {
   if (operation.act == Act::call) return Way::call;
-  if (operation.is_access()) return is_regular_access(operation, facts) ? Way::access : Way::call;
+  if (operation.is_access()) {
+    for (std::size_t i = 0; i < operation.addresses(); ++i) {
+      if (!is_regular_access(operation, i, facts)) return Way::call;
+    }
+    return Way::access;
+  }
   return result_shape(operation, facts) == kNoShape ? Way::vector : Way::scalar;
 }
 

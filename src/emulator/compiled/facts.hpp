@@ -46,7 +46,7 @@ class FactRules {
   ShapeNumber bitwise_shape(const Operation& operation, const Facts& facts) const;
   ShapeNumber shifted_shape(const Operation& operation, const Facts& facts) const;
   bool has_bits_apart(const Facts& facts, std::uint32_t reg, unsigned bits) const;
-  bool is_regular_access(const Operation& operation, const Facts& facts) const;
+  bool is_regular_access(const Operation& operation, std::size_t i, const Facts& facts) const;
 
   const FunctionPlan& plan_;
   ShapeTable& shapes_;

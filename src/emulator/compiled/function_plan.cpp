@@ -74,6 +74,26 @@ std::vector<RegisterSet> FunctionPlan::live_in_block(std::uint32_t b) const {
   return result;
 }
 
+std::vector<FrameRange> FunctionPlan::frame_resets(std::uint32_t bytes) const {
+  // Constants and special registers are never written.
+  std::vector<FrameRange> kept;
+  for (std::uint32_t reg = 0; reg < registers_.size(); ++reg) {
+    const RegisterInfo& info = registers_[reg];
+    if (info.kind == RegisterKind::variable && live_at_begin(0).has(reg)) continue;
+    kept.push_back({info.offset, info.width == 0 ? 4u : 32u * info.width});
+  }
+  std::sort(kept.begin(), kept.end(),
+            [](const FrameRange& a, const FrameRange& b) { return a.offset < b.offset; });
+  std::vector<FrameRange> result;
+  std::uint32_t at = 0;
+  for (const FrameRange& range : kept) {
+    if (range.offset > at) result.push_back({at, range.offset - at});
+    at = std::max(at, range.offset + range.bytes);
+  }
+  if (bytes > at) result.push_back({at, bytes - at});
+  return result;
+}
+
 void FunctionPlan::find_live() {
   live_.assign(function_.blocks.size(), RegisterSet(registers_.size()));
   for (bool changed = true; changed;) {

@@ -36,6 +36,8 @@ class FunctionPlan {
   /// The registers that are read at or behind each instruction of a block's body, and at last at
   /// its end.
   std::vector<RegisterSet> live_in_block(std::uint32_t block) const;
+  /// CompiledThread::frame_resets for a frame of so many bytes.
+  std::vector<FrameRange> frame_resets(std::uint32_t bytes) const;
   /// The blocks that may follow.
   std::vector<std::uint32_t> successors(std::uint32_t block) const;
 

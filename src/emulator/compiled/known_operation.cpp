@@ -27,6 +27,15 @@ std::uint32_t RegisterTable::find(std::uint32_t offset) const {
   return found == by_offset_.end() ? kNoRegister : found->second;
 }
 
+Space Operation::space(std::size_t i) const {
+  if (act == Act::copy) return i == 0 ? Space::shared : Space::global;
+  return static_cast<Space>(code->space);
+}
+
+std::int64_t Operation::offset(std::size_t i) const {
+  return i == 0 ? code->offset : copy_source(*code).offset;
+}
+
 namespace {
 
 using ptx::Flag;
@@ -76,6 +85,7 @@ class Translator {
   bool selection();
   bool access(bool store);
   bool parameter();
+  bool copy();
 
   const CodeFunction& function_;
   const RegisterTable& registers_;
@@ -293,6 +303,15 @@ bool Translator::access(bool store) {
                    !is_one_of(operation_.in[0], {operation_.out[0], operation_.out.back()}));
 }
 
+/// Copies of whole elements by every lane.
+bool Translator::copy() {
+  const CopySource from = copy_source(code_);
+  operation_.act = Act::copy;
+  operation_.past_l1 = m_.cache == ptx::CacheOp::cg;
+  return !from.is_cut && read(code_.a, (code_.aux & 1) != 0 ? 8 : 4) &&
+         read(from.address, (code_.aux & 2) != 0 ? 8 : 4);
+}
+
 bool Translator::run() {
   switch (source_.opcode) {
     case Opcode::add:
@@ -334,6 +353,8 @@ bool Translator::run() {
       return access(false);
     case Opcode::st:
       return access(true);
+    case Opcode::cp_async:
+      return copy();
     default:
       return false;
   }
@@ -377,7 +398,12 @@ Operation operation_at(const Program& program, const CodeFunction& function,
     const ptx::Instruction& source = source_of(program, code);
     if (Translator(function, registers, source, operation).run()) return operation;
   }
-  return mentions_at(program, function, registers, index);
+  Operation operation = mentions_at(program, function, registers, index);
+  operation.only_orders =
+      code.guard == kNone && is_one_of(source_of(program, code).opcode,
+                                       {Opcode::cp_async_commit_group, Opcode::cp_async_wait_group,
+                                        Opcode::cp_async_wait_all});
+  return operation;
 }
 
 }  // namespace tilescope::emulator::compiled

@@ -79,6 +79,7 @@ enum class Act : std::uint8_t {
   load_parameter,
   load,
   store,
+  copy,  ///< cp.async, at once: from global to shared memory
 };
 
 struct Operation {
@@ -89,11 +90,21 @@ struct Operation {
   ptx::Compare comparison = ptx::Compare::none;
   bool flip = false;  ///< of a predicate: select, bit_and ...
   bool second_flip = false;
+  bool past_l1 = false;      ///< a copy that goes past the L1 cache
+  bool only_orders = false;  ///< a call that does nothing but tell observers of kOrder
   const Code* code = nullptr;
-  std::vector<std::uint32_t> in;  ///< registers; of an access the address first
+  std::vector<std::uint32_t> in;  ///< registers; of an access its addresses first
   std::vector<std::uint32_t> out;
 
-  bool is_access() const { return act == Act::load || act == Act::store; }
+  bool is_access() const { return addresses() != 0; }
+  bool writes_memory() const { return act == Act::store || act == Act::copy; }
+  /// Operands that are addresses. A copy has two: where to, and where from.
+  std::size_t addresses() const {
+    return act == Act::copy ? 2 : act == Act::load || act == Act::store ? 1 : 0;
+  }
+  /// The memory of an access that address `i` names, and the offset added to it.
+  Space space(std::size_t i) const;
+  std::int64_t offset(std::size_t i) const;
 };
 
 /// The operation at index `index` of a function's code.

@@ -37,9 +37,12 @@ void NumberEmitter::emit() {
   for (const Item& item : segment_.items) {
     if (item.way == Way::scalar) number(item);
     if (item.way != Way::access) continue;
-    const auto group = static_cast<std::size_t>(item.group);
-    if (!checked[group]) check_group(segment_.groups[group]);
-    checked[group] = true;
+    for (const int number : {item.group, item.source}) {
+      if (number < 0) continue;
+      const auto group = static_cast<std::size_t>(number);
+      if (!checked[group]) check_group(segment_.groups[group]);
+      checked[group] = true;
+    }
     if (!item.out_slots.empty() && item.out_slots[0] != kNoSlot) load_memory(item);
   }
 }

@@ -4,11 +4,35 @@
 #include <bit>
 #include <cstring>
 
+#include "emulator/events.hpp"
+
 namespace tilescope::emulator::compiled {
 namespace {
 
 constexpr std::size_t kMostBlocks = 64;
 constexpr std::uint32_t kMostOperations = 3000;
+
+bool is_constant(const FunctionPlan& plan, std::uint32_t offset) {
+  const std::uint32_t reg = plan.registers().find(offset);
+  return reg != kNoRegister && plan.registers()[reg].kind == RegisterKind::constant;
+}
+
+/// The barrier that ends the block reads and writes no register that may change.
+bool waits_with_numbers(const FunctionPlan& plan, const CodeBlock& block) {
+  const Code& code = plan.function().code[block.body_end];
+  return code.guard == kNone &&
+         static_cast<BarrierOperation>(code.access) != BarrierOperation::reduce &&
+         is_constant(plan, code.a) && (code.b == kNone || is_constant(plan, code.b));
+}
+
+/// The warp instruction that ends the block is for all lanes.
+bool names_all_lanes(const FunctionPlan& plan, const CodeBlock& block) {
+  const Code& code = plan.function().code[block.body_end];
+  if (code.guard != kNone) return false;
+  if (code.c == kNone) return true;
+  return is_constant(plan, code.c) &&
+         plan.registers()[plan.registers().find(code.c)].bits == kAllLanes;
+}
 
 /// `seen`: blocks that the region must not enter.
 void choose_blocks(const FunctionPlan& plan, Region& region, std::vector<bool> seen) {
@@ -24,7 +48,7 @@ void choose_blocks(const FunctionPlan& plan, Region& region, std::vector<bool> s
     }
     operations += block.size;
     region.blocks.push_back(open[i]);
-    if (!continues_inside(block)) continue;
+    if (!continues_inside(plan, open[i])) continue;
     for (const std::uint32_t next : plan.successors(open[i])) {
       if (!seen[next]) open.push_back(next);
       seen[next] = true;
@@ -41,7 +65,9 @@ void find_wanted(const FunctionPlan& plan, Region& region) {
     const CodeBlock& block = plan.function().blocks[b];
     for (std::uint32_t i = block.begin; i < block.body_end; ++i) {
       const Operation& operation = plan.operation(i);
-      if (operation.is_access()) region.wanted[operation.in[0]] = true;
+      for (std::size_t a = 0; a < operation.addresses(); ++a) {
+        region.wanted[operation.in[a]] = true;
+      }
       if (operation.act != Act::call && !operation.real) operations.push_back(&operation);
     }
     if (block.end != BlockEnd::branch) continue;
@@ -122,7 +148,8 @@ void spread_facts(const FunctionPlan& plan, Region& region, Facts&& assumed) {
     for (std::uint32_t i = block.begin; i < block.body_end; ++i) {
       rules.apply(plan.operation(i), facts);
     }
-    if (!continues_inside(block)) continue;
+    if (!continues_inside(plan, b)) continue;
+    if (block.end == BlockEnd::collective) rules.apply(plan.operation(block.body_end), facts);
     for (const std::uint32_t next : plan.successors(b)) {
       if (!region.contains(next)) continue;
       const auto [found, fresh] = region.at_begin.try_emplace(next, facts);
@@ -160,8 +187,20 @@ bool Region::contains(std::uint32_t block) const {
   return std::binary_search(blocks.begin(), blocks.end(), block);
 }
 
-bool continues_inside(const CodeBlock& block) {
-  return block.end == BlockEnd::fall_through || (block.end == BlockEnd::branch && !block.spin);
+bool continues_inside(const FunctionPlan& plan, std::uint32_t b) {
+  const CodeBlock& block = plan.function().blocks[b];
+  switch (block.end) {
+    case BlockEnd::fall_through:
+      return true;
+    case BlockEnd::branch:
+      return !block.spin;
+    case BlockEnd::barrier:
+      return waits_with_numbers(plan, block);
+    case BlockEnd::collective:
+      return names_all_lanes(plan, block) && block.next < plan.function().blocks.size();
+    default:
+      return false;
+  }
 }
 
 Region find_region(const FunctionPlan& plan, std::uint32_t head, const std::uint8_t* frame,

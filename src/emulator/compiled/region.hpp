@@ -1,5 +1,5 @@
 // A part of a function that is compiled as one piece: the blocks that a warp of 32 lanes can reach
-// from a head by falling through and by branches that all lanes take together.
+// from a head by falling through, by branches that all lanes take together, and behind barriers.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct Region {
   bool contains(std::uint32_t block) const;
 };
 
-/// The branch that ends the block is taken inside a region.
-bool continues_inside(const CodeBlock& block);
+/// Whether all lanes stay in a region behind the end of the block, if they do so together.
+bool continues_inside(const FunctionPlan& plan, std::uint32_t block);
 
 /// Chooses the blocks behind `head` and finds the facts, given the present contents of a frame.
 /// Registers in `unstable` are not assumed to have a shape.

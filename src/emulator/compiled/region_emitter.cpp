@@ -4,14 +4,11 @@
 #include <bit>
 #include <cstddef>
 #include <memory>
-#include <optional>
 
-#include "emulator/compiled/announce_emitter.hpp"
 #include "emulator/compiled/runtime_calls.hpp"
 #include "emulator/compiled/store_emitter.hpp"
 #include "emulator/compiled/strip_emitter.hpp"
 #include "emulator/compiled/sum_emitter.hpp"
-#include "emulator/compiled/vector_cache.hpp"
 
 namespace tilescope::emulator::compiled {
 namespace {
@@ -20,12 +17,12 @@ constexpr Gpr kKept[] = {rbx, rbp, r12, r13, r14, r15};
 
 }  // namespace
 
-RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWatch watch,
+RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, bool sums,
                              ProgramNumbers& numbers)
     : plan_(plan),
       region_(region),
       rules_(plan, region.shapes, region.wanted),
-      watch_(watch),
+      sums_(sums),
       program_numbers_(numbers) {
   numbers_.first_temporary = static_cast<int>(plan.registers().size());
   numbers_.bounds = numbers.bounds;
@@ -42,13 +39,16 @@ RegionCode RegionEmitter::emit() {
   for (std::size_t i = 0; i < later_.size(); ++i) later_[i]();
   leave();
   code_.bytes = a_.finish();
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    code_.exits[entries_[i].exit].entry = a_.offset(entries_[i].at);
+  }
   code_.slots = numbers_.first_temporary + numbers_.temporaries;
   program_numbers_.bounds = numbers_.bounds;
   return std::move(code_);
 }
 
-/// Loads the state and tests the assumptions.
-void RegionEmitter::enter() {
+/// Loads the state.
+void RegionEmitter::begin() {
   for (const Gpr reg : kKept) a_.push(reg);
   a_.add_constant(rsp, ~std::uint64_t{7}, 8);  // calls want multiples of 16
   a_.mov(kState, rdi, 8);
@@ -60,6 +60,11 @@ void RegionEmitter::enter() {
   member(kTurn, offsetof(CompiledState, turn));
   member(kCounters, offsetof(CompiledState, counters));
   member(kBounds, offsetof(CompiledState, bounds));
+}
+
+/// Tests the assumptions.
+void RegionEmitter::enter() {
+  begin();
   const int differs = kScratch3;
   a_.mov_constant(rcx, 0);  // gathers bits that should be zero
   if (!region_.assumptions.empty()) a_.vector(vpxor, differs, differs, Source::ymm(differs));
@@ -119,7 +124,8 @@ void RegionEmitter::block(std::uint32_t b) {
     const RegisterSet* here = &live[i - block.begin];
     const Segment next = next_segment(plan_, rules_, facts, i, block.body_end, here, numbers_);
     if (next.is_call()) {
-      call(next.items[0], before);
+      const Operation& operation = *next.items[0].operation;
+      call(reinterpret_cast<std::uint64_t>(&run_operation), operation, before);
     } else {
       segment(next, b, before, here);
     }
@@ -136,18 +142,13 @@ void RegionEmitter::segment(const Segment& segment, std::uint32_t b, const Facts
   const auto numbers = std::make_shared<NumberEmitter>(a_, plan_, region_.shapes, *kept, give_up);
   numbers->emit();
   std::shared_ptr<SumEmitter> sums;
-  if (watch_ == AccessWatch::sums) {
+  if (sums_) {
     sums =
         std::make_shared<SumEmitter>(a_, region_.shapes, *kept, program_numbers_.sums, code_.sums);
     sums->emit();
   }
-  std::optional<AnnounceEmitter> announcer;
-  if (watch_ == AccessWatch::each) {
-    announcer.emplace(a_, plan_, region_.shapes, *kept, program_numbers_.patterns, code_.announced);
-    announcer->emit_loads();
-  }
   StripEmitter(a_, plan_, region_.shapes, *kept).emit();
-  StoreEmitter(a_, plan_, region_.shapes, *kept, announcer ? &*announcer : nullptr).emit();
+  StoreEmitter(a_, plan_, region_.shapes, *kept).emit();
   for (const Segment::Change& change : segment.changes) {
     const unsigned width = std::max<unsigned>(plan_.registers()[change.reg].width, 4);
     a_.mov(rax, slot_place(change.slot), width);
@@ -157,29 +158,54 @@ void RegionEmitter::segment(const Segment& segment, std::uint32_t b, const Facts
     numbers->emit_misses();
     if (sums) sums->emit_calls();
     a_.bind(give_up);
-    exit({ExitKind::failed, b, kept->begin}, before, still);
+    exit({ExitKind::failed, b, kept->begin, 0}, before, still);
   });
 }
 
-/// Everything that the instruction mentions is in the frame while the interpreter's code runs it.
-void RegionEmitter::call(const Item& item, const Facts& before) {
-  const Operation& operation = *item.operation;
+/// Everything that the instruction mentions is in the frame while a function of the interpreter
+/// runs it.
+void RegionEmitter::call(std::uint64_t function, const Operation& operation, const Facts& before) {
   const auto settle = [&](std::uint32_t reg) {
     if (before[reg].shape != kNoShape && before[reg].stale) materialise(reg, before[reg].shape);
   };
+  const Label unwatched = a_.label();
+  if (operation.only_orders) {
+    a_.mov(rcx, at(kState, offsetof(CompiledState, context)), 8);
+    a_.mov(rax, at(rcx, offsetof(Context, events)), 4);
+    a_.and_constant(rax, kOrder, 4);
+    a_.jump(Condition::equal, unwatched);
+  }
   for (const std::uint32_t reg : operation.in) settle(reg);
   for (const std::uint32_t reg : operation.out) settle(reg);
   a_.vzeroupper();
   a_.mov(rdi, kState, 8);
   a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(operation.code));
-  a_.mov_constant(rax, reinterpret_cast<std::uint64_t>(&run_operation));
+  a_.mov_constant(rax, function);
   a_.call(rax);
+  a_.bind(unwatched);
 }
 
 /// Writes a register of known shape to the frame.
 void RegionEmitter::materialise(std::uint32_t reg, ShapeNumber shape) {
-  write_lanes(a_, plan_.registers()[reg], static_cast<int>(reg),
-              shape == kUniform ? nullptr : &region_.shapes[shape]);
+  const RegisterInfo& info = plan_.registers()[reg];
+  const Place slot = slot_place(static_cast<int>(reg));
+  if (info.width == 0) {
+    a_.mov(rax, slot, 4);
+    a_.store(at(kFrame, info.offset), rax, 4);
+    return;
+  }
+  const bool wide = info.width == 8;
+  const int lanes = wide ? 4 : 8;
+  a_.vector(wide ? vpbroadcastq : vpbroadcastd, 0, 0, slot);
+  for (int lane = 0; lane < 32; lane += lanes) {
+    int value = 0;
+    if (shape != kUniform) {
+      value = 1;
+      a_.vector(wide ? vpaddq : vpaddd, 1, 0,
+                differences(a_, region_.shapes[shape], info.width, lane));
+    }
+    a_.vector(vmovups_store, value, 0, at(kFrame, std::int64_t{info.offset} + lane * info.width));
+  }
 }
 
 void RegionEmitter::exit(const RegionExit& how, const Facts& facts, const RegisterSet& live) {
@@ -195,13 +221,36 @@ void RegionEmitter::exit(const RegionExit& how, const Facts& facts, const Regist
 
 void RegionEmitter::end(std::uint32_t b, const Facts& facts, const RegisterSet& live) {
   const CodeBlock& block = plan_.function().blocks[b];
-  if (!continues_inside(block)) {
-    exit({ExitKind::inside, b, block.body_end}, facts, live);
-  } else if (block.end == BlockEnd::fall_through) {
+  const bool goes_on = continues_inside(plan_, b);
+  if (goes_on && block.end == BlockEnd::fall_through) {
     go(b, block.next, false, facts);
-  } else {
+  } else if (goes_on && block.end == BlockEnd::branch) {
     branch(b, facts, live);
+  } else if (goes_on && block.end == BlockEnd::collective) {
+    const Operation& operation = plan_.operation(block.body_end);
+    call(reinterpret_cast<std::uint64_t>(&run_together), operation, facts);
+    Facts behind = facts;
+    rules_.apply(operation, behind);
+    go(b, block.next, false, behind);
+  } else if (goes_on && region_.contains(block.next)) {
+    wait(b, facts);
+  } else {
+    exit({ExitKind::inside, b, block.body_end, 0}, facts, live);
   }
+}
+
+/// The warp leaves at a barrier, and is to go on behind it.
+void RegionEmitter::wait(std::uint32_t b, const Facts& facts) {
+  const CodeBlock& block = plan_.function().blocks[b];
+  adjust(block.next, facts);
+  const Label entry = a_.label();
+  entries_.push_back({code_.exits.size(), entry});
+  a_.mov_constant(rax, code_.exits.size());
+  code_.exits.push_back({ExitKind::waits, b, block.body_end, 0});
+  a_.jump(return_);
+  a_.bind(entry);
+  begin();
+  a_.jump(blocks_.at(block.next));
 }
 
 void RegionEmitter::branch(std::uint32_t b, const Facts& facts, const RegisterSet& live) {
@@ -227,7 +276,7 @@ void RegionEmitter::branch(std::uint32_t b, const Facts& facts, const RegisterSe
     a_.jump(Condition::not_equal, divergent);
     later([this, divergent, b, facts, live, &block] {
       a_.bind(divergent);
-      exit({ExitKind::inside, b, block.body_end}, facts, live);
+      exit({ExitKind::inside, b, block.body_end, 0}, facts, live);
     });
   }
   later([this, taken, b, facts, &block, &code] {
@@ -245,13 +294,20 @@ void RegionEmitter::go(std::uint32_t from, std::uint32_t to, bool taken, const F
     const Label goes_on = a_.label();
     a_.compare_constant(at(kTurn), 0, 8);
     a_.jump(Condition::greater_equal, goes_on);
-    exit({ExitKind::yield, to, 0}, facts, live);
+    exit({ExitKind::yield, to, 0, 0}, facts, live);
     a_.bind(goes_on);
   }
   if (!region_.contains(to)) {
-    exit({ExitKind::block, to, 0}, facts, live);
+    exit({ExitKind::block, to, 0, 0}, facts, live);
     return;
   }
+  adjust(to, facts);
+  a_.jump(blocks_.at(to));
+}
+
+/// Writes the numbers to the frame that block `to`, inside the region, does not know.
+void RegionEmitter::adjust(std::uint32_t to, const Facts& facts) {
+  const RegisterSet& live = plan_.live_at_begin(to);
   const Facts& wanted = region_.at_begin.at(to);
   for (std::uint32_t reg = 0; reg < facts.size(); ++reg) {
     if (facts[reg].shape != kNoShape && facts[reg].stale && wanted[reg].shape == kNoShape &&
@@ -259,7 +315,6 @@ void RegionEmitter::go(std::uint32_t from, std::uint32_t to, bool taken, const F
       materialise(reg, facts[reg].shape);
     }
   }
-  a_.jump(blocks_.at(to));
 }
 
 }  // namespace tilescope::emulator::compiled

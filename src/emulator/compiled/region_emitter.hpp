@@ -7,10 +7,8 @@
 #include <vector>
 
 #include "emulator/compiled/access_sums.hpp"
-#include "emulator/compiled/announce_emitter.hpp"
 #include "emulator/compiled/number_emitter.hpp"
 #include "emulator/compiled/region.hpp"
-#include "emulator/compiled_code.hpp"
 
 namespace tilescope::emulator::compiled {
 
@@ -19,6 +17,7 @@ enum class ExitKind : std::uint8_t {
   block,    ///< at the begin of a block
   yield,    ///< the same, but the warp's turn is over
   inside,   ///< before an instruction of a block that has been counted
+  waits,    ///< as inside, before a barrier: the warp is to go on at `entry`
   failed,   ///< as inside: a check failed, or an access goes where only the interpreter knows
 };
 
@@ -26,6 +25,7 @@ struct RegionExit {
   ExitKind kind = ExitKind::refused;
   std::uint32_t block = 0;
   std::uint32_t index = 0;  ///< in CodeFunction::code, for `inside`
+  std::size_t entry = 0;    ///< offset in the code, for `waits`
 };
 
 struct RegionCode {
@@ -33,32 +33,32 @@ struct RegionCode {
   std::vector<RegionExit> exits;  ///< by what the code returns; the first is `refused`
   int slots = 0;                  ///< that it uses
   RegionSums sums;
-  RegionAnnounced announced;
 };
 
 /// Those of a program that go through all its regions.
 struct ProgramNumbers {
   std::uint32_t bounds = 0;  ///< one past the highest AccessBounds
   SumNumbers sums;
-  LanePatterns patterns;
 };
 
 class RegionEmitter {
  public:
-  /// `watch`: the code for observers of accesses. `numbers` become those behind this region.
-  RegionEmitter(const FunctionPlan& plan, Region& region, AccessWatch watch,
-                ProgramNumbers& numbers);
+  /// `sums`: with code that adds up the accesses. `numbers` become those behind this region.
+  RegionEmitter(const FunctionPlan& plan, Region& region, bool sums, ProgramNumbers& numbers);
   RegionCode emit();
 
  private:
+  void begin();
   void enter();
   void leave();
   void block(std::uint32_t b);
   void segment(const Segment& segment, std::uint32_t b, const Facts& before,
                const RegisterSet* live);
-  void call(const Item& item, const Facts& before);
   void end(std::uint32_t b, const Facts& facts, const RegisterSet& live);
   void branch(std::uint32_t b, const Facts& facts, const RegisterSet& live);
+  void wait(std::uint32_t b, const Facts& facts);
+  void call(std::uint64_t function, const Operation& operation, const Facts& before);
+  void adjust(std::uint32_t to, const Facts& facts);
   /// Jumps to block `to`, which follows block `from` or is the target of its branch.
   void go(std::uint32_t from, std::uint32_t to, bool taken, const Facts& facts);
   void exit(const RegionExit& how, const Facts& facts, const RegisterSet& live);
@@ -71,11 +71,16 @@ class RegionEmitter {
   FactRules rules_;
   Assembler a_;
   RegionCode code_;
-  AccessWatch watch_;
+  bool sums_;
   ProgramNumbers& program_numbers_;
   SegmentNumbers numbers_;
   std::map<std::uint32_t, Label> blocks_;
   Label return_;
+  struct Entry {
+    std::size_t exit;
+    Label at;
+  };
+  std::vector<Entry> entries_;  ///< where warps go on that have waited
   std::vector<std::function<void()>> later_;
 };
 

@@ -3,7 +3,6 @@
 #include <bit>
 
 #include "emulator/block.hpp"
-#include "emulator/compiled/segment.hpp"
 #include "emulator/memory_access.hpp"
 #include "emulator/touched_bytes.hpp"
 
@@ -39,6 +38,10 @@ void run_operation(CompiledState* state, const Code* code) {
   code->execute(w, *code);
 }
 
+void run_together(CompiledState* state, const Code* code) {
+  state->context->warp->run_together(*state->worker, *code);
+}
+
 void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry) {
   if (entry->place == kNoPlace) {
     state->used->push_back({group, static_cast<std::uint32_t>(entry - state->sums)});
@@ -49,18 +52,15 @@ void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry
     const Code& code = *access.code;
     std::uint64_t base =
         access.address_slot < 0 ? access.address : state->slots[access.address_slot];
-    base += static_cast<std::uint64_t>(code.offset);
+    base += static_cast<std::uint64_t>(access.offset);
     if (access.address_bytes == 4) base &= 0xffffffffu;
     for (std::size_t lane = 0; lane < access.differences.size(); ++lane) {
       w.addresses[lane] = base + static_cast<std::uint64_t>(access.differences[lane]);
     }
-    const Access event{code.id,      w.warp_index,
-                       kAllLanes,    code.bytes,
-                       access.space, static_cast<AccessKind>(code.access),
-                       access.shape, MemoryOrder::weak,
-                       Scope::none,  0,
-                       w.addresses,  &w,
-                       &code};
+    const Access event{
+        code.id,      w.warp_index,      kAllLanes,   code.bytes, access.space, access.kind,
+        access.shape, MemoryOrder::weak, Scope::none, 0,          w.addresses,  &w,
+        &code};
     for (const BlockObserverSlot& slot : w.block->observers()) {
       if ((slot.events & access_event(access.space)) != 0) slot.observer->first_access(event);
     }
@@ -74,22 +74,6 @@ void mark_touched(CompiledState* state, const MarkGroup* marks, std::uint64_t ad
     const std::uint64_t begin = address + static_cast<std::uint64_t>(run.offset);
     region = state->touched->find(begin, region);
     state->touched->mark(region, begin, run.bytes, marks->write);
-  }
-}
-
-void announce_accesses(CompiledState* state, const std::vector<KnownAccess>* accesses) {
-  std::uint64_t bases[kMostItems];
-  std::size_t count = 0;
-  for (const KnownAccess& access : *accesses) {
-    std::uint64_t base =
-        access.address_slot < 0 ? access.address : state->slots[access.address_slot];
-    base += static_cast<std::uint64_t>(access.code->offset);
-    bases[count++] = access.address_bytes == 4 ? base & 0xffffffffu : base;
-  }
-  Context& w = *state->context;
-  const KnownAccesses event{*accesses, bases, w.warp_index, &w};
-  for (const BlockObserverSlot& slot : w.block->observers()) {
-    if ((slot.events & (kGlobalAccess | kSharedAccess)) != 0) slot.observer->known_accesses(event);
   }
 }
 

@@ -5,6 +5,8 @@
 namespace tilescope::emulator::compiled {
 namespace {
 
+constexpr std::size_t kMostItems = 1000;
+
 class SegmentBuilder {
  public:
   SegmentBuilder(const FunctionPlan& plan, const FactRules& rules, Facts& facts,
@@ -21,7 +23,7 @@ class SegmentBuilder {
  private:
   bool ends_before(const Operation& operation, Way way) const;
   void add(Segment& segment, const Operation& operation, Way way);
-  int group_of(Segment& segment, const Item& item);
+  int group_of(Segment& segment, const Item& item, std::size_t i);
   int temporary() { return numbers_.first_temporary + temporaries_++; }
 
   const FunctionPlan& plan_;
@@ -43,30 +45,32 @@ bool SegmentBuilder::ends_before(const Operation& operation, Way way) const {
   });
 }
 
-int SegmentBuilder::group_of(Segment& segment, const Item& item) {
+/// The group of the item's address `i`.
+int SegmentBuilder::group_of(Segment& segment, const Item& item, std::size_t i) {
   const Operation& operation = *item.operation;
   const Code& code = *operation.code;
-  const RegisterInfo& address = plan_.registers()[operation.in[0]];
+  const std::int64_t offset = operation.offset(i);
+  const RegisterInfo& address = plan_.registers()[operation.in[i]];
   AccessGroup wanted;
-  wanted.shared = code.space == static_cast<std::uint8_t>(Space::shared);
-  wanted.constant = code.space == static_cast<std::uint8_t>(Space::constant);
-  wanted.address_slot = item.in_slots[0];
+  wanted.shared = operation.space(i) == Space::shared;
+  wanted.constant = operation.space(i) == Space::constant;
+  wanted.address_slot = item.in_slots[i];
   wanted.address = address.kind == RegisterKind::constant ? address.bits : 0;
   wanted.address_bytes = address.width;
-  wanted.shape = item.in_shapes[0];
+  wanted.shape = item.in_shapes[i];
   wanted.bytes = code.bytes;
-  wanted.lowest = wanted.highest = code.offset;
-  for (std::size_t i = 0; i < segment.groups.size(); ++i) {
-    AccessGroup& group = segment.groups[i];
+  wanted.lowest = wanted.highest = offset;
+  for (std::size_t g = 0; g < segment.groups.size(); ++g) {
+    AccessGroup& group = segment.groups[g];
     if (group.shared != wanted.shared || group.constant != wanted.constant ||
         group.address_slot != wanted.address_slot || group.address != wanted.address ||
         group.address_bytes != wanted.address_bytes || group.shape != wanted.shape ||
-        group.bytes != wanted.bytes || (code.offset - group.lowest) % group.bytes != 0) {
+        group.bytes != wanted.bytes || (offset - group.lowest) % group.bytes != 0) {
       continue;
     }
-    group.lowest = std::min(group.lowest, code.offset);
-    group.highest = std::max(group.highest, code.offset);
-    return static_cast<int>(i);
+    group.lowest = std::min(group.lowest, offset);
+    group.highest = std::max(group.highest, offset);
+    return static_cast<int>(g);
   }
   wanted.pointer_slot = temporary();
   wanted.bounds = numbers_.bounds++;
@@ -87,15 +91,18 @@ void SegmentBuilder::add(Segment& segment, const Operation& operation, Way way) 
                             : slots_[reg] != kNoSlot ? slots_[reg]
                                                      : static_cast<int>(reg));
   }
-  if (operation.is_access() && way == Way::access) item.group = group_of(segment, item);
+  if (way == Way::access) {
+    item.group = group_of(segment, item, 0);
+    if (operation.act == Act::copy) item.source = group_of(segment, item, 1);
+  }
   rules_.apply(operation, facts_);
   for (const std::uint32_t reg : operation.out) {
     const bool has_slot = facts_[reg].shape != kNoShape;
     slots_[reg] = has_slot ? temporary() : kNoSlot;
     item.out_slots.push_back(slots_[reg]);
   }
+  if (operation.writes_memory()) stores_ = true;
   if (operation.act == Act::store) {
-    stores_ = true;
     stored_.insert(stored_.end(), operation.in.begin() + 1, operation.in.end());
   }
   segment.items.push_back(std::move(item));
@@ -142,7 +149,7 @@ void SegmentBuilder::find_uses(Segment& segment, const RegisterSet& live) const 
   for (auto at = static_cast<int>(segment.items.size()); at-- > 0;) {
     Item& item = segment.items[static_cast<std::size_t>(at)];
     const Operation& operation = *item.operation;
-    bool needed = operation.act == Act::store;
+    bool needed = operation.writes_memory();
     for (std::size_t i = 0; i < operation.out.size(); ++i) {
       item.out_next.push_back(next[operation.out[i]]);
       needed = needed || item.out_slots[i] != kNoSlot || item.out_next[i] != kNever;
@@ -156,8 +163,8 @@ void SegmentBuilder::find_uses(Segment& segment, const RegisterSet& live) const 
       const bool held = item.in_slots[i] == kNoSlot && at > stored_at[operation.in[i]];
       if (held) item.in_next[i] = std::min(item.in_next[i], kAtEnd);
     }
-    const std::size_t first = operation.is_access() ? 1 : 0;  // addresses are no vectors
-    for (std::size_t i = first; i < operation.in.size(); ++i) {
+    // Addresses are no vectors.
+    for (std::size_t i = operation.addresses(); i < operation.in.size(); ++i) {
       // Stores read the frame when all vectors are computed.
       next[key(item, i)] = operation.act == Act::store ? kAtEnd : at;
     }

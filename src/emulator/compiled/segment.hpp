@@ -13,7 +13,6 @@
 
 namespace tilescope::emulator::compiled {
 
-inline constexpr std::size_t kMostItems = 1000;  ///< of a segment
 inline constexpr int kNoSlot = -1;
 inline constexpr int kNever = 1 << 30;     ///< no further use
 inline constexpr int kAtEnd = kNever - 1;  ///< used behind the segment
@@ -42,6 +41,7 @@ struct Item {
   std::vector<int> out_slots;  ///< kNoSlot for vectors
   std::vector<int> out_next;
   int group = -1;     ///< of an access
+  int source = -1;    ///< of a copy: the group it reads through
   bool dead = false;  ///< nobody reads the vectors that it computes
 };
 

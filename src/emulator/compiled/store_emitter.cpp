@@ -6,15 +6,15 @@ namespace tilescope::emulator::compiled {
 
 void StoreEmitter::emit() {
   for (const Item& item : segment_.items) {
-    if (item.operation->act != Act::store) continue;
-    if (announcer_ != nullptr) announcer_->emit_store(item);
-    store(item);
+    if (item.operation->act == Act::store) store(item);
+    if (item.operation->act == Act::copy) copy(item);
   }
 }
 
-std::int64_t StoreEmitter::displacement(const Item& item, int lane) const {
-  const AccessGroup& group = segment_.groups[static_cast<std::size_t>(item.group)];
-  return item.operation->code->offset - group.lowest +
+std::int64_t StoreEmitter::displacement(const Item& item, std::size_t i, int lane) const {
+  const AccessGroup& group =
+      segment_.groups[static_cast<std::size_t>(i == 0 ? item.group : item.source)];
+  return item.operation->offset(i) - group.lowest +
          shapes_.difference(group.shape, lane, group.address_bytes);
 }
 
@@ -25,7 +25,7 @@ bool StoreEmitter::is_consecutive(const Item& item) const {
   const int lanes = 32 / width;
   for (int lane = 0; lane < 32; ++lane) {
     const int first = lane / lanes * lanes;
-    if (displacement(item, lane) != displacement(item, first) + (lane - first) * width)
+    if (displacement(item, 0, lane) != displacement(item, 0, first) + (lane - first) * width)
       return false;
   }
   return true;
@@ -60,7 +60,7 @@ void StoreEmitter::store_vectors(const Item& item) {
       a_.vector(wide ? vpaddq : vpaddd, data, kScratch,
                 differences(a_, shapes_[item.in_shapes[1]], width, lane));
     }
-    a_.vector(vmovups_store, data, 0, at(rcx, displacement(item, lane)));
+    a_.vector(vmovups_store, data, 0, at(rcx, displacement(item, 0, lane)));
   }
 }
 
@@ -77,7 +77,39 @@ void StoreEmitter::store_lane(const Item& item, int lane) {
       a_.add_constant(rax, static_cast<std::uint64_t>(more), slot_bytes);
     }
     const std::int64_t element = static_cast<std::int64_t>(i - 1) * operation.width;
-    a_.store(at(rcx, displacement(item, lane) + element), rax, operation.width);
+    a_.store(at(rcx, displacement(item, 0, lane) + element), rax, operation.width);
+  }
+}
+
+/// Lanes follow each other, 32 bytes at once where they lie together on both sides.
+void StoreEmitter::copy(const Item& item) {
+  const auto bytes = static_cast<int>(item.operation->code->bytes);
+  const auto pointer = [&](int group) {
+    return slot_place(segment_.groups[static_cast<std::size_t>(group)].pointer_slot);
+  };
+  a_.mov(rcx, pointer(item.group), 8);
+  a_.mov(rdx, pointer(item.source), 8);
+  for (int lane = 0; lane < 32;) {
+    const std::int64_t to = displacement(item, 0, lane), from = displacement(item, 1, lane);
+    int together = 1;
+    while (together < 32 / bytes && lane + together < 32 &&
+           displacement(item, 0, lane + together) == to + together * bytes &&
+           displacement(item, 1, lane + together) == from + together * bytes) {
+      ++together;
+    }
+    if (together == 32 / bytes) {
+      a_.vector(vmovups, kScratch, 0, at(rdx, from));
+      a_.vector(vmovups_store, kScratch, 0, at(rcx, to));
+      lane += together;
+    } else if (bytes == 16) {
+      a_.vector(vmovups_half, kScratch, 0, at(rdx, from));
+      a_.vector(vmovups_half_store, kScratch, 0, at(rcx, to));
+      ++lane;
+    } else {
+      a_.mov(rax, at(rdx, from), static_cast<unsigned>(bytes));
+      a_.store(at(rcx, to), rax, static_cast<unsigned>(bytes));
+      ++lane;
+    }
   }
 }
 

@@ -15,7 +15,7 @@ constexpr std::uint8_t kAll = 0xff;
 
 void StripEmitter::emit() {
   const auto works = [](const Item& item) {
-    return !item.dead && item.operation->act != Act::store &&
+    return !item.dead && !item.operation->out.empty() &&
            (item.way == Way::vector || (item.way == Way::access && item.out_slots[0] == kNoSlot));
   };
   if (std::none_of(segment_.items.begin(), segment_.items.end(), works)) return;

@@ -53,11 +53,18 @@ std::vector<MarkGroup::Run> runs_of(const AccessGroup& group, const ShapeTable& 
 
 }  // namespace
 
-SummedAccess SumEmitter::access_of(const Item& item) const {
-  const AccessGroup& group = segment_.groups[static_cast<std::size_t>(item.group)];
+/// The access through the item's address `i`.
+SummedAccess SumEmitter::access_of(const Item& item, std::size_t i) const {
+  const AccessGroup& group =
+      segment_.groups[static_cast<std::size_t>(i == 0 ? item.group : item.source)];
+  const bool copies = item.operation->act == Act::copy;
   SummedAccess access;
   access.code = item.operation->code;
   access.space = group.shared ? Space::shared : Space::global;
+  access.kind = !copies  ? static_cast<AccessKind>(access.code->access)
+                : i == 0 ? AccessKind::async_store
+                         : AccessKind::async_load;
+  access.offset = item.operation->offset(i);
   access.address_slot = group.address_slot;
   access.address = group.address;
   access.address_bytes = group.address_bytes;
@@ -67,6 +74,19 @@ SummedAccess SumEmitter::access_of(const Item& item) const {
   }
   access.shape = shape_of(access);
   return access;
+}
+
+std::unique_ptr<SumGroup> SumEmitter::copy_of(const Item& item) const {
+  auto copy = std::make_unique<SumGroup>();
+  copy->copies = true;
+  copy->accesses = {access_of(item, 1), access_of(item, 0)};
+  copy->lowest = copy->accesses.front().offset;
+  copy->step = item.operation->code->bytes;
+  if (item.operation->past_l1) {
+    copy->modulus = kCopyModulus;
+    copy->halves = 2;
+  }
+  return copy;
 }
 
 /// Shared memory has no larger unit than a word; and lanes with one address meet one sector.
@@ -83,9 +103,10 @@ void SumEmitter::emit() {
     for (const bool write : {false, true}) {
       std::vector<std::int64_t> offsets;
       for (const Item& item : segment_.items) {
-        if (item.group != static_cast<int>(g)) continue;
+        const bool source = item.source == static_cast<int>(g);
+        if (item.group != static_cast<int>(g) && !source) continue;
         if ((item.operation->act == Act::store) == write) {
-          offsets.push_back(item.operation->code->offset - group.lowest);
+          offsets.push_back(item.operation->offset(source ? 1 : 0) - group.lowest);
         }
       }
       if (!offsets.empty()) mark(group, offsets, write);
@@ -93,7 +114,7 @@ void SumEmitter::emit() {
   }
 }
 
-/// The accesses with one entry have one together.
+/// The accesses with one entry have one together. A copy has its own.
 void SumEmitter::count_groups() {
   auto together = std::make_unique<SumGroup>();
   std::vector<std::unique_ptr<SumGroup>> others(segment_.groups.size());
@@ -102,8 +123,12 @@ void SumEmitter::count_groups() {
     const auto g = static_cast<std::size_t>(item.group);
     const AccessGroup& group = segment_.groups[g];
     if (group.constant) continue;
+    if (item.operation->act == Act::copy) {
+      others.push_back(copy_of(item));
+      continue;
+    }
     if (has_one_entry(group)) {
-      together->accesses.push_back(access_of(item));
+      together->accesses.push_back(access_of(item, 0));
       continue;
     }
     if (!others[g]) {
@@ -111,7 +136,7 @@ void SumEmitter::count_groups() {
       others[g]->step = group.bytes;
       others[g]->lowest = group.lowest;
     }
-    others[g]->accesses.push_back(access_of(item));
+    others[g]->accesses.push_back(access_of(item, 0));
   }
   std::erase(others, nullptr);
   if (!together->accesses.empty()) others.push_back(std::move(together));
@@ -121,25 +146,38 @@ void SumEmitter::count_groups() {
   for (auto& group : others) count(std::move(group));
 }
 
+void SumEmitter::load_low_bits(Gpr to, const SummedAccess& access, std::int64_t offset) {
+  if (access.address_slot == kNoSlot) {
+    a_.mov_constant(to, access.address);
+  } else {
+    a_.mov(to, slot_place(access.address_slot), 4);
+  }
+  a_.add_constant(to, static_cast<std::uint64_t>(offset), 4);
+}
+
+/// rcx: where the entry for the present address is, if the first of the group lies at kEntries.
+void SumEmitter::choose_entry(const SumGroup& group) {
+  static_assert(sizeof(SumEntry) == 16 && kHalfSector == 16);
+  load_low_bits(rcx, group.accesses.front(), group.lowest);
+  a_.and_constant(rcx, static_cast<std::int32_t>(group.modulus - group.step), 4);
+  const int shift = 4 + (group.halves == 2 ? 1 : 0) - std::countr_zero(group.step);
+  if (shift > 0) a_.shift_left(rcx, static_cast<std::uint8_t>(shift), 4);
+  if (group.halves == 2) {
+    load_low_bits(r8, group.accesses.back(), group.accesses.back().offset);
+    a_.and_constant(r8, static_cast<std::int32_t>(kHalfSector), 4);
+    a_.add(rcx, r8, 8);
+  }
+  a_.add(rcx, kEntries, 8);
+}
+
 void SumEmitter::count(std::unique_ptr<SumGroup> group) {
   group->first_entry = numbers_.entries;
   numbers_.entries += group->entries();
   const std::int64_t offset = std::int64_t{group->first_entry} * std::int64_t{sizeof(SumEntry)};
   Gpr base = kEntries;
   if (group->entries() > 1) {
-    // Entries have 16 bytes.
-    const SummedAccess& access = group->accesses.front();
+    choose_entry(*group);
     base = rcx;
-    if (access.address_slot == kNoSlot) {
-      a_.mov_constant(rcx, access.address);
-    } else {
-      a_.mov(rcx, slot_place(access.address_slot), 4);
-    }
-    a_.add_constant(rcx, static_cast<std::uint64_t>(group->lowest), 4);
-    a_.and_constant(rcx, static_cast<std::int32_t>(kSumModulus - group->step), 4);
-    const int shift = 4 - std::countr_zero(group->step);
-    if (shift != 0) a_.shift_left(rcx, static_cast<std::uint8_t>(shift), 4);
-    a_.add(rcx, kEntries, 8);
   }
   a_.add_to(at(base, offset + std::int64_t{offsetof(SumEntry, times)}), 1);
   a_.compare(kPlace, at(base, offset + std::int64_t{offsetof(SumEntry, place)}), 8);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "emulator/compiled/access_sums.hpp"
@@ -23,10 +24,13 @@ class SumEmitter {
   void emit_calls();
 
  private:
-  SummedAccess access_of(const Item& item) const;
+  SummedAccess access_of(const Item& item, std::size_t i) const;
+  std::unique_ptr<SumGroup> copy_of(const Item& item) const;
   bool has_one_entry(const AccessGroup& group) const;
   void count_groups();
   void count(std::unique_ptr<SumGroup> group);
+  void choose_entry(const SumGroup& group);
+  void load_low_bits(Gpr to, const SummedAccess& access, std::int64_t offset);
   void load_address(const AccessGroup& group, std::int64_t offset);
   void mark(const AccessGroup& group, const std::vector<std::int64_t>& offsets, bool write);
   void mark_runs(const AccessGroup& group, std::vector<MarkGroup::Run> runs, bool write);

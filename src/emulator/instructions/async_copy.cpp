@@ -14,6 +14,10 @@ namespace {
 using ptx::Operand;
 using ptx::Type;
 
+// A copy's Code::list: source register, low and high half of its offset, source size register
+// (kNone: all), ignore-source predicate (kNone: never). a and offset are the destination; aux:
+// bit 0 destination address of 64 bits, bit 1 source address of 64 bits; bytes: size.
+
 void addresses_of(Context& w, std::uint32_t reg, bool wide, std::int64_t offset,
                   std::uint64_t* addresses) {
   Code code;
@@ -23,15 +27,11 @@ void addresses_of(Context& w, std::uint32_t reg, bool wide, std::int64_t offset,
   lane_addresses(w, code, addresses);
 }
 
-// c.a and c.offset: the destination; list: source register, low and high half of its offset, source
-// size register (kNone: all), ignore-source predicate (kNone: never). aux: bit 0 destination
-// address of 64 bits, bit 1 source address of 64 bits. c.bytes: size.
 void copy(Context& w, const Code& c) {
   std::uint64_t to[32], from[32];
   addresses_of(w, c.a, (c.aux & 1) != 0, c.offset, to);
-  const auto offset =
-      static_cast<std::int64_t>(std::uint64_t{c.list[1]} | std::uint64_t{c.list[2]} << 32);
-  addresses_of(w, c.list[0], (c.aux & 2) != 0, offset, from);
+  const CopySource source = copy_source(c);
+  addresses_of(w, source.address, (c.aux & 2) != 0, source.offset, from);
   const LaneMask ignored = c.list[4] == kNone ? 0 : predicate(w, c.list[4]) ^ c.c_flip;
   LaneMask reading = 0;
   unsigned sizes[32];
@@ -87,6 +87,12 @@ bool decode_group(std::int64_t pending, bool ungrouped, Code& code) {
 }
 
 }  // namespace
+
+CopySource copy_source(const Code& copy) {
+  const auto offset =
+      static_cast<std::int64_t>(std::uint64_t{copy.list[1]} | std::uint64_t{copy.list[2]} << 32);
+  return {copy.list[0], offset, copy.list[3] != kNone || copy.list[4] != kNone};
+}
 
 bool decode_copy(FunctionDecoder& d, const ptx::Instruction& in, Code& code) {
   const ptx::Modifiers& m = in.modifiers;

@@ -11,6 +11,7 @@
 #include "gpu/coalescing.hpp"
 #include "gpu/shared_banks.hpp"
 #include "observe/count/bulk_sectors.hpp"
+#include "observe/count/copy_sources.hpp"
 #include "observe/count/divergence_cost.hpp"
 #include "observe/count/operation_kind.hpp"
 #include "observe/count/request_costs.hpp"
@@ -35,14 +36,13 @@ bool reads(AccessKind kind) {
              AccessKind::texture_load, AccessKind::surface_load, AccessKind::surface_reduction});
 }
 
-constexpr std::uint32_t word_bytes = 4;
-
 class BlockCounts : public emulator::BlockObserver {
  public:
   /// `sample`, if not null, receives the counts of each block by itself.
   BlockCounts(const emulator::Program& program, const MergePlan& plan, Footprint& footprint,
               std::unique_ptr<SampledCounts> sample)
       : slots_(program.instructions().size()),
+        sources_(program),
         divergent_(slots_.size()),
         diverged_(slots_.size()),
         sample_(std::move(sample)),
@@ -60,14 +60,17 @@ class BlockCounts : public emulator::BlockObserver {
 
   void access(const Access& a) override {
     if (emulator::uses_textures(a.kind)) return mark_elements(a);
-    if (a.kind == AccessKind::async_load) return keep_source(a);
-    if (a.kind == AccessKind::async_store) count_source(a);
+    if (a.kind == AccessKind::async_load) {
+      mark_elements(a);
+      return sources_.keep(a);
+    }
+    if (a.kind == AccessKind::async_store) sources_.count(a);
     PatternSlot& slot = slots_[a.instruction];
     const std::uint64_t base = base_address(a);
     const bool same = a.pattern != 0 && a.pattern == slot.pattern && a.space == slot.space &&
-                      base % word_bytes == slot.low_bits;
+                      base % kWordBytes == slot.low_bits;
     if (!same) begin_pattern(a, base, slot);
-    const std::size_t index = a.space == Space::shared ? 0 : base / word_bytes % slot.costs.size();
+    const std::size_t index = a.space == Space::shared ? 0 : base / kWordBytes % slot.costs.size();
     if ((slot.known >> index & 1U) == 0) learn(a, index, slot);
     ++slot.costs[index].hits;
     if (a.space != Space::global || (same && base == slot.last_base)) return;
@@ -75,6 +78,7 @@ class BlockCounts : public emulator::BlockObserver {
   }
 
   void access_sum(const emulator::AccessSum& sum) override {
+    if (sum.kind == AccessKind::async_store) sources_.add(sum);
     Access a{};
     a.instruction = sum.instruction;
     a.mask = ~emulator::LaneMask{0};
@@ -155,10 +159,10 @@ class BlockCounts : public emulator::BlockObserver {
 
   void flush() {
     for (PatternSlot& slot : slots_) slot.flush();
-    for (PatternSlot& slot : sources_) slot.flush();
+    sources_.flush();
   }
   std::vector<PatternSlot> slots_;
-  std::vector<PatternSlot> sources_;  ///< the global sides of cp.async; empty without any
+  CopySources sources_;
   std::vector<std::uint64_t> divergent_;
   std::vector<std::optional<DivergedWarp>> diverged_;
   std::map<emulator::InstructionId, Counts> units_;  ///< bulk copies, textures, the cluster
@@ -169,7 +173,7 @@ class BlockCounts : public emulator::BlockObserver {
   BlockTally take() {
     flush();
     BlockTally tally = std::exchange(units_, {});
-    for (std::vector<PatternSlot>* slots : {&slots_, &sources_}) {
+    for (std::vector<PatternSlot>* slots : {&slots_, &sources_.slots()}) {
       for (std::size_t id = 0; id < slots->size(); ++id) {
         std::vector<AccessTally>& tallies = (*slots)[id].tallies;
         for (const AccessTally& one : tallies) {
@@ -186,64 +190,12 @@ class BlockCounts : public emulator::BlockObserver {
     return tally;
   }
 
-  /// The shared side of a cp.async comes next: only both together tell the sectors. Lanes that read
-  /// fewer bytes than others have an event of their own, but are of the same request.
-  void keep_source(const Access& a) {
-    mark_elements(a);
-    const bool more = source_.mask != 0 && source_.instruction == a.instruction;
-    const emulator::LaneMask others = more ? source_.mask : 0;
-    for (emulator::LaneMask m = a.mask; m != 0; m &= m - 1) {
-      const int lane = std::countr_zero(m);
-      source_addresses_[static_cast<std::size_t>(lane)] = a.addresses[lane];
-    }
-    source_ = a;
-    source_.addresses = source_addresses_.data();
-    if (!more) return;
-    source_.mask |= others;
-    source_.pattern = 0;
-  }
-
-  void count_source(const Access& to) {
-    if (source_.mask == 0 || source_.instruction != to.instruction) return;
-    if (sources_.empty()) sources_.resize(slots_.size());
-    PatternSlot& slot = sources_[to.instruction];
-    const ptx::Instruction& copy = *program_.instruction(to.instruction).source;
-    const bool past_l1 = copy.modifiers.cache == ptx::CacheOp::cg;
-    const std::uint64_t base = base_address(source_);
-    const std::uint64_t unit = past_l1 ? to.bytes : word_bytes;
-    const auto low_bits = static_cast<std::uint32_t>(past_l1 ? base_address(to) % gpu::kSectorBytes
-                                                             : base % word_bytes);
-    const std::uint32_t target_pattern = past_l1 ? to.pattern : slot.target_pattern;
-    const bool same = source_.pattern != 0 && source_.pattern == slot.pattern &&
-                      target_pattern == slot.target_pattern && (!past_l1 || to.pattern != 0) &&
-                      low_bits == slot.low_bits;
-    if (!same) {
-      slot.flush();
-      slot.pattern = source_.pattern;
-      slot.target_pattern = target_pattern;
-      slot.kind = AccessKind::async_load;
-      slot.low_bits = low_bits;
-    }
-    const std::size_t index = base / unit % slot.costs.size();
-    PatternCost& cost = slot.costs[index];
-    if ((slot.known >> index & 1U) == 0) {
-      slot.known |= static_cast<std::uint8_t>(1U << index);
-      const gpu::Sectors s =
-          past_l1 ? gpu::coalesce_to_shared(source_.addresses, to.addresses, source_.mask)
-                  : gpu::coalesce(source_.addresses, source_.mask, source_.bytes);
-      cost.units = s.sectors;
-      cost.ideal = s.ideal;
-    }
-    ++cost.hits;
-    source_.mask = 0;
-  }
-
   void begin_pattern(const Access& a, std::uint64_t base, PatternSlot& slot) {
     slot.flush();
     slot.pattern = a.pattern;
     slot.space = a.space;
     slot.kind = a.kind;
-    slot.low_bits = static_cast<std::uint32_t>(base % word_bytes);
+    slot.low_bits = static_cast<std::uint32_t>(base % kWordBytes);
     slot.counted = true;
     slot.ways = 0;
     if (a.space == Space::global) find_runs(a, slot.runs);
@@ -320,8 +272,6 @@ class BlockCounts : public emulator::BlockObserver {
   Footprint& footprint_;
   std::uint64_t block_ = 0;
   std::uint32_t region_ = Footprint::kNowhere;
-  Access source_{};  ///< of a cp.async whose shared side is to come; no lanes: there is none
-  std::array<std::uint64_t, emulator::kWarpSize> source_addresses_{};
 };
 
 bool jumps_back(const emulator::Program& program, emulator::InstructionId id) {
@@ -370,9 +320,10 @@ std::unique_ptr<emulator::BlockObserver> CountObserver::make_block_observer() {
 void CountObserver::merge(emulator::BlockObserver& block) {
   auto& counts = static_cast<BlockCounts&>(block);
   counts.flush();
+  const std::vector<PatternSlot>& sources = counts.sources_.slots();
   for (std::size_t id = 0; id < tallies_.size(); ++id) {
     add_tallies(counts.slots_[id].tallies, tallies_[id]);
-    if (!counts.sources_.empty()) add_tallies(counts.sources_[id].tallies, tallies_[id]);
+    if (!sources.empty()) add_tallies(sources[id].tallies, tallies_[id]);
     divergent_[id] += counts.divergent_[id];
     const std::optional<DivergedWarp>& other = counts.diverged_[id];
     if (other && (!diverged_[id] || other->block < diverged_[id]->block)) diverged_[id] = other;

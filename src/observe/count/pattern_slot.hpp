@@ -11,6 +11,8 @@
 
 namespace tilescope::observe {
 
+inline constexpr std::uint32_t kWordBytes = 4;
+
 /// The sum of one instruction's accesses.
 struct AccessTally {
   emulator::Space space = emulator::Space::global;

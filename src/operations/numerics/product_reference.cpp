@@ -9,6 +9,7 @@
 #include "base/errors.hpp"
 #include "base/openblas.hpp"
 #include "base/parallel.hpp"
+#include "operations/numerics/cell_runs.hpp"
 #include "operations/numerics/conversion.hpp"
 
 namespace tilescope::operations {
@@ -70,24 +71,23 @@ MatmulShape blas_cell(const MatmulShape& product) {
 void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
                 const MatmulShape& cell, const std::atomic<bool>* cancel, bool accumulate) {
   const MatmulShape shape = product_shape(a, b);
-  const std::int64_t across = (shape.n + cell.n - 1) / cell.n;
-  const std::int64_t cells = (shape.m + cell.m - 1) / cell.m * across;
   const OpenBlas::OneThread alone;
-  const auto compute_cell = [&](std::size_t index) {
-    const std::int64_t row = static_cast<std::int64_t>(index) / across * cell.m;
-    const std::int64_t column = static_cast<std::int64_t>(index) % across * cell.n;
-    const std::int64_t rows = std::min(cell.m, shape.m - row);
-    const std::int64_t columns = std::min(cell.n, shape.n - column);
+  const OpenBlas& blas = OpenBlas::instance();
+  // A product that may be interrupted looks whether it was after each cell.
+  const std::int64_t together = cancel == nullptr ? cells_of_a_call(blas.core, c.type) : 1;
+  const std::vector<CellRun> runs = cell_runs(shape, cell, c.order, together, blas.callers);
+  const auto compute_run = [&](std::size_t index) {
+    const CellRun& run = runs[index];
     std::int64_t k = 0;
     do {  // once for k = 0 too: the product is zero
       go_on_unless(cancel);
       const std::int64_t steps = std::min(cell.k, shape.k - k);
-      blas_matmul(part(a, row, rows, k, steps), part(b, k, steps, column, columns),
-                  part(c, row, rows, column, columns), accumulate || k > 0);
+      blas_matmul(part(a, run.row, run.rows, k, steps), part(b, k, steps, run.column, run.columns),
+                  part(c, run.row, run.rows, run.column, run.columns), accumulate || k > 0);
       k += steps;
     } while (k < shape.k);
   };
-  parallel_for(static_cast<std::size_t>(cells), compute_cell, OpenBlas::instance().callers);
+  parallel_for(runs.size(), compute_run, blas.callers);
 }
 
 void blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,

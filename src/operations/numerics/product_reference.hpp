@@ -21,9 +21,9 @@ void reference_matmul(const MatmulShape& shape, const float* a, const float* b, 
 void blas_matmul(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
                  bool accumulate = false);
 
-/// The part that blas_cells() multiplies at once, for a product of this shape: m x n elements of C,
-/// k of each sum. It depends on the shape alone, so that an element's bits depend neither on the
-/// cores nor on the part of the product that is computed at a time.
+/// The smallest part that blas_cells() multiplies at once, for a product of this shape: m x n
+/// elements of C, k of each sum. It depends on the shape alone, so that an element's bits depend
+/// neither on the cores nor on the part of the product that is computed at a time.
 MatmulShape blas_cell(const MatmulShape& product);
 
 /// C = A * B as blas_matmul(), cell by cell on all cores; the steps along k add up in order. C is

@@ -1,0 +1,109 @@
+// The barriers of a block: bar.sync, bar.arrive and bar.red, and what is over when lanes leave.
+#include <algorithm>
+#include <bit>
+
+#include "emulator/block.hpp"
+
+namespace tilescope::emulator {
+
+void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lanes) {
+  BlockBarrier& barrier = barriers_[arrival.barrier];
+  BarrierArrival entry = arrival;
+  entry.generation = barrier.generation;
+  if (barrier.arrivals.empty()) barrier.expected = arrival.expected_threads;
+  barrier.arrivals.push_back(entry);
+  LaneMask& arrived = barrier.arrived[arrival.warp];
+  barrier.again += threads_of(arrival.warp, arrived & arrival.mask);
+  arrived |= arrival.mask;
+  if (arrival.operation == BarrierOperation::reduce) {
+    barrier.true_lanes += true_lanes;
+    barrier.votes += static_cast<std::uint32_t>(std::popcount(arrival.mask));
+  }
+  for (const auto& slot : observers_) {
+    if ((slot.events & kOrder) != 0) slot.observer->barrier_arrival(entry);
+  }
+  if (barrier_complete(barrier)) complete_barrier(arrival.barrier);
+}
+
+/// Lanes of a warp as barriers count them: a warp whose live lanes are all there counts as a whole.
+std::uint32_t Block::threads_of(std::uint32_t warp, LaneMask lanes) const {
+  if (lanes == 0) return 0;
+  return (warps_[warp].live() & ~lanes) == 0 ? kWarpSize
+                                             : static_cast<std::uint32_t>(std::popcount(lanes));
+}
+
+/// Without a count the barrier waits for every thread that has not left. With one, it waits for
+/// that many arrivals, whoever makes them.
+bool Block::barrier_complete(const BlockBarrier& barrier) const {
+  if (barrier.expected == 0) {
+    // Warps mostly arrive in ascending order.
+    return std::none_of(warps_.rbegin(), warps_.rend(), [&](const Warp& warp) {
+      return (warp.live() & ~barrier.arrived[warp.index()]) != 0;
+    });
+  }
+  std::uint32_t threads = barrier.again;
+  for (const Warp& warp : warps_)
+    threads += threads_of(warp.index(), barrier.arrived[warp.index()]);
+  return threads >= barrier.expected;
+}
+
+void Block::complete_barrier(std::uint8_t number) {
+  BlockBarrier& barrier = barriers_[number];
+  ++completions_;
+  std::vector<LaneMask> exited;
+  const bool observed = (worker_.context.events & kOrder) != 0;
+  if (observed) {
+    for (const Warp& warp : warps_) {
+      exited.push_back(warp.existing() & ~warp.live() & ~barrier.arrived[warp.index()]);
+    }
+    const BarrierCompletion event{number, barrier.generation, barrier.arrivals, exited};
+    for (const auto& slot : observers_) {
+      if ((slot.events & kOrder) != 0) slot.observer->barrier_completion(event);
+    }
+  }
+  for (Warp& warp : warps_) {
+    if (barrier.arrived[warp.index()] == 0) continue;
+    for (Path& path : warp.paths()) {
+      if (path.state != PathState::barrier || path.barrier != number) continue;
+      path.state = PathState::ready;
+      const Code& code = *path.waiting_at;
+      if (static_cast<BarrierOperation>(code.access) != BarrierOperation::reduce) continue;
+      write_barrier_result(code, path, barrier);
+    }
+  }
+  barrier.arrivals.clear();
+  std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
+  ++barrier.generation;
+  barrier.expected = barrier.again = barrier.true_lanes = barrier.votes = 0;
+}
+
+/// aux of bar.red is the ptx::ReduceOp.
+void Block::write_barrier_result(const Code& code, const Path& path, const BlockBarrier& barrier) {
+  const auto operation = static_cast<ptx::ReduceOp>(code.aux);
+  std::uint8_t* at = path.frame->registers + code.dst;
+  if (operation == ptx::ReduceOp::popc) {
+    auto* lanes = reinterpret_cast<std::uint32_t*>(at);
+    for (LaneMask m = path.mask; m != 0; m &= m - 1) {
+      lanes[std::countr_zero(m)] = barrier.true_lanes;
+    }
+    return;
+  }
+  const bool holds = operation == ptx::ReduceOp::and_ ? barrier.true_lanes == barrier.votes
+                                                      : barrier.true_lanes != 0;
+  auto& bits = *reinterpret_cast<std::uint32_t*>(at);
+  bits = (bits & ~path.mask) | (holds ? path.mask : 0);
+}
+
+void Block::lanes_left(std::uint32_t warp, LaneMask mask) {
+  look_at_cluster();
+  ClusterLanes& lanes = cluster_lanes_[warp];
+  const auto count = [](LaneMask m) { return static_cast<std::uint32_t>(std::popcount(m)); };
+  cluster_.leave(rank_, count(mask), count(mask & lanes.arrived));
+  lanes.arrived &= ~mask;
+  end_product_waits(false);
+  for (std::uint8_t i = 0; i < barriers_.size(); ++i) {
+    if (!barriers_[i].arrivals.empty() && barrier_complete(barriers_[i])) complete_barrier(i);
+  }
+}
+
+}  // namespace tilescope::emulator
