@@ -64,7 +64,7 @@ struct Narrow<int> {
   __device__ static int from(int x) { return x; }
 };
 
-// Of values that it holds.
+// The values fit an int8 already.
 template <>
 struct Narrow<int8> {
   __device__ static int8 from(int x) { return static_cast<int8>(x); }

@@ -1,9 +1,9 @@
-// What C holds, on its way to the L2 cache while a tile is multiplied: what is added at the end is
-// then read without waiting for memory.
+// Prefetches what C holds into the L2 cache while a tile is multiplied, so that it is added at the
+// end without waiting for memory.
 #pragma once
 
-// The `rows` rows of `row_bytes` bytes from `first` on, `pitch` bytes apart, as far as there are
-// `rows_left` and `bytes_left`: this thread's share, of `threads`.
+// Prefetches this thread's share, of `threads`, of the `rows` rows of `row_bytes` bytes from `first`
+// on, `pitch` bytes apart, as far as there are `rows_left` and `bytes_left`.
 template <int rows, int row_bytes, int threads>
 __device__ inline void prefetch_rows(const void* first, long long pitch, int rows_left,
                                      int bytes_left, int thread) {

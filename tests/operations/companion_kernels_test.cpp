@@ -6,8 +6,6 @@
 
 #include <set>
 
-#include "compile/compiler.hpp"
-#include "gpu/architecture.hpp"
 #include "gpu/launch_limits.hpp"
 #include "operations/blur/blur.hpp"
 #include "operations/elementwise/elementwise.hpp"
@@ -17,6 +15,7 @@
 #include "operations/reverse/reverse.hpp"
 #include "operations/rung/kernel_program.hpp"
 #include "operations/transpose/transpose.hpp"
+#include "support/compiled_request.hpp"
 #include "support/gpus.hpp"
 
 namespace tilescope::operations {
@@ -78,15 +77,7 @@ class CompanionKernels : public ::testing::TestWithParam<Case> {
   static std::string log_of(std::string_view source, const Plan& plan, const Step& step) {
     const KernelRequest request = step_request(source, plan, step);
     const DeviceProperties& device = GetParam().device;
-    const compile::Program program = compile::compile(
-        {.source_name = request.source_name,
-         .source = request.source,
-         .kernel = request.kernel,
-         .architecture = gpu::architecture_name(device.compute_major, device.compute_minor),
-         .defines = request.defines,
-         .include_directories = {},
-         .headers = request.headers,
-         .extra_options = {"--ptxas-options=-v"}});
+    const compile::Program program = testing::compiled(request, device);
     EXPECT_FALSE(program.cubin.empty());
     return program.log;
   }

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 
-#include "compile/compiler.hpp"
 #include "device/emulated/emulated_device.hpp"
-#include "gpu/architecture.hpp"
 #include "observe/count/count_observer.hpp"
 #include "operations/gemm/general/fp64_tiles.hpp"
+#include "support/compiled_request.hpp"
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
 
@@ -219,15 +218,7 @@ TEST(Fp64Tiles, CompileWithoutWarningsAndSpillNothing) {
           const RowsBy of_b = a_order == b_order ? RowsBy::elements : RowsBy::chunks;
           const KernelRequest request =
               fp64_tiles_request(problem, device, plan, {.a = of_a, .b = of_b});
-          const compile::Program program = compile::compile(
-              {.source_name = request.source_name,
-               .source = request.source,
-               .kernel = request.kernel,
-               .architecture = gpu::architecture_name(device.compute_major, device.compute_minor),
-               .defines = request.defines,
-               .include_directories = {},
-               .headers = request.headers,
-               .extra_options = {"--ptxas-options=-v"}});
+          const compile::Program program = compiled(request, device);
           EXPECT_THAT(program.log,
                       HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
           EXPECT_THAT(program.log, Not(HasSubstr("warning")));

@@ -1,7 +1,6 @@
 // Products with a vector, on the emulated device.
-#include "compile/compiler.hpp"
-#include "gpu/architecture.hpp"
 #include "operations/gemm/general/gemv.hpp"
+#include "support/compiled_request.hpp"
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
 #include "support/temporary_folder.hpp"
@@ -123,15 +122,7 @@ TEST(Gemv, CompilesWithoutWarningsAndSpillsNothing) {
       problem.activation = Activation::gelu;
       const KernelRequest request =
           gemv_request(problem, device, gemv_vector(*as_gemv(problem), 1, 16));
-      const compile::Program program = compile::compile(
-          {.source_name = request.source_name,
-           .source = request.source,
-           .kernel = request.kernel,
-           .architecture = gpu::architecture_name(device.compute_major, device.compute_minor),
-           .defines = request.defines,
-           .include_directories = {},
-           .headers = request.headers,
-           .extra_options = {"--ptxas-options=-v"}});
+      const compile::Program program = compiled(request, device);
       EXPECT_THAT(program.log,
                   HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
       EXPECT_THAT(program.log, ::testing::Not(HasSubstr("warning")));

@@ -3,9 +3,8 @@
 #include <map>
 #include <set>
 
-#include "compile/compiler.hpp"
-#include "gpu/architecture.hpp"
 #include "operations/gemm/general/general.hpp"
+#include "support/compiled_request.hpp"
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
 #include "support/temporary_folder.hpp"
@@ -80,15 +79,7 @@ TEST_F(GemmGeneral, CompilesWithoutWarningsAndSpillsNothing) {
       problem.has_bias = true;
       problem.activation = Activation::gelu;
       const KernelRequest request = general_request(problem, device);
-      const compile::Program program = compile::compile(
-          {.source_name = request.source_name,
-           .source = request.source,
-           .kernel = request.kernel,
-           .architecture = gpu::architecture_name(device.compute_major, device.compute_minor),
-           .defines = request.defines,
-           .include_directories = {},
-           .headers = request.headers,
-           .extra_options = {"--ptxas-options=-v"}});
+      const compile::Program program = compiled(request, device);
       EXPECT_THAT(program.log,
                   HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
       EXPECT_THAT(program.log, Not(HasSubstr("warning")));

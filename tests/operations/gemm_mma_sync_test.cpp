@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "compile/compiler.hpp"
 #include "device/emulated/emulated_device.hpp"
-#include "gpu/architecture.hpp"
 #include "observe/count/count_observer.hpp"
 #include "operations/gemm/general/mma_sync.hpp"
+#include "support/compiled_request.hpp"
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
 #include "support/launch_findings.hpp"
@@ -304,15 +303,7 @@ TEST(MmaSync, CompilesWithoutWarningsAndSpillsNothing) {
           if (plan.parts != 1) continue;
           const KernelRequest request =
               mma_sync_request(problem, device, plan, {.a = rows, .b = rows});
-          const compile::Program program = compile::compile(
-              {.source_name = request.source_name,
-               .source = request.source,
-               .kernel = request.kernel,
-               .architecture = gpu::architecture_name(device.compute_major, device.compute_minor),
-               .defines = request.defines,
-               .include_directories = {},
-               .headers = request.headers,
-               .extra_options = {"--ptxas-options=-v"}});
+          const compile::Program program = compiled(request, device);
           EXPECT_THAT(program.log,
                       HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"))
               << plan.tile.rows << " x " << plan.tile.columns << ", " << device.compute_major;

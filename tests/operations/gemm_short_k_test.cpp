@@ -2,11 +2,10 @@
 // for them.
 #include <gmock/gmock.h>
 
-#include "compile/compiler.hpp"
 #include "device/emulated/emulated_device.hpp"
-#include "gpu/architecture.hpp"
 #include "observe/count/count_observer.hpp"
 #include "operations/gemm/general/short_k.hpp"
+#include "support/compiled_request.hpp"
 #include "support/gemm_runs.hpp"
 #include "support/gpus.hpp"
 #include "support/launch_findings.hpp"
@@ -149,15 +148,7 @@ TEST(ShortK, CompilesWithoutWarningsAndSpillsNothing) {
           problem.has_bias = true;
           problem.activation = Activation::gelu;
           const KernelRequest request = short_k_request(problem, device, {.a = rows, .b = rows});
-          const compile::Program program = compile::compile(
-              {.source_name = request.source_name,
-               .source = request.source,
-               .kernel = request.kernel,
-               .architecture = gpu::architecture_name(device.compute_major, device.compute_minor),
-               .defines = request.defines,
-               .include_directories = {},
-               .headers = request.headers,
-               .extra_options = {"--ptxas-options=-v"}});
+          const compile::Program program = compiled(request, device);
           EXPECT_THAT(program.log,
                       HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"))
               << size << ", " << device.compute_major;

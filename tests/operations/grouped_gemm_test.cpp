@@ -5,11 +5,10 @@
 #include <tilescope/device.hpp>
 #include <tilescope/gemm.hpp>
 
-#include "compile/compiler.hpp"
 #include "device/emulated/emulated_device.hpp"
-#include "gpu/architecture.hpp"
 #include "observe/count/count_observer.hpp"
 #include "operations/gemm/groups/grouped_run.hpp"
+#include "support/compiled_request.hpp"
 #include "support/counting_device.hpp"
 #include "support/gemm_in_memory.hpp"
 #include "support/gpus.hpp"
@@ -335,18 +334,6 @@ TEST(GroupedGemm, LargeAlikeProductsKeepTheirKernels) {
 }
 
 TEST(GroupedGemm, CompilesWithoutWarningsAndSpillsNothing) {
-  const auto compiled = [](const KernelRequest& request, const DeviceProperties& device) {
-    return compile::compile(
-               {.source_name = request.source_name,
-                .source = request.source,
-                .kernel = request.kernel,
-                .architecture = gpu::architecture_name(device.compute_major, device.compute_minor),
-                .defines = request.defines,
-                .include_directories = {},
-                .headers = request.headers,
-                .extra_options = {"--ptxas-options=-v"}})
-        .log;
-  };
   for (const DeviceProperties& device : {t4(), a100(), h200()}) {
     for (const std::int64_t size : {4096, 4095}) {
       std::vector<GroupedProduct> products;
@@ -357,7 +344,8 @@ TEST(GroupedGemm, CompilesWithoutWarningsAndSpillsNothing) {
         problem.activation = Activation::gelu;
         products.push_back({problem, {}});
       }
-      const std::string log = compiled(operations::grouped_tiles_request(products, device), device);
+      const std::string log =
+          compiled(operations::grouped_tiles_request(products, device), device).log;
       EXPECT_THAT(log, HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
       EXPECT_THAT(log, Not(HasSubstr("warning")));
     }

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "compile/compiler.hpp"
-#include "gpu/architecture.hpp"
 #include "operations/matmul/kernel_product.hpp"
+#include "support/compiled_request.hpp"
 #include "support/gpus.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -43,25 +42,14 @@ TEST_P(Kernels, CompileWithoutWarningsAndSpillNothing) {
   const auto& [variant, device, element] = GetParam();
   const MatmulPlan plan = variant->row->plan(variant->padded({32, 32, 32}), variant->width, device);
   const KernelRequest request = matmul_request(*variant, plan, element);
-  const auto compiled = [&](std::vector<std::string> extra_options) {
-    return compile::compile(
-        {.source_name = request.source_name,
-         .source = request.source,
-         .kernel = request.kernel,
-         .architecture = gpu::architecture_name(device.compute_major, device.compute_minor),
-         .defines = request.defines,
-         .include_directories = {},
-         .headers = request.headers,
-         .extra_options = std::move(extra_options)});
-  };
-  const compile::Program program = compiled({});
+  const compile::Program program = testing::compiled(request, device, {});
   EXPECT_EQ(program.log, "");
   EXPECT_EQ(program.kernel_name, "matmul");
   EXPECT_FALSE(program.cubin.empty());
   // Arrays that were meant for registers but are indexed at run time show as local memory here.
   EXPECT_THAT(program.ptx, Not(HasSubstr(".local ")));
   // The assembler's report on the machine code.
-  EXPECT_THAT(compiled({"--ptxas-options=-v"}).log,
+  EXPECT_THAT(testing::compiled(request, device).log,
               HasSubstr("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"));
 }
 
