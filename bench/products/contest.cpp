@@ -44,6 +44,7 @@ std::optional<std::string> ladder_refusal(const GemmProblem& problem,
   const bool is_plain = problem.a.order == Order::row_major &&
                         problem.b.order == Order::row_major && problem.beta == 0.0 &&
                         !problem.has_bias;
+  if (problem.batch > 1) return "takes no batches";
   if (!is_plain) return "takes row-major operands and adds nothing";
   if (auto why = rung.refusal(problem.shape, device)) return why;
   if (rung.padded(problem.shape) != problem.shape) return "wants padded operands";
@@ -274,7 +275,7 @@ class Contest {
   const ContestOptions& options_;
   const int rounds_ = options_.all_plans ? 2 : 4;
   HostOperands operands_;
-  SampledProduct expected_;
+  SampledBatch expected_;
   DeviceSets sets_;
   PinnedBuffer output_;
   Buffer scratch_;

@@ -18,20 +18,24 @@ bool is_timed(const Result& result) {
 std::string text_of(const NamedProduct& product) {
   const MatmulShape& s = product.shape;
   std::string text = fmt::format("{}x{}x{}", s.m, s.n, s.k);
+  if (product.batch > 1) text += fmt::format("*{}", product.batch);
   if (product.form != Form{}) text += ' ' + text_of(product.form);
   return text;
 }
 
 // With few operations for each byte the memory's rate is the one to show.
-std::string rate_text(const MatmulShape& s, Precision precision, double ms) {
+std::string rate_text(const NamedProduct& product, Precision precision, double ms) {
+  const MatmulShape& s = product.shape;
+  const auto batch = static_cast<double>(product.batch);
   const auto area = [](std::int64_t x, std::int64_t y) {
     return static_cast<double>(x) * static_cast<double>(y);
   };
   const double bytes = static_cast<double>(size_of(operations::operand_type(precision))) *
                        (area(s.m, s.k) + area(s.k, s.n) + area(s.m, s.n));
   constexpr double memory_bound_intensity = 10.0;
-  if (s.flops() < memory_bound_intensity * bytes) return format_rate(bytes / ms * 1e3, "B/s");
-  return format_fixed(s.flops() / ms * 1e-9, 1) + " TFLOP/s";
+  if (s.flops() < memory_bound_intensity * bytes)
+    return format_rate(batch * bytes / ms * 1e3, "B/s");
+  return format_fixed(batch * s.flops() / ms * 1e-9, 1) + " TFLOP/s";
 }
 
 // The least time among those for which `which` is true; null without one.
@@ -56,9 +60,9 @@ double geometric_mean(const std::vector<double>& values) {
 }
 
 nlohmann::json head_of(const NamedProduct& product, Precision precision) {
-  return {{"m", product.shape.m},          {"n", product.shape.n},
-          {"k", product.shape.k},          {"set", product.set},
-          {"form", text_of(product.form)}, {"precision", name_of(precision)}};
+  return {{"m", product.shape.m},           {"n", product.shape.n}, {"k", product.shape.k},
+          {"batch", product.batch},         {"set", product.set},   {"form", text_of(product.form)},
+          {"precision", name_of(precision)}};
 }
 
 }  // namespace
@@ -121,7 +125,7 @@ void ContestTable::print_row(const NamedProduct& product, Precision precision, c
     row += "verified, not timed";
   } else {
     const double ms = result.median_ms();
-    row += fmt::format("{:>9.4f} {:>14} {:>6}", ms, rate_text(product.shape, precision, ms),
+    row += fmt::format("{:>9.4f} {:>14} {:>6}", ms, rate_text(product, precision, ms),
                        ratio > 0.0 ? fmt::format("{:.3f}", ratio) : "-");
   }
   fmt::print("{}\n  error / sum|a||b|: largest {:.2e}, mean {:.2e}; {} runs{}\n", row,
@@ -145,7 +149,8 @@ void ContestTable::add_row(const NamedProduct& product, Precision precision, con
   if (is_timed(result)) {
     row["ms"] = result.median_ms();
     row["samples_ms"] = result.samples_ms;
-    row["flops_per_second"] = product.shape.flops() / result.median_ms() * 1e3;
+    const double flops = static_cast<double>(product.batch) * product.shape.flops();
+    row["flops_per_second"] = flops / result.median_ms() * 1e3;
     row["ratio"] = ratio;
   }
   rows_.push_back(std::move(row));

@@ -103,6 +103,20 @@ std::vector<NamedProduct> language_model_products() {
   return products;
 }
 
+std::vector<NamedProduct> many_products() {
+  std::vector<NamedProduct> products;
+  const auto add = [&](const MatmulShape& shape, std::int64_t batch) {
+    products.push_back({.shape = shape, .form = {}, .set = "many", .batch = batch});
+  };
+  add({16, 16, 16}, 100'000);
+  add({16, 16, 16}, 1'000'000);
+  add({32, 32, 32}, 40'000);
+  add({64, 64, 64}, 10'000);
+  add({128, 128, 128}, 3'000);
+  add({50, 37, 61}, 10'000);
+  return products;
+}
+
 std::size_t layout_of(const Form& form) {
   return (form.a_transposed ? 2U : 0U) + (form.b_transposed ? 1U : 0U);
 }
@@ -149,6 +163,7 @@ operations::GemmProblem problem_of(const NamedProduct& product, Precision precis
   operations::GemmProblem problem = operations::dense_problem(
       shape, precision, type, operations::usual_result_type(precision), a, b);
   if (form.adds_c) problem.beta = 0.5;  // repeated runs stay bounded
+  problem.batch = product.batch;
   problem.has_bias = form.has_bias;
   problem.bias_per_row = form.c_by_columns;
   return problem;

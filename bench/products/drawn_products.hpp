@@ -26,7 +26,8 @@ std::string text_of(const Form& form);
 struct NamedProduct {
   MatmulShape shape;
   Form form;
-  std::string set;  ///< "A", "B", "llm", "random" or "given"
+  std::string set;         ///< "A", "B", "llm", "many", "random" or "given"
+  std::int64_t batch = 1;  ///< products of this shape, one behind the other in memory
 };
 
 /// The extents that may be drawn, both ends included.
@@ -55,6 +56,9 @@ Range parse_range(const std::string& option, const std::string& text);
 
 /// x W^T for the weights of public language models, stored in rows of k, and 1 to 8,192 tokens.
 std::vector<NamedProduct> language_model_products();
+
+/// Thousands of small products in one call, up to a million: cubes, and an odd shape.
+std::vector<NamedProduct> many_products();
 
 /// The memory orders of A and B, "NN" first: bit 0 transposes B, bit 1 transposes A.
 constexpr std::size_t layouts = 4;

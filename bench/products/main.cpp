@@ -7,6 +7,8 @@
 //     build/bench/products --random 10 --seed 7 --dry-run    # no GPU: prints what is drawn
 //     build/bench/products --precision bf16 --set llm --shuffle --seconds 120
 //     build/bench/products --precision bf16 --random 20 --plain --layouts --seconds 120
+//     build/bench/products --precision fp32 --set many --plans --most 30
+//     build/bench/products --precision bf16 --shape 64x64x64 --batch 10000
 //
 // Exit codes are the program's: 1 when a result was wrong.
 #include <fmt/format.h>
@@ -40,6 +42,7 @@ MatmulShape cube(std::int64_t extent) {
 // A: what libraries are tuned for, and thin extremes. B: extents that are multiples of nothing.
 std::vector<NamedProduct> products_of(const std::string& set) {
   if (set == "llm") return language_model_products();
+  if (set == "many") return many_products();
   std::vector<MatmulShape> shapes;
   if (set == "A") {
     shapes = {cube(1024),        cube(2048),        cube(4096),       cube(8192),     cube(16384),
@@ -47,7 +50,8 @@ std::vector<NamedProduct> products_of(const std::string& set) {
   } else if (set == "B") {
     shapes = {cube(1000), cube(1023), {4095, 4097, 4099}, cube(8191), {127, 8190, 4001}};
   } else {
-    throw Error(ErrorKind::usage, fmt::format("--set {}: there are A, B, llm", printable(set, 40)));
+    throw Error(ErrorKind::usage,
+                fmt::format("--set {}: there are A, B, llm, many", printable(set, 40)));
   }
   std::vector<NamedProduct> named;
   for (const MatmulShape& shape : shapes) named.push_back({shape, {}, set});
@@ -61,6 +65,7 @@ class Bench {
   std::string device = "auto", json, data = "uniform", range, k_range;
   bool all = false, tune = false, dry_run = false, all_layouts = false, shuffled = false;
   double seconds = 0.0;
+  std::int64_t batch = 1;
   Draw draw;
   ContestOptions options{.variants = {"dispatched"}};
 
@@ -105,6 +110,9 @@ class Bench {
     for (const std::string& set : sets) {
       for (NamedProduct& product : products_of(set)) wanted.push_back(std::move(product));
     }
+    for (NamedProduct& product : wanted) {
+      if (batch > 1) product.batch = batch;
+    }
     if (all_layouts) wanted = in_all_layouts(wanted);
     if (shuffled) shuffle(wanted, all_layouts ? layouts : 1, options.seed);
     for (const NamedProduct& product : wanted) {
@@ -124,8 +132,9 @@ class Bench {
   int print_tasks() const {
     for (const auto& [product, precision, problem] : tasks_) {
       const MatmulShape& s = product.shape;
-      fmt::print("{:>6} {:>6} {:>6} {:<9} {}\n", s.m, s.n, s.k, name_of(precision),
-                 text_of(product.form));
+      fmt::print("{:>6} {:>6} {:>6} {:<9} {}{}\n", s.m, s.n, s.k, name_of(precision),
+                 text_of(product.form),
+                 product.batch > 1 ? fmt::format(" x {}", product.batch) : "");
     }
     return 0;
   }
@@ -208,7 +217,10 @@ void add_options(CLI::App& app, Bench& bench) {
       ->capture_default_str();
   app.add_option("--shape", bench.shapes, "MxNxK (may be given several times)");
   app.add_option("--set", bench.sets,
-                 "A, B, or llm (default, without --shape and --random: A and B)");
+                 "A, B, llm, or many: thousands of small products a call (default, without --shape "
+                 "and --random: A and B)");
+  app.add_option("--batch", bench.batch, "Multiply so many products of each shape in one call")
+      ->check(CLI::Range(1, 100000000));
   app.add_option("--random", bench.draw.count, "Draw this many products, by --seed")
       ->check(CLI::Range(1, 100000));
   app.add_option("--aligned", bench.draw.alignment, "Drawn extents are multiples of this")

@@ -77,6 +77,9 @@ HostOperands random_operands(const operations::GemmProblem& problem, Data data,
   if (size_of(problem.a.type) < 4 && (data == Data::exponents || data == Data::scaled)) {
     throw Error(ErrorKind::usage, "--data exponents and scaled are for operands of 32 bits");
   }
+  if (problem.batch > 1 && data == Data::scaled) {
+    throw Error(ErrorKind::usage, "--data scaled is for single products");
+  }
   const MatmulShape& s = problem.shape;
   // The row of A or the column of B that an element lies in.
   const auto vector_of = [&](bool along_k, std::int64_t vectors) {
@@ -85,18 +88,18 @@ HostOperands random_operands(const operations::GemmProblem& problem, Data data,
   };
   HostOperands made;
   if (size_of(problem.a.type) == 1) {
-    made.a = operations::random_operand(problem.a.type, s.m * s.k, 2 * seed);
-    made.b = operations::random_operand(problem.b.type, s.k * s.n, 2 * seed + 1);
+    made.a = operations::random_operand(problem.a.type, problem.batch * s.m * s.k, 2 * seed);
+    made.b = operations::random_operand(problem.b.type, problem.batch * s.k * s.n, 2 * seed + 1);
   } else {
-    made.a = random_matrix(problem.a.type, s.m, s.k, exponents_of(s.m, data), data, 2 * seed,
-                           vector_of(problem.a.order == Order::row_major, s.m));
-    made.b = random_matrix(problem.b.type, s.k, s.n, exponents_of(s.n, data), data, 2 * seed + 1,
-                           vector_of(problem.b.order == Order::column_major, s.n));
+    made.a = random_matrix(problem.a.type, problem.batch * s.m, s.k, exponents_of(s.m, data), data,
+                           2 * seed, vector_of(problem.a.order == Order::row_major, s.m));
+    made.b = random_matrix(problem.b.type, problem.batch * s.k, s.n, exponents_of(s.n, data), data,
+                           2 * seed + 1, vector_of(problem.b.order == Order::column_major, s.n));
   }
   const auto added = [&](DataType type, std::int64_t rows, std::int64_t columns) {
     return random_matrix(type, rows, columns, {}, Data::uniform, ~seed, vector_of(true, rows));
   };
-  if (problem.beta != 0.0) made.c = added(problem.c.type, s.m, s.n);
+  if (problem.beta != 0.0) made.c = added(problem.c.type, problem.batch * s.m, s.n);
   if (problem.has_bias) made.bias = added(DataType::float32, 1, problem.bias_per_row ? s.m : s.n);
   return made;
 }
@@ -104,7 +107,7 @@ HostOperands random_operands(const operations::GemmProblem& problem, Data data,
 DeviceSets::DeviceSets(Device& device, const operations::GemmProblem& problem,
                        const HostOperands& host)
     : device_(device),
-      c_bytes_(static_cast<std::size_t>(problem.shape.m * problem.shape.n) *
+      c_bytes_(static_cast<std::size_t>(problem.batch * problem.shape.m * problem.shape.n) *
                size_of(problem.c.type)) {
   const std::size_t bytes = host.a.bytes() + host.b.bytes() + c_bytes_;
   for (std::size_t set = 0; set < operations::input_sets(device, bytes); ++set) {

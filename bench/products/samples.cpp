@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <mutex>
 #include <numeric>
 #include <random>
@@ -224,10 +225,56 @@ void SampledProduct::check_side(const ConstArrayView& c, const Side& side, bool 
   });
 }
 
-Accuracy SampledProduct::check(const ConstArrayView& c, double slack, bool with_bias) const {
-  Accuracy found;
+void SampledProduct::check(const ConstArrayView& c, double slack, bool with_bias,
+                           Accuracy& found) const {
   check_side(c, rows_, true, slack, with_bias, found);
   check_side(c, columns_, false, slack, with_bias, found);
+}
+
+SampledBatch::SampledBatch(const GemmProblem& problem, const HostOperands& operands,
+                           std::uint64_t seed)
+    : elements_(static_cast<std::size_t>(problem.shape.m * problem.shape.n)) {
+  constexpr std::size_t most_products = 32;
+  if (problem.batch == 1) {
+    samples_.push_back({.product = std::make_unique<SampledProduct>(problem, operands, seed)});
+    return;
+  }
+  std::vector<std::int64_t> numbers = draw(problem.batch, most_products, seed);
+  numbers.front() = 0;
+  numbers.back() = problem.batch - 1;
+  GemmProblem single = problem;
+  single.batch = 1;
+  for (const std::int64_t number : numbers) {
+    Sample sample{.number = static_cast<std::size_t>(number),
+                  .operands = std::make_unique<HostOperands>()};
+    const auto part = [&](const operations::HostArray& all) {
+      const std::size_t count = all.count() / static_cast<std::size_t>(problem.batch);
+      operations::HostArray one(all.type(), count);
+      const auto* const first = static_cast<const std::byte*>(all.data());
+      if (count > 0) std::memcpy(one.data(), first + sample.number * one.bytes(), one.bytes());
+      return one;
+    };
+    sample.operands->a = part(operands.a);
+    sample.operands->b = part(operands.b);
+    sample.operands->c = part(operands.c);
+    if (problem.has_bias) {
+      sample.operands->bias = operations::HostArray(operands.bias.type(), operands.bias.count());
+      std::memcpy(sample.operands->bias.data(), operands.bias.data(), operands.bias.bytes());
+    }
+    sample.product = std::make_unique<SampledProduct>(single, *sample.operands,
+                                                      seed + static_cast<std::uint64_t>(number));
+    samples_.push_back(std::move(sample));
+  }
+}
+
+Accuracy SampledBatch::check(const ConstArrayView& c, double slack, bool with_bias) const {
+  Accuracy found;
+  for (const Sample& sample : samples_) {
+    const auto* const first = static_cast<const std::byte*>(c.data);
+    const ConstArrayView one{c.type, elements_,
+                             first + sample.number * elements_ * size_of(c.type)};
+    sample.product->check(one, slack, with_bias, found);
+  }
   if (found.checked) found.mean /= static_cast<double>(found.checked);
   found.not_finite = count_not_finite(c);
   return found;

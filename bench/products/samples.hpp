@@ -2,6 +2,7 @@
 // where the whole of it would take a CPU minutes.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <tilescope/array.hpp>
 #include <vector>
@@ -28,11 +29,10 @@ class SampledProduct {
   SampledProduct(const operations::GemmProblem& problem, const HostOperands& operands,
                  std::uint64_t seed);
 
-  /// Checks the sampled elements of a dense row-major C, and that all others are finite, for a
-  /// problem with or without its bias. To the
-  /// bounds `slack` times the sum of |a||b| is added, for products that are known to be of
-  /// operands that were rounded otherwise.
-  Accuracy check(const ConstArrayView& c, double slack = 0.0, bool with_bias = true) const;
+  /// Checks the sampled elements of a dense row-major C, for a problem with or without its bias,
+  /// and adds the errors up: `found.mean` becomes their sum. To the bounds `slack` times the sum of
+  /// |a||b| is added, for products that are known to be of operands that were rounded otherwise.
+  void check(const ConstArrayView& c, double slack, bool with_bias, Accuracy& found) const;
 
  private:
   static constexpr std::size_t most = 32;
@@ -50,6 +50,25 @@ class SampledProduct {
   operations::GemmProblem problem_;
   const HostOperands& operands_;  // for what is added
   Side rows_, columns_;
+};
+
+/// The same for a problem of one product; of a batch: the first, the last, and some between them.
+class SampledBatch {
+ public:
+  SampledBatch(const operations::GemmProblem& problem, const HostOperands& operands,
+               std::uint64_t seed);
+  /// Checks these, and that all elements of C are finite.
+  Accuracy check(const ConstArrayView& c, double slack = 0.0, bool with_bias = true) const;
+
+ private:
+  // A product of the batch, with operands of its own.
+  struct Sample {
+    std::size_t number = 0;
+    std::unique_ptr<HostOperands> operands;
+    std::unique_ptr<SampledProduct> product;
+  };
+  std::size_t elements_ = 0;  // of one C
+  std::vector<Sample> samples_;
 };
 
 }  // namespace tilescope::products

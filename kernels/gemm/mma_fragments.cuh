@@ -5,11 +5,11 @@
 // row are exchanged: chunk c of row r lies at place c ^ x(r), where x makes rows that are read
 // together lie in different banks:
 //
-//   - along k, rows of 64 bytes: two rows fill the banks, x = r / 2 % 4; longer rows: x = r % 8.
-//     ldmatrix reads eight rows of one chunk.
-//   - along m or n, 16 bits: x = r % 8. ldmatrix reads eight rows of one chunk, and transposes.
+//   - ldmatrix reads eight rows of one chunk, along k, and transposed of 16 bits along m or n: x =
+//     r % 8; in rows of 64 bytes, of which two fill the banks, x = r / 2 % 4; in rows of 32 bytes
+//     x = r / 4 % 2.
 //   - along m or n, 32 bits: ldmatrix exchanges no 4-byte elements, so lanes load single words,
-//     eight (two chunks) of four rows: x = r % 4 * 2.
+//     eight (two chunks) of four rows: x = r % 4 * 2; in rows of 64 bytes x = r / 2 % 2 * 2.
 #pragma once
 
 #include "async_copy.cuh"
@@ -29,13 +29,15 @@ struct Tile {
   static constexpr int chunks = row_bytes / chunk_bytes;  // of a row
   static constexpr int bytes = rows * row_bytes;
   static constexpr bool by_words = !along_k && sizeof(ELEMENT) == 4;
-  static_assert(row_bytes == banks_bytes / 2 || row_bytes % banks_bytes == 0, "rows fill banks");
+  static_assert(banks_bytes % row_bytes == 0 || row_bytes % banks_bytes == 0, "rows fill banks");
+  static_assert(chunks >= (by_words ? 4 : 2), "chunks have others to change places with");
 
+  __device__ static constexpr int exchange(int row) {
+    if (by_words) return chunks >= 8 ? row % 4 * 2 : row / 2 % 2 * 2;
+    return chunks >= 8 ? row % 8 : chunks == 4 ? row / 2 % 4 : row / 4 % 2;
+  }
   __device__ static int place(int row, int chunk) {
-    const int exchange = by_words                   ? row % 4 * 2
-                         : row_bytes >= banks_bytes ? row % 8
-                                                    : row / 2 % 4;
-    return row * row_bytes + (chunk ^ exchange) * chunk_bytes;
+    return row * row_bytes + (chunk ^ exchange(row)) * chunk_bytes;
   }
 };
 
@@ -49,19 +51,27 @@ enum RowsBy { by_elements = 0, by_partial_chunks = 1, by_chunks = 2 };
 //
 // Products wait while their warp does anything else, so a copy takes three instructions: a
 // comparison, an address and the copy.
-template <int width, bool along_k, int rows_by, int threads>
+//
+// `by_words`: whether elements of 32 bits that begin anywhere are copied past the registers too, one
+// by one.
+template <int width, bool along_k, int rows_by, int threads, bool by_words = false>
 class Copier {
   using Tiles = Tile<width, along_k>;
   static constexpr int rows_at_once = threads / Tiles::chunks;
+  static constexpr bool some_idle = rows_at_once > Tiles::rows;  // threads without a chunk
 #if __CUDA_ARCH__ >= 800
-  static constexpr bool asynchronous = rows_by != by_elements;
+  static constexpr bool word_by_word =
+      by_words && rows_by == by_elements && sizeof(ELEMENT) == sizeof(unsigned);
+  static constexpr bool asynchronous = rows_by != by_elements || word_by_word;
 #else
+  static constexpr bool word_by_word = false;
   static constexpr bool asynchronous = false;
 #endif
 
  public:
-  static constexpr int copies = Tiles::rows / rows_at_once;  // of a stage
-  static_assert(rows_at_once * Tiles::chunks == threads && copies * rows_at_once == Tiles::rows,
+  static constexpr int copies = some_idle ? 1 : Tiles::rows / rows_at_once;  // of a stage
+  static_assert(rows_at_once * Tiles::chunks == threads &&
+                    (some_idle || copies * rows_at_once == Tiles::rows),
                 "threads share rows evenly");
   static_assert(rows_at_once % (Tiles::by_words ? 4 : 8) == 0, "rows exchange chunks equally");
 
@@ -88,6 +98,7 @@ class Copier {
   }
   // Starts copy `i` of the stage to the tile at `tile`.
   __device__ void copy(unsigned tile, int i) {
+    if (is_idle()) return;
     const int beyond = i * rows_at_once;
     const unsigned to = tile + to_ + beyond * Tiles::row_bytes;
     const ELEMENT* const from = from_ + static_cast<long long>(apart_) * i;
@@ -96,6 +107,11 @@ class Copier {
       held_[i] = load(from, exists ? elements_ : 0);
     } else if (rows_by == by_chunks) {
       copy_async<chunk_bytes>(to, from, exists);
+    } else if (word_by_word) {
+#pragma unroll
+      for (int e = 0; e < per_chunk; ++e) {
+        copy_async<4>(to + 4 * e, from + e, exists && e < elements_);
+      }
     } else {
       const int bytes = min(elements_, per_chunk) * static_cast<int>(sizeof(ELEMENT));
       copy_async_partly(to, from, exists ? bytes : 0);
@@ -103,6 +119,7 @@ class Copier {
   }
   // Stores what passes through registers to the same tile.
   __device__ void end(unsigned tile) {
+    if (is_idle()) return;
 #pragma unroll
     for (int i = 0; i < (asynchronous ? 0 : copies); ++i) {
       const unsigned to = tile + to_ + i * rows_at_once * Tiles::row_bytes;
@@ -113,10 +130,16 @@ class Copier {
   }
   // Goes on to the next stage.
   __device__ void advance() {
-    from_ += along_k ? DEPTH : static_cast<long long>(apart_) * copies;
+    const int apart = some_idle ? apart_ / (rows_at_once / Tiles::rows) : apart_;
+    from_ += along_k ? DEPTH : static_cast<long long>(apart) * copies;
   }
+  // Goes on to a stage that begins so many elements further.
+  __device__ void jump(long long elements) { from_ += elements; }
 
  private:
+  __device__ static bool is_idle() {
+    return some_idle && threadIdx.x / Tiles::chunks >= Tiles::rows;
+  }
   __device__ static uint4 load(const ELEMENT* from, int elements) {
     if (rows_by != by_elements && elements >= per_chunk) {
       return __ldg(reinterpret_cast<const uint4*>(from));

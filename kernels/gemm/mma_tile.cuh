@@ -12,11 +12,9 @@
 #pragma once
 
 #include "mma_fragments.cuh"
+#include "mma_multiply.cuh"
 
 using Sum = SUM;
-
-#define TEXT_OF(x) #x
-#define TEXT(x) TEXT_OF(x)
 
 constexpr int threads = 32 * (BM / WM) * (BN / WN);
 constexpr int down = WM / 16, across = WN / 16;  // fragments of a warp
@@ -24,32 +22,6 @@ constexpr int inners = DEPTH / inner_steps;
 constexpr int refills = inners - 1;  // pieces in which a stage is copied
 static_assert(WN % 32 == 0, "lanes store rows of 32 columns");
 static_assert(inners % 2 == 0, "buffers alternate");
-
-// sum (16 x 8) += a (16 x inner_steps) * b (inner_steps x 8).
-__device__ inline void multiply(float (&sum)[4], const unsigned (&a)[4], unsigned b_low,
-                                unsigned b_high) {
-#if SHORT_PRODUCTS
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    asm volatile("mma.sync.aligned." TEXT(INSTRUCTION) " {%0, %1, %2, %3}, {%4, %5}, {%6},"
-                 " {%0, %1, %2, %3};"
-                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-                 : "r"(a[2 * half]), "r"(a[2 * half + 1]), "r"(half == 0 ? b_low : b_high));
-  }
-#else
-  asm volatile("mma.sync.aligned." TEXT(INSTRUCTION) " {%0, %1, %2, %3}, {%4, %5, %6, %7},"
-               " {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
-#endif
-}
-__device__ inline void multiply(int (&sum)[4], const unsigned (&a)[4], unsigned b_low,
-                                unsigned b_high) {
-  asm volatile("mma.sync.aligned." TEXT(INSTRUCTION) " {%0, %1, %2, %3}, {%4, %5, %6, %7},"
-               " {%8, %9}, {%0, %1, %2, %3};"
-               : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
-}
 
 // The products of a warp, stage after stage. Fragments are loaded into one of two buffers while the
 // products of the other run.

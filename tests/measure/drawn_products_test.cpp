@@ -33,6 +33,16 @@ TEST(DrawnProducts, EqualSeedsGiveEqualProducts) {
   EXPECT_EQ(text_of(one[0].form), "NT C^T");
 }
 
+TEST(DrawnProducts, ManyProductsAreBatches) {
+  for (const NamedProduct& product : many_products()) {
+    const operations::GemmProblem problem = problem_of(product, Precision::bf16);
+    EXPECT_GE(problem.batch, 1000);
+    EXPECT_EQ(problem.a.batch_stride, product.shape.m * product.shape.k);
+    EXPECT_EQ(problem.c.batch_stride, product.shape.m * product.shape.n);
+  }
+  EXPECT_EQ(problem_of(draw_products({.count = 1}).front(), Precision::bf16).batch, 1);
+}
+
 TEST(DrawnProducts, ExtentsAreLogUniformAndIndependent) {
   const int count = 4000;
   const auto products = draw_products({.count = count, .seed = 3});

@@ -12,6 +12,7 @@
 #include "operations/gemm/general/general.hpp"
 #include "operations/gemm/general/mma_sync.hpp"
 #include "operations/gemm/general/short_k.hpp"
+#include "operations/gemm/general/small_products.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
 #include "operations/gemm/hopper/narrow_tiles.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
@@ -195,6 +196,14 @@ const std::vector<GemmVariant> variants{
      .source = "gemm/ffma_tiles.cu",
      .refusal = as_fp32_refusal,
      .prepare = prepare_as_fp32},
+    {.name = "small_products",
+     .idea = "many small products: blocks take whole ones",
+     .source = "gemm/small_products.cu",
+     .refusal = small_products_refusal,
+     .prepare = prepare_small_products,
+     .pays = small_products_pay,
+     .plans = small_products_plans,
+     .prepare_plan = prepare_small_products_plan},
     {.name = "gemv",
      .idea = "one vector: memory's speed",
      .source = "gemm/gemv.cu",

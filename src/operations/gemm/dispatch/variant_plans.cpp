@@ -9,6 +9,7 @@
 #include "base/errors.hpp"
 #include "base/text.hpp"
 #include "operations/gemm/general/fp64_tiles.hpp"
+#include "operations/gemm/general/small_products.hpp"
 #include "operations/gemm/hopper/ffma.hpp"
 #include "operations/gemm/hopper/register_operand.hpp"
 #include "operations/gemm/hopper/tensor_tile_choice.hpp"
@@ -63,6 +64,11 @@ std::string plan_text(const Fp64Plan& p) {
   const Fp64Tile& t = p.tile;
   return fmt::format("tile {}x{} warps {}x{} slices {} depth {} splits {}", t.rows, t.columns,
                      t.warp_rows, t.warp_columns, t.slices, t.depth, p.splits);
+}
+
+std::string plan_text(const SmallPlan& p) {
+  return fmt::format("tile {}x{} warps {}x{} depth {} stages {} blocks {}", p.rows, p.columns,
+                     p.warp_rows, p.warp_columns, p.depth_bytes, p.stages, p.blocks_per_sm);
 }
 
 // Where there are fewer tiles of k than requested parts, several plans end with the same number of
@@ -152,6 +158,18 @@ std::unique_ptr<GemmRun> prepare_ffma_plan(Device& device, const GemmProblem& pr
   return prepare_ffma(
       device, problem,
       plan_called(plan, "ffma_tiles", ffma_plan_candidates(problem, device.properties())));
+}
+
+std::vector<GemmPlan> small_products_plans(const GemmProblem& problem,
+                                           const DeviceProperties& device) {
+  return plans_of(small_plan_candidates(problem, device));
+}
+
+std::unique_ptr<GemmRun> prepare_small_products_plan(Device& device, const GemmProblem& problem,
+                                                     std::string_view plan) {
+  return prepare_small_products(
+      device, problem,
+      plan_called(plan, "small_products", small_plan_candidates(problem, device.properties())));
 }
 
 }  // namespace tilescope::operations

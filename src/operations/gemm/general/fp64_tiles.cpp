@@ -142,7 +142,8 @@ std::vector<Fp64Plan> fp64_plan_candidates(const GemmProblem& problem,
   for (const Fp64Tile& tile : fp64_candidates) {
     if (fp64_shared_bytes(tile) > device.shared_bytes_per_block_optin) continue;
     const std::int64_t stages = groups_of(problem.shape.k, tile.depth);
-    for (std::int64_t splits = 1; splits <= std::min(stages, most_fp64_splits); ++splits) {
+    const std::int64_t most = size_refusal(problem) ? 1 : std::min(stages, most_fp64_splits);
+    for (std::int64_t splits = 1; splits <= most; ++splits) {
       Fp64Plan plan{.tile = tile, .k_of_part = groups_of(stages, splits) * tile.depth};
       plan.splits = static_cast<int>(groups_of(problem.shape.k, plan.k_of_part));
       if (plan.splits != splits) continue;  // fewer parts are as long
@@ -197,7 +198,8 @@ std::optional<std::string> fp64_tiles_refusal(const GemmProblem& problem,
     return fmt::format("needs compute capability 8.0, the device has {}.{}", device.compute_major,
                        device.compute_minor);
   }
-  return size_refusal(problem);
+  if (auto why = extent_refusal(problem)) return why;
+  return block_refusal(fp64_tiles_of(problem, std::end(fp64_candidates)[-1]));
 }
 
 bool fp64_tiles_pay(const GemmProblem&, const DeviceProperties& device) {

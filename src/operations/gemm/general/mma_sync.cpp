@@ -408,7 +408,9 @@ std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
       most_apart) {
     return fmt::format("rows more than {} elements apart", most_apart);
   }
-  return size_refusal(problem);
+  const bool copies_operands = taken.a.order != problem.a.order || taken.b.order != problem.b.order;
+  if (auto why = copies_operands ? size_refusal(problem) : extent_refusal(problem)) return why;
+  return block_refusal(tiles_of(problem, std::end(copied_tiles)[-1]));
 }
 
 std::string mma_sync_order(const GemmProblem& problem, const DeviceProperties& device) {

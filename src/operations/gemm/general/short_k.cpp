@@ -99,7 +99,8 @@ std::optional<std::string> short_k_refusal(const GemmProblem& problem, const Dev
   if (std::max(problem.a.leading, problem.b.leading) > most_apart) {
     return fmt::format("rows more than {} elements apart", most_apart);
   }
-  return size_refusal(problem);
+  if (auto why = extent_refusal(problem)) return why;
+  return block_refusal(tiles_of(problem, std::end(short_k_tiles)[-1]));
 }
 
 bool short_k_pays(const GemmProblem& problem, const DeviceProperties& device) {

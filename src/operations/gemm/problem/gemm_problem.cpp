@@ -56,13 +56,25 @@ std::optional<std::string> type_refusal(const GemmProblem& problem) {
   return std::nullopt;
 }
 
-std::optional<std::string> size_refusal(const GemmProblem& problem) {
+std::optional<std::string> extent_refusal(const GemmProblem& problem) {
   const MatmulShape& s = problem.shape;
   if (s.m == 0 || s.n == 0 || s.k == 0 || problem.batch == 0) return "there is nothing to multiply";
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 4096;
   if (std::max({s.m, s.n, s.k}) > most) return fmt::format("extents beyond {}", most);
+  if (problem.batch > most) return fmt::format("batches beyond {}", most);
+  return std::nullopt;
+}
+
+std::optional<std::string> size_refusal(const GemmProblem& problem) {
+  if (auto why = extent_refusal(problem)) return why;
   constexpr std::int64_t most_planes = 65535;
   if (problem.batch > most_planes) return fmt::format("batches beyond {}", most_planes);
+  return std::nullopt;
+}
+
+std::optional<std::string> block_refusal(std::int64_t blocks) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (blocks > most) return fmt::format("more tiles than the {} blocks of a grid", most);
   return std::nullopt;
 }
 

@@ -58,7 +58,12 @@ GemmProblem dense_problem(const MatmulShape& shape, Precision precision, DataTyp
                           Order b_order = Order::row_major);
 
 /// Why a problem is too small or too large for the tiles of any kernel; nothing if it is not.
+std::optional<std::string> extent_refusal(const GemmProblem& problem);
+/// The same for kernels that have a plane of blocks, or a kernel beside them that has one, for each
+/// matrix of a batch.
 std::optional<std::string> size_refusal(const GemmProblem& problem);
+/// Why a grid in x cannot have so many blocks.
+std::optional<std::string> block_refusal(std::int64_t blocks);
 /// The same for kernels with wgmma, whose C is no float64 and which need a GPU that has it.
 std::optional<std::string> wgmma_size_refusal(const GemmProblem& problem,
                                               const DeviceProperties& device);

@@ -1,0 +1,316 @@
+#include "operations/gemm/general/small_products.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <span>
+
+#include "operations/gemm/general/mma_sync.hpp"
+#include "operations/gemm/problem/gemm_constants.hpp"
+#include "operations/rung/kernel_plan.hpp"
+#include "operations/rung/kernel_source.hpp"
+
+namespace tilescope::operations {
+namespace {
+
+constexpr int small_lanes = 32, small_chunk_bytes = 16, least_side = 16, most_side = 128;
+
+// Rows x columns of a warp.
+struct WarpShape {
+  int rows, columns;
+};
+constexpr WarpShape by_tensor_cores[] = {{16, 16}, {16, 32}, {32, 16}, {32, 32}, {64, 32}};
+constexpr WarpShape by_ffma[] = {{16, 16}, {16, 32}, {32, 32}, {32, 64}};
+
+bool is_by_ffma(const GemmProblem& problem) {
+  return problem.precision == Precision::fp32 || problem.precision == Precision::fp32_fast;
+}
+
+// The side of a tile for so many rows or columns: a power of two.
+int side_for(std::int64_t extent) {
+  return std::max(least_side, static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(extent))));
+}
+
+int element_bytes(const GemmProblem& problem) {
+  return static_cast<int>(size_of(problem.a.type));
+}
+
+int stage_bytes(const SmallPlan& plan) {
+  return (plan.rows + plan.columns) * plan.depth_bytes;
+}
+
+// The kernel's WarpStore: sums of 16 rows of each warp, and what C holds.
+int store_bytes(const GemmProblem& problem, const SmallPlan& plan) {
+  constexpr int height = 16, pad = 8, sum_bytes = 4;
+  const int old = problem.beta != 0.0 ? plan.warp_columns * int(size_of(problem.c.type)) : 4;
+  return plan.threads() / small_lanes * height * ((plan.warp_columns + pad) * sum_bytes + old);
+}
+
+int shared_bytes(const GemmProblem& problem, const SmallPlan& plan) {
+  return plan.stages * stage_bytes(plan) + store_bytes(problem, plan);
+}
+
+// Whether threads share the rows of an operand evenly, as the kernel's Copier asks: rows that are
+// copied by the same thread exchange their chunks in the same way.
+bool shares_rows(const SmallPlan& plan, bool along_k, int side, int bytes_of_element) {
+  const bool by_words = !along_k && bytes_of_element == 4;
+  const int row_bytes = along_k ? plan.depth_bytes : side * bytes_of_element;
+  const int chunks = row_bytes / small_chunk_bytes;
+  return plan.threads() / chunks >= (by_words ? 4 : 8);
+}
+
+// Whether chunks pass through registers on their way to shared memory. Elements of 32 bits need
+// not.
+bool holds_copies(const GemmProblem& problem, const DeviceProperties& device) {
+  const ChunkAccess access = chunk_access(problem, {});
+  const bool is_odd = access.a == RowsBy::elements || access.b == RowsBy::elements;
+  return device.compute_major < 8 || (is_odd && element_bytes(problem) < 4);
+}
+
+// Registers of a thread: sums, operands of one step, and addresses. As the assembler reports them,
+// or some more.
+int registers_of(const GemmProblem& problem, const SmallPlan& plan,
+                 const DeviceProperties& device) {
+  constexpr int of_ffma = 56, of_tensor_cores = 64, of_chunk = 4;
+  const int sums = plan.warp_rows * plan.warp_columns / small_lanes;
+  const int held = holds_copies(problem, device)
+                       ? of_chunk * stage_bytes(plan) / small_chunk_bytes / plan.threads()
+                       : 0;
+  if (is_by_ffma(problem)) {
+    return of_ffma + sums + held + 4 * (plan.warp_rows / 4 + plan.warp_columns / 8);
+  }
+  return of_tensor_cores + sums + held + (plan.warp_rows + plan.warp_columns) / 4;
+}
+
+// As many blocks as an SM holds; nothing if there is not one.
+int blocks_per_sm(const GemmProblem& problem, const SmallPlan& plan,
+                  const DeviceProperties& device) {
+  constexpr int unit = 8;  // in which registers are given out
+  const int registers = (registers_of(problem, plan, device) + unit - 1) / unit * unit;
+  const auto bytes = static_cast<std::size_t>(shared_bytes(problem, plan));
+  if (bytes > device.shared_bytes_per_block_optin) return 0;
+  const auto by_memory = static_cast<int>(device.shared_bytes_per_sm /
+                                          (bytes + device.reserved_shared_bytes_per_block));
+  return std::min({by_memory, device.registers_per_sm / (registers * plan.threads()),
+                   device.max_threads_per_sm / plan.threads(), device.max_blocks_per_sm});
+}
+
+// Cycles of an SM for one product: memory's time, or that of the instructions if it is longer.
+double cycles_of_product(const GemmProblem& problem, const SmallPlan& plan) {
+  constexpr double bytes_per_cycle = 18.0;        // of an SM's share of memory
+  constexpr double bytes_on_their_way = 32768.0;  // which keep memory busy
+  constexpr double schedulers = 4.0, not_overlapped = 0.15;
+  const MatmulShape& s = problem.shape;
+  const double element = element_bytes(problem);
+  const double uses_of_c = problem.beta != 0.0 ? 2.0 : 1.0;
+  const double operands = element * double(s.k) * double(s.m + s.n);
+  const double bytes = operands + uses_of_c * double(size_of(problem.c.type)) * double(s.m * s.n);
+  const double stages = double(groups_of(s.k * element_bytes(problem), plan.depth_bytes));
+  const double in_flight = operands / stages * double(plan.stages - 1) * plan.blocks_per_sm;
+  const double memory =
+      bytes / bytes_per_cycle * std::max(1.0, bytes_on_their_way / std::max(1.0, in_flight));
+
+  const double warps = plan.threads() / small_lanes;
+  const double elements = double(plan.rows) * plan.columns;
+  const double depth = plan.depth_bytes / element;
+  const ChunkAccess access = chunk_access(problem, {});
+  const auto copies = [&](RowsBy rows, int side) {
+    const double instructions = rows == RowsBy::elements ? 40.0 : 4.0;  // of 16 bytes
+    return instructions * side * plan.depth_bytes / small_chunk_bytes / small_lanes;
+  };
+  const double copied =
+      stages * (30.0 * warps + copies(access.a, plan.rows) + copies(access.b, plan.columns));
+  const double stored = elements / small_lanes * (access.c_quads ? 4.0 : 8.0) + 60.0 * warps;
+  const double steps = stages * depth;
+  double multiplied = 0.0, busy = 0.0;
+  if (is_by_ffma(problem)) {
+    const double loads = double(plan.warp_rows / 4 + plan.warp_columns / 8) / 4.0;
+    multiplied = elements * steps / small_lanes + warps * steps * loads;
+    busy = 2.0 * warps * steps * loads;  // of shared memory
+  } else {
+    const double of_k = 32.0 / element;  // steps of an instruction
+    const double products = elements / (16.0 * 8.0) * steps / of_k;
+    const double fragments = warps * (plan.warp_rows + plan.warp_columns) / 16.0 * steps / of_k;
+    multiplied = products + 3.0 * fragments;
+    busy = std::max(2.0 * products, 4.0 * fragments);
+  }
+  const double issued = (copied + stored + multiplied) / schedulers;
+  const double work = std::max(issued, busy);
+  return std::max(memory, work) + not_overlapped * std::min(memory, work);
+}
+
+double expected_cycles(const GemmProblem& problem, const SmallPlan& plan,
+                       const DeviceProperties& device) {
+  constexpr double launch = 6000.0;
+  const std::int64_t slots = std::int64_t{std::max(1, device.sm_count)} * plan.blocks_per_sm;
+  const std::int64_t rounds = groups_of(problem.batch, slots);
+  return launch + double(rounds) * plan.blocks_per_sm * cycles_of_product(problem, plan);
+}
+
+class SmallProductsRun final : public GemmRun {
+ public:
+  SmallProductsRun(Device& device, const GemmProblem& problem, const SmallPlan& plan)
+      : device_(device), problem_(problem), plan_(plan) {
+    const std::int64_t slots =
+        std::int64_t{std::max(1, device.properties().sm_count)} * plan.blocks_per_sm;
+    launch_ = flat_launch(std::min(problem.batch, slots), plan.threads(),
+                          static_cast<std::size_t>(shared_bytes(problem, plan)));
+    kernel({});
+  }
+
+  void run(const GemmAddresses& addresses, const Stream& stream) override {
+    const GemmProblem& p = problem_;
+    const auto extent = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+    KernelArguments arguments = KernelArguments::of(
+        addresses.a, addresses.b, addresses.c, addresses.bias, extent(p.shape.m), extent(p.shape.n),
+        extent(p.shape.k), p.a.leading, p.b.leading, p.c.leading, p.a.batch_stride,
+        p.b.batch_stride, p.c.batch_stride);
+    push_factors(arguments, p);
+    arguments.push(extent(p.batch));
+    device_.launch(kernel(addresses), launch_, arguments, stream);
+  }
+
+  std::string note() const override {
+    const std::string tile =
+        fmt::format("{}x{} by {} warps, {} blocks an SM", plan_.rows, plan_.columns,
+                    plan_.threads() / small_lanes, plan_.blocks_per_sm);
+    return problem_.precision == Precision::fp32_fast ? "computed as fp32, " + tile : tile;
+  }
+
+ private:
+  // Addresses that are no multiples of 16 bytes are rare: their kernel is compiled when one occurs.
+  const Kernel& kernel(const GemmAddresses& addresses) {
+    const ChunkAccess access = chunk_access(problem_, addresses);
+    auto known = kernels_.find(access);
+    if (known == kernels_.end()) {
+      const KernelRequest request =
+          small_products_request(problem_, device_.properties(), plan_, access);
+      known = kernels_.emplace(access, device_.load(request)).first;
+    }
+    return known->second;
+  }
+
+  Device& device_;
+  GemmProblem problem_;
+  SmallPlan plan_;
+  Launch launch_;
+  std::map<ChunkAccess, Kernel> kernels_;
+};
+
+// The precision whose types and device the kernel asks for.
+std::optional<std::string> type_refusal_of(const GemmProblem& problem,
+                                           const DeviceProperties& device) {
+  if (!is_by_ffma(problem)) return mma_sync_type_refusal(problem, device);
+  if (problem.a.type != DataType::float32 || problem.b.type != DataType::float32) {
+    return "A and B must be float32";
+  }
+  return is_floating(problem.c.type)
+             ? std::nullopt
+             : std::optional(fmt::format("C is {}", name_of(problem.c.type)));
+}
+
+}  // namespace
+
+std::vector<SmallPlan> small_plan_candidates(const GemmProblem& problem,
+                                             const DeviceProperties& device) {
+  constexpr int most_warps = 8;
+  const bool ffma = is_by_ffma(problem);
+  const int element = element_bytes(problem);
+  const std::int64_t k_bytes = problem.shape.k * element;
+  // Copies that pass through registers run one stage ahead.
+  const int most_stages = holds_copies(problem, device) ? 2 : 4;
+  SmallPlan plan{.rows = side_for(problem.shape.m), .columns = side_for(problem.shape.n)};
+  std::vector<SmallPlan> plans;
+  const auto consider = [&](const WarpShape& warp, int depth_bytes) {
+    plan.warp_rows = warp.rows;
+    plan.warp_columns = warp.columns;
+    plan.depth_bytes = depth_bytes;
+    if (warp.rows > plan.rows || warp.columns > plan.columns) return;
+    if (plan.threads() > small_lanes * most_warps) return;
+    if (!shares_rows(plan, problem.a.order == Order::row_major, plan.rows, element) ||
+        !shares_rows(plan, problem.b.order == Order::column_major, plan.columns, element)) {
+      return;
+    }
+    for (plan.stages = 2; plan.stages <= most_stages; ++plan.stages) {
+      plan.blocks_per_sm = blocks_per_sm(problem, plan, device);
+      if (plan.blocks_per_sm == 0) continue;
+      plan.cycles = expected_cycles(problem, plan, device);
+      plans.push_back(plan);
+    }
+  };
+  const auto shapes = ffma ? std::span<const WarpShape>(by_ffma) : by_tensor_cores;
+  for (const WarpShape& warp : shapes) {
+    for (const int depth_bytes : {32, 64, 128}) {
+      const bool is_longer = depth_bytes / 2 >= k_bytes && depth_bytes > 32;
+      const bool is_least = depth_bytes == (ffma ? 64 : 32);
+      if (ffma && depth_bytes < 64) continue;  // operands along m or n: at least 16 steps
+      if (!is_longer || is_least) consider(warp, depth_bytes);
+    }
+  }
+  std::stable_sort(plans.begin(), plans.end(), [](const SmallPlan& one, const SmallPlan& other) {
+    return one.cycles < other.cycles;
+  });
+  return plans;
+}
+
+KernelRequest small_products_request(const GemmProblem& problem, const DeviceProperties& device,
+                                     const SmallPlan& plan, const ChunkAccess& access) {
+  KernelRequest request = embedded_request("gemm/small_products.cu");
+  request.kernel = "gemm";
+  const MmaSyncTile tile{.rows = plan.rows,
+                         .columns = plan.columns,
+                         .warp_rows = plan.warp_rows,
+                         .warp_columns = plan.warp_columns,
+                         .blocks_per_sm = plan.blocks_per_sm};
+  request.defines = mma_sync_constants(
+      problem, device, {.tile = tile, .depth_bytes = plan.depth_bytes, .stages = plan.stages});
+  const auto number = [&](std::string_view name, std::int64_t value) {
+    request.defines.push_back(define(name, value));
+  };
+  number("BY_FFMA", is_by_ffma(problem));
+  number("A_BY_COLUMNS", problem.a.order == Order::column_major);
+  number("B_BY_COLUMNS", problem.b.order == Order::column_major);
+  number("A_ROWS_BY", static_cast<int>(access.a));
+  number("B_ROWS_BY", static_cast<int>(access.b));
+  number("C_QUADS", access.c_quads);
+  return request;
+}
+
+std::optional<std::string> small_products_refusal(const GemmProblem& problem,
+                                                  const DeviceProperties& device) {
+  if (auto why = type_refusal_of(problem, device)) return why;
+  if (auto why = extent_refusal(problem)) return why;
+  if (std::max(problem.shape.m, problem.shape.n) > most_side) {
+    return fmt::format("C has more than {} rows or columns", most_side);
+  }
+  if (size_of(problem.a.type) == 1 &&
+      (problem.a.order != Order::row_major || problem.b.order != Order::column_major)) {
+    return "operands of 8 bits must lie along k";
+  }
+  constexpr std::int64_t most_apart = std::int64_t{1} << 24;  // the kernel's offsets of rows
+  if (std::max(problem.a.leading, problem.b.leading) > most_apart) {
+    return fmt::format("rows more than {} elements apart", most_apart);
+  }
+  if (small_plan_candidates(problem, device).empty()) return "no tile fits into shared memory";
+  return std::nullopt;
+}
+
+bool small_products_pay(const GemmProblem& problem, const DeviceProperties& device) {
+  constexpr std::int64_t most_k = 256, products_of_sm = 2;
+  return problem.shape.k <= most_k &&
+         problem.batch >= products_of_sm * std::int64_t{std::max(1, device.sm_count)};
+}
+
+std::unique_ptr<GemmRun> prepare_small_products(Device& device, const GemmProblem& problem) {
+  return prepare_small_products(device, problem,
+                                small_plan_candidates(problem, device.properties()).front());
+}
+
+std::unique_ptr<GemmRun> prepare_small_products(Device& device, const GemmProblem& problem,
+                                                const SmallPlan& plan) {
+  return std::make_unique<SmallProductsRun>(device, problem, plan);
+}
+
+}  // namespace tilescope::operations
