@@ -141,18 +141,24 @@ void Block::enter() {
   choose_tier();
 }
 
-/// Compiled code announces no branches that all lanes take together, and accesses at most added up.
-/// Those of local memory it leaves to the interpreter's executors.
+/// Compiled code announces no branches that all lanes take together, and accesses either added up
+/// or each, not both. Those of local memory it leaves to the interpreter's executors.
 void Block::choose_tier() {
   constexpr std::uint32_t kOwn = kAllAccess & ~std::uint32_t{kLocalAccess};
   worker_.compiled = nullptr;
-  std::uint32_t single = 0, watched = 0;
+  std::uint32_t single = 0, summed = 0, known = 0;
   for (const auto& slot : observers_) {
-    single |= slot.events & launch_.single_events(slot.number);
-    watched |= slot.events & kOwn;
+    const std::uint32_t as_known = slot.events & launch_.known_events(slot.number);
+    const std::uint32_t as_single = slot.events & launch_.single_events(slot.number);
+    known |= as_known;
+    single |= as_single & ~as_known;
+    summed |= slot.events & ~as_single & kOwn;
   }
-  if ((single & (kOwn | kBranches)) != 0) return;
-  worker_.compiled = watched == 0 ? worker_.unwatched.get() : worker_.summed.get();
+  if ((single & (kOwn | kBranches)) != 0 || (summed != 0 && known != 0)) return;
+  worker_.compiled = (known != 0    ? worker_.announced
+                      : summed != 0 ? worker_.summed
+                                    : worker_.unwatched)
+                         .get();
 }
 
 void Block::deliver_sums() {

@@ -78,6 +78,7 @@ class CompiledCode {
 enum class AccessWatch : std::uint8_t {
   nothing,
   sums,  ///< it adds them up for observers (access_sum.hpp)
+  each,  ///< it announces each (known_access.hpp)
 };
 
 /// Null where this CPU has no compiler: it takes AVX2. Nothing is compiled yet.

@@ -38,7 +38,8 @@
 
 namespace tilescope::emulator {
 
-struct AccessSum;  // access_sum.hpp
+struct AccessSum;      // access_sum.hpp
+struct KnownAccesses;  // known_access.hpp
 struct Code;
 struct Context;
 class TouchedBytes;  // touched_bytes.hpp
@@ -400,6 +401,8 @@ class BlockObserver {
   // Instead of access(), for those of Observer::sums():
   virtual void first_access(const Access&) {}
   virtual void access_sum(const AccessSum&) {}
+  /// Instead of access(), where Observer::takes_known_accesses().
+  virtual void known_accesses(const KnownAccesses&) {}
 };
 
 class Observer {
@@ -431,6 +434,9 @@ class Observer {
   /// The access events of events() that may come added up (access_sum.hpp): where all lanes of a
   /// warp access memory in a known pattern. That is several times as fast.
   virtual std::uint32_t sums() const { return kNoEvents; }
+  /// True: accesses to global and shared memory, both of which it subscribes to, may also come in
+  /// groups of known patterns (known_access.hpp). That is twice as fast.
+  virtual bool takes_known_accesses() const { return false; }
   /// True: the sums of a block come before its end. Otherwise they come before merge(), for all
   /// blocks. An observer that does not want all blocks needs this.
   virtual bool sums_by_block() const { return false; }

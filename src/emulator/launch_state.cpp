@@ -41,6 +41,9 @@ Worker::Worker(LaunchState& state)
   if (state.has_sums()) {
     summed = state.program().compiled_code(AccessWatch::sums)->thread(*this);
   }
+  if (state.has_known_accesses()) {
+    announced = state.program().compiled_code(AccessWatch::each)->thread(*this);
+  }
 }
 
 namespace {
@@ -263,6 +266,10 @@ void LaunchState::announce() {
     single_events_.push_back(refused ? events : events & ~sums);
     has_sums_ = has_sums_ || sums != 0;
     sums_by_block_ = sums_by_block_ || (sums != 0 && observer->sums_by_block());
+    constexpr std::uint32_t kKnown = kGlobalAccess | kSharedAccess;
+    const bool takes_known = (events & kKnown) == kKnown && observer->takes_known_accesses();
+    known_events_.push_back(takes_known ? kKnown : std::uint32_t{kNoEvents});
+    has_known_accesses_ = has_known_accesses_ || takes_known;
   }
   if (has_sums_ && touched_ == nullptr) {
     own_touched_ = std::make_unique<TouchedBytes>(setup_.memory);

@@ -48,9 +48,9 @@ struct Worker {
   std::vector<std::uint64_t> lanes_on;  ///< by InstructionId
   std::uint64_t unreported_steps = 0;   ///< not added to the launch's count yet
   std::optional<Schedule> schedule;     ///< nothing: the usual order
-  /// Compiled code of blocks that nobody watches, and of those whose observers take accesses added
-  /// up; null: there is none.
-  std::unique_ptr<CompiledThread> unwatched, summed;
+  /// Compiled code of blocks that nobody watches, of those whose observers take accesses added up,
+  /// and of those that take known accesses; null: there is none.
+  std::unique_ptr<CompiledThread> unwatched, summed, announced;
   CompiledThread* compiled = nullptr;  ///< of the present block; null: everything is interpreted
 };
 
@@ -100,6 +100,9 @@ class LaunchState {
   const std::vector<std::uint32_t>& observer_events() const { return observer_events_; }
   /// The events of an observer that cannot come added up.
   std::uint32_t single_events(std::size_t observer) const { return single_events_[observer]; }
+  /// Of those the ones that may come as known accesses.
+  std::uint32_t known_events(std::size_t observer) const { return known_events_[observer]; }
+  bool has_known_accesses() const { return has_known_accesses_; }
   /// An observer takes accesses added up, if it watches a block; some does so block by block.
   bool has_sums() const { return has_sums_; }
   bool sums_by_block() const { return sums_by_block_; }
@@ -161,6 +164,8 @@ class LaunchState {
 
   // --- accesses that observers take added up ---
   std::vector<std::uint32_t> single_events_;  ///< by observer
+  std::vector<std::uint32_t> known_events_;   ///< by observer
+  bool has_known_accesses_ = false;
   bool has_sums_ = false, sums_by_block_ = false;
   TouchedBytes* touched_ = nullptr;
   std::unique_ptr<TouchedBytes> own_touched_;  ///< where no observer asks for them

@@ -167,7 +167,7 @@ class Program {
   bool recursive_ = false;
   ProgramNeeds needs_;
   unsigned capability_ = 0;
-  std::array<std::shared_ptr<CompiledCode>, 2> compiled_code_;  ///< by AccessWatch
+  std::array<std::shared_ptr<CompiledCode>, 3> compiled_code_;  ///< by AccessWatch
 };
 
 /// Addresses of a loaded module's symbols, and its GPU, which decoding needs.

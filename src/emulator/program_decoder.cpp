@@ -321,7 +321,7 @@ std::shared_ptr<const Program> ProgramDecoder::run() {
                       module_->functions[reached_[0]].name, refusal_list());
   }
   size_locals();
-  for (const AccessWatch watch : {AccessWatch::nothing, AccessWatch::sums}) {
+  for (const AccessWatch watch : {AccessWatch::nothing, AccessWatch::sums, AccessWatch::each}) {
     if (pauses_) break;
     program_->compiled_code_[static_cast<std::size_t>(watch)] =
         make_compiled_code(*program_, watch);

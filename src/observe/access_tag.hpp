@@ -27,7 +27,7 @@ inline std::uint64_t word_at(emulator::Space space, std::uint64_t address) {
 /// Instruction, thread of the block, strength.
 struct AccessTag {
   static constexpr std::uint32_t kMostInstructions = 1u << 20;
-  static constexpr std::uint32_t kWarpBits = 31u << 7, kLaneBits = 31u << 2;
+  static constexpr std::uint32_t kWarpBits = 31u << 7, kLaneBits = 31u << 2, kThreadBits = 0xfff;
   std::uint32_t bits = 0;
 
   static AccessTag of(std::uint32_t instruction, std::uint32_t warp, int lane, Strength strength) {
@@ -40,7 +40,7 @@ struct AccessTag {
   std::uint32_t warp() const { return bits >> 7 & 31; }
   int lane() const { return static_cast<int>(bits >> 2 & 31); }
   /// Thread and strength.
-  std::uint32_t thread_bits() const { return bits & 0xfff; }
+  std::uint32_t thread_bits() const { return bits & kThreadBits; }
   Strength strength() const { return static_cast<Strength>(bits & 3); }
 };
 

@@ -1,6 +1,6 @@
 // Compiled code against the interpreter: the same memory, counts, faults and number of
-// instructions, for random kernels; watched by nobody, and by an observer that takes accesses added
-// up: then all that it is told is the same too.
+// instructions, for random kernels; watched by nobody, by an observer that takes accesses added up,
+// and by one that takes known accesses: then all that they are told is the same too.
 //
 // 150 kernels run with the other tests. More, from any seed:
 //
@@ -8,6 +8,7 @@
 //       build/tests/test_emulator --gtest_filter='Compiled.RandomKernels'
 #include <cstdlib>
 
+#include "emulator/access_recorder.hpp"
 #include "emulator/compiled_code.hpp"
 #include "emulator/harness.hpp"
 #include "emulator/lane_key.hpp"
@@ -37,13 +38,14 @@ class Counts final : public Observer {
   std::vector<std::uint64_t> executed, active, on;
 };
 
-enum class Watched { no, sums, sums_by_block };
+enum class Watched { no, sums, sums_by_block, accesses };
 
 struct Outcome {
   explicit Outcome(Watched watched) : recorder(watched == Watched::sums_by_block) {}
   LaunchSummary summary;
   Counts counts;
   SumRecorder recorder;
+  AccessRecorder accesses;
   std::vector<std::uint8_t> data, results;
 };
 
@@ -64,7 +66,11 @@ std::unique_ptr<Outcome> run(const std::string& ptx, const Shape& shape, Watched
   const std::uint64_t results = bench.machine.allocate(bytes, "results");
   LaunchOptions options{.threads = 1, .max_instructions = 3'000'000};
   options.observers = {&outcome->counts};
-  if (watched != Watched::no) options.observers.push_back(&outcome->recorder);
+  if (watched == Watched::accesses) {
+    options.observers.push_back(&outcome->accesses);
+  } else if (watched != Watched::no) {
+    options.observers.push_back(&outcome->recorder);
+  }
   options.interpret = interpret;
   outcome->summary = bench.run("k", shape.grid, shape.block, options, data, results);
   outcome->data = bench.download<std::uint8_t>(data, kRandomDataBytes);
@@ -97,6 +103,8 @@ void expect_equal(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.recorder.branches, b.recorder.branches);
   EXPECT_EQ(a.recorder.touched, b.recorder.touched);
   EXPECT_TRUE(a.recorder.tallies == b.recorder.tallies);
+  EXPECT_EQ(a.accesses.number, b.accesses.number);
+  EXPECT_EQ(a.accesses.digest, b.accesses.digest);
   expect_same_bytes(a.data, b.data, "data");
   expect_same_bytes(a.results, b.results, "results");
 }
@@ -111,17 +119,19 @@ TEST(Compiled, RandomKernels) {
   const std::uint64_t first = setting("TILESCOPE_RANDOM_SEED", 1);
   const std::uint64_t count = setting("TILESCOPE_RANDOM_KERNELS", 150);
   constexpr Shape kShapes[] = {{{3}, {64}}, {{2}, {16, 6}}, {{4}, {48}}, {{2}, {33, 2}}};
-  std::uint64_t sums = 0;
+  std::uint64_t sums = 0, known = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const std::string ptx = std::string(kHeader) + random_kernel(seed);
     const Shape& shape = kShapes[seed % std::size(kShapes)];
     for (const Watched watched :
-         {Watched::no, seed % 3 == 0 ? Watched::sums_by_block : Watched::sums}) {
+         {Watched::no, seed % 3 == 0 ? Watched::sums_by_block : Watched::sums, Watched::accesses}) {
       const auto interpreted = run(ptx, shape, watched, true);
       const auto compiled = run(ptx, shape, watched, false);
       expect_equal(*interpreted, *compiled);
       EXPECT_EQ(interpreted->recorder.added_up, 0u);
+      EXPECT_EQ(interpreted->accesses.known, 0u);
       sums += compiled->recorder.added_up;
+      known += compiled->accesses.known;
       if (HasFailure()) {
         ADD_FAILURE() << "seed " << seed << "\n" << ptx;
         return;
@@ -129,6 +139,7 @@ TEST(Compiled, RandomKernels) {
     }
   }
   EXPECT_EQ(sums != 0, lane_kernels("v3") != nullptr);
+  EXPECT_EQ(known != 0, lane_kernels("v3") != nullptr);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST(GridSummaryMemory, PagesOfBytesCountForTheLimit) {
       for (const std::uint64_t at : {x, x + ShadowPage::kBytes}) {
         ShadowPage* page = shadow.page(at);
         if (block == 1) page->split();
-        page->cells[0].write = {1, AccessTag::of(1, 0, 0, Strength::plain)};
+        page->cells.set(0, {{1, AccessTag::of(1, 0, 0, Strength::plain)}, {}, {}});
         page->touch(0, 4);
       }
       summary.add(block, shadow, {}, 1);

@@ -38,6 +38,7 @@ struct CompiledRegion {
   std::vector<std::uint32_t> blocks;
   std::vector<std::pair<std::uint32_t, LaneShape>> assumed;
   RegionSums sums;
+  RegionAnnounced announced;
   std::size_t slots = 0;
   std::uint32_t counter = 0;             ///< CodeBlock::counter of the head
   const CompiledRegion* next = nullptr;  ///< of the same head
@@ -169,7 +170,7 @@ std::vector<bool> CompiledProgram::unstable(const CompiledFunction& function, co
 const FunctionPlan& CompiledProgram::plan(std::size_t number) {
   CompiledFunction& function = *functions_[number];
   if (!function.plan) {
-    function.plan = std::make_unique<FunctionPlan>(program_, program_.functions()[number]);
+    function.plan = std::make_unique<FunctionPlan>(program_, program_.functions()[number], watch_);
   }
   return *function.plan;
 }
@@ -194,7 +195,7 @@ bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
   if (plan.registers().size() > kMostRegisters) return false;
   Region region =
       find_region(plan, block, frame.registers, unstable(function, head, frame.registers));
-  RegionCode code = RegionEmitter(plan, region, watch_ == AccessWatch::sums, numbers_).emit();
+  RegionCode code = RegionEmitter(plan, region, watch_, numbers_).emit();
   auto result = std::make_unique<CompiledRegion>(CodeMemory(code.bytes));
   if (result->memory.data() == nullptr) return false;
   for (const Assumption& assumption : region.assumptions) {
@@ -206,6 +207,7 @@ bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
   entries_.store(numbers_.sums.entries, std::memory_order_release);
   recent_.store(numbers_.sums.recent, std::memory_order_release);
   result->sums = std::move(code.sums);
+  result->announced = std::move(code.announced);
   result->exits = code.exits;
   result->counter = plan.function().blocks[block].counter;
   result->slots = static_cast<std::size_t>(code.slots);
@@ -241,7 +243,7 @@ void Thread::enter(const CompiledRegion& region, const Frame& frame, CompiledPau
   state_.turn = &turn;
   state_.shared = w.shared;
   state_.shared_bytes = w.shared_bytes;
-  if (program_.watch() == AccessWatch::nothing) return;
+  if (program_.watch() != AccessWatch::sums) return;
   if (sums_.size() < program_.sum_entries()) sums_.resize(program_.sum_entries());
   const std::size_t recent = std::size_t{program_.recent_tables()} * kRecentAddresses;
   if (recent_.size() < recent) recent_.resize(recent);

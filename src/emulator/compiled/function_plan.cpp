@@ -14,13 +14,16 @@ bool RegisterSet::unite(const RegisterSet& other) {
   return grew;
 }
 
-FunctionPlan::FunctionPlan(const Program& program, const CodeFunction& function)
+FunctionPlan::FunctionPlan(const Program& program, const CodeFunction& function, AccessWatch watch)
     : function_(function), registers_(function) {
   operations_.resize(function.code.size());
   for (const CodeBlock& block : function.blocks) {
     for (std::uint32_t i = block.begin; i < block.begin + block.size; ++i) {
       operations_[i] = i < block.body_end ? operation_at(program, function, registers_, i)
                                           : mentions_at(program, function, registers_, i);
+      if (watch == AccessWatch::each && operations_[i].act == Act::copy) {
+        operations_[i] = mentions_at(program, function, registers_, i);
+      }
     }
   }
   find_live();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "emulator/compiled/known_operation.hpp"
+#include "emulator/compiled_code.hpp"
 
 namespace tilescope::emulator::compiled {
 
@@ -25,7 +26,9 @@ class RegisterSet {
 
 class FunctionPlan {
  public:
-  FunctionPlan(const Program& program, const CodeFunction& function);
+  /// `watch`: what compiled code does for observers. Where it announces accesses it has no copies:
+  /// the interpreter's executors announce both of their sides.
+  FunctionPlan(const Program& program, const CodeFunction& function, AccessWatch watch);
 
   const CodeFunction& function() const { return function_; }
   const RegisterTable& registers() const { return registers_; }

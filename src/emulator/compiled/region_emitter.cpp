@@ -4,11 +4,14 @@
 #include <bit>
 #include <cstddef>
 #include <memory>
+#include <optional>
 
+#include "emulator/compiled/announce_emitter.hpp"
 #include "emulator/compiled/runtime_calls.hpp"
 #include "emulator/compiled/store_emitter.hpp"
 #include "emulator/compiled/strip_emitter.hpp"
 #include "emulator/compiled/sum_emitter.hpp"
+#include "emulator/compiled/vector_cache.hpp"
 
 namespace tilescope::emulator::compiled {
 namespace {
@@ -17,12 +20,12 @@ constexpr Gpr kKept[] = {rbx, rbp, r12, r13, r14, r15};
 
 }  // namespace
 
-RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, bool sums,
+RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWatch watch,
                              ProgramNumbers& numbers)
     : plan_(plan),
       region_(region),
       rules_(plan, region.shapes, region.wanted),
-      sums_(sums),
+      watch_(watch),
       program_numbers_(numbers) {
   numbers_.first_temporary = static_cast<int>(plan.registers().size());
   numbers_.bounds = numbers.bounds;
@@ -142,13 +145,18 @@ void RegionEmitter::segment(const Segment& segment, std::uint32_t b, const Facts
   const auto numbers = std::make_shared<NumberEmitter>(a_, plan_, region_.shapes, *kept, give_up);
   numbers->emit();
   std::shared_ptr<SumEmitter> sums;
-  if (sums_) {
+  if (watch_ == AccessWatch::sums) {
     sums =
         std::make_shared<SumEmitter>(a_, region_.shapes, *kept, program_numbers_.sums, code_.sums);
     sums->emit();
   }
+  std::optional<AnnounceEmitter> announcer;
+  if (watch_ == AccessWatch::each) {
+    announcer.emplace(a_, plan_, region_.shapes, *kept, program_numbers_.patterns, code_.announced);
+    announcer->emit_loads();
+  }
   StripEmitter(a_, plan_, region_.shapes, *kept).emit();
-  StoreEmitter(a_, plan_, region_.shapes, *kept).emit();
+  StoreEmitter(a_, plan_, region_.shapes, *kept, announcer ? &*announcer : nullptr).emit();
   for (const Segment::Change& change : segment.changes) {
     const unsigned width = std::max<unsigned>(plan_.registers()[change.reg].width, 4);
     a_.mov(rax, slot_place(change.slot), width);
@@ -187,25 +195,8 @@ void RegionEmitter::call(std::uint64_t function, const Operation& operation, con
 
 /// Writes a register of known shape to the frame.
 void RegionEmitter::materialise(std::uint32_t reg, ShapeNumber shape) {
-  const RegisterInfo& info = plan_.registers()[reg];
-  const Place slot = slot_place(static_cast<int>(reg));
-  if (info.width == 0) {
-    a_.mov(rax, slot, 4);
-    a_.store(at(kFrame, info.offset), rax, 4);
-    return;
-  }
-  const bool wide = info.width == 8;
-  const int lanes = wide ? 4 : 8;
-  a_.vector(wide ? vpbroadcastq : vpbroadcastd, 0, 0, slot);
-  for (int lane = 0; lane < 32; lane += lanes) {
-    int value = 0;
-    if (shape != kUniform) {
-      value = 1;
-      a_.vector(wide ? vpaddq : vpaddd, 1, 0,
-                differences(a_, region_.shapes[shape], info.width, lane));
-    }
-    a_.vector(vmovups_store, value, 0, at(kFrame, std::int64_t{info.offset} + lane * info.width));
-  }
+  write_lanes(a_, plan_.registers()[reg], static_cast<int>(reg),
+              shape == kUniform ? nullptr : &region_.shapes[shape]);
 }
 
 void RegionEmitter::exit(const RegionExit& how, const Facts& facts, const RegisterSet& live) {

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "emulator/compiled/access_sums.hpp"
+#include "emulator/compiled/announce_emitter.hpp"
 #include "emulator/compiled/number_emitter.hpp"
 #include "emulator/compiled/region.hpp"
+#include "emulator/compiled_code.hpp"
 
 namespace tilescope::emulator::compiled {
 
@@ -33,18 +35,21 @@ struct RegionCode {
   std::vector<RegionExit> exits;  ///< by what the code returns; the first is `refused`
   int slots = 0;                  ///< that it uses
   RegionSums sums;
+  RegionAnnounced announced;
 };
 
 /// Those of a program that go through all its regions.
 struct ProgramNumbers {
   std::uint32_t bounds = 0;  ///< one past the highest AccessBounds
   SumNumbers sums;
+  LanePatterns patterns;
 };
 
 class RegionEmitter {
  public:
-  /// `sums`: with code that adds up the accesses. `numbers` become those behind this region.
-  RegionEmitter(const FunctionPlan& plan, Region& region, bool sums, ProgramNumbers& numbers);
+  /// `watch`: the code for observers of accesses. `numbers` become those behind this region.
+  RegionEmitter(const FunctionPlan& plan, Region& region, AccessWatch watch,
+                ProgramNumbers& numbers);
   RegionCode emit();
 
  private:
@@ -71,7 +76,7 @@ class RegionEmitter {
   FactRules rules_;
   Assembler a_;
   RegionCode code_;
-  bool sums_;
+  AccessWatch watch_;
   ProgramNumbers& program_numbers_;
   SegmentNumbers numbers_;
   std::map<std::uint32_t, Label> blocks_;

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "emulator/block.hpp"
+#include "emulator/compiled/segment.hpp"
 #include "emulator/memory_access.hpp"
 #include "emulator/touched_bytes.hpp"
 
@@ -74,6 +75,22 @@ void mark_touched(CompiledState* state, const MarkGroup* marks, std::uint64_t ad
     const std::uint64_t begin = address + static_cast<std::uint64_t>(run.offset);
     region = state->touched->find(begin, region);
     state->touched->mark(region, begin, run.bytes, marks->write);
+  }
+}
+
+void announce_accesses(CompiledState* state, const std::vector<KnownAccess>* accesses) {
+  std::uint64_t bases[kMostItems];
+  std::size_t count = 0;
+  for (const KnownAccess& access : *accesses) {
+    std::uint64_t base =
+        access.address_slot < 0 ? access.address : state->slots[access.address_slot];
+    base += static_cast<std::uint64_t>(access.code->offset);
+    bases[count++] = access.address_bytes == 4 ? base & 0xffffffffu : base;
+  }
+  Context& w = *state->context;
+  const KnownAccesses event{*accesses, bases, w.warp_index, &w};
+  for (const BlockObserverSlot& slot : w.block->observers()) {
+    if ((slot.events & (kGlobalAccess | kSharedAccess)) != 0) slot.observer->known_accesses(event);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "emulator/compiled/compiled_state.hpp"
 #include "emulator/compiled/known_operation.hpp"
+#include "emulator/known_access.hpp"
 
 namespace tilescope::emulator::compiled {
 
@@ -24,6 +25,9 @@ void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry
 
 /// Marks what an access touches. `address`: of the first run.
 void mark_touched(CompiledState* state, const MarkGroup* marks, std::uint64_t address);
+
+/// Tells the observers of known accesses, which are about to happen.
+void announce_accesses(CompiledState* state, const std::vector<KnownAccess>* accesses);
 
 /// The condition under which an integer comparison holds after `cmp`.
 Condition condition_of(const Operation& comparison);

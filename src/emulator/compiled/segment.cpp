@@ -5,8 +5,6 @@
 namespace tilescope::emulator::compiled {
 namespace {
 
-constexpr std::size_t kMostItems = 1000;
-
 class SegmentBuilder {
  public:
   SegmentBuilder(const FunctionPlan& plan, const FactRules& rules, Facts& facts,

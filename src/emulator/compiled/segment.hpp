@@ -13,6 +13,7 @@
 
 namespace tilescope::emulator::compiled {
 
+inline constexpr std::size_t kMostItems = 1000;  ///< of a segment
 inline constexpr int kNoSlot = -1;
 inline constexpr int kNever = 1 << 30;     ///< no further use
 inline constexpr int kAtEnd = kNever - 1;  ///< used behind the segment

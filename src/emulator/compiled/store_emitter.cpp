@@ -6,7 +6,10 @@ namespace tilescope::emulator::compiled {
 
 void StoreEmitter::emit() {
   for (const Item& item : segment_.items) {
-    if (item.operation->act == Act::store) store(item);
+    if (item.operation->act == Act::store) {
+      if (announcer_ != nullptr) announcer_->emit_store(item);
+      store(item);
+    }
     if (item.operation->act == Act::copy) copy(item);
   }
 }

@@ -2,6 +2,7 @@
 // collide, the highest wins.
 #pragma once
 
+#include "emulator/compiled/announce_emitter.hpp"
 #include "emulator/compiled/assembler.hpp"
 #include "emulator/compiled/segment.hpp"
 
@@ -9,9 +10,10 @@ namespace tilescope::emulator::compiled {
 
 class StoreEmitter {
  public:
+  /// `announcer`: announces each store before it happens; null: nobody wants to know.
   StoreEmitter(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes,
-               const Segment& segment)
-      : a_(assembler), plan_(plan), shapes_(shapes), segment_(segment) {}
+               const Segment& segment, AnnounceEmitter* announcer)
+      : a_(assembler), plan_(plan), shapes_(shapes), segment_(segment), announcer_(announcer) {}
 
   void emit();
 
@@ -28,6 +30,7 @@ class StoreEmitter {
   const FunctionPlan& plan_;
   const ShapeTable& shapes_;
   const Segment& segment_;
+  AnnounceEmitter* announcer_;
 };
 
 }  // namespace tilescope::emulator::compiled

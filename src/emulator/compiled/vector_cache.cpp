@@ -144,4 +144,26 @@ int VectorCache::use_as_result(const Item& item, std::size_t from, std::size_t i
   return source;
 }
 
+void write_lanes(Assembler& assembler, const RegisterInfo& reg, int slot, const LaneShape* shape) {
+  const Place number = slot_place(slot);
+  if (reg.width == 0) {
+    assembler.mov(rax, number, 4);
+    assembler.store(at(kFrame, reg.offset), rax, 4);
+    return;
+  }
+  const bool wide = reg.width == 8;
+  const int lanes = wide ? 4 : 8;
+  assembler.vector(wide ? vpbroadcastq : vpbroadcastd, 0, 0, number);
+  for (int lane = 0; lane < 32; lane += lanes) {
+    int value = 0;
+    if (shape != nullptr) {
+      value = 1;
+      assembler.vector(wide ? vpaddq : vpaddd, 1, 0,
+                       differences(assembler, *shape, reg.width, lane));
+    }
+    assembler.vector(vmovups_store, value, 0,
+                     at(kFrame, std::int64_t{reg.offset} + lane * reg.width));
+  }
+}
+
 }  // namespace tilescope::emulator::compiled

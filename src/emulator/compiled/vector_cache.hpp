@@ -67,4 +67,7 @@ class VectorCache {
 /// The lanes' differences as a constant, from lane `first` on.
 Place differences(Assembler& assembler, const LaneShape& shape, unsigned bytes, int first);
 
+/// Writes a register to the frame that is kept as a number, in `slot`, and a shape; null: uniform.
+void write_lanes(Assembler& assembler, const RegisterInfo& reg, int slot, const LaneShape* shape);
+
 }  // namespace tilescope::emulator::compiled

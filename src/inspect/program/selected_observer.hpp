@@ -20,6 +20,9 @@ class SelectedObserver final : public emulator::Observer {
   std::uint32_t sums() const override {
     return is_selected_ ? observer_.sums() : emulator::kNoEvents;
   }
+  bool takes_known_accesses() const override {
+    return is_selected_ && observer_.takes_known_accesses();
+  }
   bool sums_by_block() const override { return observer_.sums_by_block(); }
   emulator::TouchedBytes* touched_bytes() override {
     return is_selected_ ? observer_.touched_bytes() : nullptr;

@@ -19,6 +19,8 @@ struct AccessRole {
   bool waits = false;        ///< and the branch leaves a loop around the read, without a barrier
   bool shuffled = false;     ///< a load of local memory whose value only goes to shuffles
   bool ignored = false;      ///< a test of an mbarrier whose answer decides nothing
+  /// A load that is not only judged by what it touches.
+  bool is_special() const { return escapes || tested || decides; }
 };
 
 /// By instruction.

@@ -82,10 +82,11 @@ void BlockOrder::arrive(const emulator::BarrierArrival& arrival) {
 
 void BlockOrder::barrier(const emulator::BarrierCompletion& completion,
                          const emulator::BlockView& view) {
-  std::array<emulator::LaneMask, kMostWarps> waited{}, came{};
+  std::array<emulator::LaneMask, kMostWarps> waited{};
+  std::uint32_t came = 0;  // warps, one bit each
   bool all_wait = true;
   for (const emulator::BarrierArrival& arrival : completion.arrivals) {
-    came[arrival.warp] |= arrival.mask;
+    came |= 1u << arrival.warp;
     if (arrival.operation == emulator::BarrierOperation::arrive) {
       all_wait = false;
     } else {
@@ -93,29 +94,41 @@ void BlockOrder::barrier(const emulator::BarrierCompletion& completion,
     }
   }
   ++time_;
-  std::vector<std::uint32_t> participants, waiting;
   for (std::uint32_t w = 0; w < warps_; ++w) {
-    if (came[w] != 0) participants.push_back(w);
-    if (waited[w] != 0) waiting.push_back(w);
     if ((view.live(w) & ~waited[w]) != 0) all_wait = false;
   }
   if (relaxed_) {
-    for (const std::uint32_t w : waiting) order_heard(w);
+    for (std::uint32_t w = 0; w < warps_; ++w) {
+      if (waited[w] != 0) order_heard(w);
+    }
   }
-  if (fences_) join_fences(participants);
+  if (fences_) join_fences(came);
   if (all_wait) {
     epoch_ = time_;
     return;
   }
+  order_waiting(completion.barrier, waited, view);
+}
+
+/// A barrier of some threads orders what those that came to it did before what those do that
+/// waited.
+void BlockOrder::order_waiting(std::uint8_t barrier,
+                               const std::array<emulator::LaneMask, kMostWarps>& waited,
+                               const emulator::BlockView& view) {
   WarpTimes joined{};
-  for (const std::uint32_t w : waiting) raise(joined, known_[w]);
-  for (const Arrival& arrival : arrivals_[completion.barrier]) {
+  for (std::uint32_t w = 0; w < warps_; ++w) {
+    if (waited[w] != 0) raise(joined, known_[w]);
+  }
+  for (const Arrival& arrival : arrivals_[barrier]) {
     raise(joined, arrival.known);
     joined[arrival.warp] = std::max(joined[arrival.warp], arrival.time);
   }
-  arrivals_[completion.barrier].clear();
-  for (const std::uint32_t w : waiting) joined[w] = time_;
-  for (const std::uint32_t w : waiting) {
+  arrivals_[barrier].clear();
+  for (std::uint32_t w = 0; w < warps_; ++w) {
+    if (waited[w] != 0) joined[w] = time_;
+  }
+  for (std::uint32_t w = 0; w < warps_; ++w) {
+    if (waited[w] == 0) continue;
     const std::uint32_t own = known_[w][w];
     raise(known_[w], joined);
     latest_known_[w] = time_;
@@ -128,15 +141,15 @@ void BlockOrder::barrier(const emulator::BarrierCompletion& completion,
   }
 }
 
-void BlockOrder::join_fences(std::span<const std::uint32_t> warps) {
+void BlockOrder::join_fences(std::uint32_t warps) {
   WarpTimes all{}, gpu{};
-  for (const std::uint32_t w : warps) {
-    raise(all, fenced_[w]);
-    raise(gpu, fenced_gpu_[w]);
+  for (std::uint32_t m = warps; m != 0; m &= m - 1) {
+    raise(all, fenced_[static_cast<std::size_t>(std::countr_zero(m))]);
+    raise(gpu, fenced_gpu_[static_cast<std::size_t>(std::countr_zero(m))]);
   }
-  for (const std::uint32_t w : warps) {
-    fenced_[w] = all;
-    fenced_gpu_[w] = gpu;
+  for (std::uint32_t m = warps; m != 0; m &= m - 1) {
+    fenced_[static_cast<std::size_t>(std::countr_zero(m))] = all;
+    fenced_gpu_[static_cast<std::size_t>(std::countr_zero(m))] = gpu;
   }
 }
 

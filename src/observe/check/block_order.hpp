@@ -17,7 +17,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -57,14 +56,10 @@ class BlockOrder {
 
   /// Whether only the epoch, the lane itself and syncs of the whole warp order what came before the
   /// present actions of this warp: no part of it and no other warp has synchronised with it since
-  /// the epoch began. Then `ordered_simply` is `ordered`.
+  /// the epoch began.
   bool is_simple(std::uint32_t warp) const { return latest_known_[warp] <= epoch_; }
-  bool ordered_simply(const Event& earlier, AccessTag now) const {
-    if (earlier.time < epoch_) return true;
-    const std::uint32_t differs = earlier.tag.bits ^ now.bits;
-    return (differs & AccessTag::kWarpBits) == 0 &&
-           ((differs & AccessTag::kLaneBits) == 0 || earlier.time < whole_warp_[now.warp()]);
-  }
+  /// The last sync of the whole warp: what it did earlier is in order.
+  std::uint32_t whole_warp(std::uint32_t warp) const { return whole_warp_[warp]; }
 
   /// Whether this warp has heard of `earlier` by a relaxed read, without order.
   bool heard(const Event& earlier, std::uint32_t warp) const {
@@ -102,7 +97,10 @@ class BlockOrder {
   Pairs& pairs(std::uint32_t warp);
   void order_lanes(std::uint32_t warp, emulator::LaneMask lanes);
   void order_heard(std::uint32_t warp);
-  void join_fences(std::span<const std::uint32_t> warps);
+  /// One bit for each of the warps.
+  void join_fences(std::uint32_t warps);
+  void order_waiting(std::uint8_t barrier, const std::array<emulator::LaneMask, kMostWarps>& waited,
+                     const emulator::BlockView& view);
 
   std::uint32_t warps_;
   std::uint32_t time_ = 0, epoch_ = 0, block_start_ = 0;

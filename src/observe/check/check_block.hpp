@@ -1,6 +1,7 @@
 // The checks of one block: CheckObserver keeps one for each block in flight.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -70,6 +71,7 @@ class CheckBlock : public emulator::BlockObserver {
   void begin_block(const emulator::BlockInfo& block, const emulator::BlockView& view) override;
   void end_block(bool complete) override;
   void access(const emulator::Access& access) override;
+  void known_accesses(const emulator::KnownAccesses& group) override;
   void remote_access(const emulator::Access& access, std::uint32_t rank) override;
   void neighbour_access(const emulator::Access& access, std::uint32_t rank) override;
   void barrier_arrival(const emulator::BarrierArrival& arrival) override;
@@ -117,6 +119,11 @@ class CheckBlock : public emulator::BlockObserver {
 
   /// Whether all bytes were written, counted from a base address.
   bool has_contents(std::span<const Run> runs, std::uint64_t base) const;
+  const LaneCells& known_cells(const emulator::KnownAccesses& group, std::size_t which);
+  bool note_load(emulator::InstructionId instruction, std::uint32_t warp, emulator::Space space,
+                 emulator::AccessKind kind, emulator::MemoryOrder order, const LaneCells& cells,
+                 std::uint64_t base);
+  void judge(const emulator::Access& access, const LaneCells& cells);
   void shared_access(const emulator::Access& access, const LaneCells& cells);
   void global_access(const emulator::Access& access, const LaneCells& cells);
   void local_access(const emulator::Access& access);
@@ -147,6 +154,11 @@ class CheckBlock : public emulator::BlockObserver {
   emulator::ByteFlags shared_contents_;
   std::vector<std::array<emulator::ByteFlags, emulator::kWarpSize>> local_contents_;  ///< by warp
   std::vector<LaneCells> cells_;                         ///< by instruction
+  std::vector<std::unique_ptr<LaneCells>> known_cells_;  ///< by LanePattern::number
+  std::uint64_t last_cells_ = 0;                         ///< LaneCells::number so far
+  /// Reads of shared memory that found values everywhere: LaneCells::number and address, at a place
+  /// that these give. They stay so until the block ends.
+  std::array<std::uint64_t, 1024> with_contents_{};
   std::vector<const emulator::Allocation*> found_last_;  ///< by instruction; null: none
   std::vector<WarpCopies> copies_;
   bool copies_pending_ = false;  ///< some may be

@@ -32,6 +32,7 @@ class CheckObserver : public emulator::Observer {
   std::uint32_t events() const override;
   bool wants_block_order() const override;
   bool tracks_initialisation() const override { return true; }
+  bool takes_known_accesses() const override { return true; }
   bool has_seen_enough() const override;
   void begin_launch(const emulator::LaunchInfo& launch) override;
   std::unique_ptr<emulator::BlockObserver> make_block_observer() override;

@@ -42,13 +42,13 @@ bool GridSummary::take_memory(std::uint64_t bytes) {
 /// From words to bytes; every byte inherits the record of its word.
 bool GridSummary::split(Page& page) {
   const auto ways_in_use = static_cast<std::uint64_t>(std::count_if(
-      page.touches.begin(), page.touches.end(), [](const auto& of) { return of != nullptr; }));
+      page.touches.begin(), page.touches.end(), [](const auto& of) { return bool(of); }));
   constexpr std::uint64_t added_cells = ShadowPage::kBytes - ShadowPage::kBytes / 4;
   if (!take_memory(ways_in_use * added_cells * sizeof(Touch))) return false;
   for (auto& of : page.touches) {
     if (!of) continue;
-    auto bytes = std::make_unique<Touch[]>(ShadowPage::kBytes);
-    for (std::uint32_t i = 0; i < ShadowPage::kBytes; ++i) bytes[i] = of[i / 4];
+    TouchRecords bytes(ShadowPage::kBytes);
+    for (std::uint32_t i = 0; i < ShadowPage::kBytes; ++i) bytes.set(i, of[i / 4]);
     of = std::move(bytes);
   }
   page.by_bytes = true;
@@ -58,7 +58,7 @@ bool GridSummary::split(Page& page) {
 void GridSummary::add(std::uint64_t block, const GlobalShadow& shadow, const LoneStores& stores,
                       std::uint32_t block_start) {
   stores_.add(block, stores);
-  for (const ShadowPage* touched : shadow.pages()) {
+  for (ShadowPage* const touched : shadow.pages()) {
     Region* of = region(touched->base + touched->low);
     if (of == nullptr || touched->high == 0) continue;
     const std::uint64_t number = touched->base / ShadowPage::kBytes;
@@ -81,8 +81,36 @@ GridSummary::Way GridSummary::way_of_atomic(AccessTag tag) const {
   return exchanges_[tag.instruction()] ? strong_write : atomic_write;
 }
 
-void GridSummary::add_page(std::uint32_t block, const ShadowPage& shadow, std::uint32_t block_start,
+bool GridSummary::make_touches(Page& page, Way way) {
+  if (page.touches[way]) return true;
+  if (!take_memory(page.cells() * sizeof(Touch))) return false;
+  page.touches[way] = TouchRecords(page.cells());
+  return true;
+}
+
+/// As add_page, for cells of one size that were accessed in plain ways only; false, and nothing
+/// done, if there are others, or if memory may not last.
+bool GridSummary::add_plain(std::uint32_t block, ShadowPage& shadow, std::uint32_t block_start,
+                            Page& page) {
+  const std::uint64_t added = 2 * page.cells() * sizeof(Touch);
+  if (page.by_bytes != shadow.by_bytes || bytes_used_ + added > most_bytes_) return false;
+  const std::uint32_t unit = shadow.by_bytes ? 1 : 4;
+  const TouchedCells cells{shadow.cells, shadow.low / unit, (shadow.high + unit - 1) / unit, block,
+                           block_start};
+  const TouchSummary summary = summarise(cells);
+  if (summary.others) return false;
+  if (summary.writes && make_touches(page, plain_write)) {
+    note_writes(cells, page.touches[plain_write]);
+  }
+  if (summary.reads && make_touches(page, plain_read)) {
+    note_readers(cells, page.touches[plain_read]);
+  }
+  return true;
+}
+
+void GridSummary::add_page(std::uint32_t block, ShadowPage& shadow, std::uint32_t block_start,
                            Page& page) {
+  if (add_plain(block, shadow, block_start, page)) return;
   const std::uint32_t unit = shadow.by_bytes ? 1 : 4;
   for (std::uint32_t at = shadow.low / unit; at < (shadow.high + unit - 1) / unit; ++at) {
     const Cell& cell = shadow.cells[at];
@@ -109,23 +137,8 @@ void GridSummary::add_page(std::uint32_t block, const ShadowPage& shadow, std::u
 
 bool GridSummary::note(Page& page, Way way, std::uint32_t cell, std::uint32_t block,
                        AccessTag tag) {
-  if (!page.touches[way]) {
-    if (!take_memory(page.cells() * sizeof(Touch))) return false;
-    page.touches[way] = std::make_unique<Touch[]>(page.cells());
-  }
-  Touch& touch = page.touches[way][cell];
-  if (touch.lowest == kNobody) {
-    touch = {block, block, tag, tag};
-    return true;
-  }
-  if (block < touch.lowest) {
-    touch.lowest = block;
-    touch.of_lowest = tag;
-  }
-  if (block > touch.highest) {
-    touch.highest = block;
-    touch.of_highest = tag;
-  }
+  if (!make_touches(page, way)) return false;
+  page.touches[way].note(cell, block, tag);
   return true;
 }
 
@@ -176,9 +189,9 @@ void GridSummary::find_races(const StoreValues& values, const WildThreads& wild,
       {block_atomic, strong_read},  {block_atomic, atomic_write}};
   std::vector<WayPair> of_page;
   const auto add = [&](const Page& page, WayPair ways, std::uint32_t cell, std::uint64_t address) {
-    const Touch* x = page.touched(ways.first, cell);
-    const Touch* y = page.touched(ways.second, cell);
-    if (x == nullptr || y == nullptr) return;
+    const std::optional<Touch> x = page.touched(ways.first, cell);
+    const std::optional<Touch> y = page.touched(ways.second, cell);
+    if (!x || !y) return;
     const bool one_block = x->lowest == x->highest && y->lowest == y->highest;
     if (one_block && x->lowest == y->lowest) return;
     const auto blocks = two_blocks(*x, *y, wild);
@@ -225,8 +238,8 @@ bool GridSummary::written_by_other(std::uint64_t address, std::uint64_t block, b
   const auto cell = static_cast<std::uint32_t>(page->by_bytes ? offset : offset / 4);
   for (const Way way : {plain_write, strong_write, atomic_write, block_atomic}) {
     if (stored && (way == atomic_write || way == block_atomic)) continue;
-    const Touch* touch = page->touched(way, cell);
-    if (touch != nullptr && (touch->lowest != block || touch->highest != block)) return true;
+    const std::optional<Touch> touch = page->touched(way, cell);
+    if (touch && (touch->lowest != block || touch->highest != block)) return true;
   }
   return false;
 }

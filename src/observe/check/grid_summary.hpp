@@ -23,6 +23,7 @@
 #include "observe/check/race_log.hpp"
 #include "observe/check/shadow_page.hpp"
 #include "observe/check/store_values.hpp"
+#include "observe/check/touch_records.hpp"
 #include "observe/check/volatile_races.hpp"
 #include "observe/check/wild_threads.hpp"
 
@@ -89,19 +90,15 @@ class GridSummary {
   static bool strong(Way way) {
     return way == strong_write || way == strong_read || way == atomic_write;
   }
-  struct Touch {
-    std::uint32_t lowest = kNobody, highest = 0;  ///< blocks
-    AccessTag of_lowest, of_highest;
-  };
-  static constexpr std::uint32_t kNobody = 0xffffffffu;
   struct Page {
     bool by_bytes = false;
-    std::array<std::unique_ptr<Touch[]>, ways> touches;  ///< one per cell; null: nobody
+    std::array<TouchRecords, ways> touches;  ///< by way; empty: nobody
     std::uint32_t cells() const { return by_bytes ? ShadowPage::kBytes : ShadowPage::kBytes / 4; }
-    /// The blocks that touched a cell in this way; null: none.
-    const Touch* touched(Way way, std::uint32_t cell) const {
-      const auto& of = touches[way];
-      return of && of[cell].lowest != kNobody ? &of[cell] : nullptr;
+    /// The blocks that touched a cell in this way.
+    std::optional<Touch> touched(Way way, std::uint32_t cell) const {
+      if (!touches[way]) return std::nullopt;
+      const Touch touch = touches[way][cell];
+      return touch.lowest == Touch::kNobody ? std::nullopt : std::optional(touch);
     }
   };
   struct Region {
@@ -113,8 +110,9 @@ class GridSummary {
   const Region* region(std::uint64_t address) const {
     return const_cast<GridSummary*>(this)->region(address);
   }
-  void add_page(std::uint32_t block, const ShadowPage& shadow, std::uint32_t block_start,
-                Page& page);
+  void add_page(std::uint32_t block, ShadowPage& shadow, std::uint32_t block_start, Page& page);
+  bool add_plain(std::uint32_t block, ShadowPage& shadow, std::uint32_t block_start, Page& page);
+  bool make_touches(Page& page, Way way);
   /// False, and `overflowed`, when the records would take more memory than they may.
   bool take_memory(std::uint64_t bytes);
   bool split(Page& page);
@@ -144,8 +142,8 @@ template <class Visit>
 void GridSummary::visit_cell(const Page& page, std::uint32_t cell, Visit visit) {
   for (const Way way :
        {plain_write, plain_read, strong_write, strong_read, atomic_write, block_atomic}) {
-    const Touch* touch = page.touched(way, cell);
-    if (touch == nullptr) continue;
+    const std::optional<Touch> touch = page.touched(way, cell);
+    if (!touch) continue;
     visit(Contact{verb_of(way, touch->of_lowest),
                   strong(way),
                   {touch->lowest, touch->of_lowest},
@@ -189,10 +187,8 @@ void GridSummary::for_written(Visit visit) const {
       const std::uint64_t start = (region.begin / ShadowPage::kBytes + p) * ShadowPage::kBytes;
       const std::uint32_t cells = page->cells(), unit = ShadowPage::kBytes / cells;
       const auto written = [&](std::uint32_t cell) {
-        return page->touched(plain_write, cell) != nullptr ||
-               page->touched(strong_write, cell) != nullptr ||
-               page->touched(atomic_write, cell) != nullptr ||
-               page->touched(block_atomic, cell) != nullptr;
+        return page->touched(plain_write, cell) || page->touched(strong_write, cell) ||
+               page->touched(atomic_write, cell) || page->touched(block_atomic, cell);
       };
       for (std::uint32_t c = 0; c < cells; ++c) {
         const std::uint32_t first = c;

@@ -5,9 +5,9 @@
 
 namespace tilescope::observe {
 
-void LaneCells::learn(const emulator::Access& access, std::uint32_t low) {
+void LaneCells::learn(const emulator::Access& access) {
   pattern = access.pattern;
-  low_bits = low;
+  low_bits = static_cast<std::uint32_t>(base_address(access) & 3);
   const bool matrix = access.kind == emulator::AccessKind::matrix_load ||
                       access.kind == emulator::AccessKind::matrix_store;
   const std::uint32_t bytes = matrix ? 16 : access.bytes;
@@ -44,6 +44,14 @@ void LaneCells::learn(const emulator::Access& access, std::uint32_t low) {
   cells.resize(last + 1);
   collides = std::any_of(cells.begin(), cells.end(),
                          [](const TouchedCell& cell) { return !std::has_single_bit(cell.lanes); });
+  first_lanes_.resize(cells.size() + 2 * kAround, kNoLane);
+  second_lanes_.resize(cells.size() + 2 * kAround, kNoLane);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const emulator::LaneMask rest = cells[i].lanes & (cells[i].lanes - 1);
+    first_lanes_[kAround + i] = static_cast<std::uint32_t>(std::countr_zero(cells[i].lanes)) << 2;
+    second_lanes_[kAround + i] =
+        rest == 0 ? kNoLane : static_cast<std::uint32_t>(std::countr_zero(rest)) << 2;
+  }
   runs.clear();
   for (const TouchedCell& cell : cells) {
     if (!runs.empty() && runs.back().offset + runs.back().bytes == cell.offset) {

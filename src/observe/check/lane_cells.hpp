@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "emulator/events.hpp"
+#include "observe/check/word_access.hpp"
 #include "observe/lane_runs.hpp"
 
 namespace tilescope::observe {
@@ -18,20 +19,33 @@ struct TouchedCell {
 struct LaneCells {
   std::uint32_t pattern = 0;
   std::uint32_t low_bits = 0;
-  std::uint32_t unit = 4;  ///< bytes of a cell: 4, or 1 for accesses of single bytes and halves
-  bool collides = false;   ///< some cell is touched by several lanes
+  std::uint64_t number = 0;  ///< another one whenever it has learned a pattern
+  std::uint32_t unit = 4;    ///< bytes of a cell: 4, or 1 for accesses of single bytes and halves
+  bool collides = false;     ///< some cell is touched by several lanes
   std::vector<TouchedCell> cells;  ///< ascending
   std::vector<Run> runs;           ///< the same bytes as intervals
+  /// The lanes of the cells from `first` on, as WordRun has them.
+  WordRun words(std::uint32_t first, std::uint32_t in_page, std::uint32_t count) const {
+    return {in_page, count, first_lanes_.data() + kAround + first,
+            second_lanes_.data() + kAround + first, collides};
+  }
+  /// A ReadLog refers to it since this time.
+  mutable std::uint32_t logged = 0;
 
-  /// Makes it describe `access` (cheap if the pattern is that of the last time).
+  /// Whether it describes `access`: if the pattern is that of the last time.
+  bool describes(const emulator::Access& access) const {
+    return access.pattern != 0 && access.pattern == pattern &&
+           (base_address(access) & 3) == low_bits;
+  }
+  /// Makes it describe `access`.
+  void learn(const emulator::Access& access);
   void update(const emulator::Access& access) {
-    const auto low = static_cast<std::uint32_t>(base_address(access) & 3);
-    if (access.pattern != 0 && access.pattern == pattern && low == low_bits) return;
-    learn(access, low);
+    if (!describes(access)) learn(access);
   }
 
  private:
-  void learn(const emulator::Access& access, std::uint32_t low);
+  static constexpr std::size_t kAround = 8;
+  std::vector<std::uint32_t> first_lanes_, second_lanes_;
 };
 
 }  // namespace tilescope::observe

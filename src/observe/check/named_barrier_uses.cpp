@@ -27,7 +27,7 @@ bool waits_for_itself(const BarrierArrival& first, const BarrierArrival& second)
 
 void NamedBarrierUses::begin_block(std::uint64_t block) {
   block_ = block;
-  for (auto& arrivals : arrivals_) arrivals.clear();
+  for (Arrivals& arrivals : arrivals_) arrivals.clear();
   for (auto& lone : lone_) lone.reset();
   mistaken_.fill(false);
 }
@@ -47,15 +47,21 @@ void NamedBarrierUses::report(BarrierMixup mixup, const BarrierArrival& first,
 }
 
 void NamedBarrierUses::arrive(const BarrierArrival& arrival) {
-  std::vector<BarrierArrival>& before = arrivals_[arrival.barrier];
-  for (const BarrierArrival& other : before) {
+  Arrivals& before = arrivals_[arrival.barrier];
+  const std::uint32_t warp = 1u << arrival.warp;
+  const bool like_others =
+      (before.warps & warp) == 0 && before.expected_threads == arrival.expected_threads;
+  before.warps |= warp;
+  if (before.all.empty()) before.expected_threads = arrival.expected_threads;
+  for (const BarrierArrival& other : before.all) {
+    if (like_others) break;
     if (other.expected_threads != arrival.expected_threads) {
       report(BarrierMixup::other_count, other, arrival);
     } else if (is_same_warp(other, arrival) && !waits_for_itself(other, arrival)) {
       report(BarrierMixup::arrived_twice, other, arrival);
     }
   }
-  before.push_back(arrival);
+  before.all.push_back(arrival);
 }
 
 void NamedBarrierUses::complete(const emulator::BarrierCompletion& completion) {
@@ -63,7 +69,7 @@ void NamedBarrierUses::complete(const emulator::BarrierCompletion& completion) {
   if (!arrivals.empty() && std::all_of(arrivals.begin(), arrivals.end(), only_arrives)) {
     report(BarrierMixup::nobody_waits, arrivals.front(), arrivals.back());
   }
-  judge_lone_waits(completion);
+  if (std::any_of(arrivals.begin(), arrivals.end(), only_arrives)) judge_lone_waits(completion);
   arrivals_[completion.barrier].clear();
 }
 

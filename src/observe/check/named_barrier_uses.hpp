@@ -37,13 +37,23 @@ class NamedBarrierUses {
   struct LoneWait {
     emulator::BarrierArrival arrival, wait;
   };
+  /// Of the present generation of a barrier.
+  struct Arrivals {
+    std::vector<emulator::BarrierArrival> all;
+    std::uint32_t warps = 0;             ///< that arrived, one bit each
+    std::uint32_t expected_threads = 0;  ///< as the first of them says
+    void clear() {
+      all.clear();
+      warps = 0;
+    }
+  };
   void judge_lone_waits(const emulator::BarrierCompletion& completion);
   void report(BarrierMixup mixup, const emulator::BarrierArrival& first,
               const emulator::BarrierArrival& second);
   ThreadPlace place_of(const emulator::BarrierArrival& arrival) const;
 
   std::uint64_t block_ = 0;
-  std::array<std::vector<emulator::BarrierArrival>, 16> arrivals_;  ///< of the present generation
+  std::array<Arrivals, 16> arrivals_;             ///< by barrier
   std::array<std::optional<LoneWait>, 16> lone_;  ///< the first that needed no other warp
   std::array<bool, 16> mistaken_{};
   MistakeFold<Key, Mistake> mistakes_;

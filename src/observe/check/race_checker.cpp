@@ -12,73 +12,24 @@ using emulator::LaneMask;
 /// Later than any epoch: pending writes are never out of date.
 constexpr std::uint32_t kNeverOrdered = 0xffffffffu;
 
-/// A plain access of a warp to words while the order is simple (BlockOrder::is_simple). The
-/// functions return false, and do nothing, where it may race: others look closer then.
-class QuickAccess {
- public:
-  QuickAccess(const BlockOrder& order, std::uint32_t instruction, std::uint32_t warp)
-      : order_(order),
-        epoch_(order.epoch()),
-        time_(order.time()),
-        lane_0_(AccessTag::of(instruction, warp, 0, Strength::plain).bits) {}
-
-  bool read(Cell& cell, LaneMask lanes) const {
-    const AccessTag first = tag(lanes);
-    const LaneMask rest = lanes & (lanes - 1);
-    if (cell.atomic.time >= epoch_) [[unlikely]] {
-      return false;
+/// Calls visit(address, number of the first cell, count) for neighbouring cells in the same page,
+/// as many as a WordRun has.
+template <class Visit>
+void for_page_runs(const LaneCells& cells, std::uint64_t base, Visit visit) {
+  std::uint32_t first = 0;
+  for (const Run& run : cells.runs) {
+    std::uint64_t address = base + static_cast<std::uint64_t>(run.offset);
+    for (std::uint32_t left = run.bytes / cells.unit; left != 0;) {
+      const auto in_page = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
+      const std::uint32_t count =
+          std::min({left, (ShadowPage::kBytes - in_page) / cells.unit, WordRun::kMost});
+      visit(address, first, count);
+      address += std::uint64_t{count} * cells.unit;
+      first += count;
+      left -= count;
     }
-    if (cell.write.time >= epoch_ &&
-        (rest != 0 || cell.write.tag.thread_bits() != first.thread_bits())) [[unlikely]] {
-      return false;
-    }
-    remember(cell, first);
-    if (rest == 0) return true;
-    const std::uint32_t warp = first.warp();
-    if (cell.reader[0].tag.warp() == warp || cell.reader[1].tag.warp() == warp) {
-      remember(cell, tag(rest));
-    }
-    return true;
   }
-
-  bool write(Cell& cell, LaneMask lanes) const {
-    const AccessTag mine = tag(lanes);
-    const auto precedes = [&](const Event& earlier) {
-      return earlier.time < epoch_ || earlier.tag.thread_bits() == mine.thread_bits();
-    };
-    if ((lanes & (lanes - 1)) != 0 || cell.atomic.time >= epoch_ || !precedes(cell.write) ||
-        !precedes(cell.reader[0]) || !precedes(cell.reader[1])) [[unlikely]] {
-      return false;
-    }
-    cell.write = {time_, mine};
-    return true;
-  }
-
- private:
-  AccessTag tag(LaneMask lanes) const {
-    return {lane_0_ | static_cast<std::uint32_t>(std::countr_zero(lanes)) << 2};
-  }
-  bool ordered(const Event& earlier, AccessTag now) const {
-    if (earlier.time < epoch_) return true;
-    return ((earlier.tag.bits ^ now.bits) & AccessTag::kWarpBits) == 0 &&
-           order_.ordered_simply(earlier, now);
-  }
-  /// As RaceChecker::remember_reader.
-  void remember(Cell& cell, AccessTag reader) const {
-    Event& first = cell.reader[0];
-    Event& second = cell.reader[1];
-    if (ordered(first, reader)) {
-      first = {time_, reader};
-      return;
-    }
-    const bool other_warp =
-        reader.warp() != first.tag.warp() && second.tag.warp() == first.tag.warp();
-    if (other_warp || ordered(second, reader)) second = {time_, reader};
-  }
-
-  const BlockOrder& order_;
-  const std::uint32_t epoch_, time_, lane_0_;
-};
+}
 
 bool both_atomic(Strength a, Strength b) {
   return a == Strength::atomic && b == Strength::atomic;
@@ -124,54 +75,55 @@ AccessVerb verb_of(AccessKind kind) {
 }
 
 template <class Shadow>
-void RaceChecker::access_words(Now& now, const LaneCells& cells, std::uint64_t base,
-                               AccessVerb verb, Shadow& shadow) {
-  const QuickAccess quick(order_, now.instruction, now.warp);
-  const auto look_closer = [&](Cell& cell, const TouchedCell& touched) {
-    now.address = base + static_cast<std::uint64_t>(touched.offset);
-    now.lanes = touched.lanes;
-    touch(cell, now, verb);
-  };
-  const TouchedCell* at = cells.cells.data();
-  const TouchedCell* const end = at + cells.cells.size();
-  while (at != end) {
-    // The cells in one page.
-    const std::uint64_t begin = base + static_cast<std::uint64_t>(at->offset);
-    ShadowPage* const page = shadow.page(begin);
-    const std::uint64_t in_page = begin % ShadowPage::kBytes;
-    const std::int64_t first = at->offset - static_cast<std::int64_t>(in_page);
-    const std::int64_t bound = first + ShadowPage::kBytes;
-    const TouchedCell* const from = at;
-    if (page == nullptr || page->by_bytes) {
-      for (; at != end && at->offset < bound; ++at) {
-        if (page == nullptr) continue;
-        const auto offset = static_cast<std::uint32_t>(at->offset - first);
-        page->touch(offset, 4);
-        now.bytes = 1;
-        for (std::uint32_t i = 0; i < 4; ++i) {
-          now.address = base + static_cast<std::uint64_t>(at->offset) + i;
-          now.lanes = at->lanes;
-          touch(page->cells[offset + i], now, verb);
-        }
+void RaceChecker::access_simply(Now& now, const LaneCells& cells, std::uint64_t base,
+                                AccessVerb verb, Shadow& shadow) {
+  const WordAccess access(order_.epoch(), order_.time(), order_.whole_warp(now.warp),
+                          AccessTag::of(now.instruction, now.warp, 0, Strength::plain).bits);
+  const std::uint32_t changed = verb == AccessVerb::read ? 0 : order_.time();
+  for_page_runs(cells, base, [&](std::uint64_t address, std::uint32_t first, std::uint32_t count) {
+    ShadowPage* const page = open(address, changed, shadow);
+    if (page == nullptr) return;
+    const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
+    page->touch(offset, count * cells.unit);
+    if (cells.unit == 1 && !page->by_bytes) page->split();
+    now.bytes = page->by_bytes ? 1 : 4;
+    // The cells from `number` on, whose lanes are those of the access's cells from `of` on.
+    const auto look = [&](std::uint32_t number, std::uint32_t of, std::uint32_t many) {
+      const WordRun run = cells.words(of, number, many);
+      std::uint64_t rest = verb == AccessVerb::read
+                               ? access.read(page->cells, run, page->changed >= order_.epoch())
+                               : access.write(page->cells, run);
+      for (; rest != 0; rest &= rest - 1) {
+        const auto i = static_cast<std::uint32_t>(std::countr_zero(rest));
+        now.address = page->base + std::uint64_t{number + i} * now.bytes;
+        now.lanes = cells.cells[of + i].lanes;
+        touch(*page, number + i, now, verb);
       }
-      continue;
-    }
-    now.bytes = 4;
-    Cell* const page_cells = page->cells.get();
-    if (verb == AccessVerb::read) {
-      for (; at != end && at->offset < bound; ++at) {
-        Cell& cell = page_cells[(at->offset - first) / 4];
-        if (!quick.read(cell, at->lanes)) look_closer(cell, *at);
-      }
+    };
+    if (cells.unit == now.bytes) {
+      look(offset / cells.unit, first, count);
     } else {
-      for (; at != end && at->offset < bound; ++at) {
-        Cell& cell = page_cells[(at->offset - first) / 4];
-        if (!quick.write(cell, at->lanes)) look_closer(cell, *at);
-      }
+      for (std::uint32_t i = 0; i < count * 4; ++i) look(offset + i, first + i / 4, 1);
     }
-    const auto low = static_cast<std::uint32_t>(in_page);
-    page->touch(low, static_cast<std::uint32_t>((at - 1)->offset - from->offset) + 4);
+  });
+}
+
+/// The page of an address, for an access that its cells take part in at once. `changed`: the time
+/// of a change, or 0.
+ShadowPage* RaceChecker::open(std::uint64_t address, std::uint32_t changed, SharedShadow& shadow) {
+  ShadowPage* const page = shadow.page(address);
+  if (page->quiet == order_.epoch()) {
+    settle(shadow);
+    if (changed != 0) page->quiet = 0;
   }
+  page->changed = std::max(page->changed, changed);
+  return page;
+}
+/// Null if there is no memory for records.
+ShadowPage* RaceChecker::open(std::uint64_t address, std::uint32_t changed, GlobalShadow& shadow) {
+  ShadowPage* const page = shadow.page(address);
+  if (page != nullptr) page->changed = std::max(page->changed, changed);
+  return page;
 }
 
 template <class Shadow>
@@ -179,25 +131,28 @@ void RaceChecker::access(const emulator::Access& access, const LaneCells& cells,
   const std::uint64_t base = base_address(access);
   const AccessVerb verb = verb_of(access.kind);
   Now now{access, access.instruction, access.warp, 0, 0, 4, access.space, strength_of(access)};
-  if (cells.unit == 4 && now.strength == Strength::plain && verb != AccessVerb::atomic &&
+  if (now.strength == Strength::plain && verb != AccessVerb::atomic &&
       order_.is_simple(access.warp)) {
-    return access_words(now, cells, base, verb, shadow);
+    return access_simply(now, cells, base, verb, shadow);
   }
+  const std::uint32_t changed = verb == AccessVerb::read            ? 0
+                                : now.strength == Strength::pending ? kNeverOrdered
+                                                                    : order_.time();
   for (const TouchedCell& touched : cells.cells) {
     now.address = base + static_cast<std::uint64_t>(touched.offset);
     now.lanes = touched.lanes;
-    ShadowPage* page = shadow.page(now.address);
+    ShadowPage* page = open(now.address, changed, shadow);
     if (page == nullptr) continue;
     const auto offset = static_cast<std::uint32_t>(now.address % ShadowPage::kBytes);
     page->touch(offset, cells.unit);
     if (cells.unit == 1 && !page->by_bytes) page->split();
     if (!page->by_bytes) {
       now.bytes = 4;
-      touch(page->cells[offset / 4], now, verb);
+      touch(*page, offset / 4, now, verb);
     } else {
       now.bytes = 1;
       for (std::uint32_t i = 0; i < cells.unit; ++i) {
-        touch(page->cells[offset + i], now, verb);
+        touch(*page, offset + i, now, verb);
         ++now.address;
       }
     }
@@ -206,6 +161,64 @@ void RaceChecker::access(const emulator::Access& access, const LaneCells& cells,
 template void RaceChecker::access(const emulator::Access&, const LaneCells&, SharedShadow&);
 template void RaceChecker::access(const emulator::Access&, const LaneCells&, GlobalShadow&);
 
+/// Whether the page has not been changed since the last barrier of the block. From then on reads
+/// of it are logged.
+bool RaceChecker::quieten(ShadowPage& page) const {
+  const std::uint32_t epoch = order_.epoch();
+  if (page.by_bytes) return false;
+  if (page.changed == kNeverOrdered) {  // copies that may be over
+    page.changed = 0;
+    for (std::uint32_t i = 0; i < ShadowPage::kBytes / 4; ++i) {
+      page.changed = std::max({page.changed, page.cells.at(i, CellRecords::write_time),
+                               page.cells.at(i, CellRecords::atomic_time)});
+    }
+  }
+  if (page.changed >= epoch) return false;
+  page.quiet = epoch;
+  return true;
+}
+
+bool RaceChecker::log_read(std::uint32_t instruction, std::uint32_t warp, const LaneCells& cells,
+                           std::uint64_t base, SharedShadow& shadow) {
+  const std::uint32_t epoch = order_.epoch();
+  for (const Run& run : cells.runs) {
+    const std::uint64_t begin = base + static_cast<std::uint64_t>(run.offset);
+    const std::uint64_t last = (begin + run.bytes - 1) / ShadowPage::kBytes;
+    for (std::uint64_t p = begin / ShadowPage::kBytes; p <= last; ++p) {
+      ShadowPage& page = *shadow.page(p * ShadowPage::kBytes);
+      if (page.quiet != epoch && !quieten(page)) return false;
+    }
+  }
+  ReadLog& log = shadow.log;
+  if (log.epoch != epoch) {
+    log.reads.clear();
+    log.epoch = epoch;
+  }
+  if (log.reads.size() == ReadLog::kMost) settle(shadow);
+  log.reads.push_back({&cells, base, order_.time(), order_.whole_warp(warp),
+                       AccessTag::of(instruction, warp, 0, Strength::plain).bits});
+  cells.logged = epoch;
+  return true;
+}
+
+void RaceChecker::settle(SharedShadow& shadow) {
+  ReadLog& log = shadow.log;
+  if (log.epoch == order_.epoch()) {
+    for (const LoggedRead& read : log.reads) {
+      const WordAccess words(log.epoch, read.time, read.whole_warp, read.lane_0);
+      for_page_runs(*read.cells, read.base,
+                    [&](std::uint64_t address, std::uint32_t first, std::uint32_t count) {
+                      ShadowPage& page = *shadow.page(address);
+                      const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
+                      page.touch(offset, count * 4);
+                      words.remember_readers(page.cells,
+                                             read.cells->words(first, offset / 4, count));
+                    });
+    }
+  }
+  log.reads.clear();
+}
+
 void RaceChecker::finish_copy(std::uint64_t address, std::uint32_t bytes, std::uint32_t warp,
                               int lane, SharedShadow& shadow) {
   const std::uint32_t copier = AccessTag::of(0, warp, lane, Strength::pending).thread_bits();
@@ -213,9 +226,11 @@ void RaceChecker::finish_copy(std::uint64_t address, std::uint32_t bytes, std::u
     ShadowPage* page = shadow.page(at);
     const std::uint64_t end = std::min(address + bytes, page->base + ShadowPage::kBytes);
     for (; at < end; at += page->by_bytes ? 1 : 4 - at % 4) {
-      Event& write = page->cells[(at - page->base) / (page->by_bytes ? 1 : 4)].write;
-      if (write.tag.thread_bits() != copier) continue;
-      write = {order_.time(), AccessTag::of(write.tag.instruction(), warp, lane, Strength::plain)};
+      const auto cell = static_cast<std::uint32_t>((at - page->base) / (page->by_bytes ? 1 : 4));
+      std::uint32_t& writer = page->cells.at(cell, CellRecords::write_tag);
+      if (AccessTag{writer}.thread_bits() != copier) continue;
+      writer = AccessTag::of(AccessTag{writer}.instruction(), warp, lane, Strength::plain).bits;
+      page->cells.at(cell, CellRecords::write_time) = order_.time();
     }
   }
 }
@@ -230,15 +245,20 @@ void RaceChecker::overwrite_source(const Event& copy, const emulator::Access& ac
   report(copy, AccessVerb::read, now, verb_of(access.kind), lane, RaceRelation::copy_source);
 }
 
-void RaceChecker::touch(Cell& cell, const Now& now, AccessVerb verb) {
+void RaceChecker::touch(ShadowPage& page, std::uint32_t number, const Now& now, AccessVerb verb) {
+  Cell cell = page.cells[number];
   switch (verb) {
     case AccessVerb::read:
-      return read(cell, now);
+      read(cell, now);
+      break;
     case AccessVerb::write:
-      return write(cell, now);
+      write(cell, now);
+      break;
     case AccessVerb::atomic:
-      return atomic(cell, now);
+      atomic(cell, now);
+      break;
   }
+  page.cells.set(number, cell);
 }
 
 void RaceChecker::read(Cell& cell, const Now& now) {

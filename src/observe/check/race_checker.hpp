@@ -29,6 +29,13 @@ class RaceChecker {
   /// `cells` describes `access`. Shadow: SharedShadow or GlobalShadow.
   template <class Shadow>
   void access(const emulator::Access& access, const LaneCells& cells, Shadow& shadow);
+  /// Takes note of a plain load of words of shared memory, whatever comes before the next barrier;
+  /// false, and nothing done, if it needs a closer look. `base`: the address of the first lane. The
+  /// order must be simple (BlockOrder).
+  bool log_read(std::uint32_t instruction, std::uint32_t warp, const LaneCells& cells,
+                std::uint64_t base, SharedShadow& shadow);
+  /// Makes the logged reads records of their cells.
+  void settle(SharedShadow& shadow);
   /// A pending copy (cp.async) of a lane has landed, or the block has ended.
   void finish_copy(std::uint64_t address, std::uint32_t bytes, std::uint32_t warp, int lane,
                    SharedShadow& shadow);
@@ -57,11 +64,14 @@ class RaceChecker {
     emulator::Space space;
     Strength strength;
   };
-  /// As `access`, for plain loads and stores of words while the order is simple.
+  /// As `access`, for plain loads and stores while the order is simple.
   template <class Shadow>
-  void access_words(Now& now, const LaneCells& cells, std::uint64_t base, AccessVerb verb,
-                    Shadow& shadow);
-  void touch(Cell& cell, const Now& now, AccessVerb verb);
+  void access_simply(Now& now, const LaneCells& cells, std::uint64_t base, AccessVerb verb,
+                     Shadow& shadow);
+  ShadowPage* open(std::uint64_t address, std::uint32_t changed, SharedShadow& shadow);
+  ShadowPage* open(std::uint64_t address, std::uint32_t changed, GlobalShadow& shadow);
+  bool quieten(ShadowPage& page) const;
+  void touch(ShadowPage& page, std::uint32_t number, const Now& now, AccessVerb verb);
   void read(Cell& cell, const Now& now);
   void write(Cell& cell, const Now& now);
   void atomic(Cell& cell, const Now& now);

@@ -2,11 +2,33 @@
 
 namespace tilescope::observe {
 
-ShadowPage* GlobalShadow::find(std::uint64_t number) {
-  const auto [entry, fresh] = by_number_.try_emplace(number, nullptr);
-  if (!fresh) return entry->second;
+void PageTable::put(std::uint64_t key, ShadowPage* page) {
+  std::size_t at = place_of(key >> 8);
+  while ((slots_[at & (slots_.size() - 1)].key & kGenerations) == generation_) ++at;
+  slots_[at & (slots_.size() - 1)] = {key, page};
+}
+
+void PageTable::insert(std::uint64_t number, ShadowPage* page) {
+  if (++used_ > slots_.size() / 2) {
+    std::vector<Slot> before(slots_.size() * 2);
+    before.swap(slots_);
+    for (const Slot& slot : before) {
+      if ((slot.key & kGenerations) == generation_) put(slot.key, slot.page);
+    }
+  }
+  put(key_of(number), page);
+}
+
+void PageTable::clear() {
+  used_ = 0;
+  if (++generation_ > kGenerations) {
+    std::fill(slots_.begin(), slots_.end(), Slot{});
+    generation_ = 1;
+  }
+}
+
+ShadowPage* GlobalShadow::add(std::uint64_t number) {
   if (used_.size() >= kMostPages) {
-    by_number_.erase(entry);
     overflowed_ = true;
     return nullptr;
   }
@@ -20,20 +42,19 @@ ShadowPage* GlobalShadow::find(std::uint64_t number) {
   }
   // The contents of a spare page are older than the block and mean nothing.
   if (!page->cells || page->by_bytes) {
-    page->cells = std::make_unique<Cell[]>(ShadowPage::kBytes / 4);
+    page->cells = CellRecords(ShadowPage::kBytes / 4);
     page->by_bytes = false;
   }
   page->base = number * ShadowPage::kBytes;
   page->low = ShadowPage::kBytes;
   page->high = 0;
   used_.push_back(page);
-  entry->second = page;
+  table_.insert(number, page);
   return page;
 }
 
 void GlobalShadow::clear() {
-  recent_.fill(nullptr);
-  by_number_.clear();
+  table_.clear();
   spare_.insert(spare_.end(), used_.begin(), used_.end());
   used_.clear();
 }

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "observe/access_tag.hpp"
+#include "observe/check/cell_records.hpp"
+#include "observe/check/read_log.hpp"
 
 namespace tilescope::observe {
 
@@ -20,14 +20,19 @@ struct ShadowPage {
   std::uint64_t base = 0;  ///< address of the first byte
   bool by_bytes = false;
   std::uint32_t low = kBytes, high = 0;  ///< the bytes touched: [low, high)
-  std::unique_ptr<Cell[]> cells;
+  CellRecords cells;
+  std::uint32_t changed = 0;  ///< no write or atomic in the cells is later
+  /// Of shared memory: if this is the present epoch (BlockOrder), the page has only been read in
+  /// it, by plain reads of words, and some of them may be in the ReadLog.
+  std::uint32_t quiet = 0;
 
   /// From words to bytes; every byte inherits the record of its word.
   void split() {
-    auto bytes = std::make_unique<Cell[]>(kBytes);
-    for (std::uint32_t i = 0; i < kBytes; ++i) bytes[i] = cells[i / 4];
+    CellRecords bytes(kBytes);
+    for (std::uint32_t i = 0; i < kBytes; ++i) bytes.set(i, cells[i / 4]);
     cells = std::move(bytes);
     by_bytes = true;
+    quiet = 0;
   }
   void touch(std::uint32_t offset, std::uint32_t bytes) {
     low = std::min(low, offset);
@@ -41,11 +46,12 @@ class SharedShadow {
   void resize(std::uint32_t bytes) {
     pages_.clear();
     pages_.resize((bytes + ShadowPage::kBytes - 1) / ShadowPage::kBytes);
+    log.reads.clear();
   }
   ShadowPage* page(std::uint64_t address) {
     ShadowPage& page = pages_[address / ShadowPage::kBytes];
     if (!page.cells) [[unlikely]] {
-      page.cells = std::make_unique<Cell[]>(ShadowPage::kBytes / 4);
+      page.cells = CellRecords(ShadowPage::kBytes / 4);
       page.base = address / ShadowPage::kBytes * ShadowPage::kBytes;
     }
     return &page;
@@ -56,8 +62,45 @@ class SharedShadow {
     return page.cells ? &page : nullptr;
   }
 
+  ReadLog log;
+
  private:
   std::vector<ShadowPage> pages_;
+};
+
+/// Finds pages by their numbers (address / ShadowPage::kBytes).
+class PageTable {
+ public:
+  PageTable() : slots_(kFewest) {}
+  /// Null if it has none.
+  ShadowPage* find(std::uint64_t number) const {
+    const std::uint64_t key = key_of(number);
+    for (std::size_t at = place_of(number);; ++at) {
+      const Slot& slot = slots_[at & (slots_.size() - 1)];
+      if (slot.key == key) return slot.page;
+      if ((slot.key & kGenerations) != generation_) return nullptr;
+    }
+  }
+  /// There is none of this number yet.
+  void insert(std::uint64_t number, ShadowPage* page);
+  void clear();
+
+ private:
+  static constexpr std::size_t kFewest = 1024;  ///< a power of two
+  static constexpr std::uint64_t kGenerations = 255;
+  struct Slot {
+    std::uint64_t key = 0;  ///< number and generation; slots of older generations are free
+    ShadowPage* page = nullptr;
+  };
+  std::uint64_t key_of(std::uint64_t number) const { return number << 8 | generation_; }
+  static std::size_t place_of(std::uint64_t number) {
+    return static_cast<std::size_t>(number * 0x9e3779b97f4a7c15u >> 40);
+  }
+  void put(std::uint64_t key, ShadowPage* page);
+
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;
+  std::uint64_t generation_ = 1;
 };
 
 /// Global memory: the pages that the block has touched.
@@ -66,11 +109,8 @@ class GlobalShadow {
   /// Null if the memory for shadows is used up.
   ShadowPage* page(std::uint64_t address) {
     const std::uint64_t number = address / ShadowPage::kBytes;
-    ShadowPage*& recent = recent_[number % recent_.size()];
-    if (recent != nullptr && recent->base == number * ShadowPage::kBytes) return recent;
-    ShadowPage* found = find(number);
-    if (found != nullptr) recent = found;
-    return found;
+    ShadowPage* const found = table_.find(number);
+    return found != nullptr ? found : add(number);
   }
   const std::vector<ShadowPage*>& pages() const { return used_; }
   /// Calls `visit(cell, address)` for the cells of these bytes that were accessed.
@@ -79,9 +119,9 @@ class GlobalShadow {
     const std::uint64_t end = address + bytes;
     for (std::uint64_t number = address / ShadowPage::kBytes; number * ShadowPage::kBytes < end;
          ++number) {
-      const auto found = by_number_.find(number);
-      if (found == by_number_.end()) continue;
-      const ShadowPage& page = *found->second;
+      const ShadowPage* const found = table_.find(number);
+      if (found == nullptr) continue;
+      const ShadowPage& page = *found;
       const std::uint64_t first = std::max(address, page.base + page.low);
       const std::uint64_t last = std::min(end, page.base + page.high);
       const std::uint32_t unit = page.by_bytes ? 1 : 4;
@@ -103,10 +143,9 @@ class GlobalShadow {
   bool overflowed() const { return overflowed_; }
 
  private:
-  ShadowPage* find(std::uint64_t number);
+  ShadowPage* add(std::uint64_t number);
 
-  std::array<ShadowPage*, 1024> recent_{};
-  std::unordered_map<std::uint64_t, ShadowPage*> by_number_;
+  PageTable table_;
   std::vector<ShadowPage*> used_, spare_;
   std::vector<std::unique_ptr<ShadowPage>> owned_;
   bool overflowed_ = false;
