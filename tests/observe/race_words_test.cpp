@@ -142,10 +142,14 @@ class Comparison final : public emulator::Observer {
     LaneCells& cells = *logged_.emplace_back(std::make_unique<LaneCells>());
     cells.learn(a);
     for (Side* side : {&quick, &thorough}) {
-      const bool logged =
-          side == &quick && !store && cells.unit == 4 && side->order.is_simple(a.warp) &&
-          side->checker.log_read(a.instruction, a.warp, cells, base_address(a), side->shadow);
-      if (!logged) side->checker.access(a, cells, side->shadow);
+      const bool logged = side == &quick && !store && cells.unit == 4 &&
+                          side->order.is_simple(a.warp) &&
+                          side->checker.may_log(cells, base_address(a), side->shadow);
+      if (logged) {
+        side->checker.log_read(a.instruction, a.warp, cells, base_address(a), side->shadow);
+      } else {
+        side->checker.access(a, cells, side->shadow);
+      }
     }
   }
 

@@ -24,7 +24,8 @@ class RandomPage {
     CellRecords records(kCells);
     const std::uint32_t seldom = 1 + below(100);
     for (std::uint32_t i = 0; i < kCells; ++i) {
-      records.set(i, {event(seldom), {}, {event(seldom), event(seldom)}});
+      const Event first = event(seldom), second = event(seldom);
+      records.set(i, {event(seldom), {}, {first, first.time >= kBlockStart ? second : Event{}}});
     }
     return records;
   }

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "observe/access_tag.hpp"
+#include "observe/check/group_array.hpp"
 
 namespace tilescope::observe {
 
@@ -33,28 +33,28 @@ class CellRecords {
 
   CellRecords() = default;
   /// A multiple of 8 cells, all of them untouched.
-  explicit CellRecords(std::uint32_t cells)
-      : groups_(std::make_unique<Group[]>(cells / kTogether)) {}
-  explicit operator bool() const { return groups_ != nullptr; }
+  explicit CellRecords(std::uint32_t cells) : groups_(cells / kTogether) {}
+  explicit operator bool() const { return bool(groups_); }
 
   Group& group(std::uint32_t cell) { return groups_[cell / kTogether]; }
   Cell operator[](std::uint32_t cell) const {
-    const auto event = [&](Part time, Part tag) {
-      return Event{at(cell, time), AccessTag{at(cell, tag)}};
-    };
-    return {event(write_time, write_tag),
-            event(atomic_time, atomic_tag),
-            {event(first_time, first_tag), event(second_time, second_tag)}};
+    return {write(cell), atomic(cell), {first(cell), second(cell)}};
   }
   void set(std::uint32_t cell, const Cell& to) {
-    const auto event = [&](Part time, Part tag, const Event& value) {
-      at(cell, time) = value.time;
-      at(cell, tag) = value.tag.bits;
-    };
-    event(write_time, write_tag, to.write);
-    event(atomic_time, atomic_tag, to.atomic);
-    event(first_time, first_tag, to.reader[0]);
-    event(second_time, second_tag, to.reader[1]);
+    set_write(cell, to.write);
+    set_atomic(cell, to.atomic);
+    set_readers(cell, to.reader);
+  }
+  // Of a cell's record:
+  Event write(std::uint32_t cell) const { return event(cell, write_time, write_tag); }
+  Event atomic(std::uint32_t cell) const { return event(cell, atomic_time, atomic_tag); }
+  Event first(std::uint32_t cell) const { return event(cell, first_time, first_tag); }
+  Event second(std::uint32_t cell) const { return event(cell, second_time, second_tag); }
+  void set_write(std::uint32_t cell, const Event& to) { set(cell, write_time, write_tag, to); }
+  void set_atomic(std::uint32_t cell, const Event& to) { set(cell, atomic_time, atomic_tag, to); }
+  void set_readers(std::uint32_t cell, const Event (&to)[2]) {
+    set(cell, first_time, first_tag, to[0]);
+    set(cell, second_time, second_tag, to[1]);
   }
   std::uint32_t& at(std::uint32_t cell, Part part) {
     return groups_[cell / kTogether].parts[part][cell % kTogether];
@@ -64,7 +64,15 @@ class CellRecords {
   }
 
  private:
-  std::unique_ptr<Group[]> groups_;
+  Event event(std::uint32_t cell, Part time, Part tag) const {
+    return {at(cell, time), AccessTag{at(cell, tag)}};
+  }
+  void set(std::uint32_t cell, Part time, Part tag, const Event& to) {
+    at(cell, time) = to.time;
+    at(cell, tag) = to.tag.bits;
+  }
+
+  GroupArray<Group> groups_;
 };
 
 }  // namespace tilescope::observe

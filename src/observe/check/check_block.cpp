@@ -75,7 +75,7 @@ void CheckBlock::begin_block(const emulator::BlockInfo& block, const emulator::B
   protocols_.begin_block(block);
   escapes_.clear();
   shared_contents_.reset(launch_.info.shared_bytes);
-  with_contents_.fill(0);
+  ++blocks_seen_;
   if (launch_.async) {
     async_ = launch_.async->enter(cluster_, rank_,
                                   {&order_, &shared_, &global_, &shared_contents_, block_});

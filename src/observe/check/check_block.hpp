@@ -112,6 +112,12 @@ class CheckBlock : public emulator::BlockObserver {
     std::uint8_t lane;
     Event start;
   };
+  /// Cells that hold values until the block ends.
+  struct FilledCells {
+    std::uint64_t cells_and_base = 0;  ///< LaneCells::number, address
+    std::uint64_t block = 0;           ///< blocks_seen_
+    friend bool operator==(const FilledCells&, const FilledCells&) = default;
+  };
   struct WarpCopies {
     std::vector<Copy> pending;
     std::array<std::uint32_t, emulator::kWarpSize> committed{};
@@ -156,9 +162,9 @@ class CheckBlock : public emulator::BlockObserver {
   std::vector<LaneCells> cells_;                         ///< by instruction
   std::vector<std::unique_ptr<LaneCells>> known_cells_;  ///< by LanePattern::number
   std::uint64_t last_cells_ = 0;                         ///< LaneCells::number so far
-  /// Reads of shared memory that found values everywhere: LaneCells::number and address, at a place
-  /// that these give. They stay so until the block ends.
-  std::array<std::uint64_t, 1024> with_contents_{};
+  /// Reads of shared memory that found values everywhere, at a place that cells and address give.
+  std::array<FilledCells, 512> with_contents_{};
+  std::uint64_t blocks_seen_ = 0;
   std::vector<const emulator::Allocation*> found_last_;  ///< by instruction; null: none
   std::vector<WarpCopies> copies_;
   bool copies_pending_ = false;  ///< some may be

@@ -93,13 +93,15 @@ bool CheckBlock::note_load(emulator::InstructionId instruction, std::uint32_t wa
       base >= launch_.info.reserved_shared_begin || launch_.roles[instruction].is_special()) {
     return false;
   }
-  const std::uint64_t key = cells.number << 20 | base;
-  std::uint64_t& known = with_contents_[(base / 4 + cells.number * 37) % with_contents_.size()];
+  if (!races_.may_log(cells, base, shared_)) return false;
+  const FilledCells key{cells.number << 20 | base, blocks_seen_};
+  FilledCells& known = with_contents_[(base / 4 + cells.number * 37) % with_contents_.size()];
   if (known != key) {
     if (!has_contents(cells.runs, base)) return false;
     known = key;
   }
-  return races_.log_read(instruction, warp, cells, base, shared_);
+  races_.log_read(instruction, warp, cells, base, shared_);
+  return true;
 }
 
 /// `cells` describes the access.

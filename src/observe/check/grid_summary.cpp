@@ -214,7 +214,8 @@ void GridSummary::find_races(const StoreValues& values, const WildThreads& wild,
     for (std::size_t p = 0; p < region.pages.size(); ++p) {
       const Page* page = region.pages[p].get();
       if (page == nullptr) continue;
-      // A page that is only read costs no walk over its cells.
+      // A page that is only read costs no walk over its cells, nor does one of a single block.
+      if (!page->is_written() || page->has_one_block()) continue;
       of_page.clear();
       for (const WayPair& pair : kRacing) {
         if (page->touches[pair.first] && page->touches[pair.second]) of_page.push_back(pair);
@@ -245,9 +246,10 @@ bool GridSummary::written_by_other(std::uint64_t address, std::uint64_t block, b
 }
 
 bool GridSummary::anything_written() const {
-  bool any = false;
-  for_written([&](std::uint64_t, std::uint64_t) { any = true; });
-  return any;
+  return std::any_of(regions_.begin(), regions_.end(), [](const Region& region) {
+    return std::any_of(region.pages.begin(), region.pages.end(),
+                       [](const auto& page) { return page && page->is_written(); });
+  });
 }
 
 }  // namespace tilescope::observe

@@ -100,6 +100,20 @@ class GridSummary {
       const Touch touch = touches[way][cell];
       return touch.lowest == Touch::kNobody ? std::nullopt : std::optional(touch);
     }
+    bool has_one_block() const {
+      Touch all;
+      for (const TouchRecords& of : touches) {
+        if (!of) continue;
+        const Touch blocks = of.blocks(cells());
+        all.lowest = std::min(all.lowest, blocks.lowest);
+        all.highest = std::max(all.highest, blocks.highest);
+      }
+      return all.lowest == all.highest;
+    }
+    bool is_written() const {
+      return touches[plain_write] || touches[strong_write] || touches[atomic_write] ||
+             touches[block_atomic];
+    }
   };
   struct Region {
     std::uint64_t begin, bytes;
@@ -183,7 +197,7 @@ void GridSummary::for_written(Visit visit) const {
   for (const Region& region : regions_) {
     for (std::size_t p = 0; p < region.pages.size(); ++p) {
       const Page* page = region.pages[p].get();
-      if (page == nullptr) continue;
+      if (page == nullptr || !page->is_written()) continue;
       const std::uint64_t start = (region.begin / ShadowPage::kBytes + p) * ShadowPage::kBytes;
       const std::uint32_t cells = page->cells(), unit = ShadowPage::kBytes / cells;
       const auto written = [&](std::uint32_t cell) {

@@ -42,6 +42,21 @@ void LaneCells::learn(const emulator::Access& access) {
     }
   }
   cells.resize(last + 1);
+  runs.clear();
+  for (const TouchedCell& cell : cells) {
+    if (!runs.empty() && runs.back().offset + runs.back().bytes == cell.offset) {
+      runs.back().bytes += unit;
+    } else {
+      runs.push_back({cell.offset, unit});
+    }
+  }
+  apart = unit == 4 && runs.size() == cells.size() && cells.size() <= ScatteredWords::kMost;
+  const bool atomic =
+      access.kind == emulator::AccessKind::atomic || access.kind == emulator::AccessKind::reduction;
+  if (!atomic) find_lanes();
+}
+
+void LaneCells::find_lanes() {
   collides = std::any_of(cells.begin(), cells.end(),
                          [](const TouchedCell& cell) { return !std::has_single_bit(cell.lanes); });
   first_lanes_.resize(cells.size() + 2 * kAround, kNoLane);
@@ -51,14 +66,6 @@ void LaneCells::learn(const emulator::Access& access) {
     first_lanes_[kAround + i] = static_cast<std::uint32_t>(std::countr_zero(cells[i].lanes)) << 2;
     second_lanes_[kAround + i] =
         rest == 0 ? kNoLane : static_cast<std::uint32_t>(std::countr_zero(rest)) << 2;
-  }
-  runs.clear();
-  for (const TouchedCell& cell : cells) {
-    if (!runs.empty() && runs.back().offset + runs.back().bytes == cell.offset) {
-      runs.back().bytes += unit;
-    } else {
-      runs.push_back({cell.offset, unit});
-    }
   }
 }
 

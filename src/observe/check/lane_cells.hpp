@@ -21,10 +21,12 @@ struct LaneCells {
   std::uint32_t low_bits = 0;
   std::uint64_t number = 0;  ///< another one whenever it has learned a pattern
   std::uint32_t unit = 4;    ///< bytes of a cell: 4, or 1 for accesses of single bytes and halves
-  bool collides = false;     ///< some cell is touched by several lanes
+  // Of plain and strong accesses, not of atomics:
+  bool collides = false;           ///< some cell is touched by several lanes
+  bool apart = false;              ///< words, none of them beside another
   std::vector<TouchedCell> cells;  ///< ascending
   std::vector<Run> runs;           ///< the same bytes as intervals
-  /// The lanes of the cells from `first` on, as WordRun has them.
+  /// The lanes of the cells from `first` on, as WordRun has them; not of an atomic.
   WordRun words(std::uint32_t first, std::uint32_t in_page, std::uint32_t count) const {
     return {in_page, count, first_lanes_.data() + kAround + first,
             second_lanes_.data() + kAround + first, collides};
@@ -44,6 +46,8 @@ struct LaneCells {
   }
 
  private:
+  void find_lanes();
+
   static constexpr std::size_t kAround = 8;
   std::vector<std::uint32_t> first_lanes_, second_lanes_;
 };

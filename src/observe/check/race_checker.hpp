@@ -29,10 +29,12 @@ class RaceChecker {
   /// `cells` describes `access`. Shadow: SharedShadow or GlobalShadow.
   template <class Shadow>
   void access(const emulator::Access& access, const LaneCells& cells, Shadow& shadow);
-  /// Takes note of a plain load of words of shared memory, whatever comes before the next barrier;
-  /// false, and nothing done, if it needs a closer look. `base`: the address of the first lane. The
-  /// order must be simple (BlockOrder).
-  bool log_read(std::uint32_t instruction, std::uint32_t warp, const LaneCells& cells,
+  /// Whether a plain load of words of shared memory may be logged: nothing has changed them since
+  /// the last barrier. `base`: the address of the first lane. The order must be simple
+  /// (BlockOrder).
+  bool may_log(const LaneCells& cells, std::uint64_t base, SharedShadow& shadow) const;
+  /// Takes note of such a load, whatever comes before the next barrier.
+  void log_read(std::uint32_t instruction, std::uint32_t warp, const LaneCells& cells,
                 std::uint64_t base, SharedShadow& shadow);
   /// Makes the logged reads records of their cells.
   void settle(SharedShadow& shadow);
@@ -53,6 +55,9 @@ class RaceChecker {
   const WildThreads& wild_threads() const { return wild_; }
 
  private:
+  /// Later than any epoch: pending writes are never out of date.
+  static constexpr std::uint32_t kNeverOrdered = 0xffffffffu;
+
   /// One access of some lanes to one cell.
   struct Now {
     const emulator::Access& access;
@@ -68,14 +73,20 @@ class RaceChecker {
   template <class Shadow>
   void access_simply(Now& now, const LaneCells& cells, std::uint64_t base, AccessVerb verb,
                      Shadow& shadow);
+  template <class Shadow>
+  void access_apart(Now& now, const WordAccess& access, const LaneCells& cells, std::uint64_t base,
+                    AccessVerb verb, Shadow& shadow);
   ShadowPage* open(std::uint64_t address, std::uint32_t changed, SharedShadow& shadow);
   ShadowPage* open(std::uint64_t address, std::uint32_t changed, GlobalShadow& shadow);
   bool quieten(ShadowPage& page) const;
   void touch(ShadowPage& page, std::uint32_t number, const Now& now, AccessVerb verb);
-  void read(Cell& cell, const Now& now);
-  void write(Cell& cell, const Now& now);
-  void atomic(Cell& cell, const Now& now);
-  void remember_reader(Cell& cell, const Event& reader);
+  void read(CellRecords& records, std::uint32_t number, const Now& now);
+  void write(CellRecords& records, std::uint32_t number, const Now& now);
+  void check_atomic(const CellRecords& records, std::uint32_t number, const Now& now,
+                    AccessVerb verb);
+  void check_readers(const CellRecords& records, std::uint32_t number, const Now& now,
+                     AccessVerb verb);
+  void remember_reader(Event (&readers)[2], const Event& reader) const;
   /// Reports a race of some of the lanes with `earlier`.
   void check(const Event& earlier, AccessVerb earlier_verb, const Now& now, AccessVerb verb);
   bool writes_same_bits(const Now& now, RaceRelation relation, int lane) const;

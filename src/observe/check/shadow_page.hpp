@@ -25,6 +25,7 @@ struct ShadowPage {
   /// Of shared memory: if this is the present epoch (BlockOrder), the page has only been read in
   /// it, by plain reads of words, and some of them may be in the ReadLog.
   std::uint32_t quiet = 0;
+  std::uint32_t unlogged = 0;  ///< reads that the log does not take
 
   /// From words to bytes; every byte inherits the record of its word.
   void split() {

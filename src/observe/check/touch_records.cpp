@@ -102,10 +102,8 @@ void note_writes(const TouchedCells& cells, TouchRecords& touches) {
   note_best(cells, touches, Records::write_time, Records::write_tag);
 }
 
-/// The second reader of a cell adds nothing where there is a first one.
 void note_readers(const TouchedCells& cells, TouchRecords& touches) {
   note_best(cells, touches, Records::first_time, Records::first_tag);
-  note_best(cells, touches, Records::second_time, Records::second_tag);
 }
 
 }  // namespace tilescope::observe

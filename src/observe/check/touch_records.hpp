@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 
 #include "observe/check/cell_records.hpp"
 
@@ -28,13 +27,12 @@ class TouchRecords {
 
   TouchRecords() = default;
   /// A multiple of 8 cells, which nobody has touched.
-  explicit TouchRecords(std::uint32_t cells)
-      : groups_(std::make_unique<Group[]>(cells / kTogether)) {
+  explicit TouchRecords(std::uint32_t cells) : groups_(cells / kTogether) {
     for (std::uint32_t g = 0; g < cells / kTogether; ++g) {
       std::fill_n(groups_[g].lowest, kTogether, Touch::kNobody);
     }
   }
-  explicit operator bool() const { return groups_ != nullptr; }
+  explicit operator bool() const { return bool(groups_); }
 
   Touch operator[](std::uint32_t cell) const {
     const Group& group = groups_[cell / kTogether];
@@ -56,10 +54,21 @@ class TouchRecords {
     if (block > touch.highest) touch.highest = block, touch.of_highest = tag;
     set(cell, touch);
   }
+  /// The lowest and the highest block of the first `cells`, whichever cells they touched.
+  Touch blocks(std::uint32_t cells) const {
+    Touch all;
+    for (std::uint32_t g = 0; g < cells / kTogether; ++g) {
+      for (std::uint32_t i = 0; i < kTogether; ++i) {
+        all.lowest = std::min(all.lowest, groups_[g].lowest[i]);
+        all.highest = std::max(all.highest, groups_[g].highest[i]);
+      }
+    }
+    return all;
+  }
   Group* groups() { return groups_.get(); }
 
  private:
-  std::unique_ptr<Group[]> groups_;
+  GroupArray<Group> groups_;
 };
 
 /// The cells of a page that a block has touched: [begin, end), since its start.
@@ -76,7 +85,8 @@ struct TouchSummary {
 };
 TouchSummary summarise(const TouchedCells& cells);
 
-/// Notes the plain writes or the plain readers; there may be no others of that kind.
+/// Notes the plain writes or the plain readers; there may be no others of that kind. Of the readers
+/// the first is enough: the second is of the same block, and there is none without a first.
 void note_writes(const TouchedCells& cells, TouchRecords& touches);
 void note_readers(const TouchedCells& cells, TouchRecords& touches);
 

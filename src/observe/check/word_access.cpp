@@ -62,14 +62,24 @@ struct WordKernels {
     }
   }
 
+  /// Whether a remembered access is before a barrier of the block or of the whole warp, or by the
+  /// thread itself if that is the only one.
+  static bool precedes(const Numbers& n, const Records& records, std::uint32_t cell,
+                       Records::Part time, Records::Part tag, AccessTag mine, bool alone) {
+    const std::uint32_t at = records.at(cell, time);
+    if (at < n.epoch) return true;
+    const AccessTag other{records.at(cell, tag)};
+    return (alone && other.thread_bits() == mine.thread_bits()) ||
+           (at < n.whole_warp && other.warp() == mine.warp());
+  }
+
   static bool read_word(const Numbers& n, Records& records, std::uint32_t cell, std::uint32_t first,
                         std::uint32_t second, bool changed) {
     if (changed) {
       if (records.at(cell, Records::atomic_time) >= n.epoch) return false;
-      const std::uint32_t writer = records.at(cell, Records::write_tag);
-      if (records.at(cell, Records::write_time) >= n.epoch &&
-          (second != kNoLane ||
-           AccessTag{writer}.thread_bits() != AccessTag{n.lane_0 | first}.thread_bits())) {
+      const AccessTag mine{n.lane_0 | first};
+      if (!precedes(n, records, cell, Records::write_time, Records::write_tag, mine,
+                    second == kNoLane)) {
         return false;
       }
     }
@@ -80,14 +90,13 @@ struct WordKernels {
   static bool write_word(const Numbers& n, Records& records, std::uint32_t cell,
                          std::uint32_t first) {
     const AccessTag mine{n.lane_0 | first};
-    const auto precedes = [&](Records::Part time, Records::Part tag) {
-      return records.at(cell, time) < n.epoch ||
-             AccessTag{records.at(cell, tag)}.thread_bits() == mine.thread_bits();
+    const auto before = [&](Records::Part time, Records::Part tag) {
+      return precedes(n, records, cell, time, tag, mine, true);
     };
     if (records.at(cell, Records::atomic_time) >= n.epoch ||
-        !precedes(Records::write_time, Records::write_tag) ||
-        !precedes(Records::first_time, Records::first_tag) ||
-        !precedes(Records::second_time, Records::second_tag)) {
+        !before(Records::write_time, Records::write_tag) ||
+        !before(Records::first_time, Records::first_tag) ||
+        !before(Records::second_time, Records::second_tag)) {
       return false;
     }
     records.at(cell, Records::write_time) = n.time;
@@ -144,6 +153,17 @@ struct WordKernels {
     remember(n, group, (lanes | n.lane_0), again);
   }
 
+  /// All ones where `precedes` does not hold.
+  [[gnu::always_inline]] static void follows(const Numbers& n, Records::Group& group,
+                                             Records::Part time, Records::Part tag,
+                                             const Words& mine, const Truth& alone, Truth& result) {
+    const Words& at = part(group, time);
+    const Words differs = part(group, tag) ^ mine;
+    const Truth same_thread = alone & ((differs & AccessTag::kThreadBits) == 0);
+    const Truth before = (at < n.whole_warp) & ((differs & AccessTag::kWarpBits) == 0);
+    result = (at >= n.epoch) & ~(same_thread | before);
+  }
+
   /// Words that may not be read, and are not active.
   [[gnu::always_inline]] static void refused_reads(const Numbers& n, Records::Group& group,
                                                    const std::uint32_t* first_lanes,
@@ -152,10 +172,10 @@ struct WordKernels {
     Words first, second;
     load_words(first, first_lanes);
     load_words(second, second_lanes);
-    const Truth other =
-        ((part(group, Records::write_tag) ^ (first | n.lane_0)) & AccessTag::kThreadBits) != 0;
-    result = (part(group, Records::atomic_time) >= n.epoch) |
-             ((part(group, Records::write_time) >= n.epoch) & (other | (second != kNoLane)));
+    Truth unordered;
+    follows(n, group, Records::write_time, Records::write_tag, first | n.lane_0, second == kNoLane,
+            unordered);
+    result = (part(group, Records::atomic_time) >= n.epoch) | unordered;
   }
 
   [[gnu::always_inline]] static void write_words(const Numbers& n, Records::Group& group,
@@ -166,12 +186,15 @@ struct WordKernels {
     now |= n.lane_0;
     Words& write_time = part(group, Records::write_time);
     Words& writer = part(group, Records::write_tag);
-    refused = (part(group, Records::atomic_time) >= n.epoch) |
-              ((write_time >= n.epoch) & (((writer ^ now) & AccessTag::kThreadBits) != 0)) |
-              ((part(group, Records::first_time) >= n.epoch) &
-               (((part(group, Records::first_tag) ^ now) & AccessTag::kThreadBits) != 0)) |
-              ((part(group, Records::second_time) >= n.epoch) &
-               (((part(group, Records::second_tag) ^ now) & AccessTag::kThreadBits) != 0));
+    refused = part(group, Records::atomic_time) >= n.epoch;
+    Truth unordered;
+    const auto look = [&](Records::Part time, Records::Part tag) __attribute__((always_inline)) {
+      follows(n, group, time, tag, now, ~Truth{}, unordered);
+      refused |= unordered;
+    };
+    look(Records::write_time, Records::write_tag);
+    look(Records::first_time, Records::first_tag);
+    look(Records::second_time, Records::second_tag);
     refused &= active;
     const Truth done = active & ~refused;
     write_time = done ? Words{} + n.time : write_time;
@@ -257,6 +280,28 @@ std::uint64_t WordAccess::write(CellRecords& records, const WordRun& run) const 
   return one_by_one(run, [&](std::uint32_t cell, std::uint32_t first, std::uint32_t second) {
     return second == kNoLane && WordKernels::write_word(n, records, cell, first);
   });
+}
+
+std::uint64_t WordAccess::read(const ScatteredWords& words) const {
+  const WordKernels::Numbers n(*this);
+  std::uint64_t refused = 0;
+  for (std::uint32_t i = 0; i < words.count; ++i) {
+    const bool done = WordKernels::read_word(n, *words.records[i], words.cell[i], words.first[i],
+                                             words.second[i], (words.changed >> i & 1) != 0);
+    refused |= std::uint64_t{!done} << i;
+  }
+  return refused;
+}
+
+std::uint64_t WordAccess::write(const ScatteredWords& words) const {
+  const WordKernels::Numbers n(*this);
+  std::uint64_t refused = 0;
+  for (std::uint32_t i = 0; i < words.count; ++i) {
+    const bool done = words.second[i] == kNoLane &&
+                      WordKernels::write_word(n, *words.records[i], words.cell[i], words.first[i]);
+    refused |= std::uint64_t{!done} << i;
+  }
+  return refused;
 }
 
 void WordAccess::remember_readers(CellRecords& records, const WordRun& run) const {

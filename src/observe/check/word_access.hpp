@@ -2,6 +2,7 @@
 // (BlockOrder::is_simple): what RaceChecker does to their records one by one, eight at a time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "observe/check/cell_records.hpp"
@@ -19,6 +20,15 @@ struct WordRun {
 };
 inline constexpr std::uint32_t kNoLane = 0xffffffffu;
 
+/// Words that lie apart, each with the lanes that access it.
+struct ScatteredWords {
+  static constexpr std::uint32_t kMost = 32;
+  std::uint32_t count = 0;
+  std::array<CellRecords*, kMost> records;
+  std::array<std::uint32_t, kMost> cell, first, second;  ///< as in WordRun
+  std::uint32_t changed = 0;  ///< one bit each: may have been written since the last barrier
+};
+
 class WordAccess {
  public:
   /// The order at the time of the access; `lane_0`: the tag of lane 0.
@@ -30,6 +40,8 @@ class WordAccess {
   /// there. `changed`: some cell may have been written since the last barrier of the block.
   std::uint64_t read(CellRecords& records, const WordRun& run, bool changed) const;
   std::uint64_t write(CellRecords& records, const WordRun& run) const;
+  std::uint64_t read(const ScatteredWords& words) const;
+  std::uint64_t write(const ScatteredWords& words) const;
   /// The second half of `read`: keeps the readers.
   void remember_readers(CellRecords& records, const WordRun& run) const;
 

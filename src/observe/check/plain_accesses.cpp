@@ -1,0 +1,211 @@
+// Plain loads and stores while the order is simple (BlockOrder::is_simple): what the thorough way
+// does to their cells one by one, many at a time. What may race is left to it.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "observe/check/race_checker.hpp"
+
+namespace tilescope::observe {
+namespace {
+
+/// So many reads of a page are not logged after those of the log had to become records.
+constexpr std::uint32_t kReadsUnlogged = 256;
+
+/// Calls visit(address, number of the first cell, count) for neighbouring cells in the same page,
+/// as many as a WordRun has.
+template <class Visit>
+void for_page_runs(const LaneCells& cells, std::uint64_t base, Visit visit) {
+  std::uint32_t first = 0;
+  for (const Run& run : cells.runs) {
+    std::uint64_t address = base + static_cast<std::uint64_t>(run.offset);
+    for (std::uint32_t left = run.bytes / cells.unit; left != 0;) {
+      const auto in_page = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
+      const std::uint32_t count =
+          std::min({left, (ShadowPage::kBytes - in_page) / cells.unit, WordRun::kMost});
+      visit(address, first, count);
+      address += std::uint64_t{count} * cells.unit;
+      first += count;
+      left -= count;
+    }
+  }
+}
+
+}  // namespace
+
+template <class Shadow>
+void RaceChecker::access_simply(Now& now, const LaneCells& cells, std::uint64_t base,
+                                AccessVerb verb, Shadow& shadow) {
+  const WordAccess access(order_.epoch(), order_.time(), order_.whole_warp(now.warp),
+                          AccessTag::of(now.instruction, now.warp, 0, Strength::plain).bits);
+  const std::uint32_t changed = verb == AccessVerb::read ? 0 : order_.time();
+  if (cells.apart) return access_apart(now, access, cells, base, verb, shadow);
+  for_page_runs(cells, base, [&](std::uint64_t address, std::uint32_t first, std::uint32_t count) {
+    ShadowPage* const page = open(address, changed, shadow);
+    if (page == nullptr) return;
+    const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
+    page->touch(offset, count * cells.unit);
+    if (cells.unit == 1 && !page->by_bytes) page->split();
+    now.bytes = page->by_bytes ? 1 : 4;
+    // The cells from `number` on, whose lanes are those of the access's cells from `of` on.
+    const auto look = [&](std::uint32_t number, std::uint32_t of, std::uint32_t many) {
+      const WordRun run = cells.words(of, number, many);
+      std::uint64_t rest = verb == AccessVerb::read
+                               ? access.read(page->cells, run, page->changed >= order_.epoch())
+                               : access.write(page->cells, run);
+      for (; rest != 0; rest &= rest - 1) {
+        const auto i = static_cast<std::uint32_t>(std::countr_zero(rest));
+        now.address = page->base + std::uint64_t{number + i} * now.bytes;
+        now.lanes = cells.cells[of + i].lanes;
+        touch(*page, number + i, now, verb);
+      }
+    };
+    if (cells.unit == now.bytes) {
+      look(offset / cells.unit, first, count);
+    } else {
+      for (std::uint32_t i = 0; i < count * 4; ++i) look(offset + i, first + i / 4, 1);
+    }
+  });
+}
+
+/// As access_simply, for words that lie apart.
+template <class Shadow>
+void RaceChecker::access_apart(Now& now, const WordAccess& access, const LaneCells& cells,
+                               std::uint64_t base, AccessVerb verb, Shadow& shadow) {
+  const std::uint32_t changed = verb == AccessVerb::read ? 0 : order_.time();
+  const WordRun lanes = cells.words(0, 0, static_cast<std::uint32_t>(cells.cells.size()));
+  ScatteredWords words;
+  std::array<ShadowPage*, ScatteredWords::kMost> pages;
+  ShadowPage* page = nullptr;
+  std::uint64_t number = ~std::uint64_t{0};  // of the page
+  for (std::uint32_t i = 0; i < lanes.count; ++i) {
+    const std::uint64_t address = base + static_cast<std::uint64_t>(cells.cells[i].offset);
+    if (address / ShadowPage::kBytes != number) {
+      number = address / ShadowPage::kBytes;
+      page = open(address, changed, shadow);
+    }
+    if (page == nullptr) continue;
+    const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
+    page->touch(offset, 4);
+    if (page->by_bytes) {
+      now.bytes = 1;
+      now.lanes = cells.cells[i].lanes;
+      for (now.address = address; now.address < address + 4; ++now.address) {
+        touch(*page, static_cast<std::uint32_t>(now.address - page->base), now, verb);
+      }
+      continue;
+    }
+    const std::uint32_t n = words.count++;
+    pages[n] = page;
+    words.records[n] = &page->cells;
+    words.cell[n] = offset / 4;
+    words.first[n] = lanes.first[i];
+    words.second[n] = lanes.second[i];
+    words.changed |= std::uint32_t{page->changed >= order_.epoch()} << n;
+  }
+  std::uint64_t rest = verb == AccessVerb::read ? access.read(words) : access.write(words);
+  now.bytes = 4;
+  for (; rest != 0; rest &= rest - 1) {
+    const auto n = static_cast<std::size_t>(std::countr_zero(rest));
+    now.address = pages[n]->base + std::uint64_t{words.cell[n]} * 4;
+    // The lanes of the word: its address tells which.
+    const auto found = std::lower_bound(
+        cells.cells.begin(), cells.cells.end(), static_cast<std::int64_t>(now.address - base),
+        [](const TouchedCell& cell, std::int64_t offset) { return cell.offset < offset; });
+    now.lanes = found->lanes;
+    touch(*pages[n], words.cell[n], now, verb);
+  }
+}
+
+/// The page of an address, for an access that its cells take part in at once. `changed`: the time
+/// of a change, or 0.
+ShadowPage* RaceChecker::open(std::uint64_t address, std::uint32_t changed, SharedShadow& shadow) {
+  ShadowPage* const page = shadow.page(address);
+  if (page->quiet == order_.epoch()) {
+    settle(shadow);
+    if (changed != 0) {
+      page->quiet = 0;
+      page->unlogged = kReadsUnlogged;
+    }
+  }
+  page->changed = std::max(page->changed, changed);
+  return page;
+}
+/// Null if there is no memory for records.
+ShadowPage* RaceChecker::open(std::uint64_t address, std::uint32_t changed, GlobalShadow& shadow) {
+  ShadowPage* const page = shadow.page(address);
+  if (page != nullptr) page->changed = std::max(page->changed, changed);
+  return page;
+}
+template void RaceChecker::access_simply(Now&, const LaneCells&, std::uint64_t, AccessVerb,
+                                         SharedShadow&);
+template void RaceChecker::access_simply(Now&, const LaneCells&, std::uint64_t, AccessVerb,
+                                         GlobalShadow&);
+
+/// Whether the page has not been changed since the last barrier of the block. From then on reads
+/// of it are logged.
+bool RaceChecker::quieten(ShadowPage& page) const {
+  const std::uint32_t epoch = order_.epoch();
+  if (page.by_bytes) return false;
+  if (page.unlogged != 0) {
+    --page.unlogged;
+    return false;
+  }
+  if (page.changed == kNeverOrdered) {  // copies that may be over
+    page.changed = 0;
+    for (std::uint32_t i = 0; i < ShadowPage::kBytes / 4; ++i) {
+      page.changed = std::max({page.changed, page.cells.at(i, CellRecords::write_time),
+                               page.cells.at(i, CellRecords::atomic_time)});
+    }
+  }
+  if (page.changed >= epoch) return false;
+  page.quiet = epoch;
+  return true;
+}
+
+bool RaceChecker::may_log(const LaneCells& cells, std::uint64_t base, SharedShadow& shadow) const {
+  const std::uint32_t epoch = order_.epoch();
+  for (const Run& run : cells.runs) {
+    const std::uint64_t begin = base + static_cast<std::uint64_t>(run.offset);
+    const std::uint64_t last = (begin + run.bytes - 1) / ShadowPage::kBytes;
+    for (std::uint64_t p = begin / ShadowPage::kBytes; p <= last; ++p) {
+      ShadowPage& page = *shadow.page(p * ShadowPage::kBytes);
+      if (page.quiet != epoch && !quieten(page)) return false;
+    }
+  }
+  return true;
+}
+
+void RaceChecker::log_read(std::uint32_t instruction, std::uint32_t warp, const LaneCells& cells,
+                           std::uint64_t base, SharedShadow& shadow) {
+  const std::uint32_t epoch = order_.epoch();
+  ReadLog& log = shadow.log;
+  if (log.epoch != epoch) {
+    log.reads.clear();
+    log.epoch = epoch;
+  }
+  if (log.reads.size() == ReadLog::kMost) settle(shadow);
+  log.reads.push_back({&cells, base, order_.time(), order_.whole_warp(warp),
+                       AccessTag::of(instruction, warp, 0, Strength::plain).bits});
+  cells.logged = epoch;
+}
+
+void RaceChecker::settle(SharedShadow& shadow) {
+  ReadLog& log = shadow.log;
+  if (log.epoch == order_.epoch()) {
+    for (const LoggedRead& read : log.reads) {
+      const WordAccess words(log.epoch, read.time, read.whole_warp, read.lane_0);
+      for_page_runs(*read.cells, read.base,
+                    [&](std::uint64_t address, std::uint32_t first, std::uint32_t count) {
+                      ShadowPage& page = *shadow.page(address);
+                      const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
+                      page.touch(offset, count * 4);
+                      words.remember_readers(page.cells,
+                                             read.cells->words(first, offset / 4, count));
+                    });
+    }
+  }
+  log.reads.clear();
+}
+
+}  // namespace tilescope::observe
