@@ -7,7 +7,7 @@
 #pragma once
 
 #include <array>
-#include <span>
+#include <vector>
 
 #include "emulator/events.hpp"
 
@@ -29,24 +29,41 @@ struct KnownAccess {
   AccessKind kind = AccessKind::load;
   const LanePattern* pattern = nullptr;
   const Code* code = nullptr;
-  // The address of lane 0, in compiled code's terms:
-  int address_slot = 0;
-  unsigned address_bytes = 8;
-  std::uint64_t address = 0;
+  std::uint32_t base = 0;    ///< which of KnownGroup::bases
+  std::uint64_t offset = 0;  ///< from it to the address of lane 0
 };
 
-/// Accesses of a warp, in the order in which they happen.
+/// An address that several accesses of a group refer to, in compiled code's terms.
+struct KnownBase {
+  int slot = 0;
+  std::uint64_t address = 0;  ///< without a slot
+  std::uint64_t mask = 0;     ///< of the addresses: 4 or 8 bytes of ones
+};
+
+/// Accesses that are announced together, in the order in which they happen.
+struct KnownGroup {
+  std::uint32_t number = 0;  ///< counts the groups of a program from 0 on
+  std::vector<KnownAccess> accesses;
+  std::vector<KnownBase> bases;
+};
+
+/// Those of a group by a warp.
 struct KnownAccesses {
-  std::span<const KnownAccess> accesses;
-  const std::uint64_t* bases;  ///< by access: the address of lane 0
+  const KnownGroup& group;
+  const std::uint64_t* bases;  ///< the values of KnownGroup::bases
   std::uint32_t warp;
   Context* context;
 
+  /// The address of lane 0 of an access.
+  std::uint64_t address(const KnownAccess& access) const {
+    return (bases[access.base] + access.offset) & group.bases[access.base].mask;
+  }
   /// One of them as a single event; `addresses` receives those of its lanes. Its pattern is 0.
   Access single(std::size_t which, std::uint64_t* addresses) const {
-    const KnownAccess& access = accesses[which];
+    const KnownAccess& access = group.accesses[which];
+    const std::uint64_t first = address(access);
     for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
-      addresses[lane] = bases[which] + access.pattern->differences[lane];
+      addresses[lane] = first + access.pattern->differences[lane];
     }
     return {access.instruction,
             warp,

@@ -54,10 +54,10 @@ class AccessRecorder final : public Observer {
     }
     void known_accesses(const KnownAccesses& group) override {
       std::array<std::uint64_t, kWarpSize> addresses;
-      for (std::size_t i = 0; i < group.accesses.size(); ++i) {
+      for (std::size_t i = 0; i < group.group.accesses.size(); ++i) {
         access(group.single(i, addresses.data()));
       }
-      owner.known += group.accesses.size();
+      owner.known += group.group.accesses.size();
     }
     AccessRecorder& owner;
   };

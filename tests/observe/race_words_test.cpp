@@ -144,7 +144,7 @@ class Comparison final : public emulator::Observer {
     for (Side* side : {&quick, &thorough}) {
       const bool logged = side == &quick && !store && cells.unit == 4 &&
                           side->order.is_simple(a.warp) &&
-                          side->checker.may_log(cells, base_address(a), side->shadow);
+                          side->checker.may_log(cells.runs, base_address(a), side->shadow);
       if (logged) {
         side->checker.log_read(a.instruction, a.warp, cells, base_address(a), side->shadow);
       } else {

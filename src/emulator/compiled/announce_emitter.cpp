@@ -1,5 +1,7 @@
 #include "emulator/compiled/announce_emitter.hpp"
 
+#include <algorithm>
+
 #include "emulator/compiled/runtime_calls.hpp"
 #include "emulator/compiled/vector_cache.hpp"
 
@@ -34,30 +36,34 @@ bool AnnounceEmitter::is_watched(const Item& item) const {
   return item.group >= 0 && !segment_.groups[static_cast<std::size_t>(item.group)].constant;
 }
 
-KnownAccess AnnounceEmitter::access_of(const Item& item) const {
-  const AccessGroup& group = segment_.groups[static_cast<std::size_t>(item.group)];
+void AnnounceEmitter::add(const Item& item, KnownGroup& group) const {
+  const AccessGroup& of = segment_.groups[static_cast<std::size_t>(item.group)];
+  const KnownBase base{of.address_slot, of.address,
+                       of.address_bytes == 4 ? 0xffffffffu : ~std::uint64_t{0}};
+  const auto same = [&](const KnownBase& other) {
+    return other.slot == base.slot && other.address == base.address && other.mask == base.mask;
+  };
+  auto found = std::find_if(group.bases.begin(), group.bases.end(), same);
+  if (found == group.bases.end()) found = group.bases.insert(found, base);
   const Code& code = *item.operation->code;
   std::array<std::uint64_t, kWarpSize> differences{};
   for (int lane = 0; lane < kWarpSize; ++lane) {
     differences[static_cast<std::size_t>(lane)] =
-        static_cast<std::uint64_t>(shapes_.difference(group.shape, lane, group.address_bytes));
+        static_cast<std::uint64_t>(shapes_.difference(of.shape, lane, of.address_bytes));
   }
-  return {code.id,
-          group.shared ? Space::shared : Space::global,
-          static_cast<AccessKind>(code.access),
-          &patterns_.number(code.bytes, differences),
-          &code,
-          group.address_slot,
-          group.address_bytes,
-          group.address};
+  group.accesses.push_back({code.id, of.shared ? Space::shared : Space::global,
+                            static_cast<AccessKind>(code.access),
+                            &numbers_.patterns.number(code.bytes, differences), &code,
+                            static_cast<std::uint32_t>(found - group.bases.begin()),
+                            static_cast<std::uint64_t>(code.offset)});
 }
 
 void AnnounceEmitter::emit_loads() {
-  Announced loads;
+  KnownGroup loads;
   for (const Item& item : segment_.items) {
-    if (is_watched(item) && item.operation->act == Act::load) loads.push_back(access_of(item));
+    if (is_watched(item) && item.operation->act == Act::load) add(item, loads);
   }
-  if (!loads.empty()) announce(std::move(loads));
+  if (!loads.accesses.empty()) announce(std::move(loads));
 }
 
 void AnnounceEmitter::emit_store(const Item& store) {
@@ -66,11 +72,14 @@ void AnnounceEmitter::emit_store(const Item& store) {
     write_lanes(a_, plan_.registers()[store.operation->in[i]], store.in_slots[i],
                 store.in_shapes[i] == kUniform ? nullptr : &shapes_[store.in_shapes[i]]);
   }
-  announce({access_of(store)});
+  KnownGroup group;
+  add(store, group);
+  announce(std::move(group));
 }
 
-void AnnounceEmitter::announce(Announced&& accesses) {
-  auto kept = std::make_unique<const Announced>(std::move(accesses));
+void AnnounceEmitter::announce(KnownGroup&& group) {
+  group.number = numbers_.groups++;
+  auto kept = std::make_unique<const KnownGroup>(std::move(group));
   a_.vzeroupper();
   a_.mov(rdi, kState, 8);
   a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(kept.get()));

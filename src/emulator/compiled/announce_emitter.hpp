@@ -26,20 +26,24 @@ class LanePatterns {
       patterns_;
 };
 
-/// Accesses that are announced together.
-using Announced = std::vector<KnownAccess>;
-/// Those of a region: its code refers to them by their addresses.
-using RegionAnnounced = std::vector<std::unique_ptr<const Announced>>;
+/// Those of a program.
+struct AnnounceNumbers {
+  LanePatterns patterns;
+  std::uint32_t groups = 0;
+};
+
+/// The groups of a region: its code refers to them by their addresses.
+using RegionAnnounced = std::vector<std::unique_ptr<const KnownGroup>>;
 
 class AnnounceEmitter {
  public:
   AnnounceEmitter(Assembler& assembler, const FunctionPlan& plan, const ShapeTable& shapes,
-                  const Segment& segment, LanePatterns& patterns, RegionAnnounced& announced)
+                  const Segment& segment, AnnounceNumbers& numbers, RegionAnnounced& announced)
       : a_(assembler),
         plan_(plan),
         shapes_(shapes),
         segment_(segment),
-        patterns_(patterns),
+        numbers_(numbers),
         announced_(announced) {}
 
   void emit_loads();
@@ -48,14 +52,14 @@ class AnnounceEmitter {
 
  private:
   bool is_watched(const Item& item) const;
-  KnownAccess access_of(const Item& item) const;
-  void announce(Announced&& accesses);
+  void add(const Item& item, KnownGroup& group) const;
+  void announce(KnownGroup&& group);
 
   Assembler& a_;
   const FunctionPlan& plan_;
   const ShapeTable& shapes_;
   const Segment& segment_;
-  LanePatterns& patterns_;
+  AnnounceNumbers& numbers_;
   RegionAnnounced& announced_;
 };
 

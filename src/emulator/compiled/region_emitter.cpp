@@ -152,7 +152,8 @@ void RegionEmitter::segment(const Segment& segment, std::uint32_t b, const Facts
   }
   std::optional<AnnounceEmitter> announcer;
   if (watch_ == AccessWatch::each) {
-    announcer.emplace(a_, plan_, region_.shapes, *kept, program_numbers_.patterns, code_.announced);
+    announcer.emplace(a_, plan_, region_.shapes, *kept, program_numbers_.announced,
+                      code_.announced);
     announcer->emit_loads();
   }
   StripEmitter(a_, plan_, region_.shapes, *kept).emit();

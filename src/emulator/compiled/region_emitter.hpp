@@ -42,7 +42,7 @@ struct RegionCode {
 struct ProgramNumbers {
   std::uint32_t bounds = 0;  ///< one past the highest AccessBounds
   SumNumbers sums;
-  LanePatterns patterns;
+  AnnounceNumbers announced;
 };
 
 class RegionEmitter {

@@ -78,17 +78,14 @@ void mark_touched(CompiledState* state, const MarkGroup* marks, std::uint64_t ad
   }
 }
 
-void announce_accesses(CompiledState* state, const std::vector<KnownAccess>* accesses) {
+void announce_accesses(CompiledState* state, const KnownGroup* group) {
   std::uint64_t bases[kMostItems];
   std::size_t count = 0;
-  for (const KnownAccess& access : *accesses) {
-    std::uint64_t base =
-        access.address_slot < 0 ? access.address : state->slots[access.address_slot];
-    base += static_cast<std::uint64_t>(access.code->offset);
-    bases[count++] = access.address_bytes == 4 ? base & 0xffffffffu : base;
+  for (const KnownBase& base : group->bases) {
+    bases[count++] = base.slot < 0 ? base.address : state->slots[base.slot];
   }
   Context& w = *state->context;
-  const KnownAccesses event{*accesses, bases, w.warp_index, &w};
+  const KnownAccesses event{*group, bases, w.warp_index, &w};
   for (const BlockObserverSlot& slot : w.block->observers()) {
     if ((slot.events & (kGlobalAccess | kSharedAccess)) != 0) slot.observer->known_accesses(event);
   }

@@ -27,7 +27,7 @@ void announce_first(CompiledState* state, const SumGroup* group, SumEntry* entry
 void mark_touched(CompiledState* state, const MarkGroup* marks, std::uint64_t address);
 
 /// Tells the observers of known accesses, which are about to happen.
-void announce_accesses(CompiledState* state, const std::vector<KnownAccess>* accesses);
+void announce_accesses(CompiledState* state, const KnownGroup* group);
 
 /// The condition under which an integer comparison holds after `cmp`.
 Condition condition_of(const Operation& comparison);

@@ -18,6 +18,7 @@
 #include "observe/check/found_so_far.hpp"
 #include "observe/check/grid_order.hpp"
 #include "observe/check/grid_summary.hpp"
+#include "observe/check/known_loads.hpp"
 #include "observe/check/local_escapes.hpp"
 #include "observe/check/protocol_checks.hpp"
 #include "observe/check/race_checker.hpp"
@@ -71,7 +72,7 @@ class CheckBlock : public emulator::BlockObserver {
   void begin_block(const emulator::BlockInfo& block, const emulator::BlockView& view) override;
   void end_block(bool complete) override;
   void access(const emulator::Access& access) override;
-  void known_accesses(const emulator::KnownAccesses& group) override;
+  void known_accesses(const emulator::KnownAccesses& known) override;
   void remote_access(const emulator::Access& access, std::uint32_t rank) override;
   void neighbour_access(const emulator::Access& access, std::uint32_t rank) override;
   void barrier_arrival(const emulator::BarrierArrival& arrival) override;
@@ -125,7 +126,11 @@ class CheckBlock : public emulator::BlockObserver {
 
   /// Whether all bytes were written, counted from a base address.
   bool has_contents(std::span<const Run> runs, std::uint64_t base) const;
-  const LaneCells& known_cells(const emulator::KnownAccesses& group, std::size_t which);
+  const KnownPlan& known_plan(const emulator::KnownAccesses& known);
+  const LaneCells& known_cells(const emulator::KnownAccesses& known, std::size_t which);
+  bool logs_reads(std::uint32_t warp) const;
+  bool stays_filled(std::uint64_t number, std::span<const Run> runs, std::uint64_t base);
+  bool note_loads(const KnownLoads& loads, const emulator::KnownAccesses& known);
   bool note_load(emulator::InstructionId instruction, std::uint32_t warp, emulator::Space space,
                  emulator::AccessKind kind, emulator::MemoryOrder order, const LaneCells& cells,
                  std::uint64_t base);
@@ -161,6 +166,8 @@ class CheckBlock : public emulator::BlockObserver {
   std::vector<std::array<emulator::ByteFlags, emulator::kWarpSize>> local_contents_;  ///< by warp
   std::vector<LaneCells> cells_;                         ///< by instruction
   std::vector<std::unique_ptr<LaneCells>> known_cells_;  ///< by LanePattern::number
+  std::vector<std::unique_ptr<KnownPlan>> known_plans_;  ///< by KnownGroup::number
+  std::vector<std::uint64_t> starts_;                    ///< of the loads that are being noted
   std::uint64_t last_cells_ = 0;                         ///< LaneCells::number so far
   /// Reads of shared memory that found values everywhere, at a place that cells and address give.
   std::array<FilledCells, 512> with_contents_{};

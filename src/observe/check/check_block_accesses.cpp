@@ -58,29 +58,61 @@ void CheckBlock::access(const Access& access) {
   }
 }
 
-void CheckBlock::known_accesses(const emulator::KnownAccesses& group) {
+void CheckBlock::known_accesses(const emulator::KnownAccesses& known) {
+  const KnownPlan& plan = known_plan(known);
+  const bool logged = !plan.loads().loads.empty() && note_loads(plan.loads(), known);
+  if (logged && !plan.has_others()) return;
   std::array<std::uint64_t, emulator::kWarpSize> addresses;
-  for (std::size_t i = 0; i < group.accesses.size(); ++i) {
-    const emulator::KnownAccess& known = group.accesses[i];
-    const LaneCells& cells = known_cells(group, i);
-    if (!note_load(known.instruction, group.warp, known.space, known.kind,
-                   emulator::MemoryOrder::weak, cells, group.bases[i])) {
-      judge(group.single(i, addresses.data()), cells);
+  for (std::size_t i = 0; i < known.group.accesses.size(); ++i) {
+    if (logged && plan.is_load(i)) continue;
+    const emulator::KnownAccess& access = known.group.accesses[i];
+    if (!note_load(access.instruction, known.warp, access.space, access.kind,
+                   emulator::MemoryOrder::weak, plan.cells(i), known.address(access))) {
+      judge(known.single(i, addresses.data()), plan.cells(i));
     }
   }
 }
 
-const LaneCells& CheckBlock::known_cells(const emulator::KnownAccesses& group, std::size_t which) {
-  const std::uint32_t number = group.accesses[which].pattern->number;
+const KnownPlan& CheckBlock::known_plan(const emulator::KnownAccesses& known) {
+  if (known.group.number >= known_plans_.size()) known_plans_.resize(known.group.number + 1);
+  std::unique_ptr<KnownPlan>& plan = known_plans_[known.group.number];
+  if (!plan) {
+    std::vector<const LaneCells*> cells;
+    for (std::size_t i = 0; i < known.group.accesses.size(); ++i) {
+      cells.push_back(&known_cells(known, i));
+    }
+    plan = std::make_unique<KnownPlan>(known.group, std::move(cells), launch_.roles, last_cells_);
+  }
+  return *plan;
+}
+
+const LaneCells& CheckBlock::known_cells(const emulator::KnownAccesses& known, std::size_t which) {
+  const std::uint32_t number = known.group.accesses[which].pattern->number;
   if (number >= known_cells_.size()) known_cells_.resize(number + 1);
   std::unique_ptr<LaneCells>& cells = known_cells_[number];
   if (!cells) {
     std::array<std::uint64_t, emulator::kWarpSize> addresses;
     cells = std::make_unique<LaneCells>();
-    cells->learn(group.single(which, addresses.data()));
+    cells->learn(known.single(which, addresses.data()));
     cells->number = ++last_cells_;
   }
   return *cells;
+}
+
+/// Whether reads of shared memory may be logged if they say nothing special: loads of words of a
+/// warp.
+bool CheckBlock::logs_reads(std::uint32_t warp) const {
+  return !async_ && escapes_.empty() && order_.is_simple(warp);
+}
+
+/// Whether the bytes hold values; `number` names the runs, as LaneCells::number does.
+bool CheckBlock::stays_filled(std::uint64_t number, std::span<const Run> runs, std::uint64_t base) {
+  const FilledCells key{number << 20 | base, blocks_seen_};
+  FilledCells& known = with_contents_[(base / 4 + number * 37) % with_contents_.size()];
+  if (known == key) return true;
+  if (!has_contents(runs, base)) return false;
+  known = key;
+  return true;
 }
 
 /// Takes note of a load of words of shared memory that nothing special can be said of; false, and
@@ -89,18 +121,30 @@ bool CheckBlock::note_load(emulator::InstructionId instruction, std::uint32_t wa
                            AccessKind kind, emulator::MemoryOrder order, const LaneCells& cells,
                            std::uint64_t base) {
   if (space != Space::shared || kind != AccessKind::load || order != emulator::MemoryOrder::weak ||
-      cells.unit != 4 || async_ || !escapes_.empty() || !order_.is_simple(warp) ||
-      base >= launch_.info.reserved_shared_begin || launch_.roles[instruction].is_special()) {
+      cells.unit != 4 || !logs_reads(warp) || base >= launch_.info.reserved_shared_begin ||
+      launch_.roles[instruction].is_special() || !races_.may_log(cells.runs, base, shared_) ||
+      !stays_filled(cells.number, cells.runs, base)) {
     return false;
   }
-  if (!races_.may_log(cells, base, shared_)) return false;
-  const FilledCells key{cells.number << 20 | base, blocks_seen_};
-  FilledCells& known = with_contents_[(base / 4 + cells.number * 37) % with_contents_.size()];
-  if (known != key) {
-    if (!has_contents(cells.runs, base)) return false;
-    known = key;
-  }
   races_.log_read(instruction, warp, cells, base, shared_);
+  return true;
+}
+
+/// The same for several, all or none.
+bool CheckBlock::note_loads(const KnownLoads& loads, const emulator::KnownAccesses& known) {
+  if (!logs_reads(known.warp)) return false;
+  starts_.clear();
+  for (const KnownLoads::Stretch& stretch : loads.stretches) {
+    const std::uint64_t start = known.address(known.group.accesses[stretch.access]) -
+                                static_cast<std::uint64_t>(stretch.offset);
+    if (start + stretch.extent > launch_.info.reserved_shared_begin ||
+        !races_.may_log(stretch.runs, start, shared_) ||
+        !stays_filled(stretch.number, stretch.runs, start)) {
+      return false;
+    }
+    starts_.push_back(start);
+  }
+  races_.log_reads(loads, known.warp, starts_, shared_);
   return true;
 }
 

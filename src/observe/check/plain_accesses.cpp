@@ -163,9 +163,10 @@ bool RaceChecker::quieten(ShadowPage& page) const {
   return true;
 }
 
-bool RaceChecker::may_log(const LaneCells& cells, std::uint64_t base, SharedShadow& shadow) const {
+bool RaceChecker::may_log(std::span<const Run> runs, std::uint64_t base,
+                          SharedShadow& shadow) const {
   const std::uint32_t epoch = order_.epoch();
-  for (const Run& run : cells.runs) {
+  for (const Run& run : runs) {
     const std::uint64_t begin = base + static_cast<std::uint64_t>(run.offset);
     const std::uint64_t last = (begin + run.bytes - 1) / ShadowPage::kBytes;
     for (std::uint64_t p = begin / ShadowPage::kBytes; p <= last; ++p) {
@@ -176,36 +177,59 @@ bool RaceChecker::may_log(const LaneCells& cells, std::uint64_t base, SharedShad
   return true;
 }
 
+/// The log with room for one more read.
+ReadLog& RaceChecker::open_log(SharedShadow& shadow) {
+  ReadLog& log = shadow.log;
+  if (log.epoch != order_.epoch()) {
+    log.clear();
+    log.epoch = order_.epoch();
+  }
+  if (log.full()) settle(shadow);
+  return log;
+}
+
 void RaceChecker::log_read(std::uint32_t instruction, std::uint32_t warp, const LaneCells& cells,
                            std::uint64_t base, SharedShadow& shadow) {
-  const std::uint32_t epoch = order_.epoch();
-  ReadLog& log = shadow.log;
-  if (log.epoch != epoch) {
-    log.reads.clear();
-    log.epoch = epoch;
-  }
-  if (log.reads.size() == ReadLog::kMost) settle(shadow);
-  log.reads.push_back({&cells, base, order_.time(), order_.whole_warp(warp),
-                       AccessTag::of(instruction, warp, 0, Strength::plain).bits});
-  cells.logged = epoch;
+  open_log(shadow).reads.push_back({&cells, nullptr, base, order_.time(), order_.whole_warp(warp),
+                                    AccessTag::of(instruction, warp, 0, Strength::plain).bits});
+  cells.logged = order_.epoch();
+}
+
+void RaceChecker::log_reads(const KnownLoads& loads, std::uint32_t warp,
+                            std::span<const std::uint64_t> starts, SharedShadow& shadow) {
+  ReadLog& log = open_log(shadow);
+  log.reads.push_back({nullptr, &loads, log.starts.size(), order_.time(), order_.whole_warp(warp),
+                       AccessTag::of(0, warp, 0, Strength::plain).bits});
+  log.starts.insert(log.starts.end(), starts.begin(), starts.end());
 }
 
 void RaceChecker::settle(SharedShadow& shadow) {
   ReadLog& log = shadow.log;
+  const auto remember = [&](const LoggedRead& read, const LaneCells& cells, std::uint64_t base,
+                            std::uint32_t lane_0) {
+    const WordAccess words(log.epoch, read.time, read.whole_warp, lane_0);
+    for_page_runs(cells, base,
+                  [&](std::uint64_t address, std::uint32_t first, std::uint32_t count) {
+                    ShadowPage& page = *shadow.page(address);
+                    const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
+                    page.touch(offset, count * 4);
+                    words.remember_readers(page.cells, cells.words(first, offset / 4, count));
+                  });
+  };
   if (log.epoch == order_.epoch()) {
     for (const LoggedRead& read : log.reads) {
-      const WordAccess words(log.epoch, read.time, read.whole_warp, read.lane_0);
-      for_page_runs(*read.cells, read.base,
-                    [&](std::uint64_t address, std::uint32_t first, std::uint32_t count) {
-                      ShadowPage& page = *shadow.page(address);
-                      const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
-                      page.touch(offset, count * 4);
-                      words.remember_readers(page.cells,
-                                             read.cells->words(first, offset / 4, count));
-                    });
+      if (read.group == nullptr) {
+        remember(read, *read.cells, read.base, read.lane_0);
+        continue;
+      }
+      for (const KnownLoads::Load& load : read.group->loads) {
+        const std::uint64_t start = log.starts[read.base + load.stretch];
+        remember(read, *load.cells, start + static_cast<std::uint64_t>(load.offset),
+                 read.lane_0 | AccessTag::of(load.instruction, 0, 0, Strength::plain).bits);
+      }
     }
   }
-  log.reads.clear();
+  log.clear();
 }
 
 }  // namespace tilescope::observe

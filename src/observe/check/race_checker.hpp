@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "emulator/events.hpp"
@@ -32,10 +33,13 @@ class RaceChecker {
   /// Whether a plain load of words of shared memory may be logged: nothing has changed them since
   /// the last barrier. `base`: the address of the first lane. The order must be simple
   /// (BlockOrder).
-  bool may_log(const LaneCells& cells, std::uint64_t base, SharedShadow& shadow) const;
+  bool may_log(std::span<const Run> runs, std::uint64_t base, SharedShadow& shadow) const;
   /// Takes note of such a load, whatever comes before the next barrier.
   void log_read(std::uint32_t instruction, std::uint32_t warp, const LaneCells& cells,
                 std::uint64_t base, SharedShadow& shadow);
+  /// The same for several at once. `starts`: the addresses of their stretches.
+  void log_reads(const KnownLoads& loads, std::uint32_t warp, std::span<const std::uint64_t> starts,
+                 SharedShadow& shadow);
   /// Makes the logged reads records of their cells.
   void settle(SharedShadow& shadow);
   /// A pending copy (cp.async) of a lane has landed, or the block has ended.
@@ -79,6 +83,7 @@ class RaceChecker {
   ShadowPage* open(std::uint64_t address, std::uint32_t changed, SharedShadow& shadow);
   ShadowPage* open(std::uint64_t address, std::uint32_t changed, GlobalShadow& shadow);
   bool quieten(ShadowPage& page) const;
+  ReadLog& open_log(SharedShadow& shadow);
   void touch(ShadowPage& page, std::uint32_t number, const Now& now, AccessVerb verb);
   void read(CellRecords& records, std::uint32_t number, const Now& now);
   void write(CellRecords& records, std::uint32_t number, const Now& now);

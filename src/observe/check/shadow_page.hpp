@@ -47,7 +47,7 @@ class SharedShadow {
   void resize(std::uint32_t bytes) {
     pages_.clear();
     pages_.resize((bytes + ShadowPage::kBytes - 1) / ShadowPage::kBytes);
-    log.reads.clear();
+    log.clear();
   }
   ShadowPage* page(std::uint64_t address) {
     ShadowPage& page = pages_[address / ShadowPage::kBytes];
