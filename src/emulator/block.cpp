@@ -95,12 +95,7 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   clear(local_.get(), local_stride_ * kWarpSize * info.warps_per_block);
   engine_.clear();
   warpgroups_.start(info.warps_per_block);
-  for (BlockBarrier& barrier : barriers_) {
-    barrier.arrivals.clear();
-    std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
-    barrier.generation = 0;
-    barrier.expected = barrier.again = barrier.true_lanes = barrier.votes = 0;
-  }
+  reset_barriers();
   cluster_lanes_.assign(info.warps_per_block, {});
   generation_ = 0;
   const CodeFunction& kernel = launch_.program().functions()[0];

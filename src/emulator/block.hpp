@@ -17,8 +17,9 @@
 namespace tilescope::emulator {
 
 struct BlockBarrier {
-  std::vector<BarrierArrival> arrivals;
-  std::vector<LaneMask> arrived;  ///< by warp
+  bool open = false;                     ///< lanes have arrived in the present generation
+  std::vector<BarrierArrival> arrivals;  ///< of it, where observers want to know
+  std::vector<LaneMask> arrived;         ///< by warp
   std::uint64_t generation = 0;
   std::uint32_t expected = 0;    ///< threads; 0: all of the block
   std::uint32_t again = 0;       ///< threads that arrived once more: with a count they count again
@@ -128,6 +129,7 @@ class Block final : public BlockView {
 
  private:
   void reset_frame(std::uint32_t warp, const std::vector<FrameRange>* parts);
+  void reset_barriers();
   std::uint32_t threads_of(std::uint32_t warp, LaneMask lanes) const;
   bool barrier_complete(const BlockBarrier& barrier) const;
   void complete_barrier(std::uint8_t number);
@@ -155,6 +157,7 @@ class Block final : public BlockView {
   AlignedBytes local_;
   std::uint64_t local_stride_ = 0;
   std::array<BlockBarrier, 16> barriers_;
+  std::uint32_t used_barriers_ = 0;  ///< the barriers at which lanes of this block have arrived
   std::vector<ClusterLanes> cluster_lanes_;  ///< by warp
   std::uint64_t generation_ = 0;             ///< of the cluster's barrier, when last looked at
   std::uint64_t steps_ = 0;

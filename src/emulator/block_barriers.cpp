@@ -6,12 +6,22 @@
 
 namespace tilescope::emulator {
 
+void Block::reset_barriers() {
+  for (; used_barriers_ != 0; used_barriers_ &= used_barriers_ - 1) {
+    BlockBarrier& barrier = barriers_[static_cast<std::size_t>(std::countr_zero(used_barriers_))];
+    barrier.open = false;
+    barrier.arrivals.clear();
+    std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
+    barrier.generation = 0;
+    barrier.expected = barrier.again = barrier.true_lanes = barrier.votes = 0;
+  }
+}
+
 void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lanes) {
   BlockBarrier& barrier = barriers_[arrival.barrier];
-  BarrierArrival entry = arrival;
-  entry.generation = barrier.generation;
-  if (barrier.arrivals.empty()) barrier.expected = arrival.expected_threads;
-  barrier.arrivals.push_back(entry);
+  used_barriers_ |= 1u << arrival.barrier;
+  if (!barrier.open) barrier.expected = arrival.expected_threads;
+  barrier.open = true;
   LaneMask& arrived = barrier.arrived[arrival.warp];
   barrier.again += threads_of(arrival.warp, arrived & arrival.mask);
   arrived |= arrival.mask;
@@ -19,8 +29,13 @@ void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lan
     barrier.true_lanes += true_lanes;
     barrier.votes += static_cast<std::uint32_t>(std::popcount(arrival.mask));
   }
-  for (const auto& slot : observers_) {
-    if ((slot.events & kOrder) != 0) slot.observer->barrier_arrival(entry);
+  if ((worker_.context.events & kOrder) != 0) {
+    BarrierArrival entry = arrival;
+    entry.generation = barrier.generation;
+    barrier.arrivals.push_back(entry);
+    for (const auto& slot : observers_) {
+      if ((slot.events & kOrder) != 0) slot.observer->barrier_arrival(entry);
+    }
   }
   if (barrier_complete(barrier)) complete_barrier(arrival.barrier);
 }
@@ -71,6 +86,7 @@ void Block::complete_barrier(std::uint8_t number) {
       write_barrier_result(code, path, barrier);
     }
   }
+  barrier.open = false;
   barrier.arrivals.clear();
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
   ++barrier.generation;
@@ -101,8 +117,9 @@ void Block::lanes_left(std::uint32_t warp, LaneMask mask) {
   cluster_.leave(rank_, count(mask), count(mask & lanes.arrived));
   lanes.arrived &= ~mask;
   end_product_waits(false);
-  for (std::uint8_t i = 0; i < barriers_.size(); ++i) {
-    if (!barriers_[i].arrivals.empty() && barrier_complete(barriers_[i])) complete_barrier(i);
+  for (std::uint32_t used = used_barriers_; used != 0; used &= used - 1) {
+    const auto i = static_cast<std::uint8_t>(std::countr_zero(used));
+    if (barriers_[i].open && barrier_complete(barriers_[i])) complete_barrier(i);
   }
 }
 

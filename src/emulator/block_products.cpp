@@ -31,6 +31,7 @@ void Block::announce_product_wait(std::uint32_t warp, const Code& wait, LaneMask
 }
 
 bool Block::end_product_waits(bool force) {
+  if (!warpgroups_.in_use()) return false;  // then nobody waits
   bool any = false;
   for (Warp& warp : warps_) {
     for (Path& path : warp.paths()) {

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <utility>
 #include <vector>
+
+#include "emulator/access_watch.hpp"
 
 namespace tilescope::emulator {
 
@@ -18,10 +20,9 @@ struct Worker;
 /// The place where compiled code hands a warp back, all of its lanes together.
 struct CompiledExit {
   std::uint32_t block = 0;
-  /// Inside a block whose begin has been counted: index in CodeFunction::code. Otherwise at the
-  /// block's begin.
-  std::optional<std::uint32_t> index;
-  bool yields = false;  ///< the turn is over, at the block's begin
+  bool inside = false;      ///< of a block whose begin has been counted
+  std::uint32_t index = 0;  ///< in CodeFunction::code, if inside
+  bool yields = false;      ///< the turn is over, at the block's begin
 };
 
 /// A warp that waits at a barrier inside compiled code. Its registers are partly kept as numbers
@@ -40,8 +41,7 @@ struct FrameRange {
 /// One host thread's part in compiled code.
 class CompiledThread {
  public:
-  explicit CompiledThread(std::size_t blocks, std::uint32_t patience)
-      : patience_(blocks, patience) {}
+  explicit CompiledThread(std::vector<std::uint32_t> patience) : patience_(std::move(patience)) {}
   virtual ~CompiledThread() = default;
   /// Whether a block, by its counter, has run often enough to call `run`. Ask once for each time
   /// that 32 lanes enter it.
@@ -49,13 +49,13 @@ class CompiledThread {
     std::uint32_t& left = patience_[counter];
     return left == 0 || --left == 0;
   }
-  /// Runs compiled code from the begin of a block, if there is any or can be. `turn`: warp
-  /// instructions left; `join`: the block where the path ends.
-  virtual std::optional<CompiledExit> run(const Frame& frame, std::uint32_t block,
-                                          std::uint32_t join, CompiledPause& pause,
-                                          std::int64_t& turn) = 0;
+  /// Runs compiled code from the begin of a block, if there is any or can be; else null. The exit
+  /// belongs to the code. `turn`: warp instructions left; `join`: the block where the path ends.
+  virtual const CompiledExit* run(const Frame& frame, std::uint32_t block, std::uint32_t join,
+                                  CompiledPause& pause, std::int64_t& turn) = 0;
   /// Goes on behind the barrier at which the warp has waited.
-  virtual CompiledExit resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) = 0;
+  virtual const CompiledExit* resume(const Frame& frame, CompiledPause& pause,
+                                     std::int64_t& turn) = 0;
   /// The bytes of a kernel's frame in which a frame that a warp of the kernel has left needs a new
   /// start: registers that the code may read before it writes them, and everything that is no
   /// register. Null while it is too early to find out; ask once for each block.
@@ -72,13 +72,6 @@ class CompiledCode {
  public:
   virtual ~CompiledCode() = default;
   virtual std::unique_ptr<CompiledThread> thread(Worker& worker) = 0;
-};
-
-/// The part of compiled code that serves observers of memory accesses.
-enum class AccessWatch : std::uint8_t {
-  nothing,
-  sums,  ///< it adds them up for observers (access_sum.hpp)
-  each,  ///< it announces each (known_access.hpp)
 };
 
 /// Null where this CPU has no compiler: it takes AVX2. Nothing is compiled yet.

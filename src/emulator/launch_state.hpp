@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator/compiled_code.hpp"
 #include "emulator/context.hpp"
 #include "emulator/launch_schedule.hpp"
 #include "emulator/launch_setup.hpp"

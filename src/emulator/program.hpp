@@ -11,13 +11,15 @@
 #include <string_view>
 #include <vector>
 
+#include "emulator/access_watch.hpp"
 #include "emulator/code.hpp"
-#include "emulator/compiled_code.hpp"
 #include "emulator/events.hpp"
 #include "ptx/location.hpp"
 #include "ptx/module.hpp"
 
 namespace tilescope::emulator {
+
+class CompiledCode;  // compiled_code.hpp
 
 /// One instruction, by InstructionId.
 struct InstructionInfo {

@@ -8,6 +8,7 @@
 
 #include "base/errors.hpp"
 #include "emulator/address_space.hpp"
+#include "emulator/compiled_code.hpp"
 #include "emulator/device_runtime_calls.hpp"
 #include "ptx/opcode_table.hpp"
 

@@ -117,7 +117,8 @@ class Warp {
 
  private:
   Stop run_path(Worker& worker);
-  std::optional<CompiledExit> run_compiled(Worker& worker, std::uint32_t b);
+  const CompiledExit* run_compiled(Worker& worker, std::uint32_t b);
+  const CompiledExit* cross_barriers(Worker& worker, const CompiledExit* exit);
   void begin_block(Worker& worker, const CodeBlock& block, LaneMask mask);
   static void run_body(Worker& worker, const Code* code, const Code* end, LaneMask mask);
   std::optional<Stop> end_block(Worker& worker, const CodeBlock& block, const Code& code,

@@ -141,12 +141,26 @@ Stop Warp::run(Worker& worker) {
 }
 
 /// Runs compiled code from the begin of block `b` of the current path, which has all lanes.
-/// Nothing: the interpreter runs the block.
-std::optional<CompiledExit> Warp::run_compiled(Worker& worker, std::uint32_t b) {
+/// Null: the interpreter runs the block.
+const CompiledExit* Warp::run_compiled(Worker& worker, std::uint32_t b) {
   const Path& path = paths_[current_];
-  if (pause_.region != nullptr) return worker.compiled->resume(*path.frame, pause_, turn_);
-  if (!worker.compiled->is_due(path.frame->function->blocks[b].counter)) return std::nullopt;
+  if (!worker.compiled->is_due(path.frame->function->blocks[b].counter)) return nullptr;
   return worker.compiled->run(*path.frame, b, path.join->block, pause_, turn_);
+}
+
+/// The current path has left compiled code at a barrier, at `exit`: it goes on there as long as it
+/// need not wait. Null: it waits.
+const CompiledExit* Warp::cross_barriers(Worker& worker, const CompiledExit* exit) {
+  const Frame& frame = *paths_[current_].frame;
+  const CodeFunction& function = *frame.function;
+  while (pause_.region != nullptr) {
+    worker.context.mask = kAllLanes;
+    if (!barrier(worker, function.blocks[exit->block], function.code[exit->index], kAllLanes)) {
+      return nullptr;
+    }
+    exit = worker.compiled->resume(frame, pause_, turn_);
+  }
+  return exit;
 }
 
 void Warp::begin_block(Worker& worker, const CodeBlock& block, LaneMask mask) {
@@ -177,6 +191,10 @@ Stop Warp::run_path(Worker& worker) {
   const CodeFunction* function = paths_[current_].frame->function;
   bind(worker, *paths_[current_].frame);
   w.live = live_;
+  const CompiledExit* exit = nullptr;
+  if (pause_.region != nullptr) {
+    exit = worker.compiled->resume(*paths_[current_].frame, pause_, turn_);
+  }
   std::uint32_t b = paths_[current_].block;
   LaneMask mask = paths_[current_].mask;
   std::uint32_t resumed = b;  // where it may have paused
@@ -200,18 +218,27 @@ Stop Warp::run_path(Worker& worker) {
       paths_[current_].block = b;
       return Stop::yielded;
     }
-    std::optional<CompiledExit> exit;
-    if (mask == kAllLanes && worker.compiled != nullptr) exit = run_compiled(worker, b);
-    if (exit && !exit->index) {
-      b = exit->block;
-      if (!exit->yields) continue;
-      paths_[current_].block = b;
-      return Stop::yielded;
+    if (exit == nullptr && mask == kAllLanes && worker.compiled != nullptr) {
+      exit = run_compiled(worker, b);
     }
-    const CodeBlock& block = function->blocks[exit ? exit->block : b];
-    if (!exit) begin_block(worker, block, mask);
-    const Code* const begin = function->code.data() + (exit ? *exit->index : block.begin);
+    if (pause_.region != nullptr) {
+      exit = cross_barriers(worker, exit);
+      if (exit == nullptr) return Stop::blocked;
+    }
+    if (exit != nullptr && !exit->inside) {
+      b = exit->block;
+      if (exit->yields) {
+        paths_[current_].block = b;
+        return Stop::yielded;
+      }
+      exit = nullptr;
+      continue;
+    }
+    const CodeBlock& block = function->blocks[exit != nullptr ? exit->block : b];
+    if (exit == nullptr) begin_block(worker, block, mask);
+    const Code* const begin = function->code.data() + (exit != nullptr ? exit->index : block.begin);
     const Code* const code = function->code.data() + block.body_end;
+    exit = nullptr;
     run_body(worker, begin, code, mask);
     if (block.end == BlockEnd::fall_through) {
       b = block.next;

@@ -26,6 +26,8 @@ class Warpgroups {
   /// issued in its place.
   bool issue(std::uint32_t warp, const WarpgroupIssue& issue);
 
+  /// Some warp of the block has issued a product.
+  bool in_use() const { return !groups_.empty(); }
   void commit(std::uint32_t warp);
   /// The products that the warpgroup has to issue until the warp's wait for all but the `pending`
   /// youngest of its groups is over.

@@ -34,7 +34,12 @@ constexpr std::uint32_t kTrial = 256;           // entries after which a region 
 struct CompiledRegion {
   explicit CompiledRegion(CodeMemory&& code) : memory(std::move(code)) {}
   CodeMemory memory;
-  std::vector<RegionExit> exits;
+  struct Exit {
+    ExitKind kind;
+    std::size_t entry;  ///< as in RegionExit
+    CompiledExit place;
+  };
+  std::vector<Exit> exits;
   std::vector<std::uint32_t> blocks;
   std::vector<std::pair<std::uint32_t, LaneShape>> assumed;
   RegionSums sums;
@@ -75,8 +80,15 @@ class CompiledProgram final : public CompiledCode {
   /// false if there will be no further one.
   bool compile(const Frame& frame, std::uint32_t block, const CompiledRegion* known);
   AccessWatch watch() const { return watch_; }
+  /// Entries left before each block is compiled, by CodeBlock::counter: what earlier launches have
+  /// left of `fresh`.
+  std::vector<std::uint32_t> patience(std::size_t blocks, std::uint32_t fresh);
+  /// The blocks that are still worth compiling begin later launches with what is left of them.
+  void keep_patience(const std::vector<std::uint32_t>& left);
   /// CompiledThread::frame_resets of the kernel.
   const std::vector<FrameRange>& frame_resets();
+  /// They have been found already.
+  bool knows_frame_resets() const { return knows_frame_resets_.load(std::memory_order_acquire); }
   // Their numbers so far.
   std::uint32_t bounds() const { return bounds_.load(std::memory_order_acquire); }
   std::uint32_t sum_entries() const { return entries_.load(std::memory_order_acquire); }
@@ -92,6 +104,8 @@ class CompiledProgram final : public CompiledCode {
   std::vector<std::unique_ptr<CompiledFunction>> functions_;
   std::mutex mutex_;
   std::optional<std::vector<FrameRange>> frame_resets_;
+  std::atomic<bool> knows_frame_resets_{false};
+  std::vector<std::uint32_t> patience_;
   std::size_t code_bytes_ = 0;
   ProgramNumbers numbers_;
   std::atomic<std::uint32_t> bounds_{0}, entries_{0}, recent_{0};  ///< of `numbers_`
@@ -100,9 +114,10 @@ class CompiledProgram final : public CompiledCode {
 class Thread final : public CompiledThread {
  public:
   Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience);
-  std::optional<CompiledExit> run(const Frame& frame, std::uint32_t block, std::uint32_t join,
-                                  CompiledPause& pause, std::int64_t& turn) override;
-  CompiledExit resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) override;
+  ~Thread() override { program_.keep_patience(patience_); }
+  const CompiledExit* run(const Frame& frame, std::uint32_t block, std::uint32_t join,
+                          CompiledPause& pause, std::int64_t& turn) override;
+  const CompiledExit* resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) override;
   const std::vector<FrameRange>* frame_resets() override;
   void deliver_sums(const BlockObserverSlots& observers) override;
 
@@ -113,7 +128,7 @@ class Thread final : public CompiledThread {
   };
   void enter(const CompiledRegion& region, const Frame& frame, CompiledPause& pause,
              std::int64_t& turn);
-  CompiledExit left(const CompiledRegion& region, std::uint64_t exit, CompiledPause& pause);
+  const CompiledExit* left(const CompiledRegion& region, std::uint64_t exit, CompiledPause& pause);
   void refuse(const Frame& frame, std::uint32_t block, std::uint32_t counter);
   void judge(const CompiledRegion& region, std::uint32_t counter, std::int64_t instructions);
 
@@ -180,6 +195,7 @@ const std::vector<FrameRange>& CompiledProgram::frame_resets() {
   if (!frame_resets_) {
     const auto bytes = static_cast<std::uint32_t>(program_.functions()[0].image.size());
     frame_resets_ = plan(0).frame_resets(bytes);
+    knows_frame_resets_.store(true, std::memory_order_release);
   }
   return *frame_resets_;
 }
@@ -208,7 +224,12 @@ bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
   recent_.store(numbers_.sums.recent, std::memory_order_release);
   result->sums = std::move(code.sums);
   result->announced = std::move(code.announced);
-  result->exits = code.exits;
+  for (const RegionExit& exit : code.exits) {
+    const bool inside = exit.kind != ExitKind::refused && exit.kind != ExitKind::block &&
+                        exit.kind != ExitKind::yield;
+    result->exits.push_back(
+        {exit.kind, exit.entry, {exit.block, inside, exit.index, exit.kind == ExitKind::yield}});
+  }
   result->counter = plan.function().blocks[block].counter;
   result->slots = static_cast<std::size_t>(code.slots);
   result->next = head.first.load();
@@ -217,8 +238,19 @@ bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
   return true;
 }
 
+std::vector<std::uint32_t> CompiledProgram::patience(std::size_t blocks, std::uint32_t fresh) {
+  const std::lock_guard lock(mutex_);
+  if (patience_.empty()) patience_.assign(blocks, fresh);
+  return patience_;
+}
+
+void CompiledProgram::keep_patience(const std::vector<std::uint32_t>& left) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < left.size(); ++i) patience_[i] = std::min(patience_[i], left[i]);
+}
+
 Thread::Thread(CompiledProgram& program, Worker& worker, std::uint32_t patience)
-    : CompiledThread(worker.counters.size(), patience),
+    : CompiledThread(program.patience(worker.counters.size(), patience)),
       program_(program),
       trials_(worker.counters.size()),
       early_blocks_(patience / 4) {
@@ -252,29 +284,19 @@ void Thread::enter(const CompiledRegion& region, const Frame& frame, CompiledPau
   state_.place = w.block->linear() * w.block->launch().info().warps_per_block + w.warp_index;
 }
 
-CompiledExit Thread::left(const CompiledRegion& region, std::uint64_t number,
-                          CompiledPause& pause) {
-  const RegionExit& exit = region.exits[number];
-  CompiledExit result{exit.block, std::nullopt, exit.kind == ExitKind::yield};
-  switch (exit.kind) {
-    case ExitKind::waits:
-      pause.region = &region;
-      pause.exit = number;
-      result.index = exit.index;
-      break;
-    case ExitKind::failed:
-      ++region.failures;
-      [[fallthrough]];
-    case ExitKind::inside:
-      result.index = exit.index;
-      break;
-    default:
-      break;
+const CompiledExit* Thread::left(const CompiledRegion& region, std::uint64_t number,
+                                 CompiledPause& pause) {
+  const CompiledRegion::Exit& exit = region.exits[number];
+  if (exit.kind == ExitKind::waits) {
+    pause.region = &region;
+    pause.exit = number;
+  } else if (exit.kind == ExitKind::failed) {
+    ++region.failures;
   }
-  return result;
+  return &exit.place;
 }
 
-CompiledExit Thread::resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) {
+const CompiledExit* Thread::resume(const Frame& frame, CompiledPause& pause, std::int64_t& turn) {
   const auto& region = *static_cast<const CompiledRegion*>(std::exchange(pause.region, nullptr));
   const std::int64_t before = turn;
   enter(region, frame, pause, turn);
@@ -283,14 +305,14 @@ CompiledExit Thread::resume(const Frame& frame, CompiledPause& pause, std::int64
   return left(region, exit, pause);
 }
 
-std::optional<CompiledExit> Thread::run(const Frame& frame, std::uint32_t block, std::uint32_t join,
-                                        CompiledPause& pause, std::int64_t& turn) {
+const CompiledExit* Thread::run(const Frame& frame, std::uint32_t block, std::uint32_t join,
+                                CompiledPause& pause, std::int64_t& turn) {
   const std::uint32_t counter = frame.function->blocks[block].counter;
   const CompiledRegion* first = program_.first(frame, block);
   if (first == nullptr) {
     if (!program_.compile(frame, block, nullptr)) {
       patience_[counter] = kNotAgain;
-      return std::nullopt;
+      return nullptr;
     }
     first = program_.first(frame, block);
   }
@@ -304,7 +326,7 @@ std::optional<CompiledExit> Thread::run(const Frame& frame, std::uint32_t block,
     return left(*region, exit, pause);
   }
   refuse(frame, block, counter);
-  return std::nullopt;
+  return nullptr;
 }
 
 using WarpAddresses = std::array<std::uint64_t, kWarpSize>;
@@ -343,7 +365,7 @@ AccessSum sum_of(const SummedAccess& access, const SumGroup& group, std::uint32_
 }
 
 const std::vector<FrameRange>* Thread::frame_resets() {
-  if (early_blocks_ > 0) {
+  if (early_blocks_ > 0 && !program_.knows_frame_resets()) {
     --early_blocks_;
     return nullptr;
   }
