@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -26,6 +27,7 @@ constexpr std::uint32_t kPatience = 150;        // entries before a block is com
 constexpr std::uint32_t kNotAgain = 1u << 30;   // entries, in the place of for ever
 constexpr std::uint32_t kRefusals = 8;          // before a head gets a further region
 constexpr int kMostRegions = 5;                 // of a head
+constexpr int kMostNumbers = 2;                 // of them with other numbers
 constexpr std::uint32_t kMostFailures = 200;    // of a region's checks
 constexpr std::size_t kMostCode = 64 << 20;     // bytes of code of a program
 constexpr std::uint32_t kMostRegisters = 8000;  // of a function
@@ -42,6 +44,8 @@ struct CompiledRegion {
   std::vector<Exit> exits;
   std::vector<std::uint32_t> blocks;
   std::vector<std::pair<std::uint32_t, LaneShape>> assumed;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> numbers;  ///< assumed of registers
+  KnownParameters parameters;
   RegionSums sums;
   RegionAnnounced announced;
   std::size_t slots = 0;
@@ -78,7 +82,8 @@ class CompiledProgram final : public CompiledCode {
   }
   /// Compiles a region for what the frame holds, unless another thread has added one to `known`;
   /// false if there will be no further one.
-  bool compile(const Frame& frame, std::uint32_t block, const CompiledRegion* known);
+  bool compile(const Frame& frame, const std::uint8_t* parameters, std::uint32_t block,
+               const CompiledRegion* known);
   AccessWatch watch() const { return watch_; }
   /// Entries left before each block is compiled, by CodeBlock::counter: what earlier launches have
   /// left of `fresh`.
@@ -97,6 +102,8 @@ class CompiledProgram final : public CompiledCode {
  private:
   std::vector<bool> unstable(const CompiledFunction& function, const Head& head,
                              const std::uint8_t* frame) const;
+  bool has_new_numbers(const CompiledFunction& function, const CompiledRegion& region,
+                       const PresentState& present) const;
   const FunctionPlan& plan(std::size_t function);
 
   const Program& program_;
@@ -181,6 +188,24 @@ std::vector<bool> CompiledProgram::unstable(const CompiledFunction& function, co
   return result;
 }
 
+/// Whether a number is another one than what the region assumes.
+bool CompiledProgram::has_new_numbers(const CompiledFunction& function,
+                                      const CompiledRegion& region,
+                                      const PresentState& present) const {
+  const auto differs = [](const std::uint8_t* place, unsigned bytes, std::uint64_t value) {
+    return std::memcmp(place, &value, bytes) != 0;
+  };
+  return std::any_of(region.numbers.begin(), region.numbers.end(),
+                     [&](const auto& number) {
+                       const RegisterInfo& info = function.plan->registers()[number.first];
+                       return differs(present.frame + info.offset, info.width, number.second);
+                     }) ||
+         std::any_of(region.parameters.begin(), region.parameters.end(),
+                     [&](const KnownParameter& known) {
+                       return differs(present.parameters + known.offset, known.width, known.value);
+                     });
+}
+
 /// The caller holds the mutex.
 const FunctionPlan& CompiledProgram::plan(std::size_t number) {
   CompiledFunction& function = *functions_[number];
@@ -200,8 +225,8 @@ const std::vector<FrameRange>& CompiledProgram::frame_resets() {
   return *frame_resets_;
 }
 
-bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
-                              const CompiledRegion* known) {
+bool CompiledProgram::compile(const Frame& frame, const std::uint8_t* parameters,
+                              std::uint32_t block, const CompiledRegion* known) {
   const std::lock_guard lock(mutex_);
   CompiledFunction& function = *functions_[frame.index];
   Head& head = function.heads[block];
@@ -209,14 +234,19 @@ bool CompiledProgram::compile(const Frame& frame, std::uint32_t block,
   if (head.regions.size() >= kMostRegions || code_bytes_ > kMostCode) return false;
   const FunctionPlan& plan = this->plan(frame.index);
   if (plan.registers().size() > kMostRegisters) return false;
-  Region region =
-      find_region(plan, block, frame.registers, unstable(function, head, frame.registers));
+  PresentState present{frame.registers, parameters, unstable(function, head, frame.registers)};
+  present.values = std::count_if(head.regions.begin(), head.regions.end(), [&](const auto& other) {
+                     return has_new_numbers(function, *other, present);
+                   }) < kMostNumbers;
+  Region region = find_region(plan, block, present);
   RegionCode code = RegionEmitter(plan, region, watch_, numbers_).emit();
   auto result = std::make_unique<CompiledRegion>(CodeMemory(code.bytes));
   if (result->memory.data() == nullptr) return false;
   for (const Assumption& assumption : region.assumptions) {
     result->assumed.emplace_back(assumption.reg, region.shapes[assumption.shape]);
+    if (assumption.known) result->numbers.emplace_back(assumption.reg, assumption.value);
   }
+  result->parameters = region.parameters;
   result->blocks = region.blocks;
   code_bytes_ += result->memory.bytes();
   bounds_.store(numbers_.bounds, std::memory_order_release);
@@ -310,7 +340,7 @@ const CompiledExit* Thread::run(const Frame& frame, std::uint32_t block, std::ui
   const std::uint32_t counter = frame.function->blocks[block].counter;
   const CompiledRegion* first = program_.first(frame, block);
   if (first == nullptr) {
-    if (!program_.compile(frame, block, nullptr)) {
+    if (!program_.compile(frame, state_.parameters, block, nullptr)) {
       patience_[counter] = kNotAgain;
       return nullptr;
     }
@@ -392,7 +422,9 @@ void Thread::refuse(const Frame& frame, std::uint32_t block, std::uint32_t count
   Trial& trial = trials_[counter];
   if (++trial.refusals < kRefusals) return;
   trial.refusals = 0;
-  if (!program_.compile(frame, block, program_.first(frame, block))) patience_[counter] = kTrial;
+  if (!program_.compile(frame, state_.parameters, block, program_.first(frame, block))) {
+    patience_[counter] = kTrial;
+  }
 }
 
 /// A region that is left again at once, or whose checks fail, does not pay.

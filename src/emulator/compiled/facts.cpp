@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdlib>
 
+#include "base/one_of.hpp"
+
 namespace tilescope::emulator::compiled {
 namespace {
 
@@ -16,21 +18,35 @@ ShapeNumber FactRules::shape(const Facts& facts, std::uint32_t reg) const {
   return plan_.registers()[reg].kind == RegisterKind::constant ? kUniform : facts[reg].shape;
 }
 
-/// A product has a known shape where one factor is a constant, or both are uniform.
+bool gives_values(Act act) {
+  return is_one_of(act, {Act::move, Act::add, Act::subtract, Act::multiply, Act::multiply_add,
+                         Act::multiply_wide, Act::shift_left, Act::widen, Act::narrow});
+}
+
+std::optional<std::uint64_t> FactRules::value(const Facts& facts, std::uint32_t reg) const {
+  const RegisterInfo& info = plan_.registers()[reg];
+  if (info.kind == RegisterKind::constant) {
+    return info.width == 0 && info.bits != 0 ? 0xffffffffu : info.bits;
+  }
+  if (!facts[reg].known) return std::nullopt;
+  return facts[reg].value;
+}
+
+/// A product has a known shape where one factor is known, or both are uniform.
 ShapeNumber FactRules::product_shape(const Operation& operation, const Facts& facts,
                                      bool wide) const {
   const unsigned bytes = wide ? 8 : operation.width;
   for (const int i : {0, 1}) {
     const std::uint32_t other = operation.in[static_cast<std::size_t>(1 - i)];
     const ShapeNumber a = shape(facts, operation.in[static_cast<std::size_t>(i)]);
-    const RegisterInfo& factor = plan_.registers()[other];
     if (a == kUniform && shape(facts, other) == kUniform) return kUniform;
-    if (a == kNoShape || factor.kind != RegisterKind::constant) continue;
-    if (!wide) return shapes_.multiply(a, factor.bits, bytes);
+    const std::optional<std::uint64_t> factor = value(facts, other);
+    if (a == kNoShape || !factor) continue;
+    if (!wide) return shapes_.multiply(a, *factor, bytes);
     const auto extended =
         operation.is_signed
-            ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(factor.bits)})
-            : factor.bits;
+            ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(*factor)})
+            : *factor;
     return shapes_.multiply(shapes_.widen(a), extended, bytes);
   }
   return kNoShape;
@@ -63,9 +79,9 @@ ShapeNumber FactRules::result_shape(const Operation& operation, const Facts& fac
     case Act::multiply_add_wide:
       return shapes_.add(product_shape(operation, facts, true), of(2), 8);
     case Act::shift_left: {
-      const RegisterInfo& by = plan_.registers()[operation.in[1]];
-      if (by.kind == RegisterKind::constant && by.bits < width * 8u) {
-        return shapes_.multiply(of(0), std::uint64_t{1} << by.bits, width);
+      const std::optional<std::uint64_t> by = value(facts, operation.in[1]);
+      if (by && *by < width * 8u) {
+        return shapes_.multiply(of(0), std::uint64_t{1} << *by, width);
       }
       return all_uniform() ? kUniform : kNoShape;
     }
@@ -95,8 +111,9 @@ ShapeNumber FactRules::result_shape(const Operation& operation, const Facts& fac
 
 unsigned FactRules::zeros(const Facts& facts, std::uint32_t reg) const {
   const RegisterInfo& info = plan_.registers()[reg];
-  if (info.kind != RegisterKind::constant) return facts[reg].zeros;
-  return static_cast<unsigned>(std::min(std::countr_zero(info.bits), info.width * 8));
+  const std::optional<std::uint64_t> known = value(facts, reg);
+  if (!known) return facts[reg].zeros;
+  return static_cast<unsigned>(std::min(std::countr_zero(*known), info.width * 8));
 }
 
 /// The differences are not negative and below 2^bits, and so many bits of the number are zero.
@@ -149,6 +166,71 @@ ShapeNumber FactRules::shifted_shape(const Operation& operation, const Facts& fa
   LaneShape result = shapes_[shape(facts, a)];
   for (std::uint64_t& value : result) value >>= by.bits;
   return shapes_.number(result);
+}
+
+/// Of a result that is the same for all lanes, where all operands are known.
+std::optional<std::uint64_t> FactRules::result_value(const Operation& operation,
+                                                     const Facts& facts) const {
+  std::uint64_t in[3] = {};
+  if (operation.in.size() > std::size(in)) return std::nullopt;
+  for (std::size_t i = 0; i < operation.in.size(); ++i) {
+    const std::optional<std::uint64_t> known = value(facts, operation.in[i]);
+    if (!known) return std::nullopt;
+    in[i] = *known;
+  }
+  const auto extended = [&](std::uint64_t v) {
+    return operation.is_signed
+               ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(v)})
+               : v;
+  };
+  const auto narrowed = [&](std::uint64_t v) { return operation.width == 8 ? v : v & 0xffffffffu; };
+  switch (operation.act) {
+    case Act::move:
+      if (operation.flip) return std::nullopt;
+      return in[0];
+    case Act::add:
+      return narrowed(in[0] + in[1]);
+    case Act::subtract:
+      return narrowed(in[0] - in[1]);
+    case Act::multiply:
+      return narrowed(in[0] * in[1]);
+    case Act::multiply_add:
+      return narrowed(in[0] * in[1] + in[2]);
+    case Act::multiply_wide:
+      return extended(in[0]) * extended(in[1]);
+    case Act::shift_left:
+      return in[1] < operation.width * 8u ? narrowed(in[0] << in[1]) : 0;
+    case Act::widen:
+      return extended(in[0]);
+    case Act::narrow:
+      return in[0] & 0xffffffffu;
+    case Act::load_parameter: {
+      const auto found =
+          std::find_if(parameters_.begin(), parameters_.end(), [&](const KnownParameter& known) {
+            return known.offset == operation.code->offset && known.width == operation.width;
+          });
+      if (found != parameters_.end()) return found->value;
+      return std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+std::uint32_t FactRules::helpful_value(const Operation& operation, const Facts& facts) const {
+  const bool product = is_one_of(operation.act, {Act::multiply, Act::multiply_add,
+                                                 Act::multiply_wide, Act::multiply_add_wide});
+  if (operation.real || (!product && operation.act != Act::shift_left)) return kNoRegister;
+  for (const std::size_t i : {0, 1}) {
+    const std::uint32_t factor = operation.in[i], other = operation.in[1 - i];
+    if (i == 0 && !product) continue;
+    const ShapeNumber shaped = shape(facts, other);
+    if (shape(facts, factor) == kUniform && !value(facts, factor) && shaped != kNoShape &&
+        shaped != kUniform) {
+      return factor;
+    }
+  }
+  return kNoRegister;
 }
 
 /// The low bits that are zero in every lane of a result of known shape.
@@ -220,6 +302,10 @@ void FactRules::apply(const Operation& operation, Facts& facts) const {
   switch (way(operation, facts)) {
     case Way::scalar:
       result.shape = result_shape(operation, facts);
+      if (const auto known = result_value(operation, facts); known && result.shape == kUniform) {
+        result.known = true;
+        result.value = *known;
+      }
       result.zeros = static_cast<std::uint8_t>(
           std::min(result_zeros(operation, facts), plan_.registers()[operation.out[0]].width * 8u));
       break;

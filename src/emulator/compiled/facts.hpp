@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "emulator/compiled/function_plan.hpp"
@@ -13,11 +14,22 @@ namespace tilescope::emulator::compiled {
 struct RegisterFact {
   ShapeNumber shape = kNoShape;
   bool stale = false;  ///< the frame has an older value: the number is the truth
+  /// The number is known when the code is compiled (with shape kUniform).
+  bool known = false;
+  std::uint64_t value = 0;
   /// Low bits of the number that are zero. Where the shape's differences fit in them, the bits of
   /// number and differences are apart, so that `and`, `or` and `shr` keep a shape.
   std::uint8_t zeros = 0;
 };
 using Facts = std::vector<RegisterFact>;  ///< by register
+
+/// A parameter of the kernel whose value is known when the code is compiled.
+struct KnownParameter {
+  std::int64_t offset = 0;
+  std::uint8_t width = 4;
+  std::uint64_t value = 0;
+};
+using KnownParameters = std::vector<KnownParameter>;
 
 /// The way in which an operation is compiled.
 enum class Way : std::uint8_t {
@@ -27,14 +39,22 @@ enum class Way : std::uint8_t {
   call,    ///< by the interpreter's executor
 };
 
+/// The value of a result may follow from those of the operands.
+bool gives_values(Act act);
+
 class FactRules {
  public:
   /// `wanted`: registers whose shape is worth knowing.
-  FactRules(const FunctionPlan& plan, ShapeTable& shapes, const std::vector<bool>& wanted)
-      : plan_(plan), shapes_(shapes), wanted_(wanted) {}
+  FactRules(const FunctionPlan& plan, ShapeTable& shapes, const std::vector<bool>& wanted,
+            const KnownParameters& parameters)
+      : plan_(plan), shapes_(shapes), wanted_(wanted), parameters_(parameters) {}
 
   ShapeNumber shape(const Facts& facts, std::uint32_t reg) const;
   unsigned zeros(const Facts& facts, std::uint32_t reg) const;
+  /// The number that all lanes of the register hold, if it is known when the code is compiled.
+  std::optional<std::uint64_t> value(const Facts& facts, std::uint32_t reg) const;
+  /// The uniform operand whose value would give the result a shape; kNoRegister: there is none.
+  std::uint32_t helpful_value(const Operation& operation, const Facts& facts) const;
   Way way(const Operation& operation, const Facts& facts) const;
   /// `facts` become those behind the operation.
   void apply(const Operation& operation, Facts& facts) const;
@@ -42,6 +62,7 @@ class FactRules {
  private:
   ShapeNumber result_shape(const Operation& operation, const Facts& facts) const;
   ShapeNumber product_shape(const Operation& operation, const Facts& facts, bool wide) const;
+  std::optional<std::uint64_t> result_value(const Operation& operation, const Facts& facts) const;
   unsigned result_zeros(const Operation& operation, const Facts& facts) const;
   ShapeNumber bitwise_shape(const Operation& operation, const Facts& facts) const;
   ShapeNumber shifted_shape(const Operation& operation, const Facts& facts) const;
@@ -51,6 +72,7 @@ class FactRules {
   const FunctionPlan& plan_;
   ShapeTable& shapes_;
   const std::vector<bool>& wanted_;
+  const KnownParameters& parameters_;
 };
 
 }  // namespace tilescope::emulator::compiled

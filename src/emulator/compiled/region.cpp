@@ -25,15 +25,6 @@ bool waits_with_numbers(const FunctionPlan& plan, const CodeBlock& block) {
          is_constant(plan, code.a) && (code.b == kNone || is_constant(plan, code.b));
 }
 
-/// The warp instruction that ends the block is for all lanes.
-bool names_all_lanes(const FunctionPlan& plan, const CodeBlock& block) {
-  const Code& code = plan.function().code[block.body_end];
-  if (code.guard != kNone) return false;
-  if (code.c == kNone) return true;
-  return is_constant(plan, code.c) &&
-         plan.registers()[plan.registers().find(code.c)].bits == kAllLanes;
-}
-
 /// `seen`: blocks that the region must not enter.
 void choose_blocks(const FunctionPlan& plan, Region& region, std::vector<bool> seen) {
   const auto& blocks = plan.function().blocks;
@@ -101,19 +92,18 @@ RegisterFact observe(ShapeTable& shapes, const std::uint8_t* lanes, unsigned byt
   return fact;
 }
 
-Facts assume(const FunctionPlan& plan, Region& region, const std::uint8_t* frame,
-             const std::vector<bool>& unstable) {
+Facts assume(const FunctionPlan& plan, Region& region, const PresentState& present) {
   const RegisterTable& registers = plan.registers();
   Facts facts(registers.size());
   const RegisterSet& live = plan.live_at_begin(region.head);
   for (std::uint32_t reg = 0; reg < registers.size(); ++reg) {
     const RegisterInfo& info = registers[reg];
-    if (!region.wanted[reg] || unstable[reg] || info.kind == RegisterKind::constant ||
+    if (!region.wanted[reg] || present.unstable[reg] || info.kind == RegisterKind::constant ||
         (info.width != 4 && info.width != 8) ||
         (info.kind == RegisterKind::variable && !live.has(reg))) {
       continue;
     }
-    facts[reg] = observe(region.shapes, frame + info.offset, info.width);
+    facts[reg] = observe(region.shapes, present.frame + info.offset, info.width);
   }
   return facts;
 }
@@ -128,16 +118,18 @@ bool meet(Facts& facts, const Facts& other) {
     if (both.shape != kNoShape) {
       both.stale = both.stale || other[reg].stale;
       both.zeros = std::min(both.zeros, other[reg].zeros);
+      both.known = both.known && other[reg].known && other[reg].value == both.value;
     }
     changed = changed || both.shape != facts[reg].shape || both.stale != facts[reg].stale ||
-              both.zeros != facts[reg].zeros;
+              both.zeros != facts[reg].zeros || both.known != facts[reg].known;
     facts[reg] = both;
   }
   return changed;
 }
 
 void spread_facts(const FunctionPlan& plan, Region& region, Facts&& assumed) {
-  const FactRules rules(plan, region.shapes, region.wanted);
+  const FactRules rules(plan, region.shapes, region.wanted, region.parameters);
+  region.at_begin.clear();
   region.at_begin.emplace(region.head, std::move(assumed));
   std::vector<std::uint32_t> open{region.head};
   while (!open.empty()) {
@@ -158,10 +150,74 @@ void spread_facts(const FunctionPlan& plan, Region& region, Facts&& assumed) {
   }
 }
 
+/// Calls `visit` with each operation of the region, the warp instructions that end blocks included,
+/// and the facts before it.
+template <class Visit>
+void visit_operations(const FunctionPlan& plan, const FactRules& rules, const Region& region,
+                      Visit visit) {
+  for (const auto& [b, at_begin] : region.at_begin) {
+    const CodeBlock& block = plan.function().blocks[b];
+    Facts facts = at_begin;
+    const bool collective = block.end == BlockEnd::collective && continues_inside(plan, b);
+    for (std::uint32_t i = block.begin; i < block.body_end + (collective ? 1 : 0); ++i) {
+      visit(plan.operation(i), facts);
+      rules.apply(plan.operation(i), facts);
+    }
+  }
+}
+
+/// Assumes the values of parameters and uniform registers with which products and shifts of
+/// registers of known shape have one too. True if there are new ones; `assumed`: facts at the head.
+bool assume_values(const FunctionPlan& plan, Region& region, const PresentState& present,
+                   Facts& assumed) {
+  const FactRules rules(plan, region.shapes, region.wanted, region.parameters);
+  std::vector<bool> helpful(plan.registers().size(), false), written = helpful;
+  std::vector<const Operation*> operations;
+  visit_operations(plan, rules, region, [&](const Operation& operation, const Facts& facts) {
+    if (const std::uint32_t reg = rules.helpful_value(operation, facts); reg != kNoRegister) {
+      helpful[reg] = true;
+    }
+    for (const std::uint32_t reg : operation.out) written[reg] = true;
+    operations.push_back(&operation);
+  });
+  bool found = false;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Operation* operation : operations) {
+      const auto is_helpful = [&](std::uint32_t reg) { return helpful[reg]; };
+      if (std::none_of(operation->out.begin(), operation->out.end(), is_helpful)) continue;
+      if (operation->act == Act::load_parameter) {
+        KnownParameter known{operation->code->offset, operation->width, 0};
+        const auto same = [&](const KnownParameter& other) {
+          return other.offset == known.offset && other.width == known.width;
+        };
+        if (std::any_of(region.parameters.begin(), region.parameters.end(), same)) continue;
+        std::memcpy(&known.value, present.parameters + known.offset, known.width);
+        region.parameters.push_back(known);
+        found = true;
+      } else if (gives_values(operation->act)) {
+        for (const std::uint32_t reg : operation->in) {
+          changed = changed || !helpful[reg];
+          helpful[reg] = true;
+        }
+      }
+    }
+  }
+  for (std::uint32_t reg = 0; reg < helpful.size(); ++reg) {
+    RegisterFact& fact = assumed[reg];
+    if (!helpful[reg] || written[reg] || fact.shape != kUniform || fact.known) continue;
+    const RegisterInfo& info = plan.registers()[reg];
+    fact.known = true;
+    std::memcpy(&fact.value, present.frame + info.offset, info.width);
+    found = true;
+  }
+  return found;
+}
+
 /// A loop in the region with an address of unknown shape. When its head is a region's head, the
 /// shapes are what the registers hold there. kNone: there is none.
 std::uint32_t find_poor_loop(const FunctionPlan& plan, Region& region) {
-  const FactRules rules(plan, region.shapes, region.wanted);
+  const FactRules rules(plan, region.shapes, region.wanted, region.parameters);
   for (const auto& [b, at_begin] : region.at_begin) {
     const CodeBlock& latch = plan.function().blocks[b];
     if (latch.end != BlockEnd::branch || !latch.backward || latch.target == region.head) continue;
@@ -197,14 +253,14 @@ bool continues_inside(const FunctionPlan& plan, std::uint32_t b) {
     case BlockEnd::barrier:
       return waits_with_numbers(plan, block);
     case BlockEnd::collective:
-      return names_all_lanes(plan, block) && block.next < plan.function().blocks.size();
+      return plan.function().code[block.body_end].guard == kNone &&
+             block.next < plan.function().blocks.size();
     default:
       return false;
   }
 }
 
-Region find_region(const FunctionPlan& plan, std::uint32_t head, const std::uint8_t* frame,
-                   const std::vector<bool>& unstable) {
+Region find_region(const FunctionPlan& plan, std::uint32_t head, const PresentState& present) {
   std::vector<bool> avoided(plan.function().blocks.size(), false);
   Region region;
   for (;;) {
@@ -212,15 +268,20 @@ Region find_region(const FunctionPlan& plan, std::uint32_t head, const std::uint
     region.head = head;
     choose_blocks(plan, region, avoided);
     find_wanted(plan, region);
-    spread_facts(plan, region, assume(plan, region, frame, unstable));
+    Facts assumed = assume(plan, region, present);
+    spread_facts(plan, region, Facts(assumed));
+    while (present.values && assume_values(plan, region, present, assumed)) {
+      spread_facts(plan, region, Facts(assumed));
+    }
     const std::uint32_t poor = find_poor_loop(plan, region);
     if (poor == kNone || !region.contains(poor)) break;
     avoided[poor] = true;
   }
   const Facts& facts = region.at_begin.at(head);
   for (std::uint32_t reg = 0; reg < facts.size(); ++reg) {
-    if (facts[reg].shape != kNoShape)
-      region.assumptions.push_back({reg, facts[reg].shape, facts[reg].zeros});
+    const RegisterFact& fact = facts[reg];
+    if (fact.shape == kNoShape) continue;
+    region.assumptions.push_back({reg, fact.shape, fact.zeros, fact.known, fact.value});
   }
   return region;
 }

@@ -15,6 +15,8 @@ struct Assumption {
   std::uint32_t reg;
   ShapeNumber shape;
   std::uint8_t zeros;  ///< low bits of lane 0 that are zero
+  bool known;          ///< its number is the value
+  std::uint64_t value;
 };
 
 struct Region {
@@ -24,6 +26,7 @@ struct Region {
   std::vector<bool> wanted;                 ///< registers that addresses and branches depend on
   std::map<std::uint32_t, Facts> at_begin;  ///< of each block that can be reached
   std::vector<Assumption> assumptions;      ///< which the code tests when it is entered
+  KnownParameters parameters;               ///< likewise
 
   bool contains(std::uint32_t block) const;
 };
@@ -31,9 +34,15 @@ struct Region {
 /// Whether all lanes stay in a region behind the end of the block, if they do so together.
 bool continues_inside(const FunctionPlan& plan, std::uint32_t block);
 
-/// Chooses the blocks behind `head` and finds the facts, given the present contents of a frame.
-/// Registers in `unstable` are not assumed to have a shape.
-Region find_region(const FunctionPlan& plan, std::uint32_t head, const std::uint8_t* frame,
-                   const std::vector<bool>& unstable);
+/// The state that a region is compiled for.
+struct PresentState {
+  const std::uint8_t* frame = nullptr;
+  const std::uint8_t* parameters = nullptr;  ///< of the kernel
+  std::vector<bool> unstable;                ///< registers that are not assumed to have a shape
+  bool values = true;                        ///< numbers may be assumed to stay what they are
+};
+
+/// Chooses the blocks behind `head` and finds the facts.
+Region find_region(const FunctionPlan& plan, std::uint32_t head, const PresentState& present);
 
 }  // namespace tilescope::emulator::compiled

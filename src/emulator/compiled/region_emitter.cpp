@@ -8,6 +8,7 @@
 
 #include "emulator/compiled/announce_emitter.hpp"
 #include "emulator/compiled/runtime_calls.hpp"
+#include "emulator/compiled/shuffle_emitter.hpp"
 #include "emulator/compiled/store_emitter.hpp"
 #include "emulator/compiled/strip_emitter.hpp"
 #include "emulator/compiled/sum_emitter.hpp"
@@ -24,7 +25,7 @@ RegionEmitter::RegionEmitter(const FunctionPlan& plan, Region& region, AccessWat
                              ProgramNumbers& numbers)
     : plan_(plan),
       region_(region),
-      rules_(plan, region.shapes, region.wanted),
+      rules_(plan, region.shapes, region.wanted, region.parameters),
       watch_(watch),
       program_numbers_(numbers) {
   numbers_.first_temporary = static_cast<int>(plan.registers().size());
@@ -78,6 +79,11 @@ void RegionEmitter::enter() {
     a_.vector(wide ? vpbroadcastq : vpbroadcastd, 0, 0, at(kFrame, info.offset));
     a_.mov(rax, at(kFrame, info.offset), info.width);
     a_.store(slot_place(static_cast<int>(assumption.reg)), rax, info.width);
+    if (assumption.known) {
+      a_.mov_constant(rdx, assumption.value);
+      a_.bit_xor(rdx, rax, 8);
+      a_.bit_or(rcx, rdx, 8);
+    }
     if (assumption.zeros != 0) {
       a_.mov_constant(rdx, (std::uint64_t{1} << assumption.zeros) - 1);
       a_.bit_and(rdx, rax, 8);
@@ -94,10 +100,19 @@ void RegionEmitter::enter() {
       a_.vector(vpor, differs, differs, Source::ymm(2));
     }
   }
-  if (!region_.assumptions.empty()) {
+  for (const KnownParameter& parameter : region_.parameters) {
+    a_.mov(rdx, at(kState, offsetof(CompiledState, parameters)), 8);
+    a_.mov(rax, at(rdx, parameter.offset), parameter.width);
+    a_.mov_constant(rdx, parameter.value);
+    a_.bit_xor(rdx, rax, 8);
+    a_.bit_or(rcx, rdx, 8);
+  }
+  if (!region_.assumptions.empty() || !region_.parameters.empty()) {
     a_.mov_constant(rax, 0);
     a_.test(rcx, rcx, 8);
     a_.jump(Condition::not_equal, return_);
+  }
+  if (!region_.assumptions.empty()) {
     a_.vector(vptest, differs, 0, Source::ymm(differs));
     a_.jump(Condition::not_equal, return_);
   }
@@ -174,24 +189,32 @@ void RegionEmitter::segment(const Segment& segment, std::uint32_t b, const Facts
 /// Everything that the instruction mentions is in the frame while a function of the interpreter
 /// runs it.
 void RegionEmitter::call(std::uint64_t function, const Operation& operation, const Facts& before) {
-  const auto settle = [&](std::uint32_t reg) {
-    if (before[reg].shape != kNoShape && before[reg].stale) materialise(reg, before[reg].shape);
-  };
   const Label unwatched = a_.label();
-  if (operation.only_orders) {
-    a_.mov(rcx, at(kState, offsetof(CompiledState, context)), 8);
-    a_.mov(rax, at(rcx, offsetof(Context, events)), 4);
-    a_.and_constant(rax, kOrder, 4);
-    a_.jump(Condition::equal, unwatched);
-  }
-  for (const std::uint32_t reg : operation.in) settle(reg);
-  for (const std::uint32_t reg : operation.out) settle(reg);
+  if (operation.only_orders) skip_if_unwatched(unwatched);
+  settle(operation, before);
   a_.vzeroupper();
   a_.mov(rdi, kState, 8);
   a_.mov_constant(rsi, reinterpret_cast<std::uint64_t>(operation.code));
   a_.mov_constant(rax, function);
   a_.call(rax);
   a_.bind(unwatched);
+}
+
+/// Jumps where no observer follows the order of events.
+void RegionEmitter::skip_if_unwatched(Label unwatched) {
+  a_.mov(rcx, at(kState, offsetof(CompiledState, context)), 8);
+  a_.mov(rax, at(rcx, offsetof(Context, events)), 4);
+  a_.and_constant(rax, kOrder, 4);
+  a_.jump(Condition::equal, unwatched);
+}
+
+/// Writes the registers that the instruction mentions to the frame.
+void RegionEmitter::settle(const Operation& operation, const Facts& before) {
+  for (const auto* list : {&operation.in, &operation.out}) {
+    for (const std::uint32_t reg : *list) {
+      if (before[reg].shape != kNoShape && before[reg].stale) materialise(reg, before[reg].shape);
+    }
+  }
 }
 
 /// Writes a register of known shape to the frame.
@@ -219,16 +242,73 @@ void RegionEmitter::end(std::uint32_t b, const Facts& facts, const RegisterSet& 
   } else if (goes_on && block.end == BlockEnd::branch) {
     branch(b, facts, live);
   } else if (goes_on && block.end == BlockEnd::collective) {
-    const Operation& operation = plan_.operation(block.body_end);
-    call(reinterpret_cast<std::uint64_t>(&run_together), operation, facts);
+    together(b, facts, live);
     Facts behind = facts;
-    rules_.apply(operation, behind);
+    rules_.apply(plan_.operation(block.body_end), behind);
     go(b, block.next, false, behind);
   } else if (goes_on && region_.contains(block.next)) {
     wait(b, facts);
   } else {
     exit({ExitKind::inside, b, block.body_end, 0}, facts, live);
   }
+}
+
+/// The warp instruction that ends the block.
+void RegionEmitter::together(std::uint32_t b, const Facts& facts, const RegisterSet& live) {
+  const std::uint32_t end = plan_.function().blocks[b].body_end;
+  const Code& code = plan_.function().code[end];
+  const Operation& operation = plan_.operation(end);
+  if (code.c != kNone) check_members(b, facts, live);
+  std::optional<std::uint64_t> by, control;
+  if (static_cast<WarpOperation>(code.access) == WarpOperation::shuffle) {
+    by = rules_.value(facts, plan_.registers().find(code.list[0]));
+    control = rules_.value(facts, plan_.registers().find(code.list[1]));
+  }
+  if (!by || !control) {
+    call(reinterpret_cast<std::uint64_t>(&run_together), operation, facts);
+    return;
+  }
+  const Label unwatched = a_.label(), behind = a_.label();
+  settle(operation, facts);
+  skip_if_unwatched(unwatched);
+  later([this, unwatched, behind, &code, by, control] {
+    a_.bind(unwatched);
+    ShuffleEmitter(a_, code, static_cast<std::uint32_t>(*by), static_cast<std::uint32_t>(*control))
+        .emit();
+    a_.jump(behind);
+  });
+  call(reinterpret_cast<std::uint64_t>(&run_together), operation, facts);
+  a_.bind(behind);
+}
+
+/// Leaves the region unless the instruction names all lanes.
+void RegionEmitter::check_members(std::uint32_t b, const Facts& facts, const RegisterSet& live) {
+  const std::uint32_t end = plan_.function().blocks[b].body_end;
+  const std::uint32_t named = plan_.registers().find(plan_.function().code[end].c);
+  const std::optional<std::uint64_t> known = rules_.value(facts, named);
+  if (known == kAllLanes) return;
+  const Label others = a_.label();
+  if (facts[named].shape == kUniform) {
+    a_.compare_constant(slot_place(static_cast<int>(named)), -1, 4);
+    a_.jump(Condition::not_equal, others);
+  } else if (known || facts[named].shape != kNoShape) {
+    a_.jump(others);
+  } else {
+    const std::int64_t offset = plan_.registers()[named].offset;
+    a_.vector(vmovups, 0, 0, at(kFrame, offset));
+    for (int strip = 1; strip < 4; ++strip) {
+      a_.vector(vpand, 0, 0, at(kFrame, offset + strip * 32));
+    }
+    a_.vector(vpcmpeqd, 1, 1, Source::ymm(1));
+    a_.vector(vpcmpeqd, 0, 0, Source::ymm(1));
+    a_.vector(vmovmskps, rax, 0, Source::ymm(0));
+    a_.compare_constant(rax, 0xff, 4);
+    a_.jump(Condition::not_equal, others);
+  }
+  later([this, others, b, end, facts, live] {
+    a_.bind(others);
+    exit({ExitKind::inside, b, end, 0}, facts, live);
+  });
 }
 
 /// The warp leaves at a barrier, and is to go on behind it.

@@ -61,8 +61,12 @@ class RegionEmitter {
                const RegisterSet* live);
   void end(std::uint32_t b, const Facts& facts, const RegisterSet& live);
   void branch(std::uint32_t b, const Facts& facts, const RegisterSet& live);
+  void together(std::uint32_t b, const Facts& facts, const RegisterSet& live);
+  void check_members(std::uint32_t b, const Facts& facts, const RegisterSet& live);
   void wait(std::uint32_t b, const Facts& facts);
   void call(std::uint64_t function, const Operation& operation, const Facts& before);
+  void settle(const Operation& operation, const Facts& before);
+  void skip_if_unwatched(Label unwatched);
   void adjust(std::uint32_t to, const Facts& facts);
   /// Jumps to block `to`, which follows block `from` or is the target of its branch.
   void go(std::uint32_t from, std::uint32_t to, bool taken, const Facts& facts);

@@ -8,6 +8,7 @@
 #include "emulator/block.hpp"
 #include "emulator/decoder.hpp"
 #include "emulator/instructions/operands.hpp"
+#include "emulator/instructions/shuffle_source.hpp"
 
 namespace tilescope::emulator {
 namespace {
@@ -29,36 +30,11 @@ void shuffle(Context& w, const Code& c) {
   LaneMask inside = 0;
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const int b = static_cast<int>(by[lane] & 31);
-    const int clamp = static_cast<int>(control[lane] & 31);
-    const int segment = static_cast<int>(control[lane] >> 8 & 31);
-    const int last = (lane & segment) | (clamp & ~segment);
-    const int first = lane & segment;
-    int from = lane;
-    bool valid = false;
-    switch (mode) {
-      case ptx::ShuffleMode::up:
-        from = lane - b;
-        valid = from >= last;  // for up, the clamp is the lowest lane
-        break;
-      case ptx::ShuffleMode::down:
-        from = lane + b;
-        valid = from <= last;
-        break;
-      case ptx::ShuffleMode::bfly:
-        from = lane ^ b;
-        valid = from <= last;
-        break;
-      default:
-        from = first | (b & ~segment);
-        valid = from <= last;
-        break;
-    }
-    if (!valid) from = lane;
-    if (valid) inside |= LaneMask{1} << lane;
+    const ShuffleSource from = shuffle_source(mode, lane, by[lane], control[lane]);
+    if (from.inside) inside |= LaneMask{1} << lane;
     // The value of a lane that does not take part is undefined; here it is 0.
-    const bool there = (w.exchange_lanes >> from & 1) != 0;
-    d[lane] = there ? static_cast<std::uint32_t>(w.exchange[from]) : 0;
+    const bool there = (w.exchange_lanes >> from.lane & 1) != 0;
+    d[lane] = there ? static_cast<std::uint32_t>(w.exchange[from.lane]) : 0;
   }
   if (c.dst2 != kSinkOffset) set_lanes(w, c.dst2, inside);
 }
