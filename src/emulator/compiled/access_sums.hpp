@@ -48,6 +48,10 @@ struct SumGroup {
 };
 inline constexpr std::uint64_t kHalfSector = 16;  ///< bytes
 
+/// The sum of an entry's accesses, with any addresses that are congruent to theirs.
+AccessSum sum_of(const SummedAccess& access, const SumGroup& group, std::uint32_t entry,
+                 std::uint64_t times);
+
 /// Bytes that an access, or several through one register, read or write.
 struct MarkGroup {
   struct Run {

@@ -5,7 +5,6 @@
 // that happens often, the head gets a further region. Registers whose shape keeps changing are not
 // assumed to have one any more.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -357,41 +356,6 @@ const CompiledExit* Thread::run(const Frame& frame, std::uint32_t block, std::ui
   }
   refuse(frame, block, counter);
   return nullptr;
-}
-
-using WarpAddresses = std::array<std::uint64_t, kWarpSize>;
-
-/// Addresses of a warp that is far from address zero.
-WarpAddresses addresses_at(const SummedAccess& access, std::uint64_t first) {
-  constexpr std::uint64_t kFarFromZero = std::uint64_t{1} << 30;
-  WarpAddresses result;
-  for (std::size_t lane = 0; lane < result.size(); ++lane) {
-    result[lane] = kFarFromZero + first + static_cast<std::uint64_t>(access.differences[lane]);
-  }
-  return result;
-}
-
-/// The sum of an entry's accesses, with any addresses that are congruent to theirs.
-AccessSum sum_of(const SummedAccess& access, const SumGroup& group, std::uint32_t entry,
-                 std::uint64_t times) {
-  const Code& code = *access.code;
-  AccessSum sum{.instruction = code.id,
-                .bytes = code.bytes,
-                .space = access.space,
-                .kind = access.kind,
-                .addresses = {},
-                .sources = {},
-                .times = times};
-  const std::uint64_t number = entry - group.first_entry;
-  if (group.copies) {
-    sum.sources = addresses_at(group.accesses.front(), number / group.halves * group.step);
-    sum.addresses = addresses_at(access, number % group.halves * kHalfSector);
-    return sum;
-  }
-  // Where there is one entry, only the differences matter.
-  const std::int64_t offset = group.entries() == 1 ? 0 : access.offset - group.lowest;
-  sum.addresses = addresses_at(access, number * group.step + static_cast<std::uint64_t>(offset));
-  return sum;
 }
 
 const std::vector<FrameRange>* Thread::frame_resets() {

@@ -19,8 +19,9 @@ ShapeNumber FactRules::shape(const Facts& facts, std::uint32_t reg) const {
 }
 
 bool gives_values(Act act) {
-  return is_one_of(act, {Act::move, Act::add, Act::subtract, Act::multiply, Act::multiply_add,
-                         Act::multiply_wide, Act::shift_left, Act::widen, Act::narrow});
+  return is_one_of(
+      act, {Act::move, Act::add, Act::subtract, Act::multiply, Act::multiply_add,
+            Act::multiply_wide, Act::shift_left, Act::shift_right, Act::widen, Act::narrow});
 }
 
 std::optional<std::uint64_t> FactRules::value(const Facts& facts, std::uint32_t reg) const {
@@ -94,7 +95,8 @@ ShapeNumber FactRules::result_shape(const Operation& operation, const Facts& fac
     case Act::select:
       return of(2) == kUniform && of(0) == of(1) ? of(0) : kNoShape;
     case Act::shift_right:
-      return all_uniform() ? kUniform : shifted_shape(operation, facts);
+      if (all_uniform() || spreads_sign(operation, facts)) return kUniform;
+      return shifted_shape(operation, facts);
     case Act::bit_and:
     case Act::bit_or:
     case Act::bit_xor:
@@ -154,6 +156,14 @@ ShapeNumber FactRules::bitwise_shape(const Operation& operation, const Facts& fa
   return shapes_.number(result);
 }
 
+/// The shift leaves nothing but the sign of a register whose lanes differ. The code then tests that
+/// no lane is negative: divisions of indices by powers of two begin so.
+bool FactRules::spreads_sign(const Operation& operation, const Facts& facts) const {
+  return operation.act == Act::shift_right && operation.is_signed && operation.width == 4 &&
+         wanted_[operation.out[0]] && value(facts, operation.in[1]) == 31u &&
+         shape(facts, operation.in[0]) > kUniform;
+}
+
 /// To the right by a constant.
 ShapeNumber FactRules::shifted_shape(const Operation& operation, const Facts& facts) const {
   const RegisterInfo& by = plan_.registers()[operation.in[1]];
@@ -171,6 +181,7 @@ ShapeNumber FactRules::shifted_shape(const Operation& operation, const Facts& fa
 /// Of a result that is the same for all lanes, where all operands are known.
 std::optional<std::uint64_t> FactRules::result_value(const Operation& operation,
                                                      const Facts& facts) const {
+  if (spreads_sign(operation, facts)) return 0;
   std::uint64_t in[3] = {};
   if (operation.in.size() > std::size(in)) return std::nullopt;
   for (std::size_t i = 0; i < operation.in.size(); ++i) {
@@ -200,6 +211,9 @@ std::optional<std::uint64_t> FactRules::result_value(const Operation& operation,
       return extended(in[0]) * extended(in[1]);
     case Act::shift_left:
       return in[1] < operation.width * 8u ? narrowed(in[0] << in[1]) : 0;
+    case Act::shift_right:
+      if (operation.is_signed) return std::nullopt;
+      return in[1] < operation.width * 8u ? in[0] >> in[1] : 0;
     case Act::widen:
       return extended(in[0]);
     case Act::narrow:

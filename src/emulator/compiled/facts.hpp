@@ -66,6 +66,7 @@ class FactRules {
   unsigned result_zeros(const Operation& operation, const Facts& facts) const;
   ShapeNumber bitwise_shape(const Operation& operation, const Facts& facts) const;
   ShapeNumber shifted_shape(const Operation& operation, const Facts& facts) const;
+  bool spreads_sign(const Operation& operation, const Facts& facts) const;
   bool has_bits_apart(const Facts& facts, std::uint32_t reg, unsigned bits) const;
   bool is_regular_access(const Operation& operation, std::size_t i, const Facts& facts) const;
 

@@ -161,6 +161,19 @@ void NumberEmitter::wide_product(const Item& item) {
   a_.add(rax, rcx, 8);
 }
 
+/// As FactRules::spreads_sign: 0, if no lane is negative.
+void NumberEmitter::no_sign(const Item& item) {
+  const ShapeExtent extent = shapes_.extent(item.in_shapes[0], 4);
+  a_.sign_extend_32(rax, rax);
+  for (const std::int64_t end : {extent.low, extent.high}) {
+    a_.mov(rcx, rax, 8);
+    a_.add_constant(rcx, static_cast<std::uint64_t>(end), 8);
+    a_.shift_right(rcx, 31, 8);
+    a_.jump(Condition::not_equal, give_up_);
+  }
+  a_.mov_constant(rax, 0);
+}
+
 /// Amounts of the width or more give 0, or copies of the sign.
 void NumberEmitter::shift(const Item& item) {
   const Operation& operation = *item.operation;
@@ -168,6 +181,7 @@ void NumberEmitter::shift(const Item& item) {
   load(rax, item, 0);
   load(rcx, item, 1);
   const bool left = operation.act == Act::shift_left;
+  if (item.in_shapes[0] != kUniform && item.out_shape == kUniform) return no_sign(item);
   if (!left && operation.is_signed) {
     a_.mov_constant(rdx, bits - 1);
     a_.compare(rcx, rdx, 4);

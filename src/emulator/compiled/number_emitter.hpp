@@ -24,6 +24,7 @@ class NumberEmitter {
   void arithmetic(const Item& item);
   void wide_product(const Item& item);
   void shift(const Item& item);
+  void no_sign(const Item& item);
   void extreme(const Item& item);
   void compare(const Item& item);
   void select(const Item& item);

@@ -95,7 +95,8 @@ void SegmentBuilder::add(Segment& segment, const Operation& operation, Way way) 
   }
   rules_.apply(operation, facts_);
   for (const std::uint32_t reg : operation.out) {
-    const bool has_slot = facts_[reg].shape != kNoShape;
+    item.out_shape = facts_[reg].shape;
+    const bool has_slot = item.out_shape != kNoShape;
     slots_[reg] = has_slot ? temporary() : kNoSlot;
     item.out_slots.push_back(slots_[reg]);
   }
