@@ -120,6 +120,7 @@ class Warp {
   const CompiledExit* run_compiled(Worker& worker, std::uint32_t b);
   const CompiledExit* cross_barriers(Worker& worker, const CompiledExit* exit);
   void begin_block(Worker& worker, const CodeBlock& block, LaneMask mask);
+  static LaneMask lanes_on(Worker& worker, const Code& code, LaneMask mask);
   static void run_body(Worker& worker, const Code* code, const Code* end, LaneMask mask);
   std::optional<Stop> end_block(Worker& worker, const CodeBlock& block, const Code& code,
                                 LaneMask on);

@@ -170,34 +170,30 @@ void Warp::begin_block(Worker& worker, const CodeBlock& block, LaneMask mask) {
   turn_ -= block.size;
 }
 
+/// Those of `mask` whose guard holds. Counts them.
+LaneMask Warp::lanes_on(Worker& worker, const Code& code, LaneMask mask) {
+  if (code.guard == kNone) return mask;
+  const LaneMask on = mask & (predicate(worker.context, code.guard) ^ code.guard_flip);
+  worker.lanes_on[code.id] += static_cast<unsigned>(std::popcount(on));
+  return on;
+}
+
 /// Runs straight-line code.
 void Warp::run_body(Worker& worker, const Code* code, const Code* end, LaneMask mask) {
   Context& w = worker.context;
   w.active = mask;
   for (; code != end; ++code) {
-    w.mask = mask;
-    if (code->guard != kNone) {
-      w.mask = mask & (predicate(w, code->guard) ^ code->guard_flip);
-      worker.lanes_on[code->id] += static_cast<unsigned>(std::popcount(w.mask));
-      if (w.mask == 0) continue;
-    }
-    code->execute(w, *code);
+    w.mask = lanes_on(worker, *code, mask);
+    if (w.mask != 0) code->execute(w, *code);
   }
 }
 
 /// Runs the current path until it ends, waits or yields (blocked: another path may run).
 Stop Warp::run_path(Worker& worker) {
   Context& w = worker.context;
-  const CodeFunction* function = paths_[current_].frame->function;
-  bind(worker, *paths_[current_].frame);
-  w.live = live_;
-  const CompiledExit* exit = nullptr;
-  if (pause_.region != nullptr) {
-    exit = worker.compiled->resume(*paths_[current_].frame, pause_, turn_);
-  }
-  std::uint32_t b = paths_[current_].block;
-  LaneMask mask = paths_[current_].mask;
-  std::uint32_t resumed = b;  // where it may have paused
+  const CodeFunction* function = nullptr;
+  std::uint32_t b = 0;
+  LaneMask mask = 0;
   // Reloads the loop's registers after anything that may have changed the path.
   const auto reload = [&] {
     const Path& path = paths_[current_];
@@ -207,6 +203,11 @@ Stop Warp::run_path(Worker& worker) {
     b = path.block;
     mask = path.mask;
   };
+  reload();
+  std::uint32_t resumed = b;  // where it may have paused
+  const CompiledExit* exit = pause_.region == nullptr
+                                 ? nullptr
+                                 : worker.compiled->resume(*paths_[current_].frame, pause_, turn_);
   for (;;) {
     if (b == paths_[current_].join->block) [[unlikely]] {
       paths_[current_].block = b;
@@ -225,31 +226,23 @@ Stop Warp::run_path(Worker& worker) {
       exit = cross_barriers(worker, exit);
       if (exit == nullptr) return Stop::blocked;
     }
-    if (exit != nullptr && !exit->inside) {
-      b = exit->block;
-      if (exit->yields) {
-        paths_[current_].block = b;
-        return Stop::yielded;
-      }
-      exit = nullptr;
-      continue;
+    const CompiledExit* const left = std::exchange(exit, nullptr);
+    if (left != nullptr) b = left->block;
+    if (left != nullptr && !left->inside) {
+      if (!left->yields) continue;
+      paths_[current_].block = b;
+      return Stop::yielded;
     }
-    const CodeBlock& block = function->blocks[exit != nullptr ? exit->block : b];
-    if (exit == nullptr) begin_block(worker, block, mask);
-    const Code* const begin = function->code.data() + (exit != nullptr ? exit->index : block.begin);
+    const CodeBlock& block = function->blocks[b];
+    if (left == nullptr) begin_block(worker, block, mask);
+    const Code* const begin = function->code.data() + (left != nullptr ? left->index : block.begin);
     const Code* const code = function->code.data() + block.body_end;
-    exit = nullptr;
     run_body(worker, begin, code, mask);
     if (block.end == BlockEnd::fall_through) {
       b = block.next;
       continue;
     }
-    LaneMask on = mask;
-    if (code->guard != kNone) {
-      on = mask & (predicate(w, code->guard) ^ code->guard_flip);
-      worker.lanes_on[code->id] += static_cast<unsigned>(std::popcount(on));
-    }
-    w.mask = on;
+    const LaneMask on = w.mask = lanes_on(worker, *code, mask);
     if (block.end == BlockEnd::branch) {
       if (code->guard != kNone && (w.events & (kBranches | kDivergence)) != 0) {
         announce({code->id, index_, mask, on});

@@ -156,8 +156,6 @@ ShapeNumber FactRules::bitwise_shape(const Operation& operation, const Facts& fa
   return shapes_.number(result);
 }
 
-/// The shift leaves nothing but the sign of a register whose lanes differ. The code then tests that
-/// no lane is negative: divisions of indices by powers of two begin so.
 bool FactRules::spreads_sign(const Operation& operation, const Facts& facts) const {
   return operation.act == Act::shift_right && operation.is_signed && operation.width == 4 &&
          wanted_[operation.out[0]] && value(facts, operation.in[1]) == 31u &&

@@ -55,6 +55,9 @@ class FactRules {
   std::optional<std::uint64_t> value(const Facts& facts, std::uint32_t reg) const;
   /// The uniform operand whose value would give the result a shape; kNoRegister: there is none.
   std::uint32_t helpful_value(const Operation& operation, const Facts& facts) const;
+  /// The shift leaves nothing but the sign of a register whose lanes differ. The code then tests
+  /// that no lane is negative: divisions of indices by powers of two begin so.
+  bool spreads_sign(const Operation& operation, const Facts& facts) const;
   Way way(const Operation& operation, const Facts& facts) const;
   /// `facts` become those behind the operation.
   void apply(const Operation& operation, Facts& facts) const;
@@ -66,7 +69,6 @@ class FactRules {
   unsigned result_zeros(const Operation& operation, const Facts& facts) const;
   ShapeNumber bitwise_shape(const Operation& operation, const Facts& facts) const;
   ShapeNumber shifted_shape(const Operation& operation, const Facts& facts) const;
-  bool spreads_sign(const Operation& operation, const Facts& facts) const;
   bool has_bits_apart(const Facts& facts, std::uint32_t reg, unsigned bits) const;
   bool is_regular_access(const Operation& operation, std::size_t i, const Facts& facts) const;
 

@@ -181,7 +181,7 @@ void NumberEmitter::shift(const Item& item) {
   load(rax, item, 0);
   load(rcx, item, 1);
   const bool left = operation.act == Act::shift_left;
-  if (item.in_shapes[0] != kUniform && item.out_shape == kUniform) return no_sign(item);
+  if (item.spreads_sign) return no_sign(item);
   if (!left && operation.is_signed) {
     a_.mov_constant(rdx, bits - 1);
     a_.compare(rcx, rdx, 4);

@@ -93,10 +93,10 @@ void SegmentBuilder::add(Segment& segment, const Operation& operation, Way way) 
     item.group = group_of(segment, item, 0);
     if (operation.act == Act::copy) item.source = group_of(segment, item, 1);
   }
+  item.spreads_sign = rules_.spreads_sign(operation, facts_);
   rules_.apply(operation, facts_);
   for (const std::uint32_t reg : operation.out) {
-    item.out_shape = facts_[reg].shape;
-    const bool has_slot = item.out_shape != kNoShape;
+    const bool has_slot = facts_[reg].shape != kNoShape;
     slots_[reg] = has_slot ? temporary() : kNoSlot;
     item.out_slots.push_back(slots_[reg]);
   }

@@ -38,13 +38,13 @@ struct Item {
   /// By operand: the slot of its number, or kNoSlot: constants and vectors.
   std::vector<int> in_slots;
   std::vector<ShapeNumber> in_shapes;
-  std::vector<int> in_next;          ///< the next use behind this one: an item, kAtEnd or kNever
-  std::vector<int> out_slots;        ///< kNoSlot for vectors
-  ShapeNumber out_shape = kNoShape;  ///< of all results
+  std::vector<int> in_next;    ///< the next use behind this one: an item, kAtEnd or kNever
+  std::vector<int> out_slots;  ///< kNoSlot for vectors
   std::vector<int> out_next;
-  int group = -1;     ///< of an access
-  int source = -1;    ///< of a copy: the group it reads through
-  bool dead = false;  ///< nobody reads the vectors that it computes
+  int group = -1;             ///< of an access
+  int source = -1;            ///< of a copy: the group it reads through
+  bool spreads_sign = false;  ///< as in FactRules
+  bool dead = false;          ///< nobody reads the vectors that it computes
 };
 
 struct Segment {
