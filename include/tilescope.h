@@ -142,7 +142,7 @@ typedef enum tilescope_precision TILESCOPE_INT {
   TILESCOPE_BF16 = 4,
   TILESCOPE_FP16 = 5,
   TILESCOPE_FP64 = 6,
-  TILESCOPE_FP8_E4M3 = 7, /* A and B of TILESCOPE_FLOAT8_E4M3; their scales go into alpha */
+  TILESCOPE_FP8_E4M3 = 7, /* A and B of TILESCOPE_FLOAT8_E4M3, times scale_a and scale_b */
   TILESCOPE_FP8_E5M2 = 8,
   TILESCOPE_PRECISION_INT8 = 9 /* A and B int8, C int32: the product alone */
 } tilescope_precision;
@@ -152,6 +152,15 @@ typedef enum tilescope_activation TILESCOPE_INT {
   TILESCOPE_RELU = 1, /* max(x, 0); NaN stays NaN */
   TILESCOPE_GELU = 2  /* x/2 (1 + erf(x / sqrt(2))) */
 } tilescope_activation;
+
+/* Factors of the elements of A or B in 8-bit floats: a dense row-major matrix of float32, where the
+ * operands lie. 1 x 1: of the matrix; m x 1 (of B 1 x n): of each row of A and each column of B;
+ * m x ceil(k / 128) (of B ceil(k / 128) x ceil(n / 128)): of each 128 of k, of B also by 128
+ * columns. NULL: none. */
+typedef struct tilescope_scales {
+  const float* values;
+  int64_t rows, columns;
+} tilescope_scales;
 
 /* C = activation(alpha * A * B + beta * C + bias). Begin with tilescope_gemm_defaults(), so that
  * members of later versions have their defaults. */
@@ -164,6 +173,7 @@ typedef struct tilescope_gemm_options {
   const char* variant;    /* a kernel; NULL: the device's best */
   void* workspace;        /* device memory at a multiple of 256; NULL: the library allocates */
   size_t workspace_bytes; /* at least tilescope_gemm_workspace_bytes() */
+  tilescope_scales scale_a, scale_b; /* of single products of 8-bit floats */
 } tilescope_gemm_options;
 
 /* alpha 1, beta 0 and nothing else. */

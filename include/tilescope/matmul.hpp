@@ -39,6 +39,20 @@ enum class Activation {
   gelu,  ///< x/2 (1 + erf(x / sqrt(2)))
 };
 
+/// Factors of the elements of A or B, where these are 8-bit floats: a matrix of float32, row-major
+/// and dense, whose shape says what each factor belongs to.
+///
+/// | of A (m x k)      | of B (k x n)                  | one factor for           |
+/// |-------------------|-------------------------------|--------------------------|
+/// | 1 x 1             | 1 x 1                         | the matrix               |
+/// | m x 1             | 1 x n                         | each row, or each column |
+/// | m x ceil(k / 128) | ceil(k / 128) x ceil(n / 128) | each block of 128 of k; of B by 128
+/// columns |
+struct OperandScales {
+  std::span<const float> values;  ///< where the operands lie; empty: there are none
+  std::int64_t rows = 0, columns = 0;
+};
+
 /// How to multiply: C = activation(alpha * A * B + beta * C + bias).
 struct MatmulOptions {
   /// The kernel: a rung of the ladder, such as "tiled_16", or a kernel that takes every option,
@@ -49,6 +63,8 @@ struct MatmulOptions {
   double beta = 0.0;            ///< with 0, C is not read and may hold anything
   std::span<const float> bias;  ///< one value for each column of C; empty: none
   Activation activation = Activation::none;
+  /// For single products of A and B in fp8_e4m3 or fp8_e5m2 alone, of which both are 8-bit floats.
+  OperandScales scale_a, scale_b;
 };
 
 /// How a product was computed.
@@ -71,7 +87,8 @@ struct MatmulReport {
 /// - The four floating-point types may be mixed, and A and B may be 8-bit floats. Operands are
 ///   rounded as the precision says; each element of C is rounded to its type once, at the end.
 /// - In fp8_e4m3 and fp8_e5m2 an operand of another type is divided by a scale, a power of two that
-///   matmul() finds, and rounded. 8-bit operands are taken as they are; their scales go into alpha.
+///   matmul() finds, and rounded. 8-bit operands are taken as they are, times their scales in the
+///   options.
 /// - In int8, A and B are int8 and C is int32, the product alone, modulo 2^32.
 /// - With k = 0 the product is 0; bias, beta and activation still apply.
 /// - NaN and infinity propagate as in IEEE 754, even when alpha is 0.

@@ -15,19 +15,27 @@ constexpr int tile_side = side * PER_THREAD;
 using Tile = Sum[depth][tile_side + 1];
 
 // Loads elements [start, start + tile_side) along m or n, steps [step, step + depth) of k.
-// `along_steps`: whether k is the index that runs fastest in memory.
-template <typename Element, typename Index>
+// `along_steps`: whether k is the index that runs fastest in memory. `scaled(value, x, s)` is what an
+// element of row or column x and step s becomes.
+template <typename Element, typename Index, typename Scaled>
 __device__ inline void load_tile(Tile& to, const Element* matrix, bool along_steps,
                                  long long leading, Index start, Index count, Index step,
-                                 Index steps) {
+                                 Index steps, const Scaled& scaled) {
   for (int i = threadIdx.x; i < depth * tile_side; i += side * side) {
     const int s = along_steps ? i % depth : i / tile_side;
     const int x = along_steps ? i / depth : i % tile_side;
     const long long at =
         along_steps ? (start + x) * leading + step + s : (step + s) * leading + start + x;
     const bool inside = start + x < count && step + s < steps;
-    to[s][x] = inside ? operand<OPERAND>(matrix[at]) : Sum(0);
+    to[s][x] = inside ? scaled(operand<OPERAND>(matrix[at]), start + x, step + s) : Sum(0);
   }
+}
+template <typename Element, typename Index>
+__device__ inline void load_tile(Tile& to, const Element* matrix, bool along_steps,
+                                 long long leading, Index start, Index count, Index step,
+                                 Index steps) {
+  load_tile(to, matrix, along_steps, leading, start, count, step, steps,
+            [](Sum value, Index, Index) { return value; });
 }
 
 // A thread's elements of a tile of C: rows and columns `side` apart.

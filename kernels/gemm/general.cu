@@ -9,16 +9,28 @@
 //
 // Constants: A_TYPE, B_TYPE, C_TYPE and OPERAND (element.cuh); A_BY_COLUMNS, B_BY_COLUMNS: whether
 // an operand is column-major; READS_C, BIAS, ACTIVATION (epilogue.cuh); PER_THREAD x PER_THREAD
-// elements of C for each of 16 x 16 threads; RUNS_IF (run_condition.cuh).
+// elements of C for each of 16 x 16 threads; SCALED: whether elements have factors (scales.cuh); RUNS_IF
+// (run_condition.cuh).
 // Launch: one block of 256 threads per tile of C, columns first, then rows, then the batch.
 #include "element_tile.cuh"
 #include "run_condition.cuh"
+#include "scales.cuh"
+
+// An element with its factor, where there are such.
+struct Scaled {
+  Scales scales;
+  __device__ Sum operator()(Sum value, long long x, long long step) const {
+    if (!SCALED) return value;
+    return value * static_cast<Sum>(
+                       scales.at(static_cast<int>(x), static_cast<int>(step / steps_of_scale)));
+  }
+};
 
 extern "C" __global__ __launch_bounds__(side* side) void gemm(
     const A_TYPE* A, const B_TYPE* B, C_TYPE* C, const float* bias, long long m, long long n,
     long long k, long long a_leading, long long b_leading, long long c_leading,
     long long a_stride, long long b_stride, long long c_stride, Sum alpha, Sum beta,
-    const unsigned* flag) {
+    const unsigned* flag, Scales of_a, Scales of_b) {
   if (does_nothing(flag)) return;
   __shared__ Tile a_tile;
   __shared__ Tile b_tile;
@@ -34,8 +46,8 @@ extern "C" __global__ __launch_bounds__(side* side) void gemm(
 
   ThreadSums sums;
   for (long long step = 0; step < k; step += depth) {
-    load_tile(a_tile, A, !A_BY_COLUMNS, a_leading, row_start, m, step, k);
-    load_tile(b_tile, B, B_BY_COLUMNS, b_leading, column_start, n, step, k);
+    load_tile(a_tile, A, !A_BY_COLUMNS, a_leading, row_start, m, step, k, Scaled{of_a});
+    load_tile(b_tile, B, B_BY_COLUMNS, b_leading, column_start, n, step, k, Scaled{of_b});
     __syncthreads();
     sums.add(a_tile, b_tile);
     __syncthreads();

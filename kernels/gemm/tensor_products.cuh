@@ -61,6 +61,57 @@ __device__ inline void promote(Sum (&sum)[TILE_N / 2], const Sum (&part)[TILE_N 
   for (int i = 0; i < TILE_N / 2; ++i) sum[i] += part[i];
 }
 
+// The factors of this thread's sums of 64 rows from `row` of C on, `rows_apart` from row to row, and of
+// the tile's columns from `column` on, in block `block` of the steps of k.
+class TileScales {
+  // Blocks of columns that a tile meets.
+  static constexpr int blocks = (TILE_N + steps_of_scale - 2) / steps_of_scale + 1;
+
+ public:
+  __device__ TileScales(const Arguments& p, int row, int rows_apart, int column, int block)
+      : of_b_(p.of_b), column_(column), columns_(p.n), block_(block) {
+    row += (16 * (threadIdx.x % 128 / 32) + threadIdx.x % 32 / 4) * rows_apart;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      of_row_[h] = p.of_a.at(min(row + 8 * h * rows_apart, p.m - 1), block);
+    }
+    const int first = column / steps_of_scale, last = (p.n - 1) / steps_of_scale;
+#pragma unroll
+    for (int i = 0; i < (B_SCALES_BY_BLOCK ? blocks : 0); ++i) {
+      of_block_[i] = p.of_b.at(min(first + i, last) * steps_of_scale, block);
+    }
+  }
+
+  // The factor of sum i (wgmma.cuh says whose it is): row half i / 2 % 2, 8 columns i / 4.
+  __device__ float at(int i) const {
+    float of_column;
+    if (B_SCALES_BY_BLOCK) {
+      const int number = (column_ + i / 4 * 8) / steps_of_scale - column_ / steps_of_scale;
+      of_column = of_block_[0];
+#pragma unroll
+      for (int b = 1; b < blocks; ++b) {
+        if (number == b) of_column = of_block_[b];
+      }
+    } else {
+      const int column = column_ + i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
+      of_column = of_b_.at(min(column, columns_ - 1), block_);
+    }
+    return of_row_[i / 2 % 2] * of_column;
+  }
+
+ private:
+  const Scales& of_b_;
+  int column_, columns_, block_;
+  float of_row_[2];
+  float of_block_[blocks];
+};
+
+__device__ inline void promote(Sum (&sum)[TILE_N / 2], const Sum (&part)[TILE_N / 2],
+                               const TileScales& scales) {
+#pragma unroll
+  for (int i = 0; i < TILE_N / 2; ++i) sum[i] = fmaf(part[i], scales.at(i), sum[i]);
+}
+
 __device__ inline void clear(Sums& sum) {
 #pragma unroll
   for (int i = 0; i < products_of_consumer; ++i) {

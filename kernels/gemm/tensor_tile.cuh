@@ -6,6 +6,7 @@
 #include "cluster.cuh"
 #include "element.cuh"
 #include "operand_traits.cuh"
+#include "scales.cuh"
 #include "tile_order.cuh"
 
 constexpr int row_bytes = 128;  // of a tile in shared memory
@@ -24,6 +25,8 @@ constexpr int products_of_consumer = rows_of_consumer / 64;
 // How sums become C: one by one from registers; in boxes by the copy engine; in rows by threads; as
 // they are, one by one, to the memory of a part of k.
 enum StoreKind { store_each = 0, store_boxed = 1, store_rows = 2, store_partial = 3 };
+// Factors of 8-bit operands: none; the same for all steps of k; another for each 128 steps.
+enum ScaleKind { no_scales = 0, scales_of_all_steps = 1, scales_by_steps = 2 };
 constexpr bool through_shared = C_STORE == store_boxed || C_STORE == store_rows;
 constexpr int c_columns = row_bytes / sizeof(C_TYPE);  // of a box of C
 // In a transposed product each consumer's 64 rows here are columns of C, and a box holds them in half
@@ -73,6 +76,7 @@ struct Arguments {
   const float* bias;
   float* partial;  // batch x splits x m x partial_pitch
   long long partial_pitch;
+  Scales of_a, of_b;
 };
 
 // A unit of this block: `row` counts rows of the class.

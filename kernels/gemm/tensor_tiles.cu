@@ -25,7 +25,8 @@
 // Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER, ACROSS, TRANSPOSED, ONE_TILE (a
 // block has one, which grid x, y and z number), OPERAND, STEP, A_MN_MAJOR, B_MN_MAJOR, A_CLASSES
 // (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how many boxes of C a consumer stores at once),
-// C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS.
+// C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS, SCALES (a ScaleKind), B_SCALES_BY_BLOCK: whether 128
+// columns share a factor.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024
 // bytes.
 #include "prefetch.cuh"
@@ -146,9 +147,16 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
   if (!ONE_TILE) release(shared.empty[previous]);
 }
 
-// The same with sums that are promoted after every tile of k.
+// The factors of the sums of 64 rows of the unit's tile, from `first_row` on.
+__device__ inline TileScales scales_of(const Arguments& p, const BlockUnit& unit, int first_row,
+                                       int block) {
+  return {p, row_of_c(unit, unit.row + first_row), A_CLASSES, unit.column, block};
+}
+
+// The same with sums that are promoted after every tile of k, which is a block of factors.
 __device__ inline void multiply_promoted(Sums& sum, Shared& shared, RingPosition<STAGES>& stage,
-                                         int first_row, const BlockUnit& unit) {
+                                         int first_row, const Arguments& p,
+                                         const BlockUnit& unit) {
   clear(sum);
   for (int kt = unit.first; kt < unit.last; ++kt, stage.advance()) {
     wait(shared.full[stage.index], stage.parity);
@@ -161,7 +169,19 @@ __device__ inline void multiply_promoted(Sums& sum, Shared& shared, RingPosition
       pin(part);
       const bool is_awaited = !ONE_TILE || kt + STAGES < unit.last;
       if (i == products_of_consumer - 1 && is_awaited) release(shared.empty[stage.index]);
-      promote(sum[i], part);
+      if constexpr (SCALES == scales_by_steps) {
+        promote(sum[i], part, scales_of(p, unit, first_row + 64 * i, kt));
+      } else {
+        promote(sum[i], part);
+      }
+    }
+  }
+  if constexpr (SCALES == scales_of_all_steps) {
+#pragma unroll
+    for (int i = 0; i < products_of_consumer; ++i) {
+      const TileScales scales = scales_of(p, unit, first_row + 64 * i, 0);
+#pragma unroll
+      for (int j = 0; j < TILE_N / 2; ++j) sum[i][j] *= scales.at(j);
     }
   }
 }
@@ -195,7 +215,7 @@ __device__ inline void consume(Shared& shared, const Maps& maps, const Arguments
     }
     if (IN_TURN) await_turn(consumer);
     if (promotes_sums) {
-      multiply_promoted(sum, shared, stage, rows_before, unit);
+      multiply_promoted(sum, shared, stage, rows_before, p, unit);
     } else {
       multiply(sum, shared, stage, rows_before, consumer, unit, p.shift[unit.row_class]);
     }

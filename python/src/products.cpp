@@ -52,6 +52,20 @@ Activation parse_activation(const std::optional<std::string>& name) {
   throw usage_error("activation {}: expected relu, gelu or None", printable(*name));
 }
 
+/// Elements of floating-point type as float32.
+std::vector<float> float_values(const Tensor& tensor) {
+  if (!is_floating(tensor.type())) {
+    throw nb::type_error(fmt::format("{} has elements of type {}; expected floating-point "
+                                     "numbers",
+                                     tensor.name(), name_of(tensor.type()))
+                             .c_str());
+  }
+  const DenseElements elements(tensor);
+  std::vector<double> wide(static_cast<std::size_t>(tensor.count()));
+  operations::widen({tensor.type(), wide.size(), elements.data()}, 0, wide);
+  return {wide.begin(), wide.end()};
+}
+
 /// The bias as float32, as the command takes it.
 std::vector<float> bias_values(const Tensor& bias) {
   if (bias.rank() != 1) {
@@ -60,20 +74,48 @@ std::vector<float> bias_values(const Tensor& bias) {
                                       bias.rank())
                               .c_str());
   }
-  if (!is_floating(bias.type())) {
-    throw nb::type_error(fmt::format("bias has elements of type {}; expected floating-point "
-                                     "numbers",
-                                     name_of(bias.type()))
-                             .c_str());
-  }
-  const DenseElements elements(bias);
-  std::vector<double> wide(static_cast<std::size_t>(bias.count()));
-  operations::widen({bias.type(), wide.size(), elements.data()}, 0, wide);
-  return {wide.begin(), wide.end()};
+  return float_values(bias);
 }
 
+/// Factors of an operand: a number, a list (one for each row of A or column of B), or a matrix.
+struct ScaleShape {
+  std::int64_t rows = 1, columns = 1;
+
+  ScaleShape(const Tensor& scales, bool is_a) {
+    if (scales.rank() > 2) {
+      throw nb::value_error(
+          fmt::format("{} has {} dimensions; expected at most two", scales.name(), scales.rank())
+              .c_str());
+    }
+    if (scales.rank() == 1) (is_a ? rows : columns) = scales.extent(0);
+    if (scales.rank() == 2) {
+      rows = scales.extent(0);
+      columns = scales.extent(1);
+    }
+    if (rows * columns == 0) {
+      throw nb::value_error(fmt::format("{} has no elements", scales.name()).c_str());
+    }
+  }
+};
+
+/// Factors in host memory as float32.
+struct HostScales {
+  std::vector<float> values = {};
+  OperandScales scales = {};
+
+  HostScales(nb::handle given, const char* name, bool is_a) {
+    if (given.is_none()) return;
+    const Tensor tensor(given, name, Access::read);
+    require_on_host(tensor);
+    const ScaleShape shape(tensor, is_a);
+    values = float_values(tensor);
+    scales = {values, shape.rows, shape.columns};
+  }
+};
+
 MatmulReport multiply_on_host(const Tensor& a, const Tensor& b, const Tensor& c,
-                              const std::optional<Tensor>& bias, const ProductRequest& request) {
+                              const std::optional<Tensor>& bias, const HostScales& scale_a,
+                              const HostScales& scale_b, const ProductRequest& request) {
   for (const Tensor* tensor : {&a, &b, &c}) require_on_host(*tensor);
   const HostOperand left(a), right(b);
   // A result that may overlap an operand, or whose strides have no order, is computed elsewhere.
@@ -94,7 +136,9 @@ MatmulReport multiply_on_host(const Tensor& a, const Tensor& b, const Tensor& c,
                               .alpha = request.alpha,
                               .beta = request.beta,
                               .bias = bias_list,
-                              .activation = request.activation};
+                              .activation = request.activation,
+                              .scale_a = scale_a.scales,
+                              .scale_b = scale_b.scales};
   const bool has_several =
       request.device == "all" || request.device.find(',') != request.device.npos;
   if (has_several && c.rank() != 2) {
@@ -121,7 +165,8 @@ MatmulReport multiply_on_host(const Tensor& a, const Tensor& b, const Tensor& c,
 MatmulReport matmul_into(nb::handle a, nb::handle b, nb::handle c,
                          const std::optional<std::string>& precision, nb::handle bias,
                          const std::optional<std::string>& activation, double alpha, double beta,
-                         const std::string& variant, const std::string& device) {
+                         const std::string& variant, const std::string& device, nb::handle scale_a,
+                         nb::handle scale_b) {
   const Tensor left(a, "a", Access::read), right(b, "b", Access::read),
       out(c, "out", Access::write);
   const ProductRequest request{.precision = precision_for(precision, variant, left, right, out),
@@ -133,7 +178,8 @@ MatmulReport matmul_into(nb::handle a, nb::handle b, nb::handle c,
   std::optional<Tensor> list;
   if (!bias.is_none()) list.emplace(bias, "bias", Access::read);
   for (const Tensor* tensor : {&left, &right, &out}) require_matrices(*tensor);
-  return multiply_on_host(left, right, out, list, request);
+  return multiply_on_host(left, right, out, list, HostScales(scale_a, "scale_a", true),
+                          HostScales(scale_b, "scale_b", false), request);
 }
 
 /// The products on one GPU; they live as long as the process.
@@ -162,7 +208,8 @@ MatrixLayout layout_on_gpu(const Tensor& first, const Tensor& tensor, bool is_re
 void matmul_on_gpu(nb::handle a, nb::handle b, nb::handle c,
                    const std::optional<std::string>& precision, nb::handle bias,
                    const std::optional<std::string>& activation, double alpha, double beta,
-                   const std::string& variant, const GpuQueue& queue) {
+                   const std::string& variant, const GpuQueue& queue, nb::handle scale_a,
+                   nb::handle scale_b) {
   const Tensor left = Tensor::on_gpu(a, "a", Access::read, queue),
                right = Tensor::on_gpu(b, "b", Access::read, queue),
                out = Tensor::on_gpu(c, "out", Access::write, queue);
@@ -173,12 +220,30 @@ void matmul_on_gpu(nb::handle a, nb::handle b, nb::handle c,
                         .beta = beta,
                         .activation = parse_activation(activation)};
   std::optional<Tensor> list;
+  const auto require_floats_there = [&](const Tensor& tensor, bool has_rank) {
+    if (has_rank && tensor.type() == DataType::float32 && tensor.is_dense() &&
+        tensor.device_id() == device && tensor.on_cuda()) {
+      return;
+    }
+    throw nb::type_error(fmt::format("{}: expected a contiguous {} of float32 on the device of a",
+                                     tensor.name(), has_rank ? "array" : "list")
+                             .c_str());
+  };
+  const auto scales_there = [&](nb::handle given, const char* name, bool is_a) {
+    if (given.is_none()) return OperandScales{};
+    const Tensor tensor = Tensor::on_gpu(given, name, Access::read, queue);
+    require_floats_there(tensor, true);
+    const ScaleShape scales(tensor, is_a);
+    return OperandScales{
+        {static_cast<const float*>(tensor.data()), static_cast<std::size_t>(tensor.count())},
+        scales.rows,
+        scales.columns};
+  };
+  options.scale_a = scales_there(scale_a, "scale_a", true);
+  options.scale_b = scales_there(scale_b, "scale_b", false);
   if (!bias.is_none()) {
     list.emplace(Tensor::on_gpu(bias, "bias", Access::read, queue));
-    if (list->rank() != 1 || list->type() != DataType::float32 || !list->is_dense() ||
-        list->device_id() != device || !list->on_cuda()) {
-      throw nb::type_error("bias: expected a contiguous list of float32 on the device of a");
-    }
+    require_floats_there(*list, list->rank() == 1);
     options.bias = {static_cast<const float*>(list->data()),
                     static_cast<std::size_t>(list->count())};
   }
@@ -301,7 +366,8 @@ void bind_products(nb::module_& module) {
       .def_ro("note", &MatmulReport::note);
   module.def("matmul", matmul_into, nb::arg("a"), nb::arg("b"), nb::arg("out"),
              nb::arg("precision").none(), nb::arg("bias").none(), nb::arg("activation").none(),
-             nb::arg("alpha"), nb::arg("beta"), nb::arg("variant"), nb::arg("device"));
+             nb::arg("alpha"), nb::arg("beta"), nb::arg("variant"), nb::arg("device"),
+             nb::arg("scale_a").none() = nb::none(), nb::arg("scale_b").none() = nb::none());
   module.def("matmul_grouped", matmul_grouped_into, nb::arg("a"), nb::arg("b"), nb::arg("out"),
              nb::arg("precision").none(), nb::arg("activation").none(), nb::arg("alpha"),
              nb::arg("beta"), nb::arg("device"));
@@ -310,7 +376,8 @@ void bind_products(nb::module_& module) {
              nb::arg("alpha"), nb::arg("beta"), nb::arg("queue"));
   module.def("matmul_on_gpu", matmul_on_gpu, nb::arg("a"), nb::arg("b"), nb::arg("out"),
              nb::arg("precision").none(), nb::arg("bias").none(), nb::arg("activation").none(),
-             nb::arg("alpha"), nb::arg("beta"), nb::arg("variant"), nb::arg("queue"));
+             nb::arg("alpha"), nb::arg("beta"), nb::arg("variant"), nb::arg("queue"),
+             nb::arg("scale_a").none() = nb::none(), nb::arg("scale_b").none() = nb::none());
 }
 
 }  // namespace tilescope::python

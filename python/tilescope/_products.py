@@ -51,6 +51,8 @@ def matmul(
     *,
     variant: str = "",
     device: str = "auto",
+    scale_a: Any = None,
+    scale_b: Any = None,
 ) -> Any:
     """activation(alpha * a @ b + beta * out + bias), as NumPy's matmul and with its shapes.
 
@@ -65,13 +67,16 @@ def matmul(
                 command's default: fp64 if an array is float64, else fp32. None: that of a and b if
                 both are of one type of 8 or 16 bits, fp64 if an array is float64, else fp32_fast.
                 For fp8_e4m3 and fp8_e5m2 arrays of wider types in host memory are divided by a
-                power of two each and rounded; arrays of 8 bits are taken as they are, and alpha
-                is the product of their scales
+                power of two each and rounded; arrays of 8 bits are taken as they are, times
+                scale_a and scale_b
     bias        a list, added to each row of the product
     activation  "relu", "gelu" or None
     variant     a rung of the ladder, or a kernel that takes all options, such as "general"
     device      for arrays in host memory: auto, cuda, cuda:N, emulated or cpu. Matrices may be
                 shared among several: all (every GPU), or a list such as "cuda:0,cuda:1"
+    scale_a     factors of a, where it has 8-bit floats: a number, a list with one for each row, or
+                a matrix with one for each row and 128 columns. On a GPU: float32 arrays there
+    scale_b     the same of b: a number, one for each column, or one for each 128 x 128 elements
 
     Errors: ValueError for shapes, options and read-only arrays, TypeError for element types,
     DeviceError without a usable device.
@@ -105,12 +110,15 @@ def matmul(
     if bias is not None:
         bias = as_array(bias)
     queue = gpu_queue(a, device)
+    scales = [None if scale is None else as_array(scale) for scale in (scale_a, scale_b)]
     if queue is not None:
         _tilescope.matmul_on_gpu(
-            a, b, written, precision, bias, activation, alpha, beta, variant, queue
+            a, b, written, precision, bias, activation, alpha, beta, variant, queue, *scales
         )
     else:
-        _tilescope.matmul(a, b, written, precision, bias, activation, alpha, beta, variant, device)
+        _tilescope.matmul(
+            a, b, written, precision, bias, activation, alpha, beta, variant, device, *scales
+        )
     product = returned(a, written, out)
     return product if product is out or without_lists == shape else product.reshape(without_lists)
 

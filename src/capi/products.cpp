@@ -19,6 +19,17 @@ ConstMatrixBatch batch_of(const tilescope_matrix* matrix, const char* name) {
   return {.first = view_of(matrix, name), .count = matrix->count, .stride = matrix->stride};
 }
 
+OperandScales scales_of(const tilescope_scales& given) {
+  if (given.values == nullptr) return {};
+  if (given.rows < 1 || given.columns < 1) {
+    throw usage_error("scales have a shape of {} x {}: both must be positive", given.rows,
+                      given.columns);
+  }
+  return {{given.values, static_cast<std::size_t>(given.rows * given.columns)},
+          given.rows,
+          given.columns};
+}
+
 /// A call's matrices and options in C++.
 struct GemmCall {
   ConstMatrixBatch a, b;
@@ -39,7 +50,9 @@ struct GemmCall {
         .alpha = o.alpha,
         .beta = o.beta,
         .bias = {o.bias, o.bias ? static_cast<std::size_t>(of_c.first.columns) : 0},
-        .activation = value_of<Activation>(o.activation, TILESCOPE_GELU + 1, "the activation")};
+        .activation = value_of<Activation>(o.activation, TILESCOPE_GELU + 1, "the activation"),
+        .scale_a = scales_of(o.scale_a),
+        .scale_b = scales_of(o.scale_b)};
     workspace = {o.workspace, o.workspace_bytes};
   }
 
@@ -105,7 +118,9 @@ tilescope_gemm_options tilescope_gemm_defaults() {
           .bias = nullptr,
           .variant = nullptr,
           .workspace = nullptr,
-          .workspace_bytes = 0};
+          .workspace_bytes = 0,
+          .scale_a = {},
+          .scale_b = {}};
 }
 
 tilescope_status tilescope_gemm(tilescope_device* device, const tilescope_matrix* a,

@@ -60,6 +60,11 @@ struct MatmulCommand {
     add("--transpose-a", files.transpose_a, "Multiply with A transposed");
     add("--transpose-b", files.transpose_b, "Multiply with B transposed");
     add("--bias FILE.npy", files.bias, "Add this list's values, as float32, one to each column");
+    add("--scale-a FILE.npy", files.scale_a,
+        "Multiply A, in 8-bit floats, by these: a number, one for each row, or one for each row "
+        "and 128 columns");
+    add("--scale-b FILE.npy", files.scale_b,
+        "The same for B: a number, one for each column, or one for each 128 x 128 elements");
     add("--activation NAME", activation, "Applied at the end: relu or gelu",
         one_of({"relu", "gelu"}));
     add("--variant NAME", options.variant,
@@ -85,6 +90,8 @@ struct MatmulCommand {
     }
     const transfer::MatmulInputs inputs(files);
     options.bias = inputs.bias();
+    options.scale_a = inputs.scale_a();
+    options.scale_b = inputs.scale_b();
     if (inputs.is_batch() && order == "F") {
       throw usage_error("--order F is for one matrix: a batch is written in C order");
     }
@@ -250,10 +257,14 @@ struct MatmulCommand {
 
   /// "relu(2 * A.npy^T x B.npy + C0.npy + bias.npy)"
   std::string product_text() const {
-    std::string text = fmt::format("{}{}{} x {}{}",
-                                   options.alpha == 1.0 ? "" : fmt::format("{} * ", options.alpha),
-                                   printable(files.a), files.transpose_a ? "^T" : "",
-                                   printable(files.b), files.transpose_b ? "^T" : "");
+    const auto operand = [](const std::string& scale, const std::string& path, bool transposed) {
+      return fmt::format("{}{}{}", scale.empty() ? "" : printable(scale) + " * ", printable(path),
+                         transposed ? "^T" : "");
+    };
+    std::string text =
+        fmt::format("{}{} x {}", options.alpha == 1.0 ? "" : fmt::format("{} * ", options.alpha),
+                    operand(files.scale_a, files.a, files.transpose_a),
+                    operand(files.scale_b, files.b, files.transpose_b));
     if (!files.accumulate.empty()) {
       text += fmt::format(" + {}{}", options.beta == 1.0 ? "" : fmt::format("{} * ", options.beta),
                           printable(files.accumulate));

@@ -107,6 +107,8 @@ MatmulInputs::MatmulInputs(const MatmulFiles& files)
   if (!has_batch(b_file_)) b_.count = a_.count;
   require_fit(files, a_, b_);
   if (!files.bias.empty()) bias_ = read_bias(files.bias, shape().n);
+  if (!files.scale_a.empty()) scale_a_ = read_scales(files.scale_a, true);
+  if (!files.scale_b.empty()) scale_b_ = read_scales(files.scale_b, false);
   if (files.accumulate.empty()) return;
   c_file_.emplace(files.accumulate);
   require_floating(*c_file_);
@@ -119,6 +121,37 @@ MatmulInputs::MatmulInputs(const MatmulFiles& files)
         quoted(files.accumulate), shape_text(c_file_->header()), shape_text(wanted));
   }
   batch_of(*c_file_);  // refuses a batch in an unsupported order now
+}
+
+// A number is one of the matrix, a list has one for each row of A or column of B.
+MatmulInputs::Scales MatmulInputs::read_scales(const std::string& path, bool is_a) {
+  const NpyFile file(path);
+  require_floating(file);
+  const NpyHeader& header = file.header();
+  const auto extent = [&](std::size_t i) { return static_cast<std::int64_t>(header.shape[i]); };
+  Scales scales{.values = {}, .rows = 1, .columns = 1};
+  switch (header.shape.size()) {
+    case 0:
+      break;
+    case 1:
+      (is_a ? scales.rows : scales.columns) = extent(0);
+      break;
+    case 2:
+      scales.rows = extent(0);
+      scales.columns = extent(1);
+      break;
+    default:
+      throw input_error("{}: scales have at most two dimensions, not {}", quoted(path),
+                        header.shape.size());
+  }
+  if (scales.rows * scales.columns == 0) throw input_error("{} has no scales", quoted(path));
+  scales.values.resize(static_cast<std::size_t>(scales.rows * scales.columns));
+  const Order order = header.fortran_order ? Order::column_major : Order::row_major;
+  operations::convert_matrix(
+      dense_view(file.data().data(), header.type, scales.rows, scales.columns, order),
+      dense_view(static_cast<void*>(scales.values.data()), DataType::float32, scales.rows,
+                 scales.columns));
+  return scales;
 }
 
 NpyHeader MatmulInputs::header(Order order) const {

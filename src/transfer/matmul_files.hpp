@@ -14,7 +14,7 @@ namespace tilescope::transfer {
 
 /// Paths; empty: none.
 struct MatmulFiles {
-  std::string a, b, accumulate, bias;
+  std::string a, b, accumulate, bias, scale_a, scale_b;
   bool transpose_a = false, transpose_b = false;
   /// The type whose bits A and B hold in files of uint8; nothing: such files are refused.
   std::optional<DataType> bytes_hold = {};
@@ -38,6 +38,8 @@ class MatmulInputs {
   /// The type of the result: the widest of A, B and the matrix to which it is added.
   DataType type() const { return type_; }
   std::span<const float> bias() const { return bias_; }
+  OperandScales scale_a() const { return scale_a_.scales(); }
+  OperandScales scale_b() const { return scale_b_.scales(); }
 
   /// The header of the result's file.
   NpyHeader header(Order order) const;
@@ -61,6 +63,13 @@ class MatmulInputs {
   bool is_batch_ = false;
   DataType type_ = DataType::float32;
   std::vector<float> bias_;
+  struct Scales {
+    std::vector<float> values;
+    std::int64_t rows = 0, columns = 0;
+    OperandScales scales() const { return {values, rows, columns}; }
+  };
+  static Scales read_scales(const std::string& path, bool is_a);
+  Scales scale_a_, scale_b_;
 };
 
 }  // namespace tilescope::transfer

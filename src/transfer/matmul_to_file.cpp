@@ -44,6 +44,8 @@ struct FileProduct {
            : options.alpha != 1.0 ? "--alpha"
            : !inputs.files().accumulate.empty()     ? "--accumulate"
            : !inputs.files().bias.empty()           ? "--bias"
+           : !options.scale_a.values.empty()        ? "--scale-a"
+           : !options.scale_b.values.empty()        ? "--scale-b"
            : options.activation != Activation::none ? "--activation"
            : is_for_whole_products                  ? "--variant " + options.variant
                                                     : "";

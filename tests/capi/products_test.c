@@ -190,6 +190,32 @@ static void a_workspace_of_the_caller(void) {
   free(host);
 }
 
+/* e4m3: 0x38 is 1, 0x40 is 2. */
+static void factors_of_8_bit_floats(void) {
+  tilescope_device* device = NULL;
+  EXPECT_OK(tilescope_device_open("cpu", &device));
+  unsigned char of_a[4] = {0x38, 0x40, 0x40, 0x38}, of_b[4] = {0x38, 0x38, 0x40, 0x40};
+  float of_c[4] = {0};
+  const float rows[2] = {10, 0.5F}, all[1] = {2};
+  tilescope_matrix a = tilescope_dense_matrix(of_a, TILESCOPE_FLOAT8_E4M3, 2, 2);
+  tilescope_matrix b = tilescope_dense_matrix(of_b, TILESCOPE_FLOAT8_E4M3, 2, 2);
+  tilescope_matrix c = tilescope_dense_matrix(of_c, TILESCOPE_FLOAT32, 2, 2);
+  tilescope_gemm_options options = tilescope_gemm_defaults();
+  options.precision = TILESCOPE_FP8_E4M3;
+  options.scale_a = (tilescope_scales){rows, 2, 1};
+  options.scale_b = (tilescope_scales){all, 1, 1};
+  EXPECT_OK(tilescope_gemm(device, &a, &b, &c, &options, NULL));
+  EXPECT(of_c[0] == 100 && of_c[1] == 100 && of_c[2] == 4 && of_c[3] == 4);
+  options.scale_a.columns = 2;
+  options.scale_a.rows = 1;
+  EXPECT_ERROR(tilescope_gemm(device, &a, &b, &c, &options, NULL), TILESCOPE_USAGE,
+               "the scales of A are 1 x 2");
+  options.scale_a.rows = -1;
+  EXPECT_ERROR(tilescope_gemm(device, &a, &b, &c, &options, NULL), TILESCOPE_USAGE,
+               "scales have a shape of -1 x 2");
+  tilescope_device_close(device);
+}
+
 static void mistakes(void) {
   tilescope_device* device = NULL;
   EXPECT_ERROR(tilescope_device_open("gpu", &device), TILESCOPE_USAGE, "no such device");
@@ -250,6 +276,7 @@ int main(void) {
     tilescope_device_close(device);
   }
   a_workspace_of_the_caller();
+  factors_of_8_bit_floats();
   mistakes();
   EXPECT(strcmp(tilescope_status_name(TILESCOPE_USAGE), "usage") == 0);
   EXPECT(strlen(tilescope_version()) > 0);

@@ -89,6 +89,44 @@ class MatmulOf8Bits(program.ProgramTest):
             bound = 142 * 2.0**-24 * (np.abs(left) @ np.abs(right))
             self.assertTrue((np.abs(c - left @ right / 2) <= bound).all())
 
+    def test_scales_by_their_shapes(self):
+        random = np.random.default_rng(11)
+        m, n, k = 20, 140, 300
+        a = random.integers(0x20, 0x48, (m, k)).astype(np.uint8)
+        b = random.integers(0xA0, 0xC8, (k, n)).astype(np.uint8)
+        steps, columns = np.arange(k) // 128, np.arange(n) // 128
+
+        def factors(*shape):
+            return np.exp2(random.uniform(-4, 4, shape)).astype(np.float32)
+
+        number, rows, a_blocks = factors(), factors(m), factors(m, 3)
+        by_column, b_blocks = factors(n).astype(np.float64), np.asfortranarray(factors(3, 2))
+        for of_a, wide_a, of_b, wide_b in (
+                (number, number, by_column, by_column), (rows, rows[:, None], number, number),
+                (a_blocks, a_blocks[:, steps], b_blocks, b_blocks[np.ix_(steps, columns)])):
+            self.save("SA.npy", of_a)
+            self.save("SB.npy", of_b)
+            left, right = value_of_byte(a) * wide_a, value_of_byte(b) * wide_b
+            for options in ((), ("--device", "emulated"),
+                            ("--device", "emulated", "--variant", "tensor_tiles")):
+                c, _ = self.multiply(a, b, "--precision", "fp8_e4m3", "--scale-a", "SA.npy",
+                                     "--scale-b", "SB.npy", *options)
+                bound = (136 * 2.0**-13 + (k + 4) * 2.0**-24) * (np.abs(left) @ np.abs(right))
+                self.assertTrue((np.abs(c - left @ right) <= bound).all(), options)
+
+    def test_scales_that_do_not_fit(self):
+        random = np.random.default_rng(12)
+        a = random.integers(0x20, 0x48, (20, 300)).astype(np.uint8)
+        b = random.integers(0x20, 0x48, (300, 140)).astype(np.uint8)
+        scales = ("--precision", "fp8_e4m3", "--scale-a", "SA.npy")
+        self.save("SA.npy", np.ones((20, 2), np.float32))
+        self.refused(a, b, 2, "the scales of A are 20 x 2: expected 1 x 1, 20 x 1 or 20 x 3",
+                     *scales)
+        self.save("SA.npy", np.ones((1, 1, 1), np.float32))
+        self.refused(a, b, 4, "scales have at most two dimensions, not 3", *scales)
+        self.save("SA.npy", np.ones(33, np.float32))
+        self.refused(*self.matrices(), 2, "scales belong to 8-bit floats", "--scale-a", "SA.npy")
+
     def test_whole_numbers_are_exact(self):
         random = np.random.default_rng(10)
         a = random.integers(-128, 128, (45, 333)).astype(np.int8)

@@ -57,6 +57,28 @@ class Operands(unittest.TestCase):
             exact = bfloat16_values(view.copy())
             numpy.testing.assert_array_equal(out, exact @ exact.T)
 
+    def test_scales_of_8_bit_floats(self):
+        words = RANDOM.integers(0x30, 0x40, (6, 150)).astype("uint8")  # e4m3: 0.5 up to 1.875
+        values = (8 + (words & 7)) * 2.0 ** ((words >> 3) - 10.0)
+        x = Exchanged(words, "float8_e4m3fn", 8, "float8_e4m3fn")
+        y = Exchanged(words.T, "float8_e4m3fn", 8, "float8_e4m3fn")
+        out = numpy.zeros((6, 6), "float32")
+        by_row = numpy.exp2(numpy.arange(6.0))
+        tilescope.matmul(x, y, out, scale_a=by_row, scale_b=0.25)
+        numpy.testing.assert_allclose(out, 0.25 * by_row[:, None] * (values @ values.T), 1e-5)
+        of_a = numpy.exp2(RANDOM.integers(-3, 4, (6, 2))).astype("float32")
+        of_b = numpy.array([[4.0], [0.5]])
+        tilescope.matmul(x, y, out, scale_a=of_a, scale_b=of_b)
+        steps = numpy.arange(150) // 128
+        left, right = values * of_a[:, steps], values.T * of_b[steps]
+        numpy.testing.assert_allclose(out, left @ right, 1e-5)
+        with self.assertRaisesRegex(ValueError, "the scales of A are 7 x 1"):
+            tilescope.matmul(x, y, out, scale_a=numpy.ones(7))
+        with self.assertRaisesRegex(ValueError, "scale_b has 3 dimensions"):
+            tilescope.matmul(x, y, out, scale_b=numpy.ones((1, 1, 1)))
+        with self.assertRaisesRegex(ValueError, "scales belong to 8-bit floats"):
+            tilescope.matmul(values, values.T, scale_a=by_row)
+
     def test_products_of_every_layout(self):
         for bits, name in ((16, "float16"), (32, "float32"), (64, "float64")):
             base = RANDOM.integers(-8, 9, (12, 20)).astype(name)  # whose sums are exact

@@ -37,7 +37,8 @@ _new_capsule.restype = ctypes.py_object
 _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 HOST, CUDA, VULKAN = 1, 2, 7
-CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6, "float8": 7}
+CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6, "float8": 7,
+         "float8_e4m3fn": 10}
 
 
 class Dtype:

@@ -8,13 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "operations/gemm/problem/host_problem.hpp"
+
 namespace tilescope {
 namespace operations {
 
 /// Everything that decides which kernels a call launches with which arguments, but for its
 /// operands' addresses.
 struct CallKey {
-  std::array<std::int64_t, 32> numbers{};
+  std::array<std::int64_t, 40> numbers{};
   std::string variant;
 
   friend bool operator==(const CallKey&, const CallKey&) = default;
@@ -55,6 +57,12 @@ static CallKey call_key(const ConstMatrixBatch& a, const ConstMatrixBatch& b,
   add(std::bit_cast<std::int64_t>(options.beta));
   add(options.bias.size());
   add(options.activation);
+  for (const OperandScales* scales : {&options.scale_a, &options.scale_b}) {
+    add(reinterpret_cast<std::uintptr_t>(scales->values.data()));
+    add(scales->values.size());
+    add(scales->rows);
+    add(scales->columns);
+  }
   add(stream.value());
   return key;
 }
@@ -180,6 +188,7 @@ void Gemm::operator()(const ConstMatrixView& a, const ConstMatrixView& b, const 
 void Gemm::operator()(std::span<const ConstMatrixView> a, std::span<const ConstMatrixView> b,
                       std::span<const MatrixView> c, const MatmulOptions& options,
                       const Stream& stream) {
+  require_unscaled(options);
   const std::lock_guard lock(state_->mutex);
   ListKey key = list_key(a, b, c, options, stream);
   auto known = state_->lists.find(key);

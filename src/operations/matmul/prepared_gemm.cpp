@@ -26,7 +26,9 @@ GemmAddresses addresses_of(const HostProblem& problem) {
   return {.a = address_of(problem.a.first.data),
           .b = address_of(problem.b.first.data),
           .c = address_of(problem.c.first.data),
-          .bias = address_of(problem.bias.data())};
+          .bias = address_of(problem.bias.data()),
+          .scale_a = address_of(problem.scales_of_a),
+          .scale_b = address_of(problem.scales_of_b)};
 }
 
 /// The kernel for a problem in device memory.
@@ -66,6 +68,7 @@ HostProblem exact_problem(const Device& device, const ConstMatrixBatch& a,
 
 std::vector<HostProblem> exact_problems(const Device& device, const MatrixLists& lists,
                                         MatmulOptions options) {
+  require_unscaled(options);
   // The variants for groups are none of the table.
   if (find_grouped_variant(options.variant) != nullptr && device.kind() != DeviceKind::cpu) {
     options.variant.clear();

@@ -41,6 +41,8 @@ class GeneralRun final : public GemmRun {
                             p.a.batch_stride, p.b.batch_stride, p.c.batch_stride);
     push_factors(arguments, p);
     arguments.push(condition_.flag);
+    arguments.push(KernelScales(p.scale_a, addresses.scale_a));
+    arguments.push(KernelScales(p.scale_b, addresses.scale_b));
     device_.launch(kernel_, launch_, arguments, stream);
   }
 
@@ -81,6 +83,7 @@ KernelRequest general_request(const GemmProblem& problem, const DeviceProperties
   text("OPERAND", operand_kind(problem.precision));
   request.defines.push_back(define("A_BY_COLUMNS", by_columns(problem.a)));
   request.defines.push_back(define("B_BY_COLUMNS", by_columns(problem.b)));
+  request.defines.push_back(define("SCALED", problem.is_scaled()));
   request.defines.push_back(define("PER_THREAD", general_tile(problem, device) / side));
   return request;
 }

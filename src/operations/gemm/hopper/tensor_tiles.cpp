@@ -33,6 +33,7 @@ struct Arguments {
   std::int64_t c_leading, c_stride;
   DeviceAddress c, bias, partial;
   std::int64_t partial_pitch;
+  KernelScales of_a, of_b;
 };
 
 class TensorTilesRun final : public GemmRun {
@@ -65,7 +66,10 @@ class TensorTilesRun final : public GemmRun {
   void run(const GemmAddresses& addresses, const Stream& stream) override {
     if (fallback_.run(addresses.a | addresses.b | addresses.c, addresses, stream)) return;
     GemmAddresses at = addresses;
-    if (tile_.transposed) std::swap(at.a, at.b);
+    if (tile_.transposed) {
+      std::swap(at.a, at.b);
+      std::swap(at.scale_a, at.scale_b);
+    }
     Repacking::run_both({a_copy_.get(), at.a}, {b_copy_.get(), at.b}, stream);
     const KernelArguments& arguments = prepared_.of(at, [&] { return arguments_for(at); });
     Launch launch = launch_;
@@ -166,6 +170,9 @@ class TensorTilesRun final : public GemmRun {
     constant("C_BOXES", tile_.boxes);
     constant("C_STORE", static_cast<std::int64_t>(store()));
     constant("GROUP_ROWS", tile_.group);
+    const bool by_steps = problem_.scale_a.step_pitch > 0 || problem_.scale_b.step_pitch > 0;
+    constant("SCALES", !problem_.is_scaled() ? 0 : by_steps ? 2 : 1);
+    constant("B_SCALES_BY_BLOCK", problem_.scale_b.shift == ScaleLayout::shift_of_block);
     return request;
   }
 
@@ -178,6 +185,8 @@ class TensorTilesRun final : public GemmRun {
     Arguments a = arguments_;
     a.c = addresses.c;
     a.bias = addresses.bias;
+    a.of_a = {problem_.scale_a, addresses.scale_a};
+    a.of_b = {problem_.scale_b, addresses.scale_b};
     if (reduction_) {
       a.partial = reduction_->partial();
       a.partial_pitch = reduction_->pitch();

@@ -97,6 +97,7 @@ GemmProblem transposed(const GemmProblem& problem) {
   GemmProblem result = problem;
   std::swap(result.shape.m, result.shape.n);
   std::swap(result.a, result.b);
+  std::swap(result.scale_a, result.scale_b);
   for (GemmOperand* operand : {&result.a, &result.b}) {
     operand->order = operand->order == Order::row_major ? Order::column_major : Order::row_major;
   }

@@ -19,6 +19,22 @@ struct GemmOperand {
   std::int64_t batch_stride = 0;  ///< elements between the matrices of a batch
 };
 
+/// Which factor an element of an 8-bit operand has: that at x / 2^shift * pitch + s / 128 *
+/// step_pitch, for element x along m or n and step s of k. Pitches of 0 repeat a factor.
+struct ScaleLayout {
+  static constexpr std::int64_t block = 128;
+  static constexpr int shift_of_block = 7, shift_of_all = 31;
+
+  std::int64_t count = 0;  ///< of factors; 0: the operand has none
+  int shift = 0;           ///< the elements x that share a factor: 1, 128 or all
+  std::int32_t pitch = 0, step_pitch = 0;
+
+  bool exists() const { return count > 0; }
+  std::int64_t place(std::int64_t x, std::int64_t step) const {
+    return (x >> shift) * pitch + step / block * step_pitch;
+  }
+};
+
 /// C = activation(alpha * A * B + beta * C + bias) for each matrix of a batch: A is m x k, B is
 /// k x n, C is m x n. A transposed operand is one of the other order. C is row-major: a
 /// column-major C is the row-major C of the product with A and B exchanged (`exchanged`).
@@ -31,12 +47,16 @@ struct GemmProblem {
   bool has_bias = false;           ///< a float32 for each column of C, or for each row
   bool bias_per_row = false;
   Activation activation = Activation::none;
+  ScaleLayout scale_a, scale_b;
+
+  bool is_scaled() const { return scale_a.exists() || scale_b.exists(); }
 };
 
 /// The device addresses of one run, each a multiple of its element's size.
 struct GemmAddresses {
   DeviceAddress a = 0, b = 0, c = 0;
   DeviceAddress bias = 0;
+  DeviceAddress scale_a = 0, scale_b = 0;
 };
 
 /// A problem ready to run on one device: kernels compiled, scratch memory allocated.

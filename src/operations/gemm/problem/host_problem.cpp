@@ -1,6 +1,9 @@
 #include "operations/gemm/problem/host_problem.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "base/errors.hpp"
 #include "operations/gemm/problem/overlap.hpp"
@@ -71,6 +74,59 @@ Precision resolved(Precision precision, DataType a, DataType b, DataType c) {
   return wide ? Precision::fp64 : Precision::fp32;
 }
 
+// The layout of the factors of A or B, which has `extent` rows or columns. Throws Error(usage) for
+// a shape that belongs to no layout.
+ScaleLayout scale_layout(const OperandScales& scales, std::int64_t extent, std::int64_t k,
+                         bool is_a) {
+  using Layout = ScaleLayout;
+  const auto blocks_of = [](std::int64_t count) {
+    return (count + Layout::block - 1) / Layout::block;
+  };
+  const std::int64_t x = is_a ? scales.rows : scales.columns;
+  const std::int64_t steps = is_a ? scales.columns : scales.rows;
+  Layout layout{.count = scales.rows * scales.columns};
+  const bool is_of_blocks = steps == blocks_of(k) && x == (is_a ? extent : blocks_of(extent));
+  if (scales.rows < 1 || scales.columns < 1 ||
+      layout.count != static_cast<std::int64_t>(scales.values.size())) {
+    throw usage_error("the scales of {} are {} values for a shape of {} x {}", is_a ? "A" : "B",
+                      scales.values.size(), scales.rows, scales.columns);
+  }
+  if (layout.count == 1) {
+    layout.shift = Layout::shift_of_all;
+  } else if (steps == 1 && x == extent) {
+    layout.pitch = 1;
+  } else if (is_of_blocks) {
+    layout.shift = is_a ? 0 : Layout::shift_of_block;
+    layout.pitch = static_cast<std::int32_t>(is_a ? steps : 1);
+    layout.step_pitch = static_cast<std::int32_t>(is_a ? 1 : x);
+  } else {
+    throw usage_error(
+        "the scales of {} are {} x {}: expected 1 x 1, {}", is_a ? "A" : "B", scales.rows,
+        scales.columns,
+        is_a ? fmt::format("{} x 1 or {} x {}", extent, extent, blocks_of(k))
+             : fmt::format("1 x {} or {} x {}", extent, blocks_of(k), blocks_of(extent)));
+  }
+  return layout;
+}
+
+void add_scales(HostProblem& problem, const MatmulOptions& options) {
+  const MatmulShape shape = problem.shape();
+  for (const bool is_a : {true, false}) {
+    const OperandScales& scales = is_a ? options.scale_a : options.scale_b;
+    if (scales.values.empty()) continue;
+    const DataType type = (is_a ? problem.a : problem.b).first.type;
+    const char* const name = is_a ? "A" : "B";
+    if (!has_float8_operands(problem.precision) || type != operand_type(problem.precision)) {
+      throw usage_error("{} is {} and the precision {}: scales belong to 8-bit floats", name,
+                        name_of(type), name_of(problem.precision));
+    }
+    if (problem.batch() != 1) throw usage_error("scales of {}: a batch has none", name);
+    (is_a ? problem.scale_a : problem.scale_b) =
+        scale_layout(scales, is_a ? shape.m : shape.n, shape.k, is_a);
+    (is_a ? problem.scales_of_a : problem.scales_of_b) = scales.values.data();
+  }
+}
+
 template <typename Batch>
 Batch transposed(Batch batch) {
   auto& view = batch.first;
@@ -116,16 +172,22 @@ HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, c
     throw usage_error("the bias has {} values: it needs one for each of the {} columns of C",
                       options.bias.size(), shape.n);
   }
-  const HostProblem problem{.a = a,
-                            .b = b,
-                            .c = c,
-                            .precision = precision,
-                            .alpha = options.alpha,
-                            .beta = options.beta,
-                            .bias = options.bias,
-                            .activation = options.activation};
+  HostProblem problem{.a = a,
+                      .b = b,
+                      .c = c,
+                      .precision = precision,
+                      .alpha = options.alpha,
+                      .beta = options.beta,
+                      .bias = options.bias,
+                      .activation = options.activation};
+  add_scales(problem, options);
   require_plain_in_int8(problem);
   return problem;
+}
+
+void require_unscaled(const MatmulOptions& options) {
+  if (options.scale_a.values.empty() && options.scale_b.values.empty()) return;
+  throw usage_error("scales are for single products, not for lists");
 }
 
 void require_own_memory(const HostProblem& problem) {
@@ -134,6 +196,12 @@ void require_own_memory(const HostProblem& problem) {
     if (overlaps(*operand, c)) {
       throw usage_error("C shares memory with {}: a product cannot be computed in place",
                         operand == &problem.a ? "A" : "B");
+    }
+  }
+  for (const auto& [scales, layout] : {std::pair{problem.scales_of_a, problem.scale_a},
+                                       std::pair{problem.scales_of_b, problem.scale_b}}) {
+    if (layout.exists() && overlaps({dense_view(scales, DataType::float32, 1, layout.count)}, c)) {
+      throw usage_error("C shares memory with scales: give it memory of its own");
     }
   }
   const auto values = static_cast<std::int64_t>(problem.bias.size());
@@ -149,6 +217,8 @@ HostProblem with_rows_of_c(const HostProblem& problem) {
   other.b = transposed(problem.a);
   other.c = transposed(problem.c);
   other.bias_per_row = !problem.bias_per_row;
+  std::swap(other.scales_of_a, other.scales_of_b);
+  std::swap(other.scale_a, other.scale_b);
   return other;
 }
 

@@ -17,10 +17,13 @@ struct HostProblem {
   std::span<const float> bias;
   bool bias_per_row = false;  ///< else per column
   Activation activation = Activation::none;
+  /// Factors of A and B, if their layouts exist.
+  const float *scales_of_a = nullptr, *scales_of_b = nullptr;
+  ScaleLayout scale_a, scale_b;
 
   MatmulShape shape() const { return product_shape(a.first, b.first); }
   std::int64_t batch() const { return c.count; }
-  /// Whether the problem is C = A * B and nothing else.
+  /// Whether the problem is C = A * B and nothing else, but for factors of A and B.
   bool plain() const;
 };
 
@@ -28,6 +31,9 @@ struct HostProblem {
 /// memory of its own is another question.
 HostProblem host_problem(const ConstMatrixBatch& a, const ConstMatrixBatch& b, const MatrixBatch& c,
                          const MatmulOptions& options);
+
+/// Throws Error(usage) for scales, which products of lists do not have.
+void require_unscaled(const MatmulOptions& options);
 
 /// Throws Error(usage) for a C that shares memory with A, B or the bias.
 void require_own_memory(const HostProblem& problem);

@@ -1,10 +1,10 @@
 // The arguments of kernels that the copy engine feeds: maps, then the rest.
 #pragma once
 
+#include <array>
 #include <map>
 #include <span>
 #include <tilescope/device.hpp>
-#include <tuple>
 
 #include "operations/gemm/problem/gemm_problem.hpp"
 
@@ -26,7 +26,8 @@ class PreparedArguments {
   /// The result of `make`, or its earlier result for these addresses.
   template <typename Make>
   const KernelArguments& of(const GemmAddresses& addresses, const Make& make) {
-    const auto key = std::tuple(addresses.a, addresses.b, addresses.c, addresses.bias);
+    const auto key = std::array{addresses.a,    addresses.b,       addresses.c,
+                                addresses.bias, addresses.scale_a, addresses.scale_b};
     if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
     constexpr std::size_t most_kept = 64;
     if (prepared_.size() >= most_kept) prepared_.clear();
@@ -34,8 +35,7 @@ class PreparedArguments {
   }
 
  private:
-  std::map<std::tuple<DeviceAddress, DeviceAddress, DeviceAddress, DeviceAddress>, KernelArguments>
-      prepared_;
+  std::map<std::array<DeviceAddress, 6>, KernelArguments> prepared_;
 };
 
 }  // namespace tilescope::operations

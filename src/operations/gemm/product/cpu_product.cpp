@@ -53,6 +53,27 @@ class RoundedOperand {
   }
   const ConstMatrixView& view() const { return view_; }
 
+  /// Multiplies each element by its factor, in float32. `k_is_rows`: whether rows are steps of k.
+  void scale(const float* scales, const ScaleLayout& layout, bool k_is_rows) {
+    if (!layout.exists() || view_.empty()) return;
+    const ConstMatrixView from = view_;
+    HostArray scaled(DataType::float32, static_cast<std::size_t>(from.rows * from.columns));
+    const MatrixView to =
+        dense_view(scaled.data(), DataType::float32, from.rows, from.columns, from.order);
+    convert_matrix(from, to);
+    const std::span<float> values = scaled.as<float>();
+    const std::int64_t length = to.vector_length();
+    const bool k_is_vector = k_is_rows == (to.order == Order::row_major);
+    for_pieces(values.size(), [&](std::size_t i) {
+      const std::int64_t vector = static_cast<std::int64_t>(i) / length,
+                         element = static_cast<std::int64_t>(i) % length;
+      values[i] *=
+          scales[k_is_vector ? layout.place(element, vector) : layout.place(vector, element)];
+    });
+    copy_ = std::move(scaled);
+    view_ = to;
+  }
+
  private:
   static DataType stored_type(DataType type, Precision precision) {
     switch (precision) {
@@ -155,8 +176,10 @@ void multiply(const HostProblem& problem, std::int64_t index) {
     multiply_integers(matrix_of(problem.a, index), matrix_of(problem.b, index), c);
     return;
   }
-  const RoundedOperand a(matrix_of(problem.a, index), problem.precision);
-  const RoundedOperand b(matrix_of(problem.b, index), problem.precision);
+  RoundedOperand a(matrix_of(problem.a, index), problem.precision);
+  RoundedOperand b(matrix_of(problem.b, index), problem.precision);
+  a.scale(problem.scales_of_a, problem.scale_a, false);
+  b.scale(problem.scales_of_b, problem.scale_b, true);
   const DataType sum = sum_type(problem.precision);
   // Directly into C if BLAS's sums have the right type for it; else into a copy.
   const bool sums_fit =

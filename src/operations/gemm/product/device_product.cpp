@@ -38,7 +38,9 @@ GemmProblem device_problem(const HostProblem& problem, bool own_types) {
       .beta = problem.beta,
       .has_bias = !problem.bias.empty(),
       .bias_per_row = problem.bias_per_row,
-      .activation = problem.activation};
+      .activation = problem.activation,
+      .scale_a = problem.scale_a,
+      .scale_b = problem.scale_b};
 }
 
 /// The matrices of a batch in device memory, in the types and with the gaps of an operand.
@@ -133,6 +135,14 @@ MatmulReport multiply_on_device(Device& device, const HostProblem& problem,
   DeviceMatrices<ConstMatrixBatch> b(device, problem.b, choice.problem.b, "B");
   DeviceMatrices<MatrixBatch> c(device, problem.c, choice.problem.c, "C");
   const Buffer bias = device.allocate(problem.bias.size_bytes(), "bias");
+  const auto uploaded = [&](const float* scales, const ScaleLayout& layout) {
+    const auto bytes = static_cast<std::size_t>(layout.count) * sizeof(float);
+    Buffer buffer = device.allocate(bytes, "scales");
+    device.copy_to_device(buffer.address(), scales, bytes);
+    return buffer;
+  };
+  const Buffer scale_a = uploaded(problem.scales_of_a, problem.scale_a);
+  const Buffer scale_b = uploaded(problem.scales_of_b, problem.scale_b);
   a.upload();
   b.upload();
   if (problem.beta != 0.0) c.upload();
@@ -140,7 +150,12 @@ MatmulReport multiply_on_device(Device& device, const HostProblem& problem,
 
   RecordedProduct product(device,
                           [&](Device& on) { return choice.kernel.prepare(on, choice.problem); });
-  product.bind({.a = a.address(), .b = b.address(), .c = c.address(), .bias = bias.address()});
+  product.bind({.a = a.address(),
+                .b = b.address(),
+                .c = c.address(),
+                .bias = bias.address(),
+                .scale_a = scale_a.address(),
+                .scale_b = scale_b.address()});
   const Event before = device.create_event(), after = device.create_event();
   device.record(before);
   product.launch();

@@ -35,11 +35,11 @@ class ConvertedRun final : public GemmRun {
     a_.copy_in(addresses.a, stream);
     b_.copy_in(addresses.b, stream);
     if (reads_c_) c_.copy_in(addresses.c, stream);
-    run_->run({.a = a_.address(addresses.a),
-               .b = b_.address(addresses.b),
-               .c = c_.address(addresses.c),
-               .bias = addresses.bias},
-              stream);
+    GemmAddresses there = addresses;
+    there.a = a_.address(addresses.a);
+    there.b = b_.address(addresses.b);
+    there.c = c_.address(addresses.c);
+    run_->run(there, stream);
     c_.copy_out(addresses.c, stream);
   }
   std::string note() const override { return run_->note(); }
@@ -85,7 +85,9 @@ GemmProblem problem_in_memory(const HostProblem& problem) {
           .beta = problem.beta,
           .has_bias = !problem.bias.empty(),
           .bias_per_row = problem.bias_per_row,
-          .activation = problem.activation};
+          .activation = problem.activation,
+          .scale_a = problem.scale_a,
+          .scale_b = problem.scale_b};
 }
 
 DeviceChoice choose_in_memory(const GemmProblem& problem, const Device& device,
