@@ -22,6 +22,6 @@ extern "C" __global__ void convert(const FROM* from, TO* to, long long source_ro
   for (long long row = blockIdx.y; row < rows; row += gridDim.y) {
     const bool inside = row < source_rows && column < source_columns;
     to[row * pitch + column] =
-        inside ? narrow<TO>(widen(from[row * row_step + column * column_step])) : narrow<TO>(0.0F);
+        inside ? Converted<TO, FROM>::from(from[row * row_step + column * column_step]) : TO();
   }
 }

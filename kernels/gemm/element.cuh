@@ -64,13 +64,6 @@ struct Narrow<int> {
   __device__ static int from(int x) { return x; }
 };
 
-// The values fit an int8 already.
-template <>
-struct Narrow<int8> {
-  __device__ static int8 from(int x) { return static_cast<int8>(x); }
-  __device__ static int8 from(float x) { return static_cast<int8>(x); }
-};
-
 template <>
 struct Narrow<float> {
   __device__ static float from(float x) { return x; }
@@ -116,6 +109,16 @@ template <typename To, typename From>
 __device__ inline To narrow(From x) {
   return Narrow<To>::from(x);
 }
+
+// An element in another type, rounded once; in its own type as it is.
+template <typename To, typename From>
+struct Converted {
+  __device__ static To from(From x) { return narrow<To>(widen(x)); }
+};
+template <typename Same>
+struct Converted<Same, Same> {
+  __device__ static Same from(Same x) { return x; }
+};
 
 // operand<kind>(x): x as the arithmetic of a precision takes it, widened to the type of its sums.
 // The values of the constants are the host's.

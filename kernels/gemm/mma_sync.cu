@@ -10,7 +10,7 @@
 // Counter: the tensor pipe's share of cycles; no bank conflicts (mma_fragments.cuh says why).
 //
 // Constants: ELEMENT, the type of A and B: bfloat16, float16, float32 or int8, and SUM, that of the
-// sums; INSTRUCTION: shape and types of mma.sync; SHORT_PRODUCTS: whether its shape has 16 bytes of k instead of 32, as in 7.5;
+// sums; INSTRUCTION, SHORT_PRODUCTS and PROMOTES_SUMS (mma_multiply.cuh);
 // A_BY_COLUMNS, B_BY_COLUMNS: whether an operand is column-major; A_ROWS_BY, B_ROWS_BY: how its rows
 // lie (mma_fragments.cuh); C_TYPE, READS_C, BIAS, ACTIVATION (epilogue.cuh); C_QUADS: whether rows
 // of C begin and end at multiples of four elements;

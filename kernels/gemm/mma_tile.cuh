@@ -6,8 +6,7 @@
 //
 // Elements of 8 bits lie along k: ldmatrix transposes pairs of bytes only.
 //
-// Constants: ELEMENT, the type of A and B; INSTRUCTION: shape and types of mma.sync; SHORT_PRODUCTS:
-// whether its shape has 16 bytes of k instead of 32, as in 7.5; BM x BN: the tile of C of a block,
+// Constants: ELEMENT, the type of A and B; those of mma_multiply.cuh; BM x BN: the tile of C of a block,
 // WM x WN of a warp; DEPTH: steps of k in a stage; STAGES; SUM: the type of sums, float32 or int32.
 #pragma once
 

@@ -161,7 +161,6 @@ TEST_P(GemmMmaSync, IntegersAreExact) {
 
 // Each order of both operands: those that do not lie along k are copied first. k in parts too.
 TEST_P(GemmMmaSync, SumsOfInt8AreExact) {
-  const bool has_int8 = emulated_->properties().compute_major >= 8;
   LaunchFindings findings(*emulated_);
   for (const MatmulShape& shape :
        {MatmulShape{1, 1, 1}, {67, 71, 131}, {80, 72, 208}, {129, 65, 33}, {16, 24, 4100}}) {
@@ -169,9 +168,7 @@ TEST_P(GemmMmaSync, SumsOfInt8AreExact) {
       for (const Order b_order : orders) {
         GemmProblem problem = dense_problem(shape, Precision::int8, DataType::int8, DataType::int32,
                                             a_order, b_order);
-        const auto why = mma_sync_refusal(problem, emulated_->properties());
-        EXPECT_EQ(!why, has_int8);
-        if (why) continue;
+        EXPECT_EQ(mma_sync_refusal(problem, emulated_->properties()), std::nullopt);
         const GemmCase of = generator_.filled(problem);
         EXPECT_EQ(defects(of, run_gemm(*emulated_, gemm_variant("mma_sync"), of), true), "");
         EXPECT_EQ(findings.take(), "") << of.text;
@@ -181,7 +178,6 @@ TEST_P(GemmMmaSync, SumsOfInt8AreExact) {
 }
 
 TEST_P(GemmMmaSync, EveryTileOfInt8) {
-  if (emulated_->properties().compute_major < 8) GTEST_SKIP() << "no int8 of this shape";
   for (const MatmulShape& shape : {MatmulShape{136, 264, 160}, {131, 261, 83}}) {
     const GemmProblem problem =
         dense_problem(shape, Precision::int8, DataType::int8, DataType::int32, Order::row_major,
@@ -192,6 +188,42 @@ TEST_P(GemmMmaSync, EveryTileOfInt8) {
       EXPECT_EQ(defects_of(of, plan), "")
           << plan.tile.rows << " x " << plan.tile.columns << ", " << plan.parts << " parts";
     }
+  }
+}
+
+// In every order of both operands. Multiples of 1/8 have exact sums, in which an omitted product
+// shows.
+TEST_P(GemmMmaSync, EightBitFloatsFromAda) {
+  const DeviceProperties& device = emulated_->properties();
+  const bool has_them = 10 * device.compute_major + device.compute_minor >= 89;
+  LaunchFindings findings(*emulated_);
+  for (const Precision precision : {Precision::fp8_e4m3, Precision::fp8_e5m2}) {
+    for (const MatmulShape& shape :
+         {MatmulShape{1, 1, 1}, {67, 71, 131}, {80, 72, 208}, {16, 24, 4100}}) {
+      for (int i = 0; i < 4; ++i) {
+        GemmProblem problem = dense_problem(shape, precision, operand_type(precision),
+                                            DataType::bfloat16, orders[i % 2], orders[i / 2]);
+        problem.beta = 0.5;
+        EXPECT_EQ(!mma_sync_refusal(problem, device), has_them);
+        if (!has_them) continue;
+        const GemmCase of = generator_.filled(problem);
+        EXPECT_EQ(defects(of, run_gemm(*emulated_, gemm_variant("mma_sync"), of), true), "");
+        EXPECT_EQ(findings.take(), "") << of.text;
+      }
+    }
+  }
+}
+
+TEST_P(GemmMmaSync, EveryTileOf8BitFloats) {
+  const GemmProblem problem =
+      dense_problem({131, 261, 160}, Precision::fp8_e4m3, DataType::float8_e4m3, DataType::float32,
+                    Order::row_major, Order::column_major);
+  if (mma_sync_refusal(problem, emulated_->properties())) GTEST_SKIP() << "needs sm_89";
+  const GemmCase of = placed(problem, 16);
+  for (const MmaSyncPlan& plan : plans_of(problem)) {
+    if (plan.parts > 2) continue;
+    EXPECT_EQ(defects_of(of, plan), "")
+        << plan.tile.rows << " x " << plan.tile.columns << ", " << plan.parts << " parts";
   }
 }
 
@@ -240,7 +272,7 @@ TEST(MmaSync, RefusesWhatItCannotDo) {
   EXPECT_EQ(mma_sync_refusal(problem, h200()), "an operand is float32; bf16 takes bfloat16");
   problem = dense({8, 8, 8}, Precision::fp32);
   EXPECT_EQ(mma_sync_refusal(problem, h200()),
-            "tensor cores compute bf16, fp16, tf32 and int8 here, not fp32");
+            "tensor cores compute bf16, fp16, tf32 and 8 bits here, not fp32");
   problem = dense({8, 8, 8}, Precision::tf32);
   problem.c.type = DataType::int32;
   EXPECT_EQ(mma_sync_refusal(problem, h200()), "C is int32");
@@ -249,6 +281,11 @@ TEST(MmaSync, RefusesWhatItCannotDo) {
   EXPECT_EQ(mma_sync_refusal(problem, h200()), "rows more than 16777216 elements apart");
   EXPECT_EQ(mma_sync_refusal(dense({8, 8, 0}, Precision::bf16), h200()),
             "there is nothing to multiply");
+  problem = dense({8, 8, 8}, Precision::fp8_e4m3);
+  EXPECT_EQ(mma_sync_refusal(problem, a100()), "needs compute capability 8.9, the device has 8.0");
+  EXPECT_EQ(mma_sync_refusal(problem, h200()), std::nullopt);
+  problem.scale_a.count = 1;
+  EXPECT_EQ(mma_sync_refusal(problem, h200()), "takes no scales");
   DeviceProperties volta = t4();
   volta.compute_minor = 0;
   EXPECT_EQ(mma_sync_refusal(dense({8, 8, 8}, Precision::fp16), t4()), std::nullopt);

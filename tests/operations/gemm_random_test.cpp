@@ -56,8 +56,9 @@ TEST_P(GemmRandomOf8Bits, Problems) {
 INSTANTIATE_TEST_SUITE_P(
     Variants, GemmRandomOf8Bits,
     ::testing::Values(Case{"general", "h200", 60, 1}, Case{"general", "t4", 30, 2},
-                      Case{"mma_sync", "a100", 30, 4}, Case{"mma_sync", "l4", 20, 5},
-                      Case{"tensor_tiles", "h200", 20, 1}, Case{"cluster", "h200", 5, 3}),
+                      Case{"mma_sync", "a100", 20, 4}, Case{"mma_sync", "l4", 40, 5},
+                      Case{"mma_sync", "t4", 20, 6}, Case{"tensor_tiles", "h200", 20, 1},
+                      Case{"cluster", "h200", 5, 3}),
     [](const auto& of) { return of.param.variant + "_" + of.param.gpu; });
 
 std::vector<Case> cases() {

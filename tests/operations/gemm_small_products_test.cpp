@@ -25,8 +25,11 @@ using ::testing::Not;
 constexpr Order orders[] = {Order::row_major, Order::column_major};
 
 std::vector<Precision> precisions_of(const DeviceProperties& device) {
-  if (device.compute_major < 8) return {Precision::fp32, Precision::fp16};
-  return {Precision::fp32, Precision::bf16, Precision::fp16, Precision::tf32, Precision::int8};
+  if (device.compute_major < 8) return {Precision::fp32, Precision::fp16, Precision::int8};
+  std::vector<Precision> precisions{Precision::fp32, Precision::bf16, Precision::fp16,
+                                    Precision::tf32, Precision::int8};
+  if (device.compute_minor == 9) precisions.push_back(Precision::fp8_e4m3);
+  return precisions;
 }
 
 GemmProblem dense(const MatmulShape& shape, Precision precision, std::int64_t batch,
@@ -82,7 +85,7 @@ TEST_P(GemmSmallProducts, ExtentsAroundTilesAndStages) {
                                      {64, 128, 48},
                                      {7, 100, 130}}) {
       const Order a_order = orders[turn % 2], b_order = orders[turn / 2 % 2];
-      const bool is_8_bits = precision == Precision::int8;
+      const bool is_8_bits = size_of(operand_type(precision)) == 1;
       EXPECT_EQ(defects_of(dense(shape, precision, 3, is_8_bits ? Order::row_major : a_order,
                                  is_8_bits ? Order::column_major : b_order)),
                 "");
@@ -97,7 +100,7 @@ TEST_P(GemmSmallProducts, EveryPlan) {
   for (const Precision precision : precisions()) {
     for (const MatmulShape& shape : {MatmulShape{16, 32, 72}, {29, 13, 37}}) {
       for (const Order order : orders) {
-        const Order b_order = precision == Precision::int8 ? Order::column_major : order;
+        const Order b_order = size_of(operand_type(precision)) == 1 ? Order::column_major : order;
         const std::int64_t batch = emulated_->properties().sm_count + 5;
         const GemmProblem problem = dense(shape, precision, batch, order, b_order);
         if (!takes(problem)) continue;
@@ -141,12 +144,16 @@ TEST_P(GemmSmallProducts, RepeatedAndPaddedOperands) {
   }
 }
 
+TEST_P(GemmSmallProducts, MoreProductsThanAGridHasPlanes) {
+  EXPECT_EQ(defects_of(dense({5, 4, 3}, Precision::fp16, 70'000)), "");
+}
+
 TEST_P(GemmSmallProducts, NoBankConflictsInFragments) {
   observe::CountObserver counts;
   emulated_->set_options({.observers = {&counts}});
   for (const Precision precision : precisions()) {
     for (const Order order : orders) {
-      const Order b_order = precision == Precision::int8 ? Order::column_major : order;
+      const Order b_order = size_of(operand_type(precision)) == 1 ? Order::column_major : order;
       const GemmProblem problem = dense({64, 64, 64}, precision, 2, order, b_order);
       if (!takes(problem)) continue;
       EXPECT_EQ(defects_of(placed(problem, 256), plans_of(problem).front()), "");
@@ -175,7 +182,7 @@ TEST(SmallProducts, RefusesWhatItCannotDo) {
             "batches beyond 2147479551");
   EXPECT_EQ(why(dense({8, 8, 8}, Precision::int8, 2)), "operands of 8 bits must lie along k");
   EXPECT_EQ(why(dense({8, 8, 8}, Precision::fp64, 2)),
-            "tensor cores compute bf16, fp16, tf32 and int8 here, not fp64");
+            "tensor cores compute bf16, fp16, tf32 and 8 bits here, not fp64");
   GemmProblem problem = dense({8, 8, 8}, Precision::fp32, 2);
   problem.b.type = DataType::float64;
   EXPECT_EQ(why(problem), "A and B must be float32");
@@ -226,7 +233,7 @@ TEST(SmallProducts, CompilesWithoutWarningsAndSpillsNothing) {
       if (precision == Precision::bf16) continue;  // the code of fp16
       for (const auto& [order, size, rows] : layouts) {
         for (const int extent : {size, 2 * size}) {
-          const Order b_order = precision == Precision::int8 ? Order::column_major : order;
+          const Order b_order = size_of(operand_type(precision)) == 1 ? Order::column_major : order;
           const GemmProblem problem =
               dense({extent, extent, extent}, precision, 10'000, order, b_order);
           if (small_products_refusal(problem, device)) continue;

@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 
+#include "operations/gemm/general/mma_instruction.hpp"
 #include "operations/gemm/operands/operand_conversion.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/rung/kernel_plan.hpp"
@@ -108,19 +109,6 @@ double expected_cycles(const GemmProblem& problem, const MmaSyncPlan& plan,
     cycles = least_gain * (cycles + second_kernel + bytes / cached_bytes_per_cycle);
   }
   return cycles;
-}
-
-std::string_view instruction(Precision precision, bool is_short) {
-  switch (precision) {
-    case Precision::bf16:
-      return "m16n8k16.row.col.f32.bf16.bf16.f32";
-    case Precision::fp16:
-      return is_short ? "m16n8k8.row.col.f32.f16.f16.f32" : "m16n8k16.row.col.f32.f16.f16.f32";
-    case Precision::int8:
-      return "m16n8k32.row.col.s32.s8.s8.s32";
-    default:
-      return "m16n8k8.row.col.f32.tf32.tf32.f32";
-  }
 }
 
 // Adds up the parts of shared tiles.
@@ -313,8 +301,9 @@ Defines mma_sync_constants(const GemmProblem& problem, const DeviceProperties& d
   const bool is_short = !has_async_copies(device);
   constants.emplace_back("ELEMENT", name_of(problem.a.type));
   constants.emplace_back("SUM", name_of(sum_type(problem.precision)));
-  constants.emplace_back("INSTRUCTION", instruction(problem.precision, is_short));
+  constants.emplace_back("INSTRUCTION", mma_instruction(problem.precision, is_short));
   number("SHORT_PRODUCTS", is_short);
+  number("PROMOTES_SUMS", has_float8_operands(problem.precision));
   number("BM", plan.tile.rows);
   number("BN", plan.tile.columns);
   number("WM", plan.tile.warp_rows);
@@ -367,36 +356,6 @@ KernelRequest mma_sync_request(const GemmProblem& problem, const DevicePropertie
   number("C_QUADS", access.c_quads);
   number("PARTS", plan.shared_tiles > 0);
   return request;
-}
-
-std::optional<std::string> mma_sync_type_refusal(const GemmProblem& problem,
-                                                 const DeviceProperties& device) {
-  const Precision precision = problem.precision;
-  if (precision != Precision::bf16 && precision != Precision::fp16 &&
-      precision != Precision::tf32 && precision != Precision::int8) {
-    return fmt::format("tensor cores compute bf16, fp16, tf32 and int8 here, not {}",
-                       name_of(precision));
-  }
-  const DataType wanted = operand_type(precision);
-  for (const DataType type : {problem.a.type, problem.b.type}) {
-    if (type != wanted) {
-      return fmt::format("an operand is {}; {} takes {}", name_of(type), name_of(precision),
-                         name_of(wanted));
-    }
-  }
-  if (precision != Precision::int8 && !is_floating(problem.c.type)) {
-    return fmt::format("C is {}", name_of(problem.c.type));
-  }
-  if (precision == Precision::int8 && problem.c.type != DataType::int32) {
-    return fmt::format("C is {}", name_of(problem.c.type));
-  }
-  const bool turing_suffices = precision == Precision::fp16;
-  const int least = turing_suffices ? 75 : 80;
-  if (10 * device.compute_major + device.compute_minor < least) {
-    return fmt::format("needs compute capability {}.{}, the device has {}.{}", least / 10,
-                       least % 10, device.compute_major, device.compute_minor);
-  }
-  return std::nullopt;
 }
 
 std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,

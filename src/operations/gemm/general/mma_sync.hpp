@@ -1,4 +1,5 @@
-// Tensor cores through mma.sync: bf16, fp16, tf32 and int8 on every GPU since sm_80, fp16 on sm_75.
+// Tensor cores through mma.sync: bf16, fp16, tf32 and int8 on every GPU since sm_80, 8-bit floats
+// since sm_89, fp16 and int8 on sm_75.
 #pragma once
 
 #include <array>
@@ -61,13 +62,8 @@ std::vector<MmaSyncPlan> mma_sync_plan_candidates(const GemmProblem& problem,
 KernelRequest mma_sync_request(const GemmProblem& problem, const DeviceProperties& device,
                                const MmaSyncPlan& plan, const ChunkAccess& access = {});
 
-/// Why the types of the problem, or the device, allow no mma.sync; nothing if they do. sm_75
-/// computes fp16.
-std::optional<std::string> mma_sync_type_refusal(const GemmProblem& problem,
-                                                 const DeviceProperties& device);
-
-/// Refuses precisions other than bf16, fp16, tf32 and int8, operands that are not of the
-/// precision's own type, and devices before sm_80; sm_75 computes fp16.
+/// Refuses precisions that mma.sync does not multiply on the device, operands that are not of the
+/// precision's own type, and scales.
 std::optional<std::string> mma_sync_refusal(const GemmProblem& problem,
                                             const DeviceProperties& device);
 

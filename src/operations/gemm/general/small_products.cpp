@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 
+#include "operations/gemm/general/mma_instruction.hpp"
 #include "operations/gemm/general/mma_sync.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/rung/kernel_plan.hpp"
@@ -137,7 +138,7 @@ double cycles_of_product(const GemmProblem& problem, const SmallPlan& plan) {
     busy = std::max(2.0 * products, 4.0 * fragments);
   }
   const double issued = (copied + stored + multiplied) / schedulers;
-  const double work = std::max(issued, busy);
+  const double work = std::max(issued, busy) + not_overlapped * std::min(issued, busy);
   return std::max(memory, work) + not_overlapped * std::min(memory, work);
 }
 

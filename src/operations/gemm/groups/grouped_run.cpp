@@ -7,6 +7,7 @@
 
 #include "base/errors.hpp"
 #include "operations/gemm/general/general.hpp"
+#include "operations/gemm/general/mma_instruction.hpp"
 #include "operations/gemm/general/mma_sync.hpp"
 #include "operations/gemm/groups/group_table.hpp"
 #include "operations/gemm/operands/chunk_access.hpp"
