@@ -71,6 +71,11 @@ std::vector<Entry> plan_entries(Device& device, const GemmProblem& problem, std:
   return entries;
 }
 
+GemmProblem without_scales(GemmProblem problem) {
+  problem.scale_a = problem.scale_b = {};
+  return problem;
+}
+
 // One that takes part, and its result so far.
 struct Contender {
   Result result;
@@ -87,7 +92,11 @@ class Contest {
         operands_(random_operands(problem, options.data, options.seed)),
         expected_(problem, operands_, options.seed),
         sets_(device, problem, operands_),
-        output_(device, sets_.c_bytes()) {}
+        output_(device, sets_.c_bytes()) {
+    if (problem.is_scaled()) {
+      expected_of_peer_.emplace(without_scales(problem), operands_, options.seed);
+    }
+  }
 
   std::vector<Result> hold() {
     add_peers();
@@ -144,6 +153,7 @@ class Contest {
     Result first{.variant = "cublas_default", .is_peer = true};
     GemmProblem plain = problem_;
     plain.has_bias = false;
+    plain = without_scales(plain);
     if (auto why = CublasGemm::refusal(plain, device_)) {
       fastest.trouble = *why;
       contenders_.push_back({.result = std::move(fastest), .run = nullptr});
@@ -189,10 +199,12 @@ class Contest {
                              output_.data()};
       Result& result = contender.result;
       const bool with_bias = !result.is_peer;
-      result.accuracy = expected_.check(c, 0.0, with_bias);
+      const bool lacks_scales = result.is_peer && expected_of_peer_;
+      const SampledBatch& expected = lacks_scales ? *expected_of_peer_ : expected_;
+      result.accuracy = expected.check(c, 0.0, with_bias);
       const double slack = operations::peer_slack(problem_.precision);
       if (!result.accuracy.ok() && result.is_peer && slack > 0.0) {
-        result.accuracy = expected_.check(c, slack, with_bias);
+        result.accuracy = expected.check(c, slack, with_bias);
         if (when.empty()) {
           result.note += problem_.precision == Precision::tf32 ? "; rounds operands to TF32"
                                                                : "; sums are not exact";
@@ -276,6 +288,7 @@ class Contest {
   const int rounds_ = options_.all_plans ? 2 : 4;
   HostOperands operands_;
   SampledBatch expected_;
+  std::optional<SampledBatch> expected_of_peer_;  // where it lacks scales
   DeviceSets sets_;
   PinnedBuffer output_;
   Buffer scratch_;

@@ -57,7 +57,8 @@ std::vector<Entry> entries_of(Device& device, const operations::GemmProblem& pro
 
 /// cuBLAS's results first: its fastest algorithm, then its default one where that is another, then
 /// for 8-bit floats its fastest without promoted sums, whose errors may be larger.
-/// Nothing is timed on a device that is no GPU. cuBLAS computes a problem with a bias without it.
+/// Nothing is timed on a device that is no GPU. cuBLAS computes a problem without its bias and
+/// scales.
 std::vector<Result> contest(Device& device, const operations::GemmProblem& problem,
                             const ContestOptions& options);
 

@@ -66,6 +66,7 @@ class Bench {
   bool all = false, tune = false, dry_run = false, all_layouts = false, shuffled = false;
   double seconds = 0.0;
   std::int64_t batch = 1;
+  std::string scales = "none";
   Draw draw;
   ContestOptions options{.variants = {"dispatched"}};
 
@@ -125,6 +126,7 @@ class Bench {
           one.form.b_transposed = true;
         }
         tasks_.push_back({one, precision, problem_of(one, precision)});
+        add_scales(tasks_.back().problem, scales);
       }
     }
   }
@@ -256,6 +258,9 @@ void add_options(CLI::App& app, Bench& bench) {
       ->check(CLI::Range(1.0, 10000.0))
       ->capture_default_str();
   app.add_option("--seconds", bench.seconds, "Begin no product after this time");
+  app.add_option("--scales", bench.scales,
+                 "Factors of 8-bit floats: none, matrix, vectors or blocks; cuBLAS takes none")
+      ->capture_default_str();
   app.add_option("--data", bench.data, "uniform, positive, exponents or scaled")
       ->capture_default_str();
   app.add_option("--seed", bench.options.seed, "Seed of the operands and of --random")

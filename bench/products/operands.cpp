@@ -69,6 +69,36 @@ Data parse_data(std::string_view name) {
                           printable(name, 40)));
 }
 
+void add_scales(operations::GemmProblem& problem, std::string_view kind) {
+  using Layout = operations::ScaleLayout;
+  if (kind == "none") return;
+  if (!operations::has_float8_operands(problem.precision) || problem.batch > 1) {
+    throw Error(ErrorKind::usage, "--scales: for single products of 8-bit floats");
+  }
+  const MatmulShape& s = problem.shape;
+  const auto blocks_of = [](std::int64_t count) {
+    return (count + Layout::block - 1) / Layout::block;
+  };
+  Layout &a = problem.scale_a, &b = problem.scale_b;
+  if (kind == "matrix") {
+    a = b = {.count = 1, .shift = Layout::shift_of_all};
+  } else if (kind == "vectors") {
+    a = {.count = s.m, .pitch = 1};
+    b = {.count = s.n, .pitch = 1};
+  } else if (kind == "blocks") {
+    const std::int64_t steps = blocks_of(s.k), columns = blocks_of(s.n);
+    a = {.count = s.m * steps, .pitch = static_cast<std::int32_t>(steps), .step_pitch = 1};
+    b = {.count = steps * columns,
+         .shift = Layout::shift_of_block,
+         .pitch = 1,
+         .step_pitch = static_cast<std::int32_t>(columns)};
+  } else {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--scales {}: there are none, matrix, vectors, blocks", printable(kind, 40)));
+  }
+}
+
 HostOperands random_operands(const operations::GemmProblem& problem, Data data,
                              std::uint64_t seed) {
   if (size_of(problem.a.type) == 1 && data != Data::uniform) {
@@ -99,6 +129,12 @@ HostOperands random_operands(const operations::GemmProblem& problem, Data data,
   const auto added = [&](DataType type, std::int64_t rows, std::int64_t columns) {
     return random_matrix(type, rows, columns, {}, Data::uniform, ~seed, vector_of(true, rows));
   };
+  const auto factors = [&](const operations::ScaleLayout& layout) {
+    return random_matrix(DataType::float32, 1, layout.count, {}, Data::positive, ~seed,
+                         vector_of(true, layout.count));
+  };
+  if (problem.scale_a.exists()) made.scale_a = factors(problem.scale_a);
+  if (problem.scale_b.exists()) made.scale_b = factors(problem.scale_b);
   if (problem.beta != 0.0) made.c = added(problem.c.type, problem.batch * s.m, s.n);
   if (problem.has_bias) made.bias = added(DataType::float32, 1, problem.bias_per_row ? s.m : s.n);
   return made;
@@ -134,8 +170,12 @@ DeviceSets::DeviceSets(Device& device, const operations::GemmProblem& problem,
   };
   c_before_ = keep(host.c, "C before");
   bias_ = keep(host.bias, "bias");
+  scale_a_ = keep(host.scale_a, "scales of A");
+  scale_b_ = keep(host.scale_b, "scales of B");
   for (std::size_t set = 0; set < addresses_.size(); ++set) {
     if (bias_.bytes() > 0) addresses_[set].bias = bias_.address();
+    if (scale_a_.bytes() > 0) addresses_[set].scale_a = scale_a_.address();
+    if (scale_b_.bytes() > 0) addresses_[set].scale_b = scale_b_.address();
     poison(static_cast<int>(set));
   }
 }

@@ -21,8 +21,13 @@ Data parse_data(std::string_view name);
 
 struct HostOperands {
   operations::HostArray a, b;
-  operations::HostArray c, bias;  ///< empty unless the problem adds them
+  operations::HostArray c, bias;           ///< empty unless the problem adds them
+  operations::HostArray scale_a, scale_b;  ///< empty unless the problem has such factors
 };
+
+/// Gives a product of 8-bit floats factors: "none", "matrix", "vectors" (of rows of A and columns
+/// of B) or "blocks" (of 128 of k, of B by 128 columns). Throws Error(usage) for another name.
+void add_scales(operations::GemmProblem& problem, std::string_view kind);
 
 /// Dense operands for `problem`, of its types and orders. Throws Error(usage) for data that 16-bit
 /// types cannot hold.
@@ -47,7 +52,7 @@ class DeviceSets {
   Device& device_;
   std::size_t c_bytes_;
   std::vector<Buffer> buffers_;
-  Buffer c_before_, bias_;
+  Buffer c_before_, bias_, scale_a_, scale_b_;
   std::vector<operations::GemmAddresses> addresses_;
 };
 

@@ -44,6 +44,8 @@ struct Operand {
   std::int64_t outputs = 0, inner = 0;
   bool k_is_contiguous = false;
   Precision precision = Precision::fp32;
+  const operations::HostArray* scales = nullptr;  // where `layout` exists
+  operations::ScaleLayout layout;
 
   // Steps [first_k, first_k + count) of `many` outputs from `first`, as tile[output][step].
   void read(std::int64_t first, std::size_t many, std::int64_t first_k, std::size_t count,
@@ -58,6 +60,15 @@ struct Operand {
       operations::widen_operand(array->view(), precision, static_cast<std::size_t>(at), line);
       for (std::size_t i = 0; i < line.size(); ++i) {
         tile[k_is_contiguous ? p * stride + i : i * stride + p] = line[i];
+      }
+    }
+    if (!layout.exists()) return;
+    const std::span<const float> factors = scales->as<float>();
+    for (std::size_t o = 0; o < many; ++o) {
+      for (std::size_t step = 0; step < count; ++step) {
+        const std::int64_t at = layout.place(first + static_cast<std::int64_t>(o),
+                                             first_k + static_cast<std::int64_t>(step));
+        tile[o * stride + step] *= double(factors[static_cast<std::size_t>(at)]);
       }
     }
   }
@@ -158,8 +169,20 @@ SampledProduct::SampledProduct(const GemmProblem& problem, const HostOperands& o
     : problem_(problem), operands_(operands) {
   static_assert(most == lanes);
   const MatmulShape& s = problem.shape;
-  const Operand a{&operands.a, s.m, s.k, problem.a.order == Order::row_major, problem.precision};
-  const Operand b{&operands.b, s.n, s.k, problem.b.order == Order::column_major, problem.precision};
+  const Operand a{&operands.a,
+                  s.m,
+                  s.k,
+                  problem.a.order == Order::row_major,
+                  problem.precision,
+                  &operands.scale_a,
+                  problem.scale_a};
+  const Operand b{&operands.b,
+                  s.n,
+                  s.k,
+                  problem.b.order == Order::column_major,
+                  problem.precision,
+                  &operands.scale_b,
+                  problem.scale_b};
   rows_.samples = draw(s.m, most, seed);
   columns_.samples = draw(s.n, most, seed + 1);
   multiply(b, gather(a, rows_.samples), rows_.values, rows_.magnitudes);
@@ -200,7 +223,8 @@ void SampledProduct::check_side(const ConstArrayView& c, const Side& side, bool 
         constexpr std::int64_t additions = 2;
         // Sums of the operands of 8 bits that are drawn here are exact.
         const double own_bound =
-            size_of(problem_.a.type) == 1 && problem_.beta == 0.0 && !problem_.has_bias
+            size_of(problem_.a.type) == 1 && problem_.beta == 0.0 && !problem_.has_bias &&
+                    !problem_.is_scaled()
                 ? operations::result_roundoff(problem_.c.type, value)
                 : operations::product_bound(problem_.precision, problem_.c.type,
                                             shape.k + additions, value, magnitude);
