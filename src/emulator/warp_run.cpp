@@ -33,8 +33,9 @@ void Warp::start(Block& block, std::uint32_t index, LaneMask existing, std::uint
   existing_ = live_ = existing;
   paths_.clear();
   frames_.clear();
+  if (joins_.empty()) joins_.push_back(std::make_unique<Join>());
   free_joins_.clear();
-  for (const auto& join : joins_) free_joins_.push_back(join.get());
+  for (std::size_t i = 1; i < joins_.size(); ++i) free_joins_.push_back(joins_[i].get());
   spins_ = 0;
   current_ = 0;
   pace_ = pace;
@@ -48,8 +49,15 @@ void Warp::start(Block& block, std::uint32_t index, LaneMask existing, std::uint
   root_.local_base = 0;
   root_.local_top = kernel.local_bytes;
   root_.depth = 0;
-  Join* root = new_join({.expected = existing});
-  if (existing != 0) paths_.push_back({.mask = existing, .frame = &root_, .join = root});
+  // Written in place: each block starts all of its warps.
+  Join& root = *joins_.front();
+  root = {};
+  root.expected = existing;
+  if (existing == 0) return;
+  Path& path = paths_.emplace_back();
+  path.mask = existing;
+  path.frame = &root_;
+  path.join = &root;
 }
 
 Join* Warp::new_join(const Join& join) {
@@ -166,7 +174,7 @@ const CompiledExit* Warp::cross_barriers(Worker& worker, const CompiledExit* exi
 void Warp::begin_block(Worker& worker, const CodeBlock& block, LaneMask mask) {
   BlockCounter& counter = worker.counters[block.counter];
   ++counter.executed;
-  counter.active += static_cast<unsigned>(std::popcount(mask));
+  counter.active += mask == kAllLanes ? kWarpSize : static_cast<unsigned>(std::popcount(mask));
   turn_ -= block.size;
 }
 

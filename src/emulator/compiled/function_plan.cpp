@@ -78,8 +78,10 @@ std::vector<RegisterSet> FunctionPlan::live_in_block(std::uint32_t b) const {
 }
 
 std::vector<FrameRange> FunctionPlan::frame_resets(std::uint32_t bytes) const {
-  // Constants and special registers are never written.
+  // Constants and special registers are never written. Unused results are read at most as arguments
+  // of calls that name none.
   std::vector<FrameRange> kept;
+  if (function_.calls.empty()) kept.push_back({kSinkOffset, kFirstRegister - kSinkOffset});
   for (std::uint32_t reg = 0; reg < registers_.size(); ++reg) {
     const RegisterInfo& info = registers_[reg];
     if (info.kind == RegisterKind::variable && live_at_begin(0).has(reg)) continue;

@@ -30,8 +30,43 @@ std::uint64_t read_slot(Context& w, std::uint32_t offset, unsigned bytes, int la
   return bytes <= 4 ? r32(w, offset)[lane] : r64(w, offset)[lane];
 }
 
+bool is_word_sum(const Code& c) {
+  const AtomicUpdate update = update_of(c, false);
+  return update.op == ReduceOp::add && (update.type == Type::u32 || update.type == Type::s32);
+}
+
 unsigned element_bytes(const Code& c) {
   return c.bytes / std::max(1u, static_cast<unsigned>(c.aux >> 26));
+}
+
+/// All lanes that run name words of the block's own shared memory, and nobody wants to know of it.
+bool is_plain_shared(const Context& w, const Code& c, const std::uint64_t* addresses) {
+  if (c.space != static_cast<std::uint8_t>(Space::shared) || (w.events & kSharedAccess) != 0 ||
+      w.shared_bytes < sizeof(std::uint32_t)) {
+    return false;
+  }
+  std::uint64_t highest = 0, bits = 0;
+  for (LaneMask m = w.mask; m != 0; m &= m - 1) {
+    const std::uint64_t address = addresses[std::countr_zero(m)];
+    highest = std::max(highest, address);
+    bits |= address;
+  }
+  return bits % sizeof(std::uint32_t) == 0 && highest <= w.shared_bytes - sizeof(std::uint32_t);
+}
+
+/// Sums of words in shared memory: one host thread runs the block, so they need no host atomics.
+void add_shared_words(Context& w, const Code& c, const std::uint64_t* addresses) {
+  const std::uint32_t* b = r32(w, c.list[0]);
+  std::uint32_t* const old = (c.aux >> 24 & 1) != 0 ? r32(w, c.list[1]) : nullptr;
+  for (LaneMask m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    std::uint32_t word = 0;
+    std::memcpy(&word, w.shared + addresses[lane], sizeof word);
+    const std::uint32_t sum = word + b[lane];
+    std::memcpy(w.shared + addresses[lane], &sum, sizeof sum);
+    w.atomic_changes += sum != word ? 1 : 0;
+    if (old != nullptr) old[lane] = word;
+  }
 }
 
 // list: the operands b of all elements, then the destinations of all elements. c.c: third operand.
@@ -39,6 +74,10 @@ void atomic(Context& w, const Code& c) {
   std::uint64_t addresses[32];
   lane_addresses(w, c, addresses);
   const unsigned bytes = element_bytes(c), count = c.aux >> 26;
+  if (count == 1 && is_word_sum(c) && is_plain_shared(w, c, addresses)) {
+    add_shared_words(w, c, addresses);
+    return;
+  }
   const LaneMask mask = w.mask;
   const LaneTargets targets = resolve_lanes(w, c, addresses, mask, c.space, c.bytes, c.bytes,
                                             static_cast<AccessKind>(c.access));

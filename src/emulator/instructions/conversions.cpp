@@ -188,16 +188,20 @@ void convert_pair(Context& w, const Code& c) {
 // type, and cuts it.
 void convert_lower_part(Context& w, const Code& c) {
   const Conversion conversion = unpacked(c.aux);
-  const auto value_in = [](std::uint64_t bits, Type type) {
-    const unsigned shift = 64 - ptx::bit_width(type);
-    return ptx::is_signed(type)
-               ? static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift)
-               : bits << shift >> shift;
+  struct Part {
+    explicit Part(Type type) : shift(64 - ptx::bit_width(type)), is_signed(ptx::is_signed(type)) {}
+    std::uint64_t of(std::uint64_t bits) const {
+      bits <<= shift;
+      return is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(bits) >> shift)
+                       : bits >> shift;
+    }
+    unsigned shift;
+    bool is_signed;
   };
+  const Part from(conversion.from), to(conversion.to);
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const std::uint64_t value = value_in(r64(w, c.a)[lane], conversion.from);
-    write(w, c, lane, value_in(value, conversion.to));
+    write(w, c, lane, to.of(from.of(r64(w, c.a)[lane])));
   }
 }
 

@@ -87,25 +87,30 @@ template <class A>
   p.mask = mask;
   p.first = static_cast<std::uint32_t>(__builtin_ctz(mask));
   const A first = a[p.first];
-  p.low = p.high = 0;
-  p.alignment = 0;
-  bool uniform = true, consecutive = true;
+  // Plain loops without branches, for the sake of vectors.
   for (int l = 0; l < 32; ++l) {
-    std::int64_t d = 0;
-    if ((mask >> l & 1) != 0) {
-      const A difference = a[l] - first;  // modulo 2^32 for 32-bit addresses
-      d = sizeof(A) == 4 ? std::int64_t{static_cast<std::int32_t>(difference)}
-                         : static_cast<std::int64_t>(difference);
-      uniform = uniform && d == 0;
-      consecutive = consecutive && d == (l - static_cast<std::int64_t>(p.first)) *
-                                            static_cast<std::int64_t>(bytes);
-      p.low = d < p.low ? d : p.low;
-      p.high = d > p.high ? d : p.high;
-      p.alignment |= static_cast<std::uint64_t>(d);
-    }
-    p.difference[l] = static_cast<std::uint64_t>(d);
-    p.index[l] = static_cast<std::int32_t>(d);
+    const A difference = a[l] - first;  // modulo 2^32 for 32-bit addresses
+    const auto d = sizeof(A) == 4 ? std::int64_t{static_cast<std::int32_t>(difference)}
+                                  : static_cast<std::int64_t>(difference);
+    const std::uint64_t on = -static_cast<std::uint64_t>(mask >> l & 1);
+    p.difference[l] = static_cast<std::uint64_t>(d) & on;
+    p.index[l] = static_cast<std::int32_t>(p.difference[l]);
   }
+  std::int64_t low = 0, high = 0;
+  std::uint64_t bits = 0, misses = 0;
+  for (int l = 0; l < 32; ++l) {
+    const auto d = static_cast<std::int64_t>(p.difference[l]);
+    const std::uint64_t on = -static_cast<std::uint64_t>(mask >> l & 1);
+    const std::uint64_t expected = (static_cast<std::uint64_t>(l) - p.first) * bytes;
+    low = d < low ? d : low;
+    high = d > high ? d : high;
+    bits |= p.difference[l];
+    misses |= (p.difference[l] ^ expected) & on;
+  }
+  p.low = low;
+  p.high = high;
+  p.alignment = bits;
+  const bool uniform = bits == 0, consecutive = misses == 0;
   p.narrow = p.low >= INT32_MIN && p.high <= INT32_MAX;
   // Wild addresses may lie so far apart that their extent overflows. No memory holds that much:
   // an extent beyond any memory sends the access the slow way, lane by lane.
