@@ -3,40 +3,52 @@
 
 #include "tensor_tile.cuh"
 
-// A's tile, or this block's share of it for all blocks of the cluster.
-__device__ inline void load_a(unsigned char* to, const TensorMap& map, Barrier& full, int row,
-                              int k, int batch, bool shares) {
-  constexpr int share = TILE_M / across, box_rows = A_MN_MAJOR ? 64 : share;
+// The part `part` of `parts` of a tile of `rows` rows of A, or columns of B, from `first` on, to all
+// blocks in `blocks`, or without `is_shared` to this one. A part of a K-major tile is some of its
+// rows, one of an MN-major tile some of k in each box of 64 columns.
+template <bool mn_major, int rows, int parts>
+__device__ inline void load_part(unsigned char* to, const TensorMap& map, Barrier& full, int first,
+                                 int k, int batch, int part, bool is_shared, int blocks) {
+  constexpr int rows_of_part = mn_major ? rows : rows / parts;
+  constexpr int k_of_part = mn_major ? tile_k / parts : tile_k;
+  constexpr int rows_of_box = mn_major ? 64 : rows_of_part;
+  const int first_row = mn_major ? 0 : part * rows_of_part, first_k = mn_major ? part * k_of_part : 0;
 #pragma unroll
-  for (int r = 0; r < TILE_M; r += box_rows) {
-    unsigned char* const at = to + r * row_bytes;
-    const int x = A_MN_MAJOR ? row + r : k, y = A_MN_MAJOR ? k : row + r;
-    if (!ACROSS || !shares) {
-      load_box(at, map, full, x, y, batch);
-    } else if (r / share == cluster_rank()) {
-      load_box_to_all(at, map, full, x, y, batch, (1 << CLUSTER) - 1);
-    }
-  }
-}
-
-// B's tile, or this block's share of it for all blocks of the cluster.
-template <bool shares = true>
-__device__ inline void load_b(unsigned char* to, const TensorMap& map, Barrier& full, int column,
-                              int k, int batch) {
-  constexpr int share = b_columns / down;
-  constexpr int box_columns = B_MN_MAJOR ? 64 : share;
-  static_assert(share % box_columns == 0, "each block loads whole boxes");
-  constexpr bool is_shared = shares && down > 1;
-  constexpr int count = is_shared ? share : b_columns;
-  const int first = is_shared ? cluster_rank() * share : 0;
-#pragma unroll
-  for (int c = first; c < first + count; c += box_columns) {
-    unsigned char* const at = to + c * row_bytes;
-    const int x = B_MN_MAJOR ? column + c : k, y = B_MN_MAJOR ? k : column + c;
+  for (int r = 0; r < rows_of_part; r += rows_of_box) {
+    unsigned char* const at = to + (first_row + r + first_k) * row_bytes;
+    const int row = first + first_row + r, x = mn_major ? row : k, y = mn_major ? k + first_k : row;
     if (is_shared) {
-      load_box_to_all(at, map, full, x, y, batch, (1 << CLUSTER) - 1);
+      load_box_to_all(at, map, full, x, y, batch, blocks);
     } else {
       load_box(at, map, full, x, y, batch);
     }
   }
+}
+
+// A tile, or with `shares` this block's part of it for all blocks that need the same.
+template <bool mn_major, int rows, int parts>
+__device__ inline void load_tile(unsigned char* to, const TensorMap& map, Barrier& full, int first,
+                                 int k, int batch, bool shares, int part, int blocks) {
+  if (parts > 1 && shares) {
+    load_part<mn_major, rows, parts>(to, map, full, first, k, batch, part, true, blocks);
+    return;
+  }
+#pragma unroll
+  for (int p = 0; p < parts; ++p) {
+    load_part<mn_major, rows, parts>(to, map, full, first, k, batch, p, false, 0);
+  }
+}
+
+__device__ inline void load_a(unsigned char* to, const TensorMap& map, Barrier& full, int row,
+                              int k, int batch, bool shares) {
+  constexpr int first_of_row = ((1 << CLUSTER) - 1) / ((1 << down) - 1);  // every `down`-th block
+  load_tile<A_MN_MAJOR, TILE_M, across>(to, map, full, row, k, batch, shares, column_in_cluster(),
+                                        first_of_row << row_in_cluster());
+}
+
+template <bool shares = true>
+__device__ inline void load_b(unsigned char* to, const TensorMap& map, Barrier& full, int column,
+                              int k, int batch) {
+  load_tile<B_MN_MAJOR, b_columns, down>(to, map, full, column, k, batch, shares, row_in_cluster(),
+                                         ((1 << down) - 1) << column_in_cluster() * down);
 }

@@ -15,8 +15,9 @@ constexpr int steps = tile_k / STEP;
 // An MN-major B arrives in boxes of 64 columns, the last of which may be more than the tile needs.
 constexpr int b_columns = B_MN_MAJOR ? (TILE_N + 63) / 64 * 64 : TILE_N;
 constexpr int a_bytes = TILE_M * row_bytes, b_bytes = b_columns * row_bytes;
-// The blocks of a cluster have tiles one below the other and share B, or side by side and share A.
-constexpr int down = ACROSS ? 1 : CLUSTER, across = ACROSS ? CLUSTER : 1;
+// The blocks of a cluster are a rectangle of tiles: those one below the other share B, those side by
+// side share A.
+constexpr int across = ACROSS, down = CLUSTER / ACROSS;
 constexpr int chunk_bytes = 64 * row_bytes;  // of MN-major tiles: 64 elements by 64 of k
 // Consumers share a tile, or take tiles in turn: one writes its results while the other multiplies.
 constexpr int sharers = IN_TURN ? 1 : CONSUMERS;
@@ -52,8 +53,8 @@ constexpr bool moves_registers = CONSUMERS > 1;
 constexpr int registers_of_producer = CONSUMERS == 2 ? 40 : 56;
 constexpr int registers_of_consumer = CONSUMERS == 2 ? 232 : 152;
 static_assert(TILE_M == 64 * products_of_consumer * sharers, "a wgmma has 64 rows");
-static_assert(!ACROSS || (CLUSTER == 2 && TILE_M % 128 == 0), "each block loads whole boxes of A");
-static_assert(!ONE_TILE || !ACROSS, "neighbours in grid x have tiles one below the other");
+static_assert(down * across == CLUSTER, "a cluster is a rectangle");
+static_assert(TILE_M % across == 0 && b_columns % down == 0, "each block loads whole rows");
 static_assert(A_CLASSES == 1 || !A_MN_MAJOR, "a tile has rows of one class");
 static_assert(!TRANSPOSED ||
                   (C_STORE == store_boxed && sizeof(C_TYPE) == 2 && !IN_TURN),
@@ -83,37 +84,41 @@ struct Arguments {
 struct BlockUnit {
   int row, column, row_class, split, batch;
   int first, last;  // tiles of k
-  bool shares_a;    // with the other block of the cluster
+  bool shares_a;    // with the blocks of the cluster at its side
 };
+
+// The place of a block in the rectangle of its cluster.
+__device__ inline int row_in_cluster() { return across == 1 ? cluster_rank() : cluster_rank() % down; }
+__device__ inline int column_in_cluster() { return across == 1 ? 0 : cluster_rank() / down; }
 
 __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
   WorkUnit unit;
 #if ONE_TILE
   // A small product takes hardly longer than the divisions below.
-  unit = {static_cast<int>(blockIdx.x) / CLUSTER, static_cast<int>(blockIdx.y), 0,
+  unit = {static_cast<int>(blockIdx.x) / down, static_cast<int>(blockIdx.y), 0,
           static_cast<int>(blockIdx.z)};
   const bool is_last_column = false;
 #else
   const int pairs = p.tiles_m * (p.tiles_n / across) * p.batch;
-  const bool is_last_column = ACROSS && number >= pairs;
+  const bool is_last_column = CLUSTER == 2 && across == 2 && number >= pairs;
   if (is_last_column) {
     // It has no neighbour: a cluster has two tiles one below the other, and nothing in common.
     const int rows = (p.tiles_m + across - 1) / across, left = number - pairs;
     unit = {left % rows * across + cluster_rank(), p.tiles_n - 1, 0, left / rows};
   } else {
     unit = work_unit(number, p.tiles_m / down, p.tiles_n / across, p.splits, GROUP_ROWS);
-    if (ACROSS) unit.tile_n = unit.tile_n * across + cluster_rank();
+    unit.tile_n = unit.tile_n * across + column_in_cluster();
   }
 #endif
   const int first = unit.split * p.k_tiles_of_split;
-  return {(unit.tile_m / A_CLASSES * down + (ACROSS ? 0 : cluster_rank())) * TILE_M,
+  return {(unit.tile_m / A_CLASSES * down + row_in_cluster()) * TILE_M,
           unit.tile_n * TILE_N,
           unit.tile_m % A_CLASSES,
           unit.split,
           unit.batch,
           first,
           min(p.k_tiles, first + p.k_tiles_of_split),
-          ACROSS && !is_last_column};
+          across > 1 && !is_last_column};
 }
 
 // The row of C that is row `row` of the class.

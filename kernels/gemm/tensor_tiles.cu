@@ -5,7 +5,7 @@
 //          memory; consumer warpgroups multiply them there (wgmma) and give the stage back. Blocks
 //          stay on their SM and take tile after tile, so the next tile's copies are under way while
 //          this one's results are written. In a cluster, blocks with the same columns of C load a
-//          part of B's tile each, for all; or two with the same rows half of A's.
+//          part of B's tile each, for all of them, and those with the same rows a part of A's.
 // Changes: no thread that multiplies computes an address, and the tensor cores wait only between
 //          tiles. C leaves through shared memory in boxes, not in strips of 8 bytes.
 // Counter: the share of cycles in which the tensor cores work (sm__pipe_tensor_cycles_active).
@@ -22,8 +22,8 @@
 // A transposed product is C^T = B^T A^T: A is B^T here then, and rows here are columns of C. TILE_N
 // may then be any multiple of 16, because no box of C ends within the tile.
 //
-// Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER, ACROSS, TRANSPOSED, ONE_TILE (a
-// block has one, which grid x, y and z number), OPERAND, STEP, A_MN_MAJOR, B_MN_MAJOR, A_CLASSES
+// Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER, ACROSS (its blocks side by side),
+// TRANSPOSED, ONE_TILE (a block has one, which grid x, y and z number), OPERAND, STEP, A_MN_MAJOR, B_MN_MAJOR, A_CLASSES
 // (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how many boxes of C a consumer stores at once),
 // C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS, SCALES (a ScaleKind), B_SCALES_BY_BLOCK: whether 128
 // columns share a factor.
@@ -39,6 +39,8 @@
 // these.
 constexpr int begun_early = CLUSTER > 1 ? 1 : 2;
 static_assert(begun_early <= STAGES, "each has a stage of its own");
+
+constexpr int copiers = down + across - 1;  // blocks that copy to a block's stages
 
 struct Shared {
   alignas(1024) unsigned char a[STAGES][a_bytes];
@@ -99,9 +101,17 @@ __device__ inline void produce(Shared& shared, const Maps& maps, const Arguments
   }
 }
 
+// Gives a stage back to the blocks that copy to it: those in this one's column and row of the
+// cluster.
 __device__ inline void release(Barrier& empty) {
   if (CLUSTER > 1) {
-    if (threadIdx.x % 128 < CLUSTER) arrive_at(empty, threadIdx.x % 128);
+    const int i = threadIdx.x % 128, column = column_in_cluster();
+    if (i < down) {
+      arrive_at(empty, column * down + i);
+    } else if (i < copiers) {
+      const int other = i - down;
+      arrive_at(empty, (other + (other >= column)) * down + row_in_cluster());
+    }
   } else if (threadIdx.x % 128 == 0) {
     arrive(empty);
   }
@@ -244,7 +254,7 @@ extern "C" __global__ void __launch_bounds__(128 * (CONSUMERS + 1), 1)
   } else if (threadIdx.x == 32) {
     for (int s = 0; s < STAGES; ++s) {
       if (s >= begun_early) initialise(shared.full[s], 1);
-      initialise(shared.empty[s], sharers * CLUSTER);
+      initialise(shared.empty[s], sharers * copiers);
     }
     for (int c = 0; c < CONSUMERS; ++c) initialise(shared.c_arrived[c], 1);
     publish_barriers();

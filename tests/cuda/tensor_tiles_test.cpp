@@ -20,8 +20,10 @@ constexpr std::array tiles{
     TensorTile{.m = 128, .n = 128, .in_turn = true, .boxes = 2},
     TensorTile{.m = 256, .n = 128, .boxes = 2},
     TensorTile{.m = 128, .n = 256, .stages = 3, .boxes = 2},
-    TensorTile{.m = 128, .n = 64, .cluster = 2, .across = true, .boxes = 1},
-    TensorTile{.m = 256, .n = 128, .stages = 3, .cluster = 2, .across = true, .boxes = 2},
+    TensorTile{.m = 128, .n = 64, .cluster = 2, .across = 2, .boxes = 1},
+    TensorTile{.m = 256, .n = 128, .stages = 3, .cluster = 2, .across = 2, .boxes = 2},
+    TensorTile{.m = 256, .n = 64, .cluster = 4, .across = 4, .boxes = 1},
+    TensorTile{.m = 128, .n = 256, .stages = 3, .cluster = 8, .across = 2, .boxes = 2},
     TensorTile{.m = 128, .n = 192, .stages = 3, .boxes = 3, .copies_a = true, .copies_b = true},
     TensorTile{.m = 64,
                .n = 144,
@@ -37,8 +39,16 @@ constexpr std::array tiles{
                .cluster = 4,
                .boxes = 1,
                .transposed = true},
+    TensorTile{.m = 64,
+               .n = 144,
+               .consumers = 1,
+               .stages = 7,
+               .cluster = 8,
+               .across = 4,
+               .boxes = 1,
+               .transposed = true},
 };
-constexpr std::size_t first_transposed = 9;
+constexpr std::size_t first_transposed = 11;
 
 template <std::size_t number>
 constexpr GemmVariant variant{.name = "tensor_tiles",
@@ -51,7 +61,8 @@ constexpr GemmVariant variant{.name = "tensor_tiles",
 
 constexpr std::array variants{variant<0>, variant<1>, variant<2>, variant<3>,
                               variant<4>, variant<5>, variant<6>, variant<7>,
-                              variant<8>, variant<9>, variant<10>};
+                              variant<8>, variant<9>, variant<10>, variant<11>,
+                              variant<12>, variant<13>};
 
 class RowsOfCOnGpu : public testing::RealGpu {
  protected:
@@ -126,7 +137,7 @@ TEST_F(RowsOfCOnGpu, RowsOfAByClasses) {
 // An odd number of columns of tiles leaves the last one to blocks that share nothing. The last tile
 // copies operands that it could read.
 TEST_F(RowsOfCOnGpu, BlocksSideBySideAndCopies) {
-  for (const std::size_t tile : {6, 7, 8}) {
+  for (const std::size_t tile : {6, 7, 8, 9, 10}) {
     for (const std::int64_t m : {100, 300}) {
       for (const std::int64_t n : {64, 136, 200}) {
         GemmProblem problem = product(n, 136);

@@ -61,20 +61,21 @@ TEST(TensorTiles, AreReadFromText) {
   EXPECT_TRUE(panel.in_turn);
   EXPECT_EQ(panel.panel, 4);
   EXPECT_THAT(text_of(panel), HasSubstr("panel 4"));
-  const TensorTile across = parse_tensor_tile("128,64,2,8,2,1,8,0,1,0,1");
-  EXPECT_TRUE(across.across);
+  const TensorTile across = parse_tensor_tile("128,64,2,8,8,1,8,0,1,0,0,4");
+  EXPECT_EQ(across.across, 4);
+  EXPECT_EQ(across.down(), 2);
   EXPECT_FALSE(across.copies_a || across.copies_b);
   const TensorTile copying = parse_tensor_tile("128,192,2,4,1,1,8,0,3,0,6");
-  EXPECT_FALSE(copying.across);
+  EXPECT_EQ(copying.across, 1);
   EXPECT_TRUE(copying.copies_a && copying.copies_b);
   EXPECT_TRUE(layout_of(product(3000, 3000, 3000), copying).b.repacked);
-  EXPECT_THAT(text_of(across), HasSubstr("cluster 2 across"));
+  EXPECT_THAT(text_of(across), HasSubstr("cluster 2x4"));
   const TensorTile transposed = parse_tensor_tile("64,144,1,7,8,1,8,0,1,0,8");
   EXPECT_TRUE(transposed.transposed);
-  EXPECT_FALSE(transposed.across || transposed.copies_a || transposed.copies_b);
+  EXPECT_FALSE(transposed.copies_a || transposed.copies_b);
   EXPECT_THAT(text_of(transposed), HasSubstr("transposed"));
-  for (const char* text : {"", "256,128", "256,128,2,3,2,4,16,0,1,", "256,128,2,3,2,4,16,0,1,2,3,4",
-                           "256,128,2,3,2,4,16,0,1 "}) {
+  for (const char* text : {"", "256,128", "256,128,2,3,2,4,16,0,1,", "256,128,2,3,2,4,16,0,1,2,3,1",
+                           "256,128,2,3,2,4,16,0,1 ", "256,128,2,3,2,1,8,0,1,0,0,4"}) {
     EXPECT_THROW(parse_tensor_tile(text), Error) << text;
   }
 }
@@ -113,9 +114,9 @@ TEST(TensorTiles, RowsThatBeginInALineAreCopiedWhereItPays) {
 
 TEST(TensorTiles, ShareAWhereItsRowsBeginAnywhere) {
   const GemmProblem odd = product(4095, 4097, 4099);
-  EXPECT_TRUE(best(odd).across);
+  EXPECT_GT(best(odd).across, 1);
   EXPECT_TRUE(layout_of(odd, best(odd)).a_begins_anywhere);
-  EXPECT_FALSE(best(product(4096, 4096, 4096)).across);
+  EXPECT_EQ(best(product(4096, 4096, 4096)).across, 1);
 }
 
 TEST(TensorTiles, AreTransposedWhereThatFillsTheChipOnceAndRowsBeginWithinLines) {

@@ -10,8 +10,8 @@ struct TensorTile {
   int m = 128, n = 256;  ///< elements of C per block
   int consumers = 2;     ///< warpgroups that multiply
   int stages = 4;        ///< pairs of tiles in flight
-  int cluster = 1;       ///< blocks that share a tile of B (as the kernel sees it)
-  bool across = false;   ///< they share a tile of A instead
+  int cluster = 1;       ///< blocks that share tiles of A and B (as the kernel sees them)
+  int across = 1;        ///< of these side by side, which share A's; those below each other share B's
   int splits = 1;        ///< parts that k is cut into
   int group = 8;         ///< rows of tiles that are computed together
   bool in_turn = false;  ///< consumers take tiles in turn instead of sharing each
@@ -24,8 +24,8 @@ struct TensorTile {
   bool copies_a = false, copies_b = false;
   bool persistent = true;  ///< blocks take tile after tile, as many as run at once
 
-  /// Blocks of a cluster with tiles one below the other.
-  int down() const { return across ? 1 : cluster; }
+  /// Blocks of a cluster one below the other.
+  int down() const { return cluster / across; }
 
   friend bool operator==(const TensorTile&, const TensorTile&) = default;
 };
@@ -34,8 +34,8 @@ struct TensorTile {
 std::string text_of(const TensorTile& tile);
 
 /// The tile with the text "M,N,consumers,stages,cluster,splits,group,in_turn,boxes"; a tenth number
-/// is `panel`, an eleventh the sum of 1 for `across`, 2 for `copies_a`, 4 for `copies_b`, 8 for
-/// `transposed`. Throws Error(usage) for a text of another form.
+/// is `panel`, an eleventh the sum of 2 for `copies_a`, 4 for `copies_b`, 8 for `transposed`, a
+/// twelfth `across`. Throws Error(usage) for a text of another form.
 TensorTile parse_tensor_tile(const std::string& text);
 
 }  // namespace tilescope::operations

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -135,8 +136,12 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const std::int64_t tile_k = tile_row_bytes / static_cast<std::int64_t>(size_of(problem.a.type));
   const std::int64_t rows = groups_of(groups_of(s.m, layout.classes), tile.m * tile.down()) *
                             tile.down() * layout.classes;
-  const double units =
-      static_cast<double>(rows * groups_of(s.n, tile.n) * tile.splits * problem.batch);
+  // A pair of blocks side by side shares no tile in an odd last column; larger clusters compute tiles
+  // beyond it.
+  const std::int64_t columns = groups_of(s.n, tile.n);
+  const std::int64_t computed =
+      tile.cluster > 2 ? groups_of(columns, tile.across) * tile.across : columns;
+  const double units = static_cast<double>(rows * computed * tile.splits * problem.batch);
   const double blocks = static_cast<double>(resident_clusters(tile, sm_count) * tile.cluster);
   const double rounds = std::ceil(units / blocks);
   const double depth = static_cast<double>(groups_of(groups_of(s.k, tile_k), tile.splits));
@@ -150,7 +155,7 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
                                       : tile_bytes_per_sm;
   const double share = has_one_tile ? std::min(units, blocks) / blocks : 1.0;
   const double loads =
-      static_cast<double>(tile.m / (tile.across ? tile.cluster : 1) * tile_row_bytes) /
+      static_cast<double>(tile.m / tile.across * tile_row_bytes) /
           rate_of(layout.a, whole, share) +
       static_cast<double>(columns_of_b(tile, layout) / tile.down() * tile_row_bytes) /
           rate_of(layout.b, whole, share);
@@ -238,6 +243,19 @@ bool fit(TensorTile& tile, const GemmProblem& problem, const TileLayout& layout,
   return tile.stages >= least_stages;
 }
 
+// Blocks of a cluster one below the other, and side by side.
+constexpr std::array<std::pair<int, int>, 10> rectangles{
+    {{1, 1}, {2, 1}, {4, 1}, {8, 1}, {1, 2}, {2, 2}, {4, 2}, {1, 4}, {2, 4}, {1, 8}}};
+
+// Whether most blocks of the tile's cluster have a tile of C to compute.
+bool is_filled(const TensorTile& tile, const GemmProblem& problem) {
+  const auto has_tiles = [](std::int64_t extent, int of_tile, int blocks) {
+    return blocks == 1 || extent > static_cast<std::int64_t>(of_tile) * (blocks / 2);
+  };
+  return has_tiles(problem.shape.m, tile.m, tile.down()) &&
+         has_tiles(problem.shape.n, tile.n, tile.across);
+}
+
 // Transposed tiles that can compute the problem. Their width is not bound to boxes of C, so that
 // one of them divides C with little left over; clusters read rows of A once.
 std::vector<TensorTile> transposed_tiles(const GemmProblem& problem,
@@ -254,11 +272,10 @@ std::vector<TensorTile> transposed_tiles(const GemmProblem& problem,
     for (int n = least_n; n <= most_n; n += step) {
       tile.m = m, tile.n = n, tile.consumers = consumers;
       if (!sums_fit(tile, problem)) continue;
-      for (const int cluster : {8, 4, 2, 1}) {
-        const int boxes_of_b = layout.b.mn_major ? columns_of_b({.n = n}, layout) / 64 : n;
-        if (boxes_of_b % cluster != 0 || (cluster > 1 && transposed.shape.m <= m * (cluster / 2)))
-          continue;
-        tile.cluster = cluster;
+      for (const auto& [down, across] : rectangles) {
+        tile.cluster = down * across;
+        tile.across = across;
+        if (!is_filled(tile, transposed)) continue;
         tile.boxes = 2;
         if (!fit(tile, problem, layout, device)) continue;
         tiles.push_back(tile);
@@ -323,19 +340,12 @@ std::vector<TensorTile> tensor_tile_candidates(const GemmProblem& problem,
     if (layout.store == Store::boxed) add(*panel, layout);
   }
   for (TensorTile tile : shapes(problem)) {
-    for (const auto& [cluster, across] :
-         {std::pair{1, false}, std::pair{2, false}, std::pair{4, false}, std::pair{2, true}}) {
-      // Each block of a cluster loads whole boxes of 64 columns of B.
-      if (cluster > 1 && !across &&
-          (tile.n % (64 * cluster) != 0 || problem.shape.m <= tile.m * (cluster / 2))) {
-        continue;
-      }
-      // Lower tiles were slower with half of A each than with half of B.
-      if (across && (tile.m < 256 || problem.shape.n <= tile.n)) continue;
-      tile.cluster = cluster;
+    for (const auto& [down, across] : rectangles) {
+      tile.cluster = down * across;
       tile.across = across;
+      if (!is_filled(tile, problem)) continue;
       for (const int splits : splits_of(problem, tile, device.sm_count)) {
-        if (across && splits > 1) continue;
+        if (across > 1 && splits > 1) continue;
         tile.splits = splits;
         const std::int64_t boxes_of_tile =
             groups_of(tile.n * static_cast<std::int64_t>(size_of(problem.c.type)), tile_row_bytes);

@@ -69,7 +69,7 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
     const int classes = residue_groups(layout.a.rows.pitch_bytes());
     // Rows far apart are copied more slowly than neighbours: below this many tiles a class, one
     // copy of A costs less. Blocks that share rows read them half as often.
-    const std::int64_t least_tiles = tile.across ? 1 : 8;
+    const std::int64_t least_tiles = tile.across > 1 ? 1 : 8;
     const bool fills_tiles = groups_of(p.shape.m, classes) >= least_tiles * tile.m;
     if (layout.b.mn_major && !layout.a.mn_major && fills_tiles && tile.panel == 0 &&
         layout.a.rows.batch_fits_map()) {

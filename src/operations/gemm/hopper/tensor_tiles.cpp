@@ -50,7 +50,7 @@ class TensorTilesRun final : public GemmRun {
       throw usage_error("a panel of {} tiles of k, where k has {}", tile.panel,
                         k_tiles_of(problem));
     }
-    if (tile.across && (tile.splits > 1 || tile.panel != 0)) {
+    if (tile.across > 1 && (tile.splits > 1 || tile.panel != 0)) {
       throw usage_error("blocks side by side take all of k, and no panel");
     }
     if (tile.transposed && (layout_.store != Store::boxed || size_of(problem.c.type) != 2)) {
@@ -115,12 +115,8 @@ class TensorTilesRun final : public GemmRun {
     a.k_tiles = static_cast<std::int32_t>(groups_of(s.k + most_shift, tile_k));
     a.k_tiles_of_split = static_cast<std::int32_t>(groups_of(a.k_tiles, tile_.splits));
     a.splits = static_cast<std::int32_t>(groups_of(a.k_tiles, a.k_tiles_of_split));
-    a.units = a.tiles_m / tile_.cluster * a.tiles_n * a.splits * a.batch;
-    if (tile_.across) {
-      const std::int32_t last_column =
-          a.tiles_n % tile_.cluster != 0 ? groups_of(a.tiles_m, tile_.cluster) : 0;
-      a.units = (a.tiles_m * (a.tiles_n / tile_.cluster) + last_column) * a.batch;
-    }
+    const std::int32_t columns = groups_of(a.tiles_n, tile_.across);
+    a.units = a.tiles_m / tile_.down() * columns * a.splits * a.batch;
     a.alpha = static_cast<float>(problem_.alpha);
     a.beta = static_cast<float>(problem_.beta);
     a.c_leading = problem_.c.leading;
@@ -130,7 +126,14 @@ class TensorTilesRun final : public GemmRun {
         static_cast<std::int32_t>(resident_clusters(tile_, device_.properties().sm_count));
     const std::int32_t clusters = tile_.persistent ? std::min(a.units, resident) : a.units;
     launch_.grid = {static_cast<std::uint32_t>(clusters * tile_.cluster)};
-    one_tile_ = a.units <= resident && a.splits == 1 && !tile_.across && tile_.panel == 0;
+    one_tile_ = a.units <= resident && a.splits == 1 && tile_.panel == 0;
+    const bool is_pair = tile_.cluster == 2 && tile_.across == 2;
+    if (!is_pair || one_tile_) {
+      a.tiles_n = columns * tile_.across;  // some of them beyond C's last column
+    } else if (a.tiles_n % tile_.across != 0) {
+      const std::int32_t last_column = groups_of(a.tiles_m, tile_.across);
+      a.units = (a.tiles_m * (a.tiles_n / tile_.across) + last_column) * a.batch;
+    }
     if (one_tile_) {
       launch_.grid = {static_cast<std::uint32_t>(a.tiles_m), static_cast<std::uint32_t>(a.tiles_n),
                       static_cast<std::uint32_t>(a.batch)};
@@ -141,6 +144,10 @@ class TensorTilesRun final : public GemmRun {
     }
     launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
     launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
+    if (one_tile_) {
+      launch_.cluster = {static_cast<std::uint32_t>(tile_.down()),
+                         static_cast<std::uint32_t>(tile_.across)};
+    }
     launch_.shared_bytes = shared_bytes_of(tile_, layout_, problem_.c.type);
   }
 
@@ -193,14 +200,14 @@ class TensorTilesRun final : public GemmRun {
     }
     const ResidueMaps a_maps =
         operand_maps(layout_.a, a_copy_ ? a_copy_->address() : addresses.a, layout_.classes,
-                     tile_.across ? tile_.m / tile_.cluster : tile_.m);
+                     tile_.m, tile_.across);
     std::copy(a_maps.shifts.begin(), a_maps.shifts.end(), a.shift.begin());
     std::vector<TensorMap> maps = a_maps.maps;
     const auto append = [&maps](const ResidueMaps& more) {
       maps.insert(maps.end(), more.maps.begin(), more.maps.end());
     };
     append(operand_maps(layout_.b, b_copy_ ? b_copy_->address() : addresses.b, 1,
-                        tile_.n / tile_.down()));
+                        tile_.n, tile_.down()));
     if (layout_.store == Store::boxed) {
       append(c_maps(addresses.c));
     } else {
@@ -210,10 +217,14 @@ class TensorTilesRun final : public GemmRun {
     return arguments_after_maps(maps, a);
   }
 
+  // Boxes of the part of a tile that each of the blocks that share it loads: some of its rows, or of
+  // an MN-major tile's k.
   ResidueMaps operand_maps(const TileOperand& operand, DeviceAddress address, int classes,
-                           int tile_rows) const {
-    return residue_maps(device_, operand.rows, address, classes, columns_of_box(operand.rows.type),
-                        static_cast<std::uint32_t>(operand.mn_major ? 64 : tile_rows));
+                           int tile_rows, int parts) const {
+    const std::uint32_t columns = columns_of_box(operand.rows.type);
+    const auto rows = static_cast<std::uint32_t>(operand.mn_major ? 64 : tile_rows);
+    return residue_maps(device_, operand.rows, address, classes, columns,
+                        rows / static_cast<std::uint32_t>(parts));
   }
 
   // Matches c_box_rows of the kernel.
