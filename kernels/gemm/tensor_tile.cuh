@@ -37,7 +37,7 @@ constexpr int c_box_bytes = (TRANSPOSED ? box_columns : 64) * row_bytes;
 // Whether C is added from the boxes, which the copy engine has filled with it.
 constexpr bool adds_boxes = READS_C && C_STORE == store_boxed;
 // Consumers in turn store by warps, which need not meet; those that share a tile are slower so.
-constexpr bool by_warp = IN_TURN && C_STORE == store_boxed && !adds_boxes;
+constexpr bool by_warp = IN_TURN && C_STORE == store_boxed && !adds_boxes && !TRANSPOSED;
 constexpr int c_box_rows = by_warp ? 16 : 64;  // that leave at once
 constexpr int boxes_of_tile = TILE_N / box_columns;
 constexpr int boxes_at_once = C_BOXES < boxes_of_tile ? C_BOXES : boxes_of_tile;
@@ -56,8 +56,7 @@ static_assert(TILE_M == 64 * products_of_consumer * sharers, "a wgmma has 64 row
 static_assert(down * across == CLUSTER, "a cluster is a rectangle");
 static_assert(TILE_M % across == 0 && b_columns % down == 0, "each block loads whole rows");
 static_assert(A_CLASSES == 1 || !A_MN_MAJOR, "a tile has rows of one class");
-static_assert(!TRANSPOSED ||
-                  (C_STORE == store_boxed && sizeof(C_TYPE) == 2 && !IN_TURN),
+static_assert(!TRANSPOSED || (C_STORE == store_boxed && sizeof(C_TYPE) == 2),
               "a transposed product leaves in boxes of 16-bit elements");
 static_assert(!IN_TURN || CONSUMERS >= 2, "one consumer cannot take turns");
 static_assert(STEP == 16 || (!A_MN_MAJOR && !B_MN_MAJOR), "only 16-bit tiles may be MN-major");

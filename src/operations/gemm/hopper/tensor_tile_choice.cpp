@@ -68,6 +68,7 @@ bool hides_stores(const GemmProblem& problem, const TensorTile& tile, Store stor
   // Boxes that begin anywhere in a cache line are written in more pieces.
   const bool stores_lines =
       problem.c.leading * static_cast<std::int64_t>(size_of(problem.c.type)) % tile_row_bytes == 0;
+  if (tile.transposed) return tile.in_turn && tile.m == 128 && tile.n >= 128 && depth >= 8.0;
   return store == Store::boxed && stores_lines && tile.in_turn && tile.m == 128 && tile.n == 128 &&
          tile.cluster == 1 && tile.splits == 1 && depth >= least_depth &&
          operand_bytes <= bytes_in_l2;
@@ -267,10 +268,14 @@ std::vector<TensorTile> transposed_tiles(const GemmProblem& problem,
   const TileLayout layout = layout_of(transposed, tile);
   if (layout.store != Store::boxed) return {};
   constexpr int least_n = 48, most_n = 256, step = 16;
-  for (const auto& [m, consumers] :
-       {std::pair{64, 1}, std::pair{128, 2}, std::pair{192, 3}, std::pair{256, 2}}) {
+  struct Height {
+    int m, consumers;
+    bool in_turn = false;
+  };
+  for (const auto& [m, consumers, in_turn] :
+       {Height{64, 1}, Height{128, 2}, Height{128, 2, true}, Height{192, 3}, Height{256, 2}}) {
     for (int n = least_n; n <= most_n; n += step) {
-      tile.m = m, tile.n = n, tile.consumers = consumers;
+      tile.m = m, tile.n = n, tile.consumers = consumers, tile.in_turn = in_turn;
       if (!sums_fit(tile, problem)) continue;
       for (const auto& [down, across] : rectangles) {
         tile.cluster = down * across;
