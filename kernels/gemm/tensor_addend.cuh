@@ -35,10 +35,10 @@ struct ConsumerBoxes {
     }
   }
 
-  // The first lot of a tile, if the consumer has rows of C there.
+  // The first lot of a tile, if the consumer has elements of C there.
   __device__ void fetch_first(const Maps& maps, const Arguments& p, const BlockUnit& unit,
                               int rows_before) {
-    if (adds_boxes && row_of_c(unit, unit.row + rows_before) < p.m) {
+    if (adds_boxes && row_of_c(unit, unit.row + rows_before) < p.m && unit.column < p.n) {
       fetch(maps, unit, rows_before, 0);
     }
   }

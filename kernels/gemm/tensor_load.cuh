@@ -33,7 +33,7 @@ __device__ inline void load_tile(unsigned char* to, const TensorMap& map, Barrie
     load_part<mn_major, rows, parts>(to, map, full, first, k, batch, part, true, blocks);
     return;
   }
-#pragma unroll
+#pragma unroll 1  // rare, and the copying thread has few registers
   for (int p = 0; p < parts; ++p) {
     load_part<mn_major, rows, parts>(to, map, full, first, k, batch, p, false, 0);
   }

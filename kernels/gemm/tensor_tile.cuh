@@ -18,6 +18,7 @@ constexpr int a_bytes = TILE_M * row_bytes, b_bytes = b_columns * row_bytes;
 // The blocks of a cluster are a rectangle of tiles: those one below the other share B, those side by
 // side share A.
 constexpr int across = ACROSS, down = CLUSTER / ACROSS;
+constexpr bool is_pair_across = CLUSTER == 2 && across == 2;
 constexpr int chunk_bytes = 64 * row_bytes;  // of MN-major tiles: 64 elements by 64 of k
 // Consumers share a tile, or take tiles in turn: one writes its results while the other multiplies.
 constexpr int sharers = IN_TURN ? 1 : CONSUMERS;
@@ -83,7 +84,7 @@ struct Arguments {
 struct BlockUnit {
   int row, column, row_class, split, batch;
   int first, last;  // tiles of k
-  bool shares_a;    // with the blocks of the cluster at its side
+  bool shares_a;    // with the other block of a pair at its side
 };
 
 // The place of a block in the rectangle of its cluster.
@@ -99,7 +100,7 @@ __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
   const bool is_last_column = false;
 #else
   const int pairs = p.tiles_m * (p.tiles_n / across) * p.batch;
-  const bool is_last_column = CLUSTER == 2 && across == 2 && number >= pairs;
+  const bool is_last_column = is_pair_across && number >= pairs;
   if (is_last_column) {
     // It has no neighbour: a cluster has two tiles one below the other, and nothing in common.
     const int rows = (p.tiles_m + across - 1) / across, left = number - pairs;
@@ -117,7 +118,7 @@ __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {
           unit.batch,
           first,
           min(p.k_tiles, first + p.k_tiles_of_split),
-          across > 1 && !is_last_column};
+          !is_last_column};
 }
 
 // The row of C that is row `row` of the class.

@@ -58,7 +58,7 @@ __device__ inline void load_stage(Shared& shared, int stage, const Maps& maps, c
   Barrier& full = shared.full[stage];
   arrive_expecting(full, a_bytes + b_bytes);
   load_a(shared.a[stage], maps.a[unit.row_class], full, unit.row, kt * tile_k, unit.batch,
-         shares && unit.shares_a);
+         shares && (!is_pair_across || unit.shares_a));
   load_b<shares>(shared.b[stage], maps.b, full, unit.column, kt * tile_k - p.shift[unit.row_class],
                  unit.batch);
 }

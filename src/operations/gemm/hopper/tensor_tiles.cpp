@@ -117,37 +117,36 @@ class TensorTilesRun final : public GemmRun {
     a.splits = static_cast<std::int32_t>(groups_of(a.k_tiles, a.k_tiles_of_split));
     const std::int32_t columns = groups_of(a.tiles_n, tile_.across);
     a.units = a.tiles_m / tile_.down() * columns * a.splits * a.batch;
-    a.alpha = static_cast<float>(problem_.alpha);
-    a.beta = static_cast<float>(problem_.beta);
-    a.c_leading = problem_.c.leading;
-    a.c_stride = problem_.c.batch_stride;
-
     const auto resident =
         static_cast<std::int32_t>(resident_clusters(tile_, device_.properties().sm_count));
-    const std::int32_t clusters = tile_.persistent ? std::min(a.units, resident) : a.units;
-    launch_.grid = {static_cast<std::uint32_t>(clusters * tile_.cluster)};
     one_tile_ = a.units <= resident && a.splits == 1 && tile_.panel == 0;
-    const bool is_pair = tile_.cluster == 2 && tile_.across == 2;
-    if (!is_pair || one_tile_) {
+    const bool is_pair_across = tile_.cluster == 2 && tile_.across == 2;
+    if (!is_pair_across || one_tile_) {
       a.tiles_n = columns * tile_.across;  // some of them beyond C's last column
     } else if (a.tiles_n % tile_.across != 0) {
       const std::int32_t last_column = groups_of(a.tiles_m, tile_.across);
       a.units = (a.tiles_m * (a.tiles_n / tile_.across) + last_column) * a.batch;
     }
+    a.alpha = static_cast<float>(problem_.alpha);
+    a.beta = static_cast<float>(problem_.beta);
+    a.c_leading = problem_.c.leading;
+    a.c_stride = problem_.c.batch_stride;
+
+    launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
     if (one_tile_) {
       launch_.grid = {static_cast<std::uint32_t>(a.tiles_m), static_cast<std::uint32_t>(a.tiles_n),
                       static_cast<std::uint32_t>(a.batch)};
+      launch_.cluster = {static_cast<std::uint32_t>(tile_.down()),
+                         static_cast<std::uint32_t>(tile_.across)};
+    } else {
+      const std::int32_t clusters = tile_.persistent ? std::min(a.units, resident) : a.units;
+      launch_.grid = {static_cast<std::uint32_t>(clusters * tile_.cluster)};
     }
     // Ranges of tiles under a panel have the length of the longest, except the last.
     if (tile_.panel > 0) {
       launch_.grid = {static_cast<std::uint32_t>(groups_of(a.units, groups_of(a.units, resident)))};
     }
     launch_.block = {static_cast<std::uint32_t>(128 * (tile_.consumers + 1))};
-    launch_.cluster = {static_cast<std::uint32_t>(tile_.cluster)};
-    if (one_tile_) {
-      launch_.cluster = {static_cast<std::uint32_t>(tile_.down()),
-                         static_cast<std::uint32_t>(tile_.across)};
-    }
     launch_.shared_bytes = shared_bytes_of(tile_, layout_, problem_.c.type);
   }
 
