@@ -15,69 +15,60 @@ namespace {
 
 // Cycles and bytes per cycle of an H200, fitted to thousands of plans of products drawn at random
 // (docs/results/products_random_h200.md).
-constexpr double launch_cycles = 8610.0;      // until the first block runs
-constexpr double bytes_from_memory = 2160.0;  // per cycle, whole chip
+constexpr double launch_cycles = 8400.0;      // until the first block runs
+constexpr double bytes_from_memory = 2177.0;  // per cycle, whole chip
+// The share of the SMs below which memory's rate falls, and how.
+constexpr double sms_for_memory = 0.4, loss_of_few = 0.44;
 // Bytes per cycle into one SM's shared memory: where blocks have several tiles each, where they
 // have one, and for rows that begin half a cache line behind one, or anywhere in one.
-constexpr double tile_bytes_per_sm = 49.2, bytes_of_only_tile = 74.9;
-constexpr double bytes_of_half_lines = 41.4, bytes_of_lines_in_pieces = 27.6;
+constexpr double tile_bytes_per_sm = 50.8, bytes_of_only_tile = 74.3;
+constexpr double bytes_of_half_lines = 42.4, bytes_of_lines_in_pieces = 28.8;
+// The part of a block's loads that sharing a tile of a cluster saves of what it could.
+constexpr double saved_by_sharing = 0.73;
 // Elements of a tile of C, for one tile of k; the share of that rate that one consumer alone
 // reaches with gaps between its products; and what each tile of k costs beside them.
-constexpr double elements_per_cycle = 27.3, of_one_consumer = 0.867, step_cycles = 82.4;
-constexpr double late_copies = 1.09;
-// Bytes per cycle while the L2 cache keeps A and B, and the bytes of these that it keeps.
-constexpr double tile_bytes_from_l2 = 133.0, bytes_in_l2 = 70e6, bytes_beyond_l2 = 512e6;
-constexpr double fill_cycles = 1270.0;  // from the first copy to the first product
-constexpr double store_cycles = 222.0, stored_elements_per_cycle = 5.4;
+constexpr double elements_per_cycle = 27.4, of_one_consumer = 0.97, step_cycles = 67.2;
+constexpr double late_copies = 1.054;
+// Operands beyond which a group of high tiles reads fewer rows and columns from memory.
+constexpr double bytes_beyond_l2 = 512e6;
+constexpr double fill_cycles = 1680.0;  // from the first copy to the first product
+constexpr double store_cycles = 217.0, stored_elements_per_cycle = 5.8, of_transposed = 0.93;
+// Of the stores of consumers in turn, or of their products where those take less: what hides.
+constexpr double hidden = 0.61;
 // C in rows that begin anywhere, stored by one consumer and by two that share a tile.
 constexpr double stored_in_rows_per_cycle = 5.0, stored_in_rows_by_two = 6.3;
 // A kernel before the tiles that copies operands, or one behind them that adds up parts of k, and
 // bytes per cycle of both.
-constexpr double copying_cycles = 4250.0, copied_bytes = 2450.0;
-constexpr double adding_cycles = 3340.0, added_bytes = 2936.0;
-// Until the blocks of a cluster have met; more than two take longer.
-constexpr double cluster_cycles = 490.0, large_cluster_cycles = 292.0;
+constexpr double copying_cycles = 4110.0, copied_bytes = 2608.0;
+constexpr double adding_cycles = 2390.0, added_bytes = 2086.0;
+// Until the blocks of a cluster have met.
+constexpr double cluster_cycles = 357.0;
 // For 64 x 256 beside the next tile's products, and with C added.
 constexpr double panel_store_cycles = 6220.0, panel_addend_cycles = 7530.0;
 
-// The share of the memory's rate that rows of a narrow tile of B reach with boxes of 128 bytes.
-double share_of_memory(int tile_n) {
-  return tile_n >= 256 ? 1.0 : tile_n >= 128 ? 0.92 : 0.8;
-}
-
-// The time of a tile's shape beside its elements. Small ones read what the L2 cache does not keep
-// more often. Of the two largest, a group of the high ones is a squarer part of C: it reads fewer
-// rows and columns from memory.
+// The time of a tile's shape beside its elements: of the two largest, a group of the high ones is a
+// squarer part of C.
 double slowdown(const TensorTile& tile, double operand_bytes) {
-  const bool is_large = tile.m * tile.n >= 128 * 256;
-  if (!is_large && operand_bytes > bytes_in_l2) return 1.03;
-  if (tile.n <= 64) return 0.97;
-  if (tile.n < 128) return 1.02;
-  if (tile.n == 192) return 1.03;
-  if (!is_large) return 1.0;
+  if (tile.m * tile.n < 128 * 256) return 1.0;
   const bool is_high = tile.m > 128;
   return is_high == (operand_bytes > bytes_beyond_l2) ? 1.0 : 1.01;
 }
 
-// Whether consumers should take tiles in turn: tiles large enough for the L2 cache, small enough
-// for one consumer, whose products take long compared with a store, and which the copy engine
-// stores, not the next consumer in turn.
-bool hides_stores(const GemmProblem& problem, const TensorTile& tile, Store store, double depth,
-                  double operand_bytes) {
-  constexpr double least_depth = 16.0;
-  // Boxes that begin anywhere in a cache line are written in more pieces.
-  const bool stores_lines =
-      problem.c.leading * static_cast<std::int64_t>(size_of(problem.c.type)) % tile_row_bytes == 0;
-  if (tile.transposed) return tile.in_turn && tile.m == 128 && tile.n >= 128 && depth >= 8.0;
-  return store == Store::boxed && stores_lines && tile.in_turn && tile.m == 128 && tile.n == 128 &&
-         tile.cluster == 1 && tile.splits == 1 && depth >= least_depth &&
-         operand_bytes <= bytes_in_l2;
+// The part of a tile that counts as loaded by a block that shares it with `blocks` - 1 others.
+double part_loaded(int blocks) {
+  return 1.0 - saved_by_sharing * (1.0 - 1.0 / blocks);
+}
+
+// The time of two that go on at once: the longer one, and some of the other.
+double either(double one, double other) {
+  constexpr double power = 4.0;
+  return std::pow(std::pow(one, power) + std::pow(other, power), 1.0 / power);
 }
 
 // Cycles of shared memory for a tile of k. The tensor cores read and the copy engine writes 128
 // bytes a cycle, and each 64 rows of the tile read all of B's.
 double shared_cycles(const TensorTile& tile) {
-  constexpr double overlap = 0.976;
+  constexpr double overlap = 0.96;
   return overlap * (tile.m / 64.0 * (64.0 + tile.n) + tile.m + tile.n);
 }
 
@@ -90,7 +81,7 @@ double bytes_of(const RowsInMemory& rows) {
 // are read in pieces. `share`: of the SMs that read; fewer get more of what the L2 cache gives.
 double rate_of(const TileOperand& operand, double whole, double share = 1.0) {
   constexpr std::int64_t line = 128;
-  constexpr double gain_of_few = 0.68;
+  constexpr double gain_of_few = 0.455;
   const std::int64_t behind = operand.rows.pitch_bytes() % line;
   if (operand.repacked || behind == 0) return whole;
   const double all = behind == line / 2 ? bytes_of_half_lines : bytes_of_lines_in_pieces;
@@ -121,7 +112,7 @@ std::vector<TensorTile> with_copies(const TensorTile& tile, const TileLayout& la
 // Cycles for which a tile waits for what C held: the first boxes arrive while the tile is
 // multiplied, the others behind the store of those before them.
 double addend_cycles(const GemmProblem& problem, const TensorTile& tile, Store store) {
-  constexpr double cycles_of_lot = 1806.0;
+  constexpr double cycles_of_lot = 1164.0;
   const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
   const auto element = static_cast<std::int64_t>(size_of(problem.c.type));
   const int boxes =
@@ -137,8 +128,8 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const std::int64_t tile_k = tile_row_bytes / static_cast<std::int64_t>(size_of(problem.a.type));
   const std::int64_t rows = groups_of(groups_of(s.m, layout.classes), tile.m * tile.down()) *
                             tile.down() * layout.classes;
-  // A pair of blocks side by side shares no tile in an odd last column; larger clusters compute tiles
-  // beyond it.
+  // A pair of blocks side by side shares no tile in an odd last column; larger clusters compute
+  // tiles beyond it.
   const std::int64_t columns = groups_of(s.n, tile.n);
   const std::int64_t computed =
       tile.cluster > 2 ? groups_of(columns, tile.across) * tile.across : columns;
@@ -149,33 +140,31 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double elements = static_cast<double>(tile.m * tile.n);
   const double rate = elements_per_cycle * (tile.consumers == 1 ? of_one_consumer : 1.0);
   const double operand_bytes = bytes_of(layout.a.rows) + bytes_of(layout.b.rows);
-  const bool hides = hides_stores(problem, tile, layout.store, depth, operand_bytes);
-  const bool has_one_tile = rounds == 1.0 && !hides;
-  const double whole = hides          ? tile_bytes_from_l2
-                       : has_one_tile ? bytes_of_only_tile
-                                      : tile_bytes_per_sm;
-  const double share = has_one_tile ? std::min(units, blocks) / blocks : 1.0;
-  const double loads =
-      static_cast<double>(tile.m / tile.across * tile_row_bytes) /
-          rate_of(layout.a, whole, share) +
-      static_cast<double>(columns_of_b(tile, layout) / tile.down() * tile_row_bytes) /
-          rate_of(layout.b, whole, share);
+  const bool hides = tile.in_turn && layout.store == Store::boxed;
+  const bool has_one_tile = rounds == 1.0;
+  const double whole = has_one_tile ? bytes_of_only_tile : tile_bytes_per_sm;
+  const double used = std::min(units, blocks);
+  const double share = has_one_tile ? used / blocks : 1.0;
+  // Consumers in turn copy on while one of them stores.
+  const double of_loads = hides && !has_one_tile ? 0.93 : 1.0;
+  const double loads = of_loads * (tile.m * part_loaded(tile.across) * tile_row_bytes /
+                                       rate_of(layout.a, whole, share) +
+                                   columns_of_b(tile, layout) * part_loaded(tile.down()) *
+                                       tile_row_bytes / rate_of(layout.b, whole, share));
   // Where sums are promoted, tiles are narrower, and shared memory decides: as measured.
   const bool is_bound_by_reads = has_one_tile || promotes_sums(problem);
   const double step =
       std::max({elements / rate, loads, is_bound_by_reads ? shared_cycles(tile) : 0.0});
   // Three stages do not cover the time that a copy takes.
-  const double late = tile.stages <= 3 && depth > 3.0 ? late_copies : 1.0;
-  const double multiply =
-      late * depth * (step_cycles + (hides ? 1.0 : slowdown(tile, operand_bytes)) * step);
+  const double late = tile.stages <= 3 && (depth > 3.0 || rounds > 1.0) ? late_copies : 1.0;
+  const double multiply = late * depth * (step_cycles + slowdown(tile, operand_bytes) * step);
   const double in_rows =
       tile.in_turn || tile.consumers == 1 ? stored_in_rows_per_cycle : stored_in_rows_by_two;
-  const double store =
-      store_cycles +
-      elements / (layout.store == Store::rows ? in_rows : stored_elements_per_cycle) +
-      (problem.beta != 0.0 ? addend_cycles(problem, tile, layout.store) : 0.0);
-  // Other tiles in turn lose by waiting for their turns what they hide of the stores.
-  double block = hides ? rounds * multiply + store : rounds * (multiply + store);
+  const double boxed = stored_elements_per_cycle * (tile.transposed ? of_transposed : 1.0);
+  const double store = store_cycles + elements / (layout.store == Store::rows ? in_rows : boxed) +
+                       (problem.beta != 0.0 ? addend_cycles(problem, tile, layout.store) : 0.0);
+  double block = rounds * (multiply + store);
+  if (hides) block -= (rounds - 1.0) * hidden * std::min(store, multiply);
   if (tile.panel > 0) {
     const double products = depth * elements / elements_per_cycle;
     const double panel_store = problem.beta != 0.0 ? panel_addend_cycles : panel_store_cycles;
@@ -187,13 +176,12 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double traffic =
       operand_bytes + uses_of_c * c_bytes * static_cast<double>(size_of(problem.c.type));
   // SMs without a tile in the last round leave some of memory's rate to the others.
-  block *= 1.0 - 0.1 * (1.0 - units / (rounds * blocks));
-  // Where memory decides, the blocks' own time still distinguishes tiles.
-  const double memory = traffic / (bytes_from_memory * share_of_memory(tile.n));
-  double cycles = fill_cycles + std::max(block, memory + 0.02 * block);
-  if (tile.cluster > 1) {
-    cycles += (tile.cluster > 2 ? large_cluster_cycles : cluster_cycles) + 0.01 * block;
-  }
+  block *= 1.0 - 0.17 * (1.0 - units / (rounds * blocks));
+  const double memory =
+      traffic /
+      (bytes_from_memory * std::pow(std::min(1.0, used / sm_count / sms_for_memory), loss_of_few));
+  double cycles = fill_cycles + either(block, memory);
+  if (tile.cluster > 1) cycles += cluster_cycles + 0.0086 * block;
   // Copies of both operands are one launch, unless one is transposed.
   if (layout.a.repacked || layout.b.repacked) cycles += copying_cycles;
   if (layout.a.transposed || layout.b.transposed) cycles += copying_cycles;
