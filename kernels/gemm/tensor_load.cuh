@@ -5,14 +5,15 @@
 
 // The part `part` of `parts` of a tile of `rows` rows of A, or columns of B, from `first` on, to all
 // blocks in `blocks`, or without `is_shared` to this one. A part of a K-major tile is some of its
-// rows, one of an MN-major tile some of k in each box of 64 columns.
+// rows. One of an MN-major tile is some of its boxes of 64 columns, or where these are no multiple of
+// `parts`, some of k in each.
 template <bool mn_major, int rows, int parts>
 __device__ inline void load_part(unsigned char* to, const TensorMap& map, Barrier& full, int first,
                                  int k, int batch, int part, bool is_shared, int blocks) {
-  constexpr int rows_of_part = mn_major ? rows : rows / parts;
-  constexpr int k_of_part = mn_major ? tile_k / parts : tile_k;
+  constexpr bool by_k = mn_major && rows / 64 % parts != 0;
+  constexpr int rows_of_part = by_k ? rows : rows / parts, k_of_part = by_k ? tile_k / parts : tile_k;
   constexpr int rows_of_box = mn_major ? 64 : rows_of_part;
-  const int first_row = mn_major ? 0 : part * rows_of_part, first_k = mn_major ? part * k_of_part : 0;
+  const int first_row = by_k ? 0 : part * rows_of_part, first_k = by_k ? part * k_of_part : 0;
 #pragma unroll
   for (int r = 0; r < rows_of_part; r += rows_of_box) {
     unsigned char* const at = to + (first_row + r + first_k) * row_bytes;

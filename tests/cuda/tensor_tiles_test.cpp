@@ -59,10 +59,9 @@ constexpr GemmVariant variant{.name = "tensor_tiles",
                                 return prepare_tensor_tiles(device, problem, tiles[number]);
                               }};
 
-constexpr std::array variants{variant<0>, variant<1>, variant<2>, variant<3>,
-                              variant<4>, variant<5>, variant<6>, variant<7>,
-                              variant<8>, variant<9>, variant<10>, variant<11>,
-                              variant<12>, variant<13>};
+constexpr std::array variants{variant<0>,  variant<1>,  variant<2>,  variant<3>, variant<4>,
+                              variant<5>,  variant<6>,  variant<7>,  variant<8>, variant<9>,
+                              variant<10>, variant<11>, variant<12>, variant<13>};
 
 class RowsOfCOnGpu : public testing::RealGpu {
  protected:

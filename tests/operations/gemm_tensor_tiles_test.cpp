@@ -171,14 +171,39 @@ TEST(TensorTiles, AGridNumbersTheTilesOfBlocksThatHaveOne) {
     return recorded_plan(gemm_variant("tensor_tiles"), problem, hopper()).steps.back();
   };
   const Step transposed = last(product(1000, 1000, 1000));
-  EXPECT_EQ(transposed.launch.grid, (Dim3{16, 7}));
-  EXPECT_EQ(transposed.launch.cluster, Dim3{8});
+  EXPECT_EQ(transposed.launch.grid, (Dim3{16, 6}));
+  EXPECT_EQ(transposed.launch.cluster, (Dim3{4, 2}));
   GemmProblem batches = product(256, 256, 1024);
   batches.batch = 3;
   const Step batch = last(batches);
   EXPECT_EQ(batch.launch.grid.z, 3);
   for (const Step& step : {transposed, batch}) EXPECT_EQ(testing::constant(step, "ONE_TILE"), "1");
   EXPECT_EQ(testing::constant(last(product(8192, 8192, 8192)), "ONE_TILE"), "0");
+}
+
+// A block without a tile would copy for nobody, and wait forever.
+TEST(TensorTiles, NoClusterIsWithoutATile) {
+  const GemmVariant variant{.name = "pair",
+                            .idea = "",
+                            .source = "",
+                            .refusal = nullptr,
+                            .prepare = [](Device& device, const GemmProblem& problem) {
+                              const TensorTile pair{.m = 128,
+                                                    .n = 144,
+                                                    .stages = 5,
+                                                    .cluster = 2,
+                                                    .across = 2,
+                                                    .boxes = 2,
+                                                    .transposed = true};
+                              return prepare_tensor_tiles(device, problem, pair);
+                            }};
+  // 42 x 3 tiles: 42 pairs side by side, and 21 in the last column.
+  const Step odd = recorded_plan(variant, product(416, 5264, 456), hopper()).steps.back();
+  EXPECT_EQ(odd.launch.grid, Dim3{2 * 63});
+  EXPECT_EQ(odd.launch.cluster, Dim3{2});
+  const Step one = recorded_plan(variant, product(416, 1264, 456), hopper()).steps.back();
+  EXPECT_EQ(one.launch.grid, (Dim3{10, 4}));
+  EXPECT_EQ(one.launch.cluster, (Dim3{1, 2}));
 }
 
 TEST(TensorTiles, StoreByTheCopyEngineWhereRowsOfCAreWholeChunks) {

@@ -63,7 +63,8 @@ TEST_P(TensorTilesEmulated, AreRightAndSilent) {
   EXPECT_EQ(findings.take(), "");
 }
 
-// M,N,consumers,stages,cluster,splits,group,in_turn,boxes[,panel[,flags]]; a flag of 8: transposed.
+// M,N,consumers,stages,cluster,splits,group,in_turn,boxes[,panel[,flags[,across]]]; a flag of 8:
+// transposed.
 const std::vector<TileCase> cases{
     {.name = "AddsAllBoxes",
      .tile = "128,256,2,3,1,1,8,0,4",
@@ -148,7 +149,7 @@ const std::vector<TileCase> cases{
      .has_bias = true,
      .precision = Precision::fp8_e5m2},
     {.name = "PromotesAcross",
-     .tile = "256,64,2,3,2,1,8,0,1,0,1",
+     .tile = "256,64,2,3,2,1,8,0,1,0,0,2",
      .shape = {264, 200, 144},
      .precision = Precision::fp8_e4m3},
     {.name = "IntegersInBoxes",
@@ -172,6 +173,40 @@ const std::vector<TileCase> cases{
      .shape = {200, 512, 256},
      .c = DataType::int32,
      .precision = Precision::int8},
+    {.name = "TransposedInTurn", .tile = "128,176,2,3,1,1,8,1,1,0,8", .shape = {712, 520, 136}},
+    {.name = "AddsTransposedInTurn",
+     .tile = "128,144,2,4,1,1,8,1,2,0,8",
+     .shape = {296, 392, 72},
+     .b_by_columns = true,
+     .beta = 0.5,
+     .has_bias = true},
+    {.name = "SharesAAndB", .tile = "64,128,1,3,4,1,8,0,2,0,0,2", .shape = {200, 264, 264}},
+    {.name = "SharesColumnsOfAAndRowsOfB",
+     .tile = "64,128,1,3,4,1,8,0,2,0,0,2",
+     .shape = {200, 264, 264},
+     .a_by_columns = true,
+     .b_by_columns = true},
+    {.name = "SharesByEight",
+     .tile = "64,64,1,3,8,1,8,0,1,0,0,4",
+     .shape = {136, 264, 328},
+     .a_by_columns = true},
+    {.name = "AddsBeyondTheLastColumn",
+     .tile = "64,64,1,3,8,1,8,0,1,0,0,8",
+     .shape = {72, 328, 200},
+     .beta = -1.0},
+    {.name = "SharesInTurn",
+     .tile = "64,64,2,3,8,1,8,1,1,0,0,2",
+     .shape = {1160, 520, 72},
+     .b_by_columns = true},
+    {.name = "SharesTransposedInTurn",
+     .tile = "64,48,2,3,8,1,8,1,1,0,8,2",
+     .shape = {584, 1160, 72},
+     .beta = 1.0},
+    {.name = "PromotesSharedSums",
+     .tile = "128,128,2,3,4,1,8,0,2,0,0,2",
+     .shape = {264, 264, 272},
+     .beta = 1.0,
+     .precision = Precision::fp8_e4m3},
     {.name = "ClusterOfFour", .tile = "64,256,1,4,4,1,8,0,2", .shape = {264, 264, 72}, .beta = 1.0},
 };
 

@@ -16,40 +16,44 @@ namespace {
 // Cycles and bytes per cycle of an H200, fitted to thousands of plans of products drawn at random
 // (docs/results/products_random_h200.md).
 constexpr double launch_cycles = 8400.0;      // until the first block runs
-constexpr double bytes_from_memory = 2177.0;  // per cycle, whole chip
+constexpr double bytes_from_memory = 2090.0;  // per cycle, whole chip
 // The share of the SMs below which memory's rate falls, and how.
-constexpr double sms_for_memory = 0.4, loss_of_few = 0.44;
+constexpr double sms_for_memory = 0.42, loss_of_few = 0.41;
 // Bytes per cycle into one SM's shared memory: where blocks have several tiles each, where they
 // have one, and for rows that begin half a cache line behind one, or anywhere in one.
-constexpr double tile_bytes_per_sm = 50.8, bytes_of_only_tile = 74.3;
-constexpr double bytes_of_half_lines = 42.4, bytes_of_lines_in_pieces = 28.8;
+constexpr double tile_bytes_per_sm = 50.7, bytes_of_only_tile = 76.2;
+constexpr double bytes_of_half_lines = 42.6, bytes_of_lines_in_pieces = 28.5;
 // The part of a block's loads that sharing a tile of a cluster saves of what it could.
-constexpr double saved_by_sharing = 0.73;
+constexpr double saved_by_sharing = 0.71;
 // Elements of a tile of C, for one tile of k; the share of that rate that one consumer alone
 // reaches with gaps between its products; and what each tile of k costs beside them.
-constexpr double elements_per_cycle = 27.4, of_one_consumer = 0.97, step_cycles = 67.2;
+constexpr double elements_per_cycle = 27.4, of_one_consumer = 0.98, step_cycles = 64.5;
 constexpr double late_copies = 1.054;
 // Operands beyond which a group of high tiles reads fewer rows and columns from memory.
 constexpr double bytes_beyond_l2 = 512e6;
-constexpr double fill_cycles = 1680.0;  // from the first copy to the first product
-constexpr double store_cycles = 217.0, stored_elements_per_cycle = 5.8, of_transposed = 0.93;
-// Of the stores of consumers in turn, or of their products where those take less: what hides.
-constexpr double hidden = 0.61;
+constexpr double fill_cycles = 1270.0;  // from the first copy to the first product
+constexpr double store_cycles = 202.0, stored_elements_per_cycle = 4.9, of_transposed = 0.94;
+// The part of a store, or of the products of a tile where those take less, that hides behind the
+// other consumer's products: where the L2 cache keeps A and B and rows of C begin with lines, and
+// elsewhere.
+constexpr double bytes_in_l2 = 70e6, hidden_near = 0.81, hidden_far = 0.59;
 // C in rows that begin anywhere, stored by one consumer and by two that share a tile.
 constexpr double stored_in_rows_per_cycle = 5.0, stored_in_rows_by_two = 6.3;
 // A kernel before the tiles that copies operands, or one behind them that adds up parts of k, and
 // bytes per cycle of both.
-constexpr double copying_cycles = 4110.0, copied_bytes = 2608.0;
-constexpr double adding_cycles = 2390.0, added_bytes = 2086.0;
+constexpr double copying_cycles = 4050.0, copied_bytes = 2490.0;
+constexpr double adding_cycles = 2630.0, added_bytes = 2255.0;
 // Until the blocks of a cluster have met.
-constexpr double cluster_cycles = 357.0;
-// For 64 x 256 beside the next tile's products, and with C added.
-constexpr double panel_store_cycles = 6220.0, panel_addend_cycles = 7530.0;
+constexpr double cluster_cycles = 448.0;
+// For 64 x 256 beside the next tile's products: where rows of C begin with lines, elsewhere, and
+// the more where C is added.
+constexpr double panel_store_cycles = 4000.0, panel_store_in_pieces = 6290.0, panel_addend = 3400.0;
 
-// The time of a tile's shape beside its elements: of the two largest, a group of the high ones is a
-// squarer part of C.
+// The time of a tile's shape beside its elements. Small ones read what the L2 cache does not keep
+// more often. Of the two largest, a group of the high ones is a squarer part of C: it reads fewer
+// rows and columns from memory.
 double slowdown(const TensorTile& tile, double operand_bytes) {
-  if (tile.m * tile.n < 128 * 256) return 1.0;
+  if (tile.m * tile.n < 128 * 256) return operand_bytes > bytes_in_l2 ? 1.02 : 1.0;
   const bool is_high = tile.m > 128;
   return is_high == (operand_bytes > bytes_beyond_l2) ? 1.0 : 1.01;
 }
@@ -68,7 +72,7 @@ double either(double one, double other) {
 // Cycles of shared memory for a tile of k. The tensor cores read and the copy engine writes 128
 // bytes a cycle, and each 64 rows of the tile read all of B's.
 double shared_cycles(const TensorTile& tile) {
-  constexpr double overlap = 0.96;
+  constexpr double overlap = 0.95;
   return overlap * (tile.m / 64.0 * (64.0 + tile.n) + tile.m + tile.n);
 }
 
@@ -81,7 +85,7 @@ double bytes_of(const RowsInMemory& rows) {
 // are read in pieces. `share`: of the SMs that read; fewer get more of what the L2 cache gives.
 double rate_of(const TileOperand& operand, double whole, double share = 1.0) {
   constexpr std::int64_t line = 128;
-  constexpr double gain_of_few = 0.455;
+  constexpr double gain_of_few = 0.55;
   const std::int64_t behind = operand.rows.pitch_bytes() % line;
   if (operand.repacked || behind == 0) return whole;
   const double all = behind == line / 2 ? bytes_of_half_lines : bytes_of_lines_in_pieces;
@@ -112,7 +116,7 @@ std::vector<TensorTile> with_copies(const TensorTile& tile, const TileLayout& la
 // Cycles for which a tile waits for what C held: the first boxes arrive while the tile is
 // multiplied, the others behind the store of those before them.
 double addend_cycles(const GemmProblem& problem, const TensorTile& tile, Store store) {
-  constexpr double cycles_of_lot = 1164.0;
+  constexpr double cycles_of_lot = 1370.0;
   const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
   const auto element = static_cast<std::int64_t>(size_of(problem.c.type));
   const int boxes =
@@ -164,10 +168,17 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double store = store_cycles + elements / (layout.store == Store::rows ? in_rows : boxed) +
                        (problem.beta != 0.0 ? addend_cycles(problem, tile, layout.store) : 0.0);
   double block = rounds * (multiply + store);
-  if (hides) block -= (rounds - 1.0) * hidden * std::min(store, multiply);
+  // Boxes that begin anywhere in a cache line are written in more pieces.
+  const bool stores_lines =
+      problem.c.leading * static_cast<std::int64_t>(size_of(problem.c.type)) % tile_row_bytes == 0;
+  if (hides) {
+    const double hidden = stores_lines && operand_bytes <= bytes_in_l2 ? hidden_near : hidden_far;
+    block -= (rounds - 1.0) * hidden * std::min(store, multiply);
+  }
   if (tile.panel > 0) {
     const double products = depth * elements / elements_per_cycle;
-    const double panel_store = problem.beta != 0.0 ? panel_addend_cycles : panel_store_cycles;
+    const double panel_store = (stores_lines ? panel_store_cycles : panel_store_in_pieces) +
+                               (problem.beta != 0.0 ? panel_addend : 0.0);
     const double first_panel = depth * tile.n * tile_row_bytes / tile_bytes_per_sm;
     block = first_panel + rounds * std::max(products, (products + panel_store) / 2.0) + store;
   }
@@ -176,12 +187,12 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double traffic =
       operand_bytes + uses_of_c * c_bytes * static_cast<double>(size_of(problem.c.type));
   // SMs without a tile in the last round leave some of memory's rate to the others.
-  block *= 1.0 - 0.17 * (1.0 - units / (rounds * blocks));
+  block *= 1.0 - 0.11 * (1.0 - units / (rounds * blocks));
   const double memory =
       traffic /
       (bytes_from_memory * std::pow(std::min(1.0, used / sm_count / sms_for_memory), loss_of_few));
   double cycles = fill_cycles + either(block, memory);
-  if (tile.cluster > 1) cycles += cluster_cycles + 0.0086 * block;
+  if (tile.cluster > 1) cycles += cluster_cycles + 0.009 * block;
   // Copies of both operands are one launch, unless one is transposed.
   if (layout.a.repacked || layout.b.repacked) cycles += copying_cycles;
   if (layout.a.transposed || layout.b.transposed) cycles += copying_cycles;

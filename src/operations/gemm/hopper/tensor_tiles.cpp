@@ -197,16 +197,15 @@ class TensorTilesRun final : public GemmRun {
       a.partial = reduction_->partial();
       a.partial_pitch = reduction_->pitch();
     }
-    const ResidueMaps a_maps =
-        operand_maps(layout_.a, a_copy_ ? a_copy_->address() : addresses.a, layout_.classes,
-                     tile_.m, tile_.across);
+    const ResidueMaps a_maps = operand_maps(layout_.a, a_copy_ ? a_copy_->address() : addresses.a,
+                                            layout_.classes, tile_.m, tile_.across);
     std::copy(a_maps.shifts.begin(), a_maps.shifts.end(), a.shift.begin());
     std::vector<TensorMap> maps = a_maps.maps;
     const auto append = [&maps](const ResidueMaps& more) {
       maps.insert(maps.end(), more.maps.begin(), more.maps.end());
     };
-    append(operand_maps(layout_.b, b_copy_ ? b_copy_->address() : addresses.b, 1,
-                        tile_.n, tile_.down()));
+    append(operand_maps(layout_.b, b_copy_ ? b_copy_->address() : addresses.b, 1, tile_.n,
+                        tile_.down()));
     if (layout_.store == Store::boxed) {
       append(c_maps(addresses.c));
     } else {
@@ -216,14 +215,15 @@ class TensorTilesRun final : public GemmRun {
     return arguments_after_maps(maps, a);
   }
 
-  // Boxes of the part of a tile that each of the blocks that share it loads: some of its rows, or of
-  // an MN-major tile's k.
+  // Boxes of the part of a tile that each of the blocks that share it loads: some of its rows. One
+  // of an MN-major tile is some of its boxes of 64 columns, or some of k in each.
   ResidueMaps operand_maps(const TileOperand& operand, DeviceAddress address, int classes,
                            int tile_rows, int parts) const {
-    const std::uint32_t columns = columns_of_box(operand.rows.type);
-    const auto rows = static_cast<std::uint32_t>(operand.mn_major ? 64 : tile_rows);
-    return residue_maps(device_, operand.rows, address, classes, columns,
-                        rows / static_cast<std::uint32_t>(parts));
+    const int boxes = static_cast<int>(groups_of(tile_rows, 64));
+    const int of_mn_major = boxes % parts == 0 ? 64 : 64 / parts;
+    const int rows = operand.mn_major ? of_mn_major : tile_rows / parts;
+    return residue_maps(device_, operand.rows, address, classes, columns_of_box(operand.rows.type),
+                        static_cast<std::uint32_t>(rows));
   }
 
   // Matches c_box_rows of the kernel.
