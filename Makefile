@@ -11,7 +11,7 @@ sanitized := build-sanitize$(if $(ROOMS),-rooms)
 # ctest's own summary is the last thing that a test run prints. Output of failed tests only.
 ctest = ctest --output-on-failure --no-tests=error --parallel $(shell nproc)
 
-.PHONY: help setup build demo test schedules sanitize threads portable compilers format \
+.PHONY: help setup build demo test test-slow schedules sanitize threads portable compilers format \
   check-format clean python test-frameworks wheel test-wheel
 
 help: ## this list
@@ -30,6 +30,11 @@ test: ## build and run every test
 	@tools/setup.sh test
 	@tools/build.sh default build -DTILESCOPE_BUILD_TESTS=ON -DTILESCOPE_PYTHON=ON $(settings)
 	@$(ctest) --test-dir build
+
+test-slow: ## the long tests that `make test` leaves out: an hour on two cores
+	@tools/setup.sh test
+	@tools/build.sh default build -DTILESCOPE_BUILD_TESTS=ON -DTILESCOPE_PYTHON=ON $(settings)
+	@$(ctest) --test-dir build --build-config slow --label-regex '^slow$$'
 
 python: ## the Python package, in build/python
 	@tools/setup.sh python
