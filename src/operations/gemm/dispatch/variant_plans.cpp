@@ -24,7 +24,8 @@ namespace {
 std::string plan_text(const TensorTile& t) {
   return fmt::format(
       "tile {}x{} consumers {} stages {} cluster {}{} splits {} group {} boxes {}{}{}{}{}{}", t.m,
-      t.n, t.consumers, t.stages, t.cluster, t.across > 1 ? fmt::format(" across {}", t.across) : "", t.splits, t.group, t.boxes,
+      t.n, t.consumers, t.stages, t.cluster,
+      t.across > 1 ? fmt::format(" across {}", t.across) : "", t.splits, t.group, t.boxes,
       t.in_turn ? " in turn" : "", t.panel > 0 ? fmt::format(" panel {}", t.panel) : "",
       t.copies_a ? " A copied" : "", t.copies_b ? " B copied" : "",
       t.transposed ? " transposed" : "");

@@ -11,9 +11,9 @@ struct TensorTile {
   int consumers = 2;     ///< warpgroups that multiply
   int stages = 4;        ///< pairs of tiles in flight
   int cluster = 1;       ///< blocks that share tiles of A and B (as the kernel sees them)
-  int across = 1;        ///< of these side by side, which share A's; those below each other share B's
-  int splits = 1;        ///< parts that k is cut into
-  int group = 8;         ///< rows of tiles that are computed together
+  int across = 1;  ///< of these side by side, which share A's; those below each other share B's
+  int splits = 1;  ///< parts that k is cut into
+  int group = 8;   ///< rows of tiles that are computed together
   bool in_turn = false;  ///< consumers take tiles in turn instead of sharing each
   int boxes = 4;         ///< boxes of 64 rows by 128 bytes of C that a consumer stores at once
   /// The kernel computes C^T = B^T A^T: `m` are columns of C, `n` rows.
