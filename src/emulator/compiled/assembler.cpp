@@ -87,6 +87,15 @@ void Assembler::add_constant(Gpr to, std::uint64_t value, unsigned bytes) {
   arithmetic(0x81, 0, to, bytes, 4);
   word(value, 4);
 }
+void Assembler::divide(Gpr by, bool is_signed, unsigned bytes) {
+  if (is_signed) {  // rdx: the sign of rax
+    if (bytes == 8) byte(0x48);
+    byte(0x99);
+  } else {
+    mov_constant(rdx, 0);
+  }
+  arithmetic(0xf7, is_signed ? 7 : 6, by, bytes);
+}
 void Assembler::compare_constant(Source a, std::int32_t value, unsigned bytes) {
   arithmetic(0x81, 7, a, bytes, 4);
   word(static_cast<std::uint32_t>(value), 4);

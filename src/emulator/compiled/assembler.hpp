@@ -140,6 +140,8 @@ class Assembler {
   void bit_xor(Gpr to, Source from, unsigned bytes) { arithmetic(0x33, to, from, bytes); }
   void compare(Gpr a, Source b, unsigned bytes) { arithmetic(0x3b, a, b, bytes); }
   void multiply(Gpr to, Source from, unsigned bytes) { arithmetic(0x0faf, to, from, bytes); }
+  /// rax and rdx become quotient and remainder of rax.
+  void divide(Gpr by, bool is_signed, unsigned bytes);
   /// to += value; any 64-bit value (may use rdx).
   void add_constant(Gpr to, std::uint64_t value, unsigned bytes);
   void compare_constant(Source a, std::int32_t value, unsigned bytes);

@@ -101,6 +101,8 @@ ShapeNumber FactRules::result_shape(const Operation& operation, const Facts& fac
     case Act::bit_or:
     case Act::bit_xor:
       return all_uniform() ? kUniform : bitwise_shape(operation, facts);
+    case Act::divide:
+    case Act::remainder:
     case Act::minimum:
     case Act::maximum:
       return all_uniform() ? kUniform : kNoShape;
@@ -306,7 +308,8 @@ Way FactRules::way(const Operation& operation, const Facts& facts) const {
     }
     return Way::access;
   }
-  return result_shape(operation, facts) == kNoShape ? Way::vector : Way::scalar;
+  if (result_shape(operation, facts) != kNoShape) return Way::scalar;
+  return operation.has_vectors() ? Way::vector : Way::call;
 }
 
 void FactRules::apply(const Operation& operation, Facts& facts) const {

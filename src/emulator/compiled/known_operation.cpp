@@ -27,6 +27,14 @@ std::uint32_t RegisterTable::find(std::uint32_t offset) const {
   return found == by_offset_.end() ? kNoRegister : found->second;
 }
 
+/// AVX2 divides no integers, and has no 64-bit minimum and signed shift.
+bool Operation::has_vectors() const {
+  const bool wide = width == 8;
+  return !is_one_of(act, {Act::divide, Act::remainder}) &&
+         !(wide && is_one_of(act, {Act::minimum, Act::maximum})) &&
+         !(wide && is_signed && act == Act::shift_right);
+}
+
 Space Operation::space(std::size_t i) const {
   if (act == Act::copy) return i == 0 ? Space::shared : Space::global;
   return static_cast<Space>(code->space);
@@ -178,10 +186,13 @@ bool Translator::number() {
     case Opcode::mul:
     case Opcode::mad:
       return product();
+    case Opcode::div:
+      return regular(Act::divide, 2);
+    case Opcode::rem:
+      return regular(Act::remainder, 2);
     case Opcode::min:
     case Opcode::max:
-      // Vectors of 64-bit integers have no minimum.
-      if (ptx::bit_width(m_.type()) != 32 || source_.operands.size() != 3) return false;
+      if (source_.operands.size() != 3) return false;
       return regular(source_.opcode == Opcode::min ? Act::minimum : Act::maximum, 2);
     case Opcode::neg:
       return regular(Act::negate, 1);
@@ -206,7 +217,6 @@ bool Translator::shift(Act act) {
   operation_.act = act;
   operation_.width = static_cast<std::uint8_t>(bits / 8);
   operation_.is_signed = ptx::is_signed(m_.type());
-  if (bits == 64 && operation_.is_signed && act == Act::shift_right) return false;
   return read(code_.a, bits / 8) && read(code_.b, 4) && write(code_.dst, bits / 8);
 }
 
@@ -320,6 +330,7 @@ bool Translator::run() {
     case Opcode::mad:
     case Opcode::fma:
     case Opcode::div:
+    case Opcode::rem:
     case Opcode::sqrt:
     case Opcode::neg:
     case Opcode::abs:

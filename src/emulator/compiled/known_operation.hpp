@@ -51,6 +51,8 @@ enum class Act : std::uint8_t {
   multiply_add,
   multiply_wide,
   multiply_add_wide,
+  divide,
+  remainder,
   shift_left,
   shift_right,
   bit_and,
@@ -96,6 +98,8 @@ struct Operation {
   std::vector<std::uint32_t> in;  ///< registers; of an access its addresses first
   std::vector<std::uint32_t> out;
 
+  /// The compiler has code for lanes of any values; else only for numbers that all lanes share.
+  bool has_vectors() const;
   bool is_access() const { return addresses() != 0; }
   bool writes_memory() const { return act == Act::store || act == Act::copy; }
   /// Operands that are addresses. A copy has two: where to, and where from.

@@ -62,6 +62,10 @@ void NumberEmitter::number(const Item& item) {
     case Act::shift_right:
       shift(item);
       break;
+    case Act::divide:
+    case Act::remainder:
+      divide(item);
+      break;
     case Act::minimum:
     case Act::maximum:
       extreme(item);
@@ -193,6 +197,36 @@ void NumberEmitter::shift(const Item& item) {
   a_.mov_constant(rdx, 0);
   a_.compare_constant(rcx, static_cast<std::int32_t>(bits), 4);
   a_.move_if(Condition::above_equal, rax, rdx, 8);
+}
+
+/// By 0 the quotient is all ones, and the remainder the dividend. By -1 the CPU's division would
+/// overflow.
+void NumberEmitter::divide(const Item& item) {
+  const Operation& operation = *item.operation;
+  const unsigned width = operation.width;
+  const bool quotient = operation.act == Act::divide;
+  const Label by_zero = a_.label(), by_minus_one = a_.label(), done = a_.label();
+  load(rax, item, 0);
+  load(rcx, item, 1);
+  a_.test(rcx, rcx, width);
+  a_.jump(Condition::equal, by_zero);
+  if (operation.is_signed) {
+    a_.compare_constant(rcx, -1, width);
+    a_.jump(Condition::equal, by_minus_one);
+  }
+  a_.divide(rcx, operation.is_signed, width);
+  if (!quotient) a_.mov(rax, rdx, width);
+  a_.jump(done);
+  a_.bind(by_zero);
+  if (quotient) a_.mov_constant(rax, width == 8 ? ~std::uint64_t{0} : 0xffffffffu);
+  a_.jump(done);
+  a_.bind(by_minus_one);
+  if (quotient) {
+    a_.negate(rax, width);
+  } else {
+    a_.mov_constant(rax, 0);
+  }
+  a_.bind(done);
 }
 
 void NumberEmitter::extreme(const Item& item) {

@@ -26,6 +26,7 @@ class NumberEmitter {
   void shift(const Item& item);
   void no_sign(const Item& item);
   void extreme(const Item& item);
+  void divide(const Item& item);
   void compare(const Item& item);
   void select(const Item& item);
   void check_no_wrap(ShapeNumber shape, bool is_signed);
