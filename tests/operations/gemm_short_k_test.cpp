@@ -128,6 +128,10 @@ TEST(ShortK, PaysWhereKIsShort) {
   EXPECT_FALSE(short_k_pays(dense({512, 512, 64}), a100())) << "not measured";
   EXPECT_TRUE(short_k_pays(dense({2048, 2048, 24}), h200()));
   EXPECT_FALSE(short_k_pays(dense({2048, 2048, 64}), h200()));
+  GemmProblem along_k = dense({2048, 2048, 64});
+  along_k.b.order = Order::column_major;
+  along_k.b.leading = along_k.shape.k;
+  EXPECT_TRUE(short_k_pays(along_k, h200()));
   GemmProblem odd = dense({2047, 2049, 71});
   EXPECT_TRUE(short_k_pays(odd, h200()));
   odd.shape.k = 101;

@@ -105,11 +105,14 @@ std::optional<std::string> short_k_refusal(const GemmProblem& problem, const Dev
 
 bool short_k_pays(const GemmProblem& problem, const DeviceProperties& device) {
   // Up to these steps it was faster than ffma_tiles on an H200
-  // (docs/results/products_random_h200.md): where the copy engine takes both operands, and where
+  // (docs/results/products_random_h200.md): where the copy engine takes an operand, and where
   // words would be copied one by one.
   constexpr std::int64_t beside_boxes = 24, beside_words = 72, of_small_c = 128, adding_c = 136;
   const ChunkAccess access = chunk_access(problem, {});
-  const bool has_boxes = access.a == RowsBy::chunks && access.b == RowsBy::chunks;
+  // ffma_tiles copies an operand that lies along k word by word, whatever its rows begin with.
+  const bool lie_along_k =
+      problem.a.order == Order::row_major && problem.b.order == Order::column_major;
+  const bool has_boxes = access.a == RowsBy::chunks && access.b == RowsBy::chunks && !lie_along_k;
   const bool is_small = tiles_of(problem, short_k_tiles[0]) < device.sm_count;
   const std::int64_t k = problem.shape.k;
   if (device.compute_major != 9) return false;  // not measured
