@@ -21,6 +21,7 @@ TEST(GridSummaryMemory, PagesOfBytesCountForTheLimit) {
       GlobalShadow shadow;
       for (const std::uint64_t at : {x, x + ShadowPage::kBytes}) {
         ShadowPage* page = shadow.page(at);
+        page->use_cells();
         if (block == 1) page->split();
         page->cells.set(0, {{1, AccessTag::of(1, 0, 0, Strength::plain)}, {}, {}});
         page->touch(0, 4);

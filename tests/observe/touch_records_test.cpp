@@ -1,9 +1,9 @@
 // Pages of cells are added to the records of a launch as cells one by one are.
-#include "observe/check/touch_records.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "observe/check/touch_rows.hpp"
 
 namespace tilescope::observe {
 namespace {
@@ -76,6 +76,36 @@ TEST(TouchRecords, PagesAreNotedAsCells) {
     expect_same(reads, reads_by_cell);
     if (HasFailure()) return;
   }
+}
+
+TEST(TouchRecords, RowsAreNotedAsCells) {
+  int noted = 0;
+  for (std::uint32_t seed = 1; seed <= 2000; ++seed) {
+    RandomPage random(seed);
+    TouchRows rows;
+    TouchRecords cells(kCells);
+    const std::uint32_t unit = 1u << random.below(6);
+    for (int i = 0; i < 12; ++i) {
+      const std::uint32_t from = random.below(kCells / unit) * unit;
+      const std::uint32_t to = from + unit * (1 + random.below((kCells - from) / unit));
+      const RowThreads threads{AccessTag::of(random.below(3), 0, 0, Strength::plain),
+                               {static_cast<std::uint16_t>(random.below(8)),
+                                random.below(2) == 0 ? std::uint16_t{0} : LaneOrder::kOne}};
+      const std::uint32_t block = random.below(4);
+      if (!rows.note(from, to, block, threads)) break;
+      for (std::uint32_t c = from; c < to; ++c) cells.note(c, block, threads.tag(c - from));
+      ++noted;
+    }
+    for (std::uint32_t c = 0; c < kCells; ++c) {
+      const TouchRow* row = rows.find(c);
+      const Touch x = row == nullptr ? Touch{} : row->at(c), y = cells[c];
+      ASSERT_EQ(x.lowest, y.lowest) << seed;
+      ASSERT_EQ(x.highest, y.highest) << seed;
+      ASSERT_EQ(x.of_lowest.bits, y.of_lowest.bits) << seed;
+      ASSERT_EQ(x.of_highest.bits, y.of_highest.bits) << seed;
+    }
+  }
+  EXPECT_GT(noted, 8000);
 }
 
 TEST(TouchRecords, StrongAccessesAndAtomicsAreOthers) {

@@ -292,8 +292,8 @@ void CheckBlock::check_global_contents(const Access& access, const LaneCells& ce
       const std::uint64_t address = in.address() + offset;
       const ShadowPage* page = shadow.page(address);
       if (page == nullptr) return true;  // no room for records: do not judge
-      const std::uint64_t in_page = address % ShadowPage::kBytes;
-      const Cell& cell = page->cells[page->by_bytes ? in_page : in_page / 4];
+      const auto in_page = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
+      const Cell cell = page->cell(page->by_bytes ? in_page : in_page / 4);
       return cell.write.time >= start || cell.atomic.time >= start;
     }
     bool all(std::uint64_t offset, std::uint64_t bytes) const {

@@ -72,7 +72,7 @@ bool ChildGrids::end_block(std::uint64_t block, const GlobalShadow& shadow,
   for (const ShadowPage* page : shadow.pages()) {
     const std::uint32_t unit = page->by_bytes ? 1 : 4;
     for (std::uint32_t at = page->low / unit; at < (page->high + unit - 1) / unit; ++at) {
-      const Cell& cell = page->cells[at];
+      const Cell cell = page->cell(at);
       const auto keep = [&](const Event& event, AccessVerb verb) {
         if (event.time < block_start || event.time < earliest[event.tag.warp()]) return;
         late.push_back({page->base + std::uint64_t{at} * unit, unit, verb, event});

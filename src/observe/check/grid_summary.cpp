@@ -41,6 +41,9 @@ bool GridSummary::take_memory(std::uint64_t bytes) {
 
 /// From words to bytes; every byte inherits the record of its word.
 bool GridSummary::split(Page& page) {
+  for (const Way way : {plain_write, plain_read}) {
+    if (!page.rows[way].empty() && !make_touches(page, way)) return false;
+  }
   const auto ways_in_use = static_cast<std::uint64_t>(std::count_if(
       page.touches.begin(), page.touches.end(), [](const auto& of) { return bool(of); }));
   constexpr std::uint64_t added_cells = ShadowPage::kBytes - ShadowPage::kBytes / 4;
@@ -85,13 +88,37 @@ bool GridSummary::make_touches(Page& page, Way way) {
   if (page.touches[way]) return true;
   if (!take_memory(page.cells() * sizeof(Touch))) return false;
   page.touches[way] = TouchRecords(page.cells());
+  if (way < page.rows.size()) {
+    for (const TouchRow& row : page.rows[way]) {
+      for (std::uint32_t c = row.begin; c < row.end; ++c) page.touches[way].set(c, row.at(c));
+    }
+    page.rows[way].clear();
+  }
   return true;
+}
+
+void GridSummary::note_row(Page& page, Way way, const CellRow& row, std::uint32_t block,
+                           const RowEvent& event) {
+  const RowThreads threads{event.lane_0, event.lanes};
+  if (!page.touches[way] && page.rows[way].note(row.begin, row.end, block, threads)) return;
+  if (!make_touches(page, way)) return;
+  for (std::uint32_t c = row.begin; c < row.end; ++c) {
+    page.touches[way].note(c, block, threads.tag(c - row.begin));
+  }
 }
 
 /// As add_page, for cells of one size that were accessed in plain ways only; false, and nothing
 /// done, if there are others, or if memory may not last.
 bool GridSummary::add_plain(std::uint32_t block, ShadowPage& shadow, std::uint32_t block_start,
                             Page& page) {
+  if (shadow.by_rows && !page.by_bytes) {
+    for (const CellRow& row : shadow.rows) {
+      if (row.write.time >= block_start) note_row(page, plain_write, row, block, row.write);
+      if (row.first.time >= block_start) note_row(page, plain_read, row, block, row.first);
+    }
+    return true;
+  }
+  shadow.use_cells();
   const std::uint64_t added = 2 * page.cells() * sizeof(Touch);
   if (page.by_bytes != shadow.by_bytes || bytes_used_ + added > most_bytes_) return false;
   const std::uint32_t unit = shadow.by_bytes ? 1 : 4;
@@ -218,7 +245,7 @@ void GridSummary::find_races(const StoreValues& values, const WildThreads& wild,
       if (!page->is_written() || page->has_one_block()) continue;
       of_page.clear();
       for (const WayPair& pair : kRacing) {
-        if (page->touches[pair.first] && page->touches[pair.second]) of_page.push_back(pair);
+        if (page->has(pair.first) && page->has(pair.second)) of_page.push_back(pair);
       }
       if (of_page.empty()) continue;
       const std::uint32_t unit = ShadowPage::kBytes / page->cells();

@@ -24,6 +24,7 @@
 #include "observe/check/shadow_page.hpp"
 #include "observe/check/store_values.hpp"
 #include "observe/check/touch_records.hpp"
+#include "observe/check/touch_rows.hpp"
 #include "observe/check/volatile_races.hpp"
 #include "observe/check/wild_threads.hpp"
 
@@ -92,27 +93,37 @@ class GridSummary {
   }
   struct Page {
     bool by_bytes = false;
-    std::array<TouchRecords, ways> touches;  ///< by way; empty: nobody
+    std::array<TouchRecords, ways> touches;  ///< by way; empty: nobody, or as rows
+    std::array<TouchRows, 2> rows;           ///< of plain_write and plain_read, until cells differ
     std::uint32_t cells() const { return by_bytes ? ShadowPage::kBytes : ShadowPage::kBytes / 4; }
     /// The blocks that touched a cell in this way.
     std::optional<Touch> touched(Way way, std::uint32_t cell) const {
-      if (!touches[way]) return std::nullopt;
+      if (!touches[way]) {
+        const TouchRow* row = way < rows.size() ? rows[way].find(cell) : nullptr;
+        return row == nullptr ? std::nullopt : std::optional(row->at(cell));
+      }
       const Touch touch = touches[way][cell];
       return touch.lowest == Touch::kNobody ? std::nullopt : std::optional(touch);
     }
     bool has_one_block() const {
       Touch all;
+      const auto add = [&](std::uint32_t lowest, std::uint32_t highest) {
+        all.lowest = std::min(all.lowest, lowest);
+        all.highest = std::max(all.highest, highest);
+      };
       for (const TouchRecords& of : touches) {
         if (!of) continue;
         const Touch blocks = of.blocks(cells());
-        all.lowest = std::min(all.lowest, blocks.lowest);
-        all.highest = std::max(all.highest, blocks.highest);
+        add(blocks.lowest, blocks.highest);
+      }
+      for (const TouchRows& of : rows) {
+        for (const TouchRow& row : of) add(row.lowest, row.highest);
       }
       return all.lowest == all.highest;
     }
+    bool has(Way way) const { return touches[way] || (way < rows.size() && !rows[way].empty()); }
     bool is_written() const {
-      return touches[plain_write] || touches[strong_write] || touches[atomic_write] ||
-             touches[block_atomic];
+      return has(plain_write) || has(strong_write) || has(atomic_write) || has(block_atomic);
     }
   };
   struct Region {
@@ -127,6 +138,8 @@ class GridSummary {
   void add_page(std::uint32_t block, ShadowPage& shadow, std::uint32_t block_start, Page& page);
   bool add_plain(std::uint32_t block, ShadowPage& shadow, std::uint32_t block_start, Page& page);
   bool make_touches(Page& page, Way way);
+  void note_row(Page& page, Way way, const CellRow& row, std::uint32_t block,
+                const RowEvent& event);
   /// False, and `overflowed`, when the records would take more memory than they may.
   bool take_memory(std::uint64_t bytes);
   bool split(Page& page);

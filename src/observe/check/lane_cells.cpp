@@ -67,6 +67,45 @@ void LaneCells::find_lanes() {
     second_lanes_[kAround + i] =
         rest == 0 ? kNoLane : static_cast<std::uint32_t>(std::countr_zero(rest)) << 2;
   }
+  run_lanes.clear();
+  if (unit != 4) return;
+  std::size_t first = 0;
+  for (const Run& run : runs) {
+    run_lanes.push_back(lanes_in_order(first, run.bytes / 4));
+    first += run.bytes / 4;
+  }
+}
+
+LaneCells::RunLanes LaneCells::lanes_in_order(std::size_t first, std::size_t count) const {
+  const auto lane = [&](std::size_t i) { return first_lanes_[kAround + first + i] >> 2; };
+  const auto second = [&](std::size_t i) { return second_lanes_[kAround + first + i]; };
+  std::size_t alike = 1;  // words of the first lane
+  while (alike < count && lane(alike) == lane(0)) ++alike;
+  std::uint16_t shift = LaneOrder::kOne;
+  if (alike < count) {
+    shift =
+        static_cast<std::uint16_t>(std::bit_width(alike) - (std::has_single_bit(alike) ? 1 : 0));
+    // The first lane may have fewer words in the run than the others.
+    std::size_t next = alike;
+    while (next < count && lane(next) == lane(alike)) ++next;
+    const std::size_t of_next = next - alike;
+    if (next < count && std::has_single_bit(of_next)) {
+      shift = static_cast<std::uint16_t>(std::bit_width(of_next) - 1);
+    }
+  }
+  RunLanes result;
+  const std::uint32_t from = lane(0);
+  result.order.shift = shift;
+  result.order.phase = static_cast<std::uint16_t>(
+      shift == LaneOrder::kOne ? from << shift : ((from + 1) << shift) - alike);
+  if (second(0) != kNoLane) result.second = (second(0) >> 2) - from;
+  if (shift != LaneOrder::kOne && alike > std::size_t{1} << shift) return {};
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t next = result.second == 0 ? kNoLane : (lane(i) + result.second) << 2;
+    if (lane(i) != result.order.lane(static_cast<std::uint32_t>(i)) || second(i) != next) return {};
+  }
+  result.known = true;
+  return result;
 }
 
 }  // namespace tilescope::observe

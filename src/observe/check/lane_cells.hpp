@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "emulator/events.hpp"
+#include "observe/check/cell_rows.hpp"
 #include "observe/check/word_access.hpp"
 #include "observe/lane_runs.hpp"
 
@@ -31,6 +32,13 @@ struct LaneCells {
     return {in_page, count, first_lanes_.data() + kAround + first,
             second_lanes_.data() + kAround + first, collides};
   }
+  /// The lanes of a run of words.
+  struct RunLanes {
+    bool known = false;        ///< they are in order, and
+    std::uint32_t second = 0;  ///< as RowAccess has it
+    LaneOrder order;           ///< from the first word on
+  };
+  std::vector<RunLanes> run_lanes;  ///< by run
   /// A ReadLog refers to it since this time.
   mutable std::uint32_t logged = 0;
 
@@ -47,6 +55,7 @@ struct LaneCells {
 
  private:
   void find_lanes();
+  RunLanes lanes_in_order(std::size_t first, std::size_t count) const;
 
   static constexpr std::size_t kAround = 8;
   std::vector<std::uint32_t> first_lanes_, second_lanes_;

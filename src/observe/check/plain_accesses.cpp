@@ -12,22 +12,30 @@ namespace {
 /// So many reads of a page are not logged after those of the log had to become records.
 constexpr std::uint32_t kReadsUnlogged = 256;
 
-/// Calls visit(address, number of the first cell, count) for neighbouring cells in the same page,
-/// as many as a WordRun has.
+/// Neighbouring cells of an access in the same page, as many as a WordRun has.
+struct PageRun {
+  std::uint64_t address;
+  std::uint32_t first, count;  ///< of the access's cells
+  std::size_t run;             ///< of the access, and the cells of it that precede these:
+  std::uint32_t in_run;
+};
+
 template <class Visit>
 void for_page_runs(const LaneCells& cells, std::uint64_t base, Visit visit) {
   std::uint32_t first = 0;
-  for (const Run& run : cells.runs) {
-    std::uint64_t address = base + static_cast<std::uint64_t>(run.offset);
-    for (std::uint32_t left = run.bytes / cells.unit; left != 0;) {
+  for (std::size_t r = 0; r < cells.runs.size(); ++r) {
+    const Run& run = cells.runs[r];
+    const std::uint64_t begin = base + static_cast<std::uint64_t>(run.offset);
+    const std::uint32_t all = run.bytes / cells.unit;
+    for (std::uint32_t done = 0; done < all;) {
+      const std::uint64_t address = begin + std::uint64_t{done} * cells.unit;
       const auto in_page = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
       const std::uint32_t count =
-          std::min({left, (ShadowPage::kBytes - in_page) / cells.unit, WordRun::kMost});
-      visit(address, first, count);
-      address += std::uint64_t{count} * cells.unit;
-      first += count;
-      left -= count;
+          std::min({all - done, (ShadowPage::kBytes - in_page) / cells.unit, WordRun::kMost});
+      visit(PageRun{address, first + done, count, r, done});
+      done += count;
     }
+    first += all;
   }
 }
 
@@ -40,11 +48,16 @@ void RaceChecker::access_simply(Now& now, const LaneCells& cells, std::uint64_t 
                           AccessTag::of(now.instruction, now.warp, 0, Strength::plain).bits);
   const std::uint32_t changed = verb == AccessVerb::read ? 0 : order_.time();
   if (cells.apart) return access_apart(now, access, cells, base, verb, shadow);
-  for_page_runs(cells, base, [&](std::uint64_t address, std::uint32_t first, std::uint32_t count) {
+  for_page_runs(cells, base, [&](const PageRun& part) {
+    const auto [address, first, count, run, in_run] = part;
     ShadowPage* const page = open(address, changed, shadow);
     if (page == nullptr) return;
     const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
     page->touch(offset, count * cells.unit);
+    if (page->by_rows) {
+      if (access_row(now, cells, run, in_run, count, verb, *page, offset / 4)) return;
+      page->use_cells();
+    }
     if (cells.unit == 1 && !page->by_bytes) page->split();
     now.bytes = page->by_bytes ? 1 : 4;
     // The cells from `number` on, whose lanes are those of the access's cells from `of` on.
@@ -68,6 +81,20 @@ void RaceChecker::access_simply(Now& now, const LaneCells& cells, std::uint64_t 
   });
 }
 
+/// The cells of a run, from `in_run` on, in a page that has rows; false, and nothing done, if they
+/// need records of their own.
+bool RaceChecker::access_row(const Now& now, const LaneCells& cells, std::size_t run,
+                             std::uint32_t in_run, std::uint32_t count, AccessVerb verb,
+                             ShadowPage& page, std::uint32_t cell) const {
+  if (cells.unit != 4 || !cells.run_lanes[run].known) return false;
+  const LaneCells::RunLanes& lanes = cells.run_lanes[run];
+  const RowEvent event{order_.time(), AccessTag::of(now.instruction, now.warp, 0, Strength::plain),
+                       lanes.order.from(in_run)};
+  const RowAccess access(order_.epoch(), order_.whole_warp(now.warp), event, lanes.second);
+  return verb == AccessVerb::read ? access.read(page.rows, cell, cell + count)
+                                  : access.write(page.rows, cell, cell + count);
+}
+
 /// As access_simply, for words that lie apart.
 template <class Shadow>
 void RaceChecker::access_apart(Now& now, const WordAccess& access, const LaneCells& cells,
@@ -87,6 +114,10 @@ void RaceChecker::access_apart(Now& now, const WordAccess& access, const LaneCel
     if (page == nullptr) continue;
     const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
     page->touch(offset, 4);
+    if (page->by_rows) {
+      if (access_row(now, cells, i, 0, 1, verb, *page, offset / 4)) continue;
+      page->use_cells();
+    }
     if (page->by_bytes) {
       now.bytes = 1;
       now.lanes = cells.cells[i].lanes;
@@ -208,13 +239,12 @@ void RaceChecker::settle(SharedShadow& shadow) {
   const auto remember = [&](const LoggedRead& read, const LaneCells& cells, std::uint64_t base,
                             std::uint32_t lane_0) {
     const WordAccess words(log.epoch, read.time, read.whole_warp, lane_0);
-    for_page_runs(cells, base,
-                  [&](std::uint64_t address, std::uint32_t first, std::uint32_t count) {
-                    ShadowPage& page = *shadow.page(address);
-                    const auto offset = static_cast<std::uint32_t>(address % ShadowPage::kBytes);
-                    page.touch(offset, count * 4);
-                    words.remember_readers(page.cells, cells.words(first, offset / 4, count));
-                  });
+    for_page_runs(cells, base, [&](const PageRun& run) {
+      ShadowPage& page = *shadow.page(run.address);
+      const auto offset = static_cast<std::uint32_t>(run.address % ShadowPage::kBytes);
+      page.touch(offset, run.count * 4);
+      words.remember_readers(page.cells, cells.words(run.first, offset / 4, run.count));
+    });
   };
   if (log.epoch == order_.epoch()) {
     for (const LoggedRead& read : log.reads) {

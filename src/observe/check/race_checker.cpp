@@ -74,6 +74,7 @@ void RaceChecker::access(const emulator::Access& access, const LaneCells& cells,
       page = open(now.address, changed, shadow);
     }
     if (page == nullptr) continue;
+    page->use_cells();
     const auto offset = static_cast<std::uint32_t>(now.address % ShadowPage::kBytes);
     page->touch(offset, cells.unit);
     if (cells.unit == 1 && !page->by_bytes) page->split();

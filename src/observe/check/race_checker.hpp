@@ -80,6 +80,8 @@ class RaceChecker {
   template <class Shadow>
   void access_apart(Now& now, const WordAccess& access, const LaneCells& cells, std::uint64_t base,
                     AccessVerb verb, Shadow& shadow);
+  bool access_row(const Now& now, const LaneCells& cells, std::size_t run, std::uint32_t in_run,
+                  std::uint32_t count, AccessVerb verb, ShadowPage& page, std::uint32_t cell) const;
   ShadowPage* open(std::uint64_t address, std::uint32_t changed, SharedShadow& shadow);
   ShadowPage* open(std::uint64_t address, std::uint32_t changed, GlobalShadow& shadow);
   bool quieten(ShadowPage& page) const;

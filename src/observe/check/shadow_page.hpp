@@ -8,6 +8,7 @@
 
 #include "observe/access_tag.hpp"
 #include "observe/check/cell_records.hpp"
+#include "observe/check/cell_rows.hpp"
 #include "observe/check/read_log.hpp"
 
 namespace tilescope::observe {
@@ -16,19 +17,38 @@ namespace tilescope::observe {
 /// a byte.
 struct ShadowPage {
   static constexpr std::uint32_t kBytes = 256;
+  static constexpr std::uint32_t kWords = kBytes / 4;
 
   std::uint64_t base = 0;  ///< address of the first byte
   bool by_bytes = false;
+  bool by_rows = false;  ///< `rows` has the words, not `cells`: in global memory, at first
   std::uint32_t low = kBytes, high = 0;  ///< the bytes touched: [low, high)
   CellRecords cells;
+  CellRows rows;
   std::uint32_t changed = 0;  ///< no write or atomic in the cells is later
   /// Of shared memory: if this is the present epoch (BlockOrder), the page has only been read in
   /// it, by plain reads of words, and some of them may be in the ReadLog.
   std::uint32_t quiet = 0;
   std::uint32_t unlogged = 0;  ///< reads that the log does not take
 
+  /// Numbered by words or bytes.
+  Cell cell(std::uint32_t number) const {
+    if (!by_rows) return cells[number];
+    const CellRow* row = rows.find(number);
+    return row == nullptr ? Cell{} : row->at(number);
+  }
+  /// From rows to words.
+  void use_cells() {
+    if (!by_rows) return;
+    if (!cells) cells = CellRecords(kWords);
+    by_rows = false;
+    for (const CellRow& row : rows) {
+      for (std::uint32_t i = row.begin; i < row.end; ++i) cells.set(i, row.at(i));
+    }
+  }
   /// From words to bytes; every byte inherits the record of its word.
   void split() {
+    use_cells();
     CellRecords bytes(kBytes);
     for (std::uint32_t i = 0; i < kBytes; ++i) bytes.set(i, cells[i / 4]);
     cells = std::move(bytes);
@@ -127,7 +147,7 @@ class GlobalShadow {
       const std::uint64_t last = std::min(end, page.base + page.high);
       const std::uint32_t unit = page.by_bytes ? 1 : 4;
       for (std::uint64_t at = first / unit * unit; at < last; at += unit) {
-        visit(page.cells[(at - page.base) / unit], at);
+        visit(page.cell(static_cast<std::uint32_t>((at - page.base) / unit)), at);
       }
     }
   }
