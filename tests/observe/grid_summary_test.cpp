@@ -31,9 +31,10 @@ TEST(GridSummaryMemory, PagesOfBytesCountForTheLimit) {
     return summary.overflowed();
   };
   const std::vector<AccessRole> roles = access_roles(*program);
-  GridSummary roomy(run.machine().memory(), *program, roles, 8192);
+  const std::uint64_t pages = 2 * GridSummary::page_bytes();
+  GridSummary roomy(run.machine().memory(), *program, roles, 8192 + pages);
   EXPECT_FALSE(touched(roomy));
-  GridSummary tight(run.machine().memory(), *program, roles, 8191);
+  GridSummary tight(run.machine().memory(), *program, roles, 8191 + pages);
   EXPECT_TRUE(touched(tight));
 }
 

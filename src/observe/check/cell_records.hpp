@@ -33,7 +33,8 @@ class CellRecords {
 
   CellRecords() = default;
   /// A multiple of 8 cells, all of them untouched.
-  explicit CellRecords(std::uint32_t cells) : groups_(cells / kTogether) {}
+  explicit CellRecords(std::uint32_t cells) : groups_(cells / kTogether), cells_(cells) {}
+  std::uint32_t size() const { return cells_; }
   explicit operator bool() const { return bool(groups_); }
 
   Group& group(std::uint32_t cell) { return groups_[cell / kTogether]; }
@@ -73,6 +74,7 @@ class CellRecords {
   }
 
   GroupArray<Group> groups_;
+  std::uint32_t cells_ = 0;
 };
 
 }  // namespace tilescope::observe

@@ -54,8 +54,8 @@ CheckBlock::CheckBlock(LaunchChecks& launch)
       order_(launch.info.warps_per_block),
       races_(order_, launch.values, launch.roles),
       local_contents_(launch.info.warps_per_block),
-      cells_(launch.info.program.instructions().size()),
-      found_last_(cells_.size()),
+      cells_(2 * launch.info.program.instructions().size()),
+      found_last_(launch.info.program.instructions().size()),
       copies_(launch.info.warps_per_block),
       protocols_(launch.info, launch.before) {
   shared_.resize(launch.info.shared_bytes);

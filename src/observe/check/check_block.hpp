@@ -164,8 +164,9 @@ class CheckBlock : public emulator::BlockObserver {
   GlobalShadow global_;
   emulator::ByteFlags shared_contents_;
   std::vector<std::array<emulator::ByteFlags, emulator::kWarpSize>> local_contents_;  ///< by warp
-  std::vector<LaneCells> cells_;                         ///< by instruction
-  std::vector<std::unique_ptr<LaneCells>> known_cells_;  ///< by LanePattern::number
+  /// By instruction, and for either space: copies have both.
+  std::vector<LaneCells> cells_;
+  std::vector<std::unique_ptr<LaneCells>> known_cells_;  ///< by LanePattern::number and space
   std::vector<std::unique_ptr<KnownPlan>> known_plans_;  ///< by KnownGroup::number
   std::vector<std::uint64_t> starts_;                    ///< of the loads that are being noted
   std::uint64_t last_cells_ = 0;                         ///< LaneCells::number so far

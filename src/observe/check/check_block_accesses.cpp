@@ -46,7 +46,7 @@ void CheckBlock::access(const Access& access) {
     return;
   }
   if (access.space != Space::shared && access.space != Space::global) return;
-  LaneCells& cells = cells_[access.instruction];
+  LaneCells& cells = cells_[2 * access.instruction + (access.space == Space::shared ? 1 : 0)];
   if (!cells.describes(access)) {
     if (cells.logged == order_.epoch()) races_.settle(shared_);
     cells.learn(access);
@@ -87,7 +87,8 @@ const KnownPlan& CheckBlock::known_plan(const emulator::KnownAccesses& known) {
 }
 
 const LaneCells& CheckBlock::known_cells(const emulator::KnownAccesses& known, std::size_t which) {
-  const std::uint32_t number = known.group.accesses[which].pattern->number;
+  const emulator::KnownAccess& access = known.group.accesses[which];
+  const std::uint32_t number = 2 * access.pattern->number + (access.space == Space::shared ? 1 : 0);
   if (number >= known_cells_.size()) known_cells_.resize(number + 1);
   std::unique_ptr<LaneCells>& cells = known_cells_[number];
   if (!cells) {

@@ -32,6 +32,10 @@ GridSummary::Region* GridSummary::region(std::uint64_t address) {
   return address < after->begin + after->bytes ? &*after : nullptr;
 }
 
+std::uint64_t GridSummary::page_bytes() {
+  return sizeof(Page);
+}
+
 bool GridSummary::take_memory(std::uint64_t bytes) {
   if (bytes_used_.fetch_add(bytes) + bytes <= most_bytes_) return true;
   bytes_used_ -= bytes;
@@ -67,7 +71,10 @@ void GridSummary::add(std::uint64_t block, const GlobalShadow& shadow, const Lon
     const std::uint64_t number = touched->base / ShadowPage::kBytes;
     const std::lock_guard lock(locks_[number % locks_.size()]);
     std::unique_ptr<Page>& page = of->pages[number - of->begin / ShadowPage::kBytes];
-    if (!page) page = std::make_unique<Page>();
+    if (!page) {
+      if (!take_memory(sizeof(Page))) continue;
+      page = std::make_unique<Page>();
+    }
     if (touched->by_bytes && !page->by_bytes && !split(*page)) continue;
     add_page(static_cast<std::uint32_t>(block), *touched, block_start, *page);
   }
@@ -205,6 +212,22 @@ std::optional<RaceKey> GridSummary::race_of(WayPair ways, AccessTag first, Acces
   return key;
 }
 
+std::uint64_t GridSummary::Page::contended(WayPair of) const {
+  if (touches[of.first] || touches[of.second]) return ~std::uint64_t{0};
+  const auto words_below = [](std::uint32_t end) {
+    return end >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << end) - 1;
+  };
+  std::uint64_t words = 0;
+  for (const TouchRow& x : rows[of.first]) {
+    for (const TouchRow& y : rows[of.second]) {
+      const std::uint32_t begin = std::max(x.begin, y.begin), end = std::min(x.end, y.end);
+      const bool one_block = std::min(x.lowest, y.lowest) == std::max(x.highest, y.highest);
+      if (begin < end && !one_block) words |= words_below(end) & ~words_below(begin);
+    }
+  }
+  return words;
+}
+
 void GridSummary::find_races(const StoreValues& values, const WildThreads& wild, RaceLog& races,
                              VolatileRaces& volatile_races) const {
   constexpr WayPair kRacing[] = {
@@ -249,7 +272,11 @@ void GridSummary::find_races(const StoreValues& values, const WildThreads& wild,
       }
       if (of_page.empty()) continue;
       const std::uint32_t unit = ShadowPage::kBytes / page->cells();
+      std::uint64_t words = 0;
+      for (const WayPair pair : of_page) words |= page->contended(pair);
+      if (words == 0) continue;
       for (std::uint32_t c = 0; c < page->cells(); ++c) {
+        if ((words >> (c * unit / 4) & 1) == 0) continue;
         const std::uint64_t address = start + p * ShadowPage::kBytes + std::uint64_t{c} * unit;
         for (const WayPair pair : of_page) add(*page, pair, c, address);
       }

@@ -38,6 +38,9 @@ class GridSummary {
   GridSummary(const emulator::MemoryMap& memory, const emulator::Program& program,
               const std::vector<AccessRole>& roles, std::uint64_t most_bytes = kMostBytes);
 
+  /// Bytes that a page takes before its cells have records of their own.
+  static std::uint64_t page_bytes();
+
   /// Adds the accesses of a block. Safe from several host threads.
   void add(std::uint64_t block, const GlobalShadow& shadow, const LoneStores& stores,
            std::uint32_t block_start);
@@ -66,8 +69,8 @@ class GridSummary {
   /// Calls visit(address, bytes, contact) for all cells.
   template <class Visit>
   void for_contacts(Visit visit) const;
-  /// Calls visit(first address, bytes) for the stretches that were written, ascending; a stretch
-  /// ends with its page.
+  /// Calls visit(first address, bytes) for the stretches that were written, ascending; they may
+  /// touch each other.
   template <class Visit>
   void for_written(Visit visit) const;
 
@@ -122,8 +125,14 @@ class GridSummary {
       return all.lowest == all.highest;
     }
     bool has(Way way) const { return touches[way] || (way < rows.size() && !rows[way].empty()); }
+    /// One bit for each word that two blocks may have touched in these ways.
+    std::uint64_t contended(WayPair of) const;
     bool is_written() const {
       return has(plain_write) || has(strong_write) || has(atomic_write) || has(block_atomic);
+    }
+    bool is_written_in_rows() const {
+      return !rows[plain_write].empty() && !has(strong_write) && !has(atomic_write) &&
+             !has(block_atomic);
     }
   };
   struct Region {
@@ -212,6 +221,12 @@ void GridSummary::for_written(Visit visit) const {
       const Page* page = region.pages[p].get();
       if (page == nullptr || !page->is_written()) continue;
       const std::uint64_t start = (region.begin / ShadowPage::kBytes + p) * ShadowPage::kBytes;
+      if (page->is_written_in_rows()) {
+        for (const TouchRow& row : page->rows[plain_write]) {
+          visit(start + row.begin * 4u, std::uint64_t{4} * (row.end - row.begin));
+        }
+        continue;
+      }
       const std::uint32_t cells = page->cells(), unit = ShadowPage::kBytes / cells;
       const auto written = [&](std::uint32_t cell) {
         return page->touched(plain_write, cell) || page->touched(strong_write, cell) ||

@@ -51,9 +51,12 @@ void LaneCells::learn(const emulator::Access& access) {
     }
   }
   apart = unit == 4 && runs.size() == cells.size() && cells.size() <= ScatteredWords::kMost;
-  const bool atomic =
-      access.kind == emulator::AccessKind::atomic || access.kind == emulator::AccessKind::reduction;
-  if (!atomic) find_lanes();
+  using emulator::AccessKind;
+  const bool special = access.kind == AccessKind::atomic || access.kind == AccessKind::reduction ||
+                       access.kind == AccessKind::async_store;
+  if (special) return;
+  find_lanes();
+  if (access.space == emulator::Space::global) find_run_lanes();
 }
 
 void LaneCells::find_lanes() {
@@ -67,6 +70,9 @@ void LaneCells::find_lanes() {
     second_lanes_[kAround + i] =
         rest == 0 ? kNoLane : static_cast<std::uint32_t>(std::countr_zero(rest)) << 2;
   }
+}
+
+void LaneCells::find_run_lanes() {
   run_lanes.clear();
   if (unit != 4) return;
   std::size_t first = 0;

@@ -22,12 +22,12 @@ struct LaneCells {
   std::uint32_t low_bits = 0;
   std::uint64_t number = 0;  ///< another one whenever it has learned a pattern
   std::uint32_t unit = 4;    ///< bytes of a cell: 4, or 1 for accesses of single bytes and halves
-  // Of plain and strong accesses, not of atomics:
+  // Not of atomics and the shared sides of copies:
   bool collides = false;           ///< some cell is touched by several lanes
   bool apart = false;              ///< words, none of them beside another
   std::vector<TouchedCell> cells;  ///< ascending
   std::vector<Run> runs;           ///< the same bytes as intervals
-  /// The lanes of the cells from `first` on, as WordRun has them; not of an atomic.
+  /// The lanes of the cells from `first` on, as WordRun has them.
   WordRun words(std::uint32_t first, std::uint32_t in_page, std::uint32_t count) const {
     return {in_page, count, first_lanes_.data() + kAround + first,
             second_lanes_.data() + kAround + first, collides};
@@ -38,7 +38,7 @@ struct LaneCells {
     std::uint32_t second = 0;  ///< as RowAccess has it
     LaneOrder order;           ///< from the first word on
   };
-  std::vector<RunLanes> run_lanes;  ///< by run
+  std::vector<RunLanes> run_lanes;  ///< by run, of global memory
   /// A ReadLog refers to it since this time.
   mutable std::uint32_t logged = 0;
 
@@ -55,6 +55,7 @@ struct LaneCells {
 
  private:
   void find_lanes();
+  void find_run_lanes();
   RunLanes lanes_in_order(std::size_t first, std::size_t count) const;
 
   static constexpr std::size_t kAround = 8;

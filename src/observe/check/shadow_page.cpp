@@ -41,10 +41,7 @@ ShadowPage* GlobalShadow::add(std::uint64_t number) {
     spare_.pop_back();
   }
   // The contents of a spare page are older than the block and mean nothing.
-  if (page->by_bytes) {
-    page->cells = {};
-    page->by_bytes = false;
-  }
+  page->by_bytes = false;
   page->by_rows = true;
   page->rows.clear();
   page->base = number * ShadowPage::kBytes;

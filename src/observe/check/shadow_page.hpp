@@ -23,7 +23,7 @@ struct ShadowPage {
   bool by_bytes = false;
   bool by_rows = false;  ///< `rows` has the words, not `cells`: in global memory, at first
   std::uint32_t low = kBytes, high = 0;  ///< the bytes touched: [low, high)
-  CellRecords cells;
+  CellRecords cells;                     ///< room for words at least, perhaps for bytes
   CellRows rows;
   std::uint32_t changed = 0;  ///< no write or atomic in the cells is later
   /// Of shared memory: if this is the present epoch (BlockOrder), the page has only been read in
@@ -48,10 +48,19 @@ struct ShadowPage {
   }
   /// From words to bytes; every byte inherits the record of its word.
   void split() {
-    use_cells();
-    CellRecords bytes(kBytes);
-    for (std::uint32_t i = 0; i < kBytes; ++i) bytes.set(i, cells[i / 4]);
-    cells = std::move(bytes);
+    const bool untouched = by_rows && rows.empty();
+    const bool has_room = cells.size() == kBytes;
+    if (!untouched) use_cells();
+    if (untouched && has_room) {
+      // What an earlier block has left there means nothing.
+    } else if (has_room) {
+      for (std::uint32_t i = kBytes; i-- > 0;) cells.set(i, cells[i / 4]);
+    } else {
+      CellRecords bytes(kBytes);
+      for (std::uint32_t i = 0; i < kBytes && !untouched; ++i) bytes.set(i, cells[i / 4]);
+      cells = std::move(bytes);
+    }
+    by_rows = false;
     by_bytes = true;
     quiet = 0;
   }
