@@ -11,7 +11,8 @@ template <bool mn_major, int rows, int parts>
 __device__ inline void load_part(unsigned char* to, const TensorMap& map, Barrier& full, int first,
                                  int k, int batch, int part, bool is_shared, int blocks) {
   constexpr bool by_k = mn_major && rows / 64 % parts != 0;
-  constexpr int rows_of_part = by_k ? rows : rows / parts, k_of_part = by_k ? tile_k / parts : tile_k;
+  constexpr int rows_of_part = by_k ? rows : rows / parts;
+  constexpr int k_of_part = by_k ? tile_k / parts : tile_k;
   constexpr int rows_of_box = mn_major ? 64 : rows_of_part;
   const int first_row = by_k ? 0 : part * rows_of_part, first_k = by_k ? part * k_of_part : 0;
 #pragma unroll

@@ -88,7 +88,9 @@ struct BlockUnit {
 };
 
 // The place of a block in the rectangle of its cluster.
-__device__ inline int row_in_cluster() { return across == 1 ? cluster_rank() : cluster_rank() % down; }
+__device__ inline int row_in_cluster() {
+  return across == 1 ? cluster_rank() : cluster_rank() % down;
+}
 __device__ inline int column_in_cluster() { return across == 1 ? 0 : cluster_rank() / down; }
 
 __device__ inline BlockUnit unit_of_block(const Arguments& p, int number) {

@@ -23,10 +23,10 @@
 // may then be any multiple of 16, because no box of C ends within the tile.
 //
 // Constants: TILE_M, TILE_N, STAGES, CONSUMERS, IN_TURN, CLUSTER, ACROSS (its blocks side by side),
-// TRANSPOSED, ONE_TILE (a block has one, which grid x, y and z number), OPERAND, STEP, A_MN_MAJOR, B_MN_MAJOR, A_CLASSES
-// (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how many boxes of C a consumer stores at once),
-// C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS, SCALES (a ScaleKind), B_SCALES_BY_BLOCK: whether 128
-// columns share a factor.
+// TRANSPOSED, ONE_TILE (a block has one, which grid x, y and z number), OPERAND, STEP, A_MN_MAJOR,
+// B_MN_MAJOR, A_CLASSES (1, 2, 4, 8), C_STORE (a StoreKind), C_BOXES (how many boxes of C a consumer
+// stores at once), C_TYPE, BIAS, READS_C, ACTIVATION, GROUP_ROWS, SCALES (a ScaleKind),
+// B_SCALES_BY_BLOCK: whether 128 columns share a factor.
 // Launch: 128 * (CONSUMERS + 1) threads, a multiple of CLUSTER blocks, sizeof(Shared) + 1,024
 // bytes.
 #include "prefetch.cuh"

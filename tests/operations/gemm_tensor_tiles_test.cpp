@@ -46,6 +46,15 @@ TEST(TensorTiles, EveryCandidateFitsTheChip) {
   }
 }
 
+TEST(TensorTiles, SumsThatArePromotedAreNotTakenInTurn) {
+  GemmProblem problem = product(2048, 2048, 2048, Precision::fp8_e4m3);
+  problem.c.type = DataType::bfloat16;
+  const std::vector<TensorTile> tiles = tensor_tile_candidates(problem, hopper());
+  EXPECT_TRUE(std::any_of(tiles.begin(), tiles.end(),
+                          [](const TensorTile& tile) { return tile.transposed; }));
+  for (const TensorTile& tile : tiles) EXPECT_FALSE(tile.in_turn) << text_of(tile);
+}
+
 TEST(TensorTiles, AreReadFromText) {
   const TensorTile shared{.m = 256,
                           .n = 128,

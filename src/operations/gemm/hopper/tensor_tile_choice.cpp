@@ -204,8 +204,10 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
 }
 
 // Whether the sums of a consumer's part of a tile fit in its threads' registers, of which each of
-// three consumers has fewer.
+// three consumers has fewer, and are promoted beside products.
 bool sums_fit(const TensorTile& tile, const GemmProblem& problem) {
+  // One consumer promotes while another multiplies.
+  if (tile.in_turn && promotes_sums(problem)) return false;
   const int products = tile.m / 64 / (tile.in_turn ? 1 : tile.consumers);
   const int sums = (products + (promotes_sums(problem) ? 1 : 0)) * tile.n / 2;
   return sums <= (tile.consumers == 3 ? 96 : 192);
@@ -225,9 +227,7 @@ std::vector<TensorTile> shapes(const GemmProblem& problem) {
     tiles.push_back({.m = m, .n = n, .consumers = 2, .in_turn = true});
   }
   for (const int n : {256, 192, 128, 64}) tiles.push_back({.m = 64, .n = n, .consumers = 1});
-  std::erase_if(tiles, [&](const TensorTile& tile) {
-    return !sums_fit(tile, problem) || (promotes_sums(problem) && tile.in_turn);
-  });
+  std::erase_if(tiles, [&](const TensorTile& tile) { return !sums_fit(tile, problem); });
   return tiles;
 }
 
