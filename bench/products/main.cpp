@@ -125,6 +125,7 @@ class Bench {
         if (size_of(operations::operand_type(precision)) == 1 && !is_drawn && !all_layouts) {
           one.form.b_transposed = true;
         }
+        if (precision == Precision::int8) one.form.adds_c = one.form.has_bias = false;
         tasks_.push_back({one, precision, problem_of(one, precision)});
         add_scales(tasks_.back().problem, scales);
       }
