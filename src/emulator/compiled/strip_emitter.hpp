@@ -40,6 +40,8 @@ class StripEmitter {
 
   // loads: strip_loads.cpp
   void load(const Item& item);
+  bool is_spread(const Item& item) const;
+  void load_spread(const Item& item);
   void load_words(const Item& item, std::size_t element, int to);
   void load_four_words(int to, Gpr pointer, const std::int64_t* at_lane);
   void load_longs(const Item& item, std::size_t element, int half, int to);

@@ -32,7 +32,37 @@ std::int64_t StripEmitter::displacement(const Item& item, std::size_t element, i
          shapes_.difference(group.shape, lane, group.address_bytes);
 }
 
+/// Each lane reads four words, and neither all lanes the same ones nor single words a row of them.
+bool StripEmitter::is_spread(const Item& item) const {
+  if (item.operation->width != 4 || item.operation->out.size() != 4) return false;
+  std::int64_t at_lane[8];
+  for (int i = 0; i < 8; ++i) at_lane[i] = displacement(item, 0, strip_ * 8 + i);
+  return !are_apart(at_lane, 4, 0) || !are_apart(at_lane + 4, 4, 0);
+}
+
+/// Four words of eight lanes: the lanes' rows of four are turned into vectors of eight.
+void StripEmitter::load_spread(const Item& item) {
+  const Gpr from = pointer(item);
+  int to[4];
+  for (std::size_t i = 0; i < 4; ++i) to[i] = cache_.define(item, i, 0, false);
+  for (int row = 0; row < 4; ++row) {
+    const int lane = strip_ * 8 + row;
+    a_.vector(vmovups_half, to[row], 0, at(from, displacement(item, 0, lane)));
+    a_.vector(vinserti128, to[row], to[row], at(from, displacement(item, 0, lane + 4)), 1);
+  }
+  constexpr std::uint8_t kLow = 0x44, kHigh = 0xee;
+  a_.vector(vunpcklps, kScratch, to[0], ymm(to[1]));
+  a_.vector(vunpckhps, to[1], to[0], ymm(to[1]));
+  a_.vector(vunpcklps, kScratch2, to[2], ymm(to[3]));
+  a_.vector(vunpckhps, to[3], to[2], ymm(to[3]));
+  a_.vector(vshufps, to[2], to[1], ymm(to[3]), kLow);
+  a_.vector(vshufps, to[3], to[1], ymm(to[3]), kHigh);
+  a_.vector(vshufps, to[0], kScratch, ymm(kScratch2), kLow);
+  a_.vector(vshufps, to[1], kScratch, ymm(kScratch2), kHigh);
+}
+
 void StripEmitter::load(const Item& item) {
+  if (is_spread(item)) return load_spread(item);
   for (std::size_t i = 0; i < item.operation->out.size(); ++i) {
     if (item.out_next[i] == kNever) continue;
     switch (item.operation->width) {
