@@ -90,6 +90,10 @@ void Generator::word_operation() {
     case 11:
       return line("cvt.u32.u64 {}, {}", d, longer());
     case 12:
+      if (chance(40)) {  // the same for all lanes
+        return line("{} {}, {}, {}", pick({"div.s32", "div.u32", "rem.s32", "rem.u32"}), d,
+                    pick({"%ctaid.x", "%ntid.x", "-5"}), pick({"3", "0", "-1", "%ntid.y", "7"}));
+      }
       return line("{} {}, {}, {}", pick({"div.s32", "rem.u32", "mul.hi.s32"}), d, a, b);
     default:
       return line("bfe.u32 {}, {}, 3, 9", d, a);
@@ -98,9 +102,11 @@ void Generator::word_operation() {
 
 void Generator::long_operation() {
   const std::string d = longer(), a = longer(), b = longer();
-  switch (below(10)) {
+  switch (below(11)) {
     case 0:
       return line("add.s64 {}, {}, {}", d, a, b);
+    case 10:
+      return line("{} {}, {}, {}", pick({"min.s64", "max.u64", "div.s64", "rem.u64"}), d, a, b);
     case 1:
       return line("sub.s64 {}, {}, {}", d, a, b);
     case 2:
@@ -180,7 +186,14 @@ void Generator::access() {
   const bool shared = chance(50);
   const std::string index =
       chance(60) ? std::string(pick({"%tid.x", "%laneid", "%ctaid.x"})) : word();
-  line("mov.u32 %i, {}", index);
+  if (chance(15)) {  // a signed division by eight
+    line("shr.s32 %i, {}, 31", index);
+    line("shr.u32 %i, %i, 29");
+    line("add.s32 %i, %i, {}", index);
+    line("shr.s32 %i, %i, 3");
+  } else {
+    line("mov.u32 %i, {}", index);
+  }
   if (chance(97)) line("and.b32 %i, %i, {}", chance(50) ? 63 : 255);
   if (chance(30))
     line("mad.lo.u32 %i, {}, 16, %i", chance(50) ? std::string("%ctaid.x") : std::string("3"));
@@ -240,11 +253,19 @@ void Generator::copy() {
 /// All lanes of the warp exchange values.
 void Generator::warp_operation() {
   const std::string d = word(), a = word();
-  switch (below(7)) {
+  switch (below(9)) {
     case 0:
       return line("shfl.sync.bfly.b32 {}, {}, {}, 31, 0xffffffff", d, a, 1 << below(5));
     case 1:
       return line("shfl.sync.down.b32 {}, {}, {}, 31, 0xffffffff", d, a, below(20));
+    case 7:  // operands in registers, as nvcc has them
+      line("mov.u32 %i, -1");
+      return line("shfl.sync.{}.b32 {}|{}, {}, {}, 0x1f, %i", pick({"down", "bfly", "idx"}), d,
+                  predicate(), a, below(33));
+    case 8:
+      line("mov.u32 %i, {}", below(33));
+      return line("shfl.sync.{}.b32 {}, {}, %i, {}, 0xffffffff", pick({"up", "bfly"}), d, a,
+                  pick({"0", "0x1f", "0x1807"}));
     case 2:
       return line("shfl.sync.up.b32 {}, {}, {}, {}, 0xffffffff", d, a, below(20),
                   pick({"0", "0x1800", "5"}));
@@ -261,9 +282,16 @@ void Generator::warp_operation() {
 }
 
 void Generator::rare(bool together) {
-  switch (below(7)) {
+  switch (below(9)) {
     case 0:
       return line("atom.global.add.u32 {}, [%data+{}], {}", word(), 4 * below(16), word());
+    case 7:
+    case 8:
+      line("and.b32 %i, {}, {}", word(), chance(97) ? 63 : 4095);
+      line("shl.b32 %i, %i, 2");
+      line("add.u32 %i, %i, %base");
+      if (chance(50)) return line("red.shared.add.u32 [%i], {}", word());
+      return line("atom.shared.add.s32 {}, [%i], {}", word(), word());
     case 1:
       return line("red.shared.max.u32 [%base+{}], {}", 4 * below(16), word());
     case 2:
