@@ -128,6 +128,8 @@ class CheckBlock : public emulator::BlockObserver {
   bool has_contents(std::span<const Run> runs, std::uint64_t base) const;
   const KnownPlan& known_plan(const emulator::KnownAccesses& known);
   const LaneCells& known_cells(const emulator::KnownAccesses& known, std::size_t which);
+  bool loads_only_race(std::uint32_t warp) const;
+  bool finds_values(emulator::InstructionId load, const LaneCells& cells, std::uint64_t base);
   bool logs_reads(std::uint32_t warp) const;
   bool stays_filled(std::uint64_t number, std::span<const Run> runs, std::uint64_t base);
   bool note_loads(const KnownLoads& loads, const emulator::KnownAccesses& known);

@@ -62,15 +62,29 @@ void CheckBlock::known_accesses(const emulator::KnownAccesses& known) {
   const KnownPlan& plan = known_plan(known);
   const bool logged = !plan.loads().loads.empty() && note_loads(plan.loads(), known);
   if (logged && !plan.has_others()) return;
+  const bool only_races = loads_only_race(known.warp);
   std::array<std::uint64_t, emulator::kWarpSize> addresses;
   for (std::size_t i = 0; i < known.group.accesses.size(); ++i) {
     if (logged && plan.is_load(i)) continue;
     const emulator::KnownAccess& access = known.group.accesses[i];
+    const std::uint64_t base = known.address(access);
+    if (only_races && access.space == Space::global && access.kind == AccessKind::load &&
+        !launch_.roles[access.instruction].is_special() &&
+        finds_values(access.instruction, plan.cells(i), base)) {
+      races_.load(access.instruction, known.warp, plan.cells(i), base, global_);
+      continue;
+    }
     if (!note_load(access.instruction, known.warp, access.space, access.kind,
-                   emulator::MemoryOrder::weak, plan.cells(i), known.address(access))) {
+                   emulator::MemoryOrder::weak, plan.cells(i), base)) {
       judge(known.single(i, addresses.data()), plan.cells(i));
     }
   }
+}
+
+/// Whether plain loads of global memory that find values can at most race with other threads.
+bool CheckBlock::loads_only_race(std::uint32_t warp) const {
+  return !launch_.grid_order && !async_ && escapes_.empty() && !protocols_.grid.watches() &&
+         order_.is_simple(warp);
 }
 
 const KnownPlan& CheckBlock::known_plan(const emulator::KnownAccesses& known) {
@@ -275,14 +289,19 @@ const emulator::Allocation* CheckBlock::read_from(emulator::InstructionId load,
   return found;
 }
 
+/// Whether all bytes of a load of global memory held values when the launch began.
+bool CheckBlock::finds_values(emulator::InstructionId load, const LaneCells& cells,
+                              std::uint64_t base) {
+  return launch_.all_initialised ||
+         std::all_of(cells.runs.begin(), cells.runs.end(), [&](const Run& run) {
+           const std::uint64_t address = base + static_cast<std::uint64_t>(run.offset);
+           const emulator::Allocation* in = read_from(load, address);
+           return in == nullptr || in->initialised(address - in->address(), run.bytes);
+         });
+}
+
 void CheckBlock::check_global_contents(const Access& access, const LaneCells& cells) {
-  const std::uint64_t base = base_address(access);
-  const bool all = std::all_of(cells.runs.begin(), cells.runs.end(), [&](const Run& run) {
-    const std::uint64_t address = base + static_cast<std::uint64_t>(run.offset);
-    const emulator::Allocation* in = read_from(access.instruction, address);
-    return in == nullptr || in->initialised(address - in->address(), run.bytes);
-  });
-  if (all) return;
+  if (finds_values(access.instruction, cells, base_address(access))) return;
   // The bytes that this block has written are defined too.
   struct Flags {
     const emulator::Allocation& in;

@@ -81,6 +81,12 @@ void RaceChecker::access_simply(Now& now, const LaneCells& cells, std::uint64_t 
   });
 }
 
+void RaceChecker::load(std::uint32_t instruction, std::uint32_t warp, const LaneCells& cells,
+                       std::uint64_t base, GlobalShadow& shadow) {
+  Now now{nullptr, instruction, warp, 0, 0, 4, emulator::Space::global, Strength::plain};
+  access_simply(now, cells, base, AccessVerb::read, shadow);
+}
+
 /// The cells of a run, from `in_run` on, in a page that has rows; false, and nothing done, if they
 /// need records of their own.
 bool RaceChecker::access_row(const Now& now, const LaneCells& cells, std::size_t run,

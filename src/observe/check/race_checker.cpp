@@ -56,7 +56,7 @@ template <class Shadow>
 void RaceChecker::access(const emulator::Access& access, const LaneCells& cells, Shadow& shadow) {
   const std::uint64_t base = base_address(access);
   const AccessVerb verb = verb_of(access.kind);
-  Now now{access, access.instruction, access.warp, 0, 0, 4, access.space, strength_of(access)};
+  Now now{&access, access.instruction, access.warp, 0, 0, 4, access.space, strength_of(access)};
   if (now.strength == Strength::plain && verb != AccessVerb::atomic &&
       order_.is_simple(access.warp)) {
     return access_simply(now, cells, base, verb, shadow);
@@ -114,8 +114,8 @@ void RaceChecker::overwrite_source(const Event& copy, const emulator::Access& ac
   // Without any order it is a race like others, which the caller finds.
   if (!order_.ordered(copy, access.warp, lane)) return;
   const Now now{
-      access, access.instruction, access.warp,        emulator::LaneMask{1} << lane, address,
-      1,      access.space,       strength_of(access)};
+      &access, access.instruction, access.warp,        emulator::LaneMask{1} << lane, address,
+      1,       access.space,       strength_of(access)};
   report(copy, AccessVerb::read, now, verb_of(access.kind), lane, RaceRelation::copy_source);
 }
 
@@ -234,10 +234,10 @@ void RaceChecker::check(const Event& earlier, AccessVerb earlier_verb, const Now
 bool RaceChecker::writes_same_bits(const Now& now, RaceRelation relation, int lane) const {
   if (!roles_[now.instruction].stores) return false;
   const auto bits = [&](int of) {
-    return emulator::stored_bits(now.access, of, now.address, now.bytes);
+    return emulator::stored_bits(*now.access, of, now.address, now.bytes);
   };
   if (relation != RaceRelation::same_instruction) {
-    return bits(lane) == emulator::present_bits(now.access, now.address, now.bytes);
+    return bits(lane) == emulator::present_bits(*now.access, now.address, now.bytes);
   }
   for (LaneMask m = now.lanes; m != 0; m &= m - 1) {
     if (bits(std::countr_zero(m)) != bits(lane)) return false;

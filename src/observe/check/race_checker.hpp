@@ -30,6 +30,10 @@ class RaceChecker {
   /// `cells` describes `access`. Shadow: SharedShadow or GlobalShadow.
   template <class Shadow>
   void access(const emulator::Access& access, const LaneCells& cells, Shadow& shadow);
+  /// A plain load of global memory while the order is simple (BlockOrder). `base`: the address of
+  /// the first lane.
+  void load(std::uint32_t instruction, std::uint32_t warp, const LaneCells& cells,
+            std::uint64_t base, GlobalShadow& shadow);
   /// Whether a plain load of words of shared memory may be logged: nothing has changed them since
   /// the last barrier. `base`: the address of the first lane. The order must be simple
   /// (BlockOrder).
@@ -64,7 +68,7 @@ class RaceChecker {
 
   /// One access of some lanes to one cell.
   struct Now {
-    const emulator::Access& access;
+    const emulator::Access* access;  ///< null: a plain load
     std::uint32_t instruction;
     std::uint32_t warp;
     emulator::LaneMask lanes;
