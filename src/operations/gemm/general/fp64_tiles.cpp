@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
+#include "operations/gemm/operands/access_kernels.hpp"
 #include "operations/gemm/operands/split_reduction.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/rung/kernel_plan.hpp"
@@ -85,27 +85,26 @@ double expected_cycles(const GemmProblem& problem, const Fp64Plan& plan,
 class Fp64TilesRun final : public GemmRun {
  public:
   Fp64TilesRun(Device& device, const GemmProblem& problem, const Fp64Plan& plan)
-      : device_(device), problem_(problem), plan_(plan) {
+      : device_(device),
+        problem_(problem),
+        plan_(plan),
+        kernels_(device, problem, [this](const ChunkAccess& access) {
+          return fp64_tiles_request(problem_, device_.properties(), plan_, access);
+        }) {
     launch_ = flat_launch(fp64_tiles_of(problem, plan.tile), plan.tile.threads(),
                           fp64_shared_bytes(plan.tile));
     launch_.grid.y = static_cast<std::uint32_t>(plan.splits);
-    kernel({});
     if (plan.splits > 1) {
       reduction_ = std::make_unique<SplitReduction>(device, problem, plan.splits);
     }
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    const GemmProblem& p = problem_;
-    const auto extent = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-    device_.launch(kernel(addresses), launch_,
-                   KernelArguments::of(
-                       addresses.a, addresses.b, addresses.c, addresses.bias, extent(p.shape.m),
-                       extent(p.shape.n), extent(p.shape.k), p.a.leading, p.b.leading, p.c.leading,
-                       p.a.batch_stride, p.b.batch_stride, p.c.batch_stride, p.alpha, p.beta,
-                       reduction_ ? reduction_->partial() : DeviceAddress{0},
-                       reduction_ ? reduction_->pitch() : std::int64_t{0}, extent(plan_.k_of_part)),
-                   stream);
+    KernelArguments arguments = operand_arguments(problem_, addresses);
+    arguments.push(reduction_ ? reduction_->partial() : DeviceAddress{0});
+    arguments.push(reduction_ ? reduction_->pitch() : std::int64_t{0});
+    arguments.push(static_cast<std::int32_t>(plan_.k_of_part));
+    device_.launch(kernels_.of(addresses), launch_, arguments, stream);
     if (reduction_) reduction_->run(addresses, stream);
   }
 
@@ -114,23 +113,11 @@ class Fp64TilesRun final : public GemmRun {
   }
 
  private:
-  // Addresses that are no multiples of 16 bytes are rare: their kernel is compiled when one occurs.
-  const Kernel& kernel(const GemmAddresses& addresses) {
-    const ChunkAccess access = chunk_access(problem_, addresses);
-    auto known = kernels_.find(access);
-    if (known == kernels_.end()) {
-      const KernelRequest request =
-          fp64_tiles_request(problem_, device_.properties(), plan_, access);
-      known = kernels_.emplace(access, device_.load(request)).first;
-    }
-    return known->second;
-  }
-
   Device& device_;
   GemmProblem problem_;
   Fp64Plan plan_;
   Launch launch_;
-  std::map<ChunkAccess, Kernel> kernels_;
+  AccessKernels kernels_;
   std::unique_ptr<SplitReduction> reduction_;
 };
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <span>
 
 #include "operations/gemm/general/mma_instruction.hpp"
+#include "operations/gemm/operands/access_kernels.hpp"
 #include "operations/gemm/operands/operand_conversion.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/rung/kernel_plan.hpp"
@@ -157,26 +157,25 @@ class TileReduction {
 class MmaSyncRun final : public GemmRun {
  public:
   MmaSyncRun(Device& device, const GemmProblem& problem, const MmaSyncPlan& plan)
-      : device_(device), problem_(problem), plan_(plan) {
+      : device_(device),
+        problem_(problem),
+        plan_(plan),
+        kernels_(device, problem, [this](const ChunkAccess& access) {
+          return mma_sync_request(problem_, device_.properties(), plan_, access);
+        }) {
     launch_ = flat_launch(whole_tiles(problem, plan) + plan.shared_tiles * plan.parts,
                           plan.tile.threads(), mma_sync_shared_bytes(problem, plan));
-    kernel({});
     if (plan.shared_tiles > 0) reduction_.emplace(device, problem, plan);
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    const GemmProblem& p = problem_;
     const auto extent = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-    KernelArguments arguments = KernelArguments::of(
-        addresses.a, addresses.b, addresses.c, addresses.bias, extent(p.shape.m), extent(p.shape.n),
-        extent(p.shape.k), p.a.leading, p.b.leading, p.c.leading, p.a.batch_stride,
-        p.b.batch_stride, p.c.batch_stride);
-    push_factors(arguments, p);
+    KernelArguments arguments = operand_arguments(problem_, addresses);
     arguments.push(reduction_ ? reduction_->partial() : DeviceAddress{0});
-    arguments.push(extent(whole_tiles(p, plan_)));
+    arguments.push(extent(whole_tiles(problem_, plan_)));
     arguments.push(extent(plan_.parts));
     arguments.push(extent(plan_.k_of_part));
-    device_.launch(kernel(addresses), launch_, arguments, stream);
+    device_.launch(kernels_.of(addresses), launch_, arguments, stream);
     if (reduction_) reduction_->run(addresses, stream);
   }
 
@@ -187,22 +186,11 @@ class MmaSyncRun final : public GemmRun {
   }
 
  private:
-  // Addresses that are no multiples of 16 bytes are rare: their kernel is compiled when one occurs.
-  const Kernel& kernel(const GemmAddresses& addresses) {
-    const ChunkAccess access = chunk_access(problem_, addresses);
-    auto known = kernels_.find(access);
-    if (known == kernels_.end()) {
-      const KernelRequest request = mma_sync_request(problem_, device_.properties(), plan_, access);
-      known = kernels_.emplace(access, device_.load(request)).first;
-    }
-    return known->second;
-  }
-
   Device& device_;
   GemmProblem problem_;
   MmaSyncPlan plan_;
   Launch launch_;
-  std::map<ChunkAccess, Kernel> kernels_;
+  AccessKernels kernels_;
   std::optional<TileReduction> reduction_;
 };
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
+#include "operations/gemm/operands/access_kernels.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/rung/kernel_plan.hpp"
 #include "operations/rung/kernel_source.hpp"
@@ -28,38 +28,20 @@ class ShortKRun final : public GemmRun {
       : device_(device),
         problem_(problem),
         launch_(flat_launch(tiles_of(problem, short_k_tile(problem, device.properties())),
-                            short_k_threads)) {
-    kernel({});
-  }
+                            short_k_threads)),
+        kernels_(device, problem, [this](const ChunkAccess& access) {
+          return short_k_request(problem_, device_.properties(), access);
+        }) {}
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    const GemmProblem& p = problem_;
-    const auto extent = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-    device_.launch(kernel(addresses), launch_,
-                   KernelArguments::of(addresses.a, addresses.b, addresses.c, addresses.bias,
-                                       extent(p.shape.m), extent(p.shape.n), extent(p.shape.k),
-                                       p.a.leading, p.b.leading, p.c.leading, p.a.batch_stride,
-                                       p.b.batch_stride, p.c.batch_stride,
-                                       static_cast<float>(p.alpha), static_cast<float>(p.beta)),
-                   stream);
+    device_.launch(kernels_.of(addresses), launch_, operand_arguments(problem_, addresses), stream);
   }
 
  private:
-  // Addresses that are no multiples of 16 bytes are rare: their kernel is compiled when one occurs.
-  const Kernel& kernel(const GemmAddresses& addresses) {
-    const ChunkAccess access = chunk_access(problem_, addresses);
-    auto known = kernels_.find(access);
-    if (known == kernels_.end()) {
-      const KernelRequest request = short_k_request(problem_, device_.properties(), access);
-      known = kernels_.emplace(access, device_.load(request)).first;
-    }
-    return known->second;
-  }
-
   Device& device_;
   GemmProblem problem_;
   Launch launch_;
-  std::map<ChunkAccess, Kernel> kernels_;
+  AccessKernels kernels_;
 };
 
 }  // namespace

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <span>
 
 #include "operations/gemm/general/mma_instruction.hpp"
 #include "operations/gemm/general/mma_sync.hpp"
+#include "operations/gemm/operands/access_kernels.hpp"
 #include "operations/gemm/problem/gemm_constants.hpp"
 #include "operations/rung/kernel_plan.hpp"
 #include "operations/rung/kernel_source.hpp"
@@ -153,24 +153,22 @@ double expected_cycles(const GemmProblem& problem, const SmallPlan& plan,
 class SmallProductsRun final : public GemmRun {
  public:
   SmallProductsRun(Device& device, const GemmProblem& problem, const SmallPlan& plan)
-      : device_(device), problem_(problem), plan_(plan) {
+      : device_(device),
+        problem_(problem),
+        plan_(plan),
+        kernels_(device, problem, [this](const ChunkAccess& access) {
+          return small_products_request(problem_, device_.properties(), plan_, access);
+        }) {
     const std::int64_t slots =
         std::int64_t{std::max(1, device.properties().sm_count)} * plan.blocks_per_sm;
     launch_ = flat_launch(std::min(problem.batch, slots), plan.threads(),
                           static_cast<std::size_t>(shared_bytes(problem, plan)));
-    kernel({});
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {
-    const GemmProblem& p = problem_;
-    const auto extent = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-    KernelArguments arguments = KernelArguments::of(
-        addresses.a, addresses.b, addresses.c, addresses.bias, extent(p.shape.m), extent(p.shape.n),
-        extent(p.shape.k), p.a.leading, p.b.leading, p.c.leading, p.a.batch_stride,
-        p.b.batch_stride, p.c.batch_stride);
-    push_factors(arguments, p);
-    arguments.push(extent(p.batch));
-    device_.launch(kernel(addresses), launch_, arguments, stream);
+    KernelArguments arguments = operand_arguments(problem_, addresses);
+    arguments.push(static_cast<std::int32_t>(problem_.batch));
+    device_.launch(kernels_.of(addresses), launch_, arguments, stream);
   }
 
   std::string note() const override {
@@ -181,23 +179,11 @@ class SmallProductsRun final : public GemmRun {
   }
 
  private:
-  // Addresses that are no multiples of 16 bytes are rare: their kernel is compiled when one occurs.
-  const Kernel& kernel(const GemmAddresses& addresses) {
-    const ChunkAccess access = chunk_access(problem_, addresses);
-    auto known = kernels_.find(access);
-    if (known == kernels_.end()) {
-      const KernelRequest request =
-          small_products_request(problem_, device_.properties(), plan_, access);
-      known = kernels_.emplace(access, device_.load(request)).first;
-    }
-    return known->second;
-  }
-
   Device& device_;
   GemmProblem problem_;
   SmallPlan plan_;
   Launch launch_;
-  std::map<ChunkAccess, Kernel> kernels_;
+  AccessKernels kernels_;
 };
 
 // The precision whose types and device the kernel asks for.
