@@ -176,6 +176,8 @@ TEST(SmallProducts, RefusesWhatItCannotDo) {
     return small_products_refusal(problem, h200());
   };
   EXPECT_EQ(why(dense({128, 128, 4096}, Precision::bf16, 1 << 20)), std::nullopt);
+  EXPECT_EQ(why(dense({64, 64, 64}, Precision::bf16, 1)),
+            "one product is one block's work: small_products takes lists");
   EXPECT_EQ(why(dense({129, 8, 8}, Precision::bf16, 2)), "C has more than 128 rows or columns");
   EXPECT_EQ(why(dense({8, 8, 0}, Precision::bf16, 2)), "there is nothing to multiply");
   EXPECT_EQ(why(dense({8, 8, 8}, Precision::bf16, std::int64_t{1} << 31)),

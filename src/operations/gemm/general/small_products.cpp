@@ -269,6 +269,7 @@ std::optional<std::string> small_products_refusal(const GemmProblem& problem,
                                                   const DeviceProperties& device) {
   if (auto why = type_refusal_of(problem, device)) return why;
   if (auto why = extent_refusal(problem)) return why;
+  if (problem.batch < 2) return "one product is one block's work: small_products takes lists";
   if (std::max(problem.shape.m, problem.shape.n) > most_side) {
     return fmt::format("C has more than {} rows or columns", most_side);
   }
