@@ -101,7 +101,7 @@ class LaunchState {
   const std::vector<std::uint32_t>& observer_events() const { return observer_events_; }
   /// The events of an observer that cannot come added up.
   std::uint32_t single_events(std::size_t observer) const { return single_events_[observer]; }
-  /// Of those the ones that may come as known accesses.
+  /// The events among them that may come as known accesses.
   std::uint32_t known_events(std::size_t observer) const { return known_events_[observer]; }
   bool has_known_accesses() const { return has_known_accesses_; }
   /// An observer takes accesses added up, if it watches a block; some does so block by block.

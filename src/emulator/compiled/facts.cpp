@@ -178,7 +178,7 @@ ShapeNumber FactRules::shifted_shape(const Operation& operation, const Facts& fa
   return shapes_.number(result);
 }
 
-/// Of a result that is the same for all lanes, where all operands are known.
+/// The value of a result that is the same for all lanes, where all operands are known.
 std::optional<std::uint64_t> FactRules::result_value(const Operation& operation,
                                                      const Facts& facts) const {
   if (spreads_sign(operation, facts)) return 0;

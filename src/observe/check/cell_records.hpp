@@ -46,7 +46,7 @@ class CellRecords {
     set_atomic(cell, to.atomic);
     set_readers(cell, to.reader);
   }
-  // Of a cell's record:
+  // The parts of a cell's record.
   Event write(std::uint32_t cell) const { return event(cell, write_time, write_tag); }
   Event atomic(std::uint32_t cell) const { return event(cell, atomic_time, atomic_tag); }
   Event first(std::uint32_t cell) const { return event(cell, first_time, first_tag); }

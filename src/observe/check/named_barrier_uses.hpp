@@ -37,7 +37,7 @@ class NamedBarrierUses {
   struct LoneWait {
     emulator::BarrierArrival arrival, wait;
   };
-  /// Of the present generation of a barrier.
+  /// Who has arrived in the present generation of a barrier.
   struct Arrivals {
     std::vector<emulator::BarrierArrival> all;
     std::uint32_t warps = 0;             ///< that arrived, one bit each

@@ -26,8 +26,8 @@ struct ShadowPage {
   CellRecords cells;                     ///< room for words at least, perhaps for bytes
   CellRows rows;
   std::uint32_t changed = 0;  ///< no write or atomic in the cells is later
-  /// Of shared memory: if this is the present epoch (BlockOrder), the page has only been read in
-  /// it, by plain reads of words, and some of them may be in the ReadLog.
+  /// If this is the present epoch (BlockOrder), a page of shared memory has only been read in it,
+  /// by plain reads of words, and some of them may be in the ReadLog.
   std::uint32_t quiet = 0;
   std::uint32_t unlogged = 0;  ///< reads that the log does not take
 
