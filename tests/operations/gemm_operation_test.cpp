@@ -231,13 +231,16 @@ TEST(GemmPlan, EveryVariantHasOneForWhatItTakes) {
                                       Precision::bf16, Precision::fp16, Precision::fp64}) {
       const DataType type = operand_type(precision);
       for (const MatmulShape& shape : {MatmulShape{1024, 1024, 1024}, {33, 35, 37}, {64, 1, 100}}) {
-        const GemmProblem problem = dense_problem(shape, precision, type, type);
-        if (variant.refusal(problem, device)) continue;
-        SCOPED_TRACE(fmt::format("{} {}", variant.name, shape_text(shape)));
-        ++taken;
-        const Plan plan = recorded_plan(variant, problem, device);
-        ASSERT_FALSE(plan.steps.empty());
-        for (const Step& step : plan.steps) EXPECT_THAT(step.source, HasSubstr("gemm/"));
+        for (const std::int64_t batch : {1, 3}) {
+          GemmProblem problem = dense_problem(shape, precision, type, type);
+          problem.batch = batch;
+          if (variant.refusal(problem, device)) continue;
+          SCOPED_TRACE(fmt::format("{} {} x {}", variant.name, shape_text(shape), batch));
+          ++taken;
+          const Plan plan = recorded_plan(variant, problem, device);
+          ASSERT_FALSE(plan.steps.empty());
+          for (const Step& step : plan.steps) EXPECT_THAT(step.source, HasSubstr("gemm/"));
+        }
       }
     }
     EXPECT_GT(taken, 0) << variant.name;
