@@ -81,11 +81,7 @@ class RowsOfCOnGpu : public testing::RealGpu {
     SCOPED_TRACE(text_of(tiles[tile]));
     const GemmVariant& variant = variants[tile];
     if (auto why = variant.refusal(problem, gpu_->properties())) GTEST_SKIP() << *why;
-    const auto begins_with_chunk = [](const testing::GemmCase& of) {
-      return (of.a.first() | of.b.first() | of.c.first()) % 16 == 0;
-    };
-    testing::GemmCase of = generator_.filled(problem);
-    while (!begins_with_chunk(of)) of = generator_.filled(problem);
+    const testing::GemmCase of = testing::placed_case(generator_, problem, 16);
     const testing::GemmMatrices c = run_gemm(*gpu_, variant, of);
     EXPECT_EQ(testing::defects(of, c, true), "");
     EXPECT_EQ(c.image(), run_gemm(*gpu_, variant, of).image()) << "another run, other bits";
@@ -165,6 +161,8 @@ TEST_F(RowsOfCOnGpu, TransposedProducts) {
   };
   expect_right_by(first_transposed, transposed(300, 520, 264));
   expect_right_by(first_transposed, transposed(1700, 1032, 67));
+  expect_right_by(first_transposed + 2, transposed(300, 520, 264));
+  expect_right_by(first_transposed + 2, transposed(1700, 1032, 67));
   GemmProblem problem = transposed(100, 520, 136);
   problem.batch = 3;
   problem.alpha = -1.75;

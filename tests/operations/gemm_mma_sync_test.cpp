@@ -75,14 +75,6 @@ class GemmMmaSync : public ::testing::TestWithParam<const char*> {
   std::string defects_of(const GemmCase& of) {
     return defects_of(of, plans_of(of.problem).front());
   }
-  /// A case whose first elements all lie at multiples of `bytes`.
-  GemmCase placed(const GemmProblem& problem, std::size_t bytes) {
-    for (;;) {
-      GemmCase of = generator_.filled(problem);
-      const auto fits = [&](const GemmMatrices& m) { return m.first() % bytes == 0; };
-      if (fits(of.a) && fits(of.b) && fits(of.c)) return of;
-    }
-  }
 
   std::shared_ptr<device::EmulatedDevice> emulated_ =
       std::make_shared<device::EmulatedDevice>(GetParam());
@@ -112,7 +104,7 @@ TEST_P(GemmMmaSync, EveryTileAndParts) {
       problem.has_bias = problem.bias_per_row = true;
       problem.activation = Activation::relu;
       problem.c.type = operand_type(precision);
-      const GemmCase of = placed(problem, 16);
+      const GemmCase of = placed_case(generator_, problem, 16);
       for (MmaSyncPlan plan : plans_of(problem)) {
         if (plan.parts > 2) continue;
         // All tiles in parts, and the last one alone.
@@ -130,7 +122,7 @@ TEST_P(GemmMmaSync, RowsThatEndWithinAChunk) {
   for (const auto& [precision, a_order, b_order] : some_operands()) {
     GemmProblem problem = dense({67, 70, 77}, precision, a_order, b_order);
     problem.a.leading = problem.b.leading = 80;
-    const GemmCase of = placed(problem, 16);
+    const GemmCase of = placed_case(generator_, problem, 16);
     for (const MmaSyncPlan& plan : whole_plans_of(problem)) {
       EXPECT_EQ(defects_of(of, plan), "") << plan.tile.rows << " x " << plan.tile.columns;
     }
@@ -182,7 +174,7 @@ TEST_P(GemmMmaSync, EveryTileOfInt8) {
     const GemmProblem problem =
         dense_problem(shape, Precision::int8, DataType::int8, DataType::int32, Order::row_major,
                       Order::column_major);
-    const GemmCase of = placed(problem, 16);
+    const GemmCase of = placed_case(generator_, problem, 16);
     for (const MmaSyncPlan& plan : plans_of(problem)) {
       if (plan.parts > 2) continue;
       EXPECT_EQ(defects_of(of, plan), "")
@@ -219,7 +211,7 @@ TEST_P(GemmMmaSync, EveryTileOf8BitFloats) {
       dense_problem({131, 261, 160}, Precision::fp8_e4m3, DataType::float8_e4m3, DataType::float32,
                     Order::row_major, Order::column_major);
   if (mma_sync_refusal(problem, emulated_->properties())) GTEST_SKIP() << "needs sm_89";
-  const GemmCase of = placed(problem, 16);
+  const GemmCase of = placed_case(generator_, problem, 16);
   for (const MmaSyncPlan& plan : plans_of(problem)) {
     if (plan.parts > 2) continue;
     EXPECT_EQ(defects_of(of, plan), "")
@@ -232,7 +224,7 @@ TEST_P(GemmMmaSync, TheCheckerIsSilent) {
   LaunchFindings findings(*emulated_);
   for (const auto& [precision, a_order, b_order] : some_operands()) {
     for (const MatmulShape& shape : {MatmulShape{80, 72, 200}, {67, 71, 131}}) {
-      const GemmCase of = placed(dense(shape, precision, a_order, b_order), 16);
+      const GemmCase of = placed_case(generator_, dense(shape, precision, a_order, b_order), 16);
       for (const MmaSyncPlan& plan : whole_plans_of(of.problem)) {
         EXPECT_EQ(defects_of(of, plan), "");
         EXPECT_EQ(findings.take(), "") << of.text << ": " << plan.tile.rows;
@@ -245,7 +237,8 @@ TEST_P(GemmMmaSync, NoBankConflictsAndWholeSectors) {
   observe::CountObserver counts;
   emulated_->set_options({.observers = {&counts}});
   for (const auto& [precision, a_order, b_order] : some_operands()) {
-    const GemmCase of = placed(dense({256, 256, 64}, precision, a_order, b_order), 256);
+    const GemmCase of =
+        placed_case(generator_, dense({256, 256, 64}, precision, a_order, b_order), 256);
     for (const MmaSyncPlan& plan : whole_plans_of(of.problem)) {
       EXPECT_EQ(defects_of(of, plan), "");
       const Counts& all = counts.result().totals;

@@ -94,10 +94,7 @@ TEST_F(GemmShortK, TheCheckerIsSilent) {
 TEST_F(GemmShortK, WholeLinesOfCWithoutBankConflicts) {
   observe::CountObserver counts;
   emulated_->set_options({.observers = {&counts}});
-  GemmCase of = generator_.filled(dense({704, 1280, 32}, Order::column_major));
-  while (of.a.first() % 256 != 0 || of.b.first() % 256 != 0 || of.c.first() % 256 != 0) {
-    of = generator_.filled(of.problem);
-  }
+  const GemmCase of = placed_case(generator_, dense({704, 1280, 32}, Order::column_major), 256);
   EXPECT_EQ(defects(of, run_gemm(*emulated_, gemm_variant("short_k"), of), false), "");
   const Counts& all = counts.result().totals;
   EXPECT_EQ(all.shared_load.conflicts(), 0u);

@@ -61,14 +61,6 @@ class GemmSmallProducts : public ::testing::TestWithParam<const char*> {
   std::string defects_of(const GemmProblem& problem) {
     return defects_of(generator_.filled(problem), plans_of(problem).front());
   }
-  /// A case whose first elements all lie at multiples of `bytes`.
-  GemmCase placed(const GemmProblem& problem, std::size_t bytes) {
-    for (;;) {
-      GemmCase of = generator_.filled(problem);
-      const auto fits = [&](const GemmMatrices& m) { return m.first() % bytes == 0; };
-      if (fits(of.a) && fits(of.b) && fits(of.c)) return of;
-    }
-  }
   std::shared_ptr<device::EmulatedDevice> emulated_ =
       std::make_shared<device::EmulatedDevice>(GetParam());
   GemmGenerator generator_{11};
@@ -104,7 +96,7 @@ TEST_P(GemmSmallProducts, EveryPlan) {
         const std::int64_t batch = emulated_->properties().sm_count + 5;
         const GemmProblem problem = dense(shape, precision, batch, order, b_order);
         if (!takes(problem)) continue;
-        const GemmCase of = placed(problem, 16);
+        const GemmCase of = placed_case(generator_, problem, 16);
         for (SmallPlan plan : plans_of(problem)) {
           if (plan.stages > 2 && order == Order::column_major) continue;
           plan.blocks_per_sm = 1;
@@ -140,7 +132,7 @@ TEST_P(GemmSmallProducts, RepeatedAndPaddedOperands) {
     problem.a.leading = 32;
     problem.b.leading = 32;
     problem.b.batch_stride = 32 * 27 + 64;
-    EXPECT_EQ(defects_of(placed(problem, 16), plans_of(problem).front()), "");
+    EXPECT_EQ(defects_of(placed_case(generator_, problem, 16), plans_of(problem).front()), "");
   }
 }
 
@@ -156,7 +148,7 @@ TEST_P(GemmSmallProducts, NoBankConflictsInFragments) {
       const Order b_order = size_of(operand_type(precision)) == 1 ? Order::column_major : order;
       const GemmProblem problem = dense({64, 64, 64}, precision, 2, order, b_order);
       if (!takes(problem)) continue;
-      EXPECT_EQ(defects_of(placed(problem, 256), plans_of(problem).front()), "");
+      EXPECT_EQ(defects_of(placed_case(generator_, problem, 256), plans_of(problem).front()), "");
       const Counts& all = counts.result().totals;
       EXPECT_EQ(all.shared_async.conflicts(), 0u);
       EXPECT_EQ(all.global_load.excessive(), 0u);

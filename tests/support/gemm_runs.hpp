@@ -20,6 +20,16 @@ inline GemmCase aligned_case(const operations::GemmProblem& problem) {
   }
 }
 
+/// A random case of the problem whose matrices all begin at multiples of `bytes`.
+inline GemmCase placed_case(GemmGenerator& generator, const operations::GemmProblem& problem,
+                            std::size_t bytes) {
+  for (;;) {
+    GemmCase of = generator.filled(problem);
+    const auto fits = [&](const GemmMatrices& m) { return m.first() % bytes == 0; };
+    if (fits(of.a) && fits(of.b) && fits(of.c)) return of;
+  }
+}
+
 /// C after one run of `variant`, guards included. A and B must come back as they were.
 inline GemmMatrices run_gemm(Device& device, const operations::GemmVariant& variant,
                              const GemmCase& of) {

@@ -111,7 +111,7 @@ struct ScaledProduct {
                   options(variant));
   }
 
-  // What is wrong with C; empty: nothing. `before`: C as it was.
+  // The first defect of C; empty: there is none. `before`: C as it was.
   std::string defects(const std::vector<float>& before = {}) const {
     for (std::int64_t i = 0; i < shape.m; ++i) {
       for (std::int64_t j = 0; j < shape.n; ++j) {

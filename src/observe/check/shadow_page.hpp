@@ -52,7 +52,7 @@ struct ShadowPage {
     const bool has_room = cells.size() == kBytes;
     if (!untouched) use_cells();
     if (untouched && has_room) {
-      // What an earlier block has left there means nothing.
+      // The rows of an earlier block mean nothing.
     } else if (has_room) {
       for (std::uint32_t i = kBytes; i-- > 0;) cells.set(i, cells[i / 4]);
     } else {

@@ -142,11 +142,15 @@ double cycles_of_product(const GemmProblem& problem, const SmallPlan& plan) {
   return std::max(memory, work) + not_overlapped * std::min(memory, work);
 }
 
+// Blocks that the device runs at once.
+std::int64_t resident_blocks(const SmallPlan& plan, const DeviceProperties& device) {
+  return std::int64_t{std::max(1, device.sm_count)} * plan.blocks_per_sm;
+}
+
 double expected_cycles(const GemmProblem& problem, const SmallPlan& plan,
                        const DeviceProperties& device) {
   constexpr double launch = 6000.0;
-  const std::int64_t slots = std::int64_t{std::max(1, device.sm_count)} * plan.blocks_per_sm;
-  const std::int64_t rounds = groups_of(problem.batch, slots);
+  const std::int64_t rounds = groups_of(problem.batch, resident_blocks(plan, device));
   return launch + double(rounds) * plan.blocks_per_sm * cycles_of_product(problem, plan);
 }
 
@@ -159,10 +163,8 @@ class SmallProductsRun final : public GemmRun {
         kernels_(device, problem, [this](const ChunkAccess& access) {
           return small_products_request(problem_, device_.properties(), plan_, access);
         }) {
-    const std::int64_t slots =
-        std::int64_t{std::max(1, device.properties().sm_count)} * plan.blocks_per_sm;
-    launch_ = flat_launch(std::min(problem.batch, slots), plan.threads(),
-                          static_cast<std::size_t>(shared_bytes(problem, plan)));
+    launch_ = flat_launch(std::min(problem.batch, resident_blocks(plan, device.properties())),
+                          plan.threads(), static_cast<std::size_t>(shared_bytes(problem, plan)));
   }
 
   void run(const GemmAddresses& addresses, const Stream& stream) override {

@@ -26,6 +26,9 @@ struct TensorTile {
 
   /// Blocks of a cluster one below the other.
   int down() const { return cluster / across; }
+  /// Two blocks side by side, which in an odd last column are one below the other and share
+  /// nothing.
+  bool is_pair_across() const { return cluster == 2 && across == 2; }
 
   friend bool operator==(const TensorTile&, const TensorTile&) = default;
 };

@@ -132,11 +132,10 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const std::int64_t tile_k = tile_row_bytes / static_cast<std::int64_t>(size_of(problem.a.type));
   const std::int64_t rows = groups_of(groups_of(s.m, layout.classes), tile.m * tile.down()) *
                             tile.down() * layout.classes;
-  // A pair of blocks side by side shares no tile in an odd last column; larger clusters compute
-  // tiles beyond it.
+  // Clusters that are no pair compute tiles beyond the last column.
   const std::int64_t columns = groups_of(s.n, tile.n);
   const std::int64_t computed =
-      tile.cluster > 2 ? groups_of(columns, tile.across) * tile.across : columns;
+      tile.is_pair_across() ? columns : groups_of(columns, tile.across) * tile.across;
   const double units = static_cast<double>(rows * computed * tile.splits * problem.batch);
   const double blocks = static_cast<double>(resident_clusters(tile, sm_count) * tile.cluster);
   const double rounds = std::ceil(units / blocks);

@@ -120,8 +120,7 @@ class TensorTilesRun final : public GemmRun {
     const auto resident =
         static_cast<std::int32_t>(resident_clusters(tile_, device_.properties().sm_count));
     one_tile_ = a.units <= resident && a.splits == 1 && tile_.panel == 0;
-    const bool is_pair_across = tile_.cluster == 2 && tile_.across == 2;
-    if (!is_pair_across || one_tile_) {
+    if (!tile_.is_pair_across() || one_tile_) {
       a.tiles_n = columns * tile_.across;  // some of them beyond C's last column
     } else if (a.tiles_n % tile_.across != 0) {
       const std::int32_t last_column = groups_of(a.tiles_m, tile_.across);
