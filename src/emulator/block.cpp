@@ -105,13 +105,13 @@ void Block::start(std::uint64_t cluster, std::uint64_t linear) {
   for (std::uint32_t i = 0; i < info.warps_per_block; ++i) {
     std::uint8_t* registers = registers_.get() + std::size_t{i} * launch_.frame_bytes();
     reset_frame(i, parts);
-    launch_.fill_block_specials(kernel, registers, linear_);
     const std::uint32_t threads =
         std::min<std::uint32_t>(kWarpSize, info.threads_per_block - i * kWarpSize);
     warps_[i].start(*this, i, threads == kWarpSize ? kAllLanes : (1u << threads) - 1, registers,
                     worker_.schedule ? worker_.schedule->pace(linear_, i) : 0);
   }
-  running_ = info.warps_per_block;
+  launch_.fill_block_specials(registers_.get(), linear_);
+  running_ = live_warps_ = info.warps_per_block;
   const BlockInfo block{linear_, index_, cluster, rank_};
   for (auto& slot : observers_) {
     slot.wants_block = launch_.observers()[slot.number]->wants_block(linear_);

@@ -20,6 +20,7 @@ struct BlockBarrier {
   bool open = false;                     ///< lanes have arrived in the present generation
   std::vector<BarrierArrival> arrivals;  ///< of it, where observers want to know
   std::vector<LaneMask> arrived;         ///< by warp
+  std::uint32_t whole = 0;               ///< warps with all their live lanes in it
   std::uint64_t generation = 0;
   std::uint32_t expected = 0;    ///< threads; 0: all of the block
   std::uint32_t again = 0;       ///< threads that arrived once more: with a count they count again
@@ -94,6 +95,8 @@ class Block final : public BlockView {
 
   /// Lanes arrive; for bar.red, `true_lanes` of them have a true predicate.
   void arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lanes);
+  /// As arrive_barrier, for all 32 lanes of a warp, at a barrier for all threads of the block.
+  void arrive_whole(InstructionId id, std::uint32_t warp, std::uint8_t number);
   /// Lanes reach barrier.cluster.arrive.
   void arrive_at_cluster(const Code& code, std::uint32_t warp, LaneMask mask);
   /// Lanes reach barrier.cluster.wait: those that have to wait.
@@ -150,7 +153,8 @@ class Block final : public BlockView {
   std::uint64_t linear_ = 0;
   Dim3 index_;
   std::vector<Warp> warps_;
-  std::uint32_t running_ = 0;  ///< warps that have not finished
+  std::uint32_t running_ = 0;     ///< warps that have not finished
+  std::uint32_t live_warps_ = 0;  ///< those with live lanes
   AlignedBytes registers_;
   bool has_frames_ = false;  ///< an earlier block has left its registers
   AlignedBytes shared_;

@@ -5,6 +5,14 @@
 #include "emulator/block.hpp"
 
 namespace tilescope::emulator {
+namespace {
+
+/// 1: a warp with live lanes, all of which have arrived; else 0.
+std::uint32_t is_whole(LaneMask live, LaneMask arrived) {
+  return live != 0 && (live & ~arrived) == 0 ? 1 : 0;
+}
+
+}  // namespace
 
 void Block::reset_barriers() {
   for (; used_barriers_ != 0; used_barriers_ &= used_barriers_ - 1) {
@@ -13,7 +21,7 @@ void Block::reset_barriers() {
     barrier.arrivals.clear();
     std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
     barrier.generation = 0;
-    barrier.expected = barrier.again = barrier.true_lanes = barrier.votes = 0;
+    barrier.expected = barrier.again = barrier.true_lanes = barrier.votes = barrier.whole = 0;
   }
 }
 
@@ -24,6 +32,8 @@ void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lan
   barrier.open = true;
   LaneMask& arrived = barrier.arrived[arrival.warp];
   barrier.again += threads_of(arrival.warp, arrived & arrival.mask);
+  const LaneMask live = warps_[arrival.warp].live();
+  barrier.whole += is_whole(live, arrived | arrival.mask) - is_whole(live, arrived);
   arrived |= arrival.mask;
   if (arrival.operation == BarrierOperation::reduce) {
     barrier.true_lanes += true_lanes;
@@ -40,22 +50,29 @@ void Block::arrive_barrier(const BarrierArrival& arrival, std::uint32_t true_lan
   if (barrier_complete(barrier)) complete_barrier(arrival.barrier);
 }
 
+void Block::arrive_whole(InstructionId id, std::uint32_t warp, std::uint8_t number) {
+  BlockBarrier& barrier = barriers_[number];
+  LaneMask& arrived = barrier.arrived[warp];
+  if (barrier.expected != 0 || arrived != 0 || (worker_.context.events & kOrder) != 0) {
+    arrive_barrier({id, warp, kAllLanes, number, BarrierOperation::sync, 0, 0}, 0);
+    return;
+  }
+  used_barriers_ |= 1u << number;
+  barrier.open = true;
+  arrived = kAllLanes;
+  if (++barrier.whole == live_warps_) complete_barrier(number);
+}
+
 /// Lanes of a warp as barriers count them: a warp whose live lanes are all there counts as a whole.
 std::uint32_t Block::threads_of(std::uint32_t warp, LaneMask lanes) const {
   if (lanes == 0) return 0;
-  return (warps_[warp].live() & ~lanes) == 0 ? kWarpSize
-                                             : static_cast<std::uint32_t>(std::popcount(lanes));
+  return (warps_[warp].live() & ~lanes) == 0 ? kWarpSize : lane_count(lanes);
 }
 
 /// Without a count the barrier waits for every thread that has not left. With one, it waits for
 /// that many arrivals, whoever makes them.
 bool Block::barrier_complete(const BlockBarrier& barrier) const {
-  if (barrier.expected == 0) {
-    // Warps mostly arrive in ascending order.
-    return std::none_of(warps_.rbegin(), warps_.rend(), [&](const Warp& warp) {
-      return (warp.live() & ~barrier.arrived[warp.index()]) != 0;
-    });
-  }
+  if (barrier.expected == 0) return barrier.whole == live_warps_;
   std::uint32_t threads = barrier.again;
   for (const Warp& warp : warps_)
     threads += threads_of(warp.index(), barrier.arrived[warp.index()]);
@@ -90,7 +107,7 @@ void Block::complete_barrier(std::uint8_t number) {
   barrier.arrivals.clear();
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
   ++barrier.generation;
-  barrier.expected = barrier.again = barrier.true_lanes = barrier.votes = 0;
+  barrier.expected = barrier.again = barrier.true_lanes = barrier.votes = barrier.whole = 0;
 }
 
 /// aux of bar.red is the ptx::ReduceOp.
@@ -113,10 +130,16 @@ void Block::write_barrier_result(const Code& code, const Path& path, const Block
 void Block::lanes_left(std::uint32_t warp, LaneMask mask) {
   look_at_cluster();
   ClusterLanes& lanes = cluster_lanes_[warp];
-  const auto count = [](LaneMask m) { return static_cast<std::uint32_t>(std::popcount(m)); };
-  cluster_.leave(rank_, count(mask), count(mask & lanes.arrived));
+  cluster_.leave(rank_, lane_count(mask), lane_count(mask & lanes.arrived));
   lanes.arrived &= ~mask;
-  end_product_waits(false);
+  if (warpgroups_.in_use()) end_product_waits(false);
+  const LaneMask live = warps_[warp].live();
+  if (live == 0) --live_warps_;
+  for (std::uint32_t used = used_barriers_; used != 0; used &= used - 1) {
+    const auto i = static_cast<std::uint8_t>(std::countr_zero(used));
+    const LaneMask arrived = barriers_[i].arrived[warp];
+    barriers_[i].whole += is_whole(live, arrived) - is_whole(live | mask, arrived);
+  }
   for (std::uint32_t used = used_barriers_; used != 0; used &= used - 1) {
     const auto i = static_cast<std::uint8_t>(std::countr_zero(used));
     if (barriers_[i].open && barrier_complete(barriers_[i])) complete_barrier(i);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct CompiledExit {
   bool inside = false;      ///< of a block whose begin has been counted
   std::uint32_t index = 0;  ///< in CodeFunction::code, if inside
   bool yields = false;      ///< the turn is over, at the block's begin
+  /// Where the warp waits: the barrier, if it is known and takes all threads of the block.
+  std::optional<std::uint8_t> barrier = std::nullopt;
 };
 
 /// A warp that waits at a barrier inside compiled code. Its registers are partly kept as numbers

@@ -59,6 +59,12 @@ struct Context {
   alignas(64) std::uint64_t addresses[32];  ///< of the current access
 };
 
+/// The number of lanes in a mask; mostly there are all or none.
+[[gnu::always_inline]] static inline std::uint32_t lane_count(std::uint32_t mask) {
+  if (mask == 0xffffffffu) return 32;
+  return mask == 0 ? 0 : static_cast<std::uint32_t>(__builtin_popcount(mask));
+}
+
 // --- registers
 // ------------------------------------------------------------------------------------
 

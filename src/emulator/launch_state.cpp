@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "emulator/device_runtime.hpp"
 #include "emulator/special_register_values.hpp"
@@ -97,14 +98,21 @@ LaunchState::LaunchState(const LaunchSetup& setup)
       if (!depends_on_block(use.special)) fill_special(setup_, info_, use, image, warp, 0, 0);
     }
   }
+  std::copy_if(kernel.specials.begin(), kernel.specials.end(), std::back_inserter(block_specials_),
+               [](const SpecialUse& use) { return depends_on_block(use.special); });
   executed_.assign(program().instructions().size(), 0);
   active_ = on_ = executed_;
 }
 
-void LaunchState::fill_block_specials(const CodeFunction& kernel, std::uint8_t* registers,
-                                      std::uint64_t block) const {
-  for (const SpecialUse& use : kernel.specials) {
-    if (depends_on_block(use.special)) fill_special(setup_, info_, use, registers, 0, block, 0);
+void LaunchState::fill_block_specials(std::uint8_t* frames, std::uint64_t block) const {
+  for (const SpecialUse& use : block_specials_) {
+    fill_special(setup_, info_, use, frames, 0, block, 0);
+    const std::uint8_t* const first = frames + use.offset;
+    const std::size_t bytes =
+        use.bytes == 0 ? sizeof(LaneMask) : std::size_t{use.bytes} * kWarpSize;
+    for (std::uint32_t warp = 1; warp < info_.warps_per_block; ++warp) {
+      std::memcpy(frames + std::size_t{warp} * frame_bytes_ + use.offset, first, bytes);
+    }
   }
 }
 

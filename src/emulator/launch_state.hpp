@@ -70,9 +70,8 @@ class LaunchState {
   const std::uint8_t* frame_image(std::uint32_t warp) const {
     return images_.data() + std::size_t{warp} * frame_bytes_;
   }
-  /// Fills the registers of the kernel's frame that depend on the block.
-  void fill_block_specials(const CodeFunction& kernel, std::uint8_t* registers,
-                           std::uint64_t block) const;
+  /// Fills the registers that depend on the block, in the frames of all its warps.
+  void fill_block_specials(std::uint8_t* frames, std::uint64_t block) const;
   /// Fills all special registers of a called function's frame.
   void fill_specials(const CodeFunction& function, std::uint8_t* registers, std::uint64_t block,
                      std::uint32_t warp, std::uint64_t local_base) const;
@@ -139,6 +138,7 @@ class LaunchState {
   std::uint32_t frame_bytes_ = 0;
   std::uint64_t local_stride_ = 0;
   std::vector<std::uint8_t> images_;
+  std::vector<SpecialUse> block_specials_;  ///< of the kernel
 
   unsigned threads_ = 1;
   std::uint64_t report_after_ = 0;

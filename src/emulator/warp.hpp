@@ -116,7 +116,7 @@ class Warp {
   void list_stuck(std::vector<StuckLanes>& stuck) const;
 
  private:
-  Stop run_path(Worker& worker);
+  Stop run_path(Worker& worker, const CompiledExit* exit);
   const CompiledExit* run_compiled(Worker& worker, std::uint32_t b);
   const CompiledExit* cross_barriers(Worker& worker, const CompiledExit* exit);
   void begin_block(Worker& worker, const CodeBlock& block, LaneMask mask);
@@ -141,6 +141,7 @@ class Warp {
              LaneMask mask, std::uint32_t next);
   void do_return(LaneMask mask, std::uint32_t next);
   bool barrier(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
+  bool full_barrier(const CodeBlock& block, const Code& code, std::uint8_t number);
   bool cluster_barrier(const CodeBlock& block, const Code& code, LaneMask mask);
   bool product_wait(const CodeBlock& block, const Code& code, LaneMask mask);
   bool collective(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask);
@@ -169,7 +170,8 @@ class Warp {
   std::int64_t steps_ = 0;
   CompiledPause pause_;
   Frame root_;
-  std::vector<std::unique_ptr<Join>> joins_;  ///< all ever made; `free_joins_` are unused
+  Join root_join_;                            ///< of lanes that have not diverged
+  std::vector<std::unique_ptr<Join>> joins_;  ///< all others ever made; `free_joins_` are unused
   std::vector<Join*> free_joins_;
   std::vector<std::unique_ptr<Frame>> frames_;
 };

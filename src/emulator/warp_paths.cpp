@@ -98,6 +98,12 @@ bool Warp::break_join(LaneMask lanes) {
 void Warp::leave(Worker& worker, LaneMask mask) {
   live_ &= ~mask;
   spins_ = 0;
+  if (live_ == 0 && frames_.empty()) {  // nobody is left who could wait
+    paths_.clear();
+    current_ = 0;
+    block_->lanes_left(index_, mask);
+    return;
+  }
   Path& path = paths_[current_];
   Join* const innermost = path.join;
   for (Join* join = innermost; join != nullptr; join = join->parent) join->expected &= ~mask;

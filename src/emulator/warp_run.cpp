@@ -33,9 +33,10 @@ void Warp::start(Block& block, std::uint32_t index, LaneMask existing, std::uint
   existing_ = live_ = existing;
   paths_.clear();
   frames_.clear();
-  if (joins_.empty()) joins_.push_back(std::make_unique<Join>());
-  free_joins_.clear();
-  for (std::size_t i = 1; i < joins_.size(); ++i) free_joins_.push_back(joins_[i].get());
+  if (free_joins_.size() != joins_.size()) {
+    free_joins_.clear();
+    for (const auto& join : joins_) free_joins_.push_back(join.get());
+  }
   spins_ = 0;
   current_ = 0;
   pace_ = pace;
@@ -50,14 +51,13 @@ void Warp::start(Block& block, std::uint32_t index, LaneMask existing, std::uint
   root_.local_top = kernel.local_bytes;
   root_.depth = 0;
   // Written in place: each block starts all of its warps.
-  Join& root = *joins_.front();
-  root = {};
-  root.expected = existing;
+  root_join_ = {};
+  root_join_.expected = existing;
   if (existing == 0) return;
   Path& path = paths_.emplace_back();
   path.mask = existing;
   path.frame = &root_;
-  path.join = &root;
+  path.join = &root_join_;
 }
 
 Join* Warp::new_join(const Join& join) {
@@ -72,7 +72,7 @@ Join* Warp::new_join(const Join& join) {
 }
 
 void Warp::free_join(Join* join) {
-  free_joins_.push_back(join);
+  if (join != &root_join_) free_joins_.push_back(join);
 }
 
 void Warp::free_frame(Frame* frame) {
@@ -127,12 +127,22 @@ Stop Warp::run(Worker& worker) {
   w.warp = this;
   w.warp_index = index_;
   w.local = block_->local(index_);
-  turn_ = worker.launch.turn(worker);
+  turn_ = path_turn_ = worker.launch.turn(worker);
+  const CompiledExit* exit = nullptr;
+  if (pause_.region != nullptr) {
+    const Path& path = paths_[current_];  // with all lanes
+    if (path.state != PathState::ready) return Stop::blocked;
+    bind(worker, *path.frame);
+    w.live = live_;
+    exit = cross_barriers(worker, worker.compiled->resume(*path.frame, pause_, turn_));
+    steps_ += path_turn_ - turn_;
+    if (exit == nullptr) return turn_ < 0 ? Stop::yielded : Stop::blocked;
+  }
   for (;;) {
     if (paths_.empty()) return Stop::finished;
     if (!pick()) return Stop::blocked;
     path_turn_ = turn_;
-    const Stop stop = run_path(worker);
+    const Stop stop = run_path(worker, std::exchange(exit, nullptr));
     steps_ += path_turn_ - turn_;
     path_turn_ = turn_;
     if (stop == Stop::blocked) {  // this path only
@@ -163,9 +173,11 @@ const CompiledExit* Warp::cross_barriers(Worker& worker, const CompiledExit* exi
   const CodeFunction& function = *frame.function;
   while (pause_.region != nullptr) {
     worker.context.mask = kAllLanes;
-    if (!barrier(worker, function.blocks[exit->block], function.code[exit->index], kAllLanes)) {
-      return nullptr;
-    }
+    const CodeBlock& block = function.blocks[exit->block];
+    const Code& code = function.code[exit->index];
+    const bool goes_on = exit->barrier ? full_barrier(block, code, *exit->barrier)
+                                       : barrier(worker, block, code, kAllLanes);
+    if (!goes_on) return nullptr;
     exit = worker.compiled->resume(frame, pause_, turn_);
   }
   return exit;
@@ -174,7 +186,7 @@ const CompiledExit* Warp::cross_barriers(Worker& worker, const CompiledExit* exi
 void Warp::begin_block(Worker& worker, const CodeBlock& block, LaneMask mask) {
   BlockCounter& counter = worker.counters[block.counter];
   ++counter.executed;
-  counter.active += mask == kAllLanes ? kWarpSize : static_cast<unsigned>(std::popcount(mask));
+  counter.active += lane_count(mask);
   turn_ -= block.size;
 }
 
@@ -182,7 +194,7 @@ void Warp::begin_block(Worker& worker, const CodeBlock& block, LaneMask mask) {
 LaneMask Warp::lanes_on(Worker& worker, const Code& code, LaneMask mask) {
   if (code.guard == kNone) return mask;
   const LaneMask on = mask & (predicate(worker.context, code.guard) ^ code.guard_flip);
-  worker.lanes_on[code.id] += static_cast<unsigned>(std::popcount(on));
+  worker.lanes_on[code.id] += lane_count(on);
   return on;
 }
 
@@ -196,8 +208,9 @@ void Warp::run_body(Worker& worker, const Code* code, const Code* end, LaneMask 
   }
 }
 
-/// Runs the current path until it ends, waits or yields (blocked: another path may run).
-Stop Warp::run_path(Worker& worker) {
+/// Runs the current path until it ends, waits or yields (blocked: another path may run). `exit`:
+/// where it has left compiled code; null: it has not.
+Stop Warp::run_path(Worker& worker, const CompiledExit* exit) {
   Context& w = worker.context;
   const CodeFunction* function = nullptr;
   std::uint32_t b = 0;
@@ -213,9 +226,6 @@ Stop Warp::run_path(Worker& worker) {
   };
   reload();
   std::uint32_t resumed = b;  // where it may have paused
-  const CompiledExit* exit = pause_.region == nullptr
-                                 ? nullptr
-                                 : worker.compiled->resume(*paths_[current_].frame, pause_, turn_);
   for (;;) {
     if (b == paths_[current_].join->block) [[unlikely]] {
       paths_[current_].block = b;

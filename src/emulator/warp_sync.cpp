@@ -41,7 +41,7 @@ void Warp::report(FaultKind kind, InstructionId id, LaneMask lanes, std::uint64_
 /// The lanes `mask` of the current path reach a barrier. True when they need not wait.
 bool Warp::barrier(Worker& worker, const CodeBlock& block, const Code& code, LaneMask mask) {
   Context& w = worker.context;
-  part(mask, block.next);
+  if (mask != paths_[current_].mask) part(mask, block.next);
   const int first = std::countr_zero(mask);
   const std::uint32_t number = r32(w, code.a)[first];
   const std::uint32_t threads = code.b == kNone ? 0 : r32(w, code.b)[first];
@@ -67,6 +67,18 @@ bool Warp::barrier(Worker& worker, const CodeBlock& block, const Code& code, Lan
       {code.id, index_, mask, static_cast<std::uint8_t>(number), operation, threads, 0},
       true_lanes);
   return paths_[current_].state == PathState::ready;
+}
+
+/// As `barrier`, for all 32 lanes at a barrier of known number for all threads of the block.
+bool Warp::full_barrier(const CodeBlock& block, const Code& code, std::uint8_t number) {
+  spins_ = 0;
+  Path& path = paths_[current_];
+  path.block = block.next;
+  path.state = PathState::barrier;
+  path.barrier = number;
+  path.waiting_at = &code;
+  block_->arrive_whole(code.id, index_, number);
+  return path.state == PathState::ready;
 }
 
 /// The lanes `mask` of the current path reach the barrier of the cluster, to arrive or to wait.

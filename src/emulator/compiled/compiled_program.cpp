@@ -224,6 +224,16 @@ const std::vector<FrameRange>& CompiledProgram::frame_resets() {
   return *frame_resets_;
 }
 
+/// CompiledExit::barrier of the barrier at which the warp waits.
+std::optional<std::uint8_t> full_barrier(const FunctionPlan& plan, const Code& code) {
+  const RegisterInfo& number = plan.registers()[plan.registers().find(code.a)];
+  if (static_cast<BarrierOperation>(code.access) != BarrierOperation::sync || code.b != kNone ||
+      number.bits > 15) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint8_t>(number.bits);
+}
+
 bool CompiledProgram::compile(const Frame& frame, const std::uint8_t* parameters,
                               std::uint32_t block, const CompiledRegion* known) {
   const std::lock_guard lock(mutex_);
@@ -256,8 +266,11 @@ bool CompiledProgram::compile(const Frame& frame, const std::uint8_t* parameters
   for (const RegionExit& exit : code.exits) {
     const bool inside = exit.kind != ExitKind::refused && exit.kind != ExitKind::block &&
                         exit.kind != ExitKind::yield;
-    result->exits.push_back(
-        {exit.kind, exit.entry, {exit.block, inside, exit.index, exit.kind == ExitKind::yield}});
+    CompiledExit place{exit.block, inside, exit.index, exit.kind == ExitKind::yield};
+    if (exit.kind == ExitKind::waits) {
+      place.barrier = full_barrier(plan, plan.function().code[exit.index]);
+    }
+    result->exits.push_back({exit.kind, exit.entry, place});
   }
   result->counter = plan.function().blocks[block].counter;
   result->slots = static_cast<std::size_t>(code.slots);
