@@ -203,6 +203,34 @@ TEST(SmallProducts, IsChosenForManyProducts) {
   }
 }
 
+// A block alone on its SM is slower than larger kernels' blocks; before Hopper there are none for
+// FFMAs.
+TEST(SmallProducts, LeavesProductsThatFillAnSm) {
+  const auto is_chosen = [](Precision precision, const DeviceProperties& device) {
+    const GemmProblem problem = dense({128, 128, 128}, precision, 3'000);
+    return best_gemm_variant(problem, device).name == "small_products";
+  };
+  for (const Precision precision :
+       {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16}) {
+    EXPECT_FALSE(is_chosen(precision, hopper())) << name_of(precision);
+    const bool by_ffma = precision == Precision::fp32;
+    EXPECT_EQ(is_chosen(precision, a100()), by_ffma) << name_of(precision);
+  }
+}
+
+// The least of an SM's parts decides, as measured on an H200: two warps of 32 x 64 have fewer loads
+// of shared memory, but leave schedulers idle.
+TEST(SmallProducts, PlansKeepAllSchedulersBusy) {
+  for (const Precision precision :
+       {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16}) {
+    for (const MatmulShape& shape : {MatmulShape{64, 64, 64}, {50, 37, 61}}) {
+      const SmallPlan plan = small_plan_candidates(dense(shape, precision, 10'000), h200()).front();
+      EXPECT_EQ(plan.threads(), 128) << name_of(precision);
+      EXPECT_EQ(plan.threads() / 32 * plan.blocks_per_sm % 4, 0) << name_of(precision);
+    }
+  }
+}
+
 // Millions of products need no plane of blocks each.
 TEST(SmallProducts, OtherKernelsTakeLargeBatchesToo) {
   const auto takes = [](std::string_view variant, Precision precision, std::int64_t batch) {

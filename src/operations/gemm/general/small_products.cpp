@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <span>
 
 #include "operations/gemm/general/mma_instruction.hpp"
@@ -98,33 +99,42 @@ int blocks_per_sm(const GemmProblem& problem, const SmallPlan& plan,
                    device.max_threads_per_sm / plan.threads(), device.max_blocks_per_sm});
 }
 
-// Cycles of an SM for one product: memory's time, or that of the instructions if it is longer.
-double cycles_of_product(const GemmProblem& problem, const SmallPlan& plan) {
-  constexpr double bytes_per_cycle = 18.0;        // of an SM's share of memory
-  constexpr double bytes_on_their_way = 32768.0;  // which keep memory busy
-  constexpr double schedulers = 4.0, not_overlapped = 0.15;
+// What the parts of an SM do for one product of a plan, in cycles of each part.
+struct SmallWork {
+  double memory = 0.0;     // of the SM's share of its bandwidth
+  double latency = 0.0;    // of stages on their way, as many at once as blocks keep there
+  double pipeline = 0.0;   // of the load-store pipeline and of tensor cores
+  double issue = 0.0;      // of the scheduler with the most warps
+  double dependent = 0.0;  // of instructions that wait for the one before, if each warp were alone
+};
+
+// Warps stay with one of an SM's schedulers, so six warps take as long as eight; and one alone
+// leaves its scheduler idle between dependent instructions.
+SmallWork work_of(const GemmProblem& problem, const SmallPlan& plan) {
+  // Fitted to all plans of six batches each in bf16, fp32 and tf32 on an H200.
+  constexpr double bytes_per_cycle = 15.6, latency_of_stage = 1700.0, wait_of_stage = 600.0;
+  constexpr double cycles_of_access = 11.0, instructions_of_access = 26.0;
+  constexpr double apart_by_ffma = 2.3, apart_by_tensor_cores = 2.8;  // dependent instructions
+  constexpr double schedulers = 4.0;
   const MatmulShape& s = problem.shape;
-  const double element = element_bytes(problem);
+  const double element = element_bytes(problem), blocks = plan.blocks_per_sm;
   const double uses_of_c = problem.beta != 0.0 ? 2.0 : 1.0;
   const double operands = element * double(s.k) * double(s.m + s.n);
   const double bytes = operands + uses_of_c * double(size_of(problem.c.type)) * double(s.m * s.n);
   const double stages = double(groups_of(s.k * element_bytes(problem), plan.depth_bytes));
-  const double in_flight = operands / stages * double(plan.stages - 1) * plan.blocks_per_sm;
-  const double memory =
-      bytes / bytes_per_cycle * std::max(1.0, bytes_on_their_way / std::max(1.0, in_flight));
 
   const double warps = plan.threads() / small_lanes;
   const double elements = double(plan.rows) * plan.columns;
-  const double depth = plan.depth_bytes / element;
   const ChunkAccess access = chunk_access(problem, {});
-  const auto copies = [&](RowsBy rows, int side) {
-    const double instructions = rows == RowsBy::elements ? 40.0 : 4.0;  // of 16 bytes
-    return instructions * side * plan.depth_bytes / small_chunk_bytes / small_lanes;
+  // Lanes copy neighbouring chunks: element by element, each access meets as many lines.
+  const auto accesses_of = [&](RowsBy rows, int side) {
+    const double of_chunk = rows == RowsBy::elements ? small_chunk_bytes / element : 1.0;
+    return of_chunk * side * plan.depth_bytes / small_chunk_bytes / small_lanes;
   };
-  const double copied =
-      stages * (30.0 * warps + copies(access.a, plan.rows) + copies(access.b, plan.columns));
+  const double accesses =
+      stages * (accesses_of(access.a, plan.rows) + accesses_of(access.b, plan.columns));
   const double stored = elements / small_lanes * (access.c_quads ? 4.0 : 8.0) + 60.0 * warps;
-  const double steps = stages * depth;
+  const double steps = stages * plan.depth_bytes / element;
   double multiplied = 0.0, busy = 0.0;
   if (is_by_ffma(problem)) {
     const double loads = double(plan.warp_rows / 4 + plan.warp_columns / 8) / 4.0;
@@ -137,9 +147,26 @@ double cycles_of_product(const GemmProblem& problem, const SmallPlan& plan) {
     multiplied = products + 3.0 * fragments;
     busy = std::max(2.0 * products, 4.0 * fragments);
   }
-  const double issued = (copied + stored + multiplied) / schedulers;
-  const double work = std::max(issued, busy) + not_overlapped * std::min(issued, busy);
-  return std::max(memory, work) + not_overlapped * std::min(memory, work);
+  const double of_warp = (instructions_of_access * accesses + stored + multiplied) / warps;
+  const double apart = is_by_ffma(problem) ? apart_by_ffma : apart_by_tensor_cores;
+  return {.memory = bytes / bytes_per_cycle,
+          .latency = stages * latency_of_stage / ((plan.stages - 1) * blocks),
+          .pipeline = busy + cycles_of_access * accesses,
+          .issue = of_warp * std::ceil(blocks * warps / schedulers) / blocks,
+          .dependent = (apart * of_warp + wait_of_stage * stages) / blocks};
+}
+
+// Cycles of an SM for one product: the parts work at the same time, and those that take nearly as
+// long as the longest get in its way.
+double cycles_of_product(const GemmProblem& problem, const SmallPlan& plan) {
+  constexpr double sharpness = 3.6;
+  const SmallWork work = work_of(problem, plan);
+  double sum = 0.0;
+  for (const double cycles :
+       {work.memory, work.latency, work.pipeline, work.issue, work.dependent}) {
+    sum += std::pow(cycles, sharpness);
+  }
+  return std::pow(sum, 1.0 / sharpness);
 }
 
 // Blocks that the device runs at once.
@@ -289,8 +316,14 @@ std::optional<std::string> small_products_refusal(const GemmProblem& problem,
 
 bool small_products_pay(const GemmProblem& problem, const DeviceProperties& device) {
   constexpr std::int64_t most_k = 256, products_of_sm = 2;
-  return problem.shape.k <= most_k &&
-         problem.batch >= products_of_sm * std::int64_t{std::max(1, device.sm_count)};
+  if (problem.shape.k > most_k ||
+      problem.batch < products_of_sm * std::int64_t{std::max(1, device.sm_count)}) {
+    return false;
+  }
+  // While the only block of an SM stores its sums, nobody multiplies: larger kernels are faster
+  // then. For FFMAs there are such kernels on Hopper only.
+  const bool has_others = !is_by_ffma(problem) || device.compute_major == 9;
+  return !has_others || small_plan_candidates(problem, device).front().blocks_per_sm > 1;
 }
 
 std::unique_ptr<GemmRun> prepare_small_products(Device& device, const GemmProblem& problem) {
