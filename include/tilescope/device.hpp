@@ -144,6 +144,8 @@ struct KernelRequest {
   std::vector<std::string> include_directories;              ///< -I
   std::vector<std::pair<std::string, std::string>> headers;  ///< name and text, for #include
   std::vector<std::string> extra_options;                    ///< passed to NVRTC as they are
+
+  friend bool operator==(const KernelRequest&, const KernelRequest&) = default;
 };
 
 /// Resources that the compiled code needs.

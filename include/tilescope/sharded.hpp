@@ -23,11 +23,24 @@ namespace tilescope {
 /// there is none.
 std::vector<std::shared_ptr<Device>> open_devices(std::string_view list);
 
+/// When a call for matrices in host memory got how far, in milliseconds from its begin, on the
+/// device that was last.
+struct HostTimes {
+  double copying = 0.0;      ///< the first copy may begin
+  double prepared = 0.0;     ///< memory is allocated, kernels are loaded
+  double multiplying = 0.0;  ///< the first product begins
+  double uploaded = 0.0;
+  double multiplied = 0.0;
+  double downloaded = 0.0;
+  double freed = 0.0;
+};
+
 /// How a product over several devices was computed.
 struct ShardedReport {
-  /// The kernel. compute_ms: from the arrival of a device's rows of A to the end of its product,
-  /// while B comes and C goes; 0 for ShardedGemm.
+  /// The kernel. compute_ms: from the begin of the first product to the end of the last, while
+  /// operands come and C goes; 0 for ShardedGemm.
   MatmulReport product;
+  HostTimes times;                 ///< of matrices in host memory
   std::int64_t panels = 0;         ///< panels of columns in which B goes round
   std::size_t received_bytes = 0;  ///< from other devices, by the device that receives most
   bool is_direct = true;           ///< whether no byte between devices passes through host memory
@@ -71,8 +84,8 @@ class ShardedGemm {
 };
 
 /// The same product of matrices in host memory. Each device receives its rows of A and B, and gives
-/// back its rows of C, all at once; panels of B come and panels of C go while it multiplies, where
-/// the memory is pinned.
+/// back its rows of C, all at once; rows of A and panels of B come and panels of C go while it
+/// multiplies, where the memory is pinned.
 ///
 /// Errors: as matmul()'s and ShardedGemm's.
 ShardedReport matmul_sharded(std::span<const std::shared_ptr<Device>> devices,

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <barrier>
-#include <memory>
+#include <chrono>
 #include <tilescope/sharded.hpp>
 #include <utility>
 #include <vector>
@@ -26,43 +26,55 @@ using distribute::Range;
 template <typename View>
 class HostShard {
  public:
-  HostShard(Device& device, const View& whole, const Range& rows, const char* name)
+  HostShard(Device& device, const View& whole, const Range& rows)
       : device_(device),
         host_(part(whole, rows.first, rows.count, 0, whole.columns)),
         on_device_(host_) {
-    const GemmOperand padded = padded_operand(
-        {.operand = {.order = host_.order}, .rows = host_.rows, .columns = host_.columns},
-        host_.type, false);
-    memory_ =
-        device.allocate(static_cast<std::size_t>(padded.batch_stride) * size_of(host_.type), name);
-    on_device_.leading = padded.leading;
+    on_device_.data = nullptr;
+    on_device_.leading = layout().leading;
+  }
+
+  void allocate(const char* name) {
+    memory_ = device_.allocate(bytes(layout().batch_stride), name);
     on_device_.data = reinterpret_cast<const void*>(memory_.address());
   }
+  void free() { memory_ = {}; }
 
+  /// As it lies on the device; without an address before it is allocated.
   const View& view() const { return on_device_; }
+  DeviceAddress address() const { return memory_.address(); }
 
-  void upload(const Stream& stream) { upload({0, host_.columns}, stream); }
-  void upload(const Range& columns, const Stream& stream) {
-    const View from = columns_of(host_, columns);
-    if (from.empty()) return;
-    device_.copy_rows_to_device(address(columns), bytes(on_device_.leading), from.data,
-                                bytes(from.leading), bytes(from.vector_length()),
-                                static_cast<std::size_t>(from.vectors()), stream);
+  void upload_rows(const Range& rows, const Stream& stream) {
+    upload(rows, {0, host_.columns}, stream);
   }
-  void download(const Range& columns, const Stream& stream) {
-    const View to = columns_of(host_, columns);
+  void upload_columns(const Range& columns, const Stream& stream) {
+    upload({0, host_.rows}, columns, stream);
+  }
+  void download_columns(const Range& columns, const Stream& stream) {
+    const View to = part(host_, 0, host_.rows, columns.first, columns.count);
     if (to.empty()) return;
-    device_.copy_rows_to_host(to.mutable_data(), bytes(to.leading), address(columns),
-                              bytes(on_device_.leading), bytes(to.vector_length()),
-                              static_cast<std::size_t>(to.vectors()), stream);
+    device_.copy_rows_to_host(to.mutable_data(), bytes(to.leading),
+                              address_of({0, host_.rows}, columns), bytes(on_device_.leading),
+                              bytes(to.vector_length()), static_cast<std::size_t>(to.vectors()),
+                              stream);
   }
 
  private:
-  static View columns_of(const View& view, const Range& columns) {
-    return part(view, 0, view.rows, columns.first, columns.count);
+  GemmOperand layout() const {
+    return padded_operand(
+        {.operand = {.order = host_.order}, .rows = host_.rows, .columns = host_.columns},
+        host_.type, false);
   }
-  DeviceAddress address(const Range& columns) const {
-    return reinterpret_cast<DeviceAddress>(columns_of(on_device_, columns).data);
+  void upload(const Range& rows, const Range& columns, const Stream& stream) {
+    const View from = part(host_, rows.first, rows.count, columns.first, columns.count);
+    if (from.empty()) return;
+    device_.copy_rows_to_device(address_of(rows, columns), bytes(on_device_.leading), from.data,
+                                bytes(from.leading), bytes(from.vector_length()),
+                                static_cast<std::size_t>(from.vectors()), stream);
+  }
+  DeviceAddress address_of(const Range& rows, const Range& columns) const {
+    return reinterpret_cast<DeviceAddress>(
+        part(on_device_, rows.first, rows.count, columns.first, columns.count).data);
   }
   std::size_t bytes(std::int64_t elements) const {
     return static_cast<std::size_t>(elements) * size_of(host_.type);
@@ -79,6 +91,8 @@ struct HostShards {
   HostShard<MatrixView> c;
 };
 
+using Clock = std::chrono::steady_clock;
+
 /// The devices' speeds, in one unit.
 std::vector<double> speeds(Devices devices) {
   std::vector<double> all;
@@ -89,73 +103,123 @@ std::vector<double> speeds(Devices devices) {
 }
 
 /// A product whose operands come to the devices, and whose C goes back, while they multiply. Each
-/// device has a thread: copies from and to pageable memory keep one busy.
+/// device has a thread: to allocate takes milliseconds, and copies from and to pageable memory keep
+/// one busy.
 class HostProduct {
  public:
-  HostProduct(Devices devices, std::vector<std::unique_ptr<HostShards>> shards, bool reads_c,
-              distribute::ShardedProduct& product)
+  HostProduct(Devices devices, std::vector<HostShards>& shards, bool reads_c,
+              distribute::ShardedProduct& product, Clock::time_point start)
       : devices_(devices),
-        shards_(std::move(shards)),
+        shards_(shards),
         reads_c_(reads_c),
         product_(product),
-        sent_(product.panels().size()),
+        start_(start),
+        sent_(product.pieces().size()),
         queued_(static_cast<std::ptrdiff_t>(devices.size())) {
     for (std::vector<Event>& events : sent_) {
       for (const auto& device : devices) events.push_back(device->create_event());
     }
   }
 
-  /// Milliseconds between the arrival of A and the end of the last product, on the device that
-  /// takes longest.
-  double run() {
-    std::vector<double> elapsed(devices_.size());
+  /// When the device that takes longest got how far.
+  HostTimes run() {
+    std::vector<HostTimes> times(devices_.size());
     distribute::on_each(devices_.size(), [&](std::size_t i) {
       try {
-        elapsed[i] = run_on(i);
+        times[i] = run_on(i);
       } catch (...) {
         queued_.arrive_and_drop();
         throw;
       }
     });
-    return *std::max_element(elapsed.begin(), elapsed.end());
+    HostTimes longest;
+    for (const HostTimes& one : times) {
+      for (const auto part : {&HostTimes::copying, &HostTimes::prepared, &HostTimes::multiplying,
+                              &HostTimes::uploaded, &HostTimes::multiplied, &HostTimes::downloaded,
+                              &HostTimes::freed}) {
+        longest.*part = std::max(longest.*part, one.*part);
+      }
+    }
+    return longest;
   }
 
  private:
-  double run_on(std::size_t i) {
+  double since_start() const {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+  }
+
+  // Queues the copies of what a piece is the first to need.
+  void bring(std::size_t i, std::size_t index, const Stream& up) {
+    const distribute::Piece& piece = product_.pieces()[index];
+    const Range& columns = product_.panels()[piece.panel];
+    HostShards& shard = shards_[i];
+    if (piece.parts.first == 0) {
+      if (reads_c_) shard.c.upload_columns(columns, up);
+      shard.b.upload_columns(columns, up);
+    }
+    if (piece.panel == 0 && piece.parts.first > 0) {
+      shard.a.upload_rows(product_.rows_of(i, piece), up);
+    }
+    devices_[i]->record(sent_[index][i], up);
+  }
+
+  HostTimes run_on(std::size_t i) {
     Device& device = *devices_[i];
-    HostShards& shard = *shards_[i];
-    const std::span<const Range> panels = product_.panels();
+    HostShards& shard = shards_[i];
+    const std::span<const distribute::Piece> pieces = product_.pieces();
     const Stream up = device.create_stream(), down = device.create_stream();
-    const Event ready = device.create_event();
-    shard.a.upload(up);
-    if (reads_c_) shard.c.upload(up);
-    device.record(ready, up);
-    product_.begin(i, ready);
+    const Event begin = device.create_event(), end = device.create_event(),
+                uploaded = device.create_event();
+    HostTimes times;
+    // The first copies pass while the device allocates and loads.
+    shard.a.allocate("A");
+    times.copying = since_start();
+    device.record(begin, up);
+    shard.a.upload_rows(product_.rows_of(i, pieces.front()), up);
+    if (reads_c_) shard.c.allocate("C");
+    shard.b.allocate("B");
+    std::size_t brought = 0;
+    for (bool is_all_of_a = false; !is_all_of_a; ++brought) {
+      bring(i, brought, up);
+      is_all_of_a = pieces[brought].panel == 0 && pieces[brought].parts.end() == product_.parts();
+    }
+    if (!reads_c_) shard.c.allocate("C");
+    product_.prepare(i, {.a = shard.a.address(), .b = shard.b.address(), .c = shard.c.address()});
+    times.prepared = since_start();
     const bool multiplies = shard.a.view().rows > 0;
-    std::vector<Event> done;
-    for (std::size_t panel = 0; panel < panels.size(); ++panel) {
-      shard.b.upload(panels[panel], up);
-      device.record(sent_[panel][i], up);
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+      if (piece >= brought) bring(i, piece, up);
       queued_.arrive_and_wait();  // a device waits for events of others that are recorded
-      done.push_back(device.create_event());
-      if (multiplies) product_.multiply(i, panel, sent_[panel], done.back());
+      if (multiplies) product_.multiply(i, piece, sent_[piece]);
     }
-    if (!multiplies) return 0.0;
-    for (std::size_t panel = 0; panel < panels.size(); ++panel) {
-      device.wait(down, done[panel]);
-      shard.c.download(panels[panel], down);
+    device.record(uploaded, up);
+    for (std::size_t panel = 0; multiplies && panel < product_.panels().size(); ++panel) {
+      product_.wait_for_panel(i, panel, down);
+      shard.c.download_columns(product_.panels()[panel], down);
     }
+    device.record(end, down);
+    device.synchronize(up);
     device.synchronize(down);
-    double elapsed = 0.0;  // the last product need not be the last to end
-    for (const Event& event : done) elapsed = std::max(elapsed, device.elapsed_ms(ready, event));
-    return elapsed;
+    times.uploaded = times.copying + device.elapsed_ms(begin, uploaded);
+    times.downloaded = times.copying + device.elapsed_ms(begin, end);
+    const auto [first, last] = product_.computed_ms(i, begin);
+    times.multiplying = times.copying + first;
+    times.multiplied = times.copying + last;
+    queued_.arrive_and_wait();  // all have read B
+    product_.release(i);
+    shard.a.free();
+    shard.b.free();
+    shard.c.free();
+    times.freed = since_start();
+    return times;
   }
 
   Devices devices_;
-  std::vector<std::unique_ptr<HostShards>> shards_;
+  std::vector<HostShards>& shards_;
   bool reads_c_;
   distribute::ShardedProduct& product_;
-  std::vector<std::vector<Event>> sent_;  ///< of each panel, by each device
+  Clock::time_point start_;
+  std::vector<std::vector<Event>> sent_;  ///< of each piece, by each device
   std::barrier<> queued_;
 };
 
@@ -163,6 +227,7 @@ class HostProduct {
 
 ShardedReport matmul_sharded(Devices devices, const ConstMatrixView& a, const ConstMatrixView& b,
                              const MatrixView& c, const MatmulOptions& options) {
+  const Clock::time_point start = Clock::now();
   distribute::require_devices(devices, options.variant);
   const HostProblem whole =
       with_rows_of_c(checked_problem(*devices.front(), {a}, {b}, {c}, options));
@@ -172,26 +237,25 @@ ShardedReport matmul_sharded(Devices devices, const ConstMatrixView& a, const Co
   constexpr std::int64_t tile_rows = 256, line = 64;
   const auto rows = distribute::shares(shape.m, weights, tile_rows);
   const auto depths = distribute::shares(shape.k, weights, line);
-  // To allocate takes milliseconds.
-  std::vector<std::unique_ptr<HostShards>> shards(devices.size());
-  distribute::on_each(devices.size(), [&](std::size_t i) {
-    Device& device = *devices[i];
-    shards[i] = std::make_unique<HostShards>(HostShards{{device, whole.a.first, rows[i], "A"},
-                                                        {device, whole.b.first, depths[i], "B"},
-                                                        {device, whole.c.first, rows[i], "C"}});
-  });
+  std::vector<HostShards> shards;
   std::vector<ConstMatrixView> a_views, b_views;
   std::vector<MatrixView> c_views;
-  for (const auto& shard : shards) {
-    a_views.push_back(shard->a.view());
-    b_views.push_back(shard->b.view());
-    c_views.push_back(shard->c.view());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    Device& device = *devices[i];
+    shards.push_back({{device, whole.a.first, rows[i]},
+                      {device, whole.b.first, depths[i]},
+                      {device, whole.c.first, rows[i]}});
+    a_views.push_back(shards.back().a.view());
+    b_views.push_back(shards.back().b.view());
+    c_views.push_back(shards.back().c.view());
   }
   distribute::ShardedProduct product(
-      distribute::assembled(devices, whole, a_views, b_views, c_views), options.variant);
-  const double elapsed = HostProduct(devices, std::move(shards), whole.beta != 0.0, product).run();
+      distribute::assembled(devices, whole, a_views, b_views, c_views), options.variant,
+      distribute::Rows::arriving);
+  const HostTimes times = HostProduct(devices, shards, whole.beta != 0.0, product, start).run();
   ShardedReport report = product.report();
-  report.product.compute_ms = elapsed;
+  report.product.compute_ms = times.multiplied - times.multiplying;
+  report.times = times;
   return report;
 }
 

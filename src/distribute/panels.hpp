@@ -1,6 +1,7 @@
-// The panels of columns in which B comes to a device that multiplies them.
+// The panels of columns in which B comes to a device, and the pieces of C that are computed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -8,6 +9,15 @@
 #include "operations/gemm/product/device_product.hpp"
 
 namespace tilescope::distribute {
+
+/// Parts of rows begin at multiples of it: the tallest tile of any kernel.
+inline constexpr std::int64_t part_unit = 256;
+
+/// A piece of a device's C: some of the equal parts of its rows, and a panel of columns.
+struct Piece {
+  Range parts;
+  std::size_t panel = 0;
+};
 
 /// The panels of C's columns, in the order in which they are computed: eighths, since nothing is
 /// computed while the first arrives, but none of fewer than `least` columns.
@@ -19,6 +29,16 @@ std::vector<Range> panels_of(std::int64_t columns, std::int64_t least);
 /// panel's time. Beside tensor cores it takes more than it costs to wait for all of B.
 std::int64_t least_panel(const operations::DeviceChoice& whole, const operations::GemmProblem& part,
                          const DeviceProperties& device);
+
+/// The parts in which the rows of `panel`, a device's rows of one panel, are computed while they
+/// arrive: up to four, for which the kernel is that of the whole product. Two parts run at once,
+/// and have work for most SMs. No part converts anew what another one converts.
+std::int64_t parts_of_rows(const operations::DeviceChoice& whole,
+                           const operations::GemmProblem& panel, const DeviceProperties& device);
+
+/// The pieces in the order in which they are computed: the first panels part by part, `at_once` of
+/// them for each, then the other panels as a whole.
+std::vector<Piece> pieces_of(std::int64_t parts, std::size_t panels, std::size_t at_once);
 
 /// The layout of a panel of k x width elements in device memory: as the kernels like it best.
 operations::GemmOperand panel_operand(const operations::GemmOperand& b, std::int64_t k,

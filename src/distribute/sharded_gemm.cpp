@@ -1,6 +1,7 @@
 #include <tilescope/sharded.hpp>
 
 #include "base/errors.hpp"
+#include "distribute/on_each.hpp"
 #include "distribute/sharded_problem.hpp"
 #include "distribute/sharded_product.hpp"
 
@@ -9,15 +10,22 @@ namespace tilescope {
 struct ShardedGemm::State {
   std::vector<std::shared_ptr<Device>> devices;
   distribute::ShardedProduct product;
+  ShardedReport report;
+
+  State(std::span<const std::shared_ptr<Device>> of, const distribute::ShardedProblem& problem,
+        const std::string& variant)
+      : devices(of.begin(), of.end()), product(problem, variant, distribute::Rows::there) {
+    distribute::on_each(devices.size(),
+                        [&](std::size_t i) { product.prepare(i, problem.shards[i].at); });
+    report = product.report();
+  }
 };
 
 ShardedGemm::ShardedGemm(std::span<const std::shared_ptr<Device>> devices,
                          std::span<const ConstMatrixView> a, std::span<const ConstMatrixView> b,
                          std::span<const MatrixView> c, const MatmulOptions& options)
     : state_(std::make_unique<State>(
-          State{{devices.begin(), devices.end()},
-                distribute::ShardedProduct(distribute::sharded_problem(devices, a, b, c, options),
-                                           options.variant)})) {}
+          devices, distribute::sharded_problem(devices, a, b, c, options), options.variant)) {}
 
 ShardedGemm::ShardedGemm(ShardedGemm&& other) noexcept = default;
 ShardedGemm& ShardedGemm::operator=(ShardedGemm&& other) noexcept = default;
@@ -32,7 +40,7 @@ void ShardedGemm::launch(std::span<const Stream> streams) {
 }
 
 const ShardedReport& ShardedGemm::report() const {
-  return state_->product.report();
+  return state_->report;
 }
 
 }  // namespace tilescope

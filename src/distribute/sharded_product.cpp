@@ -34,9 +34,8 @@ struct Rectangle {
 
 }  // namespace
 
-ShardedProduct::ShardedProduct(const ShardedProblem& problem, const std::string& variant)
-    : whole_(problem.whole) {
-  const MatmulShape& s = whole_.shape;
+ShardedProduct::ShardedProduct(const ShardedProblem& problem, const std::string& variant, Rows rows)
+    : whole_(problem.whole), bias_(problem.bias) {
   for (const Shard& shard : problem.shards) {
     rows_.push_back({rows_.empty() ? 0 : rows_.back().end(), shard.rows});
     depths_.push_back({depths_.empty() ? 0 : depths_.back().end(), shard.depth});
@@ -46,49 +45,64 @@ ShardedProduct::ShardedProduct(const ShardedProblem& problem, const std::string&
     members_[i].shard = problem.shards[i];
     members_[i].index = i;
   }
-  whole_.b = panel_operand(whole_.b, s.k, s.n);
-  Device& first = *problem.shards.front().device;
-  const DeviceChoice whole = choose_for_parts(whole_, first, variant);
-  report_.product = {.variant = std::string(whole.kernel.variant->name),
-                     .precision = whole_.precision};
-  whole_.precision = whole.problem.precision;
-  panels_ = moves_panels() ? panels_of(s.n, least_columns(whole)) : std::vector<Range>{{0, s.n}};
-  report_.panels = static_cast<std::int64_t>(panels_.size());
-  // To allocate and to load kernels takes milliseconds.
-  on_each(members_.size(), [&](std::size_t i) {
-    Member& member = members_[i];
-    Device& device = *member.shard.device;
-    member.bias = device.allocate(problem.bias.size_bytes(), "bias");
-    device.copy_to_device(member.bias.address(), problem.bias.data(), problem.bias.size_bytes());
-    connect(member);
-    prepare(member, whole);
-  });
-  complete_report();
+  whole_.b = panel_operand(whole_.b, whole_.shape.k, whole_.shape.n);
+  choice_ = choose_for_parts(whole_, *problem.shards.front().device, variant);
+  precision_ = whole_.precision;
+  whole_.precision = choice_.problem.precision;
+  divide(rows);
 }
 
-// Adds what the members found to the report.
-void ShardedProduct::complete_report() {
+// Divides C into pieces, alike on all devices.
+void ShardedProduct::divide(Rows rows) {
+  std::int64_t least = 0, parts = 0;
+  const auto of_panel = [&](const Member& member, const Range& panel) {
+    return part(member.shard, member.shard.rows, panel);
+  };
+  for (const Member& member : members_) {
+    least = std::max(least, least_panel(choice_, of_panel(member, {0, whole_.shape.n}),
+                                        member.shard.device->properties()));
+  }
+  panels_ =
+      moves_panels() ? panels_of(whole_.shape.n, least) : std::vector<Range>{{0, whole_.shape.n}};
+  for (const Member& member : members_) {
+    if (rows == Rows::there || member.shard.rows == 0 || panels_.empty()) continue;
+    const std::int64_t most = parts_of_rows(choice_, of_panel(member, panels_.front()),
+                                            member.shard.device->properties());
+    parts = parts == 0 ? most : std::min(parts, most);
+  }
+  parts_ = std::max<std::int64_t>(parts, 1);
+  pieces_ = pieces_of(parts_, panels_.size(), compute_count);
+  for (Member& member : members_) {
+    member.parts = equal_shares(member.shard.rows, parts_, part_unit);
+  }
+}
+
+void ShardedProduct::prepare(std::size_t device, const GemmAddresses& at) {
+  Member& member = members_[device];
+  member.shard.at = at;
+  member.bias = member.shard.device->allocate(bias_.size_bytes(), "bias");
+  member.shard.device->copy_to_device(member.bias.address(), bias_.data(), bias_.size_bytes());
+  connect(member);
+  prepare_pieces(member);
+}
+
+ShardedReport ShardedProduct::report() const {
+  ShardedReport report{
+      .product = {.variant = std::string(choice_.kernel.variant->name), .precision = precision_},
+      .panels = static_cast<std::int64_t>(panels_.size())};
   for (const Member& member : members_) {
     if (!member.is_alike) {
-      report_.product.note = "the bits may differ from one device's: it takes another kernel";
+      report.product.note = "the bits may differ from one device's: it takes another kernel";
     }
     std::size_t received = 0;
     for (std::size_t i = 0; i < member.links.size(); ++i) {
-      report_.is_direct = report_.is_direct && member.links[i].is_direct();
+      report.is_direct = report.is_direct && member.links[i].is_direct();
       if (i == member.index || member.shard.rows == 0) continue;
       received += bytes_of(whole_.b, members_[i].shard.depth * whole_.shape.n);
     }
-    report_.received_bytes = std::max(report_.received_bytes, received);
+    report.received_bytes = std::max(report.received_bytes, received);
   }
-}
-
-std::int64_t ShardedProduct::least_columns(const DeviceChoice& whole) const {
-  std::int64_t least = 0;
-  for (const Member& member : members_) {
-    least = std::max(least, least_panel(whole, part(member.shard, {0, whole_.shape.n}),
-                                        member.shard.device->properties()));
-  }
-  return least;
+  return report;
 }
 
 // The ways on which rows of B come to the member, and the memory where they arrive.
@@ -97,6 +111,8 @@ void ShardedProduct::connect(Member& member) {
   member.ready = device->create_event();
   for (Stream& stream : member.computes) stream = device->create_stream();
   for (Event& event : member.computed) event = device->create_event();
+  for (std::size_t i = 0; i < pieces_.size(); ++i) member.done.push_back(device->create_event());
+  member.started = device->create_event();
   member.slots.resize(std::clamp(panels_.size(), std::size_t{1}, most_slots));
   if (!moves_panels()) return;
   std::int64_t widest = 0;
@@ -104,7 +120,6 @@ void ShardedProduct::connect(Member& member) {
   const GemmOperand operand = panel_operand(whole_.b, whole_.shape.k, widest);
   for (Slot& slot : member.slots) {
     slot.memory = device->allocate(bytes_of(operand, operand.batch_stride), "a panel of B");
-    slot.used = device->create_event();
     for (std::size_t i = 0; i < members_.size(); ++i) {
       slot.arrived.push_back(device->create_event());
     }
@@ -116,9 +131,9 @@ void ShardedProduct::connect(Member& member) {
   }
 }
 
-GemmProblem ShardedProduct::part(const Shard& shard, const Range& panel) const {
+GemmProblem ShardedProduct::part(const Shard& shard, std::int64_t rows, const Range& panel) const {
   GemmProblem problem = whole_;
-  problem.shape.m = shard.rows;
+  problem.shape.m = rows;
   problem.shape.n = panel.count;
   problem.a = shard.a;
   problem.b = moves_panels() ? panel_operand(whole_.b, whole_.shape.k, panel.count) : shard.b;
@@ -126,50 +141,70 @@ GemmProblem ShardedProduct::part(const Shard& shard, const Range& panel) const {
   return problem;
 }
 
-GemmAddresses ShardedProduct::addresses(const Member& member, std::size_t panel) const {
-  const Range& columns = panels_[panel];
-  const Shard& shard = member.shard;
-  const std::int64_t begin = whole_.bias_per_row ? rows_[member.index].first : columns.first;
-  return {
-      .a = shard.at.a,
-      .b = moves_panels() ? member.slots[panel % member.slots.size()].memory.address() : shard.at.b,
-      .c = shard.at.c + bytes_of(shard.c, columns.first),
-      .bias = member.bias.address() + static_cast<DeviceAddress>(begin) * sizeof(float)};
+Range ShardedProduct::rows_of(std::size_t device, const Piece& piece) const {
+  const std::vector<Range>& parts = members_[device].parts;
+  const std::int64_t first = parts[static_cast<std::size_t>(piece.parts.first)].first;
+  return {first, parts[static_cast<std::size_t>(piece.parts.end()) - 1].end() - first};
 }
 
-void ShardedProduct::prepare(Member& member, const DeviceChoice& whole) {
+GemmAddresses ShardedProduct::addresses(const Member& member, const Piece& piece) const {
+  const Range& columns = panels_[piece.panel];
+  const Range rows = rows_of(member.index, piece);
+  const Shard& shard = member.shard;
+  const std::int64_t begin =
+      whole_.bias_per_row ? rows_[member.index].first + rows.first : columns.first;
+  return {.a = Rectangle(shard.a, shard.at.a, rows, {0, whole_.shape.k}).address,
+          .b = moves_panels() ? member.slots[piece.panel % member.slots.size()].memory.address()
+                              : shard.at.b,
+          .c = Rectangle(shard.c, shard.at.c, rows, columns).address,
+          .bias = member.bias.address() + static_cast<DeviceAddress>(begin) * sizeof(float)};
+}
+
+void ShardedProduct::prepare_pieces(Member& member) {
   if (member.shard.rows == 0) return;
   Device& device = *member.shard.device;
-  struct Part {
+  /// Pieces of one shape.
+  struct Form {
     GemmProblem problem;
     DeviceChoice choice;
+    std::size_t workspace_bytes = 0;
   };
-  std::vector<Part> parts;
-  for (const Range& panel : panels_) {
-    const GemmProblem problem = part(member.shard, panel);
-    auto choice = choose_alike(whole, problem, device.properties());
+  std::vector<Form> forms;
+  const auto preparation = [](const Form& form) -> RecordedProduct::Prepare {
+    return [&form](Device& on) { return prepare_in_memory(on, form.problem, form.choice); };
+  };
+  const auto form_of = [&](const Piece& piece) {
+    GemmProblem problem =
+        part(member.shard, rows_of(member.index, piece).count, panels_[piece.panel]);
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+      if (forms[i].problem.shape == problem.shape) return i;
+    }
+    auto choice = choose_alike(choice_, problem, device.properties());
     if (!choice) {
       member.is_alike = false;
       choice = choose_in_memory(problem, device, "");
     }
-    parts.push_back({problem, *std::move(choice)});
-  }
-  const auto preparation = [&](const Part& one) -> RecordedProduct::Prepare {
-    return [&one](Device& on) { return prepare_in_memory(on, one.problem, one.choice); };
+    Form& form = forms.emplace_back(problem, *std::move(choice));
+    form.workspace_bytes =
+        workspace_bytes(device.properties(), preparation(form), addresses(member, piece));
+    return forms.size() - 1;
   };
-  for (std::size_t stream = 0; stream < compute_count; ++stream) {
-    std::size_t bytes = 0;
-    for (std::size_t i = stream; i < parts.size(); i += compute_count) {
-      bytes = std::max(
-          bytes, workspace_bytes(device.properties(), preparation(parts[i]), addresses(member, i)));
-    }
-    member.workspaces[stream] = device.allocate(bytes, "workspace");
+  std::vector<std::size_t> form_of_piece;
+  std::array<std::size_t, compute_count> bytes{};
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    form_of_piece.push_back(form_of(pieces_[i]));
+    std::size_t& most = bytes[i % compute_count];
+    most = std::max(most, forms[form_of_piece.back()].workspace_bytes);
   }
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  for (std::size_t stream = 0; stream < compute_count; ++stream) {
+    member.workspaces[stream] = device.allocate(bytes[stream], "workspace");
+  }
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
     const Buffer& memory = member.workspaces[i % compute_count];
     member.products.push_back(std::make_unique<RecordedProduct>(
-        device, preparation(parts[i]), Workspace{memory.address(), memory.bytes()}));
-    member.products.back()->bind(addresses(member, i));
+        device, preparation(forms[form_of_piece[i]]), Workspace{memory.address(), memory.bytes()},
+        &member.kernels));
+    member.products.back()->bind(addresses(member, pieces_[i]));
   }
 }
 
@@ -182,7 +217,9 @@ void ShardedProduct::fetch(Member& member, std::size_t panel) {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Shard& sender = members_[i].shard;
     const Stream& stream = member.copies[i];
-    if (panel >= member.slots.size()) device.wait(stream, slot.used);
+    if (panel >= member.slots.size()) {
+      wait_for_panel(member.index, panel - member.slots.size(), stream);
+    }
     const Rectangle from(sender.b, sender.at.b, {0, sender.depth}, columns);
     const Rectangle to(operand, slot.memory.address(), depths_[i], {0, columns.count});
     member.links[i].copy_rows(to.address, to.pitch, from.address, from.pitch, from.row_bytes,
@@ -191,13 +228,22 @@ void ShardedProduct::fetch(Member& member, std::size_t panel) {
   }
 }
 
-void ShardedProduct::compute(Member& member, std::size_t panel) {
+void ShardedProduct::compute(Member& member, std::size_t piece) {
   Device& device = *member.shard.device;
-  const Stream& stream = member.computes[panel % compute_count];
-  Slot& slot = member.slots[panel % member.slots.size()];
+  const Stream& stream = member.computes[piece % compute_count];
+  const Slot& slot = member.slots[pieces_[piece].panel % member.slots.size()];
   for (const Event& arrived : slot.arrived) device.wait(stream, arrived);
-  member.products[panel]->launch(stream);
-  if (moves_panels()) device.record(slot.used, stream);
+  if (piece == 0) device.record(member.started, stream);
+  member.products[piece]->launch(stream);
+  device.record(member.done[piece], stream);
+}
+
+void ShardedProduct::wait_for_panel(std::size_t device, std::size_t panel,
+                                    const Stream& stream) const {
+  const Member& member = members_[device];
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    if (pieces_[i].panel == panel) member.shard.device->wait(stream, member.done[i]);
+  }
 }
 
 // Lets what the caller queues next wait for the member's products.
@@ -212,25 +258,36 @@ void ShardedProduct::finish(Member& member, const Stream& stream) {
   }
 }
 
-void ShardedProduct::begin(std::size_t device, const Event& ready) {
+void ShardedProduct::multiply(std::size_t device, std::size_t piece, std::span<const Event> sent) {
   Member& member = members_[device];
-  for (const Stream& stream : member.computes) member.shard.device->wait(stream, ready);
-}
-
-void ShardedProduct::multiply(std::size_t device, std::size_t panel, std::span<const Event> sent,
-                              const Event& done) {
-  Member& member = members_[device];
-  const Stream& stream = member.computes[panel % compute_count];
-  if (moves_panels()) {
+  member.shard.device->wait(member.computes[piece % compute_count], sent[device]);
+  if (moves_panels() && pieces_[piece].parts.first == 0) {
     for (std::size_t i = 0; i < member.links.size(); ++i) {
       member.links[i].wait_for_sender(member.copies[i], sent[i]);
     }
-    fetch(member, panel);
-  } else {
-    member.shard.device->wait(stream, sent[device]);
+    fetch(member, pieces_[piece].panel);
   }
-  compute(member, panel);
-  member.shard.device->record(done, stream);
+  compute(member, piece);
+}
+
+std::pair<double, double> ShardedProduct::computed_ms(std::size_t device,
+                                                      const Event& begin) const {
+  const Member& member = members_[device];
+  if (member.shard.rows == 0) return {0.0, 0.0};
+  double last = 0.0;  // the last product need not be the last to end
+  for (const Event& done : member.done) {
+    last = std::max(last, member.shard.device->elapsed_ms(begin, done));
+  }
+  return {member.shard.device->elapsed_ms(begin, member.started), last};
+}
+
+void ShardedProduct::release(std::size_t device) {
+  Member& member = members_[device];
+  member.products.clear();
+  member.slots.clear();
+  member.workspaces = {};
+  member.bias = {};
+  member.kernels = {};
 }
 
 void ShardedProduct::launch(std::span<const Stream> streams) {
@@ -241,7 +298,7 @@ void ShardedProduct::launch(std::span<const Stream> streams) {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& member = members_[i];
     member.shard.device->record(member.ready, stream_of(i));
-    begin(i, member.ready);
+    for (const Stream& stream : member.computes) member.shard.device->wait(stream, member.ready);
   }
   for (Member& member : members_) {
     for (std::size_t i = 0; i < member.links.size(); ++i) {
@@ -249,12 +306,12 @@ void ShardedProduct::launch(std::span<const Stream> streams) {
       member.shard.device->wait(member.copies[i], member.ready);
     }
   }
-  for (std::size_t panel = 0; panel < panels_.size(); ++panel) {
+  for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
     for (const bool is_copy : {true, false}) {
       for (Member& member : members_) {
         if (member.shard.rows == 0) continue;
-        if (!is_copy) compute(member, panel);
-        if (is_copy && moves_panels()) fetch(member, panel);
+        if (!is_copy) compute(member, piece);
+        if (is_copy && moves_panels()) fetch(member, pieces_[piece].panel);
       }
     }
   }

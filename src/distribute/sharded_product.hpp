@@ -7,9 +7,11 @@
 #include <string>
 #include <tilescope/device.hpp>
 #include <tilescope/sharded.hpp>
+#include <utility>
 #include <vector>
 
 #include "device/peer_link.hpp"
+#include "distribute/panels.hpp"
 #include "distribute/sharded_problem.hpp"
 #include "distribute/shares.hpp"
 #include "operations/gemm/product/device_product.hpp"
@@ -17,28 +19,48 @@
 
 namespace tilescope::distribute {
 
+/// Whether a device's rows of A are there when the product begins, or arrive while it runs.
+enum class Rows { there, arriving };
+
 /// A problem ready to run. Each device holds three panels of B, the bias, and what the kernels
 /// need. A single device takes its B as the one panel.
 class ShardedProduct {
  public:
-  /// `variant`: a kernel of the GEMM table; empty: that of one device for the whole product.
-  ShardedProduct(const ShardedProblem& problem, const std::string& variant);
+  /// Chooses how to compute; the shards need no addresses yet. `variant`: a kernel of the GEMM
+  /// table; empty: that of one device for the whole product.
+  ShardedProduct(const ShardedProblem& problem, const std::string& variant, Rows rows);
+
+  /// Allocates and loads, which takes milliseconds, what a device needs for its shards at these
+  /// addresses. Each device may have a thread of its own.
+  void prepare(std::size_t device, const operations::GemmAddresses& at);
+  /// Complete when all devices are prepared.
+  ShardedReport report() const;
 
   /// Queues the product on a stream of each device.
   void launch(std::span<const Stream> streams);
 
+  // The parts of launch(), for callers that bring A and B piece by piece: each device may have a
+  // thread of its own.
+
   /// The panels of B and C in the order in which they are multiplied.
   std::span<const Range> panels() const { return panels_; }
-  /// The parts of launch(), for callers that bring B panel by panel: each device may have a thread
-  /// of its own. The products of a device come after `ready`, its own event.
-  void begin(std::size_t device, const Event& ready);
-  /// Queues a panel's copies and its product on a device that has rows, after `sent`: for each
-  /// device an event that is recorded behind its rows of the panel. Records `done` behind the
-  /// product.
-  void multiply(std::size_t device, std::size_t panel, std::span<const Event> sent,
-                const Event& done);
-
-  const ShardedReport& report() const { return report_; }
+  /// Of each device's rows.
+  std::int64_t parts() const { return parts_; }
+  /// The pieces in the order in which they are multiplied.
+  std::span<const Piece> pieces() const { return pieces_; }
+  /// The rows of a piece, of those of the device.
+  Range rows_of(std::size_t device, const Piece& piece) const;
+  /// Queues a piece's product on a device that has rows, and with the first piece of a panel the
+  /// panel's copies, after `sent`: for each device an event that is recorded behind all it has of
+  /// the piece.
+  void multiply(std::size_t device, std::size_t piece, std::span<const Event> sent);
+  /// Lets a stream of the device wait for its products of a panel.
+  void wait_for_panel(std::size_t device, std::size_t panel, const Stream& stream) const;
+  /// Milliseconds from `begin`, an event of the device, to the begin of the first product and to
+  /// the end of the last.
+  std::pair<double, double> computed_ms(std::size_t device, const Event& begin) const;
+  /// Frees a device's memory, which no device uses any more.
+  void release(std::size_t device);
 
  private:
   static constexpr std::size_t most_slots = 3;     // one computes, one arrives, one is handed over
@@ -48,7 +70,6 @@ class ShardedProduct {
   struct Slot {
     Buffer memory;
     std::vector<Event> arrived;  ///< the rows from each device
-    Event used;                  ///< the panel's product
   };
   /// One device with what it needs to take part.
   struct Member {
@@ -60,31 +81,38 @@ class ShardedProduct {
     std::array<Buffer, compute_count> workspaces;
     std::vector<Slot> slots;
     Buffer bias;
-    std::vector<std::unique_ptr<operations::RecordedProduct>> products;  ///< one for each panel
+    std::vector<Range> parts;  ///< of its rows
+    operations::CommonKernels kernels;
+    std::vector<std::unique_ptr<operations::RecordedProduct>> products;  ///< one for each piece
+    std::vector<Event> done;                                             ///< the same
+    Event started;                                                       ///< the first product
     bool is_alike = true;  ///< whether its kernel is that of one device for the whole product
     Event ready;           ///< what the caller queued before
     std::vector<Event> received;                ///< all rows from each device
     std::array<Event, compute_count> computed;  ///< all products of each stream
   };
 
-  std::int64_t least_columns(const operations::DeviceChoice& whole) const;
+  void divide(Rows rows);
   void connect(Member& member);
-  operations::GemmProblem part(const Shard& shard, const Range& panel) const;
-  operations::GemmAddresses addresses(const Member& member, std::size_t panel) const;
-  void prepare(Member& member, const operations::DeviceChoice& whole);
+  operations::GemmProblem part(const Shard& shard, std::int64_t rows, const Range& panel) const;
+  operations::GemmAddresses addresses(const Member& member, const Piece& piece) const;
+  void prepare_pieces(Member& member);
   void fetch(Member& member, std::size_t panel);
-  void compute(Member& member, std::size_t panel);
+  void compute(Member& member, std::size_t piece);
   void finish(Member& member, const Stream& stream);
-  void complete_report();
 
   bool moves_panels() const { return members_.size() > 1; }
 
   operations::GemmProblem whole_;
+  Precision precision_ = Precision::fp32;  ///< that was asked for
+  operations::DeviceChoice choice_;        ///< for the whole
+  std::span<const float> bias_;            ///< in host memory
   std::vector<Range> panels_;
+  std::int64_t parts_ = 1;
+  std::vector<Piece> pieces_;
   std::vector<Range> rows_;    ///< of C, of each device
   std::vector<Range> depths_;  ///< the rows of B of each device
   std::vector<Member> members_;
-  ShardedReport report_;
 };
 
 }  // namespace tilescope::distribute

@@ -71,6 +71,7 @@ std::vector<float> product_on(const Devices& devices, const MatmulShape& s, Orde
       c(DataType::float32, s.m, s.n, c_order);
   a.fill_random(1);
   b.fill_random(2);
+  c.fill_random(3);
   if (devices.size() == 1) {
     matmul(*devices.front(), a.view(), b.view(), c.view(), options);
   } else {
@@ -104,6 +105,18 @@ TEST(Sharded, MorePanelsThanBuffers) {
   for (const Order order : {Order::row_major, Order::column_major}) {
     EXPECT_EQ(product_on(one, shape, order, {.variant = "general"}),
               product_on(three, shape, order, {.variant = "general"}, 5));
+  }
+}
+
+TEST(Sharded, RowsThatArriveInParts) {
+  // Panels.RowsArriveInParts says that these do.
+  const Devices one = open_devices("emulated:t4"), two = open_devices("emulated:t4,emulated:t4");
+  std::vector<float> bias(4096);
+  for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(i % 100);
+  const MatmulShape shape{4096, 4096, 3};
+  for (const Order order : {Order::row_major, Order::column_major}) {
+    const MatmulOptions options{.variant = "general", .beta = 0.5, .bias = bias};
+    EXPECT_EQ(product_on(one, shape, order, options), product_on(two, shape, order, options, 8));
   }
 }
 

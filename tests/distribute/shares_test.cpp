@@ -1,11 +1,14 @@
 // How a product is cut among devices and into panels.
 #include "distribute/shares.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
 
 #include "distribute/panels.hpp"
+#include "operations/gemm/product/memory_product.hpp"
 
 namespace tilescope::distribute {
 namespace {
@@ -62,6 +65,35 @@ TEST(Panels, CoverTheColumns) {
   EXPECT_EQ(panels_of(4096, 0).size(), 8U);
   EXPECT_EQ(panels_of(4096, 1100),
             (std::vector<Range>{{0, 1280}, {1280, 1280}, {2560, 1280}, {3840, 256}}));
+}
+
+TEST(Panels, RowsArriveInParts) {
+  const auto t4 = Device::open("emulated:t4");
+  const auto parts = [&](MatmulShape panel, DataType type, const char* variant) {
+    const operations::GemmProblem problem{.shape = panel,
+                                          .a = {.type = type, .leading = panel.k},
+                                          .b = {.type = type, .leading = panel.n},
+                                          .c = {.type = type, .leading = panel.n}};
+    return parts_of_rows(operations::choose_for_parts(problem, *t4, variant), problem,
+                         t4->properties());
+  };
+  EXPECT_EQ(parts({2048, 512, 3}, DataType::float32, "general"), 2);
+  EXPECT_EQ(parts({20000, 2048, 3}, DataType::float32, "general"), 4);
+  EXPECT_EQ(parts({2048, 256, 3}, DataType::float32, "general"), 1) << "too little for the SMs";
+  EXPECT_EQ(parts({300, 20000, 3}, DataType::float32, "general"), 1) << "one tile high";
+}
+
+TEST(Panels, PiecesFollowTheRowsThatArrive) {
+  const auto text = [](const std::vector<Piece>& pieces) {
+    std::string all;
+    for (const Piece& piece : pieces) {
+      all += fmt::format("{}+{}:{} ", piece.parts.first, piece.parts.count, piece.panel);
+    }
+    return all;
+  };
+  EXPECT_EQ(text(pieces_of(1, 3, 2)), "0+1:0 0+1:1 0+1:2 ");
+  EXPECT_EQ(text(pieces_of(3, 4, 2)), "0+1:0 0+1:1 1+1:0 1+1:1 2+1:0 2+1:1 0+3:2 0+3:3 ");
+  EXPECT_EQ(text(pieces_of(2, 1, 2)), "0+1:0 1+1:0 ");
 }
 
 }  // namespace

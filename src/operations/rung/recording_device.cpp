@@ -16,8 +16,19 @@ void queue_steps(Device& device, const std::vector<RecordedStep>& steps, const S
   }
 }
 
-RecordingDevice::RecordingDevice(std::shared_ptr<Device> device, const Workspace& workspace)
-    : device_(std::move(device)), properties_(device_->properties()), workspace_(workspace) {}
+Kernel CommonKernels::load(Device& device, const KernelRequest& request) {
+  for (const auto& [known, kernel] : kernels_) {
+    if (known == request) return kernel;
+  }
+  return kernels_.emplace_back(request, device.load(request)).second;
+}
+
+RecordingDevice::RecordingDevice(std::shared_ptr<Device> device, const Workspace& workspace,
+                                 CommonKernels* kernels)
+    : device_(std::move(device)),
+      properties_(device_->properties()),
+      workspace_(workspace),
+      kernels_(kernels) {}
 
 void RecordingDevice::copy_to_device(DeviceAddress to, const void* from, std::size_t bytes,
                                      const Stream& stream) {
@@ -35,7 +46,7 @@ void RecordingDevice::fill(DeviceAddress to, std::uint8_t value, std::size_t byt
 
 Kernel RecordingDevice::load(const KernelRequest& request) {
   requests_.push_back(request);
-  if (device_) return device_->load(request);
+  if (device_) return kernels_ ? kernels_->load(*device_, request) : device_->load(request);
   auto state = std::make_shared<NotedKernel>();
   state->name = request.kernel;
   state->request = request;

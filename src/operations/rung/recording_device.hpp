@@ -30,6 +30,16 @@ struct Workspace {
   std::size_t bytes = 0;
 };
 
+/// Kernels that several runs on one device have in common: even one that is loaded takes a
+/// millisecond to be found by its text.
+class CommonKernels {
+ public:
+  Kernel load(Device& device, const KernelRequest& request);
+
+ private:
+  std::vector<std::pair<KernelRequest, Kernel>> kernels_;
+};
+
 class RecordingDevice final : public Device {
  public:
   /// The state of a kernel that was not loaded.
@@ -40,8 +50,10 @@ class RecordingDevice final : public Device {
 
   /// Loads no kernels and has no memory: addresses are made up.
   explicit RecordingDevice(const DeviceProperties& properties) : properties_(properties) {}
-  /// Loads kernels on `device`, and allocates there or in the workspace.
-  RecordingDevice(std::shared_ptr<Device> device, const Workspace& workspace);
+  /// Loads kernels on `device`, or takes them from `kernels`, and allocates on the device or in the
+  /// workspace.
+  RecordingDevice(std::shared_ptr<Device> device, const Workspace& workspace,
+                  CommonKernels* kernels = nullptr);
 
   /// The steps since the last call.
   std::vector<RecordedStep> take_steps() { return std::exchange(steps_, {}); }
@@ -85,6 +97,7 @@ class RecordingDevice final : public Device {
   std::shared_ptr<Device> device_;  // none: kernels are only noted
   DeviceProperties properties_;
   Workspace workspace_;
+  CommonKernels* kernels_ = nullptr;
   std::size_t allocated_ = 0;
   std::map<DeviceAddress, Buffer> owned_;
   std::vector<RecordedStep> steps_;

@@ -2,9 +2,10 @@
 
 namespace tilescope::operations {
 
-RecordedProduct::RecordedProduct(Device& device, const Prepare& prepare, const Workspace& workspace)
+RecordedProduct::RecordedProduct(Device& device, const Prepare& prepare, const Workspace& workspace,
+                                 CommonKernels* kernels)
     : device_(device),
-      recorder_(std::make_shared<RecordingDevice>(device.shared_from_this(), workspace)),
+      recorder_(std::make_shared<RecordingDevice>(device.shared_from_this(), workspace, kernels)),
       run_(prepare(*recorder_)) {}
 
 void RecordedProduct::bind(std::span<const GemmAddresses> addresses) {

@@ -18,8 +18,10 @@ class RecordedProduct {
  public:
   using Prepare = std::function<std::unique_ptr<GemmRun>(Device& device)>;
 
-  /// Compiles, and allocates on `device` or in the workspace, what the run needs.
-  RecordedProduct(Device& device, const Prepare& prepare, const Workspace& workspace = {});
+  /// Compiles, or takes from `kernels`, and allocates on `device` or in the workspace, what the run
+  /// needs.
+  RecordedProduct(Device& device, const Prepare& prepare, const Workspace& workspace = {},
+                  CommonKernels* kernels = nullptr);
 
   /// Takes these operands from now on. Addresses whose last four bits are those of the first call's
   /// need neither compilation nor memory.
