@@ -198,7 +198,6 @@ class HostProduct {
       shard.c.download_columns(product_.panels()[panel], down);
     }
     device.record(end, down);
-    device.synchronize(up);
     device.synchronize(down);
     times.uploaded = times.copying + device.elapsed_ms(begin, uploaded);
     times.downloaded = times.copying + device.elapsed_ms(begin, end);

@@ -62,10 +62,10 @@ void ShardedProduct::divide(Rows rows) {
     least = std::max(least, least_panel(choice_, of_panel(member, {0, whole_.shape.n}),
                                         member.shard.device->properties()));
   }
-  panels_ =
-      moves_panels() ? panels_of(whole_.shape.n, least) : std::vector<Range>{{0, whole_.shape.n}};
+  if (moves_panels()) panels_ = panels_of(whole_.shape.n, least);
+  if (panels_.empty()) panels_ = {{0, whole_.shape.n}};
   for (const Member& member : members_) {
-    if (rows == Rows::there || member.shard.rows == 0 || panels_.empty()) continue;
+    if (rows == Rows::there || member.shard.rows == 0) continue;
     const std::int64_t most = parts_of_rows(choice_, of_panel(member, panels_.front()),
                                             member.shard.device->properties());
     parts = parts == 0 ? most : std::min(parts, most);
