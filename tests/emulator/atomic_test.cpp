@@ -191,6 +191,40 @@ TEST(Atomic, Vectors) {
   EXPECT_EQ(bench.download<float>(out, 2), (std::vector<float>{96, 192}));
 }
 
+/// Thread t of 4 blocks of 48 adds t + 1 to cell 7 t % 17. With 16 cells some are beyond the end.
+template <class T>
+void add_to_cells(std::size_t cells, unsigned threads) {
+  const bool wide = sizeof(T) == 8;
+  Bench bench(std::string(kHeader) +
+              ".visible .entry k(.param .u64 in, .param .u64 out) {"
+              ".reg .b64 %rd<9>; .reg .b32 %r<5>; ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x;"
+              "mul.lo.u32 %r2, %r1, 7; rem.u32 %r2, %r2, 17; add.u32 %r3, %r1, 1;" +
+              (wide ? "mul.wide.u32 %rd2, %r2, 8; add.u64 %rd3, %rd1, %rd2; cvt.u64.u32 %rd4, %r3;"
+                      "red.global.add.u64 [%rd3], %rd4; ret; }"
+                    : "mul.wide.u32 %rd2, %r2, 4; add.u64 %rd3, %rd1, %rd2;"
+                      "red.global.add.u32 [%rd3], %r3; ret; }"));
+  const auto out = bench.upload(std::vector<T>(cells, 5), "out");
+  const auto summary = bench.run("k", {4}, {48}, {.threads = threads}, out, out);
+  std::vector<T> expected(17, 5);
+  std::uint64_t beyond = 0;
+  for (T t = 0; t < 48; ++t) {
+    expected[7 * t % 17] += 4 * (t + 1);
+    beyond += 7 * t % 17 < cells ? 0 : 4;
+  }
+  expected.resize(cells);
+  EXPECT_EQ(bench.download<T>(out, cells), expected);
+  EXPECT_EQ(summary.faults.empty() ? 0 : summary.faults[0].count, beyond);
+}
+
+TEST(Atomic, SumsOfScatteredCells) {
+  for (const std::size_t cells : {17, 16}) {
+    for (const unsigned threads : {1u, 3u}) {
+      add_to_cells<std::uint32_t>(cells, threads);
+      add_to_cells<std::uint64_t>(cells, threads);
+    }
+  }
+}
+
 TEST(Atomic, FloatSumsDoNotDependOnThreads) {
   const std::string text = std::string(kHeader) +
                            ".visible .entry k(.param .u64 in, .param .u64 out) {"

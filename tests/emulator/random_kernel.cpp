@@ -284,7 +284,14 @@ void Generator::warp_operation() {
 void Generator::rare(bool together) {
   switch (below(9)) {
     case 0:
-      return line("atom.global.add.u32 {}, [%data+{}], {}", word(), 4 * below(16), word());
+      if (chance(50)) {
+        return line("atom.global.add.u32 {}, [%data+{}], {}", word(), 4 * below(16), word());
+      }
+      line("and.b32 %i, {}, {}", word(), chance(97) ? 63 : 4095);
+      line("mul.wide.u32 %at, %i, 8");
+      line("add.s64 %at, %at, %data");
+      if (chance(50)) return line("red.global.add.u64 [%at], {}", longer());
+      return line("atom.global.add.s32 {}, [%at+4], {}", word(), word());
     case 7:
     case 8:
       line("and.b32 %i, {}, {}", word(), chance(97) ? 63 : 4095);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "base/one_of.hpp"
 #include "emulator/atomic_update.hpp"
@@ -35,8 +36,30 @@ bool is_word_sum(const Code& c) {
   return update.op == ReduceOp::add && (update.type == Type::u32 || update.type == Type::s32);
 }
 
+bool is_integer_sum(const Code& c) {
+  const AtomicUpdate update = update_of(c, true);
+  return update.op == ReduceOp::add &&
+         is_one_of(update.type, {Type::u32, Type::s32, Type::u64, Type::s64});
+}
+
 unsigned element_bytes(const Code& c) {
   return c.bytes / std::max(1u, static_cast<unsigned>(c.aux >> 26));
+}
+
+/// The addresses of the lanes that run.
+struct AddressExtent {
+  std::uint64_t lowest = ~std::uint64_t{0}, highest = 0, bits = 0;
+};
+
+AddressExtent extent_of(LaneMask lanes, const std::uint64_t* addresses) {
+  AddressExtent result;
+  for (LaneMask m = lanes; m != 0; m &= m - 1) {
+    const std::uint64_t address = addresses[std::countr_zero(m)];
+    result.lowest = std::min(result.lowest, address);
+    result.highest = std::max(result.highest, address);
+    result.bits |= address;
+  }
+  return result;
 }
 
 /// All lanes that run name words of the block's own shared memory, and nobody wants to know of it.
@@ -45,28 +68,65 @@ bool is_plain_shared(const Context& w, const Code& c, const std::uint64_t* addre
       w.shared_bytes < sizeof(std::uint32_t)) {
     return false;
   }
-  std::uint64_t highest = 0, bits = 0;
-  for (LaneMask m = w.mask; m != 0; m &= m - 1) {
-    const std::uint64_t address = addresses[std::countr_zero(m)];
-    highest = std::max(highest, address);
-    bits |= address;
+  const std::uint64_t last = w.shared_bytes - sizeof(std::uint32_t);
+  if (w.mask == kAllLanes) {  // no address is above the bits of all
+    std::uint64_t bits = 0;
+    for (int lane = 0; lane < kWarpSize; ++lane) bits |= addresses[lane];
+    if (bits % sizeof(std::uint32_t) != 0) return false;
+    if (bits <= last) return true;
   }
-  return bits % sizeof(std::uint32_t) == 0 && highest <= w.shared_bytes - sizeof(std::uint32_t);
+  const AddressExtent extent = extent_of(w.mask, addresses);
+  return extent.bits % sizeof(std::uint32_t) == 0 && extent.highest <= last;
+}
+
+/// The number to be added to an address to get the host's, where all lanes that run name elements
+/// of one allocation in global memory, and nobody wants to know of it.
+std::optional<std::uint64_t> plain_global(const Context& w, const Code& c, unsigned bytes,
+                                          const std::uint64_t* addresses) {
+  if (c.space != static_cast<std::uint8_t>(Space::global) || (w.events & kGlobalAccess) != 0) {
+    return std::nullopt;
+  }
+  const AddressExtent extent = extent_of(w.mask, addresses);
+  if (extent.bits % bytes != 0) return std::nullopt;
+  Allocation* const found =
+      w.block->launch().setup().memory.find(extent.lowest, extent.highest - extent.lowest + bytes);
+  if (found == nullptr || found->kind() == AllocationKind::constant_variable) return std::nullopt;
+  return reinterpret_cast<std::uint64_t>(found->data()) - found->address();
 }
 
 /// Sums of words in shared memory: one host thread runs the block, so they need no host atomics.
 void add_shared_words(Context& w, const Code& c, const std::uint64_t* addresses) {
   const std::uint32_t* b = r32(w, c.list[0]);
   std::uint32_t* const old = (c.aux >> 24 & 1) != 0 ? r32(w, c.list[1]) : nullptr;
+  std::uint8_t* const shared = w.shared;
+  std::uint64_t changes = 0;
   for (LaneMask m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     std::uint32_t word = 0;
-    std::memcpy(&word, w.shared + addresses[lane], sizeof word);
+    std::memcpy(&word, shared + addresses[lane], sizeof word);
     const std::uint32_t sum = word + b[lane];
-    std::memcpy(w.shared + addresses[lane], &sum, sizeof sum);
-    w.atomic_changes += sum != word ? 1 : 0;
+    std::memcpy(shared + addresses[lane], &sum, sizeof sum);
+    changes += sum != word ? 1 : 0;
     if (old != nullptr) old[lane] = word;
   }
+  w.atomic_changes += changes;
+}
+
+/// Sums in global memory, as atomic operations of the host: other host threads may add too.
+/// `old`: receives the numbers before; null: nobody wants them.
+template <class T>
+void add_global(Context& w, const T* b, T* old, const std::uint64_t* addresses,
+                std::uint64_t to_host) {
+  std::uint64_t changes = 0;
+  for (LaneMask m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const T added = b[lane];
+    const T before = __atomic_fetch_add(reinterpret_cast<T*>(addresses[lane] + to_host), added,
+                                        __ATOMIC_SEQ_CST);
+    changes += added != 0 ? 1 : 0;
+    if (old != nullptr) old[lane] = before;
+  }
+  w.atomic_changes += changes;
 }
 
 // list: the operands b of all elements, then the destinations of all elements. c.c: third operand.
@@ -78,10 +138,24 @@ void atomic(Context& w, const Code& c) {
     add_shared_words(w, c, addresses);
     return;
   }
+  const bool has_result = (c.aux >> 24 & 1) != 0;
+  if (count == 1 && is_integer_sum(c)) {
+    if (const auto to_host = plain_global(w, c, bytes, addresses)) {
+      const auto add = [&](auto registers) {
+        add_global(w, registers(c.list[0]), has_result ? registers(c.list[1]) : nullptr, addresses,
+                   *to_host);
+      };
+      if (bytes == 4) {
+        add([&](std::uint32_t at) { return r32(w, at); });
+      } else {
+        add([&](std::uint32_t at) { return r64(w, at); });
+      }
+      return;
+    }
+  }
   const LaneMask mask = w.mask;
   const LaneTargets targets = resolve_lanes(w, c, addresses, mask, c.space, c.bytes, c.bytes,
                                             static_cast<AccessKind>(c.access));
-  const bool has_result = (c.aux >> 24 & 1) != 0;
   for (LaneMask m = mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     std::uint8_t* const host = targets.host[lane];
