@@ -61,55 +61,90 @@ __device__ inline void promote(Sum (&sum)[TILE_N / 2], const Sum (&part)[TILE_N 
   for (int i = 0; i < TILE_N / 2; ++i) sum[i] += part[i];
 }
 
-// The factors of this thread's sums of 64 rows from `row` of C on, `rows_apart` from row to row, and of
-// the tile's columns from `column` on, in block `block` of the steps of k.
+// The factors of a consumer's sums: its rows begin at row `row` of C and lie `rows_apart`, the tile's
+// columns begin at `column`. The lanes of a warp hold one row each and, where columns do not share
+// factors, one column of 32 each: few registers, so that they can be read long before they are needed.
 class TileScales {
+  static constexpr int rows = 16 * products_of_consumer;  // of a warp
   // Blocks of columns that a tile meets.
-  static constexpr int blocks = (TILE_N + steps_of_scale - 2) / steps_of_scale + 1;
+  static constexpr bool is_aligned = steps_of_scale % TILE_N == 0 || TILE_N % steps_of_scale == 0;
+  static constexpr int blocks =
+      (TILE_N + steps_of_scale - 2) / steps_of_scale + (is_aligned ? 0 : 1);
+  static constexpr int of_rows = (rows + 31) / 32;
+  static constexpr int of_columns = B_SCALES_BY_BLOCK ? blocks : (TILE_N + 31) / 32;
 
  public:
-  __device__ TileScales(const Arguments& p, int row, int rows_apart, int column, int block)
-      : of_b_(p.of_b), column_(column), columns_(p.n), block_(block) {
-    row += (16 * (threadIdx.x % 128 / 32) + threadIdx.x % 32 / 4) * rows_apart;
+  __device__ TileScales(const Arguments& p, int row, int rows_apart, int column)
+      : row_(row), rows_apart_(rows_apart), column_(column), last_row_(p.m - 1),
+        last_column_(p.n - 1) {}
+
+  // Begins to read those of block `block` of the steps of k.
+  __device__ void read(const Arguments& p, int block) {
+    const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      of_row_[h] = p.of_a.at(min(row + 8 * h * rows_apart, p.m - 1), block);
+    for (int i = 0; i < of_rows; ++i) {
+      const int number = 32 * i + lane;
+      const int row = row_ + (number / 16 * 64 + 16 * warp + number % 16) * rows_apart_;
+      rows_[i] = p.of_a.at(min(row, last_row_), block);
     }
-    const int first = column / steps_of_scale, last = (p.n - 1) / steps_of_scale;
 #pragma unroll
-    for (int i = 0; i < (B_SCALES_BY_BLOCK ? blocks : 0); ++i) {
-      of_block_[i] = p.of_b.at(min(first + i, last) * steps_of_scale, block);
+    for (int i = 0; i < of_columns; ++i) {
+      const int column = B_SCALES_BY_BLOCK
+                             ? (column_ / steps_of_scale + i) * steps_of_scale
+                             : column_ + 32 * i + lane;
+      columns_[i] = p.of_b.at(min(column, last_column_), block);
     }
   }
 
-  // The factor of sum i (wgmma.cuh says whose it is): row half i / 2 % 2, 8 columns i / 4.
-  __device__ float at(int i) const {
-    float of_column;
-    if (B_SCALES_BY_BLOCK) {
-      const int number = (column_ + i / 4 * 8) / steps_of_scale - column_ / steps_of_scale;
-      of_column = of_block_[0];
-#pragma unroll
-      for (int b = 1; b < blocks; ++b) {
-        if (number == b) of_column = of_block_[b];
-      }
-    } else {
-      const int column = column_ + i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
-      of_column = of_b_.at(min(column, columns_ - 1), block_);
+  // The factor of row half h of the consumer's product i.
+  __device__ float of_row(int i, int h) const {
+    const int number = 16 * i + 8 * h;
+    return __shfl_sync(~0U, rows_[number / 32], number % 32 + threadIdx.x % 32 / 4);
+  }
+  // That of the columns of sum j (wgmma.cuh says whose it is).
+  __device__ float of_column(int j) const {
+    const int matrix = j / 4 * 8;  // its first column
+    if (!B_SCALES_BY_BLOCK) {
+      return __shfl_sync(~0U, columns_[matrix / 32],
+                         matrix % 32 + threadIdx.x % 4 * 2 + j % 2);
     }
-    return of_row_[i / 2 % 2] * of_column;
+    const int number = is_aligned
+                           ? matrix / steps_of_scale
+                           : (column_ + matrix) / steps_of_scale - column_ / steps_of_scale;
+    float factor = columns_[0];
+#pragma unroll
+    for (int b = 1; b < blocks; ++b) {
+      if (number == b) factor = columns_[b];
+    }
+    return factor;
   }
 
  private:
-  const Scales& of_b_;
-  int column_, columns_, block_;
-  float of_row_[2];
-  float of_block_[blocks];
+  int row_, rows_apart_, column_, last_row_, last_column_;
+  float rows_[of_rows], columns_[of_columns];
 };
 
-__device__ inline void promote(Sum (&sum)[TILE_N / 2], const Sum (&part)[TILE_N / 2],
-                               const TileScales& scales) {
+// Calls `act(i, j, factor)` for each sum j of `count` products i of the consumer, from `first` on.
+template <int count, typename Act>
+__device__ inline void with_factors(const TileScales& scales, int first, const Act& act) {
+  float of_row[count][2];
 #pragma unroll
-  for (int i = 0; i < TILE_N / 2; ++i) sum[i] = fmaf(part[i], scales.at(i), sum[i]);
+  for (int i = 0; i < count; ++i) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) of_row[i][h] = scales.of_row(first + i, h);
+  }
+#pragma unroll
+  for (int j = 0; j < TILE_N / 2; j += 4) {
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const float of_column = scales.of_column(j + e);
+#pragma unroll
+      for (int i = 0; i < count; ++i) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) act(first + i, j + 2 * h + e, of_row[i][h] * of_column);
+      }
+    }
+  }
 }
 
 __device__ inline void clear(Sums& sum) {

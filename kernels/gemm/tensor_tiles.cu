@@ -157,18 +157,17 @@ __device__ inline void multiply(Sums& sum, Shared& shared, RingPosition<STAGES>&
   if (!ONE_TILE) release(shared.empty[previous]);
 }
 
-// The factors of the sums of 64 rows of the unit's tile, from `first_row` on.
-__device__ inline TileScales scales_of(const Arguments& p, const BlockUnit& unit, int first_row,
-                                       int block) {
-  return {p, row_of_c(unit, unit.row + first_row), A_CLASSES, unit.column, block};
-}
-
-// The same with sums that are promoted after every tile of k, which is a block of factors.
+// The same with sums that are promoted after every tile of k, which is a block of factors. Factors
+// are read one tile of k ahead, or before the first one.
 __device__ inline void multiply_promoted(Sums& sum, Shared& shared, RingPosition<STAGES>& stage,
                                          int first_row, const Arguments& p,
                                          const BlockUnit& unit) {
   clear(sum);
+  TileScales scales(p, row_of_c(unit, unit.row + first_row), A_CLASSES, unit.column);
+  if (SCALES != no_scales) scales.read(p, SCALES == scales_by_steps ? unit.first : 0);
   for (int kt = unit.first; kt < unit.last; ++kt, stage.advance()) {
+    const TileScales of_step = scales;
+    if (SCALES == scales_by_steps) scales.read(p, min(kt + 1, unit.last - 1));
     wait(shared.full[stage.index], stage.parity);
     const unsigned char* const a = shared.a[stage.index] + first_row * row_bytes;
 #pragma unroll
@@ -180,19 +179,17 @@ __device__ inline void multiply_promoted(Sums& sum, Shared& shared, RingPosition
       const bool is_awaited = !ONE_TILE || kt + STAGES < unit.last;
       if (i == products_of_consumer - 1 && is_awaited) release(shared.empty[stage.index]);
       if constexpr (SCALES == scales_by_steps) {
-        promote(sum[i], part, scales_of(p, unit, first_row + 64 * i, kt));
+        with_factors<1>(of_step, i, [&](int, int j, float factor) {
+          sum[i][j] = fmaf(part[j], factor, sum[i][j]);
+        });
       } else {
         promote(sum[i], part);
       }
     }
   }
   if constexpr (SCALES == scales_of_all_steps) {
-#pragma unroll
-    for (int i = 0; i < products_of_consumer; ++i) {
-      const TileScales scales = scales_of(p, unit, first_row + 64 * i, 0);
-#pragma unroll
-      for (int j = 0; j < TILE_N / 2; ++j) sum[i][j] *= scales.at(j);
-    }
+    with_factors<products_of_consumer>(
+        scales, 0, [&](int i, int j, float factor) { sum[i][j] *= factor; });
   }
 }
 

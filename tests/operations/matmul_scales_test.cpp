@@ -75,12 +75,12 @@ TEST(Scales, BesideBiasAndWhatIsAdded) {
   }
 }
 
-// Every tile that the model ranks, in both kinds of factors that the kernel distinguishes.
+// Every tile that the model ranks, in all kinds of factors.
 TEST(Scales, OnEveryTensorTileTheCheckerIsSilent) {
   auto device = std::make_shared<device::EmulatedDevice>("h200");
   testing::LaunchFindings findings(*device);
   Device& on = *device;
-  for (const Kind kind : {Kind::vectors, Kind::blocks}) {
+  for (const Kind kind : {Kind::matrix, Kind::vectors, Kind::blocks}) {
     const ScaledProduct product({200, 272, 300}, kind, kind);
     operations::GemmProblem problem =
         operations::dense_problem(product.shape, Precision::fp8_e4m3, DataType::float8_e4m3,
@@ -103,6 +103,10 @@ TEST(Scales, OnEveryTensorTileTheCheckerIsSilent) {
       problem.scale_a = problem.scale_b = none;
       problem.scale_a.count = problem.scale_b.count = 1;
       problem.scale_a.pitch = problem.scale_b.pitch = 1;
+      if (kind == Kind::matrix) {
+        problem.scale_a.pitch = problem.scale_b.pitch = 0;
+        problem.scale_a.shift = problem.scale_b.shift = operations::ScaleLayout::shift_of_all;
+      }
       if (kind == Kind::blocks) {
         problem.scale_a.pitch = static_cast<std::int32_t>(one.scale_a.columns);
         problem.scale_a.step_pitch = 1;
@@ -124,13 +128,15 @@ TEST(Scales, OnEveryTensorTileTheCheckerIsSilent) {
 }
 
 TEST(Scales, CompileWithoutSpillsForHopper) {
-  for (const Kind kind : {Kind::vectors, Kind::blocks}) {
+  for (const Kind kind : {Kind::matrix, Kind::vectors, Kind::blocks}) {
     operations::GemmProblem problem =
         operations::dense_problem({4096, 4096, 4096}, Precision::fp8_e4m3, DataType::float8_e4m3,
                                   DataType::bfloat16, Order::row_major, Order::column_major);
     problem.scale_a.count = problem.scale_b.count = 1;
     problem.scale_a.step_pitch = kind == Kind::blocks ? 1 : 0;
-    problem.scale_b.shift = kind == Kind::blocks ? operations::ScaleLayout::shift_of_block : 0;
+    problem.scale_b.shift = kind == Kind::vectors  ? 0
+                            : kind == Kind::blocks ? operations::ScaleLayout::shift_of_block
+                                                   : operations::ScaleLayout::shift_of_all;
     const operations::Plan plan = operations::recorded_plan(
         operations::gemm_variant("tensor_tiles"), problem, testing::hopper());
     const std::string log =

@@ -177,7 +177,10 @@ class TensorTilesRun final : public GemmRun {
     constant("GROUP_ROWS", tile_.group);
     const bool by_steps = problem_.scale_a.step_pitch > 0 || problem_.scale_b.step_pitch > 0;
     constant("SCALES", !problem_.is_scaled() ? 0 : by_steps ? 2 : 1);
-    constant("B_SCALES_BY_BLOCK", problem_.scale_b.shift == ScaleLayout::shift_of_block);
+    // Also one factor of all columns, or none, is the same for each 128.
+    const ScaleLayout& of_b = problem_.scale_b;
+    constant("B_SCALES_BY_BLOCK",
+             problem_.is_scaled() && (!of_b.exists() || of_b.shift >= ScaleLayout::shift_of_block));
     return request;
   }
 
