@@ -91,10 +91,12 @@ void Generator::word_operation() {
       return line("cvt.u32.u64 {}, {}", d, longer());
     case 12:
       if (chance(40)) {  // the same for all lanes
-        return line("{} {}, {}, {}", pick({"div.s32", "div.u32", "rem.s32", "rem.u32"}), d,
+        return line("{} {}, {}, {}",
+                    pick({"div.s32", "div.u32", "rem.s32", "rem.u32", "mul.hi.s32"}), d,
                     pick({"%ctaid.x", "%ntid.x", "-5"}), pick({"3", "0", "-1", "%ntid.y", "7"}));
       }
-      return line("{} {}, {}, {}", pick({"div.s32", "rem.u32", "mul.hi.s32"}), d, a, b);
+      return line("{} {}, {}, {}", pick({"div.s32", "rem.u32", "mul.hi.s32", "mul.hi.u32"}), d, a,
+                  b);
     default:
       return line("bfe.u32 {}, {}, 3, 9", d, a);
   }
@@ -115,7 +117,7 @@ void Generator::long_operation() {
     case 3:
       return line("mad.wide.{} {}, {}, 8, {}", pick({"s32", "u32"}), d, word(), a);
     case 4:
-      return line("cvt.{} {}, {}", pick({"u64.u32", "s64.s32"}), d, word());
+      return line("cvt.{} {}, {}", pick({"u64.u32", "s64.s32"}), d, chance(70) ? word() : a);
     case 5:
       return line("{}.b64 {}, {}, {}", pick({"and", "or", "xor"}), d, a, b);
     case 6:

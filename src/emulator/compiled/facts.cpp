@@ -101,6 +101,7 @@ ShapeNumber FactRules::result_shape(const Operation& operation, const Facts& fac
     case Act::bit_or:
     case Act::bit_xor:
       return all_uniform() ? kUniform : bitwise_shape(operation, facts);
+    case Act::multiply_high:
     case Act::divide:
     case Act::remainder:
     case Act::minimum:
@@ -192,7 +193,7 @@ std::optional<std::uint64_t> FactRules::result_value(const Operation& operation,
   const auto extended = [&](std::uint64_t v) {
     return operation.is_signed
                ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(v)})
-               : v;
+               : v & 0xffffffffu;
   };
   const auto narrowed = [&](std::uint64_t v) { return operation.width == 8 ? v : v & 0xffffffffu; };
   switch (operation.act) {

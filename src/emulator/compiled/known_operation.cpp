@@ -167,9 +167,9 @@ bool Translator::product() {
   if (m_.part == ptx::Part::lo) {
     return add ? regular(Act::multiply_add, 3) : regular(Act::multiply, 2);
   }
-  if (m_.part != ptx::Part::wide || (m_.type() != Type::u32 && m_.type() != Type::s32)) {
-    return false;
-  }
+  const bool words = m_.type() == Type::u32 || m_.type() == Type::s32;
+  if (m_.part == ptx::Part::hi && words && !add) return regular(Act::multiply_high, 2);
+  if (m_.part != ptx::Part::wide || !words) return false;
   operation_.act = add ? Act::multiply_add_wide : Act::multiply_wide;
   operation_.is_signed = m_.type() == Type::s32;
   return read(code_.a, 4) && read(code_.b, 4) && (!add || read(code_.c, 8)) && write(code_.dst, 8);
@@ -228,7 +228,9 @@ bool Translator::conversion() {
   if (is_word(from) && is_long(to)) {
     operation_.act = Act::widen;
     operation_.is_signed = from == Type::s32;
-    return read(code_.a, 4) && write(code_.dst, 8);
+    if (read(code_.a, 4)) return write(code_.dst, 8);
+    operation_.width = 8;
+    return read(code_.a, 8) && write(code_.dst, 8);
   }
   if (is_long(from) && is_word(to)) {
     operation_.act = Act::narrow;

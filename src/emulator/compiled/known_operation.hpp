@@ -49,6 +49,7 @@ enum class Act : std::uint8_t {
   subtract,
   multiply,
   multiply_add,
+  multiply_high,  ///< 32 bits
   multiply_wide,
   multiply_add_wide,
   divide,
@@ -86,7 +87,8 @@ enum class Act : std::uint8_t {
 
 struct Operation {
   Act act = Act::call;
-  std::uint8_t width = 4;  ///< bytes of the operands; of the narrow ones for wide forms
+  /// Bytes of the operands; of the narrow ones for wide forms. `widen` takes the lower half of 8.
+  std::uint8_t width = 4;
   bool is_signed = false;
   bool real = false;  ///< it computes with, or compares, floating point numbers
   ptx::Compare comparison = ptx::Compare::none;

@@ -56,6 +56,7 @@ void NumberEmitter::number(const Item& item) {
       break;
     case Act::widen:
       load_extended(rax, item, 0);
+      if (!item.operation->is_signed) a_.mov(rax, rax, 4);
       check_no_wrap(item.in_shapes[0], item.operation->is_signed);
       break;
     case Act::shift_left:
@@ -110,6 +111,14 @@ void NumberEmitter::arithmetic(const Item& item) {
       if (operation.act == Act::multiply) break;
       load(rcx, item, 2);
       a_.add(rax, rcx, width);
+      break;
+    case Act::multiply_high:
+      if (operation.is_signed) {
+        a_.sign_extend_32(rax, rax);
+        a_.sign_extend_32(rcx, rcx);
+      }
+      a_.multiply(rax, rcx, 8);
+      a_.shift_right(rax, 32, 8);
       break;
     case Act::bit_and:
       a_.bit_and(rax, rcx, width);

@@ -106,6 +106,9 @@ void StripEmitter::half_of(const Item& item, int half) {
     case Act::multiply_add:
       product(item, half);
       break;
+    case Act::multiply_high:
+      high_product(item);
+      break;
     case Act::shift_left:
     case Act::shift_right:
       shift(item, half);
@@ -185,6 +188,21 @@ void StripEmitter::product(const Item& item, int half) {
   if (add) a_.vector(wide ? vpaddq : vpaddd, result, product, ymm(c));
 }
 
+/// The high halves of products of 32 bits: of the odd lanes, and of the even ones.
+void StripEmitter::high_product(const Item& item) {
+  const VectorCode multiply = item.operation->is_signed ? vpmuldq : vpmuludq;
+  const int a = cache_.use(item, 0, 0, false);
+  const int b = cache_.use(item, 1, 0, false);
+  a_.vector_shift(vpsrlq_by, 2, kScratch, a, 32);
+  a_.vector_shift(vpsrlq_by, 2, kScratch2, b, 32);
+  a_.vector(multiply, kScratch, kScratch, ymm(kScratch2));
+  a_.vector_shift(vpsrlq_by, 2, kScratch, kScratch, 32);
+  a_.vector_shift(vpsrlq_by, 6, kScratch, kScratch, 32);
+  a_.vector(multiply, kScratch2, a, ymm(b));
+  a_.vector_shift(vpsrlq_by, 2, kScratch2, kScratch2, 32);
+  a_.vector(vpor, cache_.define(item, 0, 0, false), kScratch, ymm(kScratch2));
+}
+
 /// One vector of 4-byte lanes gives two of 8-byte lanes.
 void StripEmitter::wide_product(const Item& item) {
   const Operation& operation = *item.operation;
@@ -223,6 +241,19 @@ void StripEmitter::shift(const Item& item, int half) {
   a_.vector(left ? vpsllvq : vpsrlvq, result, a, ymm(kScratch));
 }
 
+/// The lower halves of 8-byte lanes.
+void StripEmitter::extend_low(const Item& item, int half) {
+  const int a = cache_.use(item, 0, half, false);
+  const int result = cache_.define(item, 0, half, false);
+  a_.vector(vpbroadcastq, kScratch, 0, a_.constant_64(0xffffffffu));
+  a_.vector(vpand, result, a, ymm(kScratch));
+  if (!item.operation->is_signed) return;
+  // With the sign turned over, and what it is worth taken away.
+  a_.vector(vpbroadcastq, kScratch, 0, a_.constant_64(0x80000000u));
+  a_.vector(vpxor, result, result, ymm(kScratch));
+  a_.vector(vpsubq, result, result, ymm(kScratch));
+}
+
 void StripEmitter::change_width(const Item& item) {
   const Operation& operation = *item.operation;
   if (operation.act == Act::narrow) {
@@ -230,6 +261,10 @@ void StripEmitter::change_width(const Item& item) {
     const int result = cache_.define(item, 0, 0, false);
     a_.vector(vshufps, kScratch, low, ymm(high), 0x88);
     a_.vector(vpermq, result, 0, ymm(kScratch), 0xd8);
+    return;
+  }
+  if (operation.width == 8) {
+    for (const int half : {0, 1}) extend_low(item, half);
     return;
   }
   const VectorCode extend = operation.is_signed ? vpmovsxdq : vpmovzxdq;

@@ -26,8 +26,10 @@ class StripEmitter {
   void product(const Item& item, int half);
   void long_product(int result, int a, int b);
   void wide_product(const Item& item);
+  void high_product(const Item& item);
   void shift(const Item& item, int half);
   void change_width(const Item& item);
+  void extend_low(const Item& item, int half);
   void select(const Item& item, int half);
   void choose_mask(const Item& item, std::size_t predicate, int half);
   void compare(const Item& item);
