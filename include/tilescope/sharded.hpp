@@ -37,8 +37,8 @@ struct HostTimes {
 
 /// How a product over several devices was computed.
 struct ShardedReport {
-  /// The kernel. compute_ms: from the begin of the first product to the end of the last, while
-  /// operands come and C goes; 0 for ShardedGemm.
+  /// The kernel. compute_ms: from the begin of a device's first product to the end of its last,
+  /// while operands come and C goes; 0 for ShardedGemm.
   MatmulReport product;
   HostTimes times;                 ///< of matrices in host memory
   std::int64_t panels = 0;         ///< panels of columns in which B goes round

@@ -121,8 +121,8 @@ class HostProduct {
     }
   }
 
-  /// When the device that takes longest got how far.
-  HostTimes run() {
+  /// When each device got how far.
+  std::vector<HostTimes> run() {
     std::vector<HostTimes> times(devices_.size());
     distribute::on_each(devices_.size(), [&](std::size_t i) {
       try {
@@ -132,15 +132,7 @@ class HostProduct {
         throw;
       }
     });
-    HostTimes longest;
-    for (const HostTimes& one : times) {
-      for (const auto part : {&HostTimes::copying, &HostTimes::prepared, &HostTimes::multiplying,
-                              &HostTimes::uploaded, &HostTimes::multiplied, &HostTimes::downloaded,
-                              &HostTimes::freed}) {
-        longest.*part = std::max(longest.*part, one.*part);
-      }
-    }
-    return longest;
+    return times;
   }
 
  private:
@@ -251,10 +243,18 @@ ShardedReport matmul_sharded(Devices devices, const ConstMatrixView& a, const Co
   distribute::ShardedProduct product(
       distribute::assembled(devices, whole, a_views, b_views, c_views), options.variant,
       distribute::Rows::arriving);
-  const HostTimes times = HostProduct(devices, shards, whole.beta != 0.0, product, start).run();
+  const std::vector<HostTimes> times =
+      HostProduct(devices, shards, whole.beta != 0.0, product, start).run();
   ShardedReport report = product.report();
-  report.product.compute_ms = times.multiplied - times.multiplying;
-  report.times = times;
+  for (const HostTimes& one : times) {
+    report.product.compute_ms =
+        std::max(report.product.compute_ms, one.multiplied - one.multiplying);
+    for (const auto part :
+         {&HostTimes::copying, &HostTimes::prepared, &HostTimes::multiplying, &HostTimes::uploaded,
+          &HostTimes::multiplied, &HostTimes::downloaded, &HostTimes::freed}) {
+      report.times.*part = std::max(report.times.*part, one.*part);
+    }
+  }
   return report;
 }
 

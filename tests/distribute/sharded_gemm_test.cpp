@@ -147,6 +147,24 @@ TEST(Sharded, ABiasOfATransposedProduct) {
   }
 }
 
+TEST(Sharded, TimesAreInOrder) {
+  const Devices two = open_devices("emulated,emulated");
+  TestMatrix a(DataType::float32, 300, 20), b(DataType::float32, 20, 600),
+      c(DataType::float32, 300, 600);
+  a.fill_random(1);
+  b.fill_random(2);
+  const ShardedReport report =
+      matmul_sharded(two, a.view(), b.view(), c.view(), {.variant = "general"});
+  const HostTimes& t = report.times;
+  EXPECT_GT(t.copying, 0.0);
+  EXPECT_LT(t.copying, t.prepared);
+  EXPECT_LT(t.multiplying, t.multiplied);
+  EXPECT_LE(t.multiplied, t.downloaded);
+  EXPECT_LT(t.downloaded, t.freed);
+  EXPECT_GT(report.product.compute_ms, 0.0);
+  EXPECT_LE(report.product.compute_ms, t.multiplied);
+}
+
 /// Shards of integers in the memory of devices, so that every sum is exact.
 struct Shards {
   std::vector<Buffer> memory;
