@@ -95,8 +95,8 @@ void Generator::word_operation() {
                     pick({"div.s32", "div.u32", "rem.s32", "rem.u32", "mul.hi.s32"}), d,
                     pick({"%ctaid.x", "%ntid.x", "-5"}), pick({"3", "0", "-1", "%ntid.y", "7"}));
       }
-      return line("{} {}, {}, {}", pick({"div.s32", "rem.u32", "mul.hi.s32", "mul.hi.u32"}), d, a,
-                  b);
+      return line("{} {}, {}, {}",
+                  pick({"div.s32", "div.u32", "rem.u32", "mul.hi.s32", "mul.hi.u32"}), d, a, b);
     default:
       return line("bfe.u32 {}, {}, 3, 9", d, a);
   }

@@ -115,7 +115,7 @@ inline constexpr VectorCode
     vpmovzxdq{2, 1, 0, 1, 0x35}, vpmovsxdq{2, 1, 0, 1, 0x25},
     vpmovzxbd{2, 1, 0, 1, 0x31}, vpmovsxbd{2, 1, 0, 1, 0x21},
     vpmovzxwd{2, 1, 0, 1, 0x33}, vpmovsxwd{2, 1, 0, 1, 0x23},
-    vcvtdq2ps{1, 0, 0, 1, 0x5b},
+    vcvtdq2ps{1, 0, 0, 1, 0x5b}, vroundpd{3, 1, 0, 1, 0x09},
     vshufps{1, 0, 0, 1, 0xc6}, vunpcklps{1, 0, 0, 1, 0x14}, vunpckhps{1, 0, 0, 1, 0x15}, vpermq{3, 1, 1, 1, 0x00},
     vpermd{2, 1, 0, 1, 0x36};
 // clang-format on

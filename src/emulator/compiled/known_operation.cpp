@@ -27,10 +27,11 @@ std::uint32_t RegisterTable::find(std::uint32_t offset) const {
   return found == by_offset_.end() ? kNoRegister : found->second;
 }
 
-/// AVX2 divides no integers, and has no 64-bit minimum and signed shift.
+/// AVX2 divides no integers (words without sign go by doubles), and has no 64-bit minimum and
+/// signed shift.
 bool Operation::has_vectors() const {
   const bool wide = width == 8;
-  return !is_one_of(act, {Act::divide, Act::remainder}) &&
+  return !(is_one_of(act, {Act::divide, Act::remainder}) && (wide || is_signed)) &&
          !(wide && is_one_of(act, {Act::minimum, Act::maximum})) &&
          !(wide && is_signed && act == Act::shift_right);
 }

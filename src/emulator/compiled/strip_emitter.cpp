@@ -109,6 +109,10 @@ void StripEmitter::half_of(const Item& item, int half) {
     case Act::multiply_high:
       high_product(item);
       break;
+    case Act::divide:
+    case Act::remainder:
+      divide(item);
+      break;
     case Act::shift_left:
     case Act::shift_right:
       shift(item, half);
@@ -158,121 +162,6 @@ void StripEmitter::bitwise(const Item& item, int half) {
     a_.vector(vpxor, kScratch, kScratch, ymm(kScratch));
     a_.vector(operation.width == 8 ? vpsubq : vpsubd, result, kScratch, ymm(a));
   }
-}
-
-/// The low 64 bits of products of 64 bits: of three products of 32 bits.
-void StripEmitter::long_product(int result, int a, int b) {
-  a_.vector_shift(vpsrlq_by, 2, kScratch, a, 32);
-  a_.vector(vpmuludq, kScratch, kScratch, ymm(b));
-  a_.vector_shift(vpsrlq_by, 2, kScratch2, b, 32);
-  a_.vector(vpmuludq, kScratch2, kScratch2, ymm(a));
-  a_.vector(vpaddq, kScratch, kScratch, ymm(kScratch2));
-  a_.vector_shift(vpsrlq_by, 6, kScratch, kScratch, 32);
-  a_.vector(vpmuludq, kScratch2, a, ymm(b));
-  a_.vector(vpaddq, result, kScratch, ymm(kScratch2));
-}
-
-void StripEmitter::product(const Item& item, int half) {
-  const bool wide = item.operation->width == 8;
-  const bool add = item.operation->act == Act::multiply_add;
-  const int a = cache_.use(item, 0, half, false);
-  const int b = cache_.use(item, 1, half, false);
-  const int c = add ? cache_.use(item, 2, half, false) : 0;
-  const int result = cache_.define(item, 0, half, false);
-  const int product = add ? kScratch : result;
-  if (wide) {
-    long_product(product, a, b);
-  } else {
-    a_.vector(vpmulld, product, a, ymm(b));
-  }
-  if (add) a_.vector(wide ? vpaddq : vpaddd, result, product, ymm(c));
-}
-
-/// The high halves of products of 32 bits: of the odd lanes, and of the even ones.
-void StripEmitter::high_product(const Item& item) {
-  const VectorCode multiply = item.operation->is_signed ? vpmuldq : vpmuludq;
-  const int a = cache_.use(item, 0, 0, false);
-  const int b = cache_.use(item, 1, 0, false);
-  a_.vector_shift(vpsrlq_by, 2, kScratch, a, 32);
-  a_.vector_shift(vpsrlq_by, 2, kScratch2, b, 32);
-  a_.vector(multiply, kScratch, kScratch, ymm(kScratch2));
-  a_.vector_shift(vpsrlq_by, 2, kScratch, kScratch, 32);
-  a_.vector_shift(vpsrlq_by, 6, kScratch, kScratch, 32);
-  a_.vector(multiply, kScratch2, a, ymm(b));
-  a_.vector_shift(vpsrlq_by, 2, kScratch2, kScratch2, 32);
-  a_.vector(vpor, cache_.define(item, 0, 0, false), kScratch, ymm(kScratch2));
-}
-
-/// One vector of 4-byte lanes gives two of 8-byte lanes.
-void StripEmitter::wide_product(const Item& item) {
-  const Operation& operation = *item.operation;
-  const VectorCode extend = operation.is_signed ? vpmovsxdq : vpmovzxdq;
-  const int a = cache_.use(item, 0, 0, false);
-  const int b = cache_.use(item, 1, 0, false);
-  for (int half = 0; half < 2; ++half) {
-    const bool add = operation.act == Act::multiply_add_wide;
-    const int c = add ? cache_.use(item, 2, half, false) : 0;
-    const int result = cache_.define(item, 0, half, false);
-    const auto extended = [&](int to, int from) {
-      if (half == 1) a_.vector(vextracti128, from, 0, ymm(to), 1);
-      a_.vector(extend, to, 0, ymm(half == 1 ? to : from));
-    };
-    extended(kScratch, a);
-    extended(kScratch2, b);
-    const int product = add ? kScratch : result;
-    a_.vector(operation.is_signed ? vpmuldq : vpmuludq, product, kScratch, ymm(kScratch2));
-    if (add) a_.vector(vpaddq, result, product, ymm(c));
-  }
-}
-
-/// Amounts of the width or more give 0, or copies of the sign, as AVX2 has it too.
-void StripEmitter::shift(const Item& item, int half) {
-  const Operation& operation = *item.operation;
-  const bool left = operation.act == Act::shift_left;
-  const int a = cache_.use(item, 0, half, false);
-  const int amount = cache_.use(item, 1, 0, false);
-  const int result = cache_.define(item, 0, half, false);
-  if (operation.width == 4) {
-    a_.vector(left ? vpsllvd : operation.is_signed ? vpsravd : vpsrlvd, result, a, ymm(amount));
-    return;
-  }
-  if (half == 1) a_.vector(vextracti128, amount, 0, ymm(kScratch), 1);
-  a_.vector(vpmovzxdq, kScratch, 0, ymm(half == 1 ? kScratch : amount));
-  a_.vector(left ? vpsllvq : vpsrlvq, result, a, ymm(kScratch));
-}
-
-/// The lower halves of 8-byte lanes.
-void StripEmitter::extend_low(const Item& item, int half) {
-  const int a = cache_.use(item, 0, half, false);
-  const int result = cache_.define(item, 0, half, false);
-  a_.vector(vpbroadcastq, kScratch, 0, a_.constant_64(0xffffffffu));
-  a_.vector(vpand, result, a, ymm(kScratch));
-  if (!item.operation->is_signed) return;
-  // With the sign turned over, and what it is worth taken away.
-  a_.vector(vpbroadcastq, kScratch, 0, a_.constant_64(0x80000000u));
-  a_.vector(vpxor, result, result, ymm(kScratch));
-  a_.vector(vpsubq, result, result, ymm(kScratch));
-}
-
-void StripEmitter::change_width(const Item& item) {
-  const Operation& operation = *item.operation;
-  if (operation.act == Act::narrow) {
-    const int low = cache_.use(item, 0, 0, false), high = cache_.use(item, 0, 1, false);
-    const int result = cache_.define(item, 0, 0, false);
-    a_.vector(vshufps, kScratch, low, ymm(high), 0x88);
-    a_.vector(vpermq, result, 0, ymm(kScratch), 0xd8);
-    return;
-  }
-  if (operation.width == 8) {
-    for (const int half : {0, 1}) extend_low(item, half);
-    return;
-  }
-  const VectorCode extend = operation.is_signed ? vpmovsxdq : vpmovzxdq;
-  const int a = cache_.use(item, 0, 0, false);
-  a_.vector(extend, cache_.define(item, 0, 0, false), 0, ymm(a));
-  const int high = cache_.define(item, 0, 1, false);
-  a_.vector(vextracti128, a, 0, ymm(kScratch), 1);
-  a_.vector(extend, high, 0, ymm(kScratch));
 }
 
 void StripEmitter::real(const Item& item, int half) {

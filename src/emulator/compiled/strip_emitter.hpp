@@ -23,13 +23,6 @@ class StripEmitter {
   void halves(const Item& item);
   void half_of(const Item& item, int half);
   void bitwise(const Item& item, int half);
-  void product(const Item& item, int half);
-  void long_product(int result, int a, int b);
-  void wide_product(const Item& item);
-  void high_product(const Item& item);
-  void shift(const Item& item, int half);
-  void change_width(const Item& item);
-  void extend_low(const Item& item, int half);
   void select(const Item& item, int half);
   void choose_mask(const Item& item, std::size_t predicate, int half);
   void compare(const Item& item);
@@ -39,6 +32,16 @@ class StripEmitter {
   Place predicate_byte(const Item& item, std::size_t i) const;
   void real(const Item& item, int half);
   void binary(VectorCode code, const Item& item, int half, bool raw);
+
+  // integers: strip_integers.cpp
+  void product(const Item& item, int half);
+  void long_product(int result, int a, int b);
+  void wide_product(const Item& item);
+  void high_product(const Item& item);
+  void divide(const Item& item);
+  void shift(const Item& item, int half);
+  void change_width(const Item& item);
+  void extend_low(const Item& item, int half);
 
   // loads: strip_loads.cpp
   void load(const Item& item);
