@@ -61,7 +61,7 @@ class Job {
     describe();
     const Member mine{of_host_.gather(all_.rank()).front(), inputs_.has_value()};
     if (device_->kind() == DeviceKind::cpu || !operations::has_products(problem_)) {
-      RankProduct product(all_, problem_, outcome_.grid, job_.band, mine, job_.exchange);
+      RankProduct product(all_, problem_, outcome_.grid, unit_, job_.band, mine, job_.exchange);
       multiply_all(product, "cpu_blas");
     } else {
       GpuRankProduct product(all_, device_, problem_, outcome_.grid, gpu_bands(), mine,
@@ -94,10 +94,10 @@ class Job {
   }
 
   void choose_grid() {
+    const MatmulShape rows = by_rows(shape_);
+    unit_ = agreed_unit(all_, operations::blas_cell(rows));
     together(session_, [&] {
-      const MatmulShape rows = by_rows(shape_);
-      const RankGrid grid =
-          job_.grid.value_or(ranks::choose_grid(all_.size(), rows, operations::blas_cell(rows)));
+      const RankGrid grid = job_.grid.value_or(ranks::choose_grid(all_.size(), rows, unit_));
       if (grid.size() != all_.size()) {
         throw usage_error("a grid of {} x {} has {} ranks, and there are {}", grid.rows,
                           grid.columns, grid.size(), all_.size());
@@ -356,7 +356,7 @@ class Job {
   MatmulOptions options_;
   std::optional<MatmulInputs> inputs_;
   std::shared_ptr<Device> device_;
-  MatmulShape shape_;
+  MatmulShape shape_, unit_;
   std::optional<RankOutput> output_;  ///< on rank 0
   std::optional<RankFile> file_;
   HostProblem problem_;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/openblas.hpp"
 #include "base/parallel.hpp"
 #include "operations/gemm/product/cpu_product.hpp"
+#include "operations/numerics/cell_runs.hpp"
 #include "operations/numerics/conversion.hpp"
 #include "operations/numerics/product_reference.hpp"
 
@@ -32,18 +34,20 @@ MatrixView dense_in(std::vector<std::byte>& memory, const ConstMatrixView& like,
 }  // namespace
 
 RankProduct::RankProduct(const Group& all, const operations::HostProblem& problem,
-                         const RankGrid& grid, std::int64_t band, const Member& mine, bool exchange)
+                         const RankGrid& grid, const MatmulShape& unit, std::int64_t band,
+                         const Member& mine, bool exchange)
     : all_(all),
       problem_(problem),
       grid_(grid),
       shape_(problem.shape()),
       cell_(operations::blas_cell(shape_)),
+      unit_(unit),
       row_(all.split(grid.row(all.rank()))),
       column_(all.split(grid.column(all.rank()))),
       members_(all.gather(mine)),
       a_is_here_(share_files(row_, mine) && !exchange),
       b_is_here_(share_files(column_, mine) && !exchange),
-      rows_(equal_shares(shape_.m, grid.rows, cell_.m)),
+      rows_(equal_shares(shape_.m, grid.rows, unit_.m)),
       bands_(bands_of(shape_, cell_, band)),
       a_depths_(equal_shares(shape_.k, grid.columns, cell_.k)),
       b_depths_(equal_shares(shape_.k, grid.rows, cell_.k)),
@@ -59,7 +63,7 @@ RankProduct::RankProduct(const Group& all, const operations::HostProblem& proble
 }
 
 Part RankProduct::part(int rank, const Range& band) const {
-  const std::vector<Range> columns = equal_shares(band.count, grid_.columns, cell_.n);
+  const std::vector<Range> columns = equal_shares(band.count, grid_.columns, unit_.n);
   const Range& mine = columns[static_cast<std::size_t>(grid_.column(rank))];
   return {rows_[static_cast<std::size_t>(grid_.row(rank))], {band.first + mine.first, mine.count}};
 }
@@ -177,6 +181,19 @@ ConstMatrixView RankProduct::multiply(std::int64_t index, const Range& band) {
     add(now, next, sums, i > 0);
   }
   return sums;
+}
+
+MatmulShape agreed_unit(const Group& all, const MatmulShape& cell) {
+  MatmulShape unit = cell;
+  unit.m = unit.n = 1;
+  for (const DataType sums : {DataType::float32, DataType::float64}) {
+    for (const MatmulShape& of_rank :
+         all.gather(operations::call_unit(cell, OpenBlas::instance().core, sums))) {
+      unit.m = std::max(unit.m, of_rank.m);
+      unit.n = std::max(unit.n, of_rank.n);
+    }
+  }
+  return unit;
 }
 
 }  // namespace tilescope::ranks

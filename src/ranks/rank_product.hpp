@@ -21,9 +21,10 @@ namespace tilescope::ranks {
 class RankProduct {
  public:
   /// `problem` is the whole, with a row-major C, and the same on all ranks, but its operands have
-  /// no data on ranks that do not see the files. `exchange`: panels move inside a machine too.
+  /// no data on ranks that do not see the files. Ranks share C at multiples of `unit`. `exchange`:
+  /// panels move inside a machine too.
   RankProduct(const Group& all, const operations::HostProblem& problem, const RankGrid& grid,
-              std::int64_t band, const Member& mine, bool exchange);
+              const MatmulShape& unit, std::int64_t band, const Member& mine, bool exchange);
 
   /// The columns of C that are computed at a time.
   std::span<const Range> bands() const { return bands_; }
@@ -59,7 +60,7 @@ class RankProduct {
   const Group& all_;
   operations::HostProblem problem_;
   RankGrid grid_;
-  MatmulShape shape_, cell_;
+  MatmulShape shape_, cell_, unit_;
   Group row_, column_;           ///< the ranks of this one's row and column
   std::vector<Member> members_;  ///< each rank
   bool a_is_here_, b_is_here_;   ///< whether the row's A and the column's B are read from the files
@@ -69,5 +70,9 @@ class RankProduct {
   std::array<Slot, 2> slots_;
   operations::HostArray sums_;
 };
+
+/// Where ranks may share C, in extents of it: at what all their kernels of BLAS may compute by
+/// itself without other bits. All ranks call it.
+MatmulShape agreed_unit(const Group& all, const MatmulShape& cell);
 
 }  // namespace tilescope::ranks

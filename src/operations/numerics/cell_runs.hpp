@@ -1,14 +1,18 @@
-// Cells of a product (blas_cell()) that one call of BLAS computes together.
+// What one call of BLAS computes of a product that is cut into cells (blas_cell()).
 //
 // A call first copies its operands into the order in which it reads them. Alone, a cell of 384 x
-// 384 spends a tenth of its time on that; eight in a row share the copies.
+// 384 spends a tenth of its time on that; longer calls share the copies.
 //
-// The bits stay those of cells computed alone. OpenBLAS adds an element's products in an order that
-// depends on k, which is the same for both, and on where the element lies in the tiles that its
-// kernel computes. With most kernels that is the same for both too, since the extents of whole
-// cells are multiples of their tiles; Haswell's for float32 are not of that kind. OpenBLAS promises
-// nothing of this, so cells share calls only with kernels that cell_runs_test has compared. A cell
-// that the end of C cuts off is computed alone: in a longer call its bits are others with some.
+// The bits do not depend on what a call computes. OpenBLAS adds an element's products in an order
+// that depends on k, which is the same for all, and on where the element lies in the tiles that its
+// kernel computes. With most kernels that is the same too where calls begin and end between units:
+// whole cells or thirds of them, whose extents are multiples of the tiles. Haswell's for float32
+// are not of that kind. OpenBLAS promises nothing of this, so calls are longer than a cell only
+// with kernels that cell_runs_test has compared.
+//
+// A unit that the end of C cuts off across the vectors may join the whole ones before it, and all
+// along the vectors may join their like. What is so small that OpenBLAS would take another kernel
+// for it, if it were alone, stays alone.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +33,15 @@ struct CellRun {
 /// "SkylakeX"; 1 for kernels that were not compared.
 std::int64_t cells_of_a_call(std::string_view core, DataType type);
 
-/// Cuts a C of `product`'s extents into runs of up to `together` cells along its vectors: of fewer
-/// where there would not be enough runs for `callers` threads.
-std::vector<CellRun> cell_runs(const MatmulShape& product, const MatmulShape& cell, Order order,
-                               std::int64_t together, std::size_t callers);
+/// The parts of C between which calls may begin and end with OpenBLAS's kernels for `core`. They
+/// divide the cell.
+MatmulShape call_unit(const MatmulShape& cell, std::string_view core, DataType type);
+
+/// Cuts a C of `product`'s extents into runs of whole units: one thread computes all of it by one,
+/// several up to `together` cells along its vectors, of fewer where there would not be enough runs
+/// for `callers` threads. If `together` is 1, no run is longer than a cell, which is the unit.
+std::vector<CellRun> cell_runs(const MatmulShape& product, const MatmulShape& cell,
+                               const MatmulShape& unit, Order order, std::int64_t together,
+                               std::size_t callers);
 
 }  // namespace tilescope::operations

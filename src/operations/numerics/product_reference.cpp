@@ -62,10 +62,13 @@ void reference_matmul(const MatmulShape& shape, const float* a, const float* b, 
 MatmulShape blas_cell(const MatmulShape& product) {
   // Large cells lose little to BLAS's copying of operands (4% of the whole product's speed). Small
   // products need small cells, or there would be too few for the cores.
-  constexpr std::int64_t enough = 32, steps = 512;
+  constexpr std::int64_t enough = 32, steps = 512, line = 16;
   std::int64_t side = 384;
   while (side > 96 && product.m * product.n < enough * side * side) side /= 2;
-  return {side, side, steps};
+  // About equal steps: a short last one would read and write all of C for little work.
+  const std::int64_t passes = std::max<std::int64_t>((product.k + steps / 2) / steps, 1),
+                     equal = (product.k + passes - 1) / passes;
+  return {side, side, std::max((equal + line - 1) / line * line, passes == 1 ? steps : line)};
 }
 
 void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const MatrixView& c,
@@ -75,7 +78,8 @@ void blas_cells(const ConstMatrixView& a, const ConstMatrixView& b, const Matrix
   const OpenBlas& blas = OpenBlas::instance();
   // A product that may be interrupted looks whether it was after each cell.
   const std::int64_t together = cancel == nullptr ? cells_of_a_call(blas.core, c.type) : 1;
-  const std::vector<CellRun> runs = cell_runs(shape, cell, c.order, together, blas.callers);
+  const std::vector<CellRun> runs =
+      cell_runs(shape, cell, call_unit(cell, blas.core, c.type), c.order, together, blas.callers);
   const auto compute_run = [&](std::size_t index) {
     const CellRun& run = runs[index];
     std::int64_t k = 0;
