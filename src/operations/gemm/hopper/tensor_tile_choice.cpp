@@ -18,20 +18,22 @@ namespace {
 constexpr double launch_cycles = 8400.0;      // until the first block runs
 constexpr double bytes_from_memory = 2090.0;  // per cycle, whole chip
 // The share of the SMs below which memory's rate falls, and how.
-constexpr double sms_for_memory = 0.42, loss_of_few = 0.41;
+constexpr double sms_for_memory = 0.41, loss_of_few = 0.42;
 // Bytes per cycle into one SM's shared memory: where blocks have several tiles each, where they
 // have one, and for rows that begin half a cache line behind one, or anywhere in one.
-constexpr double tile_bytes_per_sm = 50.7, bytes_of_only_tile = 76.2;
-constexpr double bytes_of_half_lines = 42.6, bytes_of_lines_in_pieces = 28.5;
-// The part of a block's loads that sharing a tile of a cluster saves of what it could.
-constexpr double saved_by_sharing = 0.71;
+constexpr double tile_bytes_per_sm = 50.7, bytes_of_only_tile = 85.6;
+constexpr std::int64_t line_bytes = 128;
+constexpr double bytes_of_half_lines = 42.0, bytes_of_lines_in_pieces = 29.0;
+// The part of a block's loads that sharing a tile of a cluster saves of what it could; and where
+// blocks have one tile each, of operands whose rows begin with cache lines.
+constexpr double saved_by_sharing = 0.72, saved_of_only_tile = 0.55;
 // Elements of a tile of C, for one tile of k; the share of that rate that one consumer alone
 // reaches with gaps between its products; and what each tile of k costs beside them.
-constexpr double elements_per_cycle = 27.4, of_one_consumer = 0.98, step_cycles = 64.5;
-constexpr double late_copies = 1.054;
+constexpr double elements_per_cycle = 27.4, of_one_consumer = 0.98, step_cycles = 64.4;
+constexpr double late_copies = 1.057;
 // Operands beyond which a group of high tiles reads fewer rows and columns from memory.
 constexpr double bytes_beyond_l2 = 512e6;
-constexpr double fill_cycles = 1270.0;  // from the first copy to the first product
+constexpr double fill_cycles = 1540.0;  // from the first copy to the first product
 constexpr double store_cycles = 202.0, stored_elements_per_cycle = 4.9, of_transposed = 0.94;
 // The part of a store, or of the products of a tile where those take less, that hides behind the
 // other consumer's products: where the L2 cache keeps A and B and rows of C begin with lines, and
@@ -42,9 +44,9 @@ constexpr double stored_in_rows_per_cycle = 5.0, stored_in_rows_by_two = 6.3;
 // A kernel before the tiles that copies operands, or one behind them that adds up parts of k, and
 // bytes per cycle of both.
 constexpr double copying_cycles = 4050.0, copied_bytes = 2490.0;
-constexpr double adding_cycles = 2630.0, added_bytes = 2255.0;
+constexpr double adding_cycles = 2530.0, added_bytes = 2810.0;
 // Until the blocks of a cluster have met.
-constexpr double cluster_cycles = 448.0;
+constexpr double cluster_cycles = 292.0;
 // For 64 x 256 beside the next tile's products: where rows of C begin with lines, elsewhere, and
 // the more where C is added.
 constexpr double panel_store_cycles = 4000.0, panel_store_in_pieces = 6290.0, panel_addend = 3400.0;
@@ -58,9 +60,13 @@ double slowdown(const TensorTile& tile, double operand_bytes) {
   return is_high == (operand_bytes > bytes_beyond_l2) ? 1.0 : 1.01;
 }
 
-// The part of a tile that counts as loaded by a block that shares it with `blocks` - 1 others.
-double part_loaded(int blocks) {
-  return 1.0 - saved_by_sharing * (1.0 - 1.0 / blocks);
+// Cycles for which a block that has one tile waits, for each tile of k, until all that share it
+// have room and all parts of it have come. Columns of four and more blocks do not wait.
+double sharing_cycles(const TensorTile& tile) {
+  constexpr double column_of_two = 40.0, row_of_two = 70.0, longer_row = 45.0, rectangle = 125.0;
+  if (tile.across > 1 && tile.down() > 1) return rectangle;
+  if (tile.across > 1) return tile.across == 2 ? row_of_two : longer_row;
+  return tile.cluster == 2 ? column_of_two : 0.0;
 }
 
 // The time of two that go on at once: the longer one, and some of the other.
@@ -81,15 +87,41 @@ double bytes_of(const RowsInMemory& rows) {
          static_cast<double>(rows.batch) * static_cast<double>(size_of(rows.type));
 }
 
-// Bytes per cycle into one SM: `whole` where rows begin with cache lines, less for others, which
-// are read in pieces. `share`: of the SMs that read; fewer get more of what the L2 cache gives.
-double rate_of(const TileOperand& operand, double whole, double share = 1.0) {
-  constexpr std::int64_t line = 128;
-  constexpr double gain_of_few = 0.55;
-  const std::int64_t behind = operand.rows.pitch_bytes() % line;
-  if (operand.repacked || behind == 0) return whole;
-  const double all = behind == line / 2 ? bytes_of_half_lines : bytes_of_lines_in_pieces;
+bool begins_with_lines(const TileOperand& operand) {
+  return operand.repacked || operand.rows.pitch_bytes() % line_bytes == 0;
+}
+
+// Bytes per cycle into one SM that has `share` of the SMs that read beside it: fewer get more of
+// what the L2 cache gives. `whole` where boxes begin with cache lines, less where they begin
+// `behind` one.
+double rate_behind(std::int64_t behind, double whole, double share) {
+  constexpr double gain_of_few = 0.6;
+  if (behind == 0) return whole;
+  const double all = behind == line_bytes / 2 ? bytes_of_half_lines : bytes_of_lines_in_pieces;
   return std::min(whole, all / std::pow(share, gain_of_few));
+}
+
+double rate_of(const TileOperand& operand, double whole, double share = 1.0) {
+  return rate_behind(begins_with_lines(operand) ? 0 : operand.rows.pitch_bytes() % line_bytes,
+                     whole, share);
+}
+
+// The same for the columns of B of a tile. Where they lie along its rows, and a tile is not whole
+// lines wide, the boxes of most blocks begin behind a line.
+double rate_of_b(const TensorTile& tile, const TileLayout& layout, double whole, double share) {
+  constexpr double most_blocks = 0.8;
+  const std::int64_t width = tile.n * static_cast<std::int64_t>(size_of(layout.b.rows.type));
+  if (!layout.b.mn_major || !begins_with_lines(layout.b)) return rate_of(layout.b, whole, share);
+  const double behind = rate_behind(width % line_bytes, whole, share);
+  return 1.0 / (most_blocks / behind + (1.0 - most_blocks) / whole);
+}
+
+// The part of a tile of an operand that counts as loaded by a block that shares it with `blocks` -
+// 1 others.
+double part_loaded(const TileOperand& operand, int blocks, bool has_one_tile) {
+  const bool is_only = has_one_tile && begins_with_lines(operand);
+  const double saved = is_only ? saved_of_only_tile : saved_by_sharing;
+  return 1.0 - saved * (1.0 - 1.0 / blocks);
 }
 
 // The tile with every combination of copied operands: operands that it could read in place are
@@ -150,14 +182,18 @@ double predicted_cycles(const GemmProblem& problem, const TensorTile& tile,
   const double share = has_one_tile ? used / blocks : 1.0;
   // Consumers in turn copy on while one of them stores.
   const double of_loads = hides && !has_one_tile ? 0.93 : 1.0;
-  const double loads = of_loads * (tile.m * part_loaded(tile.across) * tile_row_bytes /
-                                       rate_of(layout.a, whole, share) +
-                                   columns_of_b(tile, layout) * part_loaded(tile.down()) *
-                                       tile_row_bytes / rate_of(layout.b, whole, share));
+  const double loaded_a = tile.m * part_loaded(layout.a, tile.across, has_one_tile);
+  const double loaded_b =
+      columns_of_b(tile, layout) * part_loaded(layout.b, tile.down(), has_one_tile);
+  const double loads = of_loads * tile_row_bytes *
+                       (loaded_a / rate_of(layout.a, whole, share) +
+                        loaded_b / rate_of_b(tile, layout, whole, share));
   // Where sums are promoted, tiles are narrower, and shared memory decides: as measured.
   const bool is_bound_by_reads = has_one_tile || promotes_sums(problem);
-  const double step =
-      std::max({elements / rate, loads, is_bound_by_reads ? shared_cycles(tile) : 0.0});
+  const double waits = has_one_tile ? sharing_cycles(tile) : 0.0;
+  constexpr double beside_loads = 0.5;
+  const double step = std::max({elements / rate, loads + beside_loads * waits,
+                                is_bound_by_reads ? shared_cycles(tile) + waits : 0.0});
   // Three stages do not cover the time that a copy takes.
   const double late = tile.stages <= 3 && (depth > 3.0 || rounds > 1.0) ? late_copies : 1.0;
   const double multiply = late * depth * (step_cycles + slowdown(tile, operand_bytes) * step);
