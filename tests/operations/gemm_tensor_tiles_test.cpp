@@ -180,8 +180,8 @@ TEST(TensorTiles, AGridNumbersTheTilesOfBlocksThatHaveOne) {
     return recorded_plan(gemm_variant("tensor_tiles"), problem, hopper()).steps.back();
   };
   const Step transposed = last(product(1000, 1000, 1000));
-  EXPECT_EQ(transposed.launch.grid, (Dim3{16, 6}));
-  EXPECT_EQ(transposed.launch.cluster, (Dim3{4, 2}));
+  EXPECT_EQ(transposed.launch.grid, (Dim3{16, 7}));
+  EXPECT_EQ(transposed.launch.cluster, (Dim3{8}));
   GemmProblem batches = product(256, 256, 1024);
   batches.batch = 3;
   const Step batch = last(batches);
