@@ -71,8 +71,9 @@ TileLayout layout_of(const GemmProblem& p, const TensorTile& tile) {
     // copy of A costs less. Blocks that share rows read them half as often.
     const std::int64_t least_tiles = tile.across > 1 ? 1 : 8;
     const bool fills_tiles = groups_of(p.shape.m, classes) >= least_tiles * tile.m;
-    if (layout.b.mn_major && !layout.a.mn_major && fills_tiles && tile.panel == 0 &&
-        layout.a.rows.batch_fits_map()) {
+    // The rows of a transposed tile are columns of C: the box of a class of them would have gaps.
+    if (!tile.transposed && layout.b.mn_major && !layout.a.mn_major && fills_tiles &&
+        tile.panel == 0 && layout.a.rows.batch_fits_map()) {
       layout.classes = classes;
       layout.a_begins_anywhere = true;
     } else {
