@@ -71,6 +71,20 @@ std::vector<Entry> plan_entries(Device& device, const GemmProblem& problem, std:
   return entries;
 }
 
+void add_tiles(std::vector<Entry>& entries, Device& device, const GemmProblem& problem,
+               const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    const operations::TensorTile tile = operations::parse_tensor_tile(text);
+    Result result{.variant = text};
+    if (auto why = operations::tensor_tiles_refusal(problem, device.properties())) {
+      result.trouble = *why;
+    }
+    entries.push_back({std::move(result), [tile, &problem](Device& on) {
+                         return operations::prepare_tensor_tiles(on, problem, tile);
+                       }});
+  }
+}
+
 GemmProblem without_scales(GemmProblem problem) {
   problem.scale_a = problem.scale_b = {};
   return problem;
@@ -299,7 +313,11 @@ class Contest {
 
 std::vector<Entry> entries_of(Device& device, const GemmProblem& problem,
                               const ContestOptions& options) {
-  if (options.all_plans) return plan_entries(device, problem, options.most_plans);
+  if (options.all_plans) {
+    std::vector<Entry> entries = plan_entries(device, problem, options.most_plans);
+    add_tiles(entries, device, problem, options.tiles);
+    return entries;
+  }
   const auto& names = options.variants;
   const auto is_wanted = [&names](std::string_view name) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
@@ -321,14 +339,7 @@ std::vector<Entry> entries_of(Device& device, const GemmProblem& problem,
                        [tuned, &problem](Device& on) { return tuned->prepare(on, problem); }});
     entries.back().result.note = fmt::format("{} ", tuned->variant->name);
   }
-  for (const std::string& text : options.tiles) {
-    const operations::TensorTile tile = operations::parse_tensor_tile(text);
-    Result result{.variant = text};
-    if (auto why = operations::tensor_tiles_refusal(problem, properties)) result.trouble = *why;
-    entries.push_back({std::move(result), [tile, &problem](Device& on) {
-                         return operations::prepare_tensor_tiles(on, problem, tile);
-                       }});
-  }
+  add_tiles(entries, device, problem, options.tiles);
   if (problem.precision != Precision::fp32 || !is_wanted(ladder_rung)) return entries;
   Result result{.variant = std::string(ladder_rung)};
   if (auto why = ladder_refusal(problem, properties)) result.trouble = *why;

@@ -118,7 +118,8 @@ void ContestTable::print_row(const NamedProduct& product, Precision precision, c
   std::string row = fmt::format("{:<17} {:<9} {:<19} ", text_of(product), name_of(precision),
                                 result.variant + (result.dispatched ? "*" : ""));
   if (!result.trouble.empty()) {
-    fmt::print("{}{}{}\n", row, result.wrong ? "WRONG: " : "- ", result.trouble);
+    const std::string plan = result.wrong && !result.note.empty() ? " (" + result.note + ")" : "";
+    fmt::print("{}{}{}{}\n", row, result.wrong ? "WRONG: " : "- ", result.trouble, plan);
     return;
   }
   if (!is_timed(result)) {
